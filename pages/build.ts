@@ -15,8 +15,11 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
 }
 
+/** As small as can be: it is done once. */
+const BEST_QUALITY = constants.BROTLI_MAX_QUALITY
+
 /** Builds into `folder`, which is emptied before. The same sources always give the same bytes. */
-export async function buildPages(folder: string): Promise<PagesManifest> {
+export async function buildPages(folder: string, quality = BEST_QUALITY): Promise<PagesManifest> {
   const { outputFiles, metafile } = await build({
     entryPoints: [join(SOURCE, 'main.tsx')],
     outdir: folder,
@@ -28,7 +31,7 @@ export async function buildPages(folder: string): Promise<PagesManifest> {
   })
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
-  const assets = await Promise.all(outputFiles.map((file) => writeAsset(folder, file)))
+  const assets = await Promise.all(outputFiles.map((file) => writeAsset(folder, file, quality)))
   const [, entry] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint !== undefined) ?? []
   const named = (extension: string): string => {
     const found = assets.find(({ name }) => name.startsWith('main-') && name.endsWith(extension))
@@ -42,9 +45,9 @@ export async function buildPages(folder: string): Promise<PagesManifest> {
   return manifest
 }
 
-async function writeAsset(folder: string, { path, contents }: OutputFile): Promise<BuiltAsset> {
+async function writeAsset(folder: string, { path, contents }: OutputFile, quality: number): Promise<BuiltAsset> {
   const name = basename(path)
-  const compressed = brotliCompressSync(contents, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } })
+  const compressed = brotliCompressSync(contents, { params: { [constants.BROTLI_PARAM_QUALITY]: quality } })
   await writeFile(join(folder, name), contents)
   await writeFile(join(folder, `${name}.br`), compressed)
   return {

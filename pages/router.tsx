@@ -12,7 +12,9 @@ import {
 import { ApiProblem } from './data/ask.ts'
 import { activityFiltersOf } from './data/activity.ts'
 import { checklistQuery, isNew, websiteFilterOf } from './data/checklist.ts'
+import { installFiltersOf } from './data/installs.ts'
 import { filtersOf } from './data/lines.ts'
+import { figureFilters } from './data/period.ts'
 import { meQuery, type Me } from './data/queries.ts'
 import { replayChoiceOf } from './data/replays.ts'
 import { Failed, NotFound } from './parts/states.tsx'
@@ -110,6 +112,26 @@ const support = createRoute({
   component: lazyRouteComponent(() => import('./support/support.tsx'), 'SupportPage'),
 })
 
+const funnel = createRoute({
+  getParentRoute: () => organization,
+  path: 'funnel',
+  validateSearch: figureFilters,
+  component: lazyRouteComponent(() => import('./figures/funnel.tsx'), 'FunnelPage'),
+})
+
+const installs = createRoute({
+  getParentRoute: () => organization,
+  path: 'installs',
+  validateSearch: installFiltersOf,
+  component: lazyRouteComponent(() => import('./installs/installs.tsx'), 'InstallsPage'),
+})
+
+const install = createRoute({
+  getParentRoute: () => organization,
+  path: 'installs/$website/$event',
+  component: lazyRouteComponent(() => import('./installs/install.tsx'), 'InstallPage'),
+})
+
 const members = createRoute({
   getParentRoute: () => organization,
   path: 'members',
@@ -135,6 +157,9 @@ const tree = root.addChildren([
     usage,
     whatIf,
     support,
+    funnel,
+    installs,
+    install,
     members,
     account,
   ]),

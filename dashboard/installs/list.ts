@@ -27,6 +27,8 @@ export interface InstallFilters {
   readonly campaign?: string
   readonly referrer?: string
   readonly page?: string
+  readonly visit_since_ms?: number
+  readonly visit_until_ms?: number
 }
 
 /** An install beside the visit that it was matched to, if that is still there. */
@@ -75,12 +77,13 @@ const FILTER_COLUMNS = {
   ...{ resolution: 'resolution', reason: 'reason', policy: 'selection_policy' },
   ...{ eventType: 'event_type', path: 'install_path', platform: 'platform', agent: 'agent' },
   ...{ source: 'source', medium: 'medium', campaign: 'campaign', referrer: 'referrer', page: 'page' },
+  ...{ visitSince: 'visit_since_ms', visitUntil: 'visit_until_ms' },
 } as const satisfies Readonly<Record<string, keyof InstallFilters>>
 
 export function installFilters(values: JsonObject): InstallFilters {
   return Object.fromEntries(
     Object.entries(FILTER_COLUMNS).flatMap(([name, column]) =>
-      typeof values[name] === 'string' ? [[column, values[name]]] : [],
+      values[name] === undefined ? [] : [[column, values[name]]],
     ),
   )
 }

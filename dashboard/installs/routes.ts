@@ -16,6 +16,9 @@ const ORGANIZATION = '/api/organizations/:organization'
 
 const PERIOD_SCHEMA = { website: WEBSITE_PARAMETER, ...PERIOD_PARAMETERS }
 
+/** The year 2100: visits of later have no place in an ID. */
+const MAX_MS = 4_102_444_799_999
+
 const maybeEmpty = (description: string, maxLength: number): JsonSchema => ({
   ...{ type: 'string', description, minLength: 0, maxLength },
 })
@@ -43,6 +46,13 @@ export const INSTALL_LIST_SCHEMA = {
   campaign: fromVisit('utm_campaign'),
   referrer: fromVisit('Host of the referrer'),
   page: fromVisit('Origin and path of the page'),
+  visitSince: {
+    type: 'integer',
+    description: 'Unix ms, inclusive: when that visit began.',
+    minimum: 0,
+    maximum: MAX_MS,
+  },
+  visitUntil: { type: 'integer', description: 'Unix ms, exclusive.', minimum: 0, maximum: MAX_MS },
 } as const satisfies Readonly<Record<string, JsonSchema>>
 
 export const INSTALL_ROUTES = {

@@ -22,18 +22,30 @@ export interface LogFilters {
   readonly path?: string
   readonly reference?: string
   readonly text?: string
+  /** Unix ms, inclusive. */
+  readonly since?: number
+  /** Unix ms, exclusive. */
+  readonly until?: number
 }
 
-export const FILTER_NAMES = ['website', 'direction', 'status', 'kind', 'code', 'path', 'reference', 'text'] as const
+const FILTER_NAMES = ['website', 'direction', 'status', 'kind', 'code', 'path', 'reference', 'text'] as const
 
 /** The filters of an address; anything else in it is left out. */
 export function filtersOf(search: Readonly<Record<string, unknown>>): LogFilters {
-  return Object.fromEntries(
-    FILTER_NAMES.flatMap((name) => {
-      const value = search[name]
-      return (typeof value === 'string' || typeof value === 'number') && value !== '' ? [[name, String(value)]] : []
-    }),
-  )
+  const texts = FILTER_NAMES.flatMap((name) => {
+    const value = search[name]
+    return (typeof value === 'string' || typeof value === 'number') && value !== '' ? [[name, String(value)]] : []
+  })
+  return { ...(Object.fromEntries(texts) as LogFilters), ...momentsOf(search) }
+}
+
+/** The bounds of time of an address. */
+export function momentsOf(search: Readonly<Record<string, unknown>>): Pick<LogFilters, 'since' | 'until'> {
+  const { since, until } = search
+  return {
+    ...(typeof since === 'number' ? { since } : {}),
+    ...(typeof until === 'number' ? { until } : {}),
+  }
 }
 
 function logsPath(organization: string): string {
@@ -50,8 +62,11 @@ export function logsQuery(organization: string, filters: LogFilters) {
   })
 }
 
-/** Where new lines come from. A stream takes no free text: only stored lines can be searched. */
-export function tailPath(organization: string, { text: _, ...filters }: LogFilters): string {
+/** Where new lines come from. A stream takes no free text and no time: only stored lines can be searched. */
+export function tailPath(
+  organization: string,
+  { text: _text, since: _since, until: _until, ...filters }: LogFilters,
+): string {
   return `${logsPath(organization)}/tail${query({ ...filters })}`
 }
 
@@ -62,7 +77,7 @@ export function livePath(organization: string): string {
 /** A line with its bodies, under the names of the stored columns. */
 export type LineDetail = Readonly<Record<string, unknown>>
 
-export function lineQuery(organization: string, line: LogLine) {
+export function lineQuery(organization: string, line: Pick<LogLine, 'direction' | 'website' | 'id' | 'event'>) {
   const { direction, website, id, event = '' } = line
   const values = { organization, website, id, event }
   const address =

@@ -6,7 +6,9 @@ import { useState, type FormEvent, type ReactNode } from 'react'
 
 import { resolveReference, type LogFilters } from '../data/lines.ts'
 import { overviewQuery } from '../data/overview.ts'
+import { Chips } from '../parts/chips.tsx'
 import { Problem } from '../parts/states.tsx'
+import { Between } from '../parts/time.tsx'
 
 const CHOICES = {
   direction: {
@@ -70,6 +72,7 @@ export function FilterBar({ organization, filters, onChange }: FilterBarProps): 
           onChange={(value) => set(name, value)}
         />
       ))}
+      <Chips chips={chipsOf(filters, onChange)} />
       {Object.keys(filters).length > 0 && (
         <Button variant="default" onClick={() => onChange({})}>
           Clear
@@ -77,6 +80,19 @@ export function FilterBar({ organization, filters, onChange }: FilterBarProps): 
       )}
     </div>
   )
+}
+
+/** What other pages narrow a list by, and has no field here. */
+function chipsOf({ since, until, ...filters }: LogFilters, onChange: FilterBarProps['onChange']) {
+  const time = { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) }
+  const named = (['code', 'path'] as const).flatMap((name) => {
+    const { [name]: value, ...others } = filters
+    return value === undefined
+      ? []
+      : [{ name, text: `${name}: ${value}`, remove: () => onChange({ ...others, ...time }) }]
+  })
+  if (since === undefined && until === undefined) return named
+  return [...named, { name: 'time', text: <Between {...time} />, remove: () => onChange(filters) }]
 }
 
 /** IDs, receipts and tokens are looked up by their index; everything else is looked for in the bodies. */

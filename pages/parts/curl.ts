@@ -3,7 +3,9 @@
 import { shellQuoted } from '../../common/shell.ts'
 import type { LogLine } from '../../domain/logs/line.ts'
 
-export function curlOf({ method, path, origin }: LogLine, body: string, service: string): string {
+type CalledRequest = Pick<LogLine, 'method' | 'path' | 'origin'>
+
+export function curlOf({ method, path, origin }: CalledRequest, body: string, service: string): string {
   const parts = [`curl -X ${method} ${shellQuoted(service + path)}`]
   if (origin !== undefined && origin !== '') parts.push(`-H ${shellQuoted(`Origin: ${origin}`)}`)
   if (body !== '') parts.push(`-H 'Content-Type: application/json'`, `--data-raw ${shellQuoted(body)}`)

@@ -6,6 +6,7 @@ import type { ReactNode } from 'react'
 
 import type { LogLine } from '../../domain/logs/line.ts'
 import { lineQuery, type LineDetail } from '../data/lines.ts'
+import { prettyText } from './bodies.ts'
 import { CopyButton } from './copy.tsx'
 import { Status } from './line-table.tsx'
 import { Loading, Problem } from './states.tsx'
@@ -66,7 +67,7 @@ function Bodies({ line, detail }: { readonly line: LogLine; readonly detail: Lin
       {bodies.map(({ title, text }) => (
         <section key={title}>
           <h3>{title}</h3>
-          <pre tabIndex={0}>{pretty(text)}</pre>
+          <pre tabIndex={0}>{prettyText(text)}</pre>
         </section>
       ))}
       {bodies.length === 0 && <p className="question">No body is kept of this one.</p>}
@@ -86,13 +87,4 @@ const BODY_NAMES = [
 
 function bodyOf({ body }: LineDetail): string {
   return typeof body === 'string' ? body : ''
-}
-
-/** JSON with line breaks; everything else as it came. */
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
 }

@@ -28,3 +28,27 @@ export function Clock({ ms }: { readonly ms: number }): ReactNode {
     </time>
   )
 }
+
+interface BetweenProps {
+  readonly since?: number
+  readonly until?: number
+}
+
+/** A span of time, as a filter says it. */
+export function Between({ since, until }: BetweenProps): ReactNode {
+  return (
+    <>
+      {since !== undefined && (
+        <>
+          from <Moment ms={since} />
+        </>
+      )}
+      {since !== undefined && until !== undefined && ' '}
+      {until !== undefined && (
+        <>
+          until <Moment ms={until} />
+        </>
+      )}
+    </>
+  )
+}

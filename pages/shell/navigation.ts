@@ -1,7 +1,7 @@
 /** The pages of an organisation: their address, their name, the keys that open them, and what question each answers. */
 
 interface PageEntry {
-  readonly to: `/app/$organization/${'live' | 'logs' | 'checklist' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'account'}`
+  readonly to: `/app/$organization/${'live' | 'logs' | 'checklist' | 'funnel' | 'installs' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'account'}`
   readonly title: string
   /** Pressed after `g`. */
   readonly key: string
@@ -38,6 +38,19 @@ export const NAVIGATION: readonly PageGroup[] = [
       {
         ...{ to: '/app/$organization/resources', title: 'Resources', key: 'r' },
         question: 'What is configured, is it in force, and who manages it?',
+      },
+    ],
+  },
+  {
+    title: 'Understand',
+    pages: [
+      {
+        ...{ to: '/app/$organization/funnel', title: 'Funnel', key: 'f' },
+        question: 'Where do we lose them on the way from a visit to a first run?',
+      },
+      {
+        ...{ to: '/app/$organization/installs', title: 'Installs', key: 'i' },
+        question: 'Which install came from where?',
       },
     ],
   },

@@ -136,6 +136,8 @@ describe('Installs in the dashboard', () => {
     expect(await found('page=https%3A%2F%2Facme.dev%2Finstall')).to.deep.equal(['event-later', 'event-token'])
     expect(await found('referrer=elsewhere.example')).to.deep.equal([])
     expect(await found('source=')).to.deep.equal([])
+    expect(await found(`visitSince=${recently(-60)}&visitUntil=${recently(60)}`)).to.have.lengthOf(2)
+    expect(await found(`source=found&visitUntil=${recently(-60)}`)).to.deep.equal([])
     expect(await found('agent=')).to.have.lengthOf(4)
   })
 

@@ -83,6 +83,7 @@ describe('the pages', function () {
     stage = await startPages({
       ...{ manifests: `${manifests}${WEBSITE}`, facts, supportMail: 'help@whence.test' },
       billing: () => billingOver(url),
+      isMeasured: true,
     })
     await store(
       facts,

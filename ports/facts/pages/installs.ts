@@ -5,7 +5,7 @@ import { selectFrom, type RowsOf } from '../columns.ts'
 import { at, installs, newestFirst, once, pageLimit, pageOf, resolvedAs, withinPeriod } from '../query-parts.ts'
 import type { LogWindow } from './logs.ts'
 import { PAGE_PLACE } from './raw-figures.ts'
-import { issuedBetween } from './ranges.ts'
+import { issuedWithin } from './ranges.ts'
 
 type InstallPageFilters = {
   readonly before_ms?: number
@@ -24,6 +24,9 @@ type InstallPageFilters = {
   readonly campaign?: string
   readonly referrer?: string
   readonly page?: string
+  /** Unix ms: when that visit was issued. */
+  readonly visit_since_ms?: number
+  readonly visit_until_ms?: number
 }
 
 const INSTALL_LINE = selectFrom('installs', [
@@ -99,15 +102,22 @@ function joined(all: readonly string[]): string {
 
 /** Matched to one of these visits; receipts hold for 30 days, so that older visits than that have none. */
 function visitConditions(params: LogWindow & InstallPageFilters): readonly string[] {
-  const wanted = filterConditions(VISIT_ORIGIN, params)
-  if (wanted.length === 0) return []
-  const issued = issuedBetween({
-    since_ms: Math.max(0, params.since_ms - LIMITS.receiptLifetimeMs),
-    until_ms: params.until_ms,
-  })
+  const { visit_since_ms: since, visit_until_ms: until } = params
+  const issued = {
+    since_ms: since ?? Math.max(0, params.since_ms - LIMITS.receiptLifetimeMs),
+    until_ms: until ?? params.until_ms,
+  }
+  const origin = filterConditions(VISIT_ORIGIN, params)
+  const visits = `SELECT website, visit_id FROM visits PREWHERE ${SCOPE} AND ${issuedAtWithin(issued)}`
   return [
-    `(website, visit_id) IN (SELECT website, visit_id FROM visits PREWHERE ${SCOPE} AND ${issued} WHERE ${wanted.join(' AND ')})`,
+    ...(since === undefined && until === undefined ? [] : [`visit_id != '' AND ${issuedWithin(issued)}`]),
+    ...(origin.length === 0 ? [] : [`(website, visit_id) IN (${visits} WHERE ${origin.join(' AND ')})`]),
   ]
+}
+
+/** By the column, as it is asked several times in one statement: ranges of IDs would take longer to plan than to read. */
+function issuedAtWithin({ since_ms: since, until_ms: until }: Pick<LogWindow, 'since_ms' | 'until_ms'>): string {
+  return `issued_at >= fromUnixTimestamp64Milli(${since}, 'UTC') AND issued_at < fromUnixTimestamp64Milli(${until}, 'UTC')`
 }
 
 /** Keeps installs that their first record or their decision makes fit: both tables have the columns. */

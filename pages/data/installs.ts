@@ -1,0 +1,197 @@
+/** Installs: a list of them by any filter, and one with everything that explains it. */
+
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+
+import { ask, path, query } from './ask.ts'
+import { momentsOf } from './lines.ts'
+
+/** As they stand in the address; names and values are those of the API. An empty text means "does not say". */
+export interface InstallFilters {
+  readonly website?: string
+  readonly eventType?: string
+  readonly resolution?: string
+  readonly policy?: string
+  readonly reason?: string
+  readonly path?: string
+  readonly platform?: string
+  readonly agent?: string
+  readonly source?: string
+  readonly medium?: string
+  readonly campaign?: string
+  readonly referrer?: string
+  readonly page?: string
+  /** Unix ms: when the visit of the install began. */
+  readonly visitSince?: number
+  readonly visitUntil?: number
+  /** Unix ms, inclusive. */
+  readonly since?: number
+  /** Unix ms, exclusive. */
+  readonly until?: number
+}
+
+const NAMES = ['website', 'eventType', 'resolution', 'policy', 'reason', 'path', 'platform'] as const
+const MAYBE_EMPTY = ['agent', 'source', 'medium', 'campaign', 'referrer', 'page'] as const
+
+export function installFiltersOf(search: Readonly<Record<string, unknown>>): InstallFilters {
+  const textOf = (name: string, isEmptyToo: boolean) => {
+    const value = search[name]
+    if (typeof value !== 'string' && typeof value !== 'number') return []
+    return value === '' && !isEmptyToo ? [] : [[name, String(value)]]
+  }
+  const texts = [...NAMES.flatMap((name) => textOf(name, false)), ...MAYBE_EMPTY.flatMap((name) => textOf(name, true))]
+  const { since: visitSince, until: visitUntil } = momentsOf({
+    since: search['visitSince'],
+    until: search['visitUntil'],
+  })
+  return {
+    ...(Object.fromEntries(texts) as InstallFilters),
+    ...momentsOf(search),
+    ...(visitSince === undefined ? {} : { visitSince }),
+    ...(visitUntil === undefined ? {} : { visitUntil }),
+  }
+}
+
+export interface InstallLine {
+  readonly website: string
+  readonly event_id: string
+  readonly installation_id: string
+  readonly event_type: string
+  readonly received_at_ms: number
+  readonly install_path: string
+  readonly platform: string
+  readonly arch: string
+  readonly agent: string
+  readonly resolution: string
+  readonly selection_policy: string
+  readonly candidate_count: number
+  readonly visit_id: string
+  readonly visit_issued_at_ms: number | null
+  readonly reason: string
+}
+
+interface VisitSource {
+  readonly page_url: string
+  readonly source_referrer: string
+  readonly utm_source: string
+  readonly utm_medium: string
+  readonly utm_campaign: string
+}
+
+export interface SourcedInstall {
+  readonly install: InstallLine
+  /** Null if it has none, or if it is no longer kept. */
+  readonly visit: VisitSource | null
+}
+
+interface InstallPage {
+  readonly installs: readonly SourcedInstall[]
+  readonly next: string | null
+}
+
+function installsPath(organization: string): string {
+  return path('/api/organizations/:organization/installs', { organization })
+}
+
+export function installsQuery(organization: string, filters: InstallFilters) {
+  return infiniteQueryOptions({
+    queryKey: ['installs', organization, filters],
+    queryFn: ({ pageParam, signal }) =>
+      ask<InstallPage>(installsPath(organization) + query({ ...filters, cursor: pageParam ?? undefined }), { signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next }) => next,
+  })
+}
+
+/** The same installs as a file. */
+export function installsExport(organization: string, filters: InstallFilters): string {
+  return `${installsPath(organization)}/export${query({ ...filters })}`
+}
+
+export interface InstallFacts extends InstallLine {
+  readonly browsers: readonly string[]
+  readonly default_browser: string
+  readonly timezone: string
+  readonly language: string
+  readonly gpc: boolean
+  /** JSON of every receipt and token that was examined. */
+  readonly verdicts: string
+  /** JSON of the plan of deliveries as it was answered. */
+  readonly deliveries: string
+  readonly request_id: string
+}
+
+export interface VisitFacts {
+  readonly visit_id: string
+  readonly issued_at_ms: number
+  readonly page_url: string
+  readonly referrer: string
+  readonly source_referrer: string
+  readonly utm_source: string
+  readonly utm_medium: string
+  readonly utm_campaign: string
+  readonly utm_term: string
+  readonly utm_content: string
+  /** JSON: what the providers know the visitor by. */
+  readonly identities: string
+  readonly gpc: boolean
+}
+
+interface ReceiptHistory {
+  readonly visit_id: string
+  readonly activated_at_ms: number | null
+  readonly revoked_at_ms: number | null
+}
+
+export interface DeliveryFacts {
+  readonly destination: string
+  readonly job_id: string
+  readonly provider: string
+  readonly status: string
+  readonly reason: string
+  readonly detail: string
+  readonly changed_at_ms: number
+  readonly next_attempt_at_ms: number | null
+  readonly deadline_at_ms: number | null
+}
+
+export interface AttemptFacts {
+  readonly destination: string
+  readonly attempt_id: string
+  readonly number: number
+  readonly started_at_ms: number
+  readonly duration_ms: number
+  readonly request_url: string
+  readonly request_body: string
+  /** 0: no answer came. */
+  readonly response_status: number
+  readonly response_body: string
+  readonly outcome: string
+  readonly code: string
+}
+
+export interface InstallDetail {
+  readonly install: InstallFacts
+  readonly visits: readonly VisitFacts[]
+  readonly receipts: readonly ReceiptHistory[]
+  readonly handoffs: readonly { readonly visit_id: string; readonly asked_at_ms: number }[]
+  readonly deliveries: readonly DeliveryFacts[]
+  readonly attempts: readonly AttemptFacts[]
+}
+
+export interface InstallKey {
+  readonly organization: string
+  readonly website: string
+  readonly event: string
+}
+
+/** Where the same facts are read as JSON. */
+export function installPath({ organization, website, event }: InstallKey): string {
+  return path('/api/organizations/:organization/installs/:website/:event', { organization, website, event })
+}
+
+export function installQuery(key: InstallKey) {
+  return queryOptions({
+    queryKey: ['install', key],
+    queryFn: ({ signal }) => ask<InstallDetail>(installPath(key), { signal }),
+  })
+}

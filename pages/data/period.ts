@@ -1,0 +1,50 @@
+/** The period that figures are asked for. The address holds days back from now, so that a link stays true tomorrow. */
+
+import { DAY_MS, hourAfter } from '../../domain/durations.ts'
+
+export const PERIODS = [
+  { days: 1, title: '24 hours' },
+  { days: 7, title: '7 days' },
+  { days: 30, title: '30 days' },
+  { days: 90, title: '90 days' },
+] as const
+
+/** As they stand in the address. */
+export interface FigureFilters {
+  /** 7 if it is absent. */
+  readonly days?: number
+  readonly website?: string
+}
+
+const DEFAULT_DAYS = 7
+
+export function figureFilters({ days, website }: Readonly<Record<string, unknown>>): FigureFilters {
+  const known = PERIODS.find((period) => period.days === days)
+  return {
+    ...(known === undefined || known.days === DEFAULT_DAYS ? {} : { days: known.days }),
+    ...(typeof website === 'string' && website !== '' ? { website } : {}),
+  }
+}
+
+export interface Bounds {
+  /** Unix ms, inclusive. */
+  readonly since: number
+  /** Unix ms, exclusive. */
+  readonly until: number
+}
+
+export function daysOf({ days = DEFAULT_DAYS }: FigureFilters): number {
+  return days
+}
+
+/** Whole hours up to the end of the present one; the same all through an hour, so that answers can be kept. */
+export function boundsOf(filters: FigureFilters, nowMs = Date.now()): Bounds {
+  const until = hourAfter(nowMs)
+  return { since: until - daysOf(filters) * DAY_MS, until }
+}
+
+/** "the 7 days before" */
+export function nameOfBefore(filters: FigureFilters): string {
+  const days = daysOf(filters)
+  return days === 1 ? 'the day before' : `the ${days} days before`
+}

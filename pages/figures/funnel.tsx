@@ -1,0 +1,145 @@
+/** The funnel: where do we lose them? Every number leads to what it was counted from. */
+
+import { useQuery } from '@tanstack/react-query'
+import { Link, useSearch } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import { DAY_MS } from '../../domain/durations.ts'
+import { funnelQuery, type FunnelCounts, type FunnelFigures } from '../data/figures.ts'
+import { figureFilters, nameOfBefore, type FigureFilters } from '../data/period.ts'
+import { Columns } from '../parts/columns.tsx'
+import { Bar, Change, countText, shareText } from '../parts/numbers.tsx'
+import { PeriodBar } from '../parts/period-bar.tsx'
+import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { useOrganization } from '../shell/organization.tsx'
+import { StepLink, STEPS } from './steps.tsx'
+
+export function FunnelPage(): ReactNode {
+  const organization = useOrganization()
+  const filters = figureFilters(useSearch({ strict: false }))
+  return organization === null ? null : <Funnel organization={organization.id} filters={filters} />
+}
+
+interface FunnelProps {
+  readonly organization: string
+  readonly filters: FigureFilters
+}
+
+function Funnel({ organization, filters }: FunnelProps): ReactNode {
+  const { data, error, isPlaceholderData } = useQuery(funnelQuery(organization, filters))
+  return (
+    <Page
+      title="Funnel"
+      question="Where do we lose them on the way from a visit to a first run?"
+      actions={<PeriodBar organization={organization} filters={filters} />}
+    >
+      <Problem error={error} />
+      {data === undefined ? (
+        error === null && <Loading what="the funnel" />
+      ) : data.total.visits === 0 ? (
+        <NoVisits organization={organization} />
+      ) : (
+        <div className="figures" aria-busy={isPlaceholderData}>
+          <Steps {...{ organization, filters, figures: data }} />
+          <Days {...{ organization, filters, figures: data }} />
+        </div>
+      )}
+    </Page>
+  )
+}
+
+interface PartProps extends FunnelProps {
+  readonly figures: FunnelFigures
+}
+
+function Steps({ organization, filters, figures }: PartProps): ReactNode {
+  const { total, before, since, until } = figures
+  return (
+    <section className="card">
+      <ol className="funnel">
+        {STEPS.map((step, place) => {
+          const count = total[step.id]
+          const isFirst = place === 0
+          return (
+            <li key={step.id}>
+              <StepLink {...{ organization, step, website: filters.website, bounds: { since, until } }}>
+                <span className="name">
+                  {step.title}
+                  <small>{step.means}</small>
+                </span>
+                <Bar share={count / total.visits} />
+                <span className="count">{countText(count)}</span>
+                <span className="share">{isFirst ? '' : shareOf(step, total)}</span>
+                <Change now={count} before={before.total[step.id]} since={nameOfBefore(filters)} />
+              </StepLink>
+            </li>
+          )
+        })}
+      </ol>
+      <p className="footnote">
+        Each visit counts once, in the hour in which it began, with every step that it has reached until now. Arrows
+        compare with {nameOfBefore(filters)}, which had more time to get on.
+      </p>
+    </section>
+  )
+}
+
+/** Many hooks report the end alone: a zero of theirs is no loss. */
+function shareOf({ id }: (typeof STEPS)[number], total: FunnelCounts): string {
+  const isUnsaid = id === 'started' && total.started === 0 && total.completed > 0
+  return isUnsaid ? 'not reported' : `${shareText(total[id], total.visits)} of visits`
+}
+
+const HOUR = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: '2-digit', minute: '2-digit' })
+const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' })
+
+/** Small pictures beside each other, each to its own scale: what counts is the shape. */
+function Days({ organization, filters, figures }: PartProps): ReactNode {
+  const { stepMs, steps, since, until } = figures
+  const byTime = new Map(steps.map((step) => [step.at, step]))
+  const isByDay = stepMs === DAY_MS
+  const moments: number[] = []
+  for (let at = Math.floor(since / stepMs) * stepMs; at < until; at += stepMs) moments.push(at)
+  return (
+    <section aria-labelledby="days">
+      <h2 id="days">{isByDay ? 'By day' : 'By hour'}</h2>
+      <div className="multiples">
+        {STEPS.map((step) => (
+          <Columns
+            key={step.id}
+            title={step.title}
+            what={step.id === 'visits' ? 'visits' : `visits that got to “${step.title}”`}
+            each={isByDay ? 'Day (UTC)' : 'Hour'}
+            columns={moments.map((at) => ({
+              key: String(at),
+              name: (isByDay ? DAY : HOUR).format(at),
+              count: byTime.get(at)?.[step.id] ?? 0,
+              link: (text) => (
+                <StepLink
+                  {...{ organization, step, website: filters.website }}
+                  bounds={{ since: at, until: at + stepMs }}
+                >
+                  {text}
+                </StepLink>
+              ),
+            }))}
+          />
+        ))}
+      </div>
+      {isByDay && <p className="footnote">Days are those of UTC.</p>}
+    </section>
+  )
+}
+
+function NoVisits({ organization }: { readonly organization: string }): ReactNode {
+  return (
+    <Empty title="No visit in this time">
+      Choose a longer time. If there is none at all, put the script tag on your website and open a page of it: the visit
+      shows within a second on{' '}
+      <Link to="/app/$organization/live" params={{ organization }}>
+        Live
+      </Link>
+      , and here with it.
+    </Empty>
+  )
+}

@@ -1,0 +1,41 @@
+/** The steps from a visit to a first run: what each means, and where the ones behind its number are listed. */
+
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import type { FunnelCounts } from '../data/figures.ts'
+import type { Bounds } from '../data/period.ts'
+
+/** `logs`: what of Logs it is counted from; installs stand in a list of their own, by their event. */
+type Step = { readonly id: keyof FunnelCounts; readonly title: string; readonly means: string } & (
+  { readonly logs: string } | { readonly event: string }
+)
+
+export const STEPS: readonly Step[] = [
+  { id: 'visits', title: 'Visited', means: 'A page with the script was opened', logs: 'visit' },
+  { id: 'activated', title: 'Marked', means: 'The browser confirmed that it keeps the marker', logs: 'activation' },
+  { id: 'copied', title: 'Copied', means: 'The install command was copied, with a token in it', logs: 'handoff' },
+  { id: 'started', title: 'Started', means: 'The installer began on a machine', event: 'install_started' },
+  { id: 'completed', title: 'Installed', means: 'The installer came to its end', event: 'install_completed' },
+  { id: 'first_run', title: 'Ran first', means: 'What was installed ran for the first time', event: 'first_run' },
+]
+
+interface StepLinkProps {
+  readonly organization: string
+  readonly step: Step
+  readonly website: string | undefined
+  readonly bounds: Bounds
+  readonly className?: string
+  readonly children: ReactNode
+}
+
+/** Leads to what a number of this step is counted from. */
+export function StepLink({ organization, step, website, bounds, ...link }: StepLinkProps): ReactNode {
+  const shared = { ...bounds, ...(website === undefined ? {} : { website }) }
+  const params = { organization }
+  if ('logs' in step)
+    return <Link to="/app/$organization/logs" {...{ params, search: { ...shared, kind: step.logs } }} {...link} />
+  const { since: visitSince, until: visitUntil, ...one } = shared
+  const search = { ...one, visitSince, visitUntil, resolution: 'matched', eventType: step.event }
+  return <Link to="/app/$organization/installs" {...{ params, search }} {...link} />
+}

@@ -1,0 +1,89 @@
+/** What is known of the chosen visit, and of the machine that the install ran on. */
+
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import { readJsonColumn } from '../../common/json-column.ts'
+import type { InstallFacts, VisitFacts } from '../data/installs.ts'
+import { Moment } from '../parts/time.tsx'
+import { Address } from './origin.tsx'
+import type { Story } from './story.ts'
+
+export function VisitSection({ story }: { readonly story: Story }): ReactNode {
+  const chosen = story.visits.find(({ isChosen }) => isChosen)
+  return (
+    <section className="card">
+      <h2>The visit</h2>
+      {chosen === undefined ? (
+        <p className="question">None was chosen.</p>
+      ) : chosen.visit === null ? (
+        <p className="question">It is not kept here: it is too old, or not stored yet.</p>
+      ) : (
+        <VisitList visit={chosen.visit} />
+      )}
+    </section>
+  )
+}
+
+function VisitList({ visit }: { readonly visit: VisitFacts }): ReactNode {
+  const providers = Object.keys(readJsonColumn(visit.identities) ?? {})
+  const rows: readonly (readonly [string, ReactNode])[] = [
+    ['When', <Moment key="when" ms={visit.issued_at_ms} />],
+    ['Page', <Address key="page" text={visit.page_url} />],
+    ['Referrer', <Address key="referrer" text={visit.source_referrer || visit.referrer} />],
+    ...(['source', 'medium', 'campaign', 'term', 'content'] as const).map(
+      (name) => [`${name.slice(0, 1).toUpperCase()}${name.slice(1)}`, visit[`utm_${name}`]] as const,
+    ),
+    ['Known to', providers.length === 0 ? 'no provider' : providers.join(', ')],
+    ['Privacy', visit.gpc ? 'Global Privacy Control is on: advertising providers get nothing' : ''],
+  ]
+  return <FactList rows={rows.filter(([, value]) => !isEmptyFact(value))} />
+}
+
+function isEmptyFact(value: ReactNode): boolean {
+  if (value === '') return true
+  const isAddress = typeof value === 'object' && value !== null && 'props' in value
+  return isAddress && (value.props as { readonly text?: string }).text === ''
+}
+
+interface MachineProps {
+  readonly install: InstallFacts
+  readonly organization: string
+}
+
+export function MachineFacts({ install, organization }: MachineProps): ReactNode {
+  const { installation_id: installation, default_browser: main } = install
+  const browsers = install.browsers.map((browser) => (browser === main ? `${browser} (default)` : browser)).join(', ')
+  const rows: readonly (readonly [string, ReactNode])[] = [
+    ['System', [install.platform, install.arch].filter((part) => part !== '').join(', ')],
+    ['Browsers', browsers],
+    ['Locale', [install.language, install.timezone].filter((part) => part !== '').join(', ')],
+    ['Run by', install.agent === '' ? 'a person, as far as the hook can tell' : install.agent],
+    ['Event', <code key="event">{install.event_id}</code>],
+    [
+      'Installation',
+      <Link key="more" to="/app/$organization/logs" params={{ organization }} search={{ reference: installation }}>
+        <code>{installation}</code>
+      </Link>,
+    ],
+  ]
+  return (
+    <section className="card">
+      <h2>The machine</h2>
+      <FactList rows={rows.filter(([, value]) => value !== '')} />
+    </section>
+  )
+}
+
+function FactList({ rows }: { readonly rows: readonly (readonly [string, ReactNode])[] }): ReactNode {
+  return (
+    <dl className="facts">
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

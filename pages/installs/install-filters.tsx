@@ -1,0 +1,90 @@
+/** What installs are filtered by: three fields, and a chip for each filter that another page set. */
+
+import { Button, Select } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+
+import type { InstallFilters } from '../data/installs.ts'
+import { overviewQuery } from '../data/overview.ts'
+import { Chips } from '../parts/chips.tsx'
+import { EVENT_WORDS, filterText, RESOLUTION_WORDS } from '../parts/install-words.ts'
+import { Between } from '../parts/time.tsx'
+
+interface InstallFilterBarProps {
+  readonly organization: string
+  readonly filters: InstallFilters
+  readonly onChange: (filters: InstallFilters) => void
+}
+
+export function InstallFilterBar({ organization, filters, onChange }: InstallFilterBarProps): ReactNode {
+  const { data } = useQuery(overviewQuery(organization))
+  const fields = [
+    { name: 'resolution', label: 'Result', data: choices(RESOLUTION_WORDS) },
+    { name: 'eventType', label: 'What', data: choices(EVENT_WORDS) },
+    {
+      name: 'website',
+      label: 'Website',
+      data: data?.websites.map(({ id, displayName }) => ({ value: id, label: displayName })) ?? [],
+    },
+  ] as const
+  return (
+    <div className="filters three" role="search">
+      {fields.map(({ name, label, data: values }, place) => (
+        <Select
+          key={name}
+          {...{ label, data: values, placeholder: 'all', clearable: true }}
+          {...(place === 0 ? { 'data-filter': true } : {})}
+          value={filters[name] ?? null}
+          onChange={(value) => onChange(changed(filters, name, value))}
+        />
+      ))}
+      {Object.keys(filters).length > 0 && (
+        <Button variant="default" onClick={() => onChange({})}>
+          Clear
+        </Button>
+      )}
+      <Chips chips={chipsOf(filters, onChange)} />
+    </div>
+  )
+}
+
+function choices(words: Readonly<Record<string, string>>) {
+  return Object.entries(words).map(([value, label]) => ({ value, label }))
+}
+
+function changed(filters: InstallFilters, name: keyof InstallFilters, value: string | null): InstallFilters {
+  const { [name]: _, ...others } = filters
+  return value === null ? others : { ...others, [name]: value }
+}
+
+function chipsOf(filters: InstallFilters, onChange: InstallFilterBarProps['onChange']) {
+  const named = Object.entries(filters).flatMap(([name, value]) => {
+    const text = filterText(name, String(value))
+    if (text === null) return []
+    return [{ name, text, remove: () => onChange(changed(filters, name as keyof InstallFilters, null)) }]
+  })
+  const { since, until, ...anyTime } = filters
+  const { visitSince, visitUntil, ...anyVisit } = filters
+  return [
+    ...named,
+    ...chipOfTime('time', { since, until }, () => onChange(anyTime)),
+    ...chipOfTime('visits', { since: visitSince, until: visitUntil }, () => onChange(anyVisit)),
+  ]
+}
+
+interface Times {
+  readonly since: number | undefined
+  readonly until: number | undefined
+}
+
+function chipOfTime(name: 'time' | 'visits', { since, until }: Times, remove: () => void) {
+  if (since === undefined && until === undefined) return []
+  const time = { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) }
+  const text = (
+    <>
+      {name === 'visits' && 'Visits '}
+      <Between {...time} />
+    </>
+  )
+  return [{ name, text, remove }]
+}

@@ -1,0 +1,89 @@
+/** Installs as a table; each row leads to the picture of its install. */
+
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import type { InstallLine, SourcedInstall } from '../data/installs.ts'
+import { EVENT_WORDS, POLICIES, reasonWords, RESOLUTION_WORDS } from '../parts/install-words.ts'
+import { spanText } from '../parts/numbers.tsx'
+import { Clock } from '../parts/time.tsx'
+import { originText } from './origin.tsx'
+
+interface InstallTableProps {
+  readonly organization: string
+  readonly installs: readonly SourcedInstall[]
+}
+
+export function InstallTable({ organization, installs }: InstallTableProps): ReactNode {
+  return (
+    <div className="wide">
+      <table className="list stacks installs">
+        <thead>
+          <tr>
+            <th scope="col">Install</th>
+            <th scope="col">Result</th>
+            <th scope="col">Came from</th>
+            <th scope="col">On</th>
+            <th scope="col">Path</th>
+          </tr>
+        </thead>
+        <tbody>
+          {installs.map((sourced) => (
+            <Row key={`${sourced.install.website}/${sourced.install.event_id}`} {...{ organization, ...sourced }} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Row({ organization, install, visit }: SourcedInstall & { readonly organization: string }): ReactNode {
+  const { website, event_id: event } = install
+  return (
+    <tr>
+      <th scope="row">
+        <Link to="/app/$organization/installs/$website/$event" params={{ organization, website, event }}>
+          {EVENT_WORDS[install.event_type] ?? install.event_type}
+        </Link>
+        <small>
+          <Clock ms={install.received_at_ms} />
+        </small>
+      </th>
+      <td>
+        <Result install={install} />
+      </td>
+      <td className="from">
+        <Origin visit={visit} />
+        {install.visit_issued_at_ms !== null && (
+          <small>{spanText(install.received_at_ms - install.visit_issued_at_ms)} before</small>
+        )}
+      </td>
+      <td>
+        {[install.platform, install.arch].filter((part) => part !== '').join(' ')}
+        {install.agent !== '' && <small>by {install.agent}</small>}
+      </td>
+      <td>{install.install_path}</td>
+    </tr>
+  )
+}
+
+/** The mark tells it without colour. */
+export function Result({ install }: { readonly install: InstallLine }): ReactNode {
+  const { resolution, selection_policy: policy, reason } = install
+  const why =
+    resolution === 'matched'
+      ? (POLICIES[policy]?.name ?? policy)
+      : resolution === 'unmatched'
+        ? reasonWords(reason).name
+        : ''
+  return (
+    <span className={`result ${resolution}`}>
+      {RESOLUTION_WORDS[resolution] ?? resolution}
+      {why !== '' && <small>{why}</small>}
+    </span>
+  )
+}
+
+function Origin({ visit }: Pick<SourcedInstall, 'visit'>): ReactNode {
+  return visit === null ? <span className="nothing">–</span> : <span>{originText(visit)}</span>
+}

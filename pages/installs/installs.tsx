@@ -1,0 +1,101 @@
+/** Installs: every install event as it was decided, by any filter that a number of another page leads here with. */
+
+import { Button } from '@mantine/core'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import { installFiltersOf, installsExport, installsQuery, type InstallFilters } from '../data/installs.ts'
+import { CopyButton } from '../parts/copy.tsx'
+import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
+import { InstallFilterBar } from './install-filters.tsx'
+import { InstallTable } from './install-table.tsx'
+
+export function InstallsPage(): ReactNode {
+  const organization = useOrganization()
+  const filters = installFiltersOf(useSearch({ strict: false }))
+  return organization === null ? null : <Installs organization={organization} filters={filters} />
+}
+
+interface InstallsProps {
+  readonly organization: OwnOrganization
+  readonly filters: InstallFilters
+}
+
+function Installs({ organization, filters }: InstallsProps): ReactNode {
+  const navigate = useNavigate()
+  const mayExport = organization.role !== 'Viewer'
+  return (
+    <Page
+      title="Installs"
+      question="Which install came from where?"
+      actions={
+        <>
+          <CopyButton what="link" text={location.href} />
+          {mayExport && (
+            <Button component="a" size="xs" variant="default" href={installsExport(organization.id, filters)} download>
+              Export exactly these
+            </Button>
+          )}
+        </>
+      }
+    >
+      <InstallFilterBar
+        organization={organization.id}
+        filters={filters}
+        onChange={(search) => void navigate({ to: '.', search: { ...search }, replace: true })}
+      />
+      <List organization={organization.id} filters={filters} />
+    </Page>
+  )
+}
+
+function List({
+  organization,
+  filters,
+}: {
+  readonly organization: string
+  readonly filters: InstallFilters
+}): ReactNode {
+  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(
+    installsQuery(organization, filters),
+  )
+  if (data === undefined) return error === null ? <Loading what="installs" /> : <Problem error={error} />
+  const installs = data.pages.flatMap((page) => page.installs)
+  if (installs.length === 0)
+    return <NoInstalls organization={organization} isFiltered={Object.keys(filters).length > 0} />
+  return (
+    <>
+      <Problem error={error} />
+      <InstallTable organization={organization} installs={installs} />
+      {hasNextPage && (
+        <p className="more">
+          <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+            Older installs
+          </Button>
+        </p>
+      )}
+    </>
+  )
+}
+
+function NoInstalls({
+  organization,
+  isFiltered,
+}: {
+  readonly organization: string
+  readonly isFiltered: boolean
+}): ReactNode {
+  if (isFiltered) return <Empty title="No install fits these filters">Take one away, or look at a longer time.</Empty>
+  return (
+    <Empty title="No install has been reported yet">
+      Put the hook into your installer and run it once: the install stands here a second later, with the reason why it
+      was matched or not. Whether the hook reached the service shows{' '}
+      <Link to="/app/$organization/live" params={{ organization }}>
+        Live
+      </Link>
+      .
+    </Empty>
+  )
+}

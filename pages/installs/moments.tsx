@@ -1,0 +1,107 @@
+/** Everything in the order of time, as a table: what the picture shows, for those who cannot see it. */
+
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import { statusText, verdictText } from '../parts/install-words.ts'
+import { spanText } from '../parts/numbers.tsx'
+import { Moment } from '../parts/time.tsx'
+import { originText } from './origin.tsx'
+import { deadlineOf, isOpen, type DeliveryLane, type Story, type VisitLane } from './story.ts'
+
+interface HappenedMoment {
+  readonly at: number
+  readonly what: string
+  readonly detail: string
+  /** What finds its lines of Logs. */
+  readonly reference: string | null
+}
+
+interface MomentTableProps {
+  readonly story: Story
+  readonly organization: string
+  readonly event: string
+}
+
+export function MomentTable({ story, organization, event }: MomentTableProps): ReactNode {
+  return (
+    <section aria-labelledby="moments">
+      <h2 id="moments">In the order of time</h2>
+      <div className="wide">
+        <table className="list stacks moments">
+          <thead>
+            <tr>
+              <th scope="col">When</th>
+              <th scope="col">What</th>
+              <th scope="col">More</th>
+              <th scope="col">Logs</th>
+            </tr>
+          </thead>
+          <tbody>
+            {momentsOfStory(story, event).map(({ at, what, detail, reference }) => (
+              <tr key={`${at} ${what} ${detail}`}>
+                <td>
+                  <Moment ms={at} />
+                  <small>{distance(at - story.installedAtMs)}</small>
+                </td>
+                <th scope="row">{what}</th>
+                <td className="detail">{detail}</td>
+                <td>
+                  {reference !== null && (
+                    <Link to="/app/$organization/logs" params={{ organization }} search={{ reference }}>
+                      lines<span className="unseen"> of Logs: {what}</span>
+                    </Link>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  )
+}
+
+function distance(ms: number): string {
+  return ms === 0 ? '' : `${spanText(ms)} ${ms < 0 ? 'before' : 'after'}`
+}
+
+function momentsOfStory({ visits, deliveries, installedAtMs }: Story, event: string): readonly HappenedMoment[] {
+  const install = { at: installedAtMs, what: 'The install was reported', detail: '', reference: event }
+  return [...visits.flatMap(ofVisit), install, ...deliveries.flatMap(ofDelivery)].sort((a, b) => a.at - b.at)
+}
+
+function ofVisit(lane: VisitLane): readonly HappenedMoment[] {
+  const { visit, visitId: reference, isChosen, verdict } = lane
+  const from = visit === null ? 'A visit that is not kept' : originText(visit)
+  const of = (at: number | null, what: string, detail = from): readonly HappenedMoment[] =>
+    at === null ? [] : [{ at, what, detail, reference }]
+  const judged = `${from}; ${isChosen ? 'chosen, ' : ''}${verdictText(verdict)}`
+  return [
+    ...of(lane.issuedAtMs, 'A visit began', judged),
+    ...of(lane.activatedAtMs, 'The browser confirmed the marker'),
+    ...of(lane.copiedAtMs, 'The command was copied'),
+    ...of(lane.revokedAtMs, 'A newer visit replaced it'),
+  ]
+}
+
+function ofDelivery(lane: DeliveryLane): readonly HappenedMoment[] {
+  const { destination, attempts, delivery } = lane
+  const reference = delivery?.job_id ?? null
+  const tries = attempts.map((attempt) => ({
+    at: attempt.started_at_ms,
+    what: `Try ${attempt.number} for ${destination}`,
+    detail: `${attempt.response_status === 0 ? 'no answer' : attempt.response_status}, ${attempt.outcome}`,
+    reference,
+  }))
+  const [deadline, next] = [deadlineOf(lane), delivery?.next_attempt_at_ms ?? null]
+  return [
+    ...tries,
+    ...(next === null || !isOpen(lane)
+      ? []
+      : [{ at: next, what: `Next try for ${destination}`, detail: '', reference: null }]),
+    ...(deadline === null
+      ? []
+      : [{ at: deadline, what: `Deadline of ${destination}`, detail: statusText(lane.status), reference: null }]),
+  ]
+}

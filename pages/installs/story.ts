@@ -1,0 +1,98 @@
+/** What happened around one install: the visits that were looked at, the deliveries, and every moment in its order. */
+
+import { readJsonColumn } from '../../common/json-column.ts'
+import { expiresAtMs } from '../../domain/receipt.ts'
+import type { CandidateVerdict, DeliveryPlan } from '../../domain/model.ts'
+import type { AttemptFacts, DeliveryFacts, InstallDetail, VisitFacts } from '../data/installs.ts'
+
+export interface VisitLane {
+  readonly key: string
+  readonly verdict: string
+  readonly isChosen: boolean
+  /** Null if nothing could be read of it. */
+  readonly visitId: string | null
+  readonly issuedAtMs: number | null
+  readonly activatedAtMs: number | null
+  readonly copiedAtMs: number | null
+  readonly revokedAtMs: number | null
+  /** When its receipt stopped to count: it was replaced, grew too old, or the install came. */
+  readonly endsAtMs: number | null
+  /** Null if it is not kept, or was never there. */
+  readonly visit: VisitFacts | null
+}
+
+export interface DeliveryLane {
+  readonly destination: string
+  readonly provider: string
+  readonly status: string
+  readonly reason: string
+  /** Null if it was skipped at once. */
+  readonly delivery: DeliveryFacts | null
+  readonly attempts: readonly AttemptFacts[]
+}
+
+export interface Story {
+  readonly installedAtMs: number
+  /** Oldest first; those without a time come last. */
+  readonly visits: readonly VisitLane[]
+  readonly deliveries: readonly DeliveryLane[]
+}
+
+export function storyOf(detail: InstallDetail): Story {
+  return { installedAtMs: detail.install.received_at_ms, visits: visitLanes(detail), deliveries: deliveryLanes(detail) }
+}
+
+function visitLanes(detail: InstallDetail): readonly VisitLane[] {
+  const { visit_id: chosen, visit_issued_at_ms: issuedAtMs, verdicts } = detail.install
+  const told = readJsonColumn<CandidateVerdict[]>(verdicts) ?? []
+  const isTold = told.some(({ visitId }) => visitId === chosen)
+  // A later event of an installation follows the visit of an earlier one, and brings nothing along.
+  const followed = chosen === '' || isTold ? [] : [{ visitId: chosen, issuedAtMs, verdict: 'followed' }]
+  return [...told, ...followed]
+    .map((each, place) => visitLane(detail, each, place))
+    .sort((a, b) => (a.issuedAtMs ?? Infinity) - (b.issuedAtMs ?? Infinity))
+}
+
+interface Told {
+  readonly visitId: string | null
+  readonly issuedAtMs: number | null
+  readonly verdict: string
+}
+
+function visitLane(detail: InstallDetail, { visitId, issuedAtMs, verdict }: Told, place: number): VisitLane {
+  const { install, visits, receipts, handoffs } = detail
+  const receipt = receipts.find(({ visit_id: id }) => id === visitId)
+  const copies = handoffs.filter(({ visit_id: id }) => id === visitId).map(({ asked_at_ms: at }) => at)
+  const revokedAtMs = receipt?.revoked_at_ms ?? null
+  const ends = [install.received_at_ms, ...(revokedAtMs === null ? [] : [revokedAtMs])]
+  return {
+    ...{ key: `${place}`, verdict, visitId, issuedAtMs, revokedAtMs },
+    isChosen: visitId !== null && visitId === install.visit_id,
+    activatedAtMs: receipt?.activated_at_ms ?? null,
+    copiedAtMs: copies.length === 0 ? null : Math.min(...copies),
+    endsAtMs: issuedAtMs === null ? null : Math.min(...ends, expiresAtMs(issuedAtMs)),
+    visit: visits.find(({ visit_id: id }) => id === visitId) ?? null,
+  }
+}
+
+function deliveryLanes({ install, deliveries, attempts }: InstallDetail): readonly DeliveryLane[] {
+  const plans = readJsonColumn<DeliveryPlan[]>(install.deliveries) ?? []
+  const planned = plans.map(({ destination, provider, status, reason }) => ({ destination, provider, status, reason }))
+  const unplanned = deliveries.filter(({ destination }) => !plans.some((plan) => plan.destination === destination))
+  return [...planned, ...unplanned].map((plan) => {
+    const delivery = deliveries.find(({ destination }) => destination === plan.destination) ?? null
+    const { destination, provider, status, reason } = delivery ?? plan
+    const made = attempts.filter((attempt) => attempt.destination === destination)
+    return { destination, provider, status, reason, delivery, attempts: made }
+  })
+}
+
+/** Whether more is to come of it. */
+export function isOpen({ status }: DeliveryLane): boolean {
+  return status === 'pending' || status === 'retrying'
+}
+
+/** Unix ms, while it matters: what was delivered or never sent has none. */
+export function deadlineOf({ delivery, status }: DeliveryLane): number | null {
+  return status === 'skipped' || status === 'delivered' ? null : (delivery?.deadline_at_ms ?? null)
+}

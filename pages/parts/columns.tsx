@@ -1,0 +1,85 @@
+/** Counts over time as columns: a picture for the eye, and the same as a table for everybody else. */
+
+import type { ReactNode } from 'react'
+
+import { countText } from './numbers.tsx'
+
+export interface Column {
+  readonly key: string
+  /** "3 November" */
+  readonly name: string
+  readonly count: number
+  /** In the table: leads on from the number. */
+  readonly link?: (text: string) => ReactNode
+}
+
+interface ColumnsProps {
+  readonly title: string
+  /** What is counted: "visits". */
+  readonly what: string
+  /** What a column stands for: "Day". */
+  readonly each: string
+  readonly columns: readonly Column[]
+}
+
+const HEIGHT = 72
+
+export function Columns({ title, what, each, columns }: ColumnsProps): ReactNode {
+  const most = Math.max(1, ...columns.map(({ count }) => count))
+  const total = columns.reduce((sum, { count }) => sum + count, 0)
+  const [first, last] = [columns[0], columns.at(-1)]
+  return (
+    <figure className="columns">
+      <figcaption>
+        <span>{title}</span> <strong>{countText(total)}</strong>
+      </figcaption>
+      <svg
+        viewBox={`0 0 ${columns.length * 10} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${title}: ${countText(total)} ${what} in ${columns.length} columns, at most ${countText(most)} in one`}
+      >
+        {columns.map(({ key, name, count }, index) => {
+          const height = count === 0 ? 1 : Math.max(2, (HEIGHT * count) / most)
+          return (
+            <g key={key}>
+              <title>{`${name}: ${countText(count)} ${what}`}</title>
+              <rect className="reach" x={index * 10} y={0} width={10} height={HEIGHT} />
+              <rect
+                className={count === 0 ? 'none' : 'some'}
+                {...{ x: index * 10 + 1, y: HEIGHT - height, width: 8, height }}
+              />
+            </g>
+          )
+        })}
+      </svg>
+      <p className="ends" aria-hidden>
+        <span>{first?.name}</span>
+        <span>{last?.name}</span>
+      </p>
+      <details>
+        <summary>As a table</summary>
+        <table className="list">
+          <thead>
+            <tr>
+              <th scope="col">{each}</th>
+              <th scope="col" className="number">
+                {what}
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {columns.map(({ key, name, count, link }) => (
+              <tr key={key}>
+                <th scope="row">{name}</th>
+                <td className="number">
+                  {link === undefined || count === 0 ? countText(count) : link(countText(count))}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </details>
+    </figure>
+  )
+}

@@ -1,0 +1,69 @@
+/** Counts, shares and how they changed, as text; bars that show them are an ornament beside it. */
+
+import type { ReactNode } from 'react'
+
+export function countText(count: number): string {
+  return count.toLocaleString()
+}
+
+/** "–" of nothing: a share of no visits is no share of 0 %. */
+export function shareText(part: number, whole: number): string {
+  if (whole === 0) return '–'
+  const percent = (100 * part) / whole
+  const digits = percent > 0 && percent < 10 ? 1 : 0
+  return `${percent.toLocaleString(undefined, { maximumFractionDigits: digits })} %`
+}
+
+interface ChangeProps {
+  readonly now: number
+  readonly before: number
+  /** "the 7 days before" */
+  readonly since: string
+}
+
+/** The arrow and the sign say it without colour. */
+export function Change({ now, before, since }: ChangeProps): ReactNode {
+  if (before === 0 && now === 0) return null
+  const text = before === 0 ? 'new' : now === before ? 'as before' : `${arrow(now - before)} ${relative(now, before)}`
+  return (
+    <span className="change" title={`${countText(before)} in ${since}`}>
+      {text}
+    </span>
+  )
+}
+
+function arrow(difference: number): string {
+  return difference > 0 ? '▲' : '▼'
+}
+
+function relative(now: number, before: number): string {
+  const times = now / before
+  if (times >= 10) return `${Math.round(times).toLocaleString()} times`
+  return `${Math.round(100 * Math.abs(times - 1)).toLocaleString()} %`
+}
+
+/** A share from 0 to 1 as a bar; the number stands beside it. */
+export function Bar({ share, tone = 'accent' }: { readonly share: number; readonly tone?: string }): ReactNode {
+  return (
+    <span className={`share-bar ${tone}`} aria-hidden>
+      <span style={{ width: `${Math.max(share > 0 ? 0.4 : 0, 100 * Math.min(1, share))}%` }} />
+    </span>
+  )
+}
+
+const STEPS_S = [
+  { unit: 86_400, name: 'day' },
+  { unit: 3_600, name: 'hour' },
+  { unit: 60, name: 'minute' },
+  { unit: 1, name: 'second' },
+] as const
+
+/** "3 days", "1.5 hours": one unit, as people say it. */
+export function spanText(ms: number): string {
+  const seconds = Math.abs(ms) / 1_000
+  const step = STEPS_S.find(({ unit }) => seconds >= unit)
+  if (step === undefined) return seconds === 0 ? 'no time' : `${Math.round(seconds * 1_000)} ms`
+  const count = seconds / step.unit
+  const shown = count < 10 && step.unit > 1 ? Math.round(count * 10) / 10 : Math.round(count)
+  return `${shown.toLocaleString()} ${step.name}${shown === 1 ? '' : 's'}`
+}

@@ -1,0 +1,55 @@
+/** Which time and which website a page of figures is about. Each choice is an address. */
+
+import { Select } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import { overviewQuery } from '../data/overview.ts'
+import { daysOf, PERIODS, type FigureFilters } from '../data/period.ts'
+
+interface PeriodBarProps {
+  readonly organization: string
+  readonly filters: FigureFilters
+}
+
+export function PeriodBar({ organization, filters }: PeriodBarProps): ReactNode {
+  const navigate = useNavigate()
+  const { data } = useQuery(overviewQuery(organization))
+  const websites = data?.websites ?? []
+  const shown = daysOf(filters)
+  return (
+    <div className="period" role="group" aria-label="What is shown">
+      {websites.length > 1 && (
+        <Select
+          aria-label="Website"
+          placeholder="All websites"
+          size="xs"
+          clearable
+          data={websites.map(({ id, displayName }) => ({ value: id, label: displayName }))}
+          value={filters.website ?? null}
+          onChange={(website) => {
+            void navigate({
+              to: '.',
+              search: ({ website: _, ...before }) => (website === null ? before : { ...before, website }),
+              replace: true,
+            })
+          }}
+        />
+      )}
+      <div className="choice">
+        {PERIODS.map(({ days, title }) => (
+          <Link
+            key={days}
+            to="."
+            search={(before) => ({ ...before, days })}
+            replace
+            aria-current={days === shown ? 'true' : undefined}
+          >
+            {title}
+          </Link>
+        ))}
+      </div>
+    </div>
+  )
+}
