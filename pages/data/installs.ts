@@ -6,7 +6,7 @@ import { ask, path, query } from './ask.ts'
 import { momentsOf } from './lines.ts'
 
 /** As they stand in the address; names and values are those of the API. An empty text means "does not say". */
-export interface InstallFilters {
+export interface ShownInstallFilters {
   readonly website?: string
   readonly eventType?: string
   readonly resolution?: string
@@ -32,7 +32,7 @@ export interface InstallFilters {
 const NAMES = ['website', 'eventType', 'resolution', 'policy', 'reason', 'path', 'platform'] as const
 const MAYBE_EMPTY = ['agent', 'source', 'medium', 'campaign', 'referrer', 'page'] as const
 
-export function installFiltersOf(search: Readonly<Record<string, unknown>>): InstallFilters {
+export function installFiltersOf(search: Readonly<Record<string, unknown>>): ShownInstallFilters {
   const textOf = (name: string, isEmptyToo: boolean) => {
     const value = search[name]
     if (typeof value !== 'string' && typeof value !== 'number') return []
@@ -44,7 +44,7 @@ export function installFiltersOf(search: Readonly<Record<string, unknown>>): Ins
     until: search['visitUntil'],
   })
   return {
-    ...(Object.fromEntries(texts) as InstallFilters),
+    ...(Object.fromEntries(texts) as ShownInstallFilters),
     ...momentsOf(search),
     ...(visitSince === undefined ? {} : { visitSince }),
     ...(visitUntil === undefined ? {} : { visitUntil }),
@@ -77,14 +77,14 @@ interface VisitSource {
   readonly utm_campaign: string
 }
 
-export interface SourcedInstall {
+export interface ListedInstall {
   readonly install: InstallLine
   /** Null if it has none, or if it is no longer kept. */
   readonly visit: VisitSource | null
 }
 
-interface InstallPage {
-  readonly installs: readonly SourcedInstall[]
+interface InstallListPage {
+  readonly installs: readonly ListedInstall[]
   readonly next: string | null
 }
 
@@ -92,18 +92,20 @@ function installsPath(organization: string): string {
   return path('/api/organizations/:organization/installs', { organization })
 }
 
-export function installsQuery(organization: string, filters: InstallFilters) {
+export function installsQuery(organization: string, filters: ShownInstallFilters) {
   return infiniteQueryOptions({
     queryKey: ['installs', organization, filters],
     queryFn: ({ pageParam, signal }) =>
-      ask<InstallPage>(installsPath(organization) + query({ ...filters, cursor: pageParam ?? undefined }), { signal }),
+      ask<InstallListPage>(installsPath(organization) + query({ ...filters, cursor: pageParam ?? undefined }), {
+        signal,
+      }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
   })
 }
 
 /** The same installs as a file. */
-export function installsExport(organization: string, filters: InstallFilters): string {
+export function installsExport(organization: string, filters: ShownInstallFilters): string {
   return `${installsPath(organization)}/export${query({ ...filters })}`
 }
 
@@ -178,18 +180,18 @@ export interface InstallDetail {
   readonly attempts: readonly AttemptFacts[]
 }
 
-export interface InstallKey {
+export interface InstallAddress {
   readonly organization: string
   readonly website: string
   readonly event: string
 }
 
 /** Where the same facts are read as JSON. */
-export function installPath({ organization, website, event }: InstallKey): string {
+export function installPath({ organization, website, event }: InstallAddress): string {
   return path('/api/organizations/:organization/installs/:website/:event', { organization, website, event })
 }
 
-export function installQuery(key: InstallKey) {
+export function installQuery(key: InstallAddress) {
   return queryOptions({
     queryKey: ['install', key],
     queryFn: ({ signal }) => ask<InstallDetail>(installPath(key), { signal }),

@@ -8,7 +8,7 @@ import { DAY_MS } from '../../domain/durations.ts'
 import { funnelQuery, type FunnelCounts, type FunnelFigures } from '../data/figures.ts'
 import { figureFilters, nameOfBefore, type FigureFilters } from '../data/period.ts'
 import { Columns } from '../parts/columns.tsx'
-import { Bar, Change, countText, shareText } from '../parts/numbers.tsx'
+import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
 import { useOrganization } from '../shell/organization.tsx'
@@ -40,7 +40,7 @@ function Funnel({ organization, filters }: FunnelProps): ReactNode {
         <NoVisits organization={organization} />
       ) : (
         <div className="figures" aria-busy={isPlaceholderData}>
-          <Steps {...{ organization, filters, figures: data }} />
+          <FunnelSteps {...{ organization, filters, figures: data }} />
           <Days {...{ organization, filters, figures: data }} />
         </div>
       )}
@@ -52,7 +52,7 @@ interface PartProps extends FunnelProps {
   readonly figures: FunnelFigures
 }
 
-function Steps({ organization, filters, figures }: PartProps): ReactNode {
+function FunnelSteps({ organization, filters, figures }: PartProps): ReactNode {
   const { total, before, since, until } = figures
   return (
     <section className="card">
@@ -68,7 +68,7 @@ function Steps({ organization, filters, figures }: PartProps): ReactNode {
                   <small>{step.means}</small>
                 </span>
                 <Bar share={count / total.visits} />
-                <span className="count">{countText(count)}</span>
+                <span className="count">{shownCount(count)}</span>
                 <span className="share">{isFirst ? '' : shareOf(step, total)}</span>
                 <Change now={count} before={before.total[step.id]} since={nameOfBefore(filters)} />
               </StepLink>

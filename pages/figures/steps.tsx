@@ -7,11 +7,11 @@ import type { FunnelCounts } from '../data/figures.ts'
 import type { Bounds } from '../data/period.ts'
 
 /** `logs`: what of Logs it is counted from; installs stand in a list of their own, by their event. */
-type Step = { readonly id: keyof FunnelCounts; readonly title: string; readonly means: string } & (
+type FunnelStep = { readonly id: keyof FunnelCounts; readonly title: string; readonly means: string } & (
   { readonly logs: string } | { readonly event: string }
 )
 
-export const STEPS: readonly Step[] = [
+export const STEPS: readonly FunnelStep[] = [
   { id: 'visits', title: 'Visited', means: 'A page with the script was opened', logs: 'visit' },
   { id: 'activated', title: 'Marked', means: 'The browser confirmed that it keeps the marker', logs: 'activation' },
   { id: 'copied', title: 'Copied', means: 'The install command was copied, with a token in it', logs: 'handoff' },
@@ -22,7 +22,7 @@ export const STEPS: readonly Step[] = [
 
 interface StepLinkProps {
   readonly organization: string
-  readonly step: Step
+  readonly step: FunnelStep
   readonly website: string | undefined
   readonly bounds: Bounds
   readonly className?: string

@@ -9,7 +9,7 @@ import { prettyText } from '../parts/bodies.ts'
 import { statusText } from '../parts/install-words.ts'
 import { Status } from '../parts/line-table.tsx'
 import { Moment } from '../parts/time.tsx'
-import { deadlineOf, isOpen, type DeliveryLane } from './story.ts'
+import { deadlineOf, isStillOpen, type DeliveryLane } from './story.ts'
 
 interface DeliveriesProps {
   readonly organization: string
@@ -61,7 +61,7 @@ function OneDelivery({
 }
 
 /** The table of reasons that the service itself goes by. */
-export function sentenceOfReason(reason: string): string {
+function sentenceOfReason(reason: string): string {
   const rows: Readonly<Record<string, { readonly when: string }>> = DELIVERY_REASONS
   return rows[reason]?.when ?? reason
 }
@@ -70,8 +70,8 @@ function Outlook({ lane }: { readonly lane: DeliveryLane }): ReactNode {
   const deadline = deadlineOf(lane)
   const next = lane.delivery?.next_attempt_at_ms ?? null
   const parts: ReactNode[] = []
-  if (isOpen(lane) && next !== null) parts.push(<Said key="next" what="Next try" ms={next} />)
-  if (isOpen(lane) && deadline !== null)
+  if (isStillOpen(lane) && next !== null) parts.push(<Said key="next" what="Next try" ms={next} />)
+  if (isStillOpen(lane) && deadline !== null)
     parts.push(<Said key="until" what="The provider takes it until" ms={deadline} />)
   if (lane.status === 'failed' && deadline !== null && deadline > Date.now())
     parts.push(<Said key="again" what="Can be sent again until" ms={deadline} />)

@@ -4,7 +4,7 @@ import { Button, Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 
-import type { InstallFilters } from '../data/installs.ts'
+import type { ShownInstallFilters } from '../data/installs.ts'
 import { overviewQuery } from '../data/overview.ts'
 import { Chips } from '../parts/chips.tsx'
 import { EVENT_WORDS, filterText, RESOLUTION_WORDS } from '../parts/install-words.ts'
@@ -12,8 +12,8 @@ import { Between } from '../parts/time.tsx'
 
 interface InstallFilterBarProps {
   readonly organization: string
-  readonly filters: InstallFilters
-  readonly onChange: (filters: InstallFilters) => void
+  readonly filters: ShownInstallFilters
+  readonly onChange: (filters: ShownInstallFilters) => void
 }
 
 export function InstallFilterBar({ organization, filters, onChange }: InstallFilterBarProps): ReactNode {
@@ -35,7 +35,7 @@ export function InstallFilterBar({ organization, filters, onChange }: InstallFil
           {...{ label, data: values, placeholder: 'all', clearable: true }}
           {...(place === 0 ? { 'data-filter': true } : {})}
           value={filters[name] ?? null}
-          onChange={(value) => onChange(changed(filters, name, value))}
+          onChange={(value) => onChange(withFilter(filters, name, value))}
         />
       ))}
       {Object.keys(filters).length > 0 && (
@@ -43,7 +43,7 @@ export function InstallFilterBar({ organization, filters, onChange }: InstallFil
           Clear
         </Button>
       )}
-      <Chips chips={chipsOf(filters, onChange)} />
+      <Chips chips={installChips(filters, onChange)} />
     </div>
   )
 }
@@ -52,16 +52,20 @@ function choices(words: Readonly<Record<string, string>>) {
   return Object.entries(words).map(([value, label]) => ({ value, label }))
 }
 
-function changed(filters: InstallFilters, name: keyof InstallFilters, value: string | null): InstallFilters {
+function withFilter(
+  filters: ShownInstallFilters,
+  name: keyof ShownInstallFilters,
+  value: string | null,
+): ShownInstallFilters {
   const { [name]: _, ...others } = filters
   return value === null ? others : { ...others, [name]: value }
 }
 
-function chipsOf(filters: InstallFilters, onChange: InstallFilterBarProps['onChange']) {
+function installChips(filters: ShownInstallFilters, onChange: InstallFilterBarProps['onChange']) {
   const named = Object.entries(filters).flatMap(([name, value]) => {
     const text = filterText(name, String(value))
     if (text === null) return []
-    return [{ name, text, remove: () => onChange(changed(filters, name as keyof InstallFilters, null)) }]
+    return [{ name, text, remove: () => onChange(withFilter(filters, name as keyof ShownInstallFilters, null)) }]
   })
   const { since, until, ...anyTime } = filters
   const { visitSince, visitUntil, ...anyVisit } = filters

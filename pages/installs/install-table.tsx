@@ -3,7 +3,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import type { InstallLine, SourcedInstall } from '../data/installs.ts'
+import type { InstallLine, ListedInstall } from '../data/installs.ts'
 import { EVENT_WORDS, POLICIES, reasonWords, RESOLUTION_WORDS } from '../parts/install-words.ts'
 import { spanText } from '../parts/numbers.tsx'
 import { Clock } from '../parts/time.tsx'
@@ -11,7 +11,7 @@ import { originText } from './origin.tsx'
 
 interface InstallTableProps {
   readonly organization: string
-  readonly installs: readonly SourcedInstall[]
+  readonly installs: readonly ListedInstall[]
 }
 
 export function InstallTable({ organization, installs }: InstallTableProps): ReactNode {
@@ -29,7 +29,10 @@ export function InstallTable({ organization, installs }: InstallTableProps): Rea
         </thead>
         <tbody>
           {installs.map((sourced) => (
-            <Row key={`${sourced.install.website}/${sourced.install.event_id}`} {...{ organization, ...sourced }} />
+            <InstallTableRow
+              key={`${sourced.install.website}/${sourced.install.event_id}`}
+              {...{ organization, ...sourced }}
+            />
           ))}
         </tbody>
       </table>
@@ -37,7 +40,11 @@ export function InstallTable({ organization, installs }: InstallTableProps): Rea
   )
 }
 
-function Row({ organization, install, visit }: SourcedInstall & { readonly organization: string }): ReactNode {
+function InstallTableRow({
+  organization,
+  install,
+  visit,
+}: ListedInstall & { readonly organization: string }): ReactNode {
   const { website, event_id: event } = install
   return (
     <tr>
@@ -68,7 +75,7 @@ function Row({ organization, install, visit }: SourcedInstall & { readonly organ
 }
 
 /** The mark tells it without colour. */
-export function Result({ install }: { readonly install: InstallLine }): ReactNode {
+function Result({ install }: { readonly install: InstallLine }): ReactNode {
   const { resolution, selection_policy: policy, reason } = install
   const why =
     resolution === 'matched'
@@ -84,6 +91,6 @@ export function Result({ install }: { readonly install: InstallLine }): ReactNod
   )
 }
 
-function Origin({ visit }: Pick<SourcedInstall, 'visit'>): ReactNode {
+function Origin({ visit }: Pick<ListedInstall, 'visit'>): ReactNode {
   return visit === null ? <span className="nothing">–</span> : <span>{originText(visit)}</span>
 }

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { installPath, installQuery, type InstallDetail, type InstallKey } from '../data/installs.ts'
+import { installPath, installQuery, type InstallDetail, type InstallAddress } from '../data/installs.ts'
 import { CopyButton } from '../parts/copy.tsx'
 import { EVENT_WORDS, reasonWords } from '../parts/install-words.ts'
 import { Failed, Loading, Page } from '../parts/states.tsx'
@@ -26,14 +26,14 @@ export function InstallPage(): ReactNode {
   return <OneInstall organization={organization.id} website={website} event={event} />
 }
 
-function OneInstall(key: InstallKey): ReactNode {
+function OneInstall(key: InstallAddress): ReactNode {
   const { data, error } = useQuery(installQuery(key))
   if (data !== undefined) return <Explained install={key} detail={data} />
   return error === null ? <Loading what="the install" /> : <Failed error={error} />
 }
 
 interface ExplainedProps {
-  readonly install: InstallKey
+  readonly install: InstallAddress
   readonly detail: InstallDetail
 }
 

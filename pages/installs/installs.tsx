@@ -5,7 +5,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { installFiltersOf, installsExport, installsQuery, type InstallFilters } from '../data/installs.ts'
+import { installFiltersOf, installsExport, installsQuery, type ShownInstallFilters } from '../data/installs.ts'
 import { CopyButton } from '../parts/copy.tsx'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
@@ -20,7 +20,7 @@ export function InstallsPage(): ReactNode {
 
 interface InstallsProps {
   readonly organization: OwnOrganization
-  readonly filters: InstallFilters
+  readonly filters: ShownInstallFilters
 }
 
 function Installs({ organization, filters }: InstallsProps): ReactNode {
@@ -56,7 +56,7 @@ function List({
   filters,
 }: {
   readonly organization: string
-  readonly filters: InstallFilters
+  readonly filters: ShownInstallFilters
 }): ReactNode {
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(
     installsQuery(organization, filters),

@@ -7,7 +7,7 @@ import { statusText, verdictText } from '../parts/install-words.ts'
 import { spanText } from '../parts/numbers.tsx'
 import { Moment } from '../parts/time.tsx'
 import { originText } from './origin.tsx'
-import { deadlineOf, isOpen, type DeliveryLane, type Story, type VisitLane } from './story.ts'
+import { deadlineOf, isStillOpen, type DeliveryLane, type Story, type VisitLane } from './story.ts'
 
 interface HappenedMoment {
   readonly at: number
@@ -97,7 +97,7 @@ function ofDelivery(lane: DeliveryLane): readonly HappenedMoment[] {
   const [deadline, next] = [deadlineOf(lane), delivery?.next_attempt_at_ms ?? null]
   return [
     ...tries,
-    ...(next === null || !isOpen(lane)
+    ...(next === null || !isStillOpen(lane)
       ? []
       : [{ at: next, what: `Next try for ${destination}`, detail: '', reference: null }]),
     ...(deadline === null

@@ -6,7 +6,7 @@ import { statusText, verdictText } from '../parts/install-words.ts'
 import { spanText } from '../parts/numbers.tsx'
 import { originText } from './origin.tsx'
 import { scaleOf, type Scale } from './scale.ts'
-import { deadlineOf, isOpen, type DeliveryLane, type Story, type VisitLane } from './story.ts'
+import { deadlineOf, isStillOpen, type DeliveryLane, type Story, type VisitLane } from './story.ts'
 
 /** Pixels; the labels stand above the tracks, so that both fit a phone. */
 const HEAD = 44
@@ -93,7 +93,7 @@ function deliveryText(lane: DeliveryLane, installedAtMs: number): string {
   const tries = lane.attempts.length
   const after = tries === 0 ? '' : ` after ${tries} ${tries === 1 ? 'try' : 'tries'}`
   const until =
-    isOpen(lane) && deadline !== null ? `, until ${spanText(deadline - installedAtMs)} after the install` : ''
+    isStillOpen(lane) && deadline !== null ? `, until ${spanText(deadline - installedAtMs)} after the install` : ''
   return `${statusText(lane.status)}${after}${until}`
 }
 
@@ -197,7 +197,7 @@ function DeliveryTrack({ lane, scale, y, middle }: TrackProps & { readonly lane:
           <Cross key={id} x={scale.at(at)} y={y} />
         )
       })}
-      {next !== null && isOpen(lane) && <circle className="attempt next" cx={`${scale.at(next)}%`} cy={y} r={5} />}
+      {next !== null && isStillOpen(lane) && <circle className="attempt next" cx={`${scale.at(next)}%`} cy={y} r={5} />}
     </g>
   )
 }

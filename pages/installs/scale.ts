@@ -1,9 +1,9 @@
 /** Places moments around an install: seconds near it and weeks far from it have room beside each other. */
 
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../domain/durations.ts'
-import { deadlineOf, isOpen, type Story } from './story.ts'
+import { deadlineOf, isStillOpen, type Story } from './story.ts'
 
-export interface Tick {
+interface Tick {
   readonly at: number
   readonly text: string
   /** The others are left out if there is little room. */
@@ -41,8 +41,8 @@ const MARKS = [
 
 /** The logarithm of the distance, so that each power of ten is as wide as the next. */
 export function scaleOf(story: Story, nowMs: number): Scale {
-  const isWaiting = story.deliveries.some(isOpen)
-  const offsets = momentsOf(story).map((ms) => ms - story.installedAtMs)
+  const isWaiting = story.deliveries.some(isStillOpen)
+  const offsets = scaleMoments(story).map((ms) => ms - story.installedAtMs)
   const before = Math.max(0, ...offsets.map((offset) => -offset))
   const after = Math.max(0, ...offsets, isWaiting ? nowMs - story.installedAtMs : 0)
   const middle = before > 0 === after > 0 ? MIDDLE : before > 0 ? 100 - NARROW_SIDE : NARROW_SIDE
@@ -79,7 +79,7 @@ function ticksOf(sign: number, furthest: number, place: (offset: number) => numb
   return ticks
 }
 
-function momentsOf({ visits, deliveries }: Story): readonly number[] {
+function scaleMoments({ visits, deliveries }: Story): readonly number[] {
   const ofVisits = visits.flatMap(({ issuedAtMs, activatedAtMs, copiedAtMs }) => [
     issuedAtMs,
     activatedAtMs,

@@ -53,13 +53,13 @@ function visitLanes(detail: InstallDetail): readonly VisitLane[] {
     .sort((a, b) => (a.issuedAtMs ?? Infinity) - (b.issuedAtMs ?? Infinity))
 }
 
-interface Told {
+interface StoryEvent {
   readonly visitId: string | null
   readonly issuedAtMs: number | null
   readonly verdict: string
 }
 
-function visitLane(detail: InstallDetail, { visitId, issuedAtMs, verdict }: Told, place: number): VisitLane {
+function visitLane(detail: InstallDetail, { visitId, issuedAtMs, verdict }: StoryEvent, place: number): VisitLane {
   const { install, visits, receipts, handoffs } = detail
   const receipt = receipts.find(({ visit_id: id }) => id === visitId)
   const copies = handoffs.filter(({ visit_id: id }) => id === visitId).map(({ asked_at_ms: at }) => at)
@@ -88,7 +88,7 @@ function deliveryLanes({ install, deliveries, attempts }: InstallDetail): readon
 }
 
 /** Whether more is to come of it. */
-export function isOpen({ status }: DeliveryLane): boolean {
+export function isStillOpen({ status }: DeliveryLane): boolean {
   return status === 'pending' || status === 'retrying'
 }
 

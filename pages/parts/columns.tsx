@@ -2,9 +2,9 @@
 
 import type { ReactNode } from 'react'
 
-import { countText } from './numbers.tsx'
+import { shownCount } from './numbers.tsx'
 
-export interface Column {
+interface CountColumn {
   readonly key: string
   /** "3 November" */
   readonly name: string
@@ -19,7 +19,7 @@ interface ColumnsProps {
   readonly what: string
   /** What a column stands for: "Day". */
   readonly each: string
-  readonly columns: readonly Column[]
+  readonly columns: readonly CountColumn[]
 }
 
 const HEIGHT = 72
@@ -31,19 +31,19 @@ export function Columns({ title, what, each, columns }: ColumnsProps): ReactNode
   return (
     <figure className="columns">
       <figcaption>
-        <span>{title}</span> <strong>{countText(total)}</strong>
+        <span>{title}</span> <strong>{shownCount(total)}</strong>
       </figcaption>
       <svg
         viewBox={`0 0 ${columns.length * 10} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${title}: ${countText(total)} ${what} in ${columns.length} columns, at most ${countText(most)} in one`}
+        aria-label={`${title}: ${shownCount(total)} ${what} in ${columns.length} columns, at most ${shownCount(most)} in one`}
       >
         {columns.map(({ key, name, count }, index) => {
           const height = count === 0 ? 1 : Math.max(2, (HEIGHT * count) / most)
           return (
             <g key={key}>
-              <title>{`${name}: ${countText(count)} ${what}`}</title>
+              <title>{`${name}: ${shownCount(count)} ${what}`}</title>
               <rect className="reach" x={index * 10} y={0} width={10} height={HEIGHT} />
               <rect
                 className={count === 0 ? 'none' : 'some'}
@@ -73,7 +73,7 @@ export function Columns({ title, what, each, columns }: ColumnsProps): ReactNode
               <tr key={key}>
                 <th scope="row">{name}</th>
                 <td className="number">
-                  {link === undefined || count === 0 ? countText(count) : link(countText(count))}
+                  {link === undefined || count === 0 ? shownCount(count) : link(shownCount(count))}
                 </td>
               </tr>
             ))}

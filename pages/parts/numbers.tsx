@@ -2,7 +2,7 @@
 
 import type { ReactNode } from 'react'
 
-export function countText(count: number): string {
+export function shownCount(count: number): string {
   return count.toLocaleString()
 }
 
@@ -26,7 +26,7 @@ export function Change({ now, before, since }: ChangeProps): ReactNode {
   if (before === 0 && now === 0) return null
   const text = before === 0 ? 'new' : now === before ? 'as before' : `${arrow(now - before)} ${relative(now, before)}`
   return (
-    <span className="change" title={`${countText(before)} in ${since}`}>
+    <span className="change" title={`${shownCount(before)} in ${since}`}>
       {text}
     </span>
   )
