@@ -5,11 +5,11 @@
 
 import type { JsonObject } from '../../domain/strict-json.ts'
 import { TENANT_LABEL } from '../../domain/catalog/objects.ts'
-import { CHANGED_BY_ANNOTATION } from '../../domain/people/changed-by.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import {
   adopted,
   BILLING_MANAGER,
+  CHANGED_BY_ANNOTATION,
   DASHBOARD_MANAGER,
   fieldsToApply,
   foreignChange,

@@ -1,6 +1,4 @@
-/** The annotation that says who made a change in the dashboard, with its proof. */
-
-export const CHANGED_BY_ANNOTATION = 'whence.dev/changed-by'
+/** What the annotation says that tells who made a change in the dashboard, with its proof. */
 
 /** `subject`: UID of the object, or the place of a new one. */
 interface SignedChange {

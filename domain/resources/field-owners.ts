@@ -5,6 +5,8 @@ import { withDefaults } from '../schema/schema-values.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 
 export const DASHBOARD_MANAGER = 'whence-dashboard'
+/** Says who made a change in the dashboard, with its proof. */
+export const CHANGED_BY_ANNOTATION = 'whence.dev/changed-by'
 /** Of the fields that payments decide. */
 export const BILLING_MANAGER = 'whence-billing'
 /** What people set by hand: a tool would set its fields again, but nothing sets these. */
@@ -174,21 +176,46 @@ export function adopted(
     manager === DASHBOARD_MANAGER && operation === 'Apply' && subresource === undefined
   const isTaken = (entry: ManagedEntry): boolean => {
     const { manager = '' } = entry
-    return ownsSpec(entry) && !isApplied(entry) && (manager === DASHBOARD_MANAGER || (mayTakeOver && isByHand(manager)))
+    if (isApplied(entry)) return false
+    if (manager === DASHBOARD_MANAGER) return ownsSpec(entry) || signsOurs(entry)
+    return ownsSpec(entry) && mayTakeOver && isByHand(manager)
   }
   const taken = managed.filter(isTaken)
   if (taken.length === 0) return null
   const own = managed.find(isApplied)
   const specs = [...taken, ...(own === undefined ? [] : [own])].map(({ fieldsV1 = {} }) => fieldsV1['f:spec'] ?? {})
   const base = own ?? { manager: DASHBOARD_MANAGER, operation: 'Apply', apiVersion, time: now, fieldsType: 'FieldsV1' }
-  const applied = { ...base, fieldsV1: { ...own?.fieldsV1, 'f:spec': specs.reduce(united, {}) } }
+  const signature = taken.some(signsOurs) ? SIGNATURE : {}
+  const fieldsV1 = { ...united(own?.fieldsV1 ?? {}, signature), 'f:spec': specs.reduce(united, {}) }
+  const applied = { ...base, fieldsV1 }
   const rest = managed.flatMap((entry) => {
     if (entry === own) return []
     if (!isTaken(entry)) return [entry]
-    const { 'f:spec': _spec, ...fieldsV1 } = entry.fieldsV1 ?? {}
-    return Object.keys(fieldsV1).length === 0 ? [] : [{ ...entry, fieldsV1 }]
+    const { 'f:spec': _spec, ...others } = withoutSignature(entry)
+    return Object.keys(others).length === 0 ? [] : [{ ...entry, fieldsV1: others }]
   })
   return [applied, ...rest]
+}
+
+/** The annotation that proves who changed the spec goes with the spec. */
+const SIGNATURE_STEP = `f:${CHANGED_BY_ANNOTATION}`
+const SIGNATURE: FieldTree = { 'f:metadata': { 'f:annotations': { [SIGNATURE_STEP]: {} } } }
+
+/** An annotation that another manager wrote is theirs. */
+function signsOurs({ manager, subresource, fieldsV1 }: ManagedEntry): boolean {
+  if (manager !== DASHBOARD_MANAGER || subresource !== undefined) return false
+  return fieldsV1?.['f:metadata']?.['f:annotations']?.[SIGNATURE_STEP] !== undefined
+}
+
+function withoutSignature(entry: ManagedEntry): FieldTree {
+  const { fieldsV1 = {} } = entry
+  if (!signsOurs(entry)) return fieldsV1
+  const { 'f:metadata': metadata = {}, ...rest } = fieldsV1
+  const { 'f:annotations': annotations = {}, ...otherMetadata } = metadata
+  const { [SIGNATURE_STEP]: _signature, ...otherAnnotations } = annotations
+  const isBare = Object.keys(otherAnnotations).every((step) => step === '.')
+  const left = isBare ? otherMetadata : { ...otherMetadata, 'f:annotations': otherAnnotations }
+  return Object.keys(left).length === 0 ? rest : { ...rest, 'f:metadata': left }
 }
 
 function united(a: FieldTree, b: FieldTree): FieldTree {

@@ -214,17 +214,32 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const value = `{"visitId":"${gone.visitId}"`
         await facts().insert('poison_records', [poisonRow(place, { ...poison, value }, SAMPLE_MS)])
 
+        for (const { eventId } of [gone, kept]) {
+          const record = JSON.stringify({ event: eventId })
+          const lines = { website, organization: 'acme-org', lane: 'lane', log_offset: 1, id: eventId, row_version: 1 }
+          await facts().insert('stream_backlog', [
+            { ...lines, at: SAMPLE_MS, appended_at: SAMPLE_MS, kind: 'install', status: 200, record },
+          ])
+          const replay = { website, id: eventId, made_at: SAMPLE_MS, state: 'done', installs: 1, reached: SAMPLE_MS }
+          await facts().insert('decision_replay_results', [
+            { ...replay, result: record, retention_days: 7, row_version: 1 },
+          ])
+        }
+
         const names = Object.values(gone).map((id) => erasedName(website, id))
         const rows = { visits: 1, activations: 1, handoffs: 1, installs: 1, install_decisions: 1, deliveries: 1 }
-        const all = { ...rows, attempts: 1, activity: 1, request_logs: 5, poison_records: 1 }
+        const facted = { ...rows, attempts: 1, activity: 1, request_logs: 5, poison_records: 1 }
+        const all = { ...facted, stream_backlog: 1, decision_replay_results: 1 }
         expect(await facts().countNamed(names)).to.deep.equal(all)
         const before = await counts(facts())
         await facts().erase(names)
-        expect(difference(before, await counts(facts()))).to.deep.equal(all)
+        expect(difference(before, await counts(facts()))).to.deep.equal(facted)
         const none = Object.fromEntries(Object.keys(all).map((table) => [table, 0]))
         expect(await facts().countNamed(names)).to.deep.equal(none)
         const left = [erasedName(website, kept.visitId), erasedName(other, gone.visitId)]
         expect(await facts().countNamed(left)).to.deep.include({ visits: 2, installs: 2, activity: 2 })
+        const others = await facts().countNamed([erasedName(website, kept.eventId)])
+        expect(others).to.deep.include({ stream_backlog: 1, decision_replay_results: 1 })
         await facts().erase(names)
         await facts().erase([])
       })
