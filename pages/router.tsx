@@ -17,6 +17,7 @@ import { filtersOf } from './data/lines.ts'
 import { figureFilters } from './data/period.ts'
 import { meQuery, type Me } from './data/queries.ts'
 import { replayChoiceOf } from './data/replays.ts'
+import { sourceFilters } from './data/source-filters.ts'
 import { Failed, NotFound } from './parts/states.tsx'
 import { Frame } from './shell/frame.tsx'
 import { Welcome } from './shell/welcome.tsx'
@@ -119,6 +120,20 @@ const funnel = createRoute({
   component: lazyRouteComponent(() => import('./figures/funnel.tsx'), 'FunnelPage'),
 })
 
+const match = createRoute({
+  getParentRoute: () => organization,
+  path: 'match',
+  validateSearch: figureFilters,
+  component: lazyRouteComponent(() => import('./figures/match.tsx'), 'MatchPage'),
+})
+
+const sources = createRoute({
+  getParentRoute: () => organization,
+  path: 'sources',
+  validateSearch: sourceFilters,
+  component: lazyRouteComponent(() => import('./figures/sources.tsx'), 'SourcesPage'),
+})
+
 const installs = createRoute({
   getParentRoute: () => organization,
   path: 'installs',
@@ -158,13 +173,14 @@ const tree = root.addChildren([
     whatIf,
     support,
     funnel,
+    match,
+    sources,
     installs,
     install,
     members,
     account,
   ]),
 ])
-
 export function createPagesRouter(queries: QueryClient) {
   return createRouter({
     routeTree: tree,

@@ -32,6 +32,17 @@ export function Change({ now, before, since }: ChangeProps): ReactNode {
   )
 }
 
+/** Of shares: the difference in points. */
+export function ShareChange({ now, before, since }: ChangeProps): ReactNode {
+  const points = Math.round(1_000 * (now - before)) / 10
+  const text = points === 0 ? 'as before' : `${arrow(points)} ${Math.abs(points).toLocaleString()} points`
+  return (
+    <span className="change" title={`${Math.round(100 * before)} % in ${since}`}>
+      {text}
+    </span>
+  )
+}
+
 function arrow(difference: number): string {
   return difference > 0 ? '▲' : '▼'
 }

@@ -1,7 +1,7 @@
 /** The pages of an organisation: their address, their name, the keys that open them, and what question each answers. */
 
 interface PageEntry {
-  readonly to: `/app/$organization/${'live' | 'logs' | 'checklist' | 'funnel' | 'installs' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'account'}`
+  readonly to: `/app/$organization/${'live' | 'logs' | 'checklist' | 'funnel' | 'match' | 'sources' | 'installs' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'account'}`
   readonly title: string
   /** Pressed after `g`. */
   readonly key: string
@@ -48,6 +48,11 @@ export const NAVIGATION: readonly PageGroup[] = [
         ...{ to: '/app/$organization/funnel', title: 'Funnel', key: 'f' },
         question: 'Where do we lose them on the way from a visit to a first run?',
       },
+      {
+        ...{ to: '/app/$organization/match', title: 'Match rate', key: 't' },
+        question: 'Why is it not 100 %, and what can we do about it?',
+      },
+      { to: '/app/$organization/sources', title: 'Sources', key: 's', question: 'What brings installs?' },
       {
         ...{ to: '/app/$organization/installs', title: 'Installs', key: 'i' },
         question: 'Which install came from where?',

@@ -125,6 +125,48 @@ describe('the pages that answer why', function () {
     await page.close()
   })
 
+  it('say why installs have no visit, what to do about it, and which they are', async () => {
+    await look('/app/acme/match', 'Match rate', [WIDE_DARK], async (page) => {
+      const expired = page.getByRole('listitem').filter({ hasText: 'The visit was too old' })
+      await expired.getByText('What to do').waitFor()
+    })
+    const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
+    await page.goto(`${stage.url}/app/acme/match?days=1`)
+    const expired = page.getByRole('listitem').filter({ hasText: 'The visit was too old' }).getByRole('link')
+    const shown = parseInt((await expired.textContent()) ?? '', 10)
+    await expired.click()
+    await page.waitForURL('**/installs?*reason=expired*')
+    await page.locator('table.installs').waitFor()
+    expect(await page.locator('.installs tbody tr').count())
+      .to.equal(shown)
+      .and.be.greaterThan(0)
+    await page.close()
+  })
+
+  it('show what brings installs, with the installs of each source', async () => {
+    await look('/app/acme/sources', 'Sources', [NARROW_LIGHT], async (page) => {
+      await page.getByRole('rowheader', { name: HOSTILE }).waitFor()
+    })
+    const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
+    await page.goto(`${stage.url}/app/acme/sources?by=campaign`)
+    const row = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'launch' }) })
+    const shown = parseInt((await row.getByRole('link').textContent()) ?? '', 10)
+    await row.getByRole('link').click()
+    await page.waitForURL('**/installs?*campaign=launch*')
+    await page.locator('table.installs').waitFor()
+    expect(await page.locator('.installs tbody tr').count())
+      .to.equal(shown)
+      .and.be.greaterThan(0)
+    await page.close()
+  })
+
+  it('show which installs coding agents ran, and from which pages', async () => {
+    await look('/app/acme/sources?by=agent', 'Agents', [WIDE_LIGHT], async (page) => {
+      await page.getByRole('rowheader', { name: 'claude-code' }).waitFor()
+      await page.getByRole('rowheader', { name: '/install' }).first().waitFor()
+    })
+  })
+
   it('list installs by what the address says, and lead on to each', async () => {
     await look(
       '/app/acme/installs?resolution=unmatched&reason=expired',

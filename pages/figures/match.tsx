@@ -1,0 +1,181 @@
+/** Match rate: how many installs have a visit, how it was found, and why the others have none. */
+
+import { useQuery } from '@tanstack/react-query'
+import { Link, useSearch } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import { matchQuery, type InstallCounts, type MatchFigures } from '../data/figures.ts'
+import { figureFilters, nameOfBefore, type FigureFilters } from '../data/period.ts'
+import { POLICIES, reasonWords } from '../parts/install-words.ts'
+import { Bar, shownCount, ShareChange, shareText } from '../parts/numbers.tsx'
+import { PeriodBar } from '../parts/period-bar.tsx'
+import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { useOrganization } from '../shell/organization.tsx'
+import { InstallBreakdown } from './breakdown.tsx'
+import { listOf } from './list-of.ts'
+import { TimeToInstall } from './time-to-install.tsx'
+
+export function MatchPage(): ReactNode {
+  const organization = useOrganization()
+  const filters = figureFilters(useSearch({ strict: false }))
+  return organization === null ? null : <Match organization={organization.id} filters={filters} />
+}
+
+interface MatchProps {
+  readonly organization: string
+  readonly filters: FigureFilters
+}
+
+function Match({ organization, filters }: MatchProps): ReactNode {
+  const { data, error, isPlaceholderData } = useQuery(matchQuery(organization, filters))
+  return (
+    <Page
+      title="Match rate"
+      question="Why is it not 100 %, and what can we do about it?"
+      actions={<PeriodBar organization={organization} filters={filters} />}
+    >
+      <Problem error={error} />
+      {data === undefined ? (
+        error === null && <Loading what="the match rate" />
+      ) : installEvents(data.total) === 0 ? (
+        <NoEvents organization={organization} />
+      ) : (
+        <div className="figures" aria-busy={isPlaceholderData}>
+          <Rate figures={data} filters={filters} />
+          <WhyNot {...{ organization, filters, figures: data }} />
+          <Policies {...{ organization, filters, figures: data }} />
+          <TimeToInstall buckets={data.timeToInstall} />
+          <div className="pair">
+            <InstallBreakdown
+              title="By install path"
+              by="path"
+              listed={data.path}
+              {...{ organization, filters, bounds: data }}
+            />
+            <InstallBreakdown
+              title="By platform"
+              by="platform"
+              listed={data.platform}
+              {...{ organization, filters, bounds: data }}
+            />
+          </div>
+        </div>
+      )}
+    </Page>
+  )
+}
+
+function installEvents({ matched, unmatched, counted }: InstallCounts): number {
+  return matched + unmatched + counted
+}
+
+interface RatePartProps extends MatchProps {
+  readonly figures: MatchFigures
+}
+
+/** Events that were only counted are left out: nobody looked for their visit. */
+function Rate({ figures, filters }: Pick<RatePartProps, 'figures' | 'filters'>): ReactNode {
+  const { total, before } = figures
+  const judged = total.matched + total.unmatched
+  const judgedBefore = before.total.matched + before.total.unmatched
+  return (
+    <section className="card rate">
+      <p className="great">{shareText(total.matched, judged)}</p>
+      <div>
+        <p>
+          {shownCount(total.matched)} of {shownCount(judged)} install events have a visit.{' '}
+          {judged > 0 && judgedBefore > 0 && (
+            <ShareChange
+              {...{
+                now: total.matched / judged,
+                before: before.total.matched / judgedBefore,
+                since: nameOfBefore(filters),
+              }}
+            />
+          )}
+        </p>
+        <Bar share={judged === 0 ? 0 : total.matched / judged} />
+        {total.counted > 0 && (
+          <p className="footnote">
+            {shownCount(total.counted)} more were only counted, by the plan or a paused install path.
+          </p>
+        )}
+      </div>
+    </section>
+  )
+}
+
+function WhyNot({ organization, filters, figures }: RatePartProps): ReactNode {
+  const { reason, total } = figures
+  if (total.unmatched === 0) return null
+  const mostFirst = reason.toSorted((a, b) => b.installs - a.installs)
+  return (
+    <section aria-labelledby="why-not">
+      <h2 id="why-not">Why not the others</h2>
+      <ul className="reasons">
+        {mostFirst.map(({ value, installs }) => {
+          const { name, sentence, advice } = reasonWords(value)
+          const search = listOf(figures, filters, { resolution: 'unmatched', reason: value })
+          return (
+            <li key={value} className="card">
+              <h3>{name}</h3>
+              <p className="count">
+                <Link to="/app/$organization/installs" params={{ organization }} search={search}>
+                  {shownCount(installs)} <span className="unseen">installs: {name}</span>
+                </Link>
+              </p>
+              <Bar share={installs / total.unmatched} tone="quiet" />
+              <p className="share">{shareText(installs, total.unmatched)}</p>
+              <p>{sentence}</p>
+              <p className="todo">
+                <strong>What to do</strong> {advice}
+              </p>
+            </li>
+          )
+        })}
+      </ul>
+    </section>
+  )
+}
+
+function Policies({ organization, filters, figures }: RatePartProps): ReactNode {
+  const { policy, total } = figures
+  const matched = policy.values.filter((each) => each.matched > 0)
+  if (matched.length === 0) return null
+  return (
+    <section className="card" aria-labelledby="how">
+      <h2 id="how">How the visit was found</h2>
+      <ul className="shares">
+        {matched.map(({ value, matched: count }) => (
+          <li key={value}>
+            <span className="name">
+              {POLICIES[value]?.name ?? value}
+              <small>{POLICIES[value]?.sentence}</small>
+            </span>
+            <Bar share={count / total.matched} />
+            <Link
+              to="/app/$organization/installs"
+              params={{ organization }}
+              search={listOf(figures, filters, { resolution: 'matched', policy: value })}
+            >
+              {shownCount(count)}
+            </Link>
+            <span className="share">{shareText(count, total.matched)}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function NoEvents({ organization }: { readonly organization: string }): ReactNode {
+  return (
+    <Empty title="No install in this time">
+      Choose a longer time. If there is none at all, run your installer once with the hook in it: the{' '}
+      <Link to="/app/$organization/checklist" params={{ organization }}>
+        checklist
+      </Link>{' '}
+      has the lines to paste.
+    </Empty>
+  )
+}

@@ -1,0 +1,205 @@
+/** Sources and campaigns: what brings installs, beside the period before. Every row leads to its installs. */
+
+import { useQuery } from '@tanstack/react-query'
+import { Link, useSearch } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import { sourcesQuery, type FunnelCounts, type SourceFigures } from '../data/figures.ts'
+import { nameOfBefore } from '../data/period.ts'
+import { SOURCE_DIMENSIONS, sourceFilters, type SourceFilters } from '../data/source-filters.ts'
+import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
+import { PeriodBar } from '../parts/period-bar.tsx'
+import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { useOrganization } from '../shell/organization.tsx'
+import { Agents } from './agents.tsx'
+import { listOfVisits } from './list-of.ts'
+
+export function SourcesPage(): ReactNode {
+  const organization = useOrganization()
+  const filters = sourceFilters(useSearch({ strict: false }))
+  if (organization === null) return null
+  return (
+    <Page
+      title="Sources"
+      question="What brings installs?"
+      actions={<PeriodBar organization={organization.id} filters={filters} />}
+    >
+      <div className="choice tabs" role="group" aria-label="By">
+        {SOURCE_DIMENSIONS.map(({ by, title }) => (
+          <Link
+            key={by}
+            to="."
+            search={(before) => ({ ...before, by })}
+            replace
+            aria-current={by === (filters.by ?? 'source') ? 'true' : undefined}
+          >
+            {title}
+          </Link>
+        ))}
+      </div>
+      {filters.by === 'agent' ? (
+        <Agents organization={organization.id} filters={filters} />
+      ) : (
+        <VisitSources organization={organization.id} filters={filters} by={filters.by ?? 'source'} />
+      )}
+    </Page>
+  )
+}
+
+type VisitDimension = Exclude<SourceFilters['by'], 'agent' | undefined>
+
+interface SourcesProps {
+  readonly organization: string
+  readonly filters: SourceFilters
+  readonly by: VisitDimension
+}
+
+function VisitSources({ organization, filters, by }: SourcesProps): ReactNode {
+  const { data, error, isPlaceholderData } = useQuery(sourcesQuery(organization, filters, by))
+  if (data === undefined) return error === null ? <Loading what="sources" /> : <Problem error={error} />
+  if (data.total.visits === 0) return <NoSources organization={organization} />
+  return (
+    <div className="figures" aria-busy={isPlaceholderData}>
+      <Problem error={error} />
+      <SourceTable {...{ organization, filters, by, figures: data }} />
+      <p className="footnote">
+        Visits of this time and what they led to until now; arrows compare with {nameOfBefore(filters)}, which had more
+        time to get on.
+      </p>
+    </div>
+  )
+}
+
+interface SourceTableProps extends SourcesProps {
+  readonly figures: SourceFigures
+}
+
+const COUNT_HEADS = ['Visits', 'Copied', 'Installed', 'Of visits'] as const
+
+function SourceTable(props: SourceTableProps): ReactNode {
+  const { by, figures, filters } = props
+  const { values, other, total, before } = figures
+  const since = nameOfBefore(filters)
+  return (
+    <div className="wide">
+      <table className="list stacks sources">
+        <thead>
+          <tr>
+            <th scope="col">{SOURCE_DIMENSIONS.find((each) => each.by === by)?.title}</th>
+            {COUNT_HEADS.map((head) => (
+              <th key={head} scope="col" className="number">
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {values.map((row) => (
+            <SourceRow key={row.value} row={row} {...props} />
+          ))}
+          {other.visits > 0 && (
+            <tr>
+              <th scope="row">
+                <i>all others</i>
+              </th>
+              <SourceCounts counts={other} />
+            </tr>
+          )}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row">Total</th>
+            <SourceCounts counts={total} before={before.total} since={since} />
+          </tr>
+        </tfoot>
+      </table>
+    </div>
+  )
+}
+
+function SourceRow({
+  organization,
+  filters,
+  by,
+  figures,
+  row,
+}: SourceTableProps & { readonly row: SourceFigures['values'][number] }): ReactNode {
+  const most = Math.max(1, ...figures.values.map(({ visits }) => visits))
+  const before = figures.before.values.find(({ value }) => value === row.value)
+  const search = listOfVisits(figures, filters, {
+    ...{ resolution: 'matched', eventType: 'install_completed' },
+    [by]: row.value,
+  })
+  return (
+    <tr>
+      <th scope="row">
+        {row.value === '' ? <i>{NONE[by]}</i> : <span className="value">{row.value}</span>}
+        <Bar share={row.visits / most} />
+      </th>
+      <SourceCounts
+        counts={row}
+        before={before ?? NOTHING}
+        since={nameOfBefore(filters)}
+        installed={
+          <Link to="/app/$organization/installs" params={{ organization }} search={search}>
+            {shownCount(row.completed)}
+          </Link>
+        }
+      />
+    </tr>
+  )
+}
+
+const NOTHING = { visits: 0, completed: 0 }
+
+interface SourceCountsProps {
+  readonly counts: Pick<FunnelCounts, 'visits' | 'copied' | 'completed'>
+  /** Absent if nothing is compared. */
+  readonly before?: Pick<FunnelCounts, 'visits' | 'completed'>
+  readonly since?: string
+  /** The number of installs, if it leads to them. */
+  readonly installed?: ReactNode
+}
+
+function SourceCounts({ counts, before, since = '', installed }: SourceCountsProps): ReactNode {
+  const { visits, copied, completed } = counts
+  return (
+    <>
+      <td className="number" data-title="visits">
+        {shownCount(visits)} {before !== undefined && <Change now={visits} before={before.visits} since={since} />}
+      </td>
+      <td className="number" data-title="copied">
+        {shownCount(copied)}
+      </td>
+      <td className="number" data-title="installed">
+        {installed ?? shownCount(completed)}{' '}
+        {before !== undefined && <Change now={completed} before={before.completed} since={since} />}
+      </td>
+      <td className="number" data-title="of visits">
+        {shareText(completed, visits)}
+      </td>
+    </>
+  )
+}
+
+/** What an empty value means. */
+const NONE: Readonly<Record<VisitDimension, string>> = {
+  source: 'no source named',
+  medium: 'no medium named',
+  campaign: 'no campaign named',
+  referrer: 'direct, or not told',
+  page: 'no page',
+}
+
+function NoSources({ organization }: { readonly organization: string }): ReactNode {
+  return (
+    <Empty title="No visit in this time">
+      Choose a longer time. Visits are there as soon as the script is on your website; links with{' '}
+      <code>utm_source</code> and <code>utm_campaign</code> then name where they came from. The{' '}
+      <Link to="/app/$organization/checklist" params={{ organization }}>
+        checklist
+      </Link>{' '}
+      leads there.
+    </Empty>
+  )
+}

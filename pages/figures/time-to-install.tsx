@@ -1,0 +1,46 @@
+/** How long it takes from a visit to its install. */
+
+import type { ReactNode } from 'react'
+
+import type { MatchFigures } from '../data/figures.ts'
+import { Columns } from '../parts/columns.tsx'
+import { spanText } from '../parts/numbers.tsx'
+
+type Buckets = MatchFigures['timeToInstall']
+
+export function TimeToInstall({ buckets }: { readonly buckets: Buckets }): ReactNode {
+  const total = buckets.reduce((sum, { installs }) => sum + installs, 0)
+  if (total === 0) return null
+  const used = shownBuckets(buckets)
+  return (
+    <section aria-labelledby="time">
+      <h2 id="time">How long it takes</h2>
+      <p className="question">
+        Half of the matched installs came within {spanText(1_000 * medianSeconds(buckets, total))} of their visit.
+      </p>
+      <Columns
+        title="From the visit to the install"
+        what="installs"
+        each="Time from the visit"
+        columns={used.map(({ fromSeconds, installs }) => ({
+          key: String(fromSeconds),
+          name: fromSeconds === 0 ? 'at once' : `from ${spanText(1_000 * fromSeconds)}`,
+          count: installs,
+        }))}
+      />
+    </section>
+  )
+}
+
+/** From the first bucket that holds any to the last. */
+function shownBuckets(buckets: Buckets): Buckets {
+  const holds = buckets.map(({ installs }) => installs > 0)
+  return buckets.slice(Math.max(0, holds.indexOf(true) - 1), holds.lastIndexOf(true) + 2)
+}
+
+/** The end of the bucket in which half of them are: never less than it really took. */
+function medianSeconds(buckets: Buckets, total: number): number {
+  let seen = 0
+  const place = buckets.findIndex(({ installs }) => (seen += installs) * 2 >= total)
+  return (buckets[place + 1] ?? buckets[place])?.fromSeconds ?? 0
+}
