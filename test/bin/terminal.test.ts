@@ -76,6 +76,14 @@ const ROWS: Readonly<Record<string, readonly unknown[]>> = {
   },
   websitesWithFigures: [{ website: 'acme' }],
   rolledCells: [{ value: HOSTILE, counts: [3, 2, 1, 1, 1, 1] }],
+  installsInOrder: [
+    {
+      ...{ event_id: HOSTILE, installation_id: 'i', event_type: 'first_run', received_at_ms: Date.now() - 60_000 },
+      ...{ resolution: 'matched', selection_policy: 'latest_visit', visit_id: 'v', visit_issued_at_ms: 1 },
+      verdicts: '[]',
+    },
+  ],
+  sourcesOfVisits: [{ visit_id: 'v', source: HOSTILE }],
 }
 const MANIFEST = `apiVersion: whence.dev/v1alpha1\nkind: Organization\nmetadata: { name: acme }\nspec: { plan: "${JSON.stringify(HOSTILE).slice(1, -1)}", "x\\u001b\\u009b\\u202e": 1 }\n`
 
@@ -91,7 +99,9 @@ describe('the terminal', function () {
     await mkdir(join(folder, 'manifests'))
     await writeFile(join(folder, 'manifests', `b\u009b2J\u202ead.yaml`), MANIFEST)
     const tools = {
-      run: async (query: string) => ROWS[query] ?? [],
+      // Of a list in pages there is one.
+      run: async (query: string, { after_id: after = '' }: { readonly after_id?: string }) =>
+        after === '' ? (ROWS[query] ?? []) : [],
       read: async (_: string, from: number) =>
         from > 0 ? [] : [{ offset: 0, key: 'k', value: JSON.stringify(LETTER) }],
       append: async () => undefined,
@@ -117,6 +127,7 @@ describe('the terminal', function () {
     installs: () => ['installs', ...data()],
     activity: () => ['activity', ...data()],
     report: () => ['report', ...data()],
+    'replay-decisions': () => ['replay-decisions', '--website', 'acme', '--tokens-only', ...data()],
     'dead-letters': () => ['dead-letters', ...data()],
     replay: () => ['replay', '--all', ...data()],
     'send-test': () => ['send-test', 'x', ...data()],
