@@ -6,7 +6,6 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { gzipSync } from 'node:zlib'
 
 import type { Registry } from 'prom-client'
 
@@ -29,6 +28,7 @@ import { differingDefinitions } from './gather/definitions.ts'
 import { createEvents } from './apply/events.ts'
 import { startLeader } from './leader.ts'
 import { createOperatorMetrics } from './metrics.ts'
+import { pack } from './apply/pack.ts'
 import { createPublisher } from './apply/publisher.ts'
 import { createSecretValues, ownReader, referredSecrets } from './gather/secrets.ts'
 import { auditOf, type AuditTools } from './apply/audit.ts'
@@ -94,7 +94,6 @@ const TIDY = 'tidy'
 const TIDY_MS = 30_000
 const FORBIDDEN_RETRY_MS = 30_000
 
-const pack = (text: string): string => gzipSync(text).toString('base64')
 const nonce = (): string => randomBytes(16).toString('hex')
 
 export function startOperator(options: OperatorOptions): Operator {

@@ -5,7 +5,7 @@
  */
 
 import type { Catalog, Organization, Website } from '../catalog.ts'
-import { isSameList, partText, type Part } from './parts.ts'
+import { isSameList, partChars, partText, type Part } from './parts.ts'
 import { CatalogTexts } from './text.ts'
 import { LIMITS } from '../limits.ts'
 import type { Sha256Hex } from '../origin.ts'
@@ -14,16 +14,21 @@ export interface CatalogPart {
   readonly key: string
   /** SHA-256 of the text. */
   readonly digest: string
-  /** The text as it is stored: compressed, in base64. */
-  readonly packed: string
-  /** SHA-256 of that. */
-  readonly packedDigest: string
+  /** The text as it is stored. */
+  readonly packed: PackedText
+}
+
+/** A compressed text, in bytes since these lie outside of the heap: all parts together are large. */
+export interface PackedText {
+  readonly bytes: Uint8Array
+  /** SHA-256 of them in base64, as they are written. */
+  readonly digest: string
 }
 
 export interface LayoutTools {
   readonly sha256Hex: Sha256Hex
-  /** Compresses a text deterministically and encodes it in base64. */
-  readonly pack: (text: string) => string
+  /** Compresses a text deterministically. */
+  readonly pack: (text: string) => PackedText
 }
 
 /** What one layout passes to the next: it changes only the time it takes, and which sizes of parts are good enough. */
@@ -42,7 +47,7 @@ export function emptyLayoutMemory(texts = new CatalogTexts()): LayoutMemory {
 const MOST_DIGITS = 64
 /** Two parts become one if they fill at most this share of it: far from being split again. */
 const MERGE_SHARE = 0.25
-/** A text this many times larger than a part is split without compressing it first. */
+/** A text this many times larger than a part is split without being written first. */
 const SURELY_TOO_LARGE = 8
 
 /**
@@ -120,13 +125,12 @@ function place(key: string, part: Part, layout: Layout): void {
 function madeOf(key: string, part: Part, { before, tools, memory }: Layout): CatalogPart | null {
   const last = before.get(key)
   if (last !== undefined && isSamePart(last.part, part)) return last.made
-  const text = partText(part, memory.texts)
   const canBeCut = part.organizations.length + part.websites.length > 1 && key.length < MOST_DIGITS
-  if (canBeCut && text.length > LIMITS.catalogPartBytes * SURELY_TOO_LARGE) return null
+  if (canBeCut && partChars(part, memory.texts) > LIMITS.catalogPartBytes * SURELY_TOO_LARGE) return null
+  const text = partText(part, memory.texts)
   const packed = tools.pack(text)
-  if (canBeCut && packedBytes(packed) > LIMITS.catalogPartBytes) return null
-  const { sha256Hex } = tools
-  return { key, digest: sha256Hex(text), packed, packedDigest: sha256Hex(packed) }
+  if (canBeCut && packed.bytes.length > LIMITS.catalogPartBytes) return null
+  return { key, digest: tools.sha256Hex(text), packed }
 }
 
 function mergeSmall(layout: Layout): void {
@@ -136,7 +140,7 @@ function mergeSmall(layout: Layout): void {
     const sibling = `${parent}${key.endsWith('0') ? '1' : '0'}`
     if (key === '' || !made.has(key) || tree.has(sibling)) continue
     const pair = [key, sibling].flatMap((each) => made.get(each) ?? [])
-    const bytes = pair.reduce((sum, each) => sum + packedBytes(each.made.packed), 0)
+    const bytes = pair.reduce((sum, each) => sum + each.made.packed.bytes.length, 0)
     if (bytes > LIMITS.catalogPartBytes * MERGE_SHARE) continue
     for (const each of [key, sibling]) made.delete(each)
     tree.delete(parent)
@@ -162,8 +166,4 @@ function digitsOf(item: Item, sha256Hex: Sha256Hex, cached: LayoutMemory['digits
 /** By identity: the compiler reuses unchanged organisations and websites. */
 function isSamePart(a: Part, b: Part): boolean {
   return isSameList(a.websites, b.websites) && isSameList(a.organizations, b.organizations)
-}
-
-function packedBytes(base64: string): number {
-  return Math.ceil((base64.length * 3) / 4)
 }

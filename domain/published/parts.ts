@@ -58,6 +58,12 @@ export function partText({ organizations, websites }: Part, texts: CatalogTexts)
   return `{"organizations":[${organizationTexts.join(',')}],"websites":[${websiteTexts.join(',')}]}`
 }
 
+/** About the length of `partText`, without writing it. */
+export function partChars({ organizations, websites }: Part, texts: CatalogTexts): number {
+  const ofOrganizations = organizations.reduce((sum, each) => sum + texts.organizationChars(each), 0)
+  return websites.reduce((sum, each) => sum + texts.websiteChars(each), ofOrganizations)
+}
+
 /** The first 32 bits of FNV-1a: choosing IDs that all fall into one part makes only one's own changes slower. */
 function numberOf(id: string, count: number): number {
   let hash = 0x811c9dc5

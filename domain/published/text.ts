@@ -2,12 +2,15 @@
 
 import type { Organization, Website } from '../catalog.ts'
 
+/** Longer texts are written again each time: kept, they would need as much memory as the objects themselves. */
+const KEPT_CHARS = 4_096
+
 /**
  * Writes texts and caches them by object: successive catalogs hold the same objects, since the compiler reuses unchanged
- * ones, and they never change.
+ * ones, and they never change. Of long texts only the length is kept.
  */
 export class CatalogTexts {
-  readonly #texts = new WeakMap<Organization | Website, string>()
+  readonly #texts = new WeakMap<Organization | Website, string | number>()
 
   /** JSON with the members of every object sorted by name. */
   organization(organization: Organization): string {
@@ -30,11 +33,24 @@ export class CatalogTexts {
     })
   }
 
+  organizationChars(organization: Organization): number {
+    return this.#knownChars(organization) ?? this.organization(organization).length
+  }
+
+  websiteChars(website: Website): number {
+    return this.#knownChars(website) ?? this.website(website).length
+  }
+
+  #knownChars(object: Organization | Website): number | undefined {
+    const known = this.#texts.get(object)
+    return typeof known === 'string' ? known.length : known
+  }
+
   #cached(object: Organization | Website, write: () => string): string {
     const known = this.#texts.get(object)
-    if (known !== undefined) return known
+    if (typeof known === 'string') return known
     const text = write()
-    this.#texts.set(object, text)
+    this.#texts.set(object, text.length > KEPT_CHARS ? text.length : text)
     return text
   }
 }

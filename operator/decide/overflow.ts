@@ -34,7 +34,7 @@ function websitesWithoutRoom(
 ): readonly (readonly [string, string])[] {
   const claims = websites.map((website): SpaceClaim => {
     const key = objectKey('Website', website.namespace, website.objectName)
-    return { key, owner: website.namespace, bytes: texts.website(website).length }
+    return { key, owner: website.namespace, bytes: texts.websiteChars(website) }
   })
   const why = `all websites together may have ${LIMITS.catalogBytes} bytes, ${NO_ROOM}`
   return [...withoutRoom(claims, LIMITS.catalogBytes)].map((key) => [key, why] as const)

@@ -3,16 +3,16 @@
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import { objectKey } from '../../domain/catalog/objects.ts'
 import { CATALOG_LABEL } from '../../domain/published/place.ts'
-import { lastWriterOf, type ManagedEntry } from '../../domain/resources/field-owners.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { RESOURCE_API_VERSION, RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 import type { KubeClient } from '../../runtime/kube/client.ts'
 import type { KubeMetrics } from '../../runtime/kube/metrics.ts'
-import { type KubeObject, kubeKey, stripped } from '../../runtime/kube/objects.ts'
+import { type KubeObject, kubeKey } from '../../runtime/kube/objects.ts'
 import type { Reflector } from '../../runtime/kube/reflector.ts'
 import { startReflector } from '../../runtime/kube/reflector.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { labelsCopy, resourceCopy, versionCopy } from './copies.ts'
 import { inShort } from './map-copies.ts'
 import type { NamespaceState } from './namespaces.ts'
 import { createNamespaces } from './namespaces.ts'
@@ -81,11 +81,11 @@ export function watchWorld(options: WorldOptions): World {
           : sort.one(key, found(kinds[kind], key))
       return [
         kind,
-        everywhere(RESOURCE_PLURALS[kind], `/apis/${RESOURCE_API_VERSION}`, { onChange, shape: withWriter }),
+        everywhere(RESOURCE_PLURALS[kind], `/apis/${RESOURCE_API_VERSION}`, { onChange, shape: resourceCopy }),
       ]
     }),
   ) as { readonly [K in ResourceKind]: readonly Reflector[] }
-  const secrets = everywhere('secrets', '/api/v1', { isMetadataOnly: true })
+  const secrets = everywhere('secrets', '/api/v1', { isMetadataOnly: true, shape: versionCopy })
   const labelled = watchNamespaces(namespaces, (more) => start('namespaces', '/api/v1/namespaces', more), options)
   const own = `/api/v1/namespaces/${place.namespace}`
   /** The operator's own objects. */
@@ -114,13 +114,6 @@ export function watchWorld(options: WorldOptions): World {
       await Promise.all(all.map((reflector) => reflector.close()))
     },
   }
-}
-
-/** Of those who own fields only the last one who wrote the spec is kept. */
-function withWriter(object: KubeObject): KubeObject {
-  const writer = lastWriterOf((object.metadata['managedFields'] ?? []) as readonly ManagedEntry[])
-  const kept = stripped(object)
-  return writer === null ? kept : { ...kept, metadata: { ...kept.metadata, writer } }
 }
 
 function spacesOf(
@@ -164,7 +157,7 @@ function watchNamespaces(
       for (const [key, { metadata }] of objects) known.set(key, JSON.stringify(metadata.labels))
     }
     const reflector: Reflector = start({
-      ...{ isMetadataOnly: true, query },
+      ...{ isMetadataOnly: true, shape: labelsCopy, query },
       onChange: (key: string | null) => {
         if (key === null) {
           noteAll(reflector)

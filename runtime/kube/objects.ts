@@ -22,6 +22,16 @@ export function kubeKey({ metadata }: KubeObject): string {
   return `${metadata.namespace ?? ''}/${metadata.name}`
 }
 
+/**
+ * The object, with the spec of its version before if that is the same one: a new status does not bring a second copy into memory
+ * while the first is still in use. The API server gives every change of a spec a new generation.
+ */
+export function withKnownSpec(object: KubeObject, before: KubeObject | undefined): KubeObject {
+  const { uid, generation } = object.metadata
+  const isSame = uid !== undefined && generation !== undefined && before?.metadata.uid === uid
+  return isSame && before.metadata.generation === generation ? { ...object, spec: before['spec'] } : object
+}
+
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
 /** Removes what only the server needs, which is more than half of most objects. */

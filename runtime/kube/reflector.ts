@@ -23,8 +23,11 @@ interface ReflectorOptions {
   readonly path: string
   /** Selectors, for example `fieldSelector: 'metadata.name=x'`. */
   readonly query?: Readonly<Record<string, string>>
-  /** What is kept of each object; what only the server needs is left out if nothing is said. */
-  readonly shape?: (object: KubeObject) => KubeObject
+  /**
+   * What is kept of each object; what only the server needs is left out if nothing is said. `before` is what was kept of its last
+   * version, whose parts may be shared.
+   */
+  readonly shape?: (object: KubeObject, before: KubeObject | undefined) => KubeObject
   /** True: names and versions only, without the contents of the objects. */
   readonly isMetadataOnly?: boolean
   /** Called with the HTTP status of every failure, 0 if there was no answer; must only take note. */
@@ -124,7 +127,10 @@ class Reflecting {
     let version: string | undefined
     let token = ''
     for (let page = 0; page < MAX_PAGES; page += 1) {
-      const { metadata } = await this.#page(token, (object) => found.set(kubeKey(object), this.#shape(object)))
+      const { metadata } = await this.#page(token, (object) => {
+        const key = kubeKey(object)
+        found.set(key, this.#shape(key, object))
+      })
       version = metadata?.resourceVersion
       token = metadata?.continue ?? ''
       if (token === '') break
@@ -180,7 +186,7 @@ class Reflecting {
     if (type === 'BOOKMARK') return
     const key = kubeKey(object)
     if (type === 'DELETED') this.objects.delete(key)
-    else this.objects.set(key, this.#shape(object))
+    else this.objects.set(key, this.#shape(key, object))
     this.#tell(key)
   }
 
@@ -212,8 +218,8 @@ class Reflecting {
     return new URLSearchParams({ ...this.#options.query, ...query }).toString()
   }
 
-  #shape(object: KubeObject): KubeObject {
-    return (this.#options.shape ?? stripped)(object)
+  #shape(key: string, object: KubeObject): KubeObject {
+    return (this.#options.shape ?? stripped)(object, this.objects.get(key))
   }
 
   #tell(key: string | null): void {

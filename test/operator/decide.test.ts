@@ -1,18 +1,18 @@
 /** What the operator decides without a cluster: shards that make the same catalog, a memory that changes nothing, a fair queue. */
 
 import { createHash } from 'node:crypto'
-import { gzipSync } from 'node:zlib'
 
 import { expect } from 'chai'
 import fc from 'fast-check'
 
 import { conditionsOf, sayTheSame } from '../../domain/resources/conditions.ts'
+import { pack } from '../../operator/apply/pack.ts'
 import { decide, emptyMemory } from '../../operator/decide/decide.ts'
 import { createWorkQueue } from '../../operator/work-queue.ts'
 import { until } from './support/stage.ts'
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
-const TOOLS = { sha256Hex, pack: (text: string) => gzipSync(text).toString('base64') }
+const TOOLS = { sha256Hex, pack }
 
 describe('a decision', () => {
   const gatheredOf = (websites: readonly object[]) => ({

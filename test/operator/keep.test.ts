@@ -1,10 +1,10 @@
 /** What stays in force: of a namespace that cannot be seen, and of websites that are refused in a crowd. */
 
 import { createHash } from 'node:crypto'
-import { gzipSync } from 'node:zlib'
 
 import { expect } from 'chai'
 
+import { pack } from '../../operator/apply/pack.ts'
 import type { Decision, DecisionMemory } from '../../operator/decide/decide.ts'
 import type { Gathered, InForce } from '../../operator/decide/gathered.ts'
 import { decide, emptyMemory } from '../../operator/decide/decide.ts'
@@ -14,7 +14,7 @@ import type { KubeObject } from '../../runtime/kube/objects.ts'
 
 const TOOLS = {
   sha256Hex: (text: string): string => createHash('sha256').update(text).digest('hex'),
-  pack: (text: string): string => gzipSync(text).toString('base64'),
+  pack,
 }
 
 type Change = Partial<Record<keyof Gathered['resources'] | 'secrets', readonly KubeObject[]>>

@@ -1,0 +1,119 @@
+/** What the operator keeps of large objects: about what they are long themselves, once. */
+
+import { PassThrough, Readable } from 'node:stream'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+import { expect } from 'chai'
+import { Registry } from 'prom-client'
+
+import { LIMITS } from '../../domain/limits.ts'
+import { RESOURCE_KINDS, type ResourceKind } from '../../domain/resources/resources.ts'
+import { sha256Hex } from '../../common/digest.ts'
+import { organization, website } from '../../fixtures/service/manifests.ts'
+import { pack } from '../../operator/apply/pack.ts'
+import { decide, emptyMemory } from '../../operator/decide/decide.ts'
+import type { Gathered } from '../../operator/decide/gathered.ts'
+import { watchWorld } from '../../operator/gather/world.ts'
+import type { KubeClient, KubeRequest } from '../../runtime/kube/client.ts'
+import { createKubeMetrics } from '../../runtime/kube/metrics.ts'
+import type { KubeObject } from '../../runtime/kube/objects.ts'
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
+import { until } from '../../fixtures/until.ts'
+
+const COUNT = 100
+const ANNOTATION_CHARS = 50_000
+const PLACE = { namespace: 'whence', name: 'whence' }
+/** Hexadecimal digits in any order, which compress to a half at best. */
+const digits = (seed: string, chars: number): string => {
+  let text = ''
+  while (text.length < chars) text += sha256Hex(seed + text.length)
+  return text.slice(0, chars)
+}
+
+describe('memory for large objects', () => {
+  it('is about their own length, also after their statuses were written', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const api = fakeApi()
+    collect()
+    const before = process.memoryUsage().heapUsed
+    const world = watchWorld({
+      ...{ client: api.client, place: PLACE, namespaces: [], installation: 'whence', logger: SILENT_LOGGER },
+      ...{ onChange: () => undefined, onStatus: () => undefined, onGone: () => undefined },
+      ...{ metrics: createKubeMetrics(new Registry()), random: Math.random, nowMs: Date.now },
+    })
+    try {
+      await until(() => world.isReady())
+      const memory = emptyMemory()
+      const pass = () => decide(gathered(world.resources), { sha256Hex, pack }, memory)
+      expect(pass().websites).to.equal(COUNT)
+      for (let number = 0; number < COUNT; number += 1) api.writeStatus(number)
+      const last = `large-${COUNT - 1}`
+      await until(() => world.resource('Website', 'tenant', last)?.['status'] !== undefined)
+      const decision = pass()
+      expect(decision.refused).to.equal(0)
+      collect()
+      const kept = process.memoryUsage().heapUsed - before
+      expect(kept / (COUNT * LIMITS.pageListChars)).to.be.lessThan(1.5)
+      // Still there, so that all of it was measured.
+      expect([decision.parts.length > 1, memory.guard.size]).to.deep.equal([true, 0])
+    } finally {
+      api.end()
+      await world.close()
+    }
+  })
+})
+
+function gathered(resources: (kind: ResourceKind) => readonly KubeObject[]): Gathered {
+  const own = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, resources(kind)]))
+  return {
+    resources: own as unknown as Gathered['resources'],
+    ...{ secrets: [], namespaces: [], partsInUse: [], credentialSlots: 4, ownSecrets: new Set<string>() },
+    ...{ baseUrl: 'https://whence.example', before: null, published: [], paused: new Set<string>() },
+    ...{ heldNamespaces: new Set<string>(), warnings: () => [], nowMs: 0 },
+  }
+}
+
+/** Lists an organisation and websites with the longest lists of pages; makes every object anew, as a real answer does. */
+function fakeApi() {
+  const versioned = (object: object, number: number, more: object = {}) => {
+    const { metadata, ...rest } = object as { readonly metadata: object }
+    const notes = digits(`notes ${number}`, ANNOTATION_CHARS)
+    const annotations = { 'example.com/notes': notes, 'whence.dev/reconcile-now': notes }
+    const counters = { annotations, namespace: 'tenant', uid: `uid-${number}`, generation: 1, resourceVersion: '1' }
+    return { ...rest, metadata: { ...metadata, ...counters }, ...more }
+  }
+  const large = (number: number, more: object = {}) => {
+    const each = LIMITS.pageListChars / LIMITS.pagesPerWebsite - 60
+    const pages = Array.from({ length: LIMITS.pagesPerWebsite }, (_, page) => {
+      return { id: `p${page}`, url: `https://large-${number}.example/${digits(`${number} ${page} `, each)}` }
+    })
+    return versioned(website(`large-${number}`, { pages, organizationRef: { name: `o${number % 10}` } }), number, more)
+  }
+  const watches: PassThrough[] = []
+  const itemsOf = (path: string): readonly object[] => {
+    if (path.includes('/organizations'))
+      return Array.from({ length: 10 }, (_, n) => versioned(organization(`o${n}`), n))
+    return path.includes('/websites') ? Array.from({ length: COUNT }, (_, number) => large(number)) : []
+  }
+  const stream = async ({ path }: KubeRequest) => {
+    if (!path.includes('watch=true'))
+      return Readable.from([Buffer.from(JSON.stringify({ metadata: { resourceVersion: '1' }, items: itemsOf(path) }))])
+    const watch = new PassThrough()
+    watches.push(watch)
+    if (path.includes('/websites')) websites.resolve(watch)
+    return watch
+  }
+  const websites = Promise.withResolvers<PassThrough>()
+  return {
+    client: { stream } as unknown as KubeClient,
+    writeStatus: (number: number): void => {
+      const object = large(number, { status: { observedGeneration: 1 } })
+      void websites.promise.then((watch) => watch.write(`${JSON.stringify({ type: 'MODIFIED', object })}\n`))
+    },
+    end: (): void => {
+      for (const watch of watches) watch.end()
+    },
+  }
+}
