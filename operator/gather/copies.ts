@@ -1,7 +1,6 @@
 /** What is kept in memory of the cluster's objects: what decisions need, and nothing else that a tenant can make large. */
 
-import { CHANGED_BY_ANNOTATION } from '../../domain/people/changed-by.ts'
-import { lastWriterOf, type ManagedEntry } from '../../domain/resources/field-owners.ts'
+import { CHANGED_BY_ANNOTATION, lastWriterOf, type ManagedEntry } from '../../domain/resources/field-owners.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { withKnownSpec } from '../../runtime/kube/objects.ts'
 import { PAUSED_ANNOTATION, RECONCILE_ANNOTATION } from './annotations.ts'
