@@ -7,10 +7,10 @@ import type { PackedText } from '../../domain/published/layout.ts'
 
 export function pack(text: string): PackedText {
   const bytes = gzipSync(text)
-  return { bytes, digest: sha256Hex(base64({ bytes })) }
+  return { bytes, digest: sha256Hex(packedBase64({ bytes })) }
 }
 
 /** As it is written to the cluster. */
-export function base64({ bytes }: Pick<PackedText, 'bytes'>): string {
+export function packedBase64({ bytes }: Pick<PackedText, 'bytes'>): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
 }

@@ -26,7 +26,7 @@ import { inLanes } from '../in-lanes.ts'
 import type { CredentialStore } from './credential-store.ts'
 import type { Writer } from './writer.ts'
 import { hasContent, type ContentInShort } from '../gather/map-copies.ts'
-import { base64 } from './pack.ts'
+import { packedBase64 } from './pack.ts'
 import { catalogObject } from './catalog-object.ts'
 import type { Content } from './catalog-object.ts'
 
@@ -88,7 +88,7 @@ class Publishing implements Publisher {
     const entries = decision.parts.map(({ key, digest }) => entryFor(index.parts, key, digest))
     const parts = decision.parts.map(({ packed }, number) => async () => {
       const { key, slot } = entries[number] ?? { key: '', slot: 'a' }
-      const whole = () => ({ binaryData: { [SHARD_KEY]: base64(packed) } })
+      const whole = () => ({ binaryData: { [SHARD_KEY]: packedBase64(packed) } })
       await this.#put(partName(place, key, slot), { digests: { [SHARD_KEY]: packed.digest } }, whole)
     })
     await inLanes(parts)

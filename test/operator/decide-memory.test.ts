@@ -10,7 +10,7 @@ import { UnreadableCatalog } from '../../domain/published/index.ts'
 import { compileCatalog, emptyCompileMemory } from '../../domain/catalog/compile-catalog.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
-import { base64, pack } from '../../operator/apply/pack.ts'
+import { pack, packedBase64 } from '../../operator/apply/pack.ts'
 import type { Gathered } from '../../operator/decide/gathered.ts'
 import { decide, emptyMemory } from '../../operator/decide/decide.ts'
 import { unpacked } from '../../runtime/catalog/members.ts'
@@ -362,7 +362,7 @@ describe('a reader of shards with a memory', () => {
           const before = memory.catalog
           edit(world)
           const { version, parts } = decide(gatheredFrom(world), TOOLS, emptyMemory())
-          const texts = parts.map(({ packed }) => unpacked(base64(packed)))
+          const texts = parts.map(({ packed }) => unpacked(packedBase64(packed)))
           const catalog = fromShards(version, texts, memory)
           expect(catalog).to.deep.equal(fromShards(version, texts))
           if (before?.version !== catalog.version) continue
@@ -377,7 +377,7 @@ describe('a reader of shards with a memory', () => {
     const world = startOf()
     const memory = emptyShardMemory()
     const shardsNow = () =>
-      decide(gatheredFrom(world), TOOLS, emptyMemory()).parts.map(({ packed }) => unpacked(base64(packed)))
+      decide(gatheredFrom(world), TOOLS, emptyMemory()).parts.map(({ packed }) => unpacked(packedBase64(packed)))
     const first = shardsNow()
     const known = fromShards('1', first, memory)
     put(world.kinds.Organization, world, { namespace: 'a', name: 'x' }, { spec: { plan: 'Enterprise' } })

@@ -14,7 +14,7 @@ import { withoutRoom } from '../../domain/published/fair-share.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
 import { credentialsParts, readIndex } from '../../domain/published/index.ts'
-import { base64, pack } from '../../operator/apply/pack.ts'
+import { pack, packedBase64 } from '../../operator/apply/pack.ts'
 import { createCredentialStore } from '../../operator/apply/credential-store.ts'
 import { decide, emptyMemory } from '../../operator/decide/decide.ts'
 import { hasContent, inShort } from '../../operator/gather/map-copies.ts'
@@ -55,12 +55,12 @@ describe('parts of a catalog', () => {
     expect(parts.length).to.be.greaterThan(10)
     for (const part of parts) {
       expect(bytesOf(part)).to.be.at.most(LIMITS.catalogPartBytes)
-      expect(sha256Hex(base64(part.packed))).to.equal(part.packed.digest)
-      expect(sha256Hex(unpacked(base64(part.packed)))).to.equal(part.digest)
+      expect(sha256Hex(packedBase64(part.packed))).to.equal(part.packed.digest)
+      expect(sha256Hex(unpacked(packedBase64(part.packed)))).to.equal(part.digest)
     }
     const again = fromShards(
       catalog.version,
-      parts.map(({ packed }) => unpacked(base64(packed))),
+      parts.map(({ packed }) => unpacked(packedBase64(packed))),
     )
     expect([...again.websites.keys()]).to.have.members([...catalog.websites.keys()])
     for (const [id, site] of catalog.websites) expect(again.websites.get(id)).to.deep.equal(site)
@@ -261,13 +261,13 @@ describe('publishing', () => {
       cluster.objects.set(`${kind}/${name}`, { kind, metadata: { name }, ...content })
     const [part] = parts
     put('ConfigMap', 'whence-catalog-0-of-1', {
-      binaryData: { 'shard.json.gz': part === undefined ? '' : base64(part.packed) },
+      binaryData: { 'shard.json.gz': part === undefined ? '' : packedBase64(part.packed) },
     })
     put('ConfigMap', 'whence-catalog', {
       data: { 'index.json': JSON.stringify({ version: 'old', minReader: 1, shards: [part?.digest] }) },
     })
     put('Secret', 'whence-ga4', {
-      data: { [CREDENTIALS_KEY]: base64(pack('{"credentials":{"site/out":{"apiSecret":"token-1"}}}')) },
+      data: { [CREDENTIALS_KEY]: packedBase64(pack('{"credentials":{"site/out":{"apiSecret":"token-1"}}}')) },
     })
     expect(wholeCatalog(PLACE, cluster.configMap)?.index.version).to.equal('old')
     let now = 0
