@@ -93,6 +93,13 @@ function examples(): readonly Example[] {
     add(kind, message, valid(kind, { id: 'a' }, 'a.b'), valid(kind, {}, 'a.b'))
     add(kind, 'may have lower-case letters', valid(kind, { id: '0-a-' }), valid(kind, { id: 'A' }))
   }
+  const billing = { customer: 'cus_1', subscription: 'sub_1', price: 'price_1' }
+  add(
+    'Organization',
+    'may have letters, digits, hyphens and underscores only',
+    valid('Organization', { billing }),
+    valid('Organization', { billing: { ...billing, customer: 'cus 1' } }),
+  )
   const pages = (id: string, url: string) => valid('Website', { pages: [{ id, url }] })
   add(
     'Website',
