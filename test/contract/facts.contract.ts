@@ -210,7 +210,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const kept = { visitId: visitId(), installationId: unique('installation-kept'), eventId: unique('event-kept') }
         await store(facts(), [...of(website, gone), ...of(website, kept), ...of(other, gone)])
         const poison = { table: '', reason: 'UNDECODABLE' } as const
-        const place = { topic: 'visits', partition: 0, offset: Number(gone.visitId.slice(-6)) }
+        const place = { topic: 'visits', partition: 0, offset: parseInt(gone.visitId.slice(-6), 16) }
         const value = `{"visitId":"${gone.visitId}"`
         await facts().insert('poison_records', [poisonRow(place, { ...poison, value }, SAMPLE_MS)])
 
