@@ -52,8 +52,9 @@ describe('one machine', function () {
     await machine.follow('TLS')
     const visit = async (): Promise<number> => postTls(machine.tlsPort, visitBody()).catch(() => 0)
     await until(async () => (await visit()) === 200)
-    const hashes = await machine.sh('runuser -u whence -- whence logs --data /var/lib/whence --json')
-    expect(hashes).to.contain('"path":"/v1/visits"')
+    // Logs are written from the event log, a moment after the answer.
+    const logs = (): Promise<string> => machine.sh('runuser -u whence -- whence logs --data /var/lib/whence --json')
+    await until(async () => (await logs()).includes('"path":"/v1/visits"'))
   })
 
   it('keeps what was collected over a backup, an upgrade, a roll back and a restore', async () => {
