@@ -60,8 +60,11 @@ async function runReplay(job: AskedReplayRow, deps: ReplayJobDeps, signal: Abort
   const write = async (part: Pick<ResultRow, 'state' | 'installs' | 'reached' | 'result'>): Promise<void> => {
     // A later start outranks the steps of an earlier one.
     const madeAtMs = deps.nowMs()
-    const row = { ...part, website: job.website, id: job.id, made_at: madeAtMs, retention_days: KEEP_DAYS }
-    await facts.insert('decision_replay_results', [{ ...row, row_version: rankOf(part.state, madeAtMs, step++) }])
+    const row: ResultRow = {
+      ...{ ...part, website: job.website, id: job.id, made_at: madeAtMs, retention_days: KEEP_DAYS },
+      row_version: rankOf(part.state, madeAtMs, step++),
+    }
+    await facts.insert('decision_replay_results', [row])
   }
   await write({ state: 'running', installs: 0, reached: job.since_ms, result: '' })
   try {

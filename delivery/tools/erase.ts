@@ -11,6 +11,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import { encodeRecord, RECORD_TOPICS, recordKey, type ActivityRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { ErasedName } from '../../ports/facts/erasure/names.ts'
+import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { markTheseHours } from '../rollup/mark-hours.ts'
 import { erasedNamesOf, planErasure, type ErasurePlan, type ErasureSubject } from './plan-erasure.ts'
@@ -82,7 +83,7 @@ async function remember({ facts, nowMs }: ErasureDeps, plan: ErasurePlan): Promi
   )
 }
 
-function erasureRow({ website, digest, reference, erasedAtMs }: RememberedErasure) {
+function erasureRow({ website, digest, reference, erasedAtMs }: RememberedErasure): RowOf<'erasures'> {
   return { website, digest, reference, erased_at: erasedAtMs, row_version: 1 }
 }
 
