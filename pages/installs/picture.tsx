@@ -138,7 +138,7 @@ function VisitTrack({ lane, scale, y, middle }: TrackProps & { readonly lane: Vi
       <line x1={from} x2={`${to}%`} y1={y} y2={y} />
       <circle cx={from} cy={y} r={isChosen ? 6 : 4.5} />
       {activatedAtMs !== null && <Mark className="confirmed" x={scale.at(activatedAtMs)} y={y} text="✓" />}
-      {copiedAtMs !== null && <Mark className="copied" x={scale.at(copiedAtMs)} y={y} text="⧉" />}
+      {copiedAtMs !== null && <Mark className="copied" x={scale.at(copiedAtMs)} y={y} text="▣" />}
       {isChosen ? (
         <circle className="end" cx={`${to}%`} cy={y} r={4} />
       ) : (
@@ -215,7 +215,7 @@ const SIGNS = {
   visits: [
     ['★', 'chosen visit'],
     ['✓', 'browser keeps the marker'],
-    ['⧉', 'command copied'],
+    ['▣', 'command copied'],
     ['×', 'no longer counts'],
   ],
   deliveries: [
