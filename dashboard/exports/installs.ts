@@ -3,7 +3,8 @@
 import { csvLine } from '../../common/csv.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
-import { readInstallPage, type InstallFilters, type SourcedInstall } from '../installs/list.ts'
+import { readInstallPage, type SourcedInstall } from '../installs/list.ts'
+import type { InstallFilters } from '../../ports/facts/pages/installs.ts'
 import { checkMayGoOn, type Download } from './download.ts'
 
 const PAGE_ROWS = 5_000

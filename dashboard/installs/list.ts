@@ -6,30 +6,13 @@ import { LIMITS } from '../../domain/limits.ts'
 import { boundsBefore, type LogPosition } from '../../domain/logs/walk.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
-import type { InstallLineRow, VisitSourceRow } from '../../ports/facts/pages/installs.ts'
+import type { InstallFilters, InstallLineRow, VisitSourceRow } from '../../ports/facts/pages/installs.ts'
 import type { InstallRow } from '../../ports/facts/query-rows.ts'
 import { readJsonColumn } from '../../common/json-column.ts'
 import type { CandidateVerdict } from '../../domain/model.ts'
 import { answer, type Call, type Handler } from '../http/call.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
-
-export interface InstallFilters {
-  readonly resolution?: string
-  readonly event_type?: string
-  readonly install_path?: string
-  readonly platform?: string
-  readonly agent?: string
-  readonly reason?: string
-  readonly selection_policy?: string
-  readonly source?: string
-  readonly medium?: string
-  readonly campaign?: string
-  readonly referrer?: string
-  readonly page?: string
-  readonly visit_since_ms?: number
-  readonly visit_until_ms?: number
-}
 
 /** An install beside the visit that it was matched to, if that is still there. */
 export interface SourcedInstall {

@@ -5,6 +5,7 @@
 
 import type { CandidateVerdict, EventType, Resolution, SelectionPolicy, VisitId, VisitPolicy } from '../model.ts'
 import { isExpired } from '../receipt.ts'
+import { visitByPolicy } from './resolve.ts'
 
 export interface ReplayPolicy {
   readonly policy: VisitPolicy
@@ -115,10 +116,8 @@ function ownVisit(
   const [token] = counted('handoff')
   if (token !== undefined) return { visit: token, selectionPolicy: 'handoff' }
   if (isTokensOnly) return null
-  const visit = counted('active')
-    .toSorted((one, other) => one.issuedAtMs - other.issuedAtMs || (one.visitId > other.visitId ? 1 : -1))
-    .at(policy === 'first_visit' ? 0 : -1)
-  return visit === undefined ? null : { visit, selectionPolicy: policy }
+  const visit = visitByPolicy(counted('active'), policy)
+  return visit === null ? null : { visit, selectionPolicy: policy }
 }
 
 /** Of an earlier event of the installation. */

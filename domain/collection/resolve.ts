@@ -141,9 +141,8 @@ function choose({ candidates, verdicts, states, installation, policy, nowMs }: C
   const isOpen =
     candidates.some(({ isDecided }) => !isDecided) || (candidates.length > 1 && candidates.some(mayReplace))
   if (isOpen) return pending(verdicts, candidates)
-  const sorted = candidates.toSorted((one, other) => (isNewerVisit(one, other) ? 1 : -1))
-  const best = sorted.at(policy === 'first_visit' ? 0 : -1)
-  if (best === undefined) return followInstallation(installation, nowMs, verdicts)
+  const best = visitByPolicy(candidates, policy)
+  if (best === null) return followInstallation(installation, nowMs, verdicts)
   const { visitId, issuedAtMs, gpc } = best
   return matched(policy, candidates.length, { visitId, issuedAtMs, gpc }, verdicts)
 }
@@ -247,7 +246,15 @@ function chosen(claims: ReceiptClaims): ChosenVisit {
   return { visitId: claims.visitId, issuedAtMs: claims.issuedAtMs, gpc: claims.gpc }
 }
 
-function isNewerVisit(one: ChosenVisit, other: ChosenVisit): boolean {
+/** The newest of these visits, or the oldest, as the policy says; null if there is none. */
+export function visitByPolicy<V extends DatedVisit>(visits: readonly V[], policy: VisitPolicy): V | null {
+  const sorted = visits.toSorted((one, other) => (isNewerVisit(one, other) ? 1 : -1))
+  return sorted.at(policy === 'first_visit' ? 0 : -1) ?? null
+}
+
+type DatedVisit = Pick<ChosenVisit, 'visitId' | 'issuedAtMs'>
+
+function isNewerVisit(one: DatedVisit, other: DatedVisit): boolean {
   if (one.issuedAtMs !== other.issuedAtMs) return one.issuedAtMs > other.issuedAtMs
   return one.visitId > other.visitId
 }

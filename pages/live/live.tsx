@@ -11,6 +11,7 @@ import { useLines } from '../data/use-lines.ts'
 import { LinePanel } from '../parts/line-panel.tsx'
 import { LineTable } from '../parts/line-table.tsx'
 import { Empty, Page } from '../parts/states.tsx'
+import { Tile } from '../parts/tile.tsx'
 import { useOrganization } from '../shell/organization.tsx'
 
 export function LivePage(): ReactNode {
@@ -27,9 +28,9 @@ function Live({ organization }: { readonly organization: string }): ReactNode {
   return (
     <Page title="Live" question="Does it work right now?">
       <dl className="tiles">
-        <Tile title="Visits in 24 hours" value={visits} />
-        <Tile title="Websites" value={data?.websites.length} />
-        <Tile title="Requests in view" value={lines.length} />
+        <Tile title="Visits in 24 hours" value={countOrDash(visits)} />
+        <Tile title="Websites" value={countOrDash(data?.websites.length)} />
+        <Tile title="Requests in view" value={countOrDash(lines.length)} />
       </dl>
       <p className="question pulse" role="status" data-state={state}>
         {WORDS[state]}
@@ -53,13 +54,9 @@ const WORDS = {
   paused: 'Paused while nobody looks',
 } as const
 
-function Tile({ title, value }: { readonly title: string; readonly value: number | undefined }): ReactNode {
-  return (
-    <div className="tile">
-      <dt>{title}</dt>
-      <dd>{value === undefined ? '–' : value.toLocaleString()}</dd>
-    </div>
-  )
+/** A dash until it is known. */
+function countOrDash(count: number | undefined): string {
+  return count === undefined ? '–' : count.toLocaleString()
 }
 
 function Waiting({ state }: { readonly state: string }): ReactNode {

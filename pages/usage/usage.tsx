@@ -8,6 +8,7 @@ import { PLAN_LIMITS } from '../../domain/limits.ts'
 import type { Plan } from '../../domain/model.ts'
 import { usageQuery, type MonthUsage, type UsageDay } from '../data/usage.ts'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { Tile } from '../parts/tile.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
 import { BillingPart } from './billing.tsx'
 
@@ -41,10 +42,10 @@ function Quota({ usage }: { readonly usage: MonthUsage }): ReactNode {
   return (
     <>
       <dl className="tiles">
-        <UsageTile title="Plan" value={plan} />
-        <UsageTile title="Tracked events this month" value={used.toLocaleString()} />
-        <UsageTile title="Allowed" value={allowed.toLocaleString()} />
-        <UsageTile title="At this pace in a month" value={forecast.toLocaleString()} />
+        <Tile title="Plan" value={plan} />
+        <Tile title="Tracked events this month" value={used.toLocaleString()} />
+        <Tile title="Allowed" value={allowed.toLocaleString()} />
+        <Tile title="At this pace in a month" value={forecast.toLocaleString()} />
       </dl>
       <div className="progress">
         <progress value={Math.min(used, allowed)} max={allowed} aria-label="Part of the quota that is used" />
@@ -56,15 +57,6 @@ function Quota({ usage }: { readonly usage: MonthUsage }): ReactNode {
         </p>
       </div>
     </>
-  )
-}
-
-function UsageTile({ title, value }: { readonly title: string; readonly value: string }): ReactNode {
-  return (
-    <div className="tile">
-      <dt>{title}</dt>
-      <dd>{value}</dd>
-    </div>
   )
 }
 

@@ -6,6 +6,7 @@ import type { ReactNode } from 'react'
 import type { ReplayResult } from '../../domain/collection/replay-decision.ts'
 import { replayQuery } from '../data/replays.ts'
 import { Empty, Loading, Problem } from '../parts/states.tsx'
+import { Tile } from '../parts/tile.tsx'
 import { Moment } from '../parts/time.tsx'
 import { matchWords, policyWords } from './words.ts'
 
@@ -39,10 +40,10 @@ function Difference({ result }: { readonly result: ReplayResult }): ReactNode {
   return (
     <>
       <dl className="tiles">
-        <DifferenceTile title="Installs decided" value={decided.toLocaleString()} />
-        <DifferenceTile title="Match rate as decided" value={rate(matched)} />
-        <DifferenceTile title="Under this policy" value={rate(replayedMatched)} />
-        <DifferenceTile title="With another visit, or none" value={changed.toLocaleString()} />
+        <Tile title="Installs decided" value={decided.toLocaleString()} />
+        <Tile title="Match rate as decided" value={rate(matched)} />
+        <Tile title="Under this policy" value={rate(replayedMatched)} />
+        <Tile title="With another visit, or none" value={changed.toLocaleString()} />
       </dl>
       {changed === 0 ? (
         <Empty title="No install would change">This policy comes to the same as the one that decided.</Empty>
@@ -53,15 +54,6 @@ function Difference({ result }: { readonly result: ReplayResult }): ReactNode {
         </>
       )}
     </>
-  )
-}
-
-function DifferenceTile({ title, value }: { readonly title: string; readonly value: string }): ReactNode {
-  return (
-    <div className="tile">
-      <dt>{title}</dt>
-      <dd>{value}</dd>
-    </div>
   )
 }
 

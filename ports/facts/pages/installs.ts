@@ -7,9 +7,7 @@ import type { LogWindow } from './logs.ts'
 import { PAGE_PLACE } from './raw-figures.ts'
 import { issuedWithin } from './ranges.ts'
 
-type InstallPageFilters = {
-  readonly before_ms?: number
-  readonly before_id?: string
+export type InstallFilters = {
   readonly resolution?: string
   readonly event_type?: string
   readonly install_path?: string
@@ -28,6 +26,8 @@ type InstallPageFilters = {
   readonly visit_since_ms?: number
   readonly visit_until_ms?: number
 }
+
+type InstallPageFilters = InstallFilters & { readonly before_ms?: number; readonly before_id?: string }
 
 const INSTALL_LINE = selectFrom('installs', [
   'website',
