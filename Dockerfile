@@ -41,9 +41,10 @@ COPY --from=bundle /app/pages/dist ./pages/dist
 # In the image the command is `whence`, also for `kubectl exec`.
 RUN printf '#!/bin/sh\nexec node /app/bin/whence.ts "$@"\n' > whence && chmod 755 whence
 
-# chDB apart from the rest, so that no layer of the smaller image holds it.
+# chDB apart from the rest, with the packages that only it needs, so that no layer of the smaller image holds them.
 FROM production AS parts
-RUN mkdir /chdb && mv node_modules/chdb node_modules/@chdb /chdb/
+RUN mkdir -p /chdb/@clickhouse && mv node_modules/@clickhouse/client-common /chdb/@clickhouse/ \
+  && mv node_modules/chdb node_modules/@chdb node_modules/node-gyp-build node_modules/zod /chdb/
 
 # For the processes of a cluster: `docker build --target without-chdb -t whence .`
 FROM ${NODE_IMAGE} AS without-chdb
@@ -56,5 +57,5 @@ EXPOSE 8080 9090
 ENTRYPOINT ["node", "/app/bin/whence.ts"]
 CMD ["--help"]
 
-FROM without-chdb
+FROM without-chdb AS whence-embedded
 COPY --from=parts /chdb ./node_modules

@@ -1,7 +1,7 @@
 # The verbs of this project. What each does stands in package.json; this file makes sure that what it needs is there.
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-distributed package demo check test test-long chaos mutants bench docs
+.PHONY: help run run-distributed package demo check test test-long pages chaos mutants bench docs docs-site release-dry-run
 
 help: ## Say what there is
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -19,7 +19,7 @@ package: node_modules ## Make the npm package of the service, whence-server, in 
 	@npm run -s build
 	@npm run -s package
 
-demo: node_modules ## Show the whole way by itself: a visit in a real browser becomes a matched install
+demo: node_modules ## Show the whole way by itself: a visit in a real browser becomes a matched install; pictures of the dashboard go to data/demo
 	@npm run -s build
 	@npm run -s demo
 
@@ -31,10 +31,15 @@ test: node_modules ## Every test, with real parts; installs what they need if it
 	@npm run -s build
 	@npm run -s test
 
-test-long: node_modules ## What is too long for every day: whence-js in real Vite and Next.js projects, two operators left alone for ten minutes
+test-long: node_modules ## What is too long for every day: real Vite and Next.js projects, images, the docs site, a release rehearsed, a backup under load
 	@sh test/install-tools.sh chromium etcd
 	@npm run -s build
 	@npm run -s test-long
+
+pages: node_modules ## Every page in Chromium and Firefox, wide and narrow, light and dark
+	@sh test/install-tools.sh chromium firefox-esr
+	@npm run -s build
+	@npm run -s pages
 
 chaos: node_modules ## The long fault runs: kills, silent brokers, lost Redis, cut links, dead brokers; WHENCE_CHAOS rounds (5 take an hour)
 	@sh test/install-tools.sh
@@ -53,6 +58,13 @@ bench: node_modules ## Measure the figures of docs/performance.md
 
 docs: node_modules ## Write the pages that are made from tables
 	@npm run -s docs
+
+docs-site: node_modules ## The documentation as a static site with search, in dist/site; follows every link
+	@npm run -s docs-site
+
+release-dry-run: node_modules ## Everything of a release that needs no network, in dist/release; needs helm. DIGEST names the published image
+	@npm run -s build
+	@npm run -s release-dry-run -- $(DIGEST)
 
 # npm writes its own lockfile there last: older than ours means that something is not installed yet. Its warnings about
 # an older Node would mislead: the right one is among what is installed.

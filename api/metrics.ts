@@ -32,7 +32,7 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
   })
   const shed = new Counter({
     name: 'whence_records_shed_total',
-    help: 'Records of refusals, reads and activity that the event log did not take.',
+    help: 'Records of refusals, reads and activity that the event log did not accept.',
     labelNames: ['what'],
     registers,
   })

@@ -1,10 +1,11 @@
 /**
- * Measures the facts-writer: `node bench/facts-writer.ts [runs] [records]`.
+ * Measures the facts-writer: `node bench/facts-writer.ts [runs] [records] [streaming]`.
  *
  * Each run is a separate process on one core (taskset, Linux): it fills a real LMDB event log with visits, then times
  * how long the facts-writer takes until every one is committed: from the log on disk to chDB synced to disk, two rows
  * per record. Prints medians: records per second, CPU time per record, the longest block of the event loop, and
- * resident memory before and after.
+ * resident memory before and after. With `streaming` each run has a second one beside it whose organisation has a log
+ * stream, so that each record makes a row of its backlog too; the cost is the median of what each pair differs by.
  */
 
 import { execFile } from 'node:child_process'
@@ -18,6 +19,7 @@ import { promisify } from 'node:util'
 
 import { startFactsWriter } from '../delivery/facts-writer/facts-writer.ts'
 import { FACTS_WRITER_GROUP } from '../domain/collection/facts-lag.ts'
+import type { RowOf } from '../ports/facts/columns.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../ports/event-log/lmdb/lmdb.ts'
 import { clickhouseFacts } from '../ports/facts/clickhouse.ts'
@@ -48,24 +50,38 @@ interface Resident {
   readonly anonymous: number
 }
 
-if (process.argv[2] === '--one') console.log(JSON.stringify(await measure(Number(process.argv[3]))))
+if (process.argv[2] === '--one')
+  console.log(JSON.stringify(await measure(Number(process.argv[3]), process.argv[4] === 'streaming')))
+else if (process.argv[4] === 'streaming') await comparePairs(roundsFrom(process.argv[2], 3), Number(process.argv[3]))
 else await main(roundsFrom(process.argv[2], 3), Number(process.argv[3] ?? 200_000))
+
+async function comparePairs(runs: number, records: number): Promise<void> {
+  needTools('taskset')
+  const costs: number[] = []
+  for (let run = 0; run < runs; run++) {
+    // In every second pair the other one runs first: the speed of machines varies.
+    const order = run % 2 === 0 ? [false, true] : [true, false]
+    const pair = new Map<boolean, Run>()
+    for (const isStreaming of order) pair.set(isStreaming, await runAlone(records, isStreaming))
+    const [plain, streaming] = [pair.get(false)?.cpuUs ?? NaN, pair.get(true)?.cpuUs ?? NaN]
+    costs.push(streaming / plain - 1)
+    console.log(`${plain.toFixed(1)} us CPU a record without a stream, ${streaming.toFixed(1)} us with one`)
+  }
+  console.log(`a log stream costs ${(100 * median(costs)).toFixed(1)} % of it`)
+}
+
+async function runAlone(records: number, isStreaming: boolean): Promise<Run> {
+  const self = fileURLToPath(import.meta.url)
+  const more = isStreaming ? ['streaming'] : []
+  const words = ['-c', '0', process.execPath, self, '--one', String(records), ...more]
+  const { stdout } = await promisify(execFile)('taskset', words)
+  return JSON.parse(stdout) as Run
+}
 
 async function main(runs: number, records: number): Promise<void> {
   needTools('taskset')
-  const self = fileURLToPath(import.meta.url)
   const results: Run[] = []
-  for (let run = 0; run < runs; run++) {
-    const { stdout } = await promisify(execFile)('taskset', [
-      '-c',
-      '0',
-      process.execPath,
-      self,
-      '--one',
-      String(records),
-    ])
-    results.push(JSON.parse(stdout) as Run)
-  }
+  for (let run = 0; run < runs; run++) results.push(await runAlone(records, false))
   const middle = (pick: (run: Run) => number): number => median(results.map(pick))
   const rate = middle((run) => run.recordsPerS)
   const shown = (pick: (run: Run) => number, digits = 0): string => middle(pick).toFixed(digits)
@@ -83,7 +99,7 @@ async function main(runs: number, records: number): Promise<void> {
   if (rate < MUST_PER_S) process.exitCode = 1
 }
 
-async function measure(records: number): Promise<Run> {
+async function measure(records: number, isStreaming: boolean): Promise<Run> {
   const folder = await mkdtemp(join(tmpdir(), 'whence-bench-'))
   const onFatal = (error: Error): void => {
     throw error
@@ -95,11 +111,15 @@ async function measure(records: number): Promise<Run> {
   const facts = clickhouseFacts(connection, { nowMs: Date.now })
   try {
     await fill(eventLog, records)
+    if (isStreaming) await facts.insert('stream_progress', [streamOf('acme')])
     const rest = await resident()
     const run = await drain(eventLog, facts, records)
     const [counts] = await facts.run('counts', {})
     if (counts?.visits !== records || counts.request_logs !== records)
       throw new Error(`stored ${JSON.stringify(counts)}`)
+    const open = await facts.run('openLanes', { organization: 'acme', lanes: 0 })
+    const waiting = open.reduce((sum, lane) => sum + lane.records, 0)
+    if (waiting !== (isStreaming ? records : 0)) throw new Error(`${waiting} records wait for the stream`)
     return { ...run, rest, end: await resident() }
   } finally {
     await eventLog.close()
@@ -131,6 +151,15 @@ async function drain(eventLog: EventLog, facts: Parameters<typeof startFactsWrit
 async function isBehind(eventLog: EventLog): Promise<boolean> {
   const lags = (await eventLog.lag()).filter(({ group }) => group === FACTS_WRITER_GROUP)
   return lags.length === 0 || lags.some(({ entries }) => entries > 0)
+}
+
+function streamOf(organization: string): RowOf<'stream_progress'> {
+  const now = Date.now()
+  return {
+    ...{ organization, stream: 'default/logs', seen_at: now, state: 'Delivering', behind: 0, oldest_at: null },
+    ...{ delivered_at: null, failing_since: null, last_error: '', delivered: 0, dropped: 0, progress: '{}' },
+    row_version: 1,
+  }
 }
 
 async function fill(eventLog: EventLog, records: number): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * Measures durable appends and consuming on Kafka: `node bench/kafka.ts [runs] [seconds]`.
  *
- * Starts a broker of its own (one node, one copy, so an acknowledged entry is in its memory) that shares the machine's
+ * Starts a separate broker (one node, one copy, so an acknowledged entry is in its memory) that shares the machine's
  * cores. Prints, per number of appends in flight, medians of several runs: appends a second, CPU time per append of this
  * process, and the 99th percentile of the latency; then kafkajs with one message a call, as a yardstick of the same run;
  * then how fast a consumer hands a backlog over. Values are JSON of 1.5 KB.

@@ -34,7 +34,7 @@ const arrivals: number[] = []
 
 type Facts = Pick<ToolBackend, 'run'>
 
-/** A running service, and how to look into its ClickHouse. */
+/** A running service, and a way to query its ClickHouse. */
 interface Target {
   readonly url: string
   readonly facts: Facts

@@ -146,7 +146,7 @@ function startReader(provider: string): Reader {
 async function until(what: string, look: () => boolean | Promise<boolean>, everyMs = 20): Promise<void> {
   const endMs = Date.now() + PATIENCE_MS
   while (!(await look())) {
-    if (Date.now() > endMs) throw new Error(`it did not come about: ${what}`)
+    if (Date.now() > endMs) throw new Error(`not reached in time: ${what}`)
     await pause(everyMs)
   }
 }

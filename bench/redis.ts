@@ -1,9 +1,9 @@
 /**
- * Measures the hot state on a Redis of its own: `node bench/redis.ts [--ten-million]`.
+ * Measures the hot state on a separate Redis: `node bench/redis.ts [--ten-million]`.
  *
  * Prints the bytes of Redis memory per receipt with a state at one million (or ten), over 30 days and all on one day: half
  * of them active with the receipt they replaced, half revoked, which is the most that a receipt can cost on average. Then
- * verbs a second of one process with 256 calls under way.
+ * verbs a second of one process with 256 calls in flight.
  */
 
 import { randomBytes } from 'node:crypto'

@@ -13,9 +13,9 @@ import { bareRate } from './support/http-load.ts'
 import { needTools } from './support/rounds.ts'
 
 const FOLDER = new URL('.', import.meta.url).pathname
-/** By their names: in this folder, or where clients and tenants are hostile. */
+/** The benchmarks by name: in this folder, in `hostile/`, or in `dashboard/`. */
 const files = new Map(
-  ['', 'hostile/'].flatMap((folder) =>
+  ['', 'hostile/', 'dashboard/'].flatMap((folder) =>
     readdirSync(join(FOLDER, folder))
       .filter((name) => name.endsWith('.ts') && name !== 'run.ts')
       .map((name) => [name.slice(0, -'.ts'.length), join(FOLDER, folder, name)] as const),
@@ -25,7 +25,7 @@ const known = [...files.keys()]
 const named = process.argv.slice(2)
 const unknown = named.filter((name) => !known.includes(name))
 if (unknown.length > 0) {
-  console.error(`there is no benchmark ${unknown.join(', ')}; there are: ${known.join(', ')}`)
+  console.error(`unknown benchmark ${unknown.join(', ')}; known: ${known.join(', ')}`)
   process.exit(2)
 }
 needTools('wrk', 'taskset')

@@ -12,6 +12,7 @@ import type { RunOutcome, Settings } from '../runtime/settings/settings.ts'
 import { kubeClientOf } from './wiring/cluster.ts'
 import { openDashboard, toolsOf } from './wiring/dashboard.ts'
 import { openDataFolder } from './wiring/data-folder.ts'
+import { reportEngines } from './wiring/engine-metrics.ts'
 import { engines } from './wiring/engines.ts'
 import { runProgram } from './wiring/process.ts'
 import { keyringOf, startMetrics } from './wiring/serve-api.ts'
@@ -39,12 +40,13 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
         }),
       (watched) => watched.close(),
     )
-    // What one process remembers signs in no one.
+    // The memory of a single process must not sign anyone in.
     const open = engines(parts)
     const hotState = await open.hotState({ whenAway: 'reject' })
-    // People can sign in and look while Kafka is away; what must be durable is refused until it is back.
+    // While Kafka is unavailable people can sign in and look; what must be durable is refused until it is back.
     const eventLog = await open.eventLog({ mayWait: true })
     const { facts } = await open.facts({ isReadOnly: true })
+    reportEngines(registry, { eventLog, hotState, facts })
     const resources = { directory, inventory: directory.inventory, writer: clusterWriter(client, Date.now) }
     const dashboard = await openDashboard({
       ...{ ...parts, keys, registry, eventLog, hotState, facts, ...resources },

@@ -8,9 +8,10 @@ import { startGa4StandIn } from '../stand-ins/ga4.ts'
 import { createLifecycle, type Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
 import { compileSettings, type RunOutcome } from '../runtime/settings/settings.ts'
-import { ChromiumMissing, findChromium, openChromium } from './demo/chromium.ts'
+import { ChromiumMissing, findChromium, openChromium, type ChromiumWindow } from './demo/chromium.ts'
 import { findMarker, lastEventId, runAtHome } from './demo/machine.ts'
 import { copyQuickstart, portLike, QUICKSTART_SITE_PORT } from './demo/quickstart.ts'
+import { tourDashboard } from './demo/tour.ts'
 import { startExampleSite, type ExampleSite } from './example-site.ts'
 import { startService, type Service } from './service.ts'
 import { explainTool } from './tools/explain.ts'
@@ -18,6 +19,8 @@ import { version } from './wiring/version.ts'
 
 const SDK = new URL('../sdk/dist/browser.js', import.meta.url)
 const STOP_MS = 10_000
+/** Where pictures of the dashboard go if the command line names no folder. */
+const PICTURES = 'data/demo'
 const DELIVERY_TRIES = 400
 const DELIVERY_PAUSE_MS = 25
 
@@ -45,7 +48,7 @@ async function runDemo(): Promise<number> {
   return code
 }
 
-/** All three steps, for two installs. True if both installs were matched and delivered. */
+/** All steps, for two installs. True if both installs were matched and delivered. */
 async function showJourney(lifecycle: Lifecycle): Promise<boolean> {
   writeLine('Whence demo: a visit in a real browser becomes a matched install. Everything stays on this machine.')
   const chromium = await findChromium(process.env)
@@ -81,9 +84,19 @@ async function showJourney(lifecycle: Lifecycle): Promise<boolean> {
   await install(copied, elsewhere)
   title('5. And where did that one come from?')
   const isSecondRight = await showExplanation(stage, await lastEventId(elsewhere, website))
+
+  title('6. The same in the dashboard')
+  for (const path of await tour(stage, browser)) writeLine(`   ${path}`)
   if (isFirstRight && isSecondRight)
-    writeLine('Both installs were matched to the visit and delivered. `make run` lets you do it by hand.')
+    writeLine('\nBoth installs were matched to the visit and delivered. `make run` lets you do it by hand.')
   return isFirstRight && isSecondRight
+}
+
+/** Pictures of the dashboard's pages, in the folder that the command line names. */
+async function tour({ service }: Stage, browser: ChromiumWindow): Promise<readonly string[]> {
+  const [ownerOf = null] = service.catalog.current().organizations.keys()
+  const link = await service.signInLink({ email: 'you@whence.example', ownerOf })
+  return tourDashboard(await browser.openPage(), link, process.argv[2] ?? PICTURES)
 }
 
 /** The service, a stand-in for GA4 and the example website, on free ports, with a temporary folder. */

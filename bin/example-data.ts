@@ -16,7 +16,7 @@ import type { LiveTools } from './tools/live.ts'
 import { complain, print } from './terminal/output.ts'
 
 const DEFAULTS = { data: './data', website: 'acme-dev', organization: 'acme', days: '90', seed: '1' } as const
-/** At most so many entries in one call. */
+/** Most entries of one call. */
 const ENTRIES = 500
 
 interface ExampleWish {
@@ -26,11 +26,11 @@ interface ExampleWish {
   readonly days: number
   readonly seed: number
   readonly nowMs: number
-  /** Where the master secret may stand, as for the service. */
+  /** Where to find the master secret, as for the service. */
   readonly env: NodeJS.ProcessEnv
 }
 
-/** How many records were written. @throws Error if no service runs on the folder. */
+/** Resolves with the number of records written. @throws Error if no service runs on the folder. */
 async function fillWithExamples(options: ExampleWish): Promise<number> {
   const { data, website, organization, days, seed, nowMs, env } = options
   const live = await connectTools(data)
@@ -84,13 +84,13 @@ function keyOfRecord(record: LogRecord): string {
   }
 }
 
-/** Activity says that figures hold what never happened. */
+/** An activity entry warns that the figures contain made-up traffic. */
 function madeUpNote({ website, organization, days, seed, nowMs }: ExampleWish, written: number): LogRecord {
   const day = Math.floor(nowMs / DAY_MS)
   return {
     ...{ v: 1, kind: 'activity', id: `made-up-${seed}-${day}`, atMs: nowMs, organization, website },
     ...{ type: 'example_data', subject: website, logRetentionDays: LIMITS.logRetentionDays.fallback },
-    message: `${written} records of ${days} days of made-up traffic were filled in; their pages lie on made-up.example.`,
+    message: `${written} records of ${days} days of made-up traffic were filled in; their pages are on made-up.example.`,
   }
 }
 

@@ -1,7 +1,9 @@
 /** `whence operator`: reconciles the custom resources of a cluster; one of several replicas leads. */
 
 import { hostname } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
 
+import { LIMITS } from '../domain/limits.ts'
 import { encodeRecord, recordKey } from '../domain/records.ts'
 import type { AuditTools } from '../operator/apply/audit.ts'
 import { owningClient } from '../operator/apply/owned-objects.ts'
@@ -47,6 +49,7 @@ export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
           credentialSlots,
           installation,
           ownSecrets,
+          roomBytes: getHeapStatistics().heap_size_limit * LIMITS.operatorHeapShare,
           registry,
           logger,
           onLost,
@@ -77,7 +80,7 @@ async function openAudit(parts: EngineParts): Promise<AuditTools | null> {
   }
 }
 
-/** A status waits no longer than this for a log that is away. */
+/** A status waits at most this long for a log that is unavailable. */
 const ENTRY_MS = 2_000
 
 /** Null if no ClickHouse is set: websites then show no figures. */

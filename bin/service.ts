@@ -19,14 +19,7 @@ import { openDataFolder } from './wiring/data-folder.ts'
 import { engines, type EngineParts } from './wiring/engines.ts'
 import { recallAnswers } from '../delivery/recovery/recall-answers.ts'
 import { recallVisits } from '../delivery/recovery/recall-visits.ts'
-import {
-  dispatchRole,
-  factsWriterRole,
-  rollupRole,
-  stateOfOneProcess,
-  streamsRole,
-  workerRoles,
-} from './wiring/roles.ts'
+import { startRole, startWorkers, stateOfOneProcess } from './wiring/roles.ts'
 import { keyringOf, serveApi, startMetrics } from './wiring/serve-api.ts'
 import { serveTools } from './tools/control.ts'
 import { localBackend } from './tools/backend.ts'
@@ -137,18 +130,24 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   const recalled = await recallAnswers({ eventLog, hotState, read })
   // New records would push those out of the window that the next start reads.
   await hotState.flush()
-  if (recalled > 0) logger.info({ recalled }, 'answers restored that a crash had cut off')
+  if (recalled > 0) logger.info({ recalled }, 'restored answers that a crash had cut off')
   reportCatalog({ catalog, eventLog, nowMs })
   return { ...options, keys, catalog, eventLog, hotState, store, facts, connection, registry }
 }
 
-/** Facts-writer, late revocations, dispatch and one worker per provider. */
+/** Every role, on the engines that are open; of `state` the part that a single process needs. */
 async function startRoles(foundation: Foundation): Promise<ReadonlyMap<ProviderId, Worker>> {
-  await factsWriterRole(foundation)
-  const refill = await stateOfOneProcess(foundation)
-  foundation.store.onLost = () => refill.request()
-  await dispatchRole(foundation)
-  await rollupRole(foundation)
-  await streamsRole(foundation)
-  return workerRoles(foundation)
+  const { eventLog, catalog, facts, hotState, store } = foundation
+  const open = {
+    eventLog: async () => eventLog,
+    catalog: async () => catalog,
+    facts: async () => facts,
+    hotState: async () => hotState,
+  }
+  const parts = { ...foundation, open }
+  await startRole('facts-writer', parts)
+  const refill = await stateOfOneProcess(parts)
+  store.onLost = () => refill.request()
+  for (const role of ['dispatch', 'rollup', 'streams', 'webhooks'] as const) await startRole(role, parts)
+  return startWorkers(parts)
 }

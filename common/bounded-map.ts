@@ -1,6 +1,6 @@
-/** Maps in memory that cannot outgrow their bound: what was written first goes first. */
+/** Maps in memory that cannot outgrow their bound: the entry that was written first is removed first. */
 
-/** A map of at most `limit` entries; writing one again makes it the newest, reading it does not. */
+/** A map of at most `limit` entries. Writing an entry again makes it the newest; reading it does not. */
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, V>()
   readonly #limit: number

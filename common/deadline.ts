@@ -1,6 +1,6 @@
-/** Waits for work no longer than a time. The work itself goes on: callers that can end it must. */
+/** Limits how long a caller waits for work: to a time, or until a signal. The work itself goes on; callers that can end it must. */
 
-/** Settles as the work does; rejects after `forMs` milliseconds. What the work says later is not heard, a failure included. */
+/** Settles as the work does, or rejects after `forMs` milliseconds. A later result of the work, even a failure, is ignored. */
 export async function within<T>(work: Promise<T>, forMs: number, late?: () => Error): Promise<T> {
   const over = Promise.withResolvers<never>()
   const timer = setTimeout(() => over.reject(late?.() ?? new Error(`no answer within ${forMs} ms`)), forMs)
@@ -11,7 +11,7 @@ export async function within<T>(work: Promise<T>, forMs: number, late?: () => Er
   }
 }
 
-/** Resolves once the work has ended, well or not, or after `forMs` milliseconds. True if it ended in time. */
+/** Resolves once the work has ended, whether it failed or not, or after `forMs` milliseconds. True if it ended in time. */
 export async function endedWithin(work: Promise<unknown>, forMs: number): Promise<boolean> {
   const over = Promise.withResolvers<false>()
   const timer = setTimeout(() => over.resolve(false), forMs)
@@ -24,4 +24,24 @@ export async function endedWithin(work: Promise<unknown>, forMs: number): Promis
   } finally {
     clearTimeout(timer)
   }
+}
+
+/**
+ * Calls `act` and settles as it does, until the signal comes: then it rejects at once, and the work goes on although no one
+ * waits for it. If the signal has come already, `act` is not called.
+ */
+export async function unlessAborted<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
+  if (signal.aborted) throw givenUp()
+  const aborted = Promise.withResolvers<never>()
+  const abort = (): void => aborted.reject(givenUp())
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([act(), aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+function givenUp(): Error {
+  return new Error('given up because the process is stopping')
 }

@@ -7,7 +7,7 @@ export function sha256Hex(content: string | NodeJS.ArrayBufferView): string {
   return hash('sha256', content, 'hex')
 }
 
-/** The same as the `integrity` attribute of a script or style says it. */
+/** The same in the form of the `integrity` attribute of a script or style. */
 export function sha256Integrity(content: string | NodeJS.ArrayBufferView): string {
   return `sha256-${hash('sha256', content, 'base64')}`
 }

@@ -1,4 +1,4 @@
-/** Reads JSON columns of the facts: a damaged row must not hide others, nor stop its reader. */
+/** Reads JSON columns of the facts: a damaged row must not hide other rows, nor stop its reader. */
 
 /** The object or list in the text; null if there is none. */
 export function readJsonColumn<T extends object>(text: string): T | null {

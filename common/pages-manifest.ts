@@ -1,9 +1,9 @@
-/** What the build of the dashboard's pages says about its files, and the server of the pages reads. */
+/** What the build of the dashboard's pages records about its files, for the server of the pages. */
 
 export interface PagesManifest {
   readonly script: string
   readonly style: string
-  /** What the script imports at once, so that a browser asks for all of it together. */
+  /** The files that the script imports at once, so that a browser requests all of them together. */
   readonly preload: readonly string[]
   readonly assets: readonly BuiltAsset[]
 }

@@ -17,13 +17,14 @@ import { noteRefused } from './http/refused.ts'
 import { createServe, type Serve, type ServeParts } from './http/serve.ts'
 import type { RouteRow } from './http/route.ts'
 import { installHandlers } from './installs/routes.ts'
-import type { ReplayDeliveries } from './installs/deliveries.ts'
+import type { ReplayDeliveries } from './installs/replay.ts'
 import { createCursors } from './logs/cursor.ts'
 import type { ReferenceKeys } from './logs/reference.ts'
 import { logHandlers } from './logs/routes.ts'
 import { peopleHandlers } from './people/routes.ts'
 import type { InvitationParts } from './people/invitations.ts'
 import type { Mailer } from './mail/mailer.ts'
+import type { DashboardMetrics } from './http/metrics.ts'
 import { createPost, type Post } from './mail/post.ts'
 import { writeInvitation } from './people/invitation-letter.ts'
 import { createReadScope, type ReadParts } from './reads/scope.ts'
@@ -34,33 +35,36 @@ import { writeSignIn } from './sign-in/mail-link.ts'
 import { createReadGroups } from './sign-in/read-groups.ts'
 import { signInHandlers, type SignInParts } from './sign-in/routes.ts'
 import { writeSupport } from './support/letter.ts'
+import { streamHandlers } from './streams/routes.ts'
 import { supportHandlers } from './support/routes.ts'
+import { webhookHandlers } from './webhooks/routes.ts'
 
-type Shared = Omit<ServeParts, 'routes' | 'sessions' | 'onLimit'> &
-  Omit<SignInParts, 'sessions' | 'hash' | 'rules' | 'personId'> &
+type Shared = Omit<ServeParts, 'routes' | 'sessions' | 'onLimit' | 'metrics'> &
+  Omit<SignInParts, 'sessions' | 'hash' | 'rules' | 'personId' | 'countSignIn'> &
   Omit<InvitationParts, 'hash' | 'onRemoved' | 'changeHash' | 'noteActivity' | 'hasBilling'> &
   Omit<WriteParts, 'changeHash' | 'noteActivity'> &
   Omit<SignUpParts, 'memberHash' | 'changeHash'> &
   ReadParts
 
-/** What billing needs beside the parts of all areas. */
+/** What billing needs in addition to the parts of all areas. */
 export type DashboardBilling = Pick<BillingParts, 'payments' | 'plans' | 'offers' | 'pageHosts' | 'webhookSecrets'>
 
-/** An installation without billing has no trace of it. */
+/** Absent in an installation without billing. */
 type Handlers = HandlersOf<Omit<typeof ROUTES, keyof typeof BILLING_ROUTES>> &
   Partial<HandlersOf<typeof BILLING_ROUTES>>
 
 interface DashboardParts extends Shared {
   readonly claimRules: ClaimRules
-  /** To be closed before the server is. */
+  /** Close them before the server. */
   readonly streams: EventStreams
+  readonly metrics: DashboardMetrics
   readonly eventLog: Pick<EventLog, 'append'>
   readonly replayDeliveries: ReplayDeliveries
   /** Of this service. */
   readonly version: string
-  /** Whether somebody gets support requests. */
+  /** Whether this service offers support. */
   readonly hasSupport: boolean
-  /** Null: nobody pays. */
+  /** Null: this service has no billing. */
   readonly billing: DashboardBilling | null
   /** Keyed hashes, one key for each use. */
   readonly keys: ReferenceKeys & {
@@ -81,13 +85,13 @@ interface LetterPostParts extends Pick<
 > {
   readonly keys: Pick<DashboardParts['keys'], 'signInHash'>
   readonly mailer: Mailer
-  /** Strangers may sign up, so they may sign in first. */
+  /** If sign-up is open, anyone may sign in first. */
   readonly isOpen: boolean
-  /** Where support requests go; null: nowhere. */
+  /** Address for support requests; null if there is none. */
   readonly supportMail: string | null
 }
 
-/** Writes and sends the letters that the dashboard has put on the log. */
+/** Writes and sends the letters on the log. */
 export function createLetterPost(parts: LetterPostParts): Post {
   const writers = {
     'sign-in': writeSignIn({ ...parts, hash: parts.keys.signInHash }),
@@ -117,6 +121,7 @@ export function createDashboard(parts: DashboardParts): Serve {
   const handlers: Handlers = {
     ...signInHandlers({
       ...{ ...parts, ...parts.keys, sessions, hash: parts.keys.signInHash, rules: parts.claimRules },
+      countSignIn: parts.metrics.signIn,
     }),
     ...peopleHandlers({
       ...{ ...parts, hash: parts.keys.memberHash, onRemoved: parts.pins.forget, changeHash, noteActivity },
@@ -128,6 +133,8 @@ export function createDashboard(parts: DashboardParts): Serve {
     ...installHandlers(reading),
     ...exportHandlers(reading),
     ...replayHandlers(reading),
+    ...streamHandlers({ ...reading, changeHash }),
+    ...webhookHandlers({ ...reading, changeHash }),
     ...supportHandlers({
       ...reading,
       hash: parts.keys.signInHash,

@@ -1,4 +1,4 @@
-/** THE table of the dashboard's routes, from the tables of its areas. Tests and OpenAPI walk it. */
+/** The one table of the dashboard's routes, from the tables of its areas. Tests and OpenAPI walk it. */
 
 import { BILLING_ROUTES } from './billing/routes.ts'
 import { CONFIGURATION_ROUTES } from './configuration/routes.ts'
@@ -9,7 +9,9 @@ import { LOG_ROUTES } from './logs/routes.ts'
 import { PEOPLE_ROUTES } from './people/routes.ts'
 import { REPLAY_ROUTES } from './replays/routes.ts'
 import { SIGN_IN_ROUTES } from './sign-in/routes.ts'
+import { STREAM_ROUTES } from './streams/routes.ts'
 import { SUPPORT_ROUTES } from './support/routes.ts'
+import { WEBHOOK_ROUTES } from './webhooks/routes.ts'
 
 export const ROUTES = {
   ...SIGN_IN_ROUTES,
@@ -20,6 +22,8 @@ export const ROUTES = {
   ...INSTALL_ROUTES,
   ...EXPORT_ROUTES,
   ...REPLAY_ROUTES,
+  ...STREAM_ROUTES,
+  ...WEBHOOK_ROUTES,
   ...SUPPORT_ROUTES,
   ...BILLING_ROUTES,
 } as const

@@ -26,7 +26,7 @@ export type ReadEntry = <K extends ReadableKind>(
 export function createRecordReader({ logger, registry }: RecordReaderDeps, role: string): ReadEntry {
   const count = unreadableCounter(registry)
   const told = new Set<Topic>()
-  // Only a start that reads back meets these: consumers stop before them. There may be thousands.
+  // Only a start that reads back finds these: consumers stop before them. There may be thousands.
   const tellNewer = (topic: Topic, version: number): void => {
     if (told.has(topic)) return
     told.add(topic)

@@ -80,7 +80,7 @@ function holdsOf({ logger, registry, nowMs }: VersionGuardDeps, group: string): 
 }
 
 const NAME = 'whence_held_partitions'
-/** Another process may own the partition by now: a hold that was not confirmed for this long has ended here. */
+/** Another process may own the partition by now: a hold that was not confirmed for this long is over here. */
 const FORGET_MS = 3 * HOLD_MS
 
 interface HeldPartition {

@@ -1,5 +1,5 @@
 /**
- * Base64url without padding, in both directions; accepts only the one canonical text of each byte string (RFC 4648,
+ * Base64url without padding, in both directions. Accepts only the one canonical text of each byte string (RFC 4648,
  * section 5).
  */
 

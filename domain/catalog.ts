@@ -1,6 +1,15 @@
 /** The compiled configuration as every role sees it: immutable, without credentials, swapped whole. */
 
-import type { DestinationMode, EventType, HookScan, LogStreamStart, Plan, VisitPolicy, WebsiteId } from './model.ts'
+import type {
+  DestinationMode,
+  EventType,
+  HookScan,
+  LogStreamStart,
+  Plan,
+  VisitPolicy,
+  WebhookEventType,
+  WebsiteId,
+} from './model.ts'
 import type { PlanUse } from './plan.ts'
 import type { ProviderId } from './providers/index.ts'
 
@@ -32,7 +41,7 @@ export interface LabelRequirement {
 export interface CompiledFrom {
   readonly namespace: string
   readonly objectName: string
-  /** The other namespaces that it admits. */
+  /** Other namespaces that may use it. */
   readonly allowedNamespaces?: AllowedNamespaces
   /** Absent: it belongs to the operator of the service. */
   readonly tenant?: string
@@ -45,6 +54,22 @@ interface LogStreamFilter {
   readonly minStatus: number
 }
 
+/** Where a log stream writes its objects. */
+interface LogStreamBucket {
+  /** An https origin. */
+  readonly endpoint: string
+  readonly region: string
+  readonly bucket: string
+  /** Without slashes at its ends; may be empty. */
+  readonly prefix: string
+}
+
+interface LogStreamWebhook {
+  readonly url: string
+  /** When the previous secret stops signing, in Unix ms. Null, and absent in catalogs of releases before: it signs as long as it is referred to. */
+  readonly previousSecretUntilMs?: number | null
+}
+
 /** Forwards the Logs of its organisation. */
 export interface LogStream {
   /** Namespace and name of its resource: `default/acme-logs`. */
@@ -52,13 +77,31 @@ export interface LogStream {
   readonly namespace: string
   readonly objectName: string
   readonly displayName: string
-  /** Null for one that writes to a bucket, which nothing sends yet. */
-  readonly webhook: { readonly url: string } | null
+  /** Either this or `s3`. */
+  readonly webhook: LogStreamWebhook | null
+  readonly s3: LogStreamBucket | null
   readonly isPaused: boolean
   readonly filter: LogStreamFilter
   readonly includeBodies: boolean
   readonly startFrom: LogStreamStart
   readonly compress: boolean
+  /** How long records gather before they are written to a bucket. */
+  readonly flushSeconds: number
+}
+
+/** Sends the organisation's events to an address of its own. */
+export interface Webhook {
+  /** Namespace and name of its resource: `default/acme-events`. */
+  readonly id: string
+  readonly namespace: string
+  readonly objectName: string
+  readonly displayName: string
+  readonly url: string
+  /** Without repeats. */
+  readonly events: readonly WebhookEventType[]
+  readonly isPaused: boolean
+  /** When the previous secret stops signing, in Unix ms. Null: it signs as long as it is referred to. */
+  readonly previousSecretUntilMs: number | null
 }
 
 export interface Organization extends CompiledFrom {
@@ -73,6 +116,8 @@ export interface Organization extends CompiledFrom {
   readonly firstInstallPath: string | null
   /** The oldest first. */
   readonly logStreams: readonly LogStream[]
+  /** The oldest first. */
+  readonly webhooks: readonly Webhook[]
 }
 
 export interface Destination {
@@ -109,7 +154,7 @@ export interface Website extends CompiledFrom {
   readonly retentionDays: number
   readonly hookScan: HookScan
   readonly selectionPolicy: VisitPolicy
-  /** If more installations than this are matched to one visit within a day, the activity says so. */
+  /** If more installations than this are matched to one visit within a day, an activity entry is written. */
   readonly installationsPerVisitWarning: number
   /** In order of creation, then name. */
   readonly destinations: readonly Destination[]
@@ -126,7 +171,7 @@ export interface Catalog {
   readonly origins: ReadonlySet<string>
 }
 
-/** Credentials of destinations and log streams, by `destinationKey` and `logStreamKey`; only the roles that deliver get them. */
+/** Credentials of destinations, log streams and webhooks, by `destinationKey`, `logStreamKey` and `webhookKey`; only the roles that deliver get them. */
 export type Credentials = ReadonlyMap<string, Readonly<Record<string, string>>>
 
 export function destinationKey(website: WebsiteId, destination: string): string {
@@ -138,7 +183,12 @@ export function logStreamKey({ id }: Pick<LogStream, 'id'>): string {
   return `LogStream/${id}`
 }
 
-/** The destination of a job or a plan; null if it is gone, or its name now belongs to another provider's. */
+/** Names of its credentials: `secret`, and `previous` if the secret before it is kept. */
+export function webhookKey({ id }: Pick<Webhook, 'id'>): string {
+  return `Webhook/${id}`
+}
+
+/** The destination of a job or a plan; null if it is gone, or if its name now belongs to a destination of another provider. */
 export function findDestination(
   { websites }: Pick<Catalog, 'websites'>,
   {
@@ -151,7 +201,7 @@ export function findDestination(
   return destinations.find((each) => each.id === destination && each.provider === provider) ?? null
 }
 
-/** One thing wrong with one object: its place, the field, and a reason that helps to fix it. */
+/** One fault of one object: its place, the field, and a reason that helps to fix it. */
 export interface CatalogProblem {
   /** For example `Website/acme-dev`. */
   readonly object: string
@@ -166,6 +216,6 @@ export interface CatalogProblem {
   readonly organization?: string
   /** What the plan allows, if that is the problem. */
   readonly plan?: PlanUse
-  /** The object is in force nevertheless. */
+  /** The object is in force despite the problem. */
   readonly isWarning?: true
 }

@@ -1,5 +1,5 @@
 /**
- * Every code that the public interface may answer, once. `chosenBy` is its source: the contract, our decisions or this
+ * Every code that the public interface may answer, each once. `chosenBy` is its source: the contract, our decisions or this
  * project.
  */
 
@@ -22,7 +22,7 @@ export const ERRORS = {
   },
   invalid_signature: {
     status: 400,
-    when: "The payment provider's event is not signed with our secret, or more than 5 minutes from now.",
+    when: "The payment provider's event is not signed with our secret, or its time differs from ours by more than 5 minutes.",
     chosenBy: 'project',
   },
   invalid_request: {
@@ -35,7 +35,7 @@ export const ERRORS = {
     when: 'An install event carries a handoff token together with receipts.',
     chosenBy: 'decisions',
   },
-  unauthenticated: { status: 401, when: 'Nobody is signed in, or the session is over.', chosenBy: 'decisions' },
+  unauthenticated: { status: 401, when: 'Nobody is signed in, or the session has expired.', chosenBy: 'decisions' },
   plan_limit: {
     status: 402,
     when: 'A creation beyond a count limit of the plan, with `limit`, `used`, `allowed` and `plan`. A resource that was applied gets the condition `Accepted=False` with the reason `PlanLimit` instead.',
@@ -53,7 +53,7 @@ export const ERRORS = {
   },
   origin_mismatch: {
     status: 403,
-    when: 'Activation or handoff from another origin than the visit came from.',
+    when: 'Activation or handoff from an origin other than that of the visit.',
     chosenBy: 'decisions',
   },
   native_endpoint: { status: 403, when: 'An install event was sent with an Origin header.', chosenBy: 'contract' },
@@ -94,7 +94,7 @@ export const ERRORS = {
   already_member: { status: 409, when: 'The organisation has a member of this address or group.', chosenBy: 'project' },
   already_subscribed: {
     status: 409,
-    when: 'The organisation pays for a plan already: the portal changes it.',
+    when: 'The organisation already pays for a plan; it is changed in the portal.',
     chosenBy: 'project',
   },
   not_subscribed: { status: 409, when: 'The organisation has never begun to pay for a plan.', chosenBy: 'project' },
@@ -106,7 +106,7 @@ export const ERRORS = {
   last_owner: { status: 409, when: 'The organisation would be left without an Owner.', chosenBy: 'project' },
   person_limit: {
     status: 409,
-    when: 'The person owns or belongs to as many organisations as anybody may.',
+    when: 'The person owns or belongs to as many organisations as one person may.',
     chosenBy: 'project',
   },
   managed_elsewhere: {
@@ -126,7 +126,7 @@ export const ERRORS = {
   },
   invitation_over: {
     status: 410,
-    when: 'The invitation was used, replaced by a newer one, withdrawn, or is over.',
+    when: 'The invitation was used, replaced by a newer one or withdrawn, or has expired.',
     chosenBy: 'project',
   },
   receipt_not_activatable: {
@@ -144,7 +144,7 @@ export const ERRORS = {
   },
   unsupported_encoding: {
     status: 415,
-    when: 'The body is compressed; collection bodies are taken as they are.',
+    when: 'The body is compressed; only uncompressed bodies are accepted.',
     chosenBy: 'decisions',
   },
   rate_limited: {

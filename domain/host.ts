@@ -1,5 +1,5 @@
 /**
- * THE rule for addresses of the service and of websites: one alphabet for the compiler, the settings and the hook's
+ * The one rule for addresses of the service and of websites: one alphabet for the compiler, the settings and the hook's
  * script, so that all of them accept the same. It contains no quote, blank or line break.
  */
 
@@ -12,7 +12,7 @@ const ADDRESS = /^https?:\/\/(\[[^\]/]*\]|[^/:[\]]*)(?::([0-9]+))?((?:\/[A-Za-z0
 const BRAND = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
 const BRAND_CHARS = 31
 
-/** What a reader of texts answers if it cannot use one. */
+/** What a parser of texts returns if it cannot use one. */
 interface Unusable {
   readonly ok: false
   /** Follows the name of what was read: `must begin with https://`. */

@@ -1,11 +1,11 @@
-/** THE table of limits: sizes, counts, times, plans and rates. Names end with the unit. */
+/** The one table of limits: sizes, counts, times, plans and rates. Names end with the unit. */
 
 import type { Plan } from './model.ts'
 import { DAY_MS, DAY_S, HOUR_MS, HOUR_S, MINUTE_MS, MINUTE_S, SECOND_MS } from './durations.ts'
 
 const KIB = 1024
 
-/** What people may rely on, in force. */
+/** Limits that users may rely on, in force. */
 const LIMITS_IN_FORCE = {
   bodyBytes: 16 * KIB,
   jsonDepth: 8,
@@ -55,6 +55,9 @@ const LIMITS_IN_FORCE = {
   groupMembershipMs: HOUR_MS,
   groupsReadAgainMs: 15 * MINUTE_MS,
   webhookMs: 10 * SECOND_MS,
+  webhooks: 10,
+  webhookTryMs: 3 * DAY_MS,
+  webhookSecretOverlapMs: DAY_MS,
   reconstructionHours: { min: 1, max: 168, fallback: 72 },
   retentionDays: { min: 30, max: 1_095, fallback: 395 },
   logRetentionDays: { min: 7, fallback: 30 },
@@ -72,7 +75,7 @@ const LIMITS_IN_FORCE = {
    * Activity entries about unregistered origins: one per hour and origin, and at most this many per hour and website.
    */
   unregisteredOriginsPerHour: 20,
-  /** Installations that may be matched to one visit within a UTC day before the activity says so. */
+  /** Installations that may be matched to one visit within a UTC day before an activity entry is written. */
   installationsPerVisit: { min: 1, max: 1_000_000, fallback: 10 },
   activityEntries: { max: 200, fallback: 50 },
   supportMessageChars: 4_000,
@@ -82,41 +85,57 @@ const LIMITS_IN_FORCE = {
   logStreamBacklogDays: 7,
 } as const
 
-/** What people may rely on once the part that it bounds is built. Nothing reads these yet. */
+/** Limits that users may rely on once the part that they bound is built. Nothing reads these yet. */
 const LIMITS_NOT_BUILT = {} as const
 
-/** Our own tuning, on which nobody outside relies: it is published nowhere and may change at any time. */
+/** Our own tuning, on which no user relies: it is not published and may change at any time. */
 const TUNING = {
   /** A part of the catalog in a cluster, compressed. */
   catalogPartBytes: 64 * KIB,
   /** A part of the credentials in a cluster. */
   credentialPartBytes: 900_000,
+  /** Share of the operator's heap that what it keeps of all namespaces together may take. */
+  operatorHeapShare: 0.6,
+  /** The most Secrets of one namespace that a pass of the operator reads; it goes on without the others. */
+  secretReadsPerPass: 50,
+  /** A Secret that the dashboard made and nothing ever referred to is deleted after this time. */
+  unusedSecretMs: HOUR_MS,
+  /** One that was replaced by another stays for this time, so that a rotation can be taken back. */
+  replacedSecretMs: DAY_MS,
+  /** How long the operator's first pass waits for the objects of one namespace. */
+  namespacePatienceMs: 5 * SECOND_MS,
   /** All problems of objects that the operator publishes in a cluster, in characters of JSON. */
   publishedProblemsBytes: 256 * KIB,
-  /** Head of an answer from an address that a tenant gave. */
+  /** Header block of an answer from an address that a tenant gave. */
   outboundHeadBytes: 16 * KIB,
   /** A batch that a log stream posts to a webhook: records, and bytes of their texts. */
   streamBatchRecords: 500,
   streamBatchBytes: 1024 * KIB,
-  /** Log streams that one process looks after. */
+  /** An object that a log stream writes to a bucket: its size before compression, and how long the call may take. */
+  streamObjectRecords: 10_000,
+  streamObjectBytes: 16 * 1024 * KIB,
+  streamObjectMs: MINUTE_MS,
+  /** Log streams that one process serves. */
   streamsPerProcess: 64,
-  /** Lease of a log stream, and how often it is renewed. */
+  /** How long a log stream is leased, and how often the lease is renewed. */
   streamLeaseMs: 30 * SECOND_MS,
   streamRenewMs: 10 * SECOND_MS,
   /** Lease of an `event_id` while its first request is being answered. */
   claimLeaseMs: 5 * SECOND_MS,
-  /** Other requests wait for that answer for. */
+  /** How long other requests with the same `event_id` wait for that answer. */
   claimWaitMs: SECOND_MS,
-  /** A receipt that is never activated is remembered for. */
+  /** How long a receipt that is never activated is remembered. */
   issuedMemoryMs: HOUR_MS,
-  /** Time for a stuck event log before the answer is `503`. */
+  /** How long an append may wait for an event log that does not move before the answer is `503`. */
   appendDeadlineMs: SECOND_MS,
-  /** Time for a slow one before the answer is `503`. */
+  /** How long an append may wait for a slow event log before the answer is `503`. */
   appendPatienceMs: 3.5 * SECOND_MS,
-  /** An event of the payment provider. */
+  /** Body of an event of the payment provider. */
   paymentEventBytes: 256 * KIB,
-  /** Refusals for rate that one process logs one by one, a second. */
+  /** Rate-limit refusals that one process logs one by one, per second. */
   loggedRefusalsPerS: 1_000,
+  /** The same in the dashboard, for one organisation: its Logs show that refusals go on, and leave room for others. */
+  dashboardRefusalsPerS: 20,
 } as const
 
 /** What `/api/limits` and the docs publish. */
@@ -186,16 +205,15 @@ const RATES_IN_FORCE = {
   support_per_person: { limit: 5, windowS: DAY_S, per: 'person' },
   support_per_organization: { limit: 20, windowS: DAY_S, per: 'organisation' },
   billing_sessions: { limit: 10, windowS: HOUR_S, per: 'organisation' },
-} as const satisfies Record<string, { limit: number; windowS: number; per: string }>
-
-/** Of parts that are not built yet. */
-const RATES_NOT_BUILT = {
   log_stream_tests: { limit: 10, windowS: HOUR_S, per: 'organisation' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
 
+/** Rates of parts that are not built yet. */
+const RATES_NOT_BUILT = {} as const
+
 export const RATE_RULES = { ...RATES_IN_FORCE, ...RATES_NOT_BUILT }
 
-/** Names of what is published and not in force yet, because the part that it bounds is not built. */
+/** Names of limits that are published but not in force, because the part that they bound is not built. */
 export const NOT_BUILT: { readonly service: readonly string[]; readonly rates: readonly string[] } = {
   service: Object.keys(LIMITS_NOT_BUILT),
   rates: Object.keys(RATES_NOT_BUILT),
@@ -206,16 +224,17 @@ export type RateRuleName = keyof typeof RATE_RULES
 /** Windows of our own, which the contract does not name: they slow down clients that try out addresses and codes. */
 export const SIGN_IN_RULES = {
   sign_ins: { limit: 10, windowS: MINUTE_S, per: 'client address' },
-  /** By both, so that no client can use up another person's links. */
+  /** Per address and client together, so that no client can use up another person's links. */
   sign_in_mails: { limit: 5, windowS: HOUR_S, per: 'e-mail address and client address' },
-  /** Beyond it no mail is sent, and the answer stays the same. */
+  /** Beyond it no mail is sent, but the answer stays the same. */
   sign_in_mails_in_all: { limit: 30, windowS: HOUR_S, per: 'e-mail address' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
 
-/** Another window of our own: each reads all installs of its period. */
+/** Windows of our own: each replay reads all installs of its period, and each test calls an address of a customer. */
 export const REPLAY_RULES = {
   decision_replays: { limit: 10, windowS: HOUR_S, per: 'organisation' },
+  webhook_tests: { limit: 10, windowS: HOUR_S, per: 'organisation' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
 
-/** The reconstruction windows that the dashboard offers; by kubectl any of the range may be set. */
+/** The reconstruction windows that the dashboard offers; with kubectl any value in the range may be set. */
 export const RECONSTRUCTION_CHOICES_HOURS: readonly number[] = [24, 72, 168]

@@ -24,18 +24,32 @@
  * - tier: a topic in which jobs wait. backup copy: a job's entry in a tier while its attempt is in flight.
  * - hold: a job waits until something outside changes. pause: a destination whose credentials were refused gets no jobs.
  * - circuit breaker: stops sending to a destination that keeps failing. slot: a place among the concurrent requests.
- * - dead letter: a failed job, kept for a replay. stand-in: a server that answers as a provider does, for trials and tests.
+ * - dead letter: a failed job, kept for a replay. replay: sending it again;
+ *   of decisions: what another policy would have decided.
+ * - stand-in: a server that answers as a provider does, for evaluation and tests.
+ * - log stream: forwards an organisation's Logs to a receiver. lane: a partition of a topic during one generation of the
+ *   topic; the stream keeps the order within it. backlog: what it has still to send. gap: records that it dropped and reported.
+ * - webhook: an address of an organisation that events are sent to. event type: what happened, for a webhook or of an install.
  *
  * Storage and configuration
  * - event log: the durable queue of records. record: an entry on it. topic, partition, offset, group: as in Kafka.
- * - hot state: what must be known within a request; facts: the rows in ClickHouse, from which it can be filled again.
- * - spool: entries on disk that Kafka could not take yet. claim: a right to handle an event or job that expires by itself.
- * - request log: the product's Logs. activity: what an organisation is told about. logger: process diagnostics.
+ * - hot state: what must be known within a request; verb: one of its atomic operations. facts: the rows in ClickHouse, from which it
+ *   can be filled again. generation: the time from the creation of a topic or store, or its last loss of data, to the next one.
+ * - spool: entries on disk that Kafka could not store yet. claim: a right to handle an event or job, which expires by itself.
+ * - hit: one count in a rate window. mark: an hour whose figures must be counted again.
+ * - request log: the product's Logs. activity: what an organisation should notice. logger: process diagnostics.
  * - resource: a custom resource, or a document of a manifest. catalog: the compiled resources; part, shard, index: its form in
  *   a cluster. in force: what the service works with now. problem, condition: what is wrong with a resource, and its status.
  * - member: a person or group with a role in an organisation. invitation: a member that gives no access until it is accepted.
- * - tenant: an organisation made by signing up, which reaches nothing of others. rollup: figures counted by the hour.
- * - settings: of a process. role: a task of a process (api, facts-writer, dispatch, state, worker). keyring: its secret keys.
+ * - tenant: an organisation created by signing up, whose objects cannot refer to those of others. owner of a field: the manager
+ *   that set it, as in Kubernetes.
+ * - session: a signed-in browser. letter: what a mail says, before it is rendered; outbox: accepts letters to be sent.
+ * - rollup: figures counted by the hour. dimension: what figures are counted by; cell: one of its values with its counts.
+ * - funnel: the steps from a visit to a first run. erasure: deletes the data of one person permanently.
+ * - backup: a copy of the stores of one machine. digest: a hash that identifies a content.
+ * - settings: of a process. role: a task of a process (api, dashboard, facts-writer, dispatch, state, rollup, streams,
+ *   webhooks, workers).
+ * - keyring: the secret keys of a process.
  */
 
 import type { ProviderId, ProviderIdentities } from './providers/index.ts'
@@ -58,9 +72,27 @@ export type DestinationMode = (typeof DESTINATION_MODES)[number]
 export const MEMBER_ROLES = ['Owner', 'Admin', 'Member', 'Viewer'] as const
 export type MemberRole = (typeof MEMBER_ROLES)[number]
 
-/** Where a log stream begins: with what comes, or with what another stream of the organisation has kept. */
+/** Where a log stream begins: with new records, or with the ones that another stream of the organisation has kept. */
 export const LOG_STREAM_STARTS = ['Now', 'Backlog'] as const
 export type LogStreamStart = (typeof LOG_STREAM_STARTS)[number]
+
+/** What event webhooks tell; each type's payload is in domain/webhooks/events.ts. */
+export const WEBHOOK_EVENT_TYPES = [
+  'install.matched',
+  'install.unmatched',
+  'delivery.failed',
+  'delivery.expired',
+  'destination.paused',
+  'quota.reached',
+  'limit.reached',
+  'plan.changed',
+  'member.joined',
+  'stream.failing',
+  'website.not_accepted',
+] as const
+export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number]
+/** `test`: a person wants to see whether it arrives. */
+export type WebhookMessageType = WebhookEventType | 'test'
 
 export const HOOK_SCANS = ['Notice', 'Silent', 'Disabled'] as const
 export type HookScan = (typeof HOOK_SCANS)[number]
@@ -86,7 +118,7 @@ export type CodingAgent = (typeof CODING_AGENTS)[number]
 /** A JSON scalar in `client` and in custom adapters. */
 type Scalar = string | number | boolean
 
-/** What the providers know the visitor by. Only fields the website's providers use become facts. */
+/** What the providers know the visitor by. Only the fields that the website's providers use become facts. */
 export type Identities = ProviderIdentities & {
   readonly custom?: Readonly<Record<string, Readonly<Record<string, Scalar>>>>
 }

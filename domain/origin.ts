@@ -1,4 +1,4 @@
-/** Decides what an origin is, whether it may be registered, and how a page's address splits into origin and path. */
+/** Decides what an origin is, whether it may be registered, and how a page's address is split into origin and path. */
 
 import { isPlainHost, unusable } from './host.ts'
 import { LIMITS } from './limits.ts'
@@ -35,7 +35,7 @@ export function parseOrigin(text: string): Parsed<string> {
   return url === null ? unusable('is not an address that a browser could open') : originOf(url)
 }
 
-/** The same for callers that need no reason: the normalised origin, or null. Accepts an `Origin` header as it came. */
+/** The same for callers that need no reason: the normalised origin, or null. Accepts a raw `Origin` header. */
 export function normaliseOrigin(text: string): string | null {
   const parsed = parseOrigin(text)
   return parsed.ok ? parsed.value : null

@@ -1,4 +1,4 @@
-/** Decides whether an organisation's plan has room for one more of something. */
+/** Decides whether an organisation's plan allows one more of something. */
 
 import { PLAN_LIMITS } from './limits.ts'
 import type { Plan } from './model.ts'
@@ -32,7 +32,7 @@ interface PlanRefusal {
   readonly use: PlanUse
 }
 
-/** Null if `wanted` in total fit the plan. */
+/** Null if the plan allows `wanted` in total. */
 export function refuseByPlan(plan: Plan, count: PlanCount, wanted: number): PlanRefusal | null {
   const allowed = PLAN_LIMITS[plan][count]
   if (wanted <= allowed) return null

@@ -22,13 +22,14 @@ import {
   type ParkedInstall,
   type VisitRecord,
   type WaitingActivation,
+  type WebhookJob,
 } from './records.ts'
 import { isObject, memberOf } from './strict-json.ts'
 
 /** The versions that this release reads; it writes the oldest that its neighbours read too. */
 const READABLE_VERSIONS = { oldest: 1, newest: 1 } as const
 
-/** The lists of this release say what it writes; what it reads may come from one that knows more. */
+/** The lists of this release say what it writes; an entry that it reads may come from a release that knows more. */
 type WithAnyText<T, K extends keyof T> = Omit<T, K> & { readonly [N in K]: string }
 export type ReadDeadLetter = WithAnyText<DeadLetter, 'reason'>
 
@@ -41,18 +42,19 @@ export interface ReadableRecords {
   readonly install: InstallRecord
   readonly decision: DecisionRecord
   readonly delivery: DeliveryRecord
-  /** Its type may be one of a later release. */
+  /** Its type may be one that only a later release knows. */
   readonly activity: WithAnyText<ActivityRecord, 'type'>
   readonly job: Job
   readonly parkedInstall: ParkedInstall
   readonly waitingActivation: WaitingActivation
-  /** Its reason may be one of a later release. */
+  /** Its reason may be one that only a later release knows. */
   readonly deadLetter: ReadDeadLetter
   readonly mailJob: MailJob
+  readonly webhookJob: WebhookJob
 }
 export type ReadableKind = keyof ReadableRecords
 
-/** `newer`: a later release wrote it, and will read it. `unreadable`: no release will; `why` quotes nothing of it. */
+/** `newer`: a later release wrote it and will read it. `unreadable`: no release will; `why` quotes nothing from it. */
 type Reading<T> =
   | { readonly kind: 'record'; readonly record: T }
   | { readonly kind: 'newer'; readonly version: number }
@@ -151,7 +153,7 @@ const JOB = {
   dueAtMs: isNumber,
 }
 
-/** What readers use without checking: a record that lacks it would fail a whole batch. */
+/** The fields that readers use without checking: a record that lacks one would fail a whole batch. */
 const SHAPES: { readonly [K in ReadableKind]: readonly KnownField[] } = {
   fact: shape({ kind: isAnyText }),
   visit: shape({
@@ -184,6 +186,11 @@ const SHAPES: { readonly [K in ReadableKind]: readonly KnownField[] } = {
     deadlineAtMs: isNumber,
     tries: isNumber,
     dueAtMs: isNumber,
+  }),
+  webhookJob: shape({
+    ...{ messageId: isAnyText, organization: isAnyText, website: isAnyText, webhook: isAnyText, type: isAnyText },
+    ...{ body: isAnyText, happenedAtMs: isNumber, deadlineAtMs: isNumber, attempts: isNumber, dueAtMs: isNumber },
+    logRetentionDays: isNumber,
   }),
 }
 

@@ -1,6 +1,6 @@
-/** Closed lists of records: the reasons of deliveries, the outcomes of attempts and the types of activity. */
+/** Closed lists of values in records: the reasons of deliveries, the outcomes of attempts and the types of activity. */
 
-/** What one exchange with a provider came to, before it is decided what follows. */
+/** How one exchange with a provider ended, before the next step is decided. */
 export type AttemptOutcome =
   'delivered' | 'retry' | 'throttled' | 'credentials' | 'refused' | 'accepted' | 'undecided' | 'resend'
 
@@ -16,7 +16,7 @@ export const DELIVERY_REASONS = {
   event_type_not_selected: { status: 'skipped', when: 'The destination does not take events of this type.' },
   unmatched: { status: 'skipped', when: 'The install could not be tied to a visit, so there is no visitor to report.' },
   counted: { status: 'skipped', when: 'The install was only counted: receipts and tokens were not read.' },
-  too_old: { status: 'skipped', when: 'The install, or the click behind it, is older than the provider takes.' },
+  too_old: { status: 'skipped', when: 'The install, or the click behind it, is older than the provider accepts.' },
   gpc: { status: 'skipped', when: 'The visitor sends Global Privacy Control, so advertising providers get nothing.' },
   no_identifier: { status: 'skipped', when: 'The visit holds no identifier that this provider could recognise.' },
   no_client_id: { status: 'skipped', when: 'The visit holds no usable GA4 client ID of this measurement ID.' },
@@ -62,7 +62,7 @@ export type NextStepText = 'done' | `again at ${string}` | `${'expired' | 'faile
 /** Why a dead letter failed, with the code of its last attempt if there was one. */
 export type DeadLetterReason = DeliveryReason | `${DeliveryReason}: ${string}`
 
-/** Every type of an organisation's activity, with what it says; `docs/operations.md` lists them. */
+/** Every type of an organisation's activity, with its meaning; `docs/operations.md` lists them. */
 export const ACTIVITY_TYPES = {
   account_replaced: 'Somebody with the address of a member was not signed in: the account is another one.',
   catalog_problem: 'An object of the configuration is not in force, or not as written.',
@@ -75,22 +75,27 @@ export const ACTIVITY_TYPES = {
   export: 'A person downloaded Logs or installs.',
   mail_not_delivered: 'A mail was given up.',
   object_changed: 'Fields of an object changed.',
-  object_created: 'An object is new.',
+  object_created: 'An object was created.',
   object_removal: 'A person is removing an object in the dashboard.',
-  object_removed: 'An object is no longer there.',
-  origin_not_registered: 'A page of an origin that the website has not registered tried to count.',
+  object_removed: 'An object was removed.',
+  origin_not_registered: 'A page with an origin that the website has not registered sent a request.',
   plan_limit_reached: 'The plan does not allow more.',
+  quota_near: '80 % of the tracked events of the month are used.',
   quota_reached: 'The quota of tracked events of the month is used up.',
   rate_limit_reached: 'A rate limit was reached.',
   sign_in: 'A person signed in.',
-  stream_failing: 'A log stream is not taken by its receiver; it is tried again.',
-  stream_log_renewed: 'The event log had begun again: a log stream may lack records.',
-  stream_overflow: 'A log stream was behind too far: its oldest records were dropped.',
+  stream_failing: 'The receiver of a log stream does not accept its records; they are sent again.',
+  stream_log_renewed: 'The event log was recreated or restored: a log stream may lack records.',
+  stream_overflow: 'A log stream was too far behind: its oldest records were dropped.',
   stream_resend: 'A person has records of a log stream sent again.',
   stream_skip: 'A person skipped what a log stream had not sent yet.',
   stream_test: 'A person has a log stream send a test.',
   support_requested: 'A person asked for support.',
   visit_matched_often: 'More installations were matched to one visit within a day than the website expects.',
+  webhook_failing: 'Events could not be sent to a webhook; they can be sent again.',
+  webhook_paused: 'The receiver of a webhook answers 410 Gone, so it has paused itself.',
+  webhook_replayed: 'A person had events sent to a webhook again.',
+  webhook_test: 'A person has a webhook send a test.',
 } as const
 
 export type ActivityType = keyof typeof ACTIVITY_TYPES

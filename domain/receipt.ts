@@ -19,6 +19,8 @@ export const KEY_IDS: readonly number[] = Array.from({ length: KEY_ID_BITS + 1 }
 
 const RECEIPT_FLAGS = { token: 0x80, handoffOnly: 0x40, unrecorded: 0x20, gpc: 0x10 } as const
 export const TOKEN_PREFIX = 'wht_'
+/** What looks like a receipt or a token, genuine or not. */
+export const RECEIPT_OR_TOKEN = /^(wht_)?[A-Za-z0-9_-]{43}$/
 
 /** The keyed computations behind receipts; `runtime/keyring.ts` holds the keys and truncates the outputs. */
 export interface ReceiptKeys {
@@ -90,7 +92,7 @@ export function readToken(keys: ReceiptKeys, website: WebsiteId, text: string): 
   return claims !== null && ((claims.body[0] ?? 0) & RECEIPT_FLAGS.token) !== 0 ? claims : null
 }
 
-/** The visit that a receipt or token names, whether or not it is genuine; null if it has not the form of one. */
+/** The visit that a receipt or token names, whether or not it is genuine; null if the text does not have the form of one. */
 export function visitIdIn(text: string): VisitId | null {
   const sealed = text.startsWith(TOKEN_PREFIX) ? text.slice(TOKEN_PREFIX.length) : text
   if (sealed.length !== LIMITS.receiptChars) return null
@@ -126,7 +128,7 @@ export const VISIT_ID_PREFIXES: readonly string[] = [0, RECEIPT_FLAGS.handoffOnl
   KEY_IDS.map((keyId) => (flags | keyId).toString(16).padStart(2, '0')),
 )
 
-/** A time as visit IDs carry it behind their first byte: 12 hex digits. @throws RangeError if it is none */
+/** A time as visit IDs carry it after their first byte: 12 hex digits. @throws RangeError if it is none */
 export function visitIdTime(timeMs: number): string {
   if (!Number.isSafeInteger(timeMs) || timeMs < 0 || timeMs >= 2 ** 48) throw new RangeError('no time of a visit')
   return timeMs.toString(16).padStart(12, '0')

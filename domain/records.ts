@@ -3,7 +3,16 @@
 import type { LogEnds } from './collection/facts-lag.ts'
 import type { ReplayPolicy } from './collection/replay-decision.ts'
 import type { Visit } from './collection/visit-fields.ts'
-import type { BodyForm, DeliveryStatus, Install, InstallOutcome, SessionMode, VisitId, WebsiteId } from './model.ts'
+import type {
+  BodyForm,
+  DeliveryStatus,
+  Install,
+  InstallOutcome,
+  SessionMode,
+  VisitId,
+  WebhookMessageType,
+  WebsiteId,
+} from './model.ts'
 import type { ProviderId } from './providers/index.ts'
 import type { Letter } from './people/letters.ts'
 import type { ActivityType, AttemptOutcome, DeadLetterReason, DeliveryReason, NextStepText } from './reasons.ts'
@@ -19,22 +28,25 @@ export const RECORD_TOPICS = [
   'deliveries',
   'activity',
   'replays',
+  'webhook_attempts',
 ] as const
 export type RecordTopic = (typeof RECORD_TOPICS)[number]
 
 type JobTopic = `deliver.${ProviderId}` | `deliver.${ProviderId}.${TierName}`
 /**
- * Installs (`dispatch`) and activations (`state`) that wait for facts wait in tiers, as do mails that were not taken; jobs
- * that failed for good go to `dead-letters`.
+ * Installs (`dispatch`) and activations (`state`) that wait for facts do so in tiers, as do mails and webhook events that were
+ * not accepted. Jobs that failed for good go to `dead-letters`.
  */
-export type Topic = RecordTopic | JobTopic | `dispatch.${TierName}` | `state.${TierName}` | MailTopic | 'dead-letters'
+export type Topic =
+  RecordTopic | JobTopic | `dispatch.${TierName}` | `state.${TierName}` | MailTopic | WebhookTopic | 'dead-letters'
 type MailTopic = 'mail' | `mail.${TierName}`
+type WebhookTopic = 'webhooks' | `webhooks.${TierName}`
 
-/** Waiting rooms for retries and holds; jitter is added when a job enters one. */
+/** Topics in which jobs wait for retries and holds; jitter is added when a job enters one. */
 export const TIERS = { '5s': 5, '30s': 30, '5m': 300, '30m': 1_800, '2h': 7_200, '6h': 21_600, '24h': 86_400 } as const
 export type TierName = keyof typeof TIERS
 export const TIER_NAMES = Object.keys(TIERS) as readonly TierName[]
-/** The tiers in which activations and mails wait; holds never exceed half an hour. */
+/** The tiers in which activations and mails wait; a hold never exceeds half an hour. */
 export const WAITING_TIERS = ['5s', '30s', '5m', '30m'] as const satisfies readonly TierName[]
 
 /** The request-log part of a record. Addresses are keyed hashes, and so are receipts and tokens inside the body. */
@@ -106,7 +118,7 @@ export interface InstallRecord extends RecordBase {
   readonly retentionDays: number
 }
 
-/** The decision about a pending install. Of several decisions about one event the earliest counts. */
+/** The decision about a pending install. If there are several about one event, the earliest counts. */
 export interface DecisionRecord
   extends Pick<Install, 'website' | 'organization' | 'eventId' | 'installationId' | 'receivedAtMs'>, InstallOutcome {
   readonly v: 1
@@ -115,14 +127,14 @@ export interface DecisionRecord
   readonly retentionDays: number
 }
 
-/** A request without a fact: refusals, repeats, unrecorded ones, and logged reads. */
+/** A request without a fact: refused, repeated, not recorded, or a logged read. */
 export interface RequestRecord extends RecordBase {
   readonly kind: 'request'
   /** Of the API under /api/; absent for collection. */
   readonly isOfDashboard?: true
 }
 
-/** One exchange with a provider, as kept: secrets and identifiers removed, 64 KB of each body. */
+/** One exchange with a provider, as stored: secrets and identifiers removed, at most 64 KB of each body. */
 export interface Attempt {
   readonly attemptId: string
   /** Counts from 1. */
@@ -153,7 +165,7 @@ export interface DeliveryRecord {
   readonly status: DeliveryStatus
   /** Empty for a delivery that is pending or delivered. */
   readonly reason: DeliveryReason | ''
-  /** What was actually used, for example `original_session` or `client_only`; may be more precise than the plan. */
+  /** The mode actually used, for example `original_session` or `client_only`; may be more precise than the plan. */
   readonly sessionMode: SessionMode
   readonly detail: string
   readonly attempts: number
@@ -180,7 +192,7 @@ export interface ActivityRecord {
   readonly type: ActivityType
   readonly subject: string
   readonly message: string
-  /** The person who did it (`p_` and 16 hex digits), if that is proven. */
+  /** The person who did it (`p_` and 16 hex digits), if known for certain. */
   readonly actor?: string
   /** For a change of an object: who wrote its fields, as the API server calls them, or the file. */
   readonly manager?: string
@@ -189,7 +201,7 @@ export interface ActivityRecord {
   readonly logRetentionDays: number
 }
 
-/** Somebody wants to know what another policy would have decided about a website's installs. */
+/** A person asks what another policy would have decided about a website's installs. */
 export interface ReplayRecord {
   readonly v: 1
   readonly kind: 'replay'
@@ -204,6 +216,31 @@ export interface ReplayRecord {
   readonly untilMs: number
 }
 
+/** How one try to call a webhook ended. `waiting`: it is sent again, because a person asked for that. */
+export type WebhookState = 'delivered' | 'retrying' | 'failed' | 'expired' | 'waiting'
+
+/** A webhook's job reached a new state, usually by an attempt. It is not a record of Logs. */
+export interface WebhookAttemptRecord extends Pick<
+  WebhookJob,
+  'organization' | 'website' | 'webhook' | 'messageId' | 'type' | 'body' | 'happenedAtMs' | 'logRetentionDays'
+> {
+  readonly v: 1
+  readonly kind: 'webhook_attempt'
+  /** Counts from 1. */
+  readonly number: number
+  readonly startedAtMs: number
+  /** 0 if nothing was sent. */
+  readonly durationMs: number
+  readonly state: WebhookState
+  /** 0 if there was no answer. */
+  readonly status: number
+  /** A short word from a closed list, for example `http_503` or `timeout`; empty if it was accepted. */
+  readonly error: string
+  /** The beginning of the receiver's answer. */
+  readonly answer: string
+  readonly nextAttemptAtMs: number | null
+}
+
 export type LogRecord =
   | VisitRecord
   | ActivationRecord
@@ -214,6 +251,7 @@ export type LogRecord =
   | DeliveryRecord
   | ActivityRecord
   | ReplayRecord
+  | WebhookAttemptRecord
 
 /** A delivery that a provider accepted without a verdict yet. */
 export interface Accepted {
@@ -248,7 +286,7 @@ export interface Job {
   /** Its first record replaces a skip that a later record of the same event had caused. */
   readonly corrects?: true
   /**
-   * Why it is being held, absent while it only waits for its next attempt; a hold is recorded once, not at every turn.
+   * Why it is being held, absent while it only waits for its next attempt; a hold is recorded once, not each time it is read.
    */
   readonly heldFor?: string
   /** Set from the provider's acceptance until its verdict. */
@@ -265,12 +303,12 @@ export interface DeadLetter {
   readonly failedAtMs: number
 }
 
-/** An install waiting for its visit or its decision; `firstSeenAtMs` bounds the wait. */
+/** An install that waits for its visit or its decision; `firstSeenAtMs` bounds the wait. */
 export interface ParkedInstall {
   readonly v: 1
   readonly record: InstallRecord
   readonly firstSeenAtMs: number
-  /** For a pending install: how far the facts must have come before it is decided. */
+  /** For a pending install: how far the facts must have come before it can be decided. */
   readonly ends?: LogEnds
   readonly dueAtMs: number
 }
@@ -296,17 +334,39 @@ export interface MailJob {
   readonly dueAtMs: number
 }
 
+/** An event to send to one webhook. */
+export interface WebhookJob {
+  readonly v: 1
+  /** 28 hex digits, ascending with time; the same at every try, so that receivers can recognise repeats. */
+  readonly messageId: string
+  readonly organization: string
+  /** Empty if the event concerns no website. */
+  readonly website: WebsiteId
+  /** Namespace and name of the Webhook. */
+  readonly webhook: string
+  readonly type: WebhookMessageType
+  /** JSON, the same at every try. */
+  readonly body: string
+  readonly happenedAtMs: number
+  /** After this moment it ends as `expired`. */
+  readonly deadlineAtMs: number
+  /** Attempts made so far. */
+  readonly attempts: number
+  readonly dueAtMs: number
+  readonly logRetentionDays: number
+}
+
 /** The key of a record: website plus its own ID, never the website alone, which would make one partition hot. */
 export function recordKey(website: WebsiteId, id: string): string {
   return `${website}:${id}`
 }
 
 /**
- * One line of JSON, followed by the request's body as it is: the body is usually JSON itself, and escaping all its
- * quotes took as long as everything else, when writing and when reading.
+ * One line of JSON, followed by the request's body as it is. The body is usually JSON itself, and escaping all its quotes
+ * took as long as everything else, both in writing and in reading.
  */
 export function encodeRecord(
-  record: LogRecord | Job | DeadLetter | ParkedInstall | WaitingActivation | MailJob,
+  record: LogRecord | Job | DeadLetter | ParkedInstall | WaitingActivation | MailJob | WebhookJob,
 ): string {
   if (!('request' in record) || record.request.body === '') return JSON.stringify(record)
   const { request } = record
@@ -320,7 +380,7 @@ export function decodeRecord<T extends { readonly v: 1 }>(value: string): T {
   return record as T & typeof record
 }
 
-/** Puts the body of a request back into its place; throws if the line before it is no JSON. */
+/** Puts the body of a request back into its place; throws if the line before it is not JSON. */
 export function parseRecord(value: string): unknown {
   const end = value.indexOf('\n')
   const record = JSON.parse(end === -1 ? value : value.slice(0, end)) as { request?: { body?: string } | null } | null

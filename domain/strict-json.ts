@@ -71,7 +71,7 @@ interface Tally {
 /** False if depth or width is exceeded or a key is dangerous; counts on the way. */
 function isSmall(value: JsonObject, depth: number, tally: Tally): boolean {
   if (depth > LIMITS.jsonDepth) return false
-  // `for … in` takes several times as long over an object that has just been parsed.
+  // `for … in` takes several times as long on an object that has just been parsed.
   const keys = Object.keys(value)
   tally.keys += keys.length
   tally.members += keys.length
@@ -104,7 +104,7 @@ function hasKeys(text: string, count: number): boolean {
 }
 
 /**
- * Never fewer than there are, and nearly always exact: counts the colons that could follow a key. Six times as fast.
+ * Never fewer than there are, and nearly always exact: counts the colons that could follow a key. Six times as fast as `countKeys`.
  */
 function mostKeysIn(text: string): number {
   let keys = 0
@@ -128,7 +128,7 @@ function keysIn(text: string): number {
   return keys
 }
 
-/** Whether a value of unknown shape is an object with named members: no list, not null. */
+/** Whether a value of unknown shape is an object with named members, and neither a list nor null. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -238,7 +238,7 @@ whence_hook() (
     done
     [ -n "$whence_event" ] || whence_refuse 'no event type' || return 1
     if [ -n "$whence_handoff" ] && ! whence_is_word "$whence_handoff" 8 128; then
-      whence_explain 'what was given as the handoff token is none, and is left out'
+      whence_explain 'the given handoff token is not one, and is left out'
       whence_handoff=''
     fi
   }

@@ -20,10 +20,14 @@ interface LeaderOptions {
   readonly logger: Logger
   readonly random: () => number
   readonly nowMs: () => number
+  /** Never goes back, unlike `nowMs`; in ms. */
+  readonly clockMs: () => number
 }
 
 interface Leader {
   readonly isLeading: () => boolean
+  /** Whether it leads, and renewed the Lease so recently that no other operator can have taken it. */
+  readonly mayWrite: () => boolean
   /** Stops, and releases the Lease so that another operator need not wait for its end. */
   readonly close: () => Promise<void>
 }
@@ -31,6 +35,9 @@ interface Leader {
 const DURATION_S = 15
 const RENEW_DEADLINE_MS = 10_000
 const RETRY_MS = 2_000
+const LEAST_PAUSE_MS = 200
+/** Answers to a write if the Lease was changed or deleted. */
+const CHANGED: ReadonlySet<number> = new Set([404, 409])
 
 interface LeaseSpec {
   readonly holderIdentity?: string
@@ -50,6 +57,7 @@ export function startLeader(options: LeaderOptions): Leader {
   const running = election.run()
   return {
     isLeading: () => election.isLeading,
+    mayWrite: () => election.mayWrite(),
     close: async () => {
       election.abort.abort()
       await running
@@ -73,9 +81,12 @@ class Election {
 
   async run(): Promise<void> {
     while (!this.abort.signal.aborted) {
+      const beganMs = this.#options.clockMs()
       await this.#step().catch((error: unknown) => this.#failed(error))
       const spread = 1 + this.#options.random() * 0.2
-      await pause(RETRY_MS * spread, this.abort.signal)
+      // From one request to the next: an API server that is slow to answer must not make renewals rare.
+      const tookMs = this.#options.clockMs() - beganMs
+      await pause(Math.max(RETRY_MS * spread - tookMs, LEAST_PAUSE_MS), this.abort.signal)
     }
   }
 
@@ -87,11 +98,15 @@ class Election {
     await this.#write('PUT', spec).catch(() => undefined)
   }
 
+  mayWrite(): boolean {
+    return this.isLeading && this.#options.clockMs() - this.#renewedAtMs < RENEW_DEADLINE_MS
+  }
+
   async #step(): Promise<void> {
+    if (await this.#renewed()) return
     const lease = await this.#read()
     if (lease === null) {
       await this.#write('POST', this.#claim(null))
-      this.#won()
       return
     }
     this.#see(lease)
@@ -103,7 +118,18 @@ class Election {
       return
     }
     await this.#write('PUT', this.#claim(lease))
-    this.#won()
+  }
+
+  /** In one request, since the version shows whether the Lease is as this operator left it. False: it must be read. */
+  async #renewed(): Promise<boolean> {
+    if (!this.isLeading || this.#lease === null) return false
+    try {
+      await this.#write('PUT', this.#claim(this.#lease))
+      return true
+    } catch (error) {
+      if (error instanceof KubeError && CHANGED.has(error.status)) return false
+      throw error
+    }
   }
 
   #see(lease: LeaseObject): void {
@@ -111,13 +137,13 @@ class Election {
     this.#lease = lease
     if (version === this.#seenVersion) return
     this.#seenVersion = version
-    this.#seenAtMs = performance.now()
+    this.#seenAtMs = this.#options.clockMs()
   }
 
   /** By our own clock: unchanged for less than its duration. */
   #isFresh(lease: LeaseObject): boolean {
     const durationMs = (lease.spec?.leaseDurationSeconds ?? DURATION_S) * 1_000
-    return performance.now() - this.#seenAtMs < durationMs
+    return this.#options.clockMs() - this.#seenAtMs < durationMs
   }
 
   #claim(before: LeaseObject | null): LeaseSpec {
@@ -134,8 +160,8 @@ class Election {
     }
   }
 
-  #won(): void {
-    this.#renewedAtMs = performance.now()
+  #won(sinceMs: number): void {
+    this.#renewedAtMs = sinceMs
     if (this.isLeading) return
     this.isLeading = true
     this.#options.logger.info({ identity: this.#options.identity }, 'leading')
@@ -144,7 +170,7 @@ class Election {
 
   #failed(error: unknown): void {
     if (this.abort.signal.aborted) return
-    const isLost = this.isLeading && performance.now() - this.#renewedAtMs > RENEW_DEADLINE_MS
+    const isLost = this.isLeading && this.#options.clockMs() - this.#renewedAtMs > RENEW_DEADLINE_MS
     if (isLost) this.#lost(String(error))
     else this.#options.logger.debug({ why: String(error) }, 'lease not renewed, retrying')
   }
@@ -168,7 +194,7 @@ class Election {
   }
 
   async #write(method: 'POST' | 'PUT', spec: LeaseSpec): Promise<void> {
-    const { name, namespace, client } = this.#options
+    const { name, namespace, client, clockMs } = this.#options
     const resourceVersion = this.#lease?.metadata.resourceVersion
     const version = method === 'PUT' && resourceVersion !== undefined ? { resourceVersion } : {}
     const body = {
@@ -179,10 +205,13 @@ class Election {
     }
     const path = method === 'POST' ? this.#path().slice(0, -name.length - 1) : this.#path()
     const signal = AbortSignal.timeout(RENEW_DEADLINE_MS / 2)
+    // The answer may come late, but others count from the moment of the write.
+    const sentAtMs = clockMs()
     const lease = (await client.request({ method, path, body, signal })) as LeaseObject
     this.#lease = lease
     this.#seenVersion = lease.metadata.resourceVersion ?? ''
-    this.#seenAtMs = performance.now()
+    this.#seenAtMs = clockMs()
+    if (spec.holderIdentity !== '') this.#won(sentAtMs)
   }
 
   #path(): string {

@@ -12,6 +12,8 @@ export interface OperatorMetrics {
   readonly foreign: (count: number) => void
   /** Namespaces that the operator may not read. */
   readonly unreadable: (namespaces: ReadonlySet<string>) => void
+  /** Objects that memory had no room for, by namespace. */
+  readonly cut: (objects: ReadonlyMap<string, number>) => void
   /** A published catalog, in seconds since the first change in it was seen. */
   readonly published: (seconds: number) => void
   readonly retried: () => void
@@ -55,13 +57,9 @@ export function createOperatorMetrics(registry: Registry, queue: QueueLook): Ope
     labelNames: ['kind'],
     registers,
   })
-  const unreadable = new Gauge({
-    name: 'whence_operator_namespace_unreadable',
-    help: '1 for each watched namespace that the operator may not read.',
-    // Prometheus gives every series the namespace of the pod that it comes from.
-    labelNames: ['watched'],
-    registers,
-  })
+  const byNamespace = (name: string, help: string) => watchedGauge(registry, name, help)
+  const unreadable = byNamespace('namespace_unreadable', '1 for each watched namespace that the operator may not read.')
+  const cut = byNamespace('cut_objects', "Objects of each namespace that exceed its share of the operator's memory.")
   const passes = histogram('pass_seconds', 'Time to decide about all objects.')
   const publishing = histogram('publish_seconds', 'From the first unpublished change to the published catalog.')
   const retries = new Counter({ name: 'whence_operator_retries_total', help: 'Retries that failed again.', registers })
@@ -85,14 +83,23 @@ export function createOperatorMetrics(registry: Registry, queue: QueueLook): Ope
       for (const kind of kinds) differing.set({ kind }, 1)
     },
     foreign: (count) => foreign.set(count),
-    unreadable: (namespaces) => {
-      unreadable.reset()
-      for (const watched of namespaces) unreadable.set({ watched }, 1)
-    },
+    unreadable: (namespaces) => unreadable(new Map([...namespaces].map((namespace) => [namespace, 1]))),
+    cut,
     published: (seconds) => publishing.observe(seconds),
     retried: () => retries.inc(),
     readTraffic: (result) => reads.inc({ result }),
     leading: (isLeading) => leader.set(isLeading ? 1 : 0),
+  }
+}
+
+/** A gauge with one value for each namespace; the others have none. */
+function watchedGauge(registry: Registry, name: string, help: string): (values: ReadonlyMap<string, number>) => void {
+  // Prometheus gives every series the namespace of the pod that it comes from.
+  const labelled = { labelNames: ['watched'], registers: [registry] }
+  const gauge = new Gauge({ name: `whence_operator_${name}`, help, ...labelled })
+  return (values) => {
+    gauge.reset()
+    for (const [watched, value] of values) gauge.set({ watched }, value)
   }
 }
 

@@ -11,12 +11,10 @@ import type { Registry } from 'prom-client'
 
 import { objectKey } from '../domain/catalog/objects.ts'
 import { indexName, type CatalogPlace } from '../domain/published/place.ts'
-import type { ResourceKind } from '../domain/resources/resources.ts'
 import { RESOURCE_KINDS } from '../domain/resources/resources.ts'
 import type { KubeClient } from '../runtime/kube/client.ts'
-import { KubeError } from '../runtime/kube/client.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
-import { kubeKey } from '../runtime/kube/objects.ts'
+import type { KubeObject } from '../runtime/kube/objects.ts'
 import { publishedProblems } from '../runtime/catalog/whole-catalog.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createCredentialStore } from './apply/credential-store.ts'
@@ -24,19 +22,25 @@ import type { Decision } from './decide/decide.ts'
 import type { InForce } from './decide/gathered.ts'
 import { heldNamespaces, readInForce } from './apply/in-force.ts'
 import { decide, emptyMemory } from './decide/decide.ts'
-import { differingDefinitions } from './gather/definitions.ts'
+import { createDefinitionCheck } from './gather/definitions.ts'
+import { inSlices } from './in-slices.ts'
+import { createForeignReport } from './apply/foreign-objects.ts'
 import { createEvents } from './apply/events.ts'
 import { startLeader } from './leader.ts'
 import { createOperatorMetrics } from './metrics.ts'
-import { pack } from './apply/pack.ts'
+import { pack } from './decide/pack.ts'
 import { createPublisher } from './apply/publisher.ts'
-import { createSecretValues, ownReader, referredSecrets } from './gather/secrets.ts'
+import { createRoom } from './gather/room.ts'
+import { createSecretValues, ownReader, referredSecrets, withoutUnread } from './gather/secrets.ts'
 import { auditOf, type AuditTools } from './apply/audit.ts'
 import { createStatuses } from './apply/statuses.ts'
 import type { TrafficFacts } from './apply/traffic.ts'
 import { startTraffic } from './apply/traffic.ts'
+import { QUEUE_RULES } from './queue-rules.ts'
+import { stoppable } from './apply/stoppable.ts'
 import { createWorkQueue, type Urgency } from './work-queue.ts'
-import type { ForeignObject, Resources } from './gather/ownership.ts'
+import { createSecretCleanup } from './apply/secret-cleanup.ts'
+import type { Resources } from './gather/ownership.ts'
 import { ownership, withoutPaused } from './gather/ownership.ts'
 import type { World } from './gather/world.ts'
 import { watchWorld } from './gather/world.ts'
@@ -57,6 +61,8 @@ interface OperatorOptions {
   readonly installation: string
   /** How many Secrets the credentials of one provider may fill; the operator has rights to that many. */
   readonly credentialSlots: number
+  /** About as many bytes of heap as everything that is read may take up. */
+  readonly roomBytes: number
   /** Names of the service's own Secrets in the catalog's namespace. */
   readonly ownSecrets: readonly string[]
   /** Records who changed what; null if changes leave no entries in the activity. */
@@ -84,6 +90,8 @@ export interface Operator {
 
 /** How long a change waits for others. */
 const GATHER_MS = 50
+/** How long a stop waits for writes under way; an API server that takes longer may never answer. */
+const LAST_WRITES_MS = 3_000
 /** Status writes in flight: enough to keep the API server busy, few enough that none waits long. */
 const CONCURRENCY = 32
 /** After this many failures in a row the statuses report that the catalog could not be written. */
@@ -92,7 +100,6 @@ const PASS = 'pass'
 /** Checks the Secrets with credentials, which send no events. */
 const TIDY = 'tidy'
 const TIDY_MS = 30_000
-const FORBIDDEN_RETRY_MS = 30_000
 
 const nonce = (): string => randomBytes(16).toString('hex')
 
@@ -108,6 +115,9 @@ export function startOperator(options: OperatorOptions): Operator {
 class OperatorLoop {
   readonly leader
   readonly #options: OperatorOptions
+  readonly #room
+  /** Aborted once a stop has waited long enough. */
+  readonly #givenUp = new AbortController()
   readonly #world
   readonly #secrets
   readonly #credentials
@@ -116,6 +126,8 @@ class OperatorLoop {
   readonly #tidying: NodeJS.Timeout
   readonly #statuses
   readonly #audit
+  readonly #definitions
+  readonly #secretCleanup
   /** Separate from the statuses: publishing never waits for status writes. */
   readonly #passes
   readonly #queue
@@ -134,37 +146,32 @@ class OperatorLoop {
   #isFirstReview = true
   /** The last known state of the namespaces. */
   #spaces = ''
-  /** Kinds whose definition in the cluster differs from ours. */
-  #differing: readonly ResourceKind[] = []
-  /** The last reported owner of each object. */
-  readonly #toldForeign = new Map<string, string>()
-  readonly #tell
+  readonly #tellForeign
 
-  constructor(options: OperatorOptions) {
+  constructor(given: OperatorOptions) {
+    const options = stoppable(given, this.#givenUp.signal)
     this.#options = options
     this.#ownSecrets = new Set(options.ownSecrets.map((name) => objectKey('Secret', options.place.namespace, name)))
     const { client, place, registry, logger, identity } = options
     const onFailure = (key: string, error: unknown, failures: number): void => this.#failed(key, error, failures)
-    const common = { random: options.random, onFailure, leastDelayMs }
+    const common = { random: options.random, onFailure, ...QUEUE_RULES }
     this.#passes = createWorkQueue({ ...common, handle: () => this.#pass(), concurrency: 1 })
     this.#queue = createWorkQueue({
       ...common,
       handle: (key) => (key === TIDY ? this.#tidy() : this.#statuses.settle(key)),
       concurrency: CONCURRENCY,
     })
-    this.#metrics = createOperatorMetrics(registry, {
-      depth: () => this.#passes.depth() + this.#queue.depth(),
-      longestRunningMs: () => Math.max(this.#passes.longestRunningMs(), this.#queue.longestRunningMs()),
-      unpublishedMs: () => (this.#unpublishedSinceMs === null ? 0 : performance.now() - this.#unpublishedSinceMs),
-    })
+    this.#metrics = createOperatorMetrics(registry, this.#gauges())
     const { wrote } = this.#metrics
-    const writer = createWriter({ client, mayWrite: () => this.leader.isLeading(), onWrite: wrote })
+    const writer = createWriter({ client, mayWrite: () => this.leader.mayWrite(), onWrite: wrote })
     const metrics = createKubeMetrics(registry)
     const onStatus = (key: string): void => this.#statusChanged(key)
-    const onGone = writer.forgetWritten
-    const world = watchWorld({ ...options, metrics, onChange: () => this.#changed(), onStatus, onGone })
+    const onChange = (): void => this.#changed()
+    const room = createRoom({ bytes: options.roomBytes, onCut: onChange })
+    this.#room = room
+    const world = watchWorld({ ...options, room, metrics, onChange, onStatus, onGone: writer.forgetWritten })
     this.#world = world
-    this.#secrets = createSecretValues(client, world.secretVersion)
+    this.#secrets = createSecretValues({ client, watched: world.secrets, room })
     const { own, credentials, publisher } = publishing(options, world, writer)
     this.#readMap = (name: string) => own('configmaps', name)
     this.#credentials = credentials
@@ -172,20 +179,21 @@ class OperatorLoop {
     this.#tidying = setInterval(() => this.#queue.put(TIDY, 'later'), options.tidyIntervalMs ?? TIDY_MS)
     this.#tidying.unref()
     const events = createEvents({ writer, identity, logger, nowMs: options.nowMs })
-    this.#tell = events.tell
-    const current = (key: string) => {
-      const decided = this.#decision?.objects.get(key)
-      const { namespace = '', name = '' } = decided?.object.metadata ?? {}
-      return decided === undefined ? undefined : world.resource(decided.kind, namespace, name)
-    }
+    this.#tellForeign = createForeignReport({ ...options, tell: events.tell })
     this.#audit = auditOf(options, world, () => this.#decision)
+    this.#definitions = createDefinitionCheck({ ...options, sha256Hex, onChange: this.#metrics.differing })
+    this.#secretCleanup = createSecretCleanup({
+      ...{ ...options, writer, world, room, differing: this.#definitions.differing },
+    })
     this.#statuses = createStatuses({
-      ...{ writer, current, onTransition: events.transition, nowMs: options.nowMs },
+      ...{ writer, onTransition: events.transition, nowMs: options.nowMs },
+      current: (key) => this.#current(key),
       ...{ installation: options.installation, audit: this.#audit },
     })
     this.leader = startLeader({
-      ...{ client, identity, namespace: place.namespace, name: place.name, logger },
-      ...{ nowMs: options.nowMs, random: options.random },
+      // It gives its Lease back after everything else was given up.
+      ...{ client: given.client, identity, namespace: place.namespace, name: place.name, logger },
+      ...{ nowMs: options.nowMs, clockMs: () => performance.now(), random: options.random },
       onElected: () => this.#elected(),
       onLost: () => {
         this.#metrics.leading(false)
@@ -207,11 +215,24 @@ class OperatorLoop {
   async close(): Promise<void> {
     if (this.#gathering !== null) clearTimeout(this.#gathering)
     clearInterval(this.#tidying)
-    await this.#traffic.close()
-    await this.#world.close()
-    await this.#passes.close()
-    await this.#queue.close()
+    const lastMoment = setTimeout(() => this.#givenUp.abort(), LAST_WRITES_MS)
+    await Promise.all([this.#traffic.close(), this.#world.close(), this.#passes.close(), this.#queue.close()])
+    clearTimeout(lastMoment)
     await this.leader.close()
+  }
+
+  #gauges(): Parameters<typeof createOperatorMetrics>[1] {
+    return {
+      depth: () => this.#passes.depth() + this.#queue.depth(),
+      longestRunningMs: () => Math.max(this.#passes.longestRunningMs(), this.#queue.longestRunningMs()),
+      unpublishedMs: () => (this.#unpublishedSinceMs === null ? 0 : performance.now() - this.#unpublishedSinceMs),
+    }
+  }
+
+  #current(key: string): KubeObject | undefined {
+    const decided = this.#decision?.objects.get(key)
+    const { namespace = '', name = '' } = decided?.object.metadata ?? {}
+    return decided === undefined ? undefined : this.#world.resource(decided.kind, namespace, name)
   }
 
   #elected(): void {
@@ -263,42 +284,29 @@ class OperatorLoop {
     const world = this.#world
     const all = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, world.resources(kind)])) as Resources
     const { own: mine, foreign } = ownership(all, this.#options.installation)
-    const { resources, paused } = withoutPaused(mine)
+    const running = withoutPaused(mine)
+    this.#metrics.foreign(foreign.length)
     this.#tellForeign(foreign)
-    const secrets = await this.#secrets.read(referredSecrets([...resources.Destination, ...resources.LogStream]))
+    const { Destination, LogStream, Webhook } = running.resources
+    const referred = referredSecrets([...Destination, ...LogStream, ...Webhook])
+    const { secrets, unread, isMore } = await this.#secrets.read(referred)
+    if (isMore) this.#changed()
+    const { resources, waiting } = withoutUnread(running.resources, unread)
+    const paused = new Set([...running.paused, ...waiting])
     const partsInUse = this.#publisher.partsInUse()
     const startedAtMs = performance.now()
     const namespaces = world.namespaces()
     const { baseUrl, credentialSlots } = this.#options
     const own = { baseUrl, credentialSlots, ownSecrets: this.#ownSecrets, paused, nowMs: this.#options.nowMs() }
-    const held = heldNamespaces(world, this.#differing)
+    const held = heldNamespaces(world, this.#definitions.differing())
     // From memory if there is one: a problem keeps its time even if the answer to its publication was lost.
     const published = this.#decision?.problems ?? publishedProblems(this.#options.place, world.configMap)
-    const decision = decide(
-      { resources, secrets, namespaces, partsInUse, before, published, ...own, ...held },
-      { sha256Hex, pack },
-      this.#memory,
-    )
+    const gathered = { resources, secrets, namespaces, partsInUse, before, published, ...own, ...held }
+    const decision = await inSlices(decide(gathered, { sha256Hex, pack }, this.#memory), this.#givenUp.signal)
     this.#metrics.decided((performance.now() - startedAtMs) / 1_000, decision)
+    this.#metrics.cut(this.#room.cut())
     this.#metrics.unreadable(new Set([...held.heldNamespaces, ...world.outdated()]))
     return decision
-  }
-
-  /** Each is reported once, and never in its status, which belongs to the other installation. */
-  #tellForeign(foreign: readonly ForeignObject[]): void {
-    this.#metrics.foreign(foreign.length)
-    const { logger, installation: own } = this.#options
-    for (const { kind, object, installation } of foreign) {
-      const key = `${kind} ${object.metadata.uid ?? kubeKey(object)}`
-      if (this.#toldForeign.get(key) === installation) continue
-      this.#toldForeign.set(key, installation)
-      logger.info(
-        { kind, object: kubeKey(object), installation, own },
-        'left alone, it belongs to another installation',
-      )
-      const message = `it belongs to the installation ${installation}, and ${own} leaves it alone; spec.installation decides`
-      this.#tell(kind, object, { type: 'Warning', reason: 'OtherInstallation', message })
-    }
   }
 
   /** The status writes of a start wait behind those of people's changes. */
@@ -308,30 +316,33 @@ class OperatorLoop {
     for (const key of this.#statuses.review(decision, isPublished)) this.#queue.put(key, urgency)
   }
 
+  /** What was cut comes back as soon as there is room for it. */
+  #reopen(): void {
+    const kinds = this.#room.reopen()
+    for (const kind of kinds) if (kind !== 'Secret') this.#world.readAgain(kind)
+    if (!kinds.has('Secret')) return
+    this.#secrets.readCutAgain()
+    this.#changed()
+  }
+
   async #tidy(): Promise<void> {
+    this.#reopen()
     if (!this.leader.isLeading()) return
     if (this.#decision !== null) await this.#audit?.recordGone(this.#decision.objects)
-    await this.#compareDefinitions()
-    const spaces = JSON.stringify([this.#differing, [...this.#world.namespaceStates()], [...this.#world.outdated()]])
+    await this.#definitions.compare()
+    const differing = this.#definitions.differing()
+    const spaces = JSON.stringify([differing, [...this.#world.namespaceStates()], [...this.#world.outdated()]])
     const isNews = spaces !== this.#spaces
     this.#spaces = spaces
+    await this.#secretCleanup.run()
     const isDamaged = this.#inForce !== undefined && (await this.#credentials.tidy())
     // The guard's memory also changes with time.
     if (isNews || isDamaged || this.#memory.guard.size > 0) this.#changed()
   }
 
-  async #compareDefinitions(): Promise<void> {
-    const { client, logger, namespaces } = this.#options
-    // An installation for one namespace has no rights beyond it.
-    if (namespaces.length === 1) return
-    const found = (await differingDefinitions(client, sha256Hex)) ?? []
-    if (found.join() === this.#differing.join()) return
-    this.#differing = found
-    this.#metrics.differing(found)
-    if (found.length > 0) logger.warn({ kinds: found }, 'definitions in the cluster are of another version')
-  }
-
   #failed(key: string, error: unknown, failures: number): void {
+    // Everything that waits is refused then, and the process ends.
+    if (!this.leader.isLeading()) return
     this.#metrics.retried()
     const why = error instanceof Error ? error.message : String(error)
     if (failures === 1 || failures % 10 === 0) {
@@ -347,10 +358,4 @@ function publishing({ client, place, credentialSlots: slots, nowMs }: OperatorOp
   const credentials = createCredentialStore({ writer, place, slots, sha256Hex, nonce, nowMs, read })
   const readIndexMap = () => own('configmaps', indexName(place))
   return { own, credentials, publisher: createPublisher({ ...world, writer, place, readIndexMap, credentials }) }
-}
-
-function leastDelayMs(error: unknown): number {
-  if (!(error instanceof KubeError)) return 0
-  if (error.status === 403) return FORBIDDEN_RETRY_MS
-  return (error.retryAfterS ?? 0) * 1_000
 }

@@ -1,12 +1,18 @@
 /** Runs work by key: one task at a time for each key, many keys at once, with retries after failures, and none lost. */
 
+import { createAdaptiveLimit } from './adaptive-limit.ts'
+
 /** Changes by people come first; work of a start or a full pass waits behind them. */
 export type Urgency = 'now' | 'later'
 
 interface WorkQueueOptions {
+  /** Those who take turns: the keys of one never hold up those of another. */
+  readonly ownerOf: (key: string) => string
   /** Does the work of the key; rejects if it must be retried. */
   readonly handle: (key: string) => Promise<void>
+  /** At most; fewer while work takes longer than `slowMs`. */
   readonly concurrency: number
+  readonly slowMs: number
   readonly random: () => number
   readonly onFailure: (key: string, error: unknown, failures: number) => void
   /** The least time until a failed key is retried, if the error sets one. */
@@ -39,16 +45,18 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
 
 class KeyedQueue {
   readonly #options: WorkQueueOptions
-  /** Insertion order is the order of work. */
-  readonly #waiting: { readonly [U in Urgency]: Set<string> } = { now: new Set(), later: new Set() }
+  readonly #waiting: { readonly [U in Urgency]: TurnedKeys }
   readonly #running = new Map<string, { readonly startedAtMs: number; again: Urgency | null }>()
   readonly #failures = new Map<string, number>()
   readonly #timers = new Map<string, NodeJS.Timeout>()
   readonly #ended = new Set<() => void>()
+  readonly #pace
   #isClosed = false
 
   constructor(options: WorkQueueOptions) {
     this.#options = options
+    this.#pace = createAdaptiveLimit({ most: options.concurrency, slowMs: options.slowMs })
+    this.#waiting = { now: new TurnedKeys(options.ownerOf), later: new TurnedKeys(options.ownerOf) }
   }
 
   put(key: string, urgency: Urgency): void {
@@ -84,11 +92,10 @@ class KeyedQueue {
   }
 
   #startMore(): void {
-    while (this.#running.size < this.#options.concurrency) {
+    while (this.#running.size < this.#pace.limit()) {
       const lane = this.#waiting.now.size > 0 ? this.#waiting.now : this.#waiting.later
-      const [key] = lane
+      const key = lane.take()
       if (key === undefined) return
-      lane.delete(key)
       void this.#run(key)
     }
   }
@@ -104,6 +111,7 @@ class KeyedQueue {
       this.#running.delete(key)
       this.#retryLater(key, error)
     }
+    this.#pace.ended(work.startedAtMs, performance.now())
     if (work.again !== null) this.put(key, work.again)
     if (this.#isClosed && this.#running.size === 0) for (const tell of this.#ended) tell()
     this.#startMore()
@@ -121,5 +129,53 @@ class KeyedQueue {
       this.put(key, 'later')
     }, delayMs)
     this.#timers.set(key, timer)
+  }
+}
+
+/** A set of keys that gives one of each owner in turn, and of one owner the first that came. */
+class TurnedKeys {
+  readonly #ownerOf: (key: string) => string
+  /** The first owner is the next one; none is without keys. */
+  readonly #owners = new Map<string, Set<string>>()
+  size = 0
+
+  constructor(ownerOf: (key: string) => string) {
+    this.#ownerOf = ownerOf
+  }
+
+  has(key: string): boolean {
+    return this.#owners.get(this.#ownerOf(key))?.has(key) === true
+  }
+
+  add(key: string): void {
+    if (this.has(key)) return
+    const owner = this.#ownerOf(key)
+    const keys = this.#owners.get(owner) ?? new Set()
+    this.#owners.set(owner, keys.add(key))
+    this.size += 1
+  }
+
+  delete(key: string): void {
+    const owner = this.#ownerOf(key)
+    const keys = this.#owners.get(owner)
+    if (keys?.delete(key) !== true) return
+    this.size -= 1
+    if (keys.size === 0) this.#owners.delete(owner)
+  }
+
+  take(): string | undefined {
+    const [first] = this.#owners
+    if (first === undefined) return undefined
+    const [owner, keys] = first
+    const [key] = keys
+    if (key === undefined) return undefined
+    this.delete(key)
+    if (this.#owners.delete(owner)) this.#owners.set(owner, keys)
+    return key
+  }
+
+  clear(): void {
+    this.#owners.clear()
+    this.size = 0
   }
 }

@@ -1,2 +1,2 @@
-/** The bundler puts style sheets into a file of their own; importing one gives nothing. */
+/** The bundler writes style sheets into a separate file; importing one yields nothing. */
 declare module '*.css'

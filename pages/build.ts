@@ -15,10 +15,10 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
 }
 
-/** As small as can be: it is done once. */
+/** The best compression: it is done once. */
 const BEST_QUALITY = constants.BROTLI_MAX_QUALITY
 
-/** Builds into `folder`, which is emptied before. The same sources always give the same bytes. */
+/** Builds into `folder`, which is emptied first. The same sources always give the same bytes. */
 export async function buildPages(folder: string, quality = BEST_QUALITY): Promise<PagesManifest> {
   const { outputFiles, metafile } = await build({
     entryPoints: [join(SOURCE, 'main.tsx')],

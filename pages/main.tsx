@@ -15,8 +15,10 @@ import { THEME } from './shell/theme.ts'
 allowStylesOnly()
 const queries = createQueries()
 const router = createPagesRouter(queries)
-// Scripts can read a nonce as a property alone; styles that are made at run time need it.
+// Scripts can read a nonce only as a property; styles that are created at run time need it.
 const nonce = document.querySelector<HTMLScriptElement>('script[nonce]')?.nonce ?? ''
+// The styles by which a dialog keeps the page behind it from scrolling look for the nonce under this name.
+Object.assign(globalThis, { __webpack_nonce__: nonce })
 const root = document.getElementById('root')
 if (root === null) throw new Error('the page has no place for the app')
 createRoot(root).render(

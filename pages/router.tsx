@@ -1,4 +1,4 @@
-/** Addresses of the pages: `/app/{organisation}/{page}`. What a page is filtered by stands in the query alone. */
+/** Addresses of the pages: `/app/{organisation}/{page}`. Filters are only in the query. */
 
 import type { QueryClient } from '@tanstack/react-query'
 import {
@@ -17,7 +17,8 @@ import { filtersOf } from './data/lines.ts'
 import { figureFilters } from './data/period.ts'
 import { meQuery, type Me } from './data/queries.ts'
 import { replayChoiceOf } from './data/replays.ts'
-import { sourceFilters } from './data/source-filters.ts'
+import { deliveryFiltersOf } from './deliveries/deliveries-data.ts'
+import { sourceFilters } from './figures/source-filters.ts'
 import { Failed, NotFound } from './parts/states.tsx'
 import { Frame } from './shell/frame.tsx'
 import { Welcome } from './shell/welcome.tsx'
@@ -28,7 +29,7 @@ interface Context {
 
 const root = createRootRouteWithContext<Context>()({ component: Frame, notFoundComponent: NotFound })
 
-/** Leads to the first organisation: to its checklist until an install was matched. A person who has none yet sees their invitations. */
+/** Redirects to the first organisation: to its checklist until an install is matched. A person without one sees their invitations. */
 const home = createRoute({
   getParentRoute: () => root,
   path: '/',
@@ -37,7 +38,7 @@ const home = createRoute({
     const [first] = organizations
     if (first === undefined) return
     const to = (await isNewcomer(context.queries, first.id)) ? 'checklist' : 'live'
-    // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router is told to go elsewhere
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router redirects
     throw redirect({ to: `/app/$organization/${to}`, params: { organization: first.id } })
   },
   component: Welcome,
@@ -147,6 +148,44 @@ const install = createRoute({
   component: lazyRouteComponent(() => import('./installs/install.tsx'), 'InstallPage'),
 })
 
+const deliveries = createRoute({
+  getParentRoute: () => organization,
+  path: 'deliveries',
+  validateSearch: figureFilters,
+  component: lazyRouteComponent(() => import('./deliveries/deliveries.tsx'), 'DeliveriesPage'),
+})
+
+const deliveryList = createRoute({
+  getParentRoute: () => organization,
+  path: 'deliveries/list',
+  validateSearch: deliveryFiltersOf,
+  component: lazyRouteComponent(() => import('./deliveries/list.tsx'), 'DeliveryListPage'),
+})
+
+const streams = createRoute({
+  getParentRoute: () => organization,
+  path: 'streams',
+  component: lazyRouteComponent(() => import('./streams/streams.tsx'), 'StreamsPage'),
+})
+
+const stream = createRoute({
+  getParentRoute: () => organization,
+  path: 'streams/$stream',
+  component: lazyRouteComponent(() => import('./streams/stream.tsx'), 'StreamPage'),
+})
+
+const newWebhook = createRoute({
+  getParentRoute: () => organization,
+  path: 'webhooks/new',
+  component: lazyRouteComponent(() => import('./streams/new-webhook.tsx'), 'NewWebhookPage'),
+})
+
+const webhook = createRoute({
+  getParentRoute: () => organization,
+  path: 'webhooks/$namespace/$name',
+  component: lazyRouteComponent(() => import('./streams/webhook.tsx'), 'WebhookPage'),
+})
+
 const members = createRoute({
   getParentRoute: () => organization,
   path: 'members',
@@ -177,6 +216,12 @@ const tree = root.addChildren([
     sources,
     installs,
     install,
+    deliveries,
+    deliveryList,
+    streams,
+    stream,
+    newWebhook,
+    webhook,
     members,
     account,
   ]),
@@ -198,21 +243,21 @@ declare module '@tanstack/react-router' {
   }
 }
 
-/** Who is signed in. A browser in which nobody is goes to the page for that, and comes back. */
+/** Who is signed in. If nobody is, the browser goes to the sign-in page and comes back. */
 async function signedIn(queries: QueryClient): Promise<Me> {
   try {
     return await queries.ensureQueryData(meQuery)
   } catch (error) {
     if (error instanceof ApiProblem && error.status === 401) {
       location.assign(`/sign-in?return=${encodeURIComponent(location.pathname + location.search)}`)
-      // The browser leaves; nothing may be drawn meanwhile.
+      // The browser navigates away; nothing may be rendered meanwhile.
       await new Promise(() => undefined)
     }
     throw error
   }
 }
 
-/** Without figures nobody is held up. */
+/** Missing figures hold nobody up. */
 function isNewcomer(queries: QueryClient, organization: string): Promise<boolean> {
   return queries.ensureQueryData(checklistQuery(organization)).then(isNew, () => false)
 }

@@ -29,7 +29,7 @@ export interface Keyring extends ReceiptKeys {
   readonly personId: (email: string) => string
   /** For names of Member objects, 32 hex digits. */
   readonly memberHash: (text: string) => string
-  /** For keys and codes while somebody signs in, 32 hex digits. */
+  /** For keys and codes during a sign-in, 32 hex digits. */
   readonly signInHash: (text: string) => string
   /** Proves who changed an object in the dashboard, 32 hex digits. */
   readonly changeHash: (text: string) => string

@@ -10,6 +10,11 @@ export interface Lifecycle {
    * error is rethrown. Start parts one after another.
    */
   readonly start: <T>(name: string, open: () => Promise<T> | T, close?: (part: T) => Promise<void> | void) => Promise<T>
+  /**
+   * As `start`, for a part that works in the background and that no other part asks for anything: it begins to close as soon as
+   * the process is to stop, and is awaited in its turn. Several that wait for what hangs then wait at the same time.
+   */
+  readonly startBackground: Lifecycle['start']
   /** A part cannot continue: the process stops as on a signal, and exits with a failure. */
   readonly fail: (part: string, error: unknown) => void
   /** True from the first signal or failure on. */
@@ -37,8 +42,12 @@ interface SignalSource {
 
 interface StartedPart {
   readonly name: string
-  readonly close: () => Promise<void> | void
+  readonly isBackground: boolean
+  /** Closes it once, however often it is called. Never rejects. */
+  readonly close: () => Promise<CloseOutcome>
 }
+
+type CloseOutcome = 'closed' | { readonly error: unknown }
 
 const SIGNAL_EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
@@ -68,22 +77,20 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
     return isClean
   }
   const onSignal = (signal: 'SIGTERM' | 'SIGINT') => () => {
-    if (!isStopping()) {
-      void stop(signal)
-      return
-    }
+    if (!isStopping()) return void stop(signal)
     logger.warn({ signal }, 'second signal: ending at once')
     options.exit(SIGNAL_EXIT_CODES[signal])
   }
   const listeners = { SIGTERM: onSignal('SIGTERM'), SIGINT: onSignal('SIGINT') }
   for (const signal of SIGNALS) signals.on(signal, listeners[signal])
 
-  return {
-    start: async (name, open, close) => {
+  const starting =
+    (isBackground: boolean): Lifecycle['start'] =>
+    async (name, open, close) => {
       try {
         if (isStopping()) throw new Error(`${name} not started: the process is stopping`)
         const part = await open()
-        if (close !== undefined) parts.push({ name, close: () => close(part) })
+        if (close !== undefined) parts.push({ name, isBackground, close: closingOnce(() => close(part)) })
         // A signal came while this part opened, so the stop may have missed it.
         if (isStopping()) await closeInReverse(parts, options)
         if (isStopping()) throw new Error(`${name} closed again: the process is stopping`)
@@ -92,7 +99,10 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
         await stop('failure')
         throw error
       }
-    },
+    }
+  return {
+    start: starting(false),
+    startBackground: starting(true),
     fail: (part, error) => {
       hasFailed = true
       logger.error({ part, err: error }, 'part failed')
@@ -109,10 +119,11 @@ async function closeInReverse(parts: StartedPart[], { logger, stopDeadlineMs }: 
   const deadline = Promise.withResolvers<'late'>()
   const timer = setTimeout(() => deadline.resolve('late'), stopDeadlineMs)
   let isClean = true
+  for (const { isBackground, close } of parts) if (isBackground) void close()
   // A part that opens while others stop is closed too: the list is read again after every close.
   for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
-    const { name } = part
-    const outcome = await Promise.race([closePart(part), deadline.promise])
+    const { name, close } = part
+    const outcome = await Promise.race([close(), deadline.promise])
     if (outcome === 'closed') continue
     isClean = false
     if (outcome === 'late') logger.error({ part: name }, 'part did not stop in time')
@@ -122,9 +133,14 @@ async function closeInReverse(parts: StartedPart[], { logger, stopDeadlineMs }: 
   return isClean
 }
 
-async function closePart(part: StartedPart): Promise<'closed' | { readonly error: unknown }> {
+function closingOnce(close: () => Promise<void> | void): StartedPart['close'] {
+  let outcome: Promise<CloseOutcome> | null = null
+  return () => (outcome ??= closePart(close))
+}
+
+async function closePart(close: () => Promise<void> | void): Promise<CloseOutcome> {
   try {
-    await part.close()
+    await close()
     return 'closed'
   } catch (error) {
     return { error }

@@ -68,10 +68,9 @@ async function typesOf(file: string): Promise<string> {
 }
 
 async function manifestOfPackage(): Promise<object> {
-  const { version, license } = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')) as Record<
-    string,
-    string
-  >
+  const { version, license, repository } = JSON.parse(
+    await readFile(path.join(ROOT, 'package.json'), 'utf8'),
+  ) as Record<string, unknown>
   const entry = (name: string) => ({
     types: `./${name}.d.ts`,
     development: `./${TALKING}/${name}.js`,
@@ -82,6 +81,7 @@ async function manifestOfPackage(): Promise<object> {
     version,
     description: 'Which website visit did an install of your command-line product come from? The browser side.',
     license,
+    repository,
     type: 'module',
     sideEffects: false,
     exports: { '.': entry('index'), './react': entry('react') },

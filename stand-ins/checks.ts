@@ -2,7 +2,7 @@
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** Null if it is no JSON object. */
+/** Null if it is not a JSON object. */
 export function parsed(body: string): Json | null {
   try {
     const value: unknown = JSON.parse(body)

@@ -128,7 +128,7 @@ function checkGa4Events(events: unknown, nowMs: number, report: AddMessage): voi
   if (!Array.isArray(events) || events.length === 0) {
     return report('events', 'VALUE_REQUIRED', 'At least one event is required.')
   }
-  if (events.length > MAX.events) report('events', 'EXCEEDED_MAX_ENTITIES', 'At most 25 events are taken.')
+  if (events.length > MAX.events) report('events', 'EXCEEDED_MAX_ENTITIES', 'At most 25 events are accepted.')
   for (const [index, event] of events.entries()) {
     const path = `events[${index}]`
     if (!isJson(event)) {
@@ -152,14 +152,14 @@ function checkName(path: string, name: unknown, rules: NameRules, report: AddMes
     return report(path, 'NAME_RESERVED', `[${name}] is reserved.`)
   }
   if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) {
-    report(path, 'NAME_INVALID', `[${name}] must begin with a letter and have letters, digits and underscores only.`)
+    report(path, 'NAME_INVALID', `[${name}] must begin with a letter and have only letters, digits and underscores.`)
   }
 }
 
 function checkParams(path: string, params: unknown, nowMs: number, report: AddMessage): void {
   if (!isJson(params)) return report(path, 'VALUE_INVALID', 'Parameters are an object.')
   const names = Object.keys(params)
-  if (names.length > MAX.params) report(path, 'EXCEEDED_MAX_ENTITIES', 'At most 25 parameters are taken.')
+  if (names.length > MAX.params) report(path, 'EXCEEDED_MAX_ENTITIES', 'At most 25 parameters are accepted.')
   for (const name of names) {
     const at = `${path}.${name}`
     checkName(at, name, { reserved: RESERVED_PARAMS, prefixes: RESERVED_PARAM_PREFIXES }, report)

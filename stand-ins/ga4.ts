@@ -17,14 +17,14 @@ import {
 export type { Fault }
 
 interface Ga4StandInOptions {
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   readonly port: number
   /** Requests kept for reading; older ones are dropped, but still counted. */
   readonly keep?: number
   readonly nowMs?: () => number
 }
 
-/** One request as it came, with its findings; for the secret, only whether there was one. */
+/** One raw request with its findings; for the secret, only whether there was one. */
 export interface RecordedHit {
   readonly number: number
   readonly receivedAtMs: number
@@ -42,9 +42,9 @@ export interface RecordedHit {
 export interface Ga4StandIn {
   /** Its base address, for `WHENCE_GA4_URL`. */
   readonly url: string
-  /** The last ones kept, oldest first. */
+  /** The latest requests, oldest first. */
   requests(): readonly RecordedHit[]
-  /** All since the start. */
+  /** All requests since the start. */
   total(): number
   /** Applies to one measurement ID, or with `*` to all; null ends it. */
   fail(measurementId: string, fault: Fault | null): void
@@ -111,7 +111,7 @@ class StandIn {
     else response.writeHead(204).end()
   }
 
-  /** Any method other than POST reads. */
+  /** Any method other than POST reads the recorded requests. */
   async #answerItself(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method !== 'POST') return answerJson(response, { total: this.total, requests: this.hits })
     const body = await readRequestText(request, MAX_BODY_BYTES)

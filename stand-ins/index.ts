@@ -1,5 +1,5 @@
 /** The stand-ins by the setting that points a worker at them. */
-// Made from domain/providers/ by `make docs`; a change here does not last.
+// Made from domain/providers/ by `make docs`; do not change it here.
 
 import type { ProviderUrlSetting } from '../domain/providers/index.ts'
 import type { StartStandIn } from './server.ts'

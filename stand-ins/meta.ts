@@ -11,7 +11,7 @@ import { createGuard, startStandIn } from './server.ts'
 import type { GuardedOptions, Judgement, SimulatedRequest, StandInServer } from './server.ts'
 import { DAY_S } from '../domain/durations.ts'
 
-/** Of the Graph API in November 2026: each is in force for about two years, and three come out in a year. */
+/** Versions of the Graph API in November 2026: each is in force for about two years, and three come out in a year. */
 const VERSIONS = { oldest: 21, newest: 26 }
 const MAX_EVENTS = 1_000
 const ACTION_SOURCES =
@@ -54,7 +54,7 @@ export function startMetaStandIn(options: GuardedOptions): Promise<StandInServer
   })
 }
 
-/** Null for a version that is in force; else the code of one that is over, or is none yet. */
+/** Null for a version that is in force; otherwise the code for one that is over, or does not exist yet. */
 function versionProblem(version: number): number | null {
   if (version < VERSIONS.oldest) return 2_635
   return version > VERSIONS.newest ? 2_500 : null

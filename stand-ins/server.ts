@@ -21,7 +21,7 @@ export type Fault =
   | { readonly kind: 'delay'; readonly waitMs: number }
 
 export interface StandInOptions {
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   readonly port: number
   /** The address of this machine to listen on; by default only this machine reaches it. */
   readonly host?: string
@@ -30,7 +30,7 @@ export interface StandInOptions {
   readonly nowMs?: () => number
 }
 
-/** For the stand-ins that require a credential. */
+/** For stand-ins that require a credential. */
 export interface GuardedOptions extends StandInOptions {
   /** Whether this token is valid for this pixel or account; by default every non-empty token is. */
   readonly isToken?: (token: string, key: string) => boolean
@@ -59,7 +59,7 @@ export interface Judgement {
   readonly body: unknown
 }
 
-/** One request as it came, with its findings; for tokens, only whether there was one. */
+/** One raw request with its findings; for tokens, only whether there was one. */
 export interface RecordedRequest {
   readonly number: number
   readonly receivedAtMs: number
@@ -76,9 +76,9 @@ export interface RecordedRequest {
 
 export interface StandInServer {
   readonly url: string
-  /** The last ones kept, oldest first. */
+  /** The latest requests, oldest first. */
   requests(): readonly RecordedRequest[]
-  /** All since the start. */
+  /** All requests since the start. */
   total(): number
   /** Applies to one key, or with `*` to all; null ends it. */
   fail(key: string, fault: Fault | null): void
@@ -88,7 +88,7 @@ export interface StandInServer {
 /** A running stand-in, as far as the code that starts all of them needs it. */
 export interface ProviderStandIn {
   readonly url: string
-  /** For those that issue access tokens: whether this token is one of theirs. */
+  /** For stand-ins that issue access tokens: whether this token is one of theirs. */
   readonly isToken?: (token: string) => boolean
   stop(): Promise<void>
 }

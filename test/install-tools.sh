@@ -47,7 +47,7 @@ missing_packages() {
   done
 }
 
-# Runs apt-get as root, without a question and not for ever.
+# Runs apt-get as root, without questions and with a time limit.
 apt() {
   if [ "$(id -u)" -eq 0 ]; then
     DEBIAN_FRONTEND=noninteractive timeout 900 apt-get -o DPkg::Lock::Timeout=120 "$@"
@@ -70,7 +70,7 @@ main() {
   fi
   say "installing: $packages"
   apt -qq update >&2 || say 'the list of packages could not be brought up to date'
-  # One by one if all at once fails: a package that this release does not have must not keep the others away.
+  # One by one if all at once fails: a package that this release does not have must not prevent the others.
   # shellcheck disable=SC2086 # names of packages, none with spaces
   if ! apt -qq install -y --no-install-recommends $packages >&2; then
     for package in $packages; do

@@ -1,4 +1,4 @@
-/** Runs every test: two mocha processes side by side, and one closing line for both. */
+/** Runs every test: two mocha processes in parallel, and one closing line for both. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -17,7 +17,7 @@ export interface Exchange {
   readonly method: string
   /** Without the query. */
   readonly path: string
-  /** The header as it came; null if there is none. */
+  /** The raw header; null if there is none. */
   readonly origin: string | null
   readonly userAgent: string
   readonly hasGpcHeader: boolean

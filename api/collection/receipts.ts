@@ -88,16 +88,16 @@ export async function statesOf(
   return settleUnknown(withRevocations(known, recalled))
 }
 
-/** `revoked_predecessor_unknown`: of the hot state, or of an activation that is in ClickHouse before its visit. */
+/** `revoked_predecessor_unknown`: said by the hot state, or of an activation that is in ClickHouse before its visit. */
 type Standing = KnownState | 'revoked_predecessor_unknown'
 
-/** What was revoked stays so, also if ClickHouse has only heard of its activation yet: that says what it had replaced. */
+/** What was revoked stays revoked, even if ClickHouse has only its activation so far: that says what it had replaced. */
 function standingBy(held: Standing, recalled: Standing | undefined): Standing {
   if (held !== 'revoked_predecessor_unknown') return recalled ?? held
   return recalled === 'active' || recalled === 'revoked' ? 'revoked' : held
 }
 
-/** A revoked receipt counts no more, but may have replaced one of the others: which one, the facts will say. */
+/** A revoked receipt no longer counts, but may have replaced one of the others; the facts will say which. */
 function settleUnknown(standings: ReadonlyMap<VisitId, Standing>): ReadonlyMap<VisitId, KnownState> {
   const replacer: KnownState = standings.size > 1 ? 'undecided' : 'revoked'
   return new Map(

@@ -8,6 +8,9 @@ import type { ApiDeps } from '../deps.ts'
 import type { Exchange } from './exchange.ts'
 import type { Recorder } from './request-logs.ts'
 
+/** Share of the quota at which the organisation is told for the first time. */
+const NEAR = 0.8
+
 export interface CountedEvent {
   /** Over the quota of a plan that is cut off: the request is answered as usual but nothing is stored. */
   readonly isUnrecorded: boolean
@@ -31,15 +34,12 @@ export async function countTrackedEvent(
   }
   const outcome = await deps.hotState.addUsage(usage)
   const isFirstPast = outcome.isFirstOver || (usage.quota === null && outcome.used === quota + 1)
-  if (isFirstPast) {
-    recorder.activity({
-      organization: organization.id,
-      website: website.id,
-      type: 'quota_reached',
-      subject: usage.month,
-      message: `The ${organization.plan} plan's ${quota} tracked events of ${usage.month} are used up.`,
-    })
+  const tell = (type: 'quota_near' | 'quota_reached', how: string): void => {
+    const message = `The ${organization.plan} plan's ${quota} tracked events of ${usage.month} are ${how}.`
+    recorder.activity({ organization: organization.id, website: website.id, type, subject: usage.month, message })
   }
+  if (isFirstPast) tell('quota_reached', 'used up')
+  else if (outcome.used === Math.ceil(quota * NEAR)) tell('quota_near', 'used to 80 %')
   const giveBack = outcome.isOver ? () => Promise.resolve() : () => deps.hotState.returnUsage(usage)
   return { isUnrecorded: outcome.isOver, giveBack }
 }

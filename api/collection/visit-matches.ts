@@ -1,4 +1,4 @@
-/** Tells a website's people of a visit that unusually many installations are matched to. */
+/** Tells the members of a website's organisation that unusually many installations are matched to one visit. */
 
 import type { Website } from '../../domain/catalog.ts'
 import type { Install } from '../../domain/model.ts'
@@ -7,7 +7,7 @@ import type { Installation } from '../../ports/hot-state/hot-state.ts'
 import type { ApiDeps } from '../deps.ts'
 import type { Recorder } from './request-logs.ts'
 
-/** An install that was just recorded, and what its installation had been matched to before. */
+/** An install that was just recorded, and the earlier matches of its installation. */
 interface NewMatch {
   readonly install: Install
   readonly website: Website

@@ -1,7 +1,7 @@
 /**
- * What clients that hold connections for nothing cost an honest one: its p99 while 64 of a kind are there, beside its p99 in the same
- * round without them. The honest client is wrk with 64 connections and durable visits of 900 bytes on core 1, as in `bench/http.ts`;
- * the service is the embedded one on core 0. Medians of the rounds; the bound is 1.5 times.
+ * How much clients that hold connections open for nothing cost an honest one: its p99 while 64 of a kind are connected, and its p99 in the
+ * same round without them. The honest client is wrk with 64 connections and durable visits of 900 bytes on core 1, as in `bench/http.ts`;
+ * the service is the embedded one on core 0. Medians of the rounds; the limit is 1.5 times.
  *
  * Use: node bench/hostile/attack.ts [rounds] [seconds]
  */
@@ -31,7 +31,7 @@ const ATTACKERS = 64
 const KINDS = ['slow-head', 'slow-body', 'slow-reader', 'crlf-drip'] as const
 type Kind = (typeof KINDS)[number]
 const BOUND = 1.5
-/** By then all connections are there, and those that came first are already being ended. */
+/** By then all connections are open, and the first ones are already being closed. */
 const SETTLE_MS = 2_000
 
 async function startAttack(port: number, kind: Kind): Promise<ChildProcess> {
@@ -45,7 +45,7 @@ async function startAttack(port: number, kind: Kind): Promise<ChildProcess> {
   return child
 }
 
-/** One measurement without attackers for each with them: the machine is not the same all the time. */
+/** One measurement without attackers for each with them: the speed of the machine varies. */
 async function measure(port: number, kind: Kind): Promise<void> {
   const calm = wrk(port, script, SECONDS).p99Ms
   const attack = await startAttack(port, kind)

@@ -1,7 +1,7 @@
 /**
  * What 64 made-up receipts cost, with 10 websites and with 10,000: processor time of the embedded service for each install event,
- * until nothing is left to do of it. Those receipts are as dear as they can be: another receipt of the same website with its MAC changed.
- * Services of both sizes run beside each other and are asked in turns; medians of the rounds; the bound is 1.2 times.
+ * until nothing is left to do for it. The receipts are as expensive as possible: a genuine receipt of the same website with its MAC changed.
+ * Services of both sizes run in parallel and get requests in turns; medians of the rounds; the limit is 1.2 times.
  *
  * Use: node bench/hostile/forged-receipts.ts [rounds] [events]
  */
@@ -18,7 +18,7 @@ import { cpuSeconds, cpuWhenQuiet, startEmbedded, stop } from '../support/http-l
 import { median, needTools, roundsFrom } from '../support/rounds.ts'
 
 const ROUNDS = roundsFrom(process.argv[2], 3)
-/** For each kind in each round: all rounds together stay below the 1,200 a minute that each of the ten websites may have. */
+/** Events of each kind in each round: all rounds together stay below the 1,200 a minute that each of the ten websites may have. */
 const EVENTS = Number(process.argv[3] ?? 800)
 const SIZES = [10, 10_000] as const
 const WEBSITES_EACH = 25
@@ -106,8 +106,8 @@ async function send(service: Service, kind: (typeof KINDS)[number]): Promise<voi
 }
 
 /**
- * One service is asked after the other, in turns the one and the other first. Then both finish their work beside each other: each has
- * processor time of its own, which counts from where it was quiet before.
+ * One service gets its events after the other, and each goes first in turn. Then both finish their work in parallel: each has its
+ * own processor time, counted from when it was idle before.
  */
 async function measure(kind: (typeof KINDS)[number], round = 0): Promise<void> {
   const all = round % 2 === 0 ? [...services.values()] : [...services.values()].reverse()

@@ -1,5 +1,5 @@
 /**
- * Clients that hold connections for nothing, each kind in its own way; who is ended comes again at once. Runs until it is killed.
+ * Clients that hold connections open for nothing, each kind in its own way; a closed one reconnects at once. Runs until it is killed.
  *
  * Use: node bench/support/attackers.ts PORT KIND CONNECTIONS
  */
@@ -12,7 +12,7 @@ const UNREAD_ANSWERS = 60
 
 interface Attack {
   readonly begin: string
-  /** Sent every now and then. */
+  /** Sent at intervals. */
   readonly drip: string
   readonly reads: boolean
 }
@@ -35,7 +35,7 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
 
 const [port = '', kind = '', connections = ''] = process.argv.slice(2)
 const attack = ATTACKS[kind]
-if (attack === undefined) throw new Error(`there is no attack ${kind}; there are: ${Object.keys(ATTACKS).join(', ')}`)
+if (attack === undefined) throw new Error(`unknown attack ${kind}; known: ${Object.keys(ATTACKS).join(', ')}`)
 
 function hold({ begin, drip, reads }: Attack): void {
   const socket = connect(Number(port), '127.0.0.1', () => socket.write(begin))

@@ -4,9 +4,14 @@ import { readFileSync } from 'node:fs'
 
 import { parse } from 'yaml'
 
+interface PodMemory {
+  readonly resources: { readonly limits: { readonly memory: string } }
+}
+
 interface ChartValues {
   readonly operator: { readonly nodeOptions: string }
-  readonly api: { readonly resources: { readonly limits: { readonly memory: string } } }
+  readonly api: PodMemory
+  readonly dashboard: PodMemory
   readonly pods: { readonly nodeOptions: string }
 }
 
@@ -16,8 +21,16 @@ export function operatorOptions(): string {
 
 /** With the heap that Node.js takes within the pod's memory limit, which is half of it. */
 export function apiOptions(): string {
-  const { api, pods } = chartValues()
-  const limitMb = Number(/^(\d+)Mi$/.exec(api.resources.limits.memory)?.[1])
+  return optionsOf('api')
+}
+
+export function dashboardOptions(): string {
+  return optionsOf('dashboard')
+}
+
+function optionsOf(program: 'api' | 'dashboard'): string {
+  const { pods, [program]: pod } = chartValues()
+  const limitMb = Number(/^(\d+)Mi$/.exec(pod.resources.limits.memory)?.[1])
   return `${pods.nodeOptions} --max-old-space-size=${limitMb / 2}`
 }
 

@@ -188,15 +188,23 @@ export function startPinned(args: readonly string[], env: Readonly<Record<string
   })
 }
 
+interface EmbeddedOptions {
+  readonly folder: string
+  readonly manifests: string
+  readonly ga4Url?: string
+  /** More of its command line. */
+  readonly words?: readonly string[]
+}
+
 /** The embedded program on core 0, with its data in `folder`. */
 export function startEmbedded(
   port: number,
-  { folder, manifests, ga4Url }: { readonly folder: string; readonly manifests: string; readonly ga4Url?: string },
+  { folder, manifests, ga4Url, words: more = [] }: EmbeddedOptions,
 ): ChildProcess {
   const words = [
     ...['bin/whence.ts', 'embedded', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0'],
     ...['--data', join(folder, 'data'), '--manifests', manifests],
-    ...['--trust-proxy', '127.0.0.0/8', '--log-level', 'warn'],
+    ...['--trust-proxy', '127.0.0.0/8', '--log-level', 'warn', ...more],
   ]
   return startPinned(words, ga4Url === undefined ? {} : { WHENCE_GA4_URL: ga4Url })
 }

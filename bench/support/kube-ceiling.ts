@@ -1,4 +1,4 @@
-/** What the API server of a benchmark can do at most: the ceiling of every client that writes to it. */
+/** The most that the API server of a benchmark can do: the ceiling of every client that writes to it. */
 
 import { conditionsOf } from '../../domain/resources/conditions.ts'
 import { createWriter } from '../../operator/apply/writer.ts'

@@ -26,12 +26,12 @@ const {
 const PATIENCE_MS = 300_000
 const LOOK_MS = 5
 
-const provider = PROVIDER_IDS.find((id) => id === process.argv[2]) ?? null
+const holder = PROVIDER_IDS.find((id) => id === process.argv[2]) ?? null
 const folder = await mkdtemp(join(tmpdir(), 'whence-bench-reader-'))
 const source = await openClusterCatalog({
   client: createKubeClient({ url, tokenFile, caFile, userAgent: 'reader' }, Date.now),
   place: { namespace: 'whence', name: 'whence' },
-  ...{ provider, folder, patienceMs: PATIENCE_MS, logger: SILENT_LOGGER, random: Math.random },
+  ...{ holder, folder, patienceMs: PATIENCE_MS, logger: SILENT_LOGGER, random: Math.random },
   metrics: createKubeMetrics(new Registry()),
 })
 const names = new Map<string, string>()
@@ -51,7 +51,7 @@ function take({ websites }: Catalog): void {
 
 source.onChange(({ catalog }) => take(catalog))
 take(source.current())
-if (provider !== null) {
+if (holder !== null) {
   setInterval(() => {
     const [values = {}] = source.credentials().values()
     const now = Object.values(values)[0] ?? ''

@@ -22,7 +22,7 @@ export function roundsFrom(text: string | undefined, fallback: number): number {
 
 /**
  * The middle one, or the mean of the two in the middle.
- * @throws if there is none, or one is no number
+ * @throws if there is none, or one is not a number
  */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other)

@@ -10,13 +10,15 @@ export class ChromiumMissing extends Error {
   override readonly name = 'ChromiumMissing'
 }
 
-interface ChromiumWindow {
+export interface ChromiumWindow {
   /** Such as `Chromium 148.0.7778.96`. */
   readonly version: string
   /** Opens the address and waits until its visit is recorded and the marker activated. */
   readonly visit: (url: string) => Promise<void>
   /** Clicks the page's copy button and returns the clipboard's content once the SDK has filled it. */
   readonly copyCommand: () => Promise<string>
+  /** Another page of the same browser. */
+  readonly openPage: () => Promise<Page>
   readonly close: () => Promise<void>
 }
 
@@ -98,6 +100,11 @@ export async function openChromium(executablePath: string, home: string): Promis
     version: await browserVersion(context, page),
     visit: (url) => visit(page, url),
     copyCommand: () => copyCommand(page),
+    async openPage() {
+      const another = await context.newPage()
+      another.setDefaultTimeout(STEP_MS)
+      return another
+    },
     close: () => context.close(),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Made-up traffic for trying out: the records of one day, always the same for one seed and day. Every page lies on
- * `made-up.example`, and every installation and event has an ID that begins with `made-up`, so that nobody takes it for their own.
+ * Makes up traffic for trials: the records of one day, always the same for the same seed and day. Every page is on
+ * `made-up.example`, and the ID of every installation and event begins with `made-up`, so that nobody mistakes it for real traffic.
  */
 
 import { plainVisit, type Visit } from '../../domain/collection/visit-fields.ts'
@@ -15,11 +15,11 @@ interface MadeUpDay {
   readonly seed: number
   /** Unix ms at which the UTC day begins. */
   readonly dayMs: number
-  /** Key ID that IDs of visits carry, so that ranges of time find them. */
+  /** Key ID in the IDs of visits, so that ranges of time find them. */
   readonly keyId: number
 }
 
-/** One of several, each as often as its weight says. */
+/** A choice of several, by weight. */
 type Weighted<T> = readonly (readonly [weight: number, value: T])[]
 
 interface TrafficChannel {
@@ -61,11 +61,11 @@ const GROWTH = 0.004
 const WEEKEND = 0.55
 const ORIGIN = 'https://made-up.example'
 
-/** Visits of the day with what became of each, and installs of which nothing is known. In the order of their time. */
+/** Visits of the day with what became of each, and installs without a visit, in order of time. */
 export function trafficOfDay(options: MadeUpDay): readonly LogRecord[] {
   const random = seededNumbers(`${options.seed} ${options.dayMs}`)
   const day = new Date(options.dayMs).getUTCDay()
-  // Grows by a little each day; the day's number since 1970 is what both ends of any period agree on.
+  // Grows a little each day; counting days from 1970 makes every period agree on a day.
   const trend = Math.exp(GROWTH * ((options.dayMs / DAY_MS) % 120))
   const count = Math.round(VISITS_A_DAY * trend * (day === 0 || day === 6 ? WEEKEND : 1) * (0.85 + 0.3 * random()))
   const records = Array.from({ length: count }, (_, index) => visitStory(options, index, random)).flat()
@@ -123,7 +123,7 @@ function workingHour(random: () => number): number {
   return (random() + random() + random()) / 3
 }
 
-/** As receipts number visits: key ID, time, and what tells them apart. */
+/** The form of visit IDs in receipts: key ID, time, and a distinguishing part. */
 function idOfVisit({ keyId, seed }: MadeUpDay, index: number, issuedAtMs: number): VisitId {
   const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0')
   return hex(keyId, 2) + hex(issuedAtMs, 12) + hex(seed, 10) + hex(index, 8)
@@ -148,7 +148,7 @@ interface MadeUpInstallOptions {
   readonly random: () => number
 }
 
-/** It plans no delivery, so that nothing made up ever reaches a provider. */
+/** Without deliveries, so that nothing made up reaches a provider. */
 function madeUpInstall(
   options: MadeUpDay,
   index: number,
@@ -222,7 +222,7 @@ function pickWeighted<T>(choices: Weighted<T>, random: () => number): T {
   return found[1]
 }
 
-/** Numbers from 0 to 1 that follow from a text (xorshift32); good enough for pictures, for nothing else. */
+/** Pseudo-random numbers from 0 to 1, seeded by a text (xorshift32); good enough for charts, and for nothing else. */
 function seededNumbers(text: string): () => number {
   let state = [...text].reduce((hash, letter) => Math.imul(hash ^ letter.charCodeAt(0), 16_777_619), 2_166_136_261) | 1
   return () => {

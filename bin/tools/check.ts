@@ -18,7 +18,7 @@ const EXIT_USAGE = 2
 export async function checkTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
   const url = URL.parse(run.positionals[0] ?? '')
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    complain('whence check: give the whole address of a page, such as https://acme.dev/install\n')
+    complain('whence check: give the full address of a page, such as https://acme.dev/install\n')
     return EXIT_USAGE
   }
   const isJson = run.flags.has('--json')
@@ -38,7 +38,7 @@ export async function checkTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promis
     await checkService({ ...named, origin: url.origin, path: run.flags.get('--path') }, tell)
   }
   await inBrowser({ url, setup: named, run, env }, tell)
-  if (!isJson) print(problems === 0 ? '\nNothing is in the way.\n' : `\n${problems} to mend.\n`)
+  if (!isJson) print(problems === 0 ? '\nNo problems found.\n' : `\n${problems} to fix.\n`)
   return problems === 0 ? 0 : 1
 }
 
@@ -57,15 +57,17 @@ interface BrowserCheck {
 }
 
 async function inBrowser({ url, setup, run, env }: BrowserCheck, tell: (finding: Finding) => void): Promise<void> {
-  const what = 'whether a Content Security Policy is in the way, and whether visit, marker and activation come about'
-  if (run.flags.has('--no-browser')) return tell(skipped('browser', `Not looked at: ${what}.`))
+  const what = 'whether a Content Security Policy interferes, and whether visit, marker and activation succeed'
+  if (run.flags.has('--no-browser')) return tell(skipped('browser', `Not checked: ${what}.`))
   const home = await mkdtemp(join(tmpdir(), 'whence-check-'))
   try {
     const executable = await findChromium(env)
     await checkInBrowser({ url, setup, executable, home }, tell)
   } catch (error) {
     if (!(error instanceof ChromiumMissing)) throw error
-    tell(skipped('browser', `Not looked at, for want of a Chromium: ${what}. ${error.message.replaceAll('\n', ' ')}`))
+    tell(
+      skipped('browser', `Not checked, because there is no Chromium: ${what}. ${error.message.replaceAll('\n', ' ')}`),
+    )
   } finally {
     await rm(home, { recursive: true, force: true, maxRetries: 5 })
   }

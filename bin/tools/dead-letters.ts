@@ -64,7 +64,7 @@ export async function replayTool(run: RunOutcome): Promise<number> {
   const backend = await openBackend(run.settings)
   try {
     const deps = { eventLog: backend, facts: backend, nowMs: Date.now, perSecond }
-    const wanted = { ...filter, ...(jobId === undefined ? {} : { jobId }) }
+    const wanted = { ...filter, ...(jobId === undefined ? {} : { jobIds: new Set([jobId]) }) }
     const tell = stepTeller(run.flags.has('--json'))
     const { replayed, refused, unread } = await replayDeadLetters(deps, wanted, tell)
     tellUnread(unread)
@@ -84,11 +84,11 @@ export async function replayTool(run: RunOutcome): Promise<number> {
 function tellUnread({ count, newer, offsets }: UnreadLetters): void {
   if (count === 0) return
   const where = `${offsets.join(', ')}${count > offsets.length ? ', …' : ''}`
-  const later = newer === 0 ? '' : `; ${newer} of them a later release wrote, which can read them`
+  const later = newer === 0 ? '' : `; a later release wrote ${newer} of them and can read them`
   complain(`${count} dead letters cannot be read and were left out (offsets ${where})${later}\n`)
 }
 
-/** One line for each, with the progress now and then: on standard error, apart from the result. */
+/** Prints one line for each, and from time to time the progress: on standard error, apart from the result. */
 function stepTeller(isJson: boolean): (step: ReplayStep) => void {
   let toldAtMs = Date.now()
   return ({ letter: { job }, refusal, done, of }) => {

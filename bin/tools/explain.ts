@@ -15,7 +15,7 @@ export async function explainTool(run: RunOutcome): Promise<number> {
     if (installs.length === 0) {
       const isAny = run.positionals[0] === undefined
       const what = isAny ? 'no install is recorded yet' : 'no recorded install has this event ID'
-      complain(`whence explain: ${what} (a report takes a moment to show here)\n`)
+      complain(`whence explain: ${what} (a report takes a moment to appear here)\n`)
       return 1
     }
     for (const install of installs) {

@@ -13,9 +13,9 @@ export interface ToolBackend {
   readonly run: Facts['run']
   readonly read: EventLog['read']
   readonly append: EventLog['append']
-  /** Marks hours whose figures are to be counted anew; resolves to how many. */
+  /** Marks hours to be counted again; resolves with their number. */
   readonly markHours: (request: MarkRequest) => Promise<number>
-  /** What would go; changes nothing. */
+  /** What an erasure would remove; changes nothing. */
   readonly planErasure: (subject: ErasureSubject) => Promise<ErasurePlan>
   readonly erase: (subject: ErasureSubject) => Promise<ErasureReport>
 }
@@ -23,7 +23,7 @@ export interface ToolBackend {
 /** What a running process offers besides its stores. */
 export interface LiveTools extends ToolBackend {
   readonly sendTest: (request: SendTestRequest) => Promise<SendTestResult>
-  /** Copies the stores into a folder that the caller takes what it needs from and removes. */
+  /** Copies the stores into a folder, which the caller removes after use. */
   readonly stageBackup: () => Promise<StagedBackup>
   /** The address of a link; rejects with the reason in words. */
   readonly signInLink: OpenDashboard['signInLink']

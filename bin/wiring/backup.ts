@@ -1,7 +1,7 @@
 /**
- * Copies the stores of a running service, without holding up collection: first the event log and the hot state, then
- * the facts. So the copied facts hold at least what the copied log says was written; what comes after the facts-writer's
- * position on that log is written again after a restore, and shows once.
+ * Copies the stores of a running service without interrupting collection: first the event log and the hot state, then
+ * the facts. So the copied facts contain at least what the copied log says was written; entries after the facts-writer's
+ * position on that log are written again after a restore, and show once.
  */
 
 import { mkdirSync, readdirSync, rmSync, statfsSync, statSync, type Dirent } from 'node:fs'
@@ -19,21 +19,21 @@ interface BackupParts {
 /** What a backup wrote into the staging folder. */
 export interface StagedBackup {
   readonly folder: string
-  /** Everything that was answered before is in it, in Unix ms. */
+  /** Unix ms: the copy contains everything that was answered before. */
   readonly beganAtMs: number
 }
 
 interface BackupSource {
-  /** Rejects in words if another one is under way, if there is no room, or if the engines cannot be copied. */
+  /** Rejects with the reason if another backup is under way, the disk is too full, or the engines cannot be copied. */
   readonly stage: () => Promise<StagedBackup>
 }
 
-/** In the data folder: the one place that a service may be sure to write to. */
+/** In the data folder, the one place that a service can surely write to. */
 const STAGING = 'staging'
-/** What collection keeps: far above the 256 MB below which the log refuses. */
+/** Left for collection: far above the 256 MB below which the log refuses. */
 const SPARE_BYTES = 512 * 1024 * 1024
 
-/** Removes what a backup left that was cut short. */
+/** Removes what an interrupted backup left behind. */
 export function openBackupSource(parts: BackupParts): BackupSource {
   const folder = join(parts.data, STAGING)
   rmSync(folder, { recursive: true, force: true })
@@ -58,7 +58,7 @@ async function stageInto(folder: string, parts: BackupParts): Promise<StagedBack
   const { data, eventLog, connection, nowMs } = parts
   const { copies } = connection
   if (copies === undefined || eventLog.copyTo === undefined)
-    throw new Error('backs up engines in folders only: Kafka and ClickHouse have means of their own')
+    throw new Error('backs up engines in folders only: use the tools of Kafka and ClickHouse for theirs')
   rmSync(folder, { recursive: true, force: true })
   checkRoom(data)
   mkdirSync(join(folder, 'lmdb'), { recursive: true, mode: 0o700 })
@@ -75,7 +75,7 @@ function checkRoom(data: string): void {
   throw new Error(`${data} has too little room for a copy: ${Math.ceil(needed / 2 ** 20)} MB must be free`)
 }
 
-/** Of what is there: merges remove files and whole folders meanwhile. */
+/** Of the files that exist: merges remove files and whole folders meanwhile. */
 function bytesBelow(folder: string): number {
   let bytes = 0
   for (const entry of entriesIn(folder)) {

@@ -3,7 +3,7 @@
 import { Registry } from 'prom-client'
 
 import type { Catalog, Credentials } from '../../domain/catalog.ts'
-import { PROVIDER_IDS, type ProviderId } from '../../domain/providers/index.ts'
+import { CREDENTIAL_HOLDERS, type CredentialHolder } from '../../domain/published/holders.ts'
 import { openCatalogFolder, type CatalogSource } from '../../runtime/catalog/source.ts'
 import { openClusterCatalog } from '../../runtime/catalog/cluster-catalog.ts'
 import { clientFor, createKubeClient, type KubeClient } from '../../runtime/kube/client.ts'
@@ -55,20 +55,20 @@ export async function openCatalog(parts: CatalogParts, program: string): Promise
     () => kubeClientOf(program, settings, env),
     (opened) => opened.close(),
   )
-  const provider = PROVIDER_IDS.find((id) => id === role) ?? null
+  const holder = CREDENTIAL_HOLDERS.find((id) => id === role) ?? null
   const metrics = createKubeMetrics(parts.registry)
   return lifecycle.start(
     'catalog',
-    () => openClusterCatalog({ client, place, provider, folder: data, metrics, logger, random: Math.random }),
+    () => openClusterCatalog({ client, place, holder, folder: data, metrics, logger, random: Math.random }),
     (source) => source.close(),
   )
 }
 
-/** Reads the catalog of the cluster once, for a tool; with one provider's credentials, or with none. @throws NoCatalog */
+/** Reads the catalog of the cluster once, for a tool; with one holder's credentials, or with none. @throws NoCatalog */
 export async function readCluster(
   settings: Settings,
   env: NodeJS.ProcessEnv,
-  provider: ProviderId | null,
+  holder: CredentialHolder | null,
 ): Promise<{ readonly catalog: Catalog; readonly credentials: Credentials }> {
   const { catalog: place, data } = settings
   if (place === null) throw new Error('WHENCE_CATALOG is not set')
@@ -76,7 +76,7 @@ export async function readCluster(
   const logger = createLogger({ program: 'tool', level: 'error', format: settings.logFormat })
   const metrics = createKubeMetrics(new Registry())
   // A separate folder: the worker beside it keeps its copy under the same name.
-  const options = { client, place, provider, folder: `${data}/tools`, metrics, logger, random: Math.random }
+  const options = { client, place, holder, folder: `${data}/tools`, metrics, logger, random: Math.random }
   try {
     const source = await openClusterCatalog({ ...options, patienceMs: TOOL_PATIENCE_MS })
     const read = { catalog: source.current(), credentials: source.credentials() }

@@ -9,12 +9,14 @@ import type { Registry } from 'prom-client'
 
 import { replayDeadLetters } from '../../delivery/tools/replay.ts'
 import { addressReader } from '../../api/http/client-address.ts'
+import { countingPayments } from '../../dashboard/billing/count-payments.ts'
 import { startReconciling } from '../../dashboard/billing/reconcile.ts'
 import { stripePayments } from '../../dashboard/billing/stripe.ts'
 import { createDashboard, createLetterPost, type DashboardBilling } from '../../dashboard/dashboard.ts'
 import { createEventStreams, type EventStreams } from '../../dashboard/events/event-streams.ts'
 import type { Serve } from '../../dashboard/http/serve.ts'
 import { createOutbox, type Outbox } from '../../dashboard/mail/outbox.ts'
+import { createDashboardMetrics, type DashboardMetrics } from '../../dashboard/http/metrics.ts'
 import { smtpMailer } from '../../dashboard/mail/smtp.ts'
 import { startDeletingExpired } from '../../dashboard/people/expired.ts'
 import {
@@ -46,13 +48,14 @@ import type { Keyring } from '../../runtime/keyring.ts'
 import { createRandomness, type Randomness } from '../../runtime/random.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import type { EngineParts } from './engines.ts'
+import { keepOpening } from './process.ts'
 import { version } from './version.ts'
 
 interface DashboardWiring extends EngineParts {
   readonly keys: Keyring
   readonly eventLog: EventLog
   readonly registry: Registry
-  /** One that rejects while its store is away. */
+  /** One that rejects while its store is unavailable. */
   readonly hotState: HotState
   /** In a cluster a connection of its own, which reads only. */
   readonly facts: Pick<Facts, 'run'>
@@ -100,7 +103,7 @@ interface SignInLinkRequest {
 
 const PAGES_FOLDER = fileURLToPath(new URL('../../pages/dist', import.meta.url))
 
-/** The API works without the pages too, as in a checkout in which nobody has built them. */
+/** The API also works without the pages, as in a checkout in which they were not built. */
 function openPages({ settings, logger }: EngineParts, randomness: Randomness): Serve {
   try {
     const bundle = readPagesBundle(PAGES_FOLDER)
@@ -116,7 +119,7 @@ const NONCE_BYTES = 18
 
 export interface OpenDashboard {
   readonly serve: Serve
-  /** To be closed before the server is: otherwise it would wait for them. */
+  /** Close them before the server, which would otherwise wait for them. */
   readonly streams: EventStreams
   /** The address of a link. Throws an Error with the reason if the person cannot be made Owner. */
   readonly signInLink: (request: SignInLinkRequest) => Promise<string>
@@ -124,7 +127,7 @@ export interface OpenDashboard {
   readonly erasePerson: (email: string) => Promise<PersonErased>
 }
 
-/** What the tools ask a running dashboard for. */
+/** What a running dashboard offers to the tools. */
 export function toolsOf(dashboard: OpenDashboard): Pick<OpenDashboard, 'signInLink' | 'exportPerson' | 'erasePerson'> {
   const { signInLink, exportPerson: show, erasePerson: erase } = dashboard
   return { signInLink, exportPerson: show, erasePerson: erase }
@@ -138,15 +141,16 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   const { baseUrl } = settings
   const streams = createEventStreams()
   const pages = openPages(parts, randomness)
+  const metrics = createDashboardMetrics(parts.registry, nowMs)
   const api = createDashboard({
     ...{ baseUrl, streams, eventLog, hotState, facts, directory, inventory, writer, pins, keys },
-    ...{ randomness, nowMs, logger },
+    ...{ randomness, nowMs, logger, metrics },
     addressHashOf: (req: IncomingMessage) => keys.addressHash(addressOf(req), nowMs()),
     replayDeliveries: (query) => replayDeadLetters({ eventLog: parts.eventLog, facts, nowMs }, query),
     outbox: await openOutbox(parts, randomness),
     discovery: await openDiscovery(parts),
     signUp: signUpOf(settings),
-    billing: await openBilling(parts),
+    billing: await openBilling(parts, metrics),
     ...{ version: version(), hasSupport: settings.supportMail !== null },
     claimRules: { trustedDomains: settings.oidcTrustDomains, groupsClaim: settings.oidcGroupsClaim },
   })
@@ -188,9 +192,10 @@ async function openOutbox(parts: DashboardWiring, randomness: Randomness): Promi
     (opened) => opened.close(),
   )
   const post = createLetterPost({ ...parts, baseUrl, mailer, supportMail, isOpen: settings.signUp === 'Open' })
-  await lifecycle.start(
+  await lifecycle.startBackground(
     'mail',
-    () => startMailRole({ ...parts, post, randomness }),
+    // Mails wait while the log is unavailable; people need not.
+    () => keepOpening(() => startMailRole({ ...parts, post, randomness }), { name: 'mail', logger: parts.logger }),
     (role) => role.stop(),
   )
   return createOutbox({ ...parts, randomness })
@@ -215,32 +220,32 @@ function clientSecretOf({ oidcClientSecretFile: file }: Settings): string {
   }
 }
 
-/** Stripe's own pages, on which people pay. */
+/** Hosts of Stripe's own pages, on which people pay. */
 const PAGE_HOSTS = ['checkout.stripe.com', 'billing.stripe.com']
 
 /** Null without the settings. Rejects if a file of a secret cannot be read. */
-async function openBilling(parts: DashboardWiring): Promise<DashboardBilling | null> {
+async function openBilling(parts: DashboardWiring, metrics: DashboardMetrics): Promise<DashboardBilling | null> {
   const { settings, lifecycle } = parts
   const { stripeSecretFile, stripeWebhookSecretFile, stripePrices, stripeUrl: url } = settings
   if (stripeSecretFile === null || stripeWebhookSecretFile === null || stripePrices === null) return null
-  const [secretKey = ''] = secretsIn(stripeSecretFile)
+  const [secretKey = ''] = secretLines(stripeSecretFile)
   const billing = {
-    payments: await stripePayments({ secretKey, url }),
-    webhookSecrets: secretsIn(stripeWebhookSecretFile),
+    payments: countingPayments(await stripePayments({ secretKey, url }), metrics.paymentsAsked),
+    webhookSecrets: secretLines(stripeWebhookSecretFile),
     plans: new Map(stripePrices.map(({ plan, price }) => [price, plan])),
-    // Of several prices of a plan the first stays.
+    // If a plan has several prices, the first counts.
     offers: new Map(stripePrices.toReversed().map(({ plan, price }) => [plan, price])),
     pageHosts: [...PAGE_HOSTS, ...(url.startsWith('http:') ? [new URL(url).host] : [])],
   }
   await lifecycle.start(
-    'what is paid for',
+    'reconciliation of plans',
     () => startReconciling({ ...parts, ...billing, random: Math.random }),
     (started) => started.stop(),
   )
   return billing
 }
 
-function secretsIn(file: string): readonly string[] {
+function secretLines(file: string): readonly string[] {
   const lines = readLines(file).filter((line) => line !== '')
   if (lines.length === 0) throw new Error("a file of the payment provider's secrets is empty")
   return lines

@@ -31,7 +31,7 @@ interface FactsOptions {
 
 export interface Engines {
   /**
-   * `hasSpool`: what Kafka cannot take now goes to the spool folder, if the settings name one. `mayWait`: Kafka may be away at
+   * `hasSpool`: what Kafka cannot take now goes to the spool folder, if the settings name one. `mayWait`: Kafka may be unavailable at
    * the start.
    */
   readonly eventLog: (options?: { readonly hasSpool?: boolean; readonly mayWait?: boolean }) => Promise<EventLog>
@@ -145,7 +145,9 @@ async function openSpooled(log: EventLog, environment: LmdbEnvironment, parts: E
     maxBytes: settings.spoolMegabytes * 1_000_000,
     nowMs,
     onSpooling: (isSpooling) =>
-      isSpooling ? logger.error('event log away: collecting into the spool') : logger.info('the spool is empty again'),
+      isSpooling
+        ? logger.error('event log unavailable: writing to the spool')
+        : logger.info('the spool is empty again'),
   })
 }
 
@@ -169,7 +171,7 @@ async function openRedis(
     () =>
       redisHotState(url, {
         whenAway,
-        onUnreachable: (reason) => logger.error({ reason }, 'hot state away: limits count per process'),
+        onUnreachable: (reason) => logger.error({ reason }, 'hot state unavailable: limits count per process'),
         onReachable: () => logger.info('hot state reachable'),
         onNewRun: (run, before) => {
           if (before === null) return

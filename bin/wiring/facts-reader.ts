@@ -1,6 +1,7 @@
 /** Answers the operator's queries of the facts: the operator itself knows no engine. */
 
 import type { TrafficFacts } from '../../operator/apply/traffic.ts'
+import type { StreamState } from '../../domain/streams/pace.ts'
 import type { ActivityType } from '../../domain/reasons.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 
@@ -13,6 +14,14 @@ export function factsReader(facts: Pick<Facts, 'run'>): TrafficFacts {
       const rows = await facts.run('destinationStates', {})
       return rows.map(({ website, destination, latest_type: type, since_ms: sinceMs }) => {
         return { website, destination, isPaused: type === PAUSED, sinceMs }
+      })
+    },
+    streamStates: async () => {
+      const rows = await facts.run('streamStates', {})
+      return rows.map(({ organization, stream, state, behind, dropped, last_error: lastError, ...times }) => {
+        const { oldest_at_ms: oldestMs, delivered_at_ms: deliveredMs, failing_since_ms: failingSinceMs } = times
+        const report = { organization, stream, behind, dropped, lastError, oldestMs, deliveredMs, failingSinceMs }
+        return { ...report, state: state as StreamState }
       })
     },
   }

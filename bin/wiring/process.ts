@@ -1,5 +1,8 @@
 /** What every long-running program does around its parts: log, handle signals, stop in order, exit with a code. */
 
+import { setTimeout as pause } from 'node:timers/promises'
+
+import { endedWithin } from '../../common/deadline.ts'
 import { createLifecycle, type Lifecycle } from '../../runtime/lifecycle.ts'
 import { createLogger, type Logger } from '../../runtime/logger.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
@@ -54,4 +57,54 @@ function startProblem(error: unknown, { listen, metricsListen, exampleSite }: Se
   const [option, address] = Object.entries(options).find(([, each]) => each?.port === port) ?? []
   const place = address === undefined || address === null ? `port ${port}` : `${address.host}:${address.port}`
   return `${place} is taken by another program; ${option ?? 'an option'} names another address`
+}
+
+interface BackgroundPart {
+  readonly stop: () => Promise<void>
+}
+
+interface KeepOpeningOptions {
+  /** Of the part, for log lines. */
+  readonly name: string
+  readonly logger: Pick<Logger, 'warn' | 'info'>
+  /** How long the program waits for the part before it goes on without it; tests set it, and the pause between tries. */
+  readonly patienceMs?: number
+  readonly againMs?: number
+}
+
+const PATIENCE_MS = 1_000
+const AGAIN_MS = 5_000
+
+/**
+ * Opens a part that the program can be without for a time, in the background if that takes long, until it is open. Resolves once
+ * it is, or is known not to be for now. `stop` waits for no opening; what opens later is stopped.
+ */
+export async function keepOpening(
+  open: () => Promise<BackgroundPart>,
+  options: KeepOpeningOptions,
+): Promise<BackgroundPart> {
+  const { name, logger, patienceMs = PATIENCE_MS, againMs = AGAIN_MS } = options
+  const stopping = new AbortController()
+  const { signal } = stopping
+  let part: BackgroundPart | null = null
+  const tryUntilOpen = async (): Promise<void> => {
+    for (let tries = 1; part === null && !signal.aborted; tries++) {
+      try {
+        part = await open()
+        if (tries > 1) logger.info({ part: name, tries }, 'opened')
+      } catch (error) {
+        if (!signal.aborted) logger.warn({ part: name, tries, err: error }, 'not opened yet, trying again')
+        await pause(againMs, undefined, { signal }).catch(() => undefined)
+      }
+    }
+    if (signal.aborted) await part?.stop()
+  }
+  const opening = tryUntilOpen()
+  await endedWithin(opening, patienceMs)
+  return {
+    async stop() {
+      stopping.abort()
+      await part?.stop()
+    },
+  }
 }

@@ -1,4 +1,4 @@
-/** Starts the roles of the delivery side on the engines that they need. */
+/** The roles of the delivery side: which engines each needs, and which parts it starts on them. */
 
 import { randomUUID } from 'node:crypto'
 import { startDecidedAnswers } from '../../delivery/state/decided-answers.ts'
@@ -6,136 +6,107 @@ import { createRefill, type Refill } from '../../delivery/recovery/refill.ts'
 import { startDispatch } from '../../delivery/dispatch/dispatch.ts'
 import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
 import { startLateRevocations } from '../../delivery/state/late-revocations.ts'
-import { ownCredentials, streamCredentials } from '../../delivery/worker/own-credentials.ts'
+import { ownCredentials, streamCredentials, webhookCredentials } from '../../delivery/worker/own-credentials.ts'
 import { PROVIDERS } from '../../delivery/providers/index.ts'
 import type { Provider } from '../../delivery/providers/provider.ts'
 import { startReplayJobs } from '../../delivery/rollup/replay-jobs.ts'
 import { startRollup } from '../../delivery/rollup/rollup.ts'
 import { startState, type StateRole } from '../../delivery/state/state.ts'
 import { startStreams } from '../../delivery/streams/streams.ts'
+import { startWebhooks } from '../../delivery/webhooks/webhooks.ts'
 import { startWorker, type Worker } from '../../delivery/worker/worker.ts'
+import { PUBLIC_ONLY } from '../../domain/outbound-address.ts'
 import type { Registry } from 'prom-client'
-import type { ProviderId } from '../../domain/providers/index.ts'
+import { PROVIDER_IDS, type ProviderId } from '../../domain/providers/index.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { CatalogSource } from '../../runtime/catalog/source.ts'
 import { createRandomness } from '../../runtime/random.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
 import { reportEngines } from './engine-metrics.ts'
-import type { EngineParts } from './engines.ts'
+import type { EngineParts, Engines } from './engines.ts'
 import { baseUrlOf, tokenUrlOf } from './provider-urls.ts'
 
-export interface RoleParts extends EngineParts {
+/** What roles run on. */
+interface RoleEngines {
   readonly eventLog: EventLog
+  readonly catalog: CatalogSource
+  readonly facts: Facts
+  readonly hotState: HotState
+}
+
+type EngineName = keyof RoleEngines
+type PartsOn<N extends EngineName> = Omit<EngineParts, 'lifecycle'> &
+  Pick<RoleEngines, N> & { readonly registry: Registry }
+
+interface RoleParts extends EngineParts {
   readonly registry: Registry
+  /** Opens an engine for a role that needs it; a process connects to no other. */
+  readonly open: { readonly [N in Exclude<EngineName, 'hotState'>]: () => Promise<RoleEngines[N]> } & {
+    readonly hotState: Engines['hotState']
+  }
 }
 
-export async function factsWriterRole({ lifecycle, ...parts }: RoleParts & { readonly facts: Facts }): Promise<void> {
-  reportEngines(parts.registry, parts)
-  await lifecycle.start(
-    'facts-writer',
-    () => startFactsWriter(parts),
-    (role) => role.stop(),
-  )
+interface Stoppable {
+  readonly stop: () => Promise<void> | void
 }
 
-export async function stateRole({
-  lifecycle,
-  ...parts
-}: RoleParts & { readonly hotState: HotState; readonly facts: Facts }): Promise<StateRole> {
-  reportEngines(parts.registry, parts)
-  return lifecycle.start(
-    'state',
-    () => startState({ ...parts, random: Math.random, owner: randomUUID() }),
-    (role) => role.stop(),
-  )
+type StartRole = (parts: RoleParts) => Promise<void>
+type DeliveryRole = NonNullable<Settings['role']>
+
+/** One worker for each provider. */
+const WORKERS = Object.fromEntries(
+  PROVIDER_IDS.map((id) => [
+    id,
+    role(['eventLog', 'catalog', 'hotState'], { [id]: (parts) => openWorker(PROVIDERS[id], parts) }),
+  ]),
+) as Record<ProviderId, StartRole>
+
+const ROLES: Readonly<Record<DeliveryRole, StartRole>> = {
+  'facts-writer': role(['eventLog', 'facts'], { 'facts-writer': startFactsWriter }),
+  state: startStateRole,
+  dispatch: role(['eventLog', 'catalog', 'facts'], {
+    dispatch: ({ catalog, ...parts }) => startDispatch({ ...parts, catalog: catalog.current, random: Math.random }),
+  }),
+  rollup: role(['facts'], { rollup: startRollup, 'replays of decisions': startReplayJobs }),
+  streams: role(['eventLog', 'catalog', 'facts', 'hotState'], {
+    streams: ({ catalog, ...parts }) =>
+      startStreams({
+        ...{ ...parts, catalog: catalog.current, credentials: streamCredentials(catalog) },
+        ...{ randomness: createRandomness(), owner: randomUUID() },
+        bucketOutbound: { policy: { ...PUBLIC_ONLY, networks: parts.settings.streamAllow } },
+      }),
+  }),
+  webhooks: role(['eventLog', 'catalog', 'hotState'], {
+    webhooks: ({ catalog, ...parts }) =>
+      startWebhooks({
+        ...{ ...parts, catalog: catalog.current, credentials: webhookCredentials(catalog) },
+        randomness: createRandomness(),
+      }),
+  }),
+  ...WORKERS,
+}
+
+/** Resolves when every part of the role runs; the lifecycle stops them. */
+export function startRole(name: DeliveryRole, parts: RoleParts): Promise<void> {
+  return ROLES[name](parts)
 }
 
 /** The part of the role `state` for a single process, which need not apply what it saw itself. */
-export async function stateOfOneProcess({
-  lifecycle,
-  ...parts
-}: RoleParts & { readonly hotState: HotState; readonly facts: Facts }): Promise<Refill> {
-  await lifecycle.start(
-    'decided answers',
-    () => startDecidedAnswers(parts),
-    (role) => role.stop(),
-  )
-  await lifecycle.start(
-    'late revocations',
-    () => startLateRevocations({ ...parts, random: Math.random }),
-    (role) => role.stop(),
-  )
-  const refill = await lifecycle.start(
-    'refill',
-    async () => createRefill({ ...parts, owner: randomUUID() }),
-    (role) => role.stop(),
-  )
+export async function stateOfOneProcess(given: RoleParts): Promise<Refill> {
+  const { lifecycle } = given
+  const parts = await on(['eventLog', 'facts', 'hotState'], given)
+  await startPart(lifecycle, 'decided answers', () => startDecidedAnswers(parts))
+  await startPart(lifecycle, 'late revocations', () => startLateRevocations({ ...parts, random: Math.random }))
+  const refill = await startPart(lifecycle, 'refill', () => createRefill({ ...parts, owner: randomUUID() }))
   refill.request()
   return refill
 }
 
-export async function dispatchRole({
-  lifecycle,
-  catalog,
-  ...parts
-}: RoleParts & { readonly facts: Facts; readonly catalog: CatalogSource }): Promise<void> {
-  reportEngines(parts.registry, parts)
-  await lifecycle.start(
-    'dispatch',
-    () => startDispatch({ ...parts, catalog: catalog.current, random: Math.random }),
-    (role) => role.stop(),
-  )
-}
-
-export async function rollupRole({
-  lifecycle,
-  ...parts
-}: EngineParts & { readonly facts: Facts; readonly registry: Registry }): Promise<void> {
-  await lifecycle.start(
-    'rollup',
-    async () => startRollup(parts),
-    (role) => role.stop(),
-  )
-  await lifecycle.start(
-    'replays of decisions',
-    async () => startReplayJobs(parts),
-    (role) => role.stop(),
-  )
-}
-
-/** `streams`: log streams to webhooks, with the credentials of these alone. */
-export async function streamsRole({
-  lifecycle,
-  catalog,
-  ...parts
-}: RoleParts & { readonly facts: Facts; readonly hotState: HotState; readonly catalog: CatalogSource }): Promise<void> {
-  reportEngines(parts.registry, parts)
-  const credentials = streamCredentials(catalog)
-  await lifecycle.start(
-    'streams',
-    async () =>
-      startStreams({
-        ...{ ...parts, catalog: catalog.current, credentials },
-        ...{ randomness: createRandomness(), owner: randomUUID() },
-      }),
-    (role) => role.stop(),
-  )
-}
-
-type WorkerParts = RoleParts & { readonly hotState: HotState; readonly catalog: CatalogSource }
-
-export async function workerRole(provider: Provider, parts: WorkerParts): Promise<void> {
-  reportEngines(parts.registry, parts)
-  await parts.lifecycle.start(
-    provider.id,
-    () => openWorker(provider, parts),
-    (role) => role.stop(),
-  )
-}
-
-/** One for each provider there is. They stop at the same time: each may wait for a provider that hangs. */
-export async function workerRoles(parts: WorkerParts): Promise<ReadonlyMap<ProviderId, Worker>> {
+/** All workers of a single process. They stop at the same time: each may wait for a provider that hangs. */
+export async function startWorkers(given: RoleParts): Promise<ReadonlyMap<ProviderId, Worker>> {
+  const parts = await on(['eventLog', 'catalog', 'hotState'], given)
   const workers = new Map<ProviderId, Worker>()
   const stop = async (): Promise<void> => void (await Promise.all([...workers.values()].map((worker) => worker.stop())))
   const start = async (): Promise<void> => {
@@ -146,12 +117,69 @@ export async function workerRoles(parts: WorkerParts): Promise<ReadonlyMap<Provi
       throw error
     }
   }
-  reportEngines(parts.registry, parts)
-  await parts.lifecycle.start('workers', start, stop)
+  await given.lifecycle.startBackground('workers', start, stop)
   return workers
 }
 
-function openWorker(provider: Provider, { catalog, settings, lifecycle: _, ...parts }: WorkerParts): Promise<Worker> {
+/** These bring what was just answered further before they stop; all other parts begin to stop at once. */
+const IN_TURN: ReadonlySet<string> = new Set(['facts-writer', 'dispatch'])
+
+/** A role that needs these engines and starts these parts, in this order. */
+function role<N extends EngineName>(
+  needs: readonly N[],
+  starts: Readonly<Record<string, (parts: PartsOn<N>) => Promise<Stoppable> | Stoppable>>,
+): StartRole {
+  return async (given) => {
+    const parts = await on(needs, given)
+    const { start: startInTurn, startBackground } = given.lifecycle
+    for (const [name, start] of Object.entries(starts)) {
+      const startOne = IN_TURN.has(name) ? startInTurn : startBackground
+      await startOne(
+        name,
+        () => start(parts),
+        (part) => part.stop(),
+      )
+    }
+  }
+}
+
+async function startStateRole(given: RoleParts): Promise<void> {
+  let state: StateRole | null = null
+  const hotState = () => given.open.hotState({ whenAway: 'reject', onLost: () => state?.storeLost() })
+  const parts = await on(['eventLog', 'hotState', 'facts'], { ...given, open: { ...given.open, hotState } })
+  state = await startPart(given.lifecycle, 'state', () =>
+    startState({ ...parts, random: Math.random, owner: randomUUID() }),
+  )
+  // The store was not watched until now: it may have lost data while this role was down or starting.
+  state.storeLost()
+}
+
+/** Opens the engines, one after another, and reports them as metrics. */
+async function on<N extends EngineName>(
+  needs: readonly N[],
+  { open, lifecycle: _, ...parts }: RoleParts,
+): Promise<PartsOn<N>> {
+  const engines: Partial<Record<EngineName, RoleEngines[EngineName]>> = {}
+  for (const name of needs) engines[name] = await open[name]()
+  const opened = engines as Pick<RoleEngines, N>
+  if (hasEventLog(opened)) reportEngines(parts.registry, opened)
+  return { ...parts, ...opened }
+}
+
+function hasEventLog(engines: Partial<RoleEngines>): engines is Partial<RoleEngines> & Pick<RoleEngines, 'eventLog'> {
+  return engines.eventLog !== undefined
+}
+
+function startPart<P extends Stoppable>(
+  lifecycle: EngineParts['lifecycle'],
+  name: string,
+  open: () => Promise<P> | P,
+): Promise<P> {
+  return lifecycle.start(name, open, (part) => part.stop())
+}
+
+function openWorker(provider: Provider, given: PartsOn<'eventLog' | 'hotState' | 'catalog'>): Promise<Worker> {
+  const { catalog, settings, ...parts } = given
   return startWorker({
     ...parts,
     provider,

@@ -36,7 +36,7 @@ export async function checkTopics(
     return await (mayWait ? within(check(), FIRST_CHECK_MS) : check())
   } catch (error) {
     if (!mayWait || error instanceof UnsafeTopics) throw error
-    logger.error({ err: error }, 'event log away: its topics are checked when it is back')
+    logger.error({ err: error }, 'event log unavailable: its topics are checked when it is back')
   }
   let timer: NodeJS.Timeout | null = null
   let isStopped = false

@@ -1,5 +1,5 @@
 /**
- * Leads an Owner to the provider's pages. Each step may be the last of this process: whoever repeats the request goes on with the same
+ * Sends an Owner to the provider's pages. The process may end after any step: a repeated request continues with the same
  * customer and the same page, so that nobody pays twice.
  */
 
@@ -8,7 +8,7 @@ import { refuse, type Refusal } from '../../domain/errors.ts'
 import type { Plan } from '../../domain/model.ts'
 import { isLive } from '../../domain/people/subscriptions.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
-import { answer, scopeOf, textField, type Call, type Handler } from '../http/call.ts'
+import { answer, scopeOf, textField, type Call } from '../http/call.ts'
 import { billingHit, refuseByRate } from '../http/limits.ts'
 import type { DirectoryOrganization } from '../resources/directory.ts'
 import type { Inventory } from '../resources/inventory.ts'
@@ -19,23 +19,23 @@ export interface CheckoutParts extends PresentParts {
   readonly inventory: Pick<Inventory, 'find'>
   readonly hotState: Pick<HotState, 'countHits'>
   readonly baseUrl: string
-  /** The price that each plan is sold for now. */
+  /** The current price of each plan on sale. */
   readonly offers: ReadonlyMap<Plan, string>
   /** Hosts that an Owner may be sent to. */
   readonly pageHosts: readonly string[]
 }
 
-/** What is stored; nobody is asked. */
-export function readBilling({ writer, offers }: CheckoutParts): Handler {
-  return async (call) => {
+/** Answers from what is stored, without asking the provider. */
+export function readBilling({ writer, offers }: CheckoutParts) {
+  return async (call: Call) => {
     const stored = await writer.read(addressOf(scopeOf(call).organization))
     return stored === null ? refuse('not_found') : answer(shownBilling(stored, offers))
   }
 }
 
-/** For whoever comes back from paying: the provider's event may be late, or lost. */
-export function refreshBilling(parts: CheckoutParts): Handler {
-  return async (call) => {
+/** For a person who returns from checkout: the provider's event may be late or lost. */
+export function refreshBilling(parts: CheckoutParts) {
+  return async (call: Call) => {
     const { organization } = scopeOf(call)
     const outcome = await applyPresent(organization, parts)
     if (outcome === 'busy') return refuse('unavailable')
@@ -46,7 +46,7 @@ export function refreshBilling(parts: CheckoutParts): Handler {
 
 const SENTENCE = 'This organisation is managed elsewhere, so its plan is changed there and not by paying here.'
 
-function shownBilling(stored: StoredObject, offers: CheckoutParts['offers']): object {
+function shownBilling(stored: StoredObject, offers: CheckoutParts['offers']) {
   const managedBy = managerOfPlan(stored)
   return {
     ...{ plan: planOf(stored), offers: [...offers.keys()], isCustomer: billingOf(stored) !== undefined },
@@ -54,8 +54,8 @@ function shownBilling(stored: StoredObject, offers: CheckoutParts['offers']): ob
   }
 }
 
-export function startCheckout(parts: CheckoutParts): Handler {
-  return async (call) => {
+export function startCheckout(parts: CheckoutParts) {
+  return async (call: Call) => {
     const { organization } = scopeOf(call)
     const price = parts.offers.get(textField(call, 'plan') as Plan)
     if (price === undefined) return refuse('invalid_field', { field: '/plan', message: 'is not sold here' })
@@ -68,7 +68,7 @@ export function startCheckout(parts: CheckoutParts): Handler {
     const known = await payments.checkouts(customer)
     const open = known.filter(({ url }) => url !== null)
     const same = open.find((each) => each.price === price)
-    // One page to pay on at a time: two could both be paid.
+    // One open checkout page at a time: two could both be paid.
     for (const other of open) if (other !== same) await payments.endCheckout(other.id)
     const key = idempotencyKey('checkout', customer, price, known[0]?.id ?? '')
     const checkout =
@@ -81,8 +81,8 @@ export function startCheckout(parts: CheckoutParts): Handler {
   }
 }
 
-export function openPortal(parts: CheckoutParts): Handler {
-  return async (call) => {
+export function openPortal(parts: CheckoutParts) {
+  return async (call: Call) => {
     const { organization } = scopeOf(call)
     const stored = await payable(call, parts)
     if ('code' in stored) return stored
@@ -94,7 +94,7 @@ export function openPortal(parts: CheckoutParts): Handler {
   }
 }
 
-/** The Organization as it is stored, if payments may change it. */
+/** The stored Organization, if payments may change it. */
 async function payable(call: Call, { writer, hotState }: CheckoutParts): Promise<StoredObject | Refusal> {
   const { organization } = scopeOf(call)
   const limited = await refuseByRate([billingHit(organization.id)], hotState)
@@ -105,7 +105,7 @@ async function payable(call: Call, { writer, hotState }: CheckoutParts): Promise
   return manager === null ? stored : refuse('managed_elsewhere', { manager, field: '/spec/plan', message: SENTENCE })
 }
 
-/** Written before anybody can pay: whatever is paid has an organisation that knows of it. */
+/** Written before anyone can pay, so that every payment belongs to an organisation that names its customer. */
 async function customerOf(
   organization: DirectoryOrganization,
   stored: StoredObject,
@@ -116,7 +116,7 @@ async function customerOf(
     const found = await payments.readCustomer(known)
     return found?.organization === organization.id ? known : refuse('foreign_customer')
   }
-  // Of another organisation that had this name before, it is another one.
+  // A customer of an earlier organisation with the same name is not this one's.
   const createdAt = inventory.find(addressOf(organization))?.createdAt ?? ''
   const customer = await payments.createCustomer(
     organization.id,
@@ -139,7 +139,7 @@ function returnPage(call: Call, { baseUrl }: CheckoutParts): string {
 }
 
 /** @throws Error if the provider names another host than its own */
-function answerWithPage(url: string | null, { pageHosts }: CheckoutParts): ReturnType<typeof answer> {
+function answerWithPage(url: string | null, { pageHosts }: CheckoutParts) {
   if (url === null || !pageHosts.includes(new URL(url).host))
     throw new Error('the payment provider gave no page of its own')
   return answer({ url })

@@ -1,16 +1,16 @@
-/** Port: the payment provider. What it says now is all that counts; nothing of it is kept here. */
+/** Port: the payment provider. Its present state is all that counts, and none of it is stored here. */
 
 import type { Subscription } from '../../domain/people/subscriptions.ts'
 
 interface PaymentCustomer {
-  /** ID of the organisation that it was made for; null if it is none of ours. */
+  /** ID of the organisation that the customer was created for; null if the customer is not one of ours. */
   readonly organization: string | null
 }
 
-/** A page of the provider on which somebody pays. */
+/** A checkout page of the provider. */
 interface Checkout {
   readonly id: string
-  /** Null once it is paid or over. */
+  /** Null once it is paid or expired. */
   readonly url: string | null
   readonly price: string
 }
@@ -19,26 +19,26 @@ interface NewCheckout {
   readonly customer: string
   readonly organization: string
   readonly price: string
-  /** Where the person comes back to. */
+  /** Where the provider sends the person back to. */
   readonly returnUrl: string
 }
 
-/** All reject with `PaymentsUnavailable` if the provider is away or busy. Requests with one key are one. */
+/** All reject with `PaymentsUnavailable` if the provider is unreachable or busy. Requests with the same key count as one. */
 export interface Payments {
   readonly createCustomer: (organization: string, key: string) => Promise<string>
-  /** Null if there is none, or no longer. */
+  /** Null if the customer does not exist, or no longer does. */
   readonly readCustomer: (customer: string) => Promise<PaymentCustomer | null>
   readonly subscriptions: (customer: string) => Promise<readonly Subscription[]>
-  /** The newest first. */
+  /** Newest first. */
   readonly checkouts: (customer: string) => Promise<readonly Checkout[]>
   readonly createCheckout: (checkout: NewCheckout, key: string) => Promise<{ readonly url: string | null }>
-  /** Nobody can pay there any more; one that is paid or over stays as it is. */
+  /** Expires the page; a page that is paid or expired stays as it is. */
   readonly endCheckout: (checkout: string) => Promise<void>
-  /** The provider's page on which a customer changes or ends what they pay for. */
+  /** The provider's page on which a customer changes or cancels a subscription. */
   readonly createPortal: (customer: string, returnUrl: string) => Promise<{ readonly url: string }>
 }
 
-/** The provider is away or busy: whatever was asked may have happened, and asking again is safe. Carries no text of it. */
+/** The provider is unreachable or busy: the request may have taken effect, and repeating it is safe. Carries none of the provider's text. */
 export class PaymentsUnavailable extends Error {
   override readonly name = 'PaymentsUnavailable'
 }

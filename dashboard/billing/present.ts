@@ -1,6 +1,6 @@
 /**
- * Brings the plan of an organisation to what the payment provider says now. Nobody tells it what changed: order, repeats and loss
- * of the provider's events make no difference.
+ * Sets the plan of an organisation to the payment provider's present state. It is not told what changed, so the order,
+ * repetition and loss of the provider's events make no difference.
  */
 
 import { PLAN_LIMITS } from '../../domain/limits.ts'
@@ -21,8 +21,8 @@ export interface PresentParts {
 }
 
 /**
- * `same`: it is as paid for, or nothing was ever paid. `foreign`: its customer is somebody else's. `read-only`: others manage the
- * plan. `busy`: others kept writing.
+ * `same`: the plan is the one paid for, or nothing was ever paid. `foreign`: the customer belongs to another organisation.
+ * `read-only`: another manager owns the plan. `busy`: other writers kept getting in first.
  */
 type Applied = 'same' | 'written' | 'foreign' | 'read-only' | 'busy'
 
@@ -33,7 +33,7 @@ export async function applyPresent(organization: DirectoryOrganization, parts: P
   let last: Applied = 'same'
   for (let turn = 0; turn < TURNS; turn += 1) {
     const outcome = await applyOnce(organization, parts)
-    // What was read may be older than what somebody else wrote meanwhile, so a write is followed by another look.
+    // The provider's answer may be older than a write by another process, so each write is followed by another check.
     if (outcome !== 'written' && outcome !== 'busy') return last === 'written' && outcome === 'same' ? last : outcome
     last = outcome
   }
@@ -41,13 +41,13 @@ export async function applyPresent(organization: DirectoryOrganization, parts: P
 }
 
 async function applyOnce(organization: DirectoryOrganization, parts: PresentParts): Promise<Applied> {
-  // The version comes first: whatever is written after this look was not known to the provider's answer.
+  // Read the version first: a write after this point is newer than the provider's answer.
   const stored = await parts.writer.read(addressOf(organization))
   const customer = billingOf(stored)?.customer
   if (stored === null || customer === undefined) return 'same'
   const found = await parts.payments.readCustomer(customer)
   if (found?.organization !== organization.id) {
-    parts.logger.warn({ organization: organization.id }, 'the customer in spec.billing was made for somebody else')
+    parts.logger.warn({ organization: organization.id }, 'the customer in spec.billing belongs to another organisation')
     return 'foreign'
   }
   const fields = fieldsFor(
@@ -58,11 +58,11 @@ async function applyOnce(organization: DirectoryOrganization, parts: PresentPart
   return fields === null ? 'same' : appliedBy(await parts.writer.writeBilling(stored, fields))
 }
 
-/** What is to be written; null: all is as it should be. */
+/** The change to write; null if there is none. */
 function fieldsFor(stored: StoredObject, customer: string, paid: ReturnType<typeof paidPlan>): BillingFields | null {
   if (paid === null) return null
   const isEnded = paid.plan === 'Free'
-  // Once it has ended, the plan is whatever somebody sets by hand.
+  // After a subscription has ended, people set the plan by hand.
   if (isEnded && billingOf(stored)?.subscription === undefined) return null
   const { id: subscription, price } = paid.subscription
   const billing = isEnded ? { customer } : { customer, subscription, price }
@@ -78,7 +78,7 @@ function appliedBy({ kind }: WriteOutcome): Applied {
   throw new Error(`the plan of an organisation was not written: ${kind}`)
 }
 
-/** An organisation whose Logs were kept for longer than the plan allows would be refused as a whole. */
+/** Shortens the retention of Logs to the plan's: with a longer one the whole organisation would be refused. */
 function retentionFor(plan: Plan, { spec }: StoredObject): Pick<BillingFields, 'logRetentionDays'> {
   const most = PLAN_LIMITS[plan].logRetentionDays
   return Number(spec['logRetentionDays'] ?? 0) > most ? { logRetentionDays: most } : {}
@@ -96,7 +96,7 @@ export function planOf({ spec }: StoredObject): Plan {
   return spec['plan'] as Plan
 }
 
-/** Who writes plan and billing, if that is neither the dashboard nor somebody's hand. */
+/** The manager of plan and billing, if it is neither the dashboard nor a person with kubectl. */
 export function managerOfPlan({ readOnly }: StoredObject): string | null {
   const owned = readOnly.find(
     ({ field, manager }) =>

@@ -1,4 +1,4 @@
-/** Looks at all that is paid for once a day: events of the payment provider get lost. */
+/** Reconciles all subscriptions once a day, because events of the payment provider get lost. */
 
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -8,34 +8,31 @@ import { applyPresent, type PresentParts } from './present.ts'
 interface ReconcileParts extends PresentParts {
   readonly directory: Directory
   readonly logger: Pick<Logger, 'warn' | 'info'>
-  /** From 0 up to 1. */
+  /** In [0, 1). */
   readonly random: () => number
 }
 
-/** One after the other, so that the provider is not kept busy. Gives how many plans changed; what fails waits for the next day. */
+/** One after another, to spare the provider. Resolves with the number of plans that changed; failures wait for the next day. */
 export async function reconcilePlans(parts: ReconcileParts): Promise<number> {
   let changed = 0
   for (const organization of [...parts.directory.organizations().values()]) {
     try {
       if ((await applyPresent(organization, parts)) === 'written') changed += 1
     } catch (error) {
-      parts.logger.warn(
-        { err: error, organization: organization.id },
-        'what an organisation pays for was not looked at',
-      )
+      parts.logger.warn({ err: error, organization: organization.id }, 'the plan of an organisation was not reconciled')
     }
   }
   return changed
 }
 
-/** Begins within an hour, so that processes that start together do not ask together. */
+/** Begins within an hour, so that processes that start together do not all ask at the same time. */
 export function startReconciling(parts: ReconcileParts): { readonly stop: () => void } {
   const look = (): void =>
-    void reconcilePlans(parts).then((changed) => parts.logger.info({ changed }, 'plans are as they are paid for'))
+    void reconcilePlans(parts).then((changed) => parts.logger.info({ changed }, 'plans reconciled with payments'))
   let timer = setTimeout(() => {
     look()
     timer = setInterval(look, DAY_MS).unref()
   }, parts.random() * HOUR_MS).unref()
-  // One call ends timers of both kinds.
+  // Node clears timeouts and intervals alike.
   return { stop: () => clearTimeout(timer) }
 }

@@ -1,4 +1,4 @@
-/** Routes of billing. An installation without it has none of them. */
+/** Routes of billing; absent in an installation without billing. */
 
 import { PLANS } from '../../domain/model.ts'
 import { objectSchema } from '../../domain/schema/json-schema.ts'
@@ -16,7 +16,7 @@ export const BILLING_ROUTES = {
   },
   refreshBilling: {
     ...{ method: 'POST', path: `${PATH}/refresh`, needs: 'Owner', rate: 'write' },
-    summary: 'Bring the plan to what is paid for now, as after coming back from paying.',
+    summary: 'Set the plan to what is paid for now, for example after the person returns from checkout.',
   },
   checkout: {
     ...{ method: 'POST', path: `${PATH}/checkout`, needs: 'Owner', rate: 'write' },
@@ -28,7 +28,7 @@ export const BILLING_ROUTES = {
   },
   billingPortal: {
     ...{ method: 'POST', path: `${PATH}/portal`, needs: 'Owner', rate: 'write' },
-    summary: "The address of the payment provider's page on which to change or end a subscription.",
+    summary: "The address of the payment provider's page on which to change or cancel a subscription.",
   },
   billingEvent: {
     ...{ method: 'POST', path: '/api/billing/webhook', needs: null, rate: 'signed' },

@@ -1,4 +1,4 @@
-/** The signature of the payment provider's webhook: over the body as it came, and at most five minutes old or early. */
+/** Checks the signature of the payment provider's webhook: over the raw body, at most five minutes old or ahead. */
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
@@ -9,11 +9,11 @@ const HEADER_CHARS = 2_048
 
 interface SignedBody {
   readonly body: Uint8Array
-  /** `t=1700000000,v1=…`, with a `v1` for each secret while the provider changes them. */
+  /** `t=1700000000,v1=…`, with one `v1` for each secret while secrets are rotated. */
   readonly header: string
 }
 
-/** Read once, strictly: the time that is checked is the one that was signed. */
+/** Parsed once and strictly, so that the time that is checked is the time that was signed. */
 export function isSigned({ body, header }: SignedBody, secret: string, nowMs: number): boolean {
   const parts = header
     .slice(0, HEADER_CHARS)

@@ -1,4 +1,4 @@
-/** Payments by Stripe, through its own client: one version of its API, no telemetry, bounded in time. */
+/** Payments through Stripe's own client: one pinned version of its API, no telemetry, and a time limit on every call. */
 
 import type Stripe from 'stripe'
 
@@ -12,15 +12,15 @@ interface StripeOptions {
   readonly url: string
 }
 
-/** The one that the client's types are of; another release of the client is looked at before this changes. */
+/** The version that the client's types describe. Review the client's release before changing it. */
 const API_VERSION = '2026-10-28.endive'
 const TIMEOUT_MS = 10 * SECOND_MS
 const RETRIES = 2
 const PAGE = 100
-/** On a customer and what it pays for: whose it is. */
+/** Metadata of a customer and its subscription: the organisation it belongs to. */
 const ORGANIZATION = 'whence_organization'
 
-/** Loads the client, which takes 36 MB, so that a service without billing does without. */
+/** Loads the client on demand: it takes 36 MB, which a service without billing saves. */
 export async function stripePayments(options: StripeOptions): Promise<Payments> {
   const { default: StripeClient } = await import('stripe')
   const { protocol, hostname, port } = new URL(options.url)
@@ -67,7 +67,7 @@ async function readCustomer(stripe: Stripe, id: string): ReturnType<Payments['re
   }
 }
 
-/** In today's versions of the API the period is the item's. */
+/** In current versions of the API the period belongs to the item. */
 function ofStripe({ id, status, created, items }: Stripe.Subscription): Subscription {
   const [item] = items.data
   return {
@@ -91,7 +91,7 @@ function checkoutOf({
   }
 }
 
-/** Somebody may have paid, or ended it, a moment ago. */
+/** The session may have been paid or expired a moment ago. */
 async function endCheckout(stripe: Stripe, id: string): Promise<void> {
   try {
     await stripe.checkout.sessions.expire(id)
@@ -100,14 +100,14 @@ async function endCheckout(stripe: Stripe, id: string): Promise<void> {
   }
 }
 
-/** Texts of the provider's errors quote what was sent, so only kind and code go on. */
+/** The provider's error messages quote the request, so only type and code are passed on. */
 async function asked<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     const { statusCode = 0, type = 'unknown' } = error as { readonly statusCode?: number; readonly type?: string }
     const text = `the payment provider did not do it: ${type} ${codeOf(error)} ${statusCode || ''}`.trim()
-    // A request that it took for one of our own in another process, too.
+    // Also if another process of ours has just sent a request with the same key.
     const isPassing = statusCode === 0 || statusCode === 409 || statusCode === 429 || statusCode >= 500
     throw isPassing ? new PaymentsUnavailable(text) : new Error(text)
   }

@@ -1,4 +1,4 @@
-/** What to change in Git, or with kubectl, if the dashboard may not: ready to be copied. */
+/** What to change in Git or with kubectl if the dashboard may not change it: ready to be copied. */
 
 import type { JsonObject } from '../../domain/strict-json.ts'
 import { shellQuoted } from '../../common/shell.ts'
@@ -26,7 +26,7 @@ export function copiedPatch(stored: StoredObject, wanted: WrittenObject['spec'])
   }
 }
 
-/** JSON Merge Patch (RFC 7386): null takes a field away. */
+/** JSON Merge Patch (RFC 7386): null removes a field. */
 function mergePatch(before: JsonObject, after: JsonObject): JsonObject {
   const gone = Object.keys(before).filter((name) => !Object.hasOwn(after, name))
   const changed = Object.entries(after).flatMap(([name, value]): [string, unknown][] => {

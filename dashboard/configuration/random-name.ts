@@ -1,4 +1,4 @@
-/** Names that say nothing and never collide. */
+/** Random names, which reveal nothing and never collide. */
 
 import type { Randomness } from '../../runtime/random.ts'
 

@@ -2,7 +2,7 @@
 
 import { refuse } from '../../domain/errors.ts'
 import { RESOURCE_KINDS, type ResourceKind } from '../../domain/resources/resources.ts'
-import { answer, scopeOf, type Call, type Handler } from '../http/call.ts'
+import { answer, scopeOf, type Call } from '../http/call.ts'
 import type { Inventory } from '../resources/inventory.ts'
 import type { ResourceAddress, ResourceWriter } from '../resources/writer.ts'
 import { shownAlone, shownInList } from './shown.ts'
@@ -12,8 +12,8 @@ export interface ObjectReadParts {
   readonly writer: ResourceWriter
 }
 
-export function listResources({ inventory }: ObjectReadParts): Handler {
-  return async (call) => {
+export function listResources({ inventory }: ObjectReadParts) {
+  return async (call: Call) => {
     const kind = requestedKind(call)
     if (kind === null) return refuse('not_found')
     const { organization, role } = scopeOf(call)
@@ -21,8 +21,8 @@ export function listResources({ inventory }: ObjectReadParts): Handler {
   }
 }
 
-export function readResource({ inventory, writer }: ObjectReadParts): Handler {
-  return async (call) => {
+export function readResource({ inventory, writer }: ObjectReadParts) {
+  return async (call: Call) => {
     const ref = ownRefOf(call, inventory)
     const stored = ref === null ? null : await writer.read(ref)
     if (ref === null || stored === null) return refuse('not_found')

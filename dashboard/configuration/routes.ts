@@ -18,7 +18,7 @@ const spec: JsonSchema = {
   ...{ type: 'object', description: 'As docs/resources.md says for its kind.', additionalProperties: true },
 }
 const query = {
-  dryRun: { type: 'string', description: 'Only say what would come of it.', enum: ['All'] },
+  dryRun: { type: 'string', description: 'Check only, and write nothing.', enum: ['All'] },
 } as const satisfies Record<string, JsonSchema>
 const name: JsonSchema = { ...OBJECT_NAME_SCHEMA, description: 'Name of the object; a random one if it is absent.' }
 const owner: JsonSchema = { ...OBJECT_NAME_SCHEMA, description: 'Name of the object that the Secret goes with.' }
@@ -26,11 +26,11 @@ const owner: JsonSchema = { ...OBJECT_NAME_SCHEMA, description: 'Name of the obj
 export const CONFIGURATION_ROUTES = {
   resources: {
     ...{ method: 'GET', path: KIND, needs: 'Viewer', rate: 'read' },
-    summary: 'Objects of one kind, with conditions and where each comes from.',
+    summary: 'Objects of one kind, with their conditions and managers.',
   },
   createResource: {
     ...{ method: 'POST', path: KIND, needs: 'Member', rate: 'write', query },
-    summary: 'Make an object; what the compiler warns of is in the answer.',
+    summary: 'Create an object; the answer has the warnings of the compiler.',
     body: objectSchema({ name, spec }, ['spec']),
   },
   resource: {
@@ -44,11 +44,11 @@ export const CONFIGURATION_ROUTES = {
   },
   removeResource: {
     ...{ method: 'DELETE', path: OBJECT, needs: 'Member', rate: 'write', query },
-    summary: 'Remove an object, with its version as If-Match.',
+    summary: 'Delete an object, with its version as If-Match.',
   },
   createSecret: {
     ...{ method: 'POST', path: '/api/organizations/:organization/secrets', needs: 'Member', rate: 'write' },
-    summary: 'Keep credentials in a new Secret, which cannot be read here again; gives its name.',
+    summary: 'Store credentials in a new Secret, which cannot be read here again; answers its name.',
     body: objectSchema(
       {
         values: {
@@ -65,7 +65,7 @@ export const CONFIGURATION_ROUTES = {
   },
   signUp: {
     ...{ method: 'POST', path: '/api/organizations', needs: 'Person', rate: 'write' },
-    summary: "Make an organisation of one's own, if the service is open to strangers.",
+    summary: 'Create an organisation, if sign-up is open.',
     body: objectSchema({ displayName }, ['displayName']),
   },
 } as const satisfies Record<string, RouteRow>

@@ -1,10 +1,10 @@
 /**
- * Makes Secrets. They are write-only: each change is a new one, whose name then goes into the reference. Nobody can
- * read one here again. In a cluster one goes with the object that it was made for.
+ * Creates Secrets. They are write-only: each change is a new Secret, whose name then goes into the reference, and none can be
+ * read here again. In a cluster a Secret is deleted with the object that it was created for.
  */
 
 import { refuse, refuseField } from '../../domain/errors.ts'
-import { answer, optionalText, scopeOf, type Handler } from '../http/call.ts'
+import { answerCreated, optionalText, scopeOf, type Call } from '../http/call.ts'
 import type { Inventory } from '../resources/inventory.ts'
 import type { ResourceWriter } from '../resources/writer.ts'
 import type { Randomness } from '../../runtime/random.ts'
@@ -16,9 +16,9 @@ interface SecretParts {
   readonly randomness: Randomness
 }
 
-/** `destination` or `logStream` names the object that the Secret goes with, and then goes away with. */
-export function createSecret({ inventory, writer, randomness }: SecretParts): Handler {
-  return async (call) => {
+/** `destination` or `logStream` names the object that owns the Secret. */
+export function createSecret({ inventory, writer, randomness }: SecretParts) {
+  return async (call: Call) => {
     const { organization } = scopeOf(call)
     const { namespace, tenant = null } = organization
     const owner = secretOwner(optionalText(call, 'destination'), optionalText(call, 'logStream'), namespace)
@@ -26,7 +26,7 @@ export function createSecret({ inventory, writer, randomness }: SecretParts): Ha
     const values = call.body['values'] as Readonly<Record<string, string>>
     const secret = { namespace, name: randomName('Secret', randomness), values, tenant, owner }
     const outcome = await writer.createSecret(secret)
-    if (outcome.kind === 'written') return answer({ name: secret.name, keys: Object.keys(values) }, { status: 201 })
+    if (outcome.kind === 'written') return answerCreated({ name: secret.name, keys: Object.keys(values) })
     return outcome.kind === 'refused' ? refuseField('/values', outcome.message) : refuse('conflict')
   }
 }

@@ -1,10 +1,10 @@
-/** A stranger's own organisation, if the service is open to strangers. It is a tenant: nothing of others can be reached from it. */
+/** Creates an organisation for a person who signs up, if sign-up is open. It is a tenant, from which nothing of others can be reached. */
 
 import { refuse, refuseField } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { refuseByPerson } from '../../domain/people/change-member.ts'
 import type { MemberIdentity } from '../../domain/people/member.ts'
-import { answer, sessionOf, textField, type Handler } from '../http/call.ts'
+import { answerCreated, sessionOf, textField, type Call } from '../http/call.ts'
 import { memberName } from '../people/names.ts'
 import { memberSpec } from '../people/spec.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
@@ -14,7 +14,7 @@ import type { ResourceWriter, WriteOutcome } from '../resources/writer.ts'
 export interface SignUpParts {
   readonly directory: Directory
   readonly writer: ResourceWriter
-  /** Null: only those who are invited or declared get in. */
+  /** Null: only people who are invited or declared may sign in. */
   readonly signUp: {
     /** The namespace of organisations that people made by signing up. */
     readonly namespace: string
@@ -27,11 +27,11 @@ export interface SignUpParts {
 const NAME_HEX = 16
 
 /**
- * The name follows from the person and a number, so that repeating a sign-up that was cut off completes it, and of any number at
- * once one organisation comes out. Nobody else can tell whose it is.
+ * The name is derived from the person and a number, so that repeating an interrupted sign-up completes it, and several at once
+ * create one organisation. Nobody else can tell whose it is.
  */
-export function signUp({ directory, writer, signUp: open, memberHash, changeHash }: SignUpParts): Handler {
-  return async (call) => {
+export function signUp({ directory, writer, signUp: open, memberHash, changeHash }: SignUpParts) {
+  return async (call: Call) => {
     if (open === null) return refuse('forbidden')
     const { email } = sessionOf(call)
     const tooMany = refuseByPerson(email, 'Owner', directory.members())
@@ -51,13 +51,13 @@ export function signUp({ directory, writer, signUp: open, memberHash, changeHash
       const spec = { ...memberSpec({ organization, identity, role: 'Owner', invitation: null }), ...installation }
       const owner = { kind: 'Member', namespace, name: memberName(id, identity, memberHash), spec }
       const joined = await writer.create(owner, { sign })
-      return existsNow(joined) ? answer({ id }, { status: 201 }) : refuse('conflict')
+      return existsNow(joined) ? answerCreated({ id }) : refuse('conflict')
     }
     return refuse('person_limit')
   }
 }
 
-/** Of several requests at once, one has made it. */
+/** Another request has just created it. */
 function existsNow({ kind }: WriteOutcome): boolean {
   return kind === 'written' || kind === 'conflict'
 }

@@ -12,16 +12,7 @@ import { isSame } from '../../domain/resources/field-owners.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { Randomness } from '../../runtime/random.ts'
-import {
-  answer,
-  DONE,
-  optionalText,
-  scopeOf,
-  type Answer,
-  type Call,
-  type Handler,
-  type HandlerOutcome,
-} from '../http/call.ts'
+import { answer, answerCreated, DONE, optionalText, scopeOf, type Answer, type Call } from '../http/call.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import { noteRemoval } from '../events/notes.ts'
 import type { Inventory } from '../resources/inventory.ts'
@@ -41,8 +32,8 @@ export interface WriteParts extends ObjectReadParts {
 type Spec = WrittenObject['spec']
 type WantedObject = WrittenObject & { readonly kind: ResourceKind }
 
-export function createResource(parts: WriteParts): Handler {
-  return async (call) => {
+export function createResource(parts: WriteParts) {
+  return async (call: Call) => {
     const kind = requestedKind(call)
     if (kind === null) return refuse('not_found')
     const { role } = scopeOf(call)
@@ -60,31 +51,38 @@ export function createResource(parts: WriteParts): Handler {
     const outcome = await parts.writer.create(object, mannerOf(call, parts))
     if (outcome.kind === 'conflict')
       return refuse('conflict', { field: '/name', message: 'there is an object of this name' })
-    return toldOf({ call, object, outcome, warnings, stored: null }, parts)
+    return toldOf({ call, object, outcome, warnings, stored: null, answerWith: answerCreated }, parts)
   }
 }
 
-export function changeResource(parts: WriteParts): Handler {
-  return async (call) => {
+export function changeResource(parts: WriteParts) {
+  return async (call: Call) => {
     const found = await expected(call, parts)
     if ('code' in found) return found
-    const { ref, stored } = found
-    const after = (call.body['spec'] ?? {}) as Spec
-    const object = { ...ref, spec: after }
-    const refused =
-      refuseResourceChange(scopeOf(call).role, { kind: ref.kind, before: stored.spec, after }) ??
-      refuseForeignWebsite(call, object, parts.inventory)
-    if (refused !== null) return refused
-    const { refusals, warnings } = parts.inventory.judge(object)
-    const problem = refusalOf(refusals)
-    if (problem !== null) return problem
-    const outcome = await parts.writer.replace(object, stored.version, mannerOf(call, parts))
-    return toldOf({ call, object, outcome, warnings, stored }, parts)
+    return writeSpec(parts, call, { ...found, after: (call.body['spec'] ?? {}) as Spec })
   }
 }
 
-export function removeResource(parts: WriteParts): Handler {
-  return async (call) => {
+/** Writes the whole spec of an object of the organisation, if it did not change since it was read. */
+export async function writeSpec(
+  parts: WriteParts,
+  call: Call,
+  { ref, stored, after }: ExpectedObject & { readonly after: Spec },
+) {
+  const object = { ...ref, spec: after }
+  const refused =
+    refuseResourceChange(scopeOf(call).role, { kind: ref.kind, before: stored.spec, after }) ??
+    refuseForeignWebsite(call, object, parts.inventory)
+  if (refused !== null) return refused
+  const { refusals, warnings } = parts.inventory.judge(object)
+  const problem = refusalOf(refusals)
+  if (problem !== null) return problem
+  const outcome = await parts.writer.replace(object, stored.version, mannerOf(call, parts))
+  return toldOf({ call, object, outcome, warnings, stored, answerWith: answer }, parts)
+}
+
+export function removeResource(parts: WriteParts) {
+  return async (call: Call) => {
     const found = await expected(call, parts)
     if ('code' in found) return found
     const { ref, stored } = found
@@ -105,7 +103,7 @@ interface ExpectedObject {
   readonly stored: StoredObject
 }
 
-/** The stored object, if it belongs to the organisation and is the one that the request has seen. */
+/** The stored object, if it belongs to the organisation and has the version that the request names. */
 async function expected(call: Call, { inventory, writer }: ObjectReadParts): Promise<ExpectedObject | Refusal> {
   const ref = ownRefOf(call, inventory)
   const stored = ref === null ? null : await writer.read(ref)
@@ -118,7 +116,7 @@ function conflict(given: string, { version, spec }: StoredObject): Refusal {
   return refuse('conflict', { given, current: { version, spec } })
 }
 
-/** Whose it is follows from the path, and nobody can say otherwise. Objects of tenants have random names. */
+/** The path decides which organisation it belongs to, whatever the body says. Objects of tenants have random names. */
 function newObject(call: Call, kind: ResourceKind, parts: WriteParts): WantedObject | Refusal {
   const { namespace, tenant } = scopeOf(call).organization
   const given = (call.body['spec'] ?? {}) as JsonObject
@@ -145,7 +143,7 @@ function forcedFields(call: Call, kind: ResourceKind, { inventory }: ObjectReadP
   }
 }
 
-/** Deliveries go from websites of the organisation alone. */
+/** Destinations may only name websites of the organisation. */
 function refuseForeignWebsite(
   call: Call,
   { kind, namespace, spec }: WantedObject,
@@ -171,29 +169,40 @@ function mannerOf(call: Call, { changeHash }: WriteParts): WriteManner {
   }
 }
 
-interface Done {
+interface Done<Status extends 200 | 201> {
   readonly call: Call
   readonly object: WantedObject
   readonly outcome: WriteOutcome
   readonly warnings: readonly CatalogProblem[]
   readonly stored: StoredObject | null
+  readonly answerWith: <Body extends object>(body: Body, more: { readonly etag: string }) => Answer<Body, Status>
 }
 
-async function toldOf(done: Done, { inventory, writer }: ObjectReadParts): Promise<HandlerOutcome> {
-  const { call, object, outcome, stored: before } = done
+async function toldOf<Status extends 200 | 201>(done: Done<Status>, { inventory, writer }: ObjectReadParts) {
+  const { call, object, outcome, stored: before, answerWith } = done
   const warnings = done.warnings.map(shownProblem)
   if (outcome.kind === 'fits') return answer({ fits: true, spec: outcome.spec, warnings })
   const refused = refusedBy(outcome, before, object.spec)
   if (refused !== null) return refused
   const stored = await writer.read(object)
-  // Somebody was quick to remove it.
+  // Someone deleted it meanwhile.
   if (stored === null) return refuse('not_found')
-  const status: Answer['status'] = before === null ? 201 : 200
   const shown = shownAlone(stored, inventory.find(object), scopeOf(call).role)
-  return answer({ ...shown, warnings }, { status, etag: stored.version })
+  return answerWith({ ...shown, warnings }, { etag: stored.version })
 }
 
-/** `before` null: it is new; `wanted` null: it goes. */
+type TriedOut = Answer<{ readonly fits: boolean; readonly spec: Spec; readonly warnings: readonly object[] }, 200>
+
+/**
+ * The same outcome, for routes that have no dry run.
+ * @throws Error after one
+ */
+export function notTriedOut<Outcome extends Answer | Refusal>(outcome: Outcome): Exclude<Outcome, TriedOut> {
+  if (outcome.kind === 'answer' && 'fits' in (outcome.body ?? {})) throw new Error('nobody asked for a dry run')
+  return outcome as Exclude<Outcome, TriedOut>
+}
+
+/** `before` null: it is new; `wanted` null: it is deleted. */
 function refusedBy(outcome: WriteOutcome, before: StoredObject | null, wanted: Spec | null): Refusal | null {
   switch (outcome.kind) {
     case 'written':
@@ -213,7 +222,7 @@ function refusedBy(outcome: WriteOutcome, before: StoredObject | null, wanted: S
 
 type ChangeProblem = Pick<CatalogProblem, 'field' | 'message' | 'plan'> & { readonly reason: string }
 
-/** Of several, what the plan does not allow is said first: nothing else could mend it. */
+/** Of several refusals, the plan's comes first: fixing the others would not help. */
 function refusalOf(findings: readonly ChangeProblem[]): Refusal | null {
   const told = findings.find(({ plan }) => plan !== undefined) ?? findings[0]
   if (told === undefined) return null
@@ -222,6 +231,6 @@ function refusalOf(findings: readonly ChangeProblem[]): Refusal | null {
   return refuse(plan.allowed === 0 ? 'plan_required' : 'plan_limit', { ...plan })
 }
 
-function shownProblem({ object, reason, field, message }: CatalogProblem): object {
+function shownProblem({ object, reason, field, message }: CatalogProblem) {
   return { object, reason, field, message }
 }

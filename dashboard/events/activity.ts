@@ -4,8 +4,8 @@ import { encodeRecord, recordKey, type ActivityRecord } from '../../domain/recor
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
 
-/** Resolves once it cannot be lost any more. Rejects with `LogUnavailable`. */
-export type NoteActivity = (entry: Omit<ActivityRecord, 'v' | 'kind' | 'id' | 'atMs'>) => Promise<void>
+/** Resolves with its ID once it is durable. Rejects with `LogUnavailable`. */
+export type NoteActivity = (entry: Omit<ActivityRecord, 'v' | 'kind' | 'id' | 'atMs'>) => Promise<string>
 
 interface NotingParts {
   readonly eventLog: Pick<EventLog, 'append'>
@@ -19,5 +19,6 @@ export function createActivity({ eventLog, randomness, nowMs }: NotingParts): No
     const id = timeOrderedId(randomness, atMs)
     const record: ActivityRecord = { v: 1, kind: 'activity', id, atMs, ...entry }
     await eventLog.append('activity', [{ key: recordKey(entry.website, id), value: encodeRecord(record) }])
+    return id
   }
 }

@@ -8,23 +8,23 @@ import { scopeOf, sessionOf, type Call } from '../http/call.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 
-/** Browsers keep six connections to a host; a page needs some for itself. */
+/** Browsers allow six connections per host; a page needs some for itself. */
 const MOST_OF_SESSION = 4
-/** Above it browsers are asked to poll, which costs this process less. */
+/** Above it browsers must poll, which costs this process less. */
 const MOST_OF_PROCESS = 50
 
 /** A place among the streams. */
 export interface StreamPlace {
   /** Aborted when the process ends. */
   readonly closing: AbortSignal
-  /** To be called once the stream is over, however it ended. */
+  /** Call it once the stream has ended, for whatever reason. */
   readonly leave: () => void
 }
 
 export interface EventStreams {
-  /** Null: there are as many as there may be. */
+  /** Null if the maximum is reached. */
   readonly enter: (call: Call) => StreamPlace | null
-  /** Ends all streams; browsers come back a little later, each at its own time. */
+  /** Ends all streams; browsers reconnect a little later, at different times. */
   readonly close: () => void
 }
 
@@ -63,7 +63,7 @@ export function eventText(name: string, data: object): string {
 
 const RETRY_MS = { least: 2 * SECOND_MS, spread: 8 * SECOND_MS } as const
 
-/** The end of a stream: why, and when the browser may come back. Spread, so that a restart is not followed by a rush. */
+/** The end of a stream: why, and when the browser may reconnect. With jitter, so that a restart is not followed by a rush. */
 export function endText(reason: 'closing' | 'idle' | 'no_longer_allowed', random: number): string {
   const retryMs = Math.round(RETRY_MS.least + random * RETRY_MS.spread)
   return `retry: ${retryMs}\n${eventText('end', { reason })}`
@@ -74,7 +74,7 @@ interface StandingParts {
   readonly directory: Directory
 }
 
-/** Whether the person of a call may still have what they began to read. */
+/** Whether the person of a call may still read what they requested. */
 export type StillAllowed = (call: Call, least: MemberRole) => Promise<boolean>
 
 export function createStillAllowed({ sessions, directory }: StandingParts): StillAllowed {

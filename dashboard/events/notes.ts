@@ -7,13 +7,13 @@ import type { Directory } from '../resources/directory.ts'
 import type { SignedIn, Sessions } from '../sessions/sessions.ts'
 import type { NoteActivity } from './activity.ts'
 
-/** An object goes: noted before it does, as nothing of it is left to tell. Rejects if the log does not take it. */
+/** Records the removal of an object before it happens, since nothing is left of it afterwards. Rejects if the log refuses it. */
 export async function noteRemoval(call: Call, object: string, note: NoteActivity): Promise<void> {
   const { organization } = scopeOf(call)
   const { person } = sessionOf(call)
   await note({
     ...{ organization: organization.id, website: '', type: 'object_removal', subject: object, actor: person },
-    message: 'Removal asked for in the dashboard.',
+    message: 'Removal requested in the dashboard.',
     logRetentionDays: organization.logRetentionDays,
   })
 }
@@ -25,7 +25,7 @@ interface SignInNotes {
   readonly logger: Pick<Logger, 'error'>
 }
 
-/** The same sessions; each new one is noted in the organisations of the person. */
+/** The same sessions; each new one is recorded in the activity of the person's organisations. */
 export function notingSignIns(sessions: Sessions, parts: SignInNotes): Sessions {
   return {
     ...sessions,
@@ -37,7 +37,7 @@ export function notingSignIns(sessions: Sessions, parts: SignInNotes): Sessions 
   }
 }
 
-/** People get in while the log is away; the process log then has the line. */
+/** People can sign in while the log is unavailable; the process log then records it. */
 function noteSignIn({ email, groups, method }: SignedIn, parts: SignInNotes): void {
   const { directory, noteActivity, personId, logger } = parts
   const person = personId(email)

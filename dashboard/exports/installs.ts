@@ -1,6 +1,7 @@
 /** The newest installs as CSV, each with where it came from. */
 
 import { csvLine } from '../../common/csv.ts'
+import { SOURCE_COLUMN_NAMES, SOURCE_COLUMNS } from '../../domain/collection/visit-source.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
 import { readInstallPage, type SourcedInstall } from '../installs/list.ts'
@@ -29,13 +30,12 @@ const COLUMNS: Readonly<Record<string, CellOf>> = {
   reason: ({ install }) => install.reason,
   visit_id: ({ install }) => install.visit_id,
   visit_at: ({ install }) => (install.visit_issued_at_ms === null ? null : isoTime(install.visit_issued_at_ms)),
-  page_url: ({ visit }) => visit?.page_url ?? null,
-  referrer: ({ visit }) => visit?.source_referrer ?? null,
-  utm_source: ({ visit }) => visit?.utm_source ?? null,
-  utm_medium: ({ visit }) => visit?.utm_medium ?? null,
-  utm_campaign: ({ visit }) => visit?.utm_campaign ?? null,
-  utm_term: ({ visit }) => visit?.utm_term ?? null,
-  utm_content: ({ visit }) => visit?.utm_content ?? null,
+  ...Object.fromEntries(
+    SOURCE_COLUMN_NAMES.map((name): [string, CellOf] => [
+      SOURCE_COLUMNS[name].csv,
+      ({ visit }) => visit?.[name] ?? null,
+    ]),
+  ),
 }
 const BYTE_ORDER_MARK = '\u{FEFF}'
 
@@ -43,11 +43,11 @@ interface InstallExport extends Download {
   readonly filters: InstallFilters
   readonly sinceMs: number
   readonly from: LogPosition
-  /** Some spreadsheets take a file for UTF-8 only if it begins with a mark. */
+  /** Some spreadsheets recognise UTF-8 only by a byte order mark. */
   readonly hasMark: boolean
 }
 
-/** The last line is one cell that begins with `#` and counts: without it the download was cut. */
+/** The last line is one cell that begins with `#` and has the count: if it is missing, the download was cut off. */
 export async function* exportInstalls(wanted: InstallExport): AsyncGenerator<string> {
   yield (wanted.hasMark ? BYTE_ORDER_MARK : '') + csvLine(Object.keys(COLUMNS))
   let rows = 0

@@ -7,17 +7,17 @@ import { lineOf } from '../logs/line.ts'
 import { readLogPage, type LogQuestion, type PageClock } from '../logs/pages.ts'
 import { checkMayGoOn, type Download } from './download.ts'
 
-/** Keyset pages: none takes long, and look-ups of requests come between them. */
+/** Keyset pages: none takes long, and look-ups of requests run in between. */
 const PAGE_ROWS = 2_000
 
 export type LogExportFormat = 'ndjson' | 'text'
 
-/** How a download ended: the last line says it, so that one that was cut is noticed. */
+/** How a download ended: in its last line, so that a cut-off download is noticed. */
 interface LogTrailer {
   readonly records: number
-  /** Which limit ended it; null: everything is there. */
+  /** The limit that ended it; null if it is complete. */
   readonly truncated: 'records' | 'bytes' | null
-  /** The export goes on with this cursor. */
+  /** Cursor to continue the export with. */
   readonly continueBefore: string | null
 }
 

@@ -1,11 +1,11 @@
-/** Routes of downloads: Logs and installs, made while they are sent; nothing is kept of them. */
+/** Routes of downloads: Logs and installs, streamed; nothing is stored of them. */
 
 import { LIMITS, RATE_RULES } from '../../domain/limits.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import type { StillAllowed } from '../events/event-streams.ts'
-import { scopeOf, sessionOf, type Call, type Handler, type HandlersOf, type StreamAnswer } from '../http/call.ts'
+import { scopeOf, sessionOf, type Call, type HandlersOf, type StreamAnswer } from '../http/call.ts'
 import { logExportHit, refuseByRate } from '../http/limits.ts'
 import type { RouteRow } from '../http/route.ts'
 import { installFilters, installPeriod } from '../installs/list.ts'
@@ -54,7 +54,7 @@ export function exportHandlers(parts: ExportParts): HandlersOf<typeof EXPORT_ROU
   return { logExport: downloadLogs(parts), installExport: downloadInstalls(parts) }
 }
 
-function downloadLogs(parts: ExportParts): Handler {
+function downloadLogs(parts: ExportParts) {
   const { scope, hotState, cursors, clock } = parts
   return scope(async (reads, call) => {
     const question = logQuestion(call, reads, { cursors, limit: 0 })
@@ -73,7 +73,7 @@ function downloadLogs(parts: ExportParts): Handler {
   })
 }
 
-function downloadInstalls(parts: ExportParts): Handler {
+function downloadInstalls(parts: ExportParts) {
   return parts.scope(async (reads, call) => {
     const counted = { rows: 0 }
     const chunks = exportInstalls({
@@ -87,13 +87,15 @@ function downloadInstalls(parts: ExportParts): Handler {
   })
 }
 
-function download(file: Pick<StreamAnswer, 'contentType' | 'chunks'> & { readonly name: string }): StreamAnswer {
+function download<Type extends string>(
+  file: Pick<StreamAnswer<Type>, 'contentType' | 'chunks'> & { readonly name: string },
+): StreamAnswer<Type> {
   const { name, contentType, chunks } = file
   const headers = { 'Content-Disposition': `attachment; filename="${name}"` }
   return { kind: 'stream', contentType, headers, chunks }
 }
 
-/** Whatever was sent is noted, also of a download that was cut. */
+/** Records what was sent, even if the download was cut off. */
 async function* noted(
   { noteActivity, logger }: ExportParts,
   call: Call,

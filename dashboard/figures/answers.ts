@@ -1,14 +1,13 @@
-/** Figures as answers show them: counts by name, the largest values, and what is left of the total. */
+/** Figures as answers show them: counts by name, the largest values, and the rest of the total. */
 
 import { restOf, type Cell, type Counts } from '../../domain/figures/cells.ts'
 
 const MAX_VALUES = 200
 const NOTHING: Counts = [0, 0, 0, 0, 0, 0]
 
-type NamedCounts = Readonly<Record<string, number>>
-
-export function named(names: readonly string[], counts: readonly number[]): NamedCounts {
-  return Object.fromEntries(names.map((name, place) => [name, counts[place] ?? 0]))
+export function named<Name extends string>(names: readonly Name[], counts: readonly number[]) {
+  const entries = names.map((name, place) => [name, counts[place] ?? 0])
+  return Object.fromEntries(entries) as Readonly<Record<Name, number>>
 }
 
 /** The counts of a dimension that has one value only, the empty text. */
@@ -17,8 +16,8 @@ export function totalOf(cells: readonly Cell[] | undefined): Counts {
   return counts
 }
 
-/** The first values, and the sum of all others; an empty value means none was said. */
-export function listed(names: readonly string[], cells: readonly Cell[] | undefined, total: Counts) {
+/** The first values, and the sum of all others; an empty value means unknown. */
+export function listed<Name extends string>(names: readonly Name[], cells: readonly Cell[] | undefined, total: Counts) {
   const shown = (cells ?? []).slice(0, MAX_VALUES)
   return {
     values: shown.map(([value, ...counts]) => ({ value, ...named(names, counts) })),

@@ -1,10 +1,10 @@
 /** The first page: is there traffic? */
 
 import { DAY_MS } from '../../domain/durations.ts'
-import { answer, type Handler } from '../http/call.ts'
+import { answer } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 
-export function readOverview(scope: ReadScope): Handler {
+export function readOverview(scope: ReadScope) {
   return scope(async (reads, call) => {
     const since = call.nowMs - DAY_MS
     const hours = await reads.run('visitsByHour', { since_ms: since, until_ms: call.nowMs + 1 })

@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS, hourAfter } from '../../domain/durations.ts'
 import type { Refusal } from '../../domain/errors.ts'
 import { INSTALL_COUNTS, INSTALL_TIME_BUCKETS_S, VISIT_STEPS, type Dimension } from '../../domain/figures/cells.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
-import { answer, type Call, type Handler } from '../http/call.ts'
+import { answer, type Call } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { listed, named, totalOf } from './answers.ts'
 import { periodOf, type FiguresPeriod } from './period.ts'
@@ -15,10 +15,13 @@ export interface FigureParts {
   readonly keyIds: readonly number[]
 }
 
-type FiguresPage = (source: FigureSource, period: FiguresPeriod, call: Call) => Promise<object>
+/** What the figures of sources are counted by: the schema of the query lets nothing else in. */
+type CountedBy = Extract<Dimension, 'source' | 'medium' | 'campaign' | 'referrer' | 'page'>
 
-/** A handler that answers with what `page` makes of the period of the query. */
-export function figurePage({ scope, keyIds }: FigureParts, page: FiguresPage): Handler {
+type FiguresPage<Page extends object> = (source: FigureSource, period: FiguresPeriod, call: Call) => Promise<Page>
+
+/** A handler that answers the result of `page` for the period of the query. */
+export function figurePage<Page extends object>({ scope, keyIds }: FigureParts, page: FiguresPage<Page>) {
   return scope(async (reads, call) => {
     const period = periodOf(call)
     if (isRefusedPeriod(period)) return period
@@ -31,13 +34,13 @@ function isRefusedPeriod(value: FiguresPeriod | Refusal): value is Refusal {
   return 'code' in value
 }
 
-/** As long as the period, and right before it. */
+/** The period of the same length right before it. */
 function periodBefore({ sinceMs, untilMs }: FiguresPeriod): FiguresPeriod {
   return { sinceMs: Math.max(0, 2 * sinceMs - untilMs), untilMs: sinceMs }
 }
 
-/** Visits of the period with every step that each of them reached until now, beside the period before. */
-export const funnelPage: FiguresPage = async (source, period) => {
+/** Visits of the period with every step that each has reached until now, and the same for the previous period. */
+export async function funnelPage(source: FigureSource, period: FiguresPeriod) {
   const figures = await readFigures(source, period, ['visits'])
   const before = await readFigures(source, periodBefore(period), ['visits'])
   const stepMs = period.untilMs - period.sinceMs <= 2 * DAY_MS ? HOUR_MS : DAY_MS
@@ -50,9 +53,9 @@ export const funnelPage: FiguresPage = async (source, period) => {
   }
 }
 
-/** The funnel by source, medium, campaign, referrer or page, beside that of the period before. */
-export const sourcesPage: FiguresPage = async (source, period, { queryValues }) => {
-  const by = (queryValues['by'] ?? 'source') as Dimension
+/** The funnel by source, medium, campaign, referrer or page, and the same for the previous period. */
+export async function sourcesPage(source: FigureSource, period: FiguresPeriod, { queryValues }: Call) {
+  const by = (queryValues['by'] ?? 'source') as CountedBy
   const [now, then] = [
     await readFigures(source, period, ['visits', by]),
     await readFigures(source, periodBefore(period), ['visits', by]),
@@ -69,18 +72,21 @@ export const sourcesPage: FiguresPage = async (source, period, { queryValues }) 
 
 const MATCH_DIMENSIONS = ['path', 'platform', 'policy', 'agent'] as const
 
-/** Install events by the hour in which they came: why are not all of them matched? And by whom: people or agents? */
-export const matchPage: FiguresPage = async (source, period) => {
+/** Install events by the hour of arrival: why some are not matched, and whether people or agents ran them. */
+export async function matchPage(source: FigureSource, period: FiguresPeriod) {
   const wanted = ['installs', ...MATCH_DIMENSIONS, 'reason', 'time_to_install', 'agent_page', 'delivery'] as const
   const figures = await readFigures(source, period, wanted)
   const before = await readFigures(source, periodBefore(period), ['installs'])
   const total = totalOf(figures.get('installs'))
+  const byDimension = Object.fromEntries(
+    MATCH_DIMENSIONS.map((by) => [by, listed(INSTALL_COUNTS, figures.get(by), total)]),
+  ) as Readonly<Record<(typeof MATCH_DIMENSIONS)[number], ReturnType<typeof listed<(typeof INSTALL_COUNTS)[number]>>>>
   return {
     total: named(INSTALL_COUNTS, total),
     before: { total: named(INSTALL_COUNTS, totalOf(before.get('installs'))) },
-    ...Object.fromEntries(MATCH_DIMENSIONS.map((by) => [by, listed(INSTALL_COUNTS, figures.get(by), total)])),
+    ...byDimension,
     reason: (figures.get('reason') ?? []).map((cell) => ({ value: cell[0], installs: cell[5] })),
-    unmatched: total[INSTALL_COUNTS.indexOf('unmatched')],
+    unmatched: total[INSTALL_COUNTS.indexOf('unmatched')] ?? 0,
     timeToInstall: INSTALL_TIME_BUCKETS_S.map((fromSeconds, bucket) => {
       const cell = figures.get('time_to_install')?.find(([value]) => value === String(bucket))
       return { fromSeconds, installs: cell?.[2] ?? 0 }
@@ -97,7 +103,7 @@ export const matchPage: FiguresPage = async (source, period) => {
 }
 
 /** Tracked events of this UTC month against the quota of the plan, by day. */
-export function usagePage({ scope, keyIds }: FigureParts): Handler {
+export function usagePage({ scope, keyIds }: FigureParts) {
   return scope(async (reads, call) => {
     const now = new Date(call.nowMs)
     const sinceMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth())

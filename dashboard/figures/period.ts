@@ -17,7 +17,7 @@ const MAX_DAYS = 400
 const time: JsonSchema = { type: 'integer', description: 'Unix ms.', minimum: 0, maximum: 4_102_444_799_999 }
 export const PERIOD_QUERY = { since: time, until: time } as const
 
-/** Up to now, and 7 days of it, if the query does not say otherwise; hours that it touches count whole. */
+/** The 7 days up to now unless the query says otherwise, extended to whole hours. */
 export function periodOf({ queryValues, nowMs }: Call): FiguresPeriod | Refusal {
   const { since, until } = queryValues
   const end = hourAfter(Math.min(typeof until === 'number' ? until : nowMs, nowMs))

@@ -1,4 +1,4 @@
-/** Reads figures of a period: hours long over from their rollups, the present hour and the one before raw. */
+/** Reads figures of a period: from rollups, except the current hour and the one before, which come from the facts. */
 
 import { DAY_MS, HOUR_MS, hourOf } from '../../domain/durations.ts'
 import {
@@ -16,7 +16,7 @@ import type { FiguresPeriod } from './period.ts'
 export interface FigureSource {
   readonly reads: Pick<OrganizationFacts, 'run'> & { readonly websites: readonly { readonly id: string }[] }
   readonly nowMs: number
-  /** Of all master secrets in use: visits of the last hours have no others. */
+  /** Key IDs of all master secrets in use: recent visits have no others. */
   readonly keyIds: readonly number[]
 }
 
@@ -27,7 +27,7 @@ const DAY_HOURS = 24
 
 type FiguresOf = ReadonlyMap<Dimension, readonly Cell[]>
 
-/** The cells of each dimension, the greatest first. */
+/** The cells of each dimension, largest first. */
 export async function readFigures(
   source: FigureSource,
   period: FiguresPeriod,
@@ -46,7 +46,7 @@ export async function readFigures(
   return found
 }
 
-/** Totals by hour or day (of UTC), in their order; steps without any are left out. */
+/** Totals by hour or UTC day, in order; empty steps are left out. */
 export async function readSteps(
   source: FigureSource,
   period: FiguresPeriod,
@@ -98,7 +98,7 @@ async function readRaw(
   ]
 }
 
-/** Parts of the period that are rolled up, each small enough for one statement. */
+/** The rolled-up part of the period, in pieces that fit one statement each. */
 function slicesOf(
   source: FigureSource,
   period: FiguresPeriod,

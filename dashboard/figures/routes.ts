@@ -8,6 +8,7 @@ import { readChecklist } from './checklist.ts'
 import { readOverview } from './overview.ts'
 import { figurePage, funnelPage, matchPage, sourcesPage, usagePage, type FigureParts } from './pages.ts'
 import { PERIOD_QUERY } from './period.ts'
+import { readSharedCommands } from './fan-out.ts'
 
 const website = WEBSITE_PARAMETER
 const by: JsonSchema = {
@@ -29,12 +30,18 @@ export const FIGURE_ROUTES = {
   },
   sources: {
     ...{ ...READ, path: '/api/organizations/:organization/sources' },
-    summary: 'The funnel by source, medium, campaign, referrer or page, beside the period before.',
+    summary: 'The funnel by source, medium, campaign, referrer or page, and the same for the previous period.',
     query: { website, by, ...PERIOD_QUERY },
   },
   match: {
     ...{ ...READ, path: '/api/organizations/:organization/match' },
     summary: 'Install events of a period: how they were matched, why not, how fast, and by which agents.',
+    query: { website, ...PERIOD_QUERY },
+  },
+  sharedCommands: {
+    ...{ ...READ, path: '/api/organizations/:organization/shared-commands' },
+    summary:
+      'Copied install commands that several machines ran in a period of at most 31 days: a README, a blog, a CI file.',
     query: { website, ...PERIOD_QUERY },
   },
   usage: {
@@ -55,6 +62,7 @@ export function figureHandlers(parts: FigureParts): HandlersOf<typeof FIGURE_ROU
     funnel: figurePage(parts, funnelPage),
     sources: figurePage(parts, sourcesPage),
     match: figurePage(parts, matchPage),
+    sharedCommands: readSharedCommands(parts.scope),
     usage: usagePage(parts),
     checklist: readChecklist(parts),
   }

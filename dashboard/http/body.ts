@@ -24,7 +24,7 @@ export async function readObject(req: IncomingMessage, schema: JsonSchema): Prom
   return { kind: 'object', value: parsed }
 }
 
-/** As it came, for a signature. A client that disconnected has sent nothing. */
+/** The raw body, for a signature; empty if the client disconnected. */
 export async function readRawBody(
   req: IncomingMessage,
 ): Promise<{ readonly kind: 'raw'; readonly body: Buffer } | Refusal | null> {
@@ -40,7 +40,7 @@ function refuseHead({ headers }: IncomingMessage): Refusal | null {
   return (headers['content-encoding'] ?? 'identity') === 'identity' ? null : refuse('unsupported_encoding')
 }
 
-/** Never more than the limit; what is longer is not read on. */
+/** Never more than the limit: reading stops there. */
 function readBytes(req: IncomingMessage, most: number): Promise<Buffer | 'too large' | null> {
   if (Number(req.headers['content-length'] ?? 0) > most) return Promise.resolve('too large')
   return new Promise((resolve) => {

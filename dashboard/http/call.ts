@@ -1,4 +1,4 @@
-/** One request to the dashboard's API as handlers see it: checked, and with who is asking. */
+/** One request to the dashboard's API as handlers see it: checked, and with the person behind it. */
 
 import type { Refusal } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
@@ -16,19 +16,19 @@ export interface Call {
   readonly requestId: string
   readonly nowMs: number
   readonly params: Readonly<Record<string, string>>
-  /** As it was sent, unchecked. */
+  /** Raw and unchecked. */
   readonly query: URLSearchParams
   /** Fits the schema of the route's query; empty if it takes none. */
   readonly queryValues: JsonObject
   /** Fits the schema of the route; empty if it takes none. */
   readonly body: JsonObject
-  /** Of a signed route: the body as it came, and its signature. */
+  /** Of a signed route: the raw body and its signature. */
   readonly raw: { readonly body: Buffer; readonly signature: string } | null
   /** Keyed hash under the key of the day. */
   readonly addressHash: string
   /** Version in the header If-Match, without quotes; null if there is none. */
   readonly ifMatch: string | null
-  /** What this browser was given when it began to sign in; null if it did not. */
+  /** What this browser was given at the start of its sign-in; null if there was none. */
   readonly browser: string | null
   readonly session: Session | null
   readonly scope: OrganizationScope | null
@@ -36,29 +36,35 @@ export interface Call {
   readonly signal: AbortSignal
 }
 
-/** Cookies of ours that an answer sets; null takes one away. */
+/** Our own cookies that an answer sets; null deletes one. */
 interface CookieChanges {
   readonly session?: { readonly value: string; readonly forMs: number } | null
   readonly browser?: { readonly value: string; readonly forMs: number } | null
 }
 
-export interface Answer {
+type AnswerStatus = 200 | 201 | 202 | 204 | 303
+
+/** The OpenAPI document is made from what each handler puts here. */
+export interface Answer<
+  Body extends object | undefined = object | undefined,
+  Status extends AnswerStatus = AnswerStatus,
+> {
   readonly kind: 'answer'
-  readonly status: 200 | 201 | 202 | 204 | 303
-  readonly body?: object
-  /** For a 303: a path of ours, or the address of the identity provider. */
+  readonly status: Status
+  readonly body: Body
+  /** For a 303: one of our own paths, or the address of the identity provider. */
   readonly location?: string
   readonly cookies?: CookieChanges
-  /** Version of what is answered. */
+  /** Version of the answered object. */
   readonly etag?: string
 }
 
-/** An answer that is made while it is sent: a download, or a stream of events. It ends with its chunks. */
-export interface StreamAnswer {
+/** A streamed answer: a download, or a stream of events. It ends with its chunks. */
+export interface StreamAnswer<Type extends string = string> {
   readonly kind: 'stream'
-  readonly contentType: string
+  readonly contentType: Type
   readonly headers?: Readonly<Record<string, string>>
-  /** Asked for one after the other, as fast as the client takes them. If they throw, the answer is cut off. */
+  /** Read one after another, as fast as the client accepts them. If reading throws, the answer is cut off. */
   readonly chunks: AsyncIterable<string | Uint8Array>
 }
 
@@ -68,11 +74,28 @@ export type Handler = (call: Call) => Promise<HandlerOutcome>
 /** A handler for each row of a table of routes. */
 export type HandlersOf<Rows> = { readonly [N in keyof Rows]: Handler }
 
-export function answer(body: object, more: Partial<Omit<Answer, 'kind' | 'body'>> = {}): Answer {
+type AnswerParts = Partial<Pick<Answer, 'cookies' | 'etag'>>
+
+export function answer<Body extends object>(body: Body, more: AnswerParts = {}): Answer<Body, 200> {
   return { kind: 'answer', status: 200, body, ...more }
 }
 
-export const DONE: Answer = { kind: 'answer', status: 204 }
+/** Something new is there. */
+export function answerCreated<Body extends object>(body: Body, more: AnswerParts = {}): Answer<Body, 201> {
+  return { kind: 'answer', status: 201, body, ...more }
+}
+
+/** It will be done: it is on the event log. */
+export function answerAccepted<Body extends object>(body: Body, more: AnswerParts = {}): Answer<Body, 202> {
+  return { kind: 'answer', status: 202, body, ...more }
+}
+
+/** Sends the browser on, to one of our own paths or the identity provider. */
+export function answerElsewhere(location: string, cookies: CookieChanges): Answer<undefined, 303> {
+  return { kind: 'answer', status: 303, body: undefined, location, cookies }
+}
+
+export const DONE: Answer<undefined, 204> = { kind: 'answer', status: 204, body: undefined }
 
 /** @throws Error if the route needs no session, which is a fault of the table. */
 export function sessionOf({ session }: Call): Session {
@@ -86,7 +109,7 @@ export function scopeOf({ scope }: Call): OrganizationScope {
   return scope
 }
 
-/** A text of the body; the schema has said that it is there. */
+/** A text of the body; the schema guarantees that it is present. */
 export function textField({ body }: Call, field: string): string {
   const value = body[field]
   return typeof value === 'string' ? value : ''

@@ -7,7 +7,7 @@ export interface CookieRules {
   readonly nameOf: (cookie: CookieName) => string
   /** The value that was sent; null if there is none, or more than one. */
   readonly read: (header: string | undefined, cookie: CookieName) => string | null
-  /** A line of `Set-Cookie`; null takes the cookie away. */
+  /** A line of `Set-Cookie`; null deletes the cookie. */
   readonly write: (cookie: CookieName, value: { readonly value: string; readonly forMs: number } | null) => string
 }
 
@@ -15,7 +15,7 @@ const WIRE_NAMES: { readonly [C in CookieName]: string } = { session: 'session',
 /** 32 random bytes in base64url. */
 const VALUE = /^[A-Za-z0-9_-]{43}$/
 
-/** Browsers refuse `__Host-` and `Secure` over plain http, as on a machine of one's own: there the names go without. */
+/** Browsers refuse `__Host-` and `Secure` over plain http, as on localhost: there the names have no prefix. */
 export function cookieRules(baseUrl: string): CookieRules {
   const isSecure = baseUrl.startsWith('https:')
   const nameOf = (cookie: CookieName): string => `${isSecure ? '__Host-' : ''}${WIRE_NAMES[cookie]}`

@@ -1,4 +1,4 @@
-/** Which windows a request of the dashboard is counted in. Keys carry keyed hashes and digests, never an address. */
+/** The windows that a request of the dashboard is counted in. Keys contain keyed hashes and digests, never an address. */
 
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { RATE_RULES, REPLAY_RULES, SIGN_IN_RULES } from '../../domain/limits.ts'
@@ -30,7 +30,7 @@ export function hitsOf({ rate }: RouteRow, { session, addressHash }: Who): reado
   }
 }
 
-/** Counts a request in these windows; refuses it if one of them is full. Rejects while the hot state is away. */
+/** Counts a request in these windows; refuses it if one of them is full. Rejects while the hot state is unavailable. */
 export async function refuseByRate(
   hits: readonly Hit[],
   hotState: Pick<HotState, 'countHits'>,
@@ -50,8 +50,16 @@ export function billingHit(organization: string): Hit {
   return dashboardHit('billing_sessions', organization, RATE_RULES.billing_sessions)
 }
 
+export function streamTestHit(organization: string): Hit {
+  return dashboardHit('log_stream_tests', organization, RATE_RULES.log_stream_tests)
+}
+
 export function logExportHit(organization: string): Hit {
   return dashboardHit('log_exports', organization, RATE_RULES.log_exports)
+}
+
+export function webhookTestHit(organization: string): Hit {
+  return dashboardHit('webhook_tests', organization, REPLAY_RULES.webhook_tests)
 }
 
 export function replayHit(organization: string): Hit {
@@ -74,7 +82,7 @@ export function mailInAllHit(mailHash: string): Hit {
   return dashboardHit('sign_in_mails_in_all', mailHash, SIGN_IN_RULES.sign_in_mails_in_all)
 }
 
-/** Tries of the code in a mail. */
+/** Attempts to enter the code of a mail. */
 export function codeHit(link: string, tries: number): Hit {
   return { key: `sign_in_code:${link}`, limit: tries, windowS: 86_400 }
 }

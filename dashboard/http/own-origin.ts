@@ -1,4 +1,4 @@
-/** Tells requests of the service's own pages from those that another website makes a browser send. */
+/** Distinguishes requests of the service's own pages from requests that another website makes a browser send. */
 
 import type { IncomingHttpHeaders } from 'node:http'
 

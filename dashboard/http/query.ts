@@ -7,7 +7,7 @@ import type { RouteRow } from './route.ts'
 
 type ReadQuery = { readonly kind: 'object'; readonly value: JsonObject } | Refusal
 
-/** Parameters that come twice are refused; numbers and true or false become values if the schema asks for them. */
+/** Refuses repeated parameters; numbers and booleans become values if the schema asks for them. */
 export function readQuery(query: URLSearchParams, { query: schema }: Pick<RouteRow, 'query'>): ReadQuery {
   if (schema === undefined) return { kind: 'object', value: {} }
   const names = [...query.keys()]

@@ -1,10 +1,13 @@
 /**
  * Says where people look that a limit was reached in the dashboard: of a rate in the organisation's Logs, each request
- * without its body; of any limit in its activity, once a minute for each client.
+ * without its body, up to a number a second; of any limit in its activity, once a minute for each client.
  */
 
 import type { IncomingMessage } from 'node:http'
 
+import { createWindowCounts } from '../../common/window-counts.ts'
+import { SECOND_MS } from '../../domain/durations.ts'
+import { LIMITS } from '../../domain/limits.ts'
 import type { ActivityType } from '../../domain/reasons.ts'
 import type { Refusal } from '../../domain/errors.ts'
 import { encodeRecord, recordKey, type ActivityRecord, type RequestRecord } from '../../domain/records.ts'
@@ -12,6 +15,7 @@ import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
+import type { DashboardMetrics } from './metrics.ts'
 import type { DirectoryOrganization } from '../resources/directory.ts'
 
 export interface RefusedRequest {
@@ -20,7 +24,7 @@ export interface RefusedRequest {
   /** The route's pattern: the path itself may name people. */
   readonly route: string
   readonly outcome: Refusal
-  /** Who asked; null if nobody is signed in. */
+  /** The person who sent the request; null if nobody is signed in. */
   readonly actor: string | null
   readonly addressHash: string
   readonly durationMs: number
@@ -32,19 +36,33 @@ interface RefusedParts {
   readonly randomness: Randomness
   readonly nowMs: () => number
   readonly logger: Pick<Logger, 'warn'>
+  readonly metrics: Pick<DashboardMetrics, 'refusalShed'>
 }
 
 const WINDOW_S = 60
 const STATUS = 429
 const LINE_CHARS = 512
 
-/** Never waits and never throws; an entry that the log does not take is left out, as for collection. */
+/**
+ * Never waits and never throws. What is beyond the number a second costs neither the log nor the hot state anything and is counted;
+ * so is an entry that the log does not take, as for collection.
+ */
 export function noteRefused(parts: RefusedParts): (refused: RefusedRequest) => void {
-  const leftOut = (error: unknown): void => parts.logger.warn({ err: error }, 'a refusal was not recorded')
+  const ofOrganizations = createWindowCounts(SECOND_MS, parts.nowMs)
+  const ofProcess = createWindowCounts(SECOND_MS, parts.nowMs)
+  const leftOut = (error: unknown): void => {
+    parts.metrics.refusalShed()
+    parts.logger.warn({ err: error }, 'a refusal was not recorded')
+  }
   return (refused) => {
+    const isWithin =
+      ofOrganizations.count(refused.organization.id) <= LIMITS.dashboardRefusalsPerS &&
+      ofProcess.count('') <= LIMITS.loggedRefusalsPerS
+    if (!isWithin) return parts.metrics.refusalShed()
     if (refused.outcome.code === 'rate_limited')
       appendRecord(parts, 'requests', requestRecordOf(refused, parts)).catch(leftOut)
     noteOnce(refused, parts).catch(leftOut)
+    return undefined
   }
 }
 
@@ -102,12 +120,18 @@ interface ReachedLimit {
   readonly message: string
 }
 
-function reachedLimit({ code, rule = '', extra }: Refusal): ReachedLimit {
-  if (code === 'rate_limited')
-    return { type: 'rate_limit_reached', limit: rule, message: `The rate limit "${rule}" was reached.` }
-  const named = extra?.['limit']
-  const limit = typeof named === 'string' ? named : code
+function reachedLimit(refusal: Refusal): ReachedLimit {
+  const limit = limitIn(refusal)
+  if (refusal.code === 'rate_limited')
+    return { type: 'rate_limit_reached', limit, message: `The rate limit "${limit}" was reached.` }
   return { type: 'plan_limit_reached', limit, message: `The plan does not allow more of "${limit}".` }
+}
+
+/** Name of the limit that was reached, of a rate or of the plan. */
+export function limitIn({ code, rule = '', extra }: Refusal): string {
+  if (code === 'rate_limited') return rule
+  const named = extra?.['limit']
+  return typeof named === 'string' ? named : code
 }
 
 /** Whether this code says that a limit of the organisation was reached. */

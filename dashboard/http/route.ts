@@ -14,7 +14,7 @@ type RateClass = 'read' | 'write' | 'sign-in' | 'callback' | 'signed'
 
 export interface RouteRow {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** Segments with a colon are parameters; one that is called `organization` says whose role counts. */
+  /** Segments with a colon are parameters; `organization` names the organisation whose role counts. */
   readonly path: string
   readonly needs: Need
   readonly rate: RateClass
@@ -35,7 +35,7 @@ export function isOwnOriginOnly({ rate }: Pick<RouteRow, 'rate'>): boolean {
   return rate !== 'callback' && rate !== 'signed'
 }
 
-/** The values of a path's parameters; null if the path is another one. */
+/** The values of a path's parameters; null if the path does not match. */
 export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
   const wanted = pattern.split('/')
   const given = path.split('/')

@@ -21,7 +21,8 @@ import { cookieRules, type CookieRules } from './cookies.ts'
 import { isOwnOrigin } from './own-origin.ts'
 import { hitsOf, refuseByRate } from './limits.ts'
 import { readQuery } from './query.ts'
-import { isLimit, type RefusedRequest } from './refused.ts'
+import type { DashboardMetrics } from './metrics.ts'
+import { isLimit, limitIn, type RefusedRequest } from './refused.ts'
 import { isOwnOriginOnly, isRead, matchPath, type RouteRow } from './route.ts'
 
 interface Route {
@@ -35,16 +36,17 @@ export interface ServeParts {
   readonly sessions: Sessions
   readonly directory: Directory
   readonly hotState: Pick<HotState, 'countHits'>
-  /** Keyed hash under the key of the day; the address itself is seen by nothing else. */
+  /** Keyed hash under the key of the day; nothing else sees the address itself. */
   readonly addressHashOf: (req: IncomingMessage) => string
   readonly randomness: Randomness
   readonly nowMs: () => number
   readonly logger: Logger
   /** Records that a limit was reached in the activity of its organisation, for a rate in its Logs too; never waits. */
   readonly onLimit: (refused: RefusedRequest) => void
+  readonly metrics: Pick<DashboardMetrics, 'answered' | 'limitReached' | 'sessionSeen'>
 }
 
-/** Answers a request whose path it knows; false for all others, which it leaves alone. */
+/** Answers a request if it knows the path, otherwise returns false and does nothing. */
 export type Serve = (req: IncomingMessage, res: ServerResponse) => boolean
 
 export function createServe(parts: ServeParts): Serve {
@@ -86,13 +88,16 @@ async function respond(request: Requested, res: ServerResponse, parts: ServingPa
   const outcome = await handleRequest({ ...request, signal: gone.signal }, found, parts).catch(
     (error: unknown): HandlerOutcome => {
       parts.logger.error({ err: error, request: request.requestId }, 'request of the dashboard failed')
-      // While a store is away we know neither who is signed in nor what they may do, so we claim neither.
+      // While a store is unavailable it is unknown who is signed in and what they may do, so neither is claimed.
       return refuse(isStoreAway(error) ? 'unavailable' : 'internal')
     },
   )
   if (outcome === null) return
   const durationMs = performance.now() - startedMs
-  if (outcome.kind === 'refused' && isLimit(outcome.code)) await note({ request, found, outcome, durationMs }, parts)
+  if (outcome.kind === 'refused' && isLimit(outcome.code)) {
+    parts.metrics.limitReached(limitIn(outcome))
+    await note({ request, found, outcome, durationMs }, parts)
+  }
   const allow = 'allow' in found ? { Allow: found.allow } : {}
   const headers = { 'X-Request-Id': request.requestId, ...allow }
   const status =
@@ -100,6 +105,8 @@ async function respond(request: Requested, res: ServerResponse, parts: ServingPa
       ? await sendStream(res, outcome, headers, parts.logger)
       : sendOutcome(res, outcome, headers, parts.cookies)
   const route = 'route' in found ? found.route.row.path : ''
+  const code = outcome.kind === 'refused' ? outcome.code : ''
+  parts.metrics.answered({ route, status, code, seconds: durationMs / 1_000 })
   const ms = Math.round(performance.now() - startedMs)
   // The route's pattern, as the path itself may hold personal data.
   parts.logger.debug({ request: request.requestId, method, route, status, ms }, 'dashboard')
@@ -112,7 +119,7 @@ interface NotedRefusal {
   readonly durationMs: number
 }
 
-/** Of an organisation that the person belongs to; what strangers ask for is nobody's. */
+/** Only of an organisation that the person belongs to; requests of strangers belong to none. */
 async function note({ request, found, outcome, durationMs }: NotedRefusal, parts: ServingParts): Promise<void> {
   if (!('route' in found) || found.params['organization'] === undefined) return
   const { req } = request
@@ -137,7 +144,7 @@ function isStoreAway(error: unknown): boolean {
 
 type RouteMatch =
   | { readonly route: Route; readonly params: Readonly<Record<string, string>> }
-  /** The methods that the path has. */
+  /** The methods of the path. */
   | { readonly allow: string }
   | { readonly unknown: true }
 
@@ -163,6 +170,7 @@ async function handleRequest(request: Served, found: RouteMatch, parts: ServingP
   const { headers } = request.req
   if (isOwnOriginOnly(row) && !isOwnOrigin(headers, parts.baseUrl, isRead(row))) return refuse('cross_origin')
   const session = await readSession(headers.cookie, parts)
+  if (session !== null) parts.metrics.sessionSeen(session.id)
   const addressHash = parts.addressHashOf(request.req)
   const limited = await refuseByRate(hitsOf(row, { session, addressHash }), parts.hotState)
   if (limited !== null) return limited
@@ -186,7 +194,7 @@ interface Contents {
   readonly values: Pick<Call, 'body' | 'queryValues' | 'raw'>
 }
 
-/** As the row of the route wants them. Null if the client disconnected. */
+/** In the form that the route declares. Null if the client disconnected. */
 async function readContents({ req, query: given }: Served, row: RouteRow): Promise<Contents | Refusal | null> {
   const body = row.body === undefined ? EMPTY : await readObject(req, row.body)
   if (body === null || body.kind === 'refused') return body
@@ -203,7 +211,7 @@ async function readSession(cookies: string | undefined, parts: ServingParts): Pr
   return cookie === null ? null : parts.sessions.read(cookie)
 }
 
-/** Of the form that our own ETags have; whatever else names no version. */
+/** In the form of our own ETags; anything else names no version. */
 function entityTagIn(header: string | undefined): string | null {
   return /^(?:W\/)?"([\w-]{1,128})"$/.exec(header ?? '')?.[1] ?? null
 }
@@ -233,7 +241,7 @@ const COMMON_HEADERS = {
   'Referrer-Policy': 'no-referrer',
 } as const
 
-/** Resolves as soon as all is sent or the client is gone. */
+/** Resolves once everything is sent or the client is gone. */
 async function sendStream(
   res: ServerResponse,
   { contentType, headers: own, chunks }: StreamAnswer,
@@ -246,7 +254,7 @@ async function sendStream(
     return 200
   }
   res.flushHeaders()
-  // Made one ahead and no more: a client that does not read makes no work.
+  // Prepares at most one chunk ahead: a client that does not read causes no work.
   await pipeline(Readable.from(chunks, { highWaterMark: 1 }), res).catch((error: unknown) => {
     const isGone = (error as { readonly code?: unknown }).code === 'ERR_STREAM_PREMATURE_CLOSE'
     if (!isGone)

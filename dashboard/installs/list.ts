@@ -1,4 +1,4 @@
-/** Installs: a page of them with where they came from, and one with everything that explains it. */
+/** Installs: a page of them with their sources, and a single one with everything that explains it. */
 
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
@@ -10,11 +10,13 @@ import type { InstallFilters, InstallLineRow, VisitSourceRow } from '../../ports
 import type { InstallRow } from '../../ports/facts/query-rows.ts'
 import { readJsonColumn } from '../../common/json-column.ts'
 import type { CandidateVerdict } from '../../domain/model.ts'
-import { answer, type Call, type Handler } from '../http/call.ts'
+import { answer, type Call } from '../http/call.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
+import { columnFilters } from '../reads/column-filters.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
+import { readVisitSources } from '../reads/visits-beside.ts'
 
-/** An install beside the visit that it was matched to, if that is still there. */
+/** An install and the visit that it was matched to, if the visit still exists. */
 export interface SourcedInstall {
   readonly install: InstallLineRow
   readonly visit: VisitSourceRow | null
@@ -37,38 +39,24 @@ export async function readInstallPage(reads: OrganizationFacts, question: Instal
   const { filters, sinceMs, limit } = question
   const bounds = { since_ms: sinceMs, limit, ...boundsBefore(question.from) }
   const installs = await reads.run('installLines', { ...bounds, ...filters })
+  const visitOf = await readVisitSources(reads, installs)
   const last = installs.at(-1)
   const isLast = installs.length < limit || last === undefined
   return {
-    rows: await withVisits(reads, installs),
+    rows: installs.map((install) => ({ install, visit: visitOf(install) })),
     next: isLast ? null : { beforeMs: last.received_at_ms, beforeId: last.event_id },
   }
 }
 
-async function withVisits(
-  reads: OrganizationFacts,
-  installs: readonly InstallLineRow[],
-): Promise<readonly SourcedInstall[]> {
-  const matched = installs.filter(({ visit_id: id }) => id !== '')
-  const keys = { of_websites: matched.map(({ website }) => website), visit_ids: matched.map((row) => row.visit_id) }
-  const visits = matched.length === 0 ? [] : await reads.run('visitSources', keys)
-  const byKey = new Map(visits.map((visit) => [`${visit.website}/${visit.visit_id}`, visit]))
-  return installs.map((install) => ({ install, visit: byKey.get(`${install.website}/${install.visit_id}`) ?? null }))
-}
-
 const FILTER_COLUMNS = {
-  ...{ resolution: 'resolution', reason: 'reason', policy: 'selection_policy' },
+  ...{ resolution: 'resolution', reason: 'reason', policy: 'selection_policy', visit: 'visit_id' },
   ...{ eventType: 'event_type', path: 'install_path', platform: 'platform', agent: 'agent' },
   ...{ source: 'source', medium: 'medium', campaign: 'campaign', referrer: 'referrer', page: 'page' },
   ...{ visitSince: 'visit_since_ms', visitUntil: 'visit_until_ms' },
 } as const satisfies Readonly<Record<string, keyof InstallFilters>>
 
 export function installFilters(values: JsonObject): InstallFilters {
-  return Object.fromEntries(
-    Object.entries(FILTER_COLUMNS).flatMap(([name, column]) =>
-      values[name] === undefined ? [] : [[column, values[name]]],
-    ),
-  )
+  return columnFilters<InstallFilters>(values, FILTER_COLUMNS)
 }
 
 /** The period that a query names; without one, as long as any website of the organisation keeps its facts. */
@@ -82,7 +70,7 @@ export function installPeriod({ queryValues, nowMs }: Call): { readonly sinceMs:
   }
 }
 
-export function listInstalls(scope: ReadScope, cursors: Cursors): Handler {
+export function listInstalls(scope: ReadScope, cursors: Cursors) {
   return scope(async (reads, call) => {
     const list = `installs\0${reads.organization.id}`
     const { sinceMs, from: newest } = installPeriod(call)
@@ -95,8 +83,8 @@ export function listInstalls(scope: ReadScope, cursors: Cursors): Handler {
   })
 }
 
-/** One event with its verdicts, visits, deliveries and attempts. Another organisation's is not there. */
-export function readInstall(scope: ReadScope, facts: Pick<Facts, 'run'>): Handler {
+/** One event with its verdicts, visits, deliveries and attempts. Another organisation's does not exist here. */
+export function readInstall(scope: ReadScope, facts: Pick<Facts, 'run'>) {
   return scope(async (reads, call) => {
     const { website = '', event: eventId = '' } = call.params
     if (!reads.websites.some(({ id }) => id === website)) return refuse('not_found')
@@ -117,7 +105,7 @@ export function readInstall(scope: ReadScope, facts: Pick<Facts, 'run'>): Handle
   })
 }
 
-/** Every visit that was looked at, the chosen one among them. */
+/** Every visit that was considered, including the chosen one. */
 function visitIdsOf({ verdicts, visit_id: chosen }: InstallRow): readonly string[] {
   const told = readJsonColumn<CandidateVerdict[]>(verdicts) ?? []
   const ids = told.flatMap(({ visitId }) => (visitId === null ? [] : [visitId]))

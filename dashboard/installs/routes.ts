@@ -9,14 +9,15 @@ import { PERIOD_PARAMETERS, textParameter, WEBSITE_PARAMETER } from '../http/par
 import type { RouteRow } from '../http/route.ts'
 import { CURSOR_PARAMETER, type Cursors } from '../logs/cursor.ts'
 import type { ReadScope } from '../reads/scope.ts'
-import { readDeliveries, REPLAY_SCHEMA, replayFailed, type ReplayDeliveries } from './deliveries.ts'
+import { DELIVERY_FILTER_SCHEMA, listDeliveries, readDeliveries } from './deliveries.ts'
 import { listInstalls, readInstall } from './list.ts'
+import { REPLAY_SCHEMA, replayFailed, type ReplayDeliveries } from './replay.ts'
 
 const ORGANIZATION = '/api/organizations/:organization'
 
 const PERIOD_SCHEMA = { website: WEBSITE_PARAMETER, ...PERIOD_PARAMETERS }
 
-/** The year 2100: visits of later have no place in an ID. */
+/** The year 2100: IDs have no room for later visits. */
 const MAX_MS = 4_102_444_799_999
 
 const maybeEmpty = (description: string, maxLength: number): JsonSchema => ({
@@ -41,6 +42,7 @@ export const INSTALL_LIST_SCHEMA = {
   agent: maybeEmpty('Coding agent that ran it; empty: a person.', LIMITS.clientHintChars),
   reason: textParameter('Why it is unmatched.', LIMITS.clientHintChars),
   policy: textParameter('How its visit was chosen.', LIMITS.clientHintChars),
+  visit: textParameter('ID of the visit that it was matched to.', LIMITS.idChars.max),
   source: fromVisit('utm_source'),
   medium: fromVisit('utm_medium'),
   campaign: fromVisit('utm_campaign'),
@@ -67,8 +69,14 @@ export const INSTALL_ROUTES = {
   },
   deliveries: {
     ...{ method: 'GET', path: `${ORGANIZATION}/deliveries`, needs: 'Viewer', rate: 'read' },
-    summary: 'Deliveries of a period by destination, status and reason.',
+    summary:
+      'Deliveries of a period by destination, status and reason, beside the period before, and what providers answered to attempts that failed.',
     query: PERIOD_SCHEMA,
+  },
+  deliveryList: {
+    ...{ method: 'GET', path: `${ORGANIZATION}/deliveries/list`, needs: 'Viewer', rate: 'read' },
+    summary: 'Deliveries that changed in a period, the latest first, each with the answer to its last attempt.',
+    query: { ...PERIOD_SCHEMA, ...DELIVERY_FILTER_SCHEMA, cursor: CURSOR_PARAMETER },
   },
   replayDeliveries: {
     ...{ method: 'POST', path: `${ORGANIZATION}/deliveries/replay`, needs: 'Member', rate: 'write' },
@@ -91,6 +99,7 @@ export function installHandlers(parts: InstallParts): HandlersOf<typeof INSTALL_
     installs: listInstalls(scope, cursors),
     install: readInstall(scope, facts),
     deliveries: readDeliveries(scope),
+    deliveryList: listDeliveries(scope, cursors),
     replayDeliveries: replayFailed(parts),
   }
 }

@@ -4,14 +4,14 @@ import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { ActivityRow } from '../../ports/facts/query-rows.ts'
-import { answer, type Handler } from '../http/call.ts'
+import { answer } from '../http/call.ts'
 import { textParameter } from '../http/parameters.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { CURSOR_PARAMETER, refuseCursor, type Cursors } from './cursor.ts'
 
 const TEXT_CHARS = 400
 
-/** More than the contract's most is refused, and not cut. */
+/** More than the contract's maximum is refused, not truncated. */
 export const ACTIVITY_QUERY = {
   limit: {
     ...{ type: 'integer', description: 'Entries of the page.', minimum: 1, maximum: LIMITS.activityEntries.max },
@@ -28,11 +28,11 @@ interface ActivityListParts {
   readonly cursors: Cursors
 }
 
-export function listActivity({ scope, cursors }: ActivityListParts): Handler {
+export function listActivity({ scope, cursors }: ActivityListParts) {
   return scope(async (reads, call) => {
     const { organization } = reads
     const { type, object, actor, cursor, limit = LIMITS.activityEntries.fallback } = call.queryValues
-    // A cursor of Logs is none of this list.
+    // A cursor of Logs is not valid for this list.
     const list = `activity ${organization.id}`
     const from = typeof cursor === 'string' ? cursors.read(list, cursor) : undefined
     if (from === null) return refuseCursor()
@@ -56,8 +56,8 @@ export function listActivity({ scope, cursors }: ActivityListParts): Handler {
   })
 }
 
-/** Who did it, and what of an object changed, stand only where they are known. */
-function shown({ id, noticed_at_ms: at, type, subject, website, message, ...row }: ActivityRow): object {
+/** The person, and the changed fields of an object, are present only if they are known. */
+function shown({ id, noticed_at_ms: at, type, subject, website, message, ...row }: ActivityRow) {
   const { actor, manager, fields } = row
   return {
     ...{ id, at, type, object: subject, website, message },

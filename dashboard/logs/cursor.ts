@@ -1,4 +1,4 @@
-/** Where the next page of a list goes on, as a text that browsers hand back and cannot change. */
+/** The position of the next page of a list, as a text that browsers return and cannot change. */
 
 import { decodeBase64url, encodeBase64url } from '../../domain/base64url.ts'
 import { refuseField, type Refusal } from '../../domain/errors.ts'
@@ -12,7 +12,7 @@ const MOST_CHARS = 400
 export const CURSOR_PARAMETER = textParameter('`next` of the page before.', MOST_CHARS)
 
 export interface Cursors {
-  /** `list` says what is listed, so that a cursor of one list is none of another. */
+  /** `list` names the list, so that its cursor is not valid for another one. */
   readonly write: (list: string, position: LogPosition) => string
   /** Null if we did not write it for this list. */
   readonly read: (list: string, cursor: string) => LogPosition | null

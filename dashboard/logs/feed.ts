@@ -1,4 +1,4 @@
-/** New lines of Logs for those who watch: one poll a second for each set of websites, however many watch it. */
+/** New lines of Logs for watchers: one poll a second for each set of websites, however many watch it. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 
@@ -74,7 +74,7 @@ function startFeed(key: FeedKey, { facts, nowMs, pollMs = SECOND_MS }: FeedParts
   }
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
-      // While the engine is away nothing is new; the next poll finds what came meanwhile, as far as it looks back.
+      // While the engine is unavailable nothing is new; the next poll finds what came meanwhile, as far as it looks back.
       await poll().catch(() => tell({ rows: [] }))
       await wait(pollMs, undefined, { signal }).catch(() => undefined)
     }

@@ -1,4 +1,4 @@
-/** What a list of Logs is narrowed to: from the query of a request to the parameters of SQL. */
+/** Filters of a list of Logs: from the query of a request to the parameters of SQL. */
 
 import { LIMITS } from '../../domain/limits.ts'
 import { referenceHash } from '../../domain/logs/references.ts'
@@ -6,6 +6,7 @@ import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { LogPageFilters } from '../../ports/facts/pages/logs.ts'
 import { PERIOD_PARAMETERS, textParameter, WEBSITE_PARAMETER } from '../http/parameters.ts'
+import { columnFilters } from '../reads/column-filters.ts'
 
 const STATUS_CLASSES = ['none', '2xx', '3xx', '4xx', '5xx'] as const
 const REQUEST_KINDS = ['visit', 'activation', 'handoff', 'install', 'request'] as const
@@ -38,6 +39,9 @@ export const LOG_LIST_SCHEMA = {
   ...PERIOD_PARAMETERS,
 } as const satisfies Readonly<Record<string, JsonSchema>>
 
+const LINE_COLUMNS = { code: 'code', path: 'path', text: 'text' } as const
+const REQUEST_COLUMNS = { kind: 'kind', origin: 'origin' } as const
+
 /** Filters of each direction; null: no line of it can fit. */
 export interface DirectedFilters {
   readonly requests: LogPageFilters | null
@@ -50,20 +54,16 @@ export function directedFilters(values: JsonObject): DirectedFilters {
   const wantsAttempts = direction !== 'inbound' && (kind === undefined || kind === ATTEMPT_KIND) && origin === undefined
   const wantsRequests = direction !== 'outbound' && kind !== ATTEMPT_KIND
   const references = typeof values['reference'] === 'string' ? values['reference'].split(',') : null
-  const shared = { ...statusBounds(values['status']), ...picked(values, ['code', 'path', 'text']) }
+  const shared = { ...statusBounds(values['status']), ...columnFilters<LogPageFilters>(values, LINE_COLUMNS) }
   return {
     requests: wantsRequests
       ? {
-          ...{ ...shared, ...picked(values, ['kind', 'origin']) },
+          ...{ ...shared, ...columnFilters<LogPageFilters>(values, REQUEST_COLUMNS) },
           ...(references === null ? {} : { refs: references.slice(0, MOST_REFERENCES).map(referenceHash) }),
         }
       : null,
     attempts: wantsAttempts ? { ...shared, ...(references === null ? {} : { references }) } : null,
   }
-}
-
-function picked(values: JsonObject, names: readonly (keyof LogPageFilters)[]): LogPageFilters {
-  return Object.fromEntries(names.flatMap((name) => (typeof values[name] === 'string' ? [[name, values[name]]] : [])))
 }
 
 function statusBounds(status: unknown): Pick<LogPageFilters, 'status_from' | 'status_to'> {

@@ -1,4 +1,4 @@
-/** Makes lines of Logs of stored rows. */
+/** Turns stored rows into lines of Logs. */
 
 import type { LogLine } from '../../domain/logs/line.ts'
 import type { LogLineRow } from '../../ports/facts/pages/logs.ts'

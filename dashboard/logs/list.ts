@@ -4,7 +4,7 @@ import { refuse } from '../../domain/errors.ts'
 import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
-import { answer, type Call, type Handler } from '../http/call.ts'
+import { answer, type Call } from '../http/call.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { refuseCursor, type Cursors } from './cursor.ts'
 import { directedFilters } from './filters.ts'
@@ -14,7 +14,7 @@ import { readLogPage, type LogQuestion, type PageClock } from './pages.ts'
 /** Clocks of other machines may be ahead. */
 const AHEAD_MS = LIMITS.clockSkewMs
 
-/** What the query asks for; null if its cursor is none of ours. */
+/** What the query asks for; null if its cursor is not genuine. */
 export function logQuestion(
   { queryValues, nowMs }: Call,
   { organization }: Pick<OrganizationFacts, 'organization'>,
@@ -37,14 +37,14 @@ interface LogParts {
   readonly clock: PageClock
 }
 
-export function listLogs({ scope, cursors, clock }: LogParts): Handler {
+export function listLogs({ scope, cursors, clock }: LogParts) {
   return scope(async (reads, call) => {
     const question = logQuestion(call, reads, { cursors, limit: LIMITS.logsPerPage })
     if (question === null) return refuseCursor()
     const { rows, next } = await readLogPage(reads, question, clock)
     return answer({
       records: rows.map(lineOf),
-      // Nothing is missing from here on; what is older was not looked at yet.
+      // Complete from here on; older lines were not searched yet.
       searchedBackTo: next === null ? question.sinceMs : next.beforeMs,
       next: next === null ? null : writeNext(cursors, reads, next),
     })
@@ -57,21 +57,21 @@ function writeNext(cursors: Cursors, { organization }: OrganizationFacts, next: 
 
 const REQUEST_ID = /^[0-9a-f]{28}$/
 const TIME_CHARS = 12
-export function readLoggedRequest(scope: ReadScope): Handler {
+export function readLoggedRequest(scope: ReadScope) {
   return scope(async (reads, call) => {
     const { website = '', request: id = '' } = call.params
     if (!REQUEST_ID.test(id)) return refuse('not_found')
     const atMs = parseInt(id.slice(0, TIME_CHARS), 16)
     if (atMs > call.nowMs + DAY_MS) return refuse('not_found')
     const [row] = await reads.run('requestLog', { website, id, at_ms: atMs })
-    return row === undefined ? refuse('not_found') : answer({ direction: 'inbound', ...row })
+    return row === undefined ? refuse('not_found') : answer({ direction: 'inbound' as const, ...row })
   })
 }
 
-export function readLoggedAttempt(scope: ReadScope): Handler {
+export function readLoggedAttempt(scope: ReadScope) {
   return scope(async (reads, call) => {
     const { website = '', event = '', attempt = '' } = call.params
     const [row] = await reads.run('attempt', { website, event_id: event, attempt_id: attempt })
-    return row === undefined ? refuse('not_found') : answer({ direction: 'outbound', ...row })
+    return row === undefined ? refuse('not_found') : answer({ direction: 'outbound' as const, ...row })
   })
 }

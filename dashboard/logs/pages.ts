@@ -20,7 +20,7 @@ export interface LogQuestion {
 interface LogRows {
   /** Newest first. */
   readonly rows: readonly LogLineRow[]
-  /** Where the next page goes on; null if there is nothing older. */
+  /** The position of the next page; null if there is nothing older. */
   readonly next: LogPosition | null
 }
 
@@ -28,7 +28,7 @@ export interface PageClock {
   readonly elapsedMs: () => number
 }
 
-/** From here on a page is given as it is, with the place that it came to. */
+/** After this time a page is returned as it is, with the position that it has reached. */
 const PATIENCE_MS = 1_000
 
 export async function readLogPage(reads: LogReads, question: LogQuestion, clock: PageClock): Promise<LogRows> {

@@ -1,9 +1,9 @@
-/** Turns what a person pastes into what Logs can be searched by: receipts and tokens reach no address and no log. */
+/** Turns pasted text into references that Logs can be searched by: receipts and tokens reach no address and no log. */
 
 import { LIMITS } from '../../domain/limits.ts'
-import { readReceipt, readToken, type ReceiptKeys } from '../../domain/receipt.ts'
+import { readReceipt, readToken, RECEIPT_OR_TOKEN, TOKEN_PREFIX, type ReceiptKeys } from '../../domain/receipt.ts'
 import { objectSchema } from '../../domain/schema/json-schema.ts'
-import { answer, textField, type Handler } from '../http/call.ts'
+import { answer, textField } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 
 /** The keys that receipts are read and hashed with. */
@@ -22,19 +22,17 @@ export const REFERENCE_SCHEMA = objectSchema(
   ['text'],
 )
 
-const SECRET_FORM = /^(wht_)?[A-Za-z0-9_-]{43}$/
-
 /** A receipt is answered by its visit, if it is one of this organisation, and by its hashes; an ID by itself. */
-export function answerReferences(scope: ReadScope, keys: ReferenceKeys): Handler {
+export function answerReferences(scope: ReadScope, keys: ReferenceKeys) {
   return scope(async (reads, call) => {
     const text = textField(call, 'text').trim()
-    if (!SECRET_FORM.test(text)) return answer({ references: [text] })
+    if (!RECEIPT_OR_TOKEN.test(text)) return answer({ references: [text] })
     const visits = reads.websites.flatMap(({ id }) => {
       const claims = readReceipt(keys, id, text) ?? readToken(keys, id, text)
       return claims === null ? [] : [claims.visitId]
     })
     // An event's ID may have the form of a receipt.
-    const itself = visits.length === 0 && !text.startsWith('wht_') ? [text] : []
+    const itself = visits.length === 0 && !text.startsWith(TOKEN_PREFIX) ? [text] : []
     return answer({ references: [...visits, ...keys.logHashes(text), ...itself] })
   })
 }

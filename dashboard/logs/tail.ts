@@ -2,11 +2,11 @@
 
 import { once } from 'node:events'
 
-import { refuse } from '../../domain/errors.ts'
+import { refuse, type Refusal } from '../../domain/errors.ts'
 import { MINUTE_MS } from '../../domain/durations.ts'
 import type { LogPageFilters, LogLineRow } from '../../ports/facts/pages/logs.ts'
 import { endText, eventText, type EventStreams, type StillAllowed, type StreamPlace } from '../events/event-streams.ts'
-import type { Call, Handler, StreamAnswer } from '../http/call.ts'
+import type { Call, StreamAnswer } from '../http/call.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { directedFilters, type DirectedFilters } from './filters.ts'
 import type { LineFeeds } from './feed.ts'
@@ -16,7 +16,7 @@ import { lineOf } from './line.ts'
 const LINES_A_TICK = 20
 const IDLE_MS = 15 * MINUTE_MS
 const POLL_AFTER_S = 5
-/** What the live view begins with. */
+/** The beginning of the live view. */
 const LIVE = { sinceMs: 30 * MINUTE_MS, lines: 50 } as const
 
 export interface TailParts {
@@ -29,14 +29,14 @@ export interface TailParts {
 }
 
 /** The browser polls instead if there are as many streams as there may be. */
-export function tailLogs(parts: TailParts): Handler {
+export function tailLogs(parts: TailParts) {
   return parts.scope(async (reads, call) => {
     return streamLines({ ...parts, call, reads, filters: directedFilters(call.queryValues), first: [] })
   })
 }
 
 /** Requests of the last half hour, then each as it comes. */
-export function watchLive(parts: TailParts): Handler {
+export function watchLive(parts: TailParts) {
   return parts.scope(async (reads, call) => {
     const bounds = { since_ms: call.nowMs - LIVE.sinceMs, until_ms: call.nowMs, limit: LIVE.lines }
     const first = (await reads.run('requestLines', bounds)).toReversed()
@@ -51,13 +51,15 @@ interface WatchedLines extends TailParts {
   readonly first: readonly LogLineRow[]
 }
 
-function streamLines(watched: WatchedLines): StreamAnswer | ReturnType<typeof refuse> {
+type LineStream = StreamAnswer<'text/event-stream; charset=utf-8'>
+
+function streamLines(watched: WatchedLines): LineStream | Refusal {
   const place = watched.streams.enter(watched.call)
   if (place === null) return refuse('rate_limited', { retryAfter: POLL_AFTER_S })
   return {
     kind: 'stream',
     contentType: 'text/event-stream; charset=utf-8',
-    // Proxies that gather answers would hold the lines back.
+    // Proxies that buffer answers would hold the lines back.
     headers: { 'X-Accel-Buffering': 'no' },
     chunks: lineEvents(watched, place),
   }

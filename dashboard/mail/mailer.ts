@@ -4,7 +4,7 @@ export interface Mail {
   readonly to: string
   readonly subject: string
   readonly text: string
-  /** Whom an answer goes to, if not to the sender. */
+  /** Reply address, if it is not the sender. */
   readonly replyTo?: string
 }
 

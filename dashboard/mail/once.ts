@@ -7,7 +7,7 @@ export type MailMemory = Pick<SessionVerbs, 'putOnce' | 'readOnce' | 'takeOnce'>
 
 /** Longer than any letter is on its way. */
 const REMEMBERED_MS = 8 * DAY_MS
-/** Longer than one try takes. */
+/** Longer than one attempt takes. */
 const TRY_MS = MINUTE_MS
 
 /**

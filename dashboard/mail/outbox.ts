@@ -1,4 +1,4 @@
-/** Takes letters over durably: they are on the event log before the request is answered. Another part sends them. */
+/** Accepts letters durably: they are on the event log before the request is answered. Another part sends them. */
 
 import { LETTER_LIFETIME_MS, type Letter } from '../../domain/people/letters.ts'
 import { encodeRecord, type MailJob } from '../../domain/records.ts'

@@ -1,4 +1,4 @@
-/** Sends one letter: has it written as things are now, and hands it to the mail server. */
+/** Sends one letter: writes it from the present state, and hands it to the mail server. */
 
 import { within } from '../../common/deadline.ts'
 import { LIMITS } from '../../domain/limits.ts'

@@ -1,4 +1,4 @@
-/** Sends mail over SMTP: bounded in time, with no word of an address in any error. */
+/** Sends mail over SMTP, with time limits, and without addresses in errors. */
 
 import nodemailer from 'nodemailer'
 
@@ -28,7 +28,7 @@ export function smtpMailer({ url, from }: SmtpOptions): Mailer {
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     socketTimeout: SILENCE_MS,
-    // A mail of ours has neither; a text that looks like a path or an address must not be opened.
+    // Our mails have neither attachments nor remote content, and text that looks like a path or an address must not be opened.
     disableFileAccess: true,
     disableUrlAccess: true,
   })

@@ -1,8 +1,8 @@
-/** How documents and their files are answered, as other than the API's JSON. */
+/** Answers documents and their files, unlike the API's JSON. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** No other website may frame, open or read a page of ours. */
+/** No other website may frame, open or read our pages. */
 export const PAGE_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
   'Cross-Origin-Opener-Policy': 'same-origin',

@@ -1,4 +1,4 @@
-/** The bundle of the pages, read into memory once: under 500 KB, and no address can then reach a file. */
+/** The bundle of the pages, read into memory once: under 500 KB, and so no address can reach a file. */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Answers for the pages: one HTML document for all their addresses, and the files of the bundle. */
+/** Serves the pages: one HTML document for all their addresses, and the files of the bundle. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
@@ -15,11 +15,11 @@ interface PagesParts {
   readonly bundle: PagesBundle
   /** Unguessable text, new at each call. */
   readonly nonce: () => string
-  /** Whether the service is reached by https. */
+  /** Whether the service is reached over https. */
   readonly isSecure: boolean
 }
 
-/** False for every address that is none of the pages'. */
+/** False for every address that is not one of the pages. */
 export function pagesServer({
   bundle,
   nonce,

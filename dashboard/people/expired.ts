@@ -1,4 +1,4 @@
-/** Deletes invitations that have been over for a month, with the address in them. */
+/** Deletes invitations a month after they expired, including the address in them. */
 
 import { LIMITS } from '../../domain/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -11,7 +11,7 @@ interface ExpiredParts {
   readonly nowMs: () => number
 }
 
-/** Gives how many it deleted. Of several processes that try one deletes; what another manager owns stays. */
+/** Resolves with the number deleted. Of several processes one deletes each; objects of another manager stay. */
 export async function deleteExpired({ directory, writer, nowMs }: ExpiredParts): Promise<number> {
   let deleted = 0
   for (const { namespace, name, invitation } of directory.members()) {

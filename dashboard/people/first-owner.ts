@@ -1,4 +1,4 @@
-/** Makes a person Owner on the operator's word: the first one, and as a last resort. */
+/** Makes a person Owner by order of the service's administrator: the first one, or as a last resort. */
 
 import type { MemberIdentity } from '../../domain/people/member.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'

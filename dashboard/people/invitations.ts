@@ -1,4 +1,4 @@
-/** Invitations: made, sent again, accepted. Of any number of acceptances at once exactly one is written. */
+/** Creates, resends and accepts invitations. Of any number of acceptances at once exactly one is written. */
 
 import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
@@ -9,21 +9,12 @@ import { INVITATION_ID_CHARS } from '../../domain/resources/member-schema.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Randomness } from '../../runtime/random.ts'
-import {
-  answer,
-  optionalText,
-  scopeOf,
-  sessionOf,
-  textField,
-  type Call,
-  type Handler,
-  type HandlerOutcome,
-} from '../http/call.ts'
+import { answer, answerCreated, optionalText, scopeOf, sessionOf, textField, type Call } from '../http/call.ts'
 import { invitationHit, refuseByRate } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import { membersOf } from '../resources/directory.ts'
 import { signedBy } from '../events/signed-by.ts'
-import { memberOfPath, answerWrite, memberAddress, type MemberParts } from './members.ts'
+import { memberOfPath, refusedWrite, memberAddress, type MemberParts } from './members.ts'
 import { memberName } from './names.ts'
 import { linkOf } from './invitation-letter.ts'
 import { memberSpec } from './spec.ts'
@@ -35,13 +26,13 @@ export interface InvitationParts extends MemberParts {
   readonly randomness: Randomness
   readonly baseUrl: string
   readonly hash: (text: string) => string
-  /** Whether plans are paid for here. */
+  /** Whether this service has billing. */
   readonly hasBilling: boolean
 }
 
-/** A person is invited and joins by accepting; a group is in at once. */
-export function invite(parts: InvitationParts): Handler {
-  return async (call) => {
+/** A person is invited, and joins by accepting; a group joins at once. */
+export function invite(parts: InvitationParts) {
+  return async (call: Call) => {
     const { organization, role: actor } = scopeOf(call)
     const identity = invitedIdentity(call)
     if (identity === null) {
@@ -64,13 +55,13 @@ export function invite(parts: InvitationParts): Handler {
     const outcome = await parts.writer.create({ kind: 'Member', namespace, name, spec }, { sign })
     // A member of this name exists already, which the directory does not show yet.
     if (outcome.kind === 'conflict') return refuse('already_member')
-    return outcome.kind === 'written' ? invited({ name, identity, invitation }, parts) : answerWrite(outcome)
+    return outcome.kind === 'written' ? invited({ name, identity, invitation }, parts) : refusedWrite(outcome)
   }
 }
 
-/** A new link; the one before is void from now on. */
-export function inviteAgain(parts: InvitationParts): Handler {
-  return async (call) => {
+/** Creates a new link; the previous one becomes void. */
+export function inviteAgain(parts: InvitationParts) {
+  return async (call: Call) => {
     const { organization, role: actor } = scopeOf(call)
     const before = memberOfPath(call, parts.directory)
     if (before?.invitation === null || before === null) return refuse('not_found')
@@ -86,13 +77,13 @@ export function inviteAgain(parts: InvitationParts): Handler {
     await mailInvitation(parts, { ...before, invitation })
     const sign = signedBy(call, parts.changeHash)
     const outcome = await parts.writer.replace({ ...memberAddress(before), spec }, stored.version, { sign })
-    return outcome.kind === 'written' ? invited({ ...before, invitation }, parts) : answerWrite(outcome)
+    return outcome.kind === 'written' ? invited({ ...before, invitation }, parts) : refusedWrite(outcome)
   }
 }
 
-/** Only a person who has proven the invited address may accept; the ID in the link names the one invitation that is valid. */
-export function accept({ directory, writer, changeHash }: MemberParts): Handler {
-  return async (call) => {
+/** Only a person who has proven the invited address may accept; the ID in the link names the only valid invitation. */
+export function accept({ directory, writer, changeHash }: MemberParts) {
+  return async (call: Call) => {
     const { email } = sessionOf(call)
     const id = textField(call, 'invitation')
     const members = directory.members()
@@ -109,7 +100,7 @@ export function accept({ directory, writer, changeHash }: MemberParts): Handler 
     if (outcome.kind === 'conflict') return refuse('invitation_over')
     return outcome.kind === 'written'
       ? answer({ organization: found.organization, role: found.role })
-      : answerWrite(outcome)
+      : refusedWrite(outcome)
   }
 }
 
@@ -150,8 +141,8 @@ async function mailInvitation({ outbox }: InvitationParts, { invitation, ...memb
 function invited(
   { name, identity, invitation }: Pick<Member, 'name' | 'identity' | 'invitation'>,
   { outbox, baseUrl }: InvitationParts,
-): HandlerOutcome {
+) {
   const isMailed = outbox !== null || invitation === null || identity.kind === 'group'
   const link = isMailed ? {} : { link: linkOf(invitation.id, baseUrl) }
-  return answer({ name, ...link }, { status: 201 })
+  return answerCreated({ name, ...link })
 }

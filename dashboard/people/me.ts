@@ -2,7 +2,7 @@
 
 import { invitationsOf, rolesOf } from '../../domain/people/standing.ts'
 import type { Directory } from '../resources/directory.ts'
-import { answer, DONE, scopeOf, sessionOf, type Handler } from '../http/call.ts'
+import { answer, DONE, scopeOf, sessionOf, type Call } from '../http/call.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { LIMITS } from '../../domain/limits.ts'
 
@@ -11,8 +11,8 @@ interface MeParts {
   readonly hasBilling: boolean
 }
 
-export function readMe({ directory, hasBilling }: MeParts): Handler {
-  return async (call) => {
+export function readMe({ directory, hasBilling }: MeParts) {
+  return async (call: Call) => {
     const session = sessionOf(call)
     const members = directory.members()
     const organizations = directory.organizations()
@@ -35,8 +35,8 @@ export function readMe({ directory, hasBilling }: MeParts): Handler {
   }
 }
 
-export function endSession(sessions: Sessions): Handler {
-  return async (call) => {
+export function endSession(sessions: Sessions) {
+  return async (call: Call) => {
     const session = sessionOf(call)
     if (call.body['everywhere'] === true) await sessions.endAllOf(session)
     await sessions.end(session)
@@ -44,8 +44,8 @@ export function endSession(sessions: Sessions): Handler {
   }
 }
 
-export function readOrganization(): Handler {
-  return async (call) => {
+export function readOrganization() {
+  return async (call: Call) => {
     const { organization, role } = scopeOf(call)
     const { id, displayName, plan } = organization
     return answer({ id, displayName, plan, role })

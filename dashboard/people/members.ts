@@ -1,4 +1,4 @@
-/** Members of an organisation: seen, changed, removed. Each change names the member as it was last seen. */
+/** Shows, changes and removes members of an organisation. Each change names the version that the person has seen. */
 
 import { shownName } from '../../domain/catalog/objects.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
@@ -6,16 +6,7 @@ import { refuseByPerson, refuseLastOwner, refuseMemberChange } from '../../domai
 import type { Member } from '../../domain/people/member.ts'
 import { mayDo } from '../../domain/people/roles.ts'
 import type { MemberRole } from '../../domain/model.ts'
-import {
-  answer,
-  DONE,
-  scopeOf,
-  sessionOf,
-  textField,
-  type Call,
-  type Handler,
-  type HandlerOutcome,
-} from '../http/call.ts'
+import { answer, DONE, scopeOf, sessionOf, textField, type Call } from '../http/call.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import { noteRemoval } from '../events/notes.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
@@ -24,7 +15,7 @@ import type { ResourceAddress, ResourceWriter, StoredObject, WriteOutcome } from
 import { memberSpec } from './spec.ts'
 
 export interface MemberParts {
-  /** What else is kept of a member is to go. */
+  /** Called to delete what else is stored about a removed member. */
   readonly onRemoved: (member: Member) => Promise<void>
   readonly directory: Directory
   readonly writer: ResourceWriter
@@ -32,8 +23,8 @@ export interface MemberParts {
   readonly noteActivity: NoteActivity
 }
 
-export function listMembers(directory: Directory): Handler {
-  return async (call) => {
+export function listMembers(directory: Directory) {
+  return async (call: Call) => {
     const { organization, role } = scopeOf(call)
     const seesAddresses = mayDo(role, 'readAddresses')
     const members = membersOf(directory, organization.id).map((member) => memberAnswer(member, seesAddresses))
@@ -41,7 +32,7 @@ export function listMembers(directory: Directory): Handler {
   }
 }
 
-function memberAnswer({ name, identity, role, invitation }: Member, seesAddresses: boolean): object {
+function memberAnswer({ name, identity, role, invitation }: Member, seesAddresses: boolean) {
   const address = identity.kind === 'person' && seesAddresses ? { email: identity.email } : {}
   return {
     name,
@@ -52,8 +43,8 @@ function memberAnswer({ name, identity, role, invitation }: Member, seesAddresse
   }
 }
 
-export function changeMember({ directory, writer, changeHash }: MemberParts): Handler {
-  return async (call) => {
+export function changeMember({ directory, writer, changeHash }: MemberParts) {
+  return async (call: Call) => {
     const { organization, role: actor } = scopeOf(call)
     const members = directory.members()
     const before = memberOfPath(call, directory)
@@ -79,8 +70,8 @@ function refuseNewOwner(
   return refuseByPerson(identity.email, after, others)
 }
 
-export function removeMember(parts: MemberParts): Handler {
-  return async (call) => {
+export function removeMember(parts: MemberParts) {
+  return async (call: Call) => {
     const { directory } = parts
     const before = memberOfPath(call, directory)
     if (before === null) return refuse('not_found')
@@ -89,9 +80,9 @@ export function removeMember(parts: MemberParts): Handler {
   }
 }
 
-/** Removes the person's own membership. A person who belongs by a group alone cannot leave. */
-export function leaveOrganization(parts: MemberParts): Handler {
-  return async (call) => {
+/** Removes the person's own membership. A person who belongs only through a group cannot leave. */
+export function leaveOrganization(parts: MemberParts) {
+  return async (call: Call) => {
     const { email } = sessionOf(call)
     const { organization } = scopeOf(call)
     const { directory } = parts
@@ -103,7 +94,7 @@ export function leaveOrganization(parts: MemberParts): Handler {
   }
 }
 
-async function deleteMember(call: Call, member: Member, parts: MemberParts): Promise<HandlerOutcome> {
+async function deleteMember(call: Call, member: Member, parts: MemberParts): Promise<Written> {
   const { writer, onRemoved, noteActivity } = parts
   await noteRemoval(call, `Member/${shownName(member)}`, noteActivity)
   const outcome = await rewrite(writer, member, (stored) => writer.remove(memberAddress(member), stored.version))
@@ -111,12 +102,12 @@ async function deleteMember(call: Call, member: Member, parts: MemberParts): Pro
   return outcome
 }
 
-/** Reads the object as it is, makes sure that it is what was judged, and writes with the version that was read. */
+/** Reads the stored object, checks that it equals the judged one, and writes with the version that was read. */
 async function rewrite(
   writer: ResourceWriter,
   member: Member,
   write: (stored: StoredObject) => Promise<WriteOutcome>,
-): Promise<HandlerOutcome> {
+): Promise<Written> {
   const stored = await writer.read(memberAddress(member))
   if (stored === null || !isAsStored(stored, member)) return refuse('conflict')
   return answerWrite(await write(stored))
@@ -131,22 +122,27 @@ function isAsStored({ spec }: StoredObject, { role, invitation }: Member): boole
   return storedRole === role && storedInvitation?.id === invitation?.id
 }
 
-export function answerWrite(outcome: WriteOutcome): HandlerOutcome {
+type Written = typeof DONE | Refusal
+
+function answerWrite(outcome: WriteOutcome): Written {
+  return outcome.kind === 'written' ? DONE : refusedWrite(outcome)
+}
+
+/** @throws Error for a dry run, which no route about members has. */
+export function refusedWrite(outcome: Exclude<WriteOutcome, { readonly kind: 'written' }>): Refusal {
   switch (outcome.kind) {
-    case 'written':
-      return DONE
     case 'conflict':
       return refuse('conflict')
     case 'managed_elsewhere':
       return refuse('managed_elsewhere', { manager: outcome.manager })
     case 'fits':
-      return DONE
+      throw new Error('nobody asked for a dry run')
     case 'refused':
       return refuse(CODES[outcome.reason] ?? 'invalid_field', { field: outcome.field, message: outcome.message })
   }
 }
 
-/** Reasons of the compiler, which judges races, as codes of the API. */
+/** The compiler decides races; its reasons, as codes of the API. */
 const CODES: Readonly<Record<string, 'plan_limit' | 'plan_required' | 'person_limit' | 'already_member'>> = {
   PlanLimit: 'plan_limit',
   PlanRequired: 'plan_required',

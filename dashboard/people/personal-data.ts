@@ -1,4 +1,4 @@
-/** What is kept of one person: shown as a whole, and erased. */
+/** Shows and erases everything that is stored about one person. */
 
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
@@ -12,7 +12,7 @@ import type { Directory } from '../resources/directory.ts'
 import type { ResourceWriter } from '../resources/writer.ts'
 import { memberAddress } from './members.ts'
 
-/** A letter may still be tried in its last moment. */
+/** A letter may still be attempted at its deadline. */
 const ERASED_MS = LETTER_LIFETIME_MS.support + DAY_MS
 
 interface PersonParts {
@@ -36,17 +36,17 @@ interface PersonMember {
 
 export interface PersonExport {
   readonly email: string
-  /** What activity calls the person. */
+  /** The person's pseudonym in activity. */
   readonly person: string
   readonly members: readonly PersonMember[]
-  /** Nothing keeps their texts once they were mailed. */
+  /** Their texts are not stored once they were mailed. */
   readonly supportRequests: readonly { readonly organization: string; readonly at: number; readonly message: string }[]
 }
 
 export interface PersonErased {
   readonly person: string
   readonly removed: readonly PersonMember[]
-  /** Others write these, which would bring them back: they are to be removed there. */
+  /** Other managers own these and would restore them: remove them there. */
   readonly left: readonly (PersonMember & { readonly manager: string })[]
 }
 
@@ -72,7 +72,7 @@ async function supportRequestsOf(
   return rows.map(({ noticed_at_ms: at, message }) => ({ organization, at, message }))
 }
 
-/** Sessions end too, and support requests that were not mailed yet go nowhere. Backups and the payment provider are not reached. */
+/** Also ends sessions, and drops support requests that were not mailed yet. Does not reach backups and the payment provider. */
 export async function erasePerson(email: string, parts: PersonParts): Promise<PersonErased> {
   const person = parts.personId(email)
   const removed: PersonMember[] = []
@@ -88,7 +88,7 @@ export async function erasePerson(email: string, parts: PersonParts): Promise<Pe
   return { person, removed, left }
 }
 
-/** Null if it is gone; otherwise its manager. */
+/** Null if it was deleted; otherwise its manager. */
 async function removeMembership(member: Member, { writer, onRemoved }: PersonParts): Promise<string | null> {
   const stored = await writer.read(memberAddress(member))
   const outcome = stored === null ? null : await writer.remove(memberAddress(member), stored.version)

@@ -39,7 +39,7 @@ export const PEOPLE_ROUTES = {
   },
   invite: {
     ...{ method: 'POST', path: '/api/organizations/:organization/members', needs: 'Admin', rate: 'write' },
-    summary: 'Invite a person, or let a group in.',
+    summary: 'Invite a person, or add a group.',
     body: objectSchema(
       { email: EMAIL_SCHEMA, group: MEMBER_SCHEMA.properties?.['group'] ?? { type: 'string' }, role },
       ['role'],

@@ -1,4 +1,4 @@
-/** Gives a handler its organisation's websites and the facts about them, and nothing else. */
+/** Gives a handler only its organisation's websites and the facts about them. */
 
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
@@ -21,7 +21,7 @@ export interface OrganizationFacts {
   ) => Promise<readonly QueryRow<Q>[]>
 }
 
-/** Makes a route's handler of one that reads. A call that names another organisation's website is refused before it. */
+/** Turns a reading function into a route's handler, which refuses calls that name another organisation's website. */
 export type ReadScope = <T extends object>(
   handle: (reads: OrganizationFacts, call: Call) => Promise<T>,
 ) => (call: Call) => Promise<T | Refusal>
@@ -31,7 +31,7 @@ export interface ReadParts {
   readonly facts: Pick<Facts, 'run'>
 }
 
-/** Refuses a website that is not the organisation's as one that does not exist. */
+/** Refuses a website of another organisation as one that does not exist. */
 export function createReadScope({ directory, facts }: ReadParts): ReadScope {
   return (handle) => async (call) => {
     const { organization } = scopeOf(call)

@@ -1,4 +1,4 @@
-/** Puts the wish for a replay on the event log, where the role `rollup` finds it. */
+/** Puts the request for a replay on the event log, where the role `rollup` finds it. */
 
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
@@ -8,7 +8,7 @@ import { encodeRecord, recordKey, type ReplayRecord } from '../../domain/records
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
-import { answer, scopeOf, textField, type Call, type Handler } from '../http/call.ts'
+import { answerAccepted, scopeOf, textField, type Call } from '../http/call.ts'
 import { refuseByRate, replayHit } from '../http/limits.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import type { Directory } from '../resources/directory.ts'
@@ -21,9 +21,9 @@ export interface AskParts {
   readonly randomness: Randomness
 }
 
-/** Rejects like `EventLog.append`: an answer means that the wish cannot be lost. */
-export function askReplay({ directory, hotState, eventLog, randomness }: AskParts): Handler {
-  return async (call) => {
+/** Rejects like `EventLog.append`: once it resolves, the request cannot be lost. */
+export function askReplay({ directory, hotState, eventLog, randomness }: AskParts) {
+  return async (call: Call) => {
     const { organization } = scopeOf(call)
     const website = textField(call, 'website')
     if (!directory.websites(organization.id).some(({ id }) => id === website)) return refuse('not_found')
@@ -34,7 +34,7 @@ export function askReplay({ directory, hotState, eventLog, randomness }: AskPart
     const limited = await refuseByRate([replayHit(organization.id)], hotState)
     if (limited !== null) return limited
     await eventLog.append('replays', [{ key: recordKey(website, record.id), value: encodeRecord(record) }])
-    return answer({ id: record.id }, { status: 202 })
+    return answerAccepted({ id: record.id })
   }
 }
 
@@ -50,7 +50,7 @@ function replayRecord(call: Call, id: string): ReplayRecord {
       isTokensOnly: body['tokensOnly'] === true,
     },
     sinceMs: body['since'] as number,
-    // What is received while it is decided would be counted or not by chance.
+    // Whether installs that are received meanwhile count would be a matter of chance.
     untilMs: Math.min((body['until'] as number | undefined) ?? nowMs, nowMs),
   }
 }

@@ -34,13 +34,13 @@ export const REPLAY_ROUTES = {
   },
   listReplays: {
     ...{ method: 'GET', path: PATH, needs: 'Viewer', rate: 'read' },
-    summary: 'What was asked within the last seven days, newest first, and how far each is.',
+    summary: 'Replays requested within the last seven days, newest first, with their progress.',
   },
   showReplay: {
     ...{ method: 'GET', path: `${PATH}/:replay`, needs: 'Viewer', rate: 'read' },
     summary: `One of them with what each source would lose or gain, and ${LIMITS.logsPerPage} of the installs that would change.`,
     query: {
-      from: { ...MOMENT, maximum: 10_000, description: 'How many of the changed installs to leave out first.' },
+      from: { ...MOMENT, maximum: 10_000, description: 'How many of the changed installs to skip.' },
     },
   },
 } as const satisfies Record<string, RouteRow>

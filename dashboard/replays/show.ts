@@ -6,7 +6,7 @@ import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { ReplayLineRow } from '../../ports/facts/pages/replay.ts'
-import { answer, type Handler } from '../http/call.ts'
+import { answer } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 
 const MOST_LINES = 100
@@ -15,27 +15,26 @@ interface ShowParts {
   readonly scope: ReadScope
 }
 
-export function listReplays({ scope }: ShowParts): Handler {
+export function listReplays({ scope }: ShowParts) {
   return scope(async (reads) => {
     const rows = await reads.run('replayLines', { limit: MOST_LINES })
     return answer({ replays: rows.map(replayLine) })
   })
 }
 
-export function showReplay({ scope }: ShowParts): Handler {
+export function showReplay({ scope }: ShowParts) {
   return scope(async (reads, call) => {
     const [row] = await reads.run('replayById', { id: call.params['replay'] ?? '' })
     if (row === undefined) return refuse('not_found')
     const result = readJsonColumn<ReplayResult>(row.result)
-    if (result === null) return answer({ ...replayLine(row), result: null })
     const from = (call.queryValues['from'] as number | undefined) ?? 0
-    const changes = result.changes.slice(from, from + LIMITS.logsPerPage)
-    return answer({ ...replayLine(row), result: { ...result, changes } })
+    const changes = result?.changes.slice(from, from + LIMITS.logsPerPage) ?? []
+    return answer({ ...replayLine(row), result: result === null ? null : { ...result, changes } })
   })
 }
 
 /** `progress` is the part of the period that is decided again, from 0 to 1. */
-function replayLine(row: ReplayLineRow): object {
+function replayLine(row: ReplayLineRow) {
   const { since_ms: since, until_ms: until, reached_ms: reached } = row
   const part = reached === null ? 0 : (reached - since) / (until - since)
   return {

@@ -36,7 +36,7 @@ export interface ClusterDirectory extends Directory {
   readonly close: () => Promise<void>
 }
 
-/** Until all of these are known, nobody has any rights: with half of the members, wrong people could decide. */
+/** Until all of these are known, nobody has any rights: with only some of the members, the wrong people could decide. */
 const DECISIVE: readonly ResourceKind[] = ['Organization', 'Member']
 
 export function watchDirectory(options: ClusterDirectoryOptions): ClusterDirectory {
@@ -134,7 +134,7 @@ function nameIn(part: unknown): string | null {
   return typeof installation === 'string' && installation !== '' ? installation : null
 }
 
-/** Names settle what was made within one second, as for the operator. */
+/** Names order objects of the same second, as for the operator. */
 function ageOf({ metadata: { creationTimestamp = '', namespace = '', name } }: KubeObject): string {
   return `${creationTimestamp} ${namespace} ${name}`
 }

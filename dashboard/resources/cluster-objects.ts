@@ -30,9 +30,15 @@ export function listedObject(kind: ResourceKind, object: KubeObject): ListedObje
   return {
     ...{ kind, namespace, name, createdAt, conditions },
     spec: (object['spec'] ?? {}) as ListedObject['spec'],
-    version: `${uid.slice(0, 8)}-${generation}`,
+    version: objectVersion(uid, generation),
+    judgedVersion: objectVersion(uid, Math.min(...conditions.map((each) => each.observedGeneration ?? 0))),
     origin: managerOf(object),
   }
+}
+
+/** The generation counts changes of the spec alone: the operator's statuses change no version. */
+export function objectVersion(uid: string, generation: number): string {
+  return `${uid.slice(0, 8)}-${generation}`
 }
 
 /** A tool that would set its fields again counts before what people did, here or with kubectl. */

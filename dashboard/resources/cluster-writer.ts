@@ -6,6 +6,7 @@
 import type { JsonObject } from '../../domain/strict-json.ts'
 import { TENANT_LABEL } from '../../domain/catalog/objects.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
+import { DASHBOARD_SECRET_TYPE } from '../../domain/resources/envelope.ts'
 import {
   adopted,
   BILLING_MANAGER,
@@ -21,9 +22,9 @@ import {
 import { RESOURCE_API_VERSION, SPEC_SCHEMAS, type ResourceKind } from '../../domain/resources/resources.ts'
 import { APPLY_TYPE, KubeError, type KubeClient } from '../../runtime/kube/client.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
+import { objectVersion } from './cluster-objects.ts'
 import { outcomeOfError, VERSION_GONE } from './kube-refusals.ts'
 import {
-  DASHBOARD_SECRET_TYPE,
   placeOf,
   type BillingFields,
   type ResourceAddress,
@@ -80,9 +81,8 @@ function storedOf(ref: ResourceAddress, object: KubeObject): StoredObject {
   return { ...ref, spec, version: versionOf(object), managedBy: readOnly[0]?.manager ?? null, readOnly }
 }
 
-/** The generation counts changes of the spec alone: the operator's statuses change no version. */
 function versionOf({ metadata: { uid = '', generation = 0 } }: KubeObject): string {
-  return `${uid.slice(0, 8)}-${generation}`
+  return objectVersion(uid, generation)
 }
 
 async function create(
@@ -169,7 +169,7 @@ function pinned({ metadata: { resourceVersion } }: KubeObject): readonly object[
 
 interface Applying extends Changing {
   readonly owners: readonly FieldOwner[]
-  /** Metadata beside name and version. */
+  /** Metadata in addition to name and version. */
   readonly more: object
 }
 
@@ -199,7 +199,7 @@ interface Paying {
   readonly fields: BillingFields
 }
 
-/** With force: the fields are taken from the dashboard, which made the object, and from whoever set them by hand. */
+/** With force: takes the fields over from the dashboard, which created the object, and from people who set them by hand. */
 async function pay(client: KubeClient, current: KubeObject, { stored, fields }: Paying): Promise<WriteOutcome> {
   const owners = foreignOwners(managedOf(current), { mayTakeOver: true }).filter(
     ({ manager }) => manager !== BILLING_MANAGER,

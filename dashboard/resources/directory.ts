@@ -1,9 +1,9 @@
-/** Port: who belongs where, as the custom resources say now. All rights of the dashboard come from here. */
+/** Port: who belongs to which organisation, according to the custom resources now. All rights of the dashboard come from here. */
 
 import type { Organization, Website } from '../../domain/catalog.ts'
 import type { Member } from '../../domain/people/member.ts'
 
-/** As catalog and answers call it. */
+/** Its ID in the catalog and in answers. */
 export type DirectoryOrganization = Pick<
   Organization,
   'id' | 'namespace' | 'objectName' | 'displayName' | 'plan' | 'tenant' | 'logRetentionDays' | 'installPaths'
@@ -23,7 +23,7 @@ export interface Directory {
   readonly organizations: () => ReadonlyMap<string, DirectoryOrganization>
   /** In force, of this organisation alone; empty if there is none of this ID. */
   readonly websites: (organization: string) => readonly DirectoryWebsite[]
-  /** In force, the oldest first; refused ones are not among them. */
+  /** Those in force, oldest first; without refused ones. */
   readonly members: () => readonly Member[]
 }
 

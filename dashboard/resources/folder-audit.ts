@@ -1,7 +1,7 @@
 /**
- * Makes one activity entry of each change of an object in the folder of the embedded program. A file beside the data
- * remembers how each object was, in digests, and the entries that are not on the log yet: they are written down first, so
- * that a crash loses none, and makes none twice.
+ * Makes one activity entry for each change of an object in the folder of the embedded program. A file beside the data
+ * remembers digests of each object's fields, and the entries that are not on the log yet: they are stored first, so that a
+ * crash neither loses nor repeats an entry.
  */
 
 import { open, readFile, rename } from 'node:fs/promises'
@@ -25,7 +25,7 @@ import { placeOf } from './writer.ts'
 
 interface FolderAuditParts {
   readonly catalog: Pick<FolderCatalog, 'latest' | 'current' | 'onChange'>
-  /** Its memory; made with the first change. */
+  /** File of its memory; created with the first change. */
   readonly file: string
   readonly eventLog: Pick<EventLog, 'append'>
   readonly changeHash: (text: string) => string
@@ -38,12 +38,12 @@ interface FolderAuditParts {
 
 interface Memory {
   readonly v: 1
-  readonly objects: Readonly<Record<string, KnownObject>>
+  readonly objects: Readonly<Record<string, RecordedObject>>
   /** Entries that may not be on the log yet. */
   readonly due: readonly ActivityRecord[]
 }
 
-interface KnownObject {
+interface RecordedObject {
   /** ID of the organisation it belongs to. */
   readonly owner: string
   /** Keyed digests of its fields by JSON pointer. */
@@ -51,7 +51,7 @@ interface KnownObject {
 }
 
 export interface FolderAudit {
-  /** Resolves when what is under way is done. */
+  /** Resolves when the current work is done. */
   readonly stop: () => Promise<void>
 }
 
@@ -96,7 +96,7 @@ async function recordChanges(parts: FolderAuditParts): Promise<void> {
   await writeMemory(parts.file, { v: 1, objects, due: [] })
 }
 
-interface SeenObject extends KnownObject {
+interface SeenObject extends RecordedObject {
   /** As activity names it. */
   readonly subject: string
   readonly actor: string | null
@@ -165,7 +165,7 @@ function dueEntries(
   return [...changed, ...gone]
 }
 
-function differing(before: KnownObject['fields'], after: KnownObject['fields']): readonly string[] {
+function differing(before: RecordedObject['fields'], after: RecordedObject['fields']): readonly string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
   return [...names].filter((name) => before[name] !== after[name]).sort()
 }
@@ -188,7 +188,7 @@ function folderEntry({ owner, subject, actor, manager, text }: FolderChange, par
 
 const NOTHING: Memory = { v: 1, objects: {}, due: [] }
 
-/** A file that cannot be read is like none: every object then has one entry more. */
+/** An unreadable file counts as missing: every object then gets one more entry. */
 async function readMemory(file: string): Promise<Memory> {
   const text = await readFile(file, 'utf8').catch(() => null)
   if (text === null) return NOTHING

@@ -1,4 +1,4 @@
-/** Directory of the embedded program: what the catalog in force was compiled from. */
+/** Directory of the embedded program: the objects that the catalog in force was compiled from. */
 
 import type { FolderCatalog } from '../../runtime/catalog/source.ts'
 import { websitesOf, type Directory } from './directory.ts'

@@ -34,9 +34,9 @@ function viewOf({ objects: sources, compilation }: FolderView, nowMs: number): I
     const ref = { kind, name: metadata.name, namespace: metadata.namespace ?? 'default' }
     const own = byObject.get(`${kind}/${shownName(ref)}`) ?? []
     const conditions = conditionsOf({ kind, generation: 0, problems: own, isPublished, previous: [], now })
-    return [
-      { ...ref, spec, conditions, version: folderVersion(spec), createdAt: '', origin: manifestOrigin(locate('')) },
-    ]
+    const version = folderVersion(spec)
+    const origin = manifestOrigin(locate(''))
+    return [{ ...ref, spec, conditions, version, judgedVersion: version, createdAt: '', origin }]
   })
   return { objects, sources, owners, isWithoutSecrets: false }
 }

@@ -9,19 +9,21 @@ import { join } from 'node:path'
 import type { CatalogProblem } from '../../domain/catalog.ts'
 import { shownName, TENANT_LABEL } from '../../domain/catalog/objects.ts'
 import { CHANGED_BY_ANNOTATION, foreignChange } from '../../domain/resources/field-owners.ts'
+import { DASHBOARD_SECRET_TYPE } from '../../domain/resources/envelope.ts'
 import { RESOURCE_API_VERSION, SPEC_SCHEMAS, type ResourceKind } from '../../domain/resources/resources.ts'
 import { withDefaults } from '../../domain/schema/schema-values.ts'
-import { compileManifests } from '../../runtime/catalog/source.ts'
+import { compileParsed } from '../../runtime/catalog/source.ts'
 import {
   manifestText,
-  parseManifests,
+  ofAllFiles,
   readManifests,
+  rememberingFiles,
   WRITTEN_PREFIX,
   type ManifestFile,
+  type ParsedFile,
 } from '../../runtime/catalog/manifests.ts'
 import { folderVersion } from './folder-inventory.ts'
 import {
-  DASHBOARD_SECRET_TYPE,
   placeOf,
   type ResourceAddress,
   type ResourceWriter,
@@ -48,7 +50,13 @@ const TIME_DIGITS = 13
 /** Counts as a deleted object at once, whereas the watch would wait for a missing file. */
 const REMOVED = '# removed\n'
 
-export function folderWriter(options: FolderWriterOptions): ResourceWriter {
+/** The options, with what is known of each file's text. */
+interface RememberingOptions extends FolderWriterOptions {
+  readonly parse: (files: readonly ManifestFile[]) => readonly ParsedFile[]
+}
+
+export function folderWriter(given: FolderWriterOptions): ResourceWriter {
+  const options: RememberingOptions = { ...given, parse: rememberingFiles(given.env) }
   let last: Promise<unknown> = Promise.resolve()
   const alone = <T>(work: () => Promise<T>): Promise<T> => {
     const next = last.then(work)
@@ -104,11 +112,11 @@ interface Plain {
 
 async function findManifest(
   ref: ResourceAddress,
-  { folder, written, env }: FolderWriterOptions,
+  { folder, written, parse }: RememberingOptions,
 ): Promise<{ readonly found: FoundManifest | null; readonly files: readonly ManifestFile[] }> {
   const files = await readManifests(folder, written)
-  for (const file of files) {
-    for (const { value } of parseManifests([file], env).objects) {
+  for (const file of parse(files)) {
+    for (const { value } of file.objects) {
       const { kind, metadata, spec = {} } = (value ?? {}) as Plain
       const isIt =
         kind === ref.kind && metadata?.name === ref.name && (metadata.namespace ?? DEFAULT_NAMESPACE) === ref.namespace
@@ -148,11 +156,11 @@ interface Putting {
 }
 
 /** What would be refused is not written: the compiler looks at the whole folder with the change in it. */
-async function put({ object, file, files, manner }: Putting, options: FolderWriterOptions): Promise<WriteOutcome> {
+async function put({ object, file, files, manner }: Putting, options: RememberingOptions): Promise<WriteOutcome> {
   const { kind } = object
   const text = manifestOf(object, manner)
   const after = [...files.filter((each) => each.name !== file), { name: file, text }]
-  const { problems } = compileManifests(after, { env: options.env, nowMs: options.nowMs() })
+  const { problems } = compileParsed(ofAllFiles(options.parse(after)), { nowMs: options.nowMs() })
   const problem = problems.find(
     (each: CatalogProblem) => each.isWarning !== true && each.object === `${kind}/${shownName(object)}`,
   )
@@ -182,7 +190,7 @@ function filled({ kind, spec }: WrittenObject): Readonly<Record<string, unknown>
   return withDefaults(SPEC_SCHEMAS[kind as ResourceKind], spec) as Readonly<Record<string, unknown>>
 }
 
-async function putSecret(secret: WrittenSecret, options: FolderWriterOptions): Promise<WriteOutcome> {
+async function putSecret(secret: WrittenSecret, options: RememberingOptions): Promise<WriteOutcome> {
   const { namespace, name, values, tenant } = secret
   const ref = { kind: 'Secret', namespace, name }
   const { found } = await findManifest(ref, options)

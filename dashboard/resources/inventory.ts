@@ -21,6 +21,8 @@ export interface ListedObject extends WrittenObject {
   /** RFC 3339; empty if nothing says so. */
   readonly createdAt: string
   readonly conditions: readonly Condition[]
+  /** The version that the conditions are about: for a moment after a change it is the one before. */
+  readonly judgedVersion: string
   readonly origin: ObjectOrigin
 }
 

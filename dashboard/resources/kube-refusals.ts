@@ -1,4 +1,4 @@
-/** Reads what the API server refuses into outcomes of a write. */
+/** Turns refusals of the API server into outcomes of a write. */
 
 import { KubeError } from '../../runtime/kube/client.ts'
 import type { WriteOutcome } from './writer.ts'
@@ -9,7 +9,7 @@ const INVALID = 422
 
 export const VERSION_GONE: WriteOutcome = { kind: 'conflict' }
 
-/** @throws whatever is no refusal of this very object, as a server that is away */
+/** @throws everything that is not a refusal of this object, such as an unreachable server */
 export function outcomeOfError(error: unknown): WriteOutcome {
   if (!(error instanceof KubeError)) throw error
   const { status, message } = error

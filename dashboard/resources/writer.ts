@@ -60,7 +60,7 @@ export interface WrittenSecret {
   readonly owner: ResourceAddress | null
 }
 
-/** What payments decide of an Organization, and nobody else by way of the dashboard. */
+/** The fields of an Organization that only payments may change through the dashboard. */
 export interface BillingFields {
   readonly plan: Plan
   readonly billing: { readonly customer: string; readonly subscription?: string; readonly price?: string }
@@ -80,9 +80,6 @@ export interface ResourceWriter {
   /** Only makes new ones: no Secret is ever read, changed or removed. */
   readonly createSecret: (secret: WrittenSecret) => Promise<WriteOutcome>
 }
-
-/** Of Secrets that only the dashboard makes. */
-export const DASHBOARD_SECRET_TYPE = 'whence.dev/dashboard'
 
 export function placeOf({ kind, namespace, name }: ResourceAddress): string {
   return `${kind}/${namespace}/${name}`

@@ -1,7 +1,6 @@
 /**
- * The groups of a signed-in person, as the identity provider last named them. They are read again every 15 minutes while
- * the session is used; what the provider wants to see for that is sealed under a key that only the cookie gives, so the
- * store alone can ask nothing.
+ * The groups of a signed-in person, as the identity provider last reported them. They are read again every 15 minutes while
+ * the session is used. The grant for that is encrypted with a key derived from the cookie, so the store alone cannot use it.
  */
 
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
@@ -9,7 +8,7 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { LIMITS } from '../../domain/limits.ts'
 import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
 
-/** What the provider gave to be asked again. */
+/** The provider's grant for asking again. */
 export interface GroupGrant {
   /** Whose account it is. */
   readonly subject: string
@@ -20,8 +19,8 @@ export interface GroupGrant {
 }
 
 /**
- * `read`: the provider named these groups, and is asked with this grant the next time. `over`: it knows the person no more.
- * `away`: it did not answer, or has to be asked in another way.
+ * `read`: the provider reported these groups, and this grant for the next time. `over`: it no longer knows the person.
+ * `away`: it did not answer, or must be asked in another way.
  */
 export type GroupReading =
   | { readonly kind: 'read'; readonly groups: readonly string[]; readonly grant: GroupGrant }
@@ -38,31 +37,31 @@ interface GroupMemoryParts {
 }
 
 interface GroupMemory {
-  /** Of a new session. Without a grant nothing can be read again. */
+  /** Remembers the groups of a new session. Without a grant they cannot be read again. */
   readonly begin: (session: SessionKey, groups: readonly string[], grant: GroupGrant | null) => Promise<void>
-  /** The groups that count now; null if nothing is remembered. Without the cookie nobody is asked. */
+  /** The groups that count now; null if none are remembered. Without the cookie the provider is not asked. */
   readonly current: (session: SessionKey) => Promise<readonly string[] | null>
   readonly end: (id: string) => Promise<void>
 }
 
 interface SessionKey {
   readonly id: string
-  /** What the browser holds; null where it is not known. */
+  /** The browser's cookie; null if it is unknown here. */
   readonly cookie: string | null
 }
 
 interface RememberedGroups {
   readonly groups: readonly string[]
   readonly readAtMs: number
-  /** The provider could not be asked the last time. */
+  /** Whether the provider was unreachable the last time. */
   readonly isAway: boolean
-  /** The grant, sealed; empty if there is none. */
+  /** The encrypted grant; empty if there is none. */
   readonly sealed: string
 }
 
-/** Of several requests and processes one asks; while the provider is away, it is asked no more often than this. */
+/** Only one of several requests and processes asks, and no more often than this while the provider is unreachable. */
 const ASKING_MS = 30_000
-/** A request is under way that reads them again. */
+/** Set while a request reads them again. */
 const GRACE_MS = 60_000
 /** Larger grants are not kept: the groups then end an hour after signing in. */
 const MOST_SEALED_CHARS = 16_384
@@ -73,7 +72,7 @@ export function createGroupMemory({ hotState, readGroups, nowMs }: GroupMemoryPa
     await hotState.putOnce(groupsKey(id), JSON.stringify(remembered), LIMITS.dashboardSessionMs)
   }
   const readAgain = async (id: string, cookie: string, known: RememberedGroups): Promise<readonly string[]> => {
-    const grant = opened(known.sealed, cookie)
+    const grant = unsealed(known.sealed, cookie)
     const isMine = grant !== null && (await hotState.putOnce(`${groupsKey(id)}/asking`, '', ASKING_MS))
     if (!isMine) return stillCounting(known, nowMs())
     const reading = await readGroups(grant)
@@ -109,7 +108,7 @@ function groupsKey(id: string): string {
   return `groups/${id}`
 }
 
-/** Where they cannot be read again they end after an hour. */
+/** If they cannot be read again, they expire after an hour. */
 function stillCounting({ groups, readAtMs }: RememberedGroups, nowMs: number): readonly string[] {
   return nowMs - readAtMs < LIMITS.groupMembershipMs ? groups : []
 }
@@ -126,7 +125,7 @@ function sealed(grant: GroupGrant, cookie: string): string {
   return text.length > MOST_SEALED_CHARS ? '' : text
 }
 
-function opened(text: string, cookie: string): GroupGrant | null {
+function unsealed(text: string, cookie: string): GroupGrant | null {
   if (text === '') return null
   const bytes = Buffer.from(text, 'base64')
   try {

@@ -10,7 +10,7 @@ import type { Randomness } from '../../runtime/random.ts'
 type SignInMethod = 'mail' | 'oidc' | 'link'
 
 export interface Session extends ProvenIdentity {
-  /** Digest of what the cookie holds. */
+  /** Digest of the cookie's value. */
   readonly id: string
   /** `p_` and 16 hex digits. */
   readonly person: string
@@ -22,18 +22,18 @@ export interface Session extends ProvenIdentity {
 export interface SignedIn {
   readonly email: string
   readonly method: SignInMethod
-  /** As the identity provider named them; empty for the other ways to sign in. */
+  /** As reported by the identity provider; empty for other ways to sign in. */
   readonly groups: readonly string[]
   /** For asking the identity provider again; absent for the other ways. */
   readonly grant?: GroupGrant
 }
 
 export interface Sessions {
-  /** Gives what the cookie is to hold: new at each sign-in, whatever the browser held before. */
+  /** Resolves with the cookie's value: new at each sign-in, whatever the browser had before. */
   readonly begin: (who: SignedIn) => Promise<string>
-  /** Null if the session has expired, was ended, or never existed. Rejects while the hot state is away. */
+  /** Null if the session has expired, was ended, or never existed. Rejects while the hot state is unavailable. */
   readonly read: (cookie: string) => Promise<Session | null>
-  /** What the session is now; null if it is over. */
+  /** The session's present state; null if it has ended. */
   readonly readAgain: (session: Session) => Promise<Session | null>
   readonly end: (session: Session) => Promise<void>
   readonly endAllOf: (session: Session) => Promise<void>

@@ -1,4 +1,4 @@
-/** Pins in the status of Member objects: they go with the object, and a restored object is pinned anew. */
+/** Pins in the status of Member objects: they are deleted with the object, and a restored object is pinned again. */
 
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
@@ -59,7 +59,7 @@ interface PinnedObject {
 
 function write(client: KubeClient, member: PinnedMember, { stored, accounts }: PinnedObject): Promise<unknown> {
   const identities = accounts.map(({ issuer, subject }) => ({ issuer, subjectHash: subject }))
-  // With the version that was read: of two sign-ins at once one counts.
+  // With the version that was read, so that only one of two sign-ins at once counts.
   const body = { metadata: { resourceVersion: stored.metadata.resourceVersion }, status: { identities } }
   const path = `${pathOf(member)}/status?fieldManager=${FIELD_MANAGER}`
   return client.request({ method: 'PATCH', path, body, contentType: MERGE_PATCH })

@@ -1,4 +1,4 @@
-/** Learns what the identity provider offers, in the background: a provider that is away keeps nothing from starting. */
+/** Reads the identity provider's configuration in the background: an unreachable provider does not delay a start. */
 
 import * as client from 'openid-client'
 
@@ -9,7 +9,7 @@ interface DiscoveryOptions {
   readonly clientId: string
   readonly clientSecret: string
   readonly logger: Logger
-  /** For tests: between two tries. */
+  /** Pause between two attempts; set by tests. */
   readonly retryMs?: number
 }
 
@@ -20,7 +20,7 @@ export interface Discovery {
 }
 
 const RETRY_MS = 5_000
-/** Keys and addresses change seldom; the library fetches keys again if a signature names an unknown one. */
+/** Keys and addresses rarely change; the library fetches keys again if a signature names an unknown one. */
 const REFRESH_MS = 6 * 3_600_000
 const TIMEOUT_S = 10
 
@@ -30,9 +30,10 @@ export function startDiscovery(options: DiscoveryOptions): Discovery {
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
   const url = new URL(issuer)
-  // Only for a trial on one's own machine.
+  // Only for trials on localhost.
   const isLoopback = url.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
-  const execute = isLoopback ? [client.allowInsecureRequests] : []
+  // The library trusts TLS for who signed an ID token, and checks the signature only if it is asked to.
+  const execute = [client.enableNonRepudiationChecks, ...(isLoopback ? [client.allowInsecureRequests] : [])]
   const look = async (): Promise<void> => {
     let nextMs = REFRESH_MS
     try {

@@ -1,14 +1,14 @@
 /**
- * Signing in by a link in a mail. The browser that asked opens it with one click; any other browser needs the code of the
- * mail too, so that a scanner that opens links and presses buttons gets nowhere. Only a POST changes anything.
+ * Signing in with a link in a mail. The browser that requested it needs one click; any other browser needs the code of the
+ * mail too, so that mail scanners that open links and press buttons cannot sign in. Only a POST changes anything.
  */
 
-import { refuse } from '../../domain/errors.ts'
+import { refuse, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { isKnown } from '../../domain/people/standing.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Randomness } from '../../runtime/random.ts'
-import { answer, optionalText, textField, type Call, type Handler, type HandlerOutcome } from '../http/call.ts'
+import { answerAccepted, optionalText, textField, type Call } from '../http/call.ts'
 import { codeHit, mailHits, mailInAllHit, refuseByRate } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import type { LetterAbout, WrittenLetter } from '../mail/post.ts'
@@ -32,7 +32,7 @@ interface MailLinkParts {
 
 interface LinkRecord {
   readonly email: string
-  /** Digest of the cookie of the browser that asked. */
+  /** Digest of the cookie of the browser that requested it. */
   readonly browser: string
   /** Keyed hash of the code and the link. */
   readonly code: string
@@ -41,9 +41,9 @@ interface LinkRecord {
 const CODE_DIGITS = 8
 const ID_BYTES = 16
 
-/** The same answer for every address, as soon for one as for another: whether a mail is due is decided behind it. */
-export function askForMail(parts: MailLinkParts): Handler {
-  return async (call) => {
+/** The same answer for every address, after the same time: whether to send a mail is decided afterwards. */
+export function askForMail(parts: MailLinkParts) {
+  return async (call: Call) => {
     if (parts.outbox === null) return refuse('mail_not_configured')
     const email = textField(call, 'email').toLowerCase()
     const limited = await refuseByRate(mailHits(parts.hash(email), call.addressHash), parts.hotState)
@@ -54,19 +54,19 @@ export function askForMail(parts: MailLinkParts): Handler {
     const record: LinkRecord = { email, browser: sha256Hex(browser), code: parts.hash(`${link} ${code}`) }
     await parts.hotState.putOnce(`mail-link/${link}`, JSON.stringify(record), LIMITS.signInMs)
     await parts.outbox.put({ kind: 'sign-in', link: id })
-    return answer({ ok: true }, { status: 202, cookies: { browser: { value: browser, forMs: LIMITS.signInMs } } })
+    return answerAccepted({ ok: true }, { cookies: { browser: { value: browser, forMs: LIMITS.signInMs } } })
   }
 }
 
 interface LinkSecrets {
-  /** What the link in the mail carries: 43 characters. */
+  /** The token in the mailed link: 43 characters. */
   readonly token: string
   /** Digest of the token. */
   readonly link: string
   readonly code: string
 }
 
-/** Both follow from the ID under a key of ours, so that a mail can wait on the log without them. */
+/** Both are derived from the ID with a secret key, so that a mail can wait on the log without them. */
 function secretsOf(id: string, hash: (text: string) => string): LinkSecrets {
   const token = Buffer.from(`${id}${hash(`mail link ${id}`)}`, 'hex').toString('base64url')
   const number = BigInt(`0x${hash(`mail code ${id}`)}`) % 10n ** BigInt(CODE_DIGITS)
@@ -74,11 +74,11 @@ function secretsOf(id: string, hash: (text: string) => string): LinkSecrets {
 }
 
 interface SignInLetterParts extends Pick<MailLinkParts, 'hotState' | 'directory' | 'baseUrl' | 'hash'> {
-  /** Strangers may sign up, so they may sign in first. */
+  /** If sign-up is open, anyone may sign in first. */
   readonly isOpen: boolean
 }
 
-/** The mail of a link that is still valid, to a person whom some member names, or to anybody who may sign up. */
+/** The mail of a link that is still valid, to a person with a membership or invitation, or to anyone if sign-up is open. */
 export function writeSignIn(
   parts: SignInLetterParts,
 ): (letter: { readonly link: string }, about: LetterAbout) => Promise<WrittenLetter> {
@@ -94,8 +94,8 @@ export function writeSignIn(
   }
 }
 
-export function confirmMail(parts: MailLinkParts): Handler {
-  return async (call) => {
+export function confirmMail(parts: MailLinkParts) {
+  return async (call: Call) => {
     const link = sha256Hex(textField(call, 'token'))
     const key = `mail-link/${link}`
     const text = await parts.hotState.readOnce(key)
@@ -103,18 +103,18 @@ export function confirmMail(parts: MailLinkParts): Handler {
     const record = JSON.parse(text) as LinkRecord
     const refused = await refuseOtherBrowser(call, { link, record }, parts)
     if (refused !== null) return refused
-    // Of several at once only one gets it.
+    // Only one of several requests at once gets it.
     if ((await parts.hotState.takeOnce(key)) === null) return refuse('sign_in_refused')
     return finishSignIn(call, parts.sessions, { email: record.email, method: 'mail', groups: [] })
   }
 }
 
-/** The browser that asked needs no code; another one has five tries, and then the link is void. */
+/** The browser that requested it needs no code; another one has five attempts, and then the link is void. */
 async function refuseOtherBrowser(
   call: Call,
   { link, record }: { readonly link: string; readonly record: LinkRecord },
   { hotState, hash }: MailLinkParts,
-): Promise<HandlerOutcome | null> {
+): Promise<Refusal | null> {
   if (call.browser !== null && sha256Hex(call.browser) === record.browser) return null
   const code = optionalText(call, 'code')
   if (code === null) return refuse('code_required')

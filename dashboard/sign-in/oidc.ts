@@ -6,7 +6,7 @@ import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { readClaims, type ClaimRules } from '../../domain/people/oidc-claims.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
-import { answer, optionalText, type Answer, type Call, type Handler, type HandlerOutcome } from '../http/call.ts'
+import { answer, answerElsewhere, optionalText, type Call } from '../http/call.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { secretText, type Sessions } from '../sessions/sessions.ts'
 import { finishSignIn } from './finish.ts'
@@ -33,8 +33,8 @@ interface OidcAttempt {
 const CALLBACK = '/api/sign-in/oidc/callback'
 const SCOPE = 'openid email profile'
 
-export function startOidc(parts: OidcParts): Handler {
-  return async (call) => {
+export function startOidc(parts: OidcParts) {
+  return async (call: Call) => {
     const { discovery, randomness, hotState, baseUrl } = parts
     if (discovery === null) return refuse('mail_not_configured')
     const config = discovery.current()
@@ -55,9 +55,9 @@ export function startOidc(parts: OidcParts): Handler {
   }
 }
 
-/** What the identity provider sends the browser back to: ends on a page of ours, signed in or with the reason. */
-export function finishOidc(parts: OidcParts): Handler {
-  return async (call) => {
+/** Where the identity provider sends the browser back: ends on one of our pages, signed in or with the reason. */
+export function finishOidc(parts: OidcParts) {
+  return async (call: Call) => {
     const config = parts.discovery?.current() ?? null
     const attempt = config === null ? null : await takeAttempt(call, parts)
     if (config === null || attempt === null) return failed()
@@ -65,11 +65,10 @@ export function finishOidc(parts: OidcParts): Handler {
     const url = new URL(`${parts.baseUrl}${CALLBACK}?${call.query.toString()}`)
     const proven = await redeem(config, url, { attempt, state: call.query.get('state') ?? '', parts })
     if (proven === null) return failed()
-    if (!(await isSameAccount(proven.email, proven.account, parts))) return failed('=account_replaced')
+    if (!(await isSameAccount(proven.email, proven.account, parts))) return failed(REPLACED)
     const { email, groups, grant } = proven
-    const finished: Answer = await finishSignIn(call, parts.sessions, { email, groups, grant, method: 'oidc' })
-    const { body: _body, ...rest } = finished
-    return { ...rest, status: 303, location: attempt.returnTo }
+    const { cookies = {} } = await finishSignIn(call, parts.sessions, { email, groups, grant, method: 'oidc' })
+    return answerElsewhere(attempt.returnTo, cookies)
   }
 }
 
@@ -111,11 +110,14 @@ async function redeem(config: client.Configuration, url: URL, { attempt, state, 
   }
 }
 
-function failed(why: '' | '=account_replaced' = ''): HandlerOutcome {
-  return { kind: 'answer', status: 303, location: `/sign-in#failed${why}`, cookies: { browser: null } }
+/** The end of the address that says why nobody was signed in. */
+export const REPLACED = '=account_replaced'
+
+function failed(why: '' | typeof REPLACED = '') {
+  return answerElsewhere(`/sign-in#failed${why}`, { browser: null })
 }
 
-/** A page of ours alone: one slash, and no backslash, which browsers read as one. */
+/** Only one of our own pages: a single slash, and no backslash, which browsers read as a slash. */
 function ownPath(path: string): string {
   return /^\/(?![/\\])[\x21-\x7e]*$/.test(path) && !path.includes('\\') ? path : '/'
 }

@@ -1,10 +1,10 @@
-/** Signing in by a link from the operator of the service: for the first owner, and as a last resort. */
+/** Signing in with a link from the operator of the service: for the first owner, or as a last resort. */
 
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
 import type { Randomness } from '../../runtime/random.ts'
-import { textField, type Handler } from '../http/call.ts'
+import { textField, type Call } from '../http/call.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { secretText, type Sessions } from '../sessions/sessions.ts'
 import { finishSignIn } from './finish.ts'
@@ -25,8 +25,8 @@ export async function makeSignInLink(
   return `${baseUrl}/sign-in#link=${token}`
 }
 
-export function useSignInLink(hotState: Pick<SessionVerbs, 'takeOnce'>, sessions: Sessions): Handler {
-  return async (call) => {
+export function useSignInLink(hotState: Pick<SessionVerbs, 'takeOnce'>, sessions: Sessions) {
+  return async (call: Call) => {
     const email = await hotState.takeOnce(`operator-link/${sha256Hex(textField(call, 'token'))}`)
     return email === null
       ? refuse('sign_in_refused')

@@ -44,7 +44,7 @@ const FILES: Readonly<Record<string, { readonly text: string; readonly type: str
   '/sign-in.css': { text: STYLE, type: 'text/css' },
 }
 
-/** Answers for the page, its script and its style; false for everything else. */
+/** Serves the page, its script and its style sheet; false for everything else. */
 export function servePage(req: IncomingMessage, res: ServerResponse): boolean {
   const path = readPath(req)
   const file = path !== null && Object.hasOwn(FILES, path) ? FILES[path] : undefined
@@ -53,7 +53,7 @@ export function servePage(req: IncomingMessage, res: ServerResponse): boolean {
     file.type === 'text/html'
       ? { 'Cache-Control': 'no-store', 'Content-Security-Policy': POLICY }
       : { 'Cache-Control': 'no-cache' }
-  // The address of this page may hold a token until its script has taken it away.
+  // The address of this page may contain a token until its script has removed it.
   const headers = { 'Referrer-Policy': 'no-referrer', 'Content-Type': `${file.type}; charset=utf-8`, ...own }
   sendPage(req, res, headers, file.text)
   return true

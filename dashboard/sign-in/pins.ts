@@ -18,7 +18,7 @@ export interface Account {
 export interface Pins {
   /** The subject that is pinned for this issuer; null if there is none. */
   readonly read: (member: PinnedMember, issuer: string) => Promise<string | null>
-  /** Pins it unless another one is, and gives the one that is. */
+  /** Pins it unless another one is pinned; resolves with the pinned one. */
   readonly pin: (member: PinnedMember, account: Account) => Promise<string>
   /** Called when the member is removed. */
   readonly forget: (member: PinnedMember) => Promise<void>
@@ -30,10 +30,10 @@ export function accountOf(issuer: string, sub: string): Account {
   return { issuer, subject: sha256Hex(`${issuer}\n${sub}`).slice(0, SUBJECT_CHARS) }
 }
 
-/** Long enough for somebody who seldom signs in; in a folder there is no status to keep it in. */
+/** Long enough for people who rarely sign in; a folder has no status to keep it in. */
 const KEPT_MS = 400 * 86_400_000
 
-/** Of the embedded program, whose hot state is on its disk. It has one issuer: of another one than before nothing is pinned. */
+/** For the embedded program, whose hot state is on its disk. It has one issuer; after a change of issuer nothing is pinned. */
 export function hotStatePins(hotState: Pick<SessionVerbs, 'putOnce' | 'readOnce' | 'takeOnce'>): Pins {
   const keyOf = ({ namespace, name }: PinnedMember): string => `pin/${sha256Hex(`${namespace}\n${name}`)}`
   const stored = async (member: PinnedMember): Promise<Account | null> => {

@@ -1,4 +1,4 @@
-/** Asks the identity provider again which groups somebody is in: by userinfo, or with a refresh token. */
+/** Asks the identity provider again for the groups of a person: from userinfo, or with a refresh token. */
 
 import * as client from 'openid-client'
 
@@ -13,7 +13,7 @@ interface ReadGroupsParts {
   readonly nowMs: () => number
 }
 
-type Tokens = client.TokenEndpointResponse & client.TokenEndpointResponseHelpers
+type TokenResponse = client.TokenEndpointResponse & client.TokenEndpointResponseHelpers
 
 export function createReadGroups({ discovery, rules, nowMs }: ReadGroupsParts): ReadGroups {
   return async (grant) => {
@@ -57,14 +57,14 @@ async function byRefresh(grant: GroupGrant, refreshToken: string, parts: Asking)
   }
 }
 
-/** What can be kept to ask again. */
-export function groupGrantOf(tokens: Tokens, subject: string, nowMs: number): GroupGrant {
+/** The part that is kept for asking again. */
+export function groupGrantOf(tokens: TokenResponse, subject: string, nowMs: number): GroupGrant {
   const { access_token: accessToken, refresh_token: refreshToken = null } = tokens
   const endsInS = tokens.expiresIn()
   return { subject, accessToken, refreshToken, accessEndsAtMs: endsInS === undefined ? null : nowMs + endsInS * 1_000 }
 }
 
-/** An address that is not proven any more proves no groups either. */
+/** If the address is no longer verified, neither are the groups. */
 function readingOf(claims: object, grant: GroupGrant, rules: ClaimRules): GroupReading {
   const proven = readClaims({ ...claims }, rules)
   return proven === null ? OVER : { kind: 'read', groups: proven.groups, grant }
@@ -73,7 +73,7 @@ function readingOf(claims: object, grant: GroupGrant, rules: ClaimRules): GroupR
 const UNAUTHORIZED = 401
 const FORBIDDEN = 403
 
-/** The provider has answered, and refuses this person; everything else may pass. */
+/** The provider answered and refuses this person; all other failures may be temporary. */
 function isPersonRefused(error: unknown): boolean {
   const { error: code, status } = error as { readonly error?: unknown; readonly status?: unknown }
   return code === 'invalid_grant' || status === UNAUTHORIZED || status === FORBIDDEN

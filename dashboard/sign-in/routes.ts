@@ -16,6 +16,7 @@ import type { Sessions } from '../sessions/sessions.ts'
 import type { Discovery } from './discovery.ts'
 import type { SameAccountParts } from './same-account.ts'
 import { askForMail, confirmMail } from './mail-link.ts'
+import { countingSignIns, type CountSignIn } from './count-sign-ins.ts'
 import { finishOidc, startOidc } from './oidc.ts'
 import { useSignInLink } from './operator-link.ts'
 
@@ -88,16 +89,17 @@ export interface SignInParts extends Pick<SameAccountParts, 'pins' | 'eventLog' 
   readonly hash: (text: string) => string
   readonly randomness: Randomness
   readonly logger: Logger
+  readonly countSignIn: CountSignIn
 }
 
 export function signInHandlers(parts: SignInParts): HandlersOf<typeof SIGN_IN_ROUTES> {
   return {
     waysIn: async () => answer({ mail: parts.outbox !== null, oidc: parts.discovery !== null }),
     signInMail: askForMail(parts),
-    confirmMail: confirmMail(parts),
+    confirmMail: countingSignIns('mail', confirmMail(parts), parts.countSignIn),
     startOidc: startOidc(parts),
-    finishOidc: finishOidc(parts),
-    useLink: useSignInLink(parts.hotState, parts.sessions),
+    finishOidc: countingSignIns('oidc', finishOidc(parts), parts.countSignIn),
+    useLink: countingSignIns('link', useSignInLink(parts.hotState, parts.sessions), parts.countSignIn),
     signOut: endSession(parts.sessions),
   }
 }

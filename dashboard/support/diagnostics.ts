@@ -1,6 +1,6 @@
 /**
- * What a support request may tell beside its message. Only what the schema lists: no bodies, no addresses, no secrets. The person is
- * shown it first, and sends back what was shown.
+ * The diagnostics of a support request: only what the schema lists, so no bodies, no addresses and no secrets. The person
+ * sees them first, and sends back what was shown.
  */
 
 import { DAY_MS } from '../../domain/durations.ts'
@@ -18,7 +18,7 @@ import type { Inventory } from '../resources/inventory.ts'
 const VERSION_CHARS = 64
 const CONDITIONS_MAX = 50
 const ERRORS_MAX = 20
-/** A code of ours or a reason of the compiler. */
+/** One of our codes, or a reason of the compiler. */
 const WORD: JsonSchema = { type: 'string', maxLength: 64, pattern: '^[A-Za-z_]*$' }
 
 export const DIAGNOSTICS_SCHEMA: JsonSchema = {
@@ -31,10 +31,10 @@ export const DIAGNOSTICS_SCHEMA: JsonSchema = {
         pattern: '^[0-9A-Za-z.+-]*$',
       },
       plan: { type: 'string', description: 'Of the organisation.', enum: PLANS },
-      role: { type: 'string', description: 'Of the person who asks.', enum: MEMBER_ROLES },
+      role: { type: 'string', description: 'Of the person who asks for support.', enum: MEMBER_ROLES },
       conditions: {
         type: 'array',
-        description: 'Conditions of objects that are not as they should be. Objects of people are not among them.',
+        description: 'Conditions of objects that report a problem. Objects of members are left out.',
         maxItems: CONDITIONS_MAX,
         items: objectSchema(
           {
@@ -48,7 +48,7 @@ export const DIAGNOSTICS_SCHEMA: JsonSchema = {
       },
       errors: {
         type: 'array',
-        description: 'Codes of the requests that were refused last, the newest first.',
+        description: 'Codes of the last refused requests, newest first.',
         maxItems: ERRORS_MAX,
         items: objectSchema(
           {
@@ -61,15 +61,15 @@ export const DIAGNOSTICS_SCHEMA: JsonSchema = {
     },
     [],
   ),
-  description: 'As the preview gave it; absent: none is sent.',
+  description: 'As the preview returned them; absent: none are sent.',
 }
 
 interface Diagnostics {
   readonly version: string
   readonly plan: string
   readonly role: string
-  readonly conditions: readonly object[]
-  readonly errors: readonly object[]
+  readonly conditions: ReturnType<typeof unhealthyConditions>
+  readonly errors: readonly { readonly at: number; readonly code: string }[]
 }
 
 export interface DiagnosticsParts {
@@ -78,7 +78,7 @@ export interface DiagnosticsParts {
   readonly version: string
 }
 
-/** Of the organisation of the path. Without the codes of errors while ClickHouse is away: support is wanted then all the more. */
+/** Of the organisation in the path. Without error codes while ClickHouse is unreachable, when support is needed most. */
 export async function diagnose(call: Call, parts: DiagnosticsParts): Promise<Diagnostics> {
   const { organization, role } = scopeOf(call)
   return {
@@ -88,7 +88,7 @@ export async function diagnose(call: Call, parts: DiagnosticsParts): Promise<Dia
   }
 }
 
-function unhealthyConditions(organization: string, inventory: Inventory): readonly object[] {
+function unhealthyConditions(organization: string, inventory: Inventory) {
   return RESOURCE_KINDS.filter((kind) => kind !== 'Member')
     .flatMap((kind) => inventory.list(kind, organization))
     .flatMap(({ kind, name, conditions }) =>
@@ -101,7 +101,7 @@ function unhealthyConditions(organization: string, inventory: Inventory): readon
     .slice(0, CONDITIONS_MAX)
 }
 
-async function errorsOf(call: Call, scope: ReadScope): Promise<readonly object[]> {
+async function errorsOf(call: Call, scope: ReadScope): Promise<Diagnostics['errors']> {
   const readErrors = scope((reads) =>
     reads.run('requestLines', {
       since_ms: call.nowMs - PLAN_LIMITS[reads.organization.plan].logRetentionDays * DAY_MS,

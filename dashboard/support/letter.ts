@@ -6,12 +6,12 @@ import { erasedKey } from '../mail/erased.ts'
 import type { LetterAbout, WrittenLetter } from '../mail/post.ts'
 
 interface LetterParts {
-  /** Null: nobody answers here. */
+  /** Null: this service offers no support. */
   readonly supportMail: string | null
   readonly hotState: Pick<SessionVerbs, 'readOnce'>
 }
 
-/** Void once the person was erased: their address goes nowhere any more. */
+/** Void once the person was erased: their address is sent nowhere. */
 export function writeSupport({
   supportMail,
   hotState,

@@ -1,31 +1,31 @@
-/** Takes a support request: on the event log before it is answered, and sent by mail from there. */
+/** Takes a support request: it is on the event log before the answer, and a mail is sent from there. */
 
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { NoteActivity } from '../events/activity.ts'
-import { answer, scopeOf, sessionOf, textField, type Call, type Handler } from '../http/call.ts'
+import { answer, answerAccepted, scopeOf, sessionOf, textField, type Call } from '../http/call.ts'
 import { refuseByRate, supportHits } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import { diagnose, type DiagnosticsParts } from './diagnostics.ts'
 
 export interface SupportParts extends DiagnosticsParts {
   readonly hotState: Pick<HotState, 'countHits' | 'returnHits'>
-  /** Null: there is no mail, or nobody who would get it. */
+  /** Null: no mail server is configured, or no support address. */
   readonly outbox: Outbox | null
   readonly noteActivity: NoteActivity
   /** Keyed: 32 hex digits. */
   readonly hash: (text: string) => string
 }
 
-/** What would be sent beside the message, word for word. */
-export function previewSupport(parts: SupportParts): Handler {
-  return async (call) => answer({ isMailed: parts.outbox !== null, diagnostics: await diagnose(call, parts) })
+/** Exactly what would be sent along with the message. */
+export function previewSupport(parts: SupportParts) {
+  return async (call: Call) => answer({ isMailed: parts.outbox !== null, diagnostics: await diagnose(call, parts) })
 }
 
-/** Repeated with the same ID it is one mail, whatever became of the first try. */
-export function askSupport(parts: SupportParts): Handler {
-  return async (call) => {
+/** Repeating a request with the same ID sends one mail, whatever became of the first attempt. */
+export function askSupport(parts: SupportParts) {
+  return async (call: Call) => {
     const { outbox } = parts
     if (outbox === null) return refuse('mail_not_configured')
     const { organization } = scopeOf(call)
@@ -47,7 +47,7 @@ export function askSupport(parts: SupportParts): Handler {
       message: `Support was asked for; the request is ${request}.`,
       logRetentionDays: organization.logRetentionDays,
     })
-    return answer({ request }, { status: 202 })
+    return answerAccepted({ request })
   }
 }
 

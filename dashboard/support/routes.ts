@@ -12,16 +12,16 @@ const PATH = '/api/organizations/:organization/support'
 export const SUPPORT_ROUTES = {
   previewSupport: {
     ...{ method: 'GET', path: PATH, needs: 'Viewer', rate: 'read' },
-    summary: 'What a support request would tell beside its message, to be shown before it is sent.',
+    summary: 'What a support request would send along with its message, to be shown first.',
   },
   askSupport: {
     ...{ method: 'POST', path: PATH, needs: 'Viewer', rate: 'write' },
-    summary: 'Ask those who run the service. Repeated with the same `id` it is one request.',
+    summary: 'Ask those who run the service for support. Requests with the same `id` count as one.',
     body: objectSchema(
       {
         id: {
           type: 'string',
-          description: 'Made by whoever asks, 32 hex digits at random.',
+          description: 'Chosen by the client: 32 random hex digits.',
           pattern: '^[0-9a-f]{32}$',
           patternMeaning: 'must be 32 hex digits in lower case',
         },

@@ -2,7 +2,7 @@
  * Decides installs that were pending: once the facts hold everything that was on the log when dispatch first saw the
  * install, or when the longest wait is over.
  *
- * A decision describes the state when the event was received, so it comes out the same whichever process makes it, and
+ * A decision depends on the state when the event was received, so it comes out the same whichever process makes it, and
  * whenever.
  */
 
@@ -28,15 +28,15 @@ import { readKnowledge } from './decision-facts.ts'
 export interface Arrival {
   readonly record: InstallRecord
   readonly firstSeenAtMs: number
-  /** For a pending one that was read before. */
+  /** For a pending install that was read before. */
   readonly ends?: LogEnds
 }
 
 interface Decided<A extends Arrival> {
-  /** Those that were not pending as they came; the others with their decision applied. */
+  /** Installs that can be dispatched: those that were not pending, and those whose decision has been applied. */
   readonly ready: readonly A[]
   readonly waiting: readonly A[]
-  /** Must be on the log before anything follows from them. */
+  /** Must be on the log before anything is done because of them. */
   readonly decisions: readonly DecisionRecord[]
 }
 

@@ -1,4 +1,4 @@
-/** Turns each recorded install into its deliveries: a record for each, and a job for those that are to be made. */
+/** Turns each recorded install into its deliveries: a record for each delivery, and a job for each that is to be made. */
 
 import type { Registry } from 'prom-client'
 
@@ -43,13 +43,13 @@ export interface Dispatch {
 
 const GROUP = 'dispatch'
 const BATCH_INSTALLS = 500
-/** Under load one query of ClickHouse then serves many installs; on an idle system the delay is not noticeable. */
+/** Long enough that under load one query of ClickHouse serves many installs; too short to notice on an idle system. */
 const LINGER_MS = 25
 const APPEND_DEADLINE_MS = 5_000
 /** A visit of the same second may reach ClickHouse in a moment; these retries cost less than the shortest tier. */
 const LOOKS_MS = [20, 40, 80, 160, 250, 250]
 /**
- * After retries in vain there are none for this long: ClickHouse is behind, and the tier is the better place to wait.
+ * After retries in vain there are no more for this long: ClickHouse lags, and waiting in the tier is cheaper.
  */
 const LOOKS_PAUSE_MS = 5_000
 
@@ -117,7 +117,7 @@ class Dispatcher {
     return outcome
   }
 
-  /** Installs whose facts are there go first, so that none waits for another's. */
+  /** Installs whose facts have arrived go first, so that none waits for another install's facts. */
   async #dispatch(all: readonly OwnArrival[]): Promise<void> {
     let waiting = await this.#advance(await this.#firsts.among(all))
     for (const lookMs of this.#looks()) {

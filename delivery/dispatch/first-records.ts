@@ -1,4 +1,4 @@
-/** Finds the record of each event that decides: the first one received, whichever process saw which. */
+/** Finds the record of each event that counts: the first one received, whichever process saw which record. */
 
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import { eventKey, type Arrival } from './decide-pending.ts'
@@ -33,9 +33,9 @@ export class FirstRecords {
   }
 
   /**
-   * The record that was received first decides, as among the rows of ClickHouse; a second one, from a crash or a lost
-   * claim, causes no second delivery. If the second one was dispatched before the first was known, the first replaces
-   * it: a skip is undone, and jobs have the IDs of those already sent.
+   * The record that was received first counts, as it does among the rows of ClickHouse. A second record, from a crash or a lost
+   * claim, causes no second delivery. If the second one was dispatched before the first was known, the first replaces it:
+   * a skip is undone, and jobs get the same IDs as the ones already sent.
    */
   async among(all: readonly OwnArrival[]): Promise<OwnArrival[]> {
     const firsts = new Map<string, OwnArrival>()
@@ -65,7 +65,7 @@ export class FirstRecords {
   }
 }
 
-/** A record received before the known one replaces it; a parked one comes back as that very record. */
+/** A record received before the known one replaces it; a parked record that comes back is that same record. */
 function mayFollow(arrival: OwnArrival, known: KnownRecord | undefined): boolean {
   if (known === undefined || receivedAtMs(arrival) < known.receivedAtMs) return true
   const isSame = receivedAtMs(arrival) === known.receivedAtMs && arrival.record.request.id === known.requestId
@@ -73,8 +73,8 @@ function mayFollow(arrival: OwnArrival, known: KnownRecord | undefined): boolean
 }
 
 /**
- * The first record is on the log as well: it will be read, waits, or was dispatched. A retry appends the install that
- * was decided for the previous try again, with its time; which of two such records ClickHouse shows does not matter.
+ * The first record is on the log as well: it will be read, waits, or was dispatched. A retry appends the install as it was
+ * decided at the previous try, with its time, so it does not matter which of two such records ClickHouse shows.
  */
 function isLaterThan(arrival: OwnArrival, first: QueryRow<'firstInstalls'> | undefined): boolean {
   if (first === undefined || receivedAtMs(arrival) < first.received_at_ms) return false
@@ -93,8 +93,8 @@ function saysTheSame({ record: { install } }: Arrival, first: QueryRow<'firstIns
 
 /**
  * An earlier record was dispatched, or this one was, to each of its destinations. A row for some of them is not enough:
- * if the append of one provider's jobs fails, the worker of another may have delivered its job, and stored so, by the
- * time the batch comes again.
+ * if the append of one provider's jobs fails, another provider's worker may have delivered and recorded its job by the time
+ * the batch comes again.
  */
 function isDispatched(arrival: OwnArrival, before: readonly DeliveryBefore[]): boolean {
   const ownMs = receivedAtMs(arrival)
@@ -103,7 +103,7 @@ function isDispatched(arrival: OwnArrival, before: readonly DeliveryBefore[]): b
   return own.size > 0 && arrival.record.install.deliveries.every(({ destination }) => own.has(destination))
 }
 
-/** What later records of the event caused; what this very record caused is only written again. */
+/** What later records of the event caused; what this very record caused is just written again. */
 function supersededBy(
   arrival: OwnArrival,
   known: KnownRecord | undefined,

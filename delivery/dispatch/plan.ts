@@ -23,7 +23,7 @@ interface DispatchInput {
   readonly visit: Visit | null
   readonly catalog: Catalog
   readonly nowMs: number
-  /** What a later record of the same event caused, if it was dispatched before this one. */
+  /** Deliveries that a later record of the same event caused, if it was dispatched before this one. */
   readonly superseded: Superseded | null
 }
 
@@ -67,7 +67,7 @@ function skipNow({ record, visit, catalog }: DispatchInput, plan: DeliveryPlan):
 }
 
 /**
- * The first record of a delivery carries the time of the install, not of its writing: written again after a crash, it
+ * The first record of a delivery carries the time of the install, not of its writing: if it is written again after a crash, it
  * is the same and never covers later states.
  */
 function plannedRecord(input: DispatchInput, plan: DeliveryPlan, reason: DeliveryReason | ''): DeliveryRecord {

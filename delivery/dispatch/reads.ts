@@ -33,12 +33,12 @@ export interface VisitRef {
 /** One delivery of an event in ClickHouse. */
 export interface DeliveryBefore {
   readonly destination: string
-  /** When the install record that it comes from was received; 0 if the first release wrote it. */
+  /** When the install record that caused it was received; 0 if the first release wrote it. */
   readonly receivedAtMs: number
   readonly isSkipped: boolean
 }
 
-/** The deliveries of these events, by `recordKey`; events without any are absent. One query. */
+/** The deliveries of these events, by `recordKey`; events without deliveries are absent. One query. */
 export async function readEarlierDeliveries(
   facts: FactsReader,
   events: readonly EventRef[],
@@ -70,8 +70,8 @@ function eventKeys(events: readonly EventRef[]): { websites: string[]; event_ids
 }
 
 /**
- * The visits that are there, by `recordKey` of website and visit ID; one query. An unreadable row counts as missing, so
- * that it holds up no other; `onUnreadable` is called for it.
+ * The visits that exist, by `recordKey` of website and visit ID; one query. An unreadable row counts as missing, so that it
+ * does not delay the others; `onUnreadable` is called for it.
  */
 export async function readVisits(
   facts: FactsReader,
@@ -92,7 +92,7 @@ export async function readVisits(
   return found
 }
 
-/** The decisions about pending events, by `recordKey`; one query. A damaged one can be made again. */
+/** The decisions about pending events, by `recordKey`; one query. A damaged decision is left out and made again. */
 export async function readDecisions(
   facts: FactsReader,
   events: readonly EventRef[],

@@ -4,14 +4,14 @@ import { LIMITS } from '../../domain/limits.ts'
 
 const HIDDEN = '[hidden]'
 
-/** Each value in every form that a URL, a JSON body or an echo in hex, base64 or backwards may give it; longest first, as one may contain another. */
+/** Each value in every form that a URL, a JSON body, or an echo in hex, base64 or backwards may give it; longest first, as one may contain another. */
 export function hide(text: string, secrets: readonly string[]): string {
   const forms = secrets.filter((secret) => secret !== '').flatMap((secret) => formsOf(secret))
   const distinct = [...new Set(forms)].sort((a, b) => b.length - a.length)
   return distinct.reduce((clean, form) => clean.replaceAll(form, HIDDEN), text)
 }
 
-/** `hide`, and at most 64 KB; of a body that was cut on its way, the end goes too: it may hold half a secret. */
+/** `hide`, limited to 64 KB. If a body was cut off on its way, its end is removed too: it may hold half a secret. */
 export function hideInBody(body: string, secrets: readonly string[], { isCut }: { isCut: boolean }): string {
   const longest = Math.max(0, ...secrets.flatMap(formsOf).map((form) => form.length))
   const whole = isCut ? body.slice(0, Math.max(0, body.length - longest)) : body
@@ -21,9 +21,9 @@ export function hideInBody(body: string, secrets: readonly string[], { isCut }: 
     : bytes.subarray(0, LIMITS.outboundBodyBytes).toString()
 }
 
-/** What URLs and JSON write as it is. */
+/** Characters that URLs and JSON write unchanged. */
 const PLAIN = /^[A-Za-z0-9_.-]*$/
-/** Shorter forms would be found by accident in what is no secret. */
+/** Shorter forms would match by accident in texts that are not secret. */
 const ENCODED_CHARS_MIN = 6
 
 function formsOf(secret: string): string[] {
@@ -34,7 +34,7 @@ function formsOf(secret: string): string[] {
   return [secret, inQuery, encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1), ...long]
 }
 
-/** Hex, and base64 in both alphabets, wherever it occurs inside of what was encoded: alone or behind a name and a colon. */
+/** Hex, and base64 in both alphabets, wherever the value occurs inside the encoded text: alone, or after a name and a colon. */
 function binaryForms(bytes: Buffer): string[] {
   const hex = bytes.toString('hex')
   const base64 = [0, 1, 2].map((before) => {

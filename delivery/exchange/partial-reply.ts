@@ -1,4 +1,4 @@
-/** What was observed of an HTTP exchange so far, and the reply that it makes once the exchange ends. */
+/** What has been observed of an HTTP exchange so far, and the reply that it gives once the exchange ends. */
 
 import type { IncomingMessage } from 'node:http'
 
@@ -30,7 +30,7 @@ export function collectBody(answer: IncomingMessage, seen: PartialReply, finish:
 
 /**
  * A status that arrived is reported even if the body did not: for some providers the status alone is the answer.
- * `isUnclear` counts if no answer came: the request may have been processed nevertheless.
+ * `isUnclear` applies if no answer came: the request may have been processed nevertheless.
  */
 export function replyOf(seen: PartialReply, failure: string, isUnclear: boolean): ProviderReply {
   if (seen.answer === null) return noReply(failure, isUnclear)

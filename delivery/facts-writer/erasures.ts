@@ -1,4 +1,4 @@
-/** What was erased, as every writer of facts must know it before it writes. */
+/** What has been erased, which every writer of facts must know before it writes. */
 
 import { sha256Hex } from '../../common/digest.ts'
 import { referenceHash } from '../../domain/logs/references.ts'
@@ -14,11 +14,11 @@ export function erasedName(website: string, id: string): ErasedName {
 
 export interface Erasures {
   /**
-   * Reads what was erased since, before each batch: whoever erases waits until all that was on the log then is written, so
-   * that every later batch begins with knowing it. Rejects with `FactsUnavailable`.
+   * Reads what was erased since the last call; called before each batch. An erasure waits until everything then on the log has
+   * been written, so every later batch knows about it. Rejects with `FactsUnavailable`.
    */
   readonly refresh: () => Promise<void>
-  /** What may be kept of a record: null if it names something that was erased. */
+  /** The parts of a record that may be kept: null if it names something that was erased. */
   readonly kept: (record: LogRecord) => LogRecord | null
 }
 

@@ -48,7 +48,7 @@ export async function writeBatch(facts: Facts, batch: Batch, tools: BatchTools):
 }
 
 /**
- * The path of every healthy batch. Rows become text as they are made, so that little stays in memory until the insert.
+ * The path of every healthy batch. Rows become text as they are made, so that little is held in memory until the insert.
  */
 async function writeAtOnce(facts: Facts, batch: Batch, { marks, erasures, backlog }: BatchTools): Promise<BatchReport> {
   const collected = facts.startBatch()
@@ -81,7 +81,7 @@ interface EntryRows {
 }
 
 /**
- * Adds nothing for a record that names what was erased.
+ * Adds nothing for a record that names something erased.
  *
  * @throws RowsRefused if the entry is not one of ours or a value is out of range; some rows may then be added
  */
@@ -102,7 +102,7 @@ interface TableRows {
   readonly sources: StoredEntry[]
 }
 
-/** The path of a batch with an unreadable entry or a refused row: all others are inserted, these are kept apart. */
+/** The path of a batch with an unreadable entry or a refused row: all other rows are inserted, and these are kept apart. */
 async function writeApart(facts: Facts, batch: Batch, tools: BatchTools): Promise<BatchReport> {
   const { marks, nowMs, erasures, backlog } = tools
   const poison: FactRow[] = []

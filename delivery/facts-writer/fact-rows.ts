@@ -16,6 +16,7 @@ import type {
   LogRecord,
   ReplayRecord,
   RequestLog,
+  WebhookAttemptRecord,
 } from '../../domain/records.ts'
 import type { FactTable, RowOf } from '../../ports/facts/columns.ts'
 import { visitColumns } from '../../ports/facts/visits.ts'
@@ -58,13 +59,16 @@ export function addFactRows(record: LogRecord, place: EntryPlace, add: AddRow): 
     case 'replay':
       add('decision_replays', replayRow(record, place))
       return
+    case 'webhook_attempt':
+      add('webhook_attempts', webhookAttemptRow(record, place))
+      return
     default:
       throw new Error('record of unknown kind')
   }
   add('request_logs', { ...requestLogRow(record.request, logKind(record), place), refs: referencesOf(record) })
 }
 
-/** As Logs show it: what the request left, or whose it was. */
+/** The reference that Logs show: what the request caused, or whose it was. */
 function logKind(record: Extract<LogRecord, { readonly request: RequestLog }>): string {
   return record.kind === 'request' && record.isOfDashboard === true ? 'dashboard' : record.kind
 }
@@ -76,9 +80,7 @@ export function poisonRow(
   foundAtMs: number,
 ): RowOf<'poison_records'> {
   return {
-    log_topic: place.topic,
-    log_partition: place.partition,
-    log_offset: place.offset,
+    ...trace(place),
     fact_table: poison.table,
     reason: poison.reason,
     value: poison.value,
@@ -103,10 +105,10 @@ export function firstWins(atMs: number, offset: number): number {
 }
 
 /**
- * Greater for the later state of a delivery. A final state is never undone by one that only looks later because another
- * machine's clock is ahead, and `delivered` outranks every other final state. A failed delivery may be replayed, so a
- * state that is later by more than clocks differ replaces it; a retry likewise outranks the state before it. States
- * that correct a skip do not rank below it, so that time decides.
+ * Greater for the later state of a delivery. A final state is never undone by one that only seems later because another
+ * machine's clock is ahead, and `delivered` outranks every other final state. A failed delivery may be replayed, so a state
+ * that is later by more than clocks differ replaces it; in the same way a retry outranks the state before it. States that
+ * correct a skip do not rank below it, so the time decides.
  */
 export function latestWins(status: DeliveryStatus, atMs: number, offset: number, corrects = false): number {
   const weight = STATUS_WEIGHTS[status]
@@ -132,9 +134,7 @@ function visitRow(visit: Visit, retentionDays: number, place: EntryPlace): RowOf
   return {
     ...visitColumns(visit),
     retention_days: retentionDays,
-    log_topic: place.topic,
-    log_partition: place.partition,
-    log_offset: place.offset,
+    ...trace(place),
     row_version: firstWins(visit.issuedAtMs, place.offset),
   }
 }
@@ -248,9 +248,7 @@ function requestLogRow(request: RequestLog, kind: string, place: EntryPlace): Om
     body_bytes: request.bodyBytes,
     is_redacted: request.isRedacted,
     retention_days: request.logRetentionDays,
-    log_topic: place.topic,
-    log_partition: place.partition,
-    log_offset: place.offset,
+    ...trace(place),
     row_version: firstWins(request.receivedAtMs, place.offset),
   }
 }
@@ -325,6 +323,17 @@ function replayRow(record: ReplayRecord, place: EntryPlace): RowOf<'decision_rep
     retention_days: LIMITS.replayKeepMs / DAY_MS,
     ...trace(place),
     row_version: firstWins(askedAtMs, place.offset),
+  }
+}
+
+function webhookAttemptRow(record: WebhookAttemptRecord, place: EntryPlace): RowOf<'webhook_attempts'> {
+  const { organization, webhook, messageId, number, type, website, state, status, error, answer, body } = record
+  return {
+    ...{ organization, webhook, message_id: messageId, number, type, website, state, status, error, answer, body },
+    ...{ happened_at: record.happenedAtMs, started_at: record.startedAtMs, duration_ms: record.durationMs },
+    ...{ next_attempt_at: record.nextAttemptAtMs, retention_days: record.logRetentionDays, ...trace(place) },
+    // An attempt with a number that exists already was repeated after a crash: the later outcome counts.
+    row_version: record.startedAtMs * OFFSET_SPAN + (place.offset % OFFSET_SPAN),
   }
 }
 

@@ -11,6 +11,7 @@ import { performance } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'
 
+import { unlessAborted } from '../../common/deadline.ts'
 import { FACTS_WRITER_GROUP } from '../../domain/collection/facts-lag.ts'
 import { RECORD_TOPICS } from '../../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-log/event-log.ts'
@@ -21,7 +22,6 @@ import { createErasures } from './erasures.ts'
 import { createHourMarks } from './hour-marks.ts'
 import { createStreamBacklog } from './stream-rows.ts'
 import type { BatchReport } from './fact-batch.ts'
-import { unlessAborted } from '../unless-aborted.ts'
 import { consumeReadable } from '../version-guard.ts'
 
 interface FactsWriterDeps {
@@ -43,11 +43,11 @@ interface FactsWriterOptions {
    * process that does nothing else.
    */
   readonly politeness: number
-  /** How long entries may gather at most after a batch of some size, in ms. */
+  /** The longest time that entries may gather after a batch of some size, in ms. */
   readonly gatherMs: number
   /**
-   * The same while the event loop is busy. An insert of 2,000 entries costs 57 µs of processor time for each, including
-   * merges, one of 8,000 less than half of that, so this is a busy process's largest saving.
+   * The same while the event loop is busy. An insert of 2,000 entries costs 57 µs of processor time for each entry, including
+   * merges; an insert of 8,000 costs less than half of that. This is a busy process's largest saving.
    */
   readonly busyGatherMs: number
   /** The older the oldest entry of a batch, the shorter the rest; from this age on there is none. */
@@ -103,7 +103,7 @@ export async function startFactsWriter(deps: FactsWriterDeps): Promise<{ stop():
 
 interface FinishedBatch {
   readonly entries: number
-  /** Since the previous batch of the same topic and partition was read: the time in which its entries came. */
+  /** Since the previous batch of the same topic and partition was read: the time in which the batch's entries arrived. */
   readonly sinceMs: number
   readonly tookMs: number
   readonly lagMs: number
@@ -124,7 +124,7 @@ export function restAfter(batch: FinishedBatch, options: RestOptions): number {
 
 type RestOptions = Omit<FactsWriterOptions, 'lingerMs'>
 
-/** Until about enough entries for a batch will be there; 0 if this batch was full, as more of them may be waiting. */
+/** Until about enough entries for a batch have arrived; 0 if this batch was full, as more of them may be waiting. */
 function gatheringAfter(batch: FinishedBatch, mostMs: number, { maxEntries }: RestOptions): number {
   if (batch.entries < GATHER_FROM_ENTRIES || batch.entries >= maxEntries) return 0
   const enoughMs = (maxEntries * ENOUGH * batch.sinceMs) / batch.entries
@@ -149,7 +149,7 @@ function createHandler(
   }
   let failures = 0
   let last: Promise<unknown> = Promise.resolve()
-  /** When a batch was last begun, by topic and partition. */
+  /** When a batch last began, by topic and partition. */
   const begun = new Map<string, number>()
 
   function succeeded({ topic }: Batch, report: BatchReport): void {

@@ -1,10 +1,10 @@
-/** Marks the hours whose figures change with what is written, so that the role `rollup` counts them anew. */
+/** Marks the hours whose figures are changed by the rows written, so that the role `rollup` counts them again. */
 
 import { hourOf } from '../../domain/durations.ts'
 import type { FactTable, RowOf } from '../../ports/facts/columns.ts'
 import type { FactRow } from '../../ports/facts/facts.ts'
 
-/** Times of a row whose hours it changes: a visit's steps count in the visit's hour, an install in its own too. */
+/** Time columns whose hours a row changes: a visit's steps count in the visit's hour, an install in its own hour as well. */
 const TIMES: Readonly<Partial<Record<FactTable, readonly string[]>>> = {
   visits: ['issued_at'],
   activations: ['issued_at'],
@@ -16,7 +16,7 @@ const TIMES: Readonly<Partial<Record<FactTable, readonly string[]>>> = {
 
 interface BatchHours {
   note(table: FactTable, row: FactRow): void
-  /** To be inserted after the rows that were noted. */
+  /** To be inserted after the rows they belong to. */
   rows(): readonly RowOf<'hour_marks'>[]
 }
 
@@ -24,7 +24,7 @@ export interface HourMarks {
   readonly collect: () => BatchHours
 }
 
-/** `writer` is unique for ever: its marks are counted, so that none is taken for one that was read already. */
+/** `writer` must never be reused: marks are numbered per writer, so that no mark is mistaken for one that was read already. */
 export function createHourMarks(writer: string, nowMs: () => number): HourMarks {
   let count = 0
   return {

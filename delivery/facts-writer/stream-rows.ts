@@ -1,6 +1,6 @@
 /**
- * Adds to a batch what log streams have to send of it: a row for each request and each attempt of an organisation that
- * has a stream. It follows from the rows of Logs, so that a stream and Logs cannot disagree.
+ * Adds the rows that log streams have to send to a batch: one for each request and each attempt of an organisation that has
+ * a stream. They are made from the rows of Logs, so that a stream and Logs cannot disagree.
  */
 
 import { DAY_MS } from '../../domain/durations.ts'
@@ -27,7 +27,7 @@ interface StreamRows {
 }
 
 export interface StreamBacklog {
-  /** Rejects like `Facts`: without knowing who streams, no batch may be written. */
+  /** Rejects like `Facts`: unless it is known who has a stream, no batch may be written. */
   readonly collect: (batch: Batch) => Promise<StreamRows>
 }
 
@@ -38,7 +38,7 @@ interface BacklogParts {
   readonly nowMs: () => number
 }
 
-/** A new stream begins this late at most. */
+/** A new stream begins at most this late. */
 const ORGANIZATIONS_EVERY_MS = 10_000
 const NOTHING: StreamRows = { note: () => undefined, rows: () => [] }
 
@@ -94,7 +94,7 @@ class Lanes {
     return laneName(lane)
   }
 
-  /** The log is asked for its end only if a batch goes back. */
+  /** The end of the log is read only if a batch's offsets go back. */
   async #isNew(batch: Batch, before: KnownLane | undefined, first: StoredEntry): Promise<boolean> {
     if (before === undefined || first.offset > before.newest.offset) return false
     const { ends } = await this.#parts.eventLog.progress(batch.topic, FACTS_WRITER_GROUP)

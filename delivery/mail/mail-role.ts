@@ -1,6 +1,6 @@
 /**
- * Sends the mails that are on the log. One that is not taken waits in tiers of the log and is tried again until its deadline; a
- * crash in between repeats a try, and a mail that arrives twice has one ID.
+ * Sends the mails on the log. A mail that the server does not accept waits in tiers of the log and is retried until its
+ * deadline. A crash in between repeats an attempt; a mail that arrives twice has the same ID both times.
  */
 
 import { Counter, type Registry } from 'prom-client'
@@ -34,7 +34,7 @@ interface MailRoleDeps {
 }
 
 const MAIL_GROUP = 'mail'
-/** As many are sent at once; the mail server's own limits are far above. */
+/** Sent at the same time; the mail server's own limits are far higher. */
 const BATCH_MAILS = 10
 const APPEND_DEADLINE_MS = 5_000
 
@@ -57,7 +57,7 @@ export async function startMailRole(deps: MailRoleDeps): Promise<{ stop(): Promi
 
 type MailParts = MailRoleDeps & { readonly read: ReadEntry; readonly count: Counter<'kind' | 'outcome'> | null }
 
-/** Done with once each mail is sent, given up, or durable in a tier. */
+/** A batch is done once each mail is sent, given up, or durable in a tier. */
 async function takeMails(parts: MailParts, batch: Batch, tier: TierName | null): Promise<BatchOutcome> {
   const read: Parameters<typeof takeDue<MailJob>>[1]['read'] = (entry) => parts.read('mailJob', entry, batch.topic)
   const { due, outcome } = takeDue(batch, { tier, nowMs: parts.nowMs, read })
@@ -80,7 +80,7 @@ async function postpone({ eventLog, nowMs, randomness }: MailParts, job: MailJob
   await eventLog.append(`mail.${tierFor(waitMs)}`, [{ key: job.mailId, value }], { deadlineMs: APPEND_DEADLINE_MS })
 }
 
-/** People of the organisation see that a mail was lost; neither record nor log says to whom. */
+/** Members of the organisation see that a mail was lost; neither the record nor the log names the recipient. */
 async function giveUp(
   { eventLog, logger, randomness, nowMs }: MailParts,
   { letter, mailId }: MailJob,
@@ -92,7 +92,7 @@ async function giveUp(
   const record: ActivityRecord = {
     ...{ v: 1, kind: 'activity', id: timeOrderedId(randomness, atMs), atMs },
     ...{ organization: letter.organization, website: '', type: 'mail_not_delivered', subject: letter.kind },
-    message: why === 'refused' ? 'the mail server refused the mail' : 'the mail server did not take the mail in time',
+    message: why === 'refused' ? 'the mail server refused the mail' : 'the mail server did not accept the mail in time',
     logRetentionDays: LIMITS.logRetentionDays.fallback,
   }
   const entry = { key: recordKey('', record.id), value: encodeRecord(record) }
@@ -103,7 +103,7 @@ function counterOf(registry: Registry | undefined): Counter<'kind' | 'outcome'> 
   if (registry === undefined) return null
   return new Counter({
     name: 'whence_mails_total',
-    help: 'Tries to send a mail, by what it was about and how the try ended.',
+    help: 'Attempts to send a mail, by kind of mail and outcome.',
     labelNames: ['kind', 'outcome'],
     registers: [registry],
   })

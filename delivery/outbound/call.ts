@@ -4,7 +4,7 @@ import { request as startRequest, type ClientRequest } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 
 import { LIMITS } from '../../domain/limits.ts'
-import { parseOutboundUrl, PUBLIC_ONLY, type OutboundPolicy } from '../../domain/catalog/outbound-address.ts'
+import { parseOutboundUrl, PUBLIC_ONLY, type OutboundPolicy } from '../../domain/outbound-address.ts'
 import { hide, hideInBody } from '../exchange/hide.ts'
 import { collectBody, noReply, nothingSeen, replyOf } from '../exchange/partial-reply.ts'
 import type { ProviderReply } from '../providers/provider.ts'
@@ -83,7 +83,7 @@ function exchanged(request: OutboundRequest, socket: TLSSocket, signal: AbortSig
     outgoing.on('error', () => finish('connection'))
     outgoing.on('response', (answer) => {
       seen.answer = answer
-      // Nothing is ever unpacked, so that a small answer cannot become a large one.
+      // Nothing is ever decompressed, so that a small answer cannot become a large one.
       if ((answer.headers['content-encoding'] ?? 'identity') !== 'identity') finish('encoded')
       else collectBody(answer, seen, finish)
     })

@@ -4,7 +4,7 @@ import { Resolver } from 'node:dns/promises'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 
-import { isCallable, type OutboundPolicy, type OutboundTarget } from '../../domain/catalog/outbound-address.ts'
+import { isCallable, type OutboundPolicy, type OutboundTarget } from '../../domain/outbound-address.ts'
 
 /** Why there is no connection. `address_refused`: it leads, or led, to an address that may not be called. */
 type ConnectFailure = 'address_refused' | 'name_unknown' | 'connection' | 'tls'

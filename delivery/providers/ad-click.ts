@@ -3,6 +3,7 @@
 import type { Job } from '../../domain/records.ts'
 import type { DestinationContext, ProviderBatch, ProviderRequest, Skip } from './provider.ts'
 import { DAY_MS } from '../../domain/durations.ts'
+import { textOf } from '../../domain/strict-json.ts'
 
 /** No advertising provider accepts a click older than this, whatever window is set. */
 export const CLICK_LIFETIME_MS = 90 * DAY_MS
@@ -31,7 +32,7 @@ export function installAtMs(job: Job, nowMs: number): number {
   return Math.min(job.install.receivedAtMs, nowMs)
 }
 
-/** One delivery in a provider's form, with what `explain` shows of it. */
+/** One delivery in a provider's form, with the details that `explain` shows. */
 export interface Row {
   readonly body: Readonly<Record<string, unknown>>
   /** Which identifiers it uses, for `explain`. */
@@ -43,10 +44,14 @@ export interface Row {
 interface RowProvider {
   readonly row: (job: Job, destination: DestinationContext, nowMs: number) => Row | Skip
   /** Everything of the request except the rows. */
-  readonly envelope: (
-    rows: readonly Row[],
-    destination: DestinationContext,
-  ) => Omit<ProviderRequest, 'sessionMode' | 'detail'>
+  readonly envelope: (rows: readonly Row[], destination: DestinationContext) => RequestEnvelope
+}
+
+export type RequestEnvelope = Omit<ProviderRequest, 'sessionMode' | 'detail'>
+
+/** The code that makes events test events, if the destination only validates and has one; otherwise null. */
+export function testEventCode({ settings, isValidateOnly }: DestinationContext): string | null {
+  return (isValidateOnly && textOf(settings['testEventCode'])) || null
 }
 
 /** The request of one delivery: a batch of one. */

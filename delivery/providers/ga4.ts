@@ -66,7 +66,7 @@ function ga4Request(job: Job, destination: DestinationContext, nowMs: number): P
   }
   return {
     method: 'POST',
-    // The validation server takes the same request; what it is sent never reaches reports [V].
+    // The validation server takes the same request; nothing that it receives reaches reports [V].
     path: destination.isValidateOnly ? '/debug/mp/collect' : '/mp/collect',
     query: { measurement_id: measurementId, api_secret: apiSecret },
     headers: { 'content-type': 'application/json' },
@@ -92,7 +92,7 @@ function timingOf(job: Job, identity: Identity, nowMs: number): Timing {
       sessionId: null,
       atMs: installAtMs,
       sessionMode: 'client_only',
-      detail: 'client ID only: the visit lies before the reconstruction window',
+      detail: 'client ID only: the visit is older than the reconstruction window',
     }
   }
   if (sessionId === null) {
@@ -100,7 +100,7 @@ function timingOf(job: Job, identity: Identity, nowMs: number): Timing {
       sessionId,
       atMs: installAtMs,
       sessionMode: 'client_only',
-      detail: 'client ID only: the visit holds no session of this measurement ID',
+      detail: 'client ID only: the visit has no session of this measurement ID',
     }
   }
   const startedAtMs = sessionStartMs(sessionId, job)
@@ -109,7 +109,7 @@ function timingOf(job: Job, identity: Identity, nowMs: number): Timing {
   const joinableUntilMs = startedAtMs + JOINABLE_MS
   const time = isTaken
     ? 'timestamp inside that session'
-    : 'timestamp of the install, as the session is past what GA4 takes'
+    : 'timestamp of the install, as the session is older than GA4 accepts'
   const join =
     nowMs <= joinableUntilMs
       ? 'GA4 can join it to the session'

@@ -1,5 +1,5 @@
 /**
- * Google Ads: what one install looks like in the Data Manager API, and what Google's answers and later verdicts mean.
+ * Google Ads: the form of an install in the Data Manager API, and the meaning of Google's answers and later verdicts.
  *
  * Sources, read in November 2026: [P] google/ads/datamanager/v1/*.proto and datamanager_grpc_service_config.json in
  * googleapis/googleapis; under developers.google.com/data-manager/api: [L] devguides/limits, [D] devguides/diagnostics,
@@ -19,6 +19,7 @@ import {
   type Row,
   requestOfMany,
   requestOfOne,
+  type RequestEnvelope,
 } from './ad-click.ts'
 import { httpOutcome } from './http-outcome.ts'
 import { codeWord, jsonObject, objectsOf } from './json-answer.ts'
@@ -61,11 +62,11 @@ export const googleAds: Provider = {
   },
 }
 
-/** Conversion imports do not know a click younger than this yet [C]; Data Manager documents the error, not the time. */
+/** Conversion imports do not know a younger click yet [C]; Data Manager documents the error, but not the time. */
 const FRESH_CLICK_MS = 6 * 3_600_000
 
 const SCOPE = 'https://www.googleapis.com/auth/datamanager'
-/** Named inside an assertion; the address in a key file is its author's, so nothing is ever sent there. */
+/** Named inside an assertion. The address in a key file was chosen by whoever wrote the file, so nothing is ever sent there. */
 const AUDIENCE = 'https://oauth2.googleapis.com/token'
 
 interface Click {
@@ -138,10 +139,7 @@ function adsConsent({ settings }: DestinationContext): JsonObject {
   return { consent: { adUserData: 'CONSENT_GRANTED', adPersonalization } }
 }
 
-function googleEnvelope(
-  rows: readonly Row[],
-  destination: DestinationContext,
-): Omit<ProviderRequest, 'sessionMode' | 'detail'> {
+function googleEnvelope(rows: readonly Row[], destination: DestinationContext): RequestEnvelope {
   const { settings, isValidateOnly } = destination
   const account = (accountId: unknown) => ({ accountType: 'GOOGLE_ADS', accountId: textOf(accountId) })
   const loginCustomerId = textOf(settings['loginCustomerId'])

@@ -1,5 +1,5 @@
 /** The providers that deliveries can be made to. */
-// Made from domain/providers/ by `make docs`; a change here does not last.
+// Made from domain/providers/ by `make docs`; do not change it here.
 
 import type { ProviderId } from '../../domain/providers/index.ts'
 import type { Provider } from './provider.ts'

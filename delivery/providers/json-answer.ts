@@ -1,8 +1,8 @@
-/** Reads values of unknown shape from providers' answers and from checked settings, trusting none of them. */
+/** Reads values of unknown shape from providers' answers and from checked settings, without trusting any of them. */
 
 import { objectOf, textOf, type JsonObject } from '../../domain/strict-json.ts'
 
-/** Empty if it is no JSON object. */
+/** Empty if it is not a JSON object. */
 export function jsonObject(body: string): JsonObject {
   try {
     return objectOf(JSON.parse(body))
@@ -11,12 +11,12 @@ export function jsonObject(body: string): JsonObject {
   }
 }
 
-/** Objects of a list; empty if it is no list. */
+/** Objects of a list; empty if it is not a list. */
 export function objectsOf(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.map(objectOf) : []
 }
 
-/** Null if it is no whole number. */
+/** Null if it is not a whole number. */
 export function integerOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : null
 }

@@ -20,11 +20,13 @@ import {
   type Row,
   requestOfMany,
   requestOfOne,
+  testEventCode,
+  type RequestEnvelope,
 } from './ad-click.ts'
 import { httpOutcome } from './http-outcome.ts'
 import { integerOf, jsonObject } from './json-answer.ts'
 import { objectOf, textOf, type JsonObject } from '../../domain/strict-json.ts'
-import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from './provider.ts'
+import type { DestinationContext, Outcome, Provider, ProviderReply, Skip } from './provider.ts'
 import { MINUTE_MS } from '../../domain/durations.ts'
 
 const ROWS = { row: metaRow, envelope: metaEnvelope }
@@ -75,25 +77,26 @@ function metaRow(job: Job, destination: DestinationContext, nowMs: number): Row 
   }
 }
 
-function metaEnvelope(
-  rows: readonly Row[],
-  destination: DestinationContext,
-): Omit<ProviderRequest, 'sessionMode' | 'detail'> {
+function metaEnvelope(rows: readonly Row[], destination: DestinationContext): RequestEnvelope {
   const { settings, secrets, isValidateOnly } = destination
   const accessToken = textOf(secrets['accessToken'])
-  const testEventCode = textOf(settings['testEventCode'])
-  const isTest = isValidateOnly && testEventCode !== ''
+  const testCode = testEventCode(destination)
   return {
     method: 'POST',
     path: `/${VERSION}/${textOf(settings['pixelId'])}/events`,
     query: {},
     // A token in the URL would end up in logs on the way [U takes both].
     headers: { 'content-type': 'application/json', authorization: `Bearer ${accessToken}` },
-    body: JSON.stringify({ data: rows.map(({ body }) => body), ...(isTest ? { test_event_code: testEventCode } : {}) }),
+    body: JSON.stringify({
+      data: rows.map(({ body }) => body),
+      ...(testCode === null ? {} : { test_event_code: testCode }),
+    }),
     secrets: [accessToken, ...rows.flatMap((row) => row.secrets)],
     // Meta has no validation that does not count: it counts test events like any other [U].
-    ...(isTest ? { validation: 'sent as a test event, which Meta shows under Test Events and also counts' } : {}),
-    ...(isValidateOnly && !isTest ? { checkedHere: [] } : {}),
+    ...(testCode === null
+      ? {}
+      : { validation: 'sent as a test event, which Meta shows under Test Events and also counts' }),
+    ...(isValidateOnly && testCode === null ? { checkedHere: [] } : {}),
   }
 }
 

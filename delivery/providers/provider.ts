@@ -12,14 +12,14 @@ export interface ProviderRequest {
   readonly query: Readonly<Record<string, string>>
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** What was used of the visit, for `explain`. */
+  /** The parts of the visit that were used, for `explain`. */
   readonly sessionMode: SessionMode
   readonly detail: string
   /** Values that must not be logged: secrets and identifiers. */
   readonly secrets: readonly string[]
   /** For `Validate` without a test endpoint: our findings; empty = valid. Such a request is recorded and never sent. */
   readonly checkedHere?: readonly string[]
-  /** In mode `Validate`, if the usual "nothing is reported" is wrong: what applies instead, for `explain`. */
+  /** In mode `Validate`, the text for `explain` if the usual "nothing is reported" is wrong. */
   readonly validation?: string
 }
 

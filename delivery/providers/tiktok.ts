@@ -17,11 +17,13 @@ import {
   requestOfOne,
   skip,
   type Row,
+  testEventCode,
+  type RequestEnvelope,
 } from './ad-click.ts'
 import { httpOutcome } from './http-outcome.ts'
 import { integerOf, jsonObject } from './json-answer.ts'
 import { textOf } from '../../domain/strict-json.ts'
-import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from './provider.ts'
+import type { DestinationContext, Outcome, Provider, ProviderReply, Skip } from './provider.ts'
 
 const ROWS = { row: tiktokRow, envelope: tiktokEnvelope }
 
@@ -73,18 +75,14 @@ function tiktokRow(job: Job, destination: DestinationContext, nowMs: number): Ro
   }
 }
 
-function tiktokEnvelope(
-  rows: readonly Row[],
-  destination: DestinationContext,
-): Omit<ProviderRequest, 'sessionMode' | 'detail'> {
+function tiktokEnvelope(rows: readonly Row[], destination: DestinationContext): RequestEnvelope {
   const { settings, secrets, isValidateOnly } = destination
   const accessToken = textOf(secrets['accessToken'])
-  const testEventCode = textOf(settings['testEventCode'])
-  const isTest = isValidateOnly && testEventCode !== ''
+  const testCode = testEventCode(destination)
   const body = {
     event_source: 'web',
     event_source_id: textOf(settings['pixelCode']),
-    ...(isTest ? { test_event_code: testEventCode } : {}),
+    ...(testCode === null ? {} : { test_event_code: testCode }),
     data: rows.map((row) => row.body),
   }
   return {
@@ -95,8 +93,8 @@ function tiktokEnvelope(
     headers: { 'content-type': 'application/json', 'access-token': accessToken },
     body: JSON.stringify(body),
     secrets: [accessToken, ...rows.flatMap((row) => row.secrets)],
-    ...(isTest ? { validation: 'sent as a test event, which TikTok shows under Test Events' } : {}),
-    ...(isValidateOnly && !isTest ? { checkedHere: [] } : {}),
+    ...(testCode === null ? {} : { validation: 'sent as a test event, which TikTok shows under Test Events' }),
+    ...(isValidateOnly && testCode === null ? { checkedHere: [] } : {}),
   }
 }
 

@@ -8,11 +8,11 @@
 
 import type { Job } from '../../domain/records.ts'
 import { CLICK_LIFETIME_MS, clickId, installAtMs, isOptedOut, landedAtMs, skip, type Row } from './ad-click.ts'
-import { requestOfMany, requestOfOne } from './ad-click.ts'
+import { requestOfMany, requestOfOne, type RequestEnvelope } from './ad-click.ts'
 import { httpOutcome } from './http-outcome.ts'
 import { codeWord, integerOf, jsonObject, objectsOf } from './json-answer.ts'
 import { objectOf, textOf } from '../../domain/strict-json.ts'
-import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from './provider.ts'
+import type { DestinationContext, Outcome, Provider, ProviderReply, Skip } from './provider.ts'
 
 const ROWS = { row: xRow, envelope: xEnvelope }
 
@@ -62,10 +62,7 @@ function xRow(job: Job, destination: DestinationContext, nowMs: number): Row | S
   }
 }
 
-function xEnvelope(
-  rows: readonly Row[],
-  destination: DestinationContext,
-): Omit<ProviderRequest, 'sessionMode' | 'detail'> {
+function xEnvelope(rows: readonly Row[], destination: DestinationContext): RequestEnvelope {
   const { settings, secrets, isValidateOnly } = destination
   const pixelToken = textOf(secrets['pixelToken'])
   const pixelId = textOf(settings['pixelId'])
@@ -82,11 +79,11 @@ function xEnvelope(
   }
 }
 
-/** Pixels are numbered in base 36; events are named by such a number, alone or behind the pixel's [W]. */
+/** IDs of pixels are numbers in base 36; IDs of events are such a number, alone or after the pixel's [W]. */
 function faultsOf(pixelId: string, eventId: string): string[] {
   const isPixel = /^[a-z0-9]{1,20}$/.test(pixelId)
   const isEvent = /^[a-z0-9]{1,20}$/.test(eventId) || /^tw-[a-z0-9]{1,20}-[a-z0-9]{1,20}$/.test(eventId)
-  return [...(isPixel ? [] : ['pixelId is no pixel ID']), ...(isEvent ? [] : ['eventId is no event ID'])]
+  return [...(isPixel ? [] : ['pixelId is not a pixel ID']), ...(isEvent ? [] : ['eventId is not an event ID'])]
 }
 
 /** X's statuses for an unknown pixel or event, and for a token without access to it: a person must fix that [E]. */

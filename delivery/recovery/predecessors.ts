@@ -1,4 +1,4 @@
-/** What the facts know about which receipt another one replaced, from their visits. */
+/** Looks up in the facts which receipt another one replaced: visits record that. */
 
 import { issuedAtOfVisit } from '../../domain/receipt.ts'
 import { recordKey } from '../../domain/records.ts'

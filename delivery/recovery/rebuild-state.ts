@@ -27,14 +27,14 @@ interface RebuildReport {
 }
 
 const PAGE_ROWS = 5_000
-/** Concurrent verbs: more would only wait in the store's queue. */
+/** Concurrent calls: more would only wait in the store's queue. */
 const VERBS_AT_ONCE = 500
 /** In an activation's row, as in `activationsAfter`. */
 const REVOKED = 2
 
 /**
- * May run while the service works, and again: states only move forward, and a settled event stays as it is. What is not
- * in the facts yet, the role `state` applies from the log; usage is completed when this runs again.
+ * May run while the service works, and may be repeated: states only move forward, and a settled event stays as it is. The role
+ * `state` applies from the log what is not in the facts yet; usage is completed when this runs again.
  */
 export async function rebuildState(deps: RebuildDeps): Promise<RebuildReport> {
   const activations = await rebuildReceipts(deps)
@@ -56,7 +56,7 @@ async function rebuildReceipts({ facts, hotState, nowMs, onProgress }: RebuildDe
   }
 }
 
-/** The visit shows what an activation replaced; if the visit may still arrive, that stays open. */
+/** The visit shows which receipt an activation replaced. If the visit may still arrive, that stays open. */
 async function learnPage(
   rows: readonly QueryRow<'activationsAfter'>[],
   { facts, hotState, nowMs }: Pick<RebuildDeps, 'facts' | 'hotState' | 'nowMs'>,

@@ -1,10 +1,9 @@
 /**
  * Closes the gap that a kill can leave between an install's record and its remembered answer.
  *
- * An install event is answered once its record is on the log and its answer is in the hot state, in this order. A
- * process that ends in between leaves only the record: the next try of that event would be decided again, perhaps
- * differently from what is stored and delivered. So before a process accepts requests it reads the newest records of
- * the log.
+ * An install event is answered once its record is on the log and its answer is in the hot state, in this order. If a process
+ * ends in between, only the record exists: the next try of that event would be decided again, perhaps differently from what
+ * is stored and delivered. Before a process accepts requests, it therefore reads the newest records of the log.
  */
 
 import { LIMITS } from '../../domain/limits.ts'
@@ -15,7 +14,7 @@ import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import { matchedVisit } from '../../domain/collection/install.ts'
 import { settleAnswer, type KnownAnswer } from './settle-answer.ts'
 
-/** No claim is held longer: earlier entries were settled, or taken over and settled by the next try. */
+/** No claim is held longer: events of earlier entries were settled, by their own request or by the next try. */
 const WINDOW_MS = LIMITS.claimLeaseMs
 
 /** Resolves with the number of lost answers. No other process may use this log and hot state yet. */
@@ -29,7 +28,7 @@ export async function recallAnswers(parts: {
   for await (const entries of eventLog.readLast('installs', { windowMs: WINDOW_MS })) {
     records.push(...entries.flatMap((entry) => read('install', entry, 'installs') ?? []))
   }
-  // Started in the log's order: of two records of one event the first takes the claim, and the second finds it taken.
+  // Started in the log's order: of two records of one event, the first gets the claim and the second finds it taken.
   const outcomes = await Promise.all(
     records.map((record, index) => settleAnswer(knownFromRecord(record), `recall-${index}`, hotState)),
   )

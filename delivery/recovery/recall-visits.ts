@@ -1,6 +1,6 @@
 /**
- * Restores the receipts issued last to the hot state. It buffers them in memory for a moment before it stores them; a
- * kill in that moment would leave answered visits that could not be activated until they are in ClickHouse.
+ * Restores the newest receipts to the hot state, which buffers them in memory for a moment before it stores them. After a
+ * kill in that moment, visits that were answered could not be activated until they are in ClickHouse.
  */
 
 import { issuedAtOfVisit } from '../../domain/receipt.ts'

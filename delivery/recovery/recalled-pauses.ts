@@ -1,4 +1,4 @@
-/** Reads back which destinations were paused before this process, so that a restart neither floods nor forgets them. */
+/** Reads which destinations were paused before this process started, so that a restart neither floods nor forgets them. */
 
 import { destinationKey, findDestination, type Catalog } from '../../domain/catalog.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
@@ -19,7 +19,7 @@ interface PauseSource {
   readonly read: ReadEntry
 }
 
-/** Since when each is paused, in Unix ms, by `destinationKey`; only destinations that this worker delivers to. */
+/** When each was paused, in Unix ms, by `destinationKey`; only destinations that this worker delivers to. */
 export async function recallPauses(source: PauseSource): Promise<ReadonlyMap<string, number>> {
   const pausedAtMs = new Map<string, number>()
   for await (const entries of source.eventLog.readLast('activity', { entries: RECALLED })) {

@@ -7,6 +7,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 
+import { unlessAborted } from '../../common/deadline.ts'
 import { FACTS_WRITER_GROUP, hasReached } from '../../domain/collection/facts-lag.ts'
 import type { RecordTopic } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
@@ -14,7 +15,6 @@ import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { FactsReader } from '../dispatch/reads.ts'
 import { rebuildState } from './rebuild-state.ts'
-import { unlessAborted } from '../unless-aborted.ts'
 
 export interface RefillDeps {
   readonly eventLog: Pick<EventLog, 'progress'>
@@ -74,8 +74,8 @@ export function createRefill(deps: RefillDeps): Refill {
 async function tryRefill(given: RefillDeps, signal: AbortSignal): Promise<boolean> {
   const deps = untilAborted(given, signal)
   const { hotState, facts, nowMs, owner, logger } = deps
-  const life = await hotState.forgotten()
-  if (life === null) return true
+  const generation = await hotState.forgotten()
+  if (generation === null) return true
   if (!(await hotState.claimJob(JOB, owner, LEASE_MS))) return false
   try {
     await untilFactsHave(deps, signal)
@@ -84,16 +84,16 @@ async function tryRefill(given: RefillDeps, signal: AbortSignal): Promise<boolea
       void hotState.claimJob(JOB, owner, LEASE_MS).catch(() => undefined)
     }
     const report = await rebuildState({ facts, hotState, nowMs, onProgress })
-    await hotState.restored(life)
+    await hotState.restored(generation)
     logger.info({ ...report }, 'the hot state was filled from the facts')
-    // If it lost data again meanwhile, it is not complete.
+    // If it lost data again in the meantime, it is not complete.
     return (await hotState.forgotten()) === null
   } finally {
     await hotState.releaseJob(JOB, owner)
   }
 }
 
-/** What it asks may hang, and must not keep the process from stopping. */
+/** Its queries may hang, and must not keep the process from stopping. */
 function untilAborted(deps: RefillDeps, signal: AbortSignal): RefillDeps {
   const { eventLog, facts } = deps
   return {

@@ -1,4 +1,4 @@
-/** Remembers recent attempts, so that a second copy of a job on the log is dropped instead of sent. */
+/** Remembers recent attempts, so that a second copy of a job on the log is dropped instead of being sent. */
 
 import type { ProviderId } from '../../domain/providers/index.ts'
 import type { Job } from '../../domain/records.ts'
@@ -9,10 +9,10 @@ import type { ReadEntry } from '../record-reader.ts'
 const REMEMBERED = 100_000
 
 /**
- * Records of `deliveries` that are read back at the start: more than the batches in progress at a crash can have left.
+ * Records of `deliveries` that are read at the start: more than the batches in progress at a crash can have left.
  */
 const RECALLED = 10_000
-/** A record without an attempt means that nothing was sent; most are such, and need not be decoded. */
+/** A record without an attempt means that nothing was sent; most records are like this, and need not be decoded. */
 const WITHOUT_ATTEMPT = '"attempt":null'
 
 /** The oldest is forgotten first. A forgotten job may be sent once more if a copy turns up, under the same ID. */
@@ -34,8 +34,8 @@ export class SettledJobs {
 }
 
 /**
- * What was settled before this process: a crash redelivers whole batches, and the log shows which of their jobs were
- * sent and recorded. So only exchanges in flight at the crash are repeated.
+ * Attempts that were settled before this process started. A crash redelivers whole batches, and the log shows which of their
+ * jobs were sent and recorded, so only exchanges in flight at the crash are repeated.
  */
 export async function recallSettled(
   eventLog: Pick<EventLog, 'readLast'>,

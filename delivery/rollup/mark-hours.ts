@@ -1,9 +1,9 @@
-/** Marks hours to be counted again, after something was erased or for `whence rebuild-rollups`. */
+/** Marks hours to be counted again, after an erasure or for `whence rebuild-rollups`. */
 
 import type { Facts } from '../../ports/facts/facts.ts'
 
 export interface MarkRequest {
-  /** Unique for ever. */
+  /** Must never be reused. */
   readonly writer: string
   readonly sinceMs: number
   readonly untilMs: number
@@ -12,7 +12,7 @@ export interface MarkRequest {
 
 const MAX_HOURS = 10_000_000
 
-/** Marks every hour of the period that has facts or figures; resolves to how many. Rejects like `Facts`. */
+/** Marks every hour of the period that has facts or figures; resolves with their number. Rejects like `Facts`. */
 export async function markHours(facts: Pick<Facts, 'run' | 'insert'>, request: MarkRequest): Promise<number> {
   const { writer, sinceMs, untilMs, nowMs } = request
   const hours = await facts.run('hoursWithFacts', { since_ms: sinceMs, until_ms: untilMs, limit: MAX_HOURS })
@@ -25,7 +25,7 @@ interface HoursRequest {
   readonly website: string
   /** Starts of hours, as Unix ms. */
   readonly hours: readonly number[]
-  /** Unique for ever. */
+  /** Must never be reused. */
   readonly writer: string
   readonly nowMs: number
 }

@@ -1,4 +1,4 @@
-/** Decides the installs of a website again under another policy, page by page; sends nothing and changes nothing. */
+/** Decides the installs of a website again under another policy, page by page. Sends nothing and changes nothing. */
 
 import {
   replayDecision,
@@ -25,21 +25,21 @@ export interface ReplayRequest {
 
 interface ReplayProgress {
   readonly installs: number
-  /** Everything received before this moment is decided, Unix ms. */
+  /** Unix ms: every install received before this moment is decided. */
   readonly reachedMs: number
 }
 
 interface ReplayOptions {
   readonly signal?: AbortSignal
-  /** Installs of a page; 5,000 unless set. */
+  /** Installs per page; 5,000 if absent. */
   readonly pageSize?: number
-  /** After each page but the last. */
+  /** Called after each page but the last. */
   readonly onProgress?: (progress: ReplayProgress) => void | Promise<void>
 }
 
 const PAGE = 5_000
 const MOST_CHANGES = 10_000
-/** Further sources count as one. */
+/** Further sources are counted together. */
 const MOST_SOURCES = 1_000
 const OTHER_SOURCES = '(other sources)'
 

@@ -1,9 +1,7 @@
 /**
- * Role `rollup`: decides installs again for whoever asked on the log. A kill costs what was done of the one at work,
- * which begins anew; a result is written whole, so that two processes at once write the same.
+ * Role `rollup`: decides installs again for the requests on the log. If the process is killed, the running replay begins
+ * anew. A result is written whole, so that two processes at work on the same replay write the same.
  */
-
-import { setTimeout as pause } from 'node:timers/promises'
 
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
@@ -13,6 +11,8 @@ import type { Facts } from '../../ports/facts/facts.ts'
 import { FactsUnavailable } from '../../ports/facts/facts.ts'
 import type { AskedReplayRow } from '../../ports/facts/pages/replay.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { repeat } from '../repeat.ts'
+import { stoppableFacts } from '../stopping.ts'
 import { replayDecisions } from './replay-decisions.ts'
 
 interface ReplayJobDeps {
@@ -24,29 +24,16 @@ interface ReplayJobDeps {
 const EVERY_MS = 5_000
 const JOBS_AT_ONCE = 10
 
-/** Starts working at once. `stop` gives up the replay at work; it begins anew with the next start. */
+/** Starts at once. `stop` abandons the running replay, which begins anew at the next start. */
 export function startReplayJobs(deps: ReplayJobDeps): { readonly stop: () => Promise<void> } {
-  const stopping = new AbortController()
-  const { signal } = stopping
-  const loop = async (): Promise<void> => {
-    while (!signal.aborted) {
-      await runReplays(deps, signal).catch((error: unknown) => {
-        const reason = error instanceof Error ? error.message : 'unknown'
-        if (!signal.aborted) deps.logger.warn({ reason }, 'decisions could not be replayed, trying again')
-      })
-      await pause(EVERY_MS, undefined, { signal }).catch(() => undefined)
-    }
-  }
-  const ended = loop()
-  return {
-    async stop() {
-      stopping.abort()
-      await ended
-    },
-  }
+  return repeat({
+    act: (stopping) => runReplays({ ...deps, facts: stoppableFacts(deps.facts, stopping) }, stopping.signal),
+    everyMs: EVERY_MS,
+    onFailure: (reason) => deps.logger.warn({ reason }, 'decisions could not be replayed; retrying'),
+  })
 }
 
-/** Finishes every replay that is asked and open. Rejects like `Facts`. */
+/** Finishes every open replay. Rejects like `Facts`. */
 export async function runReplays(deps: ReplayJobDeps, signal?: AbortSignal): Promise<void> {
   for (const job of await deps.facts.run('openReplays', { limit: JOBS_AT_ONCE })) {
     signal?.throwIfAborted()
@@ -58,7 +45,7 @@ async function runReplay(job: AskedReplayRow, deps: ReplayJobDeps, signal: Abort
   const { facts, logger } = deps
   let step = 0
   const write = async (part: Pick<ResultRow, 'state' | 'installs' | 'reached' | 'result'>): Promise<void> => {
-    // A later start outranks the steps of an earlier one.
+    // The steps of a later start outrank those of an earlier one.
     const madeAtMs = deps.nowMs()
     const row: ResultRow = {
       ...{ ...part, website: job.website, id: job.id, made_at: madeAtMs, retention_days: KEEP_DAYS },
@@ -86,16 +73,16 @@ async function runReplay(job: AskedReplayRow, deps: ReplayJobDeps, signal: Abort
 type ResultRow = RowOf<'decision_replay_results'>
 
 const KEEP_DAYS = LIMITS.replayKeepMs / DAY_MS
-/** More steps than a replay has pages. */
+/** Above the number of pages of any replay. */
 const STEP_SPAN = 1_000
 
-/** What is finished outranks what another process still works on. */
+/** A finished replay outranks any progress that another process reports. */
 function rankOf(state: string, madeAtMs: number, step: number): number {
   const rank = madeAtMs * STEP_SPAN + Math.min(step, STEP_SPAN - 1)
   return state === 'running' ? rank : rank + FINISHED
 }
 
-/** 2^52: above every moment of ours with its steps, and below 2^53 with it. */
+/** 2^52: above every version of a running replay, and their sum stays below 2^53. */
 const FINISHED = 4_503_599_627_370_496
 
 function replayRequest(job: AskedReplayRow): Parameters<typeof replayDecisions>[1] {

@@ -1,10 +1,8 @@
 /**
- * Role `rollup`: keeps one row of figures for each website and hour. Hours are marked after their facts are written; a
- * version says which marks were there before its facts were read, so that whatever comes later is noticed. Each step
- * can be repeated, and a kill between any two loses nothing.
+ * Role `rollup`: keeps one row of figures for each website and hour. An hour is marked after its facts are written. The
+ * version of a row says which marks existed before its facts were read, so that later facts are noticed. Every step can
+ * be repeated, and a kill between any two loses nothing.
  */
-
-import { setTimeout as pause } from 'node:timers/promises'
 
 import { Counter, Gauge, type Registry } from 'prom-client'
 
@@ -14,6 +12,8 @@ import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { repeat } from '../repeat.ts'
+import { stoppableFacts } from '../stopping.ts'
 
 interface RollupDeps {
   readonly facts: Pick<Facts, 'run' | 'insert'>
@@ -22,31 +22,19 @@ interface RollupDeps {
   readonly registry?: Registry
 }
 
-/** An hour that many late records reach is counted again at most this often. */
+/** An hour with many late records is counted again at most this often. */
 const EVERY_MS = 30_000
 const HOURS_AT_ONCE = 100
 
-/** Starts working at once. `stop` resolves when the hour that is being counted is done. */
+/** Starts at once. `stop` resolves when the current hour is counted, or given up. */
 export function startRollup(deps: RollupDeps): { readonly stop: () => Promise<void> } {
-  const stopping = new AbortController()
-  const { signal } = stopping
   const metrics = createRollupMetrics(deps.registry)
-  const loop = async (): Promise<void> => {
-    while (!signal.aborted) {
-      await rollUp(deps, { metrics, signal }).catch((error: unknown) => {
-        const reason = error instanceof Error ? error.message : 'unknown'
-        deps.logger.warn({ reason }, 'figures could not be brought up to date, trying again')
-      })
-      await pause(EVERY_MS, undefined, { signal }).catch(() => undefined)
-    }
-  }
-  const ended = loop()
-  return {
-    async stop() {
-      stopping.abort()
-      await ended
-    },
-  }
+  return repeat({
+    act: (stopping) =>
+      rollUp({ ...deps, facts: stoppableFacts(deps.facts, stopping) }, { metrics, signal: stopping.signal }),
+    everyMs: EVERY_MS,
+    onFailure: (reason) => deps.logger.warn({ reason }, 'figures could not be updated; retrying'),
+  })
 }
 
 interface RollUpOptions {
@@ -54,9 +42,9 @@ interface RollUpOptions {
   readonly signal?: AbortSignal
 }
 
-/** Counts every hour that is over and marked. Rejects like `Facts`; what was counted until then stays. */
+/** Counts every marked hour that has ended. Rejects like `Facts`; hours counted until then stay counted. */
 export async function rollUp({ facts, nowMs }: RollupDeps, { metrics, signal }: RollUpOptions = {}): Promise<void> {
-  // Hours that are not over are read raw.
+  // Hours that have not ended are read from the facts.
   const until = hourOf(nowMs())
   let found = HOURS_AT_ONCE
   while (found === HOURS_AT_ONCE) {
@@ -71,7 +59,7 @@ export async function rollUp({ facts, nowMs }: RollupDeps, { metrics, signal }: 
   }
 }
 
-/** The marks were read before this reads the facts. */
+/** Reads the facts only after the marks were read. */
 async function countHour(facts: RollupDeps['facts'], dirty: QueryRow<'dirtyHours'>): Promise<void> {
   const { website, hour_ms: hour, marks } = dirty
   const period = { websites: [website], since_ms: hour, until_ms: hour + HOUR_MS }
@@ -99,12 +87,12 @@ function createRollupMetrics(registry: Registry | undefined): RollupMetrics | nu
   const registers = [registry]
   const counted = new Counter({
     name: 'whence_rollup_hours_total',
-    help: 'Hours of websites whose figures were counted.',
+    help: 'Hours of websites counted.',
     registers,
   })
   const open = new Gauge({
     name: 'whence_rollup_open_hours',
-    help: 'Hours of websites to be counted, up to a hundred, when they were last asked for.',
+    help: 'Hours of websites to be counted when last read; 100 stands for 100 or more.',
     registers,
   })
   return { open: (hours) => open.set(hours), counted: () => counted.inc() }

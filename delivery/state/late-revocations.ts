@@ -1,5 +1,5 @@
 /**
- * Revokes late what an activation could not revoke at once, because neither the hot state nor the facts had its visit.
+ * Revokes a receipt later if an activation could not revoke it at once, because neither the hot state nor the facts had its visit.
  *
  * Such an activation waits in tiers of the log until its visit has reached the facts. Then the receipt it replaced is revoked
  * in the hot state, and its record is appended again, completed, so that the facts learn the revocation like any other. A
@@ -43,14 +43,14 @@ export interface LateRevocationDeps {
 export const STATE_GROUP = 'state'
 const BATCH_ACTIVATIONS = 500
 const APPEND_DEADLINE_MS = 5_000
-/** The facts may be slow or hang: then the activations keep waiting. */
+/** The facts may be slow or hang: the activations then keep waiting. */
 const LOOKUP_MS = 5_000
 /** Marks the records that wait; all others need not be decoded. */
 const UNKNOWN_MARK = '"isPredecessorUnknown":true'
 /** No caller waits for it, and a process that also serves requests should not be woken for each activation. */
 const LINGER_MS = 250
 
-/** For a process whose hot state needs no activation applied again: handles only those with an unknown predecessor. */
+/** For a process whose hot state needs no activation applied again: handles only activations with an unknown predecessor. */
 export async function startLateRevocations(deps: LateRevocationDeps): Promise<{ stop(): Promise<void> }> {
   const late = new LateRevocations(deps)
   const read = createRecordReader(deps, STATE_GROUP)
@@ -105,7 +105,7 @@ export class LateRevocations {
     await Promise.all(this.#consumers.map((consumer) => consumer.stop()))
   }
 
-  /** Handles those with an unknown predecessor: revokes it now, or as soon as their visits arrive. */
+  /** Handles activations with an unknown predecessor: revokes it now, or as soon as their visits arrive. */
   async take(records: readonly ActivationRecord[]): Promise<void> {
     const open = records.filter(({ isPredecessorUnknown }) => isPredecessorUnknown === true)
     if (open.length === 0) return
@@ -124,7 +124,7 @@ export class LateRevocations {
     return outcome
   }
 
-  /** The known ones; none if the facts did not answer in time. */
+  /** The known predecessors; none if the facts did not answer in time. */
   async #predecessorsOf(records: readonly ActivationRecord[]): Promise<Predecessors> {
     try {
       return await within(readPredecessors(this.#deps.facts, records), LOOKUP_MS)
@@ -159,7 +159,7 @@ export class LateRevocations {
     await this.#append(`state.${tierFor(waitMs)}`, activationKey(record), encodeRecord(waiting))
   }
 
-  /** Its visit is no longer on the log either, so it will never arrive. */
+  /** The visit is no longer on the log either, so it will never arrive. */
   #giveUp({ website, visitId }: ActivationRecord): void {
     this.#givenUp?.inc()
     this.#deps.logger.error({ website, visitId }, 'no visit for an activation: its predecessor stays unknown')

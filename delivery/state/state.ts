@@ -24,7 +24,7 @@ const REWIND_AGAIN_MS = 2_000
 
 export interface StateRole {
   /**
-   * The store has lost something: applies the last ten minutes again, as soon as the log allows, and everything in the
+   * The store has lost something: applies the last ten minutes again, as soon as the log allows it, and then everything in the
    * facts.
    */
   storeLost(): void

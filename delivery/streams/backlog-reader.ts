@@ -1,19 +1,25 @@
-/** Reads what a stream has still to send: what is open in each lane, and the rows of the next batch. */
+/** Reads what a stream still has to send: the open range of each lane, and the rows of the next batch. */
 
 import { FACTS_WRITER_GROUP } from '../../domain/collection/facts-lag.ts'
 import { partitionName } from '../../domain/streams/lane.ts'
-import type { OpenRecord, Watermark, Watermarks } from '../../domain/streams/plan.ts'
+import type { BacklogRecord, OpenRecord, Watermark, Watermarks } from '../../domain/streams/plan.ts'
 import type { Border, DoneOffsets, StreamForm } from '../../domain/streams/progress.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { QueryParams } from '../../ports/facts/queries.ts'
-import { LANE_WINDOW, type BacklogRow, type DoneParams, type OpenLaneRow } from '../../ports/facts/streams.ts'
+import {
+  LANE_WINDOW,
+  type BacklogRow,
+  type DoneParams,
+  type OpenLaneRow,
+  type OpenRow,
+} from '../../ports/facts/streams.ts'
 
 /** Topics whose records Logs show. */
 const LOG_TOPICS = ['visits', 'activations', 'handoffs', 'installs', 'requests', 'deliveries'] as const
 const WATERMARKS_FOR_MS = 1_000
 
-/** How far the facts are, asked of the log at most once a second for all streams of a process. Rejects like the log. */
+/** How much of the log is in the facts; read from the log at most once a second for all streams of a process. Rejects like the log. */
 export function createWatermarks(eventLog: Pick<EventLog, 'progress'>, nowMs: () => number): () => Promise<Watermarks> {
   let known: { readonly watermarks: Promise<Watermarks>; readonly atMs: number } | null = null
   return async () => {
@@ -48,7 +54,7 @@ export function openLanes(
   return facts.run('openLanes', { organization, ...doneParams(done) })
 }
 
-/** The parameters of queries by what is done. */
+/** Query parameters from the offsets that are done. */
 export function doneParams(done: DoneOffsets): DoneParams {
   const lanes = Object.entries(done).filter(([, offset]) => offset >= 0)
   const named = lanes.flatMap(([lane, offset], index) => [
@@ -58,7 +64,7 @@ export function doneParams(done: DoneOffsets): DoneParams {
   return { lanes: lanes.length, ...(Object.fromEntries(named) as object) }
 }
 
-/** Rows of the open lanes from their beginnings on, about as many as a batch takes. */
+/** Rows from the beginning of each open lane, without their texts, about as many as a batch holds. */
 export async function readNext(
   facts: Pick<Facts, 'run'>,
   organization: string,
@@ -68,7 +74,10 @@ export async function readNext(
     ...{ lane, after: first - 1, through: Math.min(last, first - 1 + LANE_WINDOW) },
   }))
   const perLane = Math.ceil((2 * records) / Math.max(1, lanes.length))
-  return readBetween(facts, organization, { borders, perLane })
+  if (borders.length === 0) return []
+  const params = { organization, per_lane: perLane, ...borderParams(borders) }
+  const rows = await facts.run('openBetween', params as QueryParams<'openBetween'>)
+  return rows.map(openRecord)
 }
 
 /** Rows between borders, in the order of each lane. */
@@ -76,14 +85,14 @@ export async function readBetween(
   facts: Pick<Facts, 'run'>,
   organization: string,
   { borders, perLane }: { readonly borders: readonly Border[]; readonly perLane: number },
-): Promise<readonly OpenRecord[]> {
+): Promise<readonly BacklogRecord[]> {
   if (borders.length === 0) return []
   const params = { organization, per_lane: perLane, ...borderParams(borders) }
   const rows = await facts.run('backlogBetween', params as QueryParams<'backlogBetween'>)
-  return rows.map(openRecord)
+  return rows.map(backlogRecord)
 }
 
-/** How many records of a stream lie between borders. */
+/** The number of a stream's records between borders. */
 export async function countBetween(
   facts: Pick<Facts, 'run'>,
   organization: string,
@@ -109,7 +118,11 @@ function borderParams(borders: readonly Border[]): object {
   return { lanes: borders.length, ...(Object.fromEntries(named) as object) }
 }
 
-function openRecord({ log_offset: offset, at_ms: atMs, appended_at_ms: appendedAtMs, ...row }: BacklogRow): OpenRecord {
-  const { lane, website, kind, status, record } = row
-  return { lane, offset, atMs, appendedAtMs, website, kind, status, record }
+function openRecord({ log_offset: offset, at_ms: atMs, appended_at_ms: appendedAtMs, ...row }: OpenRow): OpenRecord {
+  const { lane, website, kind, status, bytes } = row
+  return { lane, offset, atMs, appendedAtMs, website, kind, status, bytes }
+}
+
+function backlogRecord({ id, record, ...row }: BacklogRow): BacklogRecord {
+  return { ...openRecord({ ...row, bytes: Buffer.byteLength(record) }), id, record }
 }

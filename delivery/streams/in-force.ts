@@ -16,16 +16,32 @@ export interface StreamInForce {
   readonly target: StreamTarget
 }
 
-/** Those that this process has what it takes to send. */
+/** The streams for which this process has an address and credentials. */
 export function streamsInForce(
   { organizations }: Pick<Catalog, 'organizations'>,
   credentials: Credentials,
 ): readonly StreamInForce[] {
   return [...organizations.values()].flatMap((organization) =>
     organization.logStreams.flatMap((stream) => {
-      const secret = credentials.get(logStreamKey(stream))?.['secret']
-      if (stream.webhook === null || secret === undefined) return []
-      return [{ stream, organization, target: { url: stream.webhook.url, secret } }]
+      const target = targetOf(stream, credentials.get(logStreamKey(stream)) ?? {})
+      return target === null ? [] : [{ stream, organization, target }]
     }),
   )
+}
+
+/** Null without an address or credentials. */
+function targetOf({ webhook, s3 }: LogStream, held: Readonly<Record<string, string>>): StreamTarget | null {
+  if (webhook !== null) return webhookTarget(webhook, held)
+  const { 'access-key-id': accessKeyId, 'secret-access-key': secretAccessKey, 'session-token': sessionToken } = held
+  if (s3 === null || accessKeyId === undefined || secretAccessKey === undefined) return null
+  return { kind: 's3', ...s3, accessKeyId, secretAccessKey, sessionToken: sessionToken ?? null }
+}
+
+function webhookTarget(
+  { url, previousSecretUntilMs = null }: NonNullable<LogStream['webhook']>,
+  { secret, previous = null }: { readonly secret?: string; readonly previous?: string | null },
+): StreamTarget | null {
+  return secret === undefined
+    ? null
+    : { kind: 'webhook', url, secret, previous, previousUntilMs: previousSecretUntilMs }
 }

@@ -1,15 +1,10 @@
-/** What the role `streams` tells: activity of the organisation, at most hourly for each thing, and metrics. */
+/** What the role `streams` reports: activity of the organisation, at most hourly for each subject, and metrics. */
 
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-import { HOUR_MS } from '../../domain/durations.ts'
-import { encodeRecord, recordKey, type ActivityRecord } from '../../domain/records.ts'
 import { streamSubject } from '../../domain/streams/commands.ts'
 import type { StreamState } from '../../domain/streams/pace.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
-import type { Logger } from '../../runtime/logger.ts'
-import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
+import { createHourlyNews, type HourlyNewsParts } from '../hourly-news.ts'
 import type { StreamStanding } from './progress-store.ts'
 import type { StreamInForce } from './in-force.ts'
 import type { Sent } from './sender.ts'
@@ -20,46 +15,25 @@ const MESSAGES = {
   stream_overflow: (detail: string) =>
     `It was behind too far: the oldest ${detail} records were dropped, which the stream says too.`,
   stream_log_renewed: () =>
-    'The event log had begun again: records that it had lost before they were read are missing from the stream.',
+    'The event log was recreated or restored: records that it lost before they were read are missing from the stream.',
 } as const satisfies Record<string, (detail: string) => string>
 
 export interface StreamNews {
-  /** Never rejects: what is not told now is told in an hour. */
+  /** Never rejects: what is not reported now is reported in an hour. */
   readonly tell: (inForce: StreamInForce, type: keyof typeof MESSAGES, detail: string) => Promise<void>
   readonly sent: (sent: Sent) => void
   readonly standings: (all: readonly StreamStanding[]) => void
 }
 
-interface NewsParts {
-  readonly eventLog: Pick<EventLog, 'append'>
-  readonly hotState: Pick<HotState, 'claimJob'>
-  readonly logger: Pick<Logger, 'warn'>
-  readonly randomness: Randomness
-  readonly nowMs: () => number
-  readonly registry?: Registry
-}
+type NewsParts = HourlyNewsParts & { readonly registry?: Registry }
 
 export function createStreamNews(parts: NewsParts): StreamNews {
   const metrics = createStreamMetrics(parts.registry)
+  const news = createHourlyNews(parts)
   return {
-    async tell(inForce, type, detail) {
-      const { stream, organization } = inForce
-      const { hotState, eventLog, randomness, logger, nowMs } = parts
-      logger.warn({ stream: stream.id, organization: organization.id, type, detail }, 'news of a log stream')
+    async tell({ stream, organization }, type, detail) {
       metrics?.told(type)
-      const atMs = nowMs()
-      const id = timeOrderedId(randomness, atMs)
-      const isFirst = await hotState.claimJob(`news/${type}/${stream.id}`, id, HOUR_MS).catch(() => false)
-      if (!isFirst) return
-      const record: ActivityRecord = {
-        ...{ v: 1, kind: 'activity', id, atMs, organization: organization.id, website: '', type },
-        ...{ subject: streamSubject(stream.id), message: MESSAGES[type](detail) },
-        logRetentionDays: organization.logRetentionDays,
-      }
-      const entry = { key: recordKey('', id), value: encodeRecord(record) }
-      await eventLog
-        .append('activity', [entry])
-        .catch((error: unknown) => logger.warn({ err: error }, 'news not stored'))
+      await news({ organization, type, subject: streamSubject(stream.id), message: MESSAGES[type](detail) })
     },
     sent: ({ shown }) => metrics?.sent(shown.error === '' ? 'taken' : 'refused', shown.records),
     standings: (all) => metrics?.standings(all),
@@ -73,25 +47,25 @@ function createStreamMetrics(registry: Registry | undefined) {
   const registers = [registry]
   const streams = new Gauge({
     name: 'whence_streams',
-    help: 'Log streams that this process looks after, by state.',
+    help: 'Log streams that this process serves, by state.',
     labelNames: ['state'],
     registers,
   })
   const behind = new Gauge({
     name: 'whence_stream_oldest_seconds',
-    help: 'Age of the oldest record that a log stream of this process has still to send.',
+    help: 'Age of the oldest record that a log stream of this process still has to send.',
     registers,
   })
   const batches = new Counter({
     name: 'whence_stream_batches_total',
-    help: 'Batches posted, by whether they were taken.',
+    help: 'Batches sent, by whether they were accepted.',
     labelNames: ['result'],
     registers,
   })
-  const records = new Counter({ name: 'whence_stream_records_total', help: 'Records that were taken.', registers })
+  const records = new Counter({ name: 'whence_stream_records_total', help: 'Records that were accepted.', registers })
   const news = new Counter({
     name: 'whence_stream_news_total',
-    help: 'What organisations are told of their log streams, by type; activity has at most one an hour.',
+    help: 'Reports to organisations about their log streams, by type; activity has at most one an hour.',
     labelNames: ['type'],
     registers,
   })

@@ -1,7 +1,7 @@
-/** Reads and writes how far a stream is. Only the owner of its lease writes; whoever got it later wins. */
+/** Reads and writes the progress of a stream. Only the owner of its lease writes; the later owner wins. */
 
 import type { StreamState } from '../../domain/streams/pace.ts'
-import type { StreamProgress } from '../../domain/streams/progress.ts'
+import { readProgress, type StreamProgress } from '../../domain/streams/progress.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 
@@ -11,7 +11,7 @@ interface StreamKey {
   readonly stream: string
 }
 
-/** What is shown of it besides. */
+/** Further values, for display. */
 export interface StreamStanding {
   readonly state: StreamState
   readonly behind: number
@@ -19,7 +19,7 @@ export interface StreamStanding {
 }
 
 export interface ProgressStore {
-  /** Null for a stream that nobody has looked after yet, or not for a month. Rejects like `Facts`. */
+  /** Null for a stream that no process has served yet, or not for a month. Rejects like `Facts`. */
   readonly load: () => Promise<StreamProgress | null>
   /** Durable when it resolves. */
   readonly save: (progress: StreamProgress, standing: StreamStanding) => Promise<void>
@@ -28,12 +28,12 @@ export interface ProgressStore {
 interface StoreParts {
   readonly facts: Pick<Facts, 'run' | 'insert'>
   readonly key: StreamKey
-  /** When the lease was got. */
+  /** When the lease was acquired. */
   readonly leasedAtMs: number
   readonly nowMs: () => number
 }
 
-/** Room for that many writes of one lease before they would look like those of a later one by a second. */
+/** Versions for each ms: only after a million writes would a lease outrank one that is acquired a second later. */
 const COUNTS_PER_MS = 1_000
 
 export function createProgressStore({ facts, key, leasedAtMs, nowMs }: StoreParts): ProgressStore {
@@ -43,7 +43,7 @@ export function createProgressStore({ facts, key, leasedAtMs, nowMs }: StorePart
       const [row] = await facts.run('streamProgress', { ...key })
       if (row === undefined) return null
       version = Math.max(version, row.version)
-      return JSON.parse(row.progress) as StreamProgress
+      return readProgress(row.progress)
     },
     async save(progress, { state, behind, oldestMs }) {
       version += 1

@@ -1,6 +1,6 @@
 /**
- * Looks after one log stream for as long as its lease lasts: plans a batch, stores the plan, sends it, and goes on. A kill
- * between any two steps sends the same plan again, which has the same ID and the same bytes.
+ * Serves one log stream while its lease lasts: plans a batch, stores the plan, sends it, and continues. After a kill between
+ * any two steps the same plan is sent again, with the same ID and the same bytes.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -8,10 +8,15 @@ import { randomBytes } from 'node:crypto'
 import type { LogStream } from '../../domain/catalog.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { HOUR_MS, MINUTE_MS } from '../../domain/durations.ts'
-import { LIMITS } from '../../domain/limits.ts'
-import { STREAM_COMMAND_TYPES, readCommand, streamSubject, type StreamCommand } from '../../domain/streams/commands.ts'
+import {
+  STREAM_COMMAND_TYPES,
+  readCommand,
+  streamSubject,
+  testBatchId,
+  type StreamCommand,
+} from '../../domain/streams/commands.ts'
 import { pauseAfter, streamStateOf, type SendOutcome } from '../../domain/streams/pace.ts'
-import { isStreamed, planBatch, sentText, type Watermarks } from '../../domain/streams/plan.ts'
+import { isStreamed, planBatch, sentRecord, type Watermarks } from '../../domain/streams/plan.ts'
 import {
   delivered,
   doneWithPlan,
@@ -27,14 +32,15 @@ import type { OpenLaneRow } from '../../ports/facts/streams.ts'
 import { openLanes, readBetween, readNext } from './backlog-reader.ts'
 import type { StreamInForce } from './in-force.ts'
 import type { StreamNews } from './news.ts'
+import { batchBounds, isDue, leavesOpen } from './due.ts'
 import type { ProgressStore, StreamStanding } from './progress-store.ts'
-import { targetDigest, type StreamSender } from './sender.ts'
+import { addressDigest, targetDigest, type StreamSender } from './sender.ts'
 import { rewound, skippedToNow, trimmed, type TrimParts } from './trim.ts'
 
 interface RunnerParts {
   readonly facts: Pick<Facts, 'run'>
   readonly store: ProgressStore
-  /** Null once it is in force no more. */
+  /** Null once it is no longer in force. */
   readonly current: () => StreamInForce | null
   readonly senderOf: (inForce: StreamInForce) => StreamSender
   readonly watermarks: () => Promise<Watermarks>
@@ -44,18 +50,24 @@ interface RunnerParts {
   readonly random: () => number
 }
 
-/** How often an idle stream asks whether there is something, and how long any of them waits at most, in ms. */
+/** How often an idle stream looks for records, and the longest wait of any stream, in ms. */
 const IDLE_MS = 2_000
 const MOST_MS = 5_000
 const COMMANDS_EVERY_MS = 4_000
+const STANDING_EVERY_MS = 30_000
 
-/** Steps of one stream; each resolves to how long to wait until the next one, in ms. */
+/** Steps of one stream; each resolves with the wait until the next one, in ms. */
 export class StreamRunner {
   readonly #parts: RunnerParts
   #progress: StreamProgress | null = null
   #stored = ''
+  #storedLag = ''
   #storedAtMs = 0
   #lanes: readonly OpenLaneRow[] = []
+  /** Whether the rows begin with the first record of the plan, or after it. */
+  #areLanesWithPlan = true
+  /** An object for a bucket is due, and one object could not hold everything that was open. */
+  #isEmptying = false
   #trimmedAtMs = 0
   #commandsAtMs = 0
 
@@ -69,7 +81,7 @@ export class StreamRunner {
     if (inForce === null) return MOST_MS
     let progress = this.#progress ?? (await this.#open(inForce))
     progress = await this.#obey(inForce, progress)
-    if (inForce.stream.isPaused) return this.#rest(inForce, progress, MOST_MS)
+    if (inForce.stream.isPaused) return this.#waiting(inForce, progress, MOST_MS)
     progress = this.#triedAnew(inForce, progress)
     const waitMs = progress.retryAtMs - this.#parts.nowMs()
     if (waitMs > 0) return this.#waiting(inForce, progress, Math.min(waitMs, MOST_MS))
@@ -77,7 +89,7 @@ export class StreamRunner {
     return this.#goOn(inForce, progress)
   }
 
-  /** What is known of it, for metrics. */
+  /** Its state, for metrics. */
   standing(): StreamStanding | null {
     const inForce = this.#parts.current()
     return inForce === null || this.#progress === null ? null : this.#standingOf(inForce, this.#progress)
@@ -110,20 +122,24 @@ export class StreamRunner {
     const { stream, organization } = inForce
     const found = await watermarks()
     this.#lanes = await openLanes(facts, organization.id, progress.done)
+    this.#areLanesWithPlan = true
     if (this.#lanes.length === 0 && progress.gaps.length === 0) return progress
-    const bounds = { records: LIMITS.streamBatchRecords, bytes: LIMITS.streamBatchBytes }
+    const bounds = batchBounds(inForce)
+    if (!this.#isEmptying && !isDue(inForce, progress, { lanes: this.#lanes, nowMs: nowMs() })) return progress
     const rows = await readNext(facts, organization.id, { lanes: this.#lanes, records: bounds.records })
-    return planBatch({
+    const planned = planBatch({
       ...{ stream: `${organization.id} ${stream.id}`, progress, rows, watermarks: found },
       ...{ form: streamForm(stream), bounds, nowMs: nowMs(), sha256Hex },
     })
+    this.#isEmptying = planned.plan !== null && leavesOpen(planned.plan, this.#lanes)
+    return planned
   }
 
   async #send(inForce: StreamInForce, progress: StreamProgress, plan: StreamPlan): Promise<number> {
     const { facts, senderOf, nowMs, news } = this.#parts
-    const borders = { borders: plan.borders, perLane: LIMITS.streamBatchRecords * 2 + planWidth(plan) }
+    const borders = { borders: plan.borders, perLane: Math.max(1, planWidth(plan)) }
     const rows = await readBetween(facts, inForce.organization.id, borders)
-    const records = rows.filter((row) => isStreamed(row, plan.form)).map((row) => sentText(row, plan.form))
+    const records = rows.filter((row) => isStreamed(row, plan.form)).map((row) => sentRecord(row, plan.form))
     const sent = await senderOf(inForce).batch(plan, records)
     news.sent(sent)
     if (!sent.outcome.isTaken) return this.#failed(inForce, withSent(progress, sent.shown), sent.outcome)
@@ -133,18 +149,11 @@ export class StreamRunner {
   }
 
   async #prove(inForce: StreamInForce, progress: StreamProgress): Promise<number> {
-    const { senderOf } = this.#parts
-    const sent = await senderOf(inForce).verify(randomBytes(16).toString('hex'))
-    const shown = withSent(progress, sent.shown)
-    if (!sent.outcome.isTaken) return this.#failed(inForce, shown, sent.outcome)
-    const proven = {
-      failures: 0,
-      failingSinceMs: null,
-      lastError: '',
-      failedWith: '',
-      provenTarget: urlDigest(inForce),
-    }
-    await this.#store(inForce, this.#keep({ ...shown, ...proven }))
+    const { verify } = this.#parts.senderOf(inForce)
+    const sent = await verify?.(newChallenge())
+    const shown = sent === undefined ? progress : withSent(progress, sent.shown)
+    if (sent?.outcome.isTaken === false) return this.#failed(inForce, shown, sent.outcome)
+    await this.#store(inForce, this.#keep(proven(inForce, shown)))
     return 0
   }
 
@@ -159,7 +168,7 @@ export class StreamRunner {
     return Math.min(pauseMs, MOST_MS)
   }
 
-  /** What it sends to or with was changed since it failed: no reason to wait. */
+  /** The address or the credentials changed since the failure: there is no reason to wait. */
   #triedAnew({ target }: StreamInForce, progress: StreamProgress): StreamProgress {
     const isOther = progress.failedWith !== '' && progress.failedWith !== targetDigest(target)
     return isOther ? this.#keep({ ...progress, retryAtMs: 0, failedWith: '' }) : progress
@@ -169,15 +178,17 @@ export class StreamRunner {
     return this.#rest(inForce, await this.#trim(inForce, progress), waitMs)
   }
 
-  /** Looks once a minute whether too much is open. */
+  /** Checks once a minute whether the backlog is too large. */
   async #trim(inForce: StreamInForce, progress: StreamProgress): Promise<StreamProgress> {
     const now = this.#parts.nowMs()
     if (now - this.#trimmedAtMs < MINUTE_MS) return progress
     const { facts, news } = this.#parts
     this.#lanes = await openLanes(facts, inForce.organization.id, doneWithPlan(progress))
+    this.#areLanesWithPlan = false
     const next = await trimmed(await this.#trimParts(inForce), progress, this.#lanes)
     this.#trimmedAtMs = now
     if (next === progress) return progress
+    this.#lanes = await openLanes(facts, inForce.organization.id, doneWithPlan(next))
     await this.#store(inForce, this.#keep(next))
     if (next.dropped > progress.dropped)
       await news.tell(inForce, 'stream_overflow', `${next.dropped - progress.dropped}`)
@@ -190,7 +201,7 @@ export class StreamRunner {
     return { facts, organization: organization.id, form, watermarks: await watermarks(), nowMs: nowMs() }
   }
 
-  /** Carries out what people have ordered since, each order once. */
+  /** Carries out new commands, each once. */
   async #obey(inForce: StreamInForce, before: StreamProgress): Promise<StreamProgress> {
     const { facts, nowMs } = this.#parts
     if (nowMs() - this.#commandsAtMs < COMMANDS_EVERY_MS) return before
@@ -219,20 +230,34 @@ export class StreamRunner {
     const parts = await this.#trimParts(inForce)
     if (command.kind === 'skip') return skippedToNow(parts, progress)
     if (command.kind === 'resend') return rewound(parts, progress, command.sinceMs)
-    const { shown } = await this.#parts.senderOf(inForce).test(`test-${id}`)
-    return withSent(progress, shown)
+    return this.#test(inForce, progress, testBatchId(id))
   }
 
-  /** Nothing is to be sent now: what is not stored yet is, and once an hour anyway. */
+  /** An address that has not passed the challenge gets the challenge, and nothing else. */
+  async #test(inForce: StreamInForce, progress: StreamProgress, id: string): Promise<StreamProgress> {
+    const sender = this.#parts.senderOf(inForce)
+    if (sender.verify === null || isProven(inForce, progress)) return withSent(progress, (await sender.test(id)).shown)
+    const { shown, outcome } = await sender.verify(newChallenge())
+    const told = withSent(progress, { ...shown, id })
+    return outcome.isTaken ? proven(inForce, told) : told
+  }
+
+  /**
+   * Nothing is to be sent now: what is not stored yet is, how far behind it is every half a minute if that changed, and
+   * all of it once an hour.
+   */
   async #rest(inForce: StreamInForce, progress: StreamProgress, waitMs: number): Promise<number> {
-    if (this.#fingerprint(inForce, progress) !== this.#stored || this.#parts.nowMs() - this.#storedAtMs >= HOUR_MS)
-      await this.#store(inForce, progress)
+    const age = this.#parts.nowMs() - this.#storedAtMs
+    const isOther = this.#fingerprint(inForce, progress) !== this.#stored
+    const isOtherLag = age >= STANDING_EVERY_MS && this.#roughLag(inForce, progress) !== this.#storedLag
+    if (isOther || isOtherLag || age >= HOUR_MS) await this.#store(inForce, progress)
     return waitMs
   }
 
   async #store(inForce: StreamInForce, progress: StreamProgress): Promise<void> {
     await this.#parts.store.save(progress, this.#standingOf(inForce, progress))
     this.#stored = this.#fingerprint(inForce, progress)
+    this.#storedLag = this.#roughLag(inForce, progress)
     this.#storedAtMs = this.#parts.nowMs()
   }
 
@@ -240,9 +265,16 @@ export class StreamRunner {
     return JSON.stringify([progress, this.#standingOf(inForce, progress).state])
   }
 
+  /** Rounded to two digits, so that a stream that is a million records behind is not stored again for every record. */
+  #roughLag(inForce: StreamInForce, progress: StreamProgress): string {
+    const { behind, oldestMs } = this.#standingOf(inForce, progress)
+    return `${behind.toPrecision(2)} ${Math.floor((oldestMs ?? 0) / MINUTE_MS)}`
+  }
+
   #standingOf(inForce: StreamInForce, progress: StreamProgress): StreamStanding {
-    const behind = this.#lanes.reduce((sum, { records }) => sum + records, 0)
-    const oldestMs = this.#lanes.reduce((least, lane) => Math.min(least, lane.oldest_ms), Infinity)
+    const plan = this.#areLanesWithPlan ? null : progress.plan
+    const behind = this.#lanes.reduce((sum, { records }) => sum + records, plan?.records ?? 0)
+    const oldestMs = this.#lanes.reduce((least, lane) => Math.min(least, lane.oldest_ms), plan?.plannedAtMs ?? Infinity)
     const oldest = Number.isFinite(oldestMs) ? oldestMs : null
     const { nowMs } = this.#parts
     const isPaused = inForce.stream.isPaused
@@ -256,23 +288,29 @@ export class StreamRunner {
   }
 }
 
-/** Failures in a row before people are told; a receiver that is restarted is no news. */
+/** Failures in a row before they are reported; the restart of a receiver is not worth reporting. */
 const TOLD_AFTER = 3
 
-/** An address that has proven itself once stays proven under a new secret. */
-function urlDigest({ target }: StreamInForce): string {
-  return sha256Hex(target.url)
+function newChallenge(): string {
+  return randomBytes(16).toString('hex')
 }
 
-function isProven(inForce: StreamInForce, { provenTarget }: StreamProgress): boolean {
-  return provenTarget === urlDigest(inForce)
+/** The address passed the challenge. */
+function proven(inForce: StreamInForce, progress: StreamProgress): StreamProgress {
+  const settled = { failures: 0, failingSinceMs: null, retryAtMs: 0, lastError: '', failedWith: '' }
+  return { ...progress, ...settled, provenTarget: addressDigest(inForce.target) }
+}
+
+/** An address that passed the challenge once need not pass it again for a new secret. */
+function isProven({ target }: StreamInForce, { provenTarget }: StreamProgress): boolean {
+  return provenTarget === addressDigest(target)
 }
 
 function streamForm({ filter, includeBodies, compress }: LogStream): StreamForm {
   return { ...filter, includeBodies, compress }
 }
 
-/** Offsets that a plan spans: no more rows than that lie in any of its lanes. */
+/** Offsets that a plan spans: the most rows in any of its lanes. */
 function planWidth({ borders }: StreamPlan): number {
   return borders.reduce((most, { after, through }) => Math.max(most, through - after), 0)
 }

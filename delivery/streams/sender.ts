@@ -1,19 +1,30 @@
-/** Sends to one webhook: a challenge, batches, tests. Every call goes through the guard for addresses of tenants. */
+/** Sends to one webhook: a challenge, batches, tests. Every call goes through the guard for tenants' addresses. */
 
 import { gzipSync } from 'node:zlib'
 
 import { sha256Hex } from '../../common/digest.ts'
+import type { LogStream } from '../../domain/catalog.ts'
 import { outcomeOf, type SendOutcome } from '../../domain/streams/pace.ts'
 import type { SentBatch, StreamPlan } from '../../domain/streams/progress.ts'
+import type { SentRecord } from '../../domain/streams/record.ts'
 import { batchBody, returnsChallenge, testBody, verifyBody } from '../../domain/streams/webhook-body.ts'
 import { callOutbound, type OutboundParts } from '../outbound/call.ts'
-import { webhookHeaders } from './signature.ts'
+import { secretsAt, webhookHeaders, type SigningKeys } from './signature.ts'
 
-/** Where a stream sends to, and with what. */
-export interface StreamTarget {
+/** The address of a stream and its credentials. */
+export type StreamTarget = WebhookTarget | BucketTarget
+
+interface WebhookTarget extends SigningKeys {
+  readonly kind: 'webhook'
   readonly url: string
-  /** Signs what is posted. */
-  readonly secret: string
+}
+
+export interface BucketTarget extends NonNullable<LogStream['s3']> {
+  readonly kind: 's3'
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  /** Of credentials that are temporary. */
+  readonly sessionToken: string | null
 }
 
 export interface Sent {
@@ -22,27 +33,33 @@ export interface Sent {
 }
 
 export interface StreamSender {
-  /** Whether the address wants what is to come. */
-  readonly verify: (challenge: string) => Promise<Sent>
-  readonly batch: (plan: StreamPlan, records: readonly string[]) => Promise<Sent>
+  /** Sends the challenge; null if the credentials replace it. */
+  readonly verify: ((challenge: string) => Promise<Sent>) | null
+  readonly batch: (plan: StreamPlan, records: readonly SentRecord[]) => Promise<Sent>
   readonly test: (id: string) => Promise<Sent>
 }
 
 interface SenderParts {
-  /** As bodies name it. */
+  /** The stream's name in bodies. */
   readonly stream: string
-  readonly target: StreamTarget
+  readonly target: WebhookTarget
   readonly compress: boolean
   readonly outbound: OutboundParts
   readonly nowMs: () => number
 }
 
-/** Changes with everything that may make a refused batch welcome. */
-export function targetDigest({ url, secret }: StreamTarget): string {
-  return sha256Hex(JSON.stringify([url, secret]))
+/** Changes with everything that may turn a refusal into an acceptance. */
+export function targetDigest(target: StreamTarget): string {
+  return sha256Hex(JSON.stringify(target.kind === 'webhook' ? [target.url, target.secret] : target))
 }
 
-const ANSWER_CHARS = 1_024
+/** Digest of what must pass the challenge, whatever its credentials are. */
+export function addressDigest(target: StreamTarget): string {
+  return sha256Hex(target.kind === 'webhook' ? target.url : JSON.stringify([target.endpoint, target.bucket]))
+}
+
+/** Most bytes of an answer that are kept. */
+export const ANSWER_CHARS = 1_024
 const NOT_RETURNED = { isTaken: false, isLasting: true, error: 'challenge_not_returned', retryAfterMs: null } as const
 
 interface StreamMessage {
@@ -54,7 +71,9 @@ interface StreamMessage {
   readonly accepts?: (reply: { readonly headers: Readonly<Record<string, string>>; readonly body: string }) => boolean
 }
 
-export function webhookSender(parts: SenderParts): StreamSender {
+export function webhookSender(
+  parts: SenderParts,
+): StreamSender & { readonly verify: NonNullable<StreamSender['verify']> } {
   const { stream, nowMs } = parts
   return {
     verify: (challenge) => {
@@ -68,7 +87,8 @@ export function webhookSender(parts: SenderParts): StreamSender {
       })
     },
     batch: (plan, records) => {
-      const text = batchBody(stream, plan, records)
+      const texts = records.map(({ text }) => text)
+      const text = batchBody(stream, plan, texts)
       return post(parts, { kind: 'batch', id: plan.id, text, records: records.length })
     },
     test: (id) => post(parts, { kind: 'test', id, text: testBody(stream, id, nowMs()), records: 1 }),
@@ -80,12 +100,13 @@ async function post({ target, compress, outbound, nowMs }: SenderParts, message:
   const isPacked = compress && kind !== 'verify'
   const body = isPacked ? gzipSync(text) : Buffer.from(text)
   const atMs = nowMs()
+  const secrets = secretsAt(target, atMs)
   const headers = {
     'content-type': 'application/json',
     ...(isPacked ? { 'content-encoding': 'gzip' } : {}),
-    ...webhookHeaders({ id, body, atMs }, target.secret),
+    ...webhookHeaders({ id, body, atMs }, ...secrets),
   }
-  const call = { url: target.url, method: 'POST', headers, body, secrets: [target.secret] } as const
+  const call = { url: target.url, method: 'POST', headers, body, secrets } as const
   const { reply, log } = await callOutbound(call, outbound)
   const judged = outcomeOf(reply)
   const outcome = judged.isTaken && !accepts(reply) ? NOT_RETURNED : judged

@@ -1,6 +1,6 @@
 /**
- * Role `streams`: forwards Logs to the webhooks of organisations. Each stream is looked after by one process at a time, by a
- * lease; without the store of leases every process sends, and records come twice, under the same IDs.
+ * Role `streams`: forwards Logs to webhooks and buckets of organisations. A lease lets one process at a time serve a stream;
+ * while the store of leases is unavailable every process sends, and records come twice, with the same IDs.
  */
 
 import { setTimeout as pause } from 'node:timers/promises'
@@ -16,12 +16,13 @@ import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import type { OutboundParts } from '../outbound/call.ts'
+import { createStopping, stoppableFacts, type Stopping } from '../stopping.ts'
 import { createWatermarks } from './backlog-reader.ts'
 import { streamsInForce, type StreamInForce } from './in-force.ts'
 import { createStreamNews, type StreamNews } from './news.ts'
 import { createProgressStore } from './progress-store.ts'
 import { StreamRunner } from './runner.ts'
-import { webhookSender } from './sender.ts'
+import { senderFor } from './sender-for.ts'
 
 interface StreamsDeps {
   readonly facts: Pick<Facts, 'run' | 'insert'>
@@ -37,6 +38,8 @@ interface StreamsDeps {
   readonly registry?: Registry
   /** How tenants' addresses are reached; tests set it. */
   readonly outbound?: OutboundParts
+  /** What is different for buckets: networks that the operator of the service allows. */
+  readonly bucketOutbound?: OutboundParts
 }
 
 const TICK_MS = 1_000
@@ -49,10 +52,10 @@ interface Running {
   leasedAtMs: number
 }
 
-/** Starts at once. `stop` resolves when the calls in hand are over, and gives the leases back. */
+/** Starts at once. `stop` resolves when calls in flight have ended or were given up, and releases the leases. */
 export function startStreams(deps: StreamsDeps): { readonly stop: () => Promise<void> } {
-  const stopping = new AbortController()
-  const role = new StreamsRole(deps)
+  const stopping = createStopping()
+  const role = new StreamsRole(stoppableDeps(deps, stopping))
   const loop = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       await role.tick()
@@ -61,12 +64,17 @@ export function startStreams(deps: StreamsDeps): { readonly stop: () => Promise<
   }
   const ended = loop()
   return {
-    async stop() {
-      stopping.abort()
-      await ended
-      await role.stop()
-    },
+    stop: () => stopping.end(ended.then(() => role.stop())),
   }
+}
+
+/** Calls of webhooks have a deadline of their own. */
+function stoppableDeps(deps: StreamsDeps, stopping: Stopping): StreamsDeps {
+  const { facts, eventLog } = deps
+  const progress: EventLog['progress'] = (topic, group) => stopping.unlessGivenUp(() => eventLog.progress(topic, group))
+  const append: EventLog['append'] = (topic, entries, options) =>
+    stopping.unlessGivenUp(() => eventLog.append(topic, entries, options))
+  return { ...deps, facts: stoppableFacts(facts, stopping), eventLog: { progress, append } }
 }
 
 class StreamsRole {
@@ -83,7 +91,7 @@ class StreamsRole {
     this.#watermarks = createWatermarks(deps.eventLog, deps.nowMs)
   }
 
-  /** Takes streams that nobody looks after, keeps leases, and leaves streams that are in force no more. */
+  /** Acquires free streams, renews leases, and drops streams that are no longer in force. */
   async tick(): Promise<void> {
     const wanted = this.#inForce()
     for (const [key, running] of this.#running) {
@@ -97,7 +105,7 @@ class StreamsRole {
     this.#news.standings(standings)
   }
 
-  /** Made again only after the catalog or the credentials changed. */
+  /** Computed again only after a change of the catalog or the credentials. */
   #inForce(): ReadonlyMap<string, StreamInForce> {
     const from = [this.#deps.catalog(), this.#deps.credentials()] as const
     if (this.#known === null || from.some((each, index) => each !== this.#known?.from[index])) {
@@ -113,7 +121,7 @@ class StreamsRole {
     await Promise.all(all.map(([key]) => this.#deps.hotState.releaseJob(key, this.#deps.owner).catch(() => undefined)))
   }
 
-  /** Without the store of leases it goes on: records may come twice, and none is lost. */
+  /** Continues while the store of leases is unavailable: records may come twice, and none is lost. */
   #claim(key: string): Promise<boolean> {
     return this.#deps.hotState.claimJob(key, this.#deps.owner, LIMITS.streamLeaseMs).catch(() => true)
   }
@@ -138,7 +146,7 @@ class StreamsRole {
   }
 
   #runnerOf(key: string, { organization, stream }: StreamInForce): StreamRunner {
-    const { facts, nowMs, randomness, outbound = {} } = this.#deps
+    const { facts, nowMs, randomness, outbound = {}, bucketOutbound = {} } = this.#deps
     const leasedAtMs = nowMs()
     const store = createProgressStore({
       facts,
@@ -149,8 +157,8 @@ class StreamsRole {
     return new StreamRunner({
       ...{ facts, store, nowMs, random: randomness.fraction, news: this.#news, watermarks: this.#watermarks },
       current: () => this.#inForce().get(key) ?? null,
-      senderOf: ({ stream: { objectName, compress }, target }) =>
-        webhookSender({ stream: objectName, target, compress, outbound, nowMs }),
+      senderOf: (inForce) =>
+        senderFor(inForce, { webhook: outbound, bucket: { ...outbound, ...bucketOutbound } }, nowMs),
     })
   }
 
@@ -158,7 +166,7 @@ class StreamsRole {
     while (!signal.aborted) {
       const waitMs = await runner.step().catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : 'unknown'
-        this.#deps.logger.warn({ reason }, 'a log stream waits for the engines')
+        if (!signal.aborted) this.#deps.logger.warn({ reason }, 'a log stream waits for the engines')
         return AFTER_ERROR_MS
       })
       if (waitMs > 0) await pause(waitMs, undefined, { signal }).catch(() => undefined)

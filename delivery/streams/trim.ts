@@ -1,4 +1,4 @@
-/** Gives up records of a stream: what is too much or too old, and what a person skips. And goes back, if one says so. */
+/** Drops records of a stream that are too many, too old, or skipped by a person; and goes back if a person says so. */
 
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
@@ -26,7 +26,7 @@ export interface TrimParts {
 
 const BACKLOG_MS = LIMITS.logStreamBacklogDays * DAY_MS
 
-/** Without what is more than a stream may be behind; the same state if it is not. Rejects like `Facts`. */
+/** Drops what exceeds the longest backlog; the same state if nothing does. Rejects like `Facts`. */
 export async function trimmed(
   parts: TrimParts,
   progress: StreamProgress,
@@ -41,14 +41,14 @@ export async function trimmed(
   return droppedBefore(parts, base, { sinceMs: cutoff, reason: 'overflow' })
 }
 
-/** Without anything that is complete by now. */
+/** Skips everything that is complete by now. */
 export function skippedToNow(parts: TrimParts, progress: StreamProgress): Promise<StreamProgress> {
-  // Nothing is younger than this.
+  // Later than any record.
   const sinceMs = parts.nowMs + LIMITS.clockSkewMs * 2
   return droppedBefore(parts, planGivenUp(progress, 'skipped'), { sinceMs, reason: 'skipped' })
 }
 
-/** With everything that came at this time or later, as far as it is kept. */
+/** Sends again everything from this time on, as far as it is kept. */
 export async function rewound(
   { facts, organization }: Pick<TrimParts, 'facts' | 'organization'>,
   progress: StreamProgress,

@@ -1,6 +1,7 @@
 /**
- * Erases somebody's data from the facts, for good: first it is remembered as erased, then the writers finish what they had
- * begun without knowing, then the rows go. A crash in between leaves it remembered, and erasing again ends it.
+ * Erases the data of one person from the facts permanently: first it records the erasure, then it waits until the writers have
+ * finished batches that began without knowing of it, then it deletes the rows. After a crash in between the erasure stays
+ * recorded, and erasing again completes it.
  */
 
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -20,11 +21,11 @@ interface ErasureDeps {
   readonly facts: Facts
   readonly eventLog: Pick<EventLog, 'append' | 'progress'>
   readonly nowMs: () => number
-  /** Whether a facts-writer runs now, which may be writing what it read before. */
+  /** Whether a facts-writer is running, which may be writing a batch that it read before. */
   readonly isWriterRunning: boolean
 }
 
-/** What was erased, as it is remembered; a copy of it is needed to restore an older backup. */
+/** A remembered erasure. A copy of it is needed to restore an older backup. */
 export type RememberedErasure = ErasedName & { readonly erasedAtMs: number }
 
 export interface ErasureReport {
@@ -33,17 +34,17 @@ export interface ErasureReport {
 }
 
 const WAIT_MS = 250
-/** A facts-writer that does not come this far within it is away. */
+/** If the facts-writer has not come this far within this time, it is not running properly. */
 const MOST_WAIT_MS = 120_000
 const ID_BYTES = 14
 
-/** Rejects like `Facts` and `EventLog`, and in words if the facts-writer does not come on; all of it may be repeated. */
+/** Rejects like `Facts` and `EventLog`, and with an explanation if the facts-writer makes no progress. It may be repeated. */
 export async function erase(deps: ErasureDeps, subject: ErasureSubject): Promise<ErasureReport> {
   let plan = await planErasure(deps.facts, subject)
   for (;;) {
     await remember(deps, plan)
     await untilWritten(deps)
-    // What was on its way may have named more.
+    // Records that were not stored yet may have named more.
     const again = await planErasure(deps.facts, subject)
     const isWhole = erasedNamesOf(again).length <= erasedNamesOf(plan).length
     plan = merged(plan, again)
@@ -55,7 +56,7 @@ export async function erase(deps: ErasureDeps, subject: ErasureSubject): Promise
   return { plan, remembered: erasedNamesOf(plan).map((name) => ({ ...name, erasedAtMs })) }
 }
 
-/** Into facts that were restored from a backup of before: no writer runs on them yet. */
+/** For facts that were restored from an older backup: no writer works on them yet. */
 export async function eraseAgain(
   { facts, nowMs }: Pick<ErasureDeps, 'facts' | 'nowMs'>,
   remembered: readonly RememberedErasure[],
@@ -87,7 +88,7 @@ function erasureRow({ website, digest, reference, erasedAtMs }: RememberedErasur
   return { website, digest, reference, erased_at: erasedAtMs, row_version: 1 }
 }
 
-/** Whatever is written after that, its writer read what was erased before. */
+/** Resolves once every writer has finished the batches that it began before it could know about the erasure. */
 async function untilWritten({ eventLog, isWriterRunning, nowMs }: ErasureDeps): Promise<void> {
   if (!isWriterRunning) return
   const untilMs = nowMs() + MOST_WAIT_MS
@@ -96,7 +97,7 @@ async function untilWritten({ eventLog, isWriterRunning, nowMs }: ErasureDeps): 
     while (!hasReached((await eventLog.progress(topic, FACTS_WRITER_GROUP)).done, ends)) {
       if (nowMs() > untilMs)
         throw new Error(
-          'the facts-writer does not come on: nothing new of it is stored, but rows are left; erase again',
+          'the facts-writer makes no progress: no new data of this person is stored, but old rows remain; erase again',
         )
       await wait(WAIT_MS)
     }
@@ -108,7 +109,7 @@ async function eraseNow(deps: ErasureDeps, names: readonly ErasedName[], plan: E
   await correctFigures(deps, plan.hours, plan.website)
 }
 
-/** Counted anew within a minute; until then these hours have no figures, rather than ones that tell of the erased. */
+/** Counted again within a minute; until then these hours have no figures, rather than figures that include the erased data. */
 async function correctFigures(
   { facts, nowMs }: Pick<ErasureDeps, 'facts' | 'nowMs'>,
   hours: readonly number[],
@@ -118,7 +119,7 @@ async function correctFigures(
   await markTheseHours(facts, { website, hours, writer: randomUUID(), nowMs: nowMs() })
 }
 
-/** Says how much went, and of nobody whose. */
+/** Reports how much was erased, but not whose data it was. */
 async function noteErasure({ eventLog, nowMs }: ErasureDeps, plan: ErasurePlan): Promise<void> {
   const { organization, website, installationIds, visitIds, eventIds } = plan
   if (organization === '') return

@@ -1,7 +1,7 @@
 /**
- * Who goes with whom when somebody's data is erased. An installation takes along the visits that its events name, unless
- * another installation's events name them too; a visit the whole chain of receipts of that browser's page, and the
- * events that name one of them. So nothing that is left names anything that has gone.
+ * Decides what an erasure includes. With an installation, the visits that its events name are erased, unless events of another
+ * installation name them too. With a visit, the whole chain of receipts of the page in that browser is erased, and the events
+ * that name one of them. So nothing that remains names anything that was erased.
  */
 
 import { hourOf } from '../../domain/durations.ts'
@@ -10,7 +10,7 @@ import type { Facts } from '../../ports/facts/facts.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import { erasedName } from '../facts-writer/erasures.ts'
 
-/** Whose data it is. */
+/** The person's data, as the command names it. */
 export interface ErasureSubject {
   readonly website: string
   readonly installationIds: readonly string[]
@@ -31,21 +31,21 @@ export interface ErasurePlan {
   /** Hours whose figures change, as Unix ms. */
   readonly hours: readonly number[]
   readonly rows: ErasedRows
-  /** What providers were sent, which only they can delete. */
+  /** What was sent to providers, which only they can delete. */
   readonly sentTo: readonly string[]
 }
 
-type Install = QueryRow<'installsNaming'>
+type InstallNaming = QueryRow<'installsNaming'>
 type ChainedVisit = QueryRow<'visitsNaming'>
 
 interface FoundNames {
   readonly visits: ReadonlySet<string>
   readonly chain: readonly ChainedVisit[]
-  readonly installs: readonly Install[]
+  readonly installs: readonly InstallNaming[]
   readonly shared: readonly string[]
 }
 
-/** Rejects like `Facts`, and in words if the data of too many would go. */
+/** Rejects like `Facts`, and with an explanation if the data is not that of a single person. */
 export async function planErasure(facts: Facts, subject: ErasureSubject): Promise<ErasurePlan> {
   const { website, installationIds } = subject
   const { visits, chain, installs, shared } = await findAll(facts, subject)
@@ -65,7 +65,7 @@ export async function planErasure(facts: Facts, subject: ErasureSubject): Promis
   return { ...plan, rows: await facts.countNamed(erasedNamesOf(plan)), sentTo: await sentTo(facts, website, eventIds) }
 }
 
-/** Everything that is erased, as it is remembered. */
+/** Everything that is erased, in the form that is remembered. */
 export function erasedNamesOf(
   plan: Pick<ErasurePlan, 'website' | 'installationIds' | 'visitIds' | 'eventIds'>,
 ): readonly ErasedName[] {
@@ -73,7 +73,7 @@ export function erasedNamesOf(
   return [...new Set([...installationIds, ...visitIds, ...eventIds])].map((id) => erasedName(website, id))
 }
 
-/** Until nothing more is found. */
+/** Repeats until nothing more is found. */
 async function findAll(facts: Facts, { website, installationIds, visitIds }: ErasureSubject): Promise<FoundNames> {
   const visits = new Set(visitIds)
   const shared = new Set<string>()
@@ -89,19 +89,19 @@ async function findAll(facts: Facts, { website, installationIds, visitIds }: Era
     const chained = chain.flatMap(({ visit_id: id, previous_visit_id: previous }) => [id, previous])
     for (const id of chained) if (id !== '') visits.add(id)
     if (visits.size + installs.length + installationIds.length > MAX_NAMES)
-      throw new Error(`more than ${MAX_NAMES} visits and events would go: this is not the data of one person`)
+      throw new Error(`more than ${MAX_NAMES} visits and events would be erased: this is not the data of one person`)
     if (visits.size === before) return { visits, chain, installs, shared: [...shared].filter((id) => !visits.has(id)) }
   }
 }
 
 interface Naming {
   readonly website: string
-  readonly installs: readonly Install[]
+  readonly installs: readonly InstallNaming[]
   readonly installationIds: readonly string[]
   readonly visits: ReadonlySet<string>
 }
 
-/** Further visits that the installations' own events name, apart from those that others were matched to as well. */
+/** Further visits that the installations' own events name, except those that others were matched to as well. */
 async function furtherVisits(
   facts: Facts,
   { website, installs, installationIds, visits }: Naming,

@@ -1,8 +1,9 @@
 /** Lists deliveries that failed for good and sends them again, under their old IDs, if that still makes sense. */
 
+import { recordOfJob } from '../../domain/delivery/record-of-job.ts'
 import { readRecord } from '../../domain/read-record.ts'
 import type { ReadDeadLetter } from '../../domain/read-record.ts'
-import { encodeRecord, recordKey, type DeliveryRecord } from '../../domain/records.ts'
+import { encodeRecord, recordKey } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { FactsReader } from '../dispatch/reads.ts'
 import { appendWithRetries } from '../worker/job-journal.ts'
@@ -13,11 +14,12 @@ export interface DeadLetterFilter {
   readonly destination?: string
   /** The beginning of the reason, for example `refused` or `refused: http_400`. */
   readonly reason?: string
-  readonly jobId?: string
+  /** One of these; absent: any. */
+  readonly jobIds?: ReadonlySet<string>
   /** From the first (inclusive) to the second (exclusive); Unix ms of the failure. */
   readonly sinceMs?: number
   readonly untilMs?: number
-  /** Most letters to take; the newest. */
+  /** The most letters to take; the newest ones. */
   readonly limit?: number
 }
 
@@ -27,7 +29,7 @@ export interface ReplayDeps {
   readonly nowMs: () => number
   /** Replays are sent at this rate, so that they do not crowd out fresh jobs; the default is 50. */
   readonly perSecond?: number
-  /** Resolves after this many ms; the default waits. */
+  /** Resolves after this many ms; the default is a real wait. */
   readonly pause?: (waitMs: number) => Promise<void>
 }
 
@@ -44,7 +46,7 @@ export interface ReplayStep {
   readonly of: number
 }
 
-interface ReplayResult {
+interface ReplayTotals {
   readonly replayed: number
   readonly refused: number
   readonly unread: UnreadLetters
@@ -67,7 +69,7 @@ interface ListedLetters {
 export const REPLAYS_PER_S = { fallback: 50, max: 1_000 } as const
 
 const MOST_LISTED = 1_000
-/** Most letters that one replay reads, the newest; only their offsets are kept in memory. */
+/** The most letters that one replay reads, the newest ones; only their offsets are kept in memory. */
 const MOST_REPLAYED = 200_000
 const READ_ENTRIES = 500
 const OFFSETS_TOLD = 10
@@ -97,7 +99,7 @@ export async function replayDeadLetters(
   deps: ReplayDeps,
   filter: DeadLetterFilter,
   onStep: (step: ReplayStep) => void = () => undefined,
-): Promise<ReplayResult> {
+): Promise<ReplayTotals> {
   const { eventLog, perSecond = REPLAYS_PER_S.fallback, pause = pauseFor } = deps
   const { last, unread } = await lastLetters(eventLog, filter, Math.min(filter.limit ?? MOST_REPLAYED, MOST_REPLAYED))
   let [replayed, done] = [0, 0]
@@ -129,8 +131,8 @@ function pauseFor(waitMs: number): Promise<void> {
 }
 
 /**
- * Offset of each job's last letter, if it matches: an older one lacks the attempts since. Of more than `most`, the
- * newest. An unreadable letter hides no other.
+ * Offset of each job's last letter, if it matches: an older letter lacks the later attempts. If there are more than `most`,
+ * the newest. An unreadable letter hides no other.
  */
 async function lastLetters(
   eventLog: Pick<EventLog, 'read'>,
@@ -198,7 +200,7 @@ function isWanted({ job, reason, failedAtMs }: ReadDeadLetter, filter: DeadLette
   return (
     (filter.website === undefined || job.website === filter.website) &&
     (filter.destination === undefined || job.destination === filter.destination) &&
-    (filter.jobId === undefined || job.jobId === filter.jobId) &&
+    filter.jobIds?.has(job.jobId) !== false &&
     (filter.reason === undefined || reason.startsWith(filter.reason)) &&
     failedAtMs >= (filter.sinceMs ?? 0) &&
     failedAtMs < (filter.untilMs ?? Number.POSITIVE_INFINITY)
@@ -228,30 +230,16 @@ async function replayOne(deps: ReplayDeps, { job }: ReadDeadLetter): Promise<voi
     key,
     value: encodeRecord({ ...job, dueAtMs: nowMs }),
   })
-  const { jobId, website, organization, destination, provider, sessionMode, attempts, deadlineAtMs } = job
-  const record: DeliveryRecord = {
-    v: 1,
-    kind: 'delivery',
-    jobId,
-    website,
-    organization,
-    eventId: job.install.eventId,
-    destination,
-    provider,
+  const { sessionMode } = job
+  const outcome = {
     status: 'pending',
     reason: '',
     sessionMode,
     detail: 'replayed',
-    attempts,
-    atMs: nowMs,
     nextAttemptAtMs: nowMs,
-    deadlineAtMs,
     attempt: null,
-    installReceivedAtMs: job.install.receivedAtMs,
-    ...(job.corrects === true ? { corrects: true } : {}),
-    retentionDays: job.retentionDays,
-    logRetentionDays: job.logRetentionDays,
-  }
+  } as const
+  const record = recordOfJob(job, outcome, nowMs)
   await appendWithRetries(deps.eventLog, 'deliveries', { key, value: encodeRecord(record) })
 }
 

@@ -19,7 +19,7 @@ interface SendTestDeps {
   /** Origin of the service that issues access tokens, for a provider that needs them. */
   readonly tokenUrl: string
   readonly nowMs: () => number
-  /** For each exchange, in ms; the default is the limit of 10 s. */
+  /** Time limit of each exchange, in ms; the default is 10 s. */
   readonly exchangeMs?: number
 }
 
@@ -28,13 +28,13 @@ interface SendTestGoal {
   readonly secrets: Readonly<Record<string, string>>
   /** Sends a real event, whatever the destination's mode is; otherwise the provider's test facility is used. */
   readonly isLive: boolean
-  /** Of the website: the page that the made-up visitor was on. */
+  /** Origin of the website: the page that the made-up visitor was on. */
   readonly origin: string
 }
 
 /**
- * `passed`: the provider accepts it, as far as it was checked. `refused`: something must be fixed first. `unclear`: it
- * gave no clear answer, and may give one later.
+ * `passed`: the provider accepts it, as far as that was checked. `refused`: something must be fixed first. `unclear`: it gave
+ * no clear answer, and may give one later.
  */
 export type SendTestVerdict = 'passed' | 'refused' | 'unclear'
 
@@ -157,7 +157,7 @@ const VERDICTS: { readonly [K in Outcome['kind']]: SendTestVerdict } = {
 
 function facilityOf(request: ProviderRequest, { isLive }: SendTestGoal): string {
   if (isLive) return 'sent as a real event, so that it counts'
-  if (request.checkedHere !== undefined) return 'checked here, nothing was sent: the provider has no test facility'
+  if (request.checkedHere !== undefined) return 'only checked here, nothing was sent: the provider has no test facility'
   return request.validation ?? "sent to the provider's validation, nothing is reported"
 }
 
@@ -171,11 +171,11 @@ function nextStepOf(outcome: Outcome, request: ProviderRequest, goal: SendTestGo
     case 'accepted':
       return 'The provider accepted it and judges it later; its own reports show the verdict.'
     case 'credentials':
-      return 'Correct the credentials, and what they give access to: the provider refuses them.'
+      return 'Correct the credentials or their permissions: the provider refuses them.'
     case 'refused':
-      return 'Correct the settings in the answer of the provider, then try again.'
+      return "Correct the settings that the provider's answer names, then try again."
     case 'throttled':
-      return `Try again ${outcome.retryAfter === null ? 'later' : `after ${outcome.retryAfter}`}: the provider accepts no more right now.`
+      return `Try again ${outcome.retryAfter === null ? 'later' : `after ${outcome.retryAfter}`}: the provider accepts no more requests right now.`
     case 'retry':
       return 'No clear answer came: check whether the address can be reached from here, and try again.'
   }

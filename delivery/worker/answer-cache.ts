@@ -1,4 +1,4 @@
-/** Shares one answer among all who ask a provider the same question within half a minute. */
+/** Shares one answer among all callers that ask a provider the same question within half a minute. */
 
 import { BoundedMap } from '../../common/bounded-map.ts'
 

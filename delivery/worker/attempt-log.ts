@@ -9,7 +9,7 @@ import { hide, hideInBody } from '../exchange/hide.ts'
 import type { DestinationContext, ProviderReply, ProviderRequest, Verdict } from '../providers/provider.ts'
 import { requestTarget } from '../exchange/send.ts'
 
-/** One exchange, as it is recorded for every delivery that it carried. */
+/** One exchange, as recorded for every delivery that it carried. */
 export interface LoggedExchange {
   readonly startedAtMs: number
   readonly endedAtMs: number
@@ -18,7 +18,7 @@ export interface LoggedExchange {
   readonly kept: RedactedExchange
   /** How many deliveries it carried. */
   readonly jobs: number
-  /** Statuses of earlier requests that carried these deliveries with others and were refused as a whole. */
+  /** Statuses of earlier requests that carried these deliveries together with others and were refused as a whole. */
   readonly refusedWith: readonly number[]
 }
 
@@ -27,16 +27,16 @@ interface RedactedExchange {
   readonly responseBody: string
 }
 
-/** What concerns one delivery of an exchange. */
+/** The part of an exchange that concerns one delivery. */
 interface LoggedPart {
-  /** As it would have been sent alone: its own entry in the provider's envelope and no other. */
+  /** The body as if it had been sent alone: its own entry in the provider's envelope and no other. */
   readonly request: ProviderRequest
   readonly number: number
   readonly outcome: Verdict
   readonly step: NextStep
 }
 
-/** Removes the secrets and identifiers of every delivery it carried; a provider may repeat in its answer what it was sent. */
+/** Removes the secrets and identifiers of every delivery it carried: a provider's answer may repeat what it was sent. */
 export function redactedExchange(baseUrl: string, sent: ProviderRequest, reply: ProviderReply): RedactedExchange {
   return {
     requestUrl: hide(new URL(requestTarget(sent), baseUrl).href, sent.secrets),
@@ -71,7 +71,7 @@ export function attemptRecord(exchange: LoggedExchange, part: LoggedPart): Attem
   }
 }
 
-/** What the request used of the visit, and whether it carried other deliveries. */
+/** Which parts of the visit the request used, and whether it carried other deliveries. */
 export function detailOf(exchange: LoggedExchange, request: ProviderRequest, context: DestinationContext): string {
   const parts = [
     ...(context.isValidateOnly ? [validationOf(request)] : []),

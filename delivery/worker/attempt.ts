@@ -197,7 +197,7 @@ async function settlePart(deps: AttemptDeps, attempt: BatchAttempt, result: Part
     jobs: part.ready.length,
     refusedWith: part.refusedWith,
   }
-  // One random number for the batch: its jobs fall due together, as one request again, and share one request for verdicts.
+  // One random number for the batch: its jobs fall due together, so that one request carries them again or asks for their verdicts.
   const random = deps.random()
   const settle = (ready: PreparedJob, outcome: Verdict): Promise<void> =>
     settleJob(deps, { ready, outcome, exchanged, context: attempt.context, random })
@@ -278,7 +278,7 @@ async function claimJobs(
   return ready.filter((_, index) => isOurs[index] === true)
 }
 
-/** If the hot state is away, deliveries go on: each log partition has one reader, and providers recognise a repeated ID. */
+/** If the hot state is unavailable, deliveries go on: each log partition has one reader, and providers recognise a repeated ID. */
 async function hasClaimed(deps: AttemptDeps, job: Job, owner: string): Promise<boolean> {
   try {
     return await deps.hotState.claimJob(job.jobId, owner, CLAIM_MS)
@@ -297,5 +297,5 @@ function resultOf(outcome: Verdict, reply: ProviderReply): AttemptResult {
 /** Waits for all of them even if one rejects, so that as much as possible is recorded. */
 async function allSettled(work: readonly Promise<void>[]): Promise<void> {
   const broken = (await Promise.allSettled(work)).find((each) => each.status === 'rejected')
-  if (broken !== undefined) throw new Error('not all could be written', { cause: broken.reason })
+  if (broken !== undefined) throw new Error('not every result could be recorded', { cause: broken.reason })
 }

@@ -11,7 +11,7 @@ const FAILING_REQUESTS = 10
 /** ... or after this many failures in a row. */
 const FAILURES_IN_A_ROW = 10
 const PROBE_MS = 30_000
-/** How often a destination with refused credentials is tried again although they did not change. */
+/** How often a destination with refused credentials is tried again although they have not changed. */
 const PAUSE_PROBE_MS = 15 * MINUTE_MS
 /** At this many destinations, idle ones are forgotten. */
 const SWEEP_SIZE = 2_000
@@ -128,7 +128,7 @@ export class DestinationGate {
     this.#touch(destination, nowMs).slow += change
   }
 
-  /** Only destinations that something is wrong with. */
+  /** Only destinations that have a problem. */
   health(): DestinationHealth[] {
     return [...this.#states]
       .filter(([, state]) => state.openedAtMs !== null || state.pause !== null)
@@ -161,7 +161,7 @@ export class DestinationGate {
     return state
   }
 
-  /** What was idle for a window and has nothing wrong with it is as good as unknown. */
+  /** A destination that was idle for a window and has no problem is as good as unknown. */
   #sweep(nowMs: number): void {
     for (const [destination, state] of this.#states) {
       const isIdle = nowMs - state.lastAtMs > WINDOW_MINUTES * MINUTE_MS
@@ -172,7 +172,7 @@ export class DestinationGate {
   }
 }
 
-/** Stands for all that decides whether a provider accepts us; kept in memory, compared, never shown. */
+/** Joins everything that decides whether a provider accepts us; kept in memory, compared, never shown. */
 export function setupOf(destination: Destination, secrets: Readonly<Record<string, string>>): string {
   return JSON.stringify([destination.settings, secrets])
 }

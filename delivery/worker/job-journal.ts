@@ -1,15 +1,13 @@
 /** Records what happens to a job: a delivery record for the facts and, if the job goes on, its next entry on the log. */
 
 import { holdMs, JITTER, tierFor, type NextStep } from '../../domain/delivery/attempts.ts'
+import { recordOfJob, type RecordedOutcome } from '../../domain/delivery/record-of-job.ts'
 import type { DeliveryReason, DeadLetterReason } from '../../domain/reasons.ts'
-import type { DeliveryStatus, SessionMode } from '../../domain/model.ts'
 import {
   encodeRecord,
   recordKey,
   type ActivityRecord,
-  type Attempt,
   type DeadLetter,
-  type DeliveryRecord,
   type Job,
   type Topic,
 } from '../../domain/records.ts'
@@ -29,16 +27,6 @@ interface JournalDeps {
   /** From 0 up to, but not including, 1. */
   readonly random: () => number
   readonly metrics: WorkerMetrics
-}
-
-/** What a delivery record states in addition to the job's own facts. */
-interface RecordedOutcome {
-  readonly status: DeliveryStatus
-  readonly reason: DeliveryReason | ''
-  readonly sessionMode: SessionMode
-  readonly detail: string
-  readonly nextAttemptAtMs: number | null
-  readonly attempt: Attempt | null
 }
 
 export interface JobJournal {
@@ -62,7 +50,7 @@ export function createJobJournal(deps: JournalDeps): JobJournal {
   const record: JobJournal['record'] = (job, outcome) => {
     const nowMs = deps.nowMs()
     deps.metrics.recorded(outcome.status, outcome.reason, nowMs - job.install.receivedAtMs)
-    const entry = encodeRecord(deliveryRecord(job, outcome, nowMs))
+    const entry = encodeRecord(recordOfJob(job, outcome, nowMs))
     return append('deliveries', recordKey(job.website, job.jobId), entry)
   }
 
@@ -127,29 +115,6 @@ export async function appendWithRetries(
 }
 
 const STATUS_AFTER = { done: 'delivered', retry: 'retrying', expired: 'expired', failed: 'failed' } as const
-
-function deliveryRecord(job: Job, outcome: RecordedOutcome, nowMs: number): DeliveryRecord {
-  const { jobId, website, organization, destination, provider, attempts, deadlineAtMs } = job
-  return {
-    v: 1,
-    kind: 'delivery',
-    jobId,
-    website,
-    organization,
-    eventId: job.install.eventId,
-    destination,
-    provider,
-    ...outcome,
-    attempts,
-    // The plan's record carries the time of the install; the record of a worker whose clock is behind must not sort before it.
-    atMs: Math.max(nowMs, job.createdAtMs + 1),
-    deadlineAtMs,
-    installReceivedAtMs: job.install.receivedAtMs,
-    ...(job.corrects === true ? { corrects: true } : {}),
-    retentionDays: job.retentionDays,
-    logRetentionDays: job.logRetentionDays,
-  }
-}
 
 function stretched(waitMs: number, random: number): number {
   return Math.round(waitMs * (1 + JITTER * random))

@@ -65,7 +65,7 @@ interface DeferredJob {
   readonly action: Exclude<NextAction, { kind: 'send' }>
 }
 
-/** Owns what one worker process knows of its attempts in flight and of its destinations. */
+/** Holds what one worker process knows about its attempts in flight and its destinations. */
 export class JobRunner {
   readonly #deps: JobRunnerDeps
   readonly #journal: JobJournal
@@ -113,7 +113,7 @@ export class JobRunner {
     clearTimeout(slotTimer)
     clearTimeout(answerTimer)
     const broken = results.find((result) => result.status === 'rejected')
-    if (broken !== undefined) throw new Error('a job could not be taken up', { cause: broken.reason })
+    if (broken !== undefined) throw new Error('a job could not be started', { cause: broken.reason })
   }
 
   /** Resolves when no attempt is in flight. */
@@ -174,7 +174,7 @@ export class JobRunner {
     await this.#writeBackup(batch, this.#deps.nowMs() + BACKUP_COPY_AFTER_MS)
   }
 
-  /** Null if the provider's quotas allow the batch, which then counts towards them; else when they will, in Unix ms. */
+  /** Null if the provider's quotas allow the batch, which then counts towards them; otherwise when they will, in Unix ms. */
   #takeQuota(context: DestinationContext, jobs: readonly Job[]): number | null {
     if (jobs[0]?.accepted !== undefined) return null
     return this.#quotas.take(context, { requests: 1, deliveries: jobs.length }, this.#deps.nowMs())
@@ -202,7 +202,7 @@ export class JobRunner {
     } catch (error) {
       const cause = error instanceof Error ? error.name : 'unknown'
       const fields = { provider: this.#deps.provider.id, destination: batch.key, jobs: keys.length, cause }
-      this.#deps.logger.error(fields, 'attempt not written down')
+      this.#deps.logger.error(fields, 'attempt not recorded')
       throw error
     } finally {
       this.#slots.give(claim)

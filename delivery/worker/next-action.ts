@@ -23,7 +23,7 @@ export interface DeliveryTarget {
 export type NextAction =
   | { readonly kind: 'drop' }
   | { readonly kind: 'wait'; readonly untilMs: number }
-  /** `untilMs`: Unix ms; if absent, the job is looked at again after a growing pause. */
+  /** `untilMs`: Unix ms; if absent, the job is checked again after a growing pause. */
   | { readonly kind: 'hold'; readonly reason: DeliveryReason; readonly untilMs?: number }
   | { readonly kind: 'end'; readonly status: 'skipped' | 'expired'; readonly reason: DeliveryReason }
   /** `isTrusted`: nothing failed there recently, so the batch may wait for the answer. */
@@ -79,7 +79,7 @@ function earliestMs(provider: Provider, job: Job, context: DestinationContext): 
   }
 }
 
-/** What a provider's functions may know of a target. */
+/** What a provider's functions may know about a target. */
 export function contextOf(target: DeliveryTarget): DestinationContext {
   return {
     settings: target.destination.settings,

@@ -1,6 +1,13 @@
-/** Narrows the credentials of a folder of manifests to those of one provider, for its worker, or of log streams. */
+/** Narrows the credentials of a folder of manifests: to one provider for its worker, to log streams, or to webhooks. */
 
-import { destinationKey, logStreamKey, type Catalog, type Credentials } from '../../domain/catalog.ts'
+import {
+  destinationKey,
+  logStreamKey,
+  webhookKey,
+  type Catalog,
+  type Credentials,
+  type Organization,
+} from '../../domain/catalog.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
 
 interface CredentialSource {
@@ -13,11 +20,22 @@ export function ownCredentials(provider: ProviderId, source: CredentialSource): 
   return remembered(source, (catalog, all) => ownOf(provider, catalog, all))
 }
 
-/** Those of log streams alone. */
+/** The credentials of log streams only. */
 export function streamCredentials(source: CredentialSource): () => Credentials {
+  return credentialsNamed(source, ({ logStreams }) => logStreams.map(logStreamKey))
+}
+
+/** The credentials of webhooks only. */
+export function webhookCredentials(source: CredentialSource): () => Credentials {
+  return credentialsNamed(source, ({ webhooks }) => webhooks.map(webhookKey))
+}
+
+function credentialsNamed(
+  source: CredentialSource,
+  keysOf: (organization: Organization) => readonly string[],
+): () => Credentials {
   return remembered(source, (catalog, all) => {
-    const streams = [...catalog.organizations.values()].flatMap(({ logStreams }) => logStreams)
-    const keys = new Set(streams.map(logStreamKey))
+    const keys = new Set([...catalog.organizations.values()].flatMap(keysOf))
     return new Map([...all].filter(([key]) => keys.has(key)))
   })
 }

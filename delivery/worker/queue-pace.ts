@@ -36,7 +36,7 @@ export class QueuePace {
     return Math.min(Math.ceil(fromMs), nowMs + LONGEST_MS)
   }
 
-  /** Whether all slots are promised beyond now. */
+  /** Whether all slots are promised beyond this moment. */
   isCrowded(key: string, nowMs: number): boolean {
     return (this.#paces.get(key)?.bookedUntilMs ?? 0) > nowMs
   }

@@ -3,7 +3,7 @@
 import type { DestinationContext, ProviderQuota } from '../providers/provider.ts'
 
 interface Bucket {
-  /** Below 0 if something was sent regardless. */
+  /** Below 0 if something was sent although the quota was used up. */
   units: number
   filledAtMs: number
 }
@@ -28,7 +28,7 @@ export class Quotas {
     this.#quotas = quotas
   }
 
-  /** Null once the units are taken; else when there will be enough, in Unix ms. */
+  /** Null once the units are taken; otherwise when there will be enough, in Unix ms. */
   take(context: DestinationContext, spending: Spending, nowMs: number): number | null {
     const charges = this.#charges(context, spending, nowMs)
     const waits = charges.map(({ quota, bucket, units }) => {

@@ -85,8 +85,8 @@ function interleaveByOrganization(batches: readonly RequestBatch[]): RequestBatc
 const REMEMBERED = 10_000
 
 /**
- * The batch size per destination: halved after a request was refused as a whole, doubled after a full one was not. So a
- * destination that refuses many jobs does not cause every batch to be sent again at every size.
+ * The batch size per destination: halved after a request was refused as a whole, doubled after a full one was accepted. A
+ * destination that refuses many jobs thus does not cause every batch to be sent again at every size.
  */
 export class BatchSizes {
   readonly #sizes = new BoundedMap<string, number>(REMEMBERED)
@@ -108,5 +108,5 @@ export class BatchSizes {
   }
 }
 
-/** Above it the provider's own limit, or that of a batch read from the log, applies anyway. */
+/** Above it, the provider's own limit or the size of a batch from the log applies anyway. */
 const MAX_REMEMBERED_SIZE = 512

@@ -23,7 +23,7 @@ interface WorkerDeps {
   readonly provider: Provider
   /** Origin of the provider's API: its own, or a stand-in from the settings. */
   readonly baseUrl: string
-  /** Origin of the service that gives access tokens, for a provider that needs them. */
+  /** Origin of the service that issues access tokens, for a provider that needs them. */
   readonly tokenUrl?: string
   readonly eventLog: EventLog
   readonly hotState: HotState
@@ -49,8 +49,8 @@ interface WorkerHealth {
 export interface Worker {
   health(): WorkerHealth
   /**
-   * Takes no more jobs; resolves once every attempt in flight has ended and is recorded, or is given up: its job is still on the
-   * log, and is retried with the same ID.
+   * Takes no more jobs. Resolves once every attempt in flight has ended and is recorded, or is given up: the job of such an attempt
+   * is still on the log, and is retried with the same ID.
    */
   stop(): Promise<void>
 }
@@ -105,7 +105,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   return { health: () => ({ inFlight: runner.inFlight, troubled: runner.troubled() }), stop }
 }
 
-/** A token and its request share the time of one exchange: a claim covers both, and both once more. */
+/** A token and its request share the time limit of one exchange: a claim covers both, and a second try of both. */
 function tokensOf(deps: WorkerDeps): Tokens | null {
   if (deps.provider.auth === undefined) return null
   if (deps.tokenUrl === undefined) throw new Error(`${deps.provider.id} needs a token service`)
@@ -119,7 +119,7 @@ interface BatchParts {
   readonly runner: JobRunner
 }
 
-/** Runs the entries at the front that are due; a job is done with once its result or its next entry is durable. */
+/** Runs the entries at the front that are due; a job is finished with once its result or its next entry is durable. */
 async function takeJobs(
   { nowMs, read, runner }: BatchParts,
   batch: Batch,

@@ -6,6 +6,7 @@
  * decides whether the rest may take effect (`isBlocking`).
  */
 
+import { atOnce, type SmallSteps } from '../published/steps.ts'
 import type { Catalog, CatalogProblem, Credentials, Organization, Website } from '../catalog.ts'
 import type { PartMemory } from '../published/parts.ts'
 import { ofParts } from '../published/parts.ts'
@@ -18,6 +19,7 @@ import { holdDestinations, holdOrganizations, holdWebsites, NOTHING_HELD } from 
 import { compileLogStream, holdLogStreams } from './compile-log-stream.ts'
 import { organizationOf, readAllowedNamespaces } from './compile-references.ts'
 import { revisedWebsites } from './compile-revision.ts'
+import { compileWebhook, holdWebhooks } from './compile-webhook.ts'
 import { compileWebsite, finishedWebsite, registerPages } from './compile-website.ts'
 import type { Compiler, CredentialRef, OrganizationDraft, ProviderSettingsChecker } from './compiler.ts'
 import { compiledFrom, displayNameOf, hasRoom, websiteIdOf, noteTenant } from './compiler.ts'
@@ -40,9 +42,9 @@ export interface CatalogInput {
   readonly withoutRoom?: ReadonlyMap<string, string>
   /** Parts that stay in force although their objects cannot be read, or are refused. */
   readonly held?: HeldForms | null
-  /** The caller reads no Secrets: destinations count without theirs, and there are no credentials. */
+  /** The caller cannot read Secrets: destinations count as if they had theirs, and no credentials are returned. */
   readonly isWithoutSecrets?: boolean
-  /** Unix ms; an invitation that has expired takes up no place any more. Without it none has. */
+  /** Unix ms. An invitation that has expired by then no longer takes up a place. If absent, none has expired. */
   readonly nowMs?: number
   /** For callers that recompile after small changes. */
   readonly memory?: CompileMemory
@@ -54,7 +56,7 @@ export interface CompileMemory {
   last: { readonly objects: readonly SourceObject[]; readonly compilation: Compilation } | null
 }
 
-/** `texts`: of another memory, for a compilation of much the same objects that has no other part in it. */
+/** `texts`: those of another memory, to share the texts of a compilation of nearly the same objects. */
 export function emptyCompileMemory(texts = new CatalogTexts()): CompileMemory {
   return { digests: { parts: [], texts }, last: null }
 }
@@ -67,9 +69,9 @@ export interface Compilation {
   readonly credentialRefs: ReadonlyMap<string, readonly CredentialRef[]>
   /** Websites in force by the ID of their organisation. */
   readonly websiteCounts: ReadonlyMap<string, number>
-  /** Who may do what, the oldest first: for the dashboard alone, and no part of the catalog. */
+  /** Who may do what, the oldest first. Only the dashboard reads this; it is not part of the catalog. */
   readonly members: readonly Member[]
-  /** IDs of the organisations that objects belong to, by `objectKey`; also of refused objects, if their references hold. */
+  /** IDs of the organisations that objects belong to, by `objectKey`; refused objects are included if their references are valid. */
   readonly owners: ReadonlyMap<string, string>
   readonly problems: readonly CatalogProblem[]
 }
@@ -78,34 +80,44 @@ export interface Compilation {
 const VERSION_PARTS = 64
 
 export function compileCatalog(input: CatalogInput): Compilation {
+  return atOnce(compileInSteps(input))
+}
+
+/** The same, with a stop after every object and every part of the catalog. */
+export function* compileInSteps(input: CatalogInput): SmallSteps<Compilation> {
   const { objects, memory = emptyCompileMemory() } = input
   const isHolding = (input.held ?? null) !== null
-  const compilation = (isHolding ? null : revision(input, memory)) ?? compileAll(input, memory.digests)
-  // Held parts depend on more than the objects.
+  const revised = isHolding ? null : yield* revision(input, memory)
+  const compilation = revised ?? (yield* compileAll(input, memory.digests))
+  // What is held depends on more than the objects.
   memory.last = isHolding ? null : { objects, compilation }
   return compilation
 }
 
 /** Null if more than the content of websites has changed. */
-function revision({ objects, sha256Hex }: CatalogInput, { last, digests }: CompileMemory): Compilation | null {
+function* revision(
+  { objects, sha256Hex }: CatalogInput,
+  { last, digests }: CompileMemory,
+): SmallSteps<Compilation | null> {
   if (last === null) return null
   const { catalog } = last.compilation
-  const revised = revisedWebsites(last.objects, objects, catalog)
+  const revised = yield* revisedWebsites(last.objects, objects, catalog)
   if (revised === null) return null
   if (revised.length === 0) return last.compilation
   const websites = new Map(catalog.websites)
   for (const website of revised) websites.set(website.id, website)
-  const version = catalogVersion({ ...catalog, websites }, sha256Hex, digests)
+  const version = yield* catalogVersion({ ...catalog, websites }, sha256Hex, digests)
   return { ...last.compilation, catalog: Object.freeze({ ...catalog, version, websites }) }
 }
 
-function compilerOf(input: CatalogInput, problems: CatalogProblem[]): Compiler {
+function* compilerOf(input: CatalogInput, problems: CatalogProblem[]): SmallSteps<Compiler> {
   const owners = new Map<string, string>()
   const tenants = new Map<string, string>()
   const reports = { report: reportTo(problems, { owners }), warn: reportTo(problems, { isWarning: true, owners }) }
-  const objects = readObjects(input.objects, reports)
+  const objects = yield* readObjects(input.objects, reports)
   for (const of of Object.values<readonly Resource<ResourceKind>[]>(objects.resources))
     for (const { key, spec } of of) noteTenant({ tenants }, key, spec.tenant)
+  for (const [key, { tenant }] of objects.tooLarge) noteTenant({ tenants }, key, tenant === '' ? undefined : tenant)
   return {
     ...{ objects, tenants },
     ...reports,
@@ -124,9 +136,9 @@ function compilerOf(input: CatalogInput, problems: CatalogProblem[]): Compiler {
   }
 }
 
-function compileAll(input: CatalogInput, digests: PartMemory<string>): Compilation {
+function* compileAll(input: CatalogInput, digests: PartMemory<string>): SmallSteps<Compilation> {
   const problems: CatalogProblem[] = []
-  const compiler = compilerOf(input, problems)
+  const compiler = yield* compilerOf(input, problems)
   const { resources } = compiler.objects
   const held = input.held ?? NOTHING_HELD
   holdOrganizations(compiler, held)
@@ -136,14 +148,25 @@ function compileAll(input: CatalogInput, digests: PartMemory<string>): Compilati
   for (const resource of resources.Organization) if (!refused.has(resource)) addOrganization(compiler, resource)
   for (const resource of resources.InstallPath) addInstallPath(compiler, resource)
   holdWebsites(compiler, held)
-  for (const resource of resources.Website) if (!refused.has(resource)) compileWebsite(compiler, resource)
-  for (const resource of resources.Website) registerPages(compiler, resource)
-  for (const resource of resources.Destination) compileDestination(compiler, resource)
+  for (const resource of resources.Website) {
+    if (!refused.has(resource)) compileWebsite(compiler, resource)
+    yield
+  }
+  for (const resource of resources.Website) {
+    registerPages(compiler, resource)
+    yield
+  }
+  for (const resource of resources.Destination) {
+    compileDestination(compiler, resource)
+    yield
+  }
   holdDestinations(compiler, held)
   for (const resource of resources.LogStream) compileLogStream(compiler, resource)
   holdLogStreams(compiler, held)
+  for (const resource of resources.Webhook) compileWebhook(compiler, resource)
+  holdWebhooks(compiler, held)
   const members = compileMembers(compiler, input.nowMs ?? 0)
-  const catalog = assemble(compiler, input.sha256Hex, digests)
+  const catalog = yield* assemble(compiler, input.sha256Hex, digests)
   const { credentials, credentialRefs, organizations, owners } = compiler
   const websiteCounts = new Map([...organizations.values()].map((each) => [each.id, each.websiteCount]))
   return { catalog, credentials, credentialRefs, websiteCounts, members, owners, problems }
@@ -162,7 +185,7 @@ function addOrganization(compiler: Compiler, resource: Resource<'Organization'>)
   }
   const displayName = displayNameOf(compiler, resource)
   if (displayName === null) return
-  const counts = { installPaths: [], websiteCount: 0, logStreams: [], finished: null, held: null }
+  const counts = { installPaths: [], websiteCount: 0, logStreams: [], webhooks: [], finished: null, held: null }
   compiler.organizations.set(resource.key, { id, displayName, plan, logRetentionDays, ...counts })
 }
 
@@ -182,7 +205,7 @@ function addInstallPath(compiler: Compiler, resource: Resource<'InstallPath'>): 
   installPaths.push(unchanged(resource, Object.freeze(installPath)))
 }
 
-function assemble(compiler: Compiler, sha256Hex: Sha256Hex, digests: PartMemory<string>): Catalog {
+function* assemble(compiler: Compiler, sha256Hex: Sha256Hex, digests: PartMemory<string>): SmallSteps<Catalog> {
   const byId = new Map<string, Organization>()
   const sources = new Map(compiler.objects.resources.Organization.map((resource) => [resource.key, resource]))
   for (const [key, draft] of compiler.organizations) {
@@ -199,17 +222,19 @@ function assemble(compiler: Compiler, sha256Hex: Sha256Hex, digests: PartMemory<
     const website = finishedWebsite(draft.core, organization, draft)
     websites.set(website.id, website)
     for (const origin of website.origins) origins.add(origin)
+    yield
   }
-  const version = catalogVersion({ organizations: byId, websites }, sha256Hex, digests)
+  const version = yield* catalogVersion({ organizations: byId, websites }, sha256Hex, digests)
   return Object.freeze({ version, organizations: byId, websites, origins })
 }
 
-function catalogVersion(
+function* catalogVersion(
   catalog: Pick<Catalog, 'organizations' | 'websites'>,
   sha256Hex: Sha256Hex,
   digests: PartMemory<string>,
-): string {
-  return sha256Hex(ofParts(catalog, VERSION_PARTS, sha256Hex, digests).join('\n')).slice(0, 16)
+): SmallSteps<string> {
+  const parts = yield* ofParts(catalog, VERSION_PARTS, sha256Hex, digests)
+  return sha256Hex(parts.join('\n')).slice(0, 16)
 }
 
 function finishOrganization(
@@ -217,18 +242,18 @@ function finishOrganization(
   resource: Resource<'Organization'>,
   draft: OrganizationDraft,
 ): Organization {
-  const { id, displayName, plan, logRetentionDays, installPaths, logStreams } = draft
+  const { id, displayName, plan, logRetentionDays, installPaths, logStreams, webhooks } = draft
   const oldest = installPaths[0]?.id ?? null
   const named = resource.spec.defaultInstallPath
   const isFound = named === undefined || installPaths.some((installPath) => installPath.id === named)
   if (!isFound) reportMissingDefault(compiler, resource, named)
   const firstInstallPath = isFound && named !== undefined ? named : oldest
   const own = { id, ...compiledFrom(resource), displayName, plan, logRetentionDays }
-  const organization = { ...own, installPaths, firstInstallPath, logStreams }
+  const organization = { ...own, installPaths, firstInstallPath, logStreams, webhooks }
   return unchanged(resource, Object.freeze(organization))
 }
 
-/** The organisation stays, with its oldest path: dropping all its websites would be out of proportion. */
+/** The organisation stays, with its oldest path: to drop all its websites would be out of proportion. */
 function reportMissingDefault(compiler: Compiler, organization: Resource<'Organization'>, named: string): void {
   const isRefused = compiler.objects.resources.InstallPath.some(
     ({ key, spec, name, namespace }) =>

@@ -21,7 +21,7 @@ export function compileDestination(compiler: Compiler, resource: Resource<'Desti
   const displayName = displayNameOf(compiler, resource)
   const core = destinationCore(compiler, resource)
   if (website === null || displayName === null || core === null) return
-  // Its name is its ID, and two namespaces may use one name.
+  // A destination's name is its ID, and two namespaces may use one name.
   if (website.destinations.some(({ id }) => id === resource.name)) {
     compiler.report(resource, 'IdTaken', '/metadata/name', 'an older destination of the website has this name')
     return
@@ -65,13 +65,13 @@ function defaultEventTypes(provider: ProviderId): readonly EventType[] {
 
 interface Block {
   readonly provider: ProviderBlock
-  /** Pointer to the block. */
+  /** JSON pointer to the block. */
   readonly field: string
   readonly settings: Readonly<Record<string, unknown>>
   readonly ref: { readonly name: string; readonly key?: string }
 }
 
-/** What follows from the spec alone, with what compilations derived from it. */
+/** The parts that depend on the spec alone, and what compilations derived from them. */
 interface Core {
   readonly block: Block
   finished: Destination | null

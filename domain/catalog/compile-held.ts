@@ -1,7 +1,7 @@
 /**
- * Keeps parts in force whose objects cannot be read, or must not count for now.
+ * Keeps parts of the catalog in force whose objects cannot be read, or must not take effect for now.
  *
- * They are placed before anything else is compiled, so they keep their IDs, origins and room in the plan.
+ * They are placed before anything else is compiled, so they keep their IDs, their origins and their room in the plan.
  */
 
 import type { Catalog, Credentials, Destination, Organization, Website } from '../catalog.ts'
@@ -11,14 +11,14 @@ import type { Compiler, OrganizationDraft } from './compiler.ts'
 import { claimantOf, noteTenant } from './compiler.ts'
 import { own } from './compile-website.ts'
 
-/** What was in force, and which parts stay so whatever their objects contain. */
+/** What was in force, and which parts stay in force whatever their objects contain. */
 export interface HeldForms {
   readonly catalog: Pick<Catalog, 'organizations' | 'websites'>
   /** By `destinationKey`. */
   readonly credentials: Credentials
   /** Everything from these namespaces stays: their objects cannot be read. */
   readonly namespaces: ReadonlySet<string>
-  /** `objectKey` of Websites and Destinations that stay although their objects are refused, or do not count for now. */
+  /** `objectKey` of Websites, Destinations, LogStreams and Webhooks that stay although their objects are refused, or do not take effect for now. */
   readonly objects: ReadonlySet<string>
 }
 
@@ -64,7 +64,7 @@ export function holdWebsites(compiler: Compiler, held: HeldForms): void {
 }
 
 /**
- * Runs after the readable destinations, whose objects take precedence. One whose object was deleted does not come back.
+ * Runs after the readable destinations, whose objects take precedence. A destination whose object was deleted does not come back.
  */
 export function holdDestinations(compiler: Compiler, held: HeldForms): void {
   for (const website of held.catalog.websites.values()) {
@@ -90,7 +90,7 @@ function hold(compiler: Compiler, held: HeldForms, destinations: Destination[], 
   destinations.push(destination)
 }
 
-/** The one that was read, or else the one that was in force with the website. */
+/** The organisation that was read, otherwise the one that was in force with the website. */
 function organizationFor(compiler: Compiler, { organization }: Website): OrganizationDraft {
   return compiler.organizations.get(organizationKey(organization)) ?? holdOrganization(compiler, organization)
 }
@@ -98,7 +98,7 @@ function organizationFor(compiler: Compiler, { organization }: Website): Organiz
 function holdOrganization(compiler: Compiler, organization: Organization): OrganizationDraft {
   const { id, displayName, plan, logRetentionDays, installPaths, allowedNamespaces } = organization
   const key = organizationKey(organization)
-  const counts = { installPaths: [...installPaths], websiteCount: 0, logStreams: [], finished: null }
+  const counts = { installPaths: [...installPaths], websiteCount: 0, logStreams: [], webhooks: [], finished: null }
   const draft: OrganizationDraft = { id, displayName, plan, logRetentionDays, ...counts, held: organization }
   compiler.organizations.set(key, draft)
   noteTenant(compiler, key, organization.tenant)

@@ -2,15 +2,22 @@
 
 import { logStreamKey, type LogStream } from '../catalog.ts'
 import { LIMITS } from '../limits.ts'
+import type { LogStreamSpec } from '../resources/log-stream-schema.ts'
 import type { HeldForms } from './compile-held.ts'
 import { objectKey, type Resource } from './objects.ts'
 import { organizationOf } from './compile-references.ts'
-import { hasValue, secretOf, tooLargeKey } from './compile-secrets.ts'
+import { hasValue, previousSecretUntilMs, secretOf, signingSecrets, tooLargeKey } from './compile-secrets.ts'
 import type { Compiler } from './compiler.ts'
 import { displayNameOf, hasRoom, isLeftOut } from './compiler.ts'
-import { parseOutboundUrl } from './outbound-address.ts'
+import { parseOutboundUrl } from '../outbound-address.ts'
 
 const S3_KEYS = ['access-key-id', 'secret-access-key']
+/** The key of temporary credentials only. */
+const S3_OPTIONAL_KEY = 'session-token'
+/** The names that S3 itself accepts for new buckets. */
+const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
+/** All keys that the Secret of a bucket may have. */
+export const BUCKET_MEMBERS: readonly string[] = [...S3_KEYS, S3_OPTIONAL_KEY]
 
 /** Adds it to its organisation, or reports why it is refused. */
 export function compileLogStream(compiler: Compiler, resource: Resource<'LogStream'>): void {
@@ -31,26 +38,33 @@ export function compileLogStream(compiler: Compiler, resource: Resource<'LogStre
   if (!compiler.isWithoutSecrets) compiler.credentials.set(logStreamKey(stream), access)
 }
 
-/** The same object as long as its resource is. */
+/** The same object as long as its resource is the same. */
 function finishedStream(resource: Resource<'LogStream'>, displayName: string): LogStream {
   const { namespace, name: objectName, spec } = resource
-  const { webhook, paused: isPaused, filter, includeBodies, startFrom, compress } = spec
+  const { webhook, s3, paused: isPaused, filter, includeBodies, startFrom, compress, flushSeconds } = spec
   resource.memo ??= Object.freeze({
     ...{ id: `${namespace}/${objectName}`, namespace, objectName, displayName },
-    webhook: webhook === undefined ? null : { url: webhook.url },
-    ...{ isPaused, filter, includeBodies, startFrom, compress },
+    webhook: webhook === undefined ? null : { url: webhook.url, previousSecretUntilMs: previousSecretUntilMs(webhook) },
+    s3: s3 === undefined ? null : bucketOf(s3),
+    ...{ isPaused, filter, includeBodies, startFrom, compress, flushSeconds },
   } satisfies LogStream)
   return resource.memo as LogStream
 }
 
-/** Streams of namespaces that cannot be read stay as they were, after those that can. */
-export function holdLogStreams(compiler: Compiler, { catalog, credentials, namespaces }: HeldForms): void {
+function bucketOf({ endpoint, region, bucket, prefix = '' }: NonNullable<LogStreamSpec['s3']>): LogStream['s3'] {
+  return { endpoint: new URL(endpoint).origin, region, bucket, prefix: prefix.replace(/^\/|\/$/g, '') }
+}
+
+/** Streams of namespaces that cannot be read, and held streams, stay as they were, after the others. */
+export function holdLogStreams(compiler: Compiler, { catalog, credentials, namespaces, objects }: HeldForms): void {
   for (const organization of catalog.organizations.values()) {
     const draft = compiler.organizations.get(objectKey('Organization', organization.namespace, organization.objectName))
     for (const stream of organization.logStreams) {
       const access = credentials.get(logStreamKey(stream))
       // Without credentials it could only fail.
-      if (draft === undefined || access === undefined || !namespaces.has(stream.namespace)) continue
+      if (draft === undefined || access === undefined) continue
+      const isHeld = objects.has(objectKey('LogStream', stream.namespace, stream.objectName))
+      if (!isHeld && !namespaces.has(stream.namespace)) continue
       compiler.credentials.set(logStreamKey(stream), access)
       if (!draft.logStreams.some(({ id }) => id === stream.id)) draft.logStreams.push(stream)
     }
@@ -64,32 +78,53 @@ function hasCallableAddress(compiler: Compiler, resource: Resource<'LogStream'>)
     s3 === undefined ? ['/spec/webhook/url', webhook?.url] : ['/spec/s3/endpoint', s3['endpoint']]
   const parsed = parseOutboundUrl(typeof address === 'string' ? address : '')
   if (!parsed.ok) compiler.report(resource, 'InvalidField', field, parsed.why)
-  return parsed.ok
+  if (!parsed.ok || s3 === undefined) return parsed.ok
+  const wrong = bucketProblem(s3, new URL(parsed.value.href))
+  if (wrong !== null) compiler.report(resource, 'InvalidField', wrong.field, wrong.why)
+  return wrong === null
 }
 
-/** What its sender needs, by name; null after a problem has been reported. */
+/** An object's address is built from these: it must lead into this bucket and nowhere else. */
+function bucketProblem(
+  { bucket, prefix = '' }: NonNullable<LogStreamSpec['s3']>,
+  { pathname, search }: URL,
+): { readonly field: string; readonly why: string } | null {
+  if (pathname !== '/' || search !== '') return { field: '/spec/s3/endpoint', why: 'must have neither path nor query' }
+  if (!BUCKET.test(bucket)) {
+    return { field: '/spec/s3/bucket', why: 'must be lower case letters, digits, dots and hyphens' }
+  }
+  const segments = prefix === '' ? [] : prefix.replace(/^\/|\/$/g, '').split('/')
+  const isPlain = segments.every((segment) => !['', '.', '..'].includes(segment) && !/[\p{Cc}\\]/u.test(segment))
+  return isPlain ? null : { field: '/spec/s3/prefix', why: 'must be names with slashes between them' }
+}
+
+/** The credentials of its sender, by name; null after a problem has been reported. */
 function streamAccess(compiler: Compiler, resource: Resource<'LogStream'>): Readonly<Record<string, string>> | null {
-  if (compiler.isWithoutSecrets) return {}
   const { s3, webhook } = resource.spec
-  const [pointer, name] =
-    s3 === undefined
-      ? ['/spec/webhook/secretRef', webhook?.secretRef.name]
-      : ['/spec/s3/credentialsRef', s3.credentialsRef.name]
-  const secret = secretOf(compiler, resource, name ?? '', pointer)
+  if (webhook !== undefined) return signingSecrets(compiler, resource, { refs: webhook, pointer: '/spec/webhook' })
+  if (compiler.isWithoutSecrets || s3 === undefined) return {}
+  return bucketAccess(compiler, resource, s3.credentialsRef.name)
+}
+
+function bucketAccess(
+  compiler: Compiler,
+  resource: Resource<'LogStream'>,
+  name: string,
+): Readonly<Record<string, string>> | null {
+  const field = '/spec/s3/credentialsRef'
+  const secret = secretOf(compiler, resource, name, field)
   if (secret === null) return null
-  const keys = s3 === undefined ? [webhook?.secretRef.key ?? ''] : S3_KEYS
-  const at = s3 === undefined ? `${pointer}/key` : pointer
-  const missing = keys.find((key) => !hasValue(secret, key))
+  const missing = S3_KEYS.find((key) => !hasValue(secret, key))
   if (missing !== undefined) {
-    compiler.report(resource, 'RefNotFound', at, `Secret ${secret.name} has no value for ${missing}`)
+    compiler.report(resource, 'RefNotFound', field, `Secret ${secret.name} has no value for ${missing}`)
     return null
   }
-  const large = tooLargeKey(secret, keys)
+  const used = [...S3_KEYS, ...(hasValue(secret, S3_OPTIONAL_KEY) ? [S3_OPTIONAL_KEY] : [])]
+  const large = tooLargeKey(secret, used)
   if (large !== null) {
     const message = `the value of ${large} in Secret ${secret.name} has more than ${LIMITS.credentialBytes} bytes`
-    compiler.report(resource, 'TooLarge', at, message)
+    compiler.report(resource, 'TooLarge', field, message)
     return null
   }
-  const values = keys.map((key) => [s3 === undefined ? 'secret' : key, secret.values.get(key) ?? ''])
-  return Object.fromEntries(values) as Readonly<Record<string, string>>
+  return Object.fromEntries(used.map((key) => [key, secret.values.get(key) ?? '']))
 }

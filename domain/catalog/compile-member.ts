@@ -9,7 +9,7 @@ import { LIMITS } from '../limits.ts'
 import type { Member } from '../people/member.ts'
 import { MEMBER_RULES, type MemberSpec } from '../resources/member-schema.ts'
 
-/** What the members before this one have taken up. */
+/** What the members compiled so far have taken up. */
 interface MemberCounts {
   /** By the ID of the organisation. */
   readonly seats: Map<string, number>
@@ -20,7 +20,7 @@ interface MemberCounts {
   readonly owned: Map<string, number>
 }
 
-/** All that are in force, the oldest first. `nowMs` decides whether an invitation still takes up a place. */
+/** All members in force, the oldest first. `nowMs` decides whether an invitation still takes up a place. */
 export function compileMembers(compiler: Compiler, nowMs: number): readonly Member[] {
   const counts: MemberCounts = { seats: new Map(), known: new Set(), joined: new Map(), owned: new Map() }
   const members = compiler.objects.resources.Member.flatMap((resource) => {
@@ -80,7 +80,7 @@ function isSingle(compiler: Compiler, resource: Resource<'Member'>, member: Memb
   known.add(key)
   if (isFirst) return true
   const field = identity.kind === 'group' ? '/spec/group' : '/spec/email'
-  compiler.report(resource, 'Duplicate', field, 'an older Member of the organisation names the same')
+  compiler.report(resource, 'Duplicate', field, 'an older Member of the organisation names the same person or group')
   return false
 }
 
@@ -105,7 +105,7 @@ function hasRoomForPerson(
   return true
 }
 
-/** Of organisations with members: those that are kept by kubectl alone need none. */
+/** Only for organisations that have members: one that is managed with kubectl alone needs none. */
 function warnOfNoOwner({ objects, organizations, warn }: Compiler, members: readonly Member[]): void {
   const isOwner = ({ identity, role, invitation }: Member) =>
     role === 'Owner' && identity.kind === 'person' && invitation === null

@@ -32,7 +32,7 @@ export function referredWebsite(
   return website
 }
 
-/** Notes which namespaces the object admits; false after a problem of its own has been reported. */
+/** Records which namespaces the object admits; false after a problem of its own has been reported. */
 export function readAllowedNamespaces(
   compiler: Compiler,
   object: Resource<'Organization'> | Resource<'Website'>,
@@ -66,7 +66,7 @@ function resolveRef<T>(compiler: Compiler, from: ObjectId, ref: Reference, draft
   const draft = isOwn ? drafts.get(key) : undefined
   if (draft !== undefined) return draft
   const field = `${ref.field}/name`
-  // What belongs to another tenant does not exist for this one.
+  // To one tenant, objects of another do not exist.
   if (isOwn && compiler.objects.seen.has(key)) {
     compiler.report(from, 'RefNotAccepted', field, `${ref.kind} ${name} is itself refused`)
   } else {

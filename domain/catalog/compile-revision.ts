@@ -3,6 +3,7 @@
  * (IDs, origins, references) alone; the rest of the catalog then stays as it was and is not recompiled.
  */
 
+import { atOnce, type SmallSteps } from '../published/steps.ts'
 import type { Catalog, Website } from '../catalog.ts'
 import type { Resource, SourceObject } from './objects.ts'
 import { readObjects } from './objects.ts'
@@ -11,18 +12,18 @@ import type { WebsiteCore } from './compiler.ts'
 import { LIMITS } from '../limits.ts'
 import { isSameList } from '../published/parts.ts'
 
-/** More than a person changes at once: a full compilation is then cheaper. */
+/** More than a person changes at once; beyond it a full compilation is cheaper. */
 const MOST_CHANGES = 256
 
 /**
- * Replacements for the websites of the same IDs in `catalog`, which `before` compiled to; null if anything else may
- * have changed, so that everything must be compiled.
+ * Replacements for the websites with the same IDs in `catalog`, the result for `before`; null if anything else may have
+ * changed, so that everything must be compiled.
  */
-export function revisedWebsites(
+export function* revisedWebsites(
   before: readonly SourceObject[],
   objects: readonly SourceObject[],
   catalog: Catalog,
-): readonly Website[] | null {
+): SmallSteps<readonly Website[] | null> {
   if (objects.length !== before.length) return null
   const revised: Website[] = []
   for (let index = 0; index < objects.length; index += 1) {
@@ -32,6 +33,7 @@ export function revisedWebsites(
     const website = revisedWebsite(last, next, catalog)
     if (website === null) return null
     revised.push(website)
+    yield
   }
   return revised
 }
@@ -50,7 +52,7 @@ function revisedWebsite(last: SourceObject, next: SourceObject, catalog: Catalog
   return finishedWebsite(core, organization, { registered: core.website, destinations: [...destinations] })
 }
 
-/** Null if it may come into force by this change, or if pages of it were left out. */
+/** Null if this change may put it into force, or if pages of it were left out. */
 function inForce(core: WebsiteCore | null, { websites }: Catalog): Website | null {
   const website = core?.finished ?? null
   if (core === null || website === null || websites.get(website.id) !== website) return null
@@ -63,9 +65,9 @@ function pageChars({ website }: WebsiteCore): number {
   return website.pages.reduce((sum, { id, origin, path }) => sum + id.length + origin.length + path.length, 0)
 }
 
-/** Null for any other kind, and for a website with a fault. */
+/** Null for any other kind, and for a website with a problem. */
 function websiteIn(source: SourceObject): Resource<'Website'> | null {
-  return readObjects([source], SILENT).resources.Website[0] ?? null
+  return atOnce(readObjects([source], SILENT)).resources.Website[0] ?? null
 }
 
 /** Its organisation and the namespaces it admits. */
@@ -73,7 +75,7 @@ function referencesText({ spec }: Resource<'Website'>): string {
   return JSON.stringify([spec.organizationRef, spec.allowedNamespaces, spec.tenant])
 }
 
-/** Whatever can conflict with other objects, and the origins that get answers. */
+/** Everything that can conflict with other objects, and the origins that are answered. */
 function claimsTheSame(a: WebsiteCore, b: WebsiteCore): boolean {
   const isSame = (one: ReadonlySet<string>, other: ReadonlySet<string>) => isSameList([...one], [...other])
   const isSameClaim = isSame(a.domains, b.domains) && isSame(a.website.origins, b.website.origins)

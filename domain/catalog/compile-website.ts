@@ -33,9 +33,9 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
 }
 
 /**
- * Gives the website's pages their origins, after all websites have their domains. An origin of a page counts like a
- * domain: it belongs to one namespace, and takes up room in the plan. A page that cannot have its origin is left out on
- * its own.
+ * Gives the website's pages their origins, after all websites have their domains. The origin of a page counts like a
+ * domain: it belongs to one namespace, and takes up room in the plan. If a page cannot have its origin, only that page is
+ * left out.
  */
 export function registerPages(compiler: Compiler, resource: Resource<'Website'>): void {
   const draft = compiler.websites.get(resource.key)
@@ -62,7 +62,7 @@ interface PageClaim {
   readonly page: RegisteredPage
   readonly origins: ReadonlySet<string>
   readonly plan: Plan
-  /** Characters of the pages that were taken so far. */
+  /** Characters of the pages accepted so far. */
   readonly room: { pages: number }
 }
 
@@ -93,7 +93,7 @@ export function own({ originOwners }: Compiler, origin: string, claimant: string
 }
 
 /**
- * What follows from its spec alone; null after problems have been reported. Parsing addresses takes most of the time.
+ * The parts that depend on its spec alone; null after problems have been reported. Parsing addresses takes most of the time.
  */
 export function websiteCore(compiler: Reporting, resource: Resource<'Website'>): WebsiteCore | null {
   if (resource.memo !== null) return resource.memo as WebsiteCore
@@ -172,12 +172,12 @@ function isFree(
   return true
 }
 
-/** Loopback is every developer's own machine. */
+/** A loopback address is every developer's own machine. */
 function isEverybodys(origin: string): boolean {
   return isLoopbackHost(new URL(origin).hostname)
 }
 
-/** Normalised and without repeats, the primary one first; null after problems have been reported. */
+/** Normalised, without repeats, the primary origin first; null after problems have been reported. */
 function domainsOf(compiler: Reporting, resource: Resource<'Website'>): ReadonlySet<string> | null {
   const { primaryOrigin, additionalDomains } = resource.spec
   const texts = [

@@ -1,4 +1,4 @@
-/** What the steps of the catalog compiler share: drafts, counts against the plan, names and IDs. */
+/** What the steps of the catalog compiler have in common: drafts, counts against the plan, names and IDs. */
 
 import type { AllowedNamespaces } from '../catalog.ts'
 import type {
@@ -8,6 +8,7 @@ import type {
   LogStream,
   Organization,
   RegisteredPage,
+  Webhook,
   Website,
 } from '../catalog.ts'
 import type { CheckedObjects, ObjectId, Report, Resource } from './objects.ts'
@@ -32,7 +33,7 @@ export type ProviderSettingsChecker = (
   settings: Readonly<Record<string, unknown>>,
 ) => readonly { readonly field: string; readonly message: string }[]
 
-/** The part of a compiler that reports problems of one object. */
+/** The part of a compiler that reports the problems of one object. */
 export type Reporting = Pick<Compiler, 'report' | 'warn'>
 
 /** Shared state of the steps. */
@@ -52,7 +53,7 @@ export interface Compiler {
   readonly organizations: Map<string, OrganizationDraft>
   /** IDs of the organisations that objects belong to, by `objectKey`. */
   readonly owners: Map<string, string>
-  /** Tenants of objects by `objectKey`; those of the operator of the service are not among them. */
+  /** Tenants of objects by `objectKey`; objects of the operator of the service are not included. */
   readonly tenants: Map<string, string>
   /** The other namespaces that Organizations and Websites admit, by `objectKey`; includes refused objects. */
   readonly allowed: Map<string, AllowedNamespaces>
@@ -73,7 +74,8 @@ export interface OrganizationDraft {
   readonly installPaths: InstallPath[]
   websiteCount: number
   readonly logStreams: LogStream[]
-  /** With its install paths; null until all of them are read. */
+  readonly webhooks: Webhook[]
+  /** The organisation with its install paths; null until all of them are read. */
   finished: Organization | null
   /** The organisation as it was in force, if its own object does not count; null for all others. */
   readonly held: Organization | null
@@ -100,7 +102,7 @@ export interface WebsiteCore {
   finished: Website | null
 }
 
-/** Whether the plan has room for `wanted` of these in total; a refusal is reported. */
+/** Whether the plan has room for `wanted` of these in total; reports it if not. */
 export function hasRoom(
   compiler: Compiler,
   object: ObjectId,
@@ -113,7 +115,7 @@ export function hasRoom(
   return false
 }
 
-/** Whether it does not fit into the catalog, which is reported. */
+/** Whether the object does not fit into the catalog; reports it if so. */
 export function isLeftOut(compiler: Compiler, object: ObjectId): boolean {
   const why = compiler.withoutRoom.get(object.key)
   if (why !== undefined) compiler.report(object, 'TooLarge', '', why)
@@ -137,7 +139,7 @@ export function claimantOf({ namespace, tenant = '' }: Pick<CompiledFrom, 'names
   return tenant === '' ? namespace : `${namespace} ${tenant}`
 }
 
-/** Notes whose object it is, before anything is compared with it. */
+/** Records whose object it is, before anything is compared with it. */
 export function noteTenant({ tenants }: Pick<Compiler, 'tenants'>, key: string, tenant: string | undefined): void {
   if (tenant !== undefined) tenants.set(key, tenant)
 }
@@ -154,7 +156,7 @@ export function displayNameOf(
   return null
 }
 
-/** The ID in the spec, or else the object's name if it can be an ID; null if refused. */
+/** The ID in the spec, otherwise the object's name if that can be an ID; null if refused. */
 export function websiteIdOf(
   compiler: Reporting,
   object: ObjectId & { readonly spec: { readonly id?: string } },

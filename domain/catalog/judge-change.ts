@@ -1,4 +1,4 @@
-/** Judges a change before it is made: what the compiler would say of it, and of everything else. */
+/** Judges a change before it is made: what the compiler would report about it, and about everything else. */
 
 import type { JsonObject } from '../strict-json.ts'
 import type { CatalogProblem } from '../catalog.ts'
@@ -11,7 +11,7 @@ interface JudgedChange {
   readonly kind: string
   readonly namespace: string
   readonly name: string
-  /** Null: it is removed. */
+  /** Null: the object is removed. */
   readonly spec: JsonObject | null
 }
 
@@ -25,9 +25,9 @@ interface JudgeInput {
 }
 
 interface ChangeVerdict {
-  /** Of the object itself, if they are new; it would not be in force. */
+  /** New problems of the object itself; it would not be in force. */
   readonly refusals: readonly CatalogProblem[]
-  /** Of the object if it stays in force, and whatever the change does to others. */
+  /** Warnings about the object if it stays in force, and all problems that the change causes for others. */
   readonly warnings: readonly CatalogProblem[]
 }
 
@@ -44,7 +44,7 @@ function problemKey({ object, reason, field, message }: CatalogProblem): string 
   return [object, reason, field, message].join('\n')
 }
 
-/** A changed object keeps its age; a new one is the youngest. */
+/** A changed object keeps its creation time; a new one is the youngest. */
 function withChange(objects: readonly SourceObject[], change: JudgedChange): readonly SourceObject[] {
   const { kind, namespace, name, spec } = change
   const value = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, spec }

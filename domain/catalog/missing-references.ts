@@ -1,4 +1,4 @@
-/** Separates references to objects that may exist elsewhere, in a cluster or another repository, from wrong ones. */
+/** Tells references to objects that may exist elsewhere, in a cluster or another repository, from wrong references. */
 
 import type { CatalogProblem } from '../catalog.ts'
 import { memberOf } from '../strict-json.ts'
@@ -15,8 +15,8 @@ interface Named {
 }
 
 /**
- * Removes problems that exist only because an object is not among `objects`. If the object is there and does not fit,
- * for example a Secret without the named key, the problem stays.
+ * Removes problems that exist only because an object is not among `objects`. If the object is there but does not fit, for
+ * example a Secret without the named key, the problem stays.
  */
 export function withoutMissing(
   problems: readonly CatalogProblem[],
@@ -29,7 +29,7 @@ export function withoutMissing(
 }
 
 function isMissing({ reason, field }: CatalogProblem, from: Named | undefined, keys: ReadonlySet<string>): boolean {
-  // The object it refers to is present, and has a problem of its own.
+  // The object that it refers to is present, but has a problem of its own.
   if (reason === 'RefNotAccepted') return true
   if (reason !== 'RefNotFound' && reason !== 'RefNotPermitted') return false
   if (field === '/spec/defaultInstallPath') return true

@@ -1,5 +1,6 @@
 /** Parses raw objects, from YAML or the API server, into checked resources of known kinds. */
 
+import type { SmallSteps } from '../published/steps.ts'
 import type { Labels } from '../resources/allowed-namespaces.ts'
 import type { CatalogProblem } from '../catalog.ts'
 import type { ProblemReason } from '../resources/problems.ts'
@@ -15,19 +16,21 @@ import { withDefaults, withoutUnknown } from '../schema/schema-values.ts'
 /** One object as it was read. Objects come in the order of their creation: the older of two takes precedence. */
 export interface SourceObject {
   readonly value: unknown
-  /** The place of a field, for people: `quickstart.yaml, document 2, line 14`; empty if there is no file. */
+  /** The position of a field, for people: `quickstart.yaml, document 2, line 14`; empty if there is no file. */
   readonly locate: (field: string) => string
   /**
-   * True: an API server has accepted it, by definitions that may be newer than this program. Unknown fields are then
-   * ignored with a warning; elsewhere they count as misspelt, and the object is refused.
+   * True if an API server has accepted it, by definitions that may be newer than this program. Unknown fields are then ignored
+   * with a warning. Otherwise they count as misspelt, and the object is refused.
    */
   readonly isAdmitted?: boolean
+  /** Why it counts as too large, whatever its content: only its name and its tenant are known. */
+  readonly tooLarge?: string
   /**
-   * The result of a faultless reading: checking takes most of the time of a compilation, and most objects are
+   * The result of reading it without a problem. Checking takes most of the time of a compilation, and most objects are
    * unchanged. Results must never be changed in place.
    */
   read?: Resource<ResourceKind> | SecretObject
-  /** Fields that were ignored in that result. */
+  /** Fields that were ignored when it was read. */
   unknown?: readonly SchemaFinding[]
 }
 
@@ -43,16 +46,16 @@ export interface ObjectId {
 export interface Resource<K extends ResourceKind> extends ObjectId {
   readonly kind: K
   readonly spec: Specs[K]
-  /** What its step of the compiler derived from it alone, for the next compilation; null at first. */
+  /** What its step of the compiler derived from this object alone, for the next compilation; null at first. */
   memo: unknown
 }
 
 export interface SecretObject extends ObjectId {
-  /** Values in the clear, by key. */
+  /** Plain values, by key. */
   readonly values: ReadonlyMap<string, string>
-  /** Why no object may refer to it, in words that follow its name; null if one may. */
+  /** Why no object may refer to it, in words that follow its name; null if objects may. */
   readonly reserved: string | null
-  /** Whose objects alone may refer to it; empty for those of the operator of the service. */
+  /** The tenant whose objects may refer to it; empty for objects of the operator of the service. */
   readonly tenant: string
 }
 
@@ -64,16 +67,25 @@ export interface CheckedObjects {
   readonly namespaces: ReadonlyMap<string, Labels>
   /** Keys of all objects that were read, including refused ones: a reference to one is not a misspelling. */
   readonly seen: ReadonlySet<string>
+  /** By `objectKey`: objects of which nothing more is known, because they are too large. */
+  readonly tooLarge: ReadonlyMap<string, TooLargeObject>
 }
 
-/** What is said of a problem; with the numbers if a plan refuses it. */
+interface TooLargeObject {
+  /** The same as in `SourceObject`. */
+  readonly why: string
+  /** Empty for objects of the operator of the service. */
+  readonly tenant: string
+}
+
+/** What is reported about a problem, with the numbers if a plan refuses it. */
 type ProblemText = string | { readonly message: string; readonly use: PlanUse }
 
 /** Reports one problem. */
 export type Report = (object: ObjectId, reason: ProblemReason, field: string, text: ProblemText) => void
 
 const DEFAULT_NAMESPACE = 'default'
-/** Types of Secrets that are never the credentials of a provider, with what to say of each. */
+/** Types of Secrets that are never the credentials of a provider, with the reason shown for each. */
 const RESERVED_TYPES: ReadonlyMap<unknown, string> = new Map([
   ['kubernetes.io/service-account-token', 'is the token of a ServiceAccount'],
   ['bootstrap.kubernetes.io/token', 'is a token of the cluster'],
@@ -82,7 +94,7 @@ const RESERVED_TYPES: ReadonlyMap<unknown, string> = new Map([
   ['kubernetes.io/tls', 'is the key of a certificate'],
   ['helm.sh/release.v1', 'is a release of Helm'],
 ])
-/** Of a Secret, which has no spec: whose it is. */
+/** The tenant of a Secret, which has no spec. */
 export const TENANT_LABEL = `${RESOURCE_GROUP}/tenant`
 /** No object may refer to a Secret that has this label with the value `true`. */
 const RESERVED_LABEL = `${RESOURCE_GROUP}/reserved`
@@ -130,15 +142,27 @@ interface Reports {
   readonly warn: Report
 }
 
-/** Checks every object by itself. Refused ones are reported and left out; objects of other groups are ignored. */
-export function readObjects(objects: readonly SourceObject[], reports: Reports): CheckedObjects {
+/** Checks every object by itself, one a step. Refused ones are reported and left out; objects of other groups are ignored. */
+export function* readObjects(objects: readonly SourceObject[], reports: Reports): SmallSteps<CheckedObjects> {
   const reading: ReadObjects = {
-    resources: { Organization: [], Website: [], InstallPath: [], Destination: [], LogStream: [], Member: [] },
+    resources: {
+      Organization: [],
+      Website: [],
+      InstallPath: [],
+      Destination: [],
+      LogStream: [],
+      Webhook: [],
+      Member: [],
+    },
     secrets: new Map(),
     namespaces: new Map(),
     seen: new Set(),
+    tooLarge: new Map(),
   }
-  for (const object of objects) readSource(object, reading, reports)
+  for (const object of objects) {
+    readSource(object, reading, reports)
+    yield
+  }
   return reading
 }
 
@@ -147,6 +171,7 @@ interface ReadObjects {
   readonly secrets: Map<string, SecretObject>
   readonly namespaces: Map<string, Labels>
   readonly seen: Set<string>
+  readonly tooLarge: Map<string, TooLargeObject>
 }
 
 interface RawObject {
@@ -171,6 +196,10 @@ function readSource(source: SourceObject, reading: ReadObjects, reports: Reports
     return
   }
   const isSecret = id.kind === 'Secret'
+  if (source.tooLarge !== undefined) {
+    noteTooLarge(id, { why: source.tooLarge, tenant: tenantIn(source.value, isSecret) }, reading, report)
+    return
+  }
   if (!isSecret && !isOurKind(source.value, id, report)) return
   if (!isFirst(id, reading, report) || !isSound(source, id, reports)) return
   const raw = source.value as RawObject
@@ -182,6 +211,19 @@ function readSource(source: SourceObject, reading: ReadObjects, reports: Reports
   const { secret, isWhole } = readSecretValues(id, raw, report)
   if (isWhole) source.read = secret
   addObject(secret, reading)
+}
+
+/** A Secret has no status: the objects that refer to it report its problem. */
+function noteTooLarge(id: ObjectId, noted: TooLargeObject, reading: ReadObjects, report: Report): void {
+  reading.seen.add(id.key)
+  reading.tooLarge.set(id.key, noted)
+  if (id.kind !== 'Secret') report(id, 'TooLarge', '', noted.why)
+}
+
+function tenantIn(value: unknown, isSecret: boolean): string {
+  return isSecret
+    ? (labelsOf(value)[TENANT_LABEL] ?? '')
+    : textMember(objectMember(objectMember({ value }, 'value'), 'spec'), 'tenant')
 }
 
 /** Whether it fits its schema. Ignored fields are noted on the source, with a warning. */
@@ -201,7 +243,7 @@ function warnOfUnknown(id: ObjectId, { unknown = [] }: SourceObject, { warn }: R
   for (const { field, message } of unknown) warn(id, 'UnknownField', field, `${message}; it is ignored`)
 }
 
-/** The schema has shown that the spec has the shape of its kind; here the type adopts that. */
+/** The schema has shown that the spec has the shape of its kind; the cast gives it that type. */
 function resourceOf(id: ObjectId, raw: RawObject): Resource<ResourceKind> {
   const kind = id.kind as ResourceKind
   const schema = SPEC_SCHEMAS[kind]
@@ -240,7 +282,7 @@ function readSecretValues(id: ObjectId, raw: RawObject, report: Report) {
   return { secret, isWhole }
 }
 
-/** Written by Kubernetes or the service, or reserved for the service by its administrator. */
+/** Written by Kubernetes or by the service, or reserved for the service by its administrator. */
 function reservedFor({ metadata, type }: RawObject): string | null {
   const byType = RESERVED_TYPES.get(type)
   if (byType !== undefined) return byType
@@ -259,7 +301,7 @@ function identify(source: SourceObject): ObjectId {
   return { key: objectKey(kind, namespace, name), kind, namespace, name, locate: source.locate }
 }
 
-/** False for an object of another group; reported if it seems to be meant for this service. */
+/** False for an object of another group; reports it if it seems to be meant for this service. */
 function isOurKind(value: unknown, id: ObjectId, report: Report): boolean {
   const apiVersion = textMember(objectMember({ value }, 'value'), 'apiVersion')
   const kinds: readonly string[] = RESOURCE_KINDS
@@ -277,7 +319,7 @@ function isOurKind(value: unknown, id: ObjectId, report: Report): boolean {
   return false
 }
 
-/** Only the labels of a namespace are read, so nothing else of it can be wrong. */
+/** Only the labels of a namespace are read, so nothing else in it can be wrong. */
 function isNamespace(value: unknown, { kind }: ObjectId): boolean {
   return kind === 'Namespace' && textMember(objectMember({ value }, 'value'), 'apiVersion') === 'v1'
 }

@@ -1,6 +1,6 @@
 /**
- * Reuses compiled objects of the previous compilation if they would come out the same, so that texts, digests and
- * answers cached per object stay valid. Changes no result, only which of two equal objects it is.
+ * Reuses compiled objects of the previous compilation if they would come out equal, so that texts, digests and answers
+ * cached per object stay valid. It changes no result, only which of two equal objects is used.
  */
 
 import type { InstallPath, Organization } from '../catalog.ts'
@@ -8,8 +8,8 @@ import { isSameList } from '../published/parts.ts'
 import type { Resource } from './objects.ts'
 
 /**
- * `made`, or the equal object that the same resource gave before. Members are compared by identity, lists by their
- * entries.
+ * `made`, or the equal object that was made of the same resource before. Members are compared by identity, lists entry by
+ * entry.
  */
 export function unchanged<T extends InstallPath | Organization>(
   resource: Resource<'InstallPath'> | Resource<'Organization'>,

@@ -6,8 +6,8 @@ const NAMES: ReadonlySet<string> = new Set(CODING_AGENTS)
 const AGENT = /^whence-hook\/[^ ]{1,32} agent\/([a-z-]{1,32})$/
 
 /**
- * Reads the hook's `User-Agent`. A name that is not in the list, as a newer hook may send, is `other`; null if the hook
- * named no agent, or something else sent the report.
+ * Reads the hook's `User-Agent`. A name that is not in the list, which a newer hook may send, is `other`. Null if the hook
+ * named no agent, or if something else sent the report.
  */
 export function codingAgentOf(userAgent: string): CodingAgent | null {
   const name = AGENT.exec(userAgent)?.[1]

@@ -9,7 +9,7 @@ export const RECEIPT_TOPICS = ['visits', 'activations'] as const
 export const DECIDING_TOPICS = [...RECEIPT_TOPICS, 'installs'] as const
 export type DecidingTopic = (typeof DECIDING_TOPICS)[number]
 
-/** An offset for each partition, in their order. */
+/** One offset per partition, in order. */
 export type Offsets = readonly number[]
 /** The ends of the log, by topic, when an install was first seen: everything before it has a lower offset. */
 export type LogEnds = { readonly [T in DecidingTopic]: Offsets }

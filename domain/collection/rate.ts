@@ -15,7 +15,7 @@ export function addressHit(addressHash: string): RateHit {
   return hit('collection', addressHash)
 }
 
-/** Counted once per window: the organisation was notified about this address's limit. */
+/** Counted once per window: whether the organisation was notified about this address's limit. */
 export function toldHit(organization: string, addressHash: string): RateHit {
   return { ...hit('collection', `told:${organization}:${addressHash}`), limit: 1 }
 }
@@ -30,7 +30,7 @@ export function eventHits(website: WebsiteId, addressHash: string): readonly Rat
   return [hit('events_per_address_minute', both), hit('events_per_address_day', both), hit('events', website)]
 }
 
-/** Counted for an activity entry about an origin that the website has not registered. */
+/** Counts activity entries about an origin that the website has not registered. */
 export function unregisteredOriginHits(website: WebsiteId, origin: string): readonly Omit<RateHit, 'rule'>[] {
   return [
     { key: `unregistered:${website}:${origin}`, limit: 1, windowS: HOUR_S },
@@ -46,9 +46,9 @@ interface VisitMatch {
 }
 
 /**
- * Counts the installations of a visit in a UTC day: the second count is their number. The first hit lets an installation count
- * once although several of its events come at the same time. It may be forgotten soon: later events are not counted again,
- * because the hot state then knows what their installation was matched to.
+ * Counts the installations of a visit in a UTC day: the second count is their number. The first hit makes an installation count
+ * once even if several of its events come at the same time. It may be forgotten soon: by then the hot state knows what the
+ * installation was matched to, so later events are not counted.
  */
 export function matchHits({ website, visitId, installationId }: VisitMatch): readonly Omit<RateHit, 'rule'>[] {
   return [

@@ -1,6 +1,6 @@
 /**
  * Decides stored installs again under another policy: a pure function of the verdicts that were stored with them. Nothing
- * is looked up, so a receipt keeps the verdict of its day; only which of the candidates counts is asked anew.
+ * is looked up, so a receipt keeps the verdict of its day; only the choice among the candidates is made again.
  */
 
 import type { CandidateVerdict, EventType, Resolution, SelectionPolicy, VisitId, VisitPolicy } from '../model.ts'
@@ -9,7 +9,7 @@ import { visitByPolicy } from './resolve.ts'
 
 export interface ReplayPolicy {
   readonly policy: VisitPolicy
-  /** A visit older than this at the install does not count, in ms; receipts never count after 30 days. */
+  /** How old a visit may be at the install to count, in ms; receipts never count after 30 days. */
   readonly windowMs: number
   /** Only tokens of copied install commands count, not receipts that the hook found. */
   readonly isTokensOnly: boolean
@@ -28,7 +28,7 @@ export interface DecidedInstall {
   readonly verdicts: readonly CandidateVerdict[]
 }
 
-/** An install that would have another visit, or none, or one for the first time. */
+/** An install whose visit would change: to another one, to none, or from none to one. */
 export interface ReplayChange {
   readonly eventId: string
   readonly receivedAtMs: number
@@ -51,7 +51,7 @@ export interface ReplayResult {
   readonly installs: number
   readonly matched: number
   readonly replayedMatched: number
-  /** Counted only, or pending still. */
+  /** Only counted, or still pending. */
   readonly notDecided: number
   readonly changed: number
   readonly sources: readonly SourceDifference[]
@@ -64,7 +64,7 @@ interface CountedVisit {
   readonly issuedAtMs: number
 }
 
-/** What an installation's latest match was, as it was decided and as it is replayed. */
+/** An installation's latest match: as decided, and as replayed. */
 interface Carried {
   readonly live: VisitId
   readonly replayed: CountedVisit | null
@@ -129,12 +129,12 @@ function followedVisit(
   const visit = before === undefined ? storedFollow(install) : before.replayed
   if (visit === null || install.receivedAtMs - visit.issuedAtMs > windowMs) return null
   if (isExpired(visit.issuedAtMs, install.receivedAtMs)) return null
-  // It was not matched to this very visit then, for a reason that the verdicts do not contain, such as a loss of state.
+  // At the time it was not matched to this visit, for a reason that the verdicts do not contain, such as lost state.
   if (install.resolution === 'unmatched' && before?.live === visit.visitId) return null
   return { visit, selectionPolicy: 'same_installation' }
 }
 
-/** The event that it follows is older than what is replayed. */
+/** The event that it follows is older than the replayed ones. */
 function storedFollow({ selectionPolicy, visitId, visitIssuedAtMs }: DecidedInstall): CountedVisit | null {
   if (selectionPolicy !== 'same_installation' || visitId === null || visitIssuedAtMs === null) return null
   return { visitId, issuedAtMs: visitIssuedAtMs }

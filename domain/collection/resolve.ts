@@ -133,8 +133,8 @@ interface Choice {
 }
 
 /**
- * One receipt that cannot be judged leaves the result open: it could be the one to choose, and it counts among the candidates.
- * So does one whose predecessor is unknown if there are others: it may have replaced one of them.
+ * One receipt that cannot be judged leaves the result open: it could be the one to choose, and it counts as a candidate.
+ * So does one whose predecessor is unknown, if there are other candidates: it may have replaced one of them.
  */
 function choose({ candidates, verdicts, states, installation, policy, nowMs }: Choice): ResolutionResult {
   const mayReplace = ({ visitId }: OpenCandidate): boolean => states.get(visitId) === 'predecessor_unknown'
@@ -226,7 +226,7 @@ function staticVerdict(
   return isExpired(claims.issuedAtMs, nowMs) ? 'expired' : null
 }
 
-/** A future time was not issued here, even if the MAC is right: a clock was wrong or a key has leaked. */
+/** A future time was not issued here, even if the MAC is right: a clock was wrong, or a key has leaked. */
 function isAhead(claims: ReceiptClaims, nowMs: number): boolean {
   return claims.issuedAtMs > nowMs + LIMITS.clockSkewMs
 }

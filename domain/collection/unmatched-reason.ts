@@ -16,7 +16,7 @@ const CLOSEST_FIRST = [
   'forged',
 ] as const satisfies readonly ReceiptVerdict[]
 
-/** `no_receipt`: it brought none, nor a token. Whether it found a browser at all is in the install's `browsers`. */
+/** `no_receipt`: it brought neither a receipt nor a token. Whether it found a browser is in the install's `browsers`. */
 type UnmatchedReason = (typeof CLOSEST_FIRST)[number] | 'no_receipt'
 
 /** Null for an install that is not `unmatched`. */

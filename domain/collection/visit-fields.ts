@@ -1,6 +1,6 @@
 /**
- * The fields of a visit: the form in which a page sends them, and what of them becomes a fact. A new field of a page is
- * added here; the compiler then asks for its column in `ports/facts/visits.ts`.
+ * The fields of a visit: how a page sends them, and what becomes a fact. Add a new field of a page here; the compiler then
+ * asks for its column in `ports/facts/visits.ts`.
  */
 
 import { LIMITS } from '../limits.ts'
@@ -28,7 +28,7 @@ export interface Visit extends PageFields {
   readonly previousVisitId: VisitId | null
 }
 
-/** What the page reports and nothing of the service depends on. */
+/** Fields that the page reports and that the service itself does not depend on. */
 interface PageFields {
   readonly referrer: string
   readonly sourceReferrer: string
@@ -67,7 +67,7 @@ const NO_PAGE_FIELDS: PageFields = { referrer: '', sourceReferrer: '', landedAtM
 
 type GivenField = 'website' | 'visitId' | 'organization' | 'issuedAtMs' | 'origin' | 'pageUrl'
 
-/** A visit of which nothing is known but what is given, for tests of destinations and of the service. */
+/** A visit with only the given fields, for tests of destinations and of the service. */
 export function plainVisit(given: Pick<Visit, GivenField> & Partial<Visit>): Visit {
   const rest = { urlId: '', identities: {}, gpc: false, isHandoffOnly: false, previousVisitId: null }
   return { ...NO_PAGE_FIELDS, ...rest, ...given }

@@ -63,8 +63,11 @@ export function jobAfter(job: Job, result: AttemptResult, nowMs: number): Job {
   return isOver ? withoutAcceptance(counted) : counted
 }
 
+/** What the next step depends on. */
+type TriedJob = Pick<Job, 'attempts' | 'deadlineAtMs' | 'unclearSinceMs' | 'accepted'>
+
 /** The next step; `job` comes from `jobAfter`, so `attempts` includes the attempt that just ended. */
-export function nextStep(job: Job, result: AttemptResult, context: AttemptContext): NextStep {
+export function nextStep(job: TriedJob, result: AttemptResult, context: AttemptContext): NextStep {
   if (result.kind === 'delivered') return { kind: 'done' }
   if (result.kind === 'refused') return { kind: 'failed', reason: 'refused' }
   if (job.accepted !== undefined) return verdictStep(job.accepted.atMs, result, context)
@@ -80,8 +83,8 @@ export function nextStep(job: Job, result: AttemptResult, context: AttemptContex
 }
 
 /**
- * A provider that accepted a delivery is polled until it gives a verdict, even if polls fail. The delivery was in time,
- * so neither the deadline nor the number of attempts ends it, only a provider that never gives a verdict.
+ * A provider that accepted a delivery is polled until it gives a verdict, even if polls fail. The delivery was in time, so
+ * neither the deadline nor the number of attempts ends it; only the last poll does.
  */
 function verdictStep(acceptedAtMs: number, result: AttemptResult, context: AttemptContext): NextStep {
   const { nowMs } = context
@@ -114,8 +117,8 @@ export function retryAfterMs(
 }
 
 /**
- * How long a job waits that may not be tried now (destination paused, breaker open, visit missing): about as long as it
- * has waited already, from 5 s to 30 min, so that a million of them cost little and a short outage delays little.
+ * How long a job waits if it may not be tried now (destination paused, breaker open, visit missing): about as long as it
+ * has waited already, from 5 s to 30 min. A million such jobs thus cost little, and a short outage delays little.
  */
 export function holdMs(ageMs: number): number {
   const longestMs = TIERS['30m'] * SECOND_MS
@@ -128,8 +131,8 @@ export function tierFor(waitMs: number): TierName {
 }
 
 /**
- * When an entry of a tier is read again: when it is due, or when its tier has passed and a shorter one takes the rest.
- * Entries thus leave a tier in about the order they entered, and the first never delays the others for long.
+ * When an entry of a tier is read again: when it is due, or when the tier's own time has passed and a shorter tier takes the
+ * rest. Entries thus leave a tier in about the order they entered, and the first one never delays the others for long.
  */
 export function leavesTierAtMs(entry: { dueAtMs: number; enteredAtMs: number; tier: TierName }): number {
   const tierEndsAtMs = entry.enteredAtMs + Math.round(TIERS[entry.tier] * SECOND_MS * (1 + JITTER))
@@ -153,7 +156,7 @@ function dueBefore(deadlineAtMs: number, nowMs: number, wait: { waitMs: number; 
 }
 
 /** If an earlier attempt may have arrived, a repeat is safe only while the provider still recognises its ID. */
-function isBeyondDedupe(job: Job, dueAtMs: number, dedupeMs: number | null): boolean {
+function isBeyondDedupe(job: TriedJob, dueAtMs: number, dedupeMs: number | null): boolean {
   return dedupeMs !== null && job.unclearSinceMs !== null && dueAtMs > job.unclearSinceMs + dedupeMs
 }
 
@@ -164,7 +167,7 @@ function withoutAcceptance(job: Job): Job {
 
 const DAYS = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)'
 const MONTHS = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)'
-/** The form that senders must use; the two obsolete ones are ambiguous and not supported (RFC 9110, section 5.6.7). */
+/** The form that senders must use. The two obsolete forms are ambiguous and not supported (RFC 9110, section 5.6.7). */
 const HTTP_DATE = new RegExp(`^${DAYS}, [0-3][0-9] ${MONTHS} [0-9]{4} [0-2][0-9]:[0-5][0-9]:[0-6][0-9] GMT$`)
 
 function httpDateMs(text: string): number {

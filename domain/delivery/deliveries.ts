@@ -49,7 +49,7 @@ export function planDecided(plans: readonly DeliveryPlan[], input: PlanInput): D
   })
 }
 
-/** With the visit at hand: why nothing of it may or can be sent, or null. */
+/** Why nothing of this visit may or can be sent, or null. */
 export function visitSkip(install: Pick<Install, 'gpc'>, visit: Visit, destination: Destination): SkipReason | null {
   const { provider } = destination
   if (PROVIDER_DESCRIPTORS[provider].isAdvertising && (install.gpc || visit.gpc)) return 'gpc'

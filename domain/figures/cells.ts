@@ -1,6 +1,6 @@
-/** Counts by value: what the figures of an hour, and sums of such, are made of. */
+/** Counts by value: the cells of an hour's figures, and sums of them. */
 
-/** In the order in which rows hold them. */
+/** In the order of a row's columns. */
 export const VISIT_STEPS = ['visits', 'activated', 'copied', 'started', 'completed', 'first_run'] as const
 export const INSTALL_COUNTS = ['started', 'completed', 'first_run', 'matched', 'unmatched', 'counted'] as const
 
@@ -24,10 +24,10 @@ export type Dimension = (typeof VISIT_DIMENSIONS)[number] | (typeof INSTALL_DIME
 export type Cell = readonly [value: string, ...counts: Counts]
 export type Counts = readonly [number, number, number, number, number, number]
 
-/** Most values of one dimension in one hour; the rest is what they leave of the total. */
+/** The most values kept of one dimension in one hour; the rest is the total less these. */
 export const MAX_CELLS = 500
 
-/** Starts of the 40 buckets of the time from a visit to its install, in seconds. The last one has no end. */
+/** Lower bounds of the 40 buckets of the time from a visit to its install, in seconds. The last bucket has no upper bound. */
 export const INSTALL_TIME_BUCKETS_S: readonly number[] = [
   ...[0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 45],
   ...[1, 1.5, 2, 3, 5, 7.5, 10, 15, 20, 30, 45].map((minutes) => minutes * 60),
@@ -35,12 +35,12 @@ export const INSTALL_TIME_BUCKETS_S: readonly number[] = [
   ...[1, 1.5, 2, 3, 5, 7, 10, 14, 21].map((days) => days * 86_400),
 ]
 
-/** A value with its counts, as it was read. */
+/** A value with its counts, as read. */
 export function cellOf({ value, counts }: { readonly value: string; readonly counts: readonly number[] }): Cell {
   return [value, ...(counts as unknown as Counts)]
 }
 
-/** Sums cells of one value, the greatest first by the first count, then by value. */
+/** Adds up the cells of each value; sorted by the first count, greatest first, then by value. */
 export function sumCells(cells: Iterable<Cell>): readonly Cell[] {
   const sums = new Map<string, number[]>()
   for (const [value, ...counts] of cells) {
@@ -55,7 +55,7 @@ function byFirstCount(a: Cell, b: Cell): number {
   return b[1] - a[1] || (a[0] < b[0] ? -1 : 1)
 }
 
-/** The total less what is listed. */
+/** The total less the listed values. */
 export function restOf(total: Counts, listed: readonly Cell[]): Counts {
   return total.map((count, place) =>
     listed.reduce((left, cell) => left - (cell[place + 1] as number), count),

@@ -1,4 +1,4 @@
-/** Puts the counts of one hour of a website into its one row. */
+/** Builds the single row that holds all counts of one hour of a website. */
 
 import { LIMITS } from '../limits.ts'
 import { INSTALL_DIMENSIONS, VISIT_DIMENSIONS, cellOf, type Cell, type Dimension } from './cells.ts'
@@ -22,7 +22,7 @@ export function hourCells(counted: readonly CountedCell[]): HourCells {
   return cells
 }
 
-/** How long a version is kept: never shorter than the one before, which would come to light again. */
+/** How long a version is kept: never shorter than the one before, which would otherwise show again. */
 export function hourRetention(factsDays: number, before: number): number {
   // An hour without facts must outlive the version that it replaces.
   return Math.max(factsDays === 0 ? LIMITS.retentionDays.max : factsDays, before)

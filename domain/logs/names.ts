@@ -1,4 +1,4 @@
-/** Which IDs a record names, so that what was erased is left out of everything that is written later. */
+/** Finds the IDs that a record names, so that erased ones are left out of everything that is written later. */
 
 import type { LogRecord } from '../records.ts'
 import { idsInBody } from './references.ts'
@@ -19,8 +19,8 @@ export function websiteOfRecord(record: LogRecord): string {
 }
 
 /**
- * What is left of a record once everything is taken out that `isErased` knows: null if it is about one of these, else the
- * record, without the receipt that it replaced if that was one.
+ * The record without everything that `isErased` knows: null if the record is about one of these, otherwise the record,
+ * without the receipt that it replaced if that one was erased.
  */
 export function withoutErased(record: LogRecord, isErased: (id: string) => boolean): LogRecord | null {
   if (subjectsOf(record).some((id) => id !== null && isErased(id))) return null
@@ -53,8 +53,14 @@ function subjectsOf(record: LogRecord): readonly (string | null)[] {
     case 'request':
       return idsInBody(record.request)
     case 'activity':
-      return `${record.subject} ${record.message}`.match(WORDS) ?? []
+      return wordsIn(`${record.subject} ${record.message}`)
+    case 'webhook_attempt':
+      return wordsIn(record.body)
     case 'replay':
       return []
   }
+}
+
+function wordsIn(text: string): readonly string[] {
+  return text.match(WORDS) ?? []
 }

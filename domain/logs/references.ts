@@ -1,6 +1,6 @@
 /**
- * What a line of Logs is found by: the IDs that its record names, and the keyed hashes of receipts in its body. Stored
- * as numbers, because a number takes a quarter of the room of an ID.
+ * What a line of Logs is found by: the IDs that its record names, and the keyed hashes of receipts in its body. They are
+ * stored as numbers, because a number takes a quarter of the room of an ID.
  */
 
 import { LIMITS } from '../limits.ts'
@@ -10,7 +10,7 @@ const [FIRST_SEED, FIRST_FACTOR] = [0x811c9dc5, 0x01000193] as const
 const [SECOND_SEED, SECOND_FACTOR] = [0x9e3779b9, 0x85ebca77] as const
 const HIGH_BITS = 21
 
-/** 53 bits of any text, so that JavaScript and the engine hold it exactly. Two texts may share one: not for secrets. */
+/** 53 bits of a hash of a text, which JavaScript and ClickHouse hold exactly. Two texts may share one: not for secrets. */
 export function referenceHash(text: string): number {
   let first: number = FIRST_SEED
   let second: number = SECOND_SEED
@@ -29,10 +29,10 @@ function mixed(value: number): number {
   return (bits ^ (bits >>> 16)) >>> 0
 }
 
-/** As many as an install with the most receipts has: of each its hash and its visit. */
+/** The most references of a line: an install with the most receipts has this many, a hash and a visit for each. */
 const MOST_REFERENCES = 2 * LIMITS.receiptsPerInstall + 4
 
-/** Hashes of what a request's line is found by, each once; none for records without a request. */
+/** Hashes of what a request's line is found by, without repeats; none for records without a request. */
 export function referencesOf(record: LogRecord): readonly number[] {
   if (!('request' in record)) return []
   const found = new Set<number>()

@@ -1,17 +1,17 @@
-/** Describes a change of an object for the activity: which fields, by which manager, and by whom if that is proven. */
+/** Describes a change of an object for the activity: which fields, by which manager, and by which person if that is proven. */
 
 import { canonicalText, escapedName, isSame } from '../resources/field-owners.ts'
 
-type Spec = Readonly<Record<string, unknown>>
+type SpecFields = Readonly<Record<string, unknown>>
 
-/** What activity says of a change, beside whose it is and when it was. */
+/** The text of an activity entry about a change, apart from its organisation and time. */
 export interface ChangeText {
   readonly type: 'object_created' | 'object_changed' | 'object_removed'
   readonly fields: readonly string[]
   readonly message: string
 }
 
-/** More are not named; a spec has fewer, but for lists of strangers. */
+/** The most fields that are named; a spec has fewer, unless a stranger wrote long lists into it. */
 const MOST_FIELDS = 50
 
 /** JSON pointers of the fields that differ, in the order of their names; a list counts as one field. */
@@ -22,7 +22,7 @@ function changedFields(before: unknown, after: unknown, pointer = '/spec'): read
   return names.flatMap((name) => changedFields(before[name], after[name], `${pointer}/${escapedName(name)}`))
 }
 
-/** Text of each field by its JSON pointer, as `changedFields` takes them apart. */
+/** The text of each field by its JSON pointer; fields are separated as in `changedFields`. */
 export function fieldTexts(spec: unknown, pointer = '/spec'): ReadonlyMap<string, string> {
   if (!isMapOfFields(spec)) return new Map([[pointer, canonicalText(spec)]])
   return new Map(
@@ -31,8 +31,8 @@ export function fieldTexts(spec: unknown, pointer = '/spec'): ReadonlyMap<string
 }
 
 /**
- * @param fields those that changed; null if nobody saw what was there before
- * @param merged how many generations this one entry stands for
+ * @param fields the fields that changed; null if the previous state is unknown
+ * @param merged how many generations this entry covers
  */
 export function changeText(
   type: ChangeText['type'],
@@ -56,13 +56,13 @@ function namedFields(fields: readonly string[]): string {
 const SHOWN_FIELDS = 8
 
 export function specChange(
-  before: Spec | null | undefined,
-  after: Spec,
+  before: SpecFields | null | undefined,
+  after: SpecFields,
 ): Pick<ChangeText, 'type'> & { readonly fields: readonly string[] | null } {
   if (before === null) return { type: 'object_created', fields: [] }
   return { type: 'object_changed', fields: before === undefined ? null : changedFields(before, after) }
 }
 
-function isMapOfFields(value: unknown): value is Spec {
+function isMapOfFields(value: unknown): value is SpecFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

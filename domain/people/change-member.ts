@@ -7,13 +7,13 @@ import { refuseByPlan } from '../plan.ts'
 import type { Member } from './member.ts'
 import { mayDo } from './roles.ts'
 
-/** `before` null: it is new; `after` null: it goes. */
+/** `before` is null for a new member, `after` for one that is removed. */
 interface MemberChange {
   readonly before: Member | null
   readonly after: MemberRole | null
 }
 
-/** Judged by the role on the member before and after, and by what the organisation would be left with. */
+/** Depends on the member's role before and after, and on the members that the organisation would be left with. */
 export function refuseMemberChange(
   actor: MemberRole,
   change: MemberChange,
@@ -25,7 +25,7 @@ export function refuseMemberChange(
   return change.before === null ? null : refuseLastOwner(change.before, change.after, members)
 }
 
-/** One who leaves needs no right, but an organisation keeps an Owner. */
+/** A member who leaves needs no right, but an organisation keeps an Owner. */
 export function refuseLastOwner(before: Member, after: MemberRole | null, members: readonly Member[]): Refusal | null {
   if (!isOwner(before) || after === 'Owner') return null
   const others = members.filter((other) => other.organization === before.organization && other.name !== before.name)
@@ -36,7 +36,7 @@ function isOwner({ identity, role, invitation }: Member): boolean {
   return role === 'Owner' && identity.kind === 'person' && invitation === null
 }
 
-/** Whether the plan has room for one more; invitations count until they are over. */
+/** Whether the plan has room for one more; invitations count until they expire. */
 export function refuseByMembers(plan: Plan, members: readonly Member[], nowMs: number): Refusal | null {
   const used = members.filter(({ invitation }) => invitation === null || invitation.expiresAtMs > nowMs).length
   const refusal = refuseByPlan(plan, 'members', used + 1)
@@ -44,7 +44,7 @@ export function refuseByMembers(plan: Plan, members: readonly Member[], nowMs: n
   return refuse(refusal.code, { ...refusal.use })
 }
 
-/** Whether the person may be in one organisation more, as what. */
+/** Whether the person may own, or belong to, one more organisation. */
 export function refuseByPerson(email: string, role: MemberRole, members: readonly Member[]): Refusal | null {
   const own = members.filter(
     ({ identity, invitation }) => invitation === null && identity.kind === 'person' && identity.email === email,

@@ -1,4 +1,4 @@
-/** Decides what a role may change of the configuration, and what the dashboard never changes. */
+/** Decides which parts of the configuration a role may change, and what the dashboard never changes. */
 
 import type { JsonObject } from '../strict-json.ts'
 import { refuse, refuseField, type Refusal } from '../errors.ts'
@@ -8,18 +8,18 @@ import { isSame } from '../resources/field-owners.ts'
 import type { ResourceKind } from '../resources/resources.ts'
 import { mayDo } from './roles.ts'
 
-/** `before` null: it is new; `after` null: it goes. */
+/** `before` is null for a new object, `after` for one that is removed. */
 interface ResourceChange {
   readonly kind: ResourceKind
   readonly before: JsonObject | null
   readonly after: JsonObject | null
 }
 
-/** Judged by the object before and after. */
+/** Depends on the object before and after the change. */
 export function refuseResourceChange(actor: MemberRole, change: ResourceChange): Refusal | null {
   const { kind, before, after } = change
   if (kind === 'Member') return refuseField('/kind', 'is changed under /members')
-  // An organisation is made by signing up, or by the operator of the service.
+  // An organisation is created by signing up, or by the operator of the service.
   if (kind === 'Organization' && before === null) return refuse('forbidden')
   if (!mayDo(actor, actionOf(change))) return refuse('forbidden')
   return before === null || after === null ? null : refuseFixed(kind, before, after)
@@ -38,7 +38,7 @@ function actionOf({
   return isPages ? 'writeContent' : 'writeConfiguration'
 }
 
-/** Nothing of it counts at a provider. */
+/** No install of such a destination counts at a provider. */
 function isHarmless(destination: JsonObject | null): boolean {
   return destination === null || (destination['mode'] ?? 'Validate') === 'Validate'
 }
@@ -47,7 +47,7 @@ function withoutPages({ pages: _pages, ...rest }: JsonObject): JsonObject {
   return rest
 }
 
-/** Whose the object is does not change here, and payments alone change the plan. */
+/** The owner of an object cannot be changed here, and only payments change the plan. */
 const FIXED = ['organizationRef', 'installation', 'tenant'] as const
 const PAID = ['plan', 'billing'] as const
 
@@ -58,7 +58,7 @@ function refuseFixed(kind: ResourceKind, before: JsonObject, after: JsonObject):
   return refuseWindow(before, after)
 }
 
-/** The dashboard offers three windows; others that kubectl set are left as they are. */
+/** The dashboard offers three windows; another window set with kubectl is left as it is. */
 export function refuseWindow(
   before: JsonObject | null,
   { reconstructionWindowHours: wanted }: JsonObject,

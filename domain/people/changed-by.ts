@@ -1,4 +1,4 @@
-/** What the annotation says that tells who made a change in the dashboard, with its proof. */
+/** The annotation that names the person behind a change in the dashboard, with its proof. */
 
 /** `subject`: UID of the object, or the place of a new one. */
 interface SignedChange {

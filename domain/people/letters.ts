@@ -1,6 +1,6 @@
 /**
- * Letters to send: what each is about, by IDs. Addresses and links are looked up when it is sent; a support
- * request alone carries its text, since nothing else keeps it.
+ * Letters to send: what each is about, by IDs. Addresses and links are looked up when the letter is sent. Only a support
+ * request carries its text, since nothing else keeps it.
  */
 
 import { HOUR_MS } from '../durations.ts'
@@ -9,13 +9,13 @@ import { LIMITS } from '../limits.ts'
 export type Letter =
   /** `link` names the one-time link; it is not the link's token. */
   | { readonly kind: 'sign-in'; readonly link: string }
-  /** Of a Member object; void once the object has another invitation, or none. */
+  /** About a Member object; void once the object has another invitation, or none. */
   | {
       readonly kind: 'invitation'
       readonly namespace: string
       readonly name: string
       readonly invitation: string
-      /** ID of the organisation, whose activity says so if it cannot be delivered. */
+      /** ID of the organisation whose activity reports a letter that could not be delivered. */
       readonly organization: string
     }
   | SupportLetter
@@ -26,10 +26,10 @@ export interface SupportLetter {
   /** ID of the organisation. */
   readonly organization: string
   readonly person: string
-  /** Whom to answer. */
+  /** The person to answer. */
   readonly email: string
   readonly message: string
-  /** As the person was shown it; empty if it was not to be sent. */
+  /** The text as the person saw it; empty if the person chose not to send it. */
   readonly diagnostics: string
 }
 
@@ -43,7 +43,7 @@ export const LETTER_LIFETIME_MS: { readonly [K in LetterKind]: number } = {
 }
 
 /**
- * What came of one try. `void`: there is nothing to send any more. `later`: it could not be tried or was not taken, and may be
- * tried again. `refused`: the mail server will never take it.
+ * How one try ended. `void`: there is nothing left to send. `later`: the letter could not be sent or was not accepted, and may
+ * be tried again. `refused`: the mail server will never accept it.
  */
 export type LetterOutcome = 'sent' | 'void' | 'later' | 'refused'

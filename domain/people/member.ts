@@ -4,12 +4,12 @@ import type { MemberRole } from '../model.ts'
 
 export type MemberIdentity =
   | { readonly kind: 'person'; readonly email: string }
-  /** A claim of the identity provider; everyone who has it belongs. */
+  /** A claim of the identity provider; everyone who has it belongs to the organisation. */
   | { readonly kind: 'group'; readonly group: string }
 
 export interface Member {
   readonly namespace: string
-  /** Of the object. */
+  /** Name of the object. */
   readonly name: string
   /** ID of the organisation. */
   readonly organization: string

@@ -1,7 +1,7 @@
-/** Decides whose address the claims of an identity provider prove. */
+/** Decides which address the claims of an identity provider prove. */
 
 export interface ClaimRules {
-  /** Domains whose addresses count though the provider says nothing of verification. */
+  /** Domains whose addresses count even if the provider does not say whether they are verified. */
   readonly trustedDomains: readonly string[]
   /** Name of the claim that lists groups; null: groups are not read. */
   readonly groupsClaim: string | null

@@ -1,8 +1,8 @@
-/** THE table of roles: what each may do. Checks, docs and pages are made from it. */
+/** The one table of roles: what each may do. Checks, docs and pages are made from it. */
 
 import { MEMBER_ROLES, type MemberRole } from '../model.ts'
 
-/** The least role that each thing takes. Every role may what those below it may. */
+/** The lowest role that may do each thing. Every role may do what the roles below it may. */
 const ROLE_ACTIONS = {
   read: { least: 'Viewer', what: 'see everything but secrets and the addresses of members' },
   leave: { least: 'Viewer', what: 'leave the organisation' },
@@ -11,7 +11,7 @@ const ROLE_ACTIONS = {
   writeContent: { least: 'Member', what: 'change pages, install paths and destinations that only validate' },
   writeConfiguration: {
     least: 'Admin',
-    what: 'change websites, all destinations, log streams and the organisation, but for its plan',
+    what: 'change websites, all destinations, log streams, webhooks and the organisation, except its plan',
   },
   removeOrganization: { least: 'Owner', what: 'remove the organisation' },
   inviteMembers: { least: 'Admin', what: 'invite, change and remove members who are not owners' },
@@ -21,7 +21,7 @@ const ROLE_ACTIONS = {
 
 type RoleAction = keyof typeof ROLE_ACTIONS
 
-/** Whether this role includes the other; null: no role at all. */
+/** Whether this role includes the other; null is no role at all. */
 export function isAtLeast(role: MemberRole | null, least: MemberRole): boolean {
   return role !== null && MEMBER_ROLES.indexOf(role) <= MEMBER_ROLES.indexOf(least)
 }
@@ -30,7 +30,7 @@ export function mayDo(role: MemberRole | null, action: RoleAction): boolean {
   return isAtLeast(role, ROLE_ACTIONS[action].least)
 }
 
-/** The one that may more. */
+/** The role with more rights. */
 export function higherRole(a: MemberRole | null, b: MemberRole): MemberRole {
   return a !== null && isAtLeast(a, b) ? a : b
 }

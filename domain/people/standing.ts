@@ -1,14 +1,14 @@
-/** What a person is, by the members that name them: the only source of rights. */
+/** The roles of a person, from the members that name them: the only source of rights. */
 
 import type { MemberRole } from '../model.ts'
 import type { Member } from './member.ts'
 import { higherRole } from './roles.ts'
 
-/** Who is asking, as far as it was proven. */
+/** Who is asking, as far as that is proven. */
 export interface ProvenIdentity {
   /** Verified, in lower case. */
   readonly email: string
-  /** As the identity provider last named them; empty if that is too long ago. */
+  /** The groups that the identity provider named last; empty if that is too long ago. */
   readonly groups: readonly string[]
 }
 

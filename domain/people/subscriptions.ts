@@ -1,37 +1,37 @@
-/** Decides the plan that an organisation has paid for, from what the payment provider says now and nothing else. */
+/** Decides the plan that an organisation has paid for, only from what the payment provider reports now. */
 
 import { PLANS, type Plan } from '../model.ts'
 
 export interface Subscription {
   readonly id: string
-  /** In the provider's words. */
+  /** The payment provider's own word. */
   readonly status: string
   readonly price: string
   readonly createdAtMs: number
   readonly periodEndsAtMs: number
 }
 
-/** What the provider calls each price that a plan has or had. */
+/** The plan that each of the provider's prices pays for, or once paid for. */
 export type PlanOfPrice = ReadonlyMap<string, Plan>
 
 interface PaidPlan {
   readonly plan: Plan
-  /** What it follows from: of an ended one, the last. */
+  /** The subscription that pays for it; for an ended plan, the last one. */
   readonly subscription: Subscription
 }
 
 const LIVE: readonly string[] = ['active', 'trialing', 'past_due']
-/** They were paid for once, up to the end of the period. */
+/** Paid for up to the end of the period. */
 const ENDED: readonly string[] = ['unpaid', 'canceled']
 
-/** Whether another subscription beside this one would be paid twice. */
+/** Whether a second subscription would charge the organisation twice. */
 export function isLive({ status }: Pick<Subscription, 'status'>): boolean {
   return LIVE.includes(status)
 }
 
 /**
- * Of several the highest plan counts, then the newest. Null if nothing was ever paid, or if what is paid for is none of our prices:
- * then the plan stays as it is.
+ * Of several subscriptions the highest plan counts, then the newest. Null if nothing was ever paid, or if the price that is
+ * paid is none of ours: the plan then stays as it is.
  */
 export function paidPlan(subscriptions: readonly Subscription[], plans: PlanOfPrice, nowMs: number): PaidPlan | null {
   if (subscriptions.some((each) => isLive(each) && !plans.has(each.price))) return null

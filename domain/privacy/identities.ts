@@ -1,6 +1,6 @@
 /**
- * Which of a visit's identities become facts: those that the website's providers use, and no advertising ones under
- * GPC.
+ * Which of a visit's identities become facts: those that the website's providers use. Under GPC, advertising identities
+ * never do.
  */
 
 import type { Identities } from '../model.ts'
@@ -19,7 +19,7 @@ export const CLICK_PARAMETERS: readonly string[] = [
   'msclkid',
 ]
 
-/** The identifiers that are moments, each with its way in the body: `['tiktok', 'ttclid_at']`. */
+/** The identifiers that are moments, each with its path in the body: `['tiktok', 'ttclid_at']`. */
 export const MOMENT_IDENTIFIERS: readonly (readonly [ProviderId, string])[] = PROVIDER_IDS.flatMap((id) =>
   Object.entries(PROVIDER_DESCRIPTORS[id].identifiers).flatMap(([name, kind]) =>
     kind === 'moment' ? [[id, name] as const] : [],
@@ -54,13 +54,13 @@ export function advertisingValues(body: JsonObject): readonly string[] {
   return [...values, ...[body['page_url'], body['referrer'], source['referrer']].flatMap(clickValues)]
 }
 
-/** Every text and number inside; a body is only so deep. */
+/** Every text and number inside. Recursion is safe: the depth of a body is limited. */
 function leavesOf(value: unknown): readonly string[] {
   if (typeof value === 'string' || typeof value === 'number') return [String(value)]
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leavesOf) : []
 }
 
-/** The year 2100: what a column of times can surely hold. */
+/** The year 2100, a time that every column of times can hold. */
 export const MOMENT_MAX_MS = 4_102_444_800_000
 /** `Date.parse` accepts almost anything as a date; a date must begin like this. */
 const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:$|T)/
@@ -87,7 +87,7 @@ interface ProviderRules {
   readonly fields: IdentityFields
 }
 
-/** What of the descriptors every visit asks for. */
+/** The descriptors' fields that every visit needs. */
 const RULES: readonly ProviderRules[] = PROVIDER_IDS.map((id) => {
   const { isAdvertising, accounts, identifiers } = PROVIDER_DESCRIPTORS[id]
   return { id, isAdvertising, hasAccounts: accounts !== undefined, fields: Object.entries(identifiers) }

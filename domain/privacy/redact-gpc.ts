@@ -1,10 +1,10 @@
 /**
  * Removes advertising identities from bodies in the request logs that were sent under Global Privacy Control: each
- * value is replaced by a keyed hash, the rest stays as it came.
+ * value is replaced by a keyed hash, the rest stays unchanged.
  *
- * A body that parsed is walked token by token, so that a value is found behind any escape and a short one does not
- * match inside other words. All replacements are made in one pass: hashes are never searched again, otherwise a few
- * crafted values would let a body grow without end.
+ * A body that parsed is read token by token, so that a value is found behind any escape, and a short value does not match
+ * inside other words. All replacements are made in one pass, and hashes are never searched again: otherwise a few crafted
+ * values would let a body grow without end.
  */
 
 import { finderOf, type Finder } from './find-texts.ts'
@@ -25,7 +25,7 @@ const FIELD = new RegExp(
 )
 const WISH = /"gpc"\s{0,64}:\s{0,64}true/
 
-/** `text` is the body as it came, `body` what it parsed to. */
+/** `text` is the raw body, `body` its parsed form. */
 export function hashAdvertising(text: string, body: JsonObject, hash: Hash): string {
   const values = new Set(
     advertisingValues(body)
@@ -48,7 +48,7 @@ export function hashAdvertisingByName(text: string, hash: Hash): string {
   return hashParameters(named, hash)
 }
 
-/** Whether a body that did not parse still asks for GPC. */
+/** Whether a body that did not parse nevertheless asks for GPC. */
 export function mentionsGpc(text: string): boolean {
   return WISH.test(text)
 }

@@ -16,11 +16,11 @@ export interface RedactOptions {
   /** Key IDs whose receipts exist. */
   readonly hasKey: (keyId: number) => boolean
   readonly nowMs: number
-  /** Called with 43 characters that look like a receipt or an unprefixed token; without it, the look is enough. */
+  /** Called with 43 characters that look like a receipt or an unprefixed token; if absent, the look is enough. */
   readonly isGenuine?: (text: string) => boolean
   /**
    * The texts in the places of receipts and tokens, for a body that could be read. Other runs of that length then count
-   * as receipts only if they look issued. Without it the length is enough.
+   * as receipts only if they look issued. If absent, the length is enough.
    */
   readonly sentReceipts?: ReadonlySet<string>
 }
@@ -94,7 +94,7 @@ export function redactBody(
   if (mayHideSecrets(redacted)) {
     const plain = unescapeAll(redacted)
     const cleared = redactText(plain, options)
-    // The body loses its exact form only if escapes really hid something.
+    // The body loses its exact form only if escapes did hide something.
     if (cleared !== plain) return { body: cleared.toWellFormed(), bodyForm: 'unescaped', isRedacted: true }
   }
   const isRedacted = redacted !== raw
@@ -136,7 +136,7 @@ export function redactLine(text: string, charsMax: number, options: RedactOption
   return (cleared === plain ? text : cleared).slice(0, charsMax).toWellFormed()
 }
 
-/** Only searches the last characters: a pattern that is anchored only at the end would try every position. */
+/** Searches only the last characters: a pattern that is anchored only at the end would try every position. */
 function redactEnd(text: string, options: RedactOptions): string {
   const end = text.slice(-TOKEN_LENGTH)
   return text.slice(0, text.length - end.length) + end.replace(CUT_RUN, (run) => mark(run, options))
@@ -205,7 +205,7 @@ function unescapeAll(text: string): string {
         (whole, unit?: string, byte?: string, mark?: string) => {
           if (mark !== undefined) return mark
           const code = parseInt(unit ?? byte ?? '', 16)
-          // Only undoes what can be part of a receipt or of another escape; the rest keeps its form.
+          // Undoes only what can be part of a receipt or of another escape; the rest keeps its form.
           return code > 0x20 && code < 0x7f ? String.fromCharCode(code) : whole
         },
       )

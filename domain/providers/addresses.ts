@@ -1,4 +1,4 @@
-/** Where the providers are reached, and by which names an operator replaces an address. */
+/** The addresses of the providers, and the names by which an operator replaces one. */
 
 import type { ProviderAddress } from './descriptor.ts'
 import { PROVIDER_DESCRIPTORS, type ProviderUrlSetting } from './index.ts'

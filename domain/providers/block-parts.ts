@@ -1,4 +1,4 @@
-/** Pieces that the blocks of several providers are made of. */
+/** Pieces that several providers' blocks have in common. */
 
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { DAY_MS, HOUR_MS } from '../durations.ts'
@@ -25,13 +25,13 @@ export const keyRef: JsonSchema = {
   },
 }
 
-/** Google and Meta number their accounts and pixels. */
+/** Google and Meta give their accounts and pixels numbers. */
 export const digits: JsonSchema = {
   type: 'string',
   minLength: 1,
   maxLength: 20,
   pattern: '^[0-9]+$',
-  patternMeaning: 'must be digits only, in quotes and without hyphens',
+  patternMeaning: 'must be only digits, in quotes and without hyphens',
 }
 
 export const token = (description: string, fallback?: string): JsonSchema => ({
@@ -41,11 +41,11 @@ export const token = (description: string, fallback?: string): JsonSchema => ({
   minLength: 1,
   maxLength: 64,
   pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*$',
-  patternMeaning: 'may have letters, digits, hyphens, dots and underscores only',
+  patternMeaning: 'may have only letters, digits, hyphens, dots and underscores',
 })
 
-/** It marks states of the USA; it does not replace consent. */
+/** It applies to states of the USA; it does not replace consent. */
 export const limitedDataUse: JsonSchema = {
   type: 'boolean',
-  description: 'Asks the provider to process every event as one whose use the visitor has limited; left out: no.',
+  description: 'Asks the provider to process every event as one whose use the visitor has limited. Default: no.',
 }

@@ -1,38 +1,40 @@
 /**
- * What is known of a provider, apart from how a delivery to it is built. A descriptor is the only place of these facts:
+ * What is known about a provider, apart from how its requests are built. A descriptor is the only place of these facts:
  * identities, schemas, GPC rules, definitions of resources, settings and the chart's lists follow from it.
  */
 
 import type { JsonSchema } from '../schema/json-schema.ts'
 
-/** How an identifier comes and is kept. A `moment` comes as Unix ms or as a date, and is kept as Unix ms. */
+/** How an identifier is sent and stored. A `moment` comes as Unix ms or as a date, and is stored as Unix ms. */
 export type IdentifierKind = 'text' | 'long text' | 'text or number' | 'moment'
 
 export interface ProviderDescriptor {
   /** Its name in resources, records, topics and on the wire: small letters and underscores. */
   readonly id: string
-  /** For people. */
+  /** The name shown to people. */
   readonly name: string
-  /** Advertising providers get nothing of a visit under Global Privacy Control, and nothing of it is kept. */
+  /** Under Global Privacy Control, advertising providers get nothing about a visit, and none of their identifiers are stored. */
   readonly isAdvertising: boolean
   /** The oldest install that is still sent, in ms after it was received. */
   readonly maxAgeMs: number
   /** How long the provider recognises a repeated ID, in ms; null if it never does. */
   readonly dedupeMs: number | null
-  /** What it knows a visitor by, under the names that a visit has for them. */
+  /** The identifiers by which it recognises a visitor, under the names that a visit has for them. */
   readonly identifiers: Readonly<Record<string, IdentifierKind>>
-  /** Set if a visit has these identifiers once for each account, by the account's ID. */
-  readonly accounts?: { readonly idPattern: string }
+  /** Descriptions for the API's documentation. Click IDs in the address, and moments, need none. */
+  readonly identifierWords?: Readonly<Record<string, string>>
+  /** Set if a visit has these identifiers once per account, by the account's ID. `what` describes them. */
+  readonly accounts?: { readonly idPattern: string; readonly what: string }
   /** Query parameters that carry its click IDs into a page's address. */
   readonly clickParameters: readonly string[]
   readonly block: ProviderBlock
-  /** Where its API is reached. */
+  /** The address of its API. */
   readonly api: ProviderAddress
-  /** Where it gives access tokens, if requests need one. */
+  /** The address that issues access tokens, if requests need one. */
   readonly tokens?: ProviderAddress
 }
 
-/** The block of a Destination that holds what the provider needs. */
+/** The block of a Destination that holds the provider's settings. */
 export interface ProviderBlock {
   /** Field of `Destination.spec`. */
   readonly field: string
@@ -48,10 +50,10 @@ type SecretReading =
   | { readonly refField: string; readonly sets: readonly Readonly<Record<string, string>>[] }
 
 export interface ProviderAddress {
-  /** Origin that is used unless the operator sets another one. */
+  /** The origin that is used unless the operator sets another one. */
   readonly url: string
-  /** Name of the setting that does so; its variable and the chart's value are derived from it. */
+  /** Name of the setting that replaces it; its environment variable and the chart's value are derived from it. */
   readonly setting: `${string}Url`
-  /** What is reached there, in the words of the settings page. */
+  /** What is reached there, as the settings page says it. */
   readonly what: string
 }

@@ -1,4 +1,4 @@
-/** Google Analytics 4, reached by the Measurement Protocol. */
+/** Google Analytics 4, called through the Measurement Protocol. */
 
 import { hours, keyRef } from './block-parts.ts'
 import type { ProviderDescriptor } from './descriptor.ts'
@@ -7,13 +7,17 @@ export const ga4 = {
   id: 'ga4',
   name: 'GA4',
   isAdvertising: false,
-  // It takes `timestamp_micros` up to 72 h back and silently re-times what is older (Measurement Protocol, use cases); an
-  // hour is kept for clocks and waits.
+  // It accepts `timestamp_micros` up to 72 h back and silently changes the time of what is older (Measurement Protocol, use
+  // cases); one hour is left for clocks and waits.
   maxAgeMs: hours(71),
   dedupeMs: null,
-  // A `session_id` that is a number: a greater one than JavaScript's would have lost digits when it was parsed.
+  // A `session_id` is a number: one greater than JavaScript's largest safe integer would have lost digits when it was parsed.
   identifiers: { client_id: 'text', session_id: 'text or number' },
-  accounts: { idPattern: '^G-[A-Za-z0-9]{1,32}$' },
+  identifierWords: {
+    client_id: "The client ID in Google's cookie.",
+    session_id: "The session ID in Google's cookie.",
+  },
+  accounts: { idPattern: '^G-[A-Za-z0-9]{1,32}$', what: "an object for each of the stream's measurement IDs" },
   clickParameters: [],
   block: {
     field: 'ga4',

@@ -1,4 +1,4 @@
-/** Google Ads, reached by the Data Manager API. */
+/** Google Ads, called through the Data Manager API. */
 
 import { days, digits, secretName } from './block-parts.ts'
 import type { ProviderDescriptor } from './descriptor.ts'
@@ -7,10 +7,16 @@ export const googleAds = {
   id: 'google_ads',
   name: 'Google Ads',
   isAdvertising: true,
-  // A click counts for at most 90 days; the receipt behind it is gone after 30.
+  // A click counts for at most 90 days, but its receipt expires after 30.
   maxAgeMs: days(30),
   dedupeMs: null,
   identifiers: { gclid: 'text', wbraid: 'text', gbraid: 'text', gcl_aw: 'text', session_attributes: 'long text' },
+  identifierWords: {
+    wbraid: 'Click ID of an app campaign on the web.',
+    gbraid: 'Click ID of an app campaign.',
+    gcl_aw: "Click ID in Google's cookie `_gcl_aw`.",
+    session_attributes: 'Session attributes, as the Google tag gives them.',
+  },
   clickParameters: ['gclid', 'wbraid', 'gbraid', 'dclid'],
   block: {
     field: 'googleAds',
@@ -21,11 +27,11 @@ export const googleAds = {
       properties: {
         customerId: { ...digits, description: 'The account that owns the conversion action.' },
         conversionActionId: { ...digits, description: 'The number of the conversion action, not its resource name.' },
-        loginCustomerId: { ...digits, description: 'The manager account, if access goes through one.' },
+        loginCustomerId: { ...digits, description: 'The manager account, if it is used for access.' },
         consent: {
           type: 'string',
           description:
-            'What the visitors of this website consented to; left out: unspecified, which Google discards in Europe.',
+            'What the visitors of this website consented to. If absent, consent is unspecified, and Google discards the event in Europe.',
           enum: ['Unspecified', 'NotPersonalized', 'Granted'],
         },
         credentialsRef: {
@@ -52,6 +58,6 @@ export const googleAds = {
   tokens: {
     url: 'https://oauth2.googleapis.com',
     setting: 'googleOauthUrl',
-    what: 'Google sign-in, which gives access tokens',
+    what: 'Google sign-in, which issues access tokens',
   },
 } as const satisfies ProviderDescriptor

@@ -1,4 +1,4 @@
-/** The providers that an install can be delivered to. A line here makes the compiler ask for everything else of a provider. */
+/** The providers that an install can be delivered to. After adding a line here, the compiler asks for everything else of a provider. */
 
 import type { ProviderDescriptor } from './descriptor.ts'
 import { ga4 } from './ga4.ts'
@@ -28,7 +28,7 @@ type Identifiers<D extends ProviderDescriptor> = {
 type IdentityOf<D extends ProviderDescriptor> = D extends { readonly accounts: object }
   ? Readonly<Record<string, Identifiers<D>>>
   : Identifiers<D>
-/** What the providers know a visitor by, as it is kept of a visit. */
+/** The identifiers by which the providers recognise a visitor, as they are stored with a visit. */
 export type ProviderIdentities = { readonly [P in ProviderId]?: IdentityOf<(typeof PROVIDERS)[P]> }
 
 type Descriptor = (typeof PROVIDERS)[ProviderId]

@@ -1,4 +1,4 @@
-/** Meta, reached by the Conversions API. */
+/** Meta, called through the Conversions API. */
 
 import { days, digits, hours, keyRef, limitedDataUse, token } from './block-parts.ts'
 import type { ProviderDescriptor } from './descriptor.ts'
@@ -7,10 +7,11 @@ export const meta = {
   id: 'meta',
   name: 'Meta',
   isAdvertising: true,
-  // One event older than 7 days refuses its whole request (Conversions API, `event_time`).
+  // One event older than 7 days makes Meta refuse the whole request (Conversions API, `event_time`).
   maxAgeMs: days(7) - hours(1),
   dedupeMs: hours(48),
   identifiers: { fbp: 'text', fbc: 'text', fbclid: 'text' },
+  identifierWords: { fbp: 'Browser ID in the cookie `_fbp`.', fbc: 'Click ID in the cookie `_fbc`.' },
   clickParameters: ['fbclid'],
   block: {
     field: 'meta',

@@ -1,4 +1,4 @@
-/** TikTok, reached by the Events API. */
+/** TikTok, called through the Events API. */
 
 import { days, hours, keyRef, limitedDataUse, token } from './block-parts.ts'
 import type { ProviderDescriptor } from './descriptor.ts'
@@ -7,10 +7,11 @@ export const tiktok = {
   id: 'tiktok',
   name: 'TikTok',
   isAdvertising: true,
-  // No limit is documented with certainty; 7 days is what its peers take.
+  // The documentation gives no certain limit; 7 days is what comparable providers accept.
   maxAgeMs: days(7) - hours(1),
   dedupeMs: hours(48),
   identifiers: { ttp: 'text', ttclid: 'text', ttclid_at: 'moment' },
+  identifierWords: { ttp: 'Browser ID in the cookie `_ttp`.' },
   clickParameters: ['ttclid'],
   block: {
     field: 'tiktok',

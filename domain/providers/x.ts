@@ -1,4 +1,4 @@
-/** X, reached by its conversion API. */
+/** X, called through its conversion API. */
 
 import { days, hours, keyRef, token } from './block-parts.ts'
 import type { ProviderDescriptor } from './descriptor.ts'
@@ -20,7 +20,7 @@ export const x = {
       required: ['pixelId', 'eventId', 'pixelTokenRef'],
       properties: {
         pixelId: token('The pixel.'),
-        eventId: token('An event made beforehand in the same account, for example tw-o87ne-abc12.'),
+        eventId: token('An event created beforehand in the same account, for example tw-o87ne-abc12.'),
         pixelTokenRef: keyRef,
       },
     },

@@ -1,8 +1,8 @@
-/** Decides who is left out if there is not room for all: no owner loses a place because of another owner's demand. */
+/** Decides what is left out if there is not room for all: no owner loses a place because of another owner's demand. */
 
 export interface SpaceClaim {
   readonly key: string
-  /** The party that shares with others, for example a namespace. */
+  /** The party that shares the capacity with others, for example a namespace. */
   readonly owner: string
   readonly bytes: number
 }

@@ -6,14 +6,14 @@
  */
 
 import type { CatalogPlace, Slot } from './place.ts'
+import { isProviderHolder, type CredentialHolder } from './holders.ts'
 import { credentialsPartName, partName, singleCredentialsName, singleShardName, SLOTS } from './place.ts'
-import type { ProviderId } from '../providers/index.ts'
 
-/** Programs with an older reader keep what they have. */
+/** The newest form that this program reads. Programs that read only older forms keep the catalog they have. */
 const READER = 2
 
 export interface PartEntry {
-  /** As in `partName`. */
+  /** The same as in `partName`. */
   readonly key: string
   readonly slot: Slot
   /** Of the part's text. */
@@ -30,7 +30,7 @@ export interface CatalogIndex {
   /** Version of the catalog as a whole. */
   readonly version: string
   readonly parts: readonly PartEntry[]
-  /** Of each provider, in the order of their numbers. */
+  /** One list per holder, in the order of their numbers. */
   readonly credentials: Readonly<Record<string, readonly CredentialsEntry[]>>
   /** Digests in the form with one name each; null in the current form. */
   readonly single: readonly string[] | null
@@ -73,15 +73,16 @@ export function catalogParts({ parts, single }: CatalogIndex, place: CatalogPlac
   return single.map((digest, number) => ({ name: singleShardName(place, number, single.length), digest }))
 }
 
-/** The Secrets that hold a provider's credentials. */
+/** The Secrets with a holder's credentials. Only providers had some in the form with one name each. */
 export function credentialsParts(
   { credentials, single }: CatalogIndex,
   place: CatalogPlace,
-  provider: ProviderId,
+  holder: CredentialHolder,
 ): readonly NamedPart[] {
-  if (single !== null) return [{ name: singleCredentialsName(place, provider), digest: null }]
-  return (credentials[provider] ?? []).map(({ slot, digest }, number) => ({
-    name: credentialsPartName(place, provider, number, slot),
+  if (single !== null)
+    return isProviderHolder(holder) ? [{ name: singleCredentialsName(place, holder), digest: null }] : []
+  return (credentials[holder] ?? []).map(({ slot, digest }, number) => ({
+    name: credentialsPartName(place, holder, number, slot),
     digest,
   }))
 }

@@ -1,9 +1,10 @@
 /**
- * Splits a catalog into parts of a bounded size. A part holds everything whose hashed ID begins with its key, a few
- * binary digits. A part that grows too large becomes two with one more digit, and two small ones become one again. A
- * change therefore writes only the parts it touches, and no owner's objects take up another one's room.
+ * Splits a catalog into parts of a bounded size. A part holds everything whose hashed ID begins with the part's key, a few
+ * binary digits. A part that grows too large is split in two by one more digit, and two small parts are merged again. A
+ * change therefore writes only the parts it touches, and no owner's objects take up another owner's room.
  */
 
+import type { SmallSteps } from './steps.ts'
 import type { Catalog, Organization, Website } from '../catalog.ts'
 import { isSameList, partChars, partText, type Part } from './parts.ts'
 import { CatalogTexts } from './text.ts'
@@ -18,10 +19,10 @@ export interface CatalogPart {
   readonly packed: PackedText
 }
 
-/** A compressed text, in bytes since these lie outside of the heap: all parts together are large. */
+/** A compressed text, as bytes because these lie outside the heap: all parts together are large. */
 export interface PackedText {
   readonly bytes: Uint8Array
-  /** SHA-256 of them in base64, as they are written. */
+  /** SHA-256 of the bytes in base64, as they are written. */
   readonly digest: string
 }
 
@@ -31,7 +32,7 @@ export interface LayoutTools {
   readonly pack: (text: string) => PackedText
 }
 
-/** What one layout passes to the next: it changes only the time it takes, and which sizes of parts are good enough. */
+/** What one layout passes to the next. It changes only the time it takes, and which sizes of parts are good enough. */
 export interface LayoutMemory {
   readonly texts: CatalogTexts
   /** Of hashed IDs, in binary. */
@@ -43,28 +44,28 @@ export function emptyLayoutMemory(texts = new CatalogTexts()): LayoutMemory {
   return { texts, digits: new WeakMap(), parts: new Map() }
 }
 
-/** Nobody can make many IDs whose hashes share this many digits. */
+/** Longer keys are never needed: no one can create many IDs whose hashes share this many digits. */
 const MOST_DIGITS = 64
-/** Two parts become one if they fill at most this share of it: far from being split again. */
+/** Two parts are merged if together they fill at most this share of one: far from being split again. */
 const MERGE_SHARE = 0.25
 /** A text this many times larger than a part is split without being written first. */
 const SURELY_TOO_LARGE = 8
 
 /**
- * The parts of the catalog in the order of their keys. `inUse`: keys of the existing parts, if there is no memory of
+ * The parts of the catalog in the order of their keys, one a step. `inUse`: keys of the existing parts, for a layout without a memory of
  * them.
  */
-export function layOut(
+export function* layOut(
   catalog: Pick<Catalog, 'organizations' | 'websites'>,
   inUse: readonly string[],
   tools: LayoutTools,
   memory: LayoutMemory = emptyLayoutMemory(),
-): readonly CatalogPart[] {
+): SmallSteps<readonly CatalogPart[]> {
   const before = memory.parts
   const tree = treeOf(before.size > 0 ? before.keys() : inUse)
   const layout: Layout = { tree, before, made: new Map(), tools, memory }
-  for (const [key, part] of spreadByDigits(wholePart(catalog), '', layout)) place(key, part, layout)
-  mergeSmall(layout)
+  for (const [key, part] of spreadByDigits(wholePart(catalog), '', layout)) yield* place(key, part, layout)
+  yield* mergeSmall(layout)
   const keys = [...layout.made.keys()].sort()
   memory.parts = new Map(keys.flatMap((key) => entryIfAny(layout.made, key)))
   return [...memory.parts.values()].map(({ made }) => made)
@@ -110,15 +111,16 @@ function spreadByDigits(items: Part, from: string, { tree, tools, memory }: Layo
   return parts
 }
 
-/** Makes the part, or the two that it is split into. */
-function place(key: string, part: Part, layout: Layout): void {
+/** Makes the part, or the two parts that it is split into. */
+function* place(key: string, part: Part, layout: Layout): SmallSteps<void> {
   const made = madeOf(key, part, layout)
+  yield
   if (made !== null) {
     layout.made.set(key, { part, made })
     return
   }
   layout.tree.add(key)
-  for (const [inner, own] of spreadByDigits(part, key, layout)) place(inner, own, layout)
+  for (const [inner, own] of spreadByDigits(part, key, layout)) yield* place(inner, own, layout)
 }
 
 /** Null if it is too large and can be split. */
@@ -133,7 +135,7 @@ function madeOf(key: string, part: Part, { before, tools, memory }: Layout): Cat
   return { key, digest: tools.sha256Hex(text), packed }
 }
 
-function mergeSmall(layout: Layout): void {
+function* mergeSmall(layout: Layout): SmallSteps<void> {
   const { made, tree } = layout
   for (const key of [...made.keys()].sort((a, b) => b.length - a.length)) {
     const parent = key.slice(0, -1)
@@ -145,7 +147,7 @@ function mergeSmall(layout: Layout): void {
     for (const each of [key, sibling]) made.delete(each)
     tree.delete(parent)
     const organizations = pair.flatMap(({ part }) => part.organizations)
-    place(parent, { organizations, websites: pair.flatMap(({ part }) => part.websites) }, layout)
+    yield* place(parent, { organizations, websites: pair.flatMap(({ part }) => part.websites) }, layout)
   }
 }
 
@@ -163,7 +165,7 @@ function digitsOf(item: Item, sha256Hex: Sha256Hex, cached: LayoutMemory['digits
   return digits
 }
 
-/** By identity: the compiler reuses unchanged organisations and websites. */
+/** Compares by identity: the compiler reuses unchanged organisations and websites. */
 function isSamePart(a: Part, b: Part): boolean {
   return isSameList(a.websites, b.websites) && isSameList(a.organizations, b.organizations)
 }

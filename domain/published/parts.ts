@@ -1,8 +1,9 @@
 /**
  * Spreads a catalog over parts by ID, and caches what was made of a part while the part stays the same: a change then
- * costs its own part, and a comparison of each of the others.
+ * costs the work for its own part, and one comparison for each of the others.
  */
 
+import type { SmallSteps } from './steps.ts'
 import type { Catalog, Organization, Website } from '../catalog.ts'
 import { sortedById, type CatalogTexts } from './text.ts'
 
@@ -17,22 +18,24 @@ export interface PartMemory<T> {
   parts: readonly { readonly part: Part; readonly made: T }[]
 }
 
-/** The results of `make` for the text of each part, by number. A memory changes only the time it takes. */
-export function ofParts<T>(
+/** The results of `make` for the text of each part, by number, one a step. A memory changes only the time it takes. */
+export function* ofParts<T>(
   catalog: Pick<Catalog, 'organizations' | 'websites'>,
   count: number,
   make: (text: string) => T,
   memory: PartMemory<T>,
-): readonly T[] {
+): SmallSteps<readonly T[]> {
   const { parts: before } = memory
   const isComparable = before.length === count
-  memory.parts = spreadByNumber(catalog, count).map((part, number) => {
+  const parts: { readonly part: Part; readonly made: T }[] = []
+  for (const [number, part] of spreadByNumber(catalog, count).entries()) {
     const last = isComparable ? before[number] : undefined
-    return last !== undefined && hasSameItems(last.part, part)
-      ? last
-      : { part, made: make(partText(part, memory.texts)) }
-  })
-  return memory.parts.map(({ made }) => made)
+    const isSame = last !== undefined && hasSameItems(last.part, part)
+    parts.push(isSame ? last : { part, made: make(partText(part, memory.texts)) })
+    yield
+  }
+  memory.parts = parts
+  return parts.map(({ made }) => made)
 }
 
 function spreadByNumber({ organizations, websites }: Pick<Catalog, 'organizations' | 'websites'>, count: number) {
@@ -46,25 +49,25 @@ function spreadByNumber({ organizations, websites }: Pick<Catalog, 'organization
   return parts
 }
 
-/** By identity: the compiler reuses unchanged organisations and websites. */
+/** Compares by identity: the compiler reuses unchanged organisations and websites. */
 function hasSameItems(a: Part, b: Part): boolean {
   return isSameList(a.websites, b.websites) && isSameList(a.organizations, b.organizations)
 }
 
-/** In the order of IDs, in whatever order they came. */
+/** Sorted by ID, whatever order they came in. */
 export function partText({ organizations, websites }: Part, texts: CatalogTexts): string {
   const organizationTexts = sortedById(organizations).map((each) => texts.organization(each))
   const websiteTexts = sortedById(websites).map((each) => texts.website(each))
   return `{"organizations":[${organizationTexts.join(',')}],"websites":[${websiteTexts.join(',')}]}`
 }
 
-/** About the length of `partText`, without writing it. */
+/** The approximate length of `partText`, without writing it. */
 export function partChars({ organizations, websites }: Part, texts: CatalogTexts): number {
   const ofOrganizations = organizations.reduce((sum, each) => sum + texts.organizationChars(each), 0)
   return websites.reduce((sum, each) => sum + texts.websiteChars(each), ofOrganizations)
 }
 
-/** The first 32 bits of FNV-1a: choosing IDs that all fall into one part makes only one's own changes slower. */
+/** The first 32 bits of FNV-1a. An attacker who chooses IDs that all fall into one part only slows down their own changes. */
 function numberOf(id: string, count: number): number {
   let hash = 0x811c9dc5
   for (let index = 0; index < id.length; index += 1) {

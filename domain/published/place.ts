@@ -1,6 +1,7 @@
 /** Names of the objects that hold the compiled catalog in a cluster: shared by the operator and the readers. */
 
 import type { ProviderId } from '../providers/index.ts'
+import type { CredentialHolder } from './holders.ts'
 import { RESOURCE_GROUP } from '../resources/resources.ts'
 
 /** The place of the compiled catalog in a cluster. */
@@ -10,7 +11,7 @@ export interface CatalogPlace {
   readonly name: string
 }
 
-/** Its value is the place's name. */
+/** The label of its objects; the value is the place's name. */
 export const CATALOG_LABEL = `${RESOURCE_GROUP}/catalog`
 
 /** Keys in the objects. */
@@ -44,17 +45,22 @@ export function partName({ name }: CatalogPlace, key: string, slot: Slot): strin
   return `${name}-catalog-${key === '' ? 'all' : key}-${slot}`
 }
 
-/** Fixed names: rights to Secrets can only be given by name, so a setting fixes the number of parts. */
-export function credentialsPartName({ name }: CatalogPlace, provider: ProviderId, number: number, slot: Slot): string {
-  return `${name}-${provider.replaceAll('_', '-')}-${number}-${slot}`
+/** Fixed names: rights to Secrets can only be granted by name, so a setting fixes the number of parts. */
+export function credentialsPartName(
+  { name }: CatalogPlace,
+  holder: CredentialHolder,
+  number: number,
+  slot: Slot,
+): string {
+  return `${name}-${holder.replaceAll('_', '-')}-${number}-${slot}`
 }
 
-/** In the form with one name each, which is still read: the name of a shard. */
+/** The name of a shard in the form with one name per part, which is still read. */
 export function singleShardName({ name }: CatalogPlace, number: number, count: number): string {
   return `${name}-catalog-${number}-of-${count}`
 }
 
-/** In the form with one name each, which is still read: the name of a provider's credentials. */
+/** The name of a provider's credentials in the form with one name per part, which is still read. */
 export function singleCredentialsName({ name }: CatalogPlace, provider: ProviderId): string {
   return `${name}-${provider.replaceAll('_', '-')}`
 }

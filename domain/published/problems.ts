@@ -1,6 +1,6 @@
 /**
- * The problems shown to organisations, as the operator publishes them beside the catalog: it has no event log,
- * and the processes that have one do not see the objects.
+ * The problems shown to organisations, as the operator publishes them beside the catalog. The operator has no event log, and
+ * the processes that have one do not see the objects.
  */
 
 import type { CatalogProblem } from '../catalog.ts'
@@ -11,19 +11,19 @@ import { jsonOf } from './index.ts'
 /** A problem of an object whose organisation is known. */
 export interface PublishedProblem extends CatalogProblem {
   readonly organization: string
-  /** When it was first seen, without a pass in between that did not see it. */
+  /** When it was first seen; every pass since then has seen it. */
   readonly sinceMs: number
 }
 
-/** What makes two reports one problem. */
+/** Two reports with the same key are one problem. */
 export function problemIdentity(problem: CatalogProblem): string {
   const { organization = '', object, source, field, reason, message } = problem
   return JSON.stringify([organization, object, source, field, reason, message])
 }
 
 /**
- * The problems to publish, with the times that known ones have. Those of one namespace take no room of another's, however many
- * organisations it has; within one, each organisation's oldest problem comes before any organisation's second one.
+ * The problems to publish; known ones keep their times. The problems of one namespace take no room from another's, however many
+ * organisations it has. Within a namespace, each organisation's oldest problem comes before any organisation's second one.
  */
 export function problemsToPublish(
   problems: readonly CatalogProblem[],
@@ -51,7 +51,7 @@ function byTime([oneKey, one]: ProblemEntry, [otherKey, other]: ProblemEntry): n
   return one.sinceMs - other.sinceMs || (oneKey < otherKey ? -1 : 1)
 }
 
-/** The first of each organisation, then the second of each, and so on. */
+/** The first problem of each organisation, then the second of each, and so on. */
 function inTurns(entries: readonly ProblemEntry[]): readonly ProblemEntry[] {
   const counts = new Map<string, number>()
   const turns: ProblemEntry[][] = []
@@ -75,7 +75,7 @@ export function problemsText(problems: readonly PublishedProblem[]): string {
   return JSON.stringify({ problems })
 }
 
-/** Empty if this is no list of problems: nothing depends on it but what people see. */
+/** Empty if this is not a list of problems: only what people see depends on it. */
 export function readProblems(text: string | null): readonly PublishedProblem[] {
   if (text === null) return []
   try {

@@ -1,5 +1,6 @@
 /** Reassembles a catalog from the texts of its parts. */
 
+import { atOnce, type SmallSteps } from './steps.ts'
 import type { Catalog, CompiledFrom, Destination, Organization, RegisteredPage, Website } from '../catalog.ts'
 import { jsonOf, UnreadableCatalog } from './index.ts'
 import { CatalogTexts } from './text.ts'
@@ -19,7 +20,7 @@ interface StoredShard {
   readonly websites: readonly StoredWebsite[]
 }
 
-/** What one catalog passes to the next, which then shares everything unchanged. Holds only the latest. */
+/** What one catalog passes to the next, so that everything unchanged is reused. Holds only the latest catalog. */
 interface ShardMemory {
   readonly texts: CatalogTexts
   catalog: Catalog | null
@@ -35,7 +36,7 @@ interface ReadShard {
   readonly text: string
   readonly organizations: readonly Organization[]
   readonly stored: readonly StoredWebsite[]
-  /** With the organisations of the latest catalog; null at first. */
+  /** The websites, with the organisations of the latest catalog; null at first. */
   readonly websites: readonly Website[] | null
 }
 
@@ -43,9 +44,25 @@ interface ReadShard {
  * The catalog in these shards. A memory changes only the time it takes.
  * @throws UnreadableCatalog
  */
-export function fromShards(version: string, texts: readonly string[], memory = emptyShardMemory()): Catalog {
+export function fromShards(version: string, texts: Iterable<string>, memory = emptyShardMemory()): Catalog {
+  return atOnce(shardsInSteps(version, texts, memory))
+}
+
+/**
+ * The same, one shard a step.
+ * @throws UnreadableCatalog
+ */
+export function* shardsInSteps(
+  version: string,
+  texts: Iterable<string>,
+  memory = emptyShardMemory(),
+): SmallSteps<Catalog> {
   const { catalog: before } = memory
-  const shards = texts.map((text) => memory.shards.get(text) ?? readShard(text, memory))
+  const shards: ReadShard[] = []
+  for (const text of texts) {
+    shards.push(memory.shards.get(text) ?? readShard(text, memory))
+    yield
+  }
   const organizations = new Map(shards.flatMap((shard) => shard.organizations.map((each) => [each.id, each] as const)))
   const areAllSame = before !== null && isSameMap(before.organizations, organizations)
   const websites = new Map<WebsiteId, Website>()
@@ -58,9 +75,10 @@ export function fromShards(version: string, texts: readonly string[], memory = e
       websites.set(website.id, website)
       for (const origin of website.origins) origins.add(origin)
     }
+    yield
   }
   const catalog = Object.freeze({ version, organizations, websites, origins })
-  // Only now: a catalog that cannot be read must change nothing.
+  // Not earlier: a catalog that cannot be read must change nothing.
   memory.catalog = catalog
   memory.shards = next
   return catalog
@@ -68,11 +86,18 @@ export function fromShards(version: string, texts: readonly string[], memory = e
 
 function readShard(text: string, memory: ShardMemory): ReadShard {
   const { organizations, websites } = jsonOf(text) as StoredShard
-  const own = organizations.map((each) => kept({ ...objectOfId(each.id), ...{ logStreams: [] }, ...each }, memory))
+  const own = organizations.map((each) => kept(withSenders({ ...objectOfId(each.id), ...each }), memory))
   return { text, organizations: own, stored: websites, websites: null }
 }
 
-/** An organisation stays the same object while its content is the same: websites of all shards refer to it. */
+/** Earlier versions stored no webhooks and no log streams, or none to buckets. */
+function withSenders(organization: Organization): Organization {
+  const { logStreams = [], webhooks = [] } = organization as Partial<Organization>
+  const streams = logStreams.map((stream) => ({ ...{ s3: null, flushSeconds: 60 }, ...stream }))
+  return { ...organization, logStreams: streams, webhooks }
+}
+
+/** An organisation stays the same object while its content stays the same: websites of all shards refer to it. */
 function kept(organization: Organization, { catalog, texts }: ShardMemory): Organization {
   const last = catalog?.organizations.get(organization.id)
   const isSame = last !== undefined && texts.organization(last) === texts.organization(organization)
@@ -107,7 +132,7 @@ function restored(item: StoredWebsite, organization: Organization): Website {
   const pages: readonly RegisteredPage[] = item.pages
   const { namespace } = organization
   return Object.freeze({
-    // What earlier versions did not publish.
+    // Fields that earlier versions did not publish.
     ...{ namespace, objectName: item.id, installationsPerVisitWarning: LIMITS.installationsPerVisit.fallback },
     ...{ selectionPolicy: 'latest_visit' as const },
     ...item,

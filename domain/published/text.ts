@@ -2,12 +2,12 @@
 
 import type { Organization, Website } from '../catalog.ts'
 
-/** Longer texts are written again each time: kept, they would need as much memory as the objects themselves. */
+/** Longer texts are written again each time: cached, they would need as much memory as the objects themselves. */
 const KEPT_CHARS = 4_096
 
 /**
  * Writes texts and caches them by object: successive catalogs hold the same objects, since the compiler reuses unchanged
- * ones, and they never change. Of long texts only the length is kept.
+ * ones, and objects never change. For long texts only the length is cached.
  */
 export class CatalogTexts {
   readonly #texts = new WeakMap<Organization | Website, string | number>()
@@ -55,7 +55,7 @@ export class CatalogTexts {
   }
 }
 
-/** In the order of their IDs. */
+/** Sorted by ID. */
 export function sortedById<T extends { readonly id: string }>(items: Iterable<T>): readonly T[] {
   return [...items].sort((a, b) => (a.id < b.id ? -1 : 1))
 }

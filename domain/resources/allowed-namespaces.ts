@@ -7,12 +7,12 @@ export type Labels = Readonly<Record<string, string>>
 
 /** A fault in a block that fits its schema. */
 interface BlockProblem {
-  /** Pointer into the block, for example `/selector`. */
+  /** JSON pointer into the block, for example `/selector`. */
   readonly field: string
   readonly message: string
 }
 
-/** Kubernetes sets it on every namespace; in a folder it holds implicitly. */
+/** Kubernetes sets this label on every namespace; for a folder it is implied. */
 const NAME_LABEL = 'kubernetes.io/metadata.name'
 const LABEL_CHARS = 63
 /** A prefix, a slash and a name. */
@@ -25,7 +25,7 @@ const labelValue: JsonSchema = { type: 'string', description: 'Value of a label.
 export function allowedNamespacesSchema(object: string): JsonSchema {
   return {
     type: 'object',
-    description: `Namespaces from which this ${object} may be referred to. The object that refers must name this namespace: both sides must agree.`,
+    description: `Namespaces from which this ${object} may be referred to. The referring object must name this namespace, so both sides must agree.`,
     properties: {
       from: {
         type: 'string',
@@ -35,7 +35,7 @@ export function allowedNamespacesSchema(object: string): JsonSchema {
       },
       selector: {
         type: 'object',
-        description: 'Labels of namespaces; needed with `from: Selector`, and only then. All of it must hold.',
+        description: 'Labels of namespaces; required with `from: Selector`, and only then. All requirements must hold.',
         properties: {
           matchLabels: {
             type: 'object',
@@ -60,7 +60,7 @@ export function allowedNamespacesSchema(object: string): JsonSchema {
                 },
                 values: {
                   type: 'array',
-                  description: 'Needed with In and NotIn, and only then.',
+                  description: 'Required with In and NotIn, and only then.',
                   maxItems: MOST_REQUIREMENTS,
                   items: labelValue,
                 },
@@ -101,7 +101,7 @@ export function permits(allowed: AllowedNamespaces, namespace: string, labels: L
   )
 }
 
-/** As in Kubernetes, a missing label is in no list. */
+/** As in Kubernetes, a missing label is not in any list. */
 function meetsRequirement({ operator, values = [] }: LabelRequirement, value: string | undefined): boolean {
   if (operator === 'Exists') return value !== undefined
   if (operator === 'DoesNotExist') return value === undefined

@@ -5,10 +5,10 @@ import { PROBLEM_REASONS } from './problems.ts'
 import type { ResourceKind } from './resources.ts'
 
 /**
- * In the order in which they are shown. The first four are always present. `Reconciling` and `Stalled`, which helm and
- * GitOps tools read, and `Warning`, for faults of an object in force, are present only while they are true, as the
- * kstatus library does with exceptional conditions (sigs.k8s.io/cli-utils, pkg/kstatus); omitting them saves a seventh
- * of what a status costs the API server.
+ * In the order in which they are shown. The first four are always present. The others are present only while they are true:
+ * `Reconciling` and `Stalled`, which helm and GitOps tools read, and `Warning`, for problems of an object in force. The kstatus
+ * library treats exceptional conditions the same way (sigs.k8s.io/cli-utils, pkg/kstatus); omitting them saves a seventh of
+ * what a status costs the API server.
  */
 export const CONDITION_TYPES = [
   'Accepted',
@@ -41,30 +41,42 @@ interface ConditionReasonRow {
 /** Reasons that do not come from a problem of the object itself. */
 const STATE_REASONS = {
   Accepted: { meaning: 'The object is valid and accepted.', fix: 'Nothing to do.' },
-  ResolvedRefs: { meaning: 'Everything it refers to is there.', fix: 'Nothing to do.' },
-  Programmed: { meaning: 'The catalog that the pods read holds it.', fix: 'Nothing to do.' },
+  ResolvedRefs: { meaning: 'Everything it refers to exists.', fix: 'Nothing to do.' },
+  Programmed: { meaning: 'The catalog that the pods read contains it.', fix: 'Nothing to do.' },
   Ready: { meaning: 'It is accepted, complete and in force.', fix: 'Nothing to do.' },
-  Delivering: { meaning: 'The provider accepts its credentials again.', fix: 'Nothing to do.' },
+  Delivering: {
+    meaning: 'Of a Destination: the provider accepts its credentials again. Of a LogStream: its batches are accepted.',
+    fix: 'Nothing to do.',
+  },
+  Failing: {
+    meaning:
+      'The receiver of a log stream did not accept the last batch. It is tried again, and nothing is lost for seven days.',
+    fix: 'See `status.lastError` and the last attempts in the dashboard; docs/streams.md says what counts as accepted.',
+  },
+  NotVerified: {
+    meaning: 'The address of a log stream has not returned the challenge, so nothing is sent to it.',
+    fix: 'Let it return the challenge (docs/streams.md, "First contact"). It is asked again from time to time, and at once if you send a test from the dashboard.',
+  },
+  Paused: {
+    meaning: 'The log stream is paused. New records are kept for seven days.',
+    fix: 'Unset `spec.paused`.',
+  },
   CredentialsRefused: {
     meaning:
       'The provider refuses its credentials, so its deliveries wait. The workers reported this, up to a minute ago.',
-    fix: 'Put valid credentials into its Secret; workers notice by themselves, and waiting deliveries continue.',
+    fix: 'Put valid credentials into its Secret; workers notice them automatically, and waiting deliveries continue.',
   },
   NotAccepted: {
-    meaning: 'It is left out of the catalog, because it is refused or refers to what is missing.',
+    meaning: 'It is left out of the catalog, because it is refused or refers to something that is missing.',
     fix: 'See the conditions Accepted and ResolvedRefs of the same object.',
   },
-  NotImplemented: {
-    meaning: 'This version of the service does not implement this kind yet; the object is only checked.',
-    fix: 'Nothing to do until a version implements it; see CHANGELOG.md.',
-  },
   CatalogNotPublished: {
-    meaning: 'The catalog that holds it could not be written yet; what was in force before stays in force.',
+    meaning: 'The catalog that contains it could not be written yet; the previous one stays in force.',
     fix: "See the operator's log and its metric whence_operator_writes_total; it retries by itself.",
   },
 } as const satisfies Record<string, ConditionReasonRow>
 
-/** Reasons that only a folder has, never an object in a cluster. */
+/** Reasons that occur only in a folder, never for an object in a cluster. */
 const FOLDER_ONLY: ReadonlySet<string> = new Set([
   'FolderUnreadable',
   'InvalidYaml',
@@ -101,11 +113,9 @@ const REFERENCE_REASONS: ReadonlySet<string> = new Set([
   'RefNotPermitted',
   'SecretReserved',
 ])
-/** Kinds that are only checked. */
-const NOT_IMPLEMENTED: ReadonlySet<ResourceKind> = new Set(['LogStream'])
 
 /**
- * The conditions of one object. Messages contain no times, counters or random order: the same state gives the same
+ * The conditions of one object. Messages contain no times, counters or random order: the same state always gives the same
  * text.
  */
 export function conditionsOf(input: ConditionsInput): readonly Condition[] {
@@ -137,8 +147,8 @@ function warningOf({ problems }: ConditionsInput): State | null {
 }
 
 /**
- * The condition `Delivering`, which only a Destination has, once its deliveries were paused. It is applied separately
- * from the others, which `sayTheSame` and `conditionsOf` handle.
+ * The condition `Delivering`, which only a Destination has, once its deliveries were paused. It is applied separately from the
+ * conditions that `sayTheSame` and `conditionsOf` handle.
  */
 export function deliveringCondition(isPaused: boolean, sinceMs: number): Condition {
   const state = isPaused
@@ -174,24 +184,24 @@ export function sayTheSame(a: readonly Condition[], b: readonly Condition[]): bo
 export function conditionsSchema(): Readonly<Record<string, unknown>> {
   return {
     type: 'array',
-    description: `What holds of it: ${CONDITION_TYPES.join(', ')}.`,
+    description: `Its state: ${CONDITION_TYPES.join(', ')}.`,
     maxItems: 16,
     'x-kubernetes-list-type': 'map',
     'x-kubernetes-list-map-keys': ['type'],
     items: {
       type: 'object',
-      description: 'One thing that is said about the object.',
+      description: 'One aspect of the state.',
       required: ['type', 'status', 'lastTransitionTime', 'reason', 'message'],
       properties: {
-        type: { type: 'string', description: 'What it is about.', maxLength: 316 },
+        type: { type: 'string', description: 'The aspect.', maxLength: 316 },
         status: { type: 'string', description: 'Whether it holds.', enum: ['True', 'False', 'Unknown'] },
         observedGeneration: {
           ...{ type: 'integer', format: 'int64', minimum: 0 },
-          description: 'The generation of the spec that it was said of.',
+          description: 'The generation of the spec that it is about.',
         },
         lastTransitionTime: {
           type: 'string',
-          description: 'When its status last became another.',
+          description: 'When its status last changed.',
           format: 'date-time',
         },
         reason: {
@@ -217,16 +227,14 @@ function conditionState(reason: 'Accepted' | 'ResolvedRefs', problems: readonly 
   return { isTrue: false, reason: first.reason, message: first.message.slice(0, MESSAGE_CHARS) + more }
 }
 
-/** An Organization whose default path is missing stays in force with its oldest one; all others are left out. */
-function programmedState({ kind, isPublished, problems }: ConditionsInput, accepted: State, resolved: State): State {
+/** An Organization whose default path is missing stays in force with its oldest path; all other refused objects are left out. */
+function programmedState(input: ConditionsInput, accepted: State, resolved: State): State {
+  const { kind, isPublished, problems } = input
   if (problems.some(({ reason }) => reason === 'LastAcceptedKept')) {
     return { isTrue: false, reason: 'NotAccepted', message: 'the form accepted last stays in force' }
   }
   const isLeftOut = !accepted.isTrue || (!resolved.isTrue && kind !== 'Organization')
   if (isLeftOut) return { isTrue: false, reason: 'NotAccepted', message: 'it is not part of the catalog' }
-  if (NOT_IMPLEMENTED.has(kind)) {
-    return { isTrue: false, reason: 'NotImplemented', message: 'this version does nothing with it yet' }
-  }
   if (!isPublished) return { isTrue: false, reason: 'CatalogNotPublished', message: 'the catalog is being written' }
   return { isTrue: true, reason: 'Programmed', message: '' }
 }

@@ -1,10 +1,11 @@
-/** The rules of custom resources beyond a schema, as expressions that the API server evaluates by itself. */
+/** The rules of custom resources that a schema cannot express, written as expressions that the API server evaluates. */
 
 import { SELECTOR_MESSAGE, VALUES_MESSAGE } from './allowed-namespaces.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
 import type { Plan } from '../model.ts'
 import { PLANS } from '../model.ts'
+import { LOG_STREAM_RULES } from './log-stream-schema.ts'
 import { MEMBER_RULES } from './member-schema.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
 import type { ResourceKind } from './resources.ts'
@@ -15,13 +16,14 @@ export interface CelRule {
   readonly message: string
 }
 
-/** Rules about a whole object: only there is `metadata.name` visible. */
+/** Rules about a whole object: `metadata.name` is visible only there. */
 export const OBJECT_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } = {
   Organization: [displayNameFits(), tenantStays()],
   Website: [displayNameFits(), idFits(), idStays(), tenantStays()],
   InstallPath: [displayNameFits(), idFits(), idStays(), tenantStays()],
   Destination: [displayNameFits(), tenantStays()],
   LogStream: [displayNameFits(), tenantStays()],
+  Webhook: [displayNameFits(), tenantStays()],
   Member: [tenantStays()],
 }
 
@@ -32,7 +34,8 @@ export const SPEC_RULES: { readonly [K in ResourceKind]: readonly CelRule[] } = 
   InstallPath: [],
   Destination: PROVIDER_IDS.map(hasOwnBlock),
   Member: MEMBER_RULES,
-  LogStream: [{ rule: 'has(self.s3) != has(self.webhook)', message: 'must have either s3 or webhook, and not both' }],
+  Webhook: [],
+  LogStream: LOG_STREAM_RULES,
 }
 
 const LIST = 'self.selector.matchExpressions'
@@ -48,9 +51,9 @@ export const ALLOWED_NAMESPACES_RULES: readonly CelRule[] = [
 ]
 
 /**
- * Rules about one text, from its pattern and the kind of its address. Patterns are here and not in the schema so that
- * kubectl explains in words what is required. Only the outer form of addresses is checked: the compiler normalises
- * hosts and has the last word.
+ * Rules about one text, from its pattern and the kind of its address. Patterns are here and not in the schema so that kubectl
+ * can say in words what is required. Only the outer form of addresses is checked: the compiler normalises hosts and makes
+ * the final decision.
  */
 export function textRules({ pattern, patternMeaning, address }: JsonSchema): readonly CelRule[] {
   const rules: CelRule[] = []
@@ -63,7 +66,7 @@ export function textRules({ pattern, patternMeaning, address }: JsonSchema): rea
 
 /**
  * Of ASCII only the characters of hosts; of other scripts anything. The API server compiles a pattern for every write,
- * status or not, and Unicode classes, or letters folded by `(?i:)`, make that slow.
+ * including status writes, and Unicode classes, or letters folded by `(?i:)`, make that slow.
  */
 const HOST = String.raw`(\[[0-9A-Fa-f:.]+\]|[^\x00-,/:-@\[-^\x60{-\x7f]+)(:[0-9]{1,5})?`
 const LOOPBACK = String.raw`(localhost|[A-Za-z0-9.-]+[.]localhost|127[.][0-9]{1,3}[.][0-9]{1,3}[.][0-9]{1,3}|\[::1\])(:[0-9]{1,5})?`
@@ -97,10 +100,10 @@ function idFits(): CelRule {
 /** The ID in effect, so that writing out the ID that the name implies is no change. */
 function idStays(): CelRule {
   const id = (object: string) => `(has(${object}.spec.id) ? ${object}.spec.id : ${object}.metadata.name)`
-  return { rule: `${id('self')} == ${id('oldSelf')}`, message: 'spec.id cannot be changed; make a new object' }
+  return { rule: `${id('self')} == ${id('oldSelf')}`, message: 'spec.id cannot be changed; create a new object' }
 }
 
-/** Labels cannot be held like this: rules see nothing of the metadata but the name. */
+/** Labels cannot be protected like this: of the metadata, rules see only the name. */
 function tenantStays(): CelRule {
   const tenant = (object: string) => `(has(${object}.spec.tenant) ? ${object}.spec.tenant : '')`
   return { rule: `${tenant('self')} == ${tenant('oldSelf')}`, message: 'spec.tenant cannot be changed' }
@@ -127,7 +130,7 @@ function hasOwnBlock(provider: ProviderId): CelRule {
   }
 }
 
-/** A raw text in the expression language has no escapes, so the pattern must not hold its quote. */
+/** A raw text in the expression language has no escapes, so the pattern must not contain its quote. */
 function matches(pattern: string): string {
   return `self.matches(r'${pattern}')`
 }

@@ -1,4 +1,4 @@
-/** Makes the CustomResourceDefinition of each kind from the same schemas that the validators read. */
+/** Makes the CustomResourceDefinition of each kind from the same schemas that the validators use. */
 
 import { conditionsSchema } from './conditions.ts'
 import type { CelRule } from './crd-rules.ts'
@@ -18,6 +18,7 @@ export const RESOURCE_PLURALS: { readonly [K in ResourceKind]: string } = {
   InstallPath: 'installpaths',
   Destination: 'destinations',
   LogStream: 'logstreams',
+  Webhook: 'webhooks',
   Member: 'members',
 }
 
@@ -34,6 +35,7 @@ const SHORT_NAMES: { readonly [K in ResourceKind]: string } = {
   InstallPath: 'wpath',
   Destination: 'wdest',
   LogStream: 'wlog',
+  Webhook: 'whook',
   Member: 'wmem',
 }
 
@@ -60,7 +62,7 @@ const ORGANIZATION: Column = {
   description: 'Whom it belongs to',
 }
 
-/** What `kubectl get` shows; six at most, so that a line fits a terminal. */
+/** The columns of `kubectl get`; at most six, so that a line fits a terminal. */
 const COLUMNS: { readonly [K in ResourceKind]: readonly Column[] } = {
   Organization: [
     READY,
@@ -98,7 +100,20 @@ const COLUMNS: { readonly [K in ResourceKind]: readonly Column[] } = {
     { name: 'Provider', jsonPath: '.spec.provider', description: 'Where to' },
     { name: 'Mode', jsonPath: '.spec.mode', description: 'Validate, Live or Paused' },
   ],
-  LogStream: [READY, REASON, ORGANIZATION],
+  LogStream: [
+    READY,
+    REASON,
+    { name: 'State', jsonPath: '.status.state', description: 'Whether its batches are accepted' },
+    { name: 'Behind', jsonPath: '.status.behindRecords', type: 'integer', description: 'Records still to be sent' },
+    { name: 'Last', jsonPath: '.status.lastDeliveredAt', type: 'date', description: 'Time since a batch was accepted' },
+    { name: 'Dropped', jsonPath: '.status.dropped', type: 'integer', description: 'Records that were never sent' },
+  ],
+  Webhook: [
+    READY,
+    REASON,
+    ORGANIZATION,
+    { name: 'Paused', jsonPath: '.spec.paused', type: 'boolean', description: 'Whether nothing is sent' },
+  ],
   Member: [
     READY,
     REASON,
@@ -109,6 +124,7 @@ const COLUMNS: { readonly [K in ResourceKind]: readonly Column[] } = {
 }
 
 const textOfStatus = (description: string): KubeData => ({ type: 'string', description, maxLength: STATUS_TEXT_CHARS })
+const timeOfStatus = (description: string): KubeData => ({ type: 'string', format: 'date-time', description })
 const countField = (description: string): KubeData => ({ type: 'integer', format: 'int64', description, minimum: 0 })
 
 /** Fields of a status besides its conditions. */
@@ -120,7 +136,7 @@ const STATUS_FIELDS: { readonly [K in ResourceKind]: KubeData } = {
     hookCommand: textOfStatus('The line that goes into an install script.'),
     traffic: {
       type: 'object',
-      description: 'What the last 24 hours brought, rounded to two digits so that it is seldom written.',
+      description: 'The last 24 hours, rounded to two digits so that it is seldom written.',
       properties: {
         visits: countField('Visits.'),
         installs: countField('Install events.'),
@@ -130,7 +146,15 @@ const STATUS_FIELDS: { readonly [K in ResourceKind]: KubeData } = {
   },
   InstallPath: { id: textOfStatus('The ID in effect.') },
   Destination: {},
-  LogStream: {},
+  LogStream: {
+    state: textOfStatus('`Delivering`, `Behind`, `Failing`, `Paused` or `NotVerified`; docs/streams.md.'),
+    behindRecords: countField('Records still to be sent, rounded to two digits so that it is seldom written.'),
+    oldest: timeOfStatus('When the oldest of them came, to the minute.'),
+    lastDeliveredAt: timeOfStatus('When a batch was last accepted; up to ten minutes old.'),
+    lastError: textOfStatus('Why the last batch was not accepted.'),
+    dropped: countField('Records that were never sent: the stream was too far behind, or a person skipped them.'),
+  },
+  Webhook: {},
   Member: {
     identities: {
       type: 'array',
@@ -195,22 +219,22 @@ function kindSchema(kind: ResourceKind): KubeData {
     properties: {
       apiVersion: { type: 'string', description: `Group and version: ${RESOURCE_API_VERSION}.` },
       kind: { type: 'string', description: `The kind: ${kind}.` },
-      // The API server describes it, and allows no other description.
+      // The API server describes this field itself, and allows no other description.
       metadata: { type: 'object' },
       spec: specSchema(kind),
       status: {
         type: 'object',
         description: 'Written by the operator.',
-        // An object that no operator has seen yet is in progress: tools that wait for it must not take it for done.
+        // An object that no operator has seen yet is in progress: tools that wait for it must not consider it finished.
         default: { observedGeneration: -1 },
         properties: {
           observedGeneration: { ...countField('The generation of the spec that this status is about.'), minimum: -1 },
           recordedGeneration: countField(
-            'The last generation with an entry in the activity, as long as later ones have none because the event log is away.',
+            'The last generation that has an activity entry, while later ones have none because the event log is unavailable.',
           ),
           installation: textOfStatus('The installation that it belongs to.'),
           lastHandledReconcileAt: textOfStatus(
-            'The last value of the annotation whence.dev/reconcile-now that was seen to.',
+            'The last value of the annotation whence.dev/reconcile-now that was acted on.',
           ),
           conditions: conditionsSchema(),
           ...STATUS_FIELDS[kind],
@@ -253,7 +277,7 @@ function structural(schema: JsonSchema): KubeData {
   return { ...dialect, ...validations(textRules(schema)) }
 }
 
-/** How lists of two writers merge: sets by value, maps by their ID; all others belong to one writer as a whole. */
+/** How the lists of two writers are merged: sets by value, maps by ID; any other list belongs to one writer as a whole. */
 function listType({ uniqueItems, items }: JsonSchema): KubeData {
   if (uniqueItems === true) return { 'x-kubernetes-list-type': 'set' }
   const hasId = items?.required?.includes('id') === true

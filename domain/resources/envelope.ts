@@ -1,4 +1,4 @@
-/** Schemas of an object's fields outside its spec, and of Secrets as far as they are read. */
+/** Schemas of an object's fields outside its spec, and of the parts of Secrets that are read. */
 
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { OBJECT_NAME_CHARS } from './resource-fields.ts'
@@ -10,7 +10,7 @@ export const OBJECT_NAME_SCHEMA: JsonSchema = {
   maxLength: OBJECT_NAME_CHARS,
   pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
   patternMeaning:
-    'may have lower-case letters, digits, hyphens and dots only, and begins and ends with a letter or digit',
+    'may have only lower-case letters, digits, hyphens and dots, and must begin and end with a letter or digit',
 }
 
 /** The fields outside a spec. Other members of `metadata` and the whole `status` are Kubernetes' business. */
@@ -26,7 +26,10 @@ export const ENVELOPE_SCHEMA: JsonSchema = {
   },
 }
 
-/** A Kubernetes Secret as far as it is read; values are texts, never shown in a message. */
+/** Type of the Secrets that only the dashboard creates. */
+export const DASHBOARD_SECRET_TYPE = 'whence.dev/dashboard'
+
+/** The parts of a Kubernetes Secret that are read; the values are texts that no message shows. */
 export const SECRET_SCHEMA: JsonSchema = {
   type: 'object',
   required: ['metadata'],

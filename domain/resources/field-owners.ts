@@ -5,11 +5,11 @@ import { withDefaults } from '../schema/schema-values.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 
 export const DASHBOARD_MANAGER = 'whence-dashboard'
-/** Says who made a change in the dashboard, with its proof. */
+/** Annotation that says who made a change in the dashboard, with its proof. */
 export const CHANGED_BY_ANNOTATION = 'whence.dev/changed-by'
-/** Of the fields that payments decide. */
+/** Manager of the fields that payments decide. */
 export const BILLING_MANAGER = 'whence-billing'
-/** What people set by hand: a tool would set its fields again, but nothing sets these. */
+/** Managers of fields that people set by hand. A tool would set its fields again, but nothing sets these again. */
 const BY_HAND = /^kubectl(-|$)/
 
 /** An entry of `metadata.managedFields`. */
@@ -29,7 +29,7 @@ interface FieldTree {
 
 export interface FieldOwner {
   readonly manager: string
-  /** Of the spec. */
+  /** Fields of the spec. */
   readonly tree: FieldTree
 }
 
@@ -44,7 +44,7 @@ export function ownsSpec({ subresource, fieldsV1 = {} }: ManagedEntry): boolean 
   return subresource === undefined && 'f:spec' in fieldsV1
 }
 
-/** Who last wrote the spec, and when; null if nobody is known to own anything of it. */
+/** Who last wrote the spec, and when; null if no owner of any of its fields is known. */
 export interface LastWriter {
   readonly manager: string
   /** RFC 3339; empty if nothing says so. */
@@ -63,7 +63,7 @@ export function isByHand(manager: string): boolean {
   return BY_HAND.test(manager)
 }
 
-/** Everyone but the dashboard. Those who worked by hand are among them unless their fields may be taken over. */
+/** Everyone but the dashboard. People who set fields by hand are included, unless their fields may be taken over. */
 export function foreignOwners(
   managed: readonly ManagedEntry[],
   { mayTakeOver }: { readonly mayTakeOver: boolean },
@@ -74,7 +74,7 @@ export function foreignOwners(
   })
 }
 
-/** The fields that these own, in the order of the tree. */
+/** The fields that these entries own, in the order of the tree. */
 export function ownedFields(owners: readonly FieldOwner[], spec: unknown): readonly OwnedField[] {
   return owners.flatMap(({ manager, tree }) => leaves(tree, spec, '/spec').map((field) => ({ field, manager })))
 }
@@ -124,7 +124,7 @@ function changedIn(tree: FieldTree, before: unknown, after: unknown, pointer: st
   if (steps.length === 0 || !isBranch) return pointer
   for (const [step, below] of steps) {
     const [was, is] = [stepName(step, before), stepName(step, after)]
-    // Somebody else has removed it already.
+    // Another manager has removed it already.
     if (was === null) continue
     const found = changedIn(
       below,
@@ -137,7 +137,7 @@ function changedIn(tree: FieldTree, before: unknown, after: unknown, pointer: st
   return null
 }
 
-/** What the dashboard applies: all that it wants but what others own and have set just so. */
+/** What the dashboard applies: everything it wants, except what others own and have already set to the same value. */
 export function fieldsToApply(wanted: JsonObject, stored: unknown, owners: readonly FieldOwner[]): JsonObject {
   return withoutTheirs(
     wanted,
@@ -161,8 +161,8 @@ function withoutTheirs(wanted: JsonObject, stored: unknown, trees: readonly Fiel
 }
 
 /**
- * The same list with the spec's fields of the dashboard's plain writes, and those set by hand if they may be taken over, in the entry
- * of what it applies; null if there are none. Only what is applied can be taken back by applying without it.
+ * The same list, with the spec's fields of the dashboard's plain writes moved into the entry of what it applies, and also those set
+ * by hand if they may be taken over; null if there are none. Only applied fields can be removed by applying without them.
  */
 export function adopted(
   managed: readonly ManagedEntry[],
@@ -197,11 +197,11 @@ export function adopted(
   return [applied, ...rest]
 }
 
-/** The annotation that proves who changed the spec goes with the spec. */
+/** The annotation that proves who changed the spec is applied together with the spec. */
 const SIGNATURE_STEP = `f:${CHANGED_BY_ANNOTATION}`
 const SIGNATURE: FieldTree = { 'f:metadata': { 'f:annotations': { [SIGNATURE_STEP]: {} } } }
 
-/** An annotation that another manager wrote is theirs. */
+/** An annotation that another manager wrote belongs to that manager. */
 function signsOurs({ manager, subresource, fieldsV1 }: ManagedEntry): boolean {
   if (manager !== DASHBOARD_MANAGER || subresource !== undefined) return false
   return fieldsV1?.['f:metadata']?.['f:annotations']?.[SIGNATURE_STEP] !== undefined

@@ -3,7 +3,16 @@
 import { LIMITS } from '../limits.ts'
 import { LOG_STREAM_STARTS, type LogStreamStart } from '../model.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
-import { address, displayName, keyRef, ref, resourceRef } from './resource-fields.ts'
+import {
+  address,
+  displayName,
+  keyRef,
+  PREVIOUS_SECRET_FIELDS,
+  ref,
+  resourceRef,
+  type KeyRef,
+  type PreviousSecretSpec,
+} from './resource-fields.ts'
 
 /** Longest list of a filter. */
 const MOST_ITEMS = 100
@@ -11,8 +20,14 @@ const MOST_ITEMS = 100
 export interface LogStreamSpec {
   readonly organizationRef: { readonly name: string; readonly namespace?: string }
   readonly displayName?: string
-  readonly s3?: { readonly credentialsRef: { readonly name: string }; readonly [field: string]: unknown }
-  readonly webhook?: { readonly url: string; readonly secretRef: { readonly name: string; readonly key: string } }
+  readonly s3?: {
+    readonly endpoint: string
+    readonly region: string
+    readonly bucket: string
+    readonly prefix?: string
+    readonly credentialsRef: { readonly name: string }
+  }
+  readonly webhook?: PreviousSecretSpec & { readonly url: string; readonly secretRef: KeyRef }
   readonly paused: boolean
   readonly filter: {
     readonly websites: readonly string[]
@@ -44,9 +59,15 @@ export const LOG_STREAM_SCHEMA: JsonSchema = {
           minLength: 1,
           maxLength: LIMITS.nameChars,
         },
-        bucket: { type: 'string', description: 'Name of the bucket.', minLength: 3, maxLength: 63 },
-        prefix: { type: 'string', description: 'What the keys of its objects begin with.', maxLength: 512 },
-        credentialsRef: ref('Secret with the keys access-key-id and secret-access-key.'),
+        bucket: {
+          ...{ type: 'string', description: 'Name of the bucket.', minLength: 3, maxLength: 63 },
+          pattern: '^[a-z0-9][a-z0-9.-]*[a-z0-9]$',
+          patternMeaning: 'must be lower case letters, digits, dots and hyphens',
+        },
+        prefix: { type: 'string', description: 'Prefix of the keys of its objects.', maxLength: 512 },
+        credentialsRef: ref(
+          'Secret with the keys access-key-id and secret-access-key, and session-token if they are temporary.',
+        ),
       },
     },
     webhook: {
@@ -54,11 +75,12 @@ export const LOG_STREAM_SCHEMA: JsonSchema = {
       description: 'An address that records are posted to.',
       required: ['url', 'secretRef'],
       properties: {
-        url: address('outbound', 'Where records are posted to.'),
+        url: address('outbound', 'The address that records are posted to.'),
         secretRef: keyRef('Key of a Secret that signs what is posted.'),
+        ...PREVIOUS_SECRET_FIELDS,
       },
     },
-    paused: { type: 'boolean', description: 'Nothing is sent; what comes is kept for seven days.', default: false },
+    paused: { type: 'boolean', description: 'Nothing is sent; new records are kept for seven days.', default: false },
     filter: {
       type: 'object',
       description: 'Which records are sent; empty lists: all.',
@@ -68,7 +90,7 @@ export const LOG_STREAM_SCHEMA: JsonSchema = {
         kinds: filterList('Only of these kinds, as Logs show them.', 'For example visit, install or delivery.'),
         minStatus: {
           type: 'integer',
-          description: 'Only with this status or a higher one; 400 leaves refusals alone.',
+          description: 'Only records with this status or a higher one; with 400, only refusals.',
           ...{ default: 0, minimum: 0, maximum: 599 },
         },
       },
@@ -80,7 +102,8 @@ export const LOG_STREAM_SCHEMA: JsonSchema = {
     },
     startFrom: {
       type: 'string',
-      description: 'A new stream begins with what comes, or with what an earlier stream of the organisation has kept.',
+      description:
+        'A new stream begins with new records, or with those that an earlier stream of the organisation has kept.',
       default: 'Now',
       enum: LOG_STREAM_STARTS,
     },
@@ -89,7 +112,7 @@ export const LOG_STREAM_SCHEMA: JsonSchema = {
       description: 'Bucket only: how long records gather before they are written.',
       ...{ default: 60, minimum: 10, maximum: 900 },
     },
-    compress: { type: 'boolean', description: 'Webhook only: bodies are packed with gzip.', default: false },
+    compress: { type: 'boolean', description: 'Webhook only: bodies are compressed with gzip.', default: false },
   },
 }
 
@@ -97,3 +120,23 @@ function filterList(description: string, item: string): JsonSchema {
   const items = { type: 'string', description: item, minLength: 1, maxLength: LIMITS.nameChars } as const
   return { type: 'array', description, default: [], maxItems: MOST_ITEMS, uniqueItems: true, items }
 }
+
+/** One name of a prefix: not empty, neither `.` nor `..`, without backslashes and control characters. */
+const CHARACTER = String.raw`[^/\\\x00-\x1f\x7f-\x9f]`
+const PLAIN = String.raw`[^/.\\\x00-\x1f\x7f-\x9f]`
+const NAME = `(${PLAIN}${CHARACTER}*|[.]${PLAIN}${CHARACTER}*|[.][.]${CHARACTER}+)`
+const PREFIX = `^(/?${NAME}(/${NAME})*/?)?$`
+const ENDPOINT = '^(?i:https)://[^/?]+/?[?]?$'
+
+/** What must hold of a spec beyond its schema; the compiler reports the same. */
+export const LOG_STREAM_RULES = [
+  { rule: 'has(self.s3) != has(self.webhook)', message: 'must have either s3 or webhook, and not both' },
+  {
+    rule: `!has(self.s3) || self.s3.endpoint.matches(r'${ENDPOINT}')`,
+    message: 's3.endpoint must have neither path nor query',
+  },
+  {
+    rule: `!has(self.s3) || !has(self.s3.prefix) || self.s3.prefix.matches(r'${PREFIX}')`,
+    message: 's3.prefix must be names with slashes between them',
+  },
+] as const

@@ -5,7 +5,7 @@ import { LIMITS } from '../limits.ts'
 import { MEMBER_ROLES, type MemberRole } from '../model.ts'
 import { OBJECT_NAME_CHARS, ref } from './resource-fields.ts'
 
-/** A checked spec. Exactly one of `email` and `group` is there. */
+/** A checked spec. Exactly one of `email` and `group` is present. */
 export interface MemberSpec {
   readonly installation?: string
   readonly tenant?: string
@@ -18,7 +18,7 @@ export interface MemberSpec {
 }
 
 interface InvitationSpec {
-  /** Random; another one voids the link that was sent before. */
+  /** Random; a new one makes the link that was sent before void. */
   readonly id: string
   /** RFC 3339, UTC. */
   readonly expiresAt: string
@@ -33,7 +33,7 @@ export const INVITATION_ID_CHARS = 32
 
 export const EMAIL_SCHEMA: JsonSchema = {
   type: 'string',
-  description: 'Address of a person, who is in as soon as it is proven.',
+  description: 'Address of a person, who is a member as soon as the address is proven.',
   minLength: 3,
   maxLength: EMAIL_CHARS,
   pattern: EMAIL_PATTERN,
@@ -69,7 +69,7 @@ export const MEMBER_SCHEMA: JsonSchema = {
       properties: {
         id: {
           type: 'string',
-          description: 'Names the one link that is valid.',
+          description: 'Identifies the one valid link.',
           minLength: INVITATION_ID_CHARS,
           maxLength: INVITATION_ID_CHARS,
           pattern: '^[0-9a-f]+$',
@@ -88,7 +88,7 @@ export const MEMBER_SCHEMA: JsonSchema = {
   },
 }
 
-/** What beyond a schema must hold of a spec; the first is shown by the definition and by the compiler. */
+/** What must hold of a spec beyond its schema. The definition and the compiler show the first message. */
 export const MEMBER_RULES = [
   { rule: 'has(self.email) != has(self.group)', message: 'must have either email or group, and not both' },
   { rule: '!has(self.group) || !has(self.invitation)', message: 'a group has no invitation' },

@@ -6,8 +6,8 @@ interface ProblemReasonRow {
   readonly meaning: string
   readonly fix: string
   /**
-   * True: the text itself is wrong, so a folder with it changes nothing until it is fixed. False: the object is left
-   * out, and all others take effect.
+   * True: the object itself is wrong, so a folder that contains it changes nothing until it is fixed. False: only the object
+   * is left out, and all others take effect.
    */
   readonly isBlocking: boolean
 }
@@ -85,19 +85,19 @@ export const PROBLEM_REASONS = {
   },
   DefinitionsDiffer: {
     meaning:
-      'The definitions in the cluster are of another version than the operator. Fields that the operator does not know are ignored.',
+      'The definitions in the cluster have another version than the operator. Fields that the operator does not know are ignored.',
     fix: 'Upgrade the definitions and the service to the same version.',
     isBlocking: false,
   },
   TooLarge: {
     meaning:
-      "A value is too long, or the catalog has no room for the object beside those of other namespaces. If a website's list of pages is too long, only the last pages are left out.",
-    fix: 'Make it smaller; the message names what is too large, and the limit.',
+      "A value is too long, or the catalog or the operator's memory has no room for the object beside those of other namespaces. If a website's list of pages is too long, only the last pages are left out.",
+    fix: 'Make it smaller, or others of its namespace smaller or fewer; the message names what is too large.',
     isBlocking: false,
   },
   RefNotAccepted: {
     meaning: 'It refers to an object that exists, but is itself refused.',
-    fix: 'Fix that one; its own problem shows how.',
+    fix: 'Fix that object; its own problem shows how.',
     isBlocking: false,
   },
   IdTaken: {
@@ -113,18 +113,23 @@ export const PROBLEM_REASONS = {
   },
   PlanLimit: {
     meaning:
-      "The organisation's plan has no room for one more; the older ones keep their place. If a website has pages on too many origins, only those pages are left out.",
+      "The organisation's plan has no room for one more; older objects keep their place. If a website has pages on too many origins, only those pages are left out.",
     fix: 'Remove an older one, or choose a larger plan.',
     isBlocking: false,
   },
   Duplicate: {
-    meaning: 'An older Member of the organisation names the same person or group; the older one holds.',
-    fix: 'Change the older one, or take one of the two away.',
+    meaning: 'An older Member of the organisation names the same person or group; the older one counts.',
+    fix: 'Change the older one, or remove one of the two.',
+    isBlocking: false,
+  },
+  TooMany: {
+    meaning: 'The organisation has as many of these as any organisation may have; older objects keep their place.',
+    fix: 'Remove an older one.',
     isBlocking: false,
   },
   PersonLimit: {
-    meaning: 'The person owns, or belongs to, as many organisations as anybody may.',
-    fix: 'Take a membership of that person away; more than the limit is not possible.',
+    meaning: 'The person owns, or belongs to, as many organisations as any person may.',
+    fix: 'Remove one of the memberships of that person; the limit cannot be raised.',
     isBlocking: false,
   },
   NoOwner: {

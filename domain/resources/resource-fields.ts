@@ -3,20 +3,20 @@
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS } from '../limits.ts'
 
-/** Of any object of Kubernetes. */
+/** The longest name of any Kubernetes object. */
 export const OBJECT_NAME_CHARS = 253
 const NAMESPACE_CHARS = 63
 /** Scheme, a host of 253 characters, DNS's maximum, and a port. */
 const ORIGIN_CHARS = 300
 
-/** Of installations: that of a release of the chart. */
+/** The longest name of an installation: that of a release of the chart. */
 const INSTALLATION_PATTERN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'
 const ID_PATTERN = '^[a-z0-9][a-z0-9-]*$'
-const ID_MEANING = 'may have lower-case letters, digits and hyphens only, and must not begin with a hyphen'
+const ID_MEANING = 'may have only lower-case letters, digits and hyphens, and must not begin with a hyphen'
 
 export const displayName: JsonSchema = {
   type: 'string',
-  description: 'What people see. The name of the object if it is absent.',
+  description: 'The name that people see. Default: the name of the object.',
   minLength: 1,
   maxLength: LIMITS.nameChars,
   pattern: '^[^\\x00-\\x1f\\x7f]*$',
@@ -32,10 +32,10 @@ export const id: JsonSchema = {
   patternMeaning: ID_MEANING,
 }
 
-/** What the payment provider calls a thing of its own. */
+/** The payment provider's ID of one of its own objects. */
 export const paymentId = (description: string): JsonSchema => ({
   ...{ type: 'string', description, minLength: 1, maxLength: 255 },
-  ...{ pattern: '^[A-Za-z0-9_-]+$', patternMeaning: 'may have letters, digits, hyphens and underscores only' },
+  ...{ pattern: '^[A-Za-z0-9_-]+$', patternMeaning: 'may have only letters, digits, hyphens and underscores' },
 })
 
 const objectName = (description: string): JsonSchema => ({
@@ -60,12 +60,12 @@ export const resourceRef = (description: string, permission: string): JsonSchema
     name: objectName('Its name.'),
     namespace: {
       type: 'string',
-      description: `Its namespace, if that is another one; ${permission} must allow that.`,
+      description: `Its namespace, if it is another one; ${permission} must allow that.`,
       minLength: 1,
       maxLength: NAMESPACE_CHARS,
       pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
       patternMeaning:
-        'may have lower-case letters, digits and hyphens only, and begins and ends with a letter or digit',
+        'may have only lower-case letters, digits and hyphens, and must begin and end with a letter or digit',
     },
   },
 })
@@ -90,18 +90,18 @@ export const address = (kind: 'origin' | 'page' | 'outbound', description: strin
   address: kind,
 })
 
-/** Of every kind. */
+/** Part of every kind. */
 export const tenant: JsonSchema = {
   type: 'string',
   description:
-    'Whose object it is in a service that strangers share: objects refer to those of the same tenant only, and it cannot be changed. The dashboard sets it; leave it out of your own objects.',
+    'Whose object it is in a service that strangers share. Objects can refer only to objects of the same tenant. It cannot be changed. The dashboard sets it; leave it out of your own objects.',
   minLength: 1,
   maxLength: NAMESPACE_CHARS,
   pattern: INSTALLATION_PATTERN,
-  patternMeaning: 'may have lower-case letters, digits and hyphens only, and begins and ends with a letter or digit',
+  patternMeaning: 'may have only lower-case letters, digits and hyphens, and must begin and end with a letter or digit',
 }
 
-/** Of every kind. */
+/** Part of every kind. */
 export const installation: JsonSchema = {
   type: 'string',
   description:
@@ -109,5 +109,30 @@ export const installation: JsonSchema = {
   minLength: 1,
   maxLength: NAMESPACE_CHARS,
   pattern: INSTALLATION_PATTERN,
-  patternMeaning: 'may have lower-case letters, digits and hyphens only, and begins and ends with a letter or digit',
+  patternMeaning: 'may have only lower-case letters, digits and hyphens, and must begin and end with a letter or digit',
+}
+
+export interface KeyRef {
+  readonly name: string
+  readonly key: string
+}
+
+/** The secret before, of whatever signs what it posts. */
+export interface PreviousSecretSpec {
+  readonly previousSecretRef?: KeyRef
+  /** RFC 3339, UTC. */
+  readonly previousSecretUntil?: string
+}
+
+export const PREVIOUS_SECRET_FIELDS: Readonly<Record<keyof PreviousSecretSpec, JsonSchema>> = {
+  previousSecretRef: keyRef('The previous secret, which also signs, so that receivers can change over one by one.'),
+  previousSecretUntil: {
+    type: 'string',
+    description:
+      'Until when the previous secret also signs, in UTC, for example 2026-11-29T06:00:00Z. If absent, as long as the secret is named.',
+    minLength: 20,
+    maxLength: 20,
+    pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$',
+    patternMeaning: 'must be a time in UTC such as 2026-11-29T06:00:00Z',
+  },
 }

@@ -10,23 +10,32 @@ import { LOG_STREAM_SCHEMA, type LogStreamSpec } from './log-stream-schema.ts'
 import { MEMBER_SCHEMA, type MemberSpec } from './member-schema.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
 import { address, displayName, id, installation, paymentId, resourceRef, tenant } from './resource-fields.ts'
+import { WEBHOOK_SCHEMA, type WebhookSpec } from './webhook-schema.ts'
 
 export const RESOURCE_GROUP = 'whence.dev'
 export const RESOURCE_API_VERSION = `${RESOURCE_GROUP}/v1alpha1`
 
-export const RESOURCE_KINDS = ['Organization', 'Website', 'InstallPath', 'Destination', 'LogStream', 'Member'] as const
+export const RESOURCE_KINDS = [
+  'Organization',
+  'Website',
+  'InstallPath',
+  'Destination',
+  'LogStream',
+  'Webhook',
+  'Member',
+] as const
 export type ResourceKind = (typeof RESOURCE_KINDS)[number]
 
 interface ObjectRef {
   readonly name: string
 }
 
-/** The object's own namespace if none is given. */
+/** The object's own namespace if absent. */
 export interface ResourceRef extends ObjectRef {
   readonly namespace?: string
 }
 
-/** What specs of all kinds have. */
+/** Fields that the specs of all kinds have. */
 interface InstallationSpec {
   /** Name of the installation that it is for. */
   readonly installation?: string
@@ -83,6 +92,7 @@ export interface Specs {
   readonly InstallPath: InstallPathSpec
   readonly Destination: DestinationSpec
   readonly LogStream: InstallationSpec & LogStreamSpec
+  readonly Webhook: InstallationSpec & WebhookSpec
   readonly Member: MemberSpec
 }
 
@@ -94,11 +104,11 @@ const organizationRef = resourceRef('The Organization this belongs to.', "the or
 
 const organization: JsonSchema = {
   type: 'object',
-  description: 'Who pays and who sees: carries the plan. Anyone who may write an Organization sets its plan.',
+  description: 'Owns websites and has a plan. Anyone who may write an Organization can set its plan.',
   required: ['plan'],
   properties: {
     displayName,
-    plan: { type: 'string', description: 'Fixes counts and the monthly quota of tracked events.', enum: PLANS },
+    plan: { type: 'string', description: 'Sets limits and the monthly quota of tracked events.', enum: PLANS },
     logRetentionDays: {
       type: 'integer',
       description: `Days that Logs are kept, up to the plan's maximum. Default ${LIMITS.logRetentionDays.fallback}, or the maximum if that is less.`,
@@ -107,16 +117,16 @@ const organization: JsonSchema = {
     },
     defaultInstallPath: {
       ...id,
-      description: 'ID of the install path that counts installs without a valid one; the oldest if it is absent.',
+      description: 'ID of the install path that counts installs without a valid one; default: the oldest.',
     },
     billing: {
       type: 'object',
-      description: "What the payment provider calls the organisation. The dashboard's billing alone writes it.",
+      description: "The payment provider's IDs for the organisation. Only the dashboard's billing writes them.",
       required: ['customer'],
       properties: {
         customer: paymentId('Its customer, made for this organisation and no other.'),
-        subscription: paymentId('What is paid for; absent once it has ended.'),
-        price: paymentId('The price of that.'),
+        subscription: paymentId('The subscription; absent once it has ended.'),
+        price: paymentId('The price of the subscription.'),
       },
     },
     allowedNamespaces: allowedNamespacesSchema('organisation'),
@@ -125,13 +135,13 @@ const organization: JsonSchema = {
 
 const website: JsonSchema = {
   type: 'object',
-  description: 'A website whose visits are recorded; the wire calls its ID `project`.',
+  description: 'A website whose visits are recorded; requests call its ID `project`.',
   required: ['organizationRef', 'primaryOrigin'],
   properties: {
     organizationRef,
     id: {
       ...id,
-      description: 'Website ID: immutable, unique in the whole installation. The name of the object if it is absent.',
+      description: 'Website ID: immutable, unique in the whole installation. Default: the name of the object.',
     },
     displayName,
     primaryOrigin: address('origin', 'The origin visits come from, for example https://acme.dev.'),
@@ -160,7 +170,7 @@ const website: JsonSchema = {
     },
     providers: {
       type: 'array',
-      description: 'Whose identifiers visits may keep. GA4 identities are kept whenever they are sent.',
+      description: 'The providers whose identifiers visits may keep. GA4 identities are kept whenever they are sent.',
       default: [],
       maxItems: PROVIDER_IDS.length,
       uniqueItems: true,
@@ -175,7 +185,7 @@ const website: JsonSchema = {
     },
     hook: {
       type: 'object',
-      description: 'How the shell hook behaves that installers run.',
+      description: 'How the shell hook behaves when installers run it.',
       default: { scan: 'Notice' },
       properties: {
         scan: {
@@ -190,7 +200,7 @@ const website: JsonSchema = {
     selectionPolicy: {
       type: 'string',
       description:
-        'Which visit an install is matched to if the machine holds receipts of several: the newest or the oldest. It holds for installs that come from then on.',
+        'Which visit an install is matched to if the machine holds receipts of several: the newest or the oldest. A change applies to installs that arrive later.',
       default: 'latest_visit',
       enum: VISIT_POLICIES,
     },
@@ -202,7 +212,7 @@ const website: JsonSchema = {
         installationsPerVisit: {
           type: 'integer',
           description:
-            'Installations that may be matched to one visit within a UTC day; one more leaves an activity entry. Raise it if your visitors pass their install command on.',
+            'Installations that may be matched to one visit within a UTC day; one more writes an activity entry. Raise it if your visitors pass their install command on.',
           default: LIMITS.installationsPerVisit.fallback,
           minimum: LIMITS.installationsPerVisit.min,
           maximum: LIMITS.installationsPerVisit.max,
@@ -215,11 +225,11 @@ const website: JsonSchema = {
 
 const installPath: JsonSchema = {
   type: 'object',
-  description: 'A way to install, under which installs are counted.',
+  description: 'One way to install a product, by which installs are counted.',
   required: ['organizationRef'],
   properties: {
     organizationRef,
-    id: { ...id, description: 'Unique in the organisation. The name of the object if it is absent.' },
+    id: { ...id, description: 'Unique in the organisation. Default: the name of the object.' },
     displayName,
     paused: {
       type: 'boolean',
@@ -231,7 +241,7 @@ const installPath: JsonSchema = {
 
 const destination: JsonSchema = {
   type: 'object',
-  description: 'Where installs of a website are delivered; its name is the ID that answers show.',
+  description: 'An account at a provider that installs of a website are delivered to. Its name is the ID in answers.',
   required: ['websiteRef', 'provider'],
   properties: {
     websiteRef: resourceRef('The Website whose installs are delivered.', "the website's `allowedNamespaces`"),
@@ -269,6 +279,7 @@ export const SPEC_SCHEMAS: { readonly [K in ResourceKind]: JsonSchema } = {
   InstallPath: forInstallations(installPath),
   Destination: forInstallations(destination),
   LogStream: forInstallations(LOG_STREAM_SCHEMA),
+  Webhook: forInstallations(WEBHOOK_SCHEMA),
   Member: forInstallations(MEMBER_SCHEMA),
 }
 

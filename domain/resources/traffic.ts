@@ -1,15 +1,15 @@
 /** Decides which figures of the last 24 hours the status of a website shows, and when a change is worth a write. */
 
-/** The facts' figures of one website. */
+/** One website's figures, from the facts. */
 export interface WebsiteTraffic {
   readonly website: string
   readonly visits: number
   readonly installs: number
-  /** Of the installs: tied to a visit. */
+  /** Installs that were tied to a visit. */
   readonly matched: number
 }
 
-/** As in `status.traffic`. */
+/** The same as `status.traffic`. */
 export interface ShownTraffic {
   readonly visits: number
   readonly installs: number
@@ -20,19 +20,19 @@ export interface ShownTraffic {
 /** Significant digits shown; more would cause status writes that no one reads. */
 const DIGITS = 2
 /**
- * In steps of the last digit shown. More than a half, so that a figure at the edge of rounding does not flip back and
- * forth.
+ * How far a figure may be from the shown one, in steps of the last digit shown. It is more than a half, so that a figure at
+ * the edge of rounding does not flip back and forth.
  */
 const DEAD_BAND = 0.75
 
 /**
- * What to show now; `before` is what is shown so far. Null if nothing has ever happened: a website that never had
+ * What to show now; `before` is what is shown so far. Null if there is nothing to show yet: a website that never had
  * traffic needs no write.
  */
 export function shownTraffic(now: WebsiteTraffic | null, before: ShownTraffic | null): ShownTraffic | null {
   if (now === null && before === null) return null
   const { visits, installs, matched } = now ?? { visits: 0, installs: 0, matched: 0 }
-  const counts = { visits: settled(visits, before?.visits), installs: settled(installs, before?.installs) }
+  const counts = { visits: settledCount(visits, before?.visits), installs: settledCount(installs, before?.installs) }
   if (installs === 0) return counts
   const percent = (100 * matched) / installs
   const isEdge = matched === 0 || matched === installs
@@ -44,7 +44,8 @@ export function isSameTraffic(a: ShownTraffic | null, b: ShownTraffic | null): b
   return a?.visits === b?.visits && a?.installs === b?.installs && a?.matchRate === b?.matchRate
 }
 
-function settled(value: number, shown: number | undefined): number {
+/** Two digits of a count; the shown one stays while it is near enough. */
+export function settledCount(value: number, shown: number | undefined): number {
   const step = value < 1 ? 1 : 10 ** Math.max(0, Math.floor(Math.log10(value)) + 1 - DIGITS)
   return settledTo(step, value, shown)
 }

@@ -1,4 +1,4 @@
-/** Checks plain data against the part of JSON Schema that our resources use, and words each finding with its fix. */
+/** Checks plain data against the part of JSON Schema that our resources use, and describes each finding with its fix. */
 
 /** The keywords in use; the same data becomes the OpenAPI schema of a custom resource. */
 export interface JsonSchema {
@@ -20,7 +20,7 @@ export interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly required?: readonly string[]
   readonly maxProperties?: number
-  /** Absent: unknown members are refused. A schema: they are a map. `true`: they are not checked. */
+  /** Absent: unknown members are refused. A schema: the object is a map of such values. `true`: unknown members are not checked. */
   readonly additionalProperties?: JsonSchema | true
   /** The pattern's requirement in words, for the message. */
   readonly patternMeaning?: string
@@ -47,7 +47,7 @@ export interface SchemaFinding {
   readonly message: string
 }
 
-/** Most findings of one object; enough to work on. */
+/** The most findings about one object; enough to work on. */
 const MAX_FINDINGS = 50
 const MAX_SHOWN_CHARS = 40
 

@@ -1,8 +1,8 @@
-/** Adjusts a value to its schema: defaults filled in, and unknown members left out. */
+/** Adjusts a value to its schema: fills in defaults, and leaves out unknown members. */
 
 import type { JsonSchema } from './json-schema.ts'
 
-/** Fills absent members in with the schema's defaults, at every depth. */
+/** Fills in absent members with the schema's defaults, at every depth. */
 export function withDefaults(schema: JsonSchema, value: unknown): unknown {
   if (Array.isArray(value)) {
     const { items } = schema
@@ -17,7 +17,7 @@ export function withDefaults(schema: JsonSchema, value: unknown): unknown {
   return filled
 }
 
-/** Without the members that the schema does not know, at every depth. */
+/** The value without the members that the schema does not know, at every depth. */
 export function withoutUnknown(schema: JsonSchema, value: unknown): unknown {
   if (Array.isArray(value)) {
     const { items } = schema

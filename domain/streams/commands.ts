@@ -1,12 +1,12 @@
 /**
- * What people order of a log stream. An order is an entry of the organisation's activity: it is durable, says who gave it,
- * and the role `streams` reads it from there, since only that role writes how far a stream is.
+ * Commands that people give to a log stream. A command is an entry of the organisation's activity: it is durable and says who
+ * gave it. The role `streams` reads it there, since only that role writes the progress of a stream.
  */
 
 export type StreamCommand =
   | { readonly kind: 'skip' }
   | { readonly kind: 'test' }
-  /** Records that came at this time or later, Unix ms. */
+  /** Unix ms: records from this time on. */
   | { readonly kind: 'resend'; readonly sinceMs: number }
 
 const TYPES = { skip: 'stream_skip', resend: 'stream_resend', test: 'stream_test' } as const
@@ -17,16 +17,16 @@ interface CommandEntry {
   readonly message: string
 }
 
-/** `by`: who ordered it, as entries of the activity name people. */
+/** `by`: who gave the command, by the name that entries of the activity use. */
 export function commandEntry(command: StreamCommand, by: string): CommandEntry {
   const type = TYPES[command.kind]
-  if (command.kind === 'skip') return { type, message: `What was not sent yet is skipped, by ${by}.` }
+  if (command.kind === 'skip') return { type, message: `Records that were not sent yet are skipped, by ${by}.` }
   if (command.kind === 'test') return { type, message: `A test is sent, by ${by}.` }
   const since = new Date(command.sinceMs).toISOString()
   return { type, message: `Records since ${since} are sent again, by ${by}.` }
 }
 
-/** Null for an entry that orders nothing. */
+/** Null for an entry that is no command. */
 export function readCommand({
   type,
   message,
@@ -41,7 +41,12 @@ export function readCommand({
   return type === TYPES.resend && Number.isFinite(sinceMs) ? { kind: 'resend', sinceMs } : null
 }
 
-/** What entries of the activity call a stream. */
+/** ID of the batch of a test. */
+export function testBatchId(orderId: string): string {
+  return `test-${orderId}`
+}
+
+/** The subject of activity entries about a stream. */
 export function streamSubject(stream: string): string {
   return `LogStream/${stream}`
 }

@@ -1,8 +1,8 @@
 /**
- * Lanes of a log stream: the order of records is promised within one.
+ * Lanes of a log stream. Records are in order within a lane.
  *
- * A lane is one partition of a topic in one of its lives. If the topic is made anew, or the log comes back from a backup,
- * offsets begin again: that is a new lane, or what follows would be taken for what was sent long ago.
+ * A lane is one partition of a topic during one generation of the topic. If the topic is recreated, or the log is restored from a
+ * backup, offsets begin again: without a new lane, new records would be mistaken for records that were sent long ago.
  */
 
 import { LIMITS } from '../limits.ts'
@@ -12,11 +12,11 @@ export interface LogLane {
   readonly partition: number
   /** When the facts-writer first wrote to it, Unix ms. */
   readonly begunAtMs: number
-  /** `renewed`: the log had lost what the lane before it held. */
+  /** `renewed`: the log had lost records of the previous lane. */
   readonly cause: 'first' | 'renewed'
 }
 
-/** An entry of the log as far as lanes are told by it. */
+/** The parts of a log entry that decide its lane. */
 export interface LanePoint {
   readonly offset: number
   readonly appendedAtMs: number
@@ -34,15 +34,15 @@ export function readLane(name: string): LogLane | null {
   return { topic, partition: Number(partition), begunAtMs: Number(begunAtMs), cause }
 }
 
-/** Lanes of one partition have this in common. */
+/** The same for all lanes of one partition. */
 export function partitionName({ topic, partition }: Pick<LogLane, 'topic' | 'partition'>): string {
   return `${topic}/${partition}`
 }
 
 /**
- * Whether an entry belongs to another life of its topic than the newest one known of it. What comes again after a crash
- * lies below that too, but it was appended before it, whereas an entry of a new life was appended later. `end`: the offset
- * after the newest entry of the log; null if it is not known.
+ * Whether an entry belongs to a later generation of its topic than the newest known entry. An entry that is repeated after a crash
+ * also has a lower offset, but it was appended before the newest known entry; an entry of a new generation was appended after it.
+ * `end`: the offset after the newest entry of the log; null if unknown.
  */
 export function isOfNewLog(newest: LanePoint | null, entry: LanePoint, end: number | null): boolean {
   if (newest === null || entry.offset > newest.offset) return false

@@ -1,14 +1,14 @@
-/** When a log stream tries again, and what is said of its state. A stream is never switched off. */
+/** Decides when a log stream retries, and which state it reports. A stream is never switched off. */
 
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../durations.ts'
 import type { StreamProgress } from './progress.ts'
 
-/** What came of one call. */
+/** The result of one call. */
 export interface SendOutcome {
   readonly isTaken: boolean
-  /** The receiver will hardly take it before somebody changes something. */
+  /** The receiver is unlikely to accept it until someone changes something. */
   readonly isLasting: boolean
-  /** Short and closed, for people and metrics: `http_503`, `timeout`; empty if it was taken. */
+  /** A short code from a closed list, for people and metrics: `http_503`, `timeout`; empty if the batch was accepted. */
   readonly error: string
   readonly retryAfterMs: number | null
 }
@@ -23,7 +23,7 @@ interface Reply {
 const LASTING_STATUSES: ReadonlySet<number> = new Set([401, 403, 404, 410])
 const LASTING_FAILURES: ReadonlySet<string> = new Set(['address_refused', 'unsendable'])
 
-/** Only 2xx takes a batch; a redirect is a refusal. A body that breaks off after a 2xx does not matter. */
+/** Only a 2xx status accepts a batch; a redirect is a refusal. A response body that breaks off after a 2xx does not matter. */
 export function outcomeOf({ status, headers, failure }: Reply): SendOutcome {
   if (status >= 200 && status < 300) return { isTaken: true, isLasting: false, error: '', retryAfterMs: null }
   const seconds = Number(headers['retry-after'] ?? NaN)
@@ -36,7 +36,7 @@ export function outcomeOf({ status, headers, failure }: Reply): SendOutcome {
 }
 
 const PAUSES_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS, 30 * MINUTE_MS] as const
-/** Share by which pauses differ. */
+/** Jitter: the share of a pause that is random. */
 const JITTER = 0.2
 
 /** How long to wait after this many failures in a row; `random` in [0, 1). */
@@ -48,13 +48,13 @@ export function pauseAfter(failures: number, outcome: SendOutcome, random: numbe
 
 export type StreamState = 'Delivering' | 'Behind' | 'Failing' | 'Paused' | 'NotVerified'
 
-/** Older than this is behind. */
+/** A stream whose oldest open record is older than this is behind. */
 const BEHIND_MS = 15 * MINUTE_MS
 
 interface KnownStanding {
   readonly isPaused: boolean
   readonly isProven: boolean
-  /** When its oldest open record came; null if nothing is open. */
+  /** When the oldest open record was appended; null if none is open. */
   readonly oldestMs: number | null
   readonly nowMs: number
 }

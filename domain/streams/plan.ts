@@ -1,4 +1,4 @@
-/** Decides what the next batch of a log stream holds, and what of the backlog has to go. */
+/** Decides what the next batch of a log stream contains, and which records of the backlog to drop. */
 
 import { LIMITS } from '../limits.ts'
 import type { Sha256Hex } from '../origin.ts'
@@ -12,25 +12,32 @@ import {
   type StreamPlan,
   type StreamProgress,
 } from './progress.ts'
-import { withoutBodies } from './record.ts'
+import { unpackedRecord, type SentRecord } from './record.ts'
 
-/** A row of the backlog. */
+/** The parts of a backlog row that planning needs. */
 export interface OpenRecord {
   readonly lane: string
   readonly offset: number
   readonly atMs: number
-  /** When the log took it. */
+  /** When it was appended to the log. */
   readonly appendedAtMs: number
   readonly website: string
   readonly kind: string
   readonly status: number
-  /** JSON. */
+  /** Of its text. */
+  readonly bytes: number
+}
+
+/** A row of the backlog, with its text. */
+export interface BacklogRecord extends OpenRecord {
+  readonly id: string
+  /** In the form that `unpackedRecord` reads. */
   readonly record: string
 }
 
-/** How far a partition is stored. */
+/** How much of a partition is stored. */
 export interface Watermark {
-  /** Offsets below are stored with all that belongs to them. */
+  /** Entries below this offset are stored completely. */
   readonly committed: number
   /** After the newest entry of the log. */
   readonly end: number
@@ -41,16 +48,16 @@ export type Watermarks = ReadonlyMap<string, Watermark>
 
 interface BatchBounds {
   readonly records: number
-  /** Of their texts. */
+  /** Bytes of the texts, with bodies even if these are left out. */
   readonly bytes: number
 }
 
 interface BatchInput {
-  /** Names the stream in the batch's ID. */
+  /** Identifies the stream in the batch's ID. */
   readonly stream: string
-  /** Without a plan. */
+  /** The state without a plan. */
   readonly progress: StreamProgress
-  /** In the order of offsets within each lane, from the first open one on without holes. */
+  /** In the order of offsets within each lane, without gaps from the first open offset. */
   readonly rows: readonly OpenRecord[]
   readonly watermarks: Watermarks
   readonly form: StreamForm
@@ -62,8 +69,8 @@ interface BatchInput {
 const PLAN_ID_DIGITS = 16
 
 /**
- * The state with a plan, or only further if nothing of what was read is for this stream. The oldest records come first, as
- * far as the order of their lanes allows.
+ * The state with a plan; without one, but advanced, if none of the rows is for this stream. The oldest records come first,
+ * as far as the order within lanes allows.
  */
 export function planBatch(input: BatchInput): StreamProgress {
   const { progress, form, nowMs } = input
@@ -76,16 +83,23 @@ export function planBatch(input: BatchInput): StreamProgress {
   return { ...progress, plan, gaps: [] }
 }
 
-/** Whether the stream sends it. */
-export function isStreamed({ website, kind, status }: Omit<OpenRecord, 'record'>, form: StreamForm): boolean {
+/** Whether the stream sends this record. */
+export function isStreamed(
+  { website, kind, status }: Pick<OpenRecord, 'website' | 'kind' | 'status'>,
+  form: StreamForm,
+): boolean {
   if (form.websites.length > 0 && !form.websites.includes(website)) return false
   if (form.kinds.length > 0 && !form.kinds.includes(kind)) return false
   return status >= form.minStatus
 }
 
-/** What is sent of a record. */
-export function sentText({ record }: Pick<OpenRecord, 'record'>, { includeBodies }: StreamForm): string {
-  return includeBodies ? record : withoutBodies(record)
+/** The form in which a record is sent. A record that cannot be read never stops a stream. */
+export function sentRecord({ id, record, atMs }: BacklogRecord, { includeBodies }: StreamForm): SentRecord {
+  try {
+    return { atMs, text: unpackedRecord(record, includeBodies) }
+  } catch {
+    return { atMs, text: JSON.stringify({ type: 'unreadable', id, at: atMs }) }
+  }
 }
 
 function takeOldest(input: BatchInput) {
@@ -96,8 +110,8 @@ function takeOldest(input: BatchInput) {
   for (let queue = oldestOf(queues); queue !== null; queue = oldestOf(queues)) {
     const row = queue.rows[queue.at] as OpenRecord
     if (isStreamed(row, form)) {
-      bytes += new TextEncoder().encode(sentText(row, form)).length
-      // One that is larger than a batch goes alone.
+      bytes += row.bytes
+      // A record that is larger than a batch is sent alone.
       if (taken > 0 && (taken >= bounds.records || bytes > bounds.bytes)) break
       taken += 1
     }
@@ -130,7 +144,7 @@ function openQueues({ rows, watermarks, progress, nowMs }: BatchInput): readonly
   return [...queues.values()]
 }
 
-/** What lies beyond the log's end was there before the log began again; if it is not just being appended. */
+/** A row beyond the log's end dates from before the log began again, unless it was appended only a moment ago. */
 function isReadable({ offset, appendedAtMs }: OpenRecord, { below, from }: Readable, nowMs: number): boolean {
   return offset < below || (offset >= from && appendedAtMs < nowMs - LIMITS.clockSkewMs)
 }
@@ -144,24 +158,24 @@ function oldestOf(queues: readonly Queue[]): Queue | null {
   return oldest
 }
 
-/** Offsets of a lane that are complete: those below the first number, and old ones from the second one on. */
+/** The complete offsets of a lane: those below the first number, and old ones from the second on. */
 interface Readable {
   readonly below: number
   readonly from: number
 }
 
-/** Nothing is written any more to a lane that another one has followed. */
+/** A lane that has a successor is no longer written to. */
 function readableOf(lane: string, newest: ReturnType<typeof newestLanes>, watermarks: Watermarks): Readable {
   const read = readLane(lane)
   if (read === null) return { below: 0, from: Infinity }
   const key = partitionName(read)
   if (newest.get(key)?.name !== lane) return { below: Infinity, from: Infinity }
   const { committed, end } = watermarks.get(key) ?? { committed: 0, end: Infinity }
-  // A group that stands beyond the log's end has not read it since it began again.
+  // A consumer group whose position is beyond the log's end has not read the log since it began again.
   return { below: committed <= end ? committed : 0, from: end }
 }
 
-/** Lanes that begin with this batch because the log had begun again. */
+/** Lanes that begin with this batch because the log began again. */
 function renewals(borders: readonly Border[], { done, registeredAtMs }: StreamProgress): readonly Gap[] {
   const renewed = borders.flatMap(({ lane }) => {
     const read = done[lane] === undefined ? readLane(lane) : null
@@ -171,7 +185,7 @@ function renewals(borders: readonly Border[], { done, registeredAtMs }: StreamPr
   return toMs === null ? [] : [{ reason: 'log_renewed', dropped: null, fromMs: null, toMs }]
 }
 
-/** What of one lane is young enough to stay. */
+/** The records of one lane that are young enough to keep. */
 interface KeptLane {
   readonly lane: string
   readonly last: number
@@ -179,7 +193,7 @@ interface KeptLane {
   readonly keptFrom: number
 }
 
-/** What must go so that only what is kept stays: in each lane only what lies before the first record that is kept. */
+/** The records to drop: in each lane, those before the first record that is kept. */
 export function bordersOfDrop(
   lanes: readonly KeptLane[],
   { done }: Pick<StreamProgress, 'done'>,

@@ -1,13 +1,13 @@
-/** How far a log stream is. Every step is a function of the state before it; the role `streams` stores each of them. */
+/** The progress of a log stream. Every step is a function of the previous state; the role `streams` stores each state. */
 
 import { LIMITS } from '../limits.ts'
 import { DAY_MS } from '../durations.ts'
 import { partitionName, readLane } from './lane.ts'
 
-/** By lane: everything up to and with this offset is done. */
+/** By lane: everything up to and including this offset is done. */
 export type DoneOffsets = Readonly<Record<string, number>>
 
-/** A part of one lane: above `after`, up to and with `through`. */
+/** A range of one lane: after `after`, up to and including `through`. */
 export interface Border {
   readonly lane: string
   readonly after: number
@@ -15,19 +15,24 @@ export interface Border {
 }
 
 /**
- * Why records are missing from a stream. `overflow`: it was behind too far or too long. `skipped`: a person said so.
- * `log_renewed`: the log had lost records before they were read.
+ * Why records are missing from a stream. `overflow`: the stream was too far behind, or for too long. `skipped`: a person
+ * skipped them. `log_renewed`: the log lost records before they were read.
  */
 type GapReason = 'overflow' | 'skipped' | 'log_renewed'
 
-/** What a stream says in place of records that it never sends. */
+/** What a stream sends in place of dropped records. */
 export interface Gap {
   readonly reason: GapReason
-  /** Null if nobody can know. */
+  /** Null if unknowable. */
   readonly dropped: number | null
-  /** Times of the oldest and newest of them, Unix ms; null if unknown. */
+  /** Unix ms of the oldest and the newest of them; null if unknown. */
   readonly fromMs: number | null
   readonly toMs: number | null
+}
+
+/** A gap that was reported to the receiver. */
+interface ToldGap extends Gap {
+  readonly atMs: number
 }
 
 /** Which records a stream sends, and how. */
@@ -40,7 +45,7 @@ export interface StreamForm {
   readonly compress: boolean
 }
 
-/** A batch that is stored before it is sent: the same plan gives the same bytes under the same ID. */
+/** A batch, stored before it is sent: the same plan gives the same bytes under the same ID. */
 export interface StreamPlan {
   /** 16 hex digits. */
   readonly id: string
@@ -51,7 +56,7 @@ export interface StreamPlan {
   readonly plannedAtMs: number
 }
 
-/** One try to send something, as the page shows it. */
+/** One attempt to send something, as the page shows it. */
 export interface SentBatch {
   readonly id: string
   readonly kind: 'batch' | 'test' | 'verify'
@@ -59,9 +64,9 @@ export interface SentBatch {
   readonly records: number
   readonly bytes: number
   readonly tookMs: number
-  /** 0: no answer came. */
+  /** 0 if there was no answer. */
   readonly status: number
-  /** Empty if it was taken. */
+  /** Empty if it was accepted. */
   readonly error: string
   /** The first kilobyte of the answer. */
   readonly answer: string
@@ -70,20 +75,20 @@ export interface SentBatch {
 export interface StreamProgress {
   readonly done: DoneOffsets
   readonly plan: StreamPlan | null
-  /** To be told with the next batch. */
+  /** To be reported with the next batch. */
   readonly gaps: readonly Gap[]
   readonly delivered: number
   readonly dropped: number
-  /** How often a person had records sent again: such batches are new ones to a receiver. */
+  /** How many times people had records sent again: to a receiver, the batches then count as new ones. */
   readonly resends: number
   readonly failures: number
   readonly failingSinceMs: number | null
   readonly retryAtMs: number
   readonly lastError: string
   readonly deliveredAtMs: number | null
-  /** Digest of the address that has proven itself; empty: none has. */
+  /** Digest of the address that passed the challenge; empty if none has. */
   readonly provenTarget: string
-  /** Digest of what it sends to and with, when it last failed: a change is tried at once. */
+  /** Digest of address and credentials at the last failure: after a change the stream retries at once. */
   readonly failedWith: string
   readonly registeredAtMs: number
   /** The last command that was carried out. */
@@ -91,18 +96,34 @@ export interface StreamProgress {
   readonly commandId: string
   /** The newest first. */
   readonly sent: readonly SentBatch[]
+  /** The newest first. */
+  readonly told: readonly ToldGap[]
 }
 
-const KEPT_BATCHES = 20
-/** A lane is forgotten this long after the next one of its partition began: by then none of its records is left. */
+/** How many sent batches, and how many reported gaps, are remembered. */
+const KEPT = 20
+/** A lane is forgotten this long after its successor began: by then none of its records are left. */
 const LANE_KEPT_MS = (LIMITS.logStreamBacklogDays + 2) * DAY_MS
 
 export function newProgress(done: DoneOffsets, nowMs: number): StreamProgress {
   return {
     ...{ done, plan: null, gaps: [], delivered: 0, dropped: 0, resends: 0 },
     ...{ failures: 0, failingSinceMs: null, retryAtMs: 0, lastError: '', deliveredAtMs: null },
-    ...{ provenTarget: '', failedWith: '', registeredAtMs: nowMs, commandAtMs: nowMs, commandId: '', sent: [] },
+    ...{
+      provenTarget: '',
+      failedWith: '',
+      registeredAtMs: nowMs,
+      commandAtMs: nowMs,
+      commandId: '',
+      sent: [],
+      told: [],
+    },
   }
+}
+
+/** From the stored JSON; fields that an earlier release did not write get the values of a new stream. */
+export function readProgress(text: string): StreamProgress {
+  return { ...newProgress({}, 0), ...(JSON.parse(text) as StreamProgress) }
 }
 
 export function advanced(done: DoneOffsets, borders: readonly Border[]): DoneOffsets {
@@ -111,12 +132,12 @@ export function advanced(done: DoneOffsets, borders: readonly Border[]): DoneOff
   return next
 }
 
-/** What is done once the batch that is being sent is. */
+/** The positions after the batch that is being sent. */
 export function doneWithPlan({ done, plan }: Pick<StreamProgress, 'done' | 'plan'>): DoneOffsets {
   return plan === null ? done : advanced(done, plan.borders)
 }
 
-/** The batch was taken. */
+/** The batch was accepted. */
 export function delivered(progress: StreamProgress, nowMs: number): StreamProgress {
   const { plan } = progress
   if (plan === null) return progress
@@ -129,7 +150,8 @@ export function delivered(progress: StreamProgress, nowMs: number): StreamProgre
     deliveredAtMs: nowMs,
   }
   const done = withoutOldLanes(advanced(progress.done, plan.borders), nowMs)
-  return { ...progress, ...settled, done, plan: null, delivered: progress.delivered + plan.records }
+  const told = [...plan.gaps.map((gap) => ({ ...gap, atMs: nowMs })), ...progress.told].slice(0, KEPT)
+  return { ...progress, ...settled, done, told, plan: null, delivered: progress.delivered + plan.records }
 }
 
 interface Failure {
@@ -138,7 +160,7 @@ interface Failure {
   readonly target: string
 }
 
-/** It was not taken; the plan stays. */
+/** The batch was not accepted; the plan stays. */
 export function streamFailed(
   progress: StreamProgress,
   { error, retryAtMs, target }: Failure,
@@ -150,17 +172,17 @@ export function streamFailed(
 }
 
 export function withSent(progress: StreamProgress, batch: SentBatch): StreamProgress {
-  return { ...progress, sent: [batch, ...progress.sent].slice(0, KEPT_BATCHES) }
+  return { ...progress, sent: [batch, ...progress.sent].slice(0, KEPT) }
 }
 
-/** Records between these borders are never sent: they are counted, and said in the stream. */
+/** Drops the records between these borders: they are counted, and the stream reports the gap. */
 export function passedOver(progress: StreamProgress, borders: readonly Border[], gap: Gap): StreamProgress {
   const done = advanced(progress.done, borders)
   const dropped = progress.dropped + (gap.dropped ?? 0)
   return { ...progress, done, dropped, gaps: withGap(progress.gaps, gap) }
 }
 
-/** Gives up the batch that is being sent. Whether it arrived is not known: its records count as dropped. */
+/** Gives up the batch that is being sent. Whether it arrived is unknown, so its records count as dropped. */
 export function planGivenUp(progress: StreamProgress, reason: GapReason): StreamProgress {
   const { plan } = progress
   if (plan === null) return progress
@@ -169,7 +191,7 @@ export function planGivenUp(progress: StreamProgress, reason: GapReason): Stream
   return passedOver({ ...progress, plan: null, gaps: untold }, plan.borders, gap)
 }
 
-/** `firsts`: the first offset to send again, by lane. The batch that is being sent is part of what is sent again. */
+/** `firsts`: the first offset to send again, by lane. It includes the batch that is being sent. */
 export function sentAgain(progress: StreamProgress, firsts: DoneOffsets): StreamProgress {
   const done: Record<string, number> = { ...progress.done }
   for (const [lane, first] of Object.entries(firsts)) {
@@ -179,7 +201,7 @@ export function sentAgain(progress: StreamProgress, firsts: DoneOffsets): Stream
   return { ...progress, done, gaps, plan: null, resends: progress.resends + 1, retryAtMs: 0 }
 }
 
-/** Gaps of one reason that nobody was told of yet become one. */
+/** Merges gaps that have the same reason and were not reported yet. */
 function withGap(gaps: readonly Gap[], gap: Gap): readonly Gap[] {
   const same = gaps.find(({ reason }) => reason === gap.reason)
   if (same === undefined) return [...gaps, gap]
@@ -212,7 +234,7 @@ interface NewestLane {
   readonly begunAtMs: number
 }
 
-/** Of each partition the lane that records are written to now. */
+/** The current lane of each partition. */
 export function newestLanes(names: Iterable<string>): ReadonlyMap<string, NewestLane> {
   const newest = new Map<string, NewestLane>()
   for (const name of names) {

@@ -1,25 +1,30 @@
-/** The bodies that a log stream posts to a webhook: the same plan gives the same text. */
+/** Builds the bodies that a log stream posts to a webhook: the same plan gives the same text. */
 
 import type { Gap, StreamPlan } from './progress.ts'
 
-/** `records`: JSON of each, in order. */
+/** `records`: the JSON of each, in order. */
 export function batchBody(stream: string, plan: StreamPlan, records: readonly string[]): string {
-  const gaps = plan.gaps.map((gap, index) => gapText(gap, `${plan.id}-gap-${index + 1}`))
-  return envelope(stream, plan.id, [...gaps, ...records])
+  return envelope(stream, plan.id, [...gapTexts(plan), ...records])
 }
 
-/** One record that nobody caused, under an ID that no other has. */
 export function testBody(stream: string, id: string, atMs: number): string {
-  const record = {
-    type: 'test',
-    id,
-    at: atMs,
-    message: 'A test of this log stream. No request and no delivery caused it.',
-  }
-  return envelope(stream, id, [JSON.stringify(record)])
+  return envelope(stream, id, [testText(id, atMs)])
 }
 
-/** Asks whether whoever answers there wants what is to come. */
+/** A made-up record under a unique ID. */
+export function testText(id: string, atMs: number): string {
+  return JSON.stringify({
+    ...{ type: 'test', id, at: atMs },
+    message: 'A test of this log stream. No request and no delivery caused it.',
+  })
+}
+
+/** How a batch reports missing records, before its own. */
+export function gapTexts({ id, gaps }: StreamPlan): readonly string[] {
+  return gaps.map((gap, index) => gapText(gap, `${id}-gap-${index + 1}`))
+}
+
+/** Asks whether the receiver at the address wants the stream. */
 export function verifyBody(stream: string, challenge: string): string {
   return JSON.stringify({ type: 'verify', stream, challenge })
 }

@@ -1,5 +1,5 @@
 /**
- * `make run-distributed`: the example of `make run` as many processes, on a real Kafka, a real Redis and the ClickHouse
+ * `make run-distributed`: the example of `make run`, run as many processes, on a real Kafka, a real Redis and the ClickHouse
  * fixture. Everything listens on free loopback ports and keeps its data in temporary folders, which are removed at the end.
  */
 
@@ -10,10 +10,10 @@ import { copyQuickstart, portLike, QUICKSTART_SITE_PORT } from '../../bin/demo/q
 import { startExampleSite } from '../../bin/example-site.ts'
 import { PROVIDER_ADDRESSES } from '../../domain/providers/addresses.ts'
 import { startStandIns } from '../../bin/stand-ins.ts'
-import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { openCatalogFolder } from '../../runtime/catalog/source.ts'
 import { createLifecycle, type Lifecycle } from '../../runtime/lifecycle.ts'
 import { createLogger, type Logger } from '../../runtime/logger.ts'
+import { DELIVERY_ROLES } from '../../runtime/settings/table.ts'
 import { compileSettings, type Settings } from '../../runtime/settings/settings.ts'
 import { startEngines } from '../../fixtures/engines/engines.ts'
 import { kafkaJars } from '../../fixtures/engines/kafka.ts'
@@ -23,7 +23,6 @@ import { hasRedisServer } from '../../fixtures/engines/redis.ts'
 const API_PORT = 8080
 const STOP_MS = 40_000
 const SECRET = 'only-for-trying-it-out-only-for-trying-it-out'
-const ROLES = ['facts-writer', 'state', 'dispatch', 'rollup', 'streams', ...PROVIDER_IDS] as const
 
 interface Parts {
   readonly lifecycle: Lifecycle
@@ -107,7 +106,7 @@ function rolesWith(env: Readonly<Record<string, string>>, standIns: Settings): r
       return url === null ? [] : [[variable, url]]
     }),
   ) as Readonly<Record<string, string>>
-  return ROLES.map((role) => ({ words: ['delivery', '--role', role], env: { ...env, ...given } }))
+  return DELIVERY_ROLES.map((role) => ({ words: ['delivery', '--role', role], env: { ...env, ...given } }))
 }
 
 /** Starts all at once and reports each when it is up. If one ends by itself, all end: a missing part would only confuse. */

@@ -14,6 +14,7 @@ import { CHANGED_BY_ANNOTATION, type LastWriter } from '../../domain/resources/f
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { specDigest } from '../../domain/resources/spec-digest.ts'
 import type { Decision } from '../decide/decide.ts'
+import { isCut } from '../gather/copies.ts'
 import type { World } from '../gather/world.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { timeOrderedId } from '../../runtime/random.ts'
@@ -61,15 +62,15 @@ interface AuditedObject {
 }
 
 export interface Audit {
-  /** Makes the entries that are due. Gives the generation up to which there are any: an older one if the log is away. */
+  /** Makes the entries that are due. Returns the generation up to which there are entries: an older one if the log is unavailable. */
   readonly record: (audited: AuditedObject, recorded: number) => Promise<number>
-  /** Makes an entry of each object that was there and is not any more; `known` are the keys of those that may be. */
+  /** Makes an entry of each object that no longer exists; `known` are the keys of those that may have existed. */
   readonly recordGone: (known: ReadonlyMap<string, unknown>) => Promise<void>
 }
 
-/** While the log is away statuses do not wait for it each time. */
+/** While the log is unavailable statuses do not wait for it each time. */
 const PAUSE_MS = 1_000
-/** Of removals that the log did not take; the objects are gone, so these lie nowhere else. */
+/** Of entries about removals that the log did not accept; the objects are gone, so these are kept nowhere else. */
 const MOST_UNSENT = 1_000
 
 function createAudit(options: AuditOptions): Audit {
@@ -149,11 +150,12 @@ function namesOf(
   return { ...(actor === null ? {} : { actor }), ...(writer ? { manager: writer.manager } : {}) }
 }
 
-/** Null: it is new; undefined: nobody saw it as it was then. */
+/** Null: it is new; undefined: its previous state is unknown, or memory has no room for it. */
 function specBefore({ audited, recorded, before }: ObservedChange): ReturnType<typeof auditedSpec> | null | undefined {
   if (recorded <= 0) return null
-  const isIt = before?.metadata.uid === audited.object.metadata.uid && before?.metadata.generation === recorded
-  return isIt && before !== undefined ? auditedSpec(before) : undefined
+  if (before === undefined || isCut(before) || isCut(audited.object)) return undefined
+  const isIt = before.metadata.uid === audited.object.metadata.uid && before.metadata.generation === recorded
+  return isIt ? auditedSpec(before) : undefined
 }
 
 function goneEntry(audited: AuditedObject, owner: AuditOwner, atMs: number): ActivityRecord {

@@ -1,5 +1,5 @@
 /**
- * Keeps the credentials of destinations in Secrets of fixed names, two for each part, and reads no others.
+ * Keeps credentials in Secrets of fixed names, two for each part, and reads no others.
  *
  * Rights to Secrets are given by name, so there is no watch: Secrets in use are checked from time to time, and
  * rewritten if they were deleted or changed. An unused Secret is removed after a minute, when no reader needs it any
@@ -17,13 +17,13 @@ import {
   singleCredentialsName,
   SLOTS,
 } from '../../domain/published/place.ts'
-import type { ProviderId } from '../../domain/providers/index.ts'
+import { CREDENTIAL_HOLDERS, type CredentialHolder } from '../../domain/published/holders.ts'
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import type { Sha256Hex } from '../../domain/origin.ts'
 import type { CatalogIndex, CredentialsEntry } from '../../domain/published/index.ts'
 import { credentialsParts } from '../../domain/published/index.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
-import { inLanes } from '../in-lanes.ts'
+import { inLanes } from '../../common/in-lanes.ts'
 import type { CredentialsIndex } from './catalog-object.ts'
 import { catalogObject } from './catalog-object.ts'
 import type { Writer } from './writer.ts'
@@ -31,7 +31,7 @@ import type { Writer } from './writer.ts'
 interface CredentialStoreOptions {
   readonly writer: Pick<Writer, 'apply' | 'remove'>
   readonly place: CatalogPlace
-  /** How many parts the credentials of one provider may have. */
+  /** How many parts the credentials of one holder may have. */
   readonly slots: number
   /** One of these Secrets as it is now; null if there is none. */
   readonly read: (name: string) => Promise<KubeObject | null>
@@ -46,7 +46,7 @@ export interface CredentialStore {
   readonly open: () => Promise<void>
   /** Writes new content to the names that the index does not use; resolves with the entries for the next index. */
   readonly write: (
-    texts: ReadonlyMap<ProviderId, readonly string[]>,
+    texts: ReadonlyMap<CredentialHolder, readonly string[]>,
     index: CredentialsIndex,
   ) => Promise<CredentialsIndex>
   /** This index is in force: Secrets that it does not name are unused. */
@@ -85,12 +85,15 @@ class Store implements CredentialStore {
     await inLanes([...this.#names()].map((name) => () => this.#look(name)))
   }
 
-  async write(texts: ReadonlyMap<ProviderId, readonly string[]>, index: CredentialsIndex): Promise<CredentialsIndex> {
-    const next = Object.fromEntries(PROVIDER_IDS.map((provider) => [provider, [] as CredentialsEntry[]]))
-    const tasks = [...texts].flatMap(([provider, own]) =>
+  async write(
+    texts: ReadonlyMap<CredentialHolder, readonly string[]>,
+    index: CredentialsIndex,
+  ): Promise<CredentialsIndex> {
+    const next = Object.fromEntries(CREDENTIAL_HOLDERS.map((holder) => [holder, [] as CredentialsEntry[]]))
+    const tasks = [...texts].flatMap(([holder, own]) =>
       own.map((text, number) => async () => {
-        const entry = await this.#put({ provider, number, text, inUse: index[provider]?.[number] })
-        const list = next[provider]
+        const entry = await this.#put({ holder, number, text, inUse: index[holder]?.[number] })
+        const list = next[holder]
         if (list !== undefined) list[number] = entry
       }),
     )
@@ -108,7 +111,7 @@ class Store implements CredentialStore {
   }
 
   stored(index: CatalogIndex): ReadonlyMap<string, Readonly<Record<string, string>>> {
-    const parts = PROVIDER_IDS.flatMap((provider) => credentialsParts(index, this.#options.place, provider))
+    const parts = CREDENTIAL_HOLDERS.flatMap((holder) => credentialsParts(index, this.#options.place, holder))
     const texts = parts.flatMap(({ name }) => this.#there.get(name)?.text ?? [])
     return new Map(texts.flatMap((text) => Object.entries(credentialsIn(text))))
   }
@@ -132,9 +135,9 @@ class Store implements CredentialStore {
     return isDamaged
   }
 
-  async #put({ provider, number, text, inUse }: WantedCredentials): Promise<CredentialsEntry> {
+  async #put({ holder, number, text, inUse }: WantedCredentials): Promise<CredentialsEntry> {
     const { place, sha256Hex, nonce, writer } = this.#options
-    const nameOf = (slot: CredentialsEntry['slot']) => credentialsPartName(place, provider, number, slot)
+    const nameOf = (slot: CredentialsEntry['slot']) => credentialsPartName(place, holder, number, slot)
     const there = inUse === undefined ? undefined : this.#there.get(nameOf(inUse.slot))
     if (inUse !== undefined && there?.text === text && sha256Hex(there.nonce + there.text) === inUse.digest) {
       return inUse
@@ -158,26 +161,24 @@ class Store implements CredentialStore {
   }
 
   #namesIn(index: CredentialsIndex): readonly string[] {
-    return PROVIDER_IDS.flatMap((provider) =>
-      (index[provider] ?? []).map(({ slot }, number) =>
-        credentialsPartName(this.#options.place, provider, number, slot),
-      ),
+    return CREDENTIAL_HOLDERS.flatMap((holder) =>
+      (index[holder] ?? []).map(({ slot }, number) => credentialsPartName(this.#options.place, holder, number, slot)),
     )
   }
 
   *#names(): Iterable<string> {
     const { place, slots } = this.#options
-    for (const provider of PROVIDER_IDS) {
-      yield singleCredentialsName(place, provider)
+    for (const provider of PROVIDER_IDS) yield singleCredentialsName(place, provider)
+    for (const holder of CREDENTIAL_HOLDERS) {
       for (let number = 0; number < slots; number += 1) {
-        for (const slot of SLOTS) yield credentialsPartName(place, provider, number, slot)
+        for (const slot of SLOTS) yield credentialsPartName(place, holder, number, slot)
       }
     }
   }
 }
 
 interface WantedCredentials {
-  readonly provider: ProviderId
+  readonly holder: CredentialHolder
   readonly number: number
   readonly text: string
   readonly inUse: CredentialsEntry | undefined

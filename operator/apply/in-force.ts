@@ -1,16 +1,19 @@
 /** Finds what is in force now: the cluster's catalog, and the namespaces it must be kept for. */
 
 import type { CatalogProblem } from '../../domain/catalog.ts'
-import { catalogParts } from '../../domain/published/index.ts'
-import { indexName, type CatalogPlace } from '../../domain/published/place.ts'
-import { fromShards } from '../../domain/published/shards.ts'
+import { sha256Hex } from '../../common/digest.ts'
+import { catalogParts, UnreadableCatalog } from '../../domain/published/index.ts'
+import { type CatalogPlace, SHARD_KEY } from '../../domain/published/place.ts'
+import { shardsInSteps } from '../../domain/published/shards.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
-import { wholeCatalog } from '../../runtime/catalog/whole-catalog.ts'
-import { inLanes } from '../in-lanes.ts'
+import { dataMember, unpacked } from '../../runtime/catalog/members.ts'
+import { inLanes } from '../../common/in-lanes.ts'
+import { inSlices } from '../in-slices.ts'
 import type { CredentialStore } from './credential-store.ts'
 import type { InForce } from '../decide/gathered.ts'
 import type { Publisher } from './publisher.ts'
+import type { NamespaceState } from '../gather/namespaces.ts'
 import type { World } from '../gather/world.ts'
 
 /** Null if the cluster holds no readable catalog. `configMap` reads one from the API server. */
@@ -22,22 +25,39 @@ export async function readInForce(
 ): Promise<InForce | null> {
   const index = await publisher.open()
   if (index === null) return null
-  const names = [indexName(place), ...catalogParts(index, place).map(({ name }) => name)]
-  const found = new Map<string, KubeObject>()
+  const parts = catalogParts(index, place)
+  const packed = new Map<string, string>()
   await inLanes(
-    names.map((name) => async () => {
-      const map = await configMap(name)
-      if (map !== null) found.set(name, map)
+    parts.map(({ name }) => async () => {
+      const member = dataMember((await configMap(name)) ?? undefined, 'binaryData', SHARD_KEY)
+      if (member !== null) packed.set(name, member)
     }),
   )
   try {
-    const whole = wholeCatalog(place, (name) => found.get(name))
-    if (whole === null) return null
-    return { catalog: fromShards(whole.index.version, whole.texts), credentials: credentials.stored(whole.index) }
+    const catalog = await inSlices(shardsInSteps(index.version, textsOf(parts, packed)))
+    return { catalog, credentials: credentials.stored(index) }
   } catch {
     return null
   }
 }
+
+/**
+ * One after the other, and what was unpacked is forgotten: all of it beside its texts would be too much for the memory.
+ * @throws UnreadableCatalog
+ */
+function* textsOf(
+  parts: readonly { readonly name: string; readonly digest: string | null }[],
+  packed: Map<string, string>,
+): Generator<string> {
+  for (const { name, digest } of parts) {
+    const text = unpacked(packed.get(name) ?? '')
+    packed.delete(name)
+    if (sha256Hex(text) !== digest) throw new UnreadableCatalog(`the part ${name} is another one`)
+    yield text
+  }
+}
+
+const HELD: ReadonlySet<string> = new Set<NamespaceState>(['Forbidden', 'Late'])
 
 /** Namespaces that cannot be read, and the warnings for objects whose changes are not seen. */
 export function heldNamespaces(world: Pick<World, 'namespaceStates' | 'outdated'>, differing: readonly ResourceKind[]) {
@@ -54,7 +74,7 @@ export function heldNamespaces(world: Pick<World, 'namespaceStates' | 'outdated'
   }
   const none: readonly CatalogProblem[] = []
   return {
-    heldNamespaces: new Set(states.flatMap(([namespace, state]) => (state === 'Forbidden' ? [namespace] : []))),
+    heldNamespaces: new Set(states.flatMap(([namespace, state]) => (HELD.has(state) ? [namespace] : []))),
     // Only on organisations: there are few, and administrators check them after an upgrade.
     warnings: ({ kind, namespace }: { readonly kind: ResourceKind; readonly namespace: string }) => {
       const isDiffering = kind === 'Organization' && differing.length > 0

@@ -24,7 +24,7 @@ interface StatusesOptions {
   readonly nowMs: () => number
 }
 
-/** The status is right, but the event log did not take the entry about the object's change. */
+/** The status is right, but the event log did not accept the entry about the object's change. */
 class EntryDue extends Error {
   override readonly name = 'EntryDue'
 }

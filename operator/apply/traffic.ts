@@ -1,10 +1,13 @@
 /**
  * Shows the figures of the last 24 hours in the status of every website: one query of the facts for all of them, and a
- * write only if a rounded figure changed. The same round updates which destinations are paused.
+ * write only if a rounded figure changed. The same round updates which destinations are
+ * paused and how far log streams are.
  */
 
+import { inLanes } from '../../common/in-lanes.ts'
 import { isSameTraffic, shownTraffic } from '../../domain/resources/traffic.ts'
 import type { ShownTraffic, WebsiteTraffic } from '../../domain/resources/traffic.ts'
+import type { StreamReport } from '../../domain/streams/status.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { kubeKey } from '../../runtime/kube/objects.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -13,9 +16,10 @@ import type { DecidedObject } from '../gather/known-objects.ts'
 import type { OperatorMetrics } from '../metrics.ts'
 import type { DestinationState } from './pauses.ts'
 import { createPauses } from './pauses.ts'
+import { createStreamStates } from './stream-states.ts'
 import type { Writer } from './writer.ts'
 
-/** The operator's queries of the facts. Both reject if the facts are unreachable. */
+/** The operator's queries of the facts. All reject if the facts are unreachable. */
 export interface TrafficFacts {
   /** Counts of every website with traffic in the period. */
   readonly traffic: (period: {
@@ -24,6 +28,8 @@ export interface TrafficFacts {
   }) => Promise<readonly WebsiteTraffic[]>
   /** For every destination that was ever paused. */
   readonly destinationStates: () => Promise<readonly DestinationState[]>
+  /** Of every log stream that was looked after within a month. */
+  readonly streamStates: () => Promise<readonly StreamReport[]>
 }
 
 interface TrafficOptions {
@@ -33,7 +39,7 @@ interface TrafficOptions {
   /** Null while there is none, and if this operator does not lead. */
   readonly decision: () => Decision | null
   /** The object as it is in the cluster now. */
-  readonly current: (kind: 'Website' | 'Destination', object: KubeObject) => KubeObject | undefined
+  readonly current: (kind: 'Website' | 'Destination' | 'LogStream', object: KubeObject) => KubeObject | undefined
   readonly metrics: Pick<OperatorMetrics, 'readTraffic'>
   readonly logger: Logger
   readonly nowMs: () => number
@@ -76,6 +82,7 @@ interface Due {
 class Showing {
   readonly #options: TrafficOptions
   readonly #pauses
+  readonly #streamStates
   readonly #stopped = Promise.withResolvers<void>()
   #isStopped = false
   #isAway = false
@@ -84,8 +91,9 @@ class Showing {
 
   constructor(options: TrafficOptions) {
     this.#options = options
-    const { writer, current } = options
+    const { writer, current, nowMs } = options
     this.#pauses = createPauses({ writer, current: (destination) => current('Destination', destination) })
+    this.#streamStates = createStreamStates({ writer, nowMs, current: (stream) => current('LogStream', stream) })
   }
 
   stop(): void {
@@ -117,19 +125,22 @@ class Showing {
     const traffic = await this.#read()
     if (traffic === null) return
     const due = this.#due(decision, traffic).slice(0, MOST_WRITES)
-    const lanes = Array.from({ length: Math.min(AT_ONCE, due.length) }, async () => {
-      for (let next = due.shift(); next !== undefined && !this.#isStopped; next = due.shift()) await this.#write(next)
+    const writes = due.map((each) => async () => {
+      if (!this.#isStopped) await this.#write(each)
     })
-    await Promise.all(lanes)
-    await this.#settlePauses(decision)
+    await inLanes(writes, AT_ONCE)
+    await this.#settleSenders(decision)
   }
 
-  async #settlePauses(decision: Decision): Promise<void> {
+  /** What destinations and log streams say of their receivers. */
+  async #settleSenders(decision: Decision): Promise<void> {
     const { read, logger } = this.#options
+    if (read === null) return
     try {
-      if (read !== null) await this.#pauses(await read.destinationStates(), decision)
+      await this.#pauses(await read.destinationStates(), decision)
+      await this.#streamStates(await read.streamStates(), decision)
     } catch (error) {
-      logger.debug({ why: String(error) }, 'states of destinations not written')
+      logger.debug({ why: String(error) }, 'states of destinations and log streams not written')
     }
   }
 

@@ -26,8 +26,8 @@ export interface Writer {
   readonly applyStatus: (kind: ResourceKind, object: KubeObject, status: object, manager?: string) => Promise<string>
   /** Applies the object unconditionally. */
   readonly apply: (wanted: KubeObject) => Promise<void>
-  /** Does nothing if the object is gone. */
-  readonly remove: (kind: 'ConfigMap' | 'Secret', namespace: string, name: string) => Promise<void>
+  /** Does nothing if the object is gone. With a UID, only the object with this UID is deleted. */
+  readonly remove: (kind: 'ConfigMap' | 'Secret', namespace: string, name: string, uid?: string) => Promise<void>
   readonly create: (path: string, body: object) => Promise<void>
   /** Written objects of this kind may have been deleted: only the copy shows whether they exist. */
   readonly forgetWritten: (kind: string) => void
@@ -90,10 +90,12 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
       const asked = { ...applying(path, body, manager), isAnswerUnread: false, accept: METADATA } as const
       return counted(`${kind}/status`, async () => resourceVersionIn(await unlessGone(client.request(asked))))
     },
-    remove: async (kind, namespace, name) => {
+    remove: async (kind, namespace, name, uid) => {
       const path = `/api/v1/namespaces/${namespace}/${PLURALS[kind] ?? ''}/${name}`
       recent.delete(`${kind}/${namespace}/${name}`)
-      await counted(kind, () => unlessGone(client.request({ method: 'DELETE', path })))
+      const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } }
+      const asked = { method: 'DELETE', path, ...(uid === undefined ? {} : { body, isAnswerUnread: true }) } as const
+      await counted(kind, () => unlessGone(client.request(asked)))
     },
     forgetWritten: (kind) => {
       for (const key of recent.keys()) if (key.startsWith(`${kind}/`)) recent.delete(key)

@@ -1,49 +1,49 @@
-/** Writes the credentials of each provider's destinations into as many texts as their size requires. */
+/** Writes the credentials of each holder into as many texts as their size requires. */
 
-import { destinationKey } from '../../domain/catalog.ts'
 import type { Compilation } from '../../domain/catalog/compile-catalog.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { ProviderId } from '../../domain/providers/index.ts'
-import { PROVIDER_IDS } from '../../domain/providers/index.ts'
+import { CREDENTIAL_HOLDERS, heldCredentials, type CredentialHolder } from '../../domain/published/holders.ts'
 import { isSameList } from '../../domain/published/parts.ts'
 
-/** The texts of each provider, and the alternating keys and values they were made from. */
-export type CredentialMemory = Map<ProviderId, { readonly from: readonly unknown[]; readonly texts: readonly string[] }>
+/** The texts of each holder, and the alternating keys and values they were made from. */
+export type CredentialMemory = Map<
+  CredentialHolder,
+  { readonly from: readonly unknown[]; readonly texts: readonly string[] }
+>
 
-/** Members in a fixed order: equal credentials give equal texts. A provider without destinations has none. */
+/** Members in a fixed order: equal credentials give equal texts. Who has nothing to send has none. */
 export function credentialParts(
   { catalog, credentials }: Pick<Compilation, 'catalog' | 'credentials'>,
   memory: CredentialMemory,
-): ReadonlyMap<ProviderId, readonly string[]> {
-  const from = new Map<ProviderId, unknown[]>(PROVIDER_IDS.map((provider) => [provider, []]))
-  for (const website of catalog.websites.values()) {
-    for (const destination of website.destinations) {
-      const key = destinationKey(website.id, destination.id)
-      from.get(destination.provider)?.push(key, credentials.get(key) ?? {})
-    }
-  }
-  return new Map([...from].map(([provider, list]) => [provider, credentialTexts(provider, list, memory)]))
+): ReadonlyMap<CredentialHolder, readonly string[]> {
+  const from = new Map<CredentialHolder, unknown[]>(CREDENTIAL_HOLDERS.map((holder) => [holder, []]))
+  for (const { holder, key } of heldCredentials(catalog)) from.get(holder)?.push(key, credentials.get(key) ?? {})
+  return new Map([...from].map(([holder, list]) => [holder, credentialTexts(holder, list, memory)]))
 }
 
-/** Size of one destination in such a text, in bytes. */
+/** Size of one object's credentials in such a text, in bytes. */
 export function credentialBytes(key: string, credentials: Readonly<Record<string, string>>): number {
   const bytes = BYTES.get(credentials) ?? Buffer.byteLength(memberText(key, credentials)) + 1
   BYTES.set(credentials, bytes)
   return bytes
 }
 
-/** The compiler reuses unchanged credential objects, and no two destinations share one. */
+/** The compiler reuses unchanged credential objects, and no two objects share one. */
 const BYTES = new WeakMap<object, number>()
 
-function credentialTexts(provider: ProviderId, from: readonly unknown[], memory: CredentialMemory): readonly string[] {
-  const last = memory.get(provider)
+function credentialTexts(
+  holder: CredentialHolder,
+  from: readonly unknown[],
+  memory: CredentialMemory,
+): readonly string[] {
+  const last = memory.get(holder)
   if (last !== undefined && isSameList(last.from, from)) return last.texts
   const pairs = from.flatMap((key, index) => (index % 2 === 0 ? [[String(key), from[index + 1]] as const] : []))
   pairs.sort(([a], [b]) => (a < b ? -1 : 1))
   const texts = cut(pairs.map(([key, value]) => memberText(key, value))).map(
     (members) => `{"credentials":{${members.join(',')}}}`,
   )
-  memory.set(provider, { from, texts })
+  memory.set(holder, { from, texts })
   return texts
 }
 

@@ -1,5 +1,6 @@
 /** Decides what the cluster should hold, from the gathered input alone: the catalog, credentials and statuses. */
 
+import type { SmallSteps } from '../../domain/published/steps.ts'
 import type { CatalogProblem } from '../../domain/catalog.ts'
 import { shownName } from '../../domain/catalog/objects.ts'
 import { areWarnings } from '../../domain/resources/problems.ts'
@@ -8,7 +9,7 @@ import { emptyLayoutMemory, layOut } from '../../domain/published/layout.ts'
 import { problemsToPublish, type PublishedProblem } from '../../domain/published/problems.ts'
 import { emptyCompileMemory } from '../../domain/catalog/compile-catalog.ts'
 import type { Compilation, CompileMemory } from '../../domain/catalog/compile-catalog.ts'
-import type { ProviderId } from '../../domain/providers/index.ts'
+import type { CredentialHolder } from '../../domain/published/holders.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { credentialParts, type CredentialMemory } from './credential-parts.ts'
@@ -28,8 +29,8 @@ export interface Decision {
   readonly websites: number
   /** Objects with a problem. */
   readonly refused: number
-  /** The texts of each provider's Secrets. */
-  readonly credentials: ReadonlyMap<ProviderId, readonly string[]>
+  /** The texts of each holder's Secrets. */
+  readonly credentials: ReadonlyMap<CredentialHolder, readonly string[]>
   /** What organisations see of it. */
   readonly problems: readonly PublishedProblem[]
   /** By `objectKey`. */
@@ -59,8 +60,11 @@ export function emptyMemory(): DecisionMemory {
   }
 }
 
-/** Except for its guard, the memory changes only the time it takes. */
-export function decide(gathered: Gathered, tools: LayoutTools, memory: DecisionMemory): Decision {
+/**
+ * Except for its guard, the memory changes only the time it takes. No step takes long, however much was gathered. If the steps are not
+ * done to their end, the next decision does them again.
+ */
+export function* decide(gathered: Gathered, tools: LayoutTools, memory: DecisionMemory): SmallSteps<Decision> {
   const { resources, secrets, namespaces, partsInUse } = gathered
   memory.objects.decision += 1
   const known = RESOURCE_KINDS.flatMap((kind) =>
@@ -75,17 +79,18 @@ export function decide(gathered: Gathered, tools: LayoutTools, memory: DecisionM
   ]
   const objects = [...plain, ...known.map(({ source }) => source)]
   const input = { objects, sha256Hex: tools.sha256Hex, memory: memory.compile, nowMs: gathered.nowMs }
-  const compiled = compileWithin(gathered, input, null)
+  const compiled = yield* compileWithin(gathered, input, null)
   const kept = guardWebsites(gathered, compiled, memory.guard)
-  const compilation = kept.size === 0 ? compiled : compileKept(gathered, { input, compiled, kept })
+  const compilation = kept.size === 0 ? compiled : yield* compileKept(gathered, { input, compiled, kept })
   const { catalog, credentials } = compilation
   const decided = decidedObjects(known, compilation, gathered)
+  const parts = yield* layOut(catalog, partsInUse, tools, memory.layout)
   forgetAllBut(decided, memory.objects)
   return {
     inForce: { catalog, credentials },
     version: catalog.version,
     held: kept.size,
-    parts: layOut(catalog, partsInUse, tools, memory.layout),
+    parts,
     websites: catalog.websites.size,
     refused: [...decided.values()].filter(({ isInForce }) => !isInForce).length,
     credentials: credentialParts(compilation, memory.credentials),

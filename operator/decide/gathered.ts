@@ -8,7 +8,7 @@ import type { KubeObject } from '../../runtime/kube/objects.ts'
 /** Everything that a decision depends on. */
 export interface Gathered {
   readonly resources: { readonly [K in ResourceKind]: readonly KubeObject[] }
-  /** Existing Secrets that a Destination or LogStream refers to. */
+  /** Existing Secrets that a Destination, LogStream or Webhook refers to. */
   readonly secrets: readonly KubeObject[]
   /** Only their names and labels. */
   readonly namespaces: readonly KubeObject[]
@@ -23,7 +23,7 @@ export interface Gathered {
   readonly before: InForce | null
   /** The problems that were published last, with their times. */
   readonly published: readonly PublishedProblem[]
-  /** `objectKey` of Websites and Destinations that a person paused; they are not among the resources. */
+  /** `objectKey` of objects that stay as they are for now, since a person paused them or their Secrets are not read; they are not among the resources. */
   readonly paused: ReadonlySet<string>
   /** Namespaces whose objects cannot be read. */
   readonly heldNamespaces: ReadonlySet<string>

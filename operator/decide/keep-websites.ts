@@ -1,5 +1,6 @@
 /** Finds websites that turn from accepted to refused, and compiles those that the guard keeps in force. */
 
+import type { SmallSteps } from '../../domain/published/steps.ts'
 import type { CatalogProblem, Website } from '../../domain/catalog.ts'
 import { destinationKey } from '../../domain/catalog.ts'
 import { shownName } from '../../domain/catalog/objects.ts'
@@ -43,7 +44,7 @@ export function guardWebsites(
 }
 
 /** Compiles again with these websites in their places. The problems of their objects stay. */
-export function compileKept(
+export function* compileKept(
   gathered: Gathered,
   {
     input,
@@ -54,7 +55,7 @@ export function compileKept(
     readonly compiled: Compilation
     readonly kept: ReadonlyMap<string, TurnedWebsite>
   },
-): Compilation {
+): SmallSteps<Compilation> {
   const { before, heldNamespaces: namespaces, paused } = gathered
   const forms = [...kept.values()]
   const websites = new Map([
@@ -69,7 +70,7 @@ export function compileKept(
   }
   const { objects, sha256Hex } = input
   const memory = emptyCompileMemory(input.memory?.digests.texts)
-  const compilation = compileWithin(gathered, { objects, sha256Hex, memory }, held)
+  const compilation = yield* compileWithin(gathered, { objects, sha256Hex, memory }, held)
   const names = new Map(forms.map(({ website }) => [shownWebsite(website), website.organization.id]))
   const isKept = ({ object }: CatalogProblem) => names.has(object)
   const problems = [...compilation.problems.filter((each) => !isKept(each)), ...compiled.problems.filter(isKept)]

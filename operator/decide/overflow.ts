@@ -2,63 +2,58 @@
  * Finds what does not fit into the catalog in the cluster, so that every namespace keeps an equal share of the room.
  */
 
+import type { SmallSteps } from '../../domain/published/steps.ts'
 import type { Website } from '../../domain/catalog.ts'
-import { destinationKey } from '../../domain/catalog.ts'
 import { objectKey } from '../../domain/catalog/objects.ts'
 import type { CatalogTexts } from '../../domain/published/text.ts'
 import type { Compilation } from '../../domain/catalog/compile-catalog.ts'
 import type { SpaceClaim } from '../../domain/published/fair-share.ts'
 import { withoutRoom } from '../../domain/published/fair-share.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { PROVIDER_IDS } from '../../domain/providers/index.ts'
+import { CREDENTIAL_HOLDERS, heldCredentials } from '../../domain/published/holders.ts'
 import { credentialBytes } from './credential-parts.ts'
 
 const NO_ROOM = 'and the other namespaces leave no room for this one; the largest shares are cut first'
 
-/** `objectKey` of each, with the reason in words. */
-export function overflow(
+/** `objectKey` of each, with the reason in words; looks at one website a step. */
+export function* overflow(
   compilation: Compilation,
   credentialSlots: number,
   texts: CatalogTexts,
-): ReadonlyMap<string, string> {
+): SmallSteps<ReadonlyMap<string, string>> {
   const websites = [...compilation.catalog.websites.values()]
-  return new Map([
-    ...websitesWithoutRoom(websites, texts),
-    ...destinationsWithoutRoom(compilation, websites, credentialSlots),
-  ])
+  const largest = yield* websitesWithoutRoom(websites, texts)
+  return new Map([...largest, ...sendersWithoutRoom(compilation, credentialSlots)])
 }
 
-function websitesWithoutRoom(
+function* websitesWithoutRoom(
   websites: readonly Website[],
   texts: CatalogTexts,
-): readonly (readonly [string, string])[] {
-  const claims = websites.map((website): SpaceClaim => {
+): SmallSteps<readonly (readonly [string, string])[]> {
+  const claims: SpaceClaim[] = []
+  for (const website of websites) {
     const key = objectKey('Website', website.namespace, website.objectName)
-    return { key, owner: website.namespace, bytes: texts.websiteChars(website) }
-  })
+    claims.push({ key, owner: website.namespace, bytes: texts.websiteChars(website) })
+    yield
+  }
   const why = `all websites together may have ${LIMITS.catalogBytes} bytes, ${NO_ROOM}`
   return [...withoutRoom(claims, LIMITS.catalogBytes)].map((key) => [key, why] as const)
 }
 
-/** Credentials are split between destinations, which may waste nearly one destination's room in each Secret. */
-function destinationsWithoutRoom(
-  { credentials }: Compilation,
-  websites: readonly Website[],
+/** Credentials are split between objects, which may waste nearly one object's room in each Secret. */
+function sendersWithoutRoom(
+  { catalog, credentials }: Compilation,
   slots: number,
 ): readonly (readonly [string, string])[] {
-  return PROVIDER_IDS.flatMap((provider) => {
-    const claims = websites.flatMap((website) =>
-      website.destinations
-        .filter((destination) => destination.provider === provider)
-        .map(({ id, namespace }): SpaceClaim => {
-          const key = destinationKey(website.id, id)
-          const bytes = credentialBytes(key, credentials.get(key) ?? {})
-          return { key: objectKey('Destination', namespace, id), owner: namespace, bytes }
-        }),
-    )
+  const byHolder = Map.groupBy(heldCredentials(catalog), ({ holder }) => holder)
+  return CREDENTIAL_HOLDERS.flatMap((holder) => {
+    const claims = (byHolder.get(holder) ?? []).map(({ key, kind, namespace, name }): SpaceClaim => {
+      const bytes = credentialBytes(key, credentials.get(key) ?? {})
+      return { key: objectKey(kind, namespace, name), owner: namespace, bytes }
+    })
     const largest = claims.reduce((most, { bytes }) => Math.max(most, bytes), 0)
     const capacity = slots * Math.max(0, LIMITS.credentialPartBytes - largest)
-    const why = `the credentials of ${provider} fill all ${slots} Secrets there may be, ${NO_ROOM}`
+    const why = `the credentials of ${holder} fill all ${slots} Secrets there may be, ${NO_ROOM}`
     return [...withoutRoom(claims, capacity)].map((key) => [key, why] as const)
   })
 }

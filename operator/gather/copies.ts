@@ -1,6 +1,11 @@
 /** What is kept in memory of the cluster's objects: what decisions need, and nothing else that a tenant can make large. */
 
-import { CHANGED_BY_ANNOTATION, lastWriterOf, type ManagedEntry } from '../../domain/resources/field-owners.ts'
+import {
+  CHANGED_BY_ANNOTATION,
+  DASHBOARD_MANAGER,
+  lastWriterOf,
+  type ManagedEntry,
+} from '../../domain/resources/field-owners.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { withKnownSpec } from '../../runtime/kube/objects.ts'
 import { PAUSED_ANNOTATION, RECONCILE_ANNOTATION } from './annotations.ts'
@@ -11,27 +16,72 @@ const ANNOTATION_CHARS = 1_024
 
 /** A custom resource. `before`: what was kept of its last version, whose spec is shared if it is the same. */
 export function resourceCopy(object: KubeObject, before: KubeObject | undefined): KubeObject {
-  const { spec, status, metadata } = withKnownSpec(object, before)
+  const isWhole = before !== undefined && !isCut(before)
+  const { spec, status, metadata } = withKnownSpec(object, isWhole ? before : undefined)
   const { creationTimestamp, generation, namespace } = metadata
   // Of those who own fields only the last one who wrote the spec.
   const writer = lastWriterOf((metadata['managedFields'] ?? []) as readonly ManagedEntry[])
   const annotations = ownAnnotations(metadata.annotations)
-  const known = { ...versionOf(object), namespace, creationTimestamp, generation, annotations, writer }
+  const known = { ...versionMetadata(object), namespace, creationTimestamp, generation, annotations, writer }
   const given = Object.entries(known).filter(([, value]) => value !== undefined && value !== null)
   return { metadata: Object.fromEntries(given) as unknown as KubeObject['metadata'], spec, status }
 }
 
-/** Of a Secret that is known by its metadata. */
-export function versionCopy(object: KubeObject): KubeObject {
-  return { metadata: versionOf(object) }
+const CUT = 'isCut'
+/** Say whose an object is, and what it belongs to. */
+const IDENTIFYING = ['installation', 'tenant', 'id', 'organizationRef', 'websiteRef'] as const
+/** Of a status that the operator did not write; its own are shorter. */
+const CUT_STATUS_CHARS = 8_192
+
+/** What is kept of a custom resource or Secret that memory has no room for: neither what it specifies nor any values. */
+export function cutCopy({ metadata, spec, status }: KubeObject): KubeObject {
+  const { installation } = fieldsOf(status)
+  const isShort = JSON.stringify(status ?? {}).length <= CUT_STATUS_CHARS
+  const shortStatus = isShort || status === undefined ? status : { installation }
+  return {
+    metadata,
+    ...(spec === undefined ? {} : { spec: namedFieldsOf(fieldsOf(spec), IDENTIFYING) }),
+    ...(shortStatus === undefined ? {} : { status: shortStatus }),
+    [CUT]: true,
+  }
+}
+
+/** Whether memory had no room for what it specifies. */
+export function isCut(object: KubeObject): boolean {
+  return object[CUT] === true
+}
+
+function fieldsOf(part: unknown): Readonly<Record<string, unknown>> {
+  return typeof part === 'object' && part !== null ? (part as Readonly<Record<string, unknown>>) : {}
+}
+
+function namedFieldsOf(fields: Readonly<Record<string, unknown>>, names: readonly string[]): object {
+  return Object.fromEntries(
+    names.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]] as const])),
+  )
+}
+
+const MANAGED_BY = 'app.kubernetes.io/managed-by'
+
+/** Whether a Secret that is known by its metadata bears the dashboard's label. */
+export function bearsDashboardLabel({ metadata }: KubeObject): boolean {
+  return metadata.creationTimestamp !== undefined
+}
+
+/** Of a Secret that is known by its metadata; of one that the dashboard made also since when it exists. */
+export function secretVersionCopy(object: KubeObject): KubeObject {
+  const { labels, creationTimestamp } = object.metadata
+  if (labels?.[MANAGED_BY] !== DASHBOARD_MANAGER || creationTimestamp === undefined)
+    return { metadata: versionMetadata(object) }
+  return { metadata: { ...versionMetadata(object), creationTimestamp } }
 }
 
 /** Of a namespace. */
 export function labelsCopy(object: KubeObject): KubeObject {
-  return { metadata: { ...versionOf(object), labels: object.metadata.labels ?? {} } }
+  return { metadata: { ...versionMetadata(object), labels: object.metadata.labels ?? {} } }
 }
 
-function versionOf({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject['metadata'] {
+function versionMetadata({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject['metadata'] {
   return {
     name,
     ...(namespace === undefined ? {} : { namespace }),

@@ -6,6 +6,7 @@ import { objectKey, shownName } from '../../domain/catalog/objects.ts'
 import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
+import { isCut } from './copies.ts'
 
 /** One object with its status, except for conditions. */
 export interface DecidedObject {
@@ -60,7 +61,7 @@ export function knownObject(kind: ResourceKind, object: KubeObject, memory: Obje
   if (same !== undefined) return same
   const { name, namespace = '', uid, generation } = object.metadata
   const key = objectKey(kind, namespace, name)
-  const counted = uid === undefined || generation === undefined ? null : `${uid} ${generation}`
+  const counted = uid === undefined || generation === undefined ? null : `${uid} ${generation} ${isCut(object)}`
   const last = memory.latest.get(key)
   const isSameSpec = last !== undefined && last.counted === counted
   const made = isSameSpec ? { ...last.known, object } : firstKnown(kind, object, last?.known)
@@ -94,20 +95,26 @@ export function plainSource(kind: 'Secret' | 'Namespace', object: KubeObject, { 
   if (known !== undefined) return known
   const { name, namespace, labels = {} } = object.metadata
   const { type = 'Opaque', data = {} } = object
+  const large = isCut(object) ? { tooLarge: WITHOUT_ROOM } : {}
   const value =
     kind === 'Secret'
       ? { apiVersion: 'v1', kind, type, metadata: { name, namespace, labels }, data }
       : { apiVersion: 'v1', kind, metadata: { name, labels } }
-  const source = { value, locate: nowhere }
+  const source = { value, locate: nowhere, ...large }
   plain.set(object, source)
   return source
 }
 
 const nowhere = (): string => ''
 
+/** The same words at any time, since they stand in statuses. */
+const WITHOUT_ROOM =
+  "the objects of its namespace are more or larger than the namespace's share of the operator's memory, and older ones keep their place"
+
 /** Lists do not contain the kind of each object. */
-function knownSource(kind: ResourceKind, { metadata, spec }: KubeObject): SourceObject {
+function knownSource(kind: ResourceKind, object: KubeObject): SourceObject {
+  const { metadata, spec } = object
   const { name, namespace } = metadata
   const value = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, spec }
-  return { value, locate: nowhere, isAdmitted: true }
+  return { value, locate: nowhere, isAdmitted: true, ...(isCut(object) ? { tooLarge: WITHOUT_ROOM } : {}) }
 }

@@ -1,13 +1,14 @@
 /** The state of each watched namespace, so that one that cannot be read stops only itself. */
 
+import { LIMITS } from '../../domain/limits.ts'
 import type { Reflector } from '../../runtime/kube/reflector.ts'
 
 /**
- * `Seen`: its objects are known. `Pending`: the first answer is still missing. `Forbidden`: the API server refuses;
- * what was in force from it stays in force. `Gone`: the namespace has not existed for ten minutes, and nothing from it
+ * `Seen`: its objects are known. `Pending`: the first answer is still missing. `Late`: it is missing for so long
+ * that the others no longer wait. `Forbidden`: the API server refuses. What was in force from either stays in force. `Gone`: the namespace has not existed for ten minutes, and nothing from it
  * counts any more.
  */
-export type NamespaceState = 'Seen' | 'Pending' | 'Forbidden' | 'Gone'
+export type NamespaceState = 'Seen' | 'Pending' | 'Late' | 'Forbidden' | 'Gone'
 
 interface NamespacesOptions {
   /** The watches of each namespace. */
@@ -27,20 +28,22 @@ const GONE_MS = 600_000
 const FORBIDDEN = 403
 
 export function createNamespaces({ watches, exists, nowMs }: NamespacesOptions): Namespaces {
+  const sinceMs = nowMs()
   const missingSinceMs = new Map<string, number>()
   const isGone = (namespace: string): boolean => {
     if (exists(namespace) !== false) {
       missingSinceMs.delete(namespace)
       return false
     }
-    const sinceMs = missingSinceMs.get(namespace) ?? nowMs()
-    missingSinceMs.set(namespace, sinceMs)
-    return nowMs() - sinceMs >= GONE_MS
+    const missingMs = missingSinceMs.get(namespace) ?? nowMs()
+    missingSinceMs.set(namespace, missingMs)
+    return nowMs() - missingMs >= GONE_MS
   }
   const stateOf = (namespace: string, own: readonly Pick<Reflector, 'isSynced' | 'failure'>[]): NamespaceState => {
     if (isGone(namespace)) return 'Gone'
     if (own.every((watch) => watch.isSynced())) return 'Seen'
-    return own.some((watch) => !watch.isSynced() && watch.failure() === FORBIDDEN) ? 'Forbidden' : 'Pending'
+    if (own.some((watch) => !watch.isSynced() && watch.failure() === FORBIDDEN)) return 'Forbidden'
+    return nowMs() - sinceMs >= LIMITS.namespacePatienceMs ? 'Late' : 'Pending'
   }
   return {
     states: () => new Map([...watches].map(([namespace, own]) => [namespace, stateOf(namespace, own)])),

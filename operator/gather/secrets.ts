@@ -1,69 +1,211 @@
 /** Reads the values of referenced Secrets, and of no others: the rest is known only by name and version. */
 
+import { inLanes } from '../../common/in-lanes.ts'
+import { BUCKET_MEMBERS } from '../../domain/catalog/compile-log-stream.ts'
+import { objectKey } from '../../domain/catalog/objects.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import type { KubeClient } from '../../runtime/kube/client.ts'
 import { KubeError } from '../../runtime/kube/client.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { kubeKey, stripped } from '../../runtime/kube/objects.ts'
+import { isCut } from './copies.ts'
+import type { Resources } from './ownership.ts'
+import type { Room } from './room.ts'
+import type { WatchedSecrets } from './watched-secrets.ts'
 
 interface SecretValues {
-  /** The existing Secrets with these keys (`namespace/name`) as they are now. */
-  readonly read: (keys: ReadonlySet<string>) => Promise<readonly KubeObject[]>
+  /**
+   * The existing Secrets with these keys (`namespace/name`), with the values of these members; of a Secret that was just changed maybe
+   * those from before.
+   */
+  readonly read: (wanted: ReferredSecrets) => Promise<ReadSecrets>
+  /** What was cut is read again in the next pass. */
+  readonly readCutAgain: () => void
+}
+
+/** Names of the members that are needed, by key of their Secret. */
+type ReferredSecrets = ReadonlyMap<string, ReadonlySet<string>>
+
+interface ReadSecrets {
+  readonly secrets: readonly KubeObject[]
+  /** Keys of Secrets that this pass must do without, since their namespace has so many to read. */
+  readonly unread: ReadonlySet<string>
+  /** Whether another pass has more to read. */
+  readonly isMore: boolean
+}
+
+interface SecretOptions {
+  readonly client: KubeClient
+  /** A value is read again only after its version has changed. */
+  readonly watched: WatchedSecrets
+  readonly room: Pick<Room, 'changed'>
 }
 
 const AT_ONCE = 16
 
-/**
- * A Secret that may be listed but not read keeps its last known value: its namespace must not stop the others.
- *
- * `versions` finds the metadata of a Secret by its key: a value is read again only after its version has changed.
- */
-export function createSecretValues(
-  client: KubeClient,
-  versions: (key: string) => KubeObject | undefined,
-): SecretValues {
+/** A Secret that may be listed but not read keeps its last known value: its namespace must not stop the others. */
+export function createSecretValues({ client, watched, room }: SecretOptions): SecretValues {
+  const { version } = watched
   const known = new Map<string, KubeObject>()
+  /** The Secrets that are referred to. True: the last read found none, or was refused. */
+  const expected = new Map<string, boolean>()
+  const keep = (key: string, secret: KubeObject | null): void => {
+    if (secret === null) known.delete(key)
+    else known.set(key, secret)
+    room.changed('Secret', known, key)
+  }
+  const expectOnly = (wanted: ReferredSecrets): void => {
+    for (const key of expected.keys()) {
+      if (wanted.has(key)) continue
+      watched.forget(key)
+      expected.delete(key)
+    }
+    for (const key of wanted.keys()) {
+      if (expected.has(key)) continue
+      watched.expect(key)
+      expected.set(key, false)
+    }
+  }
+  /** Until something is heard of it. */
+  const isKnownAbsent = (key: string): boolean =>
+    expected.get(key) === true && !known.has(key) && version(key)?.metadata.resourceVersion === ''
   return {
-    read: async (keys) => {
-      for (const key of known.keys()) if (!keys.has(key)) known.delete(key)
-      const wanted = [...keys].filter((key) => isOutdated(known.get(key), versions(key)))
-      const lanes = Array.from({ length: Math.min(AT_ONCE, wanted.length) }, async () => {
-        for (let key = wanted.pop(); key !== undefined; key = wanted.pop()) {
-          const secret = versions(key) === undefined ? null : await fetchSecret(client, key)
-          if (secret === null) known.delete(key)
-          else if (secret !== 'forbidden') known.set(key, secret)
-        }
+    read: async (wanted) => {
+      expectOnly(wanted)
+      for (const key of known.keys()) if (!wanted.has(key)) keep(key, null)
+      const due = [...wanted].filter(
+        ([key, members]) => !isKnownAbsent(key) && isOutdated(known.get(key), version(key), members),
+      )
+      const now = secretsInTurns(due)
+      const reads = now.map(([key, members]) => async () => {
+        const secret = version(key) === undefined ? null : await fetchSecret(client, key)
+        expected.set(key, secret === null || secret === 'forbidden')
+        if (secret !== 'forbidden') keep(key, secret === null ? null : secretCopy(secret, members))
       })
-      await Promise.all(lanes)
-      return [...known.values()]
+      await inLanes(reads, AT_ONCE)
+      const read = new Set(now.map(([key]) => key))
+      const unread = due.flatMap(([key]) => (read.has(key) || known.has(key) ? [] : [key]))
+      return { secrets: [...known.values()], unread: new Set(unread), isMore: now.length < due.length }
+    },
+    readCutAgain: () => {
+      for (const [key, secret] of known) if (isCut(secret)) known.delete(key)
     },
   }
 }
 
-/** Keys of the Secrets that these objects refer to, even if the objects are faulty. */
-export function referredSecrets(objects: readonly KubeObject[]): ReadonlySet<string> {
-  return new Set(objects.flatMap(secretKeysOf))
+type DueSecret = readonly [string, ReadonlySet<string>]
+
+/** No more of one namespace than a pass waits for, and every namespace's first one before another's second. */
+function secretsInTurns(due: readonly DueSecret[]): readonly DueSecret[] {
+  const turns = new Map<string, number>()
+  return due
+    .map((each) => {
+      const namespace = each[0].slice(0, each[0].indexOf('/'))
+      const turn = turns.get(namespace) ?? 0
+      turns.set(namespace, turn + 1)
+      return { each, turn }
+    })
+    .filter(({ turn }) => turn < LIMITS.secretReadsPerPass)
+    .sort((a, b) => a.turn - b.turn)
+    .map(({ each }) => each)
+}
+
+const MEMBERS = 'members'
+
+/** Of these members alone. A value that is too long for a credential is replaced by a short one that is too long as well. */
+function secretCopy({ metadata, type, data }: KubeObject, members: ReadonlySet<string>): KubeObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp, labels } = metadata
+  const values = [...members].flatMap((member) => {
+    const value = fieldsIn(data)[member]
+    return typeof value === 'string' ? [[member, value.length > TOO_LONG.length ? TOO_LONG : value] as const] : []
+  })
+  const kept = { name, namespace, uid, resourceVersion, creationTimestamp, labels }
+  const given = Object.entries(kept).filter(([, value]) => value !== undefined)
+  return {
+    metadata: { ...(Object.fromEntries(given) as unknown as KubeObject['metadata']), [MEMBERS]: [...members] },
+    ...(type === undefined ? {} : { type }),
+    data: Object.fromEntries(values),
+  }
+}
+
+/** Base64 of one byte more than a credential may have. */
+const TOO_LONG = Buffer.alloc(LIMITS.credentialBytes + 1, 'x').toString('base64')
+
+/** The Secrets that these objects refer to, even if the objects are faulty. */
+export function referredSecrets(objects: readonly KubeObject[]): ReferredSecrets {
+  const referred = new Map<string, Set<string>>()
+  for (const { key, members } of objects.flatMap(referencedSecrets)) {
+    const known = referred.get(key) ?? new Set()
+    referred.set(key, known)
+    for (const member of members) known.add(member)
+  }
+  return referred
+}
+
+/** Separates the objects that refer to one of these Secrets: they stay as they are until it is read. */
+export function withoutUnread(
+  resources: Resources,
+  unread: ReadonlySet<string>,
+): { readonly resources: Resources; readonly waiting: ReadonlySet<string> } {
+  const waiting = new Set<string>()
+  if (unread.size === 0) return { resources, waiting }
+  const without = (kind: 'Destination' | 'LogStream' | 'Webhook') =>
+    resources[kind].filter((object) => {
+      if (!referencedSecrets(object).some(({ key }) => unread.has(key))) return true
+      waiting.add(objectKey(kind, object.metadata.namespace ?? '', object.metadata.name))
+      return false
+    })
+  const running = {
+    Destination: without('Destination'),
+    LogStream: without('LogStream'),
+    Webhook: without('Webhook'),
+  }
+  return { resources: { ...resources, ...running }, waiting }
+}
+
+interface SecretReference {
+  readonly key: string
+  readonly members: readonly string[]
 }
 
 /** Objects are never changed in place, and most of them are the same as before. */
-const REFERRED = new WeakMap<KubeObject, readonly string[]>()
+const REFERRED = new WeakMap<KubeObject, readonly SecretReference[]>()
 
-function secretKeysOf(object: KubeObject): readonly string[] {
+function referencedSecrets(object: KubeObject): readonly SecretReference[] {
   const known = REFERRED.get(object) ?? secretsIn(object)
   REFERRED.set(object, known)
   return known
 }
 
-function secretsIn({ metadata, spec }: KubeObject): readonly string[] {
-  const blocks = Object.values(fieldsIn(spec)).flatMap((block) => Object.entries(fieldsIn(block)))
-  return blocks.flatMap(([field, ref]) => {
-    const { name } = fieldsIn(ref)
-    return field.endsWith('Ref') && typeof name === 'string' ? [`${metadata.namespace ?? ''}/${name}`] : []
+function secretsIn({ metadata, spec }: KubeObject): readonly SecretReference[] {
+  const fields = Object.entries(fieldsIn(spec))
+  const inBlocks = fields.flatMap(([, block]) => Object.entries(fieldsIn(block)))
+  // A Webhook has no block.
+  const own = fields.filter(([field]) => /secretRef$/i.test(field))
+  return [...own, ...inBlocks].flatMap(([field, ref]) => {
+    const { name, key } = fieldsIn(ref)
+    if (!field.endsWith('Ref') || typeof name !== 'string') return []
+    const members = typeof key === 'string' ? [key] : WHOLE_SETS
+    return [{ key: `${metadata.namespace ?? ''}/${name}`, members }]
   })
 }
 
-function isOutdated(known: KubeObject | undefined, now: KubeObject | undefined): boolean {
-  return known?.metadata.resourceVersion !== now?.metadata.resourceVersion
+/** Members that a reference to a whole Secret may need. */
+const WHOLE_SETS: readonly string[] = [
+  ...PROVIDER_IDS.flatMap((id) => {
+    const { secret } = PROVIDER_DESCRIPTORS[id].block
+    return 'sets' in secret ? secret.sets.flatMap((set) => Object.keys(set)) : []
+  }),
+  ...BUCKET_MEMBERS,
+]
+
+function isOutdated(known: KubeObject | undefined, now: KubeObject | undefined, members: ReadonlySet<string>): boolean {
+  const isUnheard = known !== undefined && now?.metadata.resourceVersion === ''
+  if (!isUnheard && known?.metadata.resourceVersion !== now?.metadata.resourceVersion) return true
+  const kept = (known?.metadata[MEMBERS] ?? []) as readonly string[]
+  return known !== undefined && [...members].some((member) => !kept.includes(member))
 }
 
 /** Reads the operator's own objects by name, as they are now; null if there is none. */

@@ -2,6 +2,7 @@
 
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import { objectKey } from '../../domain/catalog/objects.ts'
+import { LIMITS } from '../../domain/limits.ts'
 import { CATALOG_LABEL } from '../../domain/published/place.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
@@ -12,12 +13,14 @@ import { type KubeObject, kubeKey } from '../../runtime/kube/objects.ts'
 import type { Reflector } from '../../runtime/kube/reflector.ts'
 import { startReflector } from '../../runtime/kube/reflector.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { labelsCopy, resourceCopy, versionCopy } from './copies.ts'
+import { bearsDashboardLabel, labelsCopy, resourceCopy } from './copies.ts'
 import { inShort } from './map-copies.ts'
 import type { NamespaceState } from './namespaces.ts'
 import { createNamespaces } from './namespaces.ts'
 import { PAUSED_ANNOTATION, RECONCILE_ANNOTATION } from './annotations.ts'
 import { installationOfObject } from './ownership.ts'
+import type { Room } from './room.ts'
+import { watchSecrets, type WatchedSecrets } from './watched-secrets.ts'
 
 const FORBIDDEN = 403
 
@@ -32,6 +35,8 @@ interface WorldOptions {
   readonly onChange: () => void
   /** Called when only the status of an object changed, mostly by our own write: no decision depends on it. */
   readonly onStatus: (key: string) => void
+  /** For the custom resources. */
+  readonly room: Pick<Room, 'changed'>
   /** Called when an object that the operator may have written is gone. */
   readonly onGone: (kind: 'ConfigMap') => void
   readonly logger: Logger
@@ -43,8 +48,9 @@ interface WorldOptions {
 export interface World {
   readonly resources: (kind: ResourceKind) => readonly KubeObject[]
   readonly resource: (kind: ResourceKind, namespace: string, name: string) => KubeObject | undefined
-  /** Only metadata, by `namespace/name`. */
-  readonly secretVersion: (key: string) => KubeObject | undefined
+  readonly secrets: WatchedSecrets
+  /** Metadata of the Secrets that bear the dashboard's label; whether it made them, only their type says. */
+  readonly dashboardSecrets: () => readonly KubeObject[]
   /** Names and labels; empty if only one namespace is watched, since no other one can refer to it. */
   readonly namespaces: () => readonly KubeObject[]
   /** As `inShort` makes them. */
@@ -52,10 +58,14 @@ export interface World {
   readonly configMaps: () => Iterable<KubeObject>
   /** Whether every first answer has arrived, even if it is a refusal. */
   readonly isReady: () => boolean
+  /** Whether all custom resources and names of Secrets are known, as they are now. */
+  readonly isWhole: () => boolean
   /** Empty if all namespaces are watched at once. */
   readonly namespaceStates: () => ReadonlyMap<string, NamespaceState>
   /** Namespaces without news, because the API server refuses. */
   readonly outdated: () => ReadonlySet<string>
+  /** Lists all objects of a kind anew. */
+  readonly readAgain: (kind: ResourceKind) => void
   readonly close: () => Promise<void>
 }
 
@@ -72,20 +82,8 @@ export function watchWorld(options: WorldOptions): World {
     namespaces.length === 0
       ? [start(name, `${base}/${name}`, more)]
       : namespaces.map((namespace) => start(name, `${base}/namespaces/${namespace}/${name}`, more))
-  const kinds = Object.fromEntries(
-    RESOURCE_KINDS.map((kind) => {
-      const sort = sortChanges(kind, options)
-      const onChange = (key: string | null): void =>
-        key === null
-          ? sort.all(kinds[kind].flatMap(({ objects }) => [...objects.values()]))
-          : sort.one(key, found(kinds[kind], key))
-      return [
-        kind,
-        everywhere(RESOURCE_PLURALS[kind], `/apis/${RESOURCE_API_VERSION}`, { onChange, shape: resourceCopy }),
-      ]
-    }),
-  ) as { readonly [K in ResourceKind]: readonly Reflector[] }
-  const secrets = everywhere('secrets', '/api/v1', { isMetadataOnly: true, shape: versionCopy })
+  const kinds = watchKinds(options, everywhere)
+  const { reflectors: secrets, watched } = watchSecrets(namespaces, everywhere)
   const labelled = watchNamespaces(namespaces, (more) => start('namespaces', '/api/v1/namespaces', more), options)
   const own = `/api/v1/namespaces/${place.namespace}`
   /** The operator's own objects. */
@@ -99,26 +97,59 @@ export function watchWorld(options: WorldOptions): World {
   })
   const all = [...Object.values(kinds).flat(), ...secrets, ...labelled, maps]
   const { spaces, seen } = spacesOf(options, kinds, { secrets, labelled })
+  // The first pass waits for the slowest namespace, but no longer than this.
+  const patience = setTimeout(options.onChange, LIMITS.namespacePatienceMs)
+  patience.unref()
   const common = namespaces.length === 0 ? all : [...labelled, maps]
   return {
     isReady: () => common.every((watch) => watch.isSynced()) && ![...spaces.states().values()].includes('Pending'),
+    isWhole: () => [...Object.values(kinds), secrets].every((watches) => isCurrent(watches, spaces.states())),
     namespaceStates: () => spaces.states(),
     outdated: () => spaces.outdated(),
     resources: (kind) => seen(kinds[kind]).flatMap(({ objects }) => [...objects.values()]),
     resource: (kind, namespace, name) => found(kinds[kind], `${namespace}/${name}`),
-    secretVersion: (key) => found(secrets, key),
+    secrets: watched,
+    dashboardSecrets: () => secrets.flatMap(({ objects }) => [...objects.values()].filter(bearsDashboardLabel)),
     namespaces: () => labelled.flatMap(({ objects }) => [...objects.values()]),
     configMap: (name) => maps.objects.get(`${place.namespace}/${name}`),
     configMaps: () => maps.objects.values(),
+    readAgain: (kind) => {
+      for (const watch of kinds[kind]) watch.readAgain()
+    },
     close: async () => {
+      clearTimeout(patience)
       await Promise.all(all.map((reflector) => reflector.close()))
     },
   }
 }
 
+type Everywhere = (name: string, base: string, more: object) => readonly Reflector[]
+type KindWatches = { readonly [K in ResourceKind]: readonly Reflector[] }
+
+function watchKinds(options: WorldOptions, everywhere: Everywhere): KindWatches {
+  const watched = RESOURCE_KINDS.map((kind) => {
+    const sort = sortChanges(kind, options)
+    const onChange = (key: string | null): void =>
+      key === null
+        ? sort.all(kinds[kind].flatMap(({ objects }) => [...objects.values()]))
+        : sort.one(key, found(kinds[kind], key))
+    const onKept = (objects: Map<string, KubeObject>, key: string): void => options.room.changed(kind, objects, key)
+    const more = { onChange, onKept, shape: resourceCopy }
+    return [kind, everywhere(RESOURCE_PLURALS[kind], `/apis/${RESOURCE_API_VERSION}`, more)] as const
+  })
+  const kinds = Object.fromEntries(watched) as KindWatches
+  return kinds
+}
+
+/** Whether the watches of one kind know everything: those of namespaces that are gone have nothing to know. */
+function isCurrent(watches: readonly Reflector[], states: ReadonlyMap<string, NamespaceState>): boolean {
+  const inOrder = [...states.values()]
+  return watches.every((watch, number) => inOrder[number] === 'Gone' || (watch.isSynced() && watch.failure() === null))
+}
+
 function spacesOf(
   { namespaces, nowMs }: WorldOptions,
-  kinds: Readonly<Record<ResourceKind, readonly Reflector[]>>,
+  kinds: KindWatches,
   { secrets, labelled }: { readonly secrets: readonly Reflector[]; readonly labelled: readonly Reflector[] },
 ) {
   const watches = new Map(

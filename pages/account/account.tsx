@@ -1,4 +1,4 @@
-/** Your account: who you are here, invitations, and ending sessions. */
+/** Your account: who is signed in, invitations, and ending sessions. */
 
 import { Button } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'

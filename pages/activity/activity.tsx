@@ -1,4 +1,4 @@
-/** Activity: what happened that people should notice, in words, newest first. */
+/** Activity: events that people should notice, in words, newest first. */
 
 import { Button, Select, TextInput } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
@@ -19,7 +19,7 @@ export function ActivityPage(): ReactNode {
   return (
     <Page title="Activity" question="What happened that I should know of?">
       <ActivityFilterBar
-        // Typed text follows the address.
+        // The field follows the address.
         key={filters.object}
         filters={filters}
         onChange={(search) => void navigate({ to: '.', search: { ...search }, replace: true })}

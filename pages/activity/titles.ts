@@ -1,4 +1,4 @@
-/** Types of activity in words; one that has none yet is shown by its name. */
+/** Titles for types of activity; a type without a title is shown by its name. */
 
 export const ACTIVITY_TITLES: Readonly<Record<string, string>> = {
   example_data: 'Made-up traffic was filled in',

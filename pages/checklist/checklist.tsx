@@ -1,4 +1,4 @@
-/** Checklist: what is set up and what comes next. Traffic alone makes a step green, so nothing can be ticked by hand. */
+/** Checklist: what is set up and what comes next. Only traffic completes a step; nothing can be ticked by hand. */
 
 import { Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
@@ -44,7 +44,7 @@ interface ChoiceProps {
   readonly filter: { readonly website?: string }
 }
 
-/** With one website there is nothing to choose. */
+/** Hidden if there is only one website. */
 function Choice({ websites, filter }: ChoiceProps): ReactNode {
   const navigate = useNavigate()
   if (websites.length < 2) return null

@@ -1,7 +1,7 @@
-/** The steps of the checklist in words, each with what to paste where. The API says which are done. */
+/** The steps of the checklist in words, each with a snippet and where to paste it. The API says which steps are done. */
 
 export interface SnippetPlace {
-  /** Address of the service, where the pages come from too. */
+  /** Address of the service, which also serves these pages. */
   readonly service: string
   /** ID of the website that the snippets are for. */
   readonly website: string
@@ -11,12 +11,12 @@ export interface Step {
   /** As the API calls it. */
   readonly id: string
   readonly title: string
-  /** What to do, or what to look for if nothing is to be done. */
+  /** What to do, or if there is nothing to do, what to look for. */
   readonly how: string
   readonly snippet?: { readonly what: string; readonly text: (place: SnippetPlace) => string }
-  /** What `count` counts, in words that follow the number. */
+  /** What `count` counts: singular and plural, to follow the number. */
   readonly counted: readonly [one: string, many: string]
-  /** Of Logs, where the proof stands. */
+  /** Filter of Logs that shows the proof. */
   readonly kind?: string
 }
 

@@ -1,4 +1,4 @@
-/** What an organisation's people should notice: pages of entries, newest first, as they are filtered in the address. */
+/** Activity of an organisation: pages of entries, newest first, filtered as the address says. */
 
 import { infiniteQueryOptions } from '@tanstack/react-query'
 
@@ -9,7 +9,7 @@ export interface ActivityEntry {
   /** Unix ms. */
   readonly at: number
   readonly type: string
-  /** What it is about: an object, an origin, a person's pseudonym. May be empty. */
+  /** Subject: an object, an origin, or the pseudonym of a person. May be empty. */
   readonly object: string
   readonly website: string
   readonly message: string
@@ -20,7 +20,7 @@ interface ActivityPage {
   readonly next: string | null
 }
 
-/** As they stand in the address. */
+/** As in the address. */
 export interface ActivityFilters {
   readonly type?: string
   readonly object?: string

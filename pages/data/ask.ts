@@ -1,6 +1,6 @@
-/** Asks the dashboard's API. Every answer that is no success becomes an `ApiProblem`. */
+/** Calls the dashboard's API. Every answer that is not a success becomes an `ApiProblem`. */
 
-/** What the API refused, or that it could not be reached. */
+/** The API refused the request, or could not be reached. */
 export class ApiProblem extends Error {
   override readonly name = 'ApiProblem'
   /** The API's code; `unreachable` if there was no answer. */
@@ -9,7 +9,7 @@ export class ApiProblem extends Error {
   readonly status: number
   /** Finds the request in the process log. */
   readonly requestId: string | null
-  /** The rest of the answer: a field and its message, what a plan allows, seconds to wait. */
+  /** The rest of the answer: for example a field and its message, what a plan allows, or the seconds to wait. */
   readonly detail: Readonly<Record<string, unknown>>
   constructor({ code, status, requestId, detail }: Pick<ApiProblem, 'code' | 'status' | 'requestId' | 'detail'>) {
     super(code)
@@ -27,7 +27,7 @@ interface Question {
   readonly signal?: AbortSignal
 }
 
-/** The body of a success; `T` is what the route promises. */
+/** The body of a successful answer; `T` is the shape that the route promises. */
 export async function ask<T>(path: string, question: Question = {}): Promise<T> {
   const { method = 'GET', body, headers = {}, signal } = question
   const response = await fetch(path, {
@@ -51,12 +51,12 @@ export async function ask<T>(path: string, question: Question = {}): Promise<T> 
   })
 }
 
-/** A path with its values in place: `path('/api/organizations/:organization', {organization})`. */
+/** A path with its parameters filled in: `path('/api/organizations/:organization', {organization})`. */
 export function path(pattern: string, values: Readonly<Record<string, string>>): string {
   return pattern.replace(/:([A-Za-z]+)/g, (_, name: string) => encodeURIComponent(values[name] ?? ''))
 }
 
-/** A query of the values that are there. */
+/** A query string of the defined values. */
 export function query(values: Readonly<Record<string, string | number | boolean | undefined>>): string {
   const entries = Object.entries(values).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, String(value)]],

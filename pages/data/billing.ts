@@ -1,4 +1,4 @@
-/** Billing: the plans that are sold, and the ways to the payment provider's pages. */
+/** Billing: the plans on sale, and the addresses of the payment provider's pages. */
 
 import { queryOptions } from '@tanstack/react-query'
 
@@ -8,16 +8,16 @@ import { ask, path } from './ask.ts'
 interface Billing {
   readonly plan: Plan
   readonly offers: readonly Plan[]
-  /** Has paid here before, so that there is something to manage. */
+  /** Whether the organisation is a customer, so that there is something to manage. */
   readonly isCustomer: boolean
-  /** Who else manages the plan; null: it can be paid for here. */
+  /** The other manager of the plan; null if it can be paid for here. */
   readonly managedBy: string | null
   readonly message: string
 }
 
 const PATH = '/api/organizations/:organization/billing'
 
-/** To be asked only if this service has billing. */
+/** Call it only if this service has billing. */
 export function billingQuery(organization: string) {
   return queryOptions({
     queryKey: ['billing', organization],
@@ -35,7 +35,7 @@ export function openBillingPortal(organization: string): Promise<{ readonly url:
   return ask(`${path(PATH, { organization })}/portal`, { method: 'POST', body: {} })
 }
 
-/** Asks the provider, whose own message may be late. */
+/** Makes the service ask the provider, whose event may be late. */
 export function bringPlanUpToDate(organization: string): Promise<Billing> {
   return ask(`${path(PATH, { organization })}/refresh`, { method: 'POST', body: {} })
 }

@@ -1,4 +1,4 @@
-/** What is set up, as the traffic of 30 days proves it; asked again every few seconds until all of it is. */
+/** What is set up, as the traffic of 30 days proves; polled every few seconds until everything is. */
 
 import { queryOptions } from '@tanstack/react-query'
 
@@ -16,8 +16,8 @@ interface Checklist {
   readonly lines: readonly ChecklistLine[]
 }
 
-/** As it stands in the address. */
-export interface WebsiteFilter {
+/** As in the address. */
+interface WebsiteFilter {
   readonly website?: string
 }
 
@@ -27,7 +27,7 @@ export function websiteFilterOf({ website }: Readonly<Record<string, unknown>>):
 
 const AGAIN_MS = 3_000
 
-/** Everything counts if no website is named. */
+/** Counts all websites if none is named. */
 export function checklistQuery(organization: string, { website }: WebsiteFilter = {}) {
   return queryOptions({
     queryKey: ['checklist', organization, website ?? null],
@@ -39,7 +39,7 @@ export function checklistQuery(organization: string, { website }: WebsiteFilter 
   })
 }
 
-/** Whether somebody who comes in is still about to set things up: nothing was matched yet. */
+/** Whether the set-up is unfinished: no install was matched yet. */
 export function isNew({ lines }: Checklist): boolean {
   return lines.some(({ id, isDone }) => id === 'install_matched' && !isDone)
 }

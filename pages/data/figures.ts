@@ -1,9 +1,10 @@
-/** Figures of a period: the funnel, where visits came from, and how installs were matched. One question a page. */
+/** Figures of a period: the funnel, where visits came from, and how installs were matched. One request per page. */
 
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 
+import type { VisitSource } from '../../domain/collection/visit-source.ts'
 import { ask, path, query } from './ask.ts'
-import { boundsOf, type Bounds, type FigureFilters } from './period.ts'
+import { boundsOf, daysOf, type Bounds, type FigureFilters } from './period.ts'
 
 export interface FunnelCounts {
   readonly visits: number
@@ -26,7 +27,7 @@ export type SourceDimension = 'source' | 'medium' | 'campaign' | 'referrer' | 'p
 interface Listed {
   readonly total: FunnelCounts
   readonly values: readonly (FunnelCounts & { readonly value: string })[]
-  /** What the listed values leave of the total. */
+  /** The total minus the listed values. */
   readonly other: FunnelCounts
 }
 
@@ -62,6 +63,26 @@ export interface MatchFigures extends Bounds {
   readonly agentPages: readonly (FunnelCounts & { readonly agent: string; readonly page: string })[]
 }
 
+/** A copied command that several installations ran. */
+export interface SharedCommand {
+  readonly website: string
+  readonly visit_id: string
+  readonly installations: number
+  readonly events: number
+  readonly completed: number
+  readonly by_agents: number
+  readonly first_ms: number
+  readonly last_ms: number
+  /** Null if it is no longer kept. */
+  readonly visit: VisitSource | null
+}
+
+export interface SharedCommands extends Bounds {
+  readonly leastInstallations: number
+  readonly mostListed: number
+  readonly commands: readonly SharedCommand[]
+}
+
 export function funnelQuery(organization: string, filters: FigureFilters) {
   return figuresQuery<FunnelFigures>('funnel', organization, filters)
 }
@@ -70,18 +91,41 @@ export function matchQuery(organization: string, filters: FigureFilters) {
   return figuresQuery<MatchFigures>('match', organization, filters)
 }
 
+/** The service looks no further back for them at once. */
+export const MOST_COMMAND_DAYS = 30
+
+export function sharedCommandsQuery(organization: string, filters: FigureFilters) {
+  return figuresQuery<SharedCommands>('shared-commands', organization, {
+    ...filters,
+    days: Math.min(daysOf(filters), MOST_COMMAND_DAYS),
+  })
+}
+
 export function sourcesQuery(organization: string, filters: FigureFilters, by: SourceDimension) {
   return figuresQuery<SourceFigures>('sources', organization, filters, { by })
 }
 
-/** The figures before stay on the page while others are asked for: it does not jump. */
-function figuresQuery<T>(page: string, organization: string, filters: FigureFilters, more = {}) {
-  const { website } = filters
-  const wanted = query({ ...boundsOf(filters), website, ...more })
+/** Previous figures stay on the page while new ones load, so that it does not jump. */
+function figuresQuery<T>(page: FiguresName, organization: string, filters: FigureFilters, more: FigureChoice = {}) {
+  const address = figuresPath(page, organization, filters, more)
   return queryOptions({
-    queryKey: ['figures', page, organization, wanted],
-    queryFn: ({ signal }) =>
-      ask<T>(path(`/api/organizations/:organization/${page}`, { organization }) + wanted, { signal }),
+    queryKey: ['figures', address],
+    queryFn: ({ signal }) => ask<T>(address, { signal }),
     placeholderData: keepPreviousData,
   })
+}
+
+type FiguresName = 'funnel' | 'match' | 'sources' | 'shared-commands'
+type FigureChoice = { readonly by?: SourceDimension }
+
+/** Where the same figures are read as JSON. */
+export function figuresPath(
+  page: FiguresName,
+  organization: string,
+  filters: FigureFilters,
+  more: FigureChoice = {},
+): string {
+  const { website } = filters
+  const wanted = query({ ...boundsOf(filters), website, ...more })
+  return path(`/api/organizations/:organization/${page}`, { organization }) + wanted
 }

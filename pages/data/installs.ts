@@ -2,16 +2,18 @@
 
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 
+import type { VisitSource } from '../../domain/collection/visit-source.ts'
 import { ask, path, query } from './ask.ts'
 import { momentsOf } from './lines.ts'
 
-/** As they stand in the address; names and values are those of the API. An empty text means "does not say". */
+/** As in the address; names and values are those of the API. An empty text means "does not say". */
 export interface ShownInstallFilters {
   readonly website?: string
   readonly eventType?: string
   readonly resolution?: string
   readonly policy?: string
   readonly reason?: string
+  readonly visit?: string
   readonly path?: string
   readonly platform?: string
   readonly agent?: string
@@ -29,7 +31,7 @@ export interface ShownInstallFilters {
   readonly until?: number
 }
 
-const NAMES = ['website', 'eventType', 'resolution', 'policy', 'reason', 'path', 'platform'] as const
+const NAMES = ['website', 'eventType', 'resolution', 'policy', 'reason', 'visit', 'path', 'platform'] as const
 const MAYBE_EMPTY = ['agent', 'source', 'medium', 'campaign', 'referrer', 'page'] as const
 
 export function installFiltersOf(search: Readonly<Record<string, unknown>>): ShownInstallFilters {
@@ -69,17 +71,9 @@ export interface InstallLine {
   readonly reason: string
 }
 
-interface VisitSource {
-  readonly page_url: string
-  readonly source_referrer: string
-  readonly utm_source: string
-  readonly utm_medium: string
-  readonly utm_campaign: string
-}
-
 export interface ListedInstall {
   readonly install: InstallLine
-  /** Null if it has none, or if it is no longer kept. */
+  /** Null if the install has none, or if it is no longer kept. */
   readonly visit: VisitSource | null
 }
 
@@ -117,23 +111,16 @@ export interface InstallFacts extends InstallLine {
   readonly gpc: boolean
   /** JSON of every receipt and token that was examined. */
   readonly verdicts: string
-  /** JSON of the plan of deliveries as it was answered. */
+  /** JSON of the deliveries as they were planned in the answer. */
   readonly deliveries: string
   readonly request_id: string
 }
 
-export interface VisitFacts {
+export interface VisitFacts extends VisitSource {
   readonly visit_id: string
   readonly issued_at_ms: number
-  readonly page_url: string
   readonly referrer: string
-  readonly source_referrer: string
-  readonly utm_source: string
-  readonly utm_medium: string
-  readonly utm_campaign: string
-  readonly utm_term: string
-  readonly utm_content: string
-  /** JSON: what the providers know the visitor by. */
+  /** JSON of the visitor's identifiers, by provider. */
   readonly identities: string
   readonly gpc: boolean
 }
@@ -164,7 +151,7 @@ export interface AttemptFacts {
   readonly duration_ms: number
   readonly request_url: string
   readonly request_body: string
-  /** 0: no answer came. */
+  /** 0 if there was no answer. */
   readonly response_status: number
   readonly response_body: string
   readonly outcome: string
@@ -186,7 +173,7 @@ export interface InstallAddress {
   readonly event: string
 }
 
-/** Where the same facts are read as JSON. */
+/** Address of the same facts as JSON. */
 export function installPath({ organization, website, event }: InstallAddress): string {
   return path('/api/organizations/:organization/installs/:website/:event', { organization, website, event })
 }

@@ -1,4 +1,4 @@
-/** Lines of Logs: what the API says of them, what lists are filtered by, and how new ones come. */
+/** Lines of Logs: their shape in the API, the filters of lists, and where new lines come from. */
 
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 
@@ -7,12 +7,12 @@ import { ask, path, query } from './ask.ts'
 
 interface LogPage {
   readonly records: readonly LogLine[]
-  /** Unix ms: nothing is missing from here on. */
+  /** Unix ms: the search is complete from this time on. */
   readonly searchedBackTo: number
   readonly next: string | null
 }
 
-/** As they stand in the address; names and values are those of the API. */
+/** As in the address; names and values are those of the API. */
 export interface LogFilters {
   readonly website?: string
   readonly direction?: string
@@ -39,7 +39,7 @@ export function filtersOf(search: Readonly<Record<string, unknown>>): LogFilters
   return { ...(Object.fromEntries(texts) as LogFilters), ...momentsOf(search) }
 }
 
-/** The bounds of time of an address. */
+/** The time bounds in an address. */
 export function momentsOf(search: Readonly<Record<string, unknown>>): Pick<LogFilters, 'since' | 'until'> {
   const { since, until } = search
   return {
@@ -52,6 +52,11 @@ function logsPath(organization: string): string {
   return path('/api/organizations/:organization/logs', { organization })
 }
 
+/** The same lines as a file. */
+export function logsExport(organization: string, filters: LogFilters): string {
+  return `${logsPath(organization)}/export${query({ ...filters })}`
+}
+
 export function logsQuery(organization: string, filters: LogFilters) {
   return infiniteQueryOptions({
     queryKey: ['logs', organization, filters],
@@ -62,7 +67,7 @@ export function logsQuery(organization: string, filters: LogFilters) {
   })
 }
 
-/** Where new lines come from. A stream takes no free text and no time: only stored lines can be searched. */
+/** Source of new lines. A stream has no filter by text or time: only stored lines can be searched. */
 export function tailPath(
   organization: string,
   { text: _text, since: _since, until: _until, ...filters }: LogFilters,
@@ -91,7 +96,7 @@ export function lineQuery(organization: string, line: Pick<LogLine, 'direction' 
   })
 }
 
-/** What to search by for something that a person pastes; a receipt goes into a body, never into an address. */
+/** Resolves pasted text to what to search for; a receipt goes into the request's body, never into an address. */
 export function resolveReference(organization: string, text: string): Promise<readonly string[]> {
   return ask<{ readonly references: readonly string[] }>(`${logsPath(organization)}/reference`, {
     method: 'POST',

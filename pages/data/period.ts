@@ -1,4 +1,4 @@
-/** The period that figures are asked for. The address holds days back from now, so that a link stays true tomorrow. */
+/** The period of figures. The address holds days back from now, so that a link still makes sense tomorrow. */
 
 import { DAY_MS, hourAfter } from '../../domain/durations.ts'
 
@@ -9,9 +9,9 @@ export const PERIODS = [
   { days: 90, title: '90 days' },
 ] as const
 
-/** As they stand in the address. */
+/** As in the address. */
 export interface FigureFilters {
-  /** 7 if it is absent. */
+  /** 7 if absent. */
   readonly days?: number
   readonly website?: string
 }
@@ -37,7 +37,7 @@ export function daysOf({ days = DEFAULT_DAYS }: FigureFilters): number {
   return days
 }
 
-/** Whole hours up to the end of the present one; the same all through an hour, so that answers can be kept. */
+/** Whole hours up to the end of the current one; the same throughout an hour, so that answers can be cached. */
 export function boundsOf(filters: FigureFilters, nowMs = Date.now()): Bounds {
   const until = hourAfter(nowMs)
   return { since: until - daysOf(filters) * DAY_MS, until }

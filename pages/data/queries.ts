@@ -1,4 +1,4 @@
-/** What the pages know of the server, kept by TanStack Query: fresh for ten seconds, asked again when a tab comes back. */
+/** Queries of the server, cached by TanStack Query: fresh for ten seconds, and refetched when a tab regains focus. */
 
 import { QueryClient, queryOptions } from '@tanstack/react-query'
 
@@ -24,7 +24,7 @@ export interface Me {
   readonly person: string
   readonly email: string
   readonly signedInBy: string
-  /** Whether plans are paid for in this service. */
+  /** Whether this service has billing. */
   readonly hasBilling: boolean
   /** Unix ms. */
   readonly sessionEndsAt: number

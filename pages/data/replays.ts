@@ -1,4 +1,4 @@
-/** Replays of decisions: what was asked, how far each is, and what came out. Asked again while one is at work. */
+/** Replays of decisions: their parameters, progress and results. Polled while one is running. */
 
 import { queryOptions } from '@tanstack/react-query'
 
@@ -9,7 +9,7 @@ import { ask, path } from './ask.ts'
 export interface ReplayLine {
   readonly id: string
   readonly website: string
-  /** Unix ms, as the two after it. */
+  /** Unix ms, like the next two. */
   readonly askedAt: number
   readonly since: number
   readonly until: number
@@ -36,7 +36,7 @@ export interface ReplayWish {
   readonly since: number
 }
 
-/** Which of them is shown, as it stands in the address. */
+/** The shown replay, as in the address. */
 export function replayChoiceOf({ replay }: Readonly<Record<string, unknown>>): { readonly replay?: string } {
   return typeof replay === 'string' && replay !== '' ? { replay } : {}
 }

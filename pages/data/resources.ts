@@ -1,4 +1,4 @@
-/** Objects of the configuration: lists, single ones with their version, and changes that are tried before they are made. */
+/** Objects of the configuration: lists, single objects with their version, and changes with a dry run first. */
 
 import { queryOptions } from '@tanstack/react-query'
 
@@ -13,7 +13,7 @@ export interface ResourceRow {
   readonly kind: ResourceKind
   readonly namespace: string
   readonly name: string
-  /** Goes back as If-Match. */
+  /** Sent back as If-Match. */
   readonly version: string
   /** RFC 3339, or empty. */
   readonly createdAt: string
@@ -23,10 +23,12 @@ export interface ResourceRow {
 }
 
 export interface StoredResource extends ResourceRow {
+  /** Whether the conditions are about this version: right after a change they are about the one before. */
+  readonly isJudged: boolean
   readonly readOnly: readonly OwnedField[]
 }
 
-interface ResourceQueryRef {
+export interface ResourceQueryRef {
   readonly organization: string
   readonly kind: ResourceKind
   readonly namespace: string
@@ -57,33 +59,72 @@ export function resourcesQuery(organization: string, kind: ResourceKind) {
   })
 }
 
-const AGAIN_MS = 2_000
+export function readStored(ref: ResourceQueryRef, signal?: AbortSignal): Promise<StoredResource> {
+  return ask(objectPath(ref), signal === undefined ? {} : { signal })
+}
 
-/** Asked again until it is in force, or is refused for good. */
-export function resourceQuery(ref: ResourceQueryRef) {
+const AGAIN_MS = 2_000
+/** Somebody has just saved, and watches. */
+const SOON_MS = 100
+const WATCHED_MS = 10_000
+
+/**
+ * Asked again until it is in force, or is refused for good: often in the first seconds after `savedAt` (as of
+ * `performance.now()`), so that the time until then is known.
+ */
+export function resourceQuery(ref: ResourceQueryRef, savedAt = -Infinity) {
   return queryOptions({
     queryKey: ['resources', ref.organization, ref.kind, ref.namespace, ref.name],
-    queryFn: ({ signal }) => ask<StoredResource>(objectPath(ref), { signal }),
-    refetchInterval: ({ state }) =>
-      state.data !== undefined && state.data.conditions.some(isStateFinal) ? false : AGAIN_MS,
+    queryFn: ({ signal }) => readStored(ref, signal),
+    refetchInterval: ({ state }) => (state.data !== undefined && isDecidedFor(state.data) ? false : againMs(savedAt)),
   })
 }
 
-function isStateFinal({ type, status }: Condition): boolean {
-  return (type === 'Ready' || type === 'Stalled') && status === 'True'
+function againMs(savedAt: number): number {
+  return performance.now() - savedAt < WATCHED_MS ? SOON_MS : AGAIN_MS
+}
+
+function isDecidedFor({ isJudged, conditions }: StoredResource): boolean {
+  return (
+    isJudged && conditions.some(({ type, status }) => (type === 'Ready' || type === 'Stalled') && status === 'True')
+  )
+}
+
+/** Whether collection goes by what is stored. */
+export function isInForce({ isJudged, conditions }: StoredResource): boolean {
+  return isJudged && conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
+}
+
+/** What this browser saved last of an object; null: nothing. */
+export interface LastSave {
+  readonly version: string
+  /** `performance.now()` when it was sent. */
+  readonly sentAt: number
+  /** Until collection went by it, as far as this browser saw it; null: not yet. */
+  readonly liveAfterMs: number | null
+}
+
+/** Not asked of the server: `useSave` puts it there. */
+export function lastSaveQuery({ organization, kind, namespace, name }: ResourceQueryRef) {
+  return queryOptions({
+    queryKey: ['saved', organization, kind, namespace, name],
+    queryFn: (): LastSave | null => null,
+    enabled: false,
+    staleTime: Infinity,
+  })
 }
 
 export interface Wanted {
   readonly organization: string
   readonly kind: ResourceKind
   readonly spec: ResourceSpec
-  /** Null: it is new. */
+  /** Null for a new object. */
   readonly stored: Pick<ResourceRow, 'namespace' | 'name' | 'version'> | null
-  /** Of a new one; empty: the service gives one. */
+  /** Name of a new object; if empty, the service chooses one. */
   readonly name: string
 }
 
-/** What the compiler would warn of. Rejects with what it would refuse, as a write does. */
+/** A dry run: resolves with the compiler's warnings, and rejects like a write. */
 export function tryOut(wanted: Wanted): Promise<readonly Warning[]> {
   return send<{ readonly warnings: readonly Warning[] }>(wanted, '?dryRun=All').then(({ warnings }) => warnings)
 }
@@ -110,7 +151,7 @@ function versionHeader(version: string): Readonly<Record<string, string>> {
   return { 'If-Match': `"${version}"` }
 }
 
-/** Keeps credentials in a new Secret, which goes with the object if that is there. Gives its name. */
+/** Stores credentials in a new Secret, which is deleted together with the object if the object exists. Resolves with its name. */
 export function keepSecret(
   { organization, kind, stored }: Wanted,
   values: Readonly<Record<string, string>>,

@@ -1,18 +1,18 @@
-/** Support requests: what one would tell beside its message, and sending it. */
+/** Support requests: the diagnostics that would be sent, and sending a request. */
 
 import { queryOptions } from '@tanstack/react-query'
 
 import { ask, path } from './ask.ts'
 
 interface SupportPreview {
-  /** Whether somebody gets it. */
+  /** Whether this service offers support. */
   readonly isMailed: boolean
-  /** Sent back as it is, if the person wants to. */
+  /** Sent back unchanged if the person agrees. */
   readonly diagnostics: object
 }
 
 interface SupportMessage {
-  /** 32 hex digits; a repeat with the same is the same request. */
+  /** 32 hex digits; requests with the same ID count as one. */
   readonly id: string
   readonly message: string
   readonly diagnostics?: object
@@ -27,7 +27,7 @@ export function supportQuery(organization: string) {
   })
 }
 
-/** The ID of the request, to refer to it. */
+/** Resolves with the ID of the request, for reference. */
 export function sendSupportRequest(
   organization: string,
   message: SupportMessage,

@@ -18,7 +18,7 @@ export interface MonthUsage {
   readonly since: number
   readonly used: number
   readonly allowed: number
-  /** Beyond the quota nothing more is stored. */
+  /** Whether nothing more is stored above the quota. */
   readonly isCutOffOverQuota: boolean
   readonly days: readonly UsageDay[]
 }

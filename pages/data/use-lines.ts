@@ -1,24 +1,24 @@
-/** New lines of Logs as they come: a stream while the tab is seen, and questions every few seconds if there may be no stream. */
+/** New lines of Logs: from a stream while the tab is visible, or by polling every few seconds if no stream is available. */
 
 import { useEffect, useState } from 'react'
 
 import { ask, query } from './ask.ts'
 import type { LogLine } from '../../domain/logs/line.ts'
 
-/** `polling`: as many streams are open as may be, so the list is asked for instead. */
-export type LinesState = 'connecting' | 'live' | 'polling' | 'paused'
+/** `polling`: too many streams are open, so the list is polled instead. */
+type LinesState = 'connecting' | 'live' | 'polling' | 'paused'
 
 interface Lines {
   /** Newest first, at most `most`. */
   readonly lines: readonly LogLine[]
   readonly state: LinesState
-  /** How many came too fast to be shown. */
+  /** Number of lines that arrived too fast to be shown. */
   readonly more: number
 }
 
 interface Source {
   readonly stream: string
-  /** The list that has the same lines. */
+  /** The list of the same lines. */
   readonly list: string
   readonly isOn: boolean
 }
@@ -60,7 +60,7 @@ export function useLines({ stream, list, isOn }: Source): Lines {
   return seen
 }
 
-/** Lines may come twice: what a stream says again after it was cut off. */
+/** Lines may come twice: a stream repeats some after a reconnect. */
 function added({ lines, more: before, state }: Lines, records: readonly LogLine[], more: number): Lines {
   const known = new Set(lines.map(({ id }) => id))
   const fresh = records.filter(({ id }) => !known.has(id)).toReversed()
@@ -77,14 +77,14 @@ async function poll(
     const since = query({ since: Date.now() - 3 * POLL_MS }).slice(1)
     await ask<{ readonly records: readonly LogLine[] }>(list + joined + since, { signal }).then(
       ({ records }) => add(records.toReversed(), 0),
-      // The next question finds what this one missed.
+      // The next poll finds what this one missed.
       () => undefined,
     )
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
 }
 
-/** A hidden tab keeps no connection: browsers have six for a host. */
+/** A hidden tab holds no connection: browsers allow six per host. */
 function useVisible(): boolean {
   const [isVisible, setIsVisible] = useState(() => !document.hidden)
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Who runs the installer: people, or coding agents, and which pages lead each agent to an install. */
+/** Who runs the installer, people or coding agents, and which pages lead each agent to an install. */
 
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
@@ -7,6 +7,7 @@ import { matchQuery, type MatchFigures } from '../data/figures.ts'
 import type { FigureFilters } from '../data/period.ts'
 import { shownCount, shareText } from '../parts/numbers.tsx'
 import { Empty, Loading, Problem } from '../parts/states.tsx'
+import { TableHead } from '../parts/table-head.tsx'
 import { InstallBreakdown } from './breakdown.tsx'
 
 interface AgentsProps {
@@ -54,15 +55,7 @@ function AgentPages({ pages }: { readonly pages: MatchFigures['agentPages'] }): 
         <p className="question">No install of an agent has a visit in this time.</p>
       ) : (
         <table className="list">
-          <thead>
-            <tr>
-              <th scope="col">Page</th>
-              <th scope="col">Agent</th>
-              <th scope="col" className="number">
-                Installed
-              </th>
-            </tr>
-          </thead>
+          <TableHead columns={['Page', 'Agent', { number: 'Installed' }]} />
           <tbody>
             {pages.map(({ agent, page, completed }) => (
               <tr key={`${agent} ${page}`}>

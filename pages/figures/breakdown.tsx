@@ -1,4 +1,4 @@
-/** Installs by one dimension, with the match rate of each value and the way to its installs. */
+/** Installs by one dimension, with the match rate of each value and a link to its installs. */
 
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
@@ -6,6 +6,7 @@ import type { ReactNode } from 'react'
 import type { ValuedInstalls } from '../data/figures.ts'
 import type { Bounds, FigureFilters } from '../data/period.ts'
 import { Bar, shownCount, shareText } from '../parts/numbers.tsx'
+import { TableHead } from '../parts/table-head.tsx'
 import { listOf } from './list-of.ts'
 
 interface InstallBreakdownProps {
@@ -29,17 +30,7 @@ export function InstallBreakdown({
     <section className="card breakdown">
       <h2>{title}</h2>
       <table className="list">
-        <thead>
-          <tr>
-            <td />
-            <th scope="col" className="number">
-              Events
-            </th>
-            <th scope="col" className="number">
-              Matched
-            </th>
-          </tr>
-        </thead>
+        <TableHead columns={[null, { number: 'Events' }, { number: 'Matched' }]} />
         <tbody>
           {listed.values.map(({ value, matched, unmatched, counted }) => (
             <tr key={value}>

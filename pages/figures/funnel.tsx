@@ -1,13 +1,14 @@
-/** The funnel: where do we lose them? Every number leads to what it was counted from. */
+/** The funnel: where do we lose visitors? Every number links to what it counts. */
 
 import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { DAY_MS } from '../../domain/durations.ts'
-import { funnelQuery, type FunnelCounts, type FunnelFigures } from '../data/figures.ts'
+import { figuresPath, funnelQuery, type FunnelCounts, type FunnelFigures } from '../data/figures.ts'
 import { figureFilters, nameOfBefore, type FigureFilters } from '../data/period.ts'
 import { Columns } from '../parts/columns.tsx'
+import { TakeAlong } from '../parts/copy.tsx'
 import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
@@ -31,7 +32,12 @@ function Funnel({ organization, filters }: FunnelProps): ReactNode {
     <Page
       title="Funnel"
       question="Where do we lose them on the way from a visit to a first run?"
-      actions={<PeriodBar organization={organization} filters={filters} />}
+      actions={
+        <>
+          <PeriodBar organization={organization} filters={filters} />
+          <TakeAlong file={figuresPath('funnel', organization, filters)} name="funnel.json" />
+        </>
+      }
     >
       <Problem error={error} />
       {data === undefined ? (
@@ -84,7 +90,7 @@ function FunnelSteps({ organization, filters, figures }: PartProps): ReactNode {
   )
 }
 
-/** Many hooks report the end alone: a zero of theirs is no loss. */
+/** Many hooks report only the end of an install, so a zero at this step is no loss. */
 function shareOf({ id }: (typeof STEPS)[number], total: FunnelCounts): string {
   const isUnsaid = id === 'started' && total.started === 0 && total.completed > 0
   return isUnsaid ? 'not reported' : `${shareText(total[id], total.visits)} of visits`
@@ -93,7 +99,7 @@ function shareOf({ id }: (typeof STEPS)[number], total: FunnelCounts): string {
 const HOUR = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: '2-digit', minute: '2-digit' })
 const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' })
 
-/** Small pictures beside each other, each to its own scale: what counts is the shape. */
+/** Small charts side by side, each with its own scale, since only the shape matters. */
 function Days({ organization, filters, figures }: PartProps): ReactNode {
   const { stepMs, steps, since, until } = figures
   const byTime = new Map(steps.map((step) => [step.at, step]))

@@ -1,9 +1,9 @@
-/** The installs behind a number of figures. */
+/** Links from a figure to the installs behind it. */
 
 import type { ShownInstallFilters } from '../data/installs.ts'
 import type { Bounds, FigureFilters } from '../data/period.ts'
 
-/** The same time and website, narrowed. */
+/** The same period and website, with further filters. */
 export function listOf(
   { since, until }: Bounds,
   { website }: FigureFilters,
@@ -12,7 +12,7 @@ export function listOf(
   return { since, until, ...(website === undefined ? {} : { website }), ...more }
 }
 
-/** Installs of the visits of this time, whenever they came in. */
+/** Installs of the visits of this period, whenever the installs were received. */
 export function listOfVisits(
   { since, until }: Bounds,
   { website }: FigureFilters,

@@ -4,8 +4,9 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { matchQuery, type InstallCounts, type MatchFigures } from '../data/figures.ts'
+import { figuresPath, matchQuery, type InstallCounts, type MatchFigures } from '../data/figures.ts'
 import { figureFilters, nameOfBefore, type FigureFilters } from '../data/period.ts'
+import { TakeAlong } from '../parts/copy.tsx'
 import { POLICIES, reasonWords } from '../parts/install-words.ts'
 import { Bar, shownCount, ShareChange, shareText } from '../parts/numbers.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
@@ -32,7 +33,12 @@ function Match({ organization, filters }: MatchProps): ReactNode {
     <Page
       title="Match rate"
       question="Why is it not 100 %, and what can we do about it?"
-      actions={<PeriodBar organization={organization} filters={filters} />}
+      actions={
+        <>
+          <PeriodBar organization={organization} filters={filters} />
+          <TakeAlong file={figuresPath('match', organization, filters)} name="match.json" />
+        </>
+      }
     >
       <Problem error={error} />
       {data === undefined ? (
@@ -73,7 +79,7 @@ interface RatePartProps extends MatchProps {
   readonly figures: MatchFigures
 }
 
-/** Events that were only counted are left out: nobody looked for their visit. */
+/** Without events that were only counted: no visit was looked up for them. */
 function Rate({ figures, filters }: Pick<RatePartProps, 'figures' | 'filters'>): ReactNode {
   const { total, before } = figures
   const judged = total.matched + total.unmatched

@@ -1,18 +1,21 @@
-/** Sources and campaigns: what brings installs, beside the period before. Every row leads to its installs. */
+/** Sources and campaigns: what brings installs, compared with the previous period. Every row links to its installs. */
 
 import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { sourcesQuery, type FunnelCounts, type SourceFigures } from '../data/figures.ts'
+import { figuresPath, sourcesQuery, type FunnelCounts, type SourceFigures } from '../data/figures.ts'
 import { nameOfBefore } from '../data/period.ts'
-import { SOURCE_DIMENSIONS, sourceFilters, type SourceFilters } from '../data/source-filters.ts'
+import { SOURCE_DIMENSIONS, sourceFilters, type SourceFilters } from './source-filters.ts'
+import { TakeAlong } from '../parts/copy.tsx'
 import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { TableHead } from '../parts/table-head.tsx'
 import { useOrganization } from '../shell/organization.tsx'
 import { Agents } from './agents.tsx'
 import { listOfVisits } from './list-of.ts'
+import { SharedCommands } from './fan-out.tsx'
 
 export function SourcesPage(): ReactNode {
   const organization = useOrganization()
@@ -22,7 +25,12 @@ export function SourcesPage(): ReactNode {
     <Page
       title="Sources"
       question="What brings installs?"
-      actions={<PeriodBar organization={organization.id} filters={filters} />}
+      actions={
+        <>
+          <PeriodBar organization={organization.id} filters={filters} />
+          <TakeAlong {...sourcesFile(organization.id, filters)} name="sources.json" />
+        </>
+      }
     >
       <div className="choice tabs" role="group" aria-label="By">
         {SOURCE_DIMENSIONS.map(({ by, title }) => (
@@ -37,20 +45,34 @@ export function SourcesPage(): ReactNode {
           </Link>
         ))}
       </div>
-      {filters.by === 'agent' ? (
-        <Agents organization={organization.id} filters={filters} />
-      ) : (
-        <VisitSources organization={organization.id} filters={filters} by={filters.by ?? 'source'} />
-      )}
+      <Tab organization={organization.id} filters={filters} />
     </Page>
   )
 }
 
-type VisitDimension = Exclude<SourceFilters['by'], 'agent' | undefined>
+/** Who ran installs is one of the figures about matches; of shared commands there is no file. */
+function sourcesFile(organization: string, filters: SourceFilters): { readonly file?: string } {
+  const { by = 'source' } = filters
+  if (by === 'command') return {}
+  if (by === 'agent') return { file: figuresPath('match', organization, filters) }
+  return { file: figuresPath('sources', organization, filters, { by }) }
+}
 
-interface SourcesProps {
+interface TabProps {
   readonly organization: string
   readonly filters: SourceFilters
+}
+
+function Tab({ organization, filters }: TabProps): ReactNode {
+  const { by = 'source' } = filters
+  if (by === 'agent') return <Agents {...{ organization, filters }} />
+  if (by === 'command') return <SharedCommands {...{ organization, filters }} />
+  return <VisitSources {...{ organization, filters, by }} />
+}
+
+type VisitDimension = Exclude<SourceFilters['by'], 'agent' | 'command' | undefined>
+
+interface SourcesProps extends TabProps {
   readonly by: VisitDimension
 }
 
@@ -83,16 +105,12 @@ function SourceTable(props: SourceTableProps): ReactNode {
   return (
     <div className="wide">
       <table className="list stacks sources">
-        <thead>
-          <tr>
-            <th scope="col">{SOURCE_DIMENSIONS.find((each) => each.by === by)?.title}</th>
-            {COUNT_HEADS.map((head) => (
-              <th key={head} scope="col" className="number">
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            SOURCE_DIMENSIONS.find((each) => each.by === by)?.title ?? null,
+            ...COUNT_HEADS.map((head) => ({ number: head })),
+          ]}
+        />
         <tbody>
           {values.map((row) => (
             <SourceRow key={row.value} row={row} {...props} />
@@ -154,10 +172,10 @@ const NOTHING = { visits: 0, completed: 0 }
 
 interface SourceCountsProps {
   readonly counts: Pick<FunnelCounts, 'visits' | 'copied' | 'completed'>
-  /** Absent if nothing is compared. */
+  /** Absent if there is no comparison. */
   readonly before?: Pick<FunnelCounts, 'visits' | 'completed'>
   readonly since?: string
-  /** The number of installs, if it leads to them. */
+  /** The number of installs, if it links to them. */
   readonly installed?: ReactNode
 }
 
@@ -182,12 +200,12 @@ function SourceCounts({ counts, before, since = '', installed }: SourceCountsPro
   )
 }
 
-/** What an empty value means. */
+/** The meaning of an empty value. */
 const NONE: Readonly<Record<VisitDimension, string>> = {
   source: 'no source named',
   medium: 'no medium named',
   campaign: 'no campaign named',
-  referrer: 'direct, or not told',
+  referrer: 'direct, or unknown',
   page: 'no page',
 }
 

@@ -1,4 +1,4 @@
-/** The steps from a visit to a first run: what each means, and where the ones behind its number are listed. */
+/** The steps from a visit to a first run: what each means, and where to find what its number counts. */
 
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
@@ -6,7 +6,7 @@ import type { ReactNode } from 'react'
 import type { FunnelCounts } from '../data/figures.ts'
 import type { Bounds } from '../data/period.ts'
 
-/** `logs`: what of Logs it is counted from; installs stand in a list of their own, by their event. */
+/** `logs`: the kind of line in Logs that it counts; installs are in a separate list, by event. */
 type FunnelStep = { readonly id: keyof FunnelCounts; readonly title: string; readonly means: string } & (
   { readonly logs: string } | { readonly event: string }
 )
@@ -29,7 +29,7 @@ interface StepLinkProps {
   readonly children: ReactNode
 }
 
-/** Leads to what a number of this step is counted from. */
+/** Links to what a number of this step counts. */
 export function StepLink({ organization, step, website, bounds, ...link }: StepLinkProps): ReactNode {
   const shared = { ...bounds, ...(website === undefined ? {} : { website }) }
   const params = { organization }

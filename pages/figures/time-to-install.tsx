@@ -32,13 +32,13 @@ export function TimeToInstall({ buckets }: { readonly buckets: Buckets }): React
   )
 }
 
-/** From the first bucket that holds any to the last. */
+/** From the first non-empty bucket to the last. */
 function shownBuckets(buckets: Buckets): Buckets {
   const holds = buckets.map(({ installs }) => installs > 0)
   return buckets.slice(Math.max(0, holds.indexOf(true) - 1), holds.lastIndexOf(true) + 2)
 }
 
-/** The end of the bucket in which half of them are: never less than it really took. */
+/** The end of the bucket that holds the median: never less than the true value. */
 function medianSeconds(buckets: Buckets, total: number): number {
   let seen = 0
   const place = buckets.findIndex(({ installs }) => (seen += installs) * 2 >= total)

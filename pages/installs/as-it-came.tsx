@@ -1,4 +1,4 @@
-/** The request that reported the install, byte for byte as Logs keep it. */
+/** The request that reported the install, byte for byte as in Logs. */
 
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'

@@ -1,10 +1,10 @@
-/** Each delivery of an install: how it stands and why, every attempt, and what the provider answered, word for word. */
+/** Each delivery of an install: its state and why, every attempt, and the provider's exact answers. */
 
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { DELIVERY_REASONS } from '../../domain/reasons.ts'
 import type { AttemptFacts } from '../data/installs.ts'
+import { sentenceOfReason } from '../deliveries/words.ts'
 import { prettyText } from '../parts/bodies.ts'
 import { statusText } from '../parts/install-words.ts'
 import { Status } from '../parts/line-table.tsx'
@@ -60,12 +60,6 @@ function OneDelivery({
   )
 }
 
-/** The table of reasons that the service itself goes by. */
-function sentenceOfReason(reason: string): string {
-  const rows: Readonly<Record<string, { readonly when: string }>> = DELIVERY_REASONS
-  return rows[reason]?.when ?? reason
-}
-
 function Outlook({ lane }: { readonly lane: DeliveryLane }): ReactNode {
   const deadline = deadlineOf(lane)
   const next = lane.delivery?.next_attempt_at_ms ?? null
@@ -91,7 +85,7 @@ interface AttemptProps {
   readonly before: AttemptFacts | undefined
 }
 
-/** What was said before in the same words is not said again. */
+/** An answer that repeats the previous one is not shown again. */
 function Attempt({ attempt, before }: AttemptProps): ReactNode {
   const { number, started_at_ms: at, response_status: status, code, duration_ms: span, response_body: answer } = attempt
   const isRepeat = answer !== '' && before?.response_body === answer

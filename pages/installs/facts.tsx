@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { readJsonColumn } from '../../common/json-column.ts'
+import { sourceFacts } from '../../domain/collection/visit-source.ts'
 import type { InstallFacts, VisitFacts } from '../data/installs.ts'
 import { Moment } from '../parts/time.tsx'
 import { Address } from './origin.tsx'
@@ -29,10 +30,8 @@ function VisitList({ visit }: { readonly visit: VisitFacts }): ReactNode {
   const providers = Object.keys(readJsonColumn(visit.identities) ?? {})
   const rows: readonly (readonly [string, ReactNode])[] = [
     ['When', <Moment key="when" ms={visit.issued_at_ms} />],
-    ['Page', <Address key="page" text={visit.page_url} />],
-    ['Referrer', <Address key="referrer" text={visit.source_referrer || visit.referrer} />],
-    ...(['source', 'medium', 'campaign', 'term', 'content'] as const).map(
-      (name) => [`${name.slice(0, 1).toUpperCase()}${name.slice(1)}`, visit[`utm_${name}`]] as const,
+    ...sourceFacts(visit).map(
+      ({ title, value, isAddress }) => [title, isAddress ? <Address key={title} text={value} /> : value] as const,
     ),
     ['Known to', providers.length === 0 ? 'no provider' : providers.join(', ')],
     ['Privacy', visit.gpc ? 'Global Privacy Control is on: advertising providers get nothing' : ''],

@@ -1,4 +1,4 @@
-/** What installs are filtered by: three fields, and a chip for each filter that another page set. */
+/** Filters of installs: three fields, and a chip for each filter that another page has set. */
 
 import { Button, Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'

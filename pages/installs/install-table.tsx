@@ -1,4 +1,4 @@
-/** Installs as a table; each row leads to the picture of its install. */
+/** Installs as a table; each row links to the page of its install. */
 
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
@@ -6,6 +6,7 @@ import type { ReactNode } from 'react'
 import type { InstallLine, ListedInstall } from '../data/installs.ts'
 import { EVENT_WORDS, POLICIES, reasonWords, RESOLUTION_WORDS } from '../parts/install-words.ts'
 import { spanText } from '../parts/numbers.tsx'
+import { TableHead } from '../parts/table-head.tsx'
 import { Clock } from '../parts/time.tsx'
 import { originText } from './origin.tsx'
 
@@ -18,15 +19,7 @@ export function InstallTable({ organization, installs }: InstallTableProps): Rea
   return (
     <div className="wide">
       <table className="list stacks installs">
-        <thead>
-          <tr>
-            <th scope="col">Install</th>
-            <th scope="col">Result</th>
-            <th scope="col">Came from</th>
-            <th scope="col">On</th>
-            <th scope="col">Path</th>
-          </tr>
-        </thead>
+        <TableHead columns={['Install', 'Result', 'Came from', 'On', 'Path']} />
         <tbody>
           {installs.map((sourced) => (
             <InstallTableRow
@@ -74,7 +67,7 @@ function InstallTableRow({
   )
 }
 
-/** The mark tells it without colour. */
+/** The mark conveys it without colour. */
 function Result({ install }: { readonly install: InstallLine }): ReactNode {
   const { resolution, selection_policy: policy, reason } = install
   const why =

@@ -1,12 +1,11 @@
-/** One install: why it was matched or not, as a picture and as a table, with every word that providers answered. */
+/** One install: why it was matched or not, as a picture and as a table, with the providers' exact answers. */
 
-import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { installPath, installQuery, type InstallDetail, type InstallAddress } from '../data/installs.ts'
-import { CopyButton } from '../parts/copy.tsx'
+import { TakeAlong } from '../parts/copy.tsx'
 import { EVENT_WORDS, reasonWords } from '../parts/install-words.ts'
 import { Failed, Loading, Page } from '../parts/states.tsx'
 import { Moment } from '../parts/time.tsx'
@@ -42,23 +41,7 @@ function Explained({ install: key, detail }: ExplainedProps): ReactNode {
   const story = storyOf(detail)
   const sentence = sentenceOfInstall(detail)
   return (
-    <Page
-      title={titleOf(detail)}
-      actions={
-        <>
-          <CopyButton what="link" text={location.href} />
-          <Button
-            component="a"
-            size="xs"
-            variant="default"
-            href={installPath(key)}
-            download={`${install.event_id}.json`}
-          >
-            Export exactly this
-          </Button>
-        </>
-      }
-    >
+    <Page title={titleOf(detail)} actions={<TakeAlong file={installPath(key)} name={`${install.event_id}.json`} />}>
       <p className="when">
         <Moment ms={install.received_at_ms} /> · {key.website} ·{' '}
         <Link to="/app/$organization/logs" params={key} search={{ reference: install.event_id }}>

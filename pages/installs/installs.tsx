@@ -1,4 +1,4 @@
-/** Installs: every install event as it was decided, by any filter that a number of another page leads here with. */
+/** Installs: every install event and its decision, with any filter that another page links here with. */
 
 import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
@@ -6,7 +6,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { installFiltersOf, installsExport, installsQuery, type ShownInstallFilters } from '../data/installs.ts'
-import { CopyButton } from '../parts/copy.tsx'
+import { TakeAlong } from '../parts/copy.tsx'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
 import { InstallFilterBar } from './install-filters.tsx'
@@ -30,16 +30,7 @@ function Installs({ organization, filters }: InstallsProps): ReactNode {
     <Page
       title="Installs"
       question="Which install came from where?"
-      actions={
-        <>
-          <CopyButton what="link" text={location.href} />
-          {mayExport && (
-            <Button component="a" size="xs" variant="default" href={installsExport(organization.id, filters)} download>
-              Export exactly these
-            </Button>
-          )}
-        </>
-      }
+      actions={<TakeAlong what="these" {...(mayExport ? { file: installsExport(organization.id, filters) } : {})} />}
     >
       <InstallFilterBar
         organization={organization.id}

@@ -1,10 +1,11 @@
-/** Everything in the order of time, as a table: what the picture shows, for those who cannot see it. */
+/** Everything in order of time, as a table: the same as the picture, for people who cannot see it. */
 
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { statusText, verdictText } from '../parts/install-words.ts'
 import { spanText } from '../parts/numbers.tsx'
+import { TableHead } from '../parts/table-head.tsx'
 import { Moment } from '../parts/time.tsx'
 import { originText } from './origin.tsx'
 import { deadlineOf, isStillOpen, type DeliveryLane, type Story, type VisitLane } from './story.ts'
@@ -13,7 +14,7 @@ interface HappenedMoment {
   readonly at: number
   readonly what: string
   readonly detail: string
-  /** What finds its lines of Logs. */
+  /** The reference that finds its lines in Logs. */
   readonly reference: string | null
 }
 
@@ -29,14 +30,7 @@ export function MomentTable({ story, organization, event }: MomentTableProps): R
       <h2 id="moments">In the order of time</h2>
       <div className="wide">
         <table className="list stacks moments">
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              <th scope="col">What</th>
-              <th scope="col">More</th>
-              <th scope="col">Logs</th>
-            </tr>
-          </thead>
+          <TableHead columns={['When', 'What', 'More', 'Logs']} />
           <tbody>
             {momentsOfStory(story, event).map(({ at, what, detail, reference }) => (
               <tr key={`${at} ${what} ${detail}`}>

@@ -1,4 +1,4 @@
-/** One install as a picture: visits on the left, the install in the middle, deliveries on the right. Time runs along. */
+/** One install as a picture along a time axis: visits on the left, the install in the middle, deliveries on the right. */
 
 import type { CSSProperties, ReactNode } from 'react'
 
@@ -8,19 +8,19 @@ import { originText } from './origin.tsx'
 import { scaleOf, type Scale } from './scale.ts'
 import { deadlineOf, isStillOpen, type DeliveryLane, type Story, type VisitLane } from './story.ts'
 
-/** Pixels; the labels stand above the tracks, so that both fit a phone. */
+/** In pixels. Labels are above the tracks, so that both fit a phone. */
 const HEAD = 44
 const LANE = 64
 const TRACK = 46
 
 interface PictureProps {
   readonly story: Story
-  /** The whole of it in a sentence. */
+  /** A sentence that describes the whole picture. */
   readonly sentence: string
   readonly nowMs: number
 }
 
-/** For the eye alone: the table below says the same. */
+/** Hidden from screen readers: the table below has the same content. */
 export function Picture({ story, sentence, nowMs }: PictureProps): ReactNode {
   const { visits, deliveries, installedAtMs } = story
   const scale = scaleOf(story, nowMs)
@@ -127,7 +127,7 @@ interface TrackProps {
   readonly middle: number
 }
 
-/** From the visit to the end of its receipt; the chosen one reaches the install. */
+/** From the visit to the end of its receipt; the line of the chosen visit reaches the install. */
 function VisitTrack({ lane, scale, y, middle }: TrackProps & { readonly lane: VisitLane }): ReactNode {
   const { issuedAtMs, endsAtMs, activatedAtMs, copiedAtMs, isChosen } = lane
   if (issuedAtMs === null || endsAtMs === null) return null
@@ -148,7 +148,7 @@ function VisitTrack({ lane, scale, y, middle }: TrackProps & { readonly lane: Vi
   )
 }
 
-/** A sign above its line, so that marks which are near each other stay apart from the line. */
+/** Drawn above its line, so that neighbouring marks stay legible. */
 function Mark({
   x,
   y,
@@ -167,7 +167,7 @@ function Mark({
   )
 }
 
-/** From the install to the last moment at which the provider takes it, with each attempt. */
+/** From the install to the provider's deadline, with each attempt. */
 function DeliveryTrack({ lane, scale, y, middle }: TrackProps & { readonly lane: DeliveryLane }): ReactNode {
   const deadline = deadlineOf(lane)
   const last = lane.attempts.at(-1)
@@ -202,7 +202,7 @@ function DeliveryTrack({ lane, scale, y, middle }: TrackProps & { readonly lane:
   )
 }
 
-/** Told from a success by its shape. */
+/** Its shape distinguishes it from a success. */
 function Cross({ x, y }: { readonly x: number; readonly y: number }): ReactNode {
   return (
     <svg className="attempt bad" x={`${x}%`} y={y} overflow="visible">

@@ -1,4 +1,4 @@
-/** Places moments around an install: seconds near it and weeks far from it have room beside each other. */
+/** Places moments around an install on a scale that shows both seconds near it and weeks away from it. */
 
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../domain/durations.ts'
 import { deadlineOf, isStillOpen, type Story } from './story.ts'
@@ -6,7 +6,7 @@ import { deadlineOf, isStillOpen, type Story } from './story.ts'
 interface Tick {
   readonly at: number
   readonly text: string
-  /** The others are left out if there is little room. */
+  /** Shown first; the others only if there is room. */
   readonly isMain: boolean
 }
 
@@ -14,13 +14,13 @@ export interface Scale {
   /** From 0 (left edge) to 100. */
   readonly at: (ms: number) => number
   readonly ticks: readonly Tick[]
-  /** If something is still to come. */
+  /** Set if something is still to come. */
   readonly nowMs: number | null
 }
 
 const EDGE = 3
 const MIDDLE = 50
-/** Of a side on which nothing happened. */
+/** Span of a side on which nothing happened. */
 const NARROW_SIDE = 16
 const LEAST_MS = 10 * SECOND_MS
 const MAIN_GAP = 14
@@ -39,7 +39,7 @@ const MARKS = [
   { ms: 30 * DAY_MS, text: '30 days' },
 ] as const
 
-/** The logarithm of the distance, so that each power of ten is as wide as the next. */
+/** The logarithm of the distance: each power of ten has the same width. */
 export function scaleOf(story: Story, nowMs: number): Scale {
   const isWaiting = story.deliveries.some(isStillOpen)
   const offsets = scaleMoments(story).map((ms) => ms - story.installedAtMs)
@@ -64,7 +64,7 @@ function spread(ms: number): number {
   return Math.log10(1 + ms / SECOND_MS)
 }
 
-/** From the middle outwards, each far enough from the one before it and from the install. */
+/** From the middle outwards, each far enough from the previous one and from the install. */
 function ticksOf(sign: number, furthest: number, place: (offset: number) => number): readonly Tick[] {
   const ticks: Tick[] = []
   let [last, lastMain] = [place(0), place(0)]

@@ -1,4 +1,4 @@
-/** What happened around one install: the visits that were looked at, the deliveries, and every moment in its order. */
+/** What happened around one install: the visits that were considered, the deliveries, and every moment in order. */
 
 import { readJsonColumn } from '../../common/json-column.ts'
 import { expiresAtMs } from '../../domain/receipt.ts'
@@ -9,15 +9,15 @@ export interface VisitLane {
   readonly key: string
   readonly verdict: string
   readonly isChosen: boolean
-  /** Null if nothing could be read of it. */
+  /** Null if it is unreadable. */
   readonly visitId: string | null
   readonly issuedAtMs: number | null
   readonly activatedAtMs: number | null
   readonly copiedAtMs: number | null
   readonly revokedAtMs: number | null
-  /** When its receipt stopped to count: it was replaced, grew too old, or the install came. */
+  /** When its receipt stopped counting: it was replaced, it expired, or the install was received. */
   readonly endsAtMs: number | null
-  /** Null if it is not kept, or was never there. */
+  /** Null if it is no longer kept, or never existed. */
   readonly visit: VisitFacts | null
 }
 
@@ -87,12 +87,12 @@ function deliveryLanes({ install, deliveries, attempts }: InstallDetail): readon
   })
 }
 
-/** Whether more is to come of it. */
+/** Whether it is still open. */
 export function isStillOpen({ status }: DeliveryLane): boolean {
   return status === 'pending' || status === 'retrying'
 }
 
-/** Unix ms, while it matters: what was delivered or never sent has none. */
+/** Unix ms; null once it no longer matters: delivered, or never sent. */
 export function deadlineOf({ delivery, status }: DeliveryLane): number | null {
   return status === 'skipped' || status === 'delivered' ? null : (delivery?.deadline_at_ms ?? null)
 }

@@ -1,4 +1,4 @@
-/** Live: what comes in right now. The first page that people open: does it work? */
+/** Live: what comes in right now. It is the first page that people open, to see whether it works. */
 
 import { useQuery } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
@@ -49,8 +49,8 @@ function Live({ organization }: { readonly organization: string }): ReactNode {
 
 const WORDS = {
   connecting: 'Connecting …',
-  live: 'Live: the last half hour, and what comes',
-  polling: 'Live, looked at every five seconds',
+  live: 'Live: the last half hour, and new lines',
+  polling: 'Live, updated every five seconds',
   paused: 'Paused while nobody looks',
 } as const
 

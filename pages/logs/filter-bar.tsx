@@ -1,4 +1,4 @@
-/** What Logs are filtered by. Each change goes into the address, so that a link shows others the same lines. */
+/** Filters of Logs. Each change goes into the address, so that a link shows others the same lines. */
 
 import { Button, Select, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
@@ -82,7 +82,7 @@ export function FilterBar({ organization, filters, onChange }: FilterBarProps): 
   )
 }
 
-/** What other pages narrow a list by, and has no field here. */
+/** Filters that other pages set, and that have no field here. */
 function chipsOf({ since, until, ...filters }: LogFilters, onChange: FilterBarProps['onChange']) {
   const time = { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) }
   const named = (['code', 'path'] as const).flatMap((name) => {
@@ -95,7 +95,7 @@ function chipsOf({ since, until, ...filters }: LogFilters, onChange: FilterBarPr
   return [...named, { name: 'time', text: <Between {...time} />, remove: () => onChange(filters) }]
 }
 
-/** IDs, receipts and tokens are looked up by their index; everything else is looked for in the bodies. */
+/** IDs, receipts and tokens are looked up in an index; everything else is searched for in the bodies. */
 function Search({ organization, filters, onChange }: FilterBarProps): ReactNode {
   const [typed, setTyped] = useState(filters.text ?? filters.reference ?? '')
   const search = useMutation({

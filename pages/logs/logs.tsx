@@ -1,4 +1,4 @@
-/** Logs: every request and every attempt at delivery, found by any filter; one line opens beside the list. */
+/** Logs: every request and every delivery attempt, by any filter; a line opens beside the list. */
 
 import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
@@ -6,9 +6,10 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 
 import type { LogLine } from '../../domain/logs/line.ts'
-import { filtersOf, logsQuery, tailPath, type LogFilters } from '../data/lines.ts'
+import { filtersOf, logsExport, logsQuery, tailPath, type LogFilters } from '../data/lines.ts'
 import { path, query } from '../data/ask.ts'
 import { useLines } from '../data/use-lines.ts'
+import { TakeAlong } from '../parts/copy.tsx'
 import { LineTable } from '../parts/line-table.tsx'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
 import { Clock } from '../parts/time.tsx'
@@ -19,7 +20,8 @@ import { LinePanel } from '../parts/line-panel.tsx'
 export function LogsPage(): ReactNode {
   const organization = useOrganization()
   const filters = filtersOf(useSearch({ strict: false }))
-  return organization === null ? null : <Logs organization={organization.id} filters={filters} />
+  if (organization === null) return null
+  return <Logs organization={organization.id} mayExport={organization.role !== 'Viewer'} filters={filters} />
 }
 
 interface LogsProps {
@@ -27,7 +29,7 @@ interface LogsProps {
   readonly filters: LogFilters
 }
 
-function Logs({ organization, filters }: LogsProps): ReactNode {
+function Logs({ organization, filters, mayExport }: LogsProps & { readonly mayExport: boolean }): ReactNode {
   const navigate = useNavigate()
   const [isFollowing, setIsFollowing] = useState(false)
   const [open, setOpen] = useState<LogLine | null>(null)
@@ -40,9 +42,12 @@ function Logs({ organization, filters }: LogsProps): ReactNode {
       title="Logs"
       question="What exactly was asked, and what was the answer?"
       actions={
-        <Button variant="default" aria-pressed={isFollowing} onClick={() => setIsFollowing(!isFollowing)}>
-          {isFollowing ? 'Stop following' : 'Follow'}
-        </Button>
+        <>
+          <TakeAlong what="these" {...(mayExport ? { file: logsExport(organization, filters) } : {})} />
+          <Button size="xs" variant="default" aria-pressed={isFollowing} onClick={() => setIsFollowing(!isFollowing)}>
+            {isFollowing ? 'Stop following' : 'Follow'}
+          </Button>
+        </>
       }
     >
       <FilterBar organization={organization} filters={filters} onChange={change} />

@@ -1,6 +1,6 @@
-/** Bodies of strangers as text that can be read. */
+/** Formats untrusted bodies as readable text. */
 
-/** JSON with line breaks; everything else as it came. */
+/** JSON is indented; everything else stays unchanged. */
 export function prettyText(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)

@@ -1,4 +1,4 @@
-/** Filters that have no field of their own: each is shown, and can be taken away. */
+/** Filters without a field of their own: each is shown as a chip that removes it. */
 
 import type { ReactNode } from 'react'
 

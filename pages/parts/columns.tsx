@@ -1,15 +1,16 @@
-/** Counts over time as columns: a picture for the eye, and the same as a table for everybody else. */
+/** Counts over time as columns: a chart, and the same as a table for screen readers. */
 
 import type { ReactNode } from 'react'
 
 import { shownCount } from './numbers.tsx'
+import { TableHead } from './table-head.tsx'
 
 interface CountColumn {
   readonly key: string
   /** "3 November" */
   readonly name: string
   readonly count: number
-  /** In the table: leads on from the number. */
+  /** In the table: the number links here. */
   readonly link?: (text: string) => ReactNode
 }
 
@@ -17,7 +18,7 @@ interface ColumnsProps {
   readonly title: string
   /** What is counted: "visits". */
   readonly what: string
-  /** What a column stands for: "Day". */
+  /** The unit of a column: "Day". */
   readonly each: string
   readonly columns: readonly CountColumn[]
 }
@@ -60,14 +61,7 @@ export function Columns({ title, what, each, columns }: ColumnsProps): ReactNode
       <details>
         <summary>As a table</summary>
         <table className="list">
-          <thead>
-            <tr>
-              <th scope="col">{each}</th>
-              <th scope="col" className="number">
-                {what}
-              </th>
-            </tr>
-          </thead>
+          <TableHead columns={[each, { number: what }]} />
           <tbody>
             {columns.map(({ key, name, count, link }) => (
               <tr key={key}>

@@ -1,4 +1,4 @@
-/** A request of Logs as a command for a shell. Receipts in it are hashes, so it cannot be sent as it was. */
+/** A request of Logs as a shell command. Its receipts are hashes, so the original request cannot be repeated. */
 
 import { shellQuoted } from '../../common/shell.ts'
 import type { LogLine } from '../../domain/logs/line.ts'

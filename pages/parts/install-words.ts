@@ -1,4 +1,4 @@
-/** What the service's words for installs mean, in a reader's words. Unknown ones are shown as they are. */
+/** Explains the service's terms for installs. Unknown terms are shown unchanged. */
 
 export const EVENT_WORDS: Readonly<Record<string, string>> = {
   install_started: 'Install started',
@@ -13,7 +13,7 @@ export const RESOLUTION_WORDS: Readonly<Record<string, string>> = {
   pending: 'not decided yet',
 }
 
-/** How the visit was chosen: a short name, and the sentence. */
+/** How the visit was chosen: a short name and a sentence. */
 export const POLICIES: Readonly<Record<string, { readonly name: string; readonly sentence: string }>> = {
   handoff: { name: 'Token', sentence: 'The install command carried the token of this very visit.' },
   latest_visit: {
@@ -36,7 +36,7 @@ interface ReasonWords {
   readonly name: string
   /** What happened. */
   readonly sentence: string
-  /** What one can do about it. */
+  /** What to do about it. */
   readonly advice: string
 }
 
@@ -101,6 +101,7 @@ export function reasonWords(reason: string): ReasonWords {
 const FILTERS: Readonly<Record<string, string>> = {
   policy: 'Matched by',
   reason: 'Why not',
+  visit: 'Matched to visit',
   path: 'Install path',
   platform: 'Platform',
   agent: 'Run by',
@@ -111,7 +112,7 @@ const FILTERS: Readonly<Record<string, string>> = {
   page: 'Page',
 }
 
-/** "Source: newsletter"; null for a filter that has a field of its own. */
+/** "Source: newsletter"; null for a filter with a field of its own. */
 export function filterText(name: string, value: string): string | null {
   const title = FILTERS[name]
   if (title === undefined) return null
@@ -121,7 +122,7 @@ export function filterText(name: string, value: string): string | null {
   return `${title}: ${value}`
 }
 
-/** What was found of one receipt or token. */
+/** The verdict about one receipt or token. */
 const VERDICTS: Readonly<Record<string, string>> = {
   active: 'counted as a candidate',
   revoked: 'replaced by a newer visit',
@@ -132,7 +133,7 @@ const VERDICTS: Readonly<Record<string, string>> = {
   handoff_only: 'may only be matched by its token',
   unrecorded: 'came over the quota',
   handoff: 'its token was in the command',
-  undecided: 'cannot be told yet',
+  undecided: 'not known yet',
   followed: 'matched by an earlier event',
 }
 

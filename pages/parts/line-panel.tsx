@@ -1,4 +1,4 @@
-/** One line with its exact bodies, as text: whatever a stranger sent, it is shown and never run. */
+/** One line with its exact bodies as text: untrusted content is shown and never executed. */
 
 import { CloseButton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'

@@ -1,8 +1,9 @@
-/** Lines of Logs as a table. Plain markup: 200 rows of components would cost a quarter of a second. */
+/** Lines of Logs as a table, in plain markup: 200 rows of components would cost a quarter of a second. */
 
 import type { ReactNode } from 'react'
 
 import type { LogLine } from '../../domain/logs/line.ts'
+import { TableHead } from './table-head.tsx'
 import { Clock } from './time.tsx'
 
 interface LineTableProps {
@@ -15,18 +16,7 @@ export function LineTable({ lines, selected, onSelect }: LineTableProps): ReactN
   return (
     <div className="wide">
       <table className="list lines">
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            <th scope="col">What</th>
-            <th scope="col">Request</th>
-            <th scope="col">Website</th>
-            <th scope="col">Status</th>
-            <th scope="col" className="number">
-              ms
-            </th>
-          </tr>
-        </thead>
+        <TableHead columns={['Time', 'What', 'Request', 'Website', 'Status', { number: 'ms' }]} />
         <tbody>
           {lines.map((line) => (
             <tr key={line.id} data-selected={line.id === selected || undefined}>
@@ -61,7 +51,7 @@ const KINDS: Readonly<Record<string, string>> = {
   request: 'Request',
 }
 
-/** The number and the code stand there in words: colour alone tells nobody enough. */
+/** With the number and the code as text: colour alone is not enough. */
 export function Status({ status, code }: { readonly status: number; readonly code: string }): ReactNode {
   const tone = status >= 200 && status < 300 ? 'good' : status >= 300 && status < 400 ? 'plain' : 'bad'
   return (

@@ -1,4 +1,4 @@
-/** Counts, shares and how they changed, as text; bars that show them are an ornament beside it. */
+/** Counts, shares and their changes as text; the bars beside them are decoration. */
 
 import type { ReactNode } from 'react'
 
@@ -6,7 +6,7 @@ export function shownCount(count: number): string {
   return count.toLocaleString()
 }
 
-/** "–" of nothing: a share of no visits is no share of 0 %. */
+/** "–" if the whole is 0: a share of no visits is not 0 %. */
 export function shareText(part: number, whole: number): string {
   if (whole === 0) return '–'
   const percent = (100 * part) / whole
@@ -21,7 +21,7 @@ interface ChangeProps {
   readonly since: string
 }
 
-/** The arrow and the sign say it without colour. */
+/** The arrow and the sign convey it without colour. */
 export function Change({ now, before, since }: ChangeProps): ReactNode {
   if (before === 0 && now === 0) return null
   const text = before === 0 ? 'new' : now === before ? 'as before' : `${arrow(now - before)} ${relative(now, before)}`
@@ -32,7 +32,7 @@ export function Change({ now, before, since }: ChangeProps): ReactNode {
   )
 }
 
-/** Of shares: the difference in points. */
+/** For shares: the difference in percentage points. */
 export function ShareChange({ now, before, since }: ChangeProps): ReactNode {
   const points = Math.round(1_000 * (now - before)) / 10
   const text = points === 0 ? 'as before' : `${arrow(points)} ${Math.abs(points).toLocaleString()} points`
@@ -53,7 +53,7 @@ function relative(now: number, before: number): string {
   return `${Math.round(100 * Math.abs(times - 1)).toLocaleString()} %`
 }
 
-/** A share from 0 to 1 as a bar; the number stands beside it. */
+/** A share from 0 to 1 as a bar, beside its number. */
 export function Bar({ share, tone = 'accent' }: { readonly share: number; readonly tone?: string }): ReactNode {
   return (
     <span className={`share-bar ${tone}`} aria-hidden>
@@ -69,7 +69,7 @@ const STEPS_S = [
   { unit: 1, name: 'second' },
 ] as const
 
-/** "3 days", "1.5 hours": one unit, as people say it. */
+/** "3 days", "1.5 hours": in one unit, as people say it. */
 export function spanText(ms: number): string {
   const seconds = Math.abs(ms) / 1_000
   const step = STEPS_S.find(({ unit }) => seconds >= unit)

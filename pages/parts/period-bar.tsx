@@ -1,4 +1,4 @@
-/** Which time and which website a page of figures is about. Each choice is an address. */
+/** Chooses the period and the website of a page of figures. Each choice has its own address. */
 
 import { Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'

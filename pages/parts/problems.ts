@@ -1,4 +1,4 @@
-/** Words for what the API refuses. Codes without words of their own are shown as they are. */
+/** Messages for the API's refusals. A code without a message is shown as it is. */
 
 import { ApiProblem } from '../data/ask.ts'
 
@@ -12,19 +12,21 @@ const SENTENCES: Readonly<Record<string, string>> = {
   last_owner: 'An organisation keeps at least one owner. Make somebody else an owner first.',
   invitation_over: 'This invitation is over. Ask for a new one.',
   person_limit: 'This person belongs to as many organisations as one person may.',
-  unavailable: 'A part of the service is away. Nothing was changed; try again in a moment.',
+  unavailable: 'A part of the service is unavailable. Nothing was changed; try again in a moment.',
   internal: 'The service made a mistake. Its log knows more.',
 }
 
 type Detail = ApiProblem['detail']
 
-/** Codes whose words need what else the answer says. */
+/** Codes whose messages need details of the answer. */
 const DETAILED: Readonly<Record<string, (detail: Detail) => string>> = {
-  rate_limited: (detail) => `That was too fast. Try again in ${text(detail['retryAfter'], '1')} seconds.`,
-  managed_elsewhere: (detail) => `This is managed by ${text(detail['manager'], 'somebody else')}: change it there.`,
+  rate_limited: (detail) => `That was too fast. Try again in ${detailText(detail['retryAfter'], '1')} seconds.`,
+  managed_elsewhere: (detail) =>
+    `This is managed by ${detailText(detail['manager'], 'somebody else')}: change it there.`,
   plan_limit: planSentence,
   plan_required: planSentence,
-  invalid_field: ({ field, message }) => `${text(field).replace(/^\/(spec\/)?/, '')}: ${withoutField(text(message))}`,
+  invalid_field: ({ field, message }) =>
+    `${detailText(field).replace(/^\/(spec\/)?/, '')}: ${withoutField(detailText(message))}`,
 }
 
 export function sentenceOf(error: unknown): string {
@@ -35,14 +37,14 @@ export function sentenceOf(error: unknown): string {
 
 function planSentence({ plan, limit, used, allowed }: Detail): string {
   if (typeof allowed !== 'number') return 'Your plan does not include this.'
-  return `The plan ${text(plan)} allows ${allowed} ${text(limit)}; ${text(used)} are in use.`
+  return `The plan ${detailText(plan)} allows ${allowed} ${detailText(limit)}; ${detailText(used)} are in use.`
 }
 
-/** What the compiler says begins with the field, for its own lists; beside the field that is once too often. */
+/** The compiler's messages begin with the field, for lists; beside the field itself that would be redundant. */
 export function withoutField(message: string): string {
   return message.replace(/^spec(?:\.\w+|\[\d+\])+: /, '')
 }
 
-function text(value: unknown, otherwise = ''): string {
+function detailText(value: unknown, otherwise = ''): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : otherwise
 }

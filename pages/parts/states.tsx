@@ -1,4 +1,4 @@
-/** A page's outline, and what it shows while there is nothing else to show: loading, empty, failed, not found. */
+/** The outline of a page, and its states without content: loading, empty, failed, not found. */
 
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState, type ReactNode } from 'react'
@@ -8,7 +8,7 @@ import { sentenceOf } from './problems.ts'
 
 interface PageProps {
   readonly title: string
-  /** What the page answers, in the words of somebody who asks. */
+  /** The question that the page answers. */
   readonly question?: string
   /** Buttons beside the title. */
   readonly actions?: ReactNode
@@ -33,7 +33,7 @@ export function Page({ title, question, actions, children }: PageProps): ReactNo
   )
 }
 
-/** Says what to do next: an empty page is where most people begin. */
+/** Says what to do next: most people start with an empty page. */
 export function Empty({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactNode {
   return (
     <div className="empty">
@@ -57,7 +57,7 @@ export function Loading({ what }: { readonly what: string }): ReactNode {
   )
 }
 
-/** What went wrong, in a sentence, with the ID that finds the request in the log; nothing without an error. */
+/** What went wrong, in a sentence, with the ID of the request in the log; renders nothing without an error. */
 export function Problem({ error }: { readonly error: unknown }): ReactNode {
   if (error === null || error === undefined) return null
   const requestId = error instanceof ApiProblem ? error.requestId : null

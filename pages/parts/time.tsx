@@ -1,4 +1,4 @@
-/** Moments and spans of time, in the viewer's zone; UTC stands in the tooltip. */
+/** Moments and durations, in the viewer's time zone; the tooltip shows UTC. */
 
 import type { ReactNode } from 'react'
 
@@ -34,7 +34,7 @@ interface BetweenProps {
   readonly until?: number
 }
 
-/** A span of time, as a filter says it. */
+/** A period of time, as a filter describes it. */
 export function Between({ since, until }: BetweenProps): ReactNode {
   return (
     <>

@@ -1,4 +1,4 @@
-/** Members: who belongs to the organisation, invitations that wait, and groups of the identity provider. */
+/** Members: who belongs to the organisation, open invitations, and groups of the identity provider. */
 
 import { Button, Modal, Select, TextInput } from '@mantine/core'
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
@@ -7,17 +7,18 @@ import { useState, type FormEvent, type ReactNode } from 'react'
 import { ask, path } from '../data/ask.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import { Loading, Page, Problem } from '../parts/states.tsx'
+import { TableHead } from '../parts/table-head.tsx'
 import { Moment } from '../parts/time.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
 
 interface MemberRow {
   readonly name: string
   readonly kind: 'person' | 'group'
-  /** Absent if one may not see addresses. */
+  /** Absent if the viewer may not see addresses. */
   readonly email?: string
   readonly group?: string
   readonly role: MemberRole
-  /** Unix ms; absent: has joined. */
+  /** Unix ms; absent once the person has joined. */
   readonly invitedUntil?: number
 }
 
@@ -83,14 +84,7 @@ function MemberTable({ members, organization, mayWrite }: TableProps): ReactNode
   return (
     <div className="wide">
       <table className="list stacks">
-        <thead>
-          <tr>
-            <th scope="col">Who</th>
-            <th scope="col">Role</th>
-            <th scope="col">State</th>
-            {mayWrite && <td />}
-          </tr>
-        </thead>
+        <TableHead columns={['Who', 'Role', 'State', ...(mayWrite ? [null] : [])]} />
         <tbody>
           {members.map((member) => (
             <tr key={member.name}>

@@ -1,4 +1,4 @@
-/** A form with the YAML beside it. What is saved is the whole spec, also what the form does not offer. */
+/** A form with the YAML beside it. It saves the whole spec, including fields that the form does not offer. */
 
 import { Button, TextInput } from '@mantine/core'
 import { useState, type FormEvent, type ReactNode } from 'react'
@@ -10,7 +10,7 @@ import { ApiProblem } from '../data/ask.ts'
 import type { StoredResource, ResourceSpec } from '../data/resources.ts'
 import { Snippet } from '../parts/copy.tsx'
 import { withoutField } from '../parts/problems.ts'
-import { yamlOf } from '../parts/yaml.ts'
+import { yamlOf } from './yaml.ts'
 import { Field } from './fields.tsx'
 import { SpecFormProvider, type NewSecret, type SpecForm } from './form-context.ts'
 import { laidOver, fieldManager, specPointer, withValue } from './spec-edit.ts'
@@ -20,7 +20,7 @@ import { useSave } from './use-save.ts'
 interface EditorProps {
   readonly organization: string
   readonly kind: ResourceKind
-  /** Null: a new one. */
+  /** Null for a new object. */
   readonly stored: StoredResource | null
   readonly mayWrite: boolean
   readonly onSaved: (resource: StoredResource) => void
@@ -77,7 +77,7 @@ export function Editor(props: EditorProps): ReactNode {
   )
 }
 
-/** What is being changed, and how it is saved. */
+/** The object being changed, and how it is saved. */
 function useDraft({ organization, kind, stored, onSaved }: EditorProps) {
   const [draft, change] = useState<Draft>(() => draftOf(stored))
   const saving = useSave({
@@ -118,13 +118,13 @@ function withSecret(secrets: readonly NewSecret[], secret: NewSecret): readonly 
   return Object.keys(secret.values).length === 0 ? others : [...others, secret]
 }
 
-/** Set by the service, by paying, or for installations of the operator; they stand in the YAML. */
+/** Set by the service, by billing, or for installations of the operator; visible in the YAML. */
 const NOT_OFFERED = new Set(['organizationRef', 'installation', 'tenant', 'allowedNamespaces', 'id', 'plan'])
 const BLOCKS: ReadonlyMap<string, string> = new Map(
   Object.values(PROVIDER_DESCRIPTORS).map(({ id, block }) => [block.field, id]),
 )
 
-/** Of a destination, the block of its provider alone. */
+/** For a destination, only the block of its provider. */
 function SpecFields({ kind, spec }: { readonly kind: ResourceKind; readonly spec: ResourceSpec }): ReactNode {
   const { properties = {}, required = [] } = SPEC_SCHEMAS[kind]
   const isShown = (field: string): boolean => {

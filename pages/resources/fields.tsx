@@ -1,4 +1,4 @@
-/** Fields of a form, made from the schema that the API checks with. Words beside them are those of the docs. */
+/** Fields of a form, generated from the schema that the API checks with. Their descriptions are those of the docs. */
 
 import { Button, Select, Textarea, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
@@ -57,7 +57,7 @@ function ChoiceField(props: FieldProps): ReactNode {
   )
 }
 
-/** The dashboard offers three; another one that kubectl set stays. */
+/** The dashboard offers three; a value that was set with kubectl stays selectable. */
 function WindowField(props: FieldProps): ReactNode {
   const { value, set, words } = useField(props)
   const hours = typeof value === 'number' ? [value] : []
@@ -162,7 +162,7 @@ function ListRows({ row, ...props }: FieldProps & { readonly row: JsonSchema }):
       <legend>{words.label}</legend>
       <p className="hint">{words.description}</p>
       {rows.map((_, index) => (
-        // ListRows have no name of their own; their fields are controlled, so a place is enough.
+        // Rows have no ID; their fields are controlled, so the index is enough as a key.
         <div className="row-fields" key={index}>
           <GroupFields place={[...place, index]} schema={row} />
           <Button
@@ -183,7 +183,7 @@ function ListRows({ row, ...props }: FieldProps & { readonly row: JsonSchema }):
   )
 }
 
-/** A group that need not be there is opened by a button. */
+/** A button adds an optional group. */
 function FieldGroup(props: FieldProps): ReactNode {
   const { place, schema, isRequired } = props
   const { value, set, words } = useField(props)

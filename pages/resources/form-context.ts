@@ -1,13 +1,13 @@
-/** What the fields of one form share: the spec as it is being changed, and what is said of its fields. */
+/** The state that the fields of a form share: the edited spec, and messages about its fields. */
 
 import { createContext, useContext } from 'react'
 
 import type { ResourceSpec } from '../data/resources.ts'
 import type { Place } from './spec-edit.ts'
 
-/** What is to be kept in a Secret: not sent yet, and forgotten with the form. */
+/** Values for a new Secret: not sent yet, and forgotten when the form closes. */
 export interface NewSecret {
-  /** Of the reference. */
+  /** Place of the reference. */
   readonly place: Place
   /** Whether the reference names the key too. */
   readonly isByKey: boolean
@@ -18,12 +18,12 @@ export interface SpecForm {
   readonly organization: string
   readonly spec: ResourceSpec
   readonly set: (place: Place, value: unknown) => void
-  /** What is wrong with the field; null: nothing. */
+  /** What is wrong with the field; null if nothing is. */
   readonly problemOf: (place: Place) => string | null
-  /** Who else owns it, so that it is shown and not changed; null: it may be changed. */
+  /** The other manager of the field, which is then read-only; null if it may be changed. */
   readonly managerOf: (place: Place) => string | null
   readonly secrets: readonly NewSecret[]
-  /** Without values: it stays as it is. */
+  /** Without values, the Secret stays as it is. */
   readonly setSecret: (secret: NewSecret) => void
 }
 
@@ -32,6 +32,6 @@ export const SpecFormProvider = Context.Provider
 
 export function useSpecForm(): SpecForm {
   const form = useContext(Context)
-  if (form === null) throw new Error('the field stands in no form')
+  if (form === null) throw new Error('the field is outside of a form')
   return form
 }

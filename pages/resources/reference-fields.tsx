@@ -1,4 +1,4 @@
-/** Fields that name other objects: a website, and credentials, which go one way only. */
+/** Fields that refer to other objects: a website, or credentials, which can be written but not read. */
 
 import { Button, Select, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
@@ -32,7 +32,7 @@ export function WebsiteField(props: FieldProps): ReactNode {
 
 const BUCKET_KEYS: readonly string[] = ['access-key-id', 'secret-access-key']
 
-/** The sets of keys that the Secret may have. A reference that names a key has one of one. */
+/** The sets of keys that the Secret may have; for a reference that names a key, one set of one key. */
 function keySets(place: Place, field: string): readonly (readonly string[])[] {
   const block = place.at(-2)
   const reading = Object.values(PROVIDER_DESCRIPTORS).find((each) => each.block.field === block)?.block.secret
@@ -45,7 +45,7 @@ function keyOf(field: string): string {
   return field.replace(/Ref$/, '').replace(/([A-Z])/g, (_, letter: string) => `-${letter.toLowerCase()}`)
 }
 
-/** Shows in which Secret something is, never what. A new value becomes a new Secret as soon as the object is saved. */
+/** Shows the name of the Secret, never its values. Saving the object stores a new value in a new Secret. */
 export function SecretField(props: FieldProps): ReactNode {
   const { place, schema } = props
   const { form, value, words } = useField(props)

@@ -1,12 +1,20 @@
-/** One object: how it is, who manages it, its form, and its removal. A new one begins with an empty form. */
+/** One object: its state, its manager, its form, and its deletion. A new object starts with an empty form. */
 
 import { Button, Modal } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
+import { useEffect, useState, type ReactNode } from 'react'
 
 import type { ResourceKind } from '../../domain/resources/resources.ts'
-import { remove, resourceQuery, type StoredResource } from '../data/resources.ts'
+import {
+  isInForce,
+  lastSaveQuery,
+  remove,
+  resourceQuery,
+  type LastSave,
+  type ResourceQueryRef,
+  type StoredResource,
+} from '../data/resources.ts'
 import { Failed, Loading, NotFound, Page, Problem } from '../parts/states.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
 import { Editor } from './editor.tsx'
@@ -52,8 +60,10 @@ interface OneProps {
 }
 
 function One({ organization, kind, namespace, name }: OneProps): ReactNode {
-  const { data, error } = useQuery(resourceQuery({ organization: organization.id, kind, namespace, name }))
-  const [isSaved, setIsSaved] = useState(false)
+  const ref = { organization: organization.id, kind, namespace, name }
+  const savedAt = useQuery(lastSaveQuery(ref)).data?.sentAt
+  const { data, error } = useQuery(resourceQuery(ref, savedAt))
+  const saved = useLiveAfter(ref, data)
   if (data === undefined) return error === null ? <Loading what="the object" /> : <Failed error={error} />
   const mayWrite = organization.role !== 'Viewer'
   const isManagedElsewhere = data.readOnly.length > 0
@@ -76,16 +86,35 @@ function One({ organization, kind, namespace, name }: OneProps): ReactNode {
         <dd>{originWords(data.origin)}</dd>
       </dl>
       <p className="saved" role="status">
-        {isSaved ? 'Saved. The state above says when it is in force.' : ''}
+        {saved === null ? '' : savedText(saved)}
       </p>
       <Editor
-        // Another object is another form.
+        // Another object needs a new form.
         key={`${kind}/${namespace}/${name}`}
         {...{ kind, mayWrite, organization: organization.id, stored: data }}
-        onSaved={() => setIsSaved(true)}
+        onSaved={() => undefined}
       />
     </Page>
   )
+}
+
+/** How long it took from saving until collection went by it, as far as this browser saw it. */
+function useLiveAfter(ref: ResourceQueryRef, resource: StoredResource | undefined): LastSave | null {
+  const queries = useQueryClient()
+  const { queryKey } = lastSaveQuery(ref)
+  const { data: saved = null } = useQuery(lastSaveQuery(ref))
+  const isLive = resource !== undefined && resource.version === saved?.version && isInForce(resource)
+  useEffect(() => {
+    if (!isLive || saved?.liveAfterMs !== null) return
+    const live: LastSave = { ...saved, liveAfterMs: performance.now() - saved.sentAt }
+    queries.setQueryData<LastSave | null>(queryKey, live)
+  }, [isLive, saved, queries, queryKey])
+  return saved
+}
+
+function savedText({ liveAfterMs }: LastSave): string {
+  if (liveAfterMs === null) return 'Saved. The state above says when it is in force.'
+  return `Saved. Live in collection after ${Math.round(liveAfterMs).toLocaleString()} ms.`
 }
 
 function Removal({

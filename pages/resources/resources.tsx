@@ -7,6 +7,7 @@ import type { ReactNode } from 'react'
 
 import { resourcesQuery, type ResourceRow } from '../data/resources.ts'
 import { Loading, Page, Problem } from '../parts/states.tsx'
+import { TableHead } from '../parts/table-head.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
 import { State } from './state.tsx'
 import { KINDS, originWords, type KindWords } from './words.ts'
@@ -16,7 +17,7 @@ export function ResourcesPage(): ReactNode {
   return organization === null ? null : <Resources organization={organization} />
 }
 
-/** Shown once all kinds are there, so that nothing moves while somebody reads. */
+/** Shown once all kinds have loaded, so that nothing moves while people read. */
 function Resources({ organization }: { readonly organization: OwnOrganization }): ReactNode {
   const lists = useQueries({ queries: KINDS.map(({ kind }) => resourcesQuery(organization.id, kind)) })
   const isLoading = lists.some(({ data, error }) => data === undefined && error === null)
@@ -91,13 +92,7 @@ function KindTable({ organization, rows, title }: KindTableProps): ReactNode {
   return (
     <div className="wide">
       <table className="list stacks resources" aria-label={title}>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">State</th>
-            <th scope="col">Managed by</th>
-          </tr>
-        </thead>
+        <TableHead columns={['Name', 'State', 'Managed by']} />
         <tbody>
           {rows.map(({ kind, namespace, name, spec, conditions, origin }) => (
             <tr key={`${namespace}/${name}`}>

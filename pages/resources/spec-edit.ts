@@ -1,4 +1,4 @@
-/** Changes of a spec as data: values at pointers, what was changed, and two changes laid over each other. */
+/** Edits of a spec as data: values at pointers, changed fields, and merging two edits. */
 
 import type { OwnedField } from '../../domain/resources/field-owners.ts'
 import { isSame } from '../../domain/resources/field-owners.ts'
@@ -20,7 +20,7 @@ export function fieldValue(spec: unknown, place: Place): unknown {
   )
 }
 
-/** A new spec; `undefined` takes the field away. */
+/** A new spec; `undefined` removes the field. */
 export function withValue(spec: ResourceSpec, place: Place, value: unknown): ResourceSpec {
   return changed(spec, place, value) as ResourceSpec
 }
@@ -36,7 +36,7 @@ function changed(before: unknown, [step, ...rest]: Place, value: unknown): unkno
   const { [step]: own, ...others } = fields
   const next = changed(own, rest, value)
   if (next === undefined) return others
-  // Fields keep their order, so that what is compared by eye stays comparable.
+  // Fields keep their order, so that people can compare the texts.
   return Object.hasOwn(fields, step) ? { ...fields, [step]: next } : { ...others, [step]: next }
 }
 
@@ -46,7 +46,7 @@ export function differingFields(before: ResourceSpec, after: ResourceSpec): read
   return [...names].filter((name) => !isSame(before[name], after[name]))
 }
 
-/** What was changed from `base` to `mine`, laid over `theirs`. */
+/** Applies the changes from `base` to `mine` to `theirs`. */
 export function laidOver({
   base,
   mine,
@@ -55,7 +55,7 @@ export function laidOver({
   return differingFields(base, mine).reduce((spec, name) => withValue(spec, [name], mine[name]), theirs)
 }
 
-/** Who else owns the field, or a part of it if it is a list; null: nobody. */
+/** The other manager of the field, or of a part of it if it is a list; null if there is none. */
 export function fieldManager(readOnly: readonly OwnedField[], place: Place): string | null {
   const pointer = specPointer(place)
   const found = readOnly.find(

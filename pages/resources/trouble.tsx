@@ -1,4 +1,4 @@
-/** What stands between a change and its being made: warnings, somebody who was faster, or Git. Each with the way on. */
+/** What can stop a change: warnings, a change by someone else, or Git. Each comes with the way to continue. */
 
 import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'

@@ -1,4 +1,4 @@
-/** What every field of a form says of itself. */
+/** The description, message and state of a form field. */
 
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import { useSpecForm } from './form-context.ts'

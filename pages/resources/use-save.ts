@@ -4,6 +4,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 
 import {
   keepSecret,
+  lastSaveQuery,
+  type LastSave,
   save,
   tryOut,
   type StoredResource,
@@ -22,11 +24,11 @@ interface SaveWish {
 }
 
 type SaveOutcome =
-  | { readonly kind: 'saved'; readonly resource: StoredResource }
+  | { readonly kind: 'saved'; readonly resource: StoredResource; readonly sentAt: number }
   | { readonly kind: 'warned'; readonly warnings: readonly Warning[] }
 
 interface Hooks {
-  /** References are in it now, so that a second try makes no second Secret. */
+  /** It has its references now, so that another attempt creates no second Secret. */
   readonly onSecretsKept: (spec: ResourceSpec) => void
   readonly onSaved: (resource: StoredResource) => void
 }
@@ -39,12 +41,17 @@ export function useSave({ onSecretsKept, onSaved }: Hooks) {
       onSecretsKept(spec)
       const ready = { ...wanted, spec }
       const warnings = isSure ? [] : await tryOut(ready)
-      return warnings.length > 0 ? { kind: 'warned', warnings } : { kind: 'saved', resource: await save(ready) }
+      if (warnings.length > 0) return { kind: 'warned', warnings }
+      const sentAt = performance.now()
+      return { kind: 'saved', resource: await save(ready), sentAt }
     },
     async onSuccess(outcome, { wanted: { organization } }) {
       if (outcome.kind !== 'saved') return
+      const { resource, sentAt } = outcome
+      const saved: LastSave = { version: resource.version, sentAt, liveAfterMs: null }
+      queries.setQueryData<LastSave | null>(lastSaveQuery({ organization, ...resource }).queryKey, saved)
       await queries.invalidateQueries({ queryKey: ['resources', organization] })
-      onSaved(outcome.resource)
+      onSaved(resource)
     },
   })
 }

@@ -8,14 +8,14 @@ import type { ResourceRow } from '../data/resources.ts'
 export interface KindWords {
   readonly kind: ResourceKind
   readonly title: string
-  /** One of them, in a sentence. */
+  /** Singular, as in a sentence. */
   readonly one: string
   readonly purpose: string
-  /** Whether one can be made here. */
+  /** Whether it can be created here. */
   readonly isMade: boolean
 }
 
-/** Members have a page of their own. */
+/** Without members, which have a page of their own. */
 export const KINDS: readonly KindWords[] = [
   {
     ...{ kind: 'Website', title: 'Websites', one: 'website', isMade: true },
@@ -46,10 +46,10 @@ interface StateWords {
   readonly fix: string
 }
 
-/** The first thing that is wrong decides; then what is merely odd. */
+/** The first problem decides, then the first warning. */
 export function conditionWords(conditions: readonly Condition[]): StateWords {
   const wrong = conditions.find(({ type, status }) => ORDER.includes(type) && status === 'False')
-  if (wrong !== undefined) return sentence(wrong.reason === 'NotImplemented' ? 'plain' : 'bad', wrong)
+  if (wrong !== undefined) return sentence(wrong.reason === 'Paused' ? 'plain' : 'bad', wrong)
   const odd = conditions.find(({ type, status }) => type === 'Warning' && status === 'True')
   if (odd !== undefined) return sentence('warn', odd)
   const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
@@ -88,7 +88,7 @@ const LABELS: Readonly<Record<string, string>> = {
   eventTypes: 'Types of install events',
 }
 
-/** Names of providers; everything else is shown as the resource writes it. */
+/** Names of providers; other values are shown as they are. */
 export function valueLabel(value: string): string {
   return isProviderName(value) ? PROVIDER_DESCRIPTORS[value].name : value
 }

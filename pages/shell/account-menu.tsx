@@ -46,7 +46,7 @@ export function AccountMenu(): ReactNode {
   )
 }
 
-/** Ends sessions and goes where one signs in: what is on the screen belongs to the person who leaves. */
+/** Ends sessions and goes to the sign-in page: what is on the screen belongs to the person who leaves. */
 export async function signOut(everywhere = false): Promise<void> {
   await ask('/api/sign-out', { method: 'POST', body: { everywhere } })
   location.assign('/sign-in')

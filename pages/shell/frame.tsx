@@ -1,4 +1,4 @@
-/** What stands around every page: the name, the organisation, the navigation, and the way for keyboards. */
+/** The frame around every page: the name, the organisation, the navigation, and a skip link for keyboards. */
 
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { useEffect, useRef, useState, type ReactNode } from 'react'
@@ -15,7 +15,7 @@ export function Frame(): ReactNode {
   const path = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname })
   useEffect(() => {
     setIsOpen(false)
-    // A screen reader then says where one has got to.
+    // A screen reader then announces the new page.
     main.current?.querySelector<HTMLElement>('h1')?.focus()
   }, [path])
   const help = useKeys(organization?.id ?? null)

@@ -6,7 +6,7 @@ import { useEffect, useState, type ReactNode } from 'react'
 
 import { PAGES } from './navigation.ts'
 
-/** How long the letter after `g` may take. */
+/** Time limit for the letter after `g`. */
 const SECOND_KEY_MS = 1_500
 
 interface Help {
@@ -14,7 +14,7 @@ interface Help {
   readonly close: () => void
 }
 
-/** Listens as long as the frame is there; does nothing while somebody types into a field. */
+/** Listens while the frame is mounted; ignores keys that are typed into a field. */
 export function useKeys(organization: string | null): Help {
   const [isOpen, setIsOpen] = useState(false)
   const navigate = useNavigate()

@@ -1,11 +1,11 @@
 /** Trusted Types: nothing on these pages may turn text into markup. */
 
-/** As far as we use it; the library of types does not know it yet. */
+/** The part that we use; TypeScript's DOM library does not declare it yet. */
 interface TrustedTypesFactory {
   createPolicy(name: string, rules: { readonly createHTML: (text: string) => string }): unknown
 }
 
-/** The component library writes style sheets by `innerHTML`; those hold no tag. All else throws. */
+/** The component library writes style sheets with `innerHTML`; those contain no tag. Everything else throws. */
 export function allowStylesOnly(): void {
   const factory = (globalThis as { readonly trustedTypes?: TrustedTypesFactory }).trustedTypes
   factory?.createPolicy('default', { createHTML: stylesOnly })

@@ -1,7 +1,7 @@
-/** The pages of an organisation: their address, their name, the keys that open them, and what question each answers. */
+/** The pages of an organisation: their addresses, titles and keys, and the question that each answers. */
 
 interface PageEntry {
-  readonly to: `/app/$organization/${'live' | 'logs' | 'checklist' | 'funnel' | 'match' | 'sources' | 'installs' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'account'}`
+  readonly to: `/app/$organization/${'live' | 'logs' | 'checklist' | 'funnel' | 'match' | 'sources' | 'installs' | 'deliveries' | 'streams' | 'resources' | 'activity' | 'usage' | 'what-if' | 'support' | 'members' | 'account'}`
   readonly title: string
   /** Pressed after `g`. */
   readonly key: string
@@ -23,6 +23,10 @@ export const NAVIGATION: readonly PageGroup[] = [
         question: 'What exactly was asked, and what was the answer?',
       },
       {
+        ...{ to: '/app/$organization/deliveries', title: 'Deliveries', key: 'd' },
+        question: 'What is stuck, what failed, and will it expire?',
+      },
+      {
         ...{ to: '/app/$organization/what-if', title: 'What if', key: 'w' },
         question: 'What would another policy have made of the installs that came?',
       },
@@ -38,6 +42,10 @@ export const NAVIGATION: readonly PageGroup[] = [
       {
         ...{ to: '/app/$organization/resources', title: 'Resources', key: 'r' },
         question: 'What is configured, is it in force, and who manages it?',
+      },
+      {
+        ...{ to: '/app/$organization/streams', title: 'Streams', key: 'e' },
+        question: 'Does what happens here arrive where we want it?',
       },
     ],
   },

@@ -1,4 +1,4 @@
-/** Which organisation the pages are about: the one in the address. */
+/** The organisation of the pages: the one in the address. */
 
 import { Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
@@ -9,14 +9,14 @@ import { meQuery, type Me } from '../data/queries.ts'
 
 export type OwnOrganization = Me['organizations'][number]
 
-/** Null while nobody knows yet, and if the person does not belong to it. */
+/** Null while loading, and if the person does not belong to it. */
 export function useOrganization(): OwnOrganization | null {
   const { organization } = useParams({ strict: false })
   const { data } = useQuery({ ...meQuery, enabled: organization !== undefined })
   return data?.organizations.find(({ id }) => id === organization) ?? null
 }
 
-/** Shown to those who belong to several; with one there is nothing to choose. */
+/** Shown only to people who belong to several. */
 export function OrganizationChoice(): ReactNode {
   const navigate = useNavigate()
   const current = useOrganization()

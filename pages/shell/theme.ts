@@ -2,7 +2,7 @@
 
 import { createTheme, type MantineColorsTuple } from '@mantine/core'
 
-/** A green of pine: white on its seventh shade and its fourth on black both have contrast enough for text. */
+/** Pine green: white on its seventh shade, and its fourth shade on black, both have enough contrast for text. */
 const PINE: MantineColorsTuple = [
   '#ecf8f4',
   '#d6efe6',

@@ -1,4 +1,4 @@
-/** For somebody who is signed in and belongs to no organisation yet. */
+/** For a person who is signed in and belongs to no organisation yet. */
 
 import { Button } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'

@@ -1,4 +1,4 @@
-/** Support: a message to those who run the service, with what is sent along shown before. */
+/** Support: a message to those who run the service; the diagnostics are shown before they are sent. */
 
 import { Button, Textarea } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
@@ -53,7 +53,7 @@ interface SupportFormProps {
 }
 
 function SupportForm({ organization, diagnostics, onSent }: SupportFormProps): ReactNode {
-  // The same for each try, so that a repeat is no second request.
+  // The same for each attempt, so that a repeat is not a second request.
   const [id] = useState(newRequestId)
   const [message, setMessage] = useState('')
   const [isTelling, setIsTelling] = useState(true)

@@ -1,4 +1,4 @@
-/** Where a plan is paid for: nothing of it is shown if this service has no billing. */
+/** Paying for a plan; hidden if this service has no billing. */
 
 import { Button } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
@@ -51,7 +51,7 @@ interface LeaveProps {
   readonly lead: () => Promise<{ readonly url: string }>
 }
 
-/** Goes to a page of the provider; the server has said that its host may be gone to. */
+/** Goes to a page of the provider, whose host the server has checked. */
 function LeaveButton({ label, lead }: LeaveProps): ReactNode {
   const leave = useMutation({
     mutationFn: lead,

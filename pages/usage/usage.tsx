@@ -1,4 +1,4 @@
-/** Plan and usage: how much of the month's quota is used, by day, and what happens beyond it. */
+/** Plan and usage: how much of the month's quota is used, by day, and what happens above it. */
 
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -8,6 +8,7 @@ import { PLAN_LIMITS } from '../../domain/limits.ts'
 import type { Plan } from '../../domain/model.ts'
 import { usageQuery, type MonthUsage, type UsageDay } from '../data/usage.ts'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { TableHead } from '../parts/table-head.tsx'
 import { Tile } from '../parts/tile.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
 import { BillingPart } from './billing.tsx'
@@ -60,7 +61,7 @@ function Quota({ usage }: { readonly usage: MonthUsage }): ReactNode {
   )
 }
 
-/** The part of the month that is over decides; the first day of it says too little to be scaled by more than 31. */
+/** Extrapolates from the elapsed part of the month; at its start, by a factor of at most 31. */
 function forecastOf({ used, since }: MonthUsage, nowMs: number): number {
   const begin = new Date(since)
   const end = Date.UTC(begin.getUTCFullYear(), begin.getUTCMonth() + 1)
@@ -87,7 +88,7 @@ function NothingCounted({ organization }: Pick<DayProps, 'organization'>): React
   )
 }
 
-/** A table whose bars are drawn beside the numbers, so that it needs no second form for screen readers. */
+/** A table with bars beside its numbers, so that it needs no separate version for screen readers. */
 function DayBars({ days, organization }: DayProps): ReactNode {
   if (days.length === 0) return <NothingCounted organization={organization} />
   const most = Math.max(...days.map(({ visits, installs }) => visits + installs))
@@ -95,18 +96,7 @@ function DayBars({ days, organization }: DayProps): ReactNode {
     <div className="wide">
       <table className="list days">
         <caption>Tracked events by day (UTC)</caption>
-        <thead>
-          <tr>
-            <th scope="col">Day</th>
-            <td />
-            <th scope="col" className="number">
-              Visits
-            </th>
-            <th scope="col" className="number">
-              Installs
-            </th>
-          </tr>
-        </thead>
+        <TableHead columns={['Day', null, { number: 'Visits' }, { number: 'Installs' }]} />
         <tbody>
           {days.map(({ at, visits, installs }) => (
             <tr key={at}>
@@ -124,7 +114,7 @@ function DayBars({ days, organization }: DayProps): ReactNode {
   )
 }
 
-/** From the table that refuses by them. */
+/** From the table of limits that the service enforces. */
 function PlanTable({ plan }: { readonly plan: Plan }): ReactNode {
   const { isCutOffOverQuota: _, trackedEventsPerMonth: __, ...limits } = PLAN_LIMITS[plan]
   return (

@@ -1,4 +1,4 @@
-/** What came out of one replay: the match rate beside the one decided, sources that lose or gain, installs that change. */
+/** The result of one replay: its match rate beside the actual one, sources that lose or gain, installs that change. */
 
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
@@ -6,6 +6,7 @@ import type { ReactNode } from 'react'
 import type { ReplayResult } from '../../domain/collection/replay-decision.ts'
 import { replayQuery } from '../data/replays.ts'
 import { Empty, Loading, Problem } from '../parts/states.tsx'
+import { TableHead } from '../parts/table-head.tsx'
 import { Tile } from '../parts/tile.tsx'
 import { Moment } from '../parts/time.tsx'
 import { matchWords, policyWords } from './words.ts'
@@ -63,17 +64,7 @@ function Sources({ sources }: Pick<ReplayResult, 'sources'>): ReactNode {
       <h3 id="what-if-sources">Installs that each source would lose or gain</h3>
       <div className="wide">
         <table className="list" aria-labelledby="what-if-sources">
-          <thead>
-            <tr>
-              <th scope="col">Source</th>
-              <th scope="col" className="number">
-                Loses
-              </th>
-              <th scope="col" className="number">
-                Gains
-              </th>
-            </tr>
-          </thead>
+          <TableHead columns={['Source', { number: 'Loses' }, { number: 'Gains' }]} />
           <tbody>
             {sources.map(({ source, lost, gained }) => (
               <tr key={source}>
@@ -99,14 +90,7 @@ function Changes({ result: { changes, changed } }: { readonly result: ReplayResu
       </h3>
       <div className="wide">
         <table className="list stacks" aria-labelledby="what-if-changes">
-          <thead>
-            <tr>
-              <th scope="col">Received</th>
-              <th scope="col">Event</th>
-              <th scope="col">As decided</th>
-              <th scope="col">Under this policy</th>
-            </tr>
-          </thead>
+          <TableHead columns={['Received', 'Event', 'As decided', 'Under this policy']} />
           <tbody>
             {changes.map(({ eventId, receivedAtMs, ...each }) => (
               <tr key={eventId}>

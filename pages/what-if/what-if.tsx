@@ -1,4 +1,4 @@
-/** What if: which installs another policy would have matched otherwise, and what each source would lose or gain. */
+/** What if: which installs another policy would have matched differently, and what each source would lose or gain. */
 
 import { Button, Select } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
@@ -9,6 +9,7 @@ import { DAY_MS } from '../../domain/durations.ts'
 import { overviewQuery } from '../data/overview.ts'
 import { sendReplayWish, replayChoiceOf, replaysQuery, type ReplayLine, type ReplayWish } from '../data/replays.ts'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { TableHead } from '../parts/table-head.tsx'
 import { Moment } from '../parts/time.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
 import { Outcome } from './outcome.tsx'
@@ -148,15 +149,7 @@ function Replays({ organization }: { readonly organization: OwnOrganization }): 
       <h2>Asked within the last seven days</h2>
       <div className="wide">
         <table className="list stacks">
-          <thead>
-            <tr>
-              <th scope="col">Asked</th>
-              <th scope="col">Website</th>
-              <th scope="col">Policy</th>
-              <th scope="col">Installs since</th>
-              <th scope="col">State</th>
-            </tr>
-          </thead>
+          <TableHead columns={['Asked', 'Website', 'Policy', 'Installs since', 'State']} />
           <tbody>
             {data.map((line) => (
               <tr key={line.id}>

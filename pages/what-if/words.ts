@@ -1,4 +1,4 @@
-/** Policies in the words of the pages. */
+/** Names selection policies for people, and says how an install was matched. */
 
 import { VISIT_POLICIES, type SelectionPolicy } from '../../domain/model.ts'
 import type { ReplayLine } from '../data/replays.ts'
@@ -18,7 +18,7 @@ export function policyWords({ policy, windowDays, tokensOnly }: ReplayLine): str
   return `${what}, ${windowDays === 1 ? '1 day' : `${windowDays} days`}`
 }
 
-/** How an install was matched and to a visit from where; the source is null if it was not. */
+/** How an install was matched, and the source of its visit; null if it was not matched. */
 export function matchWords(policy: SelectionPolicy, source: string | null): string {
   if (source === null) return POLICY_WORDS.none
   return `${POLICY_WORDS[policy]}, ${source === '' ? 'no source' : source}`

@@ -1,7 +1,6 @@
 /**
- * How long an append waits. If the oldest batch in flight does not end, the log is stuck. If batches keep being stored,
- * the log is only busy and will soon reach those that wait: refusing them would lose data whose sender is still
- * waiting.
+ * How long an append waits. If the oldest batch in flight does not end, the log is stuck. If batches keep being stored, the
+ * log is only busy and will soon reach the waiting appends: refusing them would lose data whose senders are still waiting.
  */
 
 import type { AppendOptions } from './event-log.ts'

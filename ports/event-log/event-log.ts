@@ -64,14 +64,14 @@ export interface Consumer {
   stop(): Promise<void>
 }
 
-/** What a stop leaves to a batch in hand, in ms; a process has 25 s for all its parts. */
+/** How long a stop waits for a batch that is being handled, in ms; a process has 25 s for all its parts. */
 export const IN_HAND_MS = 8_000
 
 export interface AppendOptions {
   /** How long the caller waits for a stuck log, in ms; the default is `LIMITS.appendDeadlineMs`. */
   readonly deadlineMs?: number
   /**
-   * How long it waits at most while the log keeps storing other entries, in ms; the default is the longer of
+   * The longest it waits while the log keeps storing other entries, in ms; the default is the longer of
    * `LIMITS.appendPatienceMs` and the deadline.
    */
   readonly patienceMs?: number
@@ -100,7 +100,7 @@ export interface TopicProgress {
 
 export interface EventLogHealth {
   readonly isAccepting: boolean
-  /** True if a disk has too little room to take anything; absent otherwise. */
+  /** True if a disk has too little room for new entries; absent otherwise. */
   readonly isDiskFull?: true
   readonly queuedBytes: number
   /** Above it appends are refused at once. */
@@ -110,7 +110,7 @@ export interface EventLogHealth {
   readonly lastFetchAtMs: number | null
 }
 
-/** What waits on this machine's disk to be copied to the log. */
+/** Entries on this machine's disk that are still to be copied to the log. */
 export interface SpoolHealth {
   readonly entries: number
   readonly bytes: number
@@ -125,8 +125,8 @@ export interface EventLog {
   /** Reads entries without a group, from an offset on; for tools such as replay. */
   read(topic: Topic, fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]>
   /**
-   * Reads the newest entries without a group, page by page: in order within a partition, and none that was appended after
-   * the call began is waited for. For a start that must know what happened just before it.
+   * Reads the newest entries without a group, page by page, in order within a partition. It does not wait for entries that are
+   * appended after the call began. For a process that must know at its start what happened just before.
    */
   readLast(topic: Topic, newest: Newest): AsyncIterable<readonly StoredEntry[]>
   lag(): Promise<readonly TopicLag[]>
@@ -136,11 +136,11 @@ export interface EventLog {
   /** Only on a log with a spool in front of it (`spooled.ts`). */
   spool?(): SpoolHealth
   /**
-   * Only on a log in a folder of this machine: copies everything on it into another folder, and what shares its commits,
+   * Only on a log in a folder of this machine: copies the whole log, and the stores that share its commits, into another folder
    * while it is in use. Every append that had resolved before the call is in the copy.
    */
   copyTo?(folder: string): Promise<void>
-  /** Refuses new appends, finishes those accepted, stops consumers. */
+  /** Refuses new appends, finishes those accepted, stops consumers. Engines that hang are given some seconds; the rest is refused. */
   close(): Promise<void>
 }
 

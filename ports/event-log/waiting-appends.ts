@@ -1,4 +1,4 @@
-/** What appends that wait have in common with every store: the bounds of their queue, one timer for their deadlines, and its end. */
+/** The part of an append queue that every store needs: its bounds, one timer for all deadlines, and how an append ends. */
 
 import { nextLookMs, type AppendPatience, type WaitingTimes } from './append-patience.ts'
 import { LogUnavailable, type Entry } from './event-log.ts'
@@ -16,7 +16,7 @@ export interface WaitingAppend extends WaitingTimes {
   isAnswered: boolean
 }
 
-/** All times are of the monotonic clock, in ms. The bounds count what waits and what is under way to the store. */
+/** All times are of the monotonic clock, in ms. The bounds count the appends that wait and those that are being stored. */
 export class WaitingAppends {
   readonly #bounds: AppendBounds
   readonly #onDue: () => void
@@ -42,7 +42,7 @@ export class WaitingAppends {
     return this.#bytes >= this.#bounds.maxBytes || this.#entries >= this.#bounds.maxEntries
   }
 
-  /** When an append was refused because its time was over and none has been stored since. */
+  /** When an append was refused because its time was over, if none has been stored since. */
   get expiredAtMs(): number {
     return this.#expiredAtMs
   }
@@ -60,7 +60,7 @@ export class WaitingAppends {
     return sinceMs
   }
 
-  /** It neither waits any more nor is it under way. */
+  /** It no longer waits, and is not being stored. */
   leave({ bytes, entries }: Pick<WaitingAppend, 'bytes' | 'entries'>): void {
     this.#bytes -= bytes
     this.#entries -= entries.length
@@ -72,7 +72,7 @@ export class WaitingAppends {
     for (const resolve of this.#drained.splice(0)) resolve()
   }
 
-  /** Something was stored: the log gets on. */
+  /** Something was stored: the log makes progress. */
   stored(): void {
     this.#expiredAtMs = Number.NEGATIVE_INFINITY
   }
@@ -82,7 +82,7 @@ export class WaitingAppends {
     return this.#appends === 0 ? Promise.resolve() : new Promise((resolve) => this.#drained.push(resolve))
   }
 
-  /** Refuses those whose time is over, and sets the timer for the others. They leave only when the caller says so. */
+  /** Refuses those whose time is over, and sets the timer for the others. They leave the queue only when the caller says so. */
   endOverdue(appends: Iterable<WaitingAppend>, log: { readonly nowMs: number; readonly stuckMs: number }): void {
     for (const append of appends) {
       if (append.isAnswered) continue
@@ -95,12 +95,12 @@ export class WaitingAppends {
     }
   }
 
-  /** One timer for all, set to the earliest deadline; it is set again only when it fires or is too late. */
+  /** One timer for all, set for the earliest deadline; it is set again only when it fires or is too late. */
   #armTimer(atMs: number): void {
     if (atMs >= this.#timerAtMs) return
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timerAtMs = atMs
-    // If the event loop stood still, what was stored meanwhile is reported behind its timers.
+    // If the event loop was blocked, results that arrived meanwhile are reported after its timers.
     const look = (): void => void setImmediate(() => this.#look())
     this.#timer = setTimeout(look, Math.max(0, atMs - performance.now()))
   }

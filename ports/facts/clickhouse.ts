@@ -46,7 +46,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
       isReachable = true
       return rows as readonly QueryRow<typeof name>[]
     } catch (error) {
-      // Nobody waits for it any more; that says nothing of the engine.
+      // No caller waits for it any more, so the abort says nothing about the engine.
       signal?.throwIfAborted()
       isReachable = false
       throw queryError(error)

@@ -1,4 +1,4 @@
-/** The types of columns and rows: each table is declared once, and its inserts and reads follow from that. */
+/** The types of columns and rows: each table is declared once, and its inserts and reads follow from the declaration. */
 
 import type { Cell } from '../../domain/figures/cells.ts'
 

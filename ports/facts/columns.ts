@@ -15,6 +15,20 @@ interface TableColumns {
   readonly partitionedBy: { readonly column: string; readonly span: PartitionSpan } | null
 }
 
+/** The decision about an install, made at once or later. */
+const OUTCOME = {
+  resolution: 'text',
+  selection_policy: 'text',
+  candidate_count: 'uint16',
+  visit_id: 'text',
+  visit_issued_at: 'nullable time',
+  gpc: 'flag',
+  verdicts: 'text',
+  reason: 'text',
+  deliveries: 'text',
+  answer: 'text',
+} as const
+
 export const TABLE_COLUMNS = {
   visits: {
     columns: { ...VISIT_COLUMNS, ...KEPT },
@@ -60,16 +74,7 @@ export const TABLE_COLUMNS = {
       timezone: 'text',
       language: 'text',
       agent: 'text',
-      resolution: 'text',
-      selection_policy: 'text',
-      candidate_count: 'uint16',
-      visit_id: 'text',
-      visit_issued_at: 'nullable time',
-      gpc: 'flag',
-      verdicts: 'text',
-      reason: 'text',
-      deliveries: 'text',
-      answer: 'text',
+      ...OUTCOME,
       request_id: 'text',
       ...KEPT,
     },
@@ -83,16 +88,7 @@ export const TABLE_COLUMNS = {
       installation_id: 'text',
       received_at: 'time',
       decided_at: 'time',
-      resolution: 'text',
-      selection_policy: 'text',
-      candidate_count: 'uint16',
-      visit_id: 'text',
-      visit_issued_at: 'nullable time',
-      gpc: 'flag',
-      verdicts: 'text',
-      reason: 'text',
-      deliveries: 'text',
-      answer: 'text',
+      ...OUTCOME,
       ...KEPT,
     },
     partitionedBy: null,
@@ -268,7 +264,15 @@ export const TABLE_COLUMNS = {
     },
     partitionedBy: null,
   },
-  /** The last, so that a mark is there only after its facts. */
+  webhook_attempts: {
+    columns: {
+      ...{ organization: 'text', webhook: 'text', message_id: 'text', number: 'uint32', type: 'text', website: 'text' },
+      ...{ happened_at: 'time', started_at: 'time', duration_ms: 'float', state: 'text', status: 'uint16' },
+      ...{ error: 'text', answer: 'text', next_attempt_at: 'nullable time', body: 'text', ...KEPT },
+    },
+    partitionedBy: { column: 'happened_at', span: 'month' },
+  },
+  /** Inserted last, so that a mark exists only after its facts. */
   hour_marks: {
     columns: { website: 'text', hour: 'time', writer: 'text', made_at: 'time', row_version: 'uint64' },
     partitionedBy: null,
@@ -279,7 +283,7 @@ export type FactTable = keyof typeof TABLE_COLUMNS
 /** In the order in which a batch is inserted. */
 export const FACT_TABLES = Object.keys(TABLE_COLUMNS) as readonly FactTable[]
 
-/** Made from facts or asked about them, and what was erased: no facts themselves. */
+/** Tables that are not facts: made from facts, requested about them, or lists of erased data. */
 export const DERIVED_TABLES = [
   'website_hours',
   'hour_marks',
@@ -288,6 +292,7 @@ export const DERIVED_TABLES = [
   'erasures',
   'stream_backlog',
   'stream_progress',
+  'webhook_attempts',
 ] as const
 export type DerivedTable = (typeof DERIVED_TABLES)[number]
 

@@ -25,7 +25,7 @@ interface RowBatch {
 }
 
 interface RunOptions {
-  /** The caller has gone: the query is not begun, or ended as soon as the engine can; `run` rejects with the reason. */
+  /** Aborted if the caller has gone: the query is not started, or is ended as soon as the engine can; `run` rejects with the reason. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -37,11 +37,11 @@ export interface Facts {
   /** Rows of each table that name one of these; all tables. At most `MAX_NAMES`. */
   countNamed(names: readonly ErasedName[]): Promise<ErasedRows>
   /**
-   * Deletes every row that names one of these, whatever else it says, and resolves once no statement finds it any more.
-   * Safe to repeat. It does not keep rows from being inserted later: that is what the table `erasures` is for.
+   * Deletes every row that names one of these, whatever else it contains, and resolves once no statement finds it any more.
+   * Safe to repeat. It does not prevent such rows from being inserted later: the table `erasures` is for that.
    */
   erase(names: readonly ErasedName[]): Promise<void>
-  /** Deletes the figures of these hours of a website (starts of hours, Unix ms), to be counted anew. Safe to repeat. */
+  /** Deletes the figures of these hours of a website (starts of hours, Unix ms), to be counted again. Safe to repeat. */
   eraseFigures(website: string, hours: readonly number[]): Promise<void>
   health(): { readonly isReachable: boolean; readonly lastInsertAtMs: number | null }
   close(): Promise<void>

@@ -8,7 +8,7 @@ import type { FactsConnection, TableLayout } from './engine/connection.ts'
 import { engineCode } from './engine/engine-codes.ts'
 import { sha256Hex } from '../../common/digest.ts'
 
-/** The connection supplies what is absent. */
+/** The connection supplies absent values. */
 interface MigrateSettings extends TableLayout {
   /** Folder of the numbered files; the default is `sql/` beside this file. */
   readonly folder?: URL
@@ -22,7 +22,7 @@ interface Migration {
   readonly checksum: string
 }
 
-/** An applied migration was changed or removed since, or another migrator does not end. */
+/** An applied migration was changed or removed, or another migrator does not end. */
 export class MigrationRefused extends Error {
   override readonly name = 'MigrationRefused'
 }
@@ -114,7 +114,7 @@ async function missing(connection: FactsConnection, migrations: readonly Migrati
   return open
 }
 
-/** Of several that create a table at once, one succeeds: that is the lock. Its comment holds the owner and the time. */
+/** If several migrators create a table at once, one succeeds: that is the lock. Its comment holds the owner and the time. */
 async function lock(connection: FactsConnection, render: Render): Promise<void> {
   for (let attempt = 0; attempt < LOCK_TRIES; attempt++) {
     const comment = `${PROCESS} ${Math.floor(Date.now() / 1000)}`
@@ -136,7 +136,7 @@ async function unlock(connection: FactsConnection, render: Render): Promise<void
   await connection.command(render(`DROP TABLE IF EXISTS ${LOCK} {{onCluster}} SYNC`))
 }
 
-/** A migrator that was killed leaves its lock behind. No other process can hold one on an embedded engine. */
+/** A migrator that was killed leaves its lock behind. On an embedded engine no other process can hold one. */
 async function isLockDead(connection: FactsConnection): Promise<boolean> {
   const rows = await connection.query(
     `SELECT comment FROM system.tables WHERE database = currentDatabase() AND name = '${LOCK}' LIMIT 1`,

@@ -1,13 +1,15 @@
 /**
  * Every SQL text that reads facts, by name, with its parameters and rows.
  *
- * Each one is bounded by keys, by a LIMIT or by a time range. Values are bound as `{name:Type}`; absent filters are
- * left out of the text, so that the others can use the order of the table.
+ * Each one is bounded by keys, by a LIMIT or by a time range. Values are bound as `{name:Type}`. Absent filters are left out
+ * of the text, so that the remaining ones can use the order of the table.
  */
 
 import { DERIVED_TABLES, FACT_TABLES } from './columns.ts'
 import { ERASURE_QUERIES } from './erasure/queries.ts'
 import { ROLLUP_QUERIES } from './pages/figures.ts'
+import { installList, type InstallFilters } from './pages/installs.ts'
+import { filteredAttempts, filteredRequests, type LogPageFilters } from './pages/logs.ts'
 import { PAGE_QUERIES } from './pages/pages.ts'
 import { REPLAY_QUERIES } from './pages/replay.ts'
 import { STREAM_QUERIES } from './streams.ts'
@@ -23,7 +25,6 @@ import {
   once,
   pageLimit,
   report,
-  resolvedAs,
   withinPeriod,
   type Query,
 } from './query-parts.ts'
@@ -70,13 +71,14 @@ import type {
 
 const MAX_ATTEMPTS = 1_000
 const MAX_REPEATS = 3
-/** Of one installation. */
+/** Limited to one installation. */
 const MAX_EVENTS = 20
-/** More than one installation of the service is designed for, and still a small answer. */
+/** More websites than one installation of the service is designed for, but still a small answer. */
 const MAX_WEBSITES = 200_000
 
 /** Pairs by position in two lists: the websites and their visits or events. */
-type VisitKeys = { readonly websites: readonly string[]; readonly visit_ids: readonly string[] }
+/** Pairs, by position. */
+export type VisitKeys = { readonly websites: readonly string[]; readonly visit_ids: readonly string[] }
 type EventKeys = { readonly websites: readonly string[]; readonly event_ids: readonly string[] }
 const VISITS_ASKED = '(website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)})'
 const EVENTS_ASKED = '(website, event_id) IN arrayZip({websites:Array(String)}, {event_ids:Array(String)})'
@@ -95,11 +97,10 @@ type Period = { readonly since_ms: number; readonly until_ms: number; readonly l
 type After = { readonly since_ms: number; readonly limit: number; readonly after_website: string }
 type Filters<F extends string, V = string> = { readonly [K in F]?: V }
 
-type LogListFilters = Period &
-  Filters<'organization' | 'website' | 'code' | 'path' | 'before_id'> &
-  Filters<'status' | 'before_ms', number>
+type LogListFilters = Period & LogPageFilters & Filters<'organization' | 'website'> & Filters<'status', number>
 type InstallListFilters = Period &
-  Filters<'organization' | 'website' | 'installation_id' | 'resolution' | 'before_id'> &
+  InstallFilters &
+  Filters<'organization' | 'website' | 'before_id'> &
   Filters<'before_ms', number>
 type DeliveryFilters = Period & Filters<'organization' | 'website' | 'destination' | 'status'>
 
@@ -107,10 +108,6 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   organization: 'organization = {organization:String}',
   website: 'website = {website:String}',
   destination: 'destination = {destination:String}',
-  installation_id: 'installation_id = {installation_id:String}',
-  resolution: 'resolution = {resolution:String}',
-  code: 'code = {code:String}',
-  path: 'path = {path:String}',
   status: 'status = {status:UInt16}',
 }
 
@@ -119,16 +116,8 @@ function filtered(params: Readonly<Record<string, unknown>>, names: readonly str
   return names.flatMap((name) => (params[name] === undefined ? [] : [`AND ${CONDITIONS[name]}`])).join(' ')
 }
 
-/** The time range, continued after the last row of the page before. */
-function page(time: string, id: string, params: { readonly before_ms?: number; readonly before_id?: string }): string {
-  if (params.before_ms === undefined || params.before_id === undefined) return withinPeriod(time)
-  return `${withinPeriod(time)} AND (${time}, ${id}) < (${at('before_ms')}, {before_id:String})`
-}
-
-const LOG_FILTERS = ['organization', 'website', 'code', 'path', 'status'] as const
-const INSTALL_FILTERS = ['organization', 'website', 'installation_id', 'resolution'] as const
-/** Columns that no decision changes. */
-const REPORTED_FILTERS = INSTALL_FILTERS.filter((name) => name !== 'resolution')
+/** Columns that visits, installs and decisions have in common. */
+const OWNERS = ['organization', 'website'] as const
 
 /** Keys read for a page: a key that was inserted twice and is not merged yet occurs more than once. */
 const candidateLimit = (): string => `LIMIT least({limit:UInt32}, ${MAX_PAGE}) * ${MAX_REPEATS}`
@@ -146,7 +135,7 @@ export const QUERIES = {
   visitsByIds: lookUp<VisitKeys, VisitRow>(`SELECT ${VISIT.sql} FROM ${once('visits')}
     PREWHERE (website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)}) LIMIT ${MAX_KEYS}`),
 
-  /** The state of receipts from the facts alone. No FINAL: a duplicate row changes no maximum. */
+  /** The state of receipts, from the facts only. No FINAL: a duplicate row changes no maximum. */
   receiptFacts: lookUp<{ readonly website: string; readonly visit_ids: readonly string[] }, ReceiptFactsRow>(`
     SELECT visit_id, max(recorded) AS is_recorded, max(active) AS is_active, max(revoked) AS is_revoked,
       max(handoff_only) AS is_handoff_only, max(previous) AS previous_visit_id
@@ -168,8 +157,8 @@ export const QUERIES = {
     GROUP BY website, visit_id LIMIT ${MAX_KEYS}`),
 
   /**
-   * When receipts were activated and revoked, as far as the facts show, and which one each replaced. Takes pairs from
-   * both lists; a listed visit ID of another listed website may turn up.
+   * When receipts were activated and revoked, as far as the facts show, and which receipt each replaced. Takes pairs from
+   * both lists; the result may include a listed visit ID of another listed website.
    */
   receiptHistory: lookUp<VisitKeys, ReceiptHistoryRow>(`
     SELECT website, visit_id, toUnixTimestamp64Milli(min(activated_at)) AS activated_at_ms,
@@ -202,7 +191,7 @@ export const QUERIES = {
     )} ORDER BY website, event_id`,
   ),
 
-  /** The install of an event, with the answer it got. */
+  /** The install of an event, with its answer. */
   installByEvent: lookUp<InstallKey, InstallRow>(`SELECT ${INSTALL.sql}
     FROM ${installs('website = {website:String} AND event_id = {event_id:String}')} LIMIT 1`),
 
@@ -210,7 +199,7 @@ export const QUERIES = {
   installsByEventId: report<{ readonly event_id: string }, InstallRow>(`SELECT ${INSTALL.sql}
     FROM ${installs('event_id = {event_id:String}')} ORDER BY website LIMIT 100`),
 
-  /** The first record of each event that exists: when it was received, and by which request. */
+  /** The first record of each existing event: when it was received, and by which request. */
   firstInstalls: lookUp<EventKeys, FirstInstallRow>(`SELECT website, event_id,
       toUnixTimestamp64Milli(argMax(received_at, row_version)) AS received_at_ms,
       argMax(request_id, row_version) AS request_id, argMax(installation_id, row_version) AS installation_id,
@@ -223,9 +212,9 @@ export const QUERIES = {
     FROM ${once('install_decisions')} PREWHERE ${EVENTS_ASKED} LIMIT ${MAX_KEYS}`),
 
   /**
-   * What installations were matched to lately, newest first: events that are matched to a visit not older than
-   * `since_ms`, or still pending. Takes pairs from both lists; a listed installation ID of another listed website may
-   * turn up.
+   * The recent matches of installations, newest first: events that are matched to a visit not older than `since_ms`, or are still
+   * pending. Takes pairs from both lists; the result may include a listed installation ID of another listed
+   * website.
    */
   installationVisits: lookUp<InstallationKeys, InstallationVisitRow>(`SELECT ${INSTALLATION_VISIT.sql}
     FROM ${decided(`SELECT * FROM ${once('installs')} WHERE ${INSTALLATIONS_ASKED}`, `WHERE ${INSTALLATIONS_ASKED}`)}
@@ -258,25 +247,26 @@ export const QUERIES = {
 
   /**
    * Newest first; `before_ms` and `before_id` are those of the last row of the page before. The page's keys are found
-   * first, from narrow columns and without FINAL; rows of one key agree in all of these.
+   * first, from narrow columns and without FINAL; rows of one key agree in all of these columns.
    */
-  listLogs: report<LogListFilters, RequestLogRow>(
-    (params) => `SELECT ${REQUEST_LOG.sql} FROM ${once('request_logs')}
+  listLogs: report<LogListFilters, RequestLogRow>((params) => {
+    const own = `${filtered(params, [...OWNERS, 'status'])} ${filteredRequests(params)}`
+    return `SELECT ${REQUEST_LOG.sql} FROM ${once('request_logs')}
     PREWHERE ${withinPeriod('received_at')} AND (website, received_at, id) IN (
-      SELECT website, received_at, id FROM request_logs
-      WHERE ${page('received_at', 'id', params)} ${filtered(params, LOG_FILTERS)}
+      SELECT website, received_at, id FROM request_logs WHERE ${withinPeriod('received_at')} ${own}
       ${newestFirst('received_at', 'id')} ${candidateLimit()})
-    ${newestFirst('received_at', 'id')} ${pageLimit()}`,
+    ${newestFirst('received_at', 'id')} ${pageLimit()}`
+  }),
+
+  /** Attempts at delivery, newest first; rows of one key agree in all columns. */
+  listAttempts: report<LogListFilters, AttemptRow>(
+    (params) => `SELECT ${ATTEMPT.sql} FROM attempts
+    WHERE ${withinPeriod('started_at')} ${filtered(params, OWNERS)} ${filteredAttempts(params)}
+    ${newestFirst('started_at', 'attempt_id')} LIMIT 1 BY website, event_id, destination, attempt_id ${pageLimit()}`,
   ),
 
-  listInstalls: report<InstallListFilters, InstallRow>(
-    (params) => `SELECT ${INSTALL.sql}
-    FROM ${installs(`(website, event_id) IN (
-      SELECT website, event_id FROM installs
-      WHERE ${page('received_at', 'event_id', params)} ${filtered(params, REPORTED_FILTERS)} ${resolvedAs(params)}
-      ${newestFirst('received_at', 'event_id')} ${candidateLimit()})`)}
-    WHERE ${page('received_at', 'event_id', params)} ${filtered(params, INSTALL_FILTERS)}
-    ${newestFirst('received_at', 'event_id')} ${pageLimit()}`,
+  listInstalls: report<InstallListFilters, InstallRow>((params) =>
+    installList(params, { columns: INSTALL.sql, scope: `true ${filtered(params, OWNERS)}` }),
   ),
 
   listDeliveries: report<DeliveryFilters, DeliveryRow>(
@@ -307,7 +297,7 @@ export const QUERIES = {
       (SELECT count() FROM ${once('installs')} WHERE organization = {organization:String}
         AND received_at >= ${at('since_ms')} AND received_at < ${at('until_ms')}) AS installs`),
 
-  /** Tracked events since then of every organisation that has any, counted like `usage`. */
+  /** Tracked events since then of every organisation that has any, counted as in `usage`. */
   usageOfAll: report<{ readonly since_ms: number }, OrganizationUsageRow>(`
     SELECT organization, sum(recorded) AS events FROM (
       SELECT organization, count() AS recorded FROM ${once('visits')}

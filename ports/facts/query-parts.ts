@@ -1,18 +1,18 @@
-/** What the SQL texts of all queries are made of. */
+/** The parts that the SQL texts of all queries are made of. */
 
 import type { FactTable } from './columns.ts'
 import { DECIDED_COLUMNS, type QueryParameters, type Turn } from './query-rows.ts'
 
-/** Most keys of one look-up, and so most rows it returns. */
+/** The most keys of one look-up, and so the most rows it returns. */
 export const MAX_KEYS = 10_000
-/** Most rows of one page of a list; `LIMITS.logsPerPage` is what users see. */
+/** The most rows of one page of a list; `LIMITS.logsPerPage` is what users see. */
 export const MAX_PAGE = 10_000
 
 export interface Query<P extends QueryParameters, R> {
   readonly sql: (params: P) => string
-  /** Who waits for it. */
+  /** Who waits for the statement. */
   readonly turn: Turn
-  /** On replicas: it must see every insert that was acknowledged before, wherever. */
+  /** On replicas: it must see every insert that was acknowledged before, on any of them. */
   readonly isSequential?: true
   /** Never set; carries the type of the rows. */
   readonly row?: R
@@ -29,7 +29,7 @@ export function lookUp<P extends QueryParameters, R>(sql: Text<P>): Query<P, R> 
   return declareQuery(sql, 'look-up')
 }
 
-/** A person who looks at a page waits for it: at most 250 ms of the engine's time, by keys, windows or rollups. */
+/** A person who looks at a page waits for it: at most 250 ms of the engine's time, thanks to keys, windows or rollups. */
 export function pageOf<P extends QueryParameters, R>(sql: Text<P>): Query<P, R> {
   return declareQuery(sql, 'page')
 }
@@ -39,7 +39,7 @@ export function report<P extends QueryParameters, R>(sql: Text<P>): Query<P, R> 
   return declareQuery(sql, 'report')
 }
 
-/** The role `streams` waits for it: a row that a replica does not show yet would be passed over without a word. */
+/** The role `streams` waits for it: a row that a replica does not show yet would be missed silently. */
 export function sequential<P extends QueryParameters, R>(sql: Text<P>): Query<P, R> {
   return { ...declareQuery<P, R>(sql, 'report'), isSequential: true }
 }

@@ -1,4 +1,4 @@
-/** What queries read, and the rows they return: times are Unix ms, JSON columns are text, absent text is empty. */
+/** The parameters of queries, and the rows that they return: times are Unix ms, JSON columns are text, absent text is empty. */
 
 import { selectFrom, type DerivedTable, type FactTable, type RowsOf } from './columns.ts'
 
@@ -10,7 +10,7 @@ export type Turn = 'look-up' | 'page' | 'report'
 export const VISIT = selectFrom('visits')
 export type VisitRow = RowsOf<typeof VISIT>
 
-/** What is known of one receipt; unknown receipts have no row. */
+/** The state of one receipt; unknown receipts have no row. */
 export interface ReceiptFactsRow {
   readonly visit_id: string
   readonly is_recorded: boolean
@@ -21,7 +21,7 @@ export interface ReceiptFactsRow {
   readonly previous_visit_id: string
 }
 
-/** Which receipt a visit's own replaced; empty if the page held none. */
+/** Which receipt a visit's own receipt replaced; empty if the page held none. */
 export type PreviousVisitRow = Pick<VisitRow, 'website' | 'visit_id' | 'previous_visit_id'>
 
 /** The history of one receipt; times are null if the facts do not have them. */
@@ -63,7 +63,7 @@ export interface InstallationCountRow {
   readonly installations: number
 }
 
-/** What the hot state remembers of an install. */
+/** The part of an install that the hot state remembers. */
 export const SETTLED_INSTALL = selectFrom('installs', [
   'website',
   'event_id',
@@ -90,7 +90,7 @@ export const INSTALLATION_VISIT = selectFrom('installs', [
 ])
 export type InstallationVisitRow = RowsOf<typeof INSTALLATION_VISIT>
 
-/** `install_received_at_ms` is 0 if the first release wrote the record of the install that the delivery comes from. */
+/** `install_received_at_ms` is 0 if the first release wrote the record of the install that caused the delivery. */
 export const DISPATCHED_JOB = selectFrom('deliveries', [
   'website',
   'event_id',
@@ -106,7 +106,7 @@ export type FirstInstallRow = Pick<
   'website' | 'event_id' | 'received_at_ms' | 'request_id' | 'installation_id' | 'event_type' | 'visit_id' | 'answer'
 >
 
-/** What became of an install that was pending. */
+/** The decision about an install that was pending. */
 export const DECISION = selectFrom('install_decisions', [
   'website',
   'event_id',
@@ -125,7 +125,7 @@ export type AttemptRow = RowsOf<typeof ATTEMPT>
 export const HANDOFF = selectFrom('handoffs')
 export type HandoffRow = RowsOf<typeof HANDOFF>
 
-/** Without the hashes that it is found by. */
+/** Without the hashes by which the line is found. */
 export const REQUEST_LOG = selectFrom('request_logs', [
   'website',
   'received_at',
@@ -179,7 +179,7 @@ export interface DestinationStateRow {
   readonly since_ms: number
 }
 
-/** What a website had within a period. */
+/** The activity of one website within a period. */
 export interface TrafficRow {
   readonly website: string
   readonly visits: number
@@ -189,3 +189,10 @@ export interface TrafficRow {
 
 /** Rows that a reader sees in each table; one per natural key, except for poison records. */
 export type CountsRow = { readonly [T in Exclude<FactTable, DerivedTable>]: number }
+
+/** The progress of a log stream. */
+export const STREAM_STANDING = selectFrom('stream_progress', [
+  ...(['organization', 'stream', 'seen_at', 'state', 'behind', 'oldest_at', 'delivered_at'] as const),
+  ...(['failing_since', 'last_error', 'delivered', 'dropped', 'progress'] as const),
+])
+export type StreamStandingRow = RowsOf<typeof STREAM_STANDING>

@@ -1,23 +1,24 @@
 /**
- * The SQL texts behind log streams: what lies in the backlog beyond what a stream has done, lane by lane.
+ * The SQL texts behind log streams: the part of the backlog that a stream has not finished, lane by lane.
  *
- * The table is ordered by organisation, lane and offset, so that what is done is passed over without being read.
+ * The table is ordered by organisation, lane and offset, so that finished records are skipped without being read.
  */
 
 import { selectFrom, type RowsOf } from './columns.ts'
 import { at, ms, once, report, sequential } from './query-parts.ts'
+import { STREAM_STANDING, type StreamStandingRow } from './query-rows.ts'
 
-/** Most lanes of one statement: topics times partitions, and a few lives of each. */
+/** Most lanes in one statement: topics times partitions, and a few generations of each. */
 const MAX_LANES = 1_000
 const MAX_STREAMS = 100_000
-/** Offsets that one statement looks at in a lane; without this bound it would sort all that is open. */
+/** Offsets of a lane that one statement looks at; without this bound it would sort everything that is open. */
 export const LANE_WINDOW = 20_000
 
-/** What a stream has done, by the lanes' positions: `lane_0` is done up to and with `done_0`, and so on. */
+/** The finished part of a stream, by lane: `lane_0` is finished up to and including `done_0`, and so on. */
 export type DoneParams = { readonly lanes: number } & { readonly [K in `lane_${number}`]: string } & {
   readonly [K in `done_${number}`]: number
 }
-/** Bounds of some lanes, by position: above `after_0`, up to and with `through_0`. */
+/** Bounds of some lanes, by position: above `after_0`, up to and including `through_0`. */
 type BorderParams = { readonly lanes: number } & { readonly [K in `lane_${number}`]: string } & {
   readonly [K in `after_${number}` | `through_${number}`]: number
 }
@@ -41,13 +42,13 @@ const BACKLOG_ROW = selectFrom('stream_backlog', [
   'record',
 ])
 export type BacklogRow = RowsOf<typeof BACKLOG_ROW>
-const PROGRESS = selectFrom('stream_progress', [
-  ...(['organization', 'stream', 'seen_at', 'state', 'behind', 'oldest_at', 'delivered_at'] as const),
-  ...(['failing_since', 'last_error', 'delivered', 'dropped', 'progress'] as const),
+const OPEN_ROW = selectFrom('stream_backlog', [
+  ...(['lane', 'log_offset', 'at', 'appended_at', 'website', 'kind', 'status'] as const),
 ])
-type ProgressRow = RowsOf<typeof PROGRESS> & { readonly version: number }
+export type OpenRow = RowsOf<typeof OPEN_ROW> & { readonly bytes: number }
+type ProgressRow = StreamStandingRow & { readonly version: number }
 
-/** What is open in one lane. */
+/** The open records of one lane. */
 export interface OpenLaneRow {
   readonly lane: string
   readonly first: number
@@ -56,7 +57,7 @@ export interface OpenLaneRow {
   readonly oldest_ms: number
 }
 
-/** What of one lane is young enough to stay. */
+/** The records of one lane that are young enough to keep. */
 interface KeptLaneRow {
   readonly lane: string
   readonly last: number
@@ -65,7 +66,7 @@ interface KeptLaneRow {
   readonly kept_from: number
 }
 
-/** Records that are passed over. */
+/** The records that are dropped. */
 interface DroppedRow {
   readonly records: number
   readonly from_ms: number
@@ -75,7 +76,7 @@ interface DroppedRow {
 const positions = ({ lanes }: { readonly lanes: number }): readonly number[] =>
   Array.from({ length: Math.min(lanes, MAX_LANES) }, (_, index) => index)
 
-/** Conditions of this form are answered by the order of the table. */
+/** Conditions of this form can use the order of the table. */
 function beyond(params: DoneParams): string {
   const done = positions(params).map(
     (index) => `NOT (lane = {lane_${index}:String} AND log_offset <= {done_${index}:UInt64})`,
@@ -103,7 +104,7 @@ function streamFilters(params: StreamFilters): string {
 }
 
 export const STREAM_QUERIES = {
-  /** Organisations with a stream that was looked after since then: the facts-writer writes their backlog. */
+  /** Organisations with a stream that was served since then: the facts-writer writes their backlog. */
   streamingOrganizations: report<{ readonly since_ms: number }, { readonly organization: string }>(
     `SELECT DISTINCT organization FROM ${once('stream_progress')} WHERE seen_at >= ${at('since_ms')} LIMIT ${MAX_STREAMS}`,
   ),
@@ -115,33 +116,39 @@ export const STREAM_QUERIES = {
   >(`SELECT lane, max(log_offset) AS newest, toUnixTimestamp64Milli(argMax(appended_at, log_offset)) AS appended_at_ms
     FROM stream_backlog WHERE organization IN {organizations:Array(String)} GROUP BY lane LIMIT ${MAX_LANES}`),
 
-  /** What is open, lane by lane. */
+  /** The open records, lane by lane. */
   openLanes: sequential<DoneParams & OfOrganization, OpenLaneRow>(
     (params) => `SELECT lane, min(log_offset) AS first, max(log_offset) AS last, count() AS records,
       toUnixTimestamp64Milli(min(at)) AS oldest_ms
     FROM ${once('stream_backlog')} WHERE ${beyond(params)} GROUP BY lane ORDER BY lane LIMIT ${MAX_LANES}`,
   ),
 
-  /** Rows between borders, in the order of each lane; `per_lane` at most of each. */
+  /** What batches are planned from: rows within these bounds, in the order of each lane; at most `per_lane` of each. */
+  openBetween: sequential<BorderParams & OfOrganization & { readonly per_lane: number }, OpenRow>(
+    (params) => `SELECT ${OPEN_ROW.sql}, length(record) AS bytes FROM ${once('stream_backlog')} WHERE ${between(params)}
+    ORDER BY lane, log_offset LIMIT {per_lane:UInt32} BY lane LIMIT ${MAX_LANES * 1_000}`,
+  ),
+
+  /** Rows within these bounds, in the order of each lane; at most `per_lane` of each. */
   backlogBetween: sequential<BorderParams & OfOrganization & { readonly per_lane: number }, BacklogRow>(
     (params) => `SELECT ${BACKLOG_ROW.sql} FROM ${once('stream_backlog')} WHERE ${between(params)}
     ORDER BY lane, log_offset LIMIT {per_lane:UInt32} BY lane LIMIT ${MAX_LANES * 1_000}`,
   ),
 
-  /** The time of the oldest record that stays if `excess` of the open ones go; no row if all go. */
+  /** The time of the oldest record that is kept if `excess` open records are dropped; no row if all are dropped. */
   cutoffOfBacklog: sequential<DoneParams & OfOrganization & { readonly excess: number }, { readonly at_ms: number }>(
     (params) => `SELECT ${ms('at')} FROM ${once('stream_backlog')} WHERE ${beyond(params)}
     ORDER BY at LIMIT {excess:UInt64}, 1`,
   ),
 
-  /** Where in each lane the first record lies that is not older than this. */
+  /** The position in each lane of the first record that is not older than this. */
   keptSince: sequential<DoneParams & OfOrganization & { readonly since_ms: number }, KeptLaneRow>(
     (params) => `SELECT lane, max(log_offset) AS last, countIf(at >= ${at('since_ms')}) AS kept,
       minIf(log_offset, at >= ${at('since_ms')}) AS kept_from
     FROM ${once('stream_backlog')} WHERE ${beyond(params)} GROUP BY lane ORDER BY lane LIMIT ${MAX_LANES}`,
   ),
 
-  /** How many records of a stream lie between borders, and of which time they are. */
+  /** How many records of a stream are within these bounds, and from what time. */
   recordsBetween: sequential<BorderParams & OfOrganization & StreamFilters, DroppedRow>(
     (
       params,
@@ -149,18 +156,18 @@ export const STREAM_QUERIES = {
     FROM ${once('stream_backlog')} WHERE ${between(params)}${streamFilters(params)}`,
   ),
 
-  /** How far every stream is. */
+  /** The progress of every stream. */
   streamStates: report<Record<never, never>, Omit<ProgressRow, 'progress' | 'version'>>(
-    `SELECT ${PROGRESS.sql.replace(', progress', '')} FROM ${once('stream_progress')} ORDER BY organization, stream LIMIT ${MAX_STREAMS}`,
+    `SELECT ${STREAM_STANDING.sql.replace(', progress', '')} FROM ${once('stream_progress')} ORDER BY organization, stream LIMIT ${MAX_STREAMS}`,
   ),
 
-  /** How far one stream is. */
+  /** The progress of one stream. */
   streamProgress: sequential<OfOrganization & { readonly stream: string }, ProgressRow>(
-    `SELECT ${PROGRESS.sql}, row_version AS version FROM ${once('stream_progress')}
+    `SELECT ${STREAM_STANDING.sql}, row_version AS version FROM ${once('stream_progress')}
     WHERE organization = {organization:String} AND stream = {stream:String} LIMIT 1`,
   ),
 
-  /** What people have ordered of a stream, in order; entries of the activity. */
+  /** The commands that people gave to a stream, in order; entries of the activity. */
   streamCommands: report<
     OfOrganization & { readonly subject: string; readonly since_ms: number; readonly types: readonly string[] },
     { readonly at_ms: number; readonly id: string; readonly type: string; readonly message: string }

@@ -14,7 +14,7 @@ import { VISIT_STEPS } from '../../domain/figures/cells.ts'
 /** This service's own code in `RowsRefused`, besides the engine's numbers. */
 const OUT_OF_RANGE = 'OUT_OF_RANGE'
 
-/** The value, and its counts. */
+/** A value with its counts. */
 const CELL_FIELDS = 1 + VISIT_STEPS.length
 const UINT16_MAX = 0xffff
 const UINT32_MAX = 0xffff_ffff

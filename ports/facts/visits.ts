@@ -1,6 +1,7 @@
 /** The table of visits: its columns, the row of a visit, and the visit of a row. A new field needs all three. */
 
 import { readJsonColumn } from '../../common/json-column.ts'
+import type { Dimension } from '../../domain/figures/cells.ts'
 import type { Utm, Visit } from '../../domain/collection/visit-fields.ts'
 import type { Identities } from '../../domain/model.ts'
 import type { InsertRow, ReadRow } from './column-types.ts'
@@ -31,7 +32,19 @@ export const VISIT_COLUMNS = {
   previous_visit_id: 'text',
 } as const
 
-/** What is absent is empty text. */
+/** Longer addresses of pages are counted together if they begin alike. */
+const PAGE_CHARS = 300
+
+/** The dimensions by which visits are counted and filtered: an expression over their columns for each. */
+export const COUNTED_BY = {
+  source: 'utm_source',
+  medium: 'utm_medium',
+  campaign: 'utm_campaign',
+  referrer: 'domain(source_referrer)',
+  page: `leftUTF8(concat(origin, path(page_url)), ${PAGE_CHARS})`,
+} as const satisfies { readonly [D in Dimension]?: string }
+
+/** Absent fields become empty text. */
 export function visitColumns(visit: Visit): InsertRow<typeof VISIT_COLUMNS> {
   const { utm } = visit
   return {

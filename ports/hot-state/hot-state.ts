@@ -1,8 +1,8 @@
 /**
- * HotState: what must be known within a request, in atomic verbs.
+ * HotState: the data that must be known within a request, with atomic operations ("verbs").
  *
  * It caches what the log holds, and keeps counters: losing it loses no fact. Promises of every adapter (held by
- * test/contract/hot-state.contract.ts): each verb is atomic against all others; a receipt's state only moves forward
+ * test/contract/hot-state.contract.ts): each verb is atomic with respect to all others; a receipt's state only moves forward
  * (issued, active, revoked); nothing is kept for receipts that were never verified.
  */
 
@@ -20,7 +20,7 @@ export type ReceiptState = 'issued' | 'active' | 'revoked'
 export type ReceiptStanding = ReceiptState | 'predecessor_unknown' | 'revoked_predecessor_unknown' | 'unknown'
 
 /**
- * A receipt by what it carries itself. `issuedAtMs` gives the day whose state it belongs to, and when that state
+ * A receipt, by the data that it carries. `issuedAtMs` gives the day to which its state belongs, and when that state
  * expires.
  */
 export interface ReceiptRef {
@@ -45,7 +45,7 @@ export interface IssuedReceipt extends ReceiptRef {
 /** `unknown`: nothing is known of this receipt (any more); the caller reads Facts and passes the result to `learn`. */
 export type Activation =
   | { readonly kind: 'activated'; readonly revoked: Predecessor }
-  /** `revoked` as at the first time, or as learnt since, so that a caller whose record was lost can write it again. */
+  /** `revoked` as it was the first time, or as learnt since, so that a caller whose record was lost can write it again. */
   | { readonly kind: 'already_active'; readonly revoked: Predecessor }
   | { readonly kind: 'revoked' }
   | { readonly kind: 'unknown' }
@@ -58,7 +58,7 @@ export interface Claim {
   readonly owner: string
 }
 
-/** What an installation was matched to before, by the latest of its events that has a result. */
+/** The earlier match of an installation, by the latest of its events that has a result. */
 export type Installation =
   | { readonly kind: 'matched'; readonly visit: MatchedVisit }
   /** That event is not decided yet, or its decision is kept and may have been stored. */
@@ -136,15 +136,15 @@ export interface HotState extends SessionVerbs {
   /** In the order of `receipts`; at most `LIMITS.receiptsPerInstall`, all of one website. */
   receiptStates(receipts: readonly ReceiptRef[]): Promise<readonly ReceiptStanding[]>
   /**
-   * Takes over what Facts knows of a receipt; never lowers a state. An active receipt whose predecessor is unknown gets
+   * Takes over what Facts knows of a receipt; never lowers a state. If an active receipt's predecessor is unknown, it becomes
    * the one given here, which is then revoked; a known predecessor stays.
    */
   learn(receipt: IssuedReceipt, state: ReceiptState): Promise<void>
   claimInstall(claim: Claim): Promise<ClaimOutcome>
   /**
    * Keeps the decision about a claimed event, in the caller's own compact form, while it is written to the log. It
-   * outlives the claim: the next first caller gets it. Settling deletes it. Until then the installation is `pending`, if
-   * nothing else is known of it.
+   * outlives the claim: the next first caller gets it, and settling deletes it. Until then the installation is `pending`,
+   * unless something else is known about it.
    */
   keepInstall(claim: Claim, decision: string): Promise<void>
   settleInstall(settlement: Settlement): Promise<void>
@@ -164,15 +164,15 @@ export interface HotState extends SessionVerbs {
   /** Takes back one tracked event whose record could not be made durable. */
   returnUsage(usage: UsageRequest): Promise<void>
   readUsage(organization: string, month: string): Promise<number>
-  /** Raises the count to what Facts knows, if it is lower; repeating it changes nothing. */
+  /** Raises the count to what Facts knows, if it is lower; repeating this changes nothing. */
   raiseUsage(usage: KnownUsage): Promise<void>
-  /** True for one caller at a time: no two workers send one job at once. The claim expires after `leaseMs`. */
+  /** True for one caller at a time, so that no two workers send one job at once. The claim expires after `leaseMs`. */
   claimJob(jobId: string, owner: string, leaseMs: number): Promise<boolean>
   releaseJob(jobId: string, owner: string): Promise<void>
-  /** An ID of the store's present life if it may have lost writes; null if it cannot have. */
+  /** An ID of the store's present generation if it may have lost writes; null if it cannot have. */
   forgotten(): Promise<string | null>
-  /** Lost writes have been restored. Ignored if the store lost data again since `forgotten` returned this ID. */
-  restored(life: string): Promise<void>
+  /** Lost writes have been restored. Ignored if the store has lost data again since `forgotten` returned this ID. */
+  restored(generation: string): Promise<void>
   /** Resolves once all writes so far are durable. */
   flush(): Promise<void>
   /** `isShared` is false while an adapter counts per process because its store is unreachable. */

@@ -2,7 +2,7 @@
 
 export interface Leases {
   /**
-   * True if the key was free, had expired, or is this owner's already; the owner then holds it for another `leaseMs`.
+   * True if the key was free, had expired, or belongs to this owner already; the owner then holds it for another `leaseMs`.
    */
   take(key: string, owner: string, leaseMs: number): boolean
   isHeldByOther(key: string, owner: string): boolean

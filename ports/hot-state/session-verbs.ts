@@ -1,27 +1,27 @@
 /**
- * What signing in keeps in the hot state: sessions, and one-time values.
+ * The part of the hot state that signing in needs: sessions, and one-time values.
  *
- * They fail closed: a store that lost them has signed everyone out, and one that is unreachable rejects. No adapter
+ * They fail closed: if a store has lost them, everyone is signed out; if it is unreachable, verbs reject. No adapter
  * serves them from its own memory. When a verb resolves, its changes outlive the process.
  */
 
 interface NewSession {
   /** Keyed hash or digest of the cookie's content, never the content itself. */
   readonly id: string
-  /** Whose session it is: `p_` and 16 hex digits. */
+  /** The person of the session: `p_` and 16 hex digits. */
   readonly person: string
   /** In the caller's own form; at most about a kilobyte. */
   readonly record: string
-  /** By the store's clock; never extended. */
+  /** In the time of the store's clock; never extended. */
   readonly forMs: number
 }
 
 export interface SessionVerbs {
   putSession(session: NewSession): Promise<void>
-  /** The record of a session that is neither over nor dropped; else null. */
+  /** The record of a session that has neither expired nor been dropped; otherwise null. */
   readSession(id: string): Promise<string | null>
   dropSession(id: string): Promise<void>
-  /** Ends all sessions that the person has now, from any device. */
+  /** Ends all sessions that the person has now, on any device. */
   dropSessionsOf(person: string): Promise<void>
   /** False if the key already holds a value, which then stays. */
   putOnce(key: string, value: string, forMs: number): Promise<boolean>

@@ -3,7 +3,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
-/** Whatever the umask is: facts, copies of the catalog and secrets are for the service's own user. */
+/** Whatever the umask is: only the service's own user may read facts, copies of the catalog and secrets. */
 const OWN_MODE = 0o700
 const GROUP_AND_OTHERS = 0o077
 const OTHERS = 0o007
@@ -11,7 +11,7 @@ const OTHERS_WRITE = 0o002
 const SET_GROUP_ID = 0o2000
 const PERMISSIONS = 0o7777
 
-/** What this service puts into its folders: a folder that holds only other things may be anything, such as `/tmp`. */
+/** Files that this service puts into its folders. A folder that holds only other things may be anything, such as `/tmp`. */
 const OUR_ENTRY =
   /^(audit\.json|catalog-.*\.json|chdb|data\.mdb|inbox|lmdb|secret|spool|tools|tools\.sock|whence\.lock)$/
 
@@ -31,7 +31,7 @@ export function makeFolder(path: string): void {
       mkdirSync(folder, { mode: OWN_MODE })
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-      // Another process may have made it meanwhile.
+      // Another process may have created it meanwhile.
       if (code !== 'EEXIST') throw new Error(`the folder ${path} cannot be made (${code})`, { cause: error })
     }
   }
@@ -40,7 +40,7 @@ export function makeFolder(path: string): void {
 /**
  * Makes a folder that other users cannot read; an existing one of ours is closed to them. Mounts, and folders that are
  * not ours, stay as they are.
- * @throws Error if it cannot be made, or if it is no mount and everyone may write to it: they could replace our files
+ * @throws Error if it cannot be made, or if it is not a mount and everyone may write to it: they could replace our files
  */
 export function makePrivateFolder(path: string): FolderPrivacy {
   makeFolder(path)

@@ -10,7 +10,7 @@ import { destinationKey } from '../../domain/catalog.ts'
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import { CATALOG_LABEL, indexName } from '../../domain/published/place.ts'
 import { emptyShardMemory, fromShards } from '../../domain/published/shards.ts'
-import type { ProviderId } from '../../domain/providers/index.ts'
+import type { CredentialHolder } from '../../domain/published/holders.ts'
 import type { CatalogIndex } from '../../domain/published/index.ts'
 import { credentialsParts, UnreadableCatalog } from '../../domain/published/index.ts'
 import type { CatalogChange, CatalogSource } from './source.ts'
@@ -28,8 +28,8 @@ import { endedWithin } from '../../common/deadline.ts'
 interface ClusterCatalogOptions {
   readonly client: KubeClient
   readonly place: CatalogPlace
-  /** The provider whose credentials are read as well; null for roles that need none. */
-  readonly provider: ProviderId | null
+  /** Whose credentials are read as well; null for roles that need none. */
+  readonly holder: CredentialHolder | null
   /** Where the last good catalog is saved; never with credentials. */
   readonly folder: string
   readonly metrics: KubeMetrics
@@ -87,7 +87,7 @@ class ClusterCatalog {
 
   constructor(options: ClusterCatalogOptions) {
     this.#options = options
-    const { place, provider } = options
+    const { place, holder } = options
     this.#copy = createCatalogCopy(`${options.folder}/catalog-${place.namespace}-${place.name}.json`, options.logger)
     const base = `/api/v1/namespaces/${place.namespace}`
     this.#maps = startReflector({
@@ -100,7 +100,7 @@ class ClusterCatalog {
         this.#takeProblems()
       },
     })
-    this.#fetcher = provider === null ? null : createCredentialFetcher({ ...options, onFetched: () => this.#take() })
+    this.#fetcher = holder === null ? null : createCredentialFetcher({ ...options, onFetched: () => this.#take() })
   }
 
   get catalog(): Catalog {
@@ -110,10 +110,10 @@ class ClusterCatalog {
 
   /** Resolves once there is a catalog: from the cluster if it answers, otherwise from the disk. */
   async open(): Promise<void> {
-    const { logger, provider, patienceMs = PATIENCE_MS } = this.#options
+    const { logger, holder, patienceMs = PATIENCE_MS } = this.#options
     if (await this.#isThereWithin(Math.min(CLUSTER_FIRST_MS, patienceMs))) return
-    // A provider role can do nothing without credentials, which are on no disk: jobs wait on the event log meanwhile.
-    const kept = provider === null ? await this.#copy.read() : null
+    // A role that sends can do nothing without credentials, which are on no disk: its work waits on the engines meanwhile.
+    const kept = holder === null ? await this.#copy.read() : null
     if (kept !== null && this.#catalog === null) {
       this.#swap(fromShards(kept.version, kept.shards))
       logger.warn({ version: kept.version }, 'using the last catalog saved on disk')
@@ -173,25 +173,25 @@ class ClusterCatalog {
 
   /** Null until they have arrived. */
   #credentialsOf(index: CatalogIndex): Credentials | null {
-    const { place, provider } = this.#options
-    if (provider === null || this.#fetcher === null) return new Map()
-    return this.#fetcher.of(credentialsParts(index, place, provider))
+    const { place, holder } = this.#options
+    if (holder === null || this.#fetcher === null) return new Map()
+    return this.#fetcher.of(credentialsParts(index, place, holder))
   }
 
   #takeCredentials(credentials: Credentials): void {
-    if (this.#options.provider === null || isSameCredentials(credentials, this.credentials)) return
+    if (this.#options.holder === null || isSameCredentials(credentials, this.credentials)) return
     this.credentials = credentials
-    this.#options.logger.info({ destinations: credentials.size }, 'credentials in force')
+    this.#options.logger.info({ objects: credentials.size }, 'credentials in force')
   }
 
   /**
    * In the form with one name each, catalog and credentials arrive separately, and nothing shows which belong together.
    */
   #areThereFor(catalog: Catalog, credentials: Credentials): boolean {
-    const { provider } = this.#options
+    const { holder } = this.#options
     return [...catalog.websites.values()].every((website) =>
       website.destinations
-        .filter((destination) => destination.provider === provider)
+        .filter((destination) => destination.provider === holder)
         .every((destination) => credentials.has(destinationKey(website.id, destination.id))),
     )
   }

@@ -1,5 +1,5 @@
 /**
- * Fetches the credentials of one provider, by the names in the index of a catalog.
+ * Fetches the credentials of one holder, by the names in the index of a catalog.
  *
  * Secrets are read by name and never watched: the index shows every change, with the digest of the expected content.
  */

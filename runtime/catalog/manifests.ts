@@ -109,30 +109,41 @@ async function signatureOf(folder: string): Promise<string> {
 
 /** Parses files, already in order. `${NAME}` is replaced inside Secrets only; values of Secrets never reach a message. */
 export function parseManifests(files: readonly ManifestFile[], env: Variables): ParsedManifests {
-  const parsed = files.map((file) => parseManifest(file, env))
-  return { objects: parsed.flatMap(({ objects }) => objects), problems: parsed.flatMap(({ problems }) => problems) }
+  return ofAllFiles(files.map((file) => parseManifest(file, env)))
+}
+
+/** What one file holds. */
+export interface ParsedFile extends ParsedManifests {
+  readonly name: string
 }
 
 /**
- * The same, but caches the result of each file's text: parsing takes most of the time, and a change affects few files.
+ * The same file by file, and caches the result of each file's text: parsing takes most of the time, and a change affects few files.
  * The environment must not change.
  */
-export function rememberingParser(env: Variables): (files: readonly ManifestFile[]) => ParsedManifests {
-  let known = new Map<string, { readonly text: string; readonly parsed: ParsedManifests }>()
+export function rememberingFiles(env: Variables): (files: readonly ManifestFile[]) => readonly ParsedFile[] {
+  let known = new Map<string, { readonly text: string; readonly parsed: ParsedFile }>()
   return (files) => {
     const next: typeof known = new Map()
     for (const file of files) {
-      const before = known.get(file.name)
-      const parsed = before?.text === file.text ? before.parsed : parseManifest(file, env)
-      next.set(file.name, { text: file.text, parsed })
+      const { name, text } = file
+      const before = known.get(name)
+      const parsed = before?.text === text ? before.parsed : { name, ...parseManifest(file, env) }
+      next.set(name, { text, parsed })
     }
     known = next
-    const all = [...known.values()]
-    return {
-      objects: all.flatMap(({ parsed }) => parsed.objects),
-      problems: all.flatMap(({ parsed }) => parsed.problems),
-    }
+    return [...known.values()].map(({ parsed }) => parsed)
   }
+}
+
+/** The same for the whole folder. */
+export function rememberingParser(env: Variables): (files: readonly ManifestFile[]) => ParsedManifests {
+  const parse = rememberingFiles(env)
+  return (files) => ofAllFiles(parse(files))
+}
+
+export function ofAllFiles(parsed: readonly ParsedManifests[]): ParsedManifests {
+  return { objects: parsed.flatMap(({ objects }) => objects), problems: parsed.flatMap(({ problems }) => problems) }
 }
 
 function parseManifest(file: ManifestFile, env: Variables): ParsedManifests {

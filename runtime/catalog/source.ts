@@ -129,7 +129,8 @@ export function compileManifests(
   return compileParsed(parseManifests(files, options.env), options)
 }
 
-function compileParsed(
+/** Compiles what was parsed of a folder. */
+export function compileParsed(
   parsed: ParsedManifests,
   {
     checkProviderSettings,

@@ -24,12 +24,19 @@ interface ReflectorOptions {
   /** Selectors, for example `fieldSelector: 'metadata.name=x'`. */
   readonly query?: Readonly<Record<string, string>>
   /**
-   * What is kept of each object; what only the server needs is left out if nothing is said. `before` is what was kept of its last
+   * Returns what is kept of each object. By default what only the server needs is left out. `before` is what was kept of its last
    * version, whose parts may be shared.
    */
   readonly shape?: (object: KubeObject, before: KubeObject | undefined) => KubeObject
+  /** What is not to be kept counts as not there, and nobody is told of its changes. Everything is kept if nothing is said. */
+  readonly keeps?: (object: KubeObject) => boolean
   /** True: names and versions only, without the contents of the objects. */
   readonly isMetadataOnly?: boolean
+  /**
+   * Called as soon as an object was put into `objects`, or removed from it, even while a list is being read. It may replace objects
+   * there by smaller ones.
+   */
+  readonly onKept?: (objects: Map<string, KubeObject>, key: string) => void
   /** Called with the HTTP status of every failure, 0 if there was no answer; must only take note. */
   readonly onFailure?: (status: number) => void
   /** Called after every change; must only take note, and never throws. `key` is null after a full list was read. */
@@ -42,13 +49,19 @@ interface ReflectorOptions {
 }
 
 export interface Reflector {
-  /** By `keyOf`. Once the first list is read, only the reflector changes the map. */
+  /** By `kubeKey`. Only the reflector and its `onKept` change the map. */
   readonly objects: ReadonlyMap<string, KubeObject>
   readonly isSynced: () => boolean
   /** HTTP status of the last failure; null once data has arrived since. */
   readonly failure: () => number | null
   /** Resolves once the first list is read. */
   readonly synced: Promise<void>
+  /** Puts an object there whose events were not kept so far, until one of it arrives. */
+  readonly expect: (object: KubeObject) => void
+  /** Takes an object out that is not to be kept any more; nobody is told. */
+  readonly forget: (key: string) => void
+  /** Reads the whole list again, soon. */
+  readonly readAgain: () => void
   readonly close: () => Promise<void>
 }
 
@@ -76,6 +89,12 @@ export function startReflector(options: ReflectorOptions): Reflector {
     isSynced: () => reflector.isSynced,
     failure: () => reflector.failure,
     synced: reflector.synced.promise,
+    expect: (object) => {
+      const key = kubeKey(object)
+      if (!reflector.objects.has(key)) reflector.objects.set(key, object)
+    },
+    forget: (key) => void reflector.objects.delete(key),
+    readAgain: () => reflector.readAgain(),
     close: async () => {
       reflector.abort.abort()
       await running
@@ -99,6 +118,9 @@ class Reflecting {
   #version: string | null = null
   #hasListed = false
   #failures = 0
+  #watching = new AbortController()
+  /** Even though the watch could go on. */
+  #mustList = false
 
   constructor(options: ReflectorOptions) {
     this.#options = options
@@ -108,36 +130,45 @@ class Reflecting {
     while (!this.abort.signal.aborted) {
       const startedAtMs = performance.now()
       try {
-        if (this.#version === null) await this.#list()
+        if (this.#version === null || this.#mustList) await this.#list()
         await this.#watch()
         // Without this, a stream that ends as soon as it begins would be requested in a tight loop.
         if (performance.now() - startedAtMs < HEALTHY_MS) throw new KubeError(0, 'Ended', 'the watch ended at once')
         this.#failures = 0
       } catch (error) {
         if (this.abort.signal.aborted) return
+        if (this.#mustList) continue
         if (performance.now() - startedAtMs > HEALTHY_MS) this.#failures = 0
         await this.#recover(error)
       }
     }
   }
 
-  /** Replaces all known objects: what is not in the list was deleted meanwhile. */
+  readAgain(): void {
+    this.#mustList = true
+    this.#watching.abort()
+  }
+
+  /**
+   * Replaces all known objects, each as soon as it is read, so that no second copy of all is in memory. What is not in the list was
+   * deleted meanwhile.
+   */
   async #list(): Promise<void> {
-    const found = new Map<string, KubeObject>()
+    this.#mustList = false
+    const found = new Set<string>()
     let version: string | undefined
     let token = ''
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const { metadata } = await this.#page(token, (object) => {
         const key = kubeKey(object)
-        found.set(key, this.#shape(key, object))
+        if (this.#keep(key, object)) found.add(key)
       })
       version = metadata?.resourceVersion
       token = metadata?.continue ?? ''
       if (token === '') break
     }
     this.#version = version ?? null
-    this.objects.clear()
-    for (const [key, object] of found) this.objects.set(key, object)
+    for (const key of this.objects.keys()) if (!found.has(key)) this.#drop(key)
     this.#hasListed = true
     this.#options.metrics.listed(this.#options.name)
     this.isSynced = true
@@ -145,10 +176,13 @@ class Reflecting {
     this.synced.resolve()
   }
 
-  /** The server's cache may answer the first list, which is cheap; later ones need the latest state. */
+  /**
+   * The server's cache may answer the first list, which is cheap; later ones need the latest state. So does a first one that failed
+   * repeatedly: it may be too long for one answer.
+   */
   async #page(token: string, take: (object: KubeObject) => void): Promise<ListHead> {
     const { client, path, isMetadataOnly } = this.#options
-    const query = this.#hasListed ? { limit: String(PAGE_OBJECTS) } : { resourceVersion: '0' }
+    const query = this.#hasListed || this.#failures > 1 ? { limit: String(PAGE_OBJECTS) } : { resourceVersion: '0' }
     const asked = `${path}?${this.#query(token === '' ? query : { limit: String(PAGE_OBJECTS), continue: token })}`
     const accept = isMetadataOnly === true ? { accept: METADATA_LIST } : {}
     const signal = AbortSignal.any([this.abort.signal, AbortSignal.timeout(LIST_MS)])
@@ -165,12 +199,9 @@ class Reflecting {
       timeoutSeconds: String(timeoutSeconds),
     }
     const accept = isMetadataOnly === true ? { accept: METADATA_WATCH } : {}
-    const asked = {
-      method: 'GET',
-      path: `${path}?${this.#query(query)}`,
-      signal: this.abort.signal,
-      ...accept,
-    } as const
+    this.#watching = new AbortController()
+    const signal = AbortSignal.any([this.abort.signal, this.#watching.signal])
+    const asked = { method: 'GET', path: `${path}?${this.#query(query)}`, signal, ...accept } as const
     const stream = await client.stream(asked)
     this.failure = null
     for await (const line of jsonLines(stream, this.#options.silenceMs ?? SILENCE_MS)) this.#take(line as WatchEvent)
@@ -185,9 +216,23 @@ class Reflecting {
     this.#version = object.metadata.resourceVersion ?? this.#version
     if (type === 'BOOKMARK') return
     const key = kubeKey(object)
-    if (type === 'DELETED') this.objects.delete(key)
-    else this.objects.set(key, this.#shape(key, object))
+    const isThere = type !== 'DELETED' && this.#keep(key, object)
+    if (!isThere && !this.objects.has(key)) return
+    if (!isThere) this.#drop(key)
     this.#tell(key)
+  }
+
+  /** False if it is not to be kept. */
+  #keep(key: string, object: KubeObject): boolean {
+    if (this.#options.keeps?.(object) === false) return false
+    this.objects.set(key, (this.#options.shape ?? stripped)(object, this.objects.get(key)))
+    this.#options.onKept?.(this.objects, key)
+    return true
+  }
+
+  #drop(key: string): void {
+    this.objects.delete(key)
+    this.#options.onKept?.(this.objects, key)
   }
 
   async #recover(error: unknown): Promise<void> {
@@ -216,10 +261,6 @@ class Reflecting {
 
   #query(query: Readonly<Record<string, string>>): string {
     return new URLSearchParams({ ...this.#options.query, ...query }).toString()
-  }
-
-  #shape(key: string, object: KubeObject): KubeObject {
-    return (this.#options.shape ?? stripped)(object, this.objects.get(key))
   }
 
   #tell(key: string | null): void {

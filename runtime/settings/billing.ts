@@ -51,7 +51,7 @@ export const BILLING_SETTINGS = {
     option: '--stripe-prices',
     env: 'WHENCE_STRIPE_PRICES',
     placeholder: 'PRICES',
-    doc: 'Plans and their prices at Stripe, as in Standard=price_1AbC; a former price of a plan stands behind its present one.',
+    doc: 'Plans and their prices at Stripe, as in Standard=price_1AbC; a former price of a plan follows its current one.',
     parse: parseStripePrices,
     fallback: null,
     fallbackDoc: NO_BILLING,

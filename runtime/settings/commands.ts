@@ -1,13 +1,13 @@
 /** The commands of `whence`: what each does, which settings it reads, and its own flags and arguments. */
 
 import {
+  ACTIVITY_FLAGS,
   ERASE_FLAGS,
-  FOLLOW_FLAG,
+  INSTALL_FLAGS,
   JSON_FLAG,
   LETTER_FILTERS,
   LIMIT_FLAG,
-  LIST_FLAGS,
-  ORGANIZATION_FLAG,
+  LOG_FLAGS,
   REPLAY_FLAGS,
   REPORT_FLAGS,
   WEBSITE_FLAG,
@@ -54,6 +54,7 @@ export const COMMANDS = {
       'eventLog',
       'facts',
       ...PROVIDER_URL_SETTINGS,
+      'streamAllow',
       'exampleSite',
     ],
     engines: 'folders',
@@ -67,7 +68,7 @@ export const COMMANDS = {
     positionals: ['export|erase', 'EMAIL'],
   },
   'sign-in-link': {
-    summary: 'Print a link that signs somebody in to the dashboard once, within 15 minutes.',
+    summary: 'Print a link that signs a person in to the dashboard once, within 15 minutes.',
     settings: ['data'],
     flags: {
       '--email': {
@@ -91,15 +92,15 @@ export const COMMANDS = {
     positionals: ['[EVENT_ID]'],
   },
   logs: {
-    summary: 'Show Logs: every request and its answer.',
+    summary: 'Show Logs: every request and its answer, or every attempt at delivery.',
     settings: [...TOOL],
-    flags: { ...LIST_FLAGS, ...ORGANIZATION_FLAG, ...FOLLOW_FLAG },
+    flags: LOG_FLAGS,
     positionals: [],
   },
   installs: {
     summary: 'Show installs and the visits they were matched to.',
     settings: [...TOOL],
-    flags: { ...LIST_FLAGS, ...FOLLOW_FLAG },
+    flags: INSTALL_FLAGS,
     positionals: [],
   },
   report: {
@@ -115,7 +116,7 @@ export const COMMANDS = {
     positionals: [],
   },
   'rebuild-rollups': {
-    summary: 'Have the figures by hour counted anew from the facts; the service may keep running.',
+    summary: 'Count the figures by hour again from the facts; the service may keep running.',
     settings: [...TOOL],
     flags: { '--since': { placeholder: 'TIME', doc: 'Only hours from this time on. (default: all)' } },
     positionals: [],
@@ -123,12 +124,7 @@ export const COMMANDS = {
   activity: {
     summary: 'Show what needs attention: a limit reached, a destination paused, a problem of the catalog.',
     settings: [...TOOL],
-    flags: {
-      ...JSON_FLAG,
-      ...LIMIT_FLAG,
-      ...FOLLOW_FLAG,
-      ...ORGANIZATION_FLAG,
-    },
+    flags: ACTIVITY_FLAGS,
     positionals: [],
   },
   'dead-letters': {
@@ -181,6 +177,7 @@ export const COMMANDS = {
       'metricsListen',
       ...ENGINES,
       ...PROVIDER_URL_SETTINGS,
+      'streamAllow',
       'logLevel',
       'logFormat',
     ],
@@ -282,7 +279,7 @@ export const COMMANDS = {
     flags: {
       '--erasures': {
         placeholder: 'PATH',
-        doc: 'The data folder of before, or its file erasures: what was erased since the backup is not restored.',
+        doc: 'The previous data folder, or its file `erasures`: what was erased since the backup is not restored.',
       },
     },
     positionals: ['FOLDER'],

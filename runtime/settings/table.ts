@@ -1,4 +1,4 @@
-/** THE table of settings: option, environment variable, default and meaning of each, and which command reads it. */
+/** The one table of settings: option, environment variable, default and meaning of each, and which command reads it. */
 
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { PROVIDER_ADDRESSES } from '../../domain/providers/addresses.ts'
@@ -22,8 +22,16 @@ import {
 } from './parse.ts'
 import { PROVIDER_URL_ROWS } from './provider-urls.ts'
 
-/** What a delivery process can do; one process may do several. */
-const DELIVERY_ROLES = ['facts-writer', 'state', 'dispatch', 'rollup', 'streams', ...PROVIDER_IDS] as const
+/** The roles of the delivery side; a delivery process has one of them. */
+export const DELIVERY_ROLES = [
+  'facts-writer',
+  'state',
+  'dispatch',
+  'rollup',
+  'streams',
+  'webhooks',
+  ...PROVIDER_IDS,
+] as const
 
 export interface SettingRow<T> {
   /** Null if it should not be on a command line. */
@@ -124,6 +132,15 @@ export const SETTINGS = {
     env: 'WHENCE_TRUST_PROXY',
     placeholder: 'NETWORKS',
     doc: 'Networks of the proxies whose X-Forwarded-For is believed, separated by commas.',
+    parse: parseNetworks,
+    fallback: '',
+    fallbackDoc: 'none',
+  },
+  streamAllow: {
+    option: '--stream-allow',
+    env: 'WHENCE_STREAM_ALLOW',
+    placeholder: 'NETWORKS',
+    doc: 'Networks that are not public and that may contain S3 endpoints of log streams, separated by commas. Every tenant may then write there.',
     parse: parseNetworks,
     fallback: '',
     fallbackDoc: 'none',

@@ -2,10 +2,55 @@
 
 export const JSON_FLAG = { '--json': { placeholder: null, doc: 'One JSON object per line instead of a table.' } }
 export const WEBSITE_FLAG = { '--website': { placeholder: 'ID', doc: 'Only of this website.' } }
-export const ORGANIZATION_FLAG = { '--organization': { placeholder: 'ID', doc: 'Only of this organisation.' } }
+const ORGANIZATION_FLAG = { '--organization': { placeholder: 'ID', doc: 'Only of this organisation.' } }
 export const LIMIT_FLAG = { '--limit': { placeholder: 'N', doc: 'Show at most N, the newest. (default: 50)' } }
-export const LIST_FLAGS = { ...JSON_FLAG, ...WEBSITE_FLAG, ...LIMIT_FLAG }
-export const FOLLOW_FLAG = { '--follow': { placeholder: null, doc: 'Keep running and show new ones as they arrive.' } }
+const LIST_FLAGS = { ...JSON_FLAG, ...WEBSITE_FLAG, ...LIMIT_FLAG }
+const FOLLOW_FLAG = { '--follow': { placeholder: null, doc: 'Keep running and show new ones as they arrive.' } }
+
+/** Of `whence activity`. */
+export const ACTIVITY_FLAGS = { ...JSON_FLAG, ...LIMIT_FLAG, ...FOLLOW_FLAG, ...ORGANIZATION_FLAG }
+
+const PERIOD_FLAGS = {
+  '--since': { placeholder: 'TIME', doc: 'From this time on: a date, a time (UTC), or an age such as 90m, 6h or 7d.' },
+  '--until': { placeholder: 'TIME', doc: 'Until this time.' },
+} as const
+
+/** Of `whence logs`. */
+export const LOG_FLAGS = {
+  ...{ ...LIST_FLAGS, ...ORGANIZATION_FLAG, ...FOLLOW_FLAG, ...PERIOD_FLAGS },
+  '--direction': {
+    placeholder: 'WHICH',
+    doc: 'inbound: requests; outbound: attempts at delivery. (default: inbound)',
+  },
+  '--status': { placeholder: 'CLASS', doc: '2xx, 3xx, 4xx, 5xx, or none if no answer came.' },
+  '--code': { placeholder: 'CODE', doc: 'Only with this error code, for example plan_limit.' },
+  '--path': { placeholder: 'PATH', doc: 'Only to this path, or to this address of a provider.' },
+  '--kind': { placeholder: 'KIND', doc: 'visit, activation, handoff, install, request or delivery.' },
+  '--origin': { placeholder: 'ORIGIN', doc: 'Only requests of this Origin.' },
+  '--reference': {
+    placeholder: 'IDS',
+    doc: 'Only lines that name this event, installation or visit; several with commas.',
+  },
+  '--text': { placeholder: 'TEXT', doc: 'Only with this text in a body.' },
+} as const
+
+/** Of `whence installs`; an empty text means that there is none. */
+export const INSTALL_FLAGS = {
+  ...{ ...LIST_FLAGS, ...ORGANIZATION_FLAG, ...FOLLOW_FLAG, ...PERIOD_FLAGS },
+  '--resolution': { placeholder: 'WHICH', doc: 'matched, unmatched, counted or pending.' },
+  '--reason': { placeholder: 'REASON', doc: 'Only unmatched ones with this reason.' },
+  '--policy': { placeholder: 'POLICY', doc: 'Only those whose visit was chosen by this policy.' },
+  '--visit': { placeholder: 'ID', doc: 'Only those that were matched to this visit.' },
+  '--event-type': { placeholder: 'TYPE', doc: 'install_started, install_completed or first_run.' },
+  '--path': { placeholder: 'PATH', doc: 'Only of this install path.' },
+  '--platform': { placeholder: 'NAME', doc: 'Only of this platform.' },
+  '--agent': { placeholder: 'NAME', doc: 'Only by this coding agent.' },
+  '--source': { placeholder: 'TEXT', doc: 'Only from visits with this utm_source.' },
+  '--medium': { placeholder: 'TEXT', doc: 'Only from visits with this utm_medium.' },
+  '--campaign': { placeholder: 'TEXT', doc: 'Only from visits with this utm_campaign.' },
+  '--referrer': { placeholder: 'HOST', doc: 'Only from visits that this host referred.' },
+  '--page': { placeholder: 'URL', doc: 'Only from visits of this page: its origin and path.' },
+} as const
 
 /** Of `whence report`. */
 export const REPORT_FLAGS = {
@@ -29,20 +74,20 @@ export const REPLAY_FLAGS = {
 
 /** Of `whence erase`. */
 export const ERASE_FLAGS = {
-  '--website': { placeholder: 'ID', doc: 'The website that it is about.' },
+  '--website': { placeholder: 'ID', doc: 'ID of the website.' },
   '--installation': {
     placeholder: 'IDS',
-    doc: 'All of this installation, and the visits that are its own; several with commas.',
+    doc: 'Everything about this installation, with the visits that only it has; several IDs separated by commas.',
   },
   '--visit': {
     placeholder: 'IDS',
-    doc: 'This visit, those that it replaced or that replaced it, and what was matched to them.',
+    doc: 'This visit, the visits that it replaced or that replaced it, and the installs matched to them.',
   },
   '--receipt': {
     placeholder: 'TEXTS',
     doc: 'The visit of this receipt or token, as a marker or a copied command holds it.',
   },
-  '--dry-run': { placeholder: null, doc: 'Only show what would go.' },
+  '--dry-run': { placeholder: null, doc: 'Only show what would be erased.' },
   '--yes': { placeholder: null, doc: 'Do not ask.' },
 } as const
 

@@ -68,7 +68,7 @@ export function explainFailure(error: unknown): void {
     )
   else if (/policy/i.test(String(error)))
     warn(
-      `Trusted Types are in the way of what is loaded later: allow "trusted-types whence 'allow-duplicates'" while you debug.`,
+      `Trusted Types block the parts that are loaded later: allow "trusted-types whence 'allow-duplicates'" while you debug.`,
     )
   else if (!(error instanceof TypeError)) warn(String(error))
 }
@@ -131,6 +131,6 @@ export async function explainSilence(url: string): Promise<void> {
     )
   else
     warn(
-      `${origin} cannot be reached: an extension blocks it, or the service is away. Try without extensions, then open ${origin}/health.`,
+      `${origin} cannot be reached: an extension blocks it, or the service is down. Try without extensions, then open ${origin}/health.`,
     )
 }

@@ -1,4 +1,4 @@
-/** What the tab remembers of how its visitor came. */
+/** What the tab remembers about how its visitor arrived. */
 
 /**
  * How the visitor reached the website, with the names of the API if there are any. Kept in the tab's session storage, so that the
@@ -8,7 +8,7 @@
 export interface Landing {
   /** Unix ms. */
   readonly landed_at: number
-  /** Origin and path of the page before, if there was one. */
+  /** Origin and path of the previous page, if there was one. */
   readonly referrer: string | undefined
   readonly utm: Readonly<Record<string, string>>
   /** Origin and path of the landing page. */

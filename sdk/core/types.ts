@@ -13,7 +13,7 @@ export type ServiceAnswer = Readonly<Record<string, unknown>>
 
 /** What a page sends, as far as other parts than `visit.ts` know of it. */
 export interface VisitBody {
-  /** These two come with time; a visitor who leaves before is counted without them. */
+  /** These two arrive later; a visitor who leaves before that is counted without them. */
   identities?: object
   previous_receipt?: string | null
   readonly url_id: string

@@ -1,4 +1,4 @@
-/** Clients that hold connections for nothing: they are ended in time, and another client is served meanwhile. */
+/** Clients that hold connections open for nothing: these are closed in time, and another client is served meanwhile. */
 
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -10,12 +10,12 @@ import { bareCatalog, startBareApi, type BareApi } from './support/bare-api.ts'
 
 const ATTACKERS = 64
 const SHARE = 100
-/** Short, so that the test is. */
+/** Short, to keep the test short. */
 const PATIENCE_MS = 1_000
-/** Node.js gives a head 5 s and a request 10 s, and looks once a second. */
+/** Node.js allows 5 s for a header block and 10 s for a request, and checks once a second. */
 const BOUND_MS = 16_000
 
-describe('connections held for nothing', () => {
+describe('connections held open for nothing are closed', () => {
   let api: BareApi
   let ended: ConnectionEnd[] = []
   let sockets: Socket[] = []
@@ -70,7 +70,7 @@ describe('connections held for nothing', () => {
     () =>
       own.every(({ closed }) => closed)
 
-  it('by a head that never ends', async () => {
+  it('by headers that never end', async () => {
     const own = await attack()
     own.forEach((socket) => socket.write('GET /health HTTP/1.1\r\nHost: a\r\n').valueOf() && socket.resume())
     drip(own, 'X: y\r\n')
@@ -97,7 +97,7 @@ describe('connections held for nothing', () => {
     expect(ended.filter((why) => why === 'idle').length).to.be.at.least(32)
   }).timeout(30_000)
 
-  it('by answers that are asked for and never read', async () => {
+  it('by answers that are requested but never read', async () => {
     const own = await attack()
     own.forEach((socket) => socket.pause().write('GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(400)))
     const isOver = (): boolean => ended.filter((why) => why === 'unread').length === ATTACKERS
@@ -105,7 +105,7 @@ describe('connections held for nothing', () => {
     expect(isOver()).to.equal(true)
   }).timeout(30_000)
 
-  it('by one address beyond its share: its idle ones make room, and with none idle it gets no more', async () => {
+  it('by one address beyond its share: idle ones are closed first, and if none is idle it gets no more', async () => {
     const first = await attack(SHARE)
     const further = await attack(20)
     further.forEach((socket) => socket.resume().write('GET /health HTTP/1.1\r\nHost: a\r\n\r\n'))
@@ -126,7 +126,7 @@ describe('connections held for nothing', () => {
     expect(ended).to.include('too_many_of_one_peer')
   }).timeout(30_000)
 
-  it('does not count those of a trusted proxy together', () => {
+  it('except those of a trusted proxy, which are not counted together', () => {
     const peerOf = connectionPeer(['10.0.0.0/8', '::1'])
     expect(['10.1.2.3', '::1', '::ffff:10.1.2.3'].map(peerOf)).to.deep.equal([null, null, null])
     expect(['192.0.2.1', '::ffff:192.0.2.1', undefined].map(peerOf)).to.deep.equal([

@@ -1,4 +1,4 @@
-/** Both ways: every code that this version can answer is answered here, and the table holds no other. */
+/** In both directions: every code that this version can answer is answered here, and the table contains no other. */
 
 import { expect } from 'chai'
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
@@ -109,18 +109,18 @@ describe('the table of error codes', () => {
   after(() => api.stop())
 
   for (const [code, provoke] of Object.entries(PROVOKE) as [keyof typeof PROVOKE, Provoke][]) {
-    it(`holds ${code} with the status that it is answered with`, async () => {
+    it(`has ${code} with the status that it is answered with`, async () => {
       expect(await provoke(api)).to.deep.equal({ status: ERRORS[code].status, error: code })
     })
   }
 
   describe('afterwards', () => {
-    it('holds no code that no request can provoke, but for those of the dashboard', () => {
+    it('has no code that no request can cause, except those of the dashboard', () => {
       const codes = Object.keys(ERRORS)
       expect(codes.filter((code) => !SEEN_CODES.has(code))).to.have.members([...NOT_HERE])
     })
 
-    it('holds every code that any answer of these tests has carried', () => {
+    it('has every code that any answer of these tests contained', () => {
       expect([...SEEN_CODES].filter((code) => !(code in ERRORS))).to.deep.equal([])
     })
   })

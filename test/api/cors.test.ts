@@ -1,4 +1,4 @@
-/** Who may read answers from a page: registered origins, echoed, never with credentials. */
+/** Which pages may read answers: those of registered origins, which are echoed, never with credentials. */
 
 import { expect } from 'chai'
 import { startApi, TEST_ORIGIN, visitBody, type Api } from './support/api.ts'
@@ -128,7 +128,7 @@ spec: { organizationRef: { name: acme }, displayName: other, primaryOrigin: 'htt
   })
 
   describe('a change of the catalog', () => {
-    it('holds at once for what is no longer registered', async () => {
+    it('takes effect at once for an origin that is no longer registered', async () => {
       await api.service.apply({ 'other.yaml': '' })
       expect((await preflight('/v1/visits', 'https://other.dev')).headers.get('access-control-allow-origin')).to.equal(
         null,

@@ -28,7 +28,7 @@ describe('POST /v1/events', () => {
     expect(rows.length).to.equal(1)
     return rows[0]!
   }
-  /** A receipt as old as wanted, made by the service's own keys and activated; `restMs` keeps it on this side of its end. */
+  /** A receipt of any age, made with the service's own keys and activated; `restMs` is the time left before it expires. */
   const aged = async (ageMs: number): Promise<string> => {
     const receipt = issue({ issuedAtMs: api.service.nowMs() - ageMs })
     expect((await api.activate(receipt)).status).to.equal(200)
@@ -62,7 +62,7 @@ describe('POST /v1/events', () => {
       })
     })
 
-    it('answers with the fields of the contract and no identifiers', async () => {
+    it('answers with the fields of the contract and without identifiers', async () => {
       const receipt = await api.activeReceipt({ referrer: 'https://secret.example/page' })
       const event = eventBody({ receipts: [receipt] })
       const reply = await api.post('/v1/events', event)
@@ -146,7 +146,7 @@ describe('POST /v1/events', () => {
       ])
     })
 
-    it('ignores receipts that are no candidates and still records the install', async () => {
+    it('ignores receipts that are not candidates and still records the install', async () => {
       const body = await report({ receipts: ['A'.repeat(43), (await api.visit()).body['marker'].receipt] })
       expect(body).to.deep.include({ resolution: 'unmatched', candidate_count: 0, selection_policy: 'none' })
       expect(body['ga']).to.deep.equal({
@@ -155,9 +155,9 @@ describe('POST /v1/events', () => {
       })
     })
 
-    it('takes 64 receipts', async () => {
+    it('accepts 64 receipts', async () => {
       const receipts = [...Array.from({ length: 63 }, () => issue()), await api.activeReceipt()]
-      // Receipts that no store knows are judged once ClickHouse has everything.
+      // Receipts that no store knows are decided once ClickHouse has everything.
       await api.service.drain('facts-writer')
       const body = await report({ receipts })
       expect(body).to.deep.include({ resolution: 'matched', candidate_count: 1 })
@@ -170,7 +170,7 @@ describe('POST /v1/events', () => {
       expect(await report({ receipts: [receipt] })).to.deep.include({ resolution: 'unmatched' })
     })
 
-    it('stores what the machine says of itself, as text or as a list, and ignores the rest', async () => {
+    it('stores the machine facts of the contract, as text or as a list, and ignores others', async () => {
       const event = eventBody({
         browsers: 'chromium',
         arch: ['arm64', 'x86_64'],
@@ -207,12 +207,12 @@ describe('POST /v1/events', () => {
       expect((await installOf(event['event_id'])).reason).to.equal('no_receipt')
     })
 
-    it('takes the bare minimum', async () => {
+    it('accepts an event with only the required fields', async () => {
       const body = { project: 'acme-dev', event_id: newId(), installation_id: newId(), event_type: 'first_run' }
       expect((await api.post('/v1/events', body)).body).to.deep.include({ resolution: 'unmatched', duplicate: false })
     })
 
-    it('takes identifiers of 8 and of 128 characters', async () => {
+    it('accepts identifiers of 8 and of 128 characters', async () => {
       for (const id of ['a'.repeat(8), `${'Z_-9'.repeat(32)}`]) {
         expect((await report({ event_id: id, installation_id: id }))['event_id']).to.equal(id)
       }
@@ -277,7 +277,7 @@ describe('POST /v1/events', () => {
       }
     })
 
-    it('goes together with an empty list of receipts', async () => {
+    it('may come with an empty list of receipts', async () => {
       const { token } = (await api.handoff(visitBody())).body
       expect(await report({ handoff: token, receipts: [] })).to.deep.include({ resolution: 'matched' })
       expect(await report({ handoff: token, receipts: null })).to.deep.include({ resolution: 'matched' })
@@ -299,14 +299,14 @@ describe('POST /v1/events', () => {
       expect(body['ga'].deliveries[0]).to.deep.include({ status: 'pending' })
     })
 
-    it('gives way to candidates of the event itself', async () => {
+    it('yields to candidates of the event itself', async () => {
       const first = eventBody({ receipts: [await api.activeReceipt()] })
       await api.post('/v1/events', first)
       const body = await report({ installation_id: first['installation_id'], receipts: [await api.activeReceipt()] })
       expect(body).to.deep.include({ selection_policy: 'latest_visit', candidate_count: 1 })
     })
 
-    it('steps in if a token or all receipts are unusable', async () => {
+    it('applies if a token or all receipts are unusable', async () => {
       const first = eventBody({ receipts: [await api.activeReceipt()] })
       await api.post('/v1/events', first)
       const installation_id = first['installation_id']
@@ -434,7 +434,7 @@ spec: { organizationRef: { name: acme }, displayName: other, primaryOrigin: 'htt
   })
 
   describe('403 native_endpoint', () => {
-    it('answers any Origin header, be it empty or null', async () => {
+    it('answers any Origin header, even if it is empty or null', async () => {
       for (const origin of [TEST_ORIGIN, 'null', '']) {
         const reply = await api.event({}, { headers: { Origin: origin } })
         expect(reply.status, origin).to.equal(403)

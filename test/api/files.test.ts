@@ -33,7 +33,7 @@ describe('public files', () => {
   })
   after(() => api.stop())
 
-  /** The bytes as they travel: fetch would unpack them. */
+  /** The bytes as they are sent: fetch would decompress them. */
   const raw = (path: string, headers: Record<string, string> = {}) =>
     new Promise<{ status: number; headers: Record<string, unknown>; bytes: Buffer }>((resolve, reject) => {
       request(api.service.url + path, { headers }, (res) => {
@@ -60,7 +60,7 @@ describe('public files', () => {
       expect(reply.headers.get('cache-control')).to.equal('public, max-age=300')
     })
 
-    it('serves every part for ever under the name that holds its digest, fit for subresource integrity', async () => {
+    it('serves every part permanently under a name with its digest, suitable for subresource integrity', async () => {
       for (const file of SDK.files) {
         const reply = await api.get(file.immutableUrl)
         expect(reply.status, file.immutableUrl).to.equal(200)
@@ -80,7 +80,7 @@ describe('public files', () => {
       expect((await api.get('/browser.js', { headers: { 'If-None-Match': '"x"' } })).status).to.equal(200)
     })
 
-    it('is packed with brotli before gzip, if the client accepts it', async () => {
+    it('is compressed with brotli rather than gzip, if the client accepts it', async () => {
       const plain = await raw('/browser.js')
       const unpack = { br: brotliDecompressSync, gzip: gunzipSync, none: (bytes: Buffer) => bytes }
       const rows: readonly (readonly [string, keyof typeof unpack])[] = [
@@ -179,7 +179,7 @@ describe('public files', () => {
     it('installs nothing if a file does not match its digest', async () => {
       const folder = await mkdtemp(join(tmpdir(), 'whence-skill-'))
       try {
-        // A curl of our own, first in the path, that spoils one file on its way.
+        // Our own curl, first in the path, which corrupts one file on its way.
         const curl =
           '#!/bin/sh\nfor last; do :; done\n"$REAL_CURL" "$@" || exit\ncase $last in *website.md) echo spoiled >> "$last" ;; esac\n'
         const { writeFile, mkdir } = await import('node:fs/promises')
@@ -225,7 +225,7 @@ describe('public files', () => {
       }
     })
 
-    it('says that its type is what it says', async () => {
+    it('has the type that its content has', async () => {
       for (const path of ['/browser.js', '/report.sh', '/api/limits', `${SKILL}/SKILL.md`, '/health', '/nothing']) {
         expect((await api.get(path)).headers.get('x-content-type-options'), path).to.equal('nosniff')
       }
@@ -233,7 +233,7 @@ describe('public files', () => {
   })
 
   describe('GET /health', () => {
-    it('says what is delivered and how the parts are', async () => {
+    it('says what is delivered and whether each part is healthy', async () => {
       const { body, headers } = await api.get('/health')
       expect(body).to.deep.include({ ok: true, ga_mode: 'live', delivery: 'live', version: 'test' })
       expect(body['event_log']).to.deep.include({ isAccepting: true })
@@ -296,7 +296,7 @@ describe('public files under another brand', () => {
   })
   after(() => api.stop())
 
-  it('lie under the brand and speak of its variables', async () => {
+  it('are under the brand and name its variables', async () => {
     expect((await api.get('/skills/whence-setup/SKILL.md', { isDocumented: false })).status).to.equal(404)
     const page = await api.get('/skills/acme-counts-setup/references/installer.md', { isDocumented: false })
     expect(page.text).to.include('ACME_COUNTS_HANDOFF').and.include('/etc/acme-counts/disabled')

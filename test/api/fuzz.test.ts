@@ -1,4 +1,4 @@
-/** Thousands of made-up bodies: each is answered as documented, none is a fault, and every one is accounted for. */
+/** Thousands of made-up bodies: each is answered as documented, none causes a fault, and every one is recorded. */
 
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -19,7 +19,7 @@ import { eventBody, startApi, visitBody, type Api } from './support/api.ts'
 
 type Body = Record<string, unknown>
 
-/** Everything that JSON can hold, and a few things that tend to hurt. */
+/** Everything that JSON can contain, and a few values that often cause trouble. */
 const oddText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.constantFrom(
@@ -190,7 +190,7 @@ describe('made-up bodies', () => {
   }
 
   describe('afterwards', () => {
-    it('every accepted one is a fact, every one is in Logs, and none was poison', async () => {
+    it('every accepted one is a fact, every one is in Logs, and none became a poison record', async () => {
       await api.service.drain('facts-writer')
       const [counts] = await api.service.facts.run('counts', {})
       expect(counts!.visits).to.equal(accepted['/v1/visits'] + accepted['/v1/handoffs'])
@@ -203,7 +203,7 @@ describe('made-up bodies', () => {
       expect(Math.min(...Object.values(accepted))).to.be.above(20)
     })
 
-    it('nothing was a fault', () => {
+    it('there was no fault', () => {
       expect(api.service.logLines.filter((line) => /request failed|"level":"(error|fatal)"/.test(line))).to.deep.equal(
         [],
       )

@@ -73,13 +73,13 @@ describe('Global Privacy Control', () => {
     expect((await logsOf(api, (log) => log.body === body))[0]).to.deep.include({ is_redacted: false })
   })
 
-  it('holds for visits of a handoff', async () => {
+  it('applies to visits of a handoff', async () => {
     const mark = newId()
     const { receipt } = (await api.handoff(visitBody({ identities: identities(mark), gpc: true }))).body
     expect(JSON.parse((await factOf(receipt)).identities)).to.have.all.keys('ga4')
   })
 
-  it('holds for bodies that were refused, parse or not', async () => {
+  it('applies to refused bodies, whether they parse or not', async () => {
     for (const breakIt of [
       (text: string) => text.replace('"project":"acme-dev"', '"project":7'),
       (text: string) => text.slice(0, -1),
@@ -94,7 +94,7 @@ describe('Global Privacy Control', () => {
     }
   })
 
-  it('goes from the token to the install', async () => {
+  it('is passed from the token to the install', async () => {
     const { receipt } = (await api.visit()).body['marker']
     const { token } = (await api.handoff({ receipt, gpc: true })).body
     const eventId = newId()

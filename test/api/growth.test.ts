@@ -1,8 +1,8 @@
 /**
- * No request costs more than linear time: whatever fills a header or a field, twice as much of it costs about twice.
+ * No request costs more than linear time: whatever fills a header or a field, twice as much of it costs about twice as much.
  *
- * What is counted is processor time of this process, the least of several rounds: time that other processes take is not
- * in it, and a round that was disturbed (by a collection of garbage, say) is not the least.
+ * The processor time of this process is counted, the least of several rounds: time of other processes is not included,
+ * and a round that was disturbed (for example by a garbage collection) is not the least.
  */
 
 import { expect } from 'chai'
@@ -12,7 +12,7 @@ import { posted, WORST_REQUESTS, type Case } from './support/worst-requests.ts'
 
 const GROWTH_MAX = 2.5
 const ROUNDS = 2
-/** For what looked dear at first. */
+/** For inputs that looked expensive at first. */
 const MORE_ROUNDS = 60
 const REQUESTS_PER_ROUND = 2
 

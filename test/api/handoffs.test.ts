@@ -49,7 +49,7 @@ describe('POST /v1/handoffs', () => {
       expect(await install(token)).to.deep.include({ resolution: 'matched', selection_policy: 'handoff' })
     })
 
-    it('gives another token under GPC, which carries the wish', async () => {
+    it('gives another token under GPC, which is marked with it', async () => {
       const { receipt } = await visited()
       const plain = (await api.handoff({ receipt })).body['token']
       const inBody = (await api.handoff({ receipt, gpc: true })).body['token']
@@ -65,8 +65,8 @@ describe('POST /v1/handoffs', () => {
     })
   })
 
-  describe('200 for a visit of its own', () => {
-    it('answers with the receipt too, and the token matches', async () => {
+  describe('200 for a separate visit', () => {
+    it('also answers with the receipt, and the token matches', async () => {
       const { body } = await api.handoff(visitBody())
       expect(Object.keys(body)).to.have.members(['ok', 'token', 'expires_at', 'receipt'])
       expect(claimsOf(body['receipt']).isHandoffOnly).to.equal(true)
@@ -99,7 +99,7 @@ describe('POST /v1/handoffs', () => {
       expect((await api.event({ receipts: [first] })).body['resolution']).to.equal('matched')
     })
 
-    it('refuses what a visit would be refused for', async () => {
+    it('refuses everything that a visit would be refused for', async () => {
       const replies = [
         await api.handoff(visitBody({ page_url: 'install' })),
         await api.handoff(visitBody({ url_id: 'x' })),
@@ -119,7 +119,7 @@ describe('POST /v1/handoffs', () => {
   })
 
   describe('refusals of a receipt', () => {
-    it('are 404 receipt_not_found if it is forged or foreign', async () => {
+    it('are 404 receipt_not_found if it is forged or belongs to another website', async () => {
       const { receipt } = await visited()
       for (const forged of ['x', 'A'.repeat(43), receipt.slice(0, -1) + (receipt.endsWith('A') ? 'E' : 'A')]) {
         const reply = await api.handoff({ receipt: forged })

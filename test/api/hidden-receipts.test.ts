@@ -48,7 +48,7 @@ describe('receipts in places for other values', () => {
     }
   })
 
-  it('are no facts of a visit, whichever website of the organisation they are of', async () => {
+  it('never become facts of a visit, whichever website of the organisation they belong to', async () => {
     const sister = await api.activeReceipt(
       { project: 'sister-dev', page_url: 'https://sister.dev/' },
       'https://sister.dev',
@@ -82,7 +82,7 @@ describe('receipts in places for other values', () => {
     for (const text of made) expect(JSON.stringify(logs)).to.not.include(text)
   })
 
-  it('leave lists of machine facts whole', async () => {
+  it('do not split lists of machine facts', async () => {
     const lists = { language: ['de', 'en'], timezone: ['Europe/Berlin'], default_browser: 'firefox' }
     const event = eventBody({ ...lists, arch: ['x86_64', `arm64-${newId()}`] })
     expect((await api.post('/v1/events', event)).status).to.equal(200)

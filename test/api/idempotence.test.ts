@@ -18,7 +18,7 @@ describe('a thousand concurrent reports of one event', () => {
 
   it('have one first answer, repeated 999 times, one row and one delivery for each destination', async () => {
     const event = eventBody({ receipts: [await api.activeReceipt()] })
-    // From a thousand clients, as one may report 30 times a minute only.
+    // From a thousand clients, since one may report only 30 times a minute.
     const replies = await Promise.all(
       Array.from({ length: POSTS }, () => answered(() => api.post('/v1/events', event, { address: freshAddress() }))),
     )
@@ -44,7 +44,7 @@ describe('a thousand concurrent reports of one event', () => {
   }).timeout(60_000)
 })
 
-/** On a slow machine some may have to retry while the first one is not done. */
+/** On a slow machine some may have to retry until the first one is finished. */
 async function answered(post: () => Promise<Reply>): Promise<Reply> {
   for (let tries = 1; ; tries++) {
     const reply = await post()

@@ -8,7 +8,7 @@ import { inStep } from '../../api/http/in-step.ts'
 const REQ = {} as Request
 const RES = {} as Response
 
-/** Sends a walker per name through the handler; each takes two steps with something awaited in between. */
+/** Sends one request per name through the handler; each takes two steps, with something awaited in between. */
 function walk(names: readonly string[]): { readonly steps: string[]; readonly ended: Promise<unknown> } {
   const steps: string[] = []
   const handler = inStep()
@@ -28,7 +28,7 @@ function walk(names: readonly string[]): { readonly steps: string[]; readonly en
 }
 
 describe('requests in step', () => {
-  it('take a step each before one of them takes the next', async () => {
+  it('each take one step before any of them takes the next', async () => {
     const { steps, ended } = walk(['a', 'b', 'c'])
     await ended
     expect(steps).to.deep.equal(['a 1', 'b 1', 'c 1', 'a 2', 'b 2', 'c 2'])
@@ -40,7 +40,7 @@ describe('requests in step', () => {
     expect(steps).to.deep.equal(['alone 1', 'alone 2'])
   })
 
-  it('leave the event loop to others between groups, and all get through', async () => {
+  it('let other work run between groups, and all finish', async () => {
     const names = Array.from({ length: 150 }, (_, index) => `${index}`)
     const { steps, ended } = walk(names)
     const seen: number[] = []
@@ -53,7 +53,7 @@ describe('requests in step', () => {
     expect(steps.filter((step) => step.endsWith(' 2'))).to.have.length(150)
   })
 
-  it('begin again after a turn without any', async () => {
+  it('begin again after a turn without requests', async () => {
     const handler = inStep()
     let gone = 0
     for (let round = 1; round <= 3; round++) {

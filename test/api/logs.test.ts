@@ -79,7 +79,7 @@ describe('Logs', () => {
     expect(new Set(rows.map(({ id }) => id)).size).to.equal(16)
   })
 
-  it('name the website and the origin if there are any', async () => {
+  it('name the website and the origin, if known', async () => {
     const { agent, options } = asAgent()
     await api.visit({}, { ...options, origin: 'https://evil.example' })
     await api.post('/v1/visits', '[]', options)
@@ -122,7 +122,7 @@ describe('Logs', () => {
       })
     }
 
-    it('is kept to 16 KB if more came, in pieces or declared', async () => {
+    it('is cut to 16 KB if more was sent, in chunks or with a length', async () => {
       const { agent, options } = asAgent()
       const stream = ReadableStream.from(Array.from({ length: 3 }, () => new TextEncoder().encode('ab'.repeat(5_000))))
       const init = {
@@ -171,8 +171,8 @@ describe('Logs', () => {
     })
   })
 
-  describe('a receipt in the head of a request', () => {
-    it('is hashed in path, user agent and origin, however it is spelled', async () => {
+  describe('a receipt in the headers of a request', () => {
+    it('is hashed in path, user agent and origin, however it is escaped', async () => {
       const { receipt } = (await api.visit()).body['marker']
       for (const hide of [(text: string) => text, percentAll, escapeAll]) {
         const mark = newId()
@@ -222,7 +222,7 @@ describe('Logs', () => {
   })
 })
 
-describe('Logs of an organisation that says how long', () => {
+describe('Logs of an organisation with its own retention', () => {
   let api: Api
   before(async () => {
     api = await startApi({ manifests: manifestsWith(['plan: Standard', 'plan: Standard, logRetentionDays: 19']) })

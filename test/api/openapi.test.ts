@@ -1,9 +1,10 @@
-/** The OpenAPI document: fresh, sound, and about exactly the endpoints there are. Real answers are held against it everywhere. */
+/** The OpenAPI document: up to date, valid, and about exactly the existing endpoints. All tests check real answers against it. */
 
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
-import { openApiDocument } from '../../api/openapi.ts'
+import { openApiDocument } from '../../api/openapi/document.ts'
+import { FIELD_WORDS } from '../../api/openapi/words.ts'
 import { ERRORS } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { startApi, type Api } from './support/api.ts'
@@ -20,11 +21,11 @@ describe('the OpenAPI document', () => {
   })
   after(() => api.stop())
 
-  it('is in docs/openapi.json as the program makes it', () => {
+  it('in docs/openapi.json is the one that the program makes', () => {
     expect(JSON.parse(read('docs/openapi.json'))).to.deep.equal(JSON.parse(JSON.stringify(DOCUMENT)))
   })
 
-  it('is what the service serves, but for address and version', async () => {
+  it('is what the service serves, apart from address and version', async () => {
     const { body } = await api.get('/openapi.json')
     expect(body['paths']).to.deep.equal(JSON.parse(JSON.stringify(DOCUMENT.paths)))
     expect(body['components']).to.deep.equal(JSON.parse(JSON.stringify(DOCUMENT.components)))
@@ -73,7 +74,7 @@ describe('the OpenAPI document', () => {
       for (const [method, operation] of Object.entries<any>(operations)) {
         ids.push(operation.operationId)
         const names = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
-        const declared = (operation.parameters ?? []).map(({ name }: { name: string }) => name)
+        const declared = (operation.parameters ?? []).flatMap((each: any) => (each.in === 'path' ? [each.name] : []))
         expect(declared, `${method} ${template}`).to.deep.equal(names)
       }
     }
@@ -81,6 +82,37 @@ describe('the OpenAPI document', () => {
     for (const name of Object.keys(DOCUMENT.components.schemas)) {
       expect(() => ajv.compile({ $ref: `openapi#/components/schemas/${name}` }), name).to.not.throw()
     }
+  })
+
+  it('describes each field, and no field that does not exist', () => {
+    const used = new Set<unknown>()
+    const without: string[] = []
+    const walk = (value: any, place: string): void => {
+      if (typeof value !== 'object' || value === null) return
+      const fields = value.type === 'object' ? (value.properties ?? {}) : {}
+      for (const [name, field] of Object.entries<any>(fields)) {
+        if (field.description === undefined) without.push(`${place}/${name}`)
+        used.add(field.description)
+      }
+      for (const [name, member] of Object.entries(value)) walk(member, `${place}/${name}`)
+    }
+    walk(DOCUMENT, '')
+    expect(without).to.deep.equal([])
+    const unused = Object.entries(FIELD_WORDS).filter(([, words]) => !used.has(words))
+    expect(unused.map(([name]) => name)).to.deep.equal([])
+  })
+
+  it('says which requests come from a page, and which may not', () => {
+    const origins = Object.entries<any>(DOCUMENT.paths).flatMap(([path, { post }]) => {
+      const origin = post?.parameters?.find(({ name }: { name: string }) => name === 'Origin')
+      return post === undefined ? [] : [[path, origin?.required]]
+    })
+    expect(Object.fromEntries(origins)).to.deep.equal({
+      '/v1/visits': true,
+      '/v1/visits/activate': true,
+      '/v1/handoffs': true,
+      '/v1/events': undefined,
+    })
   })
 
   it('documents the limits and codes of the tables', () => {

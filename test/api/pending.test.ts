@@ -1,4 +1,4 @@
-/** An install that cannot be judged when it is reported is pending, and later shown everywhere as it was decided. */
+/** An install that cannot be decided when it is reported is pending, and is later shown everywhere as it was decided. */
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -10,7 +10,7 @@ import { claimsOf } from './support/keys.ts'
 
 const TRIES = 400
 const PAUSE_MS = 25
-/** Longer than a process believes what it saw itself. */
+/** Longer than a process trusts what it saw itself. */
 const TRUST_MS = 5_100
 
 describe('a pending install', function () {
@@ -21,7 +21,7 @@ describe('a pending install', function () {
   const until = async (isMet: () => Promise<boolean>): Promise<void> => {
     for (let tries = 0; tries < TRIES; tries++) {
       if (await isMet()) return
-      // What waits in a tier is due.
+      // Entries waiting in a tier are due.
       api.service.advance(1_000)
       await pause(PAUSE_MS)
     }
@@ -54,8 +54,8 @@ describe('a pending install', function () {
     return receipt
   }
 
-  describe('whose receipts cannot be judged', () => {
-    it('is answered so at once, and decided once the facts are there: row, delivery and a repeat say the same', async () => {
+  describe('whose receipts cannot be decided', () => {
+    it('is answered as pending at once, and decided once the facts are there: row, delivery and a repeat agree', async () => {
       api = await startApi()
       const receipt = await forgottenReceipt()
       const speak = silence('receiptFacts', 'receiptHistory')
@@ -149,9 +149,9 @@ describe('a pending install', function () {
     })
   })
 
-  describe('after a try with an unknown end', () => {
+  describe('after a try with an unknown outcome', () => {
     const installs = async () => (await api.service.eventLog.read('installs', 0, 100)).map(({ value }) => value)
-    /** Stores what it is given and says that it did not, so often. */
+    /** Stores the entries but reports a failure, this many times. */
     const lie = (times: number): void => {
       const { eventLog } = api.service
       const append = eventLog.append.bind(eventLog)
@@ -196,8 +196,8 @@ describe('a pending install', function () {
     })
   })
 
-  describe('of an installation whose first event had an unknown end', () => {
-    /** Stores the next install, or not, and says that it did not. */
+  describe('of an installation whose first event had an unknown outcome', () => {
+    /** Stores the next install or not, and reports a failure. */
     const fail = (isStored: boolean): void => {
       const { eventLog } = api.service
       const append = eventLog.append.bind(eventLog)
@@ -294,7 +294,7 @@ describe('a pending install', function () {
       })
     })
 
-    it('believes what this very process saw activated a moment ago', async () => {
+    it('trusts what this same process saw activated a moment ago', async () => {
       const receipt = await api.activeReceipt()
       const { facts } = api.service
       const run = facts.run.bind(facts)
@@ -303,7 +303,7 @@ describe('a pending install', function () {
       expect((await api.event({ receipts: [receipt] })).body).to.deep.include({ resolution: 'matched' })
     })
 
-    it('believes ClickHouse that another process has replaced it since', async () => {
+    it('trusts ClickHouse if another process has replaced it since', async () => {
       const receipt = await api.activeReceipt()
       await api.service.drain()
       const { facts } = api.service

@@ -29,7 +29,7 @@ describe('privacy', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  it('holds in every store after a run of everything', async () => {
+  it('is kept in every store after all kinds of requests', async () => {
     api = await startApi({ folder })
     const canaries: Canaries = { secrets: new Set(), addresses: new Set() }
     for (let round = 0; round < 3; round++) await runEverything(api, canaries, round)
@@ -49,7 +49,7 @@ describe('privacy', () => {
     expect([...stores].flatMap(([name, text]) => findCanaries(name, text, canaries))).to.deep.equal([])
   }).timeout(120_000)
 
-  it('is not shown by a search that finds nothing anyway', () => {
+  it('is not shown merely by a search that finds nothing at all', () => {
     const secret = 'BAGh_VmtMwECAwQFj4j0QjjJ6sKaO8q8iMokrtNzkQ8'
     const canaries: Canaries = { secrets: new Set([secret]), addresses: new Set(['203.0.113.7']) }
     const hidden = [
@@ -80,7 +80,7 @@ async function liveStores({ service, get }: Api): Promise<Map<string, string>> {
   return stores
 }
 
-/** Tables are compressed on disk, so they are read beside being searched as files. */
+/** Tables are compressed on disk, so they are also read, and not only searched as files. */
 async function storedTables(folder: string): Promise<Map<string, string>> {
   const connection = await openChdb(join(folder, 'data', 'chdb'))
   try {

@@ -1,4 +1,4 @@
-/** Plans: what Free only counts, and what happens past the monthly quota. */
+/** Plans: what Free only counts, and what happens beyond the monthly quota. */
 
 import { expect } from 'chai'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
@@ -75,7 +75,21 @@ describe('an organisation on Free', () => {
   })
 
   describe('at the edge of its quota', () => {
-    it('records exactly the last ones of many at once', async () => {
+    const told = async (type: string): Promise<readonly string[]> => {
+      await api.service.drain('facts-writer')
+      const period = { since_ms: nowMs() - 1e9, until_ms: nowMs() + 1e9, limit: 100, organization: 'acme' }
+      const rows = await api.service.facts.run('listActivity', period)
+      return rows.filter((row) => row.type === type).map(({ subject }) => subject)
+    }
+
+    it('is told when four fifths of it are used, once', async () => {
+      await leave(PLAN_LIMITS.Free.trackedEventsPerMonth / 5 + 1)
+      expect(await told('quota_near')).to.deep.equal([])
+      for (let count = 0; count < 3; count += 1) await api.visit()
+      expect(await told('quota_near')).to.deep.equal([MONTH])
+    })
+
+    it('records exactly as many concurrent events as are left', async () => {
       await leave(10)
       const replies = await Promise.all(
         Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? api.visit() : api.event())),
@@ -86,14 +100,11 @@ describe('an organisation on Free', () => {
     })
 
     it('is recorded once in the activity of the organisation', async () => {
-      await api.service.drain('facts-writer')
-      const period = { since_ms: nowMs() - 1e9, until_ms: nowMs() + 1e9, limit: 100, organization: 'acme' }
-      const rows = (await api.service.facts.run('listActivity', period)).filter(({ type }) => type === 'quota_reached')
-      expect(rows.map(({ subject }) => subject)).to.deep.equal([MONTH])
+      expect(await told('quota_reached')).to.deep.equal([MONTH])
     })
   })
 
-  describe('past its quota', () => {
+  describe('beyond its quota', () => {
     before(() => leave(0))
 
     it('gets the usual answers with recorded false, and nothing is stored', async () => {
@@ -157,7 +168,7 @@ describe('an organisation on Free', () => {
       }
     })
 
-    it('is still refused for what is wrong', async () => {
+    it('is still refused for invalid requests', async () => {
       expect((await api.visit({ url_id: 'x' })).status).to.equal(400)
       expect((await api.activate('A'.repeat(43))).status).to.equal(404)
       const { receipt } = (await api.visit()).body['marker']
@@ -175,7 +186,7 @@ describe('an organisation on Free', () => {
       expect((await api.visit()).body).to.deep.include({ recorded: false })
       setNow(Date.UTC(2026, 11, 1))
       expect((await api.visit()).body).to.not.have.property('recorded')
-      // On a paid plan receipts are read, and these say of themselves that they were never recorded.
+      // On a paid plan receipts are read, and these are marked as never recorded.
       await api.service.apply(MANIFESTS)
       for (const more of [{ receipts: [receipt] }, { handoff: token }]) {
         expect((await api.event(more)).body).to.deep.include({ resolution: 'unmatched', candidate_count: 0 })
@@ -193,10 +204,10 @@ describe('an organisation on a paid plan', () => {
   })
   after(() => api.stop())
 
-  it('is never cut off, and hears of its quota once', async () => {
+  it('is never cut off, and is notified of its quota once', async () => {
     const quota = PLAN_LIMITS.Standard.trackedEventsPerMonth
     const month = new Date(api.service.nowMs()).toISOString().slice(0, 7)
-    // A million counts through the door would take minutes: the count is kept by month and plan alike.
+    // A million requests would take minutes; the count is the same for every plan.
     for (let count = 0; count < quota - 1; count++)
       await api.service.hotState.addUsage({ organization: 'acme', month, quota: null })
     const notices = async (): Promise<number> => {

@@ -1,4 +1,4 @@
-/** The rate limits of collection, at the edges of windows that lie on the clock. */
+/** The rate limits of collection, at the edges of windows that are aligned to the clock. */
 
 import { expect } from 'chai'
 import { RATE_RULES, type RateRuleName } from '../../domain/limits.ts'
@@ -23,7 +23,7 @@ describe('rate limits', () => {
     nowMs = NOON_MS + Math.ceil((nowMs - NOON_MS + 1) / DAY_MS) * DAY_MS
   })
 
-  /** `ask` for `count` times, a few at once. */
+  /** Calls `ask` `count` times, a few at once. */
   const repeat = async (count: number, ask: (index: number) => Promise<Reply>): Promise<Reply[]> => {
     const replies: Reply[] = []
     for (let done = 0; done < count; done += 30) {
@@ -45,7 +45,7 @@ describe('rate limits', () => {
       await api.service.hotState.countHits([{ key: `${rule}:${subject}`, limit, windowS }])
     }
   }
-  /** Lets the clock run while something is waited for: batches are written once they have waited for a while. */
+  /** Lets the clock run during a wait: batches are written only after some time. */
   const ticking = async <T>(wait: () => Promise<T>): Promise<T> => {
     const timer = setInterval(() => (nowMs += 10), 10)
     try {
@@ -73,7 +73,7 @@ describe('rate limits', () => {
       return kinds[index % kinds.length]!()
     }
 
-    it('admits exactly 240, refuses the next until the minute ends, and begins anew with it', async () => {
+    it('admits exactly 240, refuses the next until the minute ends, and begins again with the next', async () => {
       const client = { address: freshAddress() }
       nowMs += 12_345
       const replies = await repeat(240, (index) => ask(index, client))
@@ -106,7 +106,7 @@ describe('rate limits', () => {
       await full('192.0.2.7', ['::ffff:192.0.2.7', '192.0.2.7:4711', '::ffff:c000:207'], ['192.0.2.8'])
     })
 
-    it('believes the nearest proxy alone: what a client puts in front changes nothing', async () => {
+    it('trusts only the nearest proxy: addresses that a client adds change nothing', async () => {
       const address = freshAddress()
       await repeat(240, (index) => api.get(CONFIG, { address: `10.99.0.${index}, ${address}` }))
       expect((await api.get(CONFIG, { address })).status).to.equal(429)
@@ -130,7 +130,7 @@ describe('rate limits', () => {
       expect((await api.get(CONFIG, client)).status).to.equal(200)
     })
 
-    it('is refused before the body is judged, keeps the connection, and lets a registered origin read it', async () => {
+    it('is refused before the body is checked, keeps the connection, and lets a registered origin read it', async () => {
       const client = { address: freshAddress() }
       await repeat(240, () => api.get(CONFIG, client))
       const reply = await api.post('/v1/visits', 'not json', {
@@ -167,7 +167,7 @@ describe('rate limits', () => {
   describe('30 install events a minute of a client address at a website', () => {
     const report = (address: string, more: Record<string, unknown> = {}) => api.event(more, { address })
 
-    it('admits exactly 30 and begins anew with the minute', async () => {
+    it('admits exactly 30 and begins again with the next minute', async () => {
       const address = freshAddress()
       nowMs += 30_500
       expect(statuses(await repeat(30, () => report(address)))).to.deep.equal([200])
@@ -177,7 +177,7 @@ describe('rate limits', () => {
       expect((await report(address)).status).to.equal(200)
     })
 
-    it('counts repeats and unmatched events too, and leaves out what was refused for its form', async () => {
+    it('counts repeats and unmatched events too, and leaves out malformed ones', async () => {
       const address = freshAddress()
       const event = eventBody()
       await repeat(40, () => api.post('/v1/events', { ...event, event_type: 'x' }, { address }))
@@ -199,7 +199,7 @@ describe('rate limits', () => {
   })
 
   describe('500 install events a day of a client address at a website', () => {
-    it('admits exactly 500 and begins anew at midnight UTC; the longest window is the one to wait for', async () => {
+    it('admits exactly 500 and begins again at midnight UTC; the longest window is the one to wait for', async () => {
       const address = freshAddress()
       for (let minute = 0; minute < 16; minute++) {
         expect(statuses(await repeat(30, () => api.event({}, { address })))).to.deep.equal([200])
@@ -247,7 +247,7 @@ describe('rate limits', () => {
       expect((await api.visit()).status).to.equal(200)
     })
 
-    it('is not used up by visits that are refused for what they say', async () => {
+    it('is not used up by visits that are refused for their content', async () => {
       await fill('visits', 'acme-dev', 5_995)
       await repeat(30, (index) =>
         api.visit([{ url_id: 'x' }, { page_url: 'https://evil.example/' }, { gpc: 1 }][index % 3]),

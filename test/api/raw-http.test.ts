@@ -1,4 +1,4 @@
-/** What no browser and no curl would send: each is answered in the contract's shape or not at all, and nothing breaks. */
+/** Requests that neither a browser nor curl would send: each is answered as in the contract or not at all, and nothing breaks. */
 
 import { expect } from 'chai'
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
@@ -13,7 +13,7 @@ type Outcome = ErrorCode | number | 'closed'
 interface Case {
   readonly name: string
   readonly pieces: () => readonly Piece[]
-  /** The answers in their order; alternatives if HTTP leaves the choice. */
+  /** The answers in their order, with alternatives if HTTP allows several. */
   readonly outcome: readonly Outcome[]
   readonly isClosed?: boolean
 }
@@ -26,7 +26,7 @@ function head(first: string, ...lines: readonly string[]): string {
   return [first, ...lines, '', ''].join(CRLF)
 }
 
-/** A sound install report with other header lines. */
+/** A valid install report with other header lines. */
 function report(lines: readonly string[], body = JSON.stringify(eventBody()), length = true): string {
   const own = [
     HOST,
@@ -79,7 +79,7 @@ function row(
   }
 }
 
-/** Lines that make the length of a body ambiguous, each beside a sound Content-Length or in its place. */
+/** Lines that make the length of a body ambiguous, each beside a valid Content-Length or in its place. */
 const LENGTHS: readonly (readonly [string, readonly string[]])[] = [
   ['Content-Length and Transfer-Encoding', ['Content-Length: 5', 'Transfer-Encoding: chunked']],
   ['Transfer-Encoding and Content-Length', ['Transfer-Encoding: chunked', 'Content-Length: 5']],
@@ -540,7 +540,7 @@ describe('raw HTTP', () => {
     check(CHUNKS.map(([name, chunks]) => row(name, REFUSED, () => chunkedReport(chunks), { isClosed: true })))
   })
 
-  describe('whose head is malformed is refused and the connection closed', () => {
+  describe('whose headers are malformed is refused and the connection closed', () => {
     check(REQUEST_LINES.map(([name, text, outcome]) => row(name, outcome, () => text, { isClosed: true })))
   })
 
@@ -557,7 +557,7 @@ describe('raw HTTP', () => {
     expect(count).to.be.at.least(150)
   })
 
-  it('cuts slow heads after 5 s and slow bodies after 10 s, with an answer', async () => {
+  it('ends slow headers after 5 s and slow bodies after 10 s, with an answer', async () => {
     const start = 'POST /v1/events HTTP/1.1\r\nHost: x\r\n'
     const [slowHead, slowBody, silentBody, silent] = await Promise.all([
       exchangeRaw(api.service.port, [start, { pauseMs: 3_000 }, 'X: 1\r\n', { pauseMs: 4_500 }]),
@@ -605,7 +605,7 @@ describe('raw HTTP', () => {
   })
 
   describe('afterwards', () => {
-    it('the service is well, nothing was a fault, and metrics name a bounded set of routes', async () => {
+    it('the service is healthy, there was no fault, and metrics name a bounded set of routes', async () => {
       expect((await api.event({ event_id: newId() })).status).to.equal(200)
       expect(api.service.logLines.filter((line) => /request failed|"level":"(error|fatal)"/.test(line))).to.deep.equal(
         [],

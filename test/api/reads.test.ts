@@ -46,7 +46,7 @@ describe('GET endpoints of a website', () => {
       expect((await api.get(CONFIG, { headers: { 'If-None-Match': '"other"' } })).status).to.equal(200)
     })
 
-    it('answers HEAD with the same head and no body', async () => {
+    it('answers HEAD with the same headers and no body', async () => {
       const [head, get] = [await api.get(CONFIG, { method: 'HEAD' }), await api.get(CONFIG)]
       expect(head.status).to.equal(200)
       expect(head.text).to.equal('')
@@ -119,7 +119,7 @@ describe('GET endpoints of a website', () => {
       }
     })
 
-    it('is 404 website_not_found before anything is said of the path', async () => {
+    it('is 404 website_not_found before the path is checked', async () => {
       for (const path of ['/v1/projects/nobody/report.sh', '/v1/projects/nobody/paths/cli/report.sh']) {
         expect((await api.get(path)).body).to.deep.equal({ error: 'website_not_found' })
       }
@@ -145,7 +145,7 @@ describe('GET .../report.sh after a change of the website', () => {
   })
   after(() => api.stop())
 
-  it('carries the change at once, under another ETag', async () => {
+  it('contains the change at once, under another ETag', async () => {
     const before = await api.get(HOOKS[0]!)
     await api.service.apply({
       'paths.yaml': '',

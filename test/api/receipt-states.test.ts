@@ -26,7 +26,7 @@ function issue(index: number, website = WEBSITE): { readonly text: string; reado
 const [ONE, OTHER, THIRD] = [issue(1).claims, issue(2).claims, issue(3).claims] as const
 const read = (...claims: readonly ReceiptClaims[]) => claims.map((each) => ({ claims: each, isForeign: false }))
 
-/** What ClickHouse says of one receipt; recorded and no more unless said otherwise. */
+/** What ClickHouse has of one receipt; only its visit unless given otherwise. */
 function row({ visitId }: ReceiptClaims, more: Partial<ReceiptFactsRow> = {}): ReceiptFactsRow {
   const nothing = { is_recorded: true, is_active: false, is_revoked: false, previous_visit_id: '' }
   return { visit_id: visitId, ...nothing, ...more } as ReceiptFactsRow
@@ -81,7 +81,7 @@ describe('the states of receipts', () => {
     expect([parts.asked, parts.lookups, parts.learnt]).to.deep.equal([[], [], []])
   })
 
-  it('are none without receipts that could be candidates', async () => {
+  it('are not looked up if no receipt could be a candidate', async () => {
     let isAsked = false
     parts.deps.hotState.receiptStates = async () => {
       isAsked = true
@@ -92,7 +92,7 @@ describe('the states of receipts', () => {
     expect(isAsked).to.equal(false)
   })
 
-  it('are asked of ClickHouse, in one query, for those that the hot state has forgotten, which then learns them', async () => {
+  it('are read from ClickHouse, in one query, if the hot state has forgotten them, which then learns them', async () => {
     parts.hot = new Map([[ONE.visitId, 'active']])
     parts.rows = [row(OTHER, { is_active: true }), row(THIRD)]
     expect(await parts.states(ONE, OTHER, THIRD)).to.deep.equal({
@@ -109,7 +109,7 @@ describe('the states of receipts', () => {
     ])
   })
 
-  it('stay unknown for those that ClickHouse does not know either', async () => {
+  it('stay unknown if ClickHouse does not know them either', async () => {
     parts.rows = [row(issue(9).claims, { is_active: true })]
     expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'unknown' })
     expect(parts.learnt).to.deep.equal([])
@@ -123,7 +123,7 @@ describe('the states of receipts', () => {
     expect(parts.learnt).to.deep.equal([[{ ...receiptRef(WEBSITE, ONE), previous }, 'active']])
   })
 
-  it('leave alone what one that is only issued would replace', async () => {
+  it('do not change the predecessor of a receipt that is only issued', async () => {
     parts.hot = new Map([[OTHER.visitId, 'active']])
     parts.rows = [row(ONE, { previous_visit_id: OTHER.visitId })]
     expect(await parts.states(ONE, OTHER)).to.deep.equal({ [ONE.visitId]: 'issued', [OTHER.visitId]: 'active' })
@@ -151,7 +151,7 @@ describe('the states of receipts', () => {
     ])
   })
 
-  it('have an unknown predecessor if the activation is in ClickHouse before its visit', async () => {
+  it('include an unknown predecessor if the activation is in ClickHouse before its visit', async () => {
     parts.rows = [row(ONE, { is_active: true, is_recorded: false })]
     expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'predecessor_unknown' })
     expect(parts.learnt).to.deep.equal([[{ ...receiptRef(WEBSITE, ONE), previous: 'unknown' }, 'active']])
@@ -172,7 +172,7 @@ describe('the states of receipts', () => {
     expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'predecessor_unknown' })
   })
 
-  describe('of one that was replaced before anybody knew what it had replaced', () => {
+  describe('of a receipt that was replaced before its own predecessor was known', () => {
     const held = (): void => {
       parts.isBehind = true
       parts.hot = new Map<string, KnownState>([
@@ -202,13 +202,13 @@ describe('the states of receipts', () => {
       expect(parts.learnt).to.deep.equal([[{ ...receiptRef(WEBSITE, THIRD), previous }, 'active']])
     })
 
-    it('are undecided also if ClickHouse alone knows that it was active and is revoked', async () => {
+    it('are also undecided if only ClickHouse knows that it was active and is revoked', async () => {
       parts.hot = new Map([[ONE.visitId, 'active']])
       parts.rows = [row(THIRD, { is_active: true, is_revoked: true, is_recorded: false })]
       expect(await parts.states(ONE, THIRD)).to.deep.equal({ [ONE.visitId]: 'active', [THIRD.visitId]: 'undecided' })
     })
 
-    it('are revoked for that one alone, also while the facts are behind', async () => {
+    it('are revoked if it is the only one, even while the facts are behind', async () => {
       parts.isBehind = true
       parts.rows = [row(THIRD, { is_active: true, is_revoked: true, is_recorded: false })]
       expect(await parts.states(THIRD)).to.deep.equal({ [THIRD.visitId]: 'revoked' })
@@ -245,20 +245,20 @@ describe('the states of receipts', () => {
     ])
   })
 
-  it('are undecided while ClickHouse is away, which is logged and fails nothing', async () => {
+  it('are undecided while ClickHouse is unreachable, which is logged and makes nothing fail', async () => {
     const error = new Error('away')
     parts.rows = error
     expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'undecided' })
     expect(parts.warnings).to.deep.equal([[{ err: error }, 'receipts could not be looked up']])
   })
 
-  it('are undecided if ClickHouse says nothing in time', async () => {
+  it('are undecided if ClickHouse does not answer in time', async () => {
     parts.rows = 'silent'
     expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'undecided' })
     expect(String((parts.warnings[0] as [{ err: Error }])[0].err)).to.contain('no answer within 1000 ms')
   })
 
-  it('of an activation are what ClickHouse says, and unknown while it is away', async () => {
+  it('of an activation are read from ClickHouse, and unknown while it is unreachable', async () => {
     parts.rows = [row(ONE, { is_active: true })]
     parts.isBehind = true
     expect([...(await recall([receiptRef(WEBSITE, ONE)], parts.deps))]).to.deep.equal([[ONE.visitId, 'active']])
@@ -268,7 +268,7 @@ describe('the states of receipts', () => {
     expect(parts.warnings).to.deep.equal([[{ err: parts.rows }, 'receipts could not be looked up']])
   })
 
-  it('cost no look-up for no receipt', async () => {
+  it('cost no look-up if there is no receipt', async () => {
     expect([...(await recall([], parts.deps))]).to.deep.equal([])
     expect([parts.asked, parts.lookups]).to.deep.equal([[], []])
   })
@@ -281,14 +281,14 @@ describe('the receipt of an activation or handoff', () => {
       new Parts().deps,
     )
 
-  it('is what it says of itself if it is genuine and from that origin', () => {
+  it('is read if it is genuine and from that origin', () => {
     const { text } = issue(1)
     const claims = asked(text)
     expect(claims).to.deep.equal(readReceipt(KEYS, WEBSITE, text))
     expect(isRefusal(claims)).to.equal(false)
   })
 
-  it('is refused with a code that says whether it is none, or from elsewhere', () => {
+  it('is refused with a code that says whether it is not genuine or from another origin', () => {
     for (const [refusal, code] of [
       [asked('A'.repeat(43)), 'receipt_not_found'],
       [asked(issue(1, 'other').text), 'receipt_not_found'],

@@ -9,7 +9,7 @@ import { KEYS } from './support/keys.ts'
 const NOW_MS = Date.UTC(2026, 10, 22)
 const RECEIPTS = 64
 
-/** `inOrganization` websites of one organisation among `others` of their own. */
+/** `inOrganization` websites of one organisation among `others` of other organisations. */
 function catalogOf(inOrganization: number, others: number): ReadonlyMap<string, Website> {
   const site = (id: string, organization: string) => ({ id, organization: { id: organization } }) as Website
   const strangers = Array.from({ length: others }, (_, index) => site(`s-${index}`, `o-${index}`))
@@ -23,7 +23,7 @@ function issue(website: string, index: number): string {
   return issueReceipt(KEYS, { website, origin: 'https://acme.dev', issuedAtMs: NOW_MS - index, random, ...flags }).text
 }
 
-/** What a forger who knows everything but the keys would send: a key in use, a time that can be, a wrong MAC. */
+/** What a forger who knows everything except the keys would send: a key ID in use, a possible time, a wrong MAC. */
 function forge(index: number): string {
   const genuine = issue('site-0', index)
   return `${genuine.slice(0, 30)}${genuine[30] === 'A' ? 'B' : 'A'}${genuine.slice(31)}`
@@ -57,7 +57,7 @@ describe('receipts of an install event', () => {
     expect(receipts).to.deep.equal(Array(4).fill({ claims: null, isForeign: false }))
   })
 
-  it('cost nothing beside one MAC for each sibling that could have signed them, and nothing for one of its own', () => {
+  it('cost one MAC for each other website of the organisation that could have signed them, and no more for its own', () => {
     expect(read([forge(1)], catalogOf(1, 0)).macs).to.equal(1)
     expect(read([forge(1)], catalogOf(4, 0)).macs).to.equal(4)
     expect(read([issue('site-0', 1)], catalogOf(25, 0)).macs).to.equal(1)

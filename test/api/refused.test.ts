@@ -1,8 +1,9 @@
-/** What becomes of refused requests: whose Logs they are in, what is kept of them, and who is notified of a limit. */
+/** What happens to refused requests: in whose Logs they are, what is stored of them, and who is notified of a limit. */
 
 import { createHash } from 'node:crypto'
 import { connect } from 'node:net'
 import { expect } from 'chai'
+import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import { hasRedisServer, startRedis, type RedisServer } from '../../fixtures/engines/redis.ts'
@@ -22,7 +23,7 @@ import { exchangeRaw } from './support/raw.ts'
 const NAMES = ['beta', 'gamma', 'delta'] as const
 const CONFIG = '/v1/projects/acme-dev/browser-config'
 
-/** Organisation `beta` with website `beta-dev` at `https://beta.dev`, and so on; `https://shared.dev` is everybody's. */
+/** Organisation `beta` with website `beta-dev` at `https://beta.dev`, and so on; all of them register `https://shared.dev`. */
 const OTHERS = NAMES.map(
   (name) => `
 apiVersion: whence.dev/v1alpha1
@@ -71,7 +72,7 @@ describe('refused requests', () => {
     for (let done = 0; done < 240; done += 40)
       await Promise.all(Array.from({ length: 40 }, () => api.get(CONFIG, { address })))
   }
-  describe('are in the Logs of whom they were meant for', () => {
+  describe('are in the Logs of the website that they were meant for', () => {
     const padded = (body: object): string => JSON.stringify({ ...body, x: 'x'.repeat(LIMITS.bodyBytes) })
     const beta = { project: 'beta-dev' }
     const cases: readonly (readonly [string, string, (options: CallOptions) => Promise<unknown>])[] = [
@@ -139,14 +140,14 @@ describe('refused requests', () => {
       })
     }
 
-    it('and of no website if several websites registered the Origin', async () => {
+    it('and in those of no website if several websites registered the Origin', async () => {
       const { agent, options } = asAgent({ origin: 'https://shared.dev' })
       await api.post('/v1/visits', '{', options)
       expect((await rowsOf(agent))[0]).to.include({ code: 'invalid_json', website: '', organization: '' })
     })
   })
 
-  it('are records also if nothing could be read of them, or their client left', async () => {
+  it('are recorded even if nothing of them could be read, or if their client left', async () => {
     const agent = `agent/${newId()}`
     const head = (...lines: readonly string[]): string =>
       ['Host: a', `User-Agent: ${agent}`, 'Origin: https://beta.dev', ...lines, '', ''].join('\r\n')
@@ -173,6 +174,37 @@ describe('refused requests', () => {
       body: '{"project":"gamma-dev"',
       path: '/v1/events',
     })
+  })
+
+  describe("that HTTP's own parser refuses are answered, and counted once each", () => {
+    const HEAD = 'POST /v1/events HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'
+    const CASES: readonly (readonly [string, string, ErrorCode])[] = [
+      ['a request line without a target', 'GET HTTP/1.1\r\nHost: a\r\n\r\n', 'invalid_request'],
+      ['no HTTP at all', '\x16\x03\x01\x02\x00', 'invalid_request'],
+      ['a header without a name', 'GET /health HTTP/1.1\r\n: x\r\n\r\n', 'invalid_request'],
+      ['two lengths', `${HEAD}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`, 'invalid_request'],
+      ['a chunk whose size is no number', `${HEAD}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}`, 'invalid_request'],
+      ['a header block of 20 KB', `GET /health HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 'headers_too_large'],
+    ]
+    const counts = async (): Promise<ReadonlyMap<string, number>> => {
+      const text = await (await fetch(api.service.metricsUrl)).text()
+      const lines = text.matchAll(/^whence_requests_total\{route="",status="\d+",code="(\w+)"[^}]*\} (\d+)$/gm)
+      return new Map([...lines].map(([, code = '', count]) => [code, Number(count)]))
+    }
+    for (const [name, text, code] of CASES) {
+      it(name, async () => {
+        const before = await counts()
+        const { answers, isClosed } = await exchangeRaw(api.service.port, [text])
+        expect(answers.map(({ status, body }) => [status, body])).to.deep.equal([
+          [ERRORS[code].status, JSON.stringify({ error: code })],
+        ])
+        expect(isClosed).to.equal(true)
+        const after = await counts()
+        expect((after.get(code) ?? 0) - (before.get(code) ?? 0)).to.equal(1)
+        const sum = (all: ReadonlyMap<string, number>): number => [...all.values()].reduce((a, b) => a + b, 0)
+        expect(sum(after) - sum(before)).to.equal(1)
+      })
+    }
   })
 
   it('keep the bodies of the first 20 in a minute of an address, then length and digest', async () => {
@@ -213,7 +245,7 @@ describe('refused requests', () => {
       ;(api.service.eventLog as { append: typeof append }).append = append
     })
 
-    it('use up no window', async () => {
+    it('use up no rate window', async () => {
       const address = freshAddress()
       isRefusing = true
       for (let count = 0; count < 7; count++) expect((await api.event({}, { address })).status).to.equal(503)
@@ -260,9 +292,9 @@ for (const store of ['LMDB', 'Redis'] as const) {
       await api.post('/v1/visits', '{', { address, origin: 'https://acme.dev' })
     }
 
-    it('is recorded for every organisation that it met, once a minute', async () => {
+    it('is recorded once a minute for every organisation whose websites it requested', async () => {
       let beganMs: number
-      // Redis goes by its own clock. A try that a new minute cuts in two says nothing.
+      // Redis uses its own clock. A try during which a new minute begins proves nothing.
       do {
         beganMs = Date.now()
         await goOver()

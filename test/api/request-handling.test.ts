@@ -1,4 +1,4 @@
-/** What every collection endpoint refuses alike, and in which order. One `describe` for each status. */
+/** What every collection endpoint refuses in the same way, and in which order. One `describe` for each status. */
 
 import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
@@ -40,7 +40,7 @@ const ENDPOINTS: readonly Endpoint[] = [
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
 
-/** How a body that is otherwise accepted stops being one JSON object. */
+/** Ways to make a valid body not be one JSON object. */
 const BROKEN: readonly (readonly [string, (text: string) => string | Uint8Array])[] = [
   ['an empty body', () => ''],
   ['white space', () => '  \n'],
@@ -126,11 +126,11 @@ describe('every collection endpoint that takes a body', () => {
           : api.post(path, text, { headers: { 'Content-Type': type } })
 
       describe('200', () => {
-        it('takes a sound body with every spelling of its content type', async () => {
+        it('accepts a valid body with every spelling of its content type', async () => {
           for (const type of TYPES_TAKEN) expect((await withType(type)).status, type).to.equal(200)
         })
 
-        it('takes a body of exactly 16 KB, unknown fields, eight levels and 512 members', async () => {
+        it('accepts a body of exactly 16 KB, unknown fields, eight levels and 512 members', async () => {
           const padding = LIMITS.bodyBytes - Buffer.byteLength(text) - ',"x":""'.length
           const bodies = [
             `${text.slice(0, -1)},"x":"${'a'.repeat(padding)}"}`,
@@ -143,7 +143,7 @@ describe('every collection endpoint that takes a body', () => {
           }
         })
 
-        it('takes null for an absent optional field', async () => {
+        it('accepts null for an absent optional field', async () => {
           const { status, text: answer } = await post({
             ...sound,
             referrer: null,
@@ -154,7 +154,7 @@ describe('every collection endpoint that takes a body', () => {
           expect(status, answer).to.equal(200)
         })
 
-        it('takes Content-Encoding: identity', async () => {
+        it('accepts Content-Encoding: identity', async () => {
           expect((await post(text, { headers: { 'Content-Encoding': 'identity' } })).status).to.equal(200)
         })
       })
@@ -229,7 +229,7 @@ describe('every collection endpoint that takes a body', () => {
       })
 
       describe('405', () => {
-        it('names the methods there are', async () => {
+        it('names the allowed methods', async () => {
           for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'PROPFIND']) {
             const reply = await api.get(path, { method })
             expect(reply.status, method).to.equal(405)
@@ -258,7 +258,7 @@ describe('every collection endpoint that takes a body', () => {
           })
         }
 
-        it('answers unsupported_encoding to anything that would have to be unpacked', async () => {
+        it('answers unsupported_encoding to anything that would have to be decompressed', async () => {
           for (const encoding of ENCODINGS_REFUSED) {
             const reply = await post(text, { headers: { 'Content-Encoding': encoding } })
             expect(reply.status, encoding).to.equal(415)
@@ -271,7 +271,7 @@ describe('every collection endpoint that takes a body', () => {
         const tooLarge = (): string => `{"project":"${'x'.repeat(LIMITS.bodyBytes)}`
         const isNative = path === '/v1/events'
         const foreign = { origin: isNative ? 'https://acme.dev' : 'https://evil.example' }
-        /** At the native endpoint an Origin is refused before all that the body says. */
+        /** The native endpoint refuses an Origin before it reads the body. */
         const unless = (code: string): string => (isNative ? 'native_endpoint' : code)
         const rows: readonly (readonly [string, string, () => Promise<Reply>])[] = [
           [
@@ -323,7 +323,7 @@ describe('every collection endpoint that takes a body', () => {
           ],
         ]
         for (const [name, code, ask] of rows) {
-          it(`puts ${name}`, async () => {
+          it(`checks ${name}`, async () => {
             expect((await ask()).body['error']).to.equal(code)
           })
         }
@@ -332,7 +332,7 @@ describe('every collection endpoint that takes a body', () => {
   }
 
   describe('error answers', () => {
-    it('never repeat a value of the request', async () => {
+    it('never repeat a value from the request', async () => {
       const secret = `secret${newId()}`
       const replies = await Promise.all([
         api.visit({ project: secret }),

@@ -1,4 +1,4 @@
-/** What outlives a restart of the process and a change of its master secrets. */
+/** What survives a restart of the process and a change of its master secrets. */
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -53,7 +53,7 @@ describe('a restart', () => {
     expect((await now.service.facts.run('installsByEventId', { event_id: event['event_id'] })).length).to.equal(1)
   })
 
-  it('does not refill the day of a client address', async () => {
+  it('does not reset the daily limit of a client address', async () => {
     let nowMs = Date.UTC(2026, 10, 21, 12)
     const clock = (): number => nowMs
     let now = await start({}, clock)

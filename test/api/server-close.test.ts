@@ -1,4 +1,4 @@
-/** A server that is stopped cuts off no client: neither connected ones nor arriving ones. */
+/** A server that stops cuts off no client, whether connected already or just arriving. */
 
 import { Agent, get } from 'node:http'
 import { connect } from 'node:net'
@@ -32,14 +32,14 @@ describe('a server that stops', () => {
     return listen(app, { host: '127.0.0.1', port: 0 })
   }
 
-  it('answers connections that were not accepted yet, and ends them', async () => {
+  it('answers connections that were not accepted yet, and closes them', async () => {
     const { port, close } = await start()
     const answers = Array.from({ length: CALLERS }, () => {
       const socket = connect(port, '127.0.0.1')
       socket.write(REQUEST)
       return text(socket)
     })
-    // In the same turn: all of them wait in the kernel.
+    // In the same turn, so that all of them wait in the kernel.
     const closed = close()
     for (const answer of await Promise.all(answers)) {
       expect(answer).to.match(/^HTTP\/1\.1 200 /)
@@ -48,7 +48,7 @@ describe('a server that stops', () => {
     await closed
   })
 
-  it('cuts off nobody who comes back as soon as it is answered', async () => {
+  it('does not cut off a client that reconnects as soon as it is answered', async () => {
     const { port, close } = await start()
     let answered = 0
     const client = async (): Promise<string> => {
@@ -80,7 +80,7 @@ describe('a server that stops', () => {
     agent.destroy()
   })
 
-  it('takes no connection any more once it has stopped', async () => {
+  it('accepts no connection once it has stopped', async () => {
     const { port, close } = await start()
     await close()
     const refused = await new Promise((resolve) => connect(port, '127.0.0.1').once('error', resolve))

@@ -1,4 +1,4 @@
-/** What the server's objects are made of: that they are quick is no accident of V8. */
+/** How the server's objects are built: V8 does not make them fast by accident. */
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

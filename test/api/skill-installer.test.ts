@@ -1,4 +1,4 @@
-/** The skill's installer, as a shell gets it: it installs what it has checked, and else nothing. */
+/** The skill's installer, as a shell runs it: it installs only what it has checked. */
 
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -26,7 +26,7 @@ import { parseBaseUrl, parseBrand } from '../../runtime/settings/parse.ts'
 
 const BASE_URL = 'https://whence.acme.dev'
 const ROOT = `${BASE_URL}/skills/whence-setup/`
-/** What it may call beside curl. */
+/** The programs that it may call besides curl. */
 const TOOLS = ['cat', 'cp', 'cut', 'dirname', 'mkdir', 'mktemp', 'rm', 'sh', 'tr'] as const
 const DIGESTERS = ['sha256sum', 'shasum'] as const
 
@@ -38,7 +38,7 @@ const script = rendered().get('install.sh') ?? ''
 const where = (tool: string): string =>
   spawnSync('sh', ['-c', `command -v ${tool}`], { encoding: 'utf8' }).stdout.trim()
 
-/** Gives what lies in the folder `served` and writes down its arguments. */
+/** Serves the files in the folder `served` and records its arguments. */
 const CURL = `#!/bin/sh
 echo "$*" >>"$CALLS"
 for url; do case $url in ${ROOT}*) name=\${url#${ROOT}} ;; esac; done
@@ -78,7 +78,7 @@ describe("the skill's installer", () => {
     expect([...readdirSync(at('tmp')), ...readdirSync(at('home'))]).to.deep.equal([])
   })
 
-  it('leaves an address with TLS for none without, and asks one without as it is', () => {
+  it('never goes from an address with TLS to one without, and uses one without as it is', () => {
     install()
     expect(calls()).to.have.length(5)
     for (const call of calls()) expect(call).to.match(/--proto =https /)
@@ -94,7 +94,7 @@ describe("the skill's installer", () => {
     expect(installed()).to.deep.equal([])
   })
 
-  it('does with either of the two programs', () => {
+  it('works with either of the two programs', () => {
     rmSync(at('bin/sha256sum'))
     const own = where('shasum')
     // A substitute if the machine has none: only its call matters.
@@ -154,7 +154,7 @@ describe("the skill's installer", () => {
     expect(stdout).to.equal('')
   })
 
-  it('and the hook can be rendered for every base address and brand that the settings take', () => {
+  it('and the hook can be rendered for every base address and brand that the settings accept', () => {
     const part = fc.string({ unit: fc.constantFrom(...`abz09.-_~%'"$&;()\`\\ !*é`), maxLength: 12 })
     const address = fc
       .tuple(fc.constantFrom('http', 'https'), part, part)

@@ -1,4 +1,4 @@
-/** What cannot be made durable is never answered with ok; and what may be lost on the way back is answered the same again. */
+/** A request that cannot be made durable is never answered with ok, and an answer that may have been lost is repeated unchanged. */
 
 import { expect } from 'chai'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
@@ -7,7 +7,7 @@ import type { Reply } from '../../fixtures/service/requests.ts'
 import { eventBody, startApi, visitBody, type Api } from './support/api.ts'
 import { claimsOf } from './support/keys.ts'
 
-describe('an event log that takes nothing', () => {
+describe('an event log that accepts nothing', () => {
   let api: Api
   let append: EventLog['append']
   before(async () => {
@@ -30,7 +30,7 @@ describe('an event log that takes nothing', () => {
   }
   const used = () => api.service.hotState.readUsage('acme', new Date(api.service.nowMs()).toISOString().slice(0, 7))
 
-  it('is answered 503 unavailable by everything that would leave a fact, and counts nothing', async () => {
+  it('makes every request that would leave a fact answer 503 unavailable, and count nothing', async () => {
     const { receipt } = (await api.visit()).body['marker']
     const before = await used()
     breakLog()
@@ -104,7 +104,7 @@ describe('an event log that takes nothing', () => {
     expect(state).to.deep.include({ is_revoked: true })
   })
 
-  it('answers 500 internal to a fault of its own, without a word of it', async () => {
+  it('answers 500 internal to a fault of its own, without details', async () => {
     breakLog(new TypeError('secret detail of a fault'))
     const reply = await api.visit()
     heal()
@@ -132,20 +132,20 @@ describe('an event log that takes nothing', () => {
   })
 })
 
-describe('a ClickHouse that is away', () => {
+describe('a ClickHouse that is unreachable', () => {
   let api: Api
   before(async () => {
     api = await startApi()
   })
   after(() => api.stop())
 
-  it('leaves an install pending whose receipts only it remembers, be it broken or merely silent, and fails none', async () => {
+  it('leaves an install pending if only ClickHouse remembers its receipts, whether it is broken or silent, and fails none', async () => {
     const run = api.service.facts.run.bind(api.service.facts)
     for (const broken of [() => Promise.reject(new Error('away')), () => new Promise<never>(() => undefined)]) {
       const { receipt } = (await api.visit()).body['marker']
       // An hour later the hot state has forgotten a receipt that was never activated.
       api.service.advance(3_700_000)
-      // The roles behind the log keep reading; only the request's own look-up fails.
+      // The roles after the log keep reading; only the request's own look-up fails.
       api.service.facts.run = (query, params) => (query === 'receiptFacts' ? broken() : run(query, params))
       const { body } = await api.event({ receipts: [receipt] })
       expect(body).to.deep.include({ resolution: 'pending', candidate_count: 0, selection_policy: 'none' })

@@ -17,7 +17,7 @@ describe('origins that are not registered', () => {
     api.service.advance(2 * HOUR_MS)
   })
 
-  /** Of this test: each begins an hour of its own. */
+  /** The clock of this test: each test begins a new hour. */
   const entries = async () => {
     await api.service.drain('facts-writer')
     const nowMs = api.service.nowMs()
@@ -52,7 +52,7 @@ describe('origins that are not registered', () => {
     expect(await entries()).to.have.length(20)
   })
 
-  it('are not recorded if they are registered, or no origin of a page', async () => {
+  it('are not recorded if they are registered, or are not the origin of a page', async () => {
     for (const origin of ['https://acme.dev', 'null', 'https://', 'x'.repeat(300)]) await read(origin)
     expect(await entries()).to.have.length(0)
   })

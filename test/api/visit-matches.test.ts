@@ -1,5 +1,5 @@
 /**
- * A visit that unusually many installations are matched to is reported to its website's people, whichever hot state
+ * If unusually many installations are matched to a visit, that is reported to its website's organisation, whichever hot state
  * counts.
  */
 
@@ -97,7 +97,7 @@ for (const store of ['LMDB', 'Redis'] as const) {
       expect(await counted()).to.equal(before + 1)
     })
 
-    it('counts an install once whose record had to be made again', async () => {
+    it('counts an install once if its record had to be made again', async () => {
       const receipt = await api.activeReceipt()
       await installs(receipt, THRESHOLD - 1)
       const { eventLog } = api.service
@@ -119,7 +119,7 @@ for (const store of ['LMDB', 'Redis'] as const) {
 
     // Processes share nothing but a Redis.
     if (store === 'Redis') {
-      it('is recorded also if its installs reached several processes', async () => {
+      it('is recorded even if its installs reached several processes', async () => {
         const receipt = await api.activeReceipt()
         const { visitId } = claimsOf(receipt)
         const elsewhere = await redisHotState(redis?.url ?? '', { whenAway: 'reject', deadlineMs: 5_000 })
@@ -139,7 +139,7 @@ for (const store of ['LMDB', 'Redis'] as const) {
       })
     }
 
-    it('does not keep an answer waiting, nor spoil one', async () => {
+    it('does not delay an answer, or make it fail', async () => {
       const receipt = await api.activeReceipt()
       const { hotState } = api.service
       const countHits = hotState.countHits.bind(hotState)

@@ -1,4 +1,4 @@
-/** `POST /v1/visits/activate`: the marker is on disk, and who may say so. */
+/** `POST /v1/visits/activate`: confirms that the marker is on disk, and from where that may be confirmed. */
 
 import { expect } from 'chai'
 import { issueReceipt } from '../../domain/receipt.ts'
@@ -56,7 +56,7 @@ describe('POST /v1/visits/activate', () => {
       expect(byId.get(claimsOf(second).visitId)).to.deep.include({ is_active: true, is_revoked: false })
     })
 
-    it('takes a genuine receipt that the state has forgotten', async () => {
+    it('accepts a genuine receipt that the hot state has forgotten', async () => {
       const receipt = madeUp()
       expect((await api.activate(receipt)).body).to.deep.equal({ ok: true })
       expect(await resolutionOf(receipt)).to.equal('matched')
@@ -64,7 +64,7 @@ describe('POST /v1/visits/activate', () => {
   })
 
   describe('400', () => {
-    it('answers invalid_field to a receipt that is no text', async () => {
+    it('answers invalid_field to a receipt that is not a text', async () => {
       const reply = await api.post('/v1/visits/activate', { project: 'acme-dev', receipt: ['x'] })
       expect(reply.body).to.deep.include({ error: 'invalid_field', field: '/receipt' })
     })
@@ -108,7 +108,7 @@ describe('POST /v1/visits/activate', () => {
       }
     })
 
-    it('answers a handoff token, with its prefix and without', async () => {
+    it('answers a handoff token, with or without its prefix', async () => {
       const { token } = (await api.handoff({ receipt: await newReceipt() })).body
       for (const text of [token, token.slice(4)]) {
         expect((await api.activate(text)).body).to.deep.equal({ error: 'receipt_not_found' })

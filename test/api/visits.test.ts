@@ -1,4 +1,4 @@
-/** `POST /v1/visits`: what is recorded of a visit, and the marker that proves it. */
+/** `POST /v1/visits`: what is recorded about a visit, and the marker that proves it. */
 
 import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
@@ -77,7 +77,7 @@ describe('POST /v1/visits', () => {
       expect(JSON.stringify(fact)).to.not.match(/secret\d/)
     })
 
-    it('keeps nothing of a referrer that is no address of a host', async () => {
+    it('keeps nothing of a referrer that is not the address of a host', async () => {
       for (const referrer of [
         '',
         'about:blank',
@@ -93,7 +93,7 @@ describe('POST /v1/visits', () => {
       )
     })
 
-    it('takes the ID of a registered page for url_id', async () => {
+    it('accepts the ID of a registered page as url_id', async () => {
       const reply = await api.visit({ url_id: 'install-page' })
       expect(reply.body['marker'].url_id).to.equal('install-page')
       expect((await factOf(reply)).url_id).to.equal('install-page')
@@ -132,7 +132,7 @@ describe('POST /v1/visits', () => {
       expect(JSON.stringify(fact)).to.not.match(/unknown\d/)
     })
 
-    it('takes a landing time as a date as well', async () => {
+    it('also accepts a landing time as a date', async () => {
       const fact = await factOf(await api.visit({ source: { landed_at: '2026-11-21T09:04:35.123Z' } }))
       expect(fact.landed_at_ms).to.equal(Date.UTC(2026, 10, 21, 9, 4, 35, 123))
     })
@@ -169,7 +169,7 @@ describe('POST /v1/visits', () => {
       expect(row?.status).to.equal(200)
     })
 
-    it('takes every field at its limit', async () => {
+    it('accepts every field at its limit', async () => {
       const reply = await api.visit({
         identities: {
           ga4: times(LIMITS.measurementIdsPerVisit, (index) => [`G-ID${index}`, { client_id: '1.2' }]),
@@ -262,7 +262,7 @@ describe('POST /v1/visits', () => {
       }
     })
 
-    it('comes before the website if it shows without a website', async () => {
+    it('comes before the check of the website if it does not depend on the website', async () => {
       for (const more of [{ page_url: 'install' }, { source: { landed_at: 'soon' } }]) {
         expect((await api.visit({ project: 'nobody', ...more })).body['error']).to.equal('invalid_field')
       }

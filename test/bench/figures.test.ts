@@ -1,4 +1,4 @@
-/** A benchmark that cannot measure says so: no figure is made of missing tools, failed requests or a single round. */
+/** A benchmark that cannot measure says so: no figure comes from missing tools, failed requests or a single round. */
 
 import { expect } from 'chai'
 
@@ -22,7 +22,7 @@ describe('a benchmark', () => {
     expect(() => needTools('sh', 'no-such-tool-of-ours')).to.throw('no-such-tool-of-ours cannot be found')
   })
 
-  it('takes three rounds at least', () => {
+  it('makes at least three rounds', () => {
     expect([roundsFrom(undefined, 3), roundsFrom('5', 3)]).to.deep.equal([3, 5])
     for (const text of ['2', '1', '0', 'x', '3.5', '-3']) expect(() => roundsFrom(text, 3), text).to.throw('no median')
   })
@@ -33,7 +33,7 @@ describe('a benchmark', () => {
     for (const values of [[], [1, Number.NaN, 2]]) expect(() => median(values)).to.throw('a figure is missing')
   })
 
-  it('reads what wrk printed, and takes nothing for a zero', () => {
+  it('reads the output of wrk, and does not read an empty one as zero', () => {
     expect(figuresOf(PRINTED, 5)).to.deep.equal({
       perSecond: 3_430.12,
       perCpuSecond: 6_862,

@@ -1,4 +1,4 @@
-/** What the processes write into the activity about objects: once for all that read the same, and again if the log refused. */
+/** What the processes write into the activity about objects: one entry for all that read the same problem, written again if the log refused it. */
 
 import { expect } from 'chai'
 
@@ -35,7 +35,7 @@ function reporter(problems: readonly (CatalogProblem | PublishedProblem)[], refu
     },
     eventLog: {
       append: async (_topic, entries) => {
-        if (state.refusals-- > 0) throw new Error('the log is away')
+        if (state.refusals-- > 0) throw new Error('the log is unavailable')
         written.push(...entries)
       },
     },

@@ -40,18 +40,18 @@ describe('whence check', function () {
 
   const check = (path: string, ...words: readonly string[]): Promise<Ran> => whence(['check', origin + path, ...words])
 
-  it('says of a page that is set up well that nothing is in the way', async () => {
+  it('reports no problem for a page that is set up correctly', async () => {
     const { stdout, status } = await check('/good')
     for (const words of [
       'The script tag names the website "acme-dev"',
       'The service knows the website',
       `${origin} is registered for the website`,
       '/v1/projects/acme-dev/report.sh',
-      'No Content Security Policy is in the way',
+      'No Content Security Policy interferes',
       'A visit was recorded',
       'receipt is active',
       '1 install command is marked',
-      'Nothing is in the way.',
+      'No problems found.',
     ])
       expect(stdout).to.include(words)
     expect(stdout).not.to.match(/PROBLEM|skipped/)
@@ -60,10 +60,10 @@ describe('whence check', function () {
 
   it('skips what needs a browser if there is none, and lists it', async () => {
     const without = await whence(['check', `${origin}/good`], { CHROMIUM: '/nowhere/chromium' })
-    expect(without.stdout).to.match(/skipped .*for want of a Chromium: whether a Content Security Policy/)
+    expect(without.stdout).to.match(/skipped .*because there is no Chromium: whether a Content Security Policy/)
     expect(without.status).to.equal(0)
     const left = await check('/good', '--no-browser')
-    expect(left.stdout).to.match(/skipped .*Not looked at/)
+    expect(left.stdout).to.match(/skipped .*Not checked/)
   })
 
   const MISTAKES: [string, readonly string[], RegExp][] = [
@@ -79,7 +79,7 @@ describe('whence check', function () {
       const { stdout, status } = await check(path, '--no-browser', ...words)
       expect(stdout)
         .to.match(said)
-        .and.to.match(/\d to mend/)
+        .and.to.match(/\d to fix/)
       expect(status).to.equal(1)
     })
   }
@@ -89,18 +89,18 @@ describe('whence check', function () {
     expect(stdout).to.match(/PROBLEM .*http:\/\/127\.0\.0\.1:\d+ is not registered.*additionalDomains/)
   })
 
-  it('sees a policy that is in the way', async () => {
+  it('notices a policy that blocks it', async () => {
     const policy = await check('/policy')
     expect(policy.stdout).to.match(/PROBLEM .*Content Security Policy blocks connect-src http/)
   })
 
-  it('sees a page that waits for consent', async () => {
+  it('notices a page that waits for consent', async () => {
     const consent = await check('/consent')
     expect(consent.stdout).to.match(/skipped .*waits for consent/)
     expect(consent.status).to.equal(0)
   })
 
-  it('is for programs, too', async () => {
+  it('prints JSON for programs', async () => {
     const { stdout } = await check('/typo', '--no-browser', '--json')
     const found = stdout
       .trim()
@@ -114,7 +114,7 @@ describe('whence check', function () {
     ])
   })
 
-  it('refuses what is no address', async () => {
+  it('refuses a text that is not an address', async () => {
     const { stderr, status } = await whence(['check', 'acme.dev'])
     expect(stderr).to.include('https://acme.dev/install')
     expect(status).to.equal(2)

@@ -1,4 +1,4 @@
-/** The embedded service is told to stop while every provider hangs: it ends clean, and delivers after its next start. */
+/** The embedded service is told to stop while every provider and the mail server hang: it ends cleanly, and delivers after its next start. */
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,6 +12,7 @@ import { startTiktokStandIn } from '../../stand-ins/tiktok.ts'
 import { startXStandIn } from '../../stand-ins/x.ts'
 import { startChild, type ServiceChild } from '../crash/service.child.ts'
 import { freePort } from '../../fixtures/engines/free-port.ts'
+import { listenInSilence, type SilentServer } from '../../fixtures/engines/silent.ts'
 import { activeReceipt, eventBody, post } from '../../fixtures/service/requests.ts'
 import { MANIFESTS, startTestService } from '../../fixtures/service/service.ts'
 
@@ -20,12 +21,18 @@ const DESTINATIONS = {
   tiktok: 'tiktok: { pixelCode: C4PIXELCODE, accessTokenRef: { name: tokens, key: token } }',
   x: 'x: { pixelId: o8z6j, eventId: tw-o8z6j-o87ne, pixelTokenRef: { name: tokens, key: token } }',
 }
+const PERSON = 'anna@acme.dev'
 const MANIFEST = `${(MANIFESTS['acme.yaml'] ?? '').replace('providers: [ga4', 'providers: [tiktok, x, ga4')}
 ---
 apiVersion: v1
 kind: Secret
 metadata: { name: tokens }
 stringData: { token: token-of-the-test }
+---
+apiVersion: whence.dev/v1alpha1
+kind: Member
+metadata: { name: m-0123456789ab }
+spec: { organizationRef: { name: acme }, email: ${PERSON}, role: Owner }
 ${Object.entries(DESTINATIONS)
   .map(
     ([provider, block]) => `---
@@ -39,7 +46,7 @@ spec: { websiteRef: { name: acme-dev }, displayName: ${provider}, provider: ${pr
 const INSTALLS = 3
 const PATIENCE_MS = 60_000
 
-/** Every provider knows the visit by something of its own. */
+/** Every provider has its own identifier of the visit. */
 function identities(nowMs: number): Record<string, unknown> {
   return {
     ga4: { 'G-TEST000001': { client_id: '123456789.1795168500', session_id: '1795168500' } },
@@ -57,12 +64,13 @@ interface StandIn {
   stop(): Promise<void>
 }
 
-describe('the embedded service, while all providers hang', function () {
+describe('the embedded service, while all providers and the mail server hang', function () {
   this.timeout(180_000)
   let folder: string
   let standIns: Readonly<Record<string, StandIn>> = {}
   let env: Record<string, string>
   let child: ServiceChild | null = null
+  let mailServer: SilentServer
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'whence-stop-'))
@@ -74,12 +82,17 @@ describe('the embedded service, while all providers hang', function () {
       WHENCE_TIKTOK_URL: await startTiktokStandIn({ port: 0 }),
       WHENCE_X_URL: await startXStandIn({ port: 0 }),
     }
-    env = Object.fromEntries(Object.entries(standIns).map(([name, { url }]) => [name, url]))
+    mailServer = await listenInSilence()
+    env = {
+      ...Object.fromEntries(Object.entries(standIns).map(([name, { url }]) => [name, url])),
+      ...{ WHENCE_SMTP_URL: `smtp://${mailServer.address}`, WHENCE_MAIL_FROM: 'Whence <whence@acme.dev>' },
+    }
   })
   after(async () => {
     child?.kill('SIGKILL')
     await child?.ended
     for (const standIn of Object.values(standIns)) await standIn.stop()
+    await mailServer?.close()
     await rm(folder, { recursive: true, force: true })
   })
 
@@ -87,7 +100,7 @@ describe('the embedded service, while all providers hang', function () {
     for (const standIn of Object.values(standIns)) standIn.fail('*', fault)
   }
 
-  it('ends clean', async () => {
+  it('ends cleanly', async () => {
     providers({ kind: 'hang' })
     child = startChild({ folder, port: await freePort(), ga4Url: '', env })
     await child.ready
@@ -97,8 +110,12 @@ describe('the embedded service, while all providers hang', function () {
       expect(body).to.include({ resolution: 'matched' })
     }
     for (let installs = 0; installs < INSTALLS; installs++) await report()
+    const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' }
+    const body = JSON.stringify({ email: PERSON })
+    expect((await fetch(`${child.url}/api/sign-in/mail`, { method: 'POST', headers, body })).status).to.equal(202)
+    await until(async () => mailServer.connections() > 0)
     await until(async () => Object.values(standIns).every((standIn) => standIn.total() > 0))
-    // One more just before: what is fetched last must not be begun without an end either.
+    // One more just before: a job that is fetched last must end in time as well.
     await report()
     child.kill('SIGTERM')
     expect(await child.ended, child.stderr()).to.deep.equal({ status: 0, signal: null })

@@ -1,4 +1,4 @@
-/** What a process says of its engines in metrics, and when it counts as ready. */
+/** What a process reports about its engines in metrics, and when it counts as ready. */
 
 import { expect } from 'chai'
 import { reportEngines } from '../../bin/wiring/engine-metrics.ts'
@@ -64,7 +64,7 @@ describe('metrics of engines', () => {
 })
 
 describe('/live and /ready', () => {
-  it('differ: a process lives from its first to its last moment, and is ready while it takes work', async () => {
+  it('differ: a process is live from start to end, and ready only while it accepts work', async () => {
     const lifecycle = createLifecycle({ logger, stopDeadlineMs: 5_000, signals: process, exit: () => undefined })
     const outcome = compileSettings('embedded', ['--metrics-listen', '127.0.0.1:0'], {})
     if (outcome.kind !== 'run') throw new Error('settings')

@@ -24,7 +24,7 @@ describe('example data', function () {
     expect(trafficOfDay({ ...OPTIONS, seed: 2 })).to.not.deep.equal(once)
   })
 
-  it('say of themselves that they are made up, and reach no provider', () => {
+  it('are marked as made up, and reach no provider', () => {
     for (const record of trafficOfDay(OPTIONS)) {
       if (record.kind === 'visit') expect(record.visit.pageUrl).to.match(/^https:\/\/made-up\.example\//)
       if (record.kind !== 'install') continue
@@ -33,7 +33,7 @@ describe('example data', function () {
     }
   })
 
-  describe('in a service that runs', () => {
+  describe('in a running service', () => {
     let service: TestService
     before(async () => {
       service = await startTestService()

@@ -1,4 +1,4 @@
-/** `whence explain` on deliveries: what became of one install at each of five providers, and of those that were never sent. */
+/** `whence explain` on deliveries: what happened to one install at each of five providers, and to deliveries that were never sent. */
 
 import { expect } from 'chai'
 
@@ -61,7 +61,7 @@ function told(delivery: Partial<DeliveryRow>, attempts: readonly Partial<Attempt
 }
 
 describe('the explanation of a delivery', () => {
-  it('shows for each try request, answer, duration and next step, and then what is still to come', () => {
+  it('shows for each try request, answer, duration and next step, and then the next steps', () => {
     expect(told({}, [{}, { number: 2, response_status: 0, response_body: '', code: 'timeout', duration_ms: 10_001 }]))
       .to.equal(`Deliveries
   out (meta): retrying, attempt_failed: ${DELIVERY_REASONS.attempt_failed.when}
@@ -79,7 +79,7 @@ describe('the explanation of a delivery', () => {
     until    2026-11-28 11:00:00 UTC`)
   })
 
-  it('says why one was skipped, held, expired or failed, in the words of the table', () => {
+  it('says why a delivery was skipped, held, expired or failed, in the words of the table', () => {
     const reasons = Object.keys(DELIVERY_REASONS) as (keyof typeof DELIVERY_REASONS)[]
     for (const reason of reasons)
       expect(told({ reason }), reason).to.contain(`${reason}: ${DELIVERY_REASONS[reason].when}`)
@@ -87,7 +87,7 @@ describe('the explanation of a delivery', () => {
     expect(told({ status: 'failed', reason: 'refused' })).to.contain('replay   before 2026-11-28 11:00:00 UTC')
   })
 
-  it('shortens long bodies and long series of tries, and says where the rest is', () => {
+  it('shortens long bodies and long lists of attempts, and says where to find the rest', () => {
     const text = told(
       {},
       Array.from({ length: 40 }, (_, index) => ({ number: index + 1, request_body: 'x'.repeat(5_000) })),
@@ -113,7 +113,7 @@ describe('the explanation of an install that is pending', () => {
     ...{ unread: [], visits: [], deliveries: [], attempts: [] },
   } as unknown as Explanation
 
-  it('says what is not known yet and until when it is decided, and claims no visit', () => {
+  it('says what is not known yet and when it is decided at the latest, and names no visit', () => {
     const text = explainText(explanation, AT_MS + 5_000)
     expect(text).to.match(/^  result     pending: .*could not be read.* within an hour$/m)
     expect(text).to.match(

@@ -16,7 +16,7 @@ const run = promisify(execFile)
 const PODS = { items: [{ kind: 'Pod', metadata: { name: 'whence-pod-1', namespace: 'collecting' } }] }
 const DESTINATION = { kind: 'Destination', metadata: { name: 'ads' }, spec: { provider: 'google_ads' } }
 
-/** A gigabyte in a megabyte: members of gzip that follow each other unpack to one text. */
+/** A gigabyte in a megabyte: consecutive gzip members decompress to one text. */
 const bomb = (): string => {
   const member = gzipSync(Buffer.alloc(64 * 1024 * 1024))
   return Buffer.concat(Array.from({ length: 16 }, () => member)).toString('base64')
@@ -60,7 +60,7 @@ describe('kubectl whence', function () {
   }
   const asked = async () => (await readFile(join(folder, 'asked'), 'utf8')).trim().split('\n')
 
-  it('tries a destination in the pod of its own provider, and hands the exit code on', async () => {
+  it('tests a destination in the pod of its provider, and returns the exit code', async () => {
     const { code, stdout } = await plugin(
       'send-test',
       'destination/ads',
@@ -95,7 +95,7 @@ describe('kubectl whence', function () {
     expect((await asked()).filter((line) => line.startsWith('exec'))).to.have.length(1)
   })
 
-  it('takes no pod that is in one of several namespaces, as anybody may give a pod our labels', async () => {
+  it('uses no pod if several namespaces have one, since anybody may give a pod our labels', async () => {
     const planted = { kind: 'Pod', metadata: { name: 'whence-pod-0', namespace: 'a-strangers' } }
     await writeFile(join(folder, 'pods.json'), JSON.stringify({ items: [planted, ...PODS.items] }))
     for (const words of [['logs'], ['send-test', 'ads']]) {
@@ -108,7 +108,7 @@ describe('kubectl whence', function () {
     expect((await asked()).filter((line) => line.startsWith('exec'))).to.deep.equal([])
   })
 
-  it('explains by no catalog that is in one of several namespaces', async () => {
+  it('uses no catalog if several namespaces have one', async () => {
     const website = { kind: 'Website', metadata: { name: 'acme', namespace: 'team', generation: 1 }, status: {} }
     await writeFile(join(folder, 'website.json'), JSON.stringify(website))
     const map = (namespace: string) => ({ kind: 'ConfigMap', metadata: { name: 'whence-catalog', namespace } })
@@ -118,12 +118,12 @@ describe('kubectl whence', function () {
     expect(code).to.equal(2)
   })
 
-  it('unpacks no part of a catalog that is made to fill the memory', () => {
+  it('decompresses no part of a catalog that was made to fill the memory', () => {
     expect(unpacked(gzipSync('{}').toString('base64'))).to.equal('{}')
     expect(() => unpacked(bomb())).to.throw('larger than any that an operator writes')
   })
 
-  it('checks files whose Secrets and other ends lie elsewhere, on request', async () => {
+  it('checks files whose Secrets and other references are elsewhere, on request', async () => {
     const website =
       'apiVersion: whence.dev/v1alpha1\nkind: Website\nmetadata: { name: w }\nspec: { organizationRef: { name: away }, primaryOrigin: "https://w.dev" }\n'
     await writeFile(join(folder, 'w.yaml'), website)
@@ -149,7 +149,7 @@ describe('kubectl whence', function () {
     expect(await asked().catch(() => [])).to.deep.equal([])
   })
 
-  it('says what it does, and what is not there', async () => {
+  it('shows its usage, and names unknown commands', async () => {
     expect((await plugin()).stdout).to.match(/explain KIND\/NAME/)
     expect((await plugin('dance')).code).to.equal(2)
     expect(await plugin('explain', 'website/none')).to.deep.include({

@@ -85,7 +85,7 @@ describe('the life of the service', function () {
     expect(stderr()).to.contain('request from ip undefined').and.not.contain('203.0.113.77')
   })
 
-  it('refuses a second process on the same data, and lets the first go on', async () => {
+  it('refuses a second process on the same data, and lets the first continue', async () => {
     const first = await beginReady()
     const second = await begin()
     const { status } = await second.ended
@@ -94,7 +94,7 @@ describe('the life of the service', function () {
     expect((await send(`${first.url}/health`)).body).to.include({ ok: true })
   })
 
-  it('refuses an address that is taken, by name', async () => {
+  it('refuses an address that is in use, and names it', async () => {
     const first = await beginReady()
     const second = startChild({
       folder: await otherFolder(folder),
@@ -105,7 +105,7 @@ describe('the life of the service', function () {
     expect(second.stderr()).to.include(`${new URL(first.url).host} is taken by another program; --listen`)
   })
 
-  it('says all at once, by name, what is wrong with its settings', async () => {
+  it('reports all wrong settings at once, by name', async () => {
     const words = ['--brand', 'No Brand', '--lisen', '127.0.0.1:1']
     const env = { WHENCE_TRUST_PROXY: 'everybody', WHENCE_PRICES: '{', WHENCE_LOG_LEVL: 'info' }
     const refused = await begin({ words, env })
@@ -127,7 +127,7 @@ describe('the life of the service', function () {
     )
   })
 
-  it('takes a saved manifest into force while it runs', async () => {
+  it('puts a saved manifest into force while it runs', async () => {
     const { url } = await beginReady()
     const configOf = () => send(`${url}/v1/projects/acme-dev/browser-config`)
     expect((await configOf()).body['measurementIds']).to.deep.equal(['G-EXAMPLE001'])
@@ -156,7 +156,7 @@ describe('the life of the service', function () {
     await until(async () => (await problemsOf()).length === 0)
   })
 
-  it('does not fall for a file that is empty for a moment, and believes one that stays so', async () => {
+  it('ignores a file that is empty for a moment, but not one that stays empty', async () => {
     const { url } = await beginReady()
     const path = join(folder, 'manifests', '3-ga4.yaml')
     const text = await readFile(path, 'utf8')

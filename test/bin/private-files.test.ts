@@ -1,4 +1,4 @@
-/** What the service writes is for its own user alone, whatever umask it is started with and whatever folder it finds. */
+/** Only the service's own user can read what it writes, whatever umask it is started with and whatever folder it finds. */
 
 import { chmod, chown, cp, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ import { PROGRAM, startProgram, type Running } from './support/run-whence.ts'
 
 const QUICKSTART = new URL('../../examples/quickstart', import.meta.url).pathname
 const UMASK_AS_IT_COMES = '022'
-/** The user of the image; only root can become another user, all others test with their own. */
+/** The user of the image; only root can become another user; other users test with their own. */
 const IMAGE_USER = 65_532
 const isRoot = process.getuid?.() === 0
 const PATIENCE_MS = 30_000
@@ -82,7 +82,7 @@ describe('the data folder', function () {
     expect(await openIn(data)).to.deep.equal([])
   })
 
-  it('is closed if an older version or another umask has left it open', async () => {
+  it('is closed to others if an older version or another umask has left it open', async () => {
     for (const folder of [data, join(data, 'chdb'), join(data, 'lmdb'), join(data, 'chdb', 'inbox')]) {
       await mkdir(folder)
       await chmod(folder, 0o755)
@@ -135,7 +135,7 @@ describe('the data folder', function () {
     }
   })
 
-  it('gets a warning if it is mounted and open', function () {
+  it('causes a warning if it is mounted and open to others', function () {
     if (process.platform !== 'linux') this.skip()
     const warnings: unknown[] = []
     const logger = {

@@ -1,4 +1,4 @@
-/** What a kill leaves between record and answer is closed before the next request: the first record's answer holds. */
+/** If a kill leaves a record without its answer, that is repaired before the next request: the first record's answer counts. */
 
 import { expect } from 'chai'
 import { recallAnswers } from '../../delivery/recovery/recall-answers.ts'
@@ -85,7 +85,7 @@ describe('recalling answers at the start', () => {
     expect(await ask('event-2')).to.deep.equal({ kind: 'settled', answer: '"told"' })
   })
 
-  it('looks at nothing older than a claim can be, and finds the end of a long log', async () => {
+  it('reads nothing older than a claim can be, and finds the end of a long log', async () => {
     await append('event-old', 'matched')
     nowMs += 60_000
     for (let at = 0; at < 2_500; at += 500) {
@@ -97,7 +97,7 @@ describe('recalling answers at the start', () => {
     expect(await recallAnswers({ eventLog, hotState, read: READ })).to.equal(0)
   })
 
-  it('passes over an empty log and over an entry that cannot be read', async () => {
+  it('skips an empty log and an unreadable entry', async () => {
     expect(await recallAnswers({ eventLog, hotState, read: READ })).to.equal(0)
     await eventLog.append('installs', [{ key: 'site', value: 'not a record' }])
     await append('event-1', 'matched')

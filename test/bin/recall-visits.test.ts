@@ -15,7 +15,7 @@ const visitIdOf = (issuedAtMs: number, number: number): string =>
   `01${issuedAtMs.toString(16).padStart(12, '0')}${number.toString(16).padStart(18, '0')}`
 
 describe('recalling visits at the start', () => {
-  it('knows those of the last moments again, with what they replace, and leaves what is known as it is', async () => {
+  it('restores the visits of the last moments, with what they replace, and changes no known state', async () => {
     const folder = await temporaryFolder()
     const nowMs = Date.now()
     const environment = await openTestEnvironment(folder, () => nowMs)

@@ -1,5 +1,5 @@
 /**
- * `whence stand-ins` and `whence send-test` together, as in a trial: right, with a wrong token, with a foreign account.
+ * `whence stand-ins` and `whence send-test` together, as in an evaluation: with correct settings, with a wrong token, with another customer's account.
  */
 
 import { expect } from 'chai'
@@ -12,13 +12,13 @@ import { startWhence, whence, type Ran, type Running } from './support/run-whenc
 
 interface Case {
   readonly provider: string
-  /** Of the destination, from the token's reference on. */
+  /** The destination's block, from the token's reference on. */
   readonly block: (id: string) => string
   readonly secrets: (token: string) => string
   readonly id: string
   /** An account that these credentials cannot access; null if the provider's test facility checks none. */
   readonly foreignId: string | null
-  /** What the provider says of a wrong token; null as above. */
+  /** What the provider says of a wrong token; null as for the account. */
   readonly wrongToken: string | null
   readonly isLive: boolean
 }
@@ -57,7 +57,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 }
 
-/** Each case as it is right, as NAME-token with a wrong token, and as NAME-id with an account that is not open. A website has ten at most. */
+/** Each case with correct settings, as NAME-token with a wrong token, and as NAME-id with an account without access. A website has at most ten. */
 function manifests(): string {
   const parts = Object.entries(CASES).flatMap(([name, each]) => [
     destination(name, 'right', each, { id: each.id, token: 'canary-token' }),
@@ -135,7 +135,7 @@ describe('whence stand-ins', function () {
       program = startWhence(['stand-ins', ...where], { WHENCE_LOG_FORMAT: 'json' })
       const said = await saidUrls(program)
       if (said !== null) return void (env = said)
-      // One of the five ports behind it was taken.
+      // One of the five ports after it was in use.
       if (tries === 10) throw new Error((await program.ended).stderr)
     }
   })
@@ -153,7 +153,7 @@ describe('whence stand-ins', function () {
   }
 
   for (const [name, { provider, wrongToken, foreignId, isLive }] of Object.entries(CASES)) {
-    it(`let send-test see at ${provider} what is right, a wrong token and a foreign account`, async () => {
+    it(`let send-test distinguish at ${provider} correct settings, a wrong token and an account of others`, async () => {
       const [right, token, id] = await Promise.all([
         trial(name, isLive),
         trial(`${name}-token`, isLive),
@@ -171,12 +171,12 @@ describe('whence stand-ins', function () {
     })
   }
 
-  it('listen on six ports in a row, in the order that the chart counts on', () => {
+  it('listen on six consecutive ports, in the order that the chart expects', () => {
     const ports = Object.values(env).map((url) => Number(new URL(url).port) - firstPort)
     expect(ports).to.deep.equal([0, 1, 2, 3, 4, 5])
   })
 
-  it('record what came, and fail when they are told to', async () => {
+  it('record requests, and fail when they are told to', async () => {
     const meta = env['WHENCE_META_URL'] ?? ''
     const fault = { key: '*', fault: { kind: 'status', status: 503 } }
     await fetch(`${meta}/faults`, { method: 'POST', body: JSON.stringify(fault) })
@@ -187,7 +187,7 @@ describe('whence stand-ins', function () {
   })
 })
 
-/** The variables that point a program at the stand-ins, from the line that logs their addresses; null if they end. */
+/** The variables that point a program at the stand-ins, from the line that logs their addresses; null if the program ends. */
 function saidUrls({ child, ended }: Running): Promise<Readonly<Record<string, string>> | null> {
   return new Promise((resolve, reject) => {
     let text = ''

@@ -1,4 +1,4 @@
-/** Tables for people: columns line up whatever is in them, and nothing in them steers the terminal. */
+/** Tables for people: columns line up whatever they contain, and nothing in them controls the terminal. */
 
 import { expect } from 'chai'
 import { createTable, durationText, preciseTimeText, timeText } from '../../bin/terminal/table.ts'
@@ -14,7 +14,7 @@ const COLUMNS = [
 ]
 
 describe('tables of the tools', () => {
-  it('line up, under one head, also from page to page', () => {
+  it('line up under one header, also across pages', () => {
     const table = createTable(COLUMNS, null)
     expect(table.lines([{ name: 'a', text: 'one' }])).to.deep.equal(['NAME  TEXT', 'a     one'])
     expect(table.lines([{ name: 'longer-name', text: 'two' }])).to.deep.equal(['longer-name  two'])
@@ -38,13 +38,13 @@ describe('tables of the tools', () => {
     expect(createTable(COLUMNS, 50).lines([{ name: 'y'.repeat(80), text: '' }])[1]).to.equal(`${'y'.repeat(59)}…`)
   })
 
-  it('never cut a character in two', () => {
+  it('never split a character', () => {
     const lines = createTable(COLUMNS, 26).lines([{ name: 'a', text: '😀'.repeat(30) }])
     expect(lines[1]).to.equal(`a     ${'😀'.repeat(9)}…`)
     expect(lines[1]?.isWellFormed()).to.equal(true)
   })
 
-  it('show control characters and changes of direction as one sign', () => {
+  it('show control characters and changes of direction as one symbol', () => {
     const hostile = '\u001b[2J\u0007\u009b31m\u202egnp.exe\u2066\u200b\r\n\t'
     expect(printable(hostile)).to.equal('�[2J��31m�gnp.exe�����')
     const lines = createTable(COLUMNS, null).lines([{ name: hostile, text: hostile }])

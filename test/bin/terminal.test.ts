@@ -18,7 +18,7 @@ import { textLine } from '../../runtime/logger.ts'
 import { sourceFiles } from '../tidy/source-files.ts'
 import { whence } from './support/run-whence.ts'
 
-/** Control characters of both sets, line separators, and what hides or turns round text; our own line breaks are none. */
+/** Control characters of both sets, line separators, and characters that hide or reverse text; our own line breaks do not count. */
 const STEERING =
   /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/
 const HOSTILE = 'a\u001b]0;owned\u0007\u009b2J\u202e\u2066\u200b\ufeff\r\u2028z'
@@ -137,7 +137,7 @@ describe('the terminal', function () {
 
   const withJson = Object.entries(COMMANDS).filter(([, { flags }]) => '--json' in flags)
   for (const [name] of withJson)
-    it(`is not steered by ${name} --json, and a program still reads what was stored`, async () => {
+    it(`is not controlled by ${name} --json, and a program still reads what was stored`, async () => {
       const { stdout, stderr } = await whence([...(words[name]?.() ?? []), '--json'])
       expect(stdout + stderr).to.not.match(STEERING)
       const values = stdout
@@ -150,27 +150,27 @@ describe('the terminal', function () {
     })
 
   for (const [name] of withJson.filter(([each]) => each !== 'explain'))
-    it(`is not steered by ${name} without --json`, async () => {
+    it(`is not controlled by ${name} without --json`, async () => {
       const { stdout, stderr } = await whence(words[name]?.() ?? [])
       expect(stdout + stderr).to.not.match(STEERING)
       expect(stdout).to.contain('\uFFFD')
     })
 
-  it('is not steered by what a tool says of its own failure', async () => {
+  it('is not controlled by the error message of a tool', async () => {
     const { status, stdout, stderr } = await whence(['logs', '--data', join(folder, 'no\u009b2J\u202ewhere')])
     expect(status).to.equal(1)
     expect(stderr).to.contain('there is no data in').and.contain('\uFFFD')
     expect(stdout + stderr).to.not.match(STEERING)
   })
 
-  it('is written to by nothing but the one module that escapes', () => {
+  it('is written to only by the one module that escapes', () => {
     const files = sourceFiles(['bin'], ['.ts']).filter(({ path }) => !path.startsWith('bin/demo'))
     expect(files.length).to.be.greaterThan(20)
     const writers = files.filter(({ text }) => /process\.std(out|err)\.write|console\.\w+\(/.test(text))
     expect(writers.map(({ path }) => path)).to.deep.equal(['bin/terminal/output.ts'])
   })
 
-  it('is not steered by any text, and JSON means what it meant', () => {
+  it('is not controlled by any text, and JSON keeps its meaning', () => {
     const text = fc.string({ unit: fc.constantFrom('a', '\n', '"', '\\', 'é', '\u{1F600}', ...HOSTILE) })
     fc.assert(
       fc.property(text, (given) => {

@@ -1,4 +1,4 @@
-/** The tools as people run them: against a running service, and on its data when none runs. */
+/** The tools as people run them: against a running service, and on its data if none is running. */
 
 import { expect } from 'chai'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -107,7 +107,7 @@ describe('the tools', function () {
     expect(lines.find((line) => line.includes(ids.replaced))).to.match(/unmatched +none +-$/)
   })
 
-  it('report figures by source, agent or day, as a table, CSV or JSON, and have them counted anew', async () => {
+  it('report figures by source, agent or day, as a table, CSV or JSON, and have them counted again', async () => {
     const [row] = rowsOf(good(await tool('report', '--by', 'day', '--json')))
     expect(row?.['day']).to.match(/^20\d\d-\d\d-\d\d$/)
     expect(row?.['visits']).to.be.greaterThan(0)
@@ -147,6 +147,61 @@ describe('the tools', function () {
     expect(stdout).to.match(/POST \/v1\/events +- +200 +ok/)
     expect(stdout).to.match(/POST \/v1\/events +- +404 +website_not_found/)
     expect(stdout).to.match(/POST \/v1\/visits +https:\/\/\S+ +403 +origin_not_allowed/)
+  })
+
+  it('narrow Logs to status, code, path, kind, origin, reference, text and time, and show attempts at delivery', async () => {
+    const lines = async (...words: readonly string[]) => rowsOf(good(await tool('logs', '--json', ...words)))
+    const all = await lines('--limit', '200')
+    for (const [flag, value, fits] of [
+      ['--status', '4xx', ({ status }) => status >= 400 && status < 500],
+      ['--kind', 'install', ({ kind }) => kind === 'install'],
+      ['--origin', TEST_ORIGIN, ({ origin }) => origin === TEST_ORIGIN],
+      ['--text', ids.matched, ({ body }) => body.includes(ids.matched)],
+    ] satisfies [string, string, (row: Record<string, any>) => boolean][]) {
+      const wanted = all.filter(fits).map(({ id }) => id)
+      expect(wanted, flag).to.have.length.within(1, all.length - 1)
+      expect(
+        (await lines('--limit', '200', flag, value)).map(({ id }) => id),
+        flag,
+      ).to.deep.equal(wanted)
+    }
+    const ofEvent = await lines('--reference', `${newId()},${ids.matched}`)
+    expect(ofEvent.some(({ body }) => body.includes(ids.matched))).to.equal(true)
+    expect(ofEvent.length).to.be.lessThan(all.length)
+    expect(await lines('--since', '2000-01-01', '--until', '2001-01-01')).to.have.lengthOf(0)
+    expect(good(await tool('logs', '--direction', 'outbound')).stdout).to.match(/DESTINATION +STATUS +CODE/)
+    const attempts = await lines('--direction', 'outbound', '--reference', ids.failing)
+    expect(attempts.map((row) => row['event_id'])).to.include(ids.failing)
+    // No attempt at delivery has such a kind, or an origin.
+    expect(await lines('--direction', 'outbound', '--kind', 'visit')).to.have.lengthOf(0)
+    expect(await lines('--direction', 'outbound', '--origin', TEST_ORIGIN)).to.have.lengthOf(0)
+    for (const words of [
+      ['--status', '20'],
+      ['--kind', 'bill'],
+      ['--direction', 'up'],
+      ['--since', 'once'],
+    ]) {
+      expect(await tool('logs', ...words)).to.include({ status: 2, stdout: '' })
+    }
+    expect((await tool('logs', '--reference', 'a'.repeat(43))).stderr).to.include('search for the ID of the visit')
+  })
+
+  it('narrow installs to what they are and where they came from, and give the page and UTM as JSON', async () => {
+    const found = async (...words: readonly string[]) =>
+      rowsOf(good(await tool('installs', '--json', ...words))).map((row) => row['event_id'])
+    const [matched] = rowsOf(
+      good(await tool('installs', '--json', '--source', 'newsletter', '--resolution', 'matched')),
+    )
+    expect(matched?.['visit']).to.include({ page_url: `${TEST_ORIGIN}/install`, utm_campaign: 'launch' })
+    expect(await found('--campaign', 'launch'))
+      .to.include(ids.matched)
+      .and.not.to.include(ids.replaced)
+    expect(await found('--page', `${TEST_ORIGIN}/install`, '--organization', 'acme')).to.include(ids.matched)
+    expect(await found('--resolution', 'unmatched', '--since', '1d')).to.include(ids.replaced)
+    expect(await found('--policy', 'handoff_token')).not.to.include(ids.matched)
+    const [unmatched] = rowsOf(good(await tool('installs', '--json', '--resolution', 'unmatched')))
+    expect(unmatched?.['visit']).to.equal(null)
+    expect(await tool('installs', '--resolution', 'lost')).to.include({ status: 2, stdout: '' })
   })
 
   it('list what people should notice, of one organisation or of all', async () => {
@@ -191,12 +246,12 @@ describe('the tools', function () {
     expect(await tool('installs', '--limit', '201')).to.deep.include({ status: 2, stdout: '' })
   })
 
-  it('let nothing that was stored steer the terminal', () => {
+  it('let nothing that was stored control the terminal', () => {
     expect(printed.join('')).to.include('�')
     expect(printed.join('')).to.not.match(STEERING)
   })
 
-  it('do not fail when their reader has read enough', async () => {
+  it('do not fail when their reader closes the pipe', async () => {
     const { status, stderr } = await shell(`$WHENCE logs --json ${data.join(' ')} | head -n 1 >/dev/null`)
     expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' })
   })
@@ -237,7 +292,7 @@ describe('the tools', function () {
     expect(rowsOf(listed).map(({ install }) => install.eventId)).to.deep.equal([ids.failing])
     const offset = (first?.offset ?? 0) + 1
     expect(listed.stderr).to.equal(
-      `2 dead letters cannot be read and were left out (offsets ${offset}, ${offset + 1}); 1 of them a later release wrote, which can read them\n`,
+      `2 dead letters cannot be read and were left out (offsets ${offset}, ${offset + 1}); a later release wrote 1 of them and can read them\n`,
     )
     const replayed = await tool('replay', '--all')
     expect(replayed.stdout).to.include('its status is not failed')
@@ -265,13 +320,13 @@ describe('the tools', function () {
     expect(problem).to.include.keys('object', 'source', 'field', 'reason', 'message')
   })
 
-  it('name the process that has the data if they need it for themselves', async () => {
+  it('name the process that uses the data if they need it exclusively', async () => {
     const refused = await tool('migrate')
     expect(refused.status).to.equal(1)
     expect(refused.stderr).to.match(/in use by process \d+/)
   })
 
-  it('show what comes while they follow, and end with the service', async () => {
+  it('show new lines with --follow, and end with the service', async () => {
     const following = startWhence(['installs', '--follow', '--limit', '1', ...data])
     await until(
       () => following.stdout(),
@@ -298,13 +353,13 @@ describe('the tools', function () {
       expect(good(await tool('migrate')).stdout).to.equal('Everything is up to date.\n')
     })
 
-    it('follow nothing, because nothing could come', async () => {
+    it('refuse --follow, because nothing new could come', async () => {
       const { status, stderr } = await tool('logs', '--follow')
       expect(status).to.equal(1)
       expect(stderr).to.include('needs a running service')
     })
 
-    it('make no data if there is none', async () => {
+    it('create no data folder if there is none', async () => {
       const { status, stderr } = await whence(['installs', '--data', join(folder, 'elsewhere')])
       expect(status).to.equal(1)
       expect(stderr).to.include('there is no data in')
@@ -351,7 +406,7 @@ async function fill(
   service.ga4.fail('*', null)
 }
 
-/** Standard has room for one install path: this one is left out, and that is a problem of the catalog. */
+/** Standard has room for one install path: this one is left out, which is reported as a problem. */
 const OTHER_MANIFEST = `
 apiVersion: whence.dev/v1alpha1
 kind: InstallPath

@@ -1,9 +1,12 @@
 /** Everything that is broken in chaos runs: how it begins, how long it lasts, and how it ends. */
 
+import { mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Fault as ProviderFault } from '../../stand-ins/server.ts'
 import type { ClusterBroker } from '../../fixtures/engines/kafka-cluster.ts'
-import { IN_PEACE, type Part } from './history.ts'
+import { IN_PEACE, ROLLING_UPGRADE, type Part } from './history.ts'
+import { makeLaterRelease } from '../versions/next-release.ts'
 import { PROCESS_NAMES, type ChaosService, type ProcessName } from './service.ts'
 
 /** Ends the fault; what it waits for is no part of the fault any more. */
@@ -26,6 +29,7 @@ const ROLE_DEAD_MS = 2_000
 const SLOW_MS = 1_500
 const ORDERLY_MS = 30_000
 const RESTARTS = 3
+const UPGRADED_MS = 10_000
 
 const done: Mend = async () => undefined
 
@@ -197,6 +201,28 @@ function roleFault(name: ProcessName, signal: 'SIGKILL' | 'SIGTERM'): Fault {
   }
 }
 
+/** Each process is replaced by one of a later release, one after the other, and later each by one of ours again. */
+const releaseFault: Fault = {
+  name: ROLLING_UPGRADE,
+  ...{ part: 'role', lastsMs: 0 },
+  begin: async (service) => {
+    const release = await mkdtemp(join(service.folder, 'later-release-'))
+    await makeLaterRelease(release)
+    await replaceAll(service, release)
+    await wait(UPGRADED_MS)
+    await replaceAll(service)
+    await rm(release, { recursive: true, force: true })
+    return done
+  },
+}
+
+async function replaceAll(service: ChaosService, release?: string): Promise<void> {
+  for (const name of PROCESS_NAMES) {
+    await service.end(name, 'SIGTERM')
+    await service.start(name, release)
+  }
+}
+
 /** How long an install takes on this machine, under this load, if nothing is broken. */
 const noFault: Fault = { name: 'nothing', part: null, lastsMs: 0, begin: async () => done }
 
@@ -208,4 +234,5 @@ export const FAULTS: readonly Fault[] = [
   ...togetherFaults,
   ...providerFaults,
   ...roleFaults,
+  releaseFault,
 ]

@@ -129,6 +129,9 @@ export type Part = 'memory' | 'log' | 'facts' | 'provider' | 'role'
 /** Suffix of the name of a disturbance whose process was stopped by a signal. */
 export const IN_PEACE = 'stopped in peace'
 
+/** Name of a disturbance in which every process is stopped by a signal, and replaced. */
+export const ROLLING_UPGRADE = 'rolling upgrade and back'
+
 /** Something that was broken for a while. */
 export interface Disturbance {
   readonly name: string

@@ -6,6 +6,7 @@
 import {
   eventsOf,
   IN_PEACE,
+  ROLLING_UPGRADE,
   keyOf,
   withoutDuplicate,
   type Call,
@@ -78,7 +79,8 @@ function judgeResets({ calls, disturbances }: History): Violation[] {
     .filter(({ silence }) => silence === 'reset')
     .filter(({ api, endedMs: atMs }) =>
       disturbances.some(
-        ({ name, beganMs, endedMs }) => name === `${api} ${IN_PEACE}` && beganMs <= atMs && atMs <= endedMs,
+        ({ name, beganMs, endedMs }) =>
+          [`${api} ${IN_PEACE}`, ROLLING_UPGRADE].includes(name) && beganMs <= atMs && atMs <= endedMs,
       ),
     )
     .map((call) => about(call, 'reset', 'lost its connection to a process that was stopped in peace'))

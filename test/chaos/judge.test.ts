@@ -1,6 +1,7 @@
 /** The judge of chaos runs, on made-up histories: it finds every kind of violation, and nothing if all was kept. */
 
 import { expect } from 'chai'
+import { ROLLING_UPGRADE } from './history.ts'
 import type { Call, Disturbance, History, Hit, Stored, StoredDelivery, StoredInstall, StoredVisit } from './history.ts'
 import { judge } from './judge.ts'
 import { storyOf } from './story.ts'
@@ -290,6 +291,14 @@ const CASES: readonly [name: string, rule: string, bend: (kept: Kept) => void][]
     (kept) => {
       const name = 'plain stopped in peace'
       kept.disturbances.push({ name, part: 'role', beganMs: 0, endedMs: Number.MAX_SAFE_INTEGER })
+      change(kept, 'dead', { outcome: 'unknown', status: 0, silence: 'reset', answer: {} })
+    },
+  ],
+  [
+    'a connection that is cut during a rolling upgrade',
+    'reset',
+    (kept) => {
+      kept.disturbances.push({ name: ROLLING_UPGRADE, part: 'role', beganMs: 0, endedMs: Number.MAX_SAFE_INTEGER })
       change(kept, 'dead', { outcome: 'unknown', status: 0, silence: 'reset', answer: {} })
     },
   ],

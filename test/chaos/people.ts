@@ -13,7 +13,7 @@ import { CHAOS_MEASUREMENT_ID, CHAOS_ORIGIN, CHAOS_PATH, CHAOS_WEBSITES } from '
 
 const PAGE = `${CHAOS_ORIGIN}/install`
 const TYPES = ['install_started', 'install_completed', 'first_run'] as const
-/** More at once are not let in: what waits for a service that is away must not become a flood. */
+/** More at once are not let in: what waits for a service that is down must not become a flood. */
 const MOST_PEOPLE = 400
 const MOST_TRIES = 6
 const TRY_AGAIN_MS = 250

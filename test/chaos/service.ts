@@ -52,8 +52,8 @@ export interface ChaosService {
   readonly program: (name: ProcessName) => Program
   /** Resolves with its exit code or signal when it has ended. */
   readonly end: (name: ProcessName, signal: 'SIGKILL' | 'SIGTERM') => Promise<number | string>
-  /** Resolves when it works. */
-  readonly start: (name: ProcessName) => Promise<void>
+  /** Of another release if its folder is given. Resolves when it works. */
+  readonly start: (name: ProcessName, release?: string) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -119,11 +119,11 @@ async function launcher(folder: string, env: Readonly<Record<string, string>>): 
   const ending = new Set<Program>()
   const alone: Alone[] = []
   const badEnds: string[] = []
-  const start = async (name: ProcessName): Promise<void> => {
+  const start: ChaosService['start'] = async (name, release) => {
     const { words, own } = commandOf(name, folder, apis)
     const onLine = (line: string): void => noteAlone(alone, name, line)
     const settings = { WHENCE_METRICS_LISTEN: '127.0.0.1:0', ...env, ...own }
-    const program = startProgram(words, { env: settings, onLine })
+    const program = startProgram(words, { env: settings, onLine, ...(release === undefined ? {} : { release }) })
     programs.set(name, program)
     const ended = (how: unknown): void => {
       endAlone(alone, name)
@@ -165,7 +165,7 @@ function commandOf(name: ProcessName, folder: string, apis: readonly [Api, Api])
 }
 
 function noteAlone(alone: Alone[], process: ProcessName, line: string): void {
-  if (line.includes('hot state away')) alone.push({ process, beganMs: Date.now(), endedMs: Infinity })
+  if (line.includes('hot state unavailable')) alone.push({ process, beganMs: Date.now(), endedMs: Infinity })
   else if (line.includes('hot state reachable')) endAlone(alone, process)
 }
 

@@ -23,7 +23,7 @@ export const TOLERANCES: readonly Tolerance[] = [
   {
     name: 'decided anew',
     sentence:
-      'Losing Redis loses answers: "a repeat of an old install event may be recorded twice and is counted once" (docs/redis.md, When its data is lost); alone, "a repeat at another process may be recorded twice" (When Redis is away). The first record counts.',
+      'Losing Redis loses answers: "a repeat of an old install event may be recorded twice and is counted once" (docs/redis.md, When its data is lost); alone, "a repeat at another process may be recorded twice" (When Redis is unreachable). The first record counts.',
     rules: ['answer_differs', 'first_twice'],
     allows: isDecidedAnew,
   },
@@ -68,7 +68,7 @@ export const TOLERANCES: readonly Tolerance[] = [
   {
     name: "activation in another process's spool",
     sentence:
-      '"An install whose activation still lies in another pod\'s spool is a documented limit" (decisions.md, Resolution): it needs a log that was away and a Redis that forgot.',
+      '"An install whose activation still lies in another pod\'s spool is a documented limit" (decisions.md, Resolution): it needs a log that was unavailable and a Redis that forgot.',
     rules: ['not_matched', 'revoked_matched', 'wrong_visit', 'wrong_count'],
     allows: ({ call }, { calls, disturbances, spooling }) => {
       const event = call as EventCall | null

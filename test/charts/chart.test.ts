@@ -12,6 +12,7 @@ import { compileSettings } from '../../runtime/settings/settings.ts'
 import { SETTINGS } from '../../runtime/settings/table.ts'
 import { RECORD_TOPICS } from '../../domain/records.ts'
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
+import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 import { ROUTES } from '../../dashboard/routes.ts'
 import { servePage } from '../../dashboard/sign-in/page.ts'
 import { kubeTools } from '../../fixtures/engines/kube.ts'
@@ -266,7 +267,7 @@ describe('the chart', function () {
 
   it('carries the definitions, kept when the release goes, and refers to nothing else of its own kinds', () => {
     const crds = at('cluster').filter(({ kind }) => kind === 'CustomResourceDefinition')
-    expect(crds.map(({ metadata }) => metadata.name)).to.have.length(6)
+    expect(crds.map(({ metadata }) => metadata.name)).to.have.length(RESOURCE_KINDS.length)
     for (const { metadata } of crds)
       expect(metadata.annotations).to.include({ 'helm.sh/resource-policy': 'keep' }).and.to.have.any.keys('whence.dev/schema-hash')
     const own = at('cluster').filter(({ apiVersion }) => apiVersion === 'whence.dev/v1alpha1')
@@ -353,12 +354,12 @@ describe('the chart', function () {
   })
 
   it('scales by topics and groups that are on Kafka', () => {
-    const topics = new Set<string>([...RECORD_TOPICS, ...PROVIDER_IDS.map((id) => `deliver.${id}`)])
+    const topics = new Set<string>([...RECORD_TOPICS, 'webhooks', ...PROVIDER_IDS.map((id) => `deliver.${id}`)])
     const triggers = at('everything')
       .filter(({ kind }) => kind === 'ScaledObject')
       .flatMap(({ spec }) => spec.triggers)
     expect(triggers.length).to.be.greaterThan(10)
-    const groups = new Set(['facts-writer', 'dispatch', ...PROVIDER_IDS.map((id) => `deliver.${id}`)])
+    const groups = new Set(['facts-writer', 'dispatch', 'webhooks', ...PROVIDER_IDS.map((id) => `deliver.${id}`)])
     for (const { metadata } of triggers) {
       const topic = String(metadata.topic).replace('whence.', '')
       expect(topics).to.include(topic)
@@ -369,7 +370,7 @@ describe('the chart', function () {
   })
 
   it('asks for metrics that the programs have, and for nothing else', () => {
-    const names = sourceFiles(['api', 'delivery', 'runtime', 'ports', 'operator', 'bin'], ['.ts'])
+    const names = sourceFiles(['api', 'dashboard', 'delivery', 'runtime', 'ports', 'operator', 'bin'], ['.ts'])
       .flatMap(({ text }) => [...text.matchAll(/'(whence_[a-z0-9_]+)'/g)])
       .map((match) => match[1] ?? '')
     const registry = new Registry()
@@ -396,7 +397,7 @@ describe('the chart', function () {
   })
 
   it('has dashboards that can be read as such', () => {
-    const boards = at('everything').filter(({ metadata }) => /-dashboard-/.test(metadata.name))
+    const boards = at('everything').filter(({ kind, metadata }) => kind === 'ConfigMap' && /-dashboard-/.test(metadata.name))
     expect(boards).to.have.length(2)
     for (const { data } of boards)
       for (const text of Object.values(data as Record<string, string>)) {

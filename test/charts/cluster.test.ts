@@ -14,6 +14,7 @@ import { startEngines, type Engines } from '../../fixtures/engines/engines.ts'
 import { kafkaJars } from '../../fixtures/engines/kafka.ts'
 import type { AuditEvent, KubeServer, KubeTools } from '../../fixtures/engines/kube.ts'
 import { kubeTools, startKube } from '../../fixtures/engines/kube.ts'
+import { filesBelow } from '../api/support/canaries.ts'
 import { activeReceipt, eventBody, post } from '../../fixtures/service/requests.ts'
 import { MANIFESTS, TEST_SECRET } from '../../fixtures/service/service.ts'
 import { ROOT } from '../tidy/source-files.ts'
@@ -102,7 +103,7 @@ describe('the chart on a real API server', function () {
     const tryOut = async (manifest: KubeManifest): Promise<string> => {
       const { apiVersion, kind, metadata } = manifest
       const base = String(apiVersion).includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
-      const isClusterWide = /^(ClusterRole|ClusterRoleBinding|CustomResourceDefinition)$/.test(kind)
+      const isClusterWide = /^(ValidatingAdmissionPolicy|ValidatingAdmissionPolicyBinding|ClusterRole|ClusterRoleBinding|CustomResourceDefinition)$/.test(kind)
       const place = isClusterWide ? '' : `/namespaces/${metadata.namespace ?? 'acme'}`
       const plural = `${kind.toLowerCase().replace(/s$/, 'se').replace(/y$/, 'ie')}s`
       const query = 'dryRun=All&fieldValidation=Strict&fieldManager=test&force=true'
@@ -208,7 +209,7 @@ describe('the chart on a real API server', function () {
         const ready = items.filter(({ status, metadata }: KubeManifest) => status.readyReplicas > 0 && status.observedGeneration === metadata.generation)
         return ready.length === names.length ? ready : null
       })
-    const WORKLOADS = ['api', 'dashboard', 'dispatch', 'facts-writer', 'ga4', 'operator', 'rollup', 'state'].map((name) => `whence-${name}`)
+    const WORKLOADS = ['api', 'dashboard', 'dispatch', 'facts-writer', 'ga4', 'operator', 'rollup', 'state', 'streams', 'webhooks'].map((name) => `whence-${name}`)
     const journey = async (): Promise<string> => {
       const url = kubelet.url('whence-api', 'http')
       const receipt = await activeReceipt(url, { identities: { ga4: { 'G-TEST000001': { client_id: '1.2', session_id: '3' } } } })
@@ -225,7 +226,7 @@ describe('the chart on a real API server', function () {
     })
 
     it('takes up what kubectl applies, ties an install to its visit and reports it to GA4', async () => {
-      await kube.kubectl(['apply', '-n', ns, '-f', '-'], [...Object.values(MANIFESTS), LOG_STREAM, MEMBER].join('\n---\n'))
+      await kube.kubectl(['apply', '-n', ns, '-f', '-'], [...Object.values(MANIFESTS), LOG_STREAM, WEBHOOK, MEMBER].join('\n---\n'))
       await kube.kubectl(['wait', '-n', ns, '--for=condition=Ready', 'website/acme-dev', '--timeout=60s'])
       await until('the website is known to the api', async () => ((await journey().catch(() => '')) === 'matched' ? true : null))
       await until('GA4 was told', () => (ga4.total() > 0 ? true : null))
@@ -259,6 +260,9 @@ describe('the chart on a real API server', function () {
       expect(code).to.equal(0)
     })
 
+    const FIRST = 'canary.first@acme.dev'
+    const SECOND = 'canary.second@acme.dev'
+
     /** Signs somebody in by a link that a dashboard's pod prints, and gives their cookie with the address of the program. */
     const signIn = async (...words: string[]) => {
       const { code, text } = await kubelet.exec('whence-dashboard', ['sign-in-link', ...words])
@@ -268,8 +272,8 @@ describe('the chart on a real API server', function () {
       const body = JSON.stringify({ token: /#link=([\w-]{43})/.exec(text)?.[1] })
       const signedIn = await fetch(`${url}/api/sign-in/link`, { method: 'POST', headers, body })
       const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? ''
-      return async (method: string, path: string, sent?: object) => {
-        const init = { method, headers: { ...headers, Cookie: cookie } }
+      return async (method: string, path: string, sent?: object, more = {}) => {
+        const init = { method, headers: { ...headers, Cookie: cookie, ...more } }
         const told = await fetch(`${url}${path}`, sent === undefined ? init : { ...init, body: JSON.stringify(sent) })
         return { status: told.status, body: (told.status === 204 ? {} : await told.json()) as KubeManifest }
       }
@@ -277,13 +281,13 @@ describe('the chart on a real API server', function () {
 
     it('lets the first owner in by a link, who invites somebody, changes the role and removes them', async () => {
       const acme = `${ns}/acme`
-      const owner = await signIn('--email', 'first@acme.dev', '--owner-of', acme)
+      const owner = await signIn('--email', FIRST, '--owner-of', acme)
       const members = `/api/organizations/${encodeURIComponent(acme)}/members`
       await until('the owner is one', async () => ((await owner('GET', members)).status === 200 ? true : null))
-      const invited = await owner('POST', members, { email: 'second@acme.dev', role: 'Viewer' })
+      const invited = await owner('POST', members, { email: SECOND, role: 'Viewer' })
       expect(invited.status).to.equal(201)
       const invitation = String(invited.body['link']).split('#invitation=')[1]
-      const guest = await signIn('--email', 'second@acme.dev')
+      const guest = await signIn('--email', SECOND)
       const accept = () => guest('POST', '/api/invitations/accept', { invitation })
       await until('the invitation is there', async () => ((await accept()).status === 200 ? true : null))
       await until('the guest is in', async () => ((await guest('GET', members)).status === 200 ? true : null))
@@ -293,14 +297,92 @@ describe('the chart on a real API server', function () {
       await until('nothing more is seen', async () => ((await guest('GET', members)).status === 404 ? true : null))
     })
 
+    it('changes objects of each kind of which the plan allows more, as the ServiceAccount of the dashboard', async () => {
+      const owner = await signIn('--email', FIRST)
+      const base = `/api/organizations/${encodeURIComponent(`${ns}/acme`)}`
+      const secret = await owner('POST', `${base}/secrets`, { values: { 'api-secret': 'top secret value', secret: `whsec_${'A'.repeat(32)}` } })
+      expect(secret.status).to.equal(201)
+      const secretName = String(secret.body['name'])
+      const ga4 = { measurementId: 'G-ABC1234567', apiSecretRef: { name: secretName, key: 'api-secret' } }
+      const specs: Readonly<Record<string, object>> = {
+        Website: { primaryOrigin: 'https://second.acme.dev' },
+        Destination: { websiteRef: { name: 'acme-dev' }, provider: 'ga4', ga4 },
+        Webhook: { url: 'https://hooks.acme.dev/in', secretRef: { name: secretName, key: 'secret' }, events: ['install.matched'] },
+      }
+      for (const [kind, own] of Object.entries(specs)) {
+        const at = `${base}/resources/${kind}`
+        const spec = kind === 'Destination' ? own : { organizationRef: { name: 'acme' }, ...own }
+        const made = await owner('POST', at, { name: 'made', spec })
+        expect([kind, made.status], JSON.stringify(made.body)).to.deep.equal([kind, 201])
+        const read = await until(`${kind} is there`, async () => {
+          const answer = await owner('GET', `${at}/${ns}/made`)
+          return answer.status === 200 ? answer : null
+        })
+        const changed = await owner('PUT', `${at}/${ns}/made`, { spec: { ...spec, displayName: 'Changed' } }, { 'If-Match': `"${read.body['version']}"` })
+        expect([kind, changed.status], JSON.stringify(changed.body)).to.deep.equal([kind, 200])
+        await until(`${kind} is gone`, async () => {
+          const { body } = await owner('GET', `${at}/${ns}/made`)
+          const gone = await owner('DELETE', `${at}/${ns}/made`, undefined, { 'If-Match': `"${body['version']}"` })
+          return gone.status < 300 ? true : null
+        })
+      }
+    })
+
+    it("shows nobody's address in logs, metrics, names, labels and annotations, and writes none to Kafka", async () => {
+      const metrics = await Promise.all(
+        WORKLOADS.map(async (name) => [`metrics of ${name}`, await (await fetch(`${kubelet.url(name, 'metrics')}/metrics`)).text()] as const),
+      )
+      const lists = [
+        ...['configmaps', 'secrets', 'events', 'pods'].map((kind) => `/api/v1/namespaces/${ns}/${kind}`),
+        ...['websites', 'members', 'organizations', 'destinations', 'webhooks'].map((kind) => `/apis/whence.dev/v1alpha1/namespaces/${ns}/${kind}`),
+        `/apis/events.k8s.io/v1/namespaces/${ns}/events`,
+      ]
+      const objects = await Promise.all(
+        lists.map(async (path) => {
+          const { items } = await kube.want(path)
+          return [path, JSON.stringify(items.map(({ metadata }: KubeManifest) => ({ ...metadata, managedFields: null })))] as const
+        }),
+      )
+      const logs = [['logs', kubelet.output()]] as const
+      const topics = [...(await filesBelow(engines.kafka.folder))].map(([name, text]) => [`Kafka ${name}`, text] as const)
+      const texts: readonly (readonly [string, string])[] = [...metrics, ...objects, ...logs, ...topics]
+      const holding = (what: string) => texts.filter(([, text]) => text.includes(what)).map(([name]) => name)
+      // A search shows something only if it finds what is there.
+      expect(holding('whence_sign_ins_total')).to.include('metrics of whence-dashboard')
+      expect(holding('acme-dev').some((name) => name.startsWith('Kafka '))).to.equal(true)
+      expect(holding('acme-dev')).to.include(`/apis/whence.dev/v1alpha1/namespaces/${ns}/websites`)
+      for (const what of ['canary.first', 'canary.second', 'canary%2Efirst', 'top secret value']) expect(holding(what), what).to.deep.equal([])
+    })
+
+    it('shows and erases what is kept of a person', async () => {
+      const shown = await kubelet.exec('whence-dashboard', ['person', 'export', FIRST])
+      expect(shown.code, shown.text).to.equal(0)
+      expect(shown.text).to.include('"Owner"').and.include(FIRST)
+      const erased = await kubelet.exec('whence-dashboard', ['person', 'erase', FIRST])
+      expect(erased.code, erased.text).to.equal(0)
+      const { items } = await kube.want(`/apis/whence.dev/v1alpha1/namespaces/${ns}/members`)
+      expect(JSON.stringify(items)).to.not.include(FIRST)
+    })
+
     it("lets the dashboard make Secrets, and see none by any verb", async () => {
       const token = await kube.serviceAccountToken(ns, 'whence-dashboard')
       const secrets = `/api/v1/namespaces/${ns}/secrets`
+      const type = 'whence.dev/dashboard'
       const as = (method: string, path: string, more: object = {}) => kube.call(path, { method, token, ...more })
       const made = await as('POST', secrets, {
-        body: { apiVersion: 'v1', kind: 'Secret', metadata: { generateName: 'made-' }, stringData: { key: 'x' } },
+        body: { apiVersion: 'v1', kind: 'Secret', type, metadata: { generateName: 'made-' }, stringData: { key: 'x' } },
       })
       expect(made.status).to.equal(201)
+      const tokenOf = { annotations: { 'kubernetes.io/service-account.name': 'whence-operator' } }
+      const others = ['Opaque', 'kubernetes.io/service-account-token'].map((other) =>
+        as('POST', secrets, {
+          body: { apiVersion: 'v1', kind: 'Secret', type: other, metadata: { name: 'other', ...tokenOf }, stringData: { key: 'x' } },
+        }),
+      )
+      for (const { status, body } of await Promise.all(others)) {
+        expect(status).to.equal(403)
+        expect(body.message).to.include('may only make Secrets of the type whence.dev/dashboard')
+      }
       const patches = ['application/merge-patch+json', 'application/apply-patch+yaml', 'application/strategic-merge-patch+json']
       const apply = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'whence-engines', namespace: ns } }
       const tries = [
@@ -318,9 +400,20 @@ describe('the chart on a real API server', function () {
       expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 403))
       expect(JSON.stringify(answers.map(({ body }) => body.data ?? null))).to.not.match(/[A-Za-z0-9+/]{8}/)
       // An object that exists is not told by making it again.
-      const again = await as('POST', secrets, { body: { ...apply, stringData: { kafka: 'x' } } })
+      const again = await as('POST', secrets, { body: { ...apply, type, stringData: { kafka: 'x' } } })
       expect([again.status, again.body.data]).to.deep.equal([409, undefined])
       await kube.want(`${secrets}/${made.body.metadata.name}`, { method: 'DELETE' })
+    })
+
+    it('lets the operator delete Secrets of the dashboard, and no others', async () => {
+      const token = await kube.serviceAccountToken(ns, 'whence-operator')
+      const remove = (name: string) =>
+        kube.call(`/api/v1/namespaces/${ns}/secrets/${name}`, { method: 'DELETE', token })
+      const refused = await remove('whence-engines')
+      expect(refused.status).to.equal(403)
+      expect(refused.body.message).to.include('may only delete its own Secrets')
+      await kube.apply([{ ...secretOf('made', { key: 'x' }), type: 'whence.dev/dashboard' }])
+      expect((await remove('made')).status).to.equal(200)
     })
 
     it('passes its own test, which leaves nothing behind', async () => {
@@ -414,13 +507,14 @@ describe('the chart on a real API server', function () {
     const UNUSED: readonly string[] = [
       // Shards that are left over once the number of websites has grown or shrunk a lot, and problems once there are none.
       'whence-operator delete configmaps',
-      // Other custom resources, which are changed as members are, and the Secrets that they refer to.
+      // The plan of this organisation allows no more of them.
       ...['create', 'delete', 'get', 'patch'].flatMap((verb) =>
-        ['destinations', 'installpaths', 'logstreams', 'websites'].map((kind) => `whence-dashboard ${verb} ${kind}`),
+        ['installpaths', 'logstreams'].map((kind) => `whence-dashboard ${verb} ${kind}`),
       ),
       ...['create', 'delete', 'get', 'patch'].map((verb) => `whence-dashboard ${verb} organizations`),
       'whence-dashboard patch members/status',
-      'whence-dashboard create secrets',
+      // The plan of this organisation has no log streams.
+      'whence-streams get secrets',
       // Credentials that have been out of use for a minute.
       'whence-operator delete secrets',
     ].sort()
@@ -465,6 +559,23 @@ metadata: { name: acme-logs }
 spec:
   organizationRef: { name: acme }
   webhook: { url: 'https://logs.acme.dev/whence', secretRef: { name: acme-logs, key: key } }
+`
+
+/** Of what does not happen here: its address is nobody's. */
+const WEBHOOK = `
+apiVersion: v1
+kind: Secret
+metadata: { name: acme-events }
+stringData: { secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw }
+---
+apiVersion: whence.dev/v1alpha1
+kind: Webhook
+metadata: { name: acme-events }
+spec:
+  organizationRef: { name: acme }
+  url: https://acme.dev/hooks
+  secretRef: { name: acme-events, key: secret }
+  events: [quota.reached]
 `
 
 /** A pod of a StatefulSet gets a claim in the place of each template of one. */

@@ -19,7 +19,7 @@ const INNER = [
   ...['::1', 'fe80::1', 'fd00:ec2::254', 'fc00::1', '64:ff9b::a00:1', '::ffff:10.0.0.1', 'ff02::1'],
 ]
 const OUTER = ['142.250.185.78', '2a00:1450:4001:830::200e']
-/** What each component needs, as the programs open it; `internet` is the providers. */
+/** What each component needs, as the programs open it; `internet` is the providers, and addresses of customers. */
 const NEEDS: Readonly<Record<string, readonly string[]>> = {
   operator: ['clickhouse', 'kafka', 'kubernetes'],
   api: ['clickhouse', 'kafka', 'kubernetes', 'redis'],
@@ -28,7 +28,9 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   state: ['clickhouse', 'kafka', 'redis'],
   dispatch: ['clickhouse', 'kafka', 'kubernetes'],
   rollup: ['clickhouse'],
+  streams: ['clickhouse', 'internet', 'kafka', 'kubernetes', 'redis'],
   migrate: ['clickhouse', 'kafka'],
+  webhooks: ['internet', 'kafka', 'kubernetes', 'redis'],
   ...Object.fromEntries(PROVIDERS.map((name) => [name, ['internet', 'kafka', 'kubernetes', 'redis']])),
   test: ['api'],
 }
@@ -124,11 +126,11 @@ describe("the chart's network policies", function () {
       expect(reached, component).to.deep.equal([...(NEEDS[component] ?? []), 'dns'].sort())
   })
 
-  it('let no provider reach an inner address but those that the values name', async () => {
+  it('let no provider and no log stream reach an inner address but those that the values name', async () => {
     let blocks = 0
     for (const set of VALUE_SETS.filter((name) => name !== 'all-namespaces' && name !== 'everything')) {
       const manifests = await render(helm, set)
-      const delivering = [...components(manifests)].filter(([name]) => PROVIDERS.includes(name) || !manifests.some(({ kind }) => kind === 'Deployment'))
+      const delivering = [...components(manifests)].filter(([name]) => PROVIDERS.includes(name) || ['streams', 'webhooks'].includes(name) || !manifests.some(({ kind }) => kind === 'Deployment'))
       expect(delivering.length, set).to.be.greaterThan(0)
       for (const [component, labels] of delivering.filter(([name]) => name !== 'test')) {
         const wide = egressOf(manifests, labels)

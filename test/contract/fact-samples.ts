@@ -16,6 +16,7 @@ import type {
   RequestLog,
   RequestRecord,
   VisitRecord,
+  WebhookAttemptRecord,
 } from '../../domain/records.ts'
 import type { FactTable } from '../../ports/facts/columns.ts'
 import type { FactRow, Facts } from '../../ports/facts/facts.ts'
@@ -221,6 +222,15 @@ export function deliveryRecord(changes: Partial<DeliveryRecord> = {}): DeliveryR
     retentionDays: 395,
     logRetentionDays: 30,
     ...changes,
+  }
+}
+
+export function webhookAttemptRecord(changes: Partial<WebhookAttemptRecord> = {}): WebhookAttemptRecord {
+  return {
+    ...{ v: 1, kind: 'webhook_attempt', organization: 'acme-org', website: 'acme', webhook: 'default/events' },
+    ...{ messageId: unique('message'), type: 'install.matched', body: '{}', happenedAtMs: SAMPLE_MS, number: 1 },
+    ...{ startedAtMs: SAMPLE_MS + 1_000, durationMs: 20, state: 'failed', status: 500, error: 'http_500' },
+    ...{ answer: 'no', nextAttemptAtMs: null, logRetentionDays: 30, ...changes },
   }
 }
 

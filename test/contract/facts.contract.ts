@@ -29,6 +29,7 @@ import {
   unique,
   visitId,
   visitRecord,
+  webhookAttemptRecord,
 } from './fact-samples.ts'
 
 export interface FactsHarness {
@@ -206,6 +207,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
           deliveryRecord({ website: site, eventId: ids.eventId, attempt: attempt() }),
           activityRecord({ website: site, message: `visit ${ids.visitId} was matched often` }),
           requestRecord({ website: site, body: `{"event_id":"${ids.eventId}"}` }),
+          webhookAttemptRecord({ website: site, body: `{"data":{"eventId":"${ids.eventId}"}}` }),
         ]
         const kept = { visitId: visitId(), installationId: unique('installation-kept'), eventId: unique('event-kept') }
         await store(facts(), [...of(website, gone), ...of(website, kept), ...of(other, gone)])
@@ -229,7 +231,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const names = Object.values(gone).map((id) => erasedName(website, id))
         const rows = { visits: 1, activations: 1, handoffs: 1, installs: 1, install_decisions: 1, deliveries: 1 }
         const facted = { ...rows, attempts: 1, activity: 1, request_logs: 5, poison_records: 1 }
-        const all = { ...facted, stream_backlog: 1, decision_replay_results: 1 }
+        const all = { ...facted, stream_backlog: 1, decision_replay_results: 1, webhook_attempts: 1 }
         expect(await facts().countNamed(names)).to.deep.equal(all)
         const before = await counts(facts())
         await facts().erase(names)
@@ -239,7 +241,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const left = [erasedName(website, kept.visitId), erasedName(other, gone.visitId)]
         expect(await facts().countNamed(left)).to.deep.include({ visits: 2, installs: 2, activity: 2 })
         const others = await facts().countNamed([erasedName(website, kept.eventId)])
-        expect(others).to.deep.include({ stream_backlog: 1, decision_replay_results: 1 })
+        expect(others).to.deep.include({ stream_backlog: 1, decision_replay_results: 1, webhook_attempts: 1 })
         await facts().erase(names)
         await facts().erase([])
       })

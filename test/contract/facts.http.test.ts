@@ -1,5 +1,5 @@
 /**
- * Facts over HTTP: the contract with the real client, and what becomes of rows when the server dies, hangs or is away.
+ * Facts over HTTP: the contract with the real client, and what becomes of rows when the server dies, hangs or is unreachable.
  * What answers is our fixture over the embedded engine (`fixtures/engines/clickhouse-http`), not a ClickHouse server.
  */
 

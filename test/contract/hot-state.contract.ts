@@ -44,8 +44,8 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
 
     beforeEach(async () => {
       harness = await open()
-      const life = await harness.state.forgotten()
-      if (life !== null) await harness.state.restored(life)
+      const generation = await harness.state.forgotten()
+      if (generation !== null) await harness.state.restored(generation)
     })
     afterEach(async () => {
       await harness.close()
@@ -515,7 +515,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect(await harness.state.forgotten()).to.equal(null)
         await harness.reopen()
         expect(await harness.state.forgotten()).to.equal(null)
-        await harness.state.restored('another life')
+        await harness.state.restored('another generation')
         expect(await harness.state.forgotten()).to.equal(null)
       })
 

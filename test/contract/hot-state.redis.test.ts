@@ -62,7 +62,7 @@ describe('HotState on Redis', () => {
     await state.close()
   })
 
-  it('is away for a wrong password, and does not show it', async () => {
+  it('is unavailable with a wrong password, and does not show it', async () => {
     const reasons: string[] = []
     const url = `redis://whence:hunter2@127.0.0.1:${server.port}`
     const state = await redisHotState(url, { connectWaitMs: 300, onUnreachable: (reason) => reasons.push(reason) })
@@ -101,7 +101,7 @@ describe('HotState on Redis through TLS', () => {
     expect(server.cli('dbsize')).to.equal('2')
   })
 
-  it('takes a server whose certificate it cannot check for away', async () => {
+  it('treats a server whose certificate it cannot check as unavailable', async () => {
     const state = await redisHotState(`rediss://127.0.0.1:${server.port}`, { connectWaitMs: 300 })
     expect(state.health().isReachable).to.equal(false)
     await state.close()

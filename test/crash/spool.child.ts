@@ -1,5 +1,5 @@
 /**
- * A process for the test of a full disk: a spool on the disk in FOLDER in front of a log that is away until a command
+ * A process for the test of a full disk: a spool on the disk in FOLDER in front of a log that is unavailable until a command
  * ends that. Usage: node spool.child.ts FOLDER. Prints the answers and what the log received as one line of JSON.
  */
 

@@ -1,17 +1,10 @@
 /** Activity in the dashboard's API, over a real engine. */
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
 import { expect } from 'chai'
 
 import type { ActivityRecord } from '../../domain/records.ts'
-import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
-import { migrate } from '../../ports/facts/migrate.ts'
 import { store } from '../contract/fact-samples.ts'
+import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { organizationOf, startStage, type Stage, type Told } from './support/stage.ts'
 
 const MANIFESTS = ['acme', 'other']
@@ -20,15 +13,11 @@ const MANIFESTS = ['acme', 'other']
 const DAY_MS = 86_400_000
 
 describe('activity in the dashboard', () => {
-  let folder: string
-  let facts: Facts
+  let facts: TestFacts
   let stage: Stage
   let anna: string
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'whence-activity-'))
-    const connection = await openChdb(folder)
-    await migrate(connection)
-    facts = clickhouseFacts(connection, { nowMs: Date.now })
+    facts = await openTestFacts()
     stage = await startStage({ manifests: MANIFESTS, facts })
     anna = await stage.signIn('anna@acme.dev')
     const now = Date.now()
@@ -68,7 +57,6 @@ describe('activity in the dashboard', () => {
   after(async () => {
     await stage?.stop()
     await facts?.close()
-    await rm(folder, { recursive: true, force: true })
   })
 
   const list = (query = '', organization = 'acme'): Promise<Told> =>
@@ -121,7 +109,7 @@ describe('activity in the dashboard', () => {
     expect(entry).to.deep.include({ id: '00000903', actor: 'p_0', manager: 'argocd', fields: ['/spec/x'] })
   })
 
-  it('takes no cursor of another list, and shows nothing of other organisations', async () => {
+  it('refuses a cursor of another list, and shows nothing of other organisations', async () => {
     const next = String((await list('?limit=10')).body['next'])
     for (const cursor of ['x', next.slice(0, -1), `${next}0`])
       expect((await list(`?cursor=${cursor}`)).status).to.equal(400)

@@ -29,7 +29,7 @@ describe('the audit of the dashboard', () => {
       .map(({ type, actor, manager, fields }) => ({ type, actor, manager, fields }))
   const becomes = (subject: string, count: number) => until(async () => (await about(subject)).length >= count)
 
-  it('makes one entry of each object that is there, by the file it lies in', async () => {
+  it('makes one entry for each existing object, with the name of its file', async () => {
     await becomes('Member/acme-0', 1)
     const told = { type: 'object_created', actor: undefined, manager: 'all.yaml', fields: undefined }
     expect([await about('Organization/acme'), await about('Member/acme-0')]).to.deep.equal([[told], [told]])
@@ -56,7 +56,7 @@ describe('the audit of the dashboard', () => {
     })
   })
 
-  it('finds what changed while it was away, and makes no entry twice', async () => {
+  it('finds what changed while it was stopped, and makes no entry twice', async () => {
     const before = await entries()
     await stage.restartAudit(async () => stage.apply('all.yaml', MANIFESTS))
     await becomes('Organization/acme', 3)
@@ -67,7 +67,7 @@ describe('the audit of the dashboard', () => {
     expect(fresh.map(({ subject }) => subject)).to.deep.equal(['Organization/acme', 'Organization/more'])
   })
 
-  it('notes a removal before it happens, with the person, and then that the object is gone', async () => {
+  it('records a removal before it happens, with the person, and then that the object is gone', async () => {
     const { headers } = await stage.ask('GET', `${SITES}/default/site`, { cookies })
     const version = { 'If-Match': headers.get('etag') ?? '' }
     expect((await stage.ask('DELETE', `${SITES}/default/site`, { cookies, headers: version })).status).to.equal(204)
@@ -77,7 +77,7 @@ describe('the audit of the dashboard', () => {
     expect([gone?.type, gone?.actor]).to.deep.equal(['object_removed', undefined])
   })
 
-  it('signs members too: who invited, who accepted, who changed', async () => {
+  it('records for members as well who invited, who accepted and who changed them', async () => {
     const invited = await stage.ask('POST', '/api/organizations/acme/members', {
       ...{ cookies, body: { email: 'anna@acme.dev', role: 'Viewer' } },
     })
@@ -98,7 +98,7 @@ describe('the audit of the dashboard', () => {
     ])
   })
 
-  it('notes who signed in and what the plan refused, with pseudonyms and no address', async () => {
+  it('records who signed in and what the plan refused, with pseudonyms and no address', async () => {
     const refused: number[] = []
     for (const name of ['one', 'two', 'three', 'four', 'five']) {
       const spec = { primaryOrigin: `https://${name}.dev` }

@@ -1,4 +1,4 @@
-/** Paying for a plan, against a stand-in for Stripe that remembers: what it says now is what counts, whatever its events say. */
+/** Paying for a plan, against a stand-in for Stripe that keeps state: its present answer counts, whatever its events say. */
 
 import { expect } from 'chai'
 
@@ -36,7 +36,7 @@ describe('billing', () => {
     cookies = await stage.signIn(OWNER)
   })
   afterEach(async () => {
-    // Each request was of the documented form.
+    // Each request had the documented form.
     const messages = stripe.requests().flatMap((request) => request.messages)
     await stage.stop()
     await stripe.stop()
@@ -76,7 +76,7 @@ describe('billing', () => {
     expect((await stage.ask('GET', '/api/me', { cookies })).body['hasBilling']).to.equal(true)
   })
 
-  it('leads to a page to pay on, and gives the plan once its event comes', async () => {
+  it('leads to a page for paying, and gives the plan once the event arrives', async () => {
     expect((await stage.ask('GET', BILLING, { cookies })).body).to.deep.equal({
       ...{ plan: 'Free', offers: ['Standard', 'Enterprise'], isCustomer: false, managedBy: null, message: '' },
     })
@@ -126,14 +126,14 @@ describe('billing', () => {
       stage.directory.websites('acme').map(({ id }) => id),
       'the older one stays in force',
     ).to.deep.equal(['one'])
-    // Once it has ended, what somebody sets by hand stays.
+    // After the end, a plan that is set by hand stays.
     const ended = await stage.writer.read(ORGANIZATION)
     await stage.writer.replace({ ...ORGANIZATION, spec: { ...ended?.spec, plan: 'Standard' } }, ended?.version ?? '')
     expect(await reconcile()).to.equal(0)
     expect(await plan()).to.equal('Standard')
   })
 
-  it('takes signatures of up to five minutes in both directions, and nothing else', async () => {
+  it('accepts signatures that are up to five minutes off in either direction, and no others', async () => {
     await subscribe()
     const event = stripe.events().at(-1) ?? {}
     const now = Math.floor(stage.nowMs() / 1_000) * 1_000
@@ -171,7 +171,7 @@ describe('billing', () => {
     expect([large.status, large.body['error']]).to.deep.equal([413, 'body_too_large'])
   })
 
-  it('comes to one plan from events in any order, doubled and late', async () => {
+  it('arrives at one plan from events in any order, duplicated and late', async () => {
     const first = await subscribe()
     stripe.change(first, { status: 'past_due' })
     stripe.change(first, { status: 'active', price: ENTERPRISE })
@@ -193,12 +193,12 @@ describe('billing', () => {
     }
     await undo()
     const told = await Promise.all(shuffled(stripe.events(), 3).map((event) => sendEvent(stage, event)))
-    // One that others keep overtaking is to come again.
+    // An event that others keep overtaking must be sent again.
     expect(told.every(({ status }) => status === 204 || status === 503)).to.equal(true)
     expect(await spec(), 'all at once').to.deep.include({ plan: 'Standard', billing: wanted })
   })
 
-  it('heals what no event told, and asks again for what Stripe could not answer', async () => {
+  it('corrects changes that no event reported, and asks again if Stripe could not answer', async () => {
     await subscribe('Enterprise')
     expect(await reconcile()).to.equal(1)
     expect(await plan()).to.equal('Enterprise')
@@ -215,9 +215,9 @@ describe('billing', () => {
     expect(await plan()).to.equal('Standard')
   }).timeout(60_000)
 
-  it('sells once, whoever asks how often', async () => {
+  it('sells once, however often and by whom it is requested', async () => {
     const told = await Promise.all(Array.from({ length: 4 }, () => post('checkout', { plan: 'Standard' })))
-    // Of those that met in writing the customer down, some are to ask again.
+    // Requests that wrote the customer at the same time may have to be repeated.
     expect(told.every(({ status }) => status === 200 || status === 412)).to.equal(true)
     expect(new Set(told.flatMap(({ body }) => body['url'] ?? [])).size).to.equal(1)
     expect(stripe.customers()).to.have.length(1)
@@ -229,7 +229,7 @@ describe('billing', () => {
     expect((await post('checkout', { plan: 'Free' })).status).to.equal(400)
   })
 
-  it('is 10 pages an hour for an organisation', async () => {
+  it('allows 10 pages an hour for an organisation', async () => {
     await post('checkout', { plan: 'Standard' })
     const statuses = []
     for (let times = 0; times < RATE_RULES.billing_sessions.limit; times += 1)
@@ -238,7 +238,7 @@ describe('billing', () => {
     expect(statuses.filter((status) => status === 200)).to.have.length(RATE_RULES.billing_sessions.limit - 1)
   })
 
-  it('reads only what others manage, in words', async () => {
+  it('is read-only if others manage the plan, and says so', async () => {
     const path = '/api/organizations/fixed/billing'
     const told = await stage.ask('POST', `${path}/checkout`, { cookies, body: { plan: 'Standard' } })
     expect([told.status, told.body['error'], told.body['manager']]).to.deep.equal([
@@ -252,7 +252,7 @@ describe('billing', () => {
     expect(stripe.total(), 'nobody was asked').to.equal(0)
   })
 
-  it('takes no plan from a customer of somebody else, and lets no Owner write plan or customer', async () => {
+  it("accepts no plan from another organisation's customer, and lets no Owner write plan or customer", async () => {
     await subscribe()
     await post('refresh')
     const [foreign = ''] = stripe.customers()
@@ -272,7 +272,7 @@ describe('billing', () => {
       })
       expect([told.status, told.body['error']]).to.deep.equal([403, 'forbidden'])
     }
-    // By kubectl somebody may write it down all the same: it leads nowhere.
+    // With kubectl somebody may still write it, but it has no effect.
     const stored = await stage.writer.read(ORGANIZATION)
     const stolen = { ...stored?.spec, plan: 'Free', billing: { customer: 'cus_unknown' } }
     await stage.writer.replace({ ...ORGANIZATION, spec: stolen }, stored?.version ?? '')
@@ -281,7 +281,7 @@ describe('billing', () => {
     expect(await reconcile()).to.equal(0)
   })
 
-  it('leaves a plan alone whose price is none of ours, and events of other products', async () => {
+  it('does not change a plan whose price is unknown, and events of other products', async () => {
     const subscription = await subscribe()
     await post('refresh')
     stripe.change(subscription, { price: 'price_of_a_friend' })

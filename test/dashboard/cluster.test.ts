@@ -1,7 +1,6 @@
 /** The dashboard in a cluster, on a real kube-apiserver: what it watches, what it writes, and what it leaves alone. */
 
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,6 +23,9 @@ import { freePort } from '../../fixtures/engines/free-port.ts'
 import { kubeTools, startKube, type KubeServer } from '../../fixtures/engines/kube.ts'
 import { ga4Destination, organization, resource, website } from '../../fixtures/service/manifests.ts'
 import { hasRedisServer, startRedis } from '../../fixtures/engines/redis.ts'
+import { filesBelow } from '../api/support/canaries.ts'
+import { listenInSilence } from '../../fixtures/engines/silent.ts'
+import { startProgram } from '../../fixtures/service/programs.ts'
 
 const run = promisify(execFile)
 
@@ -101,7 +103,7 @@ describe('the dashboard in a cluster', function () {
     expect(await writer.remove(REF, latest)).to.deep.equal({ kind: 'conflict' })
   })
 
-  it('leaves what another manager would set again, and says whose it is', async () => {
+  it('does not change what another manager would set again, and names the manager', async () => {
     const theirs = resource('Member', REF.name, ACTIVE, { namespace: 'shop' })
     await kube.apply([theirs], 'argocd-controller')
     const stored = await writer.read(REF)
@@ -111,7 +113,7 @@ describe('the dashboard in a cluster', function () {
     expect(await writer.remove(REF, stored?.version ?? '')).to.deep.equal(refused)
   })
 
-  it('writes what is paid for as a manager of its own, and nothing that Git manages', async () => {
+  it('writes what is paid for under a separate manager, and nothing that Git manages', async () => {
     const ref = { kind: 'Organization', namespace: 'shop', name: 'payer' }
     const billing = { customer: 'cus_1', subscription: 'sub_1', price: 'price_1' }
     const stored = async () => {
@@ -130,7 +132,7 @@ describe('the dashboard in a cluster', function () {
     expect((await stored()).spec).to.deep.equal({ displayName: 'Payer', plan: 'Standard', billing })
     const renamed = { ...(await stored()).spec, displayName: 'Other' }
     expect(await writer.replace({ ...ref, spec: renamed }, (await stored()).version)).to.deep.equal({ kind: 'written' })
-    // What it no longer names goes, although the dashboard has applied the whole object meanwhile.
+    // A field that it no longer names is removed, although the dashboard has applied the whole object meanwhile.
     await writer.writeBilling(await stored(), { plan: 'Free', billing: { customer: 'cus_1' } })
     expect((await stored()).spec).to.deep.equal({ displayName: 'Other', plan: 'Free', billing: { customer: 'cus_1' } })
     expect(await writer.remove(ref, (await stored()).version), 'goes with the object').to.deep.equal({
@@ -153,14 +155,14 @@ describe('the dashboard in a cluster', function () {
     expect((await writer.read(REF))?.spec).to.deep.equal(next)
   })
 
-  it('is told in words what the definition refuses, and writes nothing of it', async () => {
+  it('reports in words what the definition refuses, and writes nothing', async () => {
     const outcome = await writer.create({ ...REF, spec: { ...ACTIVE, group: 'team' } })
     expect(outcome.kind).to.equal('refused')
     expect(JSON.stringify(outcome)).to.include('must have either email or group')
     expect(await writer.read(REF)).to.equal(null)
   })
 
-  it("pins one account in a member's status, of several at once, and leaves the operator's part alone", async () => {
+  it("pins one account in a member's status if several sign in at once, and leaves the operator's part alone", async () => {
     await kube.apply([resource('Member', REF.name, ACTIVE, { namespace: 'shop' })])
     const pins = clusterPins(client)
     const issuer = 'https://id.acme.dev'
@@ -188,62 +190,80 @@ describe('the dashboard in a cluster', function () {
     expect(await pins.read(REF, issuer), 'of a member that was made anew').to.equal(null)
   })
 
-  it('runs as a program of its own over Redis, signs in by a link while Kafka is away, and forgets everybody with an emptied Redis', async function () {
-    if (!hasRedisServer()) return this.skip()
-    const redis = await startRedis()
+  /** `whence dashboard` as a process, with mail; `more` says where its engines are. */
+  const startDashboard = async (more: Readonly<Record<string, string>>): Promise<DashboardProcess> => {
     const folder = await mkdtemp(join(tmpdir(), 'whence-dashboard-'))
     const [port, metricsPort] = [await freePort(), await freePort()]
-    await kube.apply([resource('Member', 'known', { ...ACTIVE, role: 'Owner' }, { namespace: 'shop' })])
     const env = {
-      PATH: process.env['PATH'] ?? '',
       WHENCE_SECRET: 'only-for-tests-only-for-tests-only-for-tests',
-      WHENCE_HOT_STATE: redis.url,
-      // Nobody listens there.
-      WHENCE_EVENT_LOG: 'kafka://127.0.0.1:1',
-      // Nobody answers there: people sign in all the same.
-      WHENCE_FACTS: 'http://127.0.0.1:9/whence',
-      WHENCE_WATCH_NAMESPACES: 'shop',
+      ...{ WHENCE_WATCH_NAMESPACES: 'shop', WHENCE_MAIL_FROM: 'Whence <whence@acme.dev>' },
+      ...more,
     }
     const places = ['--data', folder, '--kubeconfig', kube.kubeconfig]
     const at = ['--listen', `127.0.0.1:${port}`, '--metrics-listen', `127.0.0.1:${metricsPort}`]
-    const child = spawn(process.execPath, ['bin/whence.ts', 'dashboard', ...places, ...at], { env, stdio: 'ignore' })
+    const program = startProgram(['dashboard', ...places, ...at], { env })
+    await program.ready
+    const url = `http://127.0.0.1:${port}`
+    const headers = { 'Sec-Fetch-Site': 'same-origin', 'Content-Type': 'application/json' }
+    const link = await run(
+      process.execPath,
+      ['bin/whence.ts', 'sign-in-link', '--data', folder, '--email', ACTIVE.email],
+      { env: { PATH: process.env['PATH'] ?? '', ...env } },
+    )
+    const token = /#link=([\w-]{43})/.exec(link.stdout)?.[1] ?? ''
+    const body = JSON.stringify({ token })
+    const signedIn = await fetch(`${url}/api/sign-in/link`, { method: 'POST', headers, body })
+    const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+    return {
+      secrets: [token, cookie.split('=')[1] ?? ''],
+      said: async () => program.stderr() + (await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()),
+      ask: (path, options = {}) => fetch(`${url}${path}`, { headers: { ...headers, Cookie: cookie }, ...options }),
+      async end() {
+        const code = await program.end('SIGTERM')
+        await rm(folder, { recursive: true, force: true })
+        return code === 0 ? code : `${code}: ${program.stderr().slice(-2_000)}`
+      },
+    }
+  }
+
+  it('runs as a separate program with Redis, signs in by a link while Kafka is unreachable, and signs everybody out if Redis is emptied', async function () {
+    if (!hasRedisServer()) return this.skip()
+    const redis = await startRedis({ settings: ['rdbcompression no'] })
+    await kube.apply([resource('Member', 'known', { ...ACTIVE, role: 'Owner' }, { namespace: 'shop' })])
+    const dashboard = await startDashboard({
+      WHENCE_HOT_STATE: redis.url,
+      // Nobody listens there.
+      WHENCE_EVENT_LOG: 'kafka://127.0.0.1:1',
+      WHENCE_SMTP_URL: 'smtp://127.0.0.1:1',
+      // Nobody answers there: people sign in all the same.
+      WHENCE_FACTS: 'http://127.0.0.1:9/whence',
+    })
     try {
-      const url = `http://127.0.0.1:${port}`
-      const headers = { 'Sec-Fetch-Site': 'same-origin', 'Content-Type': 'application/json' }
-      const isUp = () =>
-        fetch(`${url}/api/sign-in`, { headers }).then(
-          ({ ok }) => ok,
-          () => false,
-        )
-      for (let tries = 0; tries < 400 && !(await isUp()); tries++) await pause(50)
-      const link = await run(
-        process.execPath,
-        ['bin/whence.ts', 'sign-in-link', '--data', folder, '--email', ACTIVE.email],
-        { env },
-      )
-      const token = /#link=([\w-]{43})/.exec(link.stdout)?.[1]
-      const body = JSON.stringify({ token })
-      const signedIn = await fetch(`${url}/api/sign-in/link`, { method: 'POST', headers, body })
-      const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? ''
-      const me = async (): Promise<Response> => fetch(`${url}/api/me`, { headers: { ...headers, Cookie: cookie } })
+      const me = (): Promise<Response> => dashboard.ask('/api/me')
       const told = (await (await me()).json()) as { organizations: readonly object[] }
       expect(told.organizations).to.deep.equal([{ id: 'shop/acme', displayName: 'acme', role: 'Owner' }])
-      // Nobody tells the other process but the API server.
+      // Only the API server informs the other process.
       await kube.want('/apis/whence.dev/v1alpha1/namespaces/shop/members/known', { method: 'DELETE' })
       const rolesThere = async () => ((await (await me()).json()) as { organizations: readonly object[] }).organizations
       let roles = await rolesThere()
       for (let tries = 0; tries < 200 && roles.length > 0; tries++) roles = await pause(20).then(rolesThere)
       expect(roles, 'after the removal').to.deep.equal([])
+      expect(dashboard.secrets.map(({ length }) => length)).to.deep.equal([43, 43])
+      redis.cli('save')
+      const kept = await filesBelow(redis.folder)
+      kept.set('log and metrics', await dashboard.said())
+      expect([...kept.values()].join('\n'))
+        .to.contain('whence')
+        .and.to.contain('serving people')
+      for (const [name, text] of kept) for (const secret of dashboard.secrets) expect(text, name).not.to.contain(secret)
       redis.cli('flushall')
       expect((await me()).status).to.equal(401)
       redis.freeze()
       expect((await me()).status).to.equal(503)
       redis.thaw()
     } finally {
-      child.kill('SIGTERM')
-      await once(child, 'exit')
+      expect(await dashboard.end()).to.equal(0)
       await redis.stop()
-      await rm(folder, { recursive: true, force: true })
     }
   })
 
@@ -270,4 +290,51 @@ describe('the dashboard in a cluster', function () {
     await becomes(() => directory.members().length > 0)
     expect(directory.members().map(({ name }) => name)).to.deep.equal(['known'])
   })
+
+  it('ends cleanly in time while everything that it calls hangs, and people wait for answers', async function () {
+    if (!hasRedisServer()) return this.skip()
+    const redis = await startRedis()
+    const silent = await listenInSilence()
+    await kube.apply([resource('Member', 'known', { ...ACTIVE, role: 'Owner' }, { namespace: 'shop' })])
+    await becomes(() => directory.members().some(({ name }) => name === 'known'))
+    const dashboard = await startDashboard({
+      WHENCE_HOT_STATE: redis.url,
+      WHENCE_EVENT_LOG: `kafka://${silent.address}`,
+      WHENCE_FACTS: `http://${silent.address}/whence`,
+      WHENCE_SMTP_URL: `smtp://${silent.address}`,
+    })
+    const waiting: Promise<unknown>[] = []
+    let code: unknown
+    try {
+      const path = '/api/organizations/shop%2Facme'
+      expect((await dashboard.ask(path)).status).to.equal(200)
+      const answered = silent.connections()
+      for (const page of ['overview', 'activity', 'live'])
+        waiting.push(dashboard.ask(`${path}/${page}`).catch(() => null))
+      const body = JSON.stringify({ email: ACTIVE.email })
+      waiting.push(dashboard.ask('/api/sign-in/mail', { method: 'POST', body }).catch(() => null))
+      await becomes(() => silent.connections() > answered)
+      kube.pause()
+      redis.freeze()
+    } finally {
+      code = await dashboard.end()
+      kube.resume()
+      redis.thaw()
+      await Promise.all(waiting)
+      await silent.close()
+      await redis.stop()
+    }
+    expect(code).to.equal(0)
+  })
 })
+
+interface DashboardProcess {
+  /** The token of the link and that of the session, of which it may keep no more than digests. */
+  readonly secrets: readonly string[]
+  /** Its log and its metrics. */
+  readonly said: () => Promise<string>
+  /** As a person who is signed in. */
+  readonly ask: (path: string, options?: RequestInit) => Promise<Response>
+  /** By SIGTERM; gives the exit code, with what it said last if that is not 0. */
+  readonly end: () => Promise<unknown>
+}

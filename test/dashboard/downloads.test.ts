@@ -1,4 +1,4 @@
-/** Downloads that end early: at a limit, with their client, or with the right to have them. */
+/** Downloads that end early: at a limit, when their client leaves, or when the right to them is lost. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 
@@ -16,7 +16,7 @@ describe('a download', () => {
   let cookies: string
   let queries: number
   let body: string
-  /** As many lines as are asked for, each a millisecond older, for ever. */
+  /** As many lines as requested, each a millisecond older, without end. */
   const run = async (_query: string, params: Readonly<Record<string, number>>, { signal }: { signal: AbortSignal }) => {
     signal.throwIfAborted()
     queries += 1
@@ -24,7 +24,8 @@ describe('a download', () => {
     return Array.from({ length: limit }, (_, index) => {
       const at_ms = untilMs - 1 - index
       const id = at_ms.toString(16).padStart(28, '0')
-      return { at_ms, id, website: 'acme-one', kind: 'visit', method: 'POST', status: 200, destination: '', body }
+      const request = { kind: 'visit', method: 'POST', path: '/v1/visits', status: 200, code: 'ok', duration_ms: 1 }
+      return { at_ms, id, website: 'acme-one', ...request, origin: '', bytes: 1, event_id: '', destination: '', body }
     })
   }
   before(async () => {
@@ -52,7 +53,7 @@ describe('a download', () => {
     return queries
   }
 
-  it('ends at 100,000 records and says where to go on', async () => {
+  it('ends at 100,000 records and says where to continue', async () => {
     const trailer = await trailerOf(await start())
     expect(trailer).to.include({ records: 100_000, truncated: 'records' })
     const more = await stage.ask('GET', `/api/organizations/acme/logs?cursor=${trailer.continueBefore}`, { cookies })
@@ -66,12 +67,12 @@ describe('a download', () => {
     expect(trailer.records).to.be.within(2_400, 2_600)
   })
 
-  it('asks nothing more once its client has left, and none while it does not read', async () => {
+  it('runs no more queries once its client has left, or while the client does not read', async () => {
     body = 'x'.repeat(2_000)
     const client = new AbortController()
     const response = await start(client.signal)
     const whileWaiting = await quiet()
-    // All that fits 25 MB would be 6 pages.
+    // What fits into 25 MB would be 6 pages.
     expect(whileWaiting).to.be.within(1, 5)
     client.abort()
     await response.text().catch(() => undefined)

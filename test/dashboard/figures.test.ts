@@ -1,28 +1,17 @@
-/** Pages of figures over real facts: the present hours raw, those before from their rollups, each organisation its own. */
-
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+/** Pages of figures over real facts: the present hours raw, earlier ones from their rollups, and each organisation sees only its own. */
 
 import { expect } from 'chai'
 
 import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
-import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
-import { migrate } from '../../ports/facts/migrate.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
 import { activationRecord, handoffRecord, installRecord, rowsOf, visitRecord } from '../contract/fact-samples.ts'
-import { organizationOf, SECRET, startStage, type Stage } from './support/stage.ts'
+import { openTestFacts, type TestFacts } from '../support/facts.ts'
+import { organizationOf, SECRET, startStage, type Stage, websiteOf } from './support/stage.ts'
 
 const HOUR_MS = 3_600_000
 const NOW_MS = Date.now()
 const KEY_ID = createKeyring([SECRET]).currentKeyId
-
-const website = (id: string, organization: string): string =>
-  `---\napiVersion: whence.dev/v1alpha1\nkind: Website\nmetadata: { name: ${id} }\n` +
-  `spec: { organizationRef: { name: ${organization} }, displayName: ${id}, primaryOrigin: 'https://${id}.example', providers: [ga4] }\n`
 
 let serial = 0
 const idAt = (ms: number): string =>
@@ -43,18 +32,14 @@ function story(site: string, atMs: number, source: string) {
 
 describe('pages of figures', function () {
   this.timeout(120_000)
-  let folder: string
-  let facts: Facts
+  let facts: TestFacts
   let stage: Stage
   let cookies: string
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'whence-figures-'))
-    const connection = await openChdb(folder)
-    await migrate(connection)
-    facts = clickhouseFacts(connection, { nowMs: Date.now })
+    facts = await openTestFacts()
     const manifests = [
-      organizationOf('acme', { members: { 'anna@acme.dev': 'Viewer' } }) + website('acme-site', 'acme'),
-      organizationOf('other', { members: { 'bert@other.dev': 'Owner' } }) + website('other-site', 'other'),
+      organizationOf('acme', { members: { 'anna@acme.dev': 'Viewer' } }) + websiteOf('acme-site', 'acme'),
+      organizationOf('other', { members: { 'bert@other.dev': 'Owner' } }) + websiteOf('other-site', 'other'),
     ].join('---\n')
     stage = await startStage({ manifests, facts })
     cookies = await stage.signIn('anna@acme.dev')
@@ -85,12 +70,11 @@ describe('pages of figures', function () {
   after(async () => {
     await stage?.stop()
     await facts?.close()
-    await rm(folder, { recursive: true, force: true })
   })
 
   const read = async (page: string) => (await stage.ask('GET', `/api/organizations/acme/${page}`, { cookies })).body
 
-  it('show the funnel of a week, hours not over among them, and nothing of others', async () => {
+  it('show the funnel of a week, unfinished hours included, and nothing of others', async () => {
     const { total, steps, before } = await read('funnel')
     expect(total).to.deep.equal({ visits: 5, activated: 4, copied: 4, started: 0, completed: 4, first_run: 0 })
     expect(before.total).to.include({ visits: 1, copied: 1, completed: 1 })
@@ -100,7 +84,7 @@ describe('pages of figures', function () {
     expect([short['total'].visits, short['stepMs'], short['steps'].length]).to.deep.equal([3, HOUR_MS, 1])
   })
 
-  it('show sources beside those of the week before, and what is not listed as other', async () => {
+  it('show sources with those of the week before, and the rest as other', async () => {
     const body = await read('sources?by=source')
     const rows = (body['values'] as readonly { value: string; visits: number }[]).map(({ value, visits }) => [
       value,
@@ -114,7 +98,7 @@ describe('pages of figures', function () {
 
   it('show how installs were matched, why not, how fast and by whom', async () => {
     const body = await read('match')
-    // The one of the visit of this second lies two minutes ahead, and counts as soon as its hour does.
+    // The install of this second's visit is two minutes ahead, and counts as soon as its hour does.
     expect(body['total'].matched).to.be.within(3, 4)
     expect(body['before'].total).to.include({ completed: 1, matched: 1 })
     expect(body['reason']).to.have.lengthOf(1)
@@ -124,7 +108,7 @@ describe('pages of figures', function () {
     expect(body['agentPages'][0]).to.include({ agent: 'claude-code', page: 'https://acme.dev/install', completed: 4 })
   })
 
-  it('show the events of the month beside the plan, and a checklist that traffic proves', async () => {
+  it("show the events of the month and the plan's quota, and a checklist that depends on traffic", async () => {
     const usage = await read('usage')
     expect(usage['allowed']).to.equal(10_000_000)
     expect(usage['used']).to.be.greaterThan(0)

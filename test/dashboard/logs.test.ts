@@ -1,31 +1,20 @@
 /** Logs in the dashboard's API: pages, lines, search and tail, over a real engine. */
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
 import { expect } from 'chai'
 
 import { issueReceipt } from '../../domain/receipt.ts'
 import type { RequestLog } from '../../domain/records.ts'
-import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
-import { migrate } from '../../ports/facts/migrate.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
 import { attempt, deliveryRecord, installRecord, requestRecord, store, visitRecord } from '../contract/fact-samples.ts'
 import { until } from '../../fixtures/until.ts'
-import { organizationOf, SECRET, startStage, type Stage, type Told } from './support/stage.ts'
-
-const website = (id: string, organization: string): string =>
-  `---\napiVersion: whence.dev/v1alpha1\nkind: Website\nmetadata: { name: ${id} }\n` +
-  `spec: { organizationRef: { name: ${organization} }, displayName: ${id}, primaryOrigin: 'https://${id}.example', providers: [ga4] }\n`
+import { openTestFacts, type TestFacts } from '../support/facts.ts'
+import { organizationOf, SECRET, startStage, type Stage, type Told, websiteOf } from './support/stage.ts'
 
 const MANIFESTS = [
   organizationOf('acme', { members: { 'anna@acme.dev': 'Viewer' } }),
-  ...['acme-one', 'acme-two', 'acme-live', 'acme-text'].map((id) => website(id, 'acme')),
+  ...['acme-one', 'acme-two', 'acme-live', 'acme-text'].map((id) => websiteOf(id, 'acme')),
   `---\n${organizationOf('other', { members: { 'bert@other.dev': 'Owner' } })}`,
-  website('other-one', 'other'),
+  websiteOf('other-one', 'other'),
 ].join('')
 
 const HOUR_MS = 3_600_000
@@ -33,16 +22,12 @@ const DAY_MS = 24 * HOUR_MS
 const ROOT = '/api/organizations'
 
 describe('Logs in the dashboard', () => {
-  let folder: string
-  let facts: Facts
+  let facts: TestFacts
   let stage: Stage
   let anna: string
   let bert: string
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'whence-logs-'))
-    const connection = await openChdb(folder)
-    await migrate(connection)
-    facts = clickhouseFacts(connection, { nowMs: Date.now })
+    facts = await openTestFacts()
     stage = await startStage({ manifests: MANIFESTS, facts })
     anna = await stage.signIn('anna@acme.dev')
     bert = await stage.signIn('bert@other.dev')
@@ -50,7 +35,6 @@ describe('Logs in the dashboard', () => {
   after(async () => {
     await stage?.stop()
     await facts?.close()
-    await rm(folder, { recursive: true, force: true })
   })
 
   let serial = 0
@@ -115,7 +99,7 @@ describe('Logs in the dashboard', () => {
       expect((await logs(`?${wrong}`)).status, wrong).to.equal(400)
   })
 
-  it('are found by IDs, and by a receipt that never stands in an address', async () => {
+  it('are found by IDs, and by a receipt, which never appears in an address', async () => {
     const keys = createKeyring([SECRET])
     const random = Buffer.from('abcde')
     const fresh = { website: 'acme-two', origin: 'https://acme-two.example', issuedAtMs: Date.now() - HOUR_MS, random }
@@ -138,12 +122,12 @@ describe('Logs in the dashboard', () => {
     const { body } = await resolve('acme', anna, text)
     expect(await idsOf(body['references'].join())).to.have.members([visit.request.id, refused.request.id])
     expect((await resolve('acme', anna, 'event-found')).body).to.deep.equal({ references: ['event-found'] })
-    // Of somebody else's receipt it is not said which visit it was.
+    // For another organisation's receipt, the visit is not named.
     expect((await resolve('other', bert, text)).text).not.to.include(claims.visitId)
     expect(stage.logLines.join('')).not.to.include(text)
   })
 
-  it('are searched by text, from the newest back, and say how far', async () => {
+  it('are searched by text, from the newest back, and report how far', async () => {
     const needle = 'needle "in" %_ hay'
     await store(
       facts,
@@ -184,7 +168,7 @@ describe('Logs in the dashboard', () => {
     expect(sent.body).to.include({ request_body: 'sent', response_body: 'came', direction: 'outbound' })
   })
 
-  it('of others are not there, whatever is swapped', async () => {
+  it('of others are not found, whatever ID is swapped', async () => {
     const theirs = log('other-one', HOUR_MS, { body: '{"event_id":"event-other"}' })
     await store(facts, [theirs, log('acme-one', HOUR_MS)])
     const own = await logs('', 'other', bert)
@@ -212,7 +196,7 @@ describe('Logs in the dashboard', () => {
     expect((await logs(`?cursor=${cursor}`, 'other', bert)).status).to.equal(400)
   })
 
-  describe('as they come', () => {
+  describe('as they arrive', () => {
     interface Watch {
       readonly status: number
       readonly text: () => string
@@ -264,7 +248,7 @@ describe('Logs in the dashboard', () => {
       expect(live.text()).not.to.include(old.request.id)
     })
 
-    it('are given to four streams of a session, and to the next after one has left', async () => {
+    it('are sent to four streams of a session, and to another one after one has left', async () => {
       const anew = await stage.signIn('anna@acme.dev')
       const four = await Promise.all([1, 2, 3, 4].map(() => watch('acme/logs/tail', anew)))
       expect((await watch('acme/live', anew)).status).to.equal(429)
@@ -272,7 +256,7 @@ describe('Logs in the dashboard', () => {
       await until(async () => (await watch('acme/logs/tail', anew)).status === 200)
     })
 
-    it('end with the session, and with the process in a way that brings browsers back apart', async () => {
+    it('end with the session, and with the process in a way that makes browsers reconnect at different times', async () => {
       const [leaving, staying] = [await stage.signIn('anna@acme.dev'), await stage.signIn('anna@acme.dev')]
       const [first, second] = [await watch('acme/logs/tail', leaving), await watch('acme/logs/tail', staying)]
       await stage.ask('POST', '/api/sign-out', { cookies: leaving, body: {}, address: '203.0.113.77' })

@@ -1,4 +1,4 @@
-/** Every route, as every role, in one's own organisation, somebody else's and one that does not exist. */
+/** Every route, as every role, in the own organisation, in another one and in one that does not exist. */
 
 import { expect } from 'chai'
 
@@ -33,12 +33,12 @@ describe('the routes of the dashboard', () => {
   ): Promise<Told> =>
     stage.ask(method, path.replace(':organization', organization).replace(':member', member), {
       cookies: who === null ? '' : (cookies.get(who) ?? ''),
-      // Nothing that any schema takes: who gets so far was let in.
+      // A body that no schema accepts: a request that gets this far was authorised.
       ...(method === 'GET' || method === 'DELETE' ? {} : { body: { nothing: true } }),
       address: `10.${addresses >> 16}.${(addresses >> 8) % 256}.${addresses++ % 256}`,
     })
 
-  it('are all of the table, each with a need, and change nothing by GET', () => {
+  it('are exactly those of the table, each with a required right, and change nothing by GET', () => {
     expect(rows.length).to.be.greaterThan(10)
     for (const [name, { method, path, needs }] of rows) {
       expect(path, name).to.match(/^\/api\/[a-z:/-]+$/i)
@@ -56,7 +56,7 @@ describe('the routes of the dashboard', () => {
   }
 
   for (const [name, row] of rows.filter(([, { path }]) => path.includes(':organization'))) {
-    it(`${name} answers alike for organisations of others and for none`, async () => {
+    it(`${name} gives the same answer for organisations of others and for none`, async () => {
       for (const who of [...MEMBER_ROLES, 'stranger']) {
         const [other, none] = [await call(row, 'other', who), await call(row, 'none', who)]
         for (const told of [other, none])
@@ -75,7 +75,7 @@ describe('the routes of the dashboard', () => {
     })
 
     if (row.path.includes(':member')) {
-      it(`${name} sees members of its own organisation alone`, async () => {
+      it(`${name} sees only members of its own organisation`, async () => {
         const foreign = await call(row, 'mine', 'Owner', 'other-1')
         const none = await call(row, 'mine', 'Owner', 'nobody')
         expect([foreign.status, foreign.text]).to.deep.equal([none.status, none.text])
@@ -97,7 +97,7 @@ describe('the routes of the dashboard', () => {
     expect([told.status, told.headers.get('allow')]).to.deep.equal([405, 'GET, POST, HEAD'])
   })
 
-  it('carry an ID that stands in the log of the process, and no header that caches or frames could use', async () => {
+  it('have an ID that is in the log of the process, and headers that forbid caches and frames', async () => {
     const told = await stage.ask('GET', '/api/me', { cookies: cookies.get('Owner') ?? '' })
     expect(told.headers.get('cache-control')).to.equal('no-store')
     expect(told.headers.get('access-control-allow-origin')).to.equal(null)
@@ -107,7 +107,7 @@ describe('the routes of the dashboard', () => {
   it('count reads by session and writes by client address', async () => {
     const cookie = await stage.signIn(addressOf('Owner', 'mine'))
     const reads = await Promise.all(Array.from({ length: 610 }, () => stage.ask('GET', '/api/me', { cookies: cookie })))
-    // A minute may turn in between.
+    // A new minute may begin in between.
     const refused = reads.filter(({ status }) => status === 429)
     expect(refused.length).to.be.within(0, 10)
     const more = await Promise.all(Array.from({ length: 700 }, () => stage.ask('GET', '/api/me', { cookies: cookie })))

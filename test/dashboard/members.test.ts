@@ -50,7 +50,7 @@ describe('members', () => {
     )
   }
 
-  it('are invited by mail, and are in once they have proven the address and accepted', async () => {
+  it('are invited by mail, and are members once they have proven the address and accepted', async () => {
     const told = await invite(await as('Admin'), { email: 'new@acme.dev', role: 'Viewer' })
     expect([told.status, Object.keys(told.body)]).to.deep.equal([201, ['name']])
     expect(told.body['name']).to.match(/^m-[0-9a-f]{12}$/)
@@ -79,7 +79,7 @@ describe('members', () => {
     expect(await stage.writtenFiles()).to.have.length(1)
   })
 
-  it('cannot accept an invitation that was sent again, withdrawn, or is over', async () => {
+  it('cannot accept an invitation that was sent again, was withdrawn, or has expired', async () => {
     const admin = await as('Admin')
     const person = await stage.signIn('new@acme.dev')
     const { body } = await invite(admin, { email: 'new@acme.dev', role: 'Viewer' })
@@ -112,7 +112,7 @@ describe('members', () => {
     expect((await stage.ask('GET', '/api/organizations/acme', { cookies: person })).status).to.equal(404)
   })
 
-  it('are changed by Admins, and owners by Owners alone', async () => {
+  it('are changed by Admins, and owners only by Owners', async () => {
     const admin = await as('Admin')
     expect((await invite(admin, { email: 'new@acme.dev', role: 'Owner' })).body).to.deep.equal({ error: 'forbidden' })
     expect((await invite(await as('Owner'), { email: 'new@acme.dev', role: 'Owner' })).status).to.equal(201)
@@ -125,7 +125,7 @@ describe('members', () => {
     expect((await write('POST', `acme/members/${name}/invitation`, admin)).status).to.equal(403)
   })
 
-  it('keep an Owner who is a person', async () => {
+  it('always include an Owner who is a person', async () => {
     const owner = await as('Owner')
     expect((await write('PUT', 'acme/members/acme-0', owner, { role: 'Admin' })).body).to.deep.equal({
       error: 'last_owner',
@@ -136,7 +136,17 @@ describe('members', () => {
     expect((await write('DELETE', 'acme/members/acme-0', owner)).body).to.deep.equal({ error: 'last_owner' })
   })
 
-  it('in files of somebody else are read-only, and the answer names the file', async () => {
+  it('leave by themselves, and are out at once', async () => {
+    const admin = await as('Admin')
+    await invite(admin, { email: 'guest@acme.dev', role: 'Viewer' })
+    const guest = await stage.signIn('guest@acme.dev')
+    await accept(guest, await invitationFor('guest@acme.dev'))
+    const left = await write('POST', 'acme/leave', guest)
+    expect([left.status, left.text]).to.deep.equal([204, ''])
+    expect(await rolesOf(guest)).to.deep.equal({})
+  })
+
+  it('in files of others are read-only, and the answer names the file', async () => {
     const told = await write('DELETE', 'acme/members/acme-3', await as('Admin'))
     expect([told.status, told.body]).to.deep.equal([409, { error: 'managed_elsewhere', manager: 'all.yaml' }])
     expect((await write('POST', 'acme/leave', await as('Viewer'))).body['error']).to.equal('managed_elsewhere')
@@ -181,14 +191,14 @@ describe('members', () => {
     expect((await accept(person, await invitationFor('rich@acme.dev'))).body).to.deep.equal({ error: 'person_limit' })
   })
 
-  it('show their addresses to Members and above alone', async () => {
+  it('show their addresses only to Members and above', async () => {
     for (const role of Object.keys(ROLES) as Role[]) {
       const { text } = await stage.ask('GET', '/api/organizations/acme/members', { cookies: await as(role) })
       expect(text.includes('owner@acme.dev'), role).to.equal(role !== 'Viewer')
     }
   })
 
-  it('name either a person or a group, with a role that there is', async () => {
+  it('name either a person or a group, with an existing role', async () => {
     const admin = await as('Admin')
     for (const body of [
       { role: 'Viewer' },

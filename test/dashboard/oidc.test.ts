@@ -59,7 +59,7 @@ describe('signing in through OpenID Connect', () => {
     expect([told.status, told.headers.get('location'), told.cookies]).to.deep.equal([303, '/sign-in#failed', ''])
   }
 
-  it('takes a proven address, in lower case, and comes back to where it began', async () => {
+  it('accepts a proven address, in lower case, and comes back to where it began', async () => {
     const told = await whole()
     expect([told.status, told.headers.get('location')]).to.deep.equal([303, '/logs?x=1'])
     const { body } = await stage.ask('GET', '/api/me', { cookies: told.cookies })
@@ -67,7 +67,7 @@ describe('signing in through OpenID Connect', () => {
     expect(body['organizations']).to.deep.equal([{ id: 'acme', displayName: 'acme Ltd', role: 'Owner' }])
   })
 
-  it('comes back to paths of the service alone', async () => {
+  it('comes back only to paths of the service', async () => {
     for (const returnTo of [
       '//evil.example',
       '/\\evil.example',
@@ -135,7 +135,7 @@ describe('signing in through OpenID Connect', () => {
     isRefused(await comeBack(made.href, next.cookies))
   })
 
-  it('refuses another account with the address of a member, tells the organisation, and takes it once the member was made anew', async () => {
+  it('refuses another account with the address of a member, tells the organisation, and accepts it once the member was created again', async () => {
     provider.claims = { sub: 'first', email: 'carl@acme.dev', email_verified: true }
     const owner = await stage.signIn('anna@acme.dev')
     const members = '/api/organizations/acme/members'
@@ -189,7 +189,7 @@ describe('signing in through OpenID Connect', () => {
     expect(await rolesOf(cookies)).to.deep.equal(ADMIN)
   })
 
-  it('asks with a refresh token once the access token is over, and takes a person who is gone for gone', async () => {
+  it('uses a refresh token once the access token has expired, and removes the groups of a person who is gone', async () => {
     provider.claims = BERT
     const { cookies } = await whole()
     stage.advance(2 * LIMITS.groupMembershipMs)
@@ -204,7 +204,7 @@ describe('signing in through OpenID Connect', () => {
     expect(await rolesOf(cookies), 'until the next sign-in').to.deep.equal([])
   })
 
-  it('gives the roles of groups for an hour after they were read while the provider is away', async () => {
+  it('gives the roles of groups for an hour after they were read while the provider is unreachable', async () => {
     const [port, at] = [await freePort(), await freePort()]
     const redirectUri = `http://127.0.0.1:${port}/api/sign-in/oidc/callback`
     const own = await startIdentityProvider({ redirectUri, ids: ['whence'] }, at)
@@ -227,7 +227,7 @@ describe('signing in through OpenID Connect', () => {
     await lone.stop()
   })
 
-  it('does not keep the program from starting while the provider is away, and finds it when it comes', async () => {
+  it('does not keep the program from starting while the provider is unreachable, and finds it later', async () => {
     const port = await freePort()
     const [own, at] = [await freePort(), await freePort()]
     const oidc = { issuer: `http://127.0.0.1:${at}`, clientId: 'whence', clientSecret: CLIENT_SECRET }

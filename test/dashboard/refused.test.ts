@@ -3,8 +3,10 @@
 import { expect } from 'chai'
 
 import { deleteExpired } from '../../dashboard/people/expired.ts'
+import { noteRefused } from '../../dashboard/http/refused.ts'
 import { erasePerson, exportPerson } from '../../dashboard/people/personal-data.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
+import { createRandomness } from '../../runtime/random.ts'
 import { addFactRows } from '../../delivery/facts-writer/fact-rows.ts'
 import { LIMITS, RATE_RULES } from '../../domain/limits.ts'
 import { decodeRecord, type ActivityRecord, type RequestRecord } from '../../domain/records.ts'
@@ -26,7 +28,7 @@ describe('in the dashboard', () => {
   const records = async <T extends { readonly v: 1 }>(topic: 'requests' | 'activity'): Promise<readonly T[]> =>
     (await stage.eventLog.read(topic, 0, 1_000)).map(({ value }) => decodeRecord<T>(value))
 
-  it('a reached rate is in Logs and activity of the organisation, and of nobody else', async () => {
+  it('a reached rate is in Logs and activity of the organisation, and of no other', async () => {
     const cookies = await stage.signIn(OWNER)
     const address = '203.0.113.77'
     const ask = (path: string) => stage.ask('PUT', path, { cookies, address, body: { role: 'Viewer' } })
@@ -65,6 +67,40 @@ describe('in the dashboard', () => {
     expect(JSON.stringify([requests, activity])).to.not.match(/owner@acme|203\.0\.113|secret-name/)
   })
 
+  it('refused requests are recorded up to a number per second for each organisation, and the rest is counted', async () => {
+    let nowMs = 5_000
+    const appended: string[] = []
+    let [shed, counted] = [0, 0]
+    const note = noteRefused({
+      eventLog: { append: async (topic) => void appended.push(topic) },
+      hotState: {
+        countHits: async () => {
+          counted += 1
+          return { kind: 'limited', retryAfterS: 1 } as never
+        },
+      },
+      ...{ randomness: createRandomness(), nowMs: () => nowMs, logger: { warn: () => undefined } },
+      metrics: { refusalShed: () => void (shed += 1) },
+    })
+    const refuseMany = (organization: string, times: number): void => {
+      for (let place = 0; place < times; place += 1)
+        note({
+          organization: { id: organization, logRetentionDays: 30 } as never,
+          req: { method: 'GET', headers: {} } as never,
+          ...{ route: '/api/x', actor: null, addressHash: 'a', durationMs: 1 },
+          outcome: { kind: 'refused', code: 'rate_limited', rule: 'dashboard_reads' } as never,
+        })
+    }
+    refuseMany('loud', 5_000)
+    refuseMany('quiet', 3)
+    expect([appended.length, counted, shed]).to.deep.equal([23, 23, 4_980])
+    nowMs += 1_000
+    refuseMany('loud', 5)
+    expect([appended.length, counted, shed]).to.deep.equal([28, 28, 4_980])
+    for (let place = 0; place < 2_000; place += 1) refuseMany(`each-${place}`, 1)
+    expect(appended.length, 'of all organisations together').to.equal(23 + LIMITS.loggedRefusalsPerS)
+  })
+
   it('a person is shown as a whole and erased: members, invitations, sessions and pins', async () => {
     const owner = await stage.signIn(OWNER)
     const invite = (email: string) =>
@@ -89,13 +125,13 @@ describe('in the dashboard', () => {
     expect((await stage.ask('GET', '/api/me', { cookies: session })).status).to.equal(401)
     expect((await exportPerson('gone@acme.dev', parts)).members).to.deep.equal([])
     expect((await exportPerson('stays@acme.dev', parts)).members).to.have.length(1)
-    // In files of somebody else: said, and left.
+    // In files of others: reported, but not changed.
     const left = (await erasePerson(OWNER, parts)).left
     expect(left.map(({ manager }) => manager)).to.deep.equal(['all.yaml'])
     expect((await stage.ask('GET', '/api/me', { cookies: owner })).status, 'signed out all the same').to.equal(401)
   })
 
-  it('an invitation that is over for 30 days is deleted, and no other', async () => {
+  it('an invitation that expired 30 days ago is deleted, and no other', async () => {
     const cookies = await stage.signIn(OWNER)
     for (const email of ['old@acme.dev', 'renewed@acme.dev'])
       await stage.ask('POST', '/api/organizations/acme/members', { cookies, body: { email, role: 'Viewer' } })

@@ -1,9 +1,5 @@
 /** "What if": asked in the dashboard, decided by the role `rollup`, read in pages; each organisation its own. */
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
 import { expect } from 'chai'
 
 import { NO_BACKLOG } from '../delivery/support/memory-facts.ts'
@@ -14,14 +10,11 @@ import { runReplays, startReplayJobs } from '../../delivery/rollup/replay-jobs.t
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import { REPLAY_RULES } from '../../domain/limits.ts'
 import { until } from '../../fixtures/until.ts'
-import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
-import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import { eraseNamed } from '../../ports/facts/erasure/erase.ts'
 import { FactsUnavailable, type Facts } from '../../ports/facts/facts.ts'
-import { migrate } from '../../ports/facts/migrate.ts'
 import { installRecord, rowsOf, unique, visitRecord } from '../contract/fact-samples.ts'
-import { organizationOf, startStage, type Stage, type Told } from './support/stage.ts'
+import { openTestFacts, type TestFacts } from '../support/facts.ts'
+import { organizationOf, startStage, type Stage, type Told, websiteOf } from './support/stage.ts'
 
 const NOW_MS = Date.now()
 const START_MS = 120_000
@@ -31,25 +24,16 @@ const INSTALLS = 3
 const SILENT = { warn: () => undefined, error: () => undefined }
 const WANTED = { website: 'acme-site', policy: 'first_visit', since: NOW_MS - 7 * DAY_MS }
 
-const websiteOf = (id: string, organization: string): string =>
-  `---\napiVersion: whence.dev/v1alpha1\nkind: Website\nmetadata: { name: ${id} }\n` +
-  `spec: { organizationRef: { name: ${organization} }, primaryOrigin: 'https://${id}.example', providers: [ga4] }\n`
-
 describe('replays of decisions', function () {
   this.timeout(START_MS)
-  let folder: string
-  let connection: FactsConnection
-  let facts: Facts
+  let facts: TestFacts
   let stage: Stage
   let member: string
   let offset = 0
   const deps = () => ({ facts, logger: SILENT, nowMs: Date.now })
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'whence-replays-'))
-    connection = await openChdb(folder)
-    await migrate(connection)
-    facts = clickhouseFacts(connection, { nowMs: Date.now })
+    facts = await openTestFacts()
     const first = { visitId: 'aa'.repeat(16), issuedAtMs: AT_MS - 2 * HOUR_MS }
     const latest = { visitId: 'bb'.repeat(16), issuedAtMs: AT_MS - HOUR_MS }
     const website = 'acme-site'
@@ -80,7 +64,6 @@ describe('replays of decisions', function () {
   afterEach(() => stage?.stop())
   after(async () => {
     await facts?.close()
-    await rm(folder, { recursive: true, force: true })
   })
 
   const ask = (body: object, cookies = member): Promise<Told> => stage.ask('POST', PATH, { cookies, body })
@@ -137,7 +120,7 @@ describe('replays of decisions', function () {
     expect(await facts.run('counts', {})).to.deep.equal(before)
   })
 
-  it('begin anew after a kill, and wait while the facts are away', async () => {
+  it('start again after a kill, and wait while the facts are unreachable', async () => {
     const id = await asked()
     const away = {
       insert: facts.insert.bind(facts),
@@ -153,11 +136,11 @@ describe('replays of decisions', function () {
     expect((await show(id)).body['result']).to.include({ changed: INSTALLS })
   })
 
-  it('are made anew without what was erased', async () => {
+  it('are made again without what was erased', async () => {
     const id = await asked()
     await runReplays(deps())
     const [{ eventId }] = (await show(id)).body['result'].changes
-    await eraseNamed(connection, [erasedName('acme-site', eventId)])
+    await eraseNamed(facts.connection, [erasedName('acme-site', eventId)])
     expect((await show(id)).body)
       .to.include({ result: null })
       .and.not.to.include({ state: 'done' })
@@ -167,7 +150,7 @@ describe('replays of decisions', function () {
     expect(JSON.stringify(changes)).to.not.include(`"${eventId}"`)
   })
 
-  it('are asked by members, of websites of their own, for a period that has a length', async () => {
+  it('are requested by members, for their own websites, and for a period that is not empty', async () => {
     const viewer = await stage.signIn('viewer@acme.dev')
     expect((await ask(WANTED, viewer)).status).to.equal(403)
     expect((await ask({ ...WANTED, website: 'other-site' })).status).to.equal(404)
@@ -184,7 +167,7 @@ describe('replays of decisions', function () {
     expect((await stage.ask('GET', `${own}/${id}`, { cookies: stranger })).status).to.equal(404)
   })
 
-  it(`are asked ${REPLAY_RULES.decision_replays.limit} times an hour by an organisation`, async () => {
+  it(`are requested at most ${REPLAY_RULES.decision_replays.limit} times an hour by an organisation`, async () => {
     const answers: number[] = []
     for (let turn = 0; turn <= REPLAY_RULES.decision_replays.limit; turn++) answers.push((await ask(WANTED)).status)
     expect(answers.filter((status) => status === 202)).to.have.lengthOf(REPLAY_RULES.decision_replays.limit)

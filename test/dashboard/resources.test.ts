@@ -102,7 +102,7 @@ describe('configuration through the dashboard', () => {
     expect((await read('Website', 'shop')).status).to.equal(404)
   })
 
-  it('writes only what was seen: 428 without a version, 412 with both versions', async () => {
+  it('writes only over the version that was seen: 428 without a version, 412 with both versions', async () => {
     const { body } = await make('InstallPath', 'cli', {}, 'member')
     const first = String(body['version'])
     const path = `${AT}/resources/InstallPath/default/cli`
@@ -129,7 +129,7 @@ describe('configuration through the dashboard', () => {
     await drop('InstallPath', 'cli', 'member')
   })
 
-  it('says of each field what is wrong with it, and what would come of a change, without making it', async () => {
+  it('reports what is wrong with each field, and what a change would cause, without making it', async () => {
     const fault = await make('Website', 'bad', { primaryOrigin: 'https://bad.example', retentionDays: 12 })
     expect([fault.status, fault.body]).to.deep.equal([
       400,
@@ -156,9 +156,16 @@ describe('configuration through the dashboard', () => {
       'managed_elsewhere',
       'all.yaml',
     ])
+    const made = await make('Website', 'tried', { primaryOrigin: 'https://tried.example' })
+    const fits = await ask('DELETE', `${AT}/resources/Website/default/tried?dryRun=All`, 'admin', {
+      headers: { 'If-Match': `"${String(made.body['version'])}"` },
+    })
+    expect([fits.status, fits.body]).to.deep.equal([200, { fits: true, warnings: [] }])
+    expect((await read('Website', 'tried')).status).to.equal(200)
+    expect((await drop('Website', 'tried')).status).to.equal(204)
   })
 
-  it('warns of what the compiler would leave out beside the object', async () => {
+  it('warns about what else the compiler would leave out', async () => {
     const pages = [{ id: 'p', url: 'https://theirs.example/install' }]
     const spec = { organizationRef: { name: 'mine' }, primaryOrigin: 'https://warned.example', pages }
     await stage.apply(
@@ -183,7 +190,7 @@ describe('configuration through the dashboard', () => {
     await drop('Website', 'warned')
   })
 
-  it('answers 402 with what is used and allowed, and the compiler judges requests at once', async () => {
+  it('answers 402 with what is used and allowed, and leaves concurrent requests to the compiler', async () => {
     const made = await Promise.all(
       Array.from({ length: 6 }, (_, number) =>
         make('Website', `w${number}`, { primaryOrigin: `https://w${number}.example` }),
@@ -234,7 +241,7 @@ describe('configuration through the dashboard', () => {
       expect((await drop('Destination', 'ga4', 'admin')).status).to.equal(204)
     })
 
-    it('nobody sets a plan, moves an object, or removes the organisation but its Owner', async () => {
+    it('nobody sets a plan or moves an object, and only its Owner removes the organisation', async () => {
       await stage.apply('own.yaml', '')
       const { body } = await read('Organization', 'mine')
       for (const who of ['owner', 'admin'])
@@ -279,14 +286,14 @@ describe('configuration through the dashboard', () => {
       }
     })
 
-    it('Secrets are written with a new name each, for the service alone, and shown to nobody', async () => {
+    it('Secrets are written with a new name each, only for the service, and shown to nobody', async () => {
       const again = await ask('POST', `${AT}/secrets`, 'member', { body: { values: { 'api-secret': 'another' } } })
       expect(again.status).to.equal(201)
       expect(again.body['name']).to.not.equal(secret)
       expect(again.text).to.not.include('another')
       const files = await stage.writtenFiles()
       const file = files.find((name) => name.includes(secret)) ?? ''
-      // The environment of the service is not for values to name.
+      // Values must not name variables of the service's environment.
       expect(await readFile(join(stage.written, file), 'utf8')).to.include('top secret $${HOME}')
       for (const method of ['GET', 'PUT', 'DELETE'])
         expect(
@@ -303,7 +310,7 @@ describe('configuration through the dashboard', () => {
     })
   })
 
-  it('leaves files of others alone, field by field, with the change to copy', async () => {
+  it('does not change files of others, field by field, with the change to copy', async () => {
     const { body } = await read('Website', 'from-git')
     expect(body['readOnly']).to.deep.equal([{ field: '/spec', manager: 'all.yaml' }])
     const wanted = { ...body['spec'], displayName: "It's Git's" }

@@ -2,18 +2,14 @@
 
 import { expect } from 'chai'
 
-import { organizationOf, startStage, type Stage } from './support/stage.ts'
-
-const website = (id: string, organization: string): string =>
-  `---\napiVersion: whence.dev/v1alpha1\nkind: Website\nmetadata: { name: ${id} }\n` +
-  `spec: { organizationRef: { name: ${organization} }, displayName: ${id}, primaryOrigin: 'https://${id}.example', providers: [ga4] }\n`
+import { organizationOf, startStage, type Stage, websiteOf } from './support/stage.ts'
 
 const MANIFESTS = [
   organizationOf('acme', { members: { 'anna@acme.dev': 'Viewer' } }),
-  website('acme-one', 'acme'),
-  website('acme-two', 'acme'),
+  websiteOf('acme-one', 'acme'),
+  websiteOf('acme-two', 'acme'),
   `---\n${organizationOf('other', { members: { 'bert@other.dev': 'Owner' } })}`,
-  website('other-one', 'other'),
+  websiteOf('other-one', 'other'),
   `---\n${organizationOf('empty', { members: { 'anna@acme.dev': 'Owner' } })}`,
 ].join('')
 
@@ -58,7 +54,7 @@ describe('the facts that a handler reads', () => {
     expect(asked).to.deep.equal([])
   })
 
-  it('are answered as unavailable while their store is away', async () => {
+  it('are answered as unavailable while their store is unreachable', async () => {
     isAway = true
     expect((await overview()).status).to.equal(503)
     expect((await stage.ask('GET', '/api/me', { cookies })).status).to.equal(200)

@@ -23,7 +23,7 @@ describe('serving a route of the dashboard', () => {
   async function* chunks(signal: AbortSignal, fails: boolean): AsyncGenerator<string> {
     try {
       yield 'one\n'
-      if (fails) throw new Error('the engine is away')
+      if (fails) throw new Error('the engine is unavailable')
       yield 'two\n'
       if (signal.aborted) return
       await once(signal, 'abort')
@@ -67,6 +67,7 @@ describe('serving a route of the dashboard', () => {
       randomness: createRandomness(),
       nowMs: Date.now,
       onLimit: () => undefined,
+      metrics: { answered: () => undefined, limitReached: () => undefined, sessionSeen: () => undefined },
       logger: createLogger({ program: 'test', level: 'debug', write: (line) => void lines.push(line) }),
     })
     server = createServer((req, res) => void serve(req, res)).listen(0, '127.0.0.1')
@@ -80,7 +81,7 @@ describe('serving a route of the dashboard', () => {
 
   const ask = (path: string): Promise<Response> => fetch(base + path, { headers: { 'Sec-Fetch-Site': 'same-origin' } })
 
-  it('gives typed values of the query, and refuses what its schema does not know', async () => {
+  it('passes typed values of the query, and refuses what its schema does not know', async () => {
     const good = await ask('/api/query?limit=50&all=true&kind=visit')
     expect(await good.json()).to.deep.equal({ limit: 50, all: true, kind: 'visit' })
     for (const [query, field] of [
@@ -97,7 +98,7 @@ describe('serving a route of the dashboard', () => {
     }
   })
 
-  it('sends what is there at once, and ends the work as soon as the client is gone', async () => {
+  it('sends what is ready at once, and ends the work as soon as the client is gone', async () => {
     const leaving = new AbortController()
     const told = await fetch(`${base}/api/stream`, {
       signal: leaving.signal,
@@ -116,7 +117,7 @@ describe('serving a route of the dashboard', () => {
     while (ended.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
   })
 
-  it('cuts off an answer that cannot go on, so that nobody takes it for a whole one', async () => {
+  it('cuts off an answer that cannot continue, so that nobody mistakes it for a complete one', async () => {
     const told = await ask('/api/stream?fails')
     expect(await told.text().catch((error: Error) => error.name)).to.equal('TypeError')
     expect(lines.join('\n')).to.include('cut off')

@@ -28,7 +28,7 @@ describe('signing in', () => {
   const me = (cookies: string): Promise<Told> => stage.ask('GET', '/api/me', { cookies })
 
   describe('by mail', () => {
-    it('takes one click in the browser that asked, once', async () => {
+    it('needs one click in the browser that asked, and works once', async () => {
       const asked = await askForMail(ANNA)
       const { token } = await lastMail()
       const signedIn = await confirm({ token }, asked.cookies)
@@ -39,14 +39,14 @@ describe('signing in', () => {
       expect((await confirm({ token }, asked.cookies)).body).to.deep.equal({ error: 'sign_in_refused' })
     })
 
-    it('lets one of 20 clicks at once in', async () => {
+    it('lets in one of 20 simultaneous clicks', async () => {
       const asked = await askForMail(ANNA)
       const { token } = await lastMail()
       const clicks = await Promise.all(Array.from({ length: 20 }, () => confirm({ token }, asked.cookies)))
       expect(clicks.filter(({ status }) => status === 200)).to.have.length(1)
     })
 
-    it('takes the code too in any other browser, as of a scanner that presses buttons', async () => {
+    it('also needs the code in any other browser, such as that of a scanner that presses buttons', async () => {
       await askForMail(ANNA)
       const { token, code } = await lastMail()
       const scanner = await confirm({ token })
@@ -67,7 +67,7 @@ describe('signing in', () => {
       expect((await confirm({ token }, asked.cookies)).status).to.equal(403)
     })
 
-    it('never takes the code without the link, and no link that was not sent', async () => {
+    it('accepts neither the code without the link nor a link that was not sent', async () => {
       await askForMail(ANNA)
       const { code } = await lastMail()
       expect((await confirm({ code })).body['error']).to.equal('invalid_field')
@@ -85,7 +85,7 @@ describe('signing in', () => {
       expect((await confirm({ token: newer })).body['error']).to.equal('sign_in_refused')
     })
 
-    it('answers alike for known and unknown addresses, and writes to the known alone', async () => {
+    it('answers the same for known and unknown addresses, and writes only to known ones', async () => {
       await stage.mailSent()
       const mails = stage.mails.length
       const known = await askForMail(ANNA)
@@ -100,7 +100,7 @@ describe('signing in', () => {
       expect(shape(unknown)).to.deep.equal(shape(known))
     })
 
-    it('counts requests by address and client together: nobody uses up the links of somebody else', async () => {
+    it("counts requests by address and client together: nobody can use up another person's links", async () => {
       const address = freshAddress()
       const statuses = []
       for (let times = 0; times < 6; times++) statuses.push((await askForMail('bert@acme.dev', { address })).status)
@@ -164,7 +164,7 @@ describe('signing in', () => {
       expect((await me(before)).status, 'the session before').to.equal(401)
     })
 
-    it('are read from one cookie of the right form alone', async () => {
+    it('are read only from one cookie of the right form', async () => {
       const cookies = await stage.signIn(ANNA)
       expect((await me(`${cookies}; session=${'B'.repeat(43)}`)).status).to.equal(401)
       for (const value of ['', 'x', `${cookies.slice(8)}=`, '../'.repeat(14)])
@@ -228,7 +228,7 @@ describe('signing in', () => {
     expect([...statuses]).to.deep.equal([403, 429])
   })
 
-  it('takes bodies of at most 64 KB', async () => {
+  it('accepts bodies of at most 64 KB', async () => {
     const told = await stage.ask('POST', '/api/sign-in/link', {
       body: `"${'x'.repeat(65_536)}"`,
       address: freshAddress(),

@@ -1,4 +1,4 @@
-/** Strangers: closed by default; if the service is open, each organisation is a tenant that reaches nothing of others. */
+/** Strangers: closed by default; if the service is open, each organisation is a tenant that cannot reach objects of others. */
 
 import { expect } from 'chai'
 
@@ -24,7 +24,7 @@ describe('signing up', () => {
     expect(await stage.writtenFiles()).to.deep.equal([])
   })
 
-  it('makes one organisation of any number of requests at once, five at most, with the stranger as Owner', async () => {
+  it('creates one organisation for any number of simultaneous requests, at most five in all, with the stranger as Owner', async () => {
     stage = await startStage({ manifests: HOST, isOpen: true })
     const cookies = await stage.signIn('anna@one.dev')
     const many = await Promise.all(Array.from({ length: 6 }, () => found(cookies)))
@@ -54,7 +54,7 @@ describe('signing up', () => {
     const secret = String(
       (await ask('POST', `/api/organizations/${hers}/secrets`, anna, { body: { values: { k: 'v' } } })).body['name'],
     )
-    // Whatever names something of hers is refused as if it were not there, and nothing of it is written.
+    // A change that names one of her objects is refused as if that did not exist, and nothing is written.
     const before = (await stage.writtenFiles()).length
     const ga4 = (name: string) => ({ measurementId: 'G-ABC1234567', apiSecretRef: { name, key: 'k' } })
     const attempts: readonly (readonly [string, object, string?])[] = [
@@ -87,7 +87,7 @@ describe('signing up', () => {
         const more = method === 'PUT' ? { body: { spec: {} } } : {}
         expect((await ask(method, path, bert, { headers: { 'If-Match': '"x"' }, ...more })).status).to.equal(404)
       }
-    // The host's own objects are no more in reach than those of a neighbour.
+    // The operator's own objects are as unreachable as those of another tenant.
     const up = await make(his, 'InstallPath', { organizationRef: { name: 'host' } }, bert)
     expect([up.status, up.body['field']]).to.deep.equal([400, '/spec/organizationRef'])
     expect((await ask('GET', '/api/organizations/host', bert)).status).to.equal(404)

@@ -78,7 +78,7 @@ describe('support requests', () => {
     }
   })
 
-  it('hold the sizes of the contract, counted in code points and bytes', async () => {
+  it('keep to the sizes of the contract, counted in code points and bytes', async () => {
     const most = LIMITS.supportMessageChars
     const name = 'n'.repeat(253)
     const condition = { kind: 'Website', name, type: 'Accepted', reason: 'PlanLimit' }
@@ -92,7 +92,7 @@ describe('support requests', () => {
     expect(statuses).to.deep.equal([202, 400, 400, 400])
   })
 
-  it('asked for again with one ID, by one person, are one mail', async () => {
+  it('repeated with one ID, by one person, are one mail', async () => {
     const id = newId()
     const owner = await stage.signIn('owner@acme.dev')
     const told = await Promise.all([1, 2, 3].map(() => ask({ id, message: 'once' })))
@@ -100,7 +100,7 @@ describe('support requests', () => {
     expect(new Set(told.map(({ body }) => body['request'])).size).to.equal(1)
     await ask({ id, message: 'somebody else' }, owner)
     await until(() => stage.mails.length === 2)
-    // Those that met a letter in the middle of being sent look again.
+    // Requests during which a letter was being sent check again.
     stage.advance(6_000)
     await until(async () => {
       const { done, ends } = await stage.eventLog.progress('mail.5s', 'mail')
@@ -142,7 +142,7 @@ describe('support requests', () => {
     expect(taken).to.equal(RATE_RULES.support_per_organization.limit)
   })
 
-  it('are refused before anything is promised while the log is away, and if nobody gets them', async () => {
+  it('are refused before anything is promised while the log is unreachable, and if there is no recipient', async () => {
     const quiet = await startStage({ manifests })
     try {
       const who = await quiet.signIn(VIEWER)
@@ -153,12 +153,12 @@ describe('support requests', () => {
       await quiet.stop()
     }
     await stage.eventLog.close()
-    // What was not taken uses up no window.
+    // A request that was not accepted uses up no window.
     for (let times = 0; times <= RATE_RULES.support_per_person.limit; times++)
       expect((await ask({ id: newId(), message: 'x' })).status).to.equal(503)
   })
 
-  it('of a person who is erased go nowhere, and are shown until then', async () => {
+  it('of a person who is erased are not sent, and are shown until then', async () => {
     const keys = createKeyring([SECRET])
     const { directory, writer, hotState, nowMs } = stage
     const asked: unknown[] = []

@@ -101,7 +101,7 @@ const BAD: { readonly [P in keyof typeof checks]: readonly [string, object][] } 
 
 describe('the rules of the stand-ins', () => {
   for (const [provider, rows] of Object.entries(BAD) as [keyof typeof checks, readonly [string, object][]][]) {
-    it(`of ${provider} take what is right`, () => {
+    it(`of ${provider} accept what is right`, () => {
       expect(checks[provider]({})).to.deep.equal([])
     })
 
@@ -129,7 +129,7 @@ describe('the rules of the stand-ins', () => {
     checkXRequest,
     checkGoogleAdsRequest,
   })) {
-    it(`refuse what is no request at all: ${provider}`, () => {
+    it(`refuse what is not a request at all: ${provider}`, () => {
       for (const body of ['', '[]', '{', 'null', '{}']) expect(check(body, NOON_MS)).not.to.deep.equal([])
     })
   }
@@ -171,7 +171,7 @@ describe('a stand-in', () => {
     ])
   })
 
-  it('of Meta wants a token and, beyond its limit, patience', async () => {
+  it('of Meta requires a token and throttles beyond its limit', async () => {
     standIn = await startMetaStandIn({ port: 0, nowMs, perMinute: 1 })
     expect((await post(path, { data: [META] })).error.code).to.equal(190)
     expect((await post(path, { data: [META] }, auth)).events_received).to.equal(1)
@@ -209,7 +209,7 @@ describe('a stand-in', () => {
     expect(refused.errors).to.have.lengthOf(2)
   })
 
-  it('takes faults from outside, for one key or for all, and heals', async () => {
+  it('accepts faults from outside, for one key or for all, and ends them', async () => {
     standIn = await startMetaStandIn({ port: 0, nowMs })
     const fault = { kind: 'status', status: 503, body: '{"gone":true}' }
     await post('/faults', { key: '123', fault })

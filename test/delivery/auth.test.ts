@@ -74,14 +74,14 @@ describe('access tokens', () => {
     expect(oauth.total()).to.equal(2)
   })
 
-  it('come for an assertion that a service account signed, which goes to Google whatever its key file says', async () => {
+  it('are issued for an assertion that a service account signed, which goes to Google whatever its key file says', async () => {
     const grant = grantOf(JSON.stringify(KEY_FILE))
     expect(grant).to.include({ issuer: EMAIL, audience: 'https://oauth2.googleapis.com/token' })
     expect(await tokens.get(grant!)).to.have.property('kind', 'token')
     expect(oauth.requests()[0]).to.deep.include({ key: EMAIL, messages: [] })
   })
 
-  it('do not come for a key that signs nothing, and no request is sent', async () => {
+  it('are not issued for a key that cannot sign, and no request is sent', async () => {
     const grant = grantOf(JSON.stringify({ ...KEY_FILE, private_key: 'garbage' }))
     const outcome = { kind: 'credentials', code: 'token: unusable_key' }
     expect(await tokens.get(grant!)).to.deep.equal({ kind: 'none', outcome })
@@ -120,7 +120,7 @@ describe('access tokens', () => {
     ['a cut connection', { kind: 'reset' }, { kind: 'retry', code: 'token: connection' }],
   ]
   for (const [name, fault, outcome] of ROWS) {
-    it(`do not come with ${name}, which is not kept`, async () => {
+    it(`are not issued with ${name}, which is not cached`, async () => {
       oauth.fail('*', fault)
       expect(await tokens.get(REFRESH)).to.deep.equal({ kind: 'none', outcome })
       oauth.fail('*', null)

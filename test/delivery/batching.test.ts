@@ -1,4 +1,4 @@
-/** Deliveries of one destination travel together, and none of them pays for another's faults. */
+/** Deliveries of one destination share requests, and none of them fails because of another's faults. */
 
 import { expect } from 'chai'
 
@@ -76,7 +76,7 @@ describe('deliveries in one request', () => {
     [tiktok, AD_DESTINATIONS.tiktok, startTiktokStandIn, 'data'],
     [x, AD_DESTINATIONS.x, startXStandIn, 'conversions'],
   ] as const) {
-    it(`go to ${provider.id} together, and each is recorded as if it had gone alone`, async () => {
+    it(`are sent to ${provider.id} together, and each is recorded as if it had been sent alone`, async () => {
       standIn = await start({ port: 0, nowMs: clock.nowMs })
       await set(provider, destination)
       const sent = jobs(30, destination)
@@ -93,7 +93,7 @@ describe('deliveries in one request', () => {
     })
   }
 
-  it('are halved if one of them spoils all, until only that one fails', async () => {
+  it('are halved if one of them makes all fail, until only that one fails', async () => {
     standIn = await startMetaStandIn({ port: 0, nowMs: clock.nowMs })
     await set(meta, AD_DESTINATIONS.meta)
     const sent = jobs(64, AD_DESTINATIONS.meta).map((job, index) => (index === 20 ? stale(job) : job))
@@ -125,7 +125,7 @@ describe('deliveries in one request', () => {
     expect(sizesAt(standIn, 'data')).to.deep.equal([20, 20])
   })
 
-  it('never cross from one destination to another', async () => {
+  it('never mix destinations', async () => {
     standIn = await startMetaStandIn({ port: 0, nowMs: clock.nowMs })
     const other = { ...AD_DESTINATIONS.meta, id: 'other-meta', settings: { pixelId: '999' } }
     await set(meta, AD_DESTINATIONS.meta, { others: [other] })
@@ -138,7 +138,7 @@ describe('deliveries in one request', () => {
     ])
   })
 
-  it('leave out what has nothing to send, and what might be too old by the time it is judged', async () => {
+  it('exclude deliveries with nothing to send, and those that might be too old when they are judged', async () => {
     standIn = await startMetaStandIn({ port: 0, nowMs: clock.nowMs })
     await set(meta, AD_DESTINATIONS.meta)
     const [first, second, ...rest] = jobs(10, AD_DESTINATIONS.meta)
@@ -250,7 +250,7 @@ describe('request batches', () => {
     expect(named(batches)).to.deep.equal(['a1:1', 'b1:1', 'c1:1', 'a2:1', 'b2:1', 'a3:1', 'a4:1'])
   })
 
-  it('hold at most what the provider takes, and what the destination has shown to take', () => {
+  it('contain at most what the provider accepts, and what the destination has accepted so far', () => {
     const ready = Array.from({ length: 10 }, (_, index) => readyJob(index, 'a', 'a1'))
     const narrow = { ...meta, batch: { ...meta.batch!, maxJobs: 4 } }
     const rules = { provider: narrow, maxJobs: () => 512, nowMs: NOON_MS }
@@ -275,7 +275,7 @@ describe('request batches', () => {
   })
 })
 
-describe('what is asked once', () => {
+describe('a verdict', () => {
   it('is requested once for all who need it within half a minute, and again if that failed', async () => {
     const answers = new AnswerCache<number>()
     let asked = 0

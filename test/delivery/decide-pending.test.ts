@@ -1,4 +1,4 @@
-/** How pending installs are decided: by how things stood when the event was received, and not before the facts are there. */
+/** How pending installs are decided: by the state at the time when the event was received, and not before the facts are there. */
 
 import { expect } from 'chai'
 
@@ -58,7 +58,7 @@ describe('deciding pending installs', () => {
       openCandidates: [candidate({}), candidate({ visitId: OLDER, issuedAtMs: OLDER_AT_MS, ...more })],
     })
 
-  it('leaves alone what is not pending, and asks nothing for it', async () => {
+  it('does not touch installs that are not pending, and runs no query for them', async () => {
     const plain = arrival({ ...pendingInstall(), resolution: 'unmatched' })
     expect(await decidePending([plain], deps())).to.deep.equal({ ready: [plain], waiting: [], decisions: [] })
     expect(facts.asked).to.deep.equal([])
@@ -114,7 +114,7 @@ describe('deciding pending installs', () => {
       expect([ready, waiting.length]).to.deep.equal([[plain], 1])
     })
 
-    it('counts partitions that a position is not known of as not begun', () => {
+    it('counts partitions without a known position as not begun', () => {
       expect(hasReached([3], [3, 0])).to.equal(true)
       expect(hasReached([3], [3, 1])).to.equal(false)
       expect(hasReached([], [])).to.equal(true)
@@ -212,7 +212,7 @@ describe('deciding pending installs', () => {
     expect(decisions[0]?.deliveries).to.deep.equal(planned)
   })
 
-  it('asks for many in a few questions', async () => {
+  it('needs only a few queries for many', async () => {
     const many = Array.from({ length: 50 }, (_, index) => arrival(pendingInstall({ eventId: `event-${index}` })))
     facts.histories.push(activeHistory())
     expect((await decidePending(many, deps())).decisions.length).to.equal(50)

@@ -100,7 +100,7 @@ describe('what dispatch appends', () => {
     ])
   })
 
-  it('is a parked install once, which then waits in its room', async () => {
+  it('is a parked install once, which then waits in its tier', async () => {
     facts.show(visitOf())
     const late = visitOf({ visitId: 'f'.repeat(32) })
     await report(recordOf(installOf({ visit: late, overrides: { eventId: 'event-late' } })))

@@ -65,12 +65,12 @@ describe('the record of an event that decides', () => {
     expect(requestIds(await firsts.among([arrivalOf({}, '1'), arrivalOf({}, '2')]))).to.deep.equal(['1'])
   })
 
-  it('is the earlier one of a batch, though it lies behind the later one', async () => {
+  it('is the earlier one of a batch, even if it comes after the later one', async () => {
     const batch = [arrivalOf({ receivedAtMs: NOON_MS + 5 }, '2'), arrivalOf({}, '1')]
     expect(requestIds(await firsts.among(batch))).to.deep.equal(['1'])
   })
 
-  it('may be told in another record that says the same, also of an install without a visit', async () => {
+  it('may be in another record with the same content, also of an install without a visit', async () => {
     for (const overrides of [{}, { resolution: 'unmatched', deliveries: [] }] as const) {
       facts.firsts.splice(0, facts.firsts.length, firstRowOf(arrivalOf(overrides, '9')))
       expect(requestIds(await firsts.among([arrivalOf(overrides, '1')]))).to.deep.equal(['1'])
@@ -201,12 +201,12 @@ describe('the deliveries of an install', () => {
     expect(told({ record: planned, catalog: catalogOf([destination]) })).to.include(expected)
   })
 
-  it('that wait for their visit in vain are told when that ended, on no earlier clock than the install', () => {
+  it('that wait for their visit in vain record when the wait ended, on no earlier clock than the install', () => {
     expect(told({ visit: null })).to.include({ reason: 'visit_missing', atMs: NOON_MS + 7, jobs: 0 })
     expect(told({ visit: null, nowMs: NOON_MS - HOUR_MS })).to.include({ reason: 'visit_missing', atMs: NOON_MS })
   })
 
-  it('that correct a skip are told behind it, however the clocks stand', () => {
+  it('that correct a skip are recorded after it, however the clocks stand', () => {
     const superseded = { receivedAtMs: NOON_MS + 20, skipped: new Set(['acme-ga4']) }
     expect(told({ superseded })).to.include({ corrects: true, atMs: NOON_MS + 21 })
     expect(told({ superseded, nowMs: NOON_MS + 99 })).to.include({ corrects: true, atMs: NOON_MS + 99 })
@@ -353,7 +353,7 @@ describe('dispatch, as a consumer of the log', () => {
     expect(told.map(({ value }) => (JSON.parse(value) as { readonly corrects?: true }).corrects)).to.deep.equal([true])
   })
 
-  it('asks nothing for an install that has nothing to be made of', async () => {
+  it('runs no query for an install without deliveries', async () => {
     const facts = new FactsDouble()
     const { hand, appended } = await begun(facts)
     await hand(recordOf(installOf({ overrides: { resolution: 'unmatched', deliveries: [] } })))

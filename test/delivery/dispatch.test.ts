@@ -291,7 +291,7 @@ describe('dispatch', () => {
         await restart()
         await report(later())
         await until(async () => (await told()).length === 1)
-        // Another process takes over what is parked: it remembers nothing, and ClickHouse has the row of the later record.
+        // Another process takes over the parked install: it remembers nothing, and ClickHouse has the row of the later record.
         await restart()
         facts.deliveries.push(dispatchedRow('event-1', NOON_MS + 1))
         facts.show(late)
@@ -337,7 +337,7 @@ describe('dispatch', () => {
         facts.show(late)
         stage.clock.advance(5_000)
         await until(async () => (await jobs()).includes('event-1'))
-        // The job is written before what is said of it.
+        // The job is written before its record.
         await until(async () => (await told()).length > 0)
         expect(await told()).to.deep.equal([['pending', '', undefined, NOON_MS]])
       })
@@ -357,7 +357,7 @@ describe('dispatch', () => {
       })
     })
 
-    it('takes the same ID on another website for another event', async () => {
+    it('treats the same ID on another website as another event', async () => {
       await start()
       facts.show(visitOf())
       facts.deliveries.push({ ...dispatchedRow('event-1', NOON_MS), website: 'other' })
@@ -529,7 +529,7 @@ describe('dispatch', () => {
     expect(added.toSorted()).to.deep.equal([false, true])
   })
 
-  it('takes a visit that is damaged in ClickHouse for missing, and holds up no other', async () => {
+  it('counts a visit that is damaged in ClickHouse as missing, and delays no other', async () => {
     await start()
     const damaged = visitOf({ visitId: 'd'.repeat(32) })
     facts.show(visitOf())

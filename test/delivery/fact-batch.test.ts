@@ -1,4 +1,4 @@
-/** What becomes of a batch that is too large, that holds refused rows, or whose engine goes away half way. */
+/** What becomes of a batch that is too large, that holds refused rows, or whose engine becomes unreachable half-way. */
 
 import { expect } from 'chai'
 
@@ -91,7 +91,7 @@ describe('a batch of the facts-writer', () => {
     expect(kept?.['value']).to.equal(`${'a'.repeat(65_535)}b`)
   })
 
-  it('takes an entry that is above the bound by itself, also if it is refused', async () => {
+  it('handles an entry above the bound by itself, even if it is refused', async () => {
     const memory = new MemoryFacts()
     memory.refuses = (row) => row['status'] === 200
     const large = requestRecord({ status: 200, userAgent: 'a'.repeat(33 * MIB) })
@@ -140,7 +140,7 @@ describe('a batch of the facts-writer', () => {
     })
   }
 
-  it('is taken from no topic if the role could not join one of them', async () => {
+  it('is read from no topic if the role could not join one of them', async () => {
     const refusal = new Error('no place in the group')
     const joined: string[] = []
     const left: string[] = []
@@ -157,7 +157,7 @@ describe('a batch of the facts-writer', () => {
     expect(joined).to.have.length(2)
   })
 
-  it('is given up, with nothing kept as poison, if the engine goes away while a refused row is looked for', async () => {
+  it('is given up, with nothing kept as poison, if the engine becomes unreachable while a refused row is searched for', async () => {
     const memory = new MemoryFacts()
     memory.refuses = (row) => row['status'] === 205
     // Looking for one row of eight takes seven inserts.

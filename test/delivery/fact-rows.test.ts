@@ -5,18 +5,22 @@ import * as fc from 'fast-check'
 
 import { addFactRows, firstWins, latestWins } from '../../delivery/facts-writer/fact-rows.ts'
 import { DELIVERY_STATUSES } from '../../domain/model.ts'
+import type { ReplayRecord } from '../../domain/records.ts'
 import type { FactRow } from '../../ports/facts/facts.ts'
 import {
   activationRecord,
+  activityRecord,
   attempt,
   decisionRecord,
   deliveryRecord,
   handoffRecord,
   installRecord,
+  requestRecord,
   SAMPLE_MS,
   visit,
   visitId,
   visitRecord,
+  webhookAttemptRecord,
 } from '../contract/fact-samples.ts'
 
 const PLACE = { topic: 'activations', partition: 3, offset: 77 }
@@ -171,6 +175,46 @@ describe('rows of a record', () => {
   it('are one for a delivery that was not attempted', () => {
     const rows = rowsOf(deliveryRecord({ website: 'acme', eventId: 'event-0001', attempt: null }))
     expect(rows.map(([table]) => table)).to.deep.equal(['deliveries'])
+  })
+
+  it('are one for a replay of decisions, kept for as long as its result', () => {
+    const record: ReplayRecord = {
+      ...{ v: 1, kind: 'replay', id: 'one', organization: 'acme', website: 'acme-dev', askedAtMs: 7 },
+      ...{ sinceMs: 1, untilMs: 5, policy: { policy: 'first_visit', windowMs: 3, isTokensOnly: true } },
+    }
+    const [[table, row] = [], ...more] = rowsOf(record)
+    expect({ table, more }).to.deep.equal({ table: 'decision_replays', more: [] })
+    expect(row).to.include({
+      ...{ website: 'acme-dev', id: 'one', organization: 'acme', asked_at: 7 },
+      ...{ policy: 'first_visit', window_ms: 3, is_tokens_only: true, since: 1, until: 5, retention_days: 7 },
+    })
+  })
+
+  it('are one for an attempt at a webhook, of which a repeated one with the same number replaces the one before', () => {
+    const record = webhookAttemptRecord({ number: 3, nextAttemptAtMs: SAMPLE_MS + 9_000 })
+    const [[table, row] = [], ...more] = rowsOf(record)
+    expect({ table, more }).to.deep.equal({ table: 'webhook_attempts', more: [] })
+    expect(row).to.deep.equal({
+      ...{ organization: 'acme-org', webhook: 'default/events', message_id: record.messageId, number: 3 },
+      ...{ type: 'install.matched', website: 'acme', state: 'failed', status: 500, error: 'http_500', answer: 'no' },
+      ...{ body: '{}', happened_at: SAMPLE_MS, started_at: SAMPLE_MS + 1_000, duration_ms: 20 },
+      ...{ next_attempt_at: SAMPLE_MS + 9_000, retention_days: 30 },
+      ...{ log_topic: PLACE.topic, log_partition: PLACE.partition, log_offset: PLACE.offset },
+      row_version: (SAMPLE_MS + 1_000) * 512 + 77,
+    })
+  })
+
+  it('name nobody and no field of an activity that nobody brought about', () => {
+    expect(rowsOf(activityRecord())[0]?.[1]).to.deep.include({ actor: '', manager: '', fields: [] })
+    const named = { actor: 'p_1', manager: 'helm', fields: ['/spec/plan'] }
+    expect(rowsOf(activityRecord(named))[0]?.[1]).to.deep.include(named)
+  })
+
+  it('name a request to the dashboard so, and any other by what it left', () => {
+    const kinds = [requestRecord(), { ...requestRecord(), isOfDashboard: true as const }, visitRecord()].map(
+      (record) => rowsOf(record).find(([table]) => table === 'request_logs')?.[1]['kind'],
+    )
+    expect(kinds).to.deep.equal(['request', 'dashboard', 'visit'])
   })
 
   it('are none for a record of a kind that nobody knows', () => {

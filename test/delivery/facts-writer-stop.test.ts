@@ -1,8 +1,6 @@
-/** The facts-writer and a ClickHouse that takes connections and answers nothing: it stops, says so, and loses nothing. */
+/** The facts-writer and a ClickHouse that accepts connections and answers nothing: it stops, says so, and loses nothing. */
 
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -15,33 +13,30 @@ import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import { FactsUnavailable } from '../../ports/facts/facts.ts'
 import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
 import { visitRecord } from '../contract/fact-samples.ts'
+import { listenInSilence, type SilentServer } from '../../fixtures/engines/silent.ts'
 
-describe('a ClickHouse that takes connections and never answers', function () {
+describe('a ClickHouse that accepts connections and never answers', function () {
   this.timeout(30_000)
-  let server: Server
+  let server: SilentServer
   let url: string
-  const sockets = new Set<Socket>()
 
   before(async () => {
-    server = createServer((socket) => void sockets.add(socket.on('error', () => undefined)))
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/whence`
+    server = await listenInSilence()
+    url = `http://${server.address}/whence`
   })
-  after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
+  after(() => server.close())
 
-  it('does not keep the facts-writer from stopping, and what was in hand comes again', async () => {
+  it('does not keep the facts-writer from stopping, and its batch is delivered again', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'whence-writer-stop-'))
     const environment = await openLmdb(folder, { nowMs: Date.now, onFatal: (error) => void console.error(error) })
-    const log = await lmdbEventLog(environment)
+    // The role itself gives up what is in hand, before its log would.
+    const log = await lmdbEventLog(environment, { inHandMs: 600_000 })
     const facts = clickhouseFacts(openClickHouse(url), { nowMs: Date.now })
     const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
     const role = await startFactsWriter({ eventLog: log, facts, logger: quiet, nowMs: Date.now })
     const record = visitRecord()
     await log.append('visits', [{ key: 'k', value: encodeRecord(record) }])
-    while (sockets.size === 0) await wait(5)
+    while (server.connections() === 0) await wait(5)
     await role.stop()
     await facts.close()
     const lag = await log.lag()
@@ -51,7 +46,7 @@ describe('a ClickHouse that takes connections and never answers', function () {
     await rm(folder, { recursive: true, force: true })
   })
 
-  it('has what is under way end when the connection is closed', async () => {
+  it('has its statement end when the connection is closed', async () => {
     const connection = openClickHouse(url)
     const facts = clickhouseFacts(connection, { nowMs: Date.now })
     const asked = connection.query('SELECT 1', {}, { turn: 'report' }).catch((error: unknown) => error)

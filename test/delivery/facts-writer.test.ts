@@ -1,4 +1,4 @@
-/** The facts-writer role on the real log and the real engine: nothing lost, nothing twice, poison set apart. */
+/** The facts-writer role on the real log and the real engine: nothing lost, nothing twice, poison records kept apart. */
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -109,7 +109,7 @@ describe('facts-writer', () => {
     expect(await facts.run('counts', {})).to.deep.equal(before)
   })
 
-  it('lands 9,999 of 10,000 rows when one is refused, and keeps that one with its place and reason', async () => {
+  it('stores 9,999 of 10,000 rows when one is refused, and keeps that one with its place and reason', async () => {
     const website = unique('site')
     const records = Array.from({ length: 10_000 }, () => requestRecord({ website }))
     records[6_789] = requestRecord({ website, status: 70_000, userAgent: 'canary-of-a-bad-row' })
@@ -159,7 +159,7 @@ describe('facts-writer', () => {
     expect(await facts.run('listLogs', { ...AROUND, website })).to.have.lengthOf(1)
   })
 
-  it('tries a batch again until the engine takes it, and says so once', async () => {
+  it('retries a batch until the engine accepts it, and reports that once', async () => {
     const website = unique('site')
     let failuresLeft = 3
     const flaky: Facts = {

@@ -92,7 +92,7 @@ describe('the GA4 request', () => {
     expect(bodyOf(request).events[0].params.engagement_time_msec).to.equal(1)
   })
 
-  it('of a session that is past what GA4 takes keeps the session and gives the time of the install', () => {
+  it('of a session that is older than GA4 accepts keeps the session and gives the time of the install', () => {
     const destination = destinationOf({ reconstructionWindowHours: 168 })
     const request = built(jobOf({ destination, visit: visitOf({ issuedAtMs: NOON_MS - 100 * HOUR_MS }) }))
     expect(request.sessionMode).to.equal('original_session_window')
@@ -101,7 +101,7 @@ describe('the GA4 request', () => {
     expect(request.detail).to.contain('no longer join')
   })
 
-  it('turns to the time of the install one hour before GA4 would replace a time without a word', () => {
+  it('turns to the time of the install one hour before GA4 would silently replace a time', () => {
     const destination = destinationOf({ reconstructionWindowHours: 168 })
     const job = jobOf({ destination, visit: visitOf({ issuedAtMs: NOON_MS - 70 * HOUR_MS }) })
     expect(bodyOf(built(job, LIVE, NOON_MS + HOUR_MS)).timestamp_micros).to.equal((NOON_MS - 70 * HOUR_MS) * 1_000)
@@ -137,7 +137,7 @@ describe('the GA4 request', () => {
     expect(skip).to.deep.equal({ kind: 'skip', reason: 'no_client_id' })
   })
 
-  it('denies both uses of data for advertising under GPC, of the visit or of the receipt, and else says nothing', () => {
+  it('denies both uses of data for advertising under GPC, of the visit or of the receipt, and otherwise says nothing', () => {
     const denied = { ad_user_data: 'DENIED', ad_personalization: 'DENIED' }
     expect(bodyOf(built(jobOf({ visit: visitOf({ gpc: true }) }))).consent).to.deep.equal(denied)
     expect(bodyOf(built(jobOf({ install: { gpc: true } }))).consent).to.deep.equal(denied)
@@ -149,7 +149,7 @@ describe('the GA4 request', () => {
     expect(Object.keys(params)).to.deep.equal(['session_id', 'engagement_time_msec', 'install_id', 'install_time'])
   })
 
-  it('keeps page, referrer and campaign of the visit to itself', () => {
+  it('does not send page, referrer and campaign of the visit', () => {
     const request = built(jobOf())
     for (const text of ['acme.dev/install', 'news.example', 'newsletter', 'autumn'])
       expect(request.body).not.to.contain(text)

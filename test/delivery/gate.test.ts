@@ -149,7 +149,7 @@ describe('slots', () => {
     expect(slots.inFlight).to.equal(3)
   })
 
-  it('are fewer for a destination that is getting going again', () => {
+  it('are fewer for a destination that is recovering', () => {
     const slots = new Slots({ perKey: 8, total: 8 })
     expect([1, 2, 3].map(() => slots.tryTake(at('a', 'acme', 2)))).to.deep.equal([true, true, false])
   })
@@ -186,7 +186,7 @@ describe('slots', () => {
     expect(order).to.deep.equal(['small', 'big'])
   })
 
-  it('are given up on when patience ends, and stay consistent whatever the order', async () => {
+  it('are given up when the time limit is reached, and stay consistent whatever the order', async () => {
     const slots = new Slots({ perKey: 1, total: 1 })
     slots.tryTake(at('a'))
     const patience = new AbortController()
@@ -215,7 +215,7 @@ describe('the quota of a provider', () => {
   })
   const ONE = { requests: 1, deliveries: 1 }
 
-  it('is kept in every stretch of its time, however the requests come', () => {
+  it('is kept in every period, however the requests come', () => {
     const gaps = fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 200, maxLength: 600 })
     fc.assert(
       fc.property(gaps, fc.integer({ min: 4, max: 300 }), (waits, units) => {

@@ -80,7 +80,7 @@ describe('the Google Ads request', () => {
     expect(identifiersOf({ gclid: 'mal formed', gbraid })).to.deep.equal({ gbraid })
   })
 
-  it('leaves out session attributes that are no base64, and is not made of them alone', () => {
+  it('leaves out session attributes that are not base64, and is not made from them alone', () => {
     expect(eventOf({ gclid: 'a', session_attributes: '{"a":1}' }).adIdentifiers).to.deep.equal({ gclid: 'a' })
     const session_attributes = IDENTITIES.google_ads.session_attributes
     const job = adJob(destination, { identities: { google_ads: { session_attributes } } })
@@ -194,7 +194,7 @@ describe("the meaning of Google's answers", () => {
     expect(cut).to.deep.equal({ kind: 'retry', code: 'unreadable_answer' })
   })
 
-  it('of a batch is one outcome for all, and a refusal is for the halves to find out', () => {
+  it('of a batch is one outcome for all, and after a refusal the halves are tried', () => {
     const jobs = [adJob(destination), adJob(destination)]
     const outcomes = (reply: Parameters<typeof replyOf>[0]) => googleAds.batch?.outcomes(replyOf(reply), jobs, context)
     const accepted = { kind: 'accepted', code: 'accepted', reference: 'r-1' }
@@ -408,7 +408,7 @@ describe('a worker for Google Ads', () => {
     expect(ads.total()).to.equal(0)
   })
 
-  it('retries if the token service is away', async () => {
+  it('retries if the token service is unreachable', async () => {
     oauth.fail('*', { kind: 'status', status: 503 })
     await stage.enqueue(job())
     const [record] = await stage.recorded(1)

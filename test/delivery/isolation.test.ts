@@ -1,4 +1,4 @@
-/** What is in trouble delays nothing else: a destination that never answers, one that gets more than it can take. */
+/** A destination in trouble delays no other: a destination that never answers, one that gets more than it can take. */
 
 import { expect } from 'chai'
 
@@ -55,7 +55,7 @@ describe('a destination that gets more than it can take', () => {
   let stage: Stage
   afterEach(() => stage.strike())
 
-  it('lets those behind it pass, and gets its own at its own pace without asking in vain', async () => {
+  it('lets other jobs pass, and gets its own jobs at its pace without retries in vain', async () => {
     const busy = ga4Named('busy')
     stage = await Stage.set({ destinations: [busy, destinationOf()] })
     stage.standIn.fail('G-BUSY', { kind: 'delay', waitMs: 300 })

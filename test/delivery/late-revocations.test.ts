@@ -43,7 +43,7 @@ describe('a revocation whose visit could not be read', function () {
     let api: Api
     afterEach(() => api.stop())
 
-    /** Facts take nothing until the function that is returned is called. */
+    /** The facts accept nothing until the returned function is called. */
     const holdFacts = (): (() => void) => {
       const { facts } = api.service
       const startBatch = facts.startBatch.bind(facts)
@@ -228,7 +228,7 @@ describe('a revocation whose visit could not be read', function () {
       expect((await activations()).length).to.equal(1)
     })
 
-    it('waits while ClickHouse cannot be asked, and lets other activations pass', async () => {
+    it('waits while ClickHouse is unreachable, and lets other activations pass', async () => {
       const [first, second, third] = [receipt(now), receipt(now), receipt(now)]
       await store(facts, [visitRecord({ ...second, previousVisitId: first.visitId })])
       let isAway = true

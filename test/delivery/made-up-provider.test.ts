@@ -46,7 +46,7 @@ describe('a made-up provider', function () {
   const makeDocs = () => run(process.execPath, ['tools/docs/write.ts'], { cwd: folder })
   const made = (path: string) => readFile(join(folder, path), 'utf8')
 
-  it('is five files and a line of an index', () => {
+  it('is five files, the index among them, and a test', () => {
     expect([...diff.matchAll(/^diff --git a\/\S+ b\/(\S+)$/gm)].map(([, path]) => path)).to.have.members([
       'domain/providers/nightjar.ts',
       INDEX,

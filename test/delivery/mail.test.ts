@@ -1,4 +1,4 @@
-/** Mails on the log: tried until they are taken, given up in the open, and never lost to a crash in between. */
+/** Mails on the log: retried until they are accepted, reported if given up, and never lost in a crash. */
 
 import { expect } from 'chai'
 
@@ -73,7 +73,7 @@ describe('mails', () => {
     await deleteFolder(folder)
   })
 
-  it('are on the log before anybody is told so, by IDs alone', async () => {
+  it('are on the log before the request is answered, only by IDs', async () => {
     await put(SIGN_IN)
     const [entry] = await log.read('mail', 0, 10)
     const job = decodeRecord<MailJob>(entry?.value ?? '')
@@ -81,7 +81,7 @@ describe('mails', () => {
     expect([entry?.key, job.mailId.length]).to.deep.equal([job.mailId, 32])
   })
 
-  it('wait and are tried again with the same ID until they are taken', async () => {
+  it('wait and are tried again with the same ID until they are accepted', async () => {
     answers = ['later', 'later']
     await start()
     await put(SIGN_IN)
@@ -131,7 +131,7 @@ describe('mails', () => {
     expect(new Set(tried.map(({ mailId }) => mailId)).size).to.equal(1)
   })
 
-  it('are sent side by side', async () => {
+  it('are sent in parallel', async () => {
     let calls = 0
     await start(() => (calls++ === 0 ? NEVER : Promise.resolve('sent')))
     await Promise.all([put(SIGN_IN), put(INVITATION)])

@@ -63,7 +63,7 @@ describe('the Meta request', () => {
     expect(userOf({ fbclid }, { landedAtMs: null }).fbc).to.equal(`fb.1.${NOON_MS - 2 * HOUR_MS}.canary-fbclid`)
   })
 
-  it('leaves out what would refuse a whole batch: malformed cookies and clicks older than 90 days', () => {
+  it('leaves out what would get a whole batch refused: malformed cookies and clicks older than 90 days', () => {
     const { fbp, fbclid } = IDENTITIES.meta
     expect(userOf({ fbp, fbc: 'fb.1.x.y' })).to.deep.equal({ fbp })
     for (const fbclid of ['.', '..x', '']) expect(userOf({ fbp, fbclid })).to.deep.equal({ fbp })
@@ -99,7 +99,7 @@ describe('the Meta request', () => {
     expect(checkMetaRequest(request.body, SOON_MS)).to.deep.equal([])
   })
 
-  it('in mode Validate goes out only with a test event code, and says that Meta counts it', () => {
+  it('in mode Validate is sent only with a test event code, and says that Meta counts it', () => {
     const validate = { ...context, isValidateOnly: true }
     const settings = { ...destination.settings, testEventCode: 'TEST12345' }
     const request = built(meta, adJob(destination), { ...validate, settings })
@@ -141,7 +141,7 @@ describe("the meaning of Meta's answers", () => {
   ]
   describeOutcomes(meta, context, rows)
 
-  it('of a batch is one outcome for all, and a refusal is for the halves to find out', () => {
+  it('of a batch is one outcome for all, and after a refusal the halves are tried', () => {
     const jobs = [adJob(destination), adJob(destination)]
     const outcomes = (reply: Parameters<typeof replyOf>[0]) => meta.batch?.outcomes(replyOf(reply), jobs, context)
     const received = { kind: 'delivered', code: 'received' }

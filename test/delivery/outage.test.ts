@@ -166,7 +166,7 @@ describe('an hour without one provider of five', () => {
     })
   }).timeout(120_000)
 
-  it('that hangs holds no other up: all that they get arrives while the first request to it has no answer yet', async () => {
+  it('that hangs delays no other: their deliveries arrive while the first request to it has no answer yet', async () => {
     const scene = await setScene(10 * MINUTE_MS)
     scenes.push(scene)
     scene.fail('meta', { kind: 'hang' })

@@ -1,4 +1,4 @@
-/** Filling a hot state from the facts: what it asks may hang, and must not keep the process from stopping. */
+/** Filling a hot state from the facts: its queries may hang, and must not keep the process from stopping. */
 
 import { expect } from 'chai'
 import { createRefill, type RefillDeps } from '../../delivery/recovery/refill.ts'
@@ -14,7 +14,7 @@ describe('filling the hot state', () => {
   const done: RefillDeps['eventLog'] = { progress: async () => ({ done: [1], ends: [1] }) }
   const told: string[] = []
   const hotState = {
-    forgotten: async () => 'a life',
+    forgotten: async () => 'a generation',
     claimJob: async () => true,
     releaseJob: async () => void told.push('released'),
     restored: async () => void told.push('restored'),
@@ -24,7 +24,7 @@ describe('filling the hot state', () => {
     ['the facts', done],
     ['the log', { progress: hangs('the log') }],
   ] as const) {
-    it(`stops while ${what} hang, gives its claim back, and does not call the hot state whole`, async () => {
+    it(`stops while ${what} hang, gives its claim back, and does not mark the hot state as complete`, async () => {
       asked.length = told.length = 0
       const facts = { run: hangs('the facts') } as RefillDeps['facts']
       const refill = createRefill({

@@ -1,20 +1,13 @@
 /** Installs decided again under another policy, read from a real engine page by page. */
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
 import { expect } from 'chai'
 
 import { replayDecisions, type ReplayRequest } from '../../delivery/rollup/replay-decisions.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Install } from '../../domain/model.ts'
-import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
-import { migrate } from '../../ports/facts/migrate.ts'
 import { decisionRecord, installRecord, rowsOf, unique, visitRecord } from '../contract/fact-samples.ts'
+import { openTestFacts, type TestFacts } from '../support/facts.ts'
 
 const START_MS = 120_000
 const FROM_MS = Math.floor(Date.now() / DAY_MS - 20) * DAY_MS
@@ -26,21 +19,16 @@ const WHOLE = { windowMs: LIMITS.receiptLifetimeMs, isTokensOnly: false }
 
 describe('installs that are decided again', function () {
   this.timeout(START_MS)
-  let folder: string
-  let facts: Facts
+  let facts: TestFacts
   let website: string
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'whence-replay-'))
-    const connection = await openChdb(folder)
-    await migrate(connection)
-    facts = clickhouseFacts(connection, { nowMs: Date.now })
+    facts = await openTestFacts()
   })
   beforeEach(() => {
     website = unique('site')
   })
   after(async () => {
     await facts?.close()
-    await rm(folder, { recursive: true, force: true })
   })
 
   const write = async (...records: Parameters<typeof rowsOf>[0]): Promise<void> => {

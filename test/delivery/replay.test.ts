@@ -77,14 +77,14 @@ describe('dead letters', () => {
     expect(await list({ reason: 'refused' })).to.have.length(3)
     expect(await list({ reason: 'refused: http_4' })).to.have.length(3)
     expect(await list({ reason: 'retries_ran_out' })).to.deep.equal([])
-    expect(await list({ jobId: jobs[1]?.jobId ?? '' })).to.deep.equal(['event-0002'])
+    expect(await list({ jobIds: new Set([jobs[1]?.jobId ?? '']) })).to.deep.equal(['event-0002'])
     expect(await list({ untilMs: NOON_MS })).to.deep.equal([])
     expect(await list({ sinceMs: NOON_MS })).to.have.length(3)
     expect(await list({ limit: 1 })).to.have.length(1)
   })
 
   it('are replayed with the same IDs, and are recorded as pending and then as delivered', async () => {
-    const result = await replay({ jobId: jobs[0]?.jobId ?? '' })
+    const result = await replay({ jobIds: new Set([jobs[0]?.jobId ?? '']) })
     expect(result.replayed.map((letter) => letter.job.jobId)).to.deep.equal([jobs[0]?.jobId])
     await until(async () => (await stage.statuses()).get('event-0001') === 'delivered')
     expect(installIds().filter((id) => id === jobs[0]?.jobId)).to.have.length(2)
@@ -157,12 +157,12 @@ describe('dead letters', () => {
     if (mine === undefined || other === undefined) throw new Error('no letters')
     const entries = [mine, { ...other, offset: mine.offset }]
     const eventLog = { read: async (_: string, from: number) => entries.filter(({ offset }) => offset >= from) }
-    const { letters } = await listDeadLetters(eventLog, { jobId: JSON.parse(other.value).job.jobId })
+    const { letters } = await listDeadLetters(eventLog, { jobIds: new Set([JSON.parse(other.value).job.jobId]) })
     expect(letters.map(({ job }) => job.jobId)).to.deep.equal([JSON.parse(other.value).job.jobId])
   })
 
-  it('are replayed all, however many, in order, at the pace that is set, with a word on each', async () => {
-    const { letters } = await listDeadLetters(stage.store.log, { jobId: jobs[0]?.jobId ?? '' })
+  it('are replayed all, however many, in order, at the pace that is set, with a report on each', async () => {
+    const { letters } = await listDeadLetters(stage.store.log, { jobIds: new Set([jobs[0]?.jobId ?? '']) })
     const [first] = letters
     if (first === undefined) throw new Error('no letter')
     const many = Array.from({ length: 700 }, (_, index) => ({

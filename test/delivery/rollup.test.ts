@@ -3,10 +3,6 @@
  * every step that it ever reached; an install event counts in the hour in which it was received.
  */
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
 import { expect } from 'chai'
 
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
@@ -18,11 +14,7 @@ import { erase } from '../../delivery/tools/erase.ts'
 import type { Dimension } from '../../domain/figures/cells.ts'
 import { NO_BACKLOG } from './support/memory-facts.ts'
 import type { LogRecord } from '../../domain/records.ts'
-import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
-import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
-import { migrate } from '../../ports/facts/migrate.ts'
 import {
   activationRecord,
   decisionRecord,
@@ -32,6 +24,7 @@ import {
   unique,
   visitRecord,
 } from '../contract/fact-samples.ts'
+import { openTestFacts, type TestFacts } from '../support/facts.ts'
 
 const HOUR_MS = 3_600_000
 const DAYS_KEPT = 395
@@ -47,15 +40,10 @@ const idAt = (ms: number): string =>
 
 describe('figures by hour', function () {
   this.timeout(START_MS)
-  let folder: string
-  let connection: FactsConnection
-  let facts: Facts
+  let facts: TestFacts
   let website: string
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'whence-rollup-'))
-    connection = await openChdb(folder)
-    await migrate(connection)
-    facts = clickhouseFacts(connection, { nowMs: Date.now })
+    facts = await openTestFacts()
   })
   beforeEach(() => {
     website = unique('site')
@@ -63,7 +51,6 @@ describe('figures by hour', function () {
   })
   after(async () => {
     await facts?.close()
-    await rm(folder, { recursive: true, force: true })
   })
 
   let offset = 0
@@ -172,7 +159,7 @@ describe('figures by hour', function () {
       .to.include('kept')
       .and.not.include('only-gone')
     expect((await rolled('installs'))['']).to.equal(undefined)
-    const versions = await connection.query('SELECT * FROM website_hours LIMIT 10000', {}, { turn: 'report' })
+    const versions = await facts.connection.query('SELECT * FROM website_hours LIMIT 10000', {}, { turn: 'report' })
     expect(JSON.stringify(versions)).to.contain('kept').and.not.contain('only-gone')
   })
 
@@ -180,17 +167,17 @@ describe('figures by hour', function () {
     await write([visited(FROM_MS, 'gone'), visited(FROM_MS, 'stays')])
     await roll()
     expect(Object.keys(await rolled('source'))).to.have.members(['gone', 'stays'])
-    await connection.command(
+    await facts.connection.command(
       `ALTER TABLE visits DELETE WHERE website = '${website}' AND utm_source = 'gone' SETTINGS mutations_sync = 1`,
     )
     const request = { sinceMs: FROM_MS, untilMs: FROM_MS + HOUR_MS, nowMs: Date.now() }
     expect(await markHours(facts, { ...request, writer: unique('eraser') })).to.be.greaterThan(0)
     await roll()
     expect(Object.keys(await rolled('source'))).to.deep.equal(['stays'])
-    await connection.command(`ALTER TABLE visits DELETE WHERE website = '${website}' SETTINGS mutations_sync = 1`)
+    await facts.connection.command(`ALTER TABLE visits DELETE WHERE website = '${website}' SETTINGS mutations_sync = 1`)
     await markHours(facts, { ...request, writer: unique('eraser') })
     await roll()
-    await connection.command('OPTIMIZE TABLE website_hours FINAL')
+    await facts.connection.command('OPTIMIZE TABLE website_hours FINAL')
     expect(await rolled('source')).to.deep.equal({})
     expect(await rolled('visits')).to.deep.equal({})
   })
@@ -313,7 +300,7 @@ describe('figures by hour', function () {
     await roll()
     const kept = async (): Promise<unknown> =>
       (
-        await connection.query(
+        await facts.connection.query(
           'SELECT retention_days FROM website_hours FINAL WHERE website = {website:String} LIMIT 1',
           { website },
           { turn: 'report' },

@@ -1,4 +1,4 @@
-/** `sendTest`: what a person learns of a destination before anything counts, at each provider's stand-in. */
+/** `sendTest`: what a person learns about a destination before anything counts, at each provider's stand-in. */
 
 import { expect } from 'chai'
 
@@ -155,7 +155,7 @@ describe('a test of a destination', () => {
       expect(report.nextStep).to.contain('Correct the credentials')
     })
 
-    it(`reports at ${id} that the provider takes no more now`, async () => {
+    it(`reports at ${id} that the provider accepts no more now`, async () => {
       const report = await tried(id, { fault: { kind: 'status', status: 429, headers: { 'retry-after': '77' } } })
       expect(report).to.include({ verdict: 'unclear', outcome: 'throttled', responseStatus: 429 })
       expect(report.nextStep).to.contain('77')

@@ -100,7 +100,7 @@ describe('an exchange with a provider', () => {
     expect(await sendTo(url, { exchangeMs: 200 })).to.deep.include({ status: 200, failure: 'timeout', isUnclear: true })
   })
 
-  it('ends at its limit if even the head drips', async () => {
+  it('ends at its limit if even the headers drip', async () => {
     const url = await serveRaw((socket) => {
       const timer = setInterval(() => socket.write('H'), 20)
       socket.on('close', () => clearInterval(timer))
@@ -159,7 +159,7 @@ describe('an exchange with a provider', () => {
     expect(await sendTo(url)).to.deep.include({ status: 200, body: 'half', failure: 'connection', isUnclear: true })
   })
 
-  it('takes an answer that is no HTTP for a broken connection', async () => {
+  it('treats an answer that is not HTTP as a broken connection', async () => {
     const url = await serveRaw((socket) => socket.once('data', () => socket.end('220 mail ready\r\n')))
     expect(await sendTo(url)).to.deep.include({ status: 0, failure: 'connection', isUnclear: true })
   })

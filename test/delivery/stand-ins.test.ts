@@ -143,7 +143,7 @@ describe('the GA4 stand-in', () => {
     expect((await post('/mp/collect', VALID)).status).to.equal(204)
   })
 
-  it('takes faults from outside as well', async () => {
+  it('accepts faults from outside as well', async () => {
     const tell = (fault: object | null): Promise<Response> =>
       fetch(`${standIn.url}/faults`, { method: 'POST', body: JSON.stringify({ key: '*', fault }) })
     await tell({ kind: 'status', status: 503 })

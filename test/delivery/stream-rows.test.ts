@@ -1,42 +1,31 @@
 /** What the facts-writer keeps for log streams: the real engine, batches as the log hands them over. */
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
 import { expect } from 'chai'
 
 import { createErasures } from '../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
 import { createStreamBacklog, type StreamBacklog } from '../../delivery/facts-writer/stream-rows.ts'
+import { unpackedRecord } from '../../domain/streams/record.ts'
 import { encodeRecord, type LogRecord, type RecordTopic } from '../../domain/records.ts'
 import { readLane } from '../../domain/streams/lane.ts'
 import type { BacklogRow } from '../../ports/facts/streams.ts'
-import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
-import { migrate } from '../../ports/facts/migrate.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { attempt, deliveryRecord, requestRecord, SAMPLE_MS, unique, visitRecord } from '../contract/fact-samples.ts'
+import { openTestFacts, type TestFacts } from '../support/facts.ts'
 
 describe('the backlog of log streams', () => {
-  let folder: string
-  let facts: Facts
+  let facts: TestFacts
   let organization: string
   let nowMs: number
   /** Offsets after the newest entry of each partition. */
   let ends: number[]
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'whence-backlog-'))
-    const connection = await openChdb(folder)
-    await migrate(connection)
-    facts = clickhouseFacts(connection, { nowMs: Date.now })
+    facts = await openTestFacts()
   })
   after(async () => {
     await facts.close()
-    await rm(folder, { recursive: true })
   })
   beforeEach(async () => {
     organization = unique('organization')
@@ -79,12 +68,15 @@ describe('the backlog of log streams', () => {
   }
   const mine = (changes = {}) => requestRecord({ organization, website: 'acme', ...changes })
 
-  it('holds each request and attempt of an organisation that streams, as Logs show them, and no other', async () => {
+  it('holds each request and attempt of an organisation with a stream, as Logs show them, and no other', async () => {
     const asked = mine({ status: 404, code: 'not_found', body: '{"a":1}', receivedAtMs: SAMPLE_MS })
     const sent = deliveryRecord({ organization, attempt: attempt({ responseBody: 'no' }) })
     await write(process(), [asked, requestRecord(), visitRecord({ organization })], { from: 4 })
     await write(process(), [sent, deliveryRecord({ organization })], { from: 0, topic: 'deliveries' })
-    const found = (await rows()).map((row) => ({ ...row, record: JSON.parse(row.record) as object }))
+    const found = (await rows()).map((row) => ({
+      ...row,
+      record: JSON.parse(unpackedRecord(row.record, true)) as object,
+    }))
     expect(found.map(({ log_offset: offset, kind }) => [offset, kind])).to.deep.equal([
       ...[[0, 'delivery']],
       ...[
@@ -105,7 +97,7 @@ describe('the backlog of log streams', () => {
     expect((await lanes()).map(({ records: count }) => count)).to.deep.equal([2])
   })
 
-  it('goes on in a new lane if the topic was made anew, and says so in its name', async () => {
+  it('continues in a new lane if the topic was recreated, and says so in its name', async () => {
     await write(process(), [mine(), mine()], { from: 100 })
     ends = [2]
     nowMs += 1_000
@@ -117,13 +109,13 @@ describe('the backlog of log streams', () => {
     ])
   })
 
-  it('goes on in a new lane if a topic made anew has grown past what was known', async () => {
+  it('continues in a new lane if a recreated topic has grown past the known position', async () => {
     await write(process(), [mine()], { from: 100, appendedAtMs: nowMs - 3_600_000 })
     await write(process(), [mine()], { from: 50 })
     expect(await lanes()).to.have.lengthOf(2)
   })
 
-  it('holds what is good of a batch with an unreadable entry, and never that', async () => {
+  it('contains the good entries of a batch, and never an unreadable one', async () => {
     const backlog = process()
     const entries = [encodeRecord(mine()), 'no record', encodeRecord(mine())].map((value, offset) => ({
       ...{ key: 'k', value, offset, appendedAtMs: nowMs },

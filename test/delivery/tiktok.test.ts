@@ -71,7 +71,7 @@ describe('the TikTok request', () => {
     expect(event).to.include({ event: 'InstallCLI', limited_data_use: true })
   })
 
-  it('in mode Validate goes out only with a test event code', () => {
+  it('in mode Validate is sent only with a test event code', () => {
     const validate = { ...context, isValidateOnly: true }
     const settings = { ...destination.settings, testEventCode: 'TEST12345' }
     const request = built(tiktok, adJob(destination), { ...validate, settings })
@@ -110,7 +110,7 @@ describe("the meaning of TikTok's answers", () => {
   ]
   describeOutcomes(tiktok, context, rows)
 
-  it('of a batch is one outcome for all, and a refusal is for the halves to find out', () => {
+  it('of a batch is one outcome for all, and after a refusal the halves are tried', () => {
     const jobs = [adJob(destination), adJob(destination)]
     const outcomes = (json: unknown) => tiktok.batch?.outcomes(replyOf({ json }), jobs, context)
     expect(outcomes({ code: 0 })).to.deep.equal(jobs.map(() => ({ kind: 'delivered', code: '0' })))

@@ -1,4 +1,4 @@
-/** A worker that is killed under load loses no delivery and repeats only what was under way, on either engine. */
+/** A worker that is killed under load loses no delivery and repeats only what was in flight, on either engine. */
 
 import { expect } from 'chai'
 
@@ -36,7 +36,7 @@ function repeats(requests: readonly (readonly string[])[]): number {
 }
 
 describe('workers killed with kill -9 under load', () => {
-  it('deliver every job under one ID, and repeat at most the requests under way, 20 times over', async () => {
+  it('deliver every job under one ID, and repeat at most the requests in flight, 20 times over', async () => {
     expectWhole(await killUnderLoad({ kills: 20, jobsPerStart: 40, kafkaUrl: null }), 20)
   }).timeout(300_000)
 

@@ -35,7 +35,7 @@ describe('the delivery worker', () => {
   }
   afterEach(() => stage.strike())
 
-  it('sends a job that Google would take, and records that once', async () => {
+  it('sends a job that Google would accept, and records that once', async () => {
     await set()
     await stage.enqueue(jobOf())
     await until(async () => (await stage.records()).length === 1)
@@ -54,7 +54,7 @@ describe('the delivery worker', () => {
     ])
   })
 
-  it('keeps secrets and identifiers out of what it writes down', async () => {
+  it('keeps secrets and identifiers out of what it records', async () => {
     await set()
     stage.standIn.fail('*', { kind: 'status', status: 400, body: `no such secret ${API_SECRET} for ${CLIENT_ID}` })
     await stage.enqueue(jobOf())
@@ -201,7 +201,7 @@ describe('the delivery worker', () => {
     expect(stage.standIn.total()).to.equal(2)
   })
 
-  it('ends a job that no request can be built of as failed, and continues', async () => {
+  it('ends a job from which no request can be built as failed, and continues', async () => {
     await set()
     const broken = { ...jobOf(), visit: { ...visitOf(), identities: null } } as unknown as Job
     await stage.enqueue(broken, eventJob(2))
@@ -214,7 +214,7 @@ describe('the delivery worker', () => {
     ])
   })
 
-  it('leaves a job alone that another worker has claimed, until the claim is given back', async () => {
+  it('does not touch a job that another worker has claimed, until the claim is released', async () => {
     await set()
     await stage.store.hotState.claimJob(jobOf().jobId, 'another worker', 60_000)
     await stage.enqueue(jobOf())
@@ -258,7 +258,7 @@ describe('the delivery worker', () => {
     expect(jobs.map(({ value }) => JSON.parse(value).laterField)).to.deep.equal([later.laterField, later.laterField])
   })
 
-  it('finishes what is under way when it is stopped', async () => {
+  it('finishes attempts in flight when it is stopped', async () => {
     await set()
     stage.standIn.fail('*', { kind: 'delay', waitMs: 300 })
     await stage.enqueue(...[1, 2, 3, 4].map((number) => eventJob(number)))

@@ -108,7 +108,7 @@ describe("the meaning of X's answers", () => {
     expect(throttled({ 'x-rate-limit-reset': 'soon' })).to.include({ retryAfter: null })
   })
 
-  it('of a batch is one outcome for all, and a refusal is for the halves to find out', () => {
+  it('of a batch is one outcome for all, and after a refusal the halves are tried', () => {
     const jobs = [adJob(destination), adJob(destination)]
     const outcomes = (reply: Parameters<typeof replyOf>[0]) => x.batch?.outcomes(replyOf(reply), jobs, context)
     const processed = { kind: 'delivered', code: 'processed' }
@@ -181,7 +181,7 @@ describe('a worker for X', () => {
     await stage.enqueue(adJob(destination, { install: { eventId: 'event-0002' } }))
     const records = await stage.recorded(2)
     expect(records[1]).to.include({ status: 'failed', reason: 'refused' })
-    expect(records[1]?.attempt?.code).to.equal('eventId is no event ID')
+    expect(records[1]?.attempt?.code).to.equal('eventId is not an event ID')
     expect(standIn.total()).to.equal(0)
   })
 })

@@ -52,7 +52,7 @@ function jobWith(overrides: Partial<Job> = {}): Job {
   }
 }
 
-/** Lets every attempt end the same way on a clock of its own; returns when the attempts were made, and how it ended. */
+/** Lets every attempt end the same way on its own clock; returns when the attempts were made, and how it ended. */
 function liveThrough(
   start: Job,
   result: AttemptResult,
@@ -146,14 +146,14 @@ describe('the schedule of attempts', () => {
 })
 
 describe('an attempt without a clear answer', () => {
-  it('is repeated only while the provider still knows the ID', () => {
+  it('is repeated only while the provider still recognises the ID', () => {
     const job = jobWith({ deadlineAtMs: NOON_MS + 7 * DAY_MS })
     const { attemptsAtMs, step } = liveThrough(job, UNCLEAR, { random: 0, dedupeMs: 48 * HOUR_MS })
     expect(Math.max(...attemptsAtMs)).to.be.at.most(48 * HOUR_MS)
     expect(step).to.deep.equal({ kind: 'failed', reason: 'unclear_too_long' })
   })
 
-  it('does not bound a provider that never knows a repeated ID', () => {
+  it('does not limit a provider that never recognises a repeated ID', () => {
     const { step } = liveThrough(jobWith(), UNCLEAR, { random: 0, dedupeMs: null })
     expect(step.kind).to.equal('expired')
   })
@@ -170,12 +170,12 @@ describe('Retry-After', () => {
   const baseMs = 30 * SECOND_MS
   const read = (header: string | null): number | null => retryAfterMs(header, { baseMs, nowMs: NOON_MS })
 
-  it('is taken in seconds and as an HTTP date', () => {
+  it('is accepted in seconds and as an HTTP date', () => {
     expect(read('120')).to.equal(120 * SECOND_MS)
     expect(read(new Date(NOON_MS + 2 * HOUR_MS).toUTCString())).to.equal(2 * HOUR_MS)
   })
 
-  it('is held between the wait of the schedule and a day', () => {
+  it('is kept between the wait of the schedule and a day', () => {
     expect(read('1')).to.equal(baseMs)
     expect(read('100000')).to.equal(DAY_MS)
     expect(read(new Date(NOON_MS + 3 * DAY_MS).toUTCString())).to.equal(DAY_MS)
@@ -242,7 +242,7 @@ describe('Retry-After', () => {
     )
   })
 
-  it('is not undercut for the sake of a last attempt before the deadline', () => {
+  it('is not shortened for a last attempt before the deadline', () => {
     const job = jobWith({ attempts: 1, deadlineAtMs: NOON_MS + 2 * HOUR_MS })
     const stepFor = (retryAfter: string) =>
       nextStep(
@@ -268,8 +268,8 @@ describe('Retry-After', () => {
   })
 })
 
-describe('the waiting rooms', () => {
-  it('take a wait into the longest one that is not longer than it', () => {
+describe('the tiers', () => {
+  it('put a wait into the longest tier that is not longer than the wait', () => {
     expect(tierFor(0)).to.equal('5s')
     expect(tierFor(29_999)).to.equal('5s')
     expect(tierFor(30_000)).to.equal('30s')
@@ -277,7 +277,7 @@ describe('the waiting rooms', () => {
     expect(tierFor(40 * DAY_MS)).to.equal('24h')
   })
 
-  it('bring any wait to its end not before it is due and at most six seconds late, in a bounded number of rooms', () => {
+  it('end any wait not before it is due and at most six seconds late, in a bounded number of tiers', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 3 * DAY_MS }), (waitMs) => {
         const dueAtMs = NOON_MS + waitMs
@@ -294,7 +294,7 @@ describe('the waiting rooms', () => {
     )
   })
 
-  it('never let the head of a room hold another back longer than a fifth of the room', () => {
+  it("never let the first entry of a tier delay another by more than a fifth of the tier's time", () => {
     for (const tier of TIER_NAMES) {
       const tierMs = TIERS[tier] * SECOND_MS
       const head = leavesTierAtMs({ dueAtMs: NOON_MS + 40 * DAY_MS, enteredAtMs: NOON_MS, tier })
@@ -313,20 +313,20 @@ describe('the waiting rooms', () => {
   })
 })
 
-describe('a delivery that was taken and is judged later', () => {
+describe('a delivery that was accepted and is judged later', () => {
   const ACCEPTED: AttemptResult = { kind: 'accepted', retryAfter: null, isUnclear: false, reference: 'r-1' }
   const UNDECIDED: AttemptResult = { kind: 'undecided', retryAfter: null, isUnclear: false }
   const context = { random: 0, dedupeMs: null }
   const taken = (overrides: Partial<Job> = {}): Job => jobAfter(jobWith(overrides), ACCEPTED, NOON_MS)
 
-  it('keeps what it is asked with, and is asked half an hour later', () => {
+  it('keeps its reference, and is polled half an hour later', () => {
     const job = taken()
     expect(job).to.deep.include({ attempts: 1, accepted: { reference: 'r-1', atMs: NOON_MS } })
     const step = { kind: 'retry', reason: 'awaiting_verdict', dueAtMs: NOON_MS + 30 * MINUTE_MS }
     expect(nextStep(job, ACCEPTED, { ...context, nowMs: NOON_MS })).to.deep.equal(step)
   })
 
-  it('is asked ever more rarely, for three days, and then counts as delivered', () => {
+  it('is polled ever more rarely, for three days, and then counts as delivered', () => {
     const hours: number[] = []
     let nowMs = NOON_MS
     for (;;) {
@@ -341,7 +341,7 @@ describe('a delivery that was taken and is judged later', () => {
     expect(hours).to.deep.equal([0.5, 1, 2, 4, 8, 16, 24, 48, 72])
   })
 
-  it('is not asked twice within a minute because a question came a little early', () => {
+  it('is not polled twice within a minute because a poll was a little early', () => {
     const step = (waitMs: number): unknown => nextStep(taken(), UNDECIDED, { ...context, nowMs: NOON_MS + waitMs })
     const retryAt = (waitMs: number): unknown => ({
       kind: 'retry',
@@ -360,7 +360,7 @@ describe('a delivery that was taken and is judged later', () => {
     }
   })
 
-  it('is as clear as it was, however unclear an answer to a question about it is', () => {
+  it('stays clear, however unclear the answer to a poll is', () => {
     expect(jobAfter(taken(), UNCLEAR, NOON_MS).unclearSinceMs).to.equal(null)
   })
 

@@ -1,4 +1,4 @@
-/** The catalog compiler: what is taken, what is refused and why, and who keeps a place when there is not enough room. */
+/** The catalog compiler: what is accepted, what is refused and why, and who keeps a place when there is not enough room. */
 
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -16,6 +16,7 @@ import {
   organization,
   resource,
   secret,
+  webhook,
   website,
 } from '../../fixtures/service/manifests.ts'
 
@@ -45,7 +46,7 @@ describe('compileCatalog', () => {
       expect(catalog.organizations.get('team/beta')).to.deep.include({ displayName: 'Beta', logRetentionDays: 7 })
     })
 
-    it("takes log retention up to the plan's maximum and no further", () => {
+    it("accepts log retention up to the plan's maximum", () => {
       for (const plan of PLANS) {
         const most = PLAN_LIMITS[plan].logRetentionDays
         expect(compile(organization('acme', { plan, logRetentionDays: most })).problems).to.deep.equal([])
@@ -128,7 +129,7 @@ describe('compileCatalog', () => {
       ['a short retention', { retentionDays: 12 }, 'spec.retentionDays: 12 is below 30'],
       ['a long retention', { retentionDays: 1_096 }, 'spec.retentionDays: 1096 is above 1095'],
       ['retention as a text', { retentionDays: '30' }, 'spec.retentionDays: must be a whole number: remove the quotes'],
-      ['an ID in capitals', { id: 'Acme' }, 'spec.id: may have lower-case letters'],
+      ['an ID in capitals', { id: 'Acme' }, 'spec.id: may have only lower-case letters'],
       ['a long ID', { id: 'a'.repeat(64) }, 'spec.id: has 64 characters, more than 63'],
       ['a long name', { displayName: 'n'.repeat(81) }, 'spec.displayName: has 81 characters, more than 80'],
       ['a name with a line break', { displayName: 'a\nb' }, 'spec.displayName: must not have line breaks'],
@@ -174,7 +175,7 @@ describe('compileCatalog', () => {
       })
     }
 
-    it('takes names of 80 characters counted as people count them', () => {
+    it('accepts names of 80 characters, counted as people count them', () => {
       expect(compile(ACME, website('site', { displayName: '🦊'.repeat(80) })).problems).to.deep.equal([])
       expect(compile(ACME, website('site', { displayName: '🦊'.repeat(81) })).problems).to.have.length(1)
     })
@@ -199,7 +200,7 @@ describe('compileCatalog', () => {
       expect(result.problems[0]?.message).not.to.contain('one')
     })
 
-    it('share an origin within a namespace, and loopback with everybody; else the older one keeps it', () => {
+    it('share an origin within a namespace, and loopback with everybody; otherwise the older one keeps it', () => {
       const own = { primaryOrigin: 'https://shared.example' }
       const foreign = { organizationRef: { name: 'other' } }
       const world = [ACME, organization('other'), website('one', own), website('two', { ...own, ...foreign })]
@@ -270,7 +271,7 @@ describe('compileCatalog', () => {
       expect(result.catalog.websites.get('three')?.origins).to.include('https://docs.example')
     })
 
-    it("count the origins of pages toward the plan's domains, and leave out the pages past it alone", () => {
+    it("count the origins of pages toward the plan's domains, and leave out only the pages beyond it", () => {
       const most = PLAN_LIMITS.Standard.domainsPerWebsite
       const pages = many(most + 1, (index) => page(`https://p${index}.example/a`, `p${index}`))
       const twice = page('https://p0.example/b', 'again')
@@ -364,7 +365,7 @@ describe('compileCatalog', () => {
       },
     } as const
     for (const [provider, { secret: values, credentials, settings, ...block }] of Object.entries(OTHERS)) {
-      it(`takes a destination of ${provider}, by default for completed installs alone`, () => {
+      it(`accepts a destination of ${provider}, by default only for completed installs`, () => {
         const out = resource('Destination', 'out', { websiteRef: { name: 'site' }, provider, ...block })
         const result = compile(ACME, SITE, secret('google', values), out)
         expect(findings(result)).to.deep.equal([])
@@ -374,7 +375,7 @@ describe('compileCatalog', () => {
       })
     }
 
-    it('takes a Google service account in place of a refresh token', () => {
+    it('accepts a Google service account in place of a refresh token', () => {
       const spec = { websiteRef: { name: 'site' }, provider: 'google_ads', googleAds: OTHERS.google_ads.googleAds }
       const account = secret('google', { 'service-account.json': '{}' })
       const result = compile(ACME, SITE, account, resource('Destination', 'out', spec))
@@ -467,7 +468,7 @@ describe('compileCatalog', () => {
       })
     }
 
-    it('wants the block of its provider to be there', () => {
+    it('requires the block of its provider', () => {
       const spec = { websiteRef: { name: 'site' }, provider: 'ga4' }
       expect(findings(compile(ACME, SITE, resource('Destination', 'out', spec)))).to.deep.equal([
         'Destination/out ProviderMismatch spec: the provider ga4 needs the block ga4',
@@ -483,7 +484,7 @@ describe('compileCatalog', () => {
   })
 
   describe('references', () => {
-    it('take no Secret that is reserved, whatever says so', () => {
+    it('use no Secret that is reserved, by whatever sign', () => {
       const types = ['service-account-token', 'dockerconfigjson', 'dockercfg', 'tls'].map(
         (name) => `kubernetes.io/${name}`,
       )
@@ -509,7 +510,7 @@ describe('compileCatalog', () => {
       expect(own.problems.map(({ reason }) => reason)).to.deep.equal(['SecretReserved'])
     })
 
-    it('take no value that is larger than a credential may be', () => {
+    it('use no value that is larger than a credential may be', () => {
       const most = LIMITS.credentialBytes
       const result = (value: string) => compile(ACME, SITE, secret('keys', { ga4: value }), ga4Destination('out'))
       expect(result('x'.repeat(most)).problems).to.deep.equal([])
@@ -559,7 +560,7 @@ describe('compileCatalog', () => {
         ])
     })
 
-    it('to an object of another namespace that lets them in say when that one is refused', () => {
+    it('report that an object of another namespace is refused, if it admits them', () => {
       const allowedNamespaces = { from: 'All' }
       const one = organization('acme', { plan: 'Free' })
       const full = website('full', { allowedNamespaces })
@@ -617,7 +618,7 @@ describe('compileCatalog', () => {
       }
     })
 
-    it('to something refused say so, and do not pretend that it is missing', () => {
+    it('to a refused object say so, and do not call it missing', () => {
       const result = compile(organization('acme', { plan: 'Gold' }), SITE, installPath('cli'))
       const reasons = result.problems.map(({ object, reason }) => `${object} ${reason}`)
       expect(reasons).to.have.members([
@@ -677,7 +678,7 @@ describe('compileCatalog', () => {
       })
     }
 
-    it('show whose each object is that has no room, if its references tell', () => {
+    it('name the owner of each object without room, if its references tell', () => {
       const mine = organization('mine', { plan: 'Free' })
       const result = compile(
         mine,
@@ -698,7 +699,7 @@ describe('compileCatalog', () => {
       ])
     })
 
-    it('hold log streams to addresses that may be called, and count no other', () => {
+    it('allow log streams only addresses that may be called, and count no others', () => {
       const acme = organization('acme', { plan: 'Enterprise' })
       const toBucket = (endpoint: string) => {
         const s3 = { endpoint, region: 'eu', bucket: 'logs', credentialsRef: { name: 'keys' } }
@@ -742,7 +743,7 @@ describe('compileCatalog', () => {
   })
 
   describe('objects', () => {
-    it('of foreign groups are passed over', () => {
+    it('of foreign groups are ignored', () => {
       const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x' } }
       const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'x' }, spec: { replicas: 1 } }
       expect(compile(namespace, deployment).problems).to.deep.equal([])
@@ -773,7 +774,7 @@ describe('compileCatalog', () => {
         'Organization/ InvalidField metadata: must be a map of fields, but nothing',
       ],
       ['no name', { ...ACME, metadata: {} }, 'Organization/ MissingField metadata.name: is missing'],
-      ['a bad name', { ...ACME, metadata: { name: 'A B' } }, 'metadata.name: may have lower-case letters'],
+      ['a bad name', { ...ACME, metadata: { name: 'A B' } }, 'metadata.name: may have only lower-case letters'],
       [
         'no spec',
         { apiVersion: 'whence.dev/v1alpha1', kind: 'Website', metadata: { name: 'x' } },
@@ -809,7 +810,31 @@ describe('compileCatalog', () => {
       expect(result.catalog.organizations.get('acme')?.plan).to.equal('Free')
     })
 
-    it('that an API server took in by newer definitions lose what is unknown here, with a warning, and stay', () => {
+    it('of which only the name is in memory are too large, and what refers to them says so within their tenant', () => {
+      const why = 'no room'
+      const source = (value: unknown) => ({ value, locate: () => '' })
+      const large = (value: unknown) => ({ ...source(value), tooLarge: why })
+      const tenant = 'one'
+      const objects = [
+        source(ACME),
+        large(resource('Website', 'site', { tenant })),
+        large(secret('keys', {})),
+        source(website('other')),
+        source(ga4Destination('own', { tenant })),
+        source(ga4Destination('strange')),
+        source(ga4Destination('keyed', { websiteRef: { name: 'other' } })),
+      ]
+      const compilation = compileCatalog({ objects, sha256Hex: (text) => text })
+      expect(findings(compilation)).to.deep.equal([
+        'Website/site TooLarge no room',
+        'Destination/own RefNotAccepted spec.websiteRef.name: Website site is itself refused',
+        'Destination/strange RefNotFound spec.websiteRef.name: there is no Website site in namespace default',
+        'Destination/keyed TooLarge spec.ga4.apiSecretRef.name: Secret keys: no room',
+      ])
+      expect([...compilation.catalog.websites.keys()]).to.deep.equal(['other'])
+    })
+
+    it('that an API server accepted by newer definitions lose what is unknown here, with a warning, and stay', () => {
       const ga4 = { measurementId: 'G-ABC1234567', apiSecretRef: { name: 'keys', key: 'ga4' }, later: 1 }
       const newer = website('site', { later: { a: 1 }, hook: { scan: 'Silent', later: true } })
       const source = (value: unknown) => ({ value, locate: () => '', isAdmitted: true })
@@ -858,13 +883,50 @@ describe('compileCatalog', () => {
       expect(findings(compile(ACME, KEYS, logStream('s')))).to.deep.equal([])
     })
 
-    it('want their Secret to be there, as destinations do', () => {
+    it('require their Secret, as destinations do', () => {
       expect(findings(compile(ACME, logStream('s')))).to.deep.equal([
         'LogStream/s RefNotFound spec.webhook.secretRef.name: there is no Secret keys in namespace default',
       ])
       expect(findings(compile(ACME, secret('keys', { ga4: 'x' }), logStream('s')))).to.deep.equal([
         'LogStream/s RefNotFound spec.webhook.secretRef.key: Secret keys has no value for hook',
       ])
+    })
+  })
+
+  describe('webhooks', () => {
+    it('are ten for each organisation whatever its plan, and the older ones keep their place', () => {
+      const many = Array.from({ length: LIMITS.webhooks + 1 }, (_, index) => webhook(`hook-${index}`))
+      const { catalog, problems } = compile(ACME, KEYS, ...many)
+      expect(problems.map(({ object, reason }) => `${object} ${reason}`)).to.deep.equal(['Webhook/hook-10 TooMany'])
+      expect(problems.some(isBlocking)).to.equal(false)
+      expect(catalog.organizations.get('acme')?.webhooks).to.have.length(LIMITS.webhooks)
+    })
+
+    it('have their secrets beside the catalog and never in it, the previous one until it ends', () => {
+      const values = { hook: 'present-secret', before: 'secret-before' }
+      const changing = {
+        previousSecretRef: { name: 'keys', key: 'before' },
+        previousSecretUntil: '2026-11-29T06:00:00Z',
+      }
+      const { catalog, credentials } = compile(ACME, secret('keys', values), webhook('events', changing))
+      const [own] = catalog.organizations.get('acme')?.webhooks ?? []
+      expect(own).to.deep.include({ id: 'default/events', previousSecretUntilMs: Date.UTC(2026, 10, 29, 6) })
+      expect(credentials.get('Webhook/default/events')).to.deep.equal({
+        ...{ secret: 'present-secret', previous: 'secret-before' },
+      })
+      expect(JSON.stringify([...catalog.organizations])).not.to.match(/secret-before|present-secret/)
+    })
+
+    it('require their Secrets, a public address and existing types of events', () => {
+      expect(findings(compile(ACME, webhook('w')))).to.deep.equal([
+        'Webhook/w RefNotFound spec.secretRef.name: there is no Secret keys in namespace default',
+      ])
+      for (const url of ['https://127.0.0.1/', 'https://10.0.0.1/x', 'http://hooks.example/', 'https://a.local/'])
+        expect(compile(ACME, KEYS, webhook('w', { url })).problems[0], url).to.include({ field: '/spec/url' })
+      for (const events of [[], ['install.unknown'], ['install.matched', 'install.matched']])
+        expect(compile(ACME, KEYS, webhook('w', { events })).catalog.organizations.get('acme')?.webhooks).to.deep.equal(
+          [],
+        )
     })
   })
 
@@ -886,7 +948,7 @@ describe('compileCatalog', () => {
   })
 
   describe('the table of reasons', () => {
-    it('holds only what the compiler or the folder says, each with meaning and fix', () => {
+    it('contains only reasons of the compiler or the folder, each with meaning and fix', () => {
       for (const [reason, row] of Object.entries(PROBLEM_REASONS)) {
         expect(reason).to.match(/^[A-Z][A-Za-z]+$/)
         expect(row.meaning, reason).to.match(/\.$/)

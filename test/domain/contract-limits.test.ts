@@ -63,7 +63,7 @@ describe('the limits of the contract', () => {
     })
   }
 
-  it('of rates have no row that is not held here', () => {
+  it('of rates have no row that is not checked here', () => {
     expect(Object.keys(RATE_RULES)).to.have.members(RATES.map(([name]) => name))
   })
 
@@ -125,13 +125,13 @@ describe('the limits that the contract leaves to the project', () => {
       preflightCacheS: 7_200,
       answerMemoryDays: 31,
       claimWaitMs: 1_000,
-      // A receipt is activated within seconds of its visit; what is forgotten after an hour ClickHouse knows.
+      // A receipt is activated within seconds of its visit; ClickHouse knows what is forgotten after an hour.
       issuedMemoryMs: 3_600_000,
       visitMissingMs: 3_600_000,
     })
   })
 
-  it('end a delivery when its provider takes it no more, and its repeats when it knows them no more', () => {
+  it('end a delivery when its provider no longer accepts it, and its repeats when it no longer recognises them', () => {
     const facts = Object.values(PROVIDER_DESCRIPTORS).map(({ id, maxAgeMs, isAdvertising, dedupeMs }) => [
       id,
       { maxAgeMs, isAdvertising, dedupeMs },

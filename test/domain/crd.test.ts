@@ -1,4 +1,4 @@
-/** The definitions as data: every field says what it is, for `kubectl explain`. */
+/** The definitions as data: every field is described, for `kubectl explain`. */
 
 import { expect } from 'chai'
 

@@ -76,7 +76,7 @@ describe('the plan of deliveries', () => {
   })
 
   for (const hours of [1, 24, 72, 168]) {
-    it(`uses the original session up to ${hours} h after the visit and the client alone beyond`, () => {
+    it(`uses the original session up to ${hours} h after the visit and only the client beyond`, () => {
       const destinations = [destinationOf({ reconstructionWindowHours: hours })]
       const modeAt = (visitIssuedAtMs: number): unknown => planOf({ destinations, visitIssuedAtMs })[0]?.sessionMode
       expect(modeAt(NOON_MS - hours * HOUR_MS)).to.equal('original_session_window')
@@ -109,7 +109,7 @@ describe('the plan of a pending install', () => {
       ...{ receivedAtMs: NOON_MS, nowMs: NOON_MS + HOUR_MS },
     }).map((plan) => [plan.destination, plan.status, plan.reason, plan.sessionMode])
 
-  it('says what will not be sent in any case, and leaves the rest open', () => {
+  it('names what is certainly not sent, and leaves the rest open', () => {
     expect(reported.map((plan) => [plan.status, plan.reason, plan.sessionMode])).to.deep.equal([
       ['pending', '', 'none'],
       ['skipped', 'destination_paused', 'none'],
@@ -164,19 +164,19 @@ describe('what the visit itself rules out', () => {
     }
   })
 
-  it('skips a provider that the visit holds no identifier of', () => {
+  it('skips a provider of which the visit has no identifier', () => {
     const visit = visitOf({ identities: { x: { twclid: 'x' } } })
     expect(visitSkip({ gpc: false }, visit, destinationOf({ provider: 'meta' }))).to.equal('no_identifier')
     expect(visitSkip({ gpc: false }, visit, destinationOf({ provider: 'x' }))).to.equal(null)
   })
 
-  it('wants a client ID of that very measurement ID for GA4', () => {
+  it('requires a client ID of that same measurement ID for GA4', () => {
     const identities = { ga4: { 'G-OTHER': { client_id: '1.2' } } }
     expect(visitSkip({ gpc: false }, visitOf({ identities }), destinationOf())).to.equal('no_client_id')
   })
 
   for (const clientId of ['', '0.1', '1', '1.2.3', 'a.b', '1.2 ', '-1.2', 'GA1.1.1.2', '1,2']) {
-    it(`does not take ${JSON.stringify(clientId)} for a GA4 client ID`, () => {
+    it(`does not accept ${JSON.stringify(clientId)} as a GA4 client ID`, () => {
       const identities = { ga4: { [MEASUREMENT_ID]: { client_id: clientId } } }
       expect(visitSkip({ gpc: false }, visitOf({ identities }), destinationOf())).to.equal('no_client_id')
     })
@@ -219,7 +219,7 @@ describe('a job', () => {
     return jobFor({ install, visit, plan, retentionDays: 395, logRetentionDays: 30 }, sha256Hex)
   }
 
-  it('carries the identifiers of its own provider alone', () => {
+  it('carries only the identifiers of its own provider', () => {
     expect(Object.keys(jobOf('ga4').visit.identities)).to.deep.equal(['ga4'])
     expect(Object.keys(jobOf('meta').visit.identities)).to.deep.equal(['meta'])
     expect(Object.keys(jobOf('x').visit.identities)).to.deep.equal([])

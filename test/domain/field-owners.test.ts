@@ -25,7 +25,7 @@ describe('the fields of an object that the dashboard made', () => {
     expect(rest?.fieldsV1).to.deep.equal({ 'f:metadata': labels })
   })
 
-  it('leave no entry of their maker if nothing else was his', () => {
+  it('leave no entry of their creator if nothing else belonged to it', () => {
     const made = entryOf({ fieldsV1: { 'f:metadata': SIGNATURE, 'f:spec': { 'f:role': {} } } })
     expect(adopted([made], WHEN)).to.have.lengthOf(1)
   })

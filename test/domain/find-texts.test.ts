@@ -28,7 +28,7 @@ describe('finding many texts at once', () => {
     )
   })
 
-  it('separates finds that only touch, and makes one of those that overlap', () => {
+  it('separates matches that only touch, and merges those that overlap', () => {
     const find = finderOf(['abc', 'cde', 'ab'])
     expect(find('ab abcabc abcde')).to.deep.equal([
       { start: 0, end: 2 },

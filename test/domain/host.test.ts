@@ -1,4 +1,4 @@
-/** One rule for hosts, base addresses and brands: what the compiler or a setting takes, the hook's script can carry. */
+/** One rule for hosts, base addresses and brands: whatever the compiler or a setting accepts, the hook's script can contain. */
 
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -15,7 +15,7 @@ const VALUES = {
 }
 const render = (values: Partial<Omit<typeof VALUES, 'path'>>) => renderHookScript('body', { ...VALUES, ...values })
 
-/** Near to real hosts and just beside them. */
+/** Texts that are real hosts, or nearly. */
 const piece = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom('a', 'B', '0', 'a.b', 'dev', '_', 'ü') },
   { weight: 1, arbitrary: fc.constantFrom('-', '.', '..', '-a', 'xn--', "'", '$', ';', '%27', '&', '*', ' ') },
@@ -24,7 +24,7 @@ const host = fc.array(piece, { minLength: 1, maxLength: 6 }).map((pieces) => pie
 const path = fc.array(fc.constantFrom('/', 'a', "'", ';', '$', '&', '%27', '~', '(', ' ', '.'), { maxLength: 6 })
 
 describe('the rule for hosts', () => {
-  it('refuses a dot at the end, an empty label and a hyphen at an edge, in every place alike', () => {
+  it('refuses a dot at the end, an empty label and a hyphen at an edge, everywhere in the same way', () => {
     for (const odd of ['dot.dev.', '.a.dev', 'a..dev', '-a.dev', 'a-.dev', `${'a'.repeat(64)}.dev`]) {
       expect(isPlainHost(odd), odd).to.equal(false)
       expect(parseOrigin(`https://${odd}`).ok, odd).to.equal(false)
@@ -51,7 +51,7 @@ describe('the rule for hosts', () => {
     expect(taken).to.be.greaterThan(20)
   })
 
-  it('renders the script for every base address and brand that the settings take', () => {
+  it('renders the script for every base address and brand that the settings accept', () => {
     let taken = 0
     fc.assert(
       fc.property(host, path, (name, steps) => {

@@ -88,7 +88,7 @@ describe('identities', () => {
 describe('under Global Privacy Control', () => {
   const { logHash } = createKeyring(['a-master-secret-that-is-only-for-these-tests'])
 
-  it('there are advertising providers to speak of', () => {
+  it('there are advertising providers at all', () => {
     expect(ADVERTISING_PROVIDERS).to.deep.equal(PROVIDER_IDS.filter((id) => id !== 'ga4'))
   })
 

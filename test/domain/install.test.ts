@@ -43,7 +43,7 @@ describe('an install event', () => {
     })
   })
 
-  it('takes text for a list, and keeps all of a list if it has several items', () => {
+  it('accepts a text for a list, and keeps a whole list if it has several items', () => {
     const event = readInstallEvent({ ...BODY, browsers: 'a', arch: ['b', 'c'], language: [], timezone: ['d'] }, same)
     expect(event).to.deep.include({ arch: '["b","c"]', language: '', timezone: 'd' })
     expect(event.browsers).to.deep.equal(['a'])
@@ -140,7 +140,7 @@ describe('an install event', () => {
       })
     })
 
-    it('of a pending one goes with the policy that its decision will follow', () => {
+    it('of a pending one is stored with the policy that its decision will follow', () => {
       const given = { nowMs: NOW_MS, receipts: [], states: new Map(), handoff: null } as const
       const result = resolve({ ...given, policy: 'first_visit', installation: { kind: 'undecided' } })
       const pendingOf = (website: Website): Install =>
@@ -157,7 +157,7 @@ describe('an install event', () => {
       expect(install).to.deep.include({ visitId: 'v', visitIssuedAtMs: NOW_MS - 1, gpc: true, installPath: 'cli' })
     })
 
-    it('differs for a repeat in one word alone', () => {
+    it('differs for a repeat in only one word', () => {
       expect({ ...duplicateAnswer(install.answer), duplicate: false }).to.deep.equal(install.answer)
       expect(duplicateAnswer(install.answer).duplicate).to.equal(true)
     })
@@ -180,7 +180,7 @@ describe('an install event', () => {
     })
   })
 
-  it('never throws on what has passed the schema', () => {
+  it('never throws for a body that has passed the schema', () => {
     const fact = fc.oneof(fc.string({ unit: 'binary' }), fc.array(fc.string({ unit: 'binary' })))
     fc.assert(
       fc.property(fact, fact, (one, other) => {

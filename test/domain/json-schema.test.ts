@@ -1,4 +1,4 @@
-/** The schema checker against ajv, which knows all of JSON Schema, and its messages against people's mistakes. */
+/** The schema checker against ajv, which knows all of JSON Schema, and its messages for typical mistakes. */
 
 import { Ajv } from 'ajv'
 import { expect } from 'chai'
@@ -86,14 +86,14 @@ describe('checkSchema', () => {
     })
   }
 
-  it('points to the member and counts no more findings than people can use', () => {
+  it('points to the member and reports no more findings than people can use', () => {
     const schema: JsonSchema = { type: 'object', properties: { 'a/b': { type: 'object', properties: {} } } }
     expect(checkSchema(schema, { 'a/b': { 'c~d': 1 } })[0]?.field).to.equal('/a~1b/c~0d')
     const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`x${index}`, 1]))
     expect(checkSchema(schema, many).length).to.equal(50)
   })
 
-  it('takes inherited names for what they are: unknown members', () => {
+  it('treats inherited names as unknown members', () => {
     const schema: JsonSchema = { type: 'object', properties: {}, required: ['constructor'] }
     expect(checkSchema(schema, {}).map(({ kind }) => kind)).to.deep.equal(['missing'])
     expect(checkSchema({ type: 'object', properties: {} }, JSON.parse('{"__proto__":1}'))).to.have.length(1)
@@ -122,7 +122,7 @@ describe('closestName', () => {
     ['', null],
   ]
   for (const [name, meant] of MEANT) {
-    it(`takes ${JSON.stringify(name)} for ${meant ?? 'nothing known'}`, () =>
+    it(`reads ${JSON.stringify(name)} as ${meant ?? 'nothing known'}`, () =>
       expect(closestName(name, NAMES)).to.equal(meant))
   }
 })

@@ -1,4 +1,4 @@
-/** Origins and page addresses: one spelling for what is compared, and nothing that `new URL` would forgive. */
+/** Origins and page addresses: one spelling for comparison, and nothing that only `new URL` would accept. */
 
 import { createHash } from 'node:crypto'
 
@@ -85,7 +85,7 @@ describe('normaliseOrigin', () => {
     it(`refuses ${JSON.stringify(text.slice(0, 60))}`, () => expect(normaliseOrigin(text)).to.equal(null))
   }
 
-  it('gives the same again for what it gave, and what a browser would send', () => {
+  it('is idempotent, and equals what a browser would send', () => {
     fc.assert(
       fc.property(fc.webUrl({ validSchemes: ['https'] }), (url) => {
         const { origin } = new URL(url)

@@ -1,4 +1,4 @@
-/** The problems that the operator publishes for the activity: with the time of their beginning, and bounded fairly. */
+/** The problems that the operator publishes for the activity: with the time when they began, and bounded fairly. */
 
 import { expect } from 'chai'
 
@@ -12,7 +12,7 @@ const problem = (organization: string | undefined, object: string, message = 'no
 })
 
 describe('published problems', () => {
-  it('keep the time at which they began, and begin anew after they were gone', () => {
+  it('keep the time at which they began, and begin again after they were gone', () => {
     const one = problem('acme', 'Website/one')
     const two = problem('acme', 'Website/two')
     const first = problemsToPublish([one], [], 1_000)
@@ -29,7 +29,7 @@ describe('published problems', () => {
     ])
   })
 
-  it('leave out what belongs to no known organisation, and what is said twice', () => {
+  it('leave out what belongs to no known organisation, and duplicates', () => {
     const found = problemsToPublish(
       [problem(undefined, 'Website/x'), problem('a', 'Website/y'), problem('a', 'Website/y')],
       [],
@@ -38,7 +38,7 @@ describe('published problems', () => {
     expect(found.map(({ object }) => object)).to.deep.equal(['Website/y'])
   })
 
-  it('of one organisation take no room of another, and those of one namespace none of another, however many they are', () => {
+  it('of one organisation take no room from another, and those of one namespace none of another, however many they are', () => {
     const text = 'x'.repeat(200)
     const loud = Array.from({ length: 5_000 }, (_, n) => problem('crowd/loud', `Website/crowd/loud-${n}`, text))
     const crowd = Array.from({ length: 5_000 }, (_, n) => problem(`crowd/${n}`, `Website/crowd/${n}`, text))

@@ -1,4 +1,4 @@
-/** Every entry of the log is a record, or newer than this release, or unreadable; nothing of it ends a reader. */
+/** Every entry of the log is a record, or newer than this release, or unreadable; no entry ends a reader. */
 
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -36,6 +36,10 @@ const WHOLE: { readonly [K in ReadableKind]: object } = {
     ...{ v: 1, mailId: 'ab'.repeat(16), letter: { kind: 'sign-in', link: 'cd'.repeat(16) } },
     ...{ createdAtMs: 1, deadlineAtMs: 3, tries: 0, dueAtMs: 2 },
   },
+  webhookJob: {
+    ...{ v: 1, messageId: 'ab'.repeat(14), organization: 'acme', website: '', webhook: 'default/events', type: 'test' },
+    ...{ body: '{}', happenedAtMs: 1, deadlineAtMs: 3, attempts: 0, dueAtMs: 2, logRetentionDays: 30 },
+  },
 }
 const KINDS = Object.keys(WHOLE) as ReadableKind[]
 const textOf = (record: object): string => encodeRecord(record as Parameters<typeof encodeRecord>[0])
@@ -60,7 +64,7 @@ describe('reading a record', () => {
       }
     })
 
-    it(`refuses what is no ${kind}, and does not throw`, () => {
+    it(`refuses what is not a ${kind}, and does not throw`, () => {
       const other = [
         '',
         '0',
@@ -96,7 +100,7 @@ describe('reading a record', () => {
     })
   }
 
-  it('refuses a provider that this release cannot deliver to, and a visit ID that is none', () => {
+  it('refuses a provider that this release cannot deliver to, and a malformed visit ID', () => {
     expect(readRecord('job', textOf({ ...JOB, provider: 'later' })).kind).to.equal('unreadable')
     expect(readRecord('activation', textOf({ ...ACTIVATION, visitId: 'xyz' })).kind).to.equal('unreadable')
     const deliveries = [{ provider: 'later', destination: 'x', status: 'pending' }]
@@ -106,7 +110,7 @@ describe('reading a record', () => {
 })
 
 describe('the version of an entry', () => {
-  it('is found in front of a record, and is null for what this release can read or no release can', () => {
+  it('is found at the start of a record, and is null for what this release can read or no release can', () => {
     for (const kind of KINDS) {
       expect(newerVersionOf(textOf(WHOLE[kind]))).to.equal(null)
       expect(newerVersionOf(textOf({ ...WHOLE[kind], v: 2 }))).to.equal(2)
@@ -117,7 +121,7 @@ describe('the version of an entry', () => {
     }
   })
 
-  it('is found in another order of the fields, and behind blanks', () => {
+  it('is found in another order of the fields, and after blanks', () => {
     expect(newerVersionOf('{"kind":"visit","v":2}')).to.equal(2)
     expect(newerVersionOf('{ "v": 2 }\nbody')).to.equal(2)
   })

@@ -1,4 +1,4 @@
-/** Receipts of before a rotation of the master secret, as the keyring of after it reads them. */
+/** Receipts from before a rotation of the master secret, as the keyring reads them afterwards. */
 
 import { expect } from 'chai'
 
@@ -8,7 +8,7 @@ import { createKeyring } from '../../runtime/keyring.ts'
 const ORIGIN = 'https://acme.dev'
 const OLD = 'the-old-secret-of-this-test-the-old-secret'
 
-describe('a receipt of before the master secret was rotated', () => {
+describe('a receipt from before the master secret was rotated', () => {
   const before = createKeyring([OLD])
   const after = createKeyring([rotatedFrom(OLD), OLD])
   const issued = issueReceipt(before, {

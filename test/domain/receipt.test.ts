@@ -14,8 +14,13 @@ import {
   issuedAtOfVisit,
   issueReceipt,
   issueToken,
+  KEY_IDS,
   readReceipt,
   readToken,
+  RECEIPT_OR_TOKEN,
+  VISIT_ID_PREFIXES,
+  visitIdIn,
+  visitIdTime,
 } from '../../domain/receipt.ts'
 import { createKeyring, hmacSha256, parseSecrets, SecretProblem } from '../../runtime/keyring.ts'
 
@@ -123,6 +128,34 @@ describe('receipts and handoff tokens', () => {
     )
   })
 
+  it('names its visit to anybody who has its text, whoever signed it, and is nothing of another form', () => {
+    for (const row of vectors.receipts) {
+      for (const text of [row.receipt, row.token, row.token_under_gpc]) expect(visitIdIn(text)).to.equal(row.visit_id)
+    }
+    const { receipt = '', visit_id: visitId = '' } = vectors.receipts[0] ?? {}
+    expect(visitIdIn(`wht_${receipt}`)).to.equal(visitId)
+    for (const text of ['', receipt.slice(1), `${receipt}A`, `!${receipt.slice(1)}`, `${receipt.slice(4)}wht_`]) {
+      expect(visitIdIn(text), text).to.equal(null)
+    }
+  })
+
+  it('has the time of its visit at a known place of the ID, behind one of 32 beginnings', () => {
+    expect(visitIdTime(0)).to.equal('000000000000')
+    expect(visitIdTime(0x1a2b3c4d)).to.equal('00001a2b3c4d')
+    expect(visitIdTime(2 ** 48 - 1)).to.equal('ffffffffffff')
+    for (const none of [-1, 0.5, NaN, 2 ** 48])
+      expect(() => visitIdTime(none)).to.throw(RangeError, 'no time of a visit')
+    expect(KEY_IDS).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15])
+    const hex = [...'0123456789abcdef']
+    expect(VISIT_ID_PREFIXES).to.deep.equal([...hex.map((digit) => `0${digit}`), ...hex.map((digit) => `4${digit}`)])
+    const recorded = vectors.receipts.filter(({ unrecorded }) => !unrecorded)
+    expect(recorded).not.to.have.length(0)
+    for (const { visit_id: id, issued_at: atMs } of recorded) {
+      expect(VISIT_ID_PREFIXES).to.include(id.slice(0, 2))
+      expect(id.slice(2, 14)).to.equal(visitIdTime(atMs))
+    }
+  })
+
   it('still reads receipts of a secret that was moved to the second place', () => {
     const rotated = createKeyring([...secrets].reverse())
     const row = vectors.receipts[0]!
@@ -176,7 +209,7 @@ describe('the keyring', () => {
     expect(() => createKeyring([secrets[0]!, secrets[0]!])).to.throw(SecretProblem, /key ID/)
   })
 
-  it('hashes an address anew each UTC day', () => {
+  it('hashes an address differently each UTC day', () => {
     const before = keys.addressHash('192.0.2.7', Date.UTC(2026, 10, 21, 23, 59))
     expect(keys.addressHash('192.0.2.7', Date.UTC(2026, 10, 21))).to.equal(before)
     expect(keys.addressHash('192.0.2.7', Date.UTC(2026, 10, 22))).to.not.equal(before)
@@ -199,12 +232,12 @@ describe('the keyring', () => {
     )
   })
 
-  it('reads one secret a line and passes over comments and blank lines', () => {
+  it('reads one secret a line and ignores comments and blank lines', () => {
     expect(parseSecrets('# first\n\n  abc  \r\ndef\n')).to.deep.equal(['abc', 'def'])
   })
 })
 
-describe('the cheap look at a text that may be a receipt', () => {
+describe('the cheap check of a text that may be a receipt', () => {
   const NOW_MS = Date.UTC(2026, 10, 21)
   const FIRST_MS = Date.UTC(2025, 0, 1)
   const SKEW_MS = 300_000
@@ -214,7 +247,7 @@ describe('the cheap look at a text that may be a receipt', () => {
     return issueReceipt(signer, { ...more, issuedAtMs, isHandoffOnly: false, isUnrecorded: false, gpc: false }).text
   }
 
-  it('takes every receipt of a key in use, and of no other, whatever the website', () => {
+  it('accepts every receipt of a key in use, and of no other, whatever the website', () => {
     const text = issuedAt(NOW_MS - 1_000)
     expect(couldBeReceipt(keys, text, NOW_MS)).to.equal(true)
     expect(couldBeReceipt({ hasKey: () => false }, text, NOW_MS)).to.equal(false)
@@ -236,7 +269,7 @@ describe('the cheap look at a text that may be a receipt', () => {
       expect(couldBeReceipt({ hasKey: () => true }, wrong, NOW_MS), wrong).to.equal(false)
   })
 
-  it('takes the times at which it can have been issued, to the millisecond', () => {
+  it('accepts the times at which it can have been issued, to the millisecond', () => {
     for (const timeMs of [FIRST_MS, NOW_MS, NOW_MS + SKEW_MS]) {
       expect(isIssueTime(timeMs, NOW_MS)).to.equal(true)
       expect(couldBeReceipt(keys, issuedAt(timeMs), NOW_MS)).to.equal(true)
@@ -277,5 +310,23 @@ describe('the cheap look at a text that may be a receipt', () => {
     expect(isFromOrigin(keys, website, claims, origin)).to.equal(true)
     expect(isFromOrigin(tagged, website, claims, origin)).to.equal(false)
     expect(readReceipt(keys, website, `${receipt}AAAA`)).to.equal(null)
+  })
+})
+
+describe('a text in the form of a receipt or a token', () => {
+  it('is one as a whole, with or without the beginning of a token', () => {
+    const receipt = `${'a'.repeat(40)}-_9`
+    for (const text of [receipt, `wht_${receipt}`]) expect(RECEIPT_OR_TOKEN.test(text), text).to.equal(true)
+    for (const text of [
+      `${receipt}a`,
+      ` ${receipt}`,
+      `x${receipt}`,
+      receipt.slice(1),
+      'a',
+      `wht_a`,
+      `${receipt.slice(1)}.`,
+      '',
+    ])
+      expect(RECEIPT_OR_TOKEN.test(text), text).to.equal(false)
   })
 })

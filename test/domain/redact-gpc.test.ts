@@ -51,7 +51,7 @@ describe('advertising identities in a body that was sent under Global Privacy Co
     )
   })
 
-  it('do not eat letters out of other words when they are short', () => {
+  it('do not replace letters in other words when they are short', () => {
     const text = '{"identities":{"google_ads":{"gclid":"a","wbraid":"1"}},"language":"a language","n":"1"}'
     const cleaned = JSON.parse(clean(text))
     expect(cleaned.language).to.equal('a language')

@@ -112,7 +112,7 @@ describe('what the request logs keep of a body', () => {
     expect(keep(bytes)).to.deep.equal({ body: bytes.toString('base64'), bodyForm: 'base64', isRedacted: false })
   })
 
-  it('hashes a receipt that the cut went through', () => {
+  it('hashes a receipt that was cut off', () => {
     const { receipt } = issue(3)
     expect(keep(`{"receipt":"${receipt.slice(0, 30)}`, true).body).to.not.include(receipt.slice(0, 30))
   })
@@ -143,7 +143,7 @@ describe('what the request logs keep of a body', () => {
     )
   })
 
-  it('shows no receipt in a line of the head, however it is spelled and wherever the line is cut', () => {
+  it('shows no receipt in a header line, however it is spelled and wherever the line is cut', () => {
     for (let seed = 0; seed < 60; seed++) {
       const { receipt } = issue(seed)
       for (const hide of [(text: string) => text, percentAll, escapeAll]) {

@@ -1,4 +1,4 @@
-/** Deciding stored installs again comes to what the live service would have decided under that policy. */
+/** Deciding stored installs again gives what the live service would have decided under that policy. */
 
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -102,7 +102,7 @@ function decided(more: Partial<DecidedInstall>): DecidedInstall {
 }
 
 describe('a replay of decisions', () => {
-  it('comes to what the service would have decided under the other policy, and to no change under its own', () => {
+  it('gives what the service would have decided under the other policy, and to no change under its own', () => {
     const policies = fc.constantFrom(...VISIT_POLICIES)
     fc.assert(
       fc.property(events, policies, policies, (drawn, live, other) => {
@@ -113,7 +113,7 @@ describe('a replay of decisions', () => {
     )
   })
 
-  it('under a shorter window names no visit that is older, and takes no other match away than theirs', () => {
+  it('under a shorter window names no older visit, and removes only matches to those', () => {
     fc.assert(
       fc.property(events, fc.integer({ min: 0, max: 30 }), (drawn, days) => {
         const windowMs = days * DAY_MS
@@ -129,7 +129,7 @@ describe('a replay of decisions', () => {
     )
   })
 
-  it('with tokens only leaves what tokens decided, and the later events of those installations', () => {
+  it('with tokens only keeps what tokens decided, and the later events of those installations', () => {
     const token = { visitId: idOf(1), issuedAtMs: START_MS - 1, verdict: 'handoff' } as const
     const found = { visitId: idOf(2), issuedAtMs: START_MS - 1, verdict: 'active' } as const
     const matched = { resolution: 'matched', visitIssuedAtMs: START_MS - 1 } as const

@@ -33,7 +33,7 @@ interface VectorCase {
   readonly receipts: readonly VectorReceipt[]
   readonly handoff?: VectorReceipt
   readonly installation_visit?: VectorReceipt
-  /** Whether the installation was matched before is not known now. */
+  /** It is not known now whether the installation was matched before. */
   readonly installation_undecided?: boolean
   readonly only_counted?: boolean
   /** The website's; `latest_visit` if it is absent. */
@@ -121,8 +121,8 @@ describe('the resolution of an install', () => {
     }
   })
 
-  describe('by the vectors', () => {
-    it('rests on the limits that they state', () => {
+  describe('according to the vectors', () => {
+    it('uses the limits that they state', () => {
       expect(VECTORS.lifetime_ms).to.equal(LIMITS.receiptLifetimeMs)
       expect(VECTORS.clock_skew_ms).to.equal(LIMITS.clockSkewMs)
     })
@@ -300,7 +300,7 @@ describe('the resolution of an install', () => {
       }, anyState)
     })
 
-    it('comes to the same later as it would have come to at once', () => {
+    it('gives the same later as it would have given at once', () => {
       fc.assert(
         fc.property(inputWith(anyState), inputWith(settled), (given, truth) => {
           const first = resolve(given)

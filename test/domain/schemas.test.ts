@@ -1,4 +1,4 @@
-/** The schemas of request bodies: bounded everywhere, with patterns that cannot be made slow. */
+/** The schemas of request bodies: bounded everywhere, with patterns that no input can make slow. */
 
 import { expect } from 'chai'
 import {
@@ -31,7 +31,7 @@ function walk(schema: Record<string, any>, pointer: string): Place[] {
 
 const SCHEMAS = { VISIT_SCHEMA, HANDOFF_VISIT_SCHEMA, HANDOFF_RECEIPT_SCHEMA, ACTIVATION_SCHEMA, EVENT_SCHEMA }
 const PLACES = Object.entries(SCHEMAS).flatMap(([name, schema]) => walk(schema, name))
-/** What is compared or ignored and never stored; the body's own 16 KB bound it. */
+/** Texts that are compared or ignored and never stored; the 16 KB of a body limit them. */
 const UNBOUNDED = ['/project', '/receipt', '/previous_receipt', '/handoff', '/install_path']
 
 describe('the schemas of request bodies', () => {
@@ -73,7 +73,7 @@ describe('the schemas of request bodies', () => {
     }
   })
 
-  it('require what the decisions say and nothing more', () => {
+  it('require what the decisions require and nothing more', () => {
     expect((VISIT_SCHEMA as any).required).to.deep.equal(['project', 'url_id', 'page_url'])
     expect((HANDOFF_VISIT_SCHEMA as any).required).to.deep.equal(['project', 'url_id', 'page_url'])
     expect((HANDOFF_RECEIPT_SCHEMA as any).required).to.deep.equal(['project', 'receipt'])

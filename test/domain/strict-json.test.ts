@@ -57,7 +57,7 @@ describe('a request body as strict JSON', () => {
   }
 
   for (const [name, text] of ACCEPTED) {
-    it(`takes ${name}`, () => {
+    it(`accepts ${name}`, () => {
       expect(parseStrictJson(text)).to.deep.equal(JSON.parse(text))
     })
   }
@@ -95,7 +95,7 @@ describe('a request body as strict JSON', () => {
     )
   })
 
-  it('counts null as absent at every level, but as a place in a list', () => {
+  it('counts null as absent at every level, except as an entry of a list', () => {
     const text = '{"a":null,"b":{"c":null,"d":1,"e":{"f":null}},"g":[null,{"h":null}]}'
     expect(parseStrictJson(text)).to.deep.equal({ b: { d: 1, e: {} }, g: [null, { h: null }] })
   })

@@ -52,6 +52,10 @@ const destination = (provider: string, block: object): Manifest =>
   resource('Destination', 'grab', { ...THIEF, websiteRef: { name: 'lair' }, provider, ...block })
 const stream = (block: object): Manifest =>
   resource('LogStream', 'grab', { ...THIEF, organizationRef: { name: 'evil' }, ...block })
+const EVENTS = { url: 'https://evil.example/', events: ['install.matched'] }
+const hook = (block: object): Manifest =>
+  resource('Webhook', 'grab', { ...THIEF, ...EVENTS, organizationRef: { name: 'evil' }, ...block })
+const OWN_HOOK = { name: 'own', key: 'hook' }
 const key = { name: 'keys', key: 'token' }
 const PROVIDER_BLOCKS: Readonly<Record<string, readonly [string, object]>> = {
   'ga4.apiSecretRef': ['ga4', { ga4: { measurementId: 'G-ABC1234567', apiSecretRef: key } }],
@@ -80,9 +84,15 @@ const ATTEMPTS: Readonly<Record<string, Manifest>> = {
   'LogStream.webhook.secretRef': stream({
     webhook: { url: 'https://evil.example/', secretRef: { name: 'keys', key: 'hook' } },
   }),
+  'LogStream.webhook.previousSecretRef': stream({
+    webhook: { url: 'https://evil.example/', secretRef: OWN_HOOK, previousSecretRef: { name: 'keys', key: 'hook' } },
+  }),
   'LogStream.s3.credentialsRef': stream({
     s3: { endpoint: 'https://s3.example', region: 'eu', bucket: 'loot', credentialsRef: { name: 'keys' } },
   }),
+  'Webhook.organizationRef': hook({ organizationRef: { name: 'acme' }, secretRef: OWN_HOOK }),
+  'Webhook.secretRef': hook({ secretRef: { name: 'keys', key: 'hook' } }),
+  'Webhook.previousSecretRef': hook({ secretRef: OWN_HOOK, previousSecretRef: { name: 'keys', key: 'hook' } }),
   'Destination.websiteRef': ga4Destination('grab', {
     ...THIEF,
     ga4: { measurementId: 'G-ABC1234567', apiSecretRef: { name: 'own', key: 'ga4' } },
@@ -115,7 +125,7 @@ describe('two tenants in one namespace', () => {
   })
 
   for (const [field, attempt] of Object.entries(ATTEMPTS)) {
-    it(`${field} reaches nothing of the other, and learns nothing of it`, () => {
+    it(`${field} cannot reach objects of the other, and learns nothing about them`, () => {
       const before = compile(...victim, ...thief)
       const after = compile(...victim, ...thief, attempt)
       const told = findings(after)
@@ -134,7 +144,7 @@ describe('two tenants in one namespace', () => {
       expect(after.problems[0]?.reason).to.equal('RefNotFound')
     })
 
-    it(`${field} learns nothing of a refused object either`, () => {
+    it(`${field} learns nothing about a refused object either`, () => {
       const broken = JSON.parse(JSON.stringify(victim).replaceAll('"Enterprise"', '"Free"')) as Manifest[]
       const { problems } = compile(...broken, ...thief, attempt)
       expect(problems.find(({ object }) => object.endsWith('/grab'))?.reason).to.equal('RefNotFound')
@@ -183,7 +193,7 @@ describe('two tenants in one namespace', () => {
     expect(compile(...victim, ...thief, path).problems.map(({ reason }) => reason)).to.deep.equal(['RefNotFound'])
   })
 
-  it('are not reached through a namespace that everybody may refer to', () => {
+  it('cannot be reached through a namespace that everybody may refer to', () => {
     const open = organization('open', { ...VICTIM, allowedNamespaces: { from: 'All' } }, { namespace: 'shop' })
     const spec = { ...THIEF, organizationRef: { name: 'open', namespace: 'shop' } }
     const { problems, catalog } = compile(open, website('grab', spec))

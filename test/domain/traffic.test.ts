@@ -20,7 +20,7 @@ describe('the traffic that a website shows', () => {
     expect(shownTraffic(now(0, 1_000, 0), { visits: 0, installs: 1_000, matchRate: '1%' })?.matchRate).to.equal('0%')
   })
 
-  it('does not go to and fro at the edge of rounding', () => {
+  it('does not flip back and forth at the edge of rounding', () => {
     let shown = shownTraffic(now(1_449, 2_000, 1_250), null)
     expect(shown).to.deep.equal({ visits: 1_400, installs: 2_000, matchRate: '63%' })
     for (const visits of [1_451, 1_449, 1_460, 1_440]) {

@@ -33,7 +33,7 @@ describe('the reason of an unmatched install', () => {
     expect(unmatchedReason({ resolution: 'unmatched', verdicts: [] })).to.equal('no_receipt')
   })
 
-  it('is asked of no other install', () => {
+  it('does not apply to other installs', () => {
     for (const resolution of ['matched', 'counted', 'pending'] as const) {
       expect(unmatchedReason({ resolution, verdicts: looked('revoked') })).to.equal(null)
     }
@@ -50,7 +50,7 @@ describe('the coding agent of an install', () => {
     expect(codingAgentOf('whence-hook/9.0.0 agent/new-agent')).to.equal('other')
   })
 
-  it('is believed of the hook alone', () => {
+  it('is believed only if it comes from the hook', () => {
     const strangers = [
       '',
       'curl/8 agent/codex',

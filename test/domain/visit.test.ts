@@ -1,4 +1,4 @@
-/** What of a visit is kept, and the marker that proves it. */
+/** What is kept of a visit, and the marker that proves it. */
 
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
@@ -75,7 +75,7 @@ describe('a visit', () => {
   })
 
   describe("'s fields", () => {
-    it('must hold an address and moments that are any', () => {
+    it('must be a valid address and valid moments', () => {
       expect(checkVisitFields(bodyOf())).to.equal(null)
       expect(checkVisitFields(bodyOf({ page_url: 'install' }))?.extra).to.deep.include({ field: '/page_url' })
       for (const [field, more] of [
@@ -89,7 +89,7 @@ describe('a visit', () => {
   })
 
   describe("'s receipt and marker", () => {
-    it('say the same of it', () => {
+    it('agree about it', () => {
       const { visit, receipt, claims } = admit()
       expect(readReceipt(keys, 'site', receipt)).to.deep.equal(claims)
       expect(markerOf(visit, receipt)).to.deep.equal({

@@ -1,4 +1,4 @@
-/** The whole way over many processes: Kafka, Redis and ClickHouse over HTTP in the places of LMDB and chDB. */
+/** The whole path over many processes, with Kafka, Redis and ClickHouse over HTTP in place of LMDB and chDB. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -53,7 +53,7 @@ describe('the service as many processes', function () {
     expect(rows.map((row) => row.resolution)).to.deep.equal(['matched'])
   })
 
-  it('takes a handoff token that another process issued', async () => {
+  it('accepts a handoff token that another process issued', async () => {
     const handoff = await post(`${system.url}/v1/handoffs`, visitBody(), TEST_ORIGIN)
     await system.restart('api')
     const { body } = await post(`${system.url}/v1/events`, eventBody({ handoff: handoff.body['token'] }))

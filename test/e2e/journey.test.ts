@@ -1,4 +1,4 @@
-/** The whole way in both real browsers and every shell: from the page to the row in ClickHouse and the hit at GA4. */
+/** The whole path in both real browsers and every shell: from the page to the row in ClickHouse and the hit at GA4. */
 
 import { expect } from 'chai'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -21,7 +21,7 @@ interface Variety {
   readonly shells: readonly string[]
 }
 
-/** Another wiring of the service joins with one more line above. */
+/** To add another wiring of the service, add one line above. */
 function journeys(wiring: string, start: StartSystem, { kinds, shells }: Variety): void {
   for (const kind of kinds) {
     describe(`from a visit in ${kind.name} to a matched install (${wiring})`, function () {
@@ -90,7 +90,7 @@ function journey(start: StartSystem, kind: BrowserKind, shells: readonly string[
     expect(story).to.not.include(clientId)
   })
 
-  it('reaches another machine with the copied command', async () => {
+  it('works on another machine with the copied command', async () => {
     const command = await window.copyCommand()
     expect(command).to.match(/ --handoff wht_[\w-]{43}$/)
     const installed = await install({ command, home: join(folder, 'another-machine') })
@@ -118,7 +118,7 @@ function journey(start: StartSystem, kind: BrowserKind, shells: readonly string[
     expect(await system.tool('explain', older.request?.['event_id'])).to.include('a newer visit replaced it')
   })
 
-  it('has shown the page nothing', () => {
+  it('has caused nothing visible on the page', () => {
     expect(window.complaints).to.deep.equal([])
   })
 

@@ -1,4 +1,7 @@
-/** What must not be kept is in no file of Kafka, of Redis or of the spool, byte by byte, while many processes work. */
+/**
+ * What must not be kept is in no file of Kafka, of Redis or of the spool, byte by byte, in no table and in no process's own log,
+ * while every role works.
+ */
 
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -8,7 +11,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 import { callsTo, type Calls } from '../api/support/api.ts'
 import { filesBelow, findCanaries, floodAndForward, runEverything, type Canaries } from '../api/support/canaries.ts'
-import { startDistributed, type Distributed } from '../../fixtures/service/distributed.ts'
+import { ROLES, ROLES_BESIDE, startDistributed, type Distributed } from '../../fixtures/service/distributed.ts'
+import { logStream, secret, webhook } from '../../fixtures/service/manifests.ts'
+import type { Program } from '../../fixtures/service/programs.ts'
+import { WEBHOOK_EVENT_TYPES } from '../../domain/model.ts'
+import { DERIVED_TABLES, FACT_TABLES } from '../../ports/facts/columns.ts'
 import { kafkaJars } from '../../fixtures/engines/kafka.ts'
 import { MANIFESTS, TEST_SECRET } from '../../fixtures/service/service.ts'
 import { freePort } from '../../fixtures/engines/free-port.ts'
@@ -18,12 +25,21 @@ const FBP = `fb.1.1790000000000.${randomBytes(4).readUInt32BE()}7`
 const GCLID = `Cj0KCQiA-${randomBytes(12).toString('hex')}`
 const COOKIE = `session=${randomBytes(12).toString('hex')}`
 const ADDRESS_ENV = { WHENCE_TRUST_PROXY: '127.0.0.1' }
+/** The secret of a log stream and of a webhook, whose addresses are nobody's: what they would be sent is on the log and in a table. */
+const SIGNING_SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+const SECRET_REF = { name: 'hooks', key: 'hook' }
+const OUTWARDS = [
+  logStream('logs', { webhook: { url: 'https://logs.example/in', secretRef: SECRET_REF } }),
+  webhook('events', { url: 'https://hooks.example/in', secretRef: SECRET_REF, events: WEBHOOK_EVENT_TYPES }),
+  secret('hooks', { hook: SIGNING_SECRET }),
+]
 const TRIES = 300
 const PAUSE_MS = 100
 
 describe('privacy of the distributed service', function () {
   this.timeout(180_000)
   let system: Distributed
+  let beside: readonly Program[]
   let spool: string
 
   before(async function () {
@@ -34,7 +50,15 @@ describe('privacy of the distributed service', function () {
     for (const [name, value] of [...Object.entries(REDIS_SETTINGS), ['appendonly', 'yes']] as const) {
       engines.redis.cli('config', 'set', name, value)
     }
-    system = await startDistributed({ engines, envOf: { api: ADDRESS_ENV } })
+    const acme = (MANIFESTS['acme.yaml'] ?? '').replace('plan: Standard', 'plan: Enterprise')
+    const manifests = {
+      'acme.yaml': acme,
+      'outwards.yaml': OUTWARDS.map((each) => JSON.stringify(each)).join('\n---\n'),
+    }
+    system = await startDistributed({ engines, manifests, envOf: { api: ADDRESS_ENV } })
+    beside = await Promise.all(ROLES_BESIDE.map((role) => system.add(role)))
+    // Once a stream has a start, the facts-writer keeps for it what it reads.
+    await until(async () => (await rowsOf('stream_progress')).length > 0)
   })
   after(async () => {
     system?.engines.redis.cli('config', 'set', 'appendonly', 'no')
@@ -43,10 +67,13 @@ describe('privacy of the distributed service', function () {
   })
   sharesEngines()
 
-  it('holds in every file of Kafka, Redis and the spool after a run of everything', async () => {
+  const rowsOf = (table: string): Promise<readonly unknown[]> =>
+    system.engines.connection.query(`SELECT * FROM ${table}`, {}, { turn: 'report' })
+
+  it('holds in every file, table and log of all processes after a run of everything', async () => {
     const { engines } = system
     const providerSecret = /api-secret: (\S+) /.exec(MANIFESTS['acme.yaml'] ?? '')?.[1] ?? ''
-    const others = new Set([FBP, GCLID, COOKIE, providerSecret, TEST_SECRET])
+    const others = new Set([FBP, GCLID, COOKIE, providerSecret, TEST_SECRET, SIGNING_SECRET])
     const canaries: Canaries = { secrets: new Set(), addresses: new Set(), others }
     const metricsAt = `127.0.0.1:${await freePort()}`
     const spooling = await system.add('api', { ...ADDRESS_ENV, WHENCE_SPOOL: spool, WHENCE_METRICS_LISTEN: metricsAt })
@@ -63,6 +90,10 @@ describe('privacy of the distributed service', function () {
     await floodAndForward(callsTo(spooling.url), canaries)
     await until(async () => (await spooledEntries(metricsAt)) === 0)
     await system.drain()
+    await until(async () => {
+      const lag = await system.eventLog.lag()
+      return lag.every(({ group, topic, entries }) => group !== 'webhooks' || topic.includes('.') || entries === 0)
+    })
     expect(system.ga4.requests().length).to.be.greaterThan(0)
     engines.redis.cli('save')
 
@@ -71,12 +102,20 @@ describe('privacy of the distributed service', function () {
     for (const [place, folder] of Object.entries(places)) {
       for (const [name, text] of await filesBelow(folder)) files.set(`${place} ${name}`, text)
     }
-    // A search proves something only if it finds what is there.
+    for (const table of [...FACT_TABLES, ...DERIVED_TABLES]) {
+      files.set(`table ${table}`, JSON.stringify(await rowsOf(table)))
+    }
+    const programs = [...[...ROLES, 'api' as const].map((role) => system.program(role)), ...beside, spooling]
+    for (const [index, program] of programs.entries()) files.set(`log of process ${index}`, program.stderr())
+    // A search proves something only if it can find something.
     const holding = (what: string): string[] =>
       [...files].filter(([, text]) => text.includes(what)).map(([name]) => name)
     for (const file of [
       /^Kafka .*visits-\d+.*\.log$/,
       /^Kafka .*deliveries-\d+.*\.log$/,
+      /^Kafka .*webhook_attempts-\d+.*\.log$/,
+      /^Kafka .*\bwebhooks-\d+.*\.log$/,
+      /^table stream_backlog$/,
       /^Redis .*\.rdb$/,
       /^spool .*\.mdb$/,
     ]) {

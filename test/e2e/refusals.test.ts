@@ -1,4 +1,4 @@
-/** What must not happen: people who opt out, plans that count or are used up, and a service that is away. */
+/** What must not happen: people who opt out, plans that count or are used up, and a service that is unreachable. */
 
 import { expect } from 'chai'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -15,7 +15,7 @@ refusals('embedded', startEmbeddedSystem, SHELLS)
 refusals('distributed', startDistributedSystem, ['dash'])
 
 function refusals(wiring: string, start: StartSystem, shells: readonly string[]): void {
-  describe(`opting out, plans, and a service that is away (${wiring})`, function () {
+  describe(`opting out, plans, and a service that is unreachable (${wiring})`, function () {
     this.timeout(180_000)
     let folder: string
     let home: string
@@ -53,7 +53,7 @@ function refusals(wiring: string, start: StartSystem, shells: readonly string[])
       })
       after(end)
 
-      /** The script is here already: what reaches the gate is the hook's alone. */
+      /** The script has been fetched already, so only the hook's requests reach the gate. */
       const installFromFile = (shell: string, env: Readonly<Record<string, string>> = {}): Promise<Installed> =>
         install({ command: `cat ${scriptFile} | sh -s -- install_completed`, home, shell, env })
 
@@ -83,7 +83,7 @@ function refusals(wiring: string, start: StartSystem, shells: readonly string[])
           await running.system.gate.shut(how)
           const { status, stdout, stderr } = await installFromFile('dash')
           expect({ status, stdout, stderr }).to.deep.equal({ status: 0, stdout: '', stderr: '' })
-          // The script stays away for as long as the service is silent; the page must not wait for it.
+          // The script does not arrive while the service is silent; the page must not wait for it.
           await running.window.open(running.system.pageUrl)
           expect(await running.window.copyWithoutService()).to.equal(running.system.command)
           expect(running.window.complaints).to.deep.equal([])

@@ -72,7 +72,7 @@ describe('make run-distributed', function () {
     })
     expect(newest.toSorted()).to.deep.equal(['matched', 'unmatched'])
     const pids = [...running.stdout().matchAll(/\(process (\d+)\)/g)].map(([, pid]) => Number(pid))
-    expect(pids).to.have.length(11)
+    expect(pids).to.have.length(12)
     running.child.kill('SIGINT')
     expect((await running.ended).status).to.equal(0)
     for (const pid of pids) expect(() => process.kill(pid, 0), `process ${pid}`).to.throw('ESRCH')

@@ -1,4 +1,4 @@
-/** Clients without a pause at an embedded service that stores and merges facts meanwhile: nothing that could wait is refused. */
+/** Clients without a pause at an embedded service that stores and merges facts meanwhile: no request that could wait is refused. */
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
@@ -18,7 +18,7 @@ import { TEST_ORIGIN } from '../../fixtures/service/service.ts'
 const EVENTS = 6_000
 const VISITS = 200
 const WEBSITES = Array.from({ length: 12 }, (_, number) => `site-${number}`)
-/** Of the largest plan and many websites: what is looked for is a refusal for want of time, not for rate. */
+/** Of the largest plan and many websites: the test looks for refusals for lack of time, not for rate. */
 const MANIFESTS = loadManifests({
   organization: 'acme',
   installPath: 'cli',
@@ -29,7 +29,7 @@ const MANIFESTS = loadManifests({
 })
 
 export function refusingNobody(clients: number): void {
-  describe(`an embedded service that has all it can do, with ${clients} clients`, function () {
+  describe(`an embedded service at full load, with ${clients} clients`, function () {
     this.timeout(180_000)
     let folder: string
     let ga4: Ga4StandIn

@@ -1,4 +1,4 @@
-/** A spool in front of a real broker that goes and comes: within the port, and in an api that starts while Kafka is away. */
+/** A spool in front of a real broker that stops and returns: within the port, and in an api that starts while Kafka is unreachable. */
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -71,7 +71,7 @@ describe('a spool in front of a real broker', function () {
       async ({ entries }) => {
         for (const { key, value } of entries) {
           const ofKey = seen.get(key) ?? []
-          // What Kafka took without saying so comes again; its first place counts.
+          // Entries that Kafka stored without acknowledging come again; the first offset counts.
           if (!ofKey.includes(value)) seen.set(key, [...ofKey, value])
         }
       },
@@ -82,7 +82,7 @@ describe('a spool in front of a real broker', function () {
     for (const key of numbers(5)) expect(seen.get(`${key}`)).to.deep.equal(numbers(next).map(String))
   })
 
-  it('lets an api start and answer while Kafka is away, and gives Kafka everything before it ends', async () => {
+  it('lets an api start and answer while Kafka is unreachable, and gives Kafka everything before it ends', async () => {
     const url = urlOf(broker, 'api.')
     await checkKafkaTopics(settingsOf(url), { canCreate: true })
     const manifests = join(folder, 'manifests')

@@ -86,12 +86,12 @@ export function breakingPartsUnderLoad({ links, place }: FaultParts): void {
         await answering()
         await clickhouse.kill()
         const alone = await during(() => wait(BEAT_MS * 2))
-        // Collection needs the log alone.
+        // Collection needs only the log.
         expect(alone.some(({ outcome }) => outcome === 'ok')).to.equal(true)
         await clickhouse.restart()
       })
 
-      it(`promises nothing, answers soon and stays small while the broker is silent (${round + 1})`, async () => {
+      it(`promises nothing, answers soon and uses little memory while the broker is silent (${round + 1})`, async () => {
         await wait(BEAT_MS)
         const { pid } = service.program('api')
         const bytesBefore = await residentBytes(pid)

@@ -1,5 +1,5 @@
 /**
- * The service on three Kafka brokers of which one is dead, hangs or comes back: what runs stays, what starts starts.
+ * The service on three Kafka brokers of which one is dead, hangs or comes back: what is running continues, and what starts can start.
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
@@ -61,7 +61,7 @@ describe('three Kafka brokers', function () {
     expect(codes).to.deep.equal(programs.map(() => 0))
   }
 
-  it('go on, and let everything start, while the coordinator of the deliveries is dead', async () => {
+  it('keep working, and let everything start, while the coordinator of the deliveries is dead', async () => {
     const victim = await cluster.coordinatorOf('deliver.ga4:deliver.ga4')
     await victim.kill()
     const started = await startAll()

@@ -14,7 +14,7 @@ import { createLogger } from '../../runtime/logger.ts'
 const [eventLogUrl = '', factsUrl = '', point = ''] = process.argv.slice(2)
 const parsed = parseKafkaUrl(eventLogUrl)
 if (!parsed.ok) throw new Error(parsed.why)
-// Its seat in the group is free again soon after its death.
+// Its place in the group is free soon after it is killed.
 const eventLog = await kafkaEventLog(parsed.value, { sessionMs: 3_000, heartbeatMs: 500 })
 const facts = clickhouseFacts(openClickHouse(factsUrl), { nowMs: Date.now })
 const die = (): Promise<never> => {

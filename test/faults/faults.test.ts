@@ -11,6 +11,7 @@ import { manyPods } from './pods.suite.ts'
 import { refillingRedis } from './refilling.suite.ts'
 import { replayingTheLog } from './replaying.suite.ts'
 import { stoppingWhileOthersHang } from './stopping.suite.ts'
+import { streamingThroughKills } from './streaming.suite.ts'
 
 describe('faults of the distributed service', function () {
   this.timeout(180_000)
@@ -38,4 +39,5 @@ describe('faults of the distributed service', function () {
   losingRedis(parts)
   replayingTheLog(parts, refillingRedis)
   manyPods(parts)
+  streamingThroughKills(parts)
 })

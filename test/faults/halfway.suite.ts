@@ -1,4 +1,4 @@
-/** What a crash or a loss leaves half done between two stores, across processes: the next one completes it or says the same. */
+/** What a crash or a loss leaves half done between two stores, across processes: the next one completes it or answers the same. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -14,7 +14,7 @@ const PAUSE_MS = 50
 const ANSWER_MS = 4_000
 
 export function stoppingHalfWay({ links, place }: FaultParts): void {
-  describe('what was half done', function () {
+  describe('a half-finished step', function () {
     this.timeout(240_000)
     let service: Distributed
     /** Of a process that knows nothing of what the first one saw. */
@@ -43,7 +43,7 @@ export function stoppingHalfWay({ links, place }: FaultParts): void {
     const rowOf = async (event: Record<string, any>) =>
       (await service.facts.run('installsByEventId', { event_id: event['event_id'] }))[0]
 
-    it('is an activation whose visit ClickHouse did not have yet while Redis had forgotten it: it revokes all the same', async () => {
+    it('is an activation whose visit ClickHouse did not have yet while Redis had forgotten it: it still revokes', async () => {
       await service.program('facts-writer').end('SIGTERM')
       const old = await activeReceipt(service.url)
       const newer = await visit(service.url, { previous_receipt: old })
@@ -59,7 +59,7 @@ export function stoppingHalfWay({ links, place }: FaultParts): void {
       expect(await revoked()).to.equal(1)
     })
 
-    it('is an install that was appended and not settled when its process was killed: the next try says what is stored', async () => {
+    it('is an install that was appended and not settled when its process was killed: the next try answers what is stored', async () => {
       const clientId = '2222222222.1790000002'
       const identities = { ga4: { 'G-TEST000001': { client_id: clientId, session_id: '1790000002' } } }
       const old = await activeReceipt(service.url, { identities })
@@ -67,7 +67,7 @@ export function stoppingHalfWay({ links, place }: FaultParts): void {
       const event = eventBody({ receipts: [old] })
       // The first install of a process asks who leads the topic.
       expect((await report(service.url, eventBody())).status).to.equal(200)
-      // The record gets there, and the word that it did comes so late that nobody is there any more to settle the claim.
+      // The record gets there, and its acknowledgement comes so late that no process can settle the claim.
       await links().delay('kafka', ANSWER_MS)
       const cutOff = report(service.url, event).catch(() => null)
       await until(async () => decisionsKept(service.engines) > 0)
@@ -75,7 +75,7 @@ export function stoppingHalfWay({ links, place }: FaultParts): void {
       await links().delay('kafka', 0)
       expect((await cutOff)?.status ?? 503).to.equal(503)
       await until(async () => (await rowOf(event)) !== undefined)
-      // What the event would be decided as now is something else.
+      // The event would be decided differently now.
       await activate(other, newer)
       const answers: Reply[] = []
       await until(async () => {

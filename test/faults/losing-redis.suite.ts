@@ -58,7 +58,7 @@ export function losingRedis({ place }: FaultParts): void {
       const outcomes = Map.groupBy(clients.operations, ({ outcome }) => outcome)
       const told = [...outcomes].map(([outcome, some]) => `${some.length} ${outcome}`).join(', ')
       console.log(`        ${told}; 5xx for ${refusedMs.toFixed(0)} ms at most`)
-      expect(service.program('api').stderr()).to.include('hot state away')
+      expect(service.program('api').stderr()).to.include('hot state unavailable')
       expect(brokenWithoutMemory(clients.operations, stored)).to.deep.equal([])
       expect(refusedMs).to.be.lessThan(LONG.refusedMs)
       expect(outcomes.get('ok')?.length).to.be.greaterThan(100)
@@ -80,7 +80,7 @@ async function loseRedis(servers: readonly [RedisServer, RedisServer], sentinel:
   const [first, second] = servers
   const other = killed === first ? second : first
   await until(() => killed.cli('info', 'replication').includes('master_link_status:up'))
-  // Frozen for less than Sentinel takes to notice: away without a failover.
+  // Frozen for less than Sentinel takes to notice: unreachable without a failover.
   other.freeze()
   await wait(BEAT_MS / 4)
   other.thaw()

@@ -21,7 +21,7 @@ import { LONG } from './lengths.ts'
 const REQUESTS = LONG.isLong ? 10_000 : 2_000
 /** To each pod; the rest waits here and not in the pods, in which Redis would seem slow for lack of processor time. */
 const SOCKETS = 16
-const AWAY = 'hot state away'
+const UNAVAILABLE = 'hot state unavailable'
 const PODS = 4
 const WARM_UP = 400
 const HOUR_MS = 3_600_000
@@ -64,18 +64,18 @@ export function manyPods({ place }: FaultParts): void {
 
     it(`admits exactly a limit of ${REQUESTS} requests at once, with clocks that differ`, async () => {
       const { limit, windowS } = RATE_RULES.collection
-      const aways = (): number => pods.reduce((sum, pod) => sum + pod.stderr().split(AWAY).length - 1, 0)
-      // A process compiles what it runs often; meanwhile it is too busy to hear Redis in time.
+      const outages = (): number => pods.reduce((sum, pod) => sum + pod.stderr().split(UNAVAILABLE).length - 1, 0)
+      // A process compiles what it runs often; meanwhile it is too busy to read Redis's answers in time.
       await Promise.all(Array.from({ length: WARM_UP }, (_, index) => visit(pods[index % PODS]?.url ?? '')))
       for (let tries = 1; ; tries++) {
         const address = randomAddress()
         const windowAt = (): number => Math.floor(Date.now() / 1_000 / windowS)
-        const before = { window: windowAt(), aways: aways() }
+        const before = { window: windowAt(), outages: outages() }
         const all = Array.from({ length: REQUESTS }, (_, index) => visit(pods[index % PODS]?.url ?? '', address))
         const statuses = Map.groupBy(await Promise.all(all), (status) => status)
-        // Across the end of a window twice as many are right; and if a busy machine made Redis seem away, each pod
+        // Across the end of a window twice as many are right; and if a busy machine made Redis seem unreachable, each pod
         // counted alone.
-        const isTold = windowAt() === before.window && aways() === before.aways
+        const isTold = windowAt() === before.window && outages() === before.outages
         if (!isTold && tries < TRIES) continue
         const counts = Object.fromEntries([...statuses].map(([status, some]) => [status, some.length]))
         expect(counts).to.deep.equal({ 200: limit, 429: REQUESTS - limit })

@@ -53,7 +53,7 @@ export function refillingRedis(serviceOf: () => Distributed): void {
     const report = (more: Readonly<Record<string, unknown>>): Promise<Reply> =>
       post(`${serviceOf().url}/v1/events`, eventBody({ project: WEBSITE, ...more }))
 
-    it('applies what was activated again although the role `state` was away when it happened', async () => {
+    it('applies what was activated again although the role `state` was not running when it happened', async () => {
       const service = serviceOf()
       await service.program('state').end('SIGTERM')
       empty()
@@ -82,7 +82,7 @@ export function refillingRedis(serviceOf: () => Distributed): void {
       // It was emptied once before: what it has counted since, and what the role `state` has filled in by now.
       const all = (used?.visits ?? 0) + (used?.installs ?? 0)
       expect(await hotState.readUsage(ORGANIZATION, month)).to.be.within(3, all)
-      // With the role `state` away nothing but the tool can fill it.
+      // While the role `state` is not running, only the tool can fill it.
       await service.program('state').end('SIGTERM')
       empty()
       const { WHENCE_HOT_STATE, WHENCE_FACTS } = service.engines.ownEnv
@@ -100,7 +100,7 @@ export function refillingRedis(serviceOf: () => Distributed): void {
       expect((await report({ receipts: [receipt] })).body).to.deep.include({ selection_policy: 'latest_visit' })
     })
 
-    it('decides what is pending although the role `state` is away, and gives it to a repeat', async () => {
+    it('decides what is pending although the role `state` is not running, and gives it to a repeat', async () => {
       const service = serviceOf()
       const page = { project: WEBSITE, page_url: `${LOAD_ORIGIN}/install` }
       const old = await activeReceipt(service.url, page, LOAD_ORIGIN)
@@ -119,7 +119,7 @@ export function refillingRedis(serviceOf: () => Distributed): void {
       expect(repeat.body).to.deep.include({ resolution: 'unmatched', duplicate: true })
       await service.restart('state')
       while ((await hotState.forgotten()) !== null) await wait(LOOK_MS)
-      // Now Redis alone knows it.
+      // Now only Redis knows it.
       expect((await report({ receipts: [old] })).body).to.deep.include({ resolution: 'unmatched' })
     })
   })

@@ -47,7 +47,7 @@ export function replayingTheLog({ place }: FaultParts, andThen: (serviceOf: () =
       expect(service.ga4.requests().length).to.equal(hits)
     })
 
-    it('fills a new database with the same, though killed before an insert and before its position was kept', async () => {
+    it('fills a new database with the same rows, even if killed before an insert and before its position was committed', async () => {
       await service.program('facts-writer').end('SIGTERM')
       await forgetPositions(service, (group) => group.includes('facts-writer'))
       const { connection, ownEnv } = service.engines

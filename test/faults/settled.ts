@@ -1,7 +1,7 @@
-/** Waits until nothing is on its way any more, in a waiting room either. */
+/** Waits until nothing is on its way any more, in a tier either. */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Distributed } from '../../fixtures/service/distributed.ts'
+import { isAwaited, type Distributed } from '../../fixtures/service/distributed.ts'
 
 /** A killed member keeps its partitions for some seconds, and what was parked for them waits for another 30 s. */
 const SETTLE_MS = 150_000
@@ -12,8 +12,8 @@ export async function settled({ eventLog, facts, drain }: Distributed): Promise<
   const deadlineMs = performance.now() + SETTLE_MS
   for (;;) {
     await drain()
-    // Read in this order: an entry that leaves a waiting room becomes an open delivery before it is settled.
-    const waiting = (await eventLog.lag()).filter(({ entries }) => entries > 0)
+    // Read in this order: an entry that leaves a tier becomes an open delivery before it is settled.
+    const waiting = (await eventLog.lag()).filter(isAwaited)
     const period = { since_ms: 0, until_ms: Date.now() * 2, limit: 1 }
     const open = await Promise.all(
       ['pending', 'retrying'].map((status) => facts.run('listDeliveries', { ...period, status })),

@@ -1,4 +1,4 @@
-/** Every process is told to stop while an engine or the provider hangs: each ends clean, and nothing is lost or sent twice. */
+/** Every process is told to stop while an engine or the provider hangs: each ends cleanly, and nothing is lost or sent twice. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -6,13 +6,38 @@ import { brokenWithoutMemory } from '../crash/service.history.ts'
 import { Clients, type Load } from '../crash/service.load.ts'
 import { LOAD_MANIFESTS, LOAD_WEBSITES } from '../crash/service.manifests.ts'
 import { readStored } from '../crash/service.stored.ts'
-import { ROLES, startDistributed, type Distributed, type Role } from '../../fixtures/service/distributed.ts'
+import {
+  ROLES,
+  ROLES_BESIDE,
+  startDistributed,
+  type Distributed,
+  type Role,
+} from '../../fixtures/service/distributed.ts'
+import { logStream, secret, webhook } from '../../fixtures/service/manifests.ts'
+import type { Program } from '../../fixtures/service/programs.ts'
 import type { Engines } from '../../fixtures/engines/engines.ts'
+import { until } from '../../fixtures/until.ts'
+import type { TopicLag } from '../../ports/event-log/event-log.ts'
 import { KEEP_HITS, LOAD_ENV, type FaultParts } from './breaking.suite.ts'
 import { settled } from './settled.ts'
 
 const ALL: readonly Role[] = [...ROLES, 'api']
 const CLIENTS = 8
+/**
+ * Their addresses are nobody's: the stream asks ClickHouse again and again for what it may send, and each event for the
+ * webhook is put on the log as a job, as an attempt and into a tier.
+ */
+const SECRET_REF = { name: 'hooks', key: 'hook' }
+const OUTWARDS = [
+  logStream('logs', {
+    organizationRef: { name: 'load' },
+    webhook: { url: 'https://logs.example/in', secretRef: SECRET_REF },
+  }),
+  webhook('events', { organizationRef: { name: 'load' }, url: 'https://hooks.example/in', secretRef: SECRET_REF }),
+  secret('hooks', { hook: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' }),
+]
+  .map((manifest) => JSON.stringify(manifest))
+  .join('\n---\n')
 /** Every role is in the middle of something by then, and waits for what hangs. */
 const HANG_MS = 2_000
 
@@ -45,7 +70,7 @@ export function stoppingWhileOthersHang({ place }: FaultParts): void {
 
     before(async () => {
       engines = await place()
-      const manifests = { 'load.yaml': LOAD_MANIFESTS }
+      const manifests = { 'load.yaml': LOAD_MANIFESTS, 'outwards.yaml': OUTWARDS }
       service = await startDistributed({ engines, manifests, keepHits: KEEP_HITS, envOf: { api: LOAD_ENV } })
     })
     after(() => service?.stop())
@@ -58,14 +83,18 @@ export function stoppingWhileOthersHang({ place }: FaultParts): void {
     })
 
     for (const [what, hangs] of cases) {
-      it(`while ${what}, each process ends clean in its time, and no answer is cut off`, async () => {
+      it(`while ${what}, each process ends cleanly in time, and no answer is cut off`, async () => {
+        const beside = hangs.includes(clickhouse) ? ROLES_BESIDE : []
+        const added = await Promise.all(beside.map(async (role) => ({ role, program: await service.add(role) })))
+        if (added.length > 0) await until(async () => (await service.eventLog.lag()).some(isWebhookTier))
         await wait(HANG_MS)
         for (const { begin } of hangs) begin()
         await wait(HANG_MS)
         const first = clients.operations.length
-        // Who is told to go elsewhere does so: clients finish what they are at.
-        const [codes] = await Promise.all([Promise.all(ALL.map((role) => stopped(service, role))), load.stop()])
-        expect(codes).to.deep.equal(ALL.map((role) => ({ role, code: 0 })))
+        // Clients that are told to reconnect do so, and finish their current request.
+        const programs = [...ALL.map((role) => ({ role, program: service.program(role) })), ...added]
+        const [codes] = await Promise.all([Promise.all(programs.map(stopped)), load.stop()])
+        expect(codes).to.deep.equal(programs.map(({ role }) => ({ role, code: 0 })))
         const cutOff = clients.operations.slice(first).filter(({ outcome, status }) => outcome === 'unknown' && !status)
         expect(cutOff.map(({ kind, tag, brokenBy }) => `${kind} ${tag} ${String(brokenBy)}`)).to.deep.equal([])
         for (const { end } of hangs) end()
@@ -85,9 +114,18 @@ export function stoppingWhileOthersHang({ place }: FaultParts): void {
   })
 }
 
+/** Attempts were made at the webhook, and jobs wait for their next. */
+function isWebhookTier({ group, topic, entries }: TopicLag): boolean {
+  return group === 'webhooks' && topic.startsWith('webhooks.') && entries > 0
+}
+
+interface StartedRole {
+  readonly role: Role
+  readonly program: Program
+}
+
 /** Its exit code, with what it said last if that is not 0; it is 0 only if all parts had closed in time. */
-async function stopped(service: Distributed, role: Role): Promise<{ role: Role; code: unknown; said?: string }> {
-  const program = service.program(role)
+async function stopped({ role, program }: StartedRole): Promise<{ role: Role; code: unknown; said?: string }> {
   const beganMs = performance.now()
   const code = await program.end('SIGTERM')
   console.log(`        ${role} ended after ${((performance.now() - beganMs) / 1_000).toFixed(1)} s`)

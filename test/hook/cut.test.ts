@@ -31,7 +31,7 @@ done
 `
 
 /**
- * The same by the running dash itself, which takes a byte off after each, in a fifth of the time: below `command` a syntax
+ * The same by the running dash itself, which removes one more byte each time, in a fifth of the time: below `command` a syntax
  * error ends the text and not the shell. A cut that ended the shell would leave lines out, which are counted.
  */
 const IN_PLACE = `

@@ -54,7 +54,7 @@ describe('hook: deadline', function () {
   for (const shell of SHELLS.filter(({ name }) => !VARIANTS.includes(name))) {
     const id = shell.name.replaceAll(' ', '-')
 
-    it(`${shell.name}: a program that no step watches over hangs: all ends when the time is up`, async () => {
+    it(`${shell.name}: a program without its own time limit hangs: everything ends when the time is up`, async () => {
       const name = `hangs-${id}`
       // Only its own alarm can end this run: nothing else limits uname, and the stand-in would stay for ever.
       const path = standIns(name, ['uname'], `trap '' TERM INT HUP\n${programPath('sleep')} 7777 & wait`)
@@ -66,7 +66,7 @@ describe('hook: deadline', function () {
     })
   }
 
-  it('grep hangs: the scan is cut short, and the request goes out', async () => {
+  it('grep hangs: the scan is cut short, and the request is sent', async () => {
     const path = standIns('slow-grep', ['grep'], `${programPath('sleep')} 8`)
     const script = servedScript({ baseUrl: `${recorder.baseUrl}/slow-grep` })
     await run({ script, args: ['install_completed'], env: { HOME: home.path, PATH: path } })

@@ -1,4 +1,4 @@
-/** Whatever is broken around it, the hook ends by itself with status 0 and a silent standard output. */
+/** Whatever is broken around it, the hook ends by itself with status 0 and without standard output. */
 
 import { expect } from 'chai'
 import { spawn, spawnSync } from 'node:child_process'
@@ -98,7 +98,7 @@ describe('hook: faults', function () {
       })
     }
 
-    it('refuses the connection, has no name, speaks no TLS, hangs up or talks nonsense', async () => {
+    it('refuses the connection, has no name, speaks no TLS, hangs up or sends nonsense', async () => {
       const refusing = createServer()
       await listen(refusing)
       const closedPort = portOf(refusing)
@@ -201,7 +201,7 @@ describe('hook: faults', function () {
       }
     })
 
-    it('programs that hang: ended by the hook in every shell, and the report still goes out', async () => {
+    it('programs that hang: ended by the hook in every shell, and the report is still sent', async () => {
       const hang = mkPath(join(folder.path, 'hanging'))
       for (const tool of ['find', 'ls', 'dd', 'curl', 'xargs']) {
         writeFileSync(join(hang, tool), `#!/bin/sh\ntrap '' TERM INT HUP USR1\nexec ${programPath('sleep')} 60\n`, {
@@ -231,7 +231,7 @@ describe('hook: faults', function () {
   describe('of the home folder', () => {
     const stateOf = (path: string): string => join(path, '.local/state/whence', WEBSITE)
 
-    it('files of its own that are links, pipes, folders or rubbish', async () => {
+    it('its own files are links, pipes, folders or garbage', async () => {
       const victim = home.file('victim', 'untouched')
       const own = buildHome(join(folder.path, 'odd-home'))
       const state = mkPath(stateOf(own.path))

@@ -100,7 +100,7 @@ const PAYLOADS: readonly string[] = [
   ],
 ]
 
-/** Contents that look like markers of this website, and are not in order. */
+/** Contents that look like markers of this website but are invalid. */
 function hostileContents(canary: string): Buffer[] {
   const now = Date.now()
   const head = '{"format":"opfs-install-attribution"'
@@ -168,7 +168,7 @@ describe('hook: hostile input', function () {
     })
   }
 
-  it('explains hostile profiles without letting them speak to the terminal', async () => {
+  it('explains hostile profiles without letting them control the terminal', async () => {
     const home = buildHome(join(folder.path, 'home'))
     const script = servedScript({ baseUrl: `${recorder.baseUrl}/explained` })
     const { stderr } = await run({ script, args: ['install_completed', '--explain'], env: { HOME: home.path } })

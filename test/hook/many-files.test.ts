@@ -89,7 +89,7 @@ describe('hook: many files', function () {
     expect(stderr).to.include('opened 5001 files')
   })
 
-  it('promises the same limits as the contract', () => {
+  it('has the same limits as the contract', () => {
     expect(HOOK_SOURCE)
       .to.include(`-v most=${LIMITS.hookScanFiles} `)
       .and.to.include('at most 20,000 of them in at most 4 seconds')

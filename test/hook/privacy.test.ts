@@ -22,7 +22,7 @@ const TOKEN = 'wht_0123456789012345678901234567890123456789abc'
 const CANARY = 'canary-never-to-be-seen'
 const isRoot = process.getuid?.() === 0
 
-/** Files that no report of an install has any business with. */
+/** Files that reporting an install must not touch. */
 const PRIVATE = [
   '.ssh/id_ed25519',
   '.netrc',
@@ -109,9 +109,9 @@ describe('hook: privacy', function () {
       )
     })
 
-    it('does not even ask about a private file, about another website in Firefox, or about Safari', async () => {
+    it('does not even check for a private file, about another website in Firefox, or about Safari', async () => {
       const lines = await traced('file', ['install_completed'])
-      // Looking through "File System" meets the databases of that folder by name; they are left at that.
+      // Looking through "File System" meets the databases of that folder by name; they are not opened.
       const names = PRIVATE.filter((name) => !name.includes('/File System/') && !name.endsWith('metadata.sqlite'))
       for (const name of names)
         expect(
@@ -251,7 +251,7 @@ describe('hook: privacy', function () {
       expect(statSync(join(stateFolder(), name)).mode & 0o777).to.equal(0o600)
   })
 
-  it('calls an installation by one random name until that is deleted, and each website by another', async () => {
+  it('uses one random ID for an installation until that is deleted, and another one for each website', async () => {
     const idOf = async (website: string): Promise<unknown> => {
       await run({
         script: servedScript({ website, baseUrl: `${recorder.baseUrl}/id` }),

@@ -1,4 +1,4 @@
-/** Rendering: the body for a brand, the script for a website, and what neither may ever let through. */
+/** Rendering: the body for a brand, the script for a website, and what neither may ever contain. */
 
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -131,7 +131,7 @@ describe('hook script', () => {
     )
   })
 
-  it('ends with the brace that closes it and no line break, so that no cut is without effect', () => {
+  it('ends with the brace that closes it and no line break, so that any cut has an effect', () => {
     expect(HOOK_SOURCE.startsWith('#!/bin/sh\n')).to.equal(true)
     expect(HOOK_SOURCE.endsWith('; }')).to.equal(true)
   })

@@ -105,7 +105,7 @@ function checkRequests(fixture: Fixture, sent: readonly (readonly Recorded[])[])
   expect(new Set(requests.map(({ body }) => body['event_id'])).size, 'event IDs').to.equal(requests.length)
 }
 
-/** Headers and body with the random IDs blotted out. */
+/** Headers and body with the random IDs replaced. */
 function withoutChance({ rawHeaders, text }: Recorded): string {
   return `${rawHeaders.join('\n')}\n${text}`.replace(/("(?:event|installation)_id":)"[A-Za-z0-9_-]{32}"/g, '$1"?"')
 }

@@ -4,32 +4,60 @@
  */
 
 import { execFile, spawn } from 'node:child_process'
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { access, cp, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { parse } from 'yaml'
 import { freePort } from '../../fixtures/engines/free-port.ts'
+import { buildServerPackage } from '../../tools/release/package.ts'
+import { writeBillsOfMaterials } from '../../tools/release/sbom.ts'
 import { ROOT } from '../tidy/source-files.ts'
 
-const run = promisify(execFile)
+/** Without standard input: what asks a question gets no answer, instead of waiting for one. */
+async function run(file: string, words: readonly string[], options: Options = {}): Promise<{ stdout: string }> {
+  const running = promisify(execFile)(file, words, { maxBuffer: 100 * MB, ...options })
+  running.child.stdin?.end()
+  return running
+}
+
+interface Options {
+  readonly cwd?: string
+  readonly env?: NodeJS.ProcessEnv
+  readonly timeout?: number
+}
+
 const BUILD_MS = 1_500_000
 const MB = 1_000_000
 const MOST_ABOVE_BASE = 150 * MB
 const BASE = 'localhost/whence-base'
 const CERTIFICATES = '/etc/ssl/certs'
 /** What is built as which image. */
-const TARGETS = { small: ['--target', 'without-chdb'], embedded: [] } as const
+const TARGETS = {
+  small: ['--target', 'without-chdb'],
+  embedded: ['--target', 'whence-embedded'],
+} as const
 const READY_TRIES = 600
+/** Binaries of one system each. */
+const FOR_SYSTEMS = /^@[\w-]+\/.*-(linux|darwin|win32)/
+
+interface Bill {
+  readonly components: readonly { readonly name: string }[]
+}
+
+interface Compose {
+  readonly services: { readonly whence: { readonly command: readonly string[] } }
+}
 
 describe('the images', function () {
   this.timeout(BUILD_MS)
   let folder: string
   const buildah = async (...words: string[]): Promise<string> => {
-    const store = ['--root', join(folder, 'store'), '--runroot', join(folder, 'run'), '--storage-driver', 'vfs']
+    const store = ['--root', join(folder, 'store'), '--runroot', join(folder, 'run'), '--storage-driver', 'overlay']
     const env = { ...process.env, BUILDAH_ISOLATION: 'chroot' }
-    const options = { cwd: ROOT, env, timeout: BUILD_MS, maxBuffer: 100 * MB }
+    const options = { cwd: ROOT, env, timeout: BUILD_MS }
     return (await run('buildah', [...store, ...words], options)).stdout.trim()
   }
   const sizes = new Map<string, number>()
@@ -38,7 +66,10 @@ describe('the images', function () {
     folder = await mkdtemp(join(tmpdir(), 'whence-images-'))
     await makeBase()
     // A registry behind a proxy may need this machine's certificates while it is built, and only then.
-    const trust = ['--volume', `${CERTIFICATES}:${CERTIFICATES}:ro`, '--network', 'host']
+    // What npm has fetched once on this machine is not fetched again.
+    const cache = (await run('npm', ['config', 'get', 'cache'])).stdout.trim()
+    const mounts = [`${CERTIFICATES}:${CERTIFICATES}:ro`, `${cache}:/root/.npm`]
+    const trust = [...mounts.flatMap((each) => ['--volume', each]), '--network', 'host']
     for (const [name, target] of Object.entries(TARGETS)) {
       const parts = ['--build-arg', `NODE_IMAGE=${BASE}`, '--build-arg', `BUILD_IMAGE=${BASE}-build`]
       await buildah('bud', '--layers', ...trust, ...parts, ...target, '-t', `localhost/${name}`, '.')
@@ -46,6 +77,8 @@ describe('the images', function () {
     for (const name of [BASE, 'localhost/small', 'localhost/embedded']) sizes.set(name, await sizeOf(name))
   })
   after(async () => {
+    // Whatever was interrupted is still mounted below it.
+    await run('umount', ['--recursive', '--lazy', join(folder, 'store/overlay')]).catch(() => undefined)
     await rm(folder, { recursive: true, force: true })
   })
 
@@ -70,19 +103,37 @@ describe('the images', function () {
     })
   })
 
+  it('holds the packages of its bill of materials', async () => {
+    const server = join(folder, 'server')
+    await buildServerPackage(server)
+    await writeBillsOfMaterials(server, folder)
+    for (const [image, product] of Object.entries({ small: 'whence', embedded: 'whence-embedded' })) {
+      const bill = JSON.parse(await readFile(join(folder, `${product}.cdx.json`), 'utf8')) as Bill
+      // Packages for other systems are in the lockfile and in no image.
+      const listed = new Set(bill.components.map(({ name }) => name).filter((name) => !FOR_SYSTEMS.test(name)))
+      await inImage(`localhost/${image}`, async (start) => {
+        const found = await start('find', '/app/node_modules', '-name', 'package.json', '-path', '*/node_modules/*')
+        const places = found
+          .split('\n')
+          .map((file) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\/package\.json$/.exec(file)?.[1] ?? '')
+        const names = new Set(places.filter((name) => name !== '' && !FOR_SYSTEMS.test(name)))
+        expect([...names]).to.have.members([...listed])
+      })
+    }
+  })
+
   it('serves from one process on a root that cannot be written to', async () => {
     await inImage('localhost/embedded', async (_, root) => {
       const [port, metricsPort] = [await freePort(), await freePort()]
-      const words = ['embedded', '--listen', `127.0.0.1:${port}`, '--metrics-listen', `127.0.0.1:${metricsPort}`]
-      const places = [
-        '--data',
-        '/var/lib/whence',
-        '--manifests',
-        '/app/examples/quickstart',
-        '--dashboard-folder',
-        '/var/lib/whence/dashboard',
-      ]
-      const child = spawn('chroot', [...AS_NOBODY, root, 'whence', ...words, ...places], { stdio: 'pipe' })
+      const { services } = parse(await readFile(join(ROOT, 'compose.yaml'), 'utf8')) as Compose
+      // As Compose starts it, but on free ports and with the manifests that the image brings.
+      const words = services.whence.command.map((word) =>
+        word
+          .replace('0.0.0.0:8080', `127.0.0.1:${port}`)
+          .replace('0.0.0.0:9090', `127.0.0.1:${metricsPort}`)
+          .replace('/etc/whence/manifests', '/app/examples/quickstart'),
+      )
+      const child = spawn('chroot', [...AS_NOBODY, root, ...IN_APP, 'whence', ...words], { stdio: 'pipe' })
       let said = ''
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (said += part.toString()))
       const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
@@ -100,11 +151,10 @@ describe('the images', function () {
 
   /** What docker.io/library/node is: a small Debian, Node and npm. A second one carries this machine's certificates. */
   async function makeBase(): Promise<void> {
-    const tar = join(folder, 'base.tar')
-    await run('mmdebstrap', ['--variant=minbase', '--include=ca-certificates', 'bookworm', tar], {
-      maxBuffer: 100 * MB,
+    const tar = await debianTar()
+    await run('npm', ['install', '--prefix', join(folder, 'npm'), '--no-save', '--prefer-offline', 'npm@11'], {
+      cwd: folder,
     })
-    await run('npm', ['install', '--prefix', join(folder, 'npm'), '--no-save', 'npm@11'], { cwd: folder })
     const own = await buildah('from', 'scratch')
     const root = await buildah('mount', own)
     await run('tar', ['-xf', tar, '-C', root, '--exclude=./dev/*'])
@@ -116,11 +166,14 @@ describe('the images', function () {
     const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
     await buildah('config', '--env', `PATH=${path}`, own)
     await buildah('commit', own, BASE)
-    const certificates = `${CERTIFICATES}/ca-certificates.crt`
-    const env = [`NODE_EXTRA_CA_CERTS=${certificates}`, `npm_config_cafile=${certificates}`]
-    await buildah('config', ...env.flatMap((each) => ['--env', each]), own)
-    await buildah('commit', own, `${BASE}-build`)
     await buildah('rm', own)
+    // From the image, so that its files are not written down a second time.
+    const building = await buildah('from', BASE)
+    const certificates = `${CERTIFICATES}/ca-certificates.crt`
+    const trusted = [`NODE_EXTRA_CA_CERTS=${certificates}`, `npm_config_cafile=${certificates}`]
+    await buildah('config', ...trusted.flatMap((each) => ['--env', each]), building)
+    await buildah('commit', building, `${BASE}-build`)
+    await buildah('rm', building)
   }
 
   /** Bytes of all files. */
@@ -156,7 +209,7 @@ describe('the images', function () {
       mounts.unshift(join(root, 'dev'))
       await run('chown', ['65532:65532', join(root, 'var/lib/whence')])
       await run('chmod', ['1777', join(root, 'tmp')])
-      await use(async (...words) => (await run('chroot', [...AS_NOBODY, root, ...words])).stdout, root)
+      await use(async (...words) => (await run('chroot', [...AS_NOBODY, root, ...IN_APP, ...words])).stdout, root)
     } finally {
       for (const each of mounts) await run('umount', [each])
       await buildah('rm', container)
@@ -164,7 +217,25 @@ describe('the images', function () {
   }
 })
 
+/** Debian's packages in a file, made once on a machine: that takes minutes. */
+async function debianTar(): Promise<string> {
+  const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'whence')
+  const tar = join(cache, 'debian-bookworm-minbase.tar')
+  const isThere = await access(tar).then(
+    () => true,
+    () => false,
+  )
+  if (isThere) return tar
+  await mkdir(cache, { recursive: true })
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  await run('mmdebstrap', ['--variant=minbase', '--include=ca-certificates', 'bookworm', `${tar}.part.tar`], { env })
+  await rename(`${tar}.part.tar`, tar)
+  return tar
+}
+
 const AS_NOBODY = ['--userspec=65532:65532']
+/** As a container engine starts it, in the image's WORKDIR. */
+const IN_APP = ['sh', '-c', 'cd /app && exec "$@"', 'sh']
 
 async function ready(url: string): Promise<void> {
   for (let tries = 0; tries < READY_TRIES; tries++) {

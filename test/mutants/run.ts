@@ -22,7 +22,7 @@ async function main(wanted: readonly string[]): Promise<number> {
   return tried.length > 0 && killed === tried.length ? 0 : 1
 }
 
-/** Takes mutations off the list until it is empty, in a copy of the tree of its own. */
+/** Takes mutations off the list until it is empty, in its own copy of the tree. */
 async function workOff(waiting: Mutation[], tried: Tried[], healthy: Map<string, Promise<Verdict>>): Promise<void> {
   const { folder, remove } = await copyTree()
   try {

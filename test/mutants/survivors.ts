@@ -1,4 +1,4 @@
-/** Generated mutants that no test can or need notice, each with the reason; a survivor that is not here is a failure. */
+/** Generated mutants that no test can or needs to notice, each with the reason; any other survivor is a failure. */
 
 export interface Survivor {
   readonly file: string
@@ -27,18 +27,21 @@ const DECIDE = 'delivery/dispatch/decide-pending.ts'
 const DISPATCHER = 'delivery/dispatch/dispatch.ts'
 const PLAN = 'delivery/dispatch/plan.ts'
 const FIRSTS = 'delivery/dispatch/first-records.ts'
+const DECISION_FACTS = 'delivery/dispatch/decision-facts.ts'
 const BATCH = 'delivery/facts-writer/fact-batch.ts'
+const STREAM_ROWS = 'delivery/facts-writer/stream-rows.ts'
 
+const NO_VISIT = 'A text in the place of a candidate has no visit, so it has no history and replaces nothing.'
 const VERY_MILLISECOND = 'It differs in that very millisecond alone; the next look, a moment later, does the same.'
 
 const RESOLUTION: readonly Survivor[] = [
   ...survivors(
     {
       file: RESOLVE,
-      line: "{ verdicts, openCandidates = [] }: Pick<Install, 'verdicts' | 'openCandidates'>,",
+      line: "{ verdicts, openCandidates = [], visitPolicy: policy = 'latest_visit' }: PendingInstall,",
       reason: 'A text in the place of a candidate has no visit, so it has no state either and is none.',
     },
-    `{ verdicts, openCandidates = ["Stryker was here"] }: Pick<Install, 'verdicts' | 'openCandidates'>,`,
+    `{ verdicts, openCandidates = ["Stryker was here"], visitPolicy: policy = 'latest_visit' }: PendingInstall,`,
   ),
   ...survivors(
     {
@@ -159,6 +162,22 @@ const RECEIPT_SURVIVORS: readonly Survivor[] = [
 const FACTS_WRITER: readonly Survivor[] = [
   ...survivors(
     {
+      file: BATCH,
+      line: 'if (entry !== undefined && !isRefused.has(index)) streams.note(table, row, entry)',
+      reason: 'Each row has its entry; the comparison tells the compiler so.',
+    },
+    'if (true && !isRefused.has(index)) streams.note(table, row, entry)',
+  ),
+  ...survivors(
+    {
+      file: 'delivery/facts-writer/hour-marks.ts',
+      line: 'for (const column of TIMES[table] ?? []) {',
+      reason: 'No row has a column of this name.',
+    },
+    'for (const column of TIMES[table] ?? ["Stryker was here"]) {',
+  ),
+  ...survivors(
+    {
       file: 'delivery/facts-writer/facts-writer.ts',
       line: "const reason = error instanceof Error ? error.message : 'unknown'",
       reason: 'Words of a log line about something thrown that is no Error, which no part does.',
@@ -182,9 +201,76 @@ const FACTS_WRITER: readonly Survivor[] = [
     },
     'if (true) keep(entry, table, engineCode)',
   ),
+  ...survivors(
+    {
+      file: STREAM_ROWS,
+      line: "if (first === undefined || last === undefined) throw new Error('a batch without entries')",
+      reason: 'A batch has both or neither.',
+    },
+    "if (first === undefined && last === undefined) throw new Error('a batch without entries')",
+    "if (false || last === undefined) throw new Error('a batch without entries')",
+    "if (first === undefined || false) throw new Error('a batch without entries')",
+  ),
+  ...survivors(
+    {
+      file: STREAM_ROWS,
+      line: 'const isFurther = isNew || before === undefined || last.offset > before.newest.offset',
+      reason: 'Of one offset there is one entry.',
+    },
+    'const isFurther = isNew || before === undefined || last.offset >= before.newest.offset',
+  ),
+  ...survivors(
+    {
+      file: STREAM_ROWS,
+      line: 'if ((known.get(key)?.lane.begunAtMs ?? -1) > lane.begunAtMs) continue',
+      reason: 'No two lanes of a partition began at one time, and none in the first millisecond of 1970.',
+    },
+    'if ((known.get(key)?.lane.begunAtMs ?? -1) >= lane.begunAtMs) continue',
+    'if ((known.get(key)?.lane.begunAtMs ?? +1) > lane.begunAtMs) continue',
+  ),
 ]
 
 const DISPATCH: readonly Survivor[] = [
+  ...survivors(
+    {
+      file: DECISION_FACTS,
+      line: 'for (const { visitId } of install.openCandidates ?? []) {',
+      reason: NO_VISIT,
+    },
+    'for (const { visitId } of install.openCandidates ?? ["Stryker was here"]) {',
+  ),
+  ...survivors(
+    {
+      file: DECISION_FACTS,
+      line: "for (const { visitId } of install.openCandidates ?? []) if (replaced.has(visitId)) states.set(visitId, 'revoked')",
+      reason: NO_VISIT,
+    },
+    `for (const { visitId } of install.openCandidates ?? ["Stryker was here"]) if (replaced.has(visitId)) states.set(visitId, 'revoked')`,
+  ),
+  ...survivors(
+    {
+      file: DECISION_FACTS,
+      line: 'installation: installationAt(install, matches.get(recordKey(install.website, install.installationId)) ?? []),',
+      reason: 'A text in the place of a row has no time, so it is not before the install.',
+    },
+    'installation: installationAt(install, matches.get(recordKey(install.website, install.installationId)) ?? ["Stryker was here"]),',
+  ),
+  ...survivors(
+    {
+      file: DECISION_FACTS,
+      line: 'if (row.received_at_ms !== receivedAtMs) return row.received_at_ms < receivedAtMs',
+      reason: 'The two times differ there.',
+    },
+    'if (row.received_at_ms !== receivedAtMs) return row.received_at_ms <= receivedAtMs',
+  ),
+  ...survivors(
+    {
+      file: DISPATCHER,
+      line: 'if (waiting.length === 0) break',
+      reason: 'It looks again at nothing, after a moment; only the time differs.',
+    },
+    'if (false) break',
+  ),
   ...survivors(
     {
       file: FIRSTS,

@@ -22,7 +22,7 @@ export type Verdict =
   | { readonly kind: 'survived' }
   /** The text is not there (any more), or there twice. */
   | { readonly kind: 'inapplicable'; readonly why: string }
-  /** No test failed, but the run was none: it found no tests, or the process died. */
+  /** No test failed, but the run does not count: it found no tests, or the process died. */
   | { readonly kind: 'broken'; readonly why: string }
 
 /** A copy of what git knows of the tree, with the same installed packages; `remove` deletes it. */

@@ -1,16 +1,17 @@
-/** What decisions and readers remember changes nothing but the time they take: held over random sequences of edits. */
+/** What decisions and readers remember changes nothing but the time they take: checked over random sequences of edits. */
 
 import { createHash } from 'node:crypto'
 
 import { expect } from 'chai'
 import fc from 'fast-check'
 
+import { atOnce } from '../../domain/published/steps.ts'
 import { emptyShardMemory, fromShards } from '../../domain/published/shards.ts'
 import { UnreadableCatalog } from '../../domain/published/index.ts'
 import { compileCatalog, emptyCompileMemory } from '../../domain/catalog/compile-catalog.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
-import { pack, packedBase64 } from '../../operator/apply/pack.ts'
+import { pack, packedBase64 } from '../../operator/decide/pack.ts'
 import type { Gathered } from '../../operator/decide/gathered.ts'
 import { decide, emptyMemory } from '../../operator/decide/decide.ts'
 import { unpacked } from '../../runtime/catalog/members.ts'
@@ -77,6 +78,12 @@ const SPECS: { readonly [K in ResourceKind]: fc.Arbitrary<object> } = {
     organizationRef: ref,
     webhook: fc.record({ url: fc.constant('https://x.example'), secretRef: fc.record({ name, key: name }) }),
   }),
+  Webhook: fc.record({
+    organizationRef: ref,
+    url: fc.constantFrom('https://x.example', 'https://127.0.0.1'),
+    secretRef: fc.record({ name, key: name }),
+    events: fc.constantFrom(['install.matched'], ['plan.changed', 'quota.reached']),
+  }),
   Member: fc.record({
     organizationRef: fc.record({ name }),
     email: fc.constantFrom('anna@acme.dev', 'bert@acme.dev'),
@@ -105,7 +112,7 @@ const specEdit = fc.constantFrom(...RESOURCE_KINDS).chain((kind) =>
         put(world.kinds[kind], world, id, { spec }),
   ),
 )
-/** What people do most: one field of one website is another one, and all else stays. */
+/** What people do most: one field of one website changes, and everything else stays. */
 const websiteEdit = fc
   .record({
     website: name,
@@ -160,7 +167,7 @@ const secretRemoval = fc.record({ namespace, name }).map(({ namespace: of, name:
 const labelEdit = fc.record({ namespace, team: name }).map(({ namespace: of, team }): Edit => (world) => {
   world.namespaces.set(of, { metadata: { name: of, labels: { team } } })
 })
-/** A list taken anew: other objects that say the same, in another order. */
+/** A new list: other objects with the same content, in another order. */
 const relist = fc.constant((world: World): void => {
   for (const kind of RESOURCE_KINDS) {
     const list = [...world.kinds[kind]].sort(([a], [b]) => (a < b ? -1 : 1))
@@ -192,6 +199,7 @@ function startOf(): World {
       InstallPath: new Map(),
       Destination: new Map(),
       LogStream: new Map(),
+      Webhook: new Map(),
       Member: new Map(),
     },
     ...{ secrets: new Map(), namespaces: new Map(), count: 0 },
@@ -219,13 +227,14 @@ function startOf(): World {
 
 function gatheredFrom({ kinds, secrets, namespaces }: World): Gathered {
   const list = (objects: Objects) => [...objects.values()]
-  const { Organization, Website, InstallPath, Destination, LogStream, Member } = kinds
+  const { Organization, Website, InstallPath, Destination, LogStream, Webhook, Member } = kinds
   const resources = {
     Organization: list(Organization),
     Website: list(Website),
     InstallPath: list(InstallPath),
     Destination: list(Destination),
     LogStream: list(LogStream),
+    Webhook: list(Webhook),
     Member: list(Member),
   }
   return {
@@ -258,8 +267,8 @@ describe('a decision with a memory', () => {
         for (const edit of [() => undefined, ...sequence]) {
           edit(world)
           const gathered = gatheredFrom(world)
-          const warm = decide(gathered, TOOLS, memory)
-          expect(warm).to.deep.equal(decide(gathered, TOOLS, emptyMemory()))
+          const warm = atOnce(decide(gathered, TOOLS, memory))
+          expect(warm).to.deep.equal(atOnce(decide(gathered, TOOLS, emptyMemory())))
           inForce += warm.websites
         }
       }),
@@ -268,7 +277,7 @@ describe('a decision with a memory', () => {
     expect(inForce, 'edits must meet a catalog to be of use').to.be.above(1_000)
   })
 
-  it('takes a website that was deleted and made again between two looks for the younger one', () => {
+  it('treats a website that was deleted and created again between two passes as the younger one', () => {
     const world = startOf()
     const memory = emptyMemory()
     const spec = { organizationRef: { name: 'x' }, primaryOrigin: 'https://one.example', id: 'one' }
@@ -280,7 +289,7 @@ describe('a decision with a memory', () => {
       },
     })
     const refused = () => {
-      const { objects } = decide(gatheredFrom(world), TOOLS, memory)
+      const { objects } = atOnce(decide(gatheredFrom(world), TOOLS, memory))
       return ['x', 'y'].filter((called) => objects.get(`Website/a/${called}`)?.problems[0]?.reason === 'IdTaken')
     }
     world.kinds.Website.set('a/x', site('x', 20))
@@ -288,7 +297,7 @@ describe('a decision with a memory', () => {
     expect(refused()).to.deep.equal(['y'])
     world.kinds.Website.set('a/x', site('x', 40))
     expect(refused()).to.deep.equal(['x'])
-    // Gone for one look and back as it was, after others in the order of reading.
+    // Gone for one pass and back as it was, after others in the order of reading.
     const older = world.kinds.Website.get('a/y') ?? site('y', 30)
     world.kinds.Website.delete('a/y')
     expect(refused()).to.deep.equal([])
@@ -296,10 +305,10 @@ describe('a decision with a memory', () => {
     expect(refused()).to.deep.equal(['x'])
   })
 
-  it('gives unchanged objects their decision back, and one whose status alone is new its fields', () => {
+  it('gives unchanged objects their decision back, and keeps the fields of one if only its status is new', () => {
     const world = startOf()
     const memory = emptyMemory()
-    const look = () => decide(gatheredFrom(world), TOOLS, memory)
+    const look = () => atOnce(decide(gatheredFrom(world), TOOLS, memory))
     const before = look()
     put(
       world.kinds.Website,
@@ -361,7 +370,7 @@ describe('a reader of shards with a memory', () => {
         for (const edit of sequence) {
           const before = memory.catalog
           edit(world)
-          const { version, parts } = decide(gatheredFrom(world), TOOLS, emptyMemory())
+          const { version, parts } = atOnce(decide(gatheredFrom(world), TOOLS, emptyMemory()))
           const texts = parts.map(({ packed }) => unpacked(packedBase64(packed)))
           const catalog = fromShards(version, texts, memory)
           expect(catalog).to.deep.equal(fromShards(version, texts))
@@ -373,11 +382,13 @@ describe('a reader of shards with a memory', () => {
     )
   })
 
-  it('is left as it was by shards that lack an organisation', () => {
+  it('is not changed by shards that lack an organisation', () => {
     const world = startOf()
     const memory = emptyShardMemory()
     const shardsNow = () =>
-      decide(gatheredFrom(world), TOOLS, emptyMemory()).parts.map(({ packed }) => unpacked(packedBase64(packed)))
+      atOnce(decide(gatheredFrom(world), TOOLS, emptyMemory())).parts.map(({ packed }) =>
+        unpacked(packedBase64(packed)),
+      )
     const first = shardsNow()
     const known = fromShards('1', first, memory)
     put(world.kinds.Organization, world, { namespace: 'a', name: 'x' }, { spec: { plan: 'Enterprise' } })

@@ -5,8 +5,9 @@ import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 
+import { atOnce } from '../../domain/published/steps.ts'
 import { conditionsOf, sayTheSame } from '../../domain/resources/conditions.ts'
-import { pack } from '../../operator/apply/pack.ts'
+import { pack } from '../../operator/decide/pack.ts'
 import { decide, emptyMemory } from '../../operator/decide/decide.ts'
 import { createWorkQueue } from '../../operator/work-queue.ts'
 import { until } from './support/stage.ts'
@@ -27,6 +28,7 @@ describe('a decision', () => {
       InstallPath: [],
       Destination: [],
       LogStream: [],
+      Webhook: [],
       Member: [],
     },
     secrets: [],
@@ -70,8 +72,8 @@ describe('a decision', () => {
           return object
         })
         const gathered = gatheredOf(websites)
-        const warm = decide(gathered, TOOLS, memory)
-        expect(warm).to.deep.equal(decide(gathered, TOOLS, emptyMemory()))
+        const warm = atOnce(decide(gathered, TOOLS, memory))
+        expect(warm).to.deep.equal(atOnce(decide(gathered, TOOLS, emptyMemory())))
       }),
     )
   })
@@ -80,7 +82,9 @@ describe('a decision', () => {
     const commandWith = (installPaths: readonly object[]): unknown => {
       const gathered = gatheredOf([site('p', 0)])
       const resources = { ...gathered.resources, InstallPath: installPaths as never }
-      return decide({ ...gathered, resources }, TOOLS, emptyMemory()).objects.get('Website/a/p')?.fields['hookCommand']
+      return atOnce(decide({ ...gathered, resources }, TOOLS, emptyMemory())).objects.get('Website/a/p')?.fields[
+        'hookCommand'
+      ]
     }
     const path = (name: string, second: number) => ({
       metadata: { name, namespace: 'a', creationTimestamp: `2026-01-01T00:00:0${second}Z` },
@@ -96,7 +100,7 @@ describe('a decision', () => {
     const websites = ['p', 'q', 'r', 's'].map((name, index) => site(name, index))
     fc.assert(
       fc.property(fc.shuffledSubarray(websites, { minLength: 4 }), (shuffled) => {
-        const { objects } = decide(gatheredOf(shuffled), TOOLS, emptyMemory())
+        const { objects } = atOnce(decide(gatheredOf(shuffled), TOOLS, emptyMemory()))
         expect(objects.get('Website/a/s')?.problems.map(({ reason }) => reason)).to.deep.equal(['PlanLimit'])
         expect(objects.get('Website/a/p')?.fields).to.include({ id: 'p' })
       }),
@@ -115,18 +119,6 @@ describe('conditions', () => {
     expect(sayTheSame(second, conditionsOf({ ...common, generation: 3, now: '2026-03-01T00:00:00Z' }))).to.equal(true)
   })
 
-  it('say of a log stream that nothing carries it out', () => {
-    const list = conditionsOf({ ...common, kind: 'LogStream', now: '' })
-    const told = list.map(({ type, status, reason }) => `${type} ${status} ${reason}`)
-    expect(told).to.deep.equal([
-      'Accepted True Accepted',
-      'ResolvedRefs True ResolvedRefs',
-      'Programmed False NotImplemented',
-      'Ready False NotImplemented',
-      'Stalled True NotImplemented',
-    ])
-  })
-
   it('stay true beside a warning', () => {
     const problem = {
       object: '',
@@ -141,7 +133,7 @@ describe('conditions', () => {
     expect(told[4]).to.include({ reason: 'UnknownField', message: 'later' })
   })
 
-  it('say that a catalog is on its way by Reconciling, and that only a change helps by Stalled', () => {
+  it('report by Reconciling that a catalog is being published, and that only a change helps by Stalled', () => {
     const told = (list: ReturnType<typeof conditionsOf>) =>
       Object.fromEntries(list.slice(3).map(({ type, status, reason }) => [type, `${status} ${reason}`]))
     const waiting = conditionsOf({ ...common, isPublished: false, now: '' })
@@ -156,7 +148,7 @@ describe('conditions', () => {
 })
 
 describe('the work queue', () => {
-  it('works on a key once at a time, again when asked meanwhile, and tries again what failed', async () => {
+  it('works on a key once at a time, again if requested meanwhile, and retries failures', async () => {
     const log: string[] = []
     let running = 0
     let most = 0
@@ -171,9 +163,11 @@ describe('the work queue', () => {
         if (key === 'flaky' && log.filter((each) => each === 'flaky').length < 3) throw new Error('not yet')
       },
       concurrency: 1,
+      ownerOf: () => '',
       random: () => 0,
       onFailure: () => undefined,
       leastDelayMs: () => 0,
+      slowMs: 1_000,
     })
     queue.put('held', 'now')
     for (const key of ['later-1', 'later-2', 'flaky']) queue.put(key, 'later')
@@ -186,6 +180,34 @@ describe('the work queue', () => {
     expect(log.slice(0, 4)).to.deep.equal(['held', 'urgent', 'later-2', 'later-1'])
     expect(log.filter((key) => key === 'held')).to.have.length(2)
     expect(log.filter((key) => key === 'flaky')).to.have.length(3)
+    await queue.close()
+  })
+
+  it('takes turns between namespaces, so that a thousand keys of one do not delay the next one', async () => {
+    const log: string[] = []
+    const gate = Promise.withResolvers<void>()
+    const queue = createWorkQueue({
+      handle: async (key) => {
+        if (key === 'gate') await gate.promise
+        else log.push(key)
+      },
+      concurrency: 1,
+      ownerOf: (key) => key.split('/')[0] ?? '',
+      random: () => 0,
+      onFailure: () => undefined,
+      leastDelayMs: () => 0,
+      slowMs: 1_000,
+    })
+    queue.put('gate', 'now')
+    for (let number = 0; number < 1_000; number += 1) queue.put(`large/${number}`, 'now')
+    for (const key of ['small/a', 'small/b', 'other/a', 'small/a']) queue.put(key, 'now')
+    expect(queue.depth()).to.equal(1_004)
+    gate.resolve()
+    await until('all is done', () => queue.depth() === 0)
+    expect(log.slice(0, 7)).to.deep.equal([
+      ...['large/0', 'small/a', 'other/a', 'large/1', 'small/b', 'large/2', 'large/3'],
+    ])
+    expect(log).to.have.length(1_003)
     await queue.close()
   })
 })

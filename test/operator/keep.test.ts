@@ -1,15 +1,18 @@
-/** What stays in force: of a namespace that cannot be seen, and of websites that are refused in a crowd. */
+/** What stays in force: of a namespace that cannot be read, and of many websites that are refused at once. */
 
 import { createHash } from 'node:crypto'
 
 import { expect } from 'chai'
 
-import { pack } from '../../operator/apply/pack.ts'
+import { atOnce } from '../../domain/published/steps.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { pack } from '../../operator/decide/pack.ts'
 import type { Decision, DecisionMemory } from '../../operator/decide/decide.ts'
 import type { Gathered, InForce } from '../../operator/decide/gathered.ts'
 import { decide, emptyMemory } from '../../operator/decide/decide.ts'
 import { createNamespaces } from '../../operator/gather/namespaces.ts'
 import { withoutPaused } from '../../operator/gather/ownership.ts'
+import { withoutUnread } from '../../operator/gather/secrets.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 
 const TOOLS = {
@@ -35,30 +38,35 @@ const out = (namespace: string, name: string, spec: object = {}, metadata: objec
 
 function look(change: Change, more: Partial<Gathered> = {}, memory: DecisionMemory = emptyMemory()): Decision {
   const { secrets = [], ...kinds } = change
-  const none = { Organization: [], Website: [], InstallPath: [], Destination: [], LogStream: [], Member: [] }
-  return decide(
-    {
-      resources: { ...none, ...kinds },
-      ...{ secrets, namespaces: [], partsInUse: [], credentialSlots: 4, ownSecrets: new Set() },
-      ...{
-        before: null,
-        published: [],
-        heldNamespaces: new Set(),
-        paused: new Set(),
-        warnings: () => [],
-        nowMs: 0,
-        baseUrl: 'https://whence.example',
-      },
-      ...more,
+  const none = {
+    Organization: [],
+    Website: [],
+    InstallPath: [],
+    Destination: [],
+    LogStream: [],
+    Webhook: [],
+    Member: [],
+  }
+  const gathered: Gathered = {
+    resources: { ...none, ...kinds },
+    ...{ secrets, namespaces: [], partsInUse: [], credentialSlots: 4, ownSecrets: new Set() },
+    ...{
+      before: null,
+      published: [],
+      heldNamespaces: new Set(),
+      paused: new Set(),
+      warnings: () => [],
+      nowMs: 0,
+      baseUrl: 'https://whence.example',
     },
-    TOOLS,
-    memory,
-  )
+    ...more,
+  }
+  return atOnce(decide(gathered, TOOLS, memory))
 }
 const idsOf = ({ inForce }: { readonly inForce: InForce }) => [...inForce.catalog.websites.keys()].sort()
 const reasonsOf = ({ objects }: Decision, key: string) => (objects.get(key)?.problems ?? []).map(({ reason }) => reason)
 
-describe('a namespace that cannot be seen', () => {
+describe('a namespace that cannot be read', () => {
   const allowed = { allowedNamespaces: { from: 'All' } }
   const both = {
     Organization: [acme('a', allowed), acme('b')],
@@ -111,10 +119,15 @@ describe('a namespace that cannot be seen', () => {
     const told = () => Object.fromEntries(namespaces.states())
     const first = { seen: 'Seen', late: 'Pending', shut: 'Forbidden', lost: 'Seen', gone: 'Forbidden' }
     expect(told()).to.deep.equal(first)
-    now = 599_000
+    now = LIMITS.namespacePatienceMs - 1
     expect(told()).to.deep.equal(first)
+    const later = { ...first, late: 'Late' }
+    now = LIMITS.namespacePatienceMs
+    expect(told()).to.deep.equal(later)
+    now = 599_000
+    expect(told()).to.deep.equal(later)
     now = 600_000
-    expect(told()).to.deep.equal({ ...first, gone: 'Gone' })
+    expect(told()).to.deep.equal({ ...later, gone: 'Gone' })
     expect([...namespaces.outdated()]).to.deep.equal(['shut', 'lost', 'gone'])
   })
 })
@@ -130,7 +143,7 @@ describe('a website that is paused', () => {
     const metadata = { annotations: { 'whence.dev/paused': 'true' } }
     const edited = site('a', 'site', { displayName: 'Edited', retentionDays: 1 }, metadata)
     const Website = [edited, site('a', 'rival', { id: 'site' })]
-    const none = { Organization: [], InstallPath: [], Destination: [], LogStream: [], Member: [] }
+    const none = { Organization: [], InstallPath: [], Destination: [], LogStream: [], Webhook: [], Member: [] }
     const { resources, paused } = withoutPaused({
       ...none,
       Organization: [acme('a')],
@@ -153,7 +166,7 @@ describe('a website that is paused', () => {
 
 describe('a destination that is paused', () => {
   const rest = { Organization: [acme('a')], Website: [site('a', 'site')] }
-  const none = { Organization: [], InstallPath: [], Destination: [], LogStream: [], Member: [] }
+  const none = { Organization: [], InstallPath: [], Destination: [], LogStream: [], Webhook: [], Member: [] }
   const annotated = (annotations: object) =>
     withoutPaused({ ...none, ...rest, Destination: [out('a', 'out', { mode: 'Live' }, { annotations })] })
 
@@ -168,7 +181,7 @@ describe('a destination that is paused', () => {
     expect(later.inForce.catalog.websites.get('site')?.destinations[0]?.mode).to.equal('Live')
   })
 
-  it('comes into force no more once its object or its website is gone, and not at all if it never was', () => {
+  it('does not come back into force once its object or its website is gone, and not at all if it never was', () => {
     const before = look({ ...rest, Destination: [out('a', 'out')], secrets: [keys('a')] })
     expect(look(rest, { before: before.inForce }).inForce.credentials.size).to.equal(0)
     const { resources, paused } = annotated({ 'whence.dev/paused': 'true' })
@@ -179,7 +192,38 @@ describe('a destination that is paused', () => {
   })
 })
 
-describe('websites that are refused in a crowd', () => {
+describe('what waits for its Secret', () => {
+  it('stays as it was in force: destinations, log streams and webhooks', () => {
+    const organizationRef = { name: 'acme' }
+    const secretRef = { name: 'keys', key: 'ga4' }
+    const resources = {
+      Organization: [acme('a')],
+      Website: [site('a', 'site')],
+      InstallPath: [],
+      Destination: [out('a', 'out')],
+      LogStream: [object('a', 'logs', { organizationRef, webhook: { url: 'https://logs.example/in', secretRef } })],
+      Webhook: [
+        object('a', 'hook', {
+          organizationRef,
+          url: 'https://hook.example/in',
+          secretRef,
+          events: ['install.matched'],
+        }),
+      ],
+      Member: [],
+    }
+    const before = look({ ...resources, secrets: [keys('a')] })
+    expect(before.inForce.credentials.size).to.equal(3)
+    const { resources: running, waiting } = withoutUnread(resources, new Set(['a/keys']))
+    expect([...waiting]).to.deep.equal(['Destination/a/out', 'LogStream/a/logs', 'Webhook/a/hook'])
+    const after = look({ ...running, secrets: [] }, { before: before.inForce, paused: waiting })
+    expect(after.inForce).to.deep.equal(before.inForce)
+    expect(after.refused).to.equal(0)
+    expect(look({ ...running, secrets: [] }, { before: before.inForce }).inForce.credentials.size).to.equal(0)
+  })
+})
+
+describe('many websites that are refused at once', () => {
   const many = (count: number, spec: object = {}, metadata: object = {}, from = 0) =>
     Array.from({ length: count }, (_, n) => site('a', `s${from + n}`, spec, metadata))
   const WRONG = { retentionDays: 1 }
@@ -199,7 +243,7 @@ describe('websites that are refused in a crowd', () => {
     }
   }
 
-  it('stay in force as they were, with a condition each, until they are mended', () => {
+  it('stay in force as they were, with a condition each, until they are corrected', () => {
     const next = sequence()
     next(world(many(20)), 0)
     const after = next(world([...many(15, WRONG), ...many(5, { displayName: 'New' }, {}, 15)]), 1)
@@ -214,7 +258,7 @@ describe('websites that are refused in a crowd', () => {
     expect(mended.inForce.catalog.websites.get('s0')?.displayName).to.equal('Mended')
   })
 
-  it('are counted over ten minutes, and a former operator knows nothing of it', () => {
+  it('are counted over ten minutes, and a restarted operator knows nothing about it', () => {
     const next = sequence()
     next(world(many(20)), 0)
     expect(next(world([...many(9, WRONG), ...many(11, {}, {}, 9)]), 1).inForce.catalog.websites.size).to.equal(11)
@@ -243,7 +287,7 @@ describe('websites that are refused in a crowd', () => {
     ).to.equal(1)
   })
 
-  it('go one by one when a person says so, and are let go in small numbers', () => {
+  it('are taken out of force one by one on request, and without asking in small numbers', () => {
     const next = sequence()
     next(world(many(12)), 0)
     const told = { annotations: { 'whence.dev/reconcile-now': 'now' } }

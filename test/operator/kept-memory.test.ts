@@ -1,4 +1,4 @@
-/** What the operator keeps of large objects: about what they are long themselves, once. */
+/** The operator's memory for large objects: about their own length, once. */
 
 import { PassThrough, Readable } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'
@@ -8,18 +8,18 @@ import { expect } from 'chai'
 import { Registry } from 'prom-client'
 
 import { LIMITS } from '../../domain/limits.ts'
-import { RESOURCE_KINDS, type ResourceKind } from '../../domain/resources/resources.ts'
+import { atOnce } from '../../domain/published/steps.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { organization, website } from '../../fixtures/service/manifests.ts'
-import { pack } from '../../operator/apply/pack.ts'
+import { pack } from '../../operator/decide/pack.ts'
 import { decide, emptyMemory } from '../../operator/decide/decide.ts'
-import type { Gathered } from '../../operator/decide/gathered.ts'
+import { createRoom } from '../../operator/gather/room.ts'
 import { watchWorld } from '../../operator/gather/world.ts'
 import type { KubeClient, KubeRequest } from '../../runtime/kube/client.ts'
 import { createKubeMetrics } from '../../runtime/kube/metrics.ts'
-import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { until } from '../../fixtures/until.ts'
+import { gatheredFrom } from './support/made-up-api.ts'
 
 const COUNT = 100
 const ANNOTATION_CHARS = 50_000
@@ -40,13 +40,14 @@ describe('memory for large objects', () => {
     const before = process.memoryUsage().heapUsed
     const world = watchWorld({
       ...{ client: api.client, place: PLACE, namespaces: [], installation: 'whence', logger: SILENT_LOGGER },
+      room: createRoom({ bytes: Number.MAX_SAFE_INTEGER, onCut: () => undefined }),
       ...{ onChange: () => undefined, onStatus: () => undefined, onGone: () => undefined },
       ...{ metrics: createKubeMetrics(new Registry()), random: Math.random, nowMs: Date.now },
     })
     try {
       await until(() => world.isReady())
       const memory = emptyMemory()
-      const pass = () => decide(gathered(world.resources), { sha256Hex, pack }, memory)
+      const pass = () => atOnce(decide(gatheredFrom(world.resources), { sha256Hex, pack }, memory))
       expect(pass().websites).to.equal(COUNT)
       for (let number = 0; number < COUNT; number += 1) api.writeStatus(number)
       const last = `large-${COUNT - 1}`
@@ -64,16 +65,6 @@ describe('memory for large objects', () => {
     }
   })
 })
-
-function gathered(resources: (kind: ResourceKind) => readonly KubeObject[]): Gathered {
-  const own = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, resources(kind)]))
-  return {
-    resources: own as unknown as Gathered['resources'],
-    ...{ secrets: [], namespaces: [], partsInUse: [], credentialSlots: 4, ownSecrets: new Set<string>() },
-    ...{ baseUrl: 'https://whence.example', before: null, published: [], paused: new Set<string>() },
-    ...{ heldNamespaces: new Set<string>(), warnings: () => [], nowMs: 0 },
-  }
-}
 
 /** Lists an organisation and websites with the longest lists of pages; makes every object anew, as a real answer does. */
 function fakeApi() {

@@ -1,4 +1,4 @@
-/** Definitions of the next version in a cluster whose service is still this one's, and back: nobody stops to collect. */
+/** Definitions of the next version in a cluster whose service is still this one's, and back: collection never stops. */
 
 import { expect } from 'chai'
 
@@ -48,7 +48,7 @@ describe('websites under definitions that are newer than the operator', function
   const isReady = (namespace: string, name: string) =>
     until(`${namespace}/${name} is ready`, async () => (await conditionOf(namespace, name, 'Ready'))?.status === 'True')
 
-  it('keep what they have and collect all the time, whether the new fields are used or not, and back', async () => {
+  it('keep their fields and collect all the time, whether the new fields are used or not, also after going back', async () => {
     const sites = Array.from({ length: 12 }, (_, n) => {
       // One page of each lies on an origin that is none of its domains.
       const pages = [{ id: 'install', url: `https://install-${n}.example/now` }]

@@ -17,7 +17,14 @@ import { activityRecord, installRecord, store, visitRecord } from '../contract/f
 import { startClickHouse, type ClickHouseServer } from '../../fixtures/engines/clickhouse-server.ts'
 import type { AuditEvent, KubeServer } from '../../fixtures/engines/kube.ts'
 import { kubeTools, startKube } from '../../fixtures/engines/kube.ts'
-import { ga4Destination, installPath, logStream, organization, website } from '../../fixtures/service/manifests.ts'
+import {
+  ga4Destination,
+  installPath,
+  logStream,
+  organization,
+  webhook,
+  website,
+} from '../../fixtures/service/manifests.ts'
 import { factsReader } from '../../bin/wiring/facts-reader.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { clusterWriter } from '../../dashboard/resources/cluster-writer.ts'
@@ -32,7 +39,20 @@ import { BASE_URL, openStage, PLACE, until } from './support/stage.ts'
 
 const BUILD_AND_START_MS = 1_300_000
 
-const NAMESPACES = ['whence', 'shop', 'plans', 'broken', 'twins', 'keys', 'guest', 'pauses', 'reserved', 'audit']
+const NAMESPACES = [
+  'whence',
+  'shop',
+  'plans',
+  'broken',
+  'twins',
+  'keys',
+  'guest',
+  'pauses',
+  'reserved',
+  'audit',
+  'streams',
+  'cleanup',
+]
 
 describe('the operator', function () {
   this.timeout(120_000)
@@ -61,6 +81,7 @@ describe('the operator', function () {
       return rows
     },
     destinationStates: () => factsReader(facts).destinationStates(),
+    streamStates: () => factsReader(facts).streamStates(),
   }
 
   before(async function () {
@@ -179,7 +200,7 @@ describe('the operator', function () {
     expect(await kube.kubectl(['get', 'whence', '-n', 'shop'])).to.contain('organization.whence.dev/acme')
   })
 
-  it('shows what the last 24 hours brought, and writes no figure twice', async () => {
+  it('shows the last 24 hours, and writes no figure twice', async () => {
     const website = 'shop-site'
     const visits = (count: number) =>
       Array.from({ length: count }, () => visitRecord({ website, issuedAtMs: Date.now() - 60_000 }))
@@ -217,7 +238,51 @@ describe('the operator', function () {
     expect(await names(), 'its own conditions stay').to.include.members(['Accepted', 'Ready'])
   })
 
-  it('is silent while nothing changes, and takes up an edit with one write to the status', async () => {
+  it('gives the credentials of log streams only to their role, and shows the progress of each', async () => {
+    const sink = { url: 'https://logs.example/in', secretRef: { name: 'hooks', key: 'hook' } }
+    await kube.apply([
+      ...at('streams', [organization('acme'), logStream('logs', { webhook: sink })]),
+      secret('streams', 'hooks', { hook: 'the-hook-secret' }),
+    ])
+    const role = await stage.catalog('streams')
+    const key = 'LogStream/streams/logs'
+    await until('the role has them', () => role.credentials().get(key)?.['secret'] === 'the-hook-secret')
+    expect(
+      role
+        .current()
+        .organizations.get('streams/acme')
+        ?.logStreams.map(({ id }) => id),
+    ).to.deep.equal(['streams/logs'])
+    const worker = await stage.catalog('ga4')
+    expect(worker.credentials().has(key)).to.equal(false)
+    await becomes('LogStream', 'streams', 'logs', 'Ready', 'True', 'Ready')
+
+    const now = Date.now()
+    const progress = {
+      ...{ organization: 'streams/acme', stream: 'streams/logs', seen_at: now, state: 'Failing', behind: 1_234 },
+      ...{ oldest_at: now, delivered_at: now - 3_600_000, failing_since: now, last_error: 'http_410', delivered: 9 },
+      ...{ dropped: 7, progress: '{}', row_version: 1 },
+    }
+    await facts.insert('stream_progress', [progress])
+    await becomes('LogStream', 'streams', 'logs', 'Delivering', 'False', 'Failing')
+    const status = await statusOf('LogStream', 'streams', 'logs')
+    expect(status).to.include({ state: 'Failing', behindRecords: 1_200, lastError: 'http_410', dropped: 7 })
+    const [head = '', line = ''] = (await kube.kubectl(['get', 'wlog', '-n', 'streams'])).trim().split('\n')
+    expect(head.trim().split(/\s+/)).to.deep.equal(['NAME', 'READY', 'REASON', 'STATE', 'BEHIND', 'LAST', 'DROPPED'])
+    expect(line).to.match(/^logs +True +Ready +Failing +1200 +6\dm +7/)
+    const before = readings
+    const writes = async () =>
+      (await kube.audit()).filter(({ requestURI }) => requestURI.includes('whence-operator-streams')).length
+    const written = await writes()
+    await until('the facts were read again', () => readings >= before + 2)
+    expect(await writes()).to.equal(written)
+    await facts.insert('stream_progress', [{ ...progress, state: 'Delivering', last_error: '', row_version: 2 }])
+    await becomes('LogStream', 'streams', 'logs', 'Delivering', 'True', 'Delivering')
+    await until('the error is gone', async () => !('lastError' in (await statusOf('LogStream', 'streams', 'logs'))))
+    expect((await conditionsOf('LogStream', 'streams', 'logs')).has('Ready'), 'its own conditions stay').to.equal(true)
+  })
+
+  it('is silent while nothing changes, and handles an edit with one write to the status', async () => {
     const quietSince = await until('writes have come to rest', async () => {
       const before = writesOf(await kube.audit()).length
       await new Promise((resolve) => setTimeout(resolve, 1_500))
@@ -234,11 +299,36 @@ describe('the operator', function () {
     expect(names.filter((name) => name === 'configmaps/')).to.have.length(2)
   })
 
-  it('takes up a rotated Secret', async () => {
+  it('notices a rotated Secret', async () => {
     const worker = await stage.catalog('ga4')
     await kube.apply([secret('shop', 'keys', { ga4: 'rotated' })])
     await until('the worker has it', () => worker.credentials().get('shop-site/ga4')?.['apiSecret'] === 'rotated')
     expect(worker.current().websites.get('shop-site')?.destinations).to.have.length(1)
+  })
+
+  it('puts a webhook in force, its secrets within reach of the role that needs them and of no other', async () => {
+    const before = { previousSecretRef: { name: 'hook', key: 'before' } }
+    await kube.apply([
+      secret('shop', 'hook', { present: 'whsec_present', before: 'whsec_before' }),
+      ...at('shop', [webhook('events', { secretRef: { name: 'hook', key: 'present' }, ...before })]),
+    ])
+    await becomes('Webhook', 'shop', 'events', 'Ready', 'True', 'Ready')
+    const role = await stage.catalog('webhooks')
+    await until('the role has it', () => role.credentials().size === 1)
+    expect([...role.credentials()]).to.deep.equal([
+      ['Webhook/shop/events', { secret: 'whsec_present', previous: 'whsec_before' }],
+    ])
+    expect(
+      role
+        .current()
+        .organizations.get('shop/acme')
+        ?.webhooks.map(({ id }) => id),
+    ).to.deep.equal(['shop/events'])
+    const worker = await stage.catalog('ga4')
+    expect(JSON.stringify([...worker.credentials()])).not.to.include('whsec_')
+    expect(catalog.credentials().size).to.equal(0)
+    await kube.want(path('Webhook', 'shop', 'events'), { method: 'DELETE' })
+    await until('it is gone', () => catalog.current().organizations.get('shop/acme')?.webhooks.length === 0)
   })
 
   it('repairs what others delete or edit of what it has written', async () => {
@@ -317,7 +407,7 @@ describe('the operator', function () {
     expect(catalog.current().websites.get('shop-site')?.organization.id).to.equal('shop/acme')
   })
 
-  it('lets another namespace in when its labels are right, and out again when they are not', async () => {
+  it('admits another namespace if its labels match, and no longer if they do not', async () => {
     const selector = { matchLabels: { team: 'shop' } }
     const letIn = (allowedNamespaces: object) => kube.apply(at('shop', [organization('acme', { allowedNamespaces })]))
     const label = (team: string) =>
@@ -498,7 +588,7 @@ describe('the operator', function () {
     expect(new Set(entries.map(({ id }) => id)).size).to.equal(entries.length)
   })
 
-  it('makes the entry later if the log is away, and writes the status meanwhile', async () => {
+  it('makes the entry later if the log is unreachable, and writes the status meanwhile', async () => {
     isLogAway = true
     await kube.apply(at('audit', [website('late', { organizationRef: { name: 'org' } })]))
     const status = () => statusOf('Website', 'audit', 'late')
@@ -509,6 +599,43 @@ describe('the operator', function () {
     await until('and nothing is due', async () => (await status()).recordedGeneration === undefined)
     await kube.want(path('Website', 'audit', 'late'), { method: 'DELETE' })
     await until('it is gone', () => entriesOf('Website/audit/late').length === 2)
+  })
+
+  it('deletes what the dashboard made and nothing refers to any more, and no other Secret', async () => {
+    const made = (name: string, type: string, labels: object) => ({
+      ...{ apiVersion: 'v1', kind: 'Secret', type, stringData: { secret: 'x' } },
+      metadata: { name, namespace: 'cleanup', labels },
+    })
+    const label = { 'app.kubernetes.io/managed-by': 'whence-dashboard' }
+    const hook = (name: string) =>
+      kube.apply([
+        {
+          ...webhook('hook', { secretRef: { name, key: 'secret' } }),
+          metadata: { name: 'hook', namespace: 'cleanup' },
+        },
+      ])
+    await kube.apply([
+      ...['used', 'replaced', 'never-used'].map((name) => made(name, 'whence.dev/dashboard', label)),
+      made('look-alike', 'Opaque', label),
+      made('of-a-person', 'whence.dev/dashboard', {}),
+    ])
+    await hook('replaced')
+    let aheadMs = 0
+    const own = { installation: 'cleanup', place: { namespace: 'cleanup', name: 'cleanup' }, namespaces: ['cleanup'] }
+    const operator = stage.operator(undefined, null, { ...own, nowMs: () => Date.now() + aheadMs })
+    await until('it leads', () => operator.isLeading())
+    await hook('used')
+    const left = async (): Promise<readonly string[]> => {
+      const { items } = await kube.want('/api/v1/namespaces/cleanup/secrets')
+      return items.map(({ metadata }: { readonly metadata: { readonly name: string } }) => metadata.name)
+    }
+    await until('what nothing refers to is gone', async () => {
+      aheadMs += 3_600_000
+      const names = await left()
+      return !names.includes('replaced') && !names.includes('never-used')
+    })
+    expect(await left()).to.include.members(['look-alike', 'of-a-person', 'used'])
+    await operator.close()
   })
 
   it('takes objects out of force when they are deleted, whole namespaces without a finalizer in the way', async () => {

@@ -1,4 +1,4 @@
-/** What the operator writes beside statuses names the owner that goes with the release. */
+/** Everything that the operator writes except statuses names the owner that is deleted with the release. */
 
 import { expect } from 'chai'
 
@@ -59,7 +59,7 @@ describe('objects of the operator', () => {
     expect(requests.at(-1)).to.deep.equal({ method: 'DELETE', path: `${CORE}/configmaps/x` })
   })
 
-  it('name the owner that was there last while it cannot be read, and none if there is none', async () => {
+  it('name the last known owner while it cannot be read, and none if there is none', async () => {
     await written(`${CORE}/secrets/x`)
     isAway = true
     nowMs = 60_000
@@ -68,7 +68,7 @@ describe('objects of the operator', () => {
     expect(await written(`${CORE}/secrets/x`)).to.deep.equal(body.metadata)
   })
 
-  it('take up an owner that was made anew', async () => {
+  it('name the new owner if it was recreated', async () => {
     await written(`${CORE}/secrets/x`)
     uid = 'uid-2'
     expect((await written(`${CORE}/secrets/x`))['ownerReferences']).to.deep.equal(owner())

@@ -1,10 +1,11 @@
-/** The catalog in parts: cut by size, written so that a reader sees all of it or the one before, and shared fairly. */
+/** The catalog in parts: cut by size, written so that a reader sees either all of it or the previous one, and shared fairly. */
 
 import { createHash, randomBytes } from 'node:crypto'
 
 import { expect } from 'chai'
 import fc from 'fast-check'
 
+import { atOnce } from '../../domain/published/steps.ts'
 import type { Catalog } from '../../domain/catalog.ts'
 import type { CatalogPart, LayoutMemory } from '../../domain/published/layout.ts'
 import { emptyLayoutMemory, layOut } from '../../domain/published/layout.ts'
@@ -14,7 +15,7 @@ import { withoutRoom } from '../../domain/published/fair-share.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
 import { credentialsParts, readIndex } from '../../domain/published/index.ts'
-import { pack, packedBase64 } from '../../operator/apply/pack.ts'
+import { pack, packedBase64 } from '../../operator/decide/pack.ts'
 import { createCredentialStore } from '../../operator/apply/credential-store.ts'
 import { decide, emptyMemory } from '../../operator/decide/decide.ts'
 import { hasContent, inShort } from '../../operator/gather/map-copies.ts'
@@ -30,7 +31,7 @@ const TOOLS = { sha256Hex, pack }
 const bytesOf = ({ packed }: CatalogPart) => packed.bytes.length
 
 const many = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n))
-/** URLs that nothing compresses. */
+/** URLs that cannot be compressed. */
 const largeSite = (name: string) =>
   website(name, {
     pages: many(7, (n) => ({ id: `p${n}`, url: `https://${name}.example/${randomBytes(4_000).toString('hex')}` })),
@@ -38,7 +39,7 @@ const largeSite = (name: string) =>
 
 describe('parts of a catalog', () => {
   const textsOf = (catalog: Catalog, memory?: LayoutMemory, inUse: readonly string[] = []) =>
-    layOut(catalog, inUse, TOOLS, memory)
+    atOnce(layOut(catalog, inUse, TOOLS, memory))
 
   it('make the catalog again, and are cut by size, whatever is in them', () => {
     const organizations = many(3, (n) => organization(`o${n}`))
@@ -65,7 +66,7 @@ describe('parts of a catalog', () => {
     expect([...again.websites.keys()]).to.have.members([...catalog.websites.keys()])
     for (const [id, site] of catalog.websites) expect(again.websites.get(id)).to.deep.equal(site)
     expect(again.origins).to.deep.equal(catalog.origins)
-    // What is in use already is good enough.
+    // The parts that are in use already are good enough.
     const keys = parts.map(({ key }) => key)
     expect(textsOf(catalog, undefined, keys).map(({ key }) => key)).to.deep.equal(keys)
     expect(textsOf(catalog, undefined, ['', 'x', '01', '0', '01111']).length).to.be.at.least(parts.length)
@@ -105,7 +106,7 @@ function fakeCluster() {
     const isFailing = state.writes === state.failAt
     if (!isFailing || state.isDoneBeforeFailing) change()
     for (const look of watching) look()
-    if (isFailing) throw new Error('the API server is away')
+    if (isFailing) throw new Error('the API server is unavailable')
   }
   const apply = (object: KubeObject) => write(() => objects.set(keyOf(object), object))
   const configMap = (name: string) => objects.get(`ConfigMap/${name}`)
@@ -170,7 +171,7 @@ function publishedOf(token: string, more: readonly object[] = []) {
   )
   const text = JSON.stringify({ credentials: Object.fromEntries(credentials) })
   const texts: ReadonlyMap<ProviderId, readonly string[]> = new Map([['ga4', [text]]])
-  return { version: catalog.version, parts: layOut(catalog, [], TOOLS), credentials: texts, problems: [] }
+  return { version: catalog.version, parts: atOnce(layOut(catalog, [], TOOLS)), credentials: texts, problems: [] }
 }
 
 describe('publishing', () => {
@@ -231,7 +232,7 @@ describe('publishing', () => {
     expect(cluster.state.writes, 'one part, the credentials and the index').to.equal(writes + 3)
   })
 
-  it('writes the problems that organisations are told of beside the catalog, and takes them away with the last', async () => {
+  it('writes the problems for organisations beside the catalog, and deletes them with the last one', async () => {
     const cluster = fakeCluster()
     const publisher = publisherFor(cluster)
     const problem = {
@@ -324,7 +325,7 @@ describe('a copy of a ConfigMap', () => {
 })
 
 describe('room for many owners', () => {
-  it('goes in equal shares, so that who asks for little has it all', () => {
+  it('is given in equal shares, so that small requests are granted in full', () => {
     const claims = fc.array(
       fc.record({ owner: fc.constantFrom('a', 'b', 'c'), bytes: fc.integer({ min: 1, max: 10 }) }),
       { minLength: 20, maxLength: 60 },
@@ -342,7 +343,7 @@ describe('room for many owners', () => {
           const share = capacity / owners.size
           if (sum(own) <= share) expect(own.some(({ key }) => out.has(key))).to.equal(false)
           const left = own.filter(({ key }) => out.has(key))
-          // Of two who ask for much, neither goes without: what is left out did not fit into the share beside the rest.
+          // Of two large requests, neither is refused completely: what is left out did not fit into the share beside the rest.
           const least = share - Math.max(0, ...left.map(({ bytes }) => bytes))
           if (left.length > 0) expect(sum(own) - sum(left)).to.be.greaterThan(least)
         }
@@ -351,7 +352,7 @@ describe('room for many owners', () => {
     )
   })
 
-  it('leaves out destinations of the one who fills the Secrets, and of no other', () => {
+  it('leaves out destinations of the namespace that fills the Secrets, and of no other', () => {
     const at = (second: number) => ({ creationTimestamp: `2026-01-01T00:00:${String(second).padStart(2, '0')}Z` })
     const object = (namespace: string, name: string, second: number, spec: object) => ({
       metadata: { namespace, name, ...at(second) },
@@ -380,6 +381,7 @@ describe('room for many owners', () => {
         InstallPath: [],
         Destination: [...many(90, (n) => destination('a', `d${n}`, 2)), destination('b', 'd1', 59)],
         LogStream: [],
+        Webhook: [],
         Member: [],
       },
       secrets: inBoth((namespace) => [
@@ -401,7 +403,7 @@ describe('room for many owners', () => {
         nowMs: 0,
       },
     }
-    const decision = decide(gathered, TOOLS, emptyMemory())
+    const decision = atOnce(decide(gathered, TOOLS, emptyMemory()))
     const reasons = [...decision.objects.values()].flatMap(({ object: { metadata }, problems }) =>
       problems.map(({ reason }) => `${metadata.namespace ?? ''} ${reason}`),
     )

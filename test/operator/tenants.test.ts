@@ -1,4 +1,4 @@
-/** Tenants and installations beside each other on a real API server: what one does or loses does not stop another. */
+/** Tenants and installations beside each other on a real API server: what happens to one does not stop another. */
 
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import { expect } from 'chai'
 
+import { LIMITS } from '../../domain/limits.ts'
 import { reportCatalog } from '../../bin/wiring/catalog-report.ts'
 import type { KubeServer } from '../../fixtures/engines/kube.ts'
 import { kubeTools, startKube } from '../../fixtures/engines/kube.ts'
@@ -50,7 +51,7 @@ describe('tenants and installations', function () {
   const statusWrites = async () =>
     (await kube.audit()).filter(({ verb, objectRef }) => verb === 'patch' && objectRef?.subresource === 'status').length
 
-  it('do not fight if two installations see one namespace: the second leaves alone what the first has, and says so once', async () => {
+  it("do not fight if two installations see one namespace: the second does not touch the first one's objects, and reports that once", async () => {
     stage.operator('operator-one', null, { installation: 'one' })
     await kube.apply(at('shop', [organization('acme'), website('site', { id: 'shop-site' })]))
     await isReady('shop', 'site')
@@ -87,7 +88,7 @@ describe('tenants and installations', function () {
     await kube.want('/apis/whence.dev/v1alpha1/namespaces/shop/organizations', { method: 'DELETE' })
   })
 
-  it('are each told in their own activity what their plan refused, in one entry, however many api pods there are and how often the operator starts', async () => {
+  it('each see in their own activity what their plan refused, in one entry, however many api pods there are and how often the operator starts', async () => {
     const log = new Map<string, Record<string, string>[]>()
     const first = stage.operator()
     const sites = (...names: string[]) => names.map((name) => website(name, { organizationRef: { name: 'plans' } }))
@@ -126,7 +127,7 @@ describe('tenants and installations', function () {
     await until('nothing is left to tell', async () => (await kube.call(problems)).status === 404)
   })
 
-  it('are told by a metric how long a change has waited, and by a condition, while the API server takes no catalog', async () => {
+  it('see by a metric how long a change has waited, and by a condition, while the API server accepts no catalog', async () => {
     const operator = stage.operator()
     const waitingS = async () => {
       const [, seconds] = /^whence_operator_unpublished_seconds (\S+)$/m.exec(await operator.registry.metrics()) ?? []
@@ -169,7 +170,7 @@ describe('tenants and installations', function () {
   })
 
   const RBAC = 'rbac.authorization.k8s.io'
-  const RESOURCES = ['organizations', 'websites', 'installpaths', 'destinations', 'logstreams', 'members']
+  const RESOURCES = ['organizations', 'websites', 'installpaths', 'destinations', 'logstreams', 'webhooks', 'members']
   const subjects = [{ kind: 'ServiceAccount', name: 'operator', namespace: PLACE.namespace }]
   const role = (kind: string, metadata: object, rules: readonly object[]) => ({
     apiVersion: `${RBAC}/v1`,
@@ -191,7 +192,7 @@ describe('tenants and installations', function () {
     return [role('Role', metadata, rules), binding('Role', metadata)]
   }
 
-  it('go on as they were in a namespace that is forbidden, while others change, after a restart of the operator too', async () => {
+  it('keep working in a namespace that is forbidden, while others change, after a restart of the operator too', async () => {
     const tokenFile = join(stage.folder, 'operator-token')
     await writeFile(tokenFile, await kube.serviceAccountToken(PLACE.namespace, 'operator'), { mode: 0o600 })
     const own = { name: 'own', namespace: PLACE.namespace }
@@ -240,5 +241,49 @@ describe('tenants and installations', function () {
     await kube.apply(at('team-a', [website('site', { id: 'a-site', displayName: 'Back' })]))
     await until('all is well again', () => worker.current().websites.get('a-site')?.displayName === 'Back')
     expect(least).to.equal(2)
+  })
+
+  it('leave each other their share of memory: the youngest objects of the largest are TooLarge, until they fit', async () => {
+    const LARGE = 60
+    const each = LIMITS.pageListChars / LIMITS.pagesPerWebsite - 60
+    const pages = Array.from({ length: LIMITS.pagesPerWebsite }, (_, page) => {
+      return { id: `p${page}`, url: `https://long.example/${'x'.repeat(each)}` }
+    })
+    const names = Array.from({ length: LARGE }, (_, number) => `long-${String(number).padStart(2, '0')}`)
+    const owned = (name: string, number: number) => {
+      return website(name, { pages, organizationRef: { name: `long-${Math.floor(number / 20)}` } })
+    }
+    const organizations = ['long-0', 'long-1', 'long-2'].map((name) => organization(name))
+    await kube.apply(at('team-a', [...organizations, ...names.map(owned)]))
+    const small = stage.operator('operator-small', null, { namespaces: ['team-a', 'team-b'], roomBytes: 6_000_000 })
+    await kube.apply(at('team-b', [organization('beside'), website('beside', { organizationRef: { name: 'beside' } })]))
+    await isReady('team-b', 'beside')
+    const reader = await stage.catalog()
+    await until('it is in force', () => reader.current().websites.has('beside'))
+    const last = names.at(-1) ?? ''
+    const refused = await until('the youngest says why', async () => {
+      const ready = await conditionOf('team-a', last, 'Ready')
+      return ready?.reason === 'TooLarge' ? ready : null
+    })
+    expect(refused).to.include({ status: 'False' })
+    expect(refused.message).to.match(/share of the operator's memory/)
+    expect(await small.registry.metrics()).to.match(/whence_operator_cut_objects\{watched="team-a"\} [1-9]/)
+    expect(await small.registry.metrics()).not.to.match(/cut_objects\{watched="team-b"\}/)
+    const inForce = names.filter((name) => reader.current().websites.has(name))
+    expect(inForce.length).to.be.within(15, LARGE - 10)
+    // When idle, refused objects are not written again and again.
+    const settled = await until('all has come to rest', async () => {
+      const now = await statusWrites()
+      await pause(QUIET_MS / 2)
+      return now === (await statusWrites()) ? now : null
+    })
+    await pause(QUIET_MS / 2)
+    expect(await statusWrites()).to.equal(settled)
+    for (const name of names.slice(0, LARGE - 10)) await kube.want(sitePath('team-a', name), { method: 'DELETE' })
+    await isReady('team-a', last)
+    await until('it is in force as well', () => reader.current().websites.has(last))
+    for (const namespace of ['team-a', 'team-b'])
+      for (const plural of ['websites', 'organizations'])
+        await kube.want(`/apis/whence.dev/v1alpha1/namespaces/${namespace}/${plural}`, { method: 'DELETE' })
   })
 })

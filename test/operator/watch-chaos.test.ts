@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { Registry } from 'prom-client'
 
+import { endedWithin } from '../../common/deadline.ts'
 import type { CatalogSource } from '../../runtime/catalog/source.ts'
 import { clientFor, createKubeClient, type KubeClient } from '../../runtime/kube/client.ts'
 import { readKubeconfig } from '../../runtime/kube/kubeconfig.ts'
@@ -24,6 +25,8 @@ const BUILD_AND_START_MS = 1_300_000
 const WEBSITES = '/apis/whence.dev/v1alpha1/namespaces/default/websites'
 /** Below and above the time in which a leader must renew its Lease. */
 const STOP_MS = process.env['WHENCE_CHAOS'] === undefined ? 8_000 : 120_000
+/** Below the time that a process has for all its parts. */
+const STOP_DEADLINE_MS = 20_000
 const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${PLACE.namespace}/leases/${PLACE.name}`
 
 describe('watches', function () {
@@ -79,7 +82,7 @@ describe('watches', function () {
     return reflector
   }
   const names = ({ objects }: Reflector) => [...objects.values()].map(({ metadata }) => metadata.name).sort()
-  /** The copy holds the same objects in the same versions as the server. */
+  /** The copy has the same objects in the same versions as the server. */
   const isCopy = async ({ objects }: Reflector): Promise<boolean> => {
     const { items } = await kube.want(WEBSITES)
     const versions = (list: Iterable<any>) =>
@@ -132,7 +135,7 @@ describe('watches', function () {
     expect(await total('whence_kube_lists_total')).to.be.greaterThan(lists)
   })
 
-  it('take a new token when the old one is no longer good', async () => {
+  it('use a new token when the old one is no longer valid', async () => {
     const account = '/api/v1/namespaces/default/serviceaccounts/watcher'
     const rules = [{ apiGroups: ['whence.dev'], resources: ['websites'], verbs: ['list', 'watch'] }]
     const role = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'watcher' }
@@ -165,7 +168,7 @@ describe('watches', function () {
       return (metric?.values ?? []).filter(({ labels }) => labels['resource'] === 'expiring')
     }
     const count = async (): Promise<number> => (await restarts()).reduce((sum, { value }) => sum + value, 0)
-    // The server believes a token for some seconds after its account is gone.
+    // The server accepts a token for some seconds after its account is deleted.
     await until('it is turned away', async () => {
       const before = await count()
       link.cut()
@@ -181,7 +184,7 @@ describe('watches', function () {
     own.close()
   })
 
-  it('are let in by a kubeconfig, with its token or one that a program fetches', async () => {
+  it('are authenticated by a kubeconfig, with its token or one that a program fetches', async () => {
     const credential = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential' }
     const answer = join(stage.folder, 'credential.json')
     await writeFile(answer, JSON.stringify({ ...credential, status: { token: kube.adminToken } }))
@@ -306,7 +309,7 @@ describe('watches', function () {
       expect(seen).not.to.include(false)
     })
 
-    it('have one leader: who loses the lease writes no more, and another takes over', async () => {
+    it('have one leader: an operator that loses the lease stops writing, and another takes over', async () => {
       const holder = async (): Promise<string> => (await kube.want(LEASE)).spec.holderIdentity
       const second = stage.operator('operator-b')
       await until('the second one has looked', async () =>
@@ -331,6 +334,25 @@ describe('watches', function () {
       expect(writers.at(-1)).to.equal('operator-b')
       expect(first.isLost()).to.equal(true)
       expect(first.isLeading()).to.equal(false)
+      await second.close()
+    })
+
+    it('stop in time while the API server and the facts hang, even as leader and in the middle of work', async () => {
+      let asked = 0
+      const hang = (): Promise<never> => {
+        asked += 1
+        return new Promise(() => undefined)
+      }
+      const last = stage.operator('operator-c', { traffic: hang, destinationStates: hang, streamStates: hang })
+      await until('it leads and reads figures', () => last.isLeading() && asked > 0)
+      kube.pause()
+      try {
+        // It tidies five times a second, and waits for that by now.
+        await new Promise((resolve) => setTimeout(resolve, 500))
+        expect(await endedWithin(last.close(), STOP_DEADLINE_MS)).to.equal(true)
+      } finally {
+        kube.resume()
+      }
     })
   })
 })

@@ -1,22 +1,17 @@
-/** Every page in a real browser: it shows itself, nothing is blocked or logged, and axe finds nothing serious. */
+/** Every page in a real browser: it is shown, nothing is blocked or logged, and axe finds nothing serious. */
 
 import { mkdirSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
 
 import { PAGES } from '../../pages/shell/navigation.ts'
-import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
-import { migrate } from '../../ports/facts/migrate.ts'
 import { requestRecord, store } from '../contract/fact-samples.ts'
 import { until } from '../../fixtures/until.ts'
 import type { StripeStandIn } from '../../fixtures/service/stripe.ts'
 import { billingOver, startStripe } from '../dashboard/support/billing.ts'
 import { organizationOf } from '../dashboard/support/stage.ts'
+import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
 
 const LOOKS: readonly Look[] = [
@@ -61,23 +56,21 @@ function requestOf(index: number) {
   })
 }
 
+const LATEST = { website: 'acme-docs', organization: 'acme', path: '/v1/handoffs', status: 200, code: '' }
+
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
 
 describe('the pages', function () {
   this.timeout(120_000)
-  let folder: string
-  let facts: Facts
+  let facts: TestFacts
   let stage: PagesStage
   let stripe: StripeStandIn
   before(async () => {
     const manifests = organizationOf('acme', {
       members: { 'owner@acme.dev': 'Owner', 'viewer@acme.dev': 'Viewer', 'admin@acme.dev': 'Admin' },
     })
-    folder = await mkdtemp(join(tmpdir(), 'whence-facts-'))
-    const connection = await openChdb(folder)
-    await migrate(connection)
-    facts = clickhouseFacts(connection, { nowMs: Date.now })
+    facts = await openTestFacts()
     stripe = await startStripe(Date.now)
     const { url } = stripe
     stage = await startPages({
@@ -94,13 +87,12 @@ describe('the pages', function () {
     await stage?.stop()
     await stripe?.stop()
     await facts?.close()
-    await rm(folder, { recursive: true, force: true })
   })
 
   const looks = process.env['WHENCE_PAGES'] === 'all' ? LOOKS : null
   PAGES.forEach(({ to, title }, index) => {
     for (const look of looks ?? [LOOKS[index % LOOKS.length]!]) {
-      it(`${title} shows itself, ${look.width} wide and ${look.scheme}`, async () => {
+      it(`${title} is shown, ${look.width} wide and ${look.scheme}`, async () => {
         const { page, noise } = await stage.open('owner@acme.dev', look)
         await page.goto(stage.url + to.replace('$organization', 'acme'))
         await page.getByRole('heading', { level: 1, name: title }).waitFor()
@@ -134,7 +126,7 @@ describe('the pages', function () {
     await page.close()
   })
 
-  it('keep their filters in the address alone', async () => {
+  it('keep their filters only in the address', async () => {
     const { page } = await stage.open('viewer@acme.dev', { width: 1280, scheme: 'light' })
     await page.goto(`${stage.url}/app/acme/logs`)
     await page.getByRole('table').waitFor()
@@ -203,7 +195,7 @@ describe('the pages', function () {
     }
   })
 
-  it('send a support request with what was shown, and only if one wants to', async () => {
+  it('send a support request with what was shown, and only on request', async () => {
     const { page, noise } = await stage.open('viewer@acme.dev', { width: 390, scheme: 'light' })
     await page.goto(`${stage.url}/app/acme/support`)
     await page.getByRole('textbox').fill('Where are my figures?')
@@ -241,6 +233,23 @@ describe('the pages', function () {
     if (PICTURES !== undefined) await page.screenshot({ path: join(PICTURES, 'Billing.png'), fullPage: true })
     expect(noise).to.deep.equal([])
     await page.close()
+  })
+
+  it('keep working in eight tabs of one browser, which opens few connections to one service', async () => {
+    const { page: first } = await stage.open('viewer@acme.dev', { width: 1280, scheme: 'light' })
+    const tabs = [first]
+    while (tabs.length < 8) tabs.push(await stage.chromium.context.newPage())
+    for (const tab of tabs) {
+      await tab.goto(`${stage.url}/app/acme/live`)
+      await tab.locator('.pulse:is([data-state=live], [data-state=polling])').waitFor()
+    }
+    await store(facts, [requestRecord({ ...LATEST, receivedAtMs: Date.now() })])
+    for (const tab of tabs) {
+      await tab.bringToFront()
+      await tab.getByText(LATEST.path).first().waitFor()
+      expect(await tab.evaluate<number>(`fetch('/api/me').then(({ status }) => status)`)).to.equal(200)
+    }
+    for (const tab of tabs) await tab.close()
   })
 
   it('fit their budget', () => {

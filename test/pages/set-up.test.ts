@@ -1,20 +1,15 @@
-/** The pages by which people set things up: each does in a real browser what it is for, and says so. */
+/** The pages by which people set things up: each does in a real browser what it is for, and reports it. */
 
 import { mkdirSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
-import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
-import { migrate } from '../../ports/facts/migrate.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
 import { activationRecord, activityRecord, installRecord, store, visitRecord } from '../contract/fact-samples.ts'
 import { organizationOf, SECRET } from '../dashboard/support/stage.ts'
+import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { seriousFindings, startPages, type PagesStage } from './support/stage.ts'
 
 const WEBSITE = `---
@@ -38,21 +33,16 @@ function visitIdNow(): string {
 
 describe('the pages by which people set things up', function () {
   this.timeout(300_000)
-  let folder: string
-  let facts: Facts
+  let facts: TestFacts
   let stage: PagesStage
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'whence-facts-'))
-    const connection = await openChdb(folder)
-    await migrate(connection)
-    facts = clickhouseFacts(connection, { nowMs: Date.now })
+    facts = await openTestFacts()
     const members = { 'owner@acme.dev': 'Owner', 'viewer@acme.dev': 'Viewer' }
     stage = await startPages({ manifests: `${organizationOf('acme', { members })}${WEBSITE}`, facts })
   })
   after(async () => {
     await stage?.stop()
     await facts?.close()
-    await rm(folder, { recursive: true, force: true })
   })
 
   /** Keeps a picture if somebody wants it, and holds what holds on every page. */
@@ -67,7 +57,7 @@ describe('the pages by which people set things up', function () {
     expect(noise.filter((line) => !/status of (400|503)/.test(line))).to.deep.equal([])
   }
 
-  it('begin with the checklist, which traffic alone makes green', async () => {
+  it('begin with the checklist, which only traffic makes green', async () => {
     const { page, noise } = await stage.open('owner@acme.dev', { width: 1280, scheme: 'light' })
     await page.goto(stage.url)
     await page.waitForURL('**/app/acme/checklist')
@@ -92,7 +82,7 @@ describe('the pages by which people set things up', function () {
     await page.close()
   })
 
-  it('make an object by a form that says what is wrong with which field, and remove it', async () => {
+  it('create an object by a form that says what is wrong with which field, and remove it', async () => {
     const { page, noise } = await stage.open('owner@acme.dev', { width: 1280, scheme: 'dark' })
     await page.goto(`${stage.url}/app/acme/resources`)
     await page.getByRole('link', { name: 'New website' }).click()
@@ -107,7 +97,8 @@ describe('the pages by which people set things up', function () {
     await days.fill('90')
     await page.getByRole('button', { name: 'Create' }).click()
     await page.waitForURL('**/app/acme/resources/Website/default/shop')
-    await page.getByText('In force').waitFor()
+    await page.getByText('In force', { exact: true }).waitFor()
+    await page.getByText(/Live in collection after [\d,]+ ms\./).waitFor()
     expect(await page.locator('pre').textContent()).to.include('primaryOrigin: "https://shop.acme.example"')
     await page.getByRole('button', { name: 'Remove' }).first().click()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
@@ -116,7 +107,7 @@ describe('the pages by which people set things up', function () {
     await page.close()
   })
 
-  it('lay two changes over each other if somebody else was faster', async () => {
+  it('combine two changes if somebody else was faster', async () => {
     const owner = await stage.signIn('owner@acme.dev')
     const at = '/api/organizations/acme/resources/InstallPath'
     const spec = { organizationRef: { name: 'acme' } }
@@ -132,7 +123,7 @@ describe('the pages by which people set things up', function () {
     await check(page, [], 'Conflict-390-light')
     await page.getByRole('button', { name: 'Put my changes on top' }).click()
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Saved.').waitFor()
+    await page.getByText(/Saved\. Live in collection after [\d,]+ ms\./).waitFor()
     const { body: after } = await stage.ask('GET', `${at}/default/cli`, { cookies: owner })
     expect([after['spec'].paused, after['spec'].displayName]).to.deep.equal([true, 'Command line'])
     await page.close()
@@ -156,7 +147,7 @@ describe('the pages by which people set things up', function () {
     await page.close()
   })
 
-  it('take credentials and never show them again', async () => {
+  it('accept credentials and never show them again', async () => {
     const { page } = await stage.open('owner@acme.dev', { width: 390, scheme: 'dark' })
     await page.goto(`${stage.url}/app/acme/new/Destination`)
     await page.getByLabel('Name', { exact: true }).fill('ga4-main')
@@ -169,7 +160,7 @@ describe('the pages by which people set things up', function () {
     await check(page, [], 'New destination-390-dark')
     await page.getByRole('button', { name: 'Create' }).click()
     await page.waitForURL('**/resources/Destination/default/ga4-main')
-    await page.getByText('In force').waitFor()
+    await page.getByText('In force', { exact: true }).waitFor()
     expect(await page.locator('pre').textContent()).to.match(/apiSecretRef:\s+name: s-[0-9a-f]{16}\s+key: api-secret/)
     expect(await page.content()).to.not.include('top secret value')
     await page.close()

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { assert, property, dictionary, string, jsonValue } from 'fast-check'
 import { parse } from 'yaml'
 
-import { yamlOf } from '../../pages/parts/yaml.ts'
+import { yamlOf } from '../../pages/resources/yaml.ts'
 import { laidOver, fieldManager, withValue } from '../../pages/resources/spec-edit.ts'
 
 describe('a spec that is changed', () => {

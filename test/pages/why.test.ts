@@ -1,32 +1,17 @@
 /** The pages that answer "why": figures whose every number can be followed, and one install with all that explains it. */
 
 import { mkdirSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
-import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
-import { rollUp } from '../../delivery/rollup/rollup.ts'
-import type { LogRecord } from '../../domain/records.ts'
-import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
-import type { FactRow, Facts } from '../../ports/facts/facts.ts'
-import { migrate } from '../../ports/facts/migrate.ts'
-import { rowsOf } from '../contract/fact-samples.ts'
-import { organizationOf } from '../dashboard/support/stage.ts'
+import { encodeRecord, type DeadLetter, type LogRecord } from '../../domain/records.ts'
+import { jobOf } from '../../fixtures/delivery/jobs.ts'
+import { openInFirefox } from './support/firefox.ts'
 import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
-import { HOSTILE, whyFacts } from './support/why-facts.ts'
-
-const website = (id: string, displayName: string): string => `---
-apiVersion: whence.dev/v1alpha1
-kind: Website
-metadata: { name: ${id} }
-spec: { organizationRef: { name: acme }, displayName: ${displayName}, primaryOrigin: 'https://${id}.example', providers: [ga4] }
-`
-const MEMBERS = { 'owner@acme.dev': 'Owner', 'viewer@acme.dev': 'Viewer' }
+import { HOSTILE, jobOfEvent, REFUSED_EVENTS, whyFacts } from './support/why-facts.ts'
+import { openWhyFacts, WHY_MANIFESTS, type WhyFacts } from './support/why-stage.ts'
 
 const WIDE_LIGHT: Look = { width: 1280, scheme: 'light' }
 const WIDE_DARK: Look = { width: 1280, scheme: 'dark' }
@@ -42,32 +27,15 @@ describe('the pages that answer why', function () {
   const nowMs = Date.now()
   // Each day has hours to be counted, which takes time.
   const records = whyFacts(nowMs, PICTURES === undefined ? 2 : 14)
-  let folder: string
-  let facts: Facts
+  let why: WhyFacts
   let stage: PagesStage
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'whence-why-'))
-    const connection = await openChdb(folder)
-    await migrate(connection)
-    facts = clickhouseFacts(connection, { nowMs: Date.now })
-    const manifests = [
-      organizationOf('acme', { members: MEMBERS }),
-      website('acme-docs', 'Documentation'),
-      website('acme-blog', 'Blog'),
-    ]
-    stage = await startPages({ manifests: manifests.join(''), facts })
-    const hours = createHourMarks('test', Date.now).collect()
-    for (const [table, rows] of rowsOf(records)) {
-      await facts.insert(table, rows)
-      for (const row of rows) if (isRecent(row, nowMs)) hours.note(table, row)
-    }
-    await facts.insert('hour_marks', hours.rows())
-    await rollUp({ facts, nowMs: Date.now, logger: { warn: () => undefined } })
+    why = await openWhyFacts(records, nowMs)
+    stage = await startPages({ manifests: WHY_MANIFESTS, facts: why.facts })
   })
   after(async () => {
     await stage?.stop()
-    await facts?.close()
-    await rm(folder, { recursive: true, force: true })
+    await why?.close()
   })
 
   /** How many records of the last days are of this kind, counted without the service. */
@@ -103,7 +71,7 @@ describe('the pages that answer why', function () {
     }
   }
 
-  it('show a funnel whose numbers are those of the facts, each with a way to what it counts', async () => {
+  it('show a funnel whose numbers are those of the facts, each with a link to what it counts', async () => {
     const visits = counted(7, ({ kind }) => kind === 'visit')
     const copied = counted(7, ({ kind }) => kind === 'handoff')
     await look('/app/acme/funnel', 'Funnel', [NARROW_DARK], async (page) => {
@@ -167,6 +135,20 @@ describe('the pages that answer why', function () {
     })
   })
 
+  it('show copied commands that several machines ran, with the page, and lead to the installs', async () => {
+    await look('/app/acme/sources?by=command', 'Shared commands', [NARROW_DARK], async (page) => {
+      await page.getByRole('rowheader', { name: '/docs/quickstart' }).first().waitFor()
+    })
+    const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
+    await page.goto(`${stage.url}/app/acme/sources?by=command&days=90`)
+    await page.getByText('These are of the last 30 days').waitFor()
+    await page.getByRole('row').getByRole('link', { name: '5', exact: true }).first().click()
+    await page.getByText('Matched to visit:').waitFor()
+    await page.locator('.installs tbody tr').nth(4).waitFor()
+    expect(await page.locator('.installs tbody tr').count()).to.equal(5)
+    await page.close()
+  })
+
   it('list installs by what the address says, and lead on to each', async () => {
     await look(
       '/app/acme/installs?resolution=unmatched&reason=expired',
@@ -220,13 +202,122 @@ describe('the pages that answer why', function () {
     await page.getByRole('heading', { name: 'There is no such page' }).waitFor()
     await page.close()
   })
-})
 
-/** Hours that a page can show; the rest need not be counted. */
-function isRecent(row: FactRow, nowMs: number): boolean {
-  const at = row['issued_at'] ?? row['received_at']
-  return typeof at === 'number' && at > nowMs - 14 * 86_400_000 && at < nowMs - 7_200_000
-}
+  it('show deliveries by destination and by cause, in the words of providers, and send failed ones again', async () => {
+    const letters = REFUSED_EVENTS.map((eventId) => {
+      const place = { website: 'acme-docs', organization: 'acme', destination: 'acme-ads', jobId: jobOfEvent(eventId) }
+      const job = { ...jobOf({ install: { eventId } }), ...place, deadlineAtMs: nowMs + 3_600_000 }
+      const letter: DeadLetter = { v: 1, job, reason: 'refused: http_400', failedAtMs: nowMs }
+      return { key: job.jobId, value: encodeRecord(letter) }
+    })
+    await stage.eventLog.append('dead-letters', letters)
+    await look('/app/acme/deliveries', 'Deliveries', [NARROW_DARK], async (page) => {
+      await page.getByRole('rowheader', { name: `Analytics ${HOSTILE}` }).waitFor()
+    })
+    const { page, noise } = await stage.open('owner@acme.dev', NARROW_LIGHT)
+    await page.goto(`${stage.url}/app/acme/deliveries`)
+    const failed = page.getByRole('listitem').filter({ hasText: 'The provider refused it for good' })
+    await failed.getByText('7 can still be sent.').waitFor()
+    const answers = page.getByRole('region', { name: 'What providers answered' })
+    await answers.getByText(`Conversion action not found ${HOSTILE}`).waitFor()
+    await page.getByRole('rowheader', { name: `Analytics ${HOSTILE}` }).waitFor()
+    await holdsEverywhere(page, noise)
+    await failed.getByRole('button', { name: 'Send again to acme-ads' }).press('Enter')
+    await page.getByRole('dialog').getByRole('button', { name: 'Send again' }).press('Enter')
+    await page.getByText('7 sent again.').waitFor()
+    const sent = await stage.eventLog.read('deliver.ga4', 0, 10)
+    expect(sent.map(({ value }) => JSON.parse(value).jobId)).to.have.members(REFUSED_EVENTS.map(jobOfEvent))
+    await page.close()
+  })
+
+  it('show whether log streams arrive, and have them send a test and skip pending records', async () => {
+    await look('/app/acme/streams/archive', 'Stream', [NARROW_DARK], async (page) => {
+      await page.getByText(/^Failing for .*: http_503; 12 records are left to send/).waitFor()
+      await page.getByText(`Down for maintenance ${HOSTILE}`).waitFor()
+      await page.getByText('It was too far behind, so the oldest were dropped: 7 records, from').waitFor()
+    })
+    const { page, noise } = await stage.open('owner@acme.dev', WIDE_LIGHT)
+    await page.goto(`${stage.url}/app/acme/streams`)
+    await page.getByRole('link', { name: 'Archive' }).press('Enter')
+    await page.getByRole('button', { name: 'Send a test' }).press('Enter')
+    await page.getByText('A test is on its way').waitFor()
+    await page.getByRole('button', { name: 'Skip pending records' }).press('Enter')
+    await page.getByRole('dialog').getByRole('button', { name: 'Skip pending records' }).press('Enter')
+    await page.getByText('They are skipped within seconds.').waitFor()
+    await holdsEverywhere(page, noise)
+    await page.close()
+  })
+
+  it('give a log stream another secret, which is shown once', async () => {
+    const owner = await stage.signIn('owner@acme.dev')
+    const webhook = { url: 'https://made.example/logs', secretRef: { name: 'archive', key: 'secret' } }
+    const body = { name: 'made-logs', spec: { organizationRef: { name: 'acme' }, webhook } }
+    expect(
+      (await stage.ask('POST', '/api/organizations/acme/resources/LogStream', { cookies: owner, body })).status,
+    ).to.equal(201)
+    const { page, noise } = await stage.open('owner@acme.dev', NARROW_LIGHT)
+    await page.goto(`${stage.url}/app/acme/streams/made-logs`)
+    await page.getByRole('button', { name: 'Make a new secret' }).click()
+    await page.getByText(/^whsec_/).waitFor()
+    await holdsEverywhere(page, noise)
+    await page.close()
+  })
+
+  it('show whether webhooks arrive, what was given up, and make one whose secret is shown once', async () => {
+    await look('/app/acme/streams', 'Streams and webhooks', [NARROW_LIGHT], async (page) => {
+      await page.getByRole('link', { name: `News ${HOSTILE}` }).waitFor()
+      await page.getByText('in 24 hours 1 delivered, 0 on their way, 1 given up').waitFor()
+    })
+    await look('/app/acme/webhooks/default/news', 'Webhook', [WIDE_DARK], async (page) => {
+      await page.getByRole('heading', { name: 'Given up in seven days' }).waitFor()
+      await page.getByText(`No room ${HOSTILE}`).waitFor()
+    })
+    const { page, noise } = await stage.open('owner@acme.dev', NARROW_LIGHT)
+    await page.goto(`${stage.url}/app/acme/webhooks/new`)
+    await page.getByLabel('Address').fill('https://made.example/hook')
+    await page.getByLabel(/An install was matched/).check()
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByText(/^whsec_/).waitFor()
+    await holdsEverywhere(page, noise)
+    await page.getByRole('link', { name: 'Open the webhook' }).click()
+    await page.getByRole('heading', { name: 'Attempts' }).waitFor()
+    expect(await page.getByText(/whsec_/).count()).to.equal(0)
+    await page.close()
+  })
+
+  it('lead in Firefox, by keyboard, from the funnel to one install, its lines of Logs and their bodies', async () => {
+    const { page, noise, follow, see, findings, close } = await openInFirefox(stage, 'owner@acme.dev')
+    try {
+      const holds = async (): Promise<void> => {
+        await page.waitForFunction(`document.querySelector('.loading') === null`)
+        expect(await findings()).to.deep.equal([])
+        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 'scrolls').to.be.at.most(0)
+        expect(noise).to.deep.equal([])
+      }
+      await page.goto(`${stage.url}/app/acme/funnel`)
+      await see('main a', `${counted(7, ({ kind }) => kind === 'visit')}`)
+      await holds()
+      await follow('main a', 'Installed')
+      await see('.installs tbody tr', 'Installed')
+      await holds()
+      await page.goto(`${stage.url}/app/acme/installs/acme-docs/event-picture`)
+      await see('table th', 'A newer visit replaced it')
+      await holds()
+      await follow('main a', 'Its lines of Logs')
+      await page.waitForFunction(`location.pathname.endsWith('/logs')`)
+      await follow('main button', ':')
+      await see('aside pre', '"')
+      await holds()
+      for (const address of ['match', 'sources', 'deliveries', 'streams', 'resources', 'members']) {
+        await page.goto(`${stage.url}/app/acme/${address}`)
+        await page.waitForSelector('main h1')
+        await holds()
+      }
+    } finally {
+      await close()
+    }
+  })
+})
 
 function timeOf(record: LogRecord): number {
   if (record.kind === 'visit') return record.visit.issuedAtMs

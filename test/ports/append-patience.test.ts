@@ -1,4 +1,4 @@
-/** How long appends wait: for a log that is stuck until their deadline, for one that gets on until their patience ends. */
+/** How long appends wait: for a log that is stuck until their deadline, for one that makes progress until their time limit. */
 
 import { expect } from 'chai'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -11,18 +11,18 @@ const PATIENCE = { deadlineMs: 1_000, patienceMs: 3_500 }
 const ENTRY = { key: 'k', value: 'v' }
 const SHORT = { deadlineMs: 20, patienceMs: 60_000 }
 
-describe('the patience of an append', () => {
+describe('the time limit of an append', () => {
   it('lasts until the deadline if the log is stuck', () => {
     const append = { sinceMs: 0, patience: PATIENCE }
     expect(nextLookMs(append, { nowMs: 999, stuckMs: 5_000 })).to.equal(1_000)
     expect(nextLookMs(append, { nowMs: 1_000, stuckMs: 1_000 })).to.equal(null)
   })
 
-  it('looks again when a batch under way will have been stuck for as long', () => {
+  it('checks again when a batch in flight will have been stuck for that long', () => {
     expect(nextLookMs({ sinceMs: 0, patience: PATIENCE }, { nowMs: 1_000, stuckMs: 400 })).to.equal(1_600)
   })
 
-  it('ends however much the log gets on', () => {
+  it('ends even if the log makes progress', () => {
     const append = { sinceMs: 0, patience: PATIENCE }
     expect(nextLookMs(append, { nowMs: 3_400, stuckMs: 10 })).to.equal(3_500)
     expect(nextLookMs(append, { nowMs: 3_500, stuckMs: 0 })).to.equal(null)
@@ -55,7 +55,7 @@ describe('the patience of an append', () => {
     expect(queue.expiredAtMs).to.equal(Number.NEGATIVE_INFINITY)
   })
 
-  it('ends what waits behind a batch that Kafka does not answer, and counts it', async () => {
+  it('ends appends that wait for a batch that Kafka does not answer, and counts them', async () => {
     const queue = new KafkaAppendQueue({ maxBytes: 1_000, maxEntries: 10, batchBytes: 30 })
     const sending = queue.sending('visits')
     const first = queue.add('visits', [ENTRY], SHORT)
@@ -69,7 +69,7 @@ describe('the patience of an append', () => {
     expect(queue.stuckMs).to.equal(0)
   })
 
-  it('lets what waits behind batches that are stored one after another be stored too', async () => {
+  it('lets appends be stored that wait while batches are stored one after another', async () => {
     const queue = new KafkaAppendQueue({ maxBytes: 1_000, maxEntries: 10, batchBytes: 30 })
     const sending = queue.sending('visits')
     const patience = { deadlineMs: 1_000, patienceMs: 60_000 }

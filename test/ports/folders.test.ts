@@ -1,4 +1,4 @@
-/** Folders are made, or it is said why not. */
+/** Folders are created, or the reason why not is reported. */
 
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ describe('makeFolder', () => {
     expect(existsSync(join(root, 'a', 'b', 'c'))).to.equal(true)
   })
 
-  it('leaves one alone that is there', () => {
+  it('does not change an existing one', () => {
     makeFolder(root)
     expect(existsSync(root)).to.equal(true)
   })

@@ -47,7 +47,7 @@ function errorsWith(change: (file: string, text: string) => string): readonly st
 }
 
 describe('the columns of a table', () => {
-  it('are all written as they are', () => {
+  it('are all written as declared', () => {
     expect(errorsWith((_, text) => text)).to.deep.equal([])
   }).timeout(120_000)
 

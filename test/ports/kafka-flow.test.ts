@@ -62,7 +62,7 @@ describe('a partition on Kafka', () => {
     expect(staged.failures).to.have.length(3)
   })
 
-  it('hands nothing over twice when fetching begins anew behind what it has', async () => {
+  it('hands nothing over twice when fetching starts again before what it has', async () => {
     const staged = stage(undefined, 3)
     staged.flow.accept({ entries: entries(5, 8), endOffset: 20 })
     await until(() => staged.commits.length === 1)
@@ -82,7 +82,7 @@ describe('a partition on Kafka', () => {
     expect(staged.seen).to.have.length(1)
   })
 
-  it('begins again if the partition was cut below what is done', async () => {
+  it('begins again if the partition was truncated below what is done', async () => {
     const staged = stage()
     staged.flow.accept({ entries: entries(100, 103), endOffset: 103 })
     await until(() => staged.commits.length === 1)
@@ -103,7 +103,7 @@ describe('a partition on Kafka', () => {
     expect(staged.commits).to.deep.equal([])
   })
 
-  it('commits the batch in hand before it ends by itself', async () => {
+  it('commits the current batch before it ends by itself', async () => {
     const finish = Promise.withResolvers<void>()
     const staged = stage(() => finish.promise, 2)
     staged.flow.accept({ entries: entries(0, 3), endOffset: 3 })

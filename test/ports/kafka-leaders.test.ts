@@ -28,7 +28,7 @@ class Broker implements LeaderSource {
   }
 }
 
-describe('the watch over who leads', () => {
+describe('watching the leaders', () => {
   let brokers: readonly [Broker, Broker, Broker]
   let watch: LeaderWatch
   beforeEach(() => {
@@ -44,7 +44,7 @@ describe('the watch over who leads', () => {
   const isMoved = async ({ moved }: { readonly moved: Promise<never> }): Promise<boolean> =>
     (await Promise.race([moved.catch(() => 'moved'), wait(0, 'waits')])) === 'moved'
 
-  it('asks nobody for sends that end soon', async () => {
+  it('asks no broker for sends that end soon', async () => {
     for (let sends = 0; sends < 6; sends++) {
       const { end } = watch.watch('visits')
       await wait(SLOW_MS / 6)
@@ -53,7 +53,7 @@ describe('the watch over who leads', () => {
     expect(brokers.map((broker) => broker.asked)).to.deep.equal([0, 0, 0])
   })
 
-  it('ends a send once all that answer say that others lead', async () => {
+  it('ends a send once all answering brokers say that others lead', async () => {
     const sending = watch.watch('visits')
     await asked(brokers[1])
     expect(await isMoved(sending)).to.equal(false)
@@ -65,7 +65,7 @@ describe('the watch over who leads', () => {
     expect(await isMoved(sending)).to.equal(true)
   })
 
-  it('waits for no broker that takes long to say nothing', async () => {
+  it('does not wait for a silent broker', async () => {
     brokers[0].ask = () => new Promise(() => undefined)
     const sending = watch.watch('visits')
     await asked(brokers[1])
@@ -84,7 +84,7 @@ describe('the watch over who leads', () => {
     end()
   })
 
-  it('knows of a try that follows at once what was said before it began', async () => {
+  it('knows, for a retry that follows at once, what was answered before it began', async () => {
     const first = watch.watch('visits')
     await asked(brokers[1])
     first.end()
@@ -97,7 +97,7 @@ describe('the watch over who leads', () => {
     expect(await isMoved(third)).to.equal(false)
   })
 
-  it('leaves the brokers alone again when sends go through', async () => {
+  it('stops asking the brokers when sends succeed again', async () => {
     const { end } = watch.watch('visits')
     await asked(brokers[1])
     end()

@@ -83,7 +83,7 @@ describe('a member of a Kafka group', () => {
     expect(questions).to.equal(2)
   })
 
-  it('stops at once while it waits to be made anew', async () => {
+  it('stops at once while it waits to be recreated', async () => {
     const kafka = new FakeKafka()
     let isFailing = false
     await start(kafka, { retryMs: { first: 60_000, most: 60_000 }, onFailure: () => (isFailing = true) })

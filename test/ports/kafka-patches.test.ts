@@ -5,8 +5,8 @@ import { mendKafkajs } from '../../ports/event-log/kafka/patches.ts'
 const require = createRequire(import.meta.url)
 const SILENT = { debug: () => undefined, info: () => undefined, namespace: () => SILENT }
 
-describe('kafkajs, mended', () => {
-  it('ends to fetch if the consumer was stopped, although brokers changed meanwhile', async () => {
+describe('kafkajs, patched', () => {
+  it('stops fetching if the consumer was stopped, although brokers changed meanwhile', async () => {
     mendKafkajs()
     const Runner = require('kafkajs/src/consumer/runner')
     const createFetchManager = require('kafkajs/src/consumer/fetchManager')
@@ -24,7 +24,7 @@ describe('kafkajs, mended', () => {
       },
       handler: () => Promise.resolve(),
     })
-    // Without the mend this never returns to the event loop.
+    // Without the patch this never returns to the event loop.
     await runner.fetchManager.start()
     expect(fetches).to.equal(2)
   })

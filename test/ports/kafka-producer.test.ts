@@ -4,9 +4,13 @@ import { expect } from 'chai'
 import type { Kafka, ProducerRecord } from 'kafkajs'
 
 import type { Topic } from '../../domain/records.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
+import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import { KafkaAppendQueue } from '../../ports/event-log/kafka/appends.ts'
 import { LeadersMoved, type LeaderWatch } from '../../ports/event-log/kafka/leaders.ts'
+import { kafkaEventLog } from '../../ports/event-log/kafka/kafka.ts'
 import { KafkaSender } from '../../ports/event-log/kafka/producer.ts'
+import { parseKafkaUrl } from '../../ports/event-log/kafka/url.ts'
 
 /** Nobody else ever leads. */
 const SETTLED: LeaderWatch = {
@@ -62,7 +66,7 @@ describe('an append to Kafka', () => {
     expect(sent[1]?.messages).to.deep.equal([{ key: 'k', value: 'v', timestamp: '1795168800000' }])
   })
 
-  it('is sent anew, by a new producer, as soon as others lead its topic', async () => {
+  it('is sent again, by a new producer, as soon as others lead its topic', async () => {
     const moves: ((error: Error) => void)[] = []
     const watch: LeaderWatch['watch'] = () => {
       const { promise, reject } = Promise.withResolvers<never>()
@@ -76,7 +80,7 @@ describe('an append to Kafka', () => {
       return {
         connect: async () => undefined,
         disconnect: async () => undefined,
-        // The first one's broker stands still.
+        // The first one's broker has stopped.
         send: () => (number === 1 ? new Promise(() => undefined) : Promise.resolve([{ errorCode: 0 }])),
       }
     }
@@ -98,7 +102,7 @@ describe('an append to Kafka', () => {
     expect(producers).to.equal(2)
     await sender.close()
   })
-  it('is sent by a new producer once others were found to lead any topic, whatever came of the old one', async () => {
+  it('is sent by a new producer once others were found to lead any topic, whatever happened to the old one', async () => {
     const leaders = { ...SETTLED, changes: 0 }
     const senders: number[] = []
     let producers = 0
@@ -151,5 +155,16 @@ describe('an append to Kafka', () => {
     expect(second).to.be.greaterThan(first)
     expect(third).to.equal(first)
     await sender.close()
+  })
+
+  it('is refused by a log that is closed while no broker is there, long before its own time is over', async function () {
+    this.timeout(60_000)
+    const parsed = parseKafkaUrl(`kafka://127.0.0.1:${await freePort()}?replication=1&min-in-sync=1&unsafe=allow`)
+    if (!parsed.ok) throw new Error(parsed.why)
+    const log = await kafkaEventLog(parsed.value)
+    const patience = { deadlineMs: 600_000, patienceMs: 600_000 }
+    const refused = log.append('visits', [{ key: 'k', value: 'v' }], patience).catch((error: unknown) => error)
+    await log.close()
+    expect(await refused).to.be.instanceOf(LogUnavailable)
   })
 })

@@ -1,4 +1,4 @@
-/** Counters in memory: bounded, whatever number of clients come. */
+/** Counters in memory are bounded, however many clients come. */
 
 import { expect } from 'chai'
 

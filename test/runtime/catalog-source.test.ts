@@ -1,4 +1,4 @@
-/** The watched folder: what compiles is swapped in whole, what does not changes nothing and says why. */
+/** The watched folder: a folder that compiles is swapped in whole; one that does not changes nothing and reports why. */
 
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -179,7 +179,7 @@ describe('catalog folder', () => {
     }
   })
 
-  it('lets a website go whose file stays away', async () => {
+  it('takes a website out of force if its file stays away', async () => {
     const opened = await open()
     unlinkSync(join(folder, '2.yaml'))
     await change(({ catalog }) => !catalog.websites.has('site'))

@@ -43,7 +43,7 @@ async function failureOf(promise: Promise<unknown>): Promise<string> {
 
 describe('lifecycle', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    it(`stops everything in reverse on ${signal} and ends well`, async () => {
+    it(`stops everything in reverse on ${signal} and ends with 0`, async () => {
       const { lifecycle, signals, story, part } = setUp()
       await part('log')
       await part('state')
@@ -55,13 +55,33 @@ describe('lifecycle', () => {
     })
   }
 
-  it('stops what was started when a later part does not start, and hands the reason on', async () => {
+  it('stops what was started when a later part does not start, and passes the reason on', async () => {
     const { lifecycle, story, part } = setUp()
     await part('log')
     const failed = lifecycle.start('server', () => Promise.reject(new Error('address taken')))
     expect(await failureOf(failed)).to.equal('address taken')
     expect(await lifecycle.stopped).to.equal(1)
     expect(story).to.deep.equal(['open log', 'close log'])
+  })
+
+  it('begins to stop what works in the background at once, all of it at the same time, and the others in order', async () => {
+    const { lifecycle, story, part } = setUp()
+    await part('log')
+    const hangs = ['mail', 'worker'].map((name) => ({ name, end: Promise.withResolvers<void>() }))
+    for (const { name, end } of hangs) {
+      const close = (): Promise<void> => {
+        story.push(`asked ${name}`)
+        return end.promise.then(() => void story.push(`close ${name}`))
+      }
+      await lifecycle.startBackground(name, () => name, close)
+    }
+    await part('server')
+    const stopped = lifecycle.stop('request')
+    expect(story.slice(2)).to.deep.equal(['asked mail', 'asked worker'])
+    for (const { end } of hangs) end.resolve()
+    expect(await stopped).to.equal(0)
+    expect(story.slice(4)).to.have.members(['close mail', 'close worker', 'close server', 'close log'])
+    expect(story.at(-1)).to.equal('close log')
   })
 
   it('continues stopping when a part fails to, and exits with a failure', async () => {
@@ -83,7 +103,7 @@ describe('lifecycle', () => {
     expect(lines.join('')).to.contain('part did not stop in time').and.to.contain('"part":"server"')
   })
 
-  it('ends badly when a failure outside its parts is the reason', async () => {
+  it('ends with a failure when a failure outside its parts is the reason', async () => {
     const { lifecycle, story, part } = setUp()
     await part('log')
     expect(await lifecycle.stop('failure')).to.equal(1)
@@ -123,7 +143,7 @@ describe('lifecycle', () => {
     expect(await lifecycle.stopped).to.equal(0)
   })
 
-  it('stops and ends badly when a part reports that it cannot go on', async () => {
+  it('stops and ends with a failure when a part reports that it cannot continue', async () => {
     const { lifecycle, story, part } = setUp()
     await part('log')
     lifecycle.fail('log', new Error('sync failed'))

@@ -50,14 +50,14 @@ describe('compileSettings', () => {
     })
   })
 
-  it('takes an option before its variable, and both before the default', () => {
+  it('prefers an option to its variable, and both before the default', () => {
     const env = { WHENCE_LISTEN: '0.0.0.0:1000', WHENCE_BRAND: 'acme' }
     const { settings } = run(compileSettings('embedded', ['--listen', '127.0.0.1:2000'], env))
     expect(settings.listen.port).to.equal(2000)
     expect(settings.brand).to.equal('acme')
   })
 
-  it('takes an option with an equals sign, and an empty variable for none', () => {
+  it('accepts an option with an equals sign, and treats an empty variable as absent', () => {
     const { settings } = run(
       compileSettings('embedded', ['--data=/var/lib/whence'], { WHENCE_LISTEN: '', WHENCE_SECRET: '' }),
     )
@@ -65,7 +65,7 @@ describe('compileSettings', () => {
     expect(settings.listen.port).to.equal(8080)
   })
 
-  it('derives base address, secret file and engines from what they lie under', () => {
+  it('derives base address, secret file and engines from the data folder and address', () => {
     const { settings } = run(compileSettings('embedded', ['--data', '/srv/w/', '--listen', '[::1]:80'], {}))
     expect(settings.baseUrl).to.equal('http://[::1]')
     expect(settings.secretFile).to.equal('/srv/w/secret')
@@ -138,16 +138,16 @@ describe('compileSettings', () => {
     expect(run(compileSettings('api', [], { ...env, ...right })).settings.spoolMegabytes).to.equal(1_000)
   })
 
-  it('passes over a wrong value of what the command does not read', () => {
+  it('ignores a wrong value of a setting that the command does not read', () => {
     expect(compileSettings('lint', [], { WHENCE_LISTEN: 'nonsense' }).kind).to.equal('run')
   })
 
-  it('passes over the variables of the hook and of others', () => {
+  it('ignores the variables of the hook and of others', () => {
     const env = { WHENCE_HANDOFF: 'wht_x', WHENCE_DISABLED: '1', PATH: '/bin', WHENCEFORTH: '1' }
     expect(compileSettings('embedded', [], env).kind).to.equal('run')
   })
 
-  it('wants folders for a single process', () => {
+  it('requires folders for a single process', () => {
     expect(problems(compileSettings('embedded', ['--facts', 'http://127.0.0.1:8123/whence'], CLUSTER))).to.deep.equal([
       'WHENCE_EVENT_LOG must be a folder, as in lmdb:./data/lmdb',
       '--facts must be a folder, as in chdb:./data/chdb',
@@ -161,7 +161,7 @@ describe('compileSettings', () => {
     }
   })
 
-  it('wants servers for a cluster, and a secret', () => {
+  it('requires servers for a cluster, and a secret', () => {
     expect(problems(compileSettings('api', [], {}))).to.deep.equal([
       'WHENCE_EVENT_LOG is required for api',
       'WHENCE_HOT_STATE is required for api',
@@ -176,7 +176,7 @@ describe('compileSettings', () => {
     ])
   })
 
-  it('wants a role for delivery, and a known one', () => {
+  it('requires a known role for delivery', () => {
     expect(problems(compileSettings('delivery', [], CLUSTER))).to.deep.equal(['--role is required for delivery'])
     expect(problems(compileSettings('delivery', ['--role', 'postman'], CLUSTER))[0]).to.match(
       /^--role must be one of facts-writer/,

@@ -27,7 +27,7 @@ describe('sdk/build', () => {
     expect(extras?.brotliBytes).to.be.above(1_000).and.at.most(EXTRAS_BROTLI_BYTES)
   })
 
-  it('says of each file where it is served, and what its bytes are', async () => {
+  it('lists where each file is served, and its digest', async () => {
     expect(JSON.parse(String(await read('manifest.json')))).to.deep.equal(manifest)
     for (const { name, immutableUrl, sha256, integrity, bytes } of manifest.files) {
       const contents = await read(name)
@@ -61,7 +61,7 @@ describe('sdk/build', () => {
     }
   })
 
-  it('writes code in that runs under any policy, and nothing of one website', async () => {
+  it('produces code that runs under any policy, with nothing of a particular website', async () => {
     for (const { name } of manifest.files) {
       const text = String(await read(name))
       expect(text).not.to.match(

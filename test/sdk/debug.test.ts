@@ -87,7 +87,7 @@ describe('sdk with data-debug', function () {
     await says(new RegExp(`${site.origin} is registered for no website`))
     await page.route(`${service.url}/v1/**`, (route) => route.abort('blockedbyclient'))
     await page.goto(site.add(script()))
-    await says(/cannot be reached: an extension blocks it, or the service is away/)
+    await says(/cannot be reached: an extension blocks it, or the service is down/)
   })
 
   it('says that the policy of the page is in the way', async () => {
@@ -140,7 +140,7 @@ describe('sdk with data-debug', function () {
   it('speaks on pages with nonces and Trusted Types', async () => {
     const policy = `script-src 'nonce-n1'; connect-src ${service.url}; require-trusted-types-for 'script'; trusted-types whence`
     await page.goto(site.add(script('nonce="n1"') + INSTALL, { 'content-security-policy': policy }))
-    await says(/Trusted Types are in the way.*'allow-duplicates'/)
+    await says(/Trusted Types block the parts.*'allow-duplicates'/)
     const wider = `${policy} 'allow-duplicates'`
     await page.goto(site.add(script('nonce="n1"') + INSTALL, { 'content-security-policy': wider }))
     await says(/token is here/)

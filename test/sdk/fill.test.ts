@@ -119,7 +119,7 @@ describe('sdk/fill', () => {
         expect(guess(text), text).to.equal(undefined)
     })
 
-    it("passes by what is not the vendor's and fills what is", () => {
+    it("skips what is not the vendor's and fills what is", () => {
       expect(guess(`curl -sSf https://sh.rustup.rs | sh\ncurl ${SCRIPT} | sh`)).to.equal(
         `curl -sSf https://sh.rustup.rs | sh\ncurl ${SCRIPT} | V sh`,
       )

@@ -88,7 +88,7 @@ describe('sdk in Firefox', function () {
 
   describe('in a private window', () => {
     let firefox: PuppeteerInstance
-    before(async () => (firefox = await openFirefox(true)))
+    before(async () => (firefox = await openFirefox({ isPrivate: true })))
     after(async () => firefox?.close())
 
     it('records no visit and breaks nothing, and a copied command carries the token of a handoff-only visit', async () => {

@@ -56,7 +56,7 @@ describe('the package whence-js', function () {
     expect(await loadedWith('development/index.js')).to.include('[whence]')
   })
 
-  it('has the version and licence of the product, and brings nothing along', async () => {
+  it('has the version and licence of the product, and has no dependencies', async () => {
     const manifest = JSON.parse(await textOf('package.json'))
     const product = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8'))
     expect(manifest).to.include({ name: 'whence-js', version: product.version, license: product.license })

@@ -1,4 +1,4 @@
-/** What a test run says at its end, and its exit code: CI believes them, so they must not flatter. */
+/** What a test run says at its end, and its exit code: CI relies on them, so they must be honest. */
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

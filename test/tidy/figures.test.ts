@@ -1,14 +1,17 @@
-/** The figures by which the order of the code is watched stay good (docs/adr, `tools/figures/print.ts`). */
+/** The figures that measure the structure of the code stay good (docs/adr, `tools/figures/print.ts`). */
 
 import { expect } from 'chai'
 import ts from 'typescript'
 
+import { cyclesOf } from '../../tools/figures/cycles.ts'
 import { functionsDeclaredTwice, functionsOf, typesDeclaredTwice } from '../../tools/figures/measures.ts'
 import { filesPerFolder, sourcesOf } from '../../tools/figures/source.ts'
 import { PRODUCT_FOLDERS, ROOT } from './source-files.ts'
 
-/** One of them is a function that two builds of the SDK have each for themselves. */
-const MOST_SHARED_NAMES = 5
+const MOST_FILES_OF_A_FOLDER = 15
+const MOST_PARAMETERS = 4
+/** Two builds of the SDK each have one for themselves. */
+const SHARED_FUNCTIONS = ['loadExtras']
 
 describe('the code', () => {
   const sources = sourcesOf(ROOT)
@@ -19,6 +22,22 @@ describe('the code', () => {
     expect(functions.filter(({ lines }) => lines > 60).length / functions.length).to.be.at.most(0.001)
   })
 
+  it('has no function of more than four parameters', () => {
+    const functions = sources.flatMap(functionsOf)
+    expect(functions.some(({ parameters }) => parameters === MOST_PARAMETERS)).to.equal(true)
+    expect(functions.filter(({ parameters }) => parameters > MOST_PARAMETERS)).to.deep.equal([])
+  })
+
+  it('has at most 15 files in 95 of 100 folders', () => {
+    const counts = [...filesPerFolder(ROOT).values()]
+    expect(counts.length).to.be.greaterThan(50)
+    expect(counts.filter((count) => count > MOST_FILES_OF_A_FOLDER).length).to.be.at.most(counts.length / 20)
+  })
+
+  it('has no cycle of imports, types and benchmarks included', () => {
+    expect(cyclesOf(sources, { types: true })).to.deep.equal([])
+  })
+
   it('is counted with every folder of the product', () => {
     const counted = new Set([...filesPerFolder(ROOT).keys()].map((folder) => folder.split('/')[0]))
     expect(PRODUCT_FOLDERS.filter((folder) => !counted.has(folder))).to.deep.equal([])
@@ -26,12 +45,12 @@ describe('the code', () => {
 
   const product = sources.filter(({ path }) => !path.startsWith('bench/'))
 
-  it('gives one name to one type: at most five are declared in more than one file', () => {
-    expect(typesDeclaredTwice(product)).to.have.length.at.most(MOST_SHARED_NAMES)
+  it('gives one name to one type', () => {
+    expect(typesDeclaredTwice(product)).to.deep.equal([])
   })
 
-  it('gives one name to one function: at most five are declared in more than one file', () => {
-    expect(functionsDeclaredTwice(product)).to.have.length.at.most(MOST_SHARED_NAMES)
+  it('gives one name to one function', () => {
+    expect(functionsDeclaredTwice(product)).to.deep.equal(SHARED_FUNCTIONS)
   })
 
   it('is told when two files declare a name', () => {

@@ -1,4 +1,4 @@
-/** Imports point one way. Each check is first shown what it must refuse. */
+/** Imports point one way. Each check is first tried on something that it must refuse. */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -78,7 +78,7 @@ describe('imports', () => {
     expect(files.flatMap(importProblems)).to.deep.equal([])
   })
 
-  it('find files that import each other around, also by their types alone', () => {
+  it('find files that import each other in a cycle, even only by types', () => {
     const files = [
       sample('domain/a.ts', "import type { B } from './b.ts'"),
       sample('domain/b.ts', "import { c } from './deep/c.ts'"),
@@ -89,7 +89,7 @@ describe('imports', () => {
     expect(importCircles(files.slice(1))).to.deep.equal([])
   })
 
-  it('from a room to one above it are found', () => {
+  it('from a layer to one above it are found', () => {
     const text =
       "import type { A } from '../worker/a.ts'\nimport { b } from '../providers/b.ts'\nimport { c } from '../c.ts'"
     expect(upwardImports(sample('delivery/exchange/x.ts', text))).to.deep.equal([
@@ -97,7 +97,7 @@ describe('imports', () => {
     ])
   })
 
-  it('point to no room above, types included', () => {
+  it('point to no layer above, types included', () => {
     expect(
       sourceFiles([...PRODUCT_FOLDERS, 'tools', 'fixtures', 'examples', 'bench'], ['.ts', '.tsx']).flatMap(
         upwardImports,
@@ -105,7 +105,7 @@ describe('imports', () => {
     ).to.deep.equal([])
   })
 
-  it('of the product form no circle, types included', () => {
+  it('of the product form no cycle, types included', () => {
     expect(importCircles(sourceFiles(PRODUCT_FOLDERS, ['.ts', '.tsx']))).to.deep.equal([])
   })
 

@@ -1,4 +1,4 @@
-/** Which file may import what: the walls between folders, and what each package is reserved for. */
+/** Which file may import what: the boundaries between folders, and what each package is reserved for. */
 
 import { posix } from 'node:path'
 
@@ -24,20 +24,20 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * The rooms of a folder, lowest first: each imports only from itself and from those before it. The longest path counts, so
+ * The layers of a folder, lowest first: each imports only from itself and from those before it. The longest path counts, so
  * that the folder's own name stands for whatever else it holds.
  */
-const ROOMS: readonly (readonly string[])[] = [
+const LAYERS: readonly (readonly string[])[] = [
   [
     ...below('domain', 'base64url.ts durations.ts host.ts schema providers reasons.ts model.ts limits.ts'),
-    ...below('domain', 'errors.ts strict-json.ts origin.ts receipt.ts plan.ts catalog.ts'),
+    ...below('domain', 'errors.ts strict-json.ts origin.ts outbound-address.ts receipt.ts plan.ts catalog.ts'),
     ...below(
       'domain',
-      'resources published people catalog privacy collection records.ts logs streams delivery read-record.ts',
+      'resources published people catalog privacy collection records.ts logs streams delivery read-record.ts webhooks',
     ),
     'domain',
   ],
-  [...below('api', 'metrics.ts deps.ts http collection openapi-schemas.ts openapi.ts static-files.ts routes'), 'api'],
+  [...below('api', 'metrics.ts deps.ts http collection openapi static-files.ts routes'), 'api'],
   [
     ...below(
       'dashboard',
@@ -51,7 +51,7 @@ const ROOMS: readonly (readonly string[])[] = [
     'delivery',
     ...below(
       'delivery',
-      'providers exchange outbound streams facts-writer dispatch rollup recovery state worker mail tools',
+      'providers exchange outbound streams facts-writer dispatch rollup recovery state worker mail webhooks tools',
     ),
   ],
   ['operator', ...below('operator', 'gather decide apply operator.ts')],
@@ -90,6 +90,7 @@ const RESERVED: Readonly<Record<string, string | readonly string[]>> = {
   lmdb: 'ports/',
   chdb: 'ports/facts/',
   '@clickhouse/client': 'ports/facts/',
+  aws4fetch: 'delivery/streams/',
   '@kubernetes/client-node': 'runtime/kube/',
   express: 'api/',
   'express-rate-limit': 'api/',
@@ -198,20 +199,20 @@ export function importCircles(files: readonly SourceFile[]): readonly string[] {
   return [...new Set(circles.map((circle) => circle.sort().join(' ')))]
 }
 
-/** Imports of a file that point from a room to one above it. */
+/** Imports of a file that point from a layer to one above it. */
 export function upwardImports(file: SourceFile): readonly string[] {
-  return ROOMS.flatMap((rooms) => {
-    const from = roomOf(file.path, rooms)
+  return LAYERS.flatMap((layers) => {
+    const from = layerOf(file.path, layers)
     if (from === -1) return []
-    const upward = targetsOf(file).filter((target) => roomOf(target, rooms) > from)
+    const upward = targetsOf(file).filter((target) => layerOf(target, layers) > from)
     return upward.map((target) => `${file.path} imports ${target}, which lies above it`)
   })
 }
 
-/** The place of the path's room among these; -1 if it is in none. */
-function roomOf(path: string, rooms: readonly string[]): number {
-  const fitting = rooms.filter((room) => path === room || path.startsWith(`${room}/`))
-  return rooms.indexOf(fitting.toSorted((a, b) => b.length - a.length)[0] ?? '')
+/** The index of the path's layer; -1 if it is in none. */
+function layerOf(path: string, layers: readonly string[]): number {
+  const fitting = layers.filter((layer) => path === layer || path.startsWith(`${layer}/`))
+  return layers.indexOf(fitting.toSorted((a, b) => b.length - a.length)[0] ?? '')
 }
 
 /** The files of ours that a file imports. */

@@ -1,11 +1,12 @@
-/** What is installed is what was looked at: each package of the lockfile by its digest. */
+/** What is installed is what was reviewed: each package of the lockfile has a digest. No JSON file has a key twice. */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import { ROOT } from './source-files.ts'
+import { doubledKeys } from './json-keys.ts'
+import { ROOT, sourceFiles } from './source-files.ts'
 
 interface LockedPackage {
   readonly version: string
@@ -13,6 +14,7 @@ interface LockedPackage {
   readonly optional?: boolean
   readonly os?: readonly string[]
   readonly cpu?: readonly string[]
+  readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
 /**
@@ -39,5 +41,25 @@ describe('the lockfile', () => {
       expect(optional, path).to.equal(true)
       expect(os.includes('linux') && cpu.includes('x64'), path).to.equal(false)
     }
+  })
+
+  it('knows the packages of every platform: `npm ci` refuses one that does not', () => {
+    const names = new Set(locked.map(([path]) => path.replace(/^.*node_modules\//, '')))
+    const wanted = locked.flatMap(([, { optionalDependencies = {} }]) => Object.keys(optionalDependencies))
+    expect(wanted.length).to.be.greaterThan(20)
+    expect(wanted.filter((name) => !names.has(name))).to.deep.equal([])
+  })
+})
+
+describe('JSON files', () => {
+  it('are found if an object has a key twice, at any depth', () => {
+    const text = '{ "a": { "b": 1, "c": [{ "b": 1, "b": 2 }] }, "d": 1, "a": 2 }'
+    expect(doubledKeys({ path: 'x.json', text })).to.deep.equal(['x.json has "a" twice', 'x.json has "b" twice'])
+  })
+
+  it('have each key of an object once', () => {
+    const files = sourceFiles([''], ['.json'])
+    expect(files.map(({ path }) => path)).to.include.members(['package.json', 'package-lock.json', 'tsconfig.json'])
+    expect(files.flatMap(doubledKeys)).to.deep.equal([])
   })
 })

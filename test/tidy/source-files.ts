@@ -28,7 +28,9 @@ export const PRODUCT_FOLDERS = [
   'domain',
 ] as const
 
-const SKIPPED = new Set(['node_modules', 'dist', '.git', 'data', 'tmp', 'coverage'])
+const SKIPPED = new Set(['node_modules', 'dist', '.git'])
+/** What programs write into a checkout. Deeper down, `data` is a folder of the pages. */
+const SKIPPED_AT_ROOT = new Set(['data', 'tmp', 'coverage'])
 
 /** All files below these folders (or the root) whose names end in one of the endings, in order. */
 export function sourceFiles(folders: readonly string[], endings: readonly string[]): readonly SourceFile[] {
@@ -49,7 +51,7 @@ function pathsBelow(folder: string): readonly string[] {
   }
   return entries.flatMap((entry) => {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`
-    if (entry.isDirectory()) return SKIPPED.has(entry.name) ? [] : pathsBelow(path)
+    if (entry.isDirectory()) return SKIPPED.has(entry.name) || SKIPPED_AT_ROOT.has(path) ? [] : pathsBelow(path)
     return entry.isFile() ? [path] : []
   })
 }

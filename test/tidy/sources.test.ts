@@ -1,4 +1,4 @@
-/** What review should not have to look for. Each check is first shown what it must refuse. */
+/** Checks that reviewers should not have to make. Each is first tried on something that it must refuse. */
 
 import { expect } from 'chai'
 
@@ -51,16 +51,18 @@ const RUNTIME_FILES = [
   'settings/tool-flags.ts',
 ]
 
-/** Small pieces without a subject; the same holds for them. */
+/** Small pieces without a subject; the same applies to them. */
 const COMMON_FILES = [
   'bounded-map.ts',
   'csv.ts',
   'deadline.ts',
   'digest.ts',
+  'in-lanes.ts',
   'json-column.ts',
   'pages-manifest.ts',
   'printable.ts',
   'shell.ts',
+  'window-counts.ts',
 ]
 
 /** A cache by constant text: patterns of our own schemas, whose compilation would cost more than the rest of a check. */
@@ -69,6 +71,7 @@ const MODULE_STATE = ['domain/schema/json-schema.ts keeps COMPILED']
 /** Places in which a number of the contract means something else: file and number, and its meaning there. */
 const OTHER_MEANINGS: Readonly<Record<string, string>> = {
   'api/server.ts repeats 16384': 'the header block, not the body',
+  'pages/shell/account-menu.tsx repeats 240': 'a width in pixels',
   'sdk/extras/adapters.ts repeats 6000': 'all custom fields together, so that a visit stays within its body',
 }
 
@@ -125,7 +128,7 @@ describe('the domain', () => {
     expect(sourceFiles(['domain'], ['.ts']).flatMap(moduleState)).to.deep.equal(MODULE_STATE)
   })
 
-  it('reads no clock, draws no chance and does no I/O', () => {
+  it('reads no clock, uses no randomness and does no I/O', () => {
     const files = sourceFiles(['domain'], ['.ts'])
     expect(files.length).to.be.greaterThan(10)
     expect(files.flatMap(impurities)).to.deep.equal([])
@@ -151,7 +154,10 @@ describe('every file', () => {
   })
 
   it('opens with a sentence that says what it decides or does', () => {
-    const files = sourceFiles([...PRODUCT_FOLDERS, 'bench', 'fixtures', 'test', '.ci'], ['.ts', '.sh', '.ci/run'])
+    const files = sourceFiles(
+      [...PRODUCT_FOLDERS, 'bench', 'fixtures', 'test', '.ci'],
+      ['.ts', '.tsx', '.sh', '.ci/run'],
+    )
     const problems = files.filter(({ path }) => !path.endsWith('.test.ts')).map(openingProblem)
     expect(problems.filter((problem) => problem !== null)).to.deep.equal([])
   })
@@ -195,14 +201,14 @@ describe('every file', () => {
   })
 
   it('is left without markers, dead code and tests that are switched off', () => {
-    const files = sourceFiles([...PRODUCT_FOLDERS, 'bench', 'fixtures', 'test'], ['.ts']).filter(
+    const files = sourceFiles([...PRODUCT_FOLDERS, 'bench', 'fixtures', 'test'], ['.ts', '.tsx']).filter(
       ({ path }) => path !== 'test/tidy/sources.test.ts',
     )
     expect(files.flatMap(leftovers)).to.deep.equal([])
   })
 
   it('has a name that says what it is about', () => {
-    const files = sourceFiles([...PRODUCT_FOLDERS, 'bench', 'fixtures', 'test'], ['.ts', '.sh'])
+    const files = sourceFiles([...PRODUCT_FOLDERS, 'bench', 'fixtures', 'test'], ['.ts', '.tsx', '.sh'])
     const vague = files.filter(({ path }) =>
       /(^|[/-])(utils?|helpers?|managers?|misc|common|shared|stuff)([-.]|$)/.test(path),
     )
@@ -239,7 +245,7 @@ describe('the numbers of the contract', () => {
   })
 
   it('are in domain/limits.ts and nowhere else', () => {
-    const files = sourceFiles(PRODUCT_FOLDERS, ['.ts']).filter(({ path }) => path !== 'domain/limits.ts')
+    const files = sourceFiles(PRODUCT_FOLDERS, ['.ts', '.tsx']).filter(({ path }) => path !== 'domain/limits.ts')
     const found = files.flatMap(contractLiterals)
     const isExplained = (finding: string) =>
       Object.keys(OTHER_MEANINGS).some((known) => finding.startsWith(`${known} `))
@@ -262,11 +268,11 @@ describe('folders', () => {
   /** More than a reader takes in at a glance. Generated files and charts have an order that their tools require. */
   const MOST_FILES = 15
 
-  it('of the product hold no more files than one sees at a glance', () => {
+  it('of the product have no more files than one sees at a glance', () => {
     const counts = new Map<string, number>()
     for (const { path } of sourceFiles(
       [...PRODUCT_FOLDERS, 'tools', 'bench', 'fixtures'],
-      ['.ts', '.lua', '.sql', '.sh'],
+      ['.ts', '.tsx', '.lua', '.sql', '.sh'],
     )) {
       const folder = path.slice(0, path.lastIndexOf('/'))
       counts.set(folder, (counts.get(folder) ?? 0) + 1)
@@ -303,7 +309,9 @@ describe('entries of the event log', () => {
 
 describe('limits', () => {
   it('are marked as not built yet exactly while nothing of the product reads them', () => {
-    const readers = sourceFiles(PRODUCT_FOLDERS, ['.ts', '.sh']).filter(({ path }) => path !== 'domain/limits.ts')
+    const readers = sourceFiles(PRODUCT_FOLDERS, ['.ts', '.tsx', '.sh']).filter(
+      ({ path }) => path !== 'domain/limits.ts',
+    )
     const isRead = (name: string) =>
       readers.some(({ text }) => new RegExp(`(?:LIMITS|RULES)\\.${name}\\b|'${name}'`).test(text))
     // The hook has its limits written out in shell; a test of the hook compares the two.

@@ -6,12 +6,12 @@ import { LIMITS, PLAN_LIMITS, RATE_RULES } from '../../domain/limits.ts'
 import { nodesIn } from '../../tools/figures/source.ts'
 import type { SourceFile } from './source-files.ts'
 
-/** What the domain must not touch: time, chance, the process, the network, promises. */
+/** What the domain must not touch: time, randomness, the process, the network, promises. */
 const IMPURE_NAMES = new Set([
   'process', 'fetch', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'console', 'Buffer', 'performance', 'Promise',
   'crypto', 'globalThis', 'require', 'Atomics', 'WebSocket', 'XMLHttpRequest', 'localStorage', 'document', 'window', 'navigator',
 ]) // prettier-ignore
-/** What a file may do with these two: everything else, an alias included, could read the clock or draw chance. */
+/** What a file may do with these two: everything else, an alias included, could read the clock or use randomness. */
 const PURE_DATE = new Set(['parse', 'UTC'])
 
 /** Whatever in a domain file could give another result for the same arguments, or take time. */

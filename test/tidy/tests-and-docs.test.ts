@@ -1,4 +1,4 @@
-/** Every test is run, and every page that is made from tables says what the tables say. */
+/** Every test is run, and every page that is made from tables agrees with them. */
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -54,7 +54,7 @@ describe('each hand-made mutation', () => {
 })
 
 describe('pages made from tables', () => {
-  it('are fresh; `make docs` writes them again', () => {
+  it('are up to date; `make docs` writes them', () => {
     const stale = docsPages().filter(({ path, text }) => read(path) !== text)
     expect(stale.map(({ path }) => path)).to.deep.equal([])
   })
@@ -71,7 +71,7 @@ describe('decisions', () => {
   })
 })
 
-describe('verbs', () => {
+describe('commands', () => {
   it('of the Makefile are those that its help names, and every npm script they call is there', () => {
     const makefile = read('Makefile')
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> }
@@ -89,15 +89,35 @@ describe('verbs', () => {
   })
 })
 
+describe('the map of the code', () => {
+  it('names existing files and folders', () => {
+    const paths = sourceFiles([...PRODUCT_FOLDERS, 'tools'], ['.ts', '.tsx', '.sh']).map(({ path }) => `/${path}`)
+    const isThere = (name: string) =>
+      name.endsWith('/')
+        ? paths.some((path) => path.includes(`/${name}`))
+        : paths.some((path) => path.endsWith(`/${name}`))
+    const named = [...read('ARCHITECTURE.md').matchAll(/`([\w./-]+(?:\.(?:ts|tsx|sh)|\/))`/g)].map(
+      ([, name = '']) => name,
+    )
+    expect(named.length).to.be.greaterThan(50)
+    const others = ['charts/', 'crds/', 'docs/', 'fixtures/', '/api/']
+    expect(named.filter((name) => !isThere(name) && !others.some((other) => name.startsWith(other)))).to.deep.equal([])
+  })
+})
+
 describe('the usual changes in CONTRIBUTING.md', () => {
   const lists = read('CONTRIBUTING.md')
     .split(/^\*\*A /m)
     .slice(1)
     .map((part) => [...part.split(/\n\n|\n## /)[0]!.matchAll(/^- `([^`]+)`/gm)].map(([, path = '']) => path))
   const naming = (pattern: RegExp) =>
-    sourceFiles([...PRODUCT_FOLDERS, 'tools'], ['.ts', '.sh', '.sql'])
+    sourceFiles([...PRODUCT_FOLDERS, 'tools'], ['.ts', '.tsx', '.sh', '.sql'])
       .filter(({ text }) => !text.includes('// Made from domain/providers/') && pattern.test(text))
       .map(({ path }) => path.replace(/(^ports\/facts\/sql\/).*/, '$1'))
+
+  it('stay short', () => {
+    expect(lists.map((paths) => paths.length)).to.deep.equal([6, 5, 3])
+  })
 
   it('list every file that names a field of a visit, beside the one that sends it', () => {
     // In the browser it is the referrer of the source, under the name of the wire.

@@ -1,4 +1,4 @@
-/** Makes the release after this one: this tree, but for the version of the records that it writes and reads. */
+/** Makes releases after this one: this tree, except for the records that they write and read. */
 
 import { execFile } from 'node:child_process'
 import { cp, glob, readFile, symlink, writeFile } from 'node:fs/promises'
@@ -21,6 +21,8 @@ const PARTS = [
   'stand-ins',
   'test',
 ] as const
+/** What processes read besides. */
+const FILES = ['hook', 'sdk/dist'] as const
 const RUN_MS = 60_000
 
 export interface Release {
@@ -30,10 +32,9 @@ export interface Release {
 
 /** It reads this release's records and its own, and writes its own. */
 export async function makeNextRelease(folder: string): Promise<Release> {
-  for (const part of PARTS) await cp(join(ROOT, part), join(folder, part), { recursive: true })
-  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  await copyTree(folder)
   let written = 0
-  for await (const file of glob('{api,bin,delivery,domain,fixtures,test}/**/*.ts', { cwd: folder })) {
+  for await (const file of glob('{api,bin,dashboard,delivery,domain,fixtures,test}/**/*.ts', { cwd: folder })) {
     const path = join(folder, file)
     const text = await readFile(path, 'utf8')
     const next = text.replace('oldest: 1, newest: 1 }', 'oldest: 1, newest: 2 }').replaceAll(/\bv: 1\b/g, 'v: 2')
@@ -49,4 +50,36 @@ export async function makeNextRelease(folder: string): Promise<Release> {
       return stdout
     },
   }
+}
+
+/**
+ * A release as a rolling upgrade meets it, whose processes share a log with ours and may be replaced by ours again: it reads the
+ * next version of the records, and writes ours with a field more in each. Gives the folder.
+ */
+export async function makeLaterRelease(folder: string): Promise<string> {
+  await copyTree(folder)
+  await replaceIn(join(folder, 'domain/read-record.ts'), ['oldest: 1, newest: 1 }', 'oldest: 1, newest: 2 }'])
+  await replaceIn(
+    join(folder, 'domain/records.ts'),
+    ['return JSON.stringify(record)', "return JSON.stringify({ ...record, later: 'field' })"],
+    ['JSON.stringify({ ...record, request:', "JSON.stringify({ ...record, later: 'field', request:"],
+  )
+  return folder
+}
+
+async function copyTree(folder: string): Promise<void> {
+  for (const part of [...PARTS, ...FILES]) await cp(join(ROOT, part), join(folder, part), { recursive: true })
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+}
+
+async function replaceIn(
+  file: string,
+  ...changes: readonly (readonly [before: string, after: string])[]
+): Promise<void> {
+  let text = await readFile(file, 'utf8')
+  for (const [before, after] of changes) {
+    if (!text.includes(before)) throw new Error(`the later release is this one: no ${before} in ${file}`)
+    text = text.replace(before, after)
+  }
+  await writeFile(file, text)
 }

@@ -10,6 +10,8 @@ import { Registry } from 'prom-client'
 
 import { startDispatch } from '../../delivery/dispatch/dispatch.ts'
 import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
+import { startMailRole } from '../../delivery/mail/mail-role.ts'
+import { startDecidedAnswers } from '../../delivery/state/decided-answers.ts'
 import { startLateRevocations } from '../../delivery/state/late-revocations.ts'
 import { ga4 } from '../../delivery/providers/ga4.ts'
 import { listDeadLetters } from '../../delivery/tools/replay.ts'
@@ -21,6 +23,7 @@ import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
+import { createRandomness } from '../../runtime/random.ts'
 import { catalogOf, destinationOf } from '../../fixtures/delivery/builders.ts'
 import { credentialsOf, openStore, TestClock } from '../../fixtures/delivery/harness.ts'
 import { laterEntries, sampleEntries, type SampleEntry } from './samples.ts'
@@ -30,6 +33,10 @@ export interface LogReport {
   readonly rows: Readonly<Record<string, number>>
   /** Event IDs of what reached GA4, in order. */
   readonly delivered: readonly string[]
+  /** IDs of the mails that were sent, in alphabetical order. */
+  readonly mailed: readonly string[]
+  /** IDs of the replays of decisions that somebody waits for. */
+  readonly replays: readonly string[]
   readonly letters: readonly string[]
   readonly unreadLetters: number
   /** Topics with entries that a role has not done, `role topic`, in order. */
@@ -61,9 +68,16 @@ export async function readLog(folder: string): Promise<LogReport> {
   const registry = new Registry()
   const shared = { eventLog: store.log, hotState: store.hotState, facts, nowMs: clock.nowMs, random: () => 0, registry }
   const parts = { ...shared, logger: SILENT_LOGGER, catalog: () => catalogOf(destinations) }
+  const mailed: string[] = []
+  const post: Parameters<typeof startMailRole>[0]['post'] = async (_letter, { mailId }) => {
+    mailed.push(mailId)
+    return 'sent'
+  }
   const roles = [
     await startFactsWriter({ ...parts, options: { lingerMs: 0, gatherMs: 0, busyGatherMs: 0, politeness: 0 } }),
     await startLateRevocations(parts),
+    await startDecidedAnswers(parts),
+    await startMailRole({ ...parts, post, randomness: createRandomness() }),
     await startDispatch(parts),
     await startWorker({
       ...parts,
@@ -75,6 +89,8 @@ export async function readLog(folder: string): Promise<LogReport> {
   const report: LogReport = {
     rows: (await facts.run('counts', {}))[0] as unknown as LogReport['rows'],
     delivered: standIn.requests().flatMap((hit) => eventIdsOf(hit)),
+    mailed: mailed.toSorted(),
+    replays: (await facts.run('openReplays', { limit: 10 })).map(({ id }) => id),
     letters: letters.map(({ job }) => job.install.eventId),
     unreadLetters: unread.count,
     behind: await behindOf(store.log),

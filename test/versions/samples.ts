@@ -1,12 +1,14 @@
 /** One record for every topic that is read, as the release writes it whose code this is: `node test/versions/samples.ts`. */
 
-import { encodeRecord, recordKey } from '../../domain/records.ts'
+import { encodeRecord, recordKey, type MailJob, type ReplayRecord } from '../../domain/records.ts'
 import {
   activationRecord,
   activityRecord,
+  decisionRecord,
   deliveryRecord,
   handoffRecord,
   requestRecord,
+  webhookAttemptRecord,
   visitRecord,
 } from '../contract/fact-samples.ts'
 import { installOf, NOON_MS, recordOf, visitOf, WEBSITE } from '../../fixtures/delivery/builders.ts'
@@ -47,7 +49,32 @@ export function sampleEntries(): readonly SampleEntry[] {
 /** Topics and forms that the first release did not have. */
 export function laterEntries(): readonly SampleEntry[] {
   const record = { ...activation(LATE_VISIT_ID, NOON_MS - 3_600_000), isPredecessorUnknown: true }
-  return [entry('state.5s', { v: 1, record, dueAtMs: NOON_MS }, 0)]
+  const decision = decisionRecord(installNamed('event-fresh'), { visitId: VISIT.visitId })
+  const records: readonly (readonly [string, object])[] = [
+    ['state.5s', { v: 1, record, dueAtMs: NOON_MS }],
+    ['install_decisions', decision],
+    ['replays', replayOrder()],
+    ['webhook_attempts', webhookAttemptRecord({ website: WEBSITE })],
+    ['mail', mailNamed('sample-mail')],
+    ['mail.5s', mailNamed('sample-mail-again')],
+  ]
+  return records.map(([topic, later], index) => entry(topic, later, index))
+}
+
+function replayOrder(): ReplayRecord {
+  return {
+    ...{ v: 1, kind: 'replay', id: 'sample-replay', organization: 'acme', website: WEBSITE },
+    // Its row is kept for some days only, by the real clock.
+    ...{ askedAtMs: Date.now(), sinceMs: 0, untilMs: NOON_MS },
+    policy: { policy: 'latest_visit', windowMs: 1, isTokensOnly: false },
+  }
+}
+
+function mailNamed(mailId: string): MailJob {
+  return {
+    ...{ v: 1, mailId, letter: { kind: 'sign-in', link: 'ab'.repeat(16) }, tries: 0 },
+    ...{ createdAtMs: NOON_MS, dueAtMs: NOON_MS, deadlineAtMs: NOON_MS + 3_600_000 },
+  }
 }
 
 function entry(topic: string, record: object, index: number): SampleEntry {

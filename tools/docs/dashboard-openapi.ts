@@ -1,9 +1,10 @@
-/** The OpenAPI 3.1 document of the dashboard's API, from its one table of routes: what runs is what is written. */
+/** The OpenAPI 3.1 document of the dashboard's API, from its one table of routes: the program and the document agree. */
 
-import type { RouteRow } from '../../dashboard/http/route.ts'
+import { isOwnOriginOnly, isRead, type RouteRow } from '../../dashboard/http/route.ts'
 import { ROUTES } from '../../dashboard/routes.ts'
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
+import { answerTypes, type RouteAnswer } from './answer-types.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -14,9 +15,12 @@ const VERSIONED: ReadonlySet<string> = new Set(['changeResource', 'removeResourc
 
 export function dashboardOpenApi(): Json {
   const rows = Object.entries<RouteRow>(ROUTES)
+  const { answers, named } = answerTypes()
   const paths = Object.entries(Object.groupBy(rows, ([, { path }]) => templateOf(path))).map(([path, of = []]) => [
     path,
-    Object.fromEntries(of.map(([name, row]) => [row.method.toLowerCase(), operationOf(name, row)])),
+    Object.fromEntries(
+      of.map(([name, row]) => [row.method.toLowerCase(), operationOf(name, row, answers.get(name) ?? [])]),
+    ),
   ])
   return {
     openapi: '3.1.0',
@@ -24,20 +28,25 @@ export function dashboardOpenApi(): Json {
       title: "Whence dashboard's API",
       version: 'unstable',
       description:
-        "What the dashboard's pages call, from the service's own origin alone. It may change with any release; integrations use /v1/ and webhooks. x-role is the least role in the organisation, Person anybody who is signed in.",
+        "What the dashboard's pages call, only from the service's own origin. It may change with any release; integrations use /v1/ and webhooks. Times that are numbers are Unix milliseconds. x-role is the lowest role in the organisation that is allowed; Person is anybody who is signed in.",
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
+    servers: [{ url: 'https://whence.example' }],
     paths: Object.fromEntries(paths) as Json,
     components: {
-      schemas: { Error: { type: 'object', required: ['error'], properties: { error: { type: 'string' } } } },
+      schemas: { Error: { type: 'object', required: ['error'], properties: { error: { type: 'string' } } }, ...named },
       securitySchemes: { session: { type: 'apiKey', in: 'cookie', name: '__Host-session' } },
     },
   }
 }
 
-function operationOf(name: string, row: RouteRow): Json {
+function operationOf(name: string, row: RouteRow, answers: readonly RouteAnswer[]): Json {
   const { needs, rate, summary, body } = row
-  const parameters = [...pathParameters(row), ...queryParameters(row), ...(VERSIONED.has(name) ? [IF_MATCH] : [])]
+  const headers = [
+    ...(isOwnOriginOnly(row) && !isRead(row) ? [ORIGIN] : []),
+    ...(VERSIONED.has(name) ? [IF_MATCH] : []),
+  ]
+  const parameters = [...pathParameters(row), ...queryParameters(row), ...headers]
   const requestBody = { required: true, content: { 'application/json': { schema: plain(body ?? { type: 'object' }) } } }
   return {
     operationId: name,
@@ -47,8 +56,13 @@ function operationOf(name: string, row: RouteRow): Json {
     security: needs === null ? [] : [{ session: [] }],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody }),
-    responses: { '2XX': { description: 'Done.' }, ...refusals(name, row) },
+    responses: { ...successes(name, answers), ...refusals(name, row) },
   }
+}
+
+const ORIGIN = {
+  ...{ name: 'Origin', in: 'header', required: true, schema: { type: 'string' } },
+  description: "The service's own origin. Browsers send it automatically.",
 }
 
 const IF_MATCH = {
@@ -67,6 +81,40 @@ function queryParameters({ query = {} }: RouteRow): readonly Json[] {
     ...{ name, in: 'query', required: false, description: schema.description, schema: plain(schema) },
   }))
 }
+
+const MEANINGS: Readonly<Record<number, string>> = {
+  ...{ 200: 'Done.', 201: 'It is there now.', 202: 'It will be done.', 204: 'Done; there is nothing to say.' },
+  303: 'The browser goes on to a page of ours.',
+}
+
+function successes(name: string, answers: readonly RouteAnswer[]): Json {
+  const byStatus = Map.groupBy(answers, ({ status }) => status)
+  const responses = [...byStatus].map(([status, of]): readonly [string, Json] => {
+    const content = of.flatMap(({ contentType, schema }) =>
+      contentType === null ? [] : [[contentType, { schema: schema ?? { type: 'string' } }] as const],
+    )
+    const headers = { ...(status === 303 ? LOCATION : {}), ...(hasVersion(name, status) ? ETAG : {}) }
+    return [
+      String(status),
+      {
+        description: MEANINGS[status] ?? '',
+        ...(Object.keys(headers).length === 0 ? {} : { headers }),
+        ...(content.length === 0 ? {} : { content: Object.fromEntries(content) }),
+      },
+    ]
+  })
+  return Object.fromEntries(responses)
+}
+
+const LOCATION = { Location: { description: 'Where to.', required: true, schema: { type: 'string' } } }
+const ETAG = { ETag: { description: 'Version of the object, to be sent as If-Match.', schema: { type: 'string' } } }
+
+/** Whether the answer shows a whole object. */
+function hasVersion(name: string, status: number): boolean {
+  return SHOW_OBJECTS.has(name) && status < 202
+}
+
+const SHOW_OBJECTS: ReadonlySet<string> = new Set(['createResource', 'resource', 'changeResource'])
 
 function refusals(name: string, { needs, body, query, rate }: RouteRow): Json {
   const inOrganization = needs !== null && needs !== 'Person'
@@ -89,7 +137,7 @@ function refusals(name: string, { needs, body, query, rate }: RouteRow): Json {
   )
 }
 
-/** Without the words that only our validators know. */
+/** Without the keywords that only our validators know. */
 function plain({ patternMeaning: _meaning, address: _address, items, properties, ...rest }: JsonSchema): Json {
   const { additionalProperties } = rest
   return {

@@ -1,4 +1,4 @@
-/** Renders what clusters need of the kinds: the definitions in crds/, and the page of condition reasons. */
+/** Renders the definitions of the kinds in crds/, and the page of condition reasons. */
 
 import { stringify } from 'yaml'
 
@@ -23,13 +23,13 @@ export function crdFiles(): readonly { readonly path: string; readonly text: str
 const TYPE_WORDS: { readonly [T in ConditionType]: string } = {
   Accepted: 'The object is valid, has its place in the plan, and no older one has its ID.',
   ResolvedRefs: 'Everything it refers to, including Secrets, exists and is accepted.',
-  Programmed: 'The catalog that the pods watch has been written with it. Pods load it by themselves within moments.',
-  Ready: 'All of the three above. `kubectl wait --for=condition=Ready` waits for it.',
+  Programmed: 'It is in the catalog that the pods watch. Pods load the catalog within moments.',
+  Ready: 'All three above are true. `kubectl wait --for=condition=Ready` waits for it.',
   Reconciling: 'Present, and True, only while the operator still has something to write for it.',
   Stalled:
-    'Present, and True, only while nothing but a change of this object, or of one that it refers to, can make it ready.',
+    'Present, and True, only while it cannot become ready without a change of this object or of one that it refers to.',
   Warning:
-    'Present, and True, only while something of an object that is in force is ignored or left out: a field that its definition knows and the operator does not, or a page that cannot have its origin.',
+    'Present, and True, only while part of an object in force is ignored or left out: a field that its definition knows and the operator does not, or a page that cannot have its origin.',
 }
 
 export function conditionsPage(): string {
@@ -43,7 +43,8 @@ export function conditionsPage(): string {
         [
           code('Delivering'),
           'Of a Destination whose deliveries were once paused: False while the provider refuses its credentials. ' +
-            'Workers report it through ClickHouse, so it is present only with `--facts`, and up to a minute late.',
+            'Of a LogStream: whether its batches are accepted. ' +
+            'Both are reported through ClickHouse, so it is present only with `--facts`, and up to a minute late.',
         ],
       ],
     ),

@@ -3,7 +3,7 @@ import { DAY_MS } from '../../domain/durations.ts'
 
 /** A whole page: title, source, and its parts. */
 export function page(title: string, source: string, parts: readonly string[]): string {
-  const origin = `<!-- Made from ${source} by \`make docs\`; a change here does not last. -->`
+  const origin = `<!-- Made from ${source} by \`make docs\`; do not change it here. -->`
   return `${[`# ${title}`, origin, ...parts].join('\n\n')}\n`
 }
 

@@ -1,11 +1,13 @@
 /** Renders the pages of docs/ that come from tables, so that page and program agree. */
 
-import { openApiDocument } from '../../api/openapi.ts'
+import { openApiDocument } from '../../api/openapi/document.ts'
+import { apiPage } from './api.ts'
 import { dashboardOpenApi } from './dashboard-openapi.ts'
 import { version } from '../../bin/wiring/version.ts'
 import { ERRORS } from '../../domain/errors.ts'
 import { NOT_BUILT, PLAN_LIMITS, PUBLIC_LIMITS, RATE_RULES } from '../../domain/limits.ts'
 import { PLANS } from '../../domain/model.ts'
+import { webhookSchemaDocument } from '../../domain/webhooks/payloads.ts'
 import { COMMANDS } from '../../runtime/settings/commands.ts'
 import type { CommandRow } from '../../runtime/settings/commands.ts'
 import { SETTINGS } from '../../runtime/settings/table.ts'
@@ -28,6 +30,7 @@ export function docsPages(): readonly DocsPage[] {
     ...crdFiles(),
     ...chartCrdFiles(),
     ...providerFiles(),
+    { path: 'docs/api.md', text: apiPage() },
     { path: 'docs/chart-values.md', text: chartValuesPage() },
     { path: 'docs/conditions.md', text: conditionsPage() },
     { path: 'docs/errors.md', text: errorsPage() },
@@ -36,6 +39,7 @@ export function docsPages(): readonly DocsPage[] {
     { path: 'docs/dashboard-openapi.json', text: `${JSON.stringify(dashboardOpenApi(), null, 2)}\n` },
     { path: 'docs/resources.md', text: resourcesPage() },
     { path: 'docs/settings.md', text: settingsPage() },
+    { path: 'docs/webhook-events.schema.json', text: `${JSON.stringify(webhookSchemaDocument(), null, 2)}\n` },
   ]
 }
 
@@ -62,7 +66,7 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   pagesPerWebsite: 'Registered pages of a website',
   pageListChars: 'Registered pages of a website together',
   credentialBytes: 'One credential of a destination',
-  catalogBytes: 'Websites of a catalog in a cluster together; past that, namespaces share it equally',
+  catalogBytes: 'All websites of a catalog in a cluster; above it, namespaces share the room equally',
   measurementIdsPerVisit: 'GA4 measurement IDs of a visit',
   customAdapters: 'Custom adapters of a visit',
   customFields: 'Fields of a custom adapter',
@@ -79,10 +83,13 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   logsPerPage: 'Logs on a page',
   logExportRecords: 'Records of a log export',
   logExportBytes: 'Size of a log export',
-  outboundBodyBytes: 'Bodies of exchanges with providers that Logs keep, each',
+  outboundBodyBytes: 'Each body of an exchange with a provider, as Logs keep it',
   outboundUrlChars: 'Length of an address that a tenant gives to be called',
   logStreamBacklogRecords: 'Records that wait for a log stream',
   logStreamBacklogDays: 'Time that records wait for a log stream',
+  webhooks: 'Webhooks of one organisation',
+  webhookTryMs: 'Time for which an event is retried at a webhook',
+  webhookSecretOverlapMs: 'Time for which the previous secret of a webhook also signs',
   csvExportEvents: 'Install events of a CSV export, most recent first',
   activityEntries: 'Activity entries of a request',
   organizationsOwned: 'Organisations that a person owns',
@@ -94,13 +101,13 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   hookConnectMs: 'Connecting of the hook with curl',
   hookTotalMs: 'Request of the hook; one attempt',
   dashboardBodyBytes: 'Body of a request to the dashboard',
-  signInMs: 'A link that signs in, and one try at the identity provider',
+  signInMs: 'A sign-in link, and one attempt at the identity provider',
   signInCodeTries: 'Tries of the code in a mail',
-  groupMembershipMs: 'After groups were read, membership by a group holds, if they cannot be read again, for',
+  groupMembershipMs: 'If groups cannot be read again, membership by a group stays valid after the last reading for',
   groupsReadAgainMs: 'Groups of the identity provider are read again after',
   dashboardSessionMs: 'A dashboard session',
   invitationMs: 'An invitation link, for single use',
-  expiredInvitationMs: 'An invitation that is over is deleted after',
+  expiredInvitationMs: 'An expired invitation is deleted after',
   paymentWebhookAgeMs: "Age of a payment provider's signature",
   webhookMs: 'An outbound webhook request',
   reconstructionHours: "Reconstruction window: the install counts toward the visit's own session",
@@ -151,7 +158,7 @@ const PLAN_WORDS = {
 
 const WINDOW_WORDS: Readonly<Record<number, string>> = { 60: 'minute', 3_600: 'hour', 86_400: 'day' }
 
-/** Marks what is not in force yet. */
+/** Marks limits that are not in force yet. */
 function markOf(notBuilt: readonly string[], name: string): string {
   return notBuilt.includes(name) ? ' (not built yet)' : ''
 }
@@ -172,11 +179,11 @@ function limitsPage(): string {
   ])
   return page('Limits', 'domain/limits.ts', [
     '`GET /api/limits` answers the same as JSON; `notBuilt` there names what is marked here as not built yet.',
-    '## Plans\n\nPer organisation. Past a count, creation answers `402` `plan_limit`, or `plan_required` if the plan allows none; a ' +
-      'resource gets the reason `PlanLimit` or `PlanRequired` and is left out, and older ones keep their place. Past the monthly quota, ' +
+    '## Plans\n\nPer organisation. Above a count, creation answers `402` `plan_limit`, or `plan_required` if the plan allows none; a ' +
+      'resource gets the reason `PlanLimit` or `PlanRequired` and is left out, and older ones keep their place. Above the monthly quota, ' +
       'Free is only counted; paid plans are never cut off.',
     table(['', ...PLANS], plans),
-    '## Rates\n\nFixed windows aligned to the clock. Past a limit: `429` `rate_limited`, with `retryAfter` in seconds and `Retry-After`.',
+    '## Rates\n\nFixed windows aligned to the clock. Above a limit: `429` `rate_limited`, with `retryAfter` in seconds and `Retry-After`.',
     table(['Rule', 'Limit', 'Counted per'], rates),
     '## Sizes, counts and times',
     table(['What', 'Limit'], limits),

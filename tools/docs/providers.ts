@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dirname, '../..')
 
 const VALUES = 'charts/whence/values.yaml'
 const VALUES_SCHEMA = 'charts/whence/values.schema.json'
-const HEAD = '// Made from domain/providers/ by `make docs`; a change here does not last.'
+const HEAD = '// Made from domain/providers/ by `make docs`; do not change it here.'
 
 /** `google_ads` as the name of a value, of a type and of a file. */
 const camel = (id: string) => id.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())

@@ -1,4 +1,4 @@
-/** Finds files that import each other, directly or by way of others. */
+/** Finds files that import each other, directly or through others. */
 
 import { posix } from 'node:path'
 

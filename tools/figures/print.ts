@@ -1,5 +1,5 @@
 /**
- * Prints the figures that the code's structure is watched by, as rows of a table: `node tools/figures/print.ts [ROOT]`.
+ * Prints the figures that measure the code's structure, as rows of a table: `node tools/figures/print.ts [ROOT]`.
  * ROOT is another checkout of this project, for figures before and after a change.
  */
 

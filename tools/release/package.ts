@@ -19,6 +19,8 @@ interface Manifest {
   readonly version: string
   readonly license: string
   readonly description: string
+  /** npm checks a package's provenance against it. */
+  readonly repository: object
   readonly engines: object
   readonly dependencies: object
   readonly optionalDependencies: object
@@ -74,12 +76,13 @@ interface ServerManifest extends Manifest {
 
 async function manifestOfPackage(): Promise<ServerManifest> {
   const own = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')) as Manifest
-  const { version, license, description, engines, dependencies, optionalDependencies } = own
+  const { version, license, description, repository, engines, dependencies, optionalDependencies } = own
   return {
     name: 'whence-server',
     version,
     description,
     license,
+    repository,
     type: 'module',
     bin: { whence: 'bin/whence', 'kubectl-whence': 'bin/kubectl-whence' },
     engines,

@@ -1,4 +1,4 @@
-/** `whence backup DIR`: a copy of everything that a service on one machine keeps, while it runs or while it does not. */
+/** `whence backup DIR`: copies everything that a service on one machine stores, whether it runs or not. */
 
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -11,12 +11,12 @@ import { print } from '../../terminal/output.ts'
 import { ERASURES_FILE } from '../erasure/erasures-file.ts'
 import { copyInto, mustBeEmpty, writeManifest } from './files.ts'
 
-/** Of the data folder, what is not in the stores. */
+/** Files of the data folder outside of the stores. */
 const BESIDE = ['secret', 'dashboard', 'audit.json', ERASURES_FILE]
 
 export async function backupTool({ settings, positionals }: RunOutcome): Promise<number> {
   const [named = ''] = positionals
-  if (named === '') throw new Error('name the folder that the backup goes to')
+  if (named === '') throw new Error('name the folder for the backup')
   const folder = resolve(named)
   mustBeEmpty(folder)
   const staged = await stage(settings)
@@ -28,15 +28,15 @@ export async function backupTool({ settings, positionals }: RunOutcome): Promise
   const began = new Date(staged.beganAtMs).toISOString()
   print(`${folder} holds everything that was answered before ${began}\n`)
   if (!existsSync(join(folder, 'secret')))
-    print('The master secret lies outside of the data folder and is not part of it: keep it beside.\n')
+    print('The master secret is outside of the data folder and not part of the backup: keep a copy of it too.\n')
   return 0
 }
 
-/** By the running service, or, if none runs, from its folders. */
+/** The running service copies its stores; if none runs, the tool copies the folders. */
 async function stage(settings: Settings): Promise<StagedBackup> {
   const { data, eventLog, facts } = settings
   if (eventLog?.scheme !== 'lmdb' || facts?.scheme !== 'chdb')
-    throw new Error('backs up a service on one machine only; Kafka and ClickHouse have means of their own')
+    throw new Error('backs up a service on one machine only; use the tools of Kafka and ClickHouse for theirs')
   const live = await connectTools(data)
   if (live !== null) return live.stageBackup()
   for (const { location } of [eventLog, facts])
@@ -49,7 +49,7 @@ async function stage(settings: Settings): Promise<StagedBackup> {
   }
 }
 
-/** The manifest comes last: a folder with one is whole. */
+/** The manifest is written last, so a folder with a manifest is complete. */
 async function moveIntoPlace({ folder: staged, beganAtMs }: StagedBackup, data: string, folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const parts = ['lmdb', 'facts'].map((name) => [join(staged, name), name] as const)

@@ -1,4 +1,4 @@
-/** A backup in its folder: what is in it, and the digest of each file, so that a restore trusts nothing that was damaged. */
+/** The manifest of a backup: what is in it, and the digest of each file, so that a restore notices damage. */
 
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream, existsSync, readdirSync } from 'node:fs'
@@ -12,7 +12,7 @@ export interface BackupManifest {
   readonly formatVersion: 1
   /** Of the program that made it. */
   readonly version: string
-  /** Everything that was answered before is in it; ISO 8601. */
+  /** ISO 8601: the backup contains everything that was answered before. */
   readonly beganAt: string
   /** SHA-256 of each file, by path. */
   readonly files: Readonly<Record<string, string>>
@@ -29,7 +29,7 @@ export async function writeManifest(folder: string, manifest: BackupManifest): P
 /** @throws Error in words if the folder holds no backup that this version can read. */
 export async function readManifest(folder: string): Promise<BackupManifest> {
   const text = await readFile(join(folder, MANIFEST), 'utf8').catch(() => null)
-  if (text === null) throw new Error(`${folder} holds no whole backup: ${MANIFEST} is not there`)
+  if (text === null) throw new Error(`${folder} holds no complete backup: ${MANIFEST} is missing`)
   const manifest = JSON.parse(text) as BackupManifest
   if (manifest.format !== 'whence-backup' || manifest.formatVersion !== 1)
     throw new Error(`${folder} holds a backup of another form, made by a later version`)

@@ -1,4 +1,4 @@
-/** `whence restore DIR`: puts a backup into an empty data folder. Each file is held against its digest first. */
+/** `whence restore DIR`: restores a backup into an empty data folder. Each file is checked against its digest first. */
 
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -14,7 +14,7 @@ import { print } from '../../terminal/output.ts'
 import { ERASURES_FILE, readErasures } from '../erasure/erasures-file.ts'
 import { copyInto, mustBeEmpty, readManifest, type BackupManifest } from './files.ts'
 
-/** Everything is made in here and moved at the end: what was cut short leaves no folder that a service would start on. */
+/** Everything is written here first and moved at the end: an interrupted restore leaves no folder that a service would start on. */
 const UNFINISHED = 'unfinished-restore'
 
 export async function restoreTool({ settings, positionals, flags }: RunOutcome): Promise<number> {
@@ -30,7 +30,7 @@ export async function restoreTool({ settings, positionals, flags }: RunOutcome):
   const unfinished = join(data, UNFINISHED)
   try {
     const names = await fill(unfinished, backup, { manifest, erasures })
-    // The stores last: without them a service has nothing to start on.
+    // The stores come last: without them a service does not start.
     for (const name of names) renameSync(join(unfinished, name), join(data, name))
   } finally {
     rmSync(unfinished, { recursive: true, force: true })
@@ -39,7 +39,7 @@ export async function restoreTool({ settings, positionals, flags }: RunOutcome):
   return 0
 }
 
-/** Resolves with what it made, in the order to move it. */
+/** Resolves with the restored paths, in the order to move them. */
 interface Filling {
   readonly manifest: BackupManifest
   readonly erasures: readonly RememberedErasure[]
@@ -66,7 +66,7 @@ async function fill(unfinished: string, backup: string, { manifest, erasures }: 
   return [...beside, 'chdb', 'lmdb'].filter((name) => existsSync(join(unfinished, name)))
 }
 
-/** A backup of an earlier version knows no table for it yet. */
+/** A backup of an earlier version has no table for it yet. */
 async function eraseFrom(connection: FactsConnection, erasures: readonly RememberedErasure[]): Promise<void> {
   await migrate(connection)
   const facts = clickhouseFacts(connection, { nowMs: Date.now })

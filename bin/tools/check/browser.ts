@@ -45,7 +45,7 @@ export async function checkInBrowser({ url, setup, executable, home }: BrowserCh
     const forbidden = blocked.filter(isOurs)
     for (const each of forbidden)
       tell(problem('policy', `The page's Content Security Policy blocks ${each}: allow the service there.`))
-    if (forbidden.length === 0) tell(ok('policy', 'No Content Security Policy is in the way.'))
+    if (forbidden.length === 0) tell(ok('policy', 'No Content Security Policy interferes.'))
     if (!hasSdk)
       return tell(
         problem('visit', 'The SDK does not start on the page: is its script blocked, or waiting for a tag manager?'),
@@ -67,7 +67,7 @@ async function followVisit(page: Page, { recorded, answers }: Followed, tell: Te
     return tell(
       skipped(
         'visit',
-        'The SDK is there and sends no visit: it waits for consent (data-consent) or for a call (data-manual).',
+        'The SDK is loaded but sends no visit: it waits for consent (data-consent) or for a call (data-manual).',
       ),
     )
   }

@@ -52,7 +52,7 @@ async function fetchPage(url: URL, tell: Tell): Promise<string | null> {
     tell(ok('page', `${url.href} answers.`))
     return html
   } catch (error) {
-    tell(problem('page', `${url.href} cannot be had: ${failureReason(error)}`))
+    tell(problem('page', `${url.href} cannot be fetched: ${failureReason(error)}`))
     return null
   }
 }

@@ -25,7 +25,7 @@ export async function checkService(check: ServiceCheck, tell: Tell): Promise<voi
     tell(
       problem(
         'website',
-        `${check.serviceUrl} cannot be reached from here: ${failureReason(error)}. Is the service up, and its name known?`,
+        `${check.serviceUrl} cannot be reached from here: ${failureReason(error)}. Is the service up, and does its name resolve?`,
       ),
     )
   }

@@ -1,4 +1,4 @@
-/** `whence erase`: erases the data of one person from the facts, for good; shows first what would go. */
+/** `whence erase`: erases the data of one person from the facts permanently, after showing what would be erased. */
 
 import { appendFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -57,7 +57,7 @@ function subjectOf({ flags }: RunOutcome): ErasureSubject | null {
   if (installationIds.length + visitIds.length === 0) return refuse('name an --installation, a --visit or a --receipt')
   if (!installationIds.every((id) => ID.test(id))) return refuse('--installation takes the ID that the hook reported')
   if (!visitIds.every((id) => VISIT_ID.test(id)))
-    return refuse('--visit takes 32 hexadecimal digits, --receipt a receipt or token as it stands in a marker')
+    return refuse('--visit takes 32 hexadecimal digits, --receipt a receipt or token as in a marker')
   return { website, installationIds, visitIds }
 }
 
@@ -86,7 +86,7 @@ async function isConfirmed(): Promise<boolean> {
     return false
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await terminal.question(`This cannot be undone. Type "${CONFIRMATION}" to go on: `)
+  const answer = await terminal.question(`This cannot be undone. Type "${CONFIRMATION}" to continue: `)
   terminal.close()
   return answer.trim() === CONFIRMATION
 }

@@ -1,4 +1,4 @@
-/** What was erased on this machine, as digests: a line of JSON each, in the data folder beside the stores. */
+/** The erasures of this machine, as digests: one line of JSON each, in the data folder beside the stores. */
 
 import { existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -8,11 +8,11 @@ import type { RememberedErasure } from '../../../delivery/tools/erase.ts'
 export const ERASURES_FILE = 'erasures'
 
 /**
- * From such a file, or from a data folder, which has none as long as nothing was erased. @throws Error in words if there is
- * neither, or if the file says something else
+ * From such a file, or from a data folder, which has none before the first erasure. @throws Error if there is neither, or if
+ * the file contains anything else
  */
 export async function readErasures(path: string): Promise<readonly RememberedErasure[]> {
-  if (!existsSync(path)) throw new Error(`${path} is not there`)
+  if (!existsSync(path)) throw new Error(`${path} does not exist`)
   const file = statSync(path).isDirectory() ? join(path, ERASURES_FILE) : path
   if (!existsSync(file)) return []
   const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '')
@@ -22,7 +22,7 @@ export async function readErasures(path: string): Promise<readonly RememberedEra
       if (typeof website === 'string' && /^[0-9a-f]{64}$/.test(digest) && Number.isSafeInteger(reference))
         return { website, digest, reference, erasedAtMs }
     } catch {
-      // Said below.
+      // Reported below.
     }
     throw new Error(`line ${index + 1} of ${file} is no erasure`)
   })

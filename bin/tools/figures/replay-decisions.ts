@@ -14,7 +14,7 @@ import type { ToolBackend } from '../live.ts'
 
 const DEFAULT_DAYS = 30
 const MOST_DAYS = LIMITS.receiptLifetimeMs / DAY_MS
-/** More are in the JSON. */
+/** `--json` shows more. */
 const SHOWN_CHANGES = 50
 
 type Change = ReplayResult['changes'][number]
@@ -63,7 +63,7 @@ function isVisitPolicy(text: string): text is VisitPolicy {
   return (VISIT_POLICIES as readonly string[]).includes(text)
 }
 
-/** The one that is named, or the only one; null after a message on standard error. */
+/** The named website, or the only one; null after a message on standard error. */
 async function websiteOf(backend: ToolBackend, named: string | undefined): Promise<string | null> {
   if (named !== undefined) return named
   const known = (await backend.run('websitesWithFigures', {})).map(({ website }) => website)

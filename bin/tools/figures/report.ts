@@ -47,7 +47,7 @@ export async function rebuildRollupsTool(run: RunOutcome): Promise<number> {
   try {
     const request = { writer: randomUUID(), sinceMs: since ?? 0, untilMs: nowMs, nowMs }
     const hours = await backend.markHours(request)
-    print(`Marked ${hours} hours of websites; the role rollup counts them anew, the newest first.\n`)
+    print(`Marked ${hours} hours of websites; the role rollup counts them again, newest first.\n`)
   } finally {
     await backend.close()
   }

@@ -64,23 +64,37 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 {{- end -}}
 
-{{- /* The delivery side: name of the component, role of the program, values, group and topics on Kafka that say how far behind it is. */ -}}
+{{- /* The delivery side: name of the component, role of the program, holder of credentials (if it has any), values, group and topics on Kafka that say how far behind it is. */ -}}
 {{- define "whence.deliveryComponents" -}}
 - { name: facts-writer, role: facts-writer, values: {{ .Values.factsWriter | toJson }}, group: facts-writer, topics: [visits, activations, handoffs, installs, requests, deliveries, activity], scales: true }
 - { name: state, role: state, values: {{ .Values.state | toJson }}, group: state, topics: [activations], scales: false }
 - { name: dispatch, role: dispatch, values: {{ .Values.dispatch | toJson }}, group: dispatch, topics: [installs], scales: true }
 - { name: rollup, role: rollup, values: {{ .Values.rollup | toJson }}, group: '', topics: [], scales: false }
+{{- if .Values.streams.enabled }}
+- { name: streams, role: streams, holder: streams, values: {{ .Values.streams | toJson }}, group: '', topics: [], scales: false }
+{{- end }}
+- { name: webhooks, role: webhooks, holder: webhooks, values: {{ .Values.webhooks | toJson }}, group: webhooks, topics: [webhooks, installs, deliveries], scales: true }
 {{- range $id, $values := .Values.providers }}
 {{- if $values.enabled }}
 - name: {{ $id | replace "_" "-" }}
   role: {{ $id }}
   provider: {{ $id }}
+  holder: {{ $id }}
   values: {{ merge (dict) $values (dict "resources" $.Values.providerResources) | toJson }}
   group: deliver.{{ $id }}
   topics: [deliver.{{ $id }}]
   scales: true
 {{- end }}
 {{- end }}
+{{- end -}}
+
+{{- /* Those that call addresses of tenants, as a JSON list. */ -}}
+{{- define "whence.streamingComponents" -}}
+{{- if include "whence.isCluster" . -}}
+{{- ternary (list "streams") (list "none") .Values.streams.enabled | toJson -}}
+{{- else -}}
+["api"]
+{{- end -}}
 {{- end -}}
 
 {{- /* Components that send requests to providers, as a JSON list. */ -}}

@@ -4,11 +4,13 @@
 {{- define "whence.reaches" -}}
 {{- $providers := list -}}
 {{- range include "whence.deliveryComponents" . | fromYamlArray }}{{ if hasKey . "provider" }}{{ $providers = append $providers .name }}{{ end }}{{ end -}}
+{{- $streams := ternary (list "streams") (list) .Values.streams.enabled -}}
+{{- $senders := append (concat $streams $providers) "webhooks" -}}
 {{- $dashboard := ternary (list "dashboard") (list) (eq (include "whence.hasDashboard" .) "true") }}
-kafka: {{ concat (list "api" "facts-writer" "state" "dispatch") $providers $dashboard (ternary (list "operator") (list) .Values.operator.audit) | toJson }}
-redis: {{ concat (list "api" "state") $providers $dashboard | toJson }}
-clickhouse: {{ concat (list "api" "facts-writer" "state" "dispatch" "rollup") $dashboard (ternary (list "operator") (list) .Values.operator.traffic) | toJson }}
-kubernetes: {{ concat (list "operator" "api" "dispatch") $providers $dashboard | toJson }}
+kafka: {{ concat (list "api" "facts-writer" "state" "dispatch") $senders $dashboard (ternary (list "operator") (list) .Values.operator.audit) | toJson }}
+redis: {{ concat (list "api" "state") $senders $dashboard | toJson }}
+clickhouse: {{ concat (list "api" "facts-writer" "state" "dispatch" "rollup") $streams $dashboard (ternary (list "operator") (list) .Values.operator.traffic) | toJson }}
+kubernetes: {{ concat (list "operator" "api" "dispatch") $senders $dashboard | toJson }}
 {{- end -}}
 
 {{- /* What the pods with the dashboard reach of their own, as a YAML list of names among the values. */ -}}
@@ -35,6 +37,18 @@ prefixes: [/api, /app, /assets]
     {{- end }}
   to:
     {{- toYaml .to | nindent 4 }}
+{{- end -}}
+
+{{- /* The internet without private networks, as a YAML list of peers. */ -}}
+{{- define "whence.internet" -}}
+{{- range $cidr, $isOfFamily := dict "0.0.0.0/0" "^[^:]+$" "2000::/3" ":" }}
+{{- $except := list }}
+{{- range $.Values.networkPolicy.providersExcept }}{{ if regexMatch $isOfFamily . }}{{ $except = append $except . }}{{ end }}{{ end }}
+{{- $block := dict "cidr" $cidr }}
+{{- with $except }}{{ $_ := set $block "except" . }}{{ end }}
+- ipBlock:
+    {{- toYaml $block | nindent 4 }}
+{{- end }}
 {{- end -}}
 
 {{- define "whence.dnsRule" -}}

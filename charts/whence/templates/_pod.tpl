@@ -275,6 +275,12 @@ http://{{ include "whence.fullname" .root }}-stand-ins.{{ .root.Release.Namespac
 {{- end }}
 {{- end -}}
 
+{{- define "whence.streamEnv" -}}
+{{- with .Values.streams.allow }}
+- { name: WHENCE_STREAM_ALLOW, value: {{ join "," . | quote }} }
+{{- end }}
+{{- end -}}
+
 {{- /* Arguments: root, own. */ -}}
 {{- define "whence.extraEnv" -}}
 {{- with (include "whence.podValues" . | fromJson).extraEnv }}

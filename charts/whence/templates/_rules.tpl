@@ -2,14 +2,20 @@
 
 {{- define "whence.resourceRules" -}}
 - apiGroups: [whence.dev]
-  resources: [organizations, websites, installpaths, destinations, logstreams, members]
+  resources: [organizations, websites, installpaths, destinations, logstreams, webhooks, members]
   verbs: [list, watch]
 - apiGroups: [whence.dev]
-  resources: [organizations/status, websites/status, installpaths/status, destinations/status, logstreams/status, members/status]
+  resources: [organizations/status, websites/status, installpaths/status, destinations/status, logstreams/status, webhooks/status, members/status]
   verbs: [patch]
 - apiGroups: ['']
   resources: [secrets]
   verbs: [get, list, watch]
+{{- if include "whence.hasAdmissionPolicies" . }}
+{{- /* Only of those that the dashboard made: admission-policies.yaml refuses all others. */}}
+- apiGroups: ['']
+  resources: [secrets]
+  verbs: [delete]
+{{- end }}
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create]
@@ -18,7 +24,7 @@
 {{- /* `create` alone of Secrets: patch, update and delete answer with the content. */ -}}
 {{- define "whence.dashboardRules" -}}
 - apiGroups: [whence.dev]
-  resources: [organizations, websites, installpaths, destinations, logstreams, members]
+  resources: [organizations, websites, installpaths, destinations, logstreams, webhooks, members]
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [whence.dev]
   resources: [members/status]
@@ -35,7 +41,7 @@
 {{- /* Server-side apply names its object, so that even creating these Secrets can be a right by name. */}}
 - apiGroups: ['']
   resources: [secrets]
-  resourceNames: {{ include "whence.providerSecrets" . }}
+  resourceNames: {{ include "whence.holderSecrets" . }}
   verbs: [get, create, patch, delete]
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
@@ -52,10 +58,15 @@
   verbs: [list, watch]
 {{- end -}}
 
-{{- /* The Secrets that hold a provider's credentials, as a JSON list: two for each part, and the one of earlier versions. */ -}}
-{{- /* Arguments: root, provider as in names of components. */ -}}
-{{- define "whence.providerSecretsOf" -}}
-{{- $first := printf "%s-%s" (include "whence.fullname" .root) .provider -}}
+{{- /* Without the dashboard there is nothing to hold to its type. */ -}}
+{{- define "whence.hasAdmissionPolicies" -}}
+{{- if and .Values.rbac.admissionPolicies (include "whence.hasDashboard" .) }}true{{ end -}}
+{{- end -}}
+
+{{- /* The Secrets with the credentials of a provider's worker, of streams or of webhooks, as a JSON list: two for each part, and the one of earlier versions. */ -}}
+{{- /* Arguments: root, holder as in names of components. */ -}}
+{{- define "whence.holderSecretsOf" -}}
+{{- $first := printf "%s-%s" (include "whence.fullname" .root) .holder -}}
 {{- $names := list $first -}}
 {{- range $number := until (int .root.Values.operator.credentialSlots) }}
 {{- $names = append $names (printf "%s-%d-a" $first $number) }}
@@ -64,10 +75,11 @@
 {{- toJson $names -}}
 {{- end -}}
 
-{{- define "whence.providerSecrets" -}}
+{{- /* Those of all, also of roles that are switched off: their credentials have to go away. */ -}}
+{{- define "whence.holderSecrets" -}}
 {{- $names := list -}}
-{{- range $id, $values := .Values.providers }}
-{{- $names = concat $names (include "whence.providerSecretsOf" (dict "root" $ "provider" ($id | replace "_" "-")) | fromJsonArray) }}
+{{- range concat (keys .Values.providers | sortAlpha) (list "streams" "webhooks") }}
+{{- $names = concat $names (include "whence.holderSecretsOf" (dict "root" $ "holder" (. | replace "_" "-")) | fromJsonArray) }}
 {{- end -}}
 {{- toJson $names -}}
 {{- end -}}

@@ -32,7 +32,7 @@ interface PartlyStored extends WaitingAppend {
   stored: number
 }
 
-interface Lane {
+interface TopicQueue {
   readonly topic: Topic
   readonly waiting: PartlyStored[]
   /** Entries of the batch in flight: the first entries of `waiting` that are not yet stored. */
@@ -49,13 +49,13 @@ export function kafkaEntryBytes({ key, value }: Entry): number {
 }
 
 /**
- * Both bounds count what waits and what is in flight. Only one batch per topic is in flight at a time, which keeps the
- * order per key through every retry; what arrives meanwhile forms the next batch.
+ * Both bounds count the appends that wait and those in flight. Only one batch per topic is in flight at a time, which keeps
+ * the order per key through every retry; appends that arrive meanwhile form the next batch.
  */
 export class KafkaAppendQueue {
   readonly #batchBytes: number
   readonly #all: WaitingAppends
-  readonly #lanes = new Map<Topic, Lane>()
+  readonly #queues = new Map<Topic, TopicQueue>()
 
   constructor(options: KafkaQueueOptions) {
     this.#batchBytes = options.batchBytes
@@ -72,7 +72,7 @@ export class KafkaAppendQueue {
 
   /** How long the slowest topic has stored nothing although entries wait, in ms. */
   get stuckMs(): number {
-    return Math.max(0, ...[...this.#lanes.values()].map(stuckMsOf))
+    return Math.max(0, ...[...this.#queues.values()].map(stuckMsOf))
   }
 
   /** When an append was last refused at its deadline, if none has been stored since; on the monotonic clock. */
@@ -80,7 +80,7 @@ export class KafkaAppendQueue {
     return this.#all.expiredAtMs
   }
 
-  /** Rejects at once if the entries do not fit, otherwise when they failed or reached their deadline. */
+  /** Rejects at once if the entries do not fit, otherwise if they fail or reach their deadline. */
   add(topic: Topic, entries: readonly Entry[], patience: AppendPatience): Promise<void> {
     let bytes = 0
     for (const entry of entries) bytes += kafkaEntryBytes(entry)
@@ -88,16 +88,16 @@ export class KafkaAppendQueue {
     if (sinceMs === null) return Promise.reject(new LogUnavailable('the append queue is full'))
     return new Promise((resolve, reject) => {
       const append = { entries, bytes, sinceMs, patience, resolve, reject, stored: 0, isAnswered: false }
-      this.#lane(topic).waiting.push(append)
+      this.#queueOf(topic).waiting.push(append)
     })
   }
 
   sending(topic: Topic): Sending {
-    const lane = this.#lane(topic)
+    const queue = this.#queueOf(topic)
     return {
       topic,
-      take: () => this.#take(lane),
-      settle: (failure) => this.#settle(lane, failure),
+      take: () => this.#take(queue),
+      settle: (failure) => this.#settle(queue, failure),
     }
   }
 
@@ -106,18 +106,18 @@ export class KafkaAppendQueue {
     return this.#all.drained()
   }
 
-  #lane(topic: Topic): Lane {
-    const known = this.#lanes.get(topic)
+  #queueOf(topic: Topic): TopicQueue {
+    const known = this.#queues.get(topic)
     if (known !== undefined) return known
-    const lane: Lane = { topic, waiting: [], underWay: 0, stuckSinceMs: null }
-    this.#lanes.set(topic, lane)
-    return lane
+    const queue: TopicQueue = { topic, waiting: [], underWay: 0, stuckSinceMs: null }
+    this.#queues.set(topic, queue)
+    return queue
   }
 
-  #take(lane: Lane): readonly Entry[] | null {
+  #take(queue: TopicQueue): readonly Entry[] | null {
     const taken: Entry[] = []
     let bytes = 0
-    for (const append of lane.waiting) {
+    for (const append of queue.waiting) {
       const isWhole = append.stored === 0 && bytes + append.bytes <= this.#batchBytes
       if (isWhole) {
         for (const entry of append.entries) taken.push(entry)
@@ -133,24 +133,24 @@ export class KafkaAppendQueue {
       }
       if (bytes > this.#batchBytes) break
     }
-    lane.underWay = taken.length
+    queue.underWay = taken.length
     if (taken.length === 0) {
-      lane.stuckSinceMs = null
+      queue.stuckSinceMs = null
       return null
     }
-    lane.stuckSinceMs ??= performance.now()
+    queue.stuckSinceMs ??= performance.now()
     return taken
   }
 
-  #settle(lane: Lane, failure: SendFailure | null): void {
-    let left = lane.underWay
-    lane.underWay = 0
+  #settle(queue: TopicQueue, failure: SendFailure | null): void {
+    let left = queue.underWay
+    queue.underWay = 0
     if (failure === null) {
-      lane.stuckSinceMs = null
+      queue.stuckSinceMs = null
       this.#all.stored()
     }
     let isOver = 0
-    for (const append of lane.waiting) {
+    for (const append of queue.waiting) {
       if (left === 0) break
       const part = Math.min(left, append.entries.length - append.stored)
       left -= part
@@ -159,34 +159,34 @@ export class KafkaAppendQueue {
       if (append.stored === append.entries.length) settleAppend(append, null)
       if (append.isAnswered) isOver++
     }
-    if (isOver > 0) this.#forgetAnswered(lane)
+    if (isOver > 0) this.#forgetAnswered(queue)
   }
 
   /** Skips the batch in flight, which counts its entries. */
-  #forgetAnswered(lane: Lane): void {
-    let left = lane.underWay
+  #forgetAnswered(queue: TopicQueue): void {
+    let left = queue.underWay
     let kept = 0
-    for (const append of lane.waiting) {
+    for (const append of queue.waiting) {
       const isUnderWay = left > 0
       left -= Math.min(left, append.entries.length - append.stored)
       if (append.isAnswered && !isUnderWay) {
         this.#all.leave(append)
-      } else lane.waiting[kept++] = append
+      } else queue.waiting[kept++] = append
     }
-    lane.waiting.length = kept
+    queue.waiting.length = kept
   }
 
   #endOverdue(): void {
     const nowMs = performance.now()
-    for (const lane of this.#lanes.values()) {
-      this.#all.endOverdue(lane.waiting, { nowMs, stuckMs: stuckMsOf(lane) })
-      // What is in flight may still be stored. What was not sent must never be: its caller got an error.
-      this.#forgetAnswered(lane)
+    for (const queue of this.#queues.values()) {
+      this.#all.endOverdue(queue.waiting, { nowMs, stuckMs: stuckMsOf(queue) })
+      // An append in flight may still be stored. One that was not sent must never be: its caller got an error.
+      this.#forgetAnswered(queue)
     }
   }
 }
 
-function stuckMsOf({ stuckSinceMs }: Lane): number {
+function stuckMsOf({ stuckSinceMs }: TopicQueue): number {
   return stuckSinceMs === null ? 0 : performance.now() - stuckSinceMs
 }
 

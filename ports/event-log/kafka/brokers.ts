@@ -1,4 +1,4 @@
-/** Remembers which brokers did not answer lately, so that new clients of this process start with one that does. */
+/** Remembers which brokers did not answer lately, so that new clients of this process start with a broker that does. */
 
 /** By `host:port`, on the monotonic clock. */
 const silentSince = new Map<string, number>()

@@ -74,7 +74,7 @@ const socketFactory: ISocketFactory = ({ host, port, ssl, onConnect }) => {
   return socket
 }
 
-/** The declared type says it is always there; kafkajs passes null without TLS. */
+/** The declared type says that it is always present, but kafkajs passes null without TLS. */
 function hasTls(ssl: tls.ConnectionOptions | null | undefined): ssl is tls.ConnectionOptions {
   return ssl !== null && ssl !== undefined
 }

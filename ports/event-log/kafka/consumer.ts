@@ -35,7 +35,7 @@ class GroupConsumer implements Consumer {
   readonly #flows = new Map<number, PartitionFlow>()
   readonly #joined = Promise.withResolvers<void>()
   readonly #paused = new Set<number>()
-  /** Partitions whose start is still being looked up; what is fetched of them is dropped. */
+  /** Partitions whose start is still being looked up; entries fetched from them are dropped. */
   readonly #starting = new Set<number>()
   #consumer: KafkaConsumer | null = null
   readonly #stopping = new AbortController()
@@ -57,7 +57,7 @@ class GroupConsumer implements Consumer {
 
   async start(): Promise<void> {
     const timer = setTimeout(
-      () => this.#joined.reject(new LogUnavailable(`no place in group ${this.#place.groupId} in time`)),
+      () => this.#joined.reject(new LogUnavailable(`could not join group ${this.#place.groupId} in time`)),
       this.#settings.joinMs,
     )
     this.#timers = [
@@ -83,10 +83,11 @@ class GroupConsumer implements Consumer {
     }
   }
 
-  /** Drops what is fetched meanwhile: it would leave a gap after the redelivered entries. */
+  /** Drops entries fetched meanwhile: they would leave a gap after the redelivered ones. */
   async #goBack(partition: number, offset: number, standsAt: number | null): Promise<void> {
     const [consumer, flow] = [this.#consumer, this.#flows.get(partition)]
-    if (consumer === null || flow === undefined || this.#isStopping) throw new LogUnavailable('the consumer is away')
+    if (consumer === null || flow === undefined || this.#isStopping)
+      throw new LogUnavailable('the consumer is not running')
     this.#starting.add(partition)
     try {
       const isBack = await flow.goBack(offset, standsAt)
@@ -116,7 +117,7 @@ class GroupConsumer implements Consumer {
     const flows = [...this.#flows.values()]
     for (const flow of flows) flow.end({ isLost: false })
     await endedWithin(Promise.all(flows.map(({ ended }) => ended)), this.#settings.inHandMs)
-    // What a batch waits for may never answer. The batch is redelivered, and its late outcome is ignored.
+    // A handler may wait for something that never answers. The batch is redelivered, and its late outcome is ignored.
     for (const flow of flows) flow.end({ isLost: true })
     await this.#restarting
     await this.#disconnect(DISCONNECT_MS)
@@ -223,7 +224,7 @@ class GroupConsumer implements Consumer {
     const { batch } = payload
     const flow = this.#flows.get(batch.partition)
     if (flow === undefined || this.#isStopping || this.#starting.has(batch.partition) || payload.isStale()) return
-    // What is not taken stays unresolved and is fetched again.
+    // Entries that are not accepted stay unresolved and are fetched again.
     if (flow.isFull) return this.#pause(batch.partition)
     const entries = batch.messages.map(storedEntry)
     this.#progressAtMs.set(batch.partition, performance.now())

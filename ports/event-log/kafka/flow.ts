@@ -75,7 +75,7 @@ export class PartitionFlow {
   }
 
   /**
-   * Takes what follows on what it has, and drops what it had before, because fetching starts over after a rebalance.
+   * Accepts entries that follow on what it has, and drops those that it had before, because fetching starts over after a rebalance.
    */
   accept({ entries, endOffset }: FetchedBatch): void {
     const first = entries[0]
@@ -101,8 +101,8 @@ export class PartitionFlow {
   }
 
   /**
-   * Waits for the current batch, then drops the buffer and expects `offset` next. False if it has not come that far
-   * yet, or if it is ending. `standsAt` is the group's position; it counts if nothing was fetched so far.
+   * Waits for the current batch, then drops the buffer and expects `offset` next. False if it has not come that far yet, or
+   * if it is ending. `standsAt` is the group's position; it is used if nothing has been fetched so far.
    */
   async goBack(offset: number, standsAt: number | null): Promise<boolean> {
     while (this.#isInHand) await new Promise<void>((resolve) => this.#onReleased.push(resolve))
@@ -114,7 +114,7 @@ export class PartitionFlow {
     return true
   }
 
-  /** Hands nothing over any more. `isLost`: another member has the partition, so nothing is committed either. */
+  /** Hands over no more batches. `isLost`: another member has the partition, so nothing is committed either. */
   end({ isLost }: { readonly isLost: boolean }): void {
     this.#isEnding = true
     this.#isLost ||= isLost

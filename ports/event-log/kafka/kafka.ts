@@ -37,7 +37,7 @@ import { endedWithin } from '../../../common/deadline.ts'
 export { checkKafkaTopics, requireSafeTopics, UnsafeTopics } from './topics.ts'
 
 export interface KafkaEventLogOptions {
-  /** Bounds of what waits for Kafka's acknowledgement. */
+  /** Bounds of the appends that wait for Kafka's acknowledgement. */
   readonly maxQueuedBytes?: number
   readonly maxQueuedEntries?: number
   readonly appendDeadlineMs?: number
@@ -58,6 +58,7 @@ export interface KafkaEventLogOptions {
   readonly uncommittedMs?: number
   readonly joinMs?: number
   readonly inHandMs?: number
+  readonly closeMs?: number
   /** How long a failing request to Kafka is retried, in ms. */
   readonly askForMs?: number
   /** Memory that all consumers of this log share, in bytes of values. */
@@ -75,10 +76,11 @@ const BATCH_BYTES = 900 * KIB
 const MAX_ENTRY_BYTES = 900 * KIB
 const FETCHED_BYTES_PER_PARTITION = 4 * KIB * KIB
 const REQUEST_MS = 5_000
-const CLOSE_MS = 5_000
+/** With the stop of a consumer this must leave time to spare before a process gives up; what Kafka has not taken by then is refused. */
+const [CLOSE_MS, LEAVE_MS] = [5_000, 1_000]
 const ASK_AGAIN_MS = 500
 const WARM_MS = 3_000
-/** After a failed send the log reports that it refuses for this long, unless another send succeeds. */
+/** After a failed send the log reports for this long that it refuses appends, unless another send succeeds. */
 const FAILURE_SHOWN_MS = 2_000
 const DEFAULTS = {
   maxQueuedBytes: 24 * KIB * KIB,
@@ -99,7 +101,7 @@ const DEFAULTS = {
   silentMs: 13_000,
   uncommittedMs: 8_000,
   joinMs: 60_000,
-  inHandMs: IN_HAND_MS,
+  ...{ inHandMs: IN_HAND_MS, closeMs: CLOSE_MS },
   askForMs: 20_000,
   maxFetchedBytes: 64 * KIB * KIB,
   onHandlerFailure: () => undefined,
@@ -227,9 +229,9 @@ class LogInKafka implements EventLog {
     if (this.#isClosed) throw new LogUnavailable('the log is closed')
     const groupId = `${this.#settings.prefix}${group}:${topic}`
     const topicName = this.#topicName(topic)
-    // Not tried again: who asks has a request that waits, or comes again.
+    // Not retried: the caller has a request that waits, or will come again.
     return this.#askOnce((admin) => progressOf(admin, groupId, topicName)).catch((error: unknown) => {
-      throw logUnavailable('Kafka could not be asked', error)
+      throw logUnavailable('Kafka did not answer a request', error)
     })
   }
 
@@ -248,12 +250,12 @@ class LogInKafka implements EventLog {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    const stopping = [...this.#consumers].map((consumer) => consumer.stop())
-    const reading = [...this.#readers.values()].map((reader) => reader.close())
-    await Promise.all([this.#queue.drained(), endedWithin(Promise.all([...stopping, ...reading]), CLOSE_MS)])
+    const ending = [...this.#consumers].map((consumer) => consumer.stop())
+    for (const reader of this.#readers.values()) ending.push(reader.close())
+    await endedWithin(Promise.all([this.#queue.drained(), ...ending]), this.#options.closeMs)
     const admin = this.#admin
     this.#admin = null
-    await endedWithin(Promise.all([this.#sender.close(), admin?.then((connected) => connected.disconnect())]), CLOSE_MS)
+    await endedWithin(Promise.all([this.#sender.close(), admin?.then((connected) => connected.disconnect())]), LEAVE_MS)
   }
 
   #topicName(topic: Topic): string {
@@ -319,7 +321,7 @@ class LogInKafka implements EventLog {
       try {
         return await act()
       } catch (error) {
-        if (this.#isClosed || performance.now() > endAtMs) throw logUnavailable('Kafka could not be asked', error)
+        if (this.#isClosed || performance.now() > endAtMs) throw logUnavailable('Kafka did not answer a request', error)
         await wait(ASK_AGAIN_MS)
       }
     }

@@ -1,9 +1,9 @@
 /**
- * Notices that other brokers lead a topic now, for sends that wait for one that has stopped.
+ * Notices that other brokers now lead a topic, for sends that wait for a broker that has stopped.
  *
- * Such a send ends by itself only when its request does, seconds after Kafka has given the partitions to others: kafkajs asks
- * who leads when something failed, and silence is no failure. While a send takes long, each broker of the list is therefore
- * asked over a connection of its own, so that one that is silent keeps no other from answering.
+ * Such a send ends by itself only when its request times out, seconds after Kafka has given the partitions to other brokers:
+ * kafkajs looks up the leaders again only after a failure, and silence is not a failure. While a send takes long, each broker of
+ * the list is therefore asked over a connection of its own, so that a silent broker does not delay the others' answers.
  */
 
 import type { Kafka } from 'kafkajs'
@@ -13,28 +13,28 @@ import { brokerAnswered, brokerWasSilent } from './brokers.ts'
 import { kafkaClient, QUESTION_MS } from './client.ts'
 import type { KafkaSettings } from './url.ts'
 
-/** Who leads the partitions of a topic, as a text that is another one when it changes; by the topic's name on the brokers. */
+/** Who leads the partitions of a topic, as a text that differs if a leader does; by the topic's name on the brokers. */
 export type Leaders = ReadonlyMap<string, string>
 
-/** Asks one broker, by itself. */
+/** Asks one broker only. */
 export interface LeaderSource {
   /** Rejects if it gives no answer in time. */
   ask(topics: readonly string[]): Promise<Leaders>
-  /** Gives its connection up; the next question makes a new one. */
+  /** Closes its connection; the next question opens a new one. */
   rest(): void
 }
 
-/** A send was given up because others lead its topic now. */
+/** A send was given up because other brokers now lead its topic. */
 export class LeadersMoved extends Error {
   constructor() {
-    super('other brokers lead the topic now')
+    super('other brokers now lead the topic')
   }
 }
 
 export interface LeaderWatch {
-  /** How often others were found to lead a topic: who looked up leaders before the last time may have old ones. */
+  /** How often other brokers were found to lead a topic. A client that looked up leaders before the last time may have old ones. */
   readonly changes: number
-  /** `moved` rejects with `LeadersMoved` when others lead the topic than did when the send began, as far as that is known. */
+  /** `moved` rejects with `LeadersMoved` when the topic's leaders differ from those at the start of the send, as far as known. */
   watch(topicName: string): { readonly moved: Promise<never>; readonly end: () => void }
   close(): void
 }
@@ -42,7 +42,7 @@ export interface LeaderWatch {
 interface WatchedTopic {
   readonly topicName: string
   readonly sinceMs: number
-  /** Of the last answer before it began, or the first one since. */
+  /** From the last answer before the send began, or the first one since. */
   leaders: string | undefined
   readonly reject: (error: Error) => void
 }
@@ -50,7 +50,7 @@ interface WatchedTopic {
 const LOOK_MS = 250
 /** A send that takes this long is slow, or its broker has stopped. */
 const SLOW_MS = 500
-/** What was answered longer ago says nothing of what a send began with; then no broker is asked any more either. */
+/** An older answer says nothing about the leaders when a send began; after this time without sends no broker is asked any more. */
 const FRESH_MS = 3_000
 
 /** One for each broker of the address. Throws if a TLS file cannot be read. */
@@ -79,7 +79,7 @@ export function leaderWatch(sources: readonly LeaderSource[]): LeaderWatch {
     }
     for (const one of watched) rejectIfMoved(one, known.get(one.topicName))
   }
-  // Each by itself: a silent one does not delay the others.
+  // Each one separately: a silent broker does not delay the others.
   const ask = async (poll: Poll, topics: readonly string[]): Promise<void> => {
     poll.isAsked = true
     poll.answer = await poll.source.ask(topics).catch(() => null)
@@ -115,7 +115,7 @@ export function leaderWatch(sources: readonly LeaderSource[]): LeaderWatch {
 interface Poll {
   readonly source: LeaderSource
   isAsked: boolean
-  /** The last one; null if it gave none. */
+  /** The last answer; null if there was none. */
   answer: Leaders | null
 }
 
@@ -125,7 +125,7 @@ function rejectIfMoved(one: WatchedTopic, leaders: string | undefined): void {
   if (one.leaders !== leaders) one.reject(new LeadersMoved())
 }
 
-/** Topics of which all that answered say the same: who asks anew next may ask any of them. */
+/** Topics on which all brokers that answered agree: it does not matter which of them is asked next. */
 function agreed(answers: readonly (Leaders | null)[]): Leaders {
   const told = answers.filter((answer) => answer !== null)
   return new Map([...(told[0] ?? [])].filter(([topic, leaders]) => told.every((one) => one.get(topic) === leaders)))
@@ -136,7 +136,7 @@ interface PartitionState {
   readonly leader: number
 }
 
-/** What kafkajs keeps to itself; its public questions go through brokers of its own choice, silent ones among them. */
+/** A private part of kafkajs: its public requests go through brokers of its own choice, silent ones included. */
 interface Cluster {
   readonly brokerPool: {
     readonly seedBroker: {
@@ -156,10 +156,10 @@ type CreateCluster = (options: { readonly allowAutoTopicCreation: boolean }) => 
 
 const CREATE_CLUSTER = 'private:Kafka:createCluster'
 const ANSWER_MS = 1_000
-/** How long a broker that gave no answer is not asked again: the others' answers would wait for it. */
+/** How long a broker that gave no answer is not asked again, since the others' answers would wait for it. */
 const SPARED_MS = 3_000
 
-/** @param kafka a client that knows this one broker, `address`, alone */
+/** @param kafka a client that knows only this one broker, `address` */
 function leaderSource(kafka: Kafka, address: string): LeaderSource {
   let opened: Promise<Cluster> | null = null
   let sparedUntilMs = Number.NEGATIVE_INFINITY

@@ -1,4 +1,4 @@
-/** What makes a member of a consumer group: its place in the group, and its bounds. */
+/** The parameters of a member of a consumer group: its topic and group, and its bounds. */
 
 import type { Kafka } from 'kafkajs'
 
@@ -24,7 +24,7 @@ export interface MemberSettings {
   readonly stalledMs: number
   /** Also after this long without a sign of membership: no heartbeat answered and no group joined, in ms. */
   readonly silentMs: number
-  /** And after commits have failed for this long, in ms. */
+  /** Also after commits have failed for this long, in ms. */
   readonly uncommittedMs: number
   /** How long a stop waits for the current batches, in ms. */
   readonly inHandMs: number
@@ -42,7 +42,7 @@ export interface MemberPlace {
   readonly groupId: string
   readonly handler: BatchHandler
   readonly options: ConsumeOptions
-  /** Entries per partition that the group has not done; for the watchdog. */
+  /** Entries per partition that the group has not finished; for the watchdog. */
   readonly lagOf: (partitions: readonly number[]) => Promise<number>
   /** The group's positions, by partition; partitions without one are absent. */
   readonly positions: () => Promise<ReadonlyMap<number, number>>

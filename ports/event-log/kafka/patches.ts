@@ -1,4 +1,4 @@
-/** Patches faults of kafkajs 2.2.4, which is no longer maintained; each part says what is wrong and why it matters. */
+/** Patches faults of kafkajs 2.2.4, which is no longer maintained; each patch says what is wrong and why it matters. */
 
 import { createRequire } from 'node:module'
 

@@ -55,7 +55,7 @@ interface LagQuery {
   readonly partitions: readonly number[] | null
 }
 
-/** Entries the group has not done; without a position, all that are kept. */
+/** Entries that the group has not finished; without a position, all that are kept. */
 export async function lagOf(admin: Admin, { groupId, topicName, partitions }: LagQuery): Promise<number> {
   const [ranges, positions] = await Promise.all([topicRanges(admin, topicName), positionsOf(admin, groupId, topicName)])
   let entries = 0

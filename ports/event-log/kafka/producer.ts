@@ -34,7 +34,7 @@ export class KafkaSender {
   readonly #options: KafkaSenderOptions
   readonly #busy = new Set<Topic>()
   #producer: Promise<Producer> | null = null
-  /** How often leaders had changed when it was made. */
+  /** How often leaders had changed when it was created. */
   #changesBefore = 0
   #isClosed = false
 
@@ -44,14 +44,14 @@ export class KafkaSender {
     this.#options = options
   }
 
-  /** Starts sending what waits for the topic. */
+  /** Starts to send the appends that wait for the topic. */
   request(topic: Topic): void {
     if (this.#busy.has(topic)) return
     this.#busy.add(topic)
     setTimeout(() => void this.#drain(this.#queue.sending(topic)), this.#options.lingerMs)
   }
 
-  /** Connects before the first append needs it; ignores failures, since appends retry. */
+  /** Connects before the first append needs it. Failures are ignored, since appends retry. */
   async warm(): Promise<void> {
     await this.#connected().catch(() => undefined)
   }
@@ -75,7 +75,7 @@ export class KafkaSender {
         continue
       }
       this.#options.onFailure(failure.error, sending.topic)
-      // Now it may succeed, however long it could not.
+      // It may succeed now, however long it could not.
       if (failure.error instanceof LeadersMoved) retryMs = RETRY_MS.first
       await new Promise((resolve) => setTimeout(resolve, retryMs))
       retryMs = Math.min(RETRY_MS.most, retryMs * 2)
@@ -89,7 +89,7 @@ export class KafkaSender {
     const { moved, end } = this.#options.leaders.watch(this.#options.topicName(topic))
     let producer: Promise<Producer> | null = null
     try {
-      if (this.#isClosed) throw new Error('the log is closed')
+      if (this.#isClosed) return { error: new Error('the log is closed'), isRetriable: false }
       producer = this.#connected()
       const sent = Promise.race([this.#sendBy(producer, topic, entries), moved])
       await within(sent, stuckMs, () => new Error('Kafka did not answer in time'))
@@ -118,7 +118,7 @@ export class KafkaSender {
   }
 
   #connected(): Promise<Producer> {
-    // One that is older than the present leaders would send to, and ask, those before: also for topics that it never sent to.
+    // A producer that is older than the present leaders would still use the old ones, even for topics that it never sent to.
     if (this.#changesBefore !== this.#options.leaders.changes) this.#discard(this.#producer)
     if (this.#producer !== null) return this.#producer
     this.#changesBefore = this.#options.leaders.changes

@@ -1,4 +1,4 @@
-/** Reads a topic from an offset on, outside of all roles' groups. */
+/** Reads a topic from an offset on, outside the groups of the roles. */
 
 import { randomUUID } from 'node:crypto'
 
@@ -198,17 +198,17 @@ function wholeRows(rows: readonly StoredEntry[], maxEntries: number): number {
   return next === -1 ? rows.length : next
 }
 
-/** What is asked of one topic. */
+/** The request for one topic. */
 interface NewestSource {
   readonly ranges: () => Promise<readonly PartitionRange[]>
   readonly offsetsSince: (sinceMs: number) => Promise<ReadonlyMap<number, number>>
   readonly read: (ranges: readonly ReadRange[], maxEntries: number) => Promise<readonly PartitionEntries[]>
 }
 
-/** Of each partition. */
+/** One value per partition. */
 const PAGE_ENTRIES = 1_000
 
-/** Pages of all partitions together; the ends are those of the beginning. */
+/** Pages of all partitions together; the ends are those at the beginning. */
 export async function* newestEntries(newest: Newest, source: NewestSource): AsyncGenerator<readonly StoredEntry[]> {
   let left = await rangesOf(newest, source)
   while (left.length > 0) {
@@ -234,7 +234,7 @@ async function rangesOf(newest: Newest, source: NewestSource): Promise<readonly 
   return all.map(({ partition, end }) => ({ partition, from: starts.get(partition) ?? end, end }))
 }
 
-/** Nothing came although something was asked for: what was there has been deleted, or is none of the entries. */
+/** Nothing arrived although entries were requested: they have been deleted, or the offsets hold no entries. */
 function unreadRanges({ partition, entries, end }: PartitionEntries): readonly ReadRange[] {
   const from = (entries.at(-1)?.offset ?? end) + 1
   return from < end ? [{ partition, from, end }] : []

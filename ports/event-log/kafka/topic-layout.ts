@@ -50,6 +50,8 @@ export const ALL_TOPICS: readonly Topic[] = [
   ...WAITING_TIERS.map((tier): Topic => `state.${tier}`),
   'mail',
   ...WAITING_TIERS.map((tier): Topic => `mail.${tier}`),
+  'webhooks',
+  ...TIER_NAMES.map((tier): Topic => `webhooks.${tier}`),
   'dead-letters',
 ]
 

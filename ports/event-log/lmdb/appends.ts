@@ -19,7 +19,7 @@ interface AppendQueueOptions extends AppendBounds {
   readonly stuckMs: () => number
 }
 
-/** Both bounds count what waits and what is being written. */
+/** Both bounds count the appends that wait and those that are being written. */
 export class AppendQueue {
   readonly #stuckMs: () => number
   readonly #all: WaitingAppends
@@ -44,7 +44,7 @@ export class AppendQueue {
     return this.#all.expiredAtMs
   }
 
-  /** Rejects at once if the entries do not fit, otherwise when they failed or reached their deadline. */
+  /** Rejects at once if the entries do not fit, otherwise if they fail or reach their deadline. */
   add(topic: Topic, entries: readonly Entry[], patience: AppendPatience): Promise<void> {
     let bytes = 0
     for (const entry of entries) bytes += entryBytes(entry)
@@ -55,7 +55,7 @@ export class AppendQueue {
     })
   }
 
-  /** Hands over what waits, for one transaction, with a function that answers all of it afterwards. */
+  /** Hands over the waiting appends, for one transaction, with a function that answers all of them afterwards. */
   take(): { readonly appends: readonly Append[]; readonly settle: (failure: LogUnavailable | null) => void } {
     const taken = this.#waiting
     this.#waiting = []
@@ -81,7 +81,7 @@ export class AppendQueue {
     const log = { nowMs: performance.now(), stuckMs: this.#stuckMs() }
     for (const underWay of this.#underWay) this.#all.endOverdue(underWay, log)
     this.#all.endOverdue(this.#waiting, log)
-    // What is being written may still be stored. What is only queued must never be: its caller got an error.
+    // An append that is being written may still be stored. One that is only queued must never be: its caller got an error.
     const overdue = this.#waiting.filter(({ isAnswered }) => isAnswered)
     this.#waiting = this.#waiting.filter(({ isAnswered }) => !isAnswered)
     for (const append of overdue) this.#all.leave(append)

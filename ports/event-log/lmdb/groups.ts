@@ -6,7 +6,7 @@ import type { Topic } from '../../../domain/records.ts'
 
 import type { Batch, BatchHandler, BatchOutcome, ConsumeOptions, Consumer, StoredEntry } from '../event-log.ts'
 
-/** What a group needs of the log. */
+/** The parts of the log that a group needs. */
 interface GroupSource {
   readonly nowMs: () => number
   endOffset(): number
@@ -27,7 +27,7 @@ export interface GroupOptions {
   readonly recheckMs: number
   /** In [0, 1); spreads the pauses. */
   readonly random: () => number
-  /** What a stop leaves to a batch in hand, in ms. */
+  /** How long a stop waits for a batch that is being handled, in ms. */
   readonly inHandMs: number
   readonly onHandlerFailure: (error: unknown, topic: Topic, group: string) => void
 }
@@ -37,12 +37,12 @@ interface GroupMember {
   readonly options: ConsumeOptions
 }
 
-/** A batch and who has it. */
+/** A batch and the member that handles it. */
 interface InHand {
   readonly member: GroupMember
   /** Resolves when it has ended or was given up. */
   readonly ended: PromiseWithResolvers<void>
-  /** Given up: what becomes of it counts for nothing. */
+  /** Given up: its outcome is ignored. */
   isLost: boolean
 }
 

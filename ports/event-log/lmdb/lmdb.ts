@@ -27,13 +27,13 @@ import type { GroupOptions } from './groups.ts'
 import { Topics } from './topics.ts'
 
 export interface LmdbEventLogOptions {
-  /** Bounds of what waits for the disk. */
+  /** Bounds of the appends that wait for the disk. */
   readonly maxQueuedBytes?: number
   readonly maxQueuedEntries?: number
   readonly appendDeadlineMs?: number
   readonly appendPatienceMs?: number
   /**
-   * Up to this, a transaction is only slow, for example beside merges on the same disk; above it the disk is stuck, in
+   * Below this, a transaction is only slow, for example beside merges on the same disk; above it the disk is stuck, in
    * ms.
    */
   readonly stuckMs?: number
@@ -57,12 +57,12 @@ export interface LmdbEventLog extends EventLog {
   trim(): Promise<number>
 }
 
-/** What `readLast` hands over at once. */
+/** The page size of `readLast`. */
 const PAGE_ENTRIES = 1_000
 const TRIM_CHUNKS_PER_TRANSACTION = 200
-/** Far more than this service has; bounds what is read at the start. */
+/** Far more groups than this service has; bounds what is read at the start. */
 const MAX_GROUPS = 10_000
-/** After an append missed its deadline, the log reports that it refuses for this long. */
+/** After an append missed its deadline, the log reports for this long that it refuses appends. */
 const FAILURE_SHOWN_MS = 2_000
 const DEFAULTS = {
   maxQueuedBytes: 64 * 1024 * 1024,

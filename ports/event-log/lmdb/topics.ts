@@ -119,7 +119,7 @@ export class Topics {
     return entries
   }
 
-  /** Offset of the first entry appended then or later; the end if there is none. Reads keys alone. */
+  /** Offset of the first entry appended then or later; the end if there is none. Reads only keys. */
   offsetSince(topic: Topic, sinceMs: number): number {
     let offset = this.of(topic).endOffset
     const { start, end } = topicBounds(topic)

@@ -1,4 +1,4 @@
-/** Lets appends wait until a topic's spool is empty: otherwise a steady stream would pass through it for ever. */
+/** Lets appends wait until a topic's spool is empty: otherwise a steady stream would pass through the spool for ever. */
 
 import type { Topic } from '../../../domain/records.ts'
 import { endedWithin } from '../../../common/deadline.ts'
@@ -14,7 +14,7 @@ export class SpoolHandovers {
     if (!this.#handovers.has(topic)) this.#handovers.set(topic, Promise.withResolvers())
   }
 
-  /** The spool is empty, or the log failed again. The waiting appends continue in the order they came. */
+  /** The spool is empty, or the log failed again. The waiting appends continue in the order in which they came. */
   end(topic: Topic): void {
     this.#handovers.get(topic)?.resolve()
     this.#handovers.delete(topic)

@@ -1,7 +1,7 @@
 /**
- * EventLog with a spool in front: what the log cannot take now is kept on this machine's disk and copied to it later.
+ * EventLog with a spool in front: entries that the log cannot take now are kept on this machine's disk and copied to it later.
  *
- * An append goes to the log. If the log does not take it within half of its deadline, or the spool already holds
+ * An append goes to the log. If the log does not store it within half of its deadline, or if the spool already holds
  * entries of its topic, it goes to the spool and resolves once it is durable there. One consumer per topic copies the
  * spool to the log in order, and deletes what the log acknowledged.
  *
@@ -36,12 +36,12 @@ import type {
 import { LogUnavailable } from '../event-log.ts'
 import type { LmdbEventLog } from '../lmdb/lmdb.ts'
 import { SpoolHandovers } from './handovers.ts'
-import { laneParts, spooledBytes, SpoolLanes } from './lanes.ts'
+import { topicParts, spooledBytes, SpoolCounts } from './counts.ts'
 
 export interface SpoolOptions {
-  /** Most bytes of entries that wait in the spool; above it appends are refused. */
+  /** Most bytes of entries that may wait in the spool; above it appends are refused. */
   readonly maxBytes: number
-  /** A larger entry is refused before it is spooled: the log would never take it. */
+  /** A larger entry is refused before it is spooled: the log would never accept it. */
   readonly maxEntryBytes?: number
   readonly appendDeadlineMs?: number
   /** How long the log may take for one part copied from the spool. */
@@ -80,12 +80,12 @@ const DEFAULTS = {
   onSpooling: () => undefined,
 } satisfies Omit<Required<SpoolOptions>, 'maxBytes'>
 
-/** The spool's LMDB log deletes at once what was copied, to free its room. */
+/** The spool's LMDB log deletes copied entries at once, to free its room. */
 export const SPOOL_LOG_OPTIONS = { keepMs: () => 0, trimEveryMs: 1_000, retryMs: { first: 100, most: 2_000 } } as const
 
 /**
- * Takes over both logs: `close` closes them. Starts at once to copy what an earlier process left in the spool, and
- * resolves when that is counted; the log may be unreachable.
+ * Takes over both logs: `close` closes them. At once it starts to copy the entries that an earlier process left in the spool, and
+ * resolves when they are counted; the log may be unreachable.
  */
 export async function spooledEventLog(
   log: EventLog,
@@ -101,7 +101,7 @@ class LogWithSpool implements SpooledEventLog {
   readonly #log: EventLog
   readonly #spool: LmdbEventLog
   readonly #options: Required<SpoolOptions>
-  readonly #lanes: SpoolLanes
+  readonly #counts: SpoolCounts
   readonly #drains = new Map<Topic, Promise<Consumer>>()
   readonly #handovers = new SpoolHandovers()
   readonly #timer: NodeJS.Timeout
@@ -117,12 +117,12 @@ class LogWithSpool implements SpooledEventLog {
     this.#log = log
     this.#spool = spool
     this.#options = options
-    this.#lanes = new SpoolLanes(options.maxBytes, options.nowMs)
+    this.#counts = new SpoolCounts(options.maxBytes, options.nowMs)
     this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
   }
 
   async takeUp(): Promise<void> {
-    // Deletes what was copied, so that it does not count; a half-copied chunk still counts a little.
+    // Deletes copied entries, so that they do not count; a half-copied chunk still counts a little.
     await this.#spool.trim()
     for (const { topic, entries } of await this.#spool.lag()) {
       if (entries > 0) await this.#count(topic)
@@ -160,14 +160,14 @@ class LogWithSpool implements SpooledEventLog {
   }
 
   async progress(topic: Topic, group: string): Promise<TopicProgress> {
-    // What waits here has not reached the log, so no group can have passed it.
-    if (this.#lanes.holds(topic)) return { done: [0], ends: [Number.MAX_SAFE_INTEGER] }
+    // Entries in the spool have not reached the log, so no group can have passed them.
+    if (this.#counts.holds(topic)) return { done: [0], ends: [Number.MAX_SAFE_INTEGER] }
     return this.#log.progress(topic, group)
   }
 
   health(): EventLogHealth {
     const [log, spool] = [this.#log.health(), this.#spool.health()]
-    const hasRoom = spool.isAccepting && this.#lanes.hasRoomFor(1)
+    const hasRoom = spool.isAccepting && this.#counts.hasRoomFor(1)
     const times = [log.lastAppendAtMs, spool.lastAppendAtMs].filter((time) => time !== null)
     return {
       isAccepting: !this.#isClosed && (log.isAccepting || hasRoom),
@@ -180,7 +180,7 @@ class LogWithSpool implements SpooledEventLog {
   }
 
   spool(): SpoolHealth {
-    return this.#lanes.health()
+    return this.#counts.health()
   }
 
   async close(): Promise<void> {
@@ -198,8 +198,8 @@ class LogWithSpool implements SpooledEventLog {
     const endAtMs = performance.now() + deadlineMs
     await this.#handovers.wait(topic, deadlineMs * LOG_SHARE)
     const nowMs = performance.now()
-    const isAvoided = nowMs < this.#avoidUntilMs && this.#lanes.hasRoomFor(spooledBytes(entries))
-    if (!this.#lanes.holds(topic) && !isAvoided) {
+    const isAvoided = nowMs < this.#avoidUntilMs && this.#counts.hasRoomFor(spooledBytes(entries))
+    if (!this.#counts.holds(topic) && !isAvoided) {
       try {
         const forLogMs = (endAtMs - nowMs) * LOG_SHARE
         return await this.#log.append(topic, entries, { deadlineMs: forLogMs, patienceMs: forLogMs })
@@ -217,9 +217,10 @@ class LogWithSpool implements SpooledEventLog {
     if (bytes > maxEntryBytes && entries.some((entry) => spooledBytes([entry]) > maxEntryBytes)) {
       throw new RangeError(`an entry is above ${maxEntryBytes} bytes`)
     }
-    if (!this.#lanes.hasRoomFor(bytes)) throw new LogUnavailable('the log is away and the spool is full')
-    if (!this.#spool.health().isAccepting) throw new LogUnavailable('the log is away and the spool takes nothing')
-    const ended = this.#lanes.begin(topic, entries.length, bytes)
+    if (!this.#counts.hasRoomFor(bytes)) throw new LogUnavailable('the log is unavailable and the spool is full')
+    if (!this.#spool.health().isAccepting)
+      throw new LogUnavailable('the log is unavailable and the spool accepts nothing')
+    const ended = this.#counts.begin(topic, entries.length, bytes)
     try {
       this.#tell()
       // In one turn, and so in one transaction: after a crash no entry is left without a group that follows.
@@ -241,16 +242,16 @@ class LogWithSpool implements SpooledEventLog {
   }
 
   async #drain({ topic, entries }: Batch): Promise<BatchOutcome> {
-    const left = this.#lanes.entriesOf(topic) - entries.length
+    const left = this.#counts.entriesOf(topic) - entries.length
     if (left <= HANDOVER_ENTRIES && this.#isLogThere()) this.#handovers.begin(topic)
     let done = 0
     try {
-      for (const part of laneParts(entries)) {
+      for (const part of topicParts(entries)) {
         if (this.#isEnding) break
         await this.#log.append(topic, part, { deadlineMs: this.#options.drainDeadlineMs })
         done += part.length
         this.#progressAtMs = performance.now()
-        this.#lanes.drained(topic, part, entries[done])
+        this.#counts.drained(topic, part, entries[done])
       }
     } catch (error) {
       this.#handovers.end(topic)
@@ -259,7 +260,7 @@ class LogWithSpool implements SpooledEventLog {
     }
     // The log answers again: the next append need not avoid it.
     this.#avoidUntilMs = Number.NEGATIVE_INFINITY
-    if (!this.#lanes.holds(topic)) this.#handovers.end(topic)
+    if (!this.#counts.holds(topic)) this.#handovers.end(topic)
     this.#tell()
     return { done }
   }
@@ -271,14 +272,14 @@ class LogWithSpool implements SpooledEventLog {
 
   /** Entries that are counted but never arrived must not keep their topic in the spool for ever. */
   async #look(): Promise<void> {
-    const quiet = this.#lanes.quiet()
+    const quiet = this.#counts.quiet()
     if (quiet.length === 0) return
     const lags = await this.#spool.lag().catch(() => null)
     if (lags === null) return
     for (const topic of quiet) {
       const left = lags.find((lag) => lag.topic === topic && lag.group === GROUP)
       if (left?.entries === 0) {
-        this.#lanes.seenEmpty(topic)
+        this.#counts.seenEmpty(topic)
         this.#handovers.end(topic)
       } else this.#drainOf(topic).catch(() => undefined)
     }
@@ -291,7 +292,7 @@ class LogWithSpool implements SpooledEventLog {
       const entries = await this.#spool.read(topic, offset, SCAN_ENTRIES)
       const last = entries.at(-1)
       if (last === undefined) return
-      this.#lanes.found(topic, entries)
+      this.#counts.found(topic, entries)
       offset = last.offset + 1
       await wait(0)
     }
@@ -301,14 +302,14 @@ class LogWithSpool implements SpooledEventLog {
     const { closeDrainMs, closeStalledMs } = this.#options
     const endAtMs = performance.now() + closeDrainMs
     this.#progressAtMs = performance.now()
-    while (this.#lanes.entries > 0 && performance.now() < endAtMs) {
+    while (this.#counts.entries > 0 && performance.now() < endAtMs) {
       if (performance.now() - this.#progressAtMs > closeStalledMs) return
       await wait(CLOSE_LOOK_MS)
     }
   }
 
   #tell(): void {
-    const isSpooling = this.#lanes.entries > 0
+    const isSpooling = this.#counts.entries > 0
     if (isSpooling === this.#isSpooling) return
     this.#isSpooling = isSpooling
     this.#options.onSpooling(isSpooling)

@@ -74,7 +74,7 @@ function tableLayout(query: URLSearchParams): TableLayout | string {
   if (cluster === null) return { isReplicated }
   if (!CLUSTER.test(cluster))
     return 'has a cluster with more than letters, digits and _ . - { }, or above 64 characters'
-  // Each server would hold other rows, and every query would see only some of them.
+  // Each server would hold different rows, and every query would see only some of them.
   if (!isReplicated) return 'names a cluster without replicated=1'
   return { isReplicated, cluster }
 }

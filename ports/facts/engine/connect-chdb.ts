@@ -57,8 +57,8 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
     },
   }
   try {
-    // The engine locks the folder, so these are remains of an insert that a crash cut short; the event log has all of
-    // it.
+    // The engine locks the folder, so these files are left over from an insert that a crash cut short; the event log has all its
+    // entries.
     for (const name of await readdir(inbox)) await rm(join(inbox, name))
     await selfTest(connection, ENGINE_DEFAULTS)
   } catch (error) {
@@ -131,7 +131,7 @@ function engineArguments(memoryBytes: number): readonly string[] {
     query_condition_cache_size: 8 * MIB,
     compiled_expression_cache_size: 8 * MIB,
     os_threads_nice_value_merge_mutate: 10,
-    // Nobody but this program gives the engine statements.
+    // Only this program gives the engine statements.
     'backups.allowed_path': '/',
   }
   return Object.entries(settings).map(([name, value]) => `--${name}=${value}`)
@@ -182,7 +182,7 @@ async function writeWhole(path: string, body: readonly Uint8Array[]): Promise<vo
     const { bytesWritten } = await file.writev([...body])
     const bytes = body.reduce((sum, piece) => sum + piece.length, 0)
     // A disk that fills up may take only the first rows, and the rest would be lost silently.
-    if (bytesWritten !== bytes) throw new Error('the rows could not be written down whole')
+    if (bytesWritten !== bytes) throw new Error('the rows could not be written completely')
   } finally {
     await file.close()
   }

@@ -13,9 +13,9 @@ import { settingsClause } from './connection.ts'
 import { EngineSilent } from './engine-codes.ts'
 import type { FactsConnection, InsertStatement } from './connection.ts'
 
-/** Long enough for a batch on a busy server; the facts-writer repeats what took longer. */
+/** Long enough for a batch on a busy server; the facts-writer repeats an insert that took longer. */
 const REQUEST_TIMEOUT_MS = 30_000
-/** For look-ups within a request, and for pages: if a server hangs, those whose callers have left must not pile up. */
+/** For look-ups within a request, and for pages: if a server hangs, requests whose callers have left must not pile up. */
 const LOOK_UP_TIMEOUT_MS = 3_000
 const MAX_OPEN_CONNECTIONS = 8
 /**
@@ -26,7 +26,7 @@ const IDLE_SOCKET_TTL_MS = 1_500
 interface ClickHouseOptions {
   /** After this time a statement's outcome is unknown. */
   readonly requestTimeoutMs?: number
-  /** The server itself then refuses whatever changes data; for connections that serve people. */
+  /** The server itself then refuses every change of data; for connections that serve people. */
   readonly isReadOnly?: boolean
 }
 

@@ -1,4 +1,4 @@
-/** What the adapter needs of a connection to the engine; `connect-chdb.ts` and `connect-server.ts` make one. */
+/** The connection to the engine as the adapter needs it; `connect-chdb.ts` and `connect-server.ts` make one. */
 
 import type { QueryParameters, Turn } from '../query-rows.ts'
 
@@ -16,7 +16,7 @@ export interface InsertStatement {
 interface QueryOptions {
   /** Of statements that wait for each other, look-ups go first and reports last. */
   readonly turn: Turn
-  /** Ends a statement that waits or that a server runs; chDB finishes what it has begun. */
+  /** Aborting ends a statement that waits, or that a server runs; chDB finishes what it has started. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -45,11 +45,11 @@ export interface FactsConnection {
   close(): Promise<void>
 }
 
-/** Copies of all tables in a folder of this machine. Each table is copied as it is at one moment, while inserts go on. */
+/** Copies all tables into a folder of this machine. Each table is copied in its state at one moment, while inserts go on. */
 interface FactsCopies {
   /** The folder must not exist yet. */
   write(folder: string): Promise<void>
-  /** Makes the tables anew from a copy; there must be none of their names. */
+  /** Recreates the tables from a copy; no table of the same name may exist. */
   read(folder: string): Promise<void>
 }
 

@@ -38,7 +38,7 @@ export function insertError(error: unknown): RowsRefused | FactsUnavailable {
   const code = engineCode(error)
   return REFUSALS.has(code)
     ? new RowsRefused(code)
-    : new FactsUnavailable(`the engine did not take the rows${engineReason(error)}`)
+    : new FactsUnavailable(`the engine did not accept the rows${engineReason(error)}`)
 }
 
 /** Translates the error of a query into the port's errors. */

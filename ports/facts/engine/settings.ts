@@ -5,8 +5,8 @@ import type { EngineSettings, FactsConnection, TableLayout } from './connection.
 import type { Turn } from '../query-rows.ts'
 
 /**
- * Acknowledged means stored (no asynchronous insert), no row is dropped as a duplicate of another insert (the tables do
- * that by key), and no value is skipped, defaulted or adjusted to fit.
+ * An acknowledged insert is stored (no asynchronous insert), no row is dropped as a duplicate of another insert (the tables
+ * remove duplicates by key), and no value is skipped, defaulted or adjusted to fit.
  */
 const INSERT_SETTINGS: EngineSettings = {
   async_insert: 0,
@@ -45,23 +45,23 @@ const PAGE_SETTINGS: EngineSettings = {
 }
 const REPORT_SETTINGS: EngineSettings = { ...QUERY_SETTINGS, max_execution_time: 30 }
 
-/** Tables that are read by position: what a replica shows only later would be passed over. */
+/** Tables that are read by position: a row that a replica shows late would be missed. */
 const QUORUM_TABLES: readonly string[] = ['stream_backlog', 'stream_progress']
 
-/** What an insert into this table needs besides, on replicas: most of them hold it before it is acknowledged. */
+/** Further settings of an insert into this table, on replicas: a majority holds it before it is acknowledged. */
 export function quorumOf(table: string, { isReplicated = false }: TableLayout = {}): EngineSettings {
-  // One insert after the other, or reads in sequence would not know which are complete.
+  // Inserts one after the other; otherwise sequential reads would not know which ones are complete.
   return isReplicated && QUORUM_TABLES.includes(table) ? { insert_quorum: 'auto', insert_quorum_parallel: 0 } : {}
 }
 
-/** What a statement that must see them all needs besides, on replicas; to be put behind its clause of settings. */
+/** Further settings of a statement that must see all acknowledged rows, on replicas; appended to its SETTINGS clause. */
 export function sequenceOf(isSequential: boolean, { isReplicated = false }: TableLayout = {}): string {
   return isReplicated && isSequential ? ', select_sequential_consistency = 1' : ''
 }
 
 interface SupportedSettings {
   readonly insert: EngineSettings
-  /** Of queries, as a clause. */
+  /** Settings of queries, as a clause. */
   readonly clauses: Readonly<Record<Turn, string>>
 }
 

@@ -4,7 +4,7 @@ import type { FactTable } from '../columns.ts'
 import type { FactsConnection } from '../engine/connection.ts'
 import { MAX_NAMES, conditionNaming, NAMING_TABLES, textLiteral, type ErasedName, type ErasedRows } from './names.ts'
 
-/** Hours of one statement. */
+/** Most hours in one statement. */
 const HOURS_AT_ONCE = 2_000
 const PAUSE_MS = 100
 
@@ -46,7 +46,7 @@ async function beginDelete(connection: FactsConnection, table: FactTable, condit
   await connection.command(`ALTER TABLE ${table} ${onCluster} DELETE WHERE ${condition} SETTINGS mutations_sync = 0`)
 }
 
-/** By asking: on a large table it takes longer than a statement may. */
+/** Polls: on a large table a mutation takes longer than a statement may. */
 async function untilDeleted(connection: FactsConnection, tables: readonly FactTable[]): Promise<void> {
   if (tables.length === 0) return
   const open = `SELECT count() AS open FROM system.mutations

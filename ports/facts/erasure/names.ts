@@ -1,6 +1,6 @@
 /**
- * Which rows name what was erased. By digest alone, so that a restore, which knows no more, can delete the same rows. The
- * digest is taken with the website, so that nothing of another website with the same ID goes.
+ * Finds the rows that name something erased. By digest only, so that a restore, which knows nothing else, can delete the same
+ * rows. The digest includes the website, so that an equal ID of another website is not affected.
  */
 
 import type { FactTable } from '../columns.ts'
@@ -21,7 +21,7 @@ export type ErasedRows = Readonly<Partial<Record<FactTable, number>>>
 export const MAX_NAMES = 2_000
 
 const DIGEST = /^[0-9a-f]{64}$/
-/** What could be an ID within a text. */
+/** Texts that could be an ID within a longer text. */
 const WORDS = '[A-Za-z0-9_.:-]{8,128}'
 
 /** For each table the columns that hold IDs, and texts that may mention one. */
@@ -34,19 +34,20 @@ const NAMED_IN: Readonly<Partial<Record<FactTable, { readonly ids?: readonly str
   deliveries: { ids: ['event_id'] },
   attempts: { ids: ['event_id'] },
   stream_backlog: { text: 'record' },
+  webhook_attempts: { text: 'body' },
   activity: { text: "concat(subject, ' ', message)" },
-  // The role then makes the result anew.
+  // The role then computes the result again.
   decision_replay_results: { text: 'result' },
 }
 
-/** Tables in which something can be named, in the order in which they are erased. */
+/** Tables with rows that can name something erased, in the order in which they are erased. */
 export const NAMING_TABLES: readonly FactTable[] = [
   ...(Object.keys(NAMED_IN) as FactTable[]),
   'request_logs',
   'poison_records',
 ]
 
-/** The condition for rows of a table that name one of these. @throws RangeError for a digest that is none */
+/** The condition for rows of a table that name one of these. @throws RangeError if a digest is malformed */
 export function conditionNaming(table: FactTable, names: readonly ErasedName[]): string {
   const byWebsite = Map.groupBy(names, ({ website }) => website)
   const parts = [...byWebsite].map(([website, own]) => `(${conditionFor(table, website, own)})`)
@@ -73,7 +74,7 @@ function conditionFor(table: FactTable, website: string, names: readonly ErasedN
 }
 
 function hexDigest(digest: string): string {
-  if (!DIGEST.test(digest)) throw new RangeError('no digest of something erased')
+  if (!DIGEST.test(digest)) throw new RangeError('not the digest of something erased')
   return digest
 }
 

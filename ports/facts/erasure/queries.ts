@@ -1,11 +1,11 @@
-/** What erasing somebody's data asks of the facts, and what every writer asks of what was erased. */
+/** The queries of an erasure, and the query with which every writer reads what was erased. */
 
 import { lookUp, ms, once, report } from '../query-parts.ts'
 
-/** More persons than will ever ask one service. */
+/** Far more persons than will ever ask one service to erase their data. */
 const MAX_ERASURES = 2_000_000
 const MAX_ROWS = 100_000
-/** A visit ID, wherever it stands in the verdicts of an install. */
+/** A visit ID, anywhere in the verdicts of an install. */
 const VISITS_NAMED = "extractAll(verdicts, '[0-9a-f]{32}')"
 
 interface ErasureRow {
@@ -44,7 +44,7 @@ const installsIn = (table: 'installs' | 'install_decisions'): string => `
   WHERE installation_id IN {installation_ids:Array(String)} OR hasAny(visit_ids, {visit_ids:Array(String)})`
 
 export const ERASURE_QUERIES = {
-  /** Rows there are, from the parts' own counts: changes whenever something is erased. Rows that repeat count twice. */
+  /** Number of rows, from the parts' own counts: it changes whenever something is erased. Repeated rows count twice. */
   erasureCount: lookUp<Record<never, never>, { readonly rows: number }>('SELECT count() AS rows FROM erasures'),
 
   erasures: report<Record<never, never>, ErasureRow>(
@@ -58,7 +58,7 @@ export const ERASURE_QUERIES = {
     FROM (${installsIn('installs')} UNION ALL ${installsIn('install_decisions')})
     GROUP BY event_id ORDER BY event_id LIMIT ${MAX_ROWS}`),
 
-  /** These visits, and those that replaced one of them. */
+  /** These visits, and the visits that replaced one of them. */
   visitsNaming: report<
     { readonly website: string; readonly visit_ids: readonly string[] },
     ChainedVisitRow

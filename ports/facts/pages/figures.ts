@@ -1,4 +1,4 @@
-/** The queries of figures: raw for the last hours, rolled up for all others, and what the role `rollup` asks. */
+/** The queries of figures: raw for the last hours, rolled up for all others, and those of the role `rollup`. */
 
 import { once, pageOf, report } from '../query-parts.ts'
 import { issuedBetween, type RawPeriod } from './ranges.ts'
@@ -32,7 +32,7 @@ export const FIGURE_QUERIES = {
   deliveryCells: pageOf<RawPeriod, CellRow>(DELIVERY_CELLS),
   /** The greatest counts first. */
   rolledCells: pageOf<RolledPeriod, RolledCellRow>(rolledCells),
-  /** Totals by hour, of the dimensions `visits` and `installs`. */
+  /** Totals by hour of the dimensions `visits` and `installs`. */
   rolledSteps: pageOf<RolledPeriod, RolledStepRow>(rolledSteps),
 } as const
 

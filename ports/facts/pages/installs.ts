@@ -1,13 +1,28 @@
-/** Installs and deliveries of an organisation's websites: lists, newest first, and counts by cause. */
+/** Installs of an organisation's websites, newest first, with the columns that lists show. */
 
+import { SOURCE_COLUMN_NAMES } from '../../../domain/collection/visit-source.ts'
 import { LIMITS } from '../../../domain/limits.ts'
 import { selectFrom, type RowsOf } from '../columns.ts'
-import { at, installs, newestFirst, once, pageLimit, pageOf, resolvedAs, withinPeriod } from '../query-parts.ts'
+import {
+  at,
+  installs,
+  MAX_PAGE,
+  newestFirst,
+  once,
+  pageLimit,
+  pageOf,
+  resolvedAs,
+  withinPeriod,
+} from '../query-parts.ts'
 import type { LogWindow } from './logs.ts'
-import { PAGE_PLACE } from './raw-figures.ts'
+import { COUNTED_BY } from '../visits.ts'
 import { issuedWithin } from './ranges.ts'
 
-export type InstallFilters = {
+/** Where the matched visit came from; empty if the visit does not say. */
+type OriginFilters = { readonly [D in Counted]?: string }
+
+export type InstallFilters = OriginFilters & {
+  readonly installation_id?: string
   readonly resolution?: string
   readonly event_type?: string
   readonly install_path?: string
@@ -16,18 +31,14 @@ export type InstallFilters = {
   /** Why it is unmatched. */
   readonly reason?: string
   readonly selection_policy?: string
-  /** Where the visit came from that it was matched to; empty: the visit does not say. */
-  readonly source?: string
-  readonly medium?: string
-  readonly campaign?: string
-  readonly referrer?: string
-  readonly page?: string
+  readonly visit_id?: string
   /** Unix ms: when that visit was issued. */
   readonly visit_since_ms?: number
   readonly visit_until_ms?: number
 }
 
 type InstallPageFilters = InstallFilters & { readonly before_ms?: number; readonly before_id?: string }
+type InstallWindow = Pick<LogWindow, 'since_ms' | 'until_ms'>
 
 const INSTALL_LINE = selectFrom('installs', [
   'website',
@@ -48,21 +59,12 @@ const INSTALL_LINE = selectFrom('installs', [
 ])
 export type InstallLineRow = RowsOf<typeof INSTALL_LINE>
 
-const VISIT_SOURCE = selectFrom('visits', [
-  'website',
-  'visit_id',
-  'page_url',
-  'source_referrer',
-  'utm_source',
-  'utm_medium',
-  'utm_campaign',
-  'utm_term',
-  'utm_content',
-])
+const VISIT_SOURCE = selectFrom('visits', ['website', 'visit_id', ...SOURCE_COLUMN_NAMES])
 export type VisitSourceRow = RowsOf<typeof VISIT_SOURCE>
 
-/** Columns that no decision changes come first: they narrow what is read of an install. */
+/** Columns that no decision changes come first: they narrow down what is read of an install. */
 const NARROWING = {
+  installation_id: 'installation_id = {installation_id:String}',
   event_type: 'event_type = {event_type:String}',
   install_path: 'install_path = {install_path:String}',
   platform: 'platform = {platform:String}',
@@ -74,16 +76,14 @@ const DECIDED = {
   resolution: 'resolution = {resolution:String}',
   reason: "resolution = 'unmatched' AND reason = {reason:String}",
   selection_policy: 'selection_policy = {selection_policy:String}',
+  visit_id: 'visit_id = {visit_id:String}',
 } as const
 
-/** What a visit says of where it came from, as figures count it. */
-const VISIT_ORIGIN = {
-  source: 'utm_source = {source:String}',
-  medium: 'utm_medium = {medium:String}',
-  campaign: 'utm_campaign = {campaign:String}',
-  referrer: 'domain(source_referrer) = {referrer:String}',
-  page: `${PAGE_PLACE} = {page:String}`,
-} as const
+type Counted = keyof typeof COUNTED_BY
+/** Where a visit came from, as figures count it. */
+const VISIT_ORIGIN = Object.fromEntries(
+  Object.entries(COUNTED_BY).map(([name, value]) => [name, `${value} = {${name}:String}`]),
+) as Readonly<Record<Counted, string>>
 
 const SCOPE = 'website IN {websites:Array(String)} AND organization = {organization:String}'
 const AFTER = `(received_at, event_id) < (${at('before_ms')}, {before_id:String})`
@@ -100,67 +100,99 @@ function joined(all: readonly string[]): string {
   return all.map((condition) => ` AND (${condition})`).join('')
 }
 
-/** Matched to one of these visits; receipts hold for 30 days, so that older visits than that have none. */
-function visitConditions(params: LogWindow & InstallPageFilters): readonly string[] {
+/** Matched to one of these visits. Receipts are valid for 30 days, so older visits have no installs. */
+function visitConditions(params: InstallWindow & InstallPageFilters, scope: string): readonly string[] {
   const { visit_since_ms: since, visit_until_ms: until } = params
   const issued = {
     since_ms: since ?? Math.max(0, params.since_ms - LIMITS.receiptLifetimeMs),
     until_ms: until ?? params.until_ms,
   }
   const origin = filterConditions(VISIT_ORIGIN, params)
-  const visits = `SELECT website, visit_id FROM visits PREWHERE ${SCOPE} AND ${issuedAtWithin(issued)}`
+  const visits = `SELECT website, visit_id FROM visits PREWHERE ${scope} AND ${issuedAtWithin(issued)}`
   return [
     ...(since === undefined && until === undefined ? [] : [`visit_id != '' AND ${issuedWithin(issued)}`]),
     ...(origin.length === 0 ? [] : [`(website, visit_id) IN (${visits} WHERE ${origin.join(' AND ')})`]),
   ]
 }
 
-/** By the column, as it is asked several times in one statement: ranges of IDs would take longer to plan than to read. */
+/** By the column, since one statement uses it several times: ranges of IDs would take longer to plan than to read. */
 function issuedAtWithin({ since_ms: since, until_ms: until }: Pick<LogWindow, 'since_ms' | 'until_ms'>): string {
   return `issued_at >= fromUnixTimestamp64Milli(${since}, 'UTC') AND issued_at < fromUnixTimestamp64Milli(${until}, 'UTC')`
 }
 
-/** Keeps installs that their first record or their decision makes fit: both tables have the columns. */
-function keptByDecision(decided: readonly string[], { resolution }: InstallPageFilters): string {
+/** Keeps installs whose first record or whose decision satisfies the condition: both tables have the columns. */
+function keptByDecision(decided: readonly string[], { resolution }: InstallPageFilters, scope: string): string {
   if (resolution === 'pending') return resolvedAs({ resolution })
   if (decided.length === 0) return ''
   const all = decided.map((condition) => `(${condition})`).join(' AND ')
   return ` AND (${all} OR (resolution = 'pending' AND (website, event_id) IN (
-    SELECT website, event_id FROM install_decisions WHERE website IN {websites:Array(String)} AND ${all})))`
+    SELECT website, event_id FROM install_decisions WHERE ${scope} AND ${all})))`
+}
+
+/** One visit, and the results of the command that was copied in it. */
+interface SharedCommandRow {
+  readonly website: string
+  readonly visit_id: string
+  /** Distinct ones. */
+  readonly installations: number
+  readonly events: number
+  readonly completed: number
+  readonly first_run: number
+  /** Of the events. */
+  readonly by_agents: number
+  readonly first_ms: number
+  readonly last_ms: number
 }
 
 /** A key that was inserted twice and is not merged yet occurs twice. */
 const CANDIDATES = 3
 
-/** `failed` deliveries wait to be replayed. */
-interface DeliveryGroupRow {
-  readonly website: string
-  readonly destination: string
-  readonly provider: string
-  readonly status: string
-  readonly reason: string
-  readonly deliveries: number
-  readonly first_ms: number
-  readonly last_ms: number
-  /** One of them. */
-  readonly example: string
-  /** Of those that are not over: how many will be, within two hours. */
-  readonly expiring: number
-}
-
-export const INSTALL_QUERIES = {
-  /** Installs of a window. Their keys are found first, from few columns, and read whole only then. */
-  installLines: pageOf<LogWindow & InstallPageFilters & { readonly limit: number }, InstallLineRow>((params) => {
-    const after = params.before_id === undefined ? '' : ` AND ${AFTER}`
-    const bounds = `${SCOPE} AND ${withinPeriod('received_at')}${after}${joined(filterConditions(NARROWING, params))}`
-    const decided = [...filterConditions(DECIDED, params), ...visitConditions(params)]
-    return `SELECT ${INSTALL_LINE.sql}
+/**
+ * Installs of a window, newest first. `scope` is a condition on columns that `installs`, `visits` and
+ * `install_decisions` have: it limits which rows may be read at all. Keys are found first, from few columns; only then are
+ * the rows read whole.
+ */
+export function installList(
+  params: InstallWindow & InstallPageFilters,
+  { columns, scope }: { readonly columns: string; readonly scope: string },
+): string {
+  const after = params.before_id === undefined ? '' : ` AND ${AFTER}`
+  const bounds = `${scope} AND ${withinPeriod('received_at')}${after}${joined(filterConditions(NARROWING, params))}`
+  const decided = [...filterConditions(DECIDED, params), ...visitConditions(params, scope)]
+  return `SELECT ${columns}
     FROM ${installs(`(website, event_id) IN (SELECT website, event_id FROM installs
-      WHERE ${bounds}${keptByDecision(decided, params)} ${newestFirst('received_at', 'event_id')}
-      LIMIT least({limit:UInt32}, 10000) * ${CANDIDATES})`)}
+      WHERE ${bounds}${keptByDecision(decided, params, scope)} ${newestFirst('received_at', 'event_id')}
+      LIMIT least({limit:UInt32}, ${MAX_PAGE}) * ${CANDIDATES})`)}
     WHERE ${bounds}${joined(decided)}
     ${newestFirst('received_at', 'event_id')} ${pageLimit()}`
-  }),
+}
+
+const BY_TOKEN = `${SCOPE} AND ${withinPeriod('received_at')} AND resolution = 'matched' AND selection_policy = 'handoff'`
+const MOST_SHARED = `SELECT website, visit_id FROM (
+    SELECT website, visit_id, installation_id FROM installs WHERE ${BY_TOKEN}
+    UNION ALL SELECT website, visit_id, installation_id FROM install_decisions WHERE ${BY_TOKEN})
+  GROUP BY website, visit_id HAVING uniq(installation_id) >= {least:UInt32}
+  ORDER BY uniq(installation_id) DESC, visit_id ${pageLimit()}`
+
+export const INSTALL_QUERIES = {
+  installLines: pageOf<LogWindow & InstallPageFilters & { readonly limit: number }, InstallLineRow>((params) =>
+    installList(params, { columns: INSTALL_LINE.sql, scope: SCOPE }),
+  ),
+
+  /**
+   * Visits whose copied command was run on several machines: installs of a window that a token matched. The visits are found first, by rows that
+   * may be repeats; the figures then count only the record of each event that counts.
+   */
+  sharedCommands: pageOf<LogWindow & { readonly least: number; readonly limit: number }, SharedCommandRow>(`
+    SELECT website, visit_id, uniqExact(installation_id) AS installations, count() AS events,
+      countIf(event_type = 'install_completed') AS completed, countIf(event_type = 'first_run') AS first_run,
+      countIf(agent != '') AS by_agents, toUnixTimestamp64Milli(min(received_at)) AS first_ms,
+      toUnixTimestamp64Milli(max(received_at)) AS last_ms
+    FROM ${installs(`(website, event_id) IN (
+      SELECT website, event_id FROM installs WHERE ${BY_TOKEN} AND (website, visit_id) IN (${MOST_SHARED})
+      UNION ALL SELECT website, event_id FROM install_decisions WHERE ${BY_TOKEN} AND (website, visit_id) IN (${MOST_SHARED}))`)}
+    WHERE ${BY_TOKEN}
+    GROUP BY website, visit_id HAVING installations >= {least:UInt32} ORDER BY installations DESC, last_ms DESC, visit_id ${pageLimit()}`),
 
   /** Where visits came from, by website and ID as pairs. */
   visitSources: pageOf<
@@ -172,14 +204,4 @@ export const INSTALL_QUERIES = {
   >(`SELECT ${VISIT_SOURCE.sql} FROM ${once('visits')}
     PREWHERE (website, visit_id) IN arrayZip({of_websites:Array(String)}, {visit_ids:Array(String)}) AND ${SCOPE}
     LIMIT 10000`),
-
-  /** Deliveries that changed in a period, by destination, status and reason, each with one example. */
-  deliveryGroups: pageOf<LogWindow, DeliveryGroupRow>(`
-    SELECT website, destination, provider, status, reason, count() AS deliveries,
-      toUnixTimestamp64Milli(min(changed_at)) AS first_ms, toUnixTimestamp64Milli(max(changed_at)) AS last_ms,
-      argMax(event_id, changed_at) AS example,
-      countIf(status IN ('pending', 'retrying') AND deadline_at < ${at('until_ms')} + INTERVAL 2 HOUR) AS expiring
-    FROM ${once('deliveries')} WHERE ${SCOPE} AND ${withinPeriod('changed_at')}
-    GROUP BY website, destination, provider, status, reason
-    ORDER BY website, destination, status, deliveries DESC LIMIT 5000`),
 } as const

@@ -1,8 +1,8 @@
 /**
- * The SQL texts behind Logs: requests that came in and attempts that went out, each as one kind of line.
+ * The SQL texts behind Logs: requests that came in and attempts that went out, both as the same kind of line.
  *
- * Every one names the websites and both bounds of time, since the tables are ordered by these. Rows of one key agree in
- * all columns, so that conditions may come before FINAL has merged them.
+ * Each statement names the websites and both bounds of time, since the tables are ordered by these. Rows with one key agree in
+ * all columns, so that conditions may be checked before FINAL has merged them.
  */
 
 import { ATTEMPT, REQUEST_LOG, type AttemptRow, type RequestLogRow } from '../query-rows.ts'
@@ -33,7 +33,7 @@ export type LogPageFilters = {
   readonly references?: readonly string[]
 }
 
-/** `bodies`: requests come with theirs. */
+/** `bodies`: the lines of requests include their bodies. */
 type LogPageParams = LogWindow & LogPageFilters & { readonly limit: number; readonly bodies?: number }
 
 /** A line of Logs without its bodies. `status` is 0 if there was no answer. */
@@ -43,17 +43,17 @@ export interface LogLineRow {
   readonly id: string
   readonly kind: string
   readonly method: string
-  /** Of an attempt: the address that was called. */
+  /** For an attempt: the address that was called. */
   readonly path: string
   readonly status: number
   readonly code: string
   readonly origin: string
   readonly duration_ms: number
   readonly bytes: number
-  /** Empty for requests, as is the destination. */
+  /** Empty for requests, like the destination. */
   readonly event_id: string
   readonly destination: string
-  /** Of requests, if they were asked for. */
+  /** For requests, if the bodies were requested. */
   readonly user_agent?: string
   readonly body?: string
   readonly body_form?: string
@@ -83,11 +83,24 @@ const ATTEMPT_CONDITIONS: Conditions = {
   text: '(position(request_body, {text:String}) > 0 OR position(response_body, {text:String}) > 0)',
 }
 
-/** The cheap conditions first: each later one is read only where all before it hold. */
+/** Conditions for the filters that are set, each preceded by `AND`; a page of a list begins after `before_id`. */
+export function filteredRequests(filters: LogPageFilters): string {
+  return joinedConditions(filters, REQUEST_CONDITIONS)
+}
+
+export function filteredAttempts(filters: LogPageFilters): string {
+  return joinedConditions(filters, ATTEMPT_CONDITIONS)
+}
+
+/** The cheap conditions first: each later one is evaluated only for rows that satisfy all before it. */
 function logConditions(time: string, filters: LogPageFilters, texts: Conditions): string {
-  const own = (Object.keys(texts) as (keyof LogPageFilters)[]).filter((name) => filters[name] !== undefined)
   const scope = ['website IN {websites:Array(String)}', withinPeriod(time), 'organization = {organization:String}']
-  return [...scope, ...own.map((name) => texts[name])].join(' AND ')
+  return `${scope.join(' AND ')}${joinedConditions(filters, texts)}`
+}
+
+function joinedConditions(filters: LogPageFilters, texts: Conditions): string {
+  const own = (Object.keys(texts) as (keyof LogPageFilters)[]).filter((name) => filters[name] !== undefined)
+  return own.map((name) => ` AND ${texts[name]}`).join('')
 }
 
 type RequestKey = Pick<LogWindow, 'organization' | 'websites'> & {

@@ -4,16 +4,22 @@
  */
 
 import { ACTIVITY_QUERIES } from './activity.ts'
+import { DELIVERY_QUERIES } from './deliveries.ts'
 import { FIGURE_QUERIES } from './figures.ts'
 import { INSTALL_QUERIES } from './installs.ts'
 import { LOG_QUERIES } from './logs.ts'
 import { REPLAY_PAGE_QUERIES } from './replay.ts'
+import { STREAM_PAGE_QUERIES } from './streams.ts'
+import { WEBHOOK_QUERIES } from './webhooks.ts'
 
 export const PAGE_QUERIES = {
   ...FIGURE_QUERIES,
   ...LOG_QUERIES,
   ...ACTIVITY_QUERIES,
   ...INSTALL_QUERIES,
+  ...DELIVERY_QUERIES,
   ...REPLAY_PAGE_QUERIES,
+  ...STREAM_PAGE_QUERIES,
+  ...WEBHOOK_QUERIES,
 } as const
 export type PageQueryName = keyof typeof PAGE_QUERIES

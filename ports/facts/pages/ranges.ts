@@ -1,4 +1,4 @@
-/** Ranges of visit IDs by time: the tables of visits are ordered by them, so that a range reads nothing else. */
+/** Ranges of visit IDs by time. The tables of visits are ordered by ID, so a range reads nothing else. */
 
 import { VISIT_ID_PREFIXES, visitIdTime } from '../../../domain/receipt.ts'
 
@@ -7,13 +7,13 @@ export type RawPeriod = {
   readonly websites: readonly string[]
   readonly since_ms: number
   readonly until_ms: number
-  /** Key IDs that visits of the period can have; all if absent. The fewer, the less the engine has to plan. */
+  /** Key IDs that visits of the period can have; all if absent. The fewer there are, the faster the engine plans. */
   readonly key_ids?: readonly number[]
 }
 
 /**
- * Visits issued within a period, as a condition on `visit_id` that uses the order of the table. The times are in the
- * text as hex digits: the engine would take 20 ms to read 64 expressions of parameters.
+ * A condition on `visit_id` for visits issued within a period, which uses the order of the table. The times are in the
+ * text as hex digits: the engine would take 20 ms to read 64 expressions with parameters.
  */
 export function issuedBetween({
   since_ms: since,
@@ -26,7 +26,7 @@ export function issuedBetween({
   return `(${ranges.join(' OR ')})`
 }
 
-/** The same for rows that are read already: it uses no order, and costs less to plan. */
+/** The same for rows that have been read already: it does not use the order, and is faster to plan. */
 export function issuedWithin({ since_ms: since, until_ms: until }: Pick<RawPeriod, 'since_ms' | 'until_ms'>): string {
   return `(substring(visit_id, 3, 12) >= '${visitIdTime(since)}' AND substring(visit_id, 3, 12) < '${visitIdTime(until)}')`
 }

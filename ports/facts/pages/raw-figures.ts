@@ -1,7 +1,8 @@
-/** Figures of a short period straight from the facts: of the last hours for pages, and of one hour for its rollup. */
+/** Figures of a short period, straight from the facts: the last hours for pages, and one hour for its rollup. */
 
 import { INSTALL_TIME_BUCKETS_S, MAX_CELLS, type Dimension } from '../../../domain/figures/cells.ts'
 import { decided, once } from '../query-parts.ts'
+import { COUNTED_BY } from '../visits.ts'
 import { issuedBetween, issuedWithin, type RawPeriod } from './ranges.ts'
 
 /** One value of one dimension. The six counts are those of `domain/figures/cells.ts`. */
@@ -11,10 +12,6 @@ export interface CellRow {
   readonly counts: readonly number[]
 }
 
-/** Longer addresses of pages count together if they begin alike. */
-const PAGE_CHARS = 300
-/** The page of a visit, as figures count it. */
-export const PAGE_PLACE = `leftUTF8(concat(origin, path(page_url)), ${PAGE_CHARS})`
 /** Most rows of one answer: each dimension has at most `MAX_CELLS`, deliveries a few for each destination. */
 const MAX_ROWS = 20_000
 
@@ -23,7 +20,7 @@ const issued = (period: RawPeriod): string => `${ASKED} AND ${issuedBetween(peri
 const RECEIVED = `${ASKED} AND received_at >= fromUnixTimestamp64Milli({since_ms:Int64}, 'UTC')
   AND received_at < fromUnixTimestamp64Milli({until_ms:Int64}, 'UTC')`
 
-/** Matched installs of the visits of the period: the events, then the record of each that counts. */
+/** Matched installs of the visits of the period: first the events, then the record of each that counts. */
 const matchedEvents = (period: RawPeriod): string => `(website, event_id) IN (
   SELECT website, event_id FROM installs WHERE ${issued(period)}
   UNION ALL SELECT website, event_id FROM install_decisions WHERE ${issued(period)})`
@@ -43,6 +40,9 @@ const among = (table: 'activations' | 'handoffs', period: RawPeriod, more = ''):
 const topCells = (limit: number): string =>
   `ORDER BY dimension, counts[1] DESC, value LIMIT ${limit} BY dimension LIMIT ${MAX_ROWS}`
 
+const VISIT_VALUES = Object.entries(COUNTED_BY)
+const VISIT_PAIRS = VISIT_VALUES.map(([dimension]) => `('${dimension}', by_${dimension})`).join(', ')
+
 /** The funnel: distinct visits of the period by value, and how many of them reached each step. */
 export const funnelCells = (period: RawPeriod): string => `
   SELECT pair.1 AS dimension, pair.2 AS value,
@@ -50,11 +50,9 @@ export const funnelCells = (period: RawPeriod): string => `
   FROM (
     SELECT visit.*, ${among('activations', period, "AND effect = 'activated'")} AS is_activated, ${among('handoffs', period)} AS is_copied,
       install.started AS started, install.completed AS completed, install.first_run AS first_run,
-      arrayConcat([('visits', ''), ('source', utm_source), ('medium', utm_medium), ('campaign', utm_campaign),
-        ('referrer', domain(source_referrer)), ('page', page_place)],
-        arrayMap(agent -> ('agent_page', concat(agent, '\\t', page_place)), install.agents)) AS pairs
-    FROM (SELECT website, visit_id, utm_source, utm_medium, utm_campaign, source_referrer,
-        ${PAGE_PLACE} AS page_place
+      arrayConcat([('visits', ''), ${VISIT_PAIRS}],
+        arrayMap(agent -> ('agent_page', concat(agent, '\\t', by_page)), install.agents)) AS pairs
+    FROM (SELECT website, visit_id, ${VISIT_VALUES.map(([dimension, value]) => `${value} AS by_${dimension}`).join(', ')}
       FROM ${once('visits')} PREWHERE ${issued(period)}) AS visit
     LEFT ANY JOIN (${matchedVisitsSql(period)}) AS install ON visit.website = install.website AND visit.visit_id = install.visit_id
   ) ARRAY JOIN pairs AS pair GROUP BY dimension, value ${topCells(MAX_CELLS)}`
@@ -88,7 +86,7 @@ export const DELIVERY_CELLS = `
   WHERE (website, event_id) IN (SELECT website, event_id FROM ${once('installs')} PREWHERE ${EVENTS_RECEIVED} WHERE ${RECEIVED})
   GROUP BY value ${topCells(MAX_CELLS)}`
 
-/** What there is of visits and installs in the period: how long it is kept, and key IDs of the visits. */
+/** Which visits and installs exist in the period: how long they are kept, and the visits' key IDs. */
 export const hourFacts = (period: RawPeriod): string => `
   SELECT max(retention_days) AS days, arrayFilter(id -> id != 255, groupUniqArray(key_id)) AS key_ids FROM (
     SELECT retention_days, reinterpretAsUInt8(unhex(substring(visit_id, 1, 2))) % 16 AS key_id

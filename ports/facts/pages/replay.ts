@@ -1,4 +1,4 @@
-/** Installs of a website in the order in which they were received, to decide them again; who asked, and what came out. */
+/** Installs of a website in the order in which they were received, to decide them again; the requests for this, and their results. */
 
 import { selectFrom, type RowsOf } from '../columns.ts'
 import { at, installs, MAX_PAGE, newestFirst, once, pageLimit, pageOf, report, withinPeriod } from '../query-parts.ts'
@@ -50,10 +50,10 @@ const ASKED = selectFrom('decision_replays', [
 ])
 export type AskedReplayRow = RowsOf<typeof ASKED>
 
-/** `waiting` until the role `rollup` has begun. */
+/** `waiting` until the role `rollup` has started. */
 type ReplayState = 'waiting' | 'running' | 'done' | 'failed'
 
-/** The moments of the progress are null while it waits. */
+/** The moments of the progress are null while the replay waits. */
 export interface ReplayLineRow extends AskedReplayRow {
   readonly state: ReplayState
   readonly installs: number
@@ -62,7 +62,7 @@ export interface ReplayLineRow extends AskedReplayRow {
   readonly result: string
 }
 
-/** With how far each is; `result` is an expression. */
+/** Includes the progress of each replay; `result` is an expression. */
 function withProgress(asked: string, result: string): string {
   return `SELECT ${ASKED.sql}, if(later.state = '', 'waiting', later.state) AS state, later.installs AS installs,
     if(later.state = '', NULL, toUnixTimestamp64Milli(later.reached)) AS reached_ms, ${result} AS result
@@ -75,31 +75,31 @@ type ReplayScope = { readonly websites: readonly string[]; readonly organization
 const SCOPE = 'website IN {websites:Array(String)} AND organization = {organization:String}'
 
 export const REPLAY_PAGE_QUERIES = {
-  /** What an organisation asked, newest first. */
+  /** The replays that an organisation requested, newest first. */
   replayLines: pageOf<ReplayScope & { readonly limit: number }, ReplayLineRow>(
     `${withProgress(`SELECT * FROM ${once('decision_replays')} PREWHERE ${SCOPE}`, "''")}
     ${newestFirst('asked_at', 'id')} ${pageLimit()}`,
   ),
 
-  /** One of them, with its result. */
+  /** One replay, with its result. */
   replayById: pageOf<ReplayScope & { readonly id: string }, ReplayLineRow>(
     withProgress(`SELECT * FROM ${once('decision_replays')} PREWHERE ${SCOPE} AND id = {id:String}`, 'later.result'),
   ),
 } as const
 
 export const REPLAY_QUERIES = {
-  /** Asked and not finished, the oldest first. */
+  /** Requested and not finished, the oldest first. */
   openReplays: report<{ readonly limit: number }, AskedReplayRow>(`SELECT ${ASKED.sql} FROM ${once('decision_replays')}
     WHERE (website, id) NOT IN (SELECT website, id FROM ${once('decision_replay_results')} WHERE state IN ('done', 'failed'))
     ORDER BY asked_at, id ${pageLimit()}`),
 
-  /** A page of installs, the oldest first. Their keys are found from few columns, and read whole only then. */
+  /** A page of installs, the oldest first. Their keys are found from few columns; only then are the rows read whole. */
   installsInOrder: report<InOrder, DecidedInstallRow>(`SELECT ${DECIDED_INSTALL.sql}
     FROM ${installs(`(website, event_id) IN (SELECT website, event_id FROM installs WHERE ${BOUNDS} ${OLDEST_FIRST}
       LIMIT least({limit:UInt32}, ${MAX_PAGE}) * ${CANDIDATES})`)}
     WHERE ${BOUNDS} ${OLDEST_FIRST} ${pageLimit()}`),
 
-  /** The campaign's source of visits, by ID; empty if a visit names none. */
+  /** The campaign's source of these visits, by ID; empty if a visit names none. */
   sourcesOfVisits: report<{ readonly website: string; readonly visit_ids: readonly string[] }, SourceRow>(
     `SELECT visit_id, utm_source AS source FROM ${once('visits')}
     PREWHERE website = {website:String} AND visit_id IN {visit_ids:Array(String)} LIMIT ${MAX_PAGE}`,

@@ -3,7 +3,7 @@
 import type { Dimension } from '../../../domain/figures/cells.ts'
 import { once } from '../query-parts.ts'
 
-/** Whole hours. `column` is the dimension that is asked for. */
+/** Whole hours. `column` is the requested dimension. */
 export type RolledPeriod = {
   readonly websites: readonly string[]
   readonly since_ms: number
@@ -22,13 +22,13 @@ export interface RolledStepRow {
   readonly counts: readonly number[]
 }
 
-/** An hour whose facts have changed since its figures were made, or that has none yet. */
+/** An hour whose facts have changed since its figures were made, or that has no figures yet. */
 export interface DirtyHourRow {
   readonly website: string
   readonly hour_ms: number
-  /** All its marks. */
+  /** All marks of the hour. */
   readonly marks: readonly string[]
-  /** Of the version there is; 0 if there is none. */
+  /** The existing version; 0 if there is none. */
   readonly row_version: number
   readonly retention_days: number
 }
@@ -40,7 +40,7 @@ const HOURS = `${once('website_hours')} PREWHERE website IN {websites:Array(Stri
   AND hour >= fromUnixTimestamp64Milli({since_ms:Int64}, 'UTC') AND hour < fromUnixTimestamp64Milli({until_ms:Int64}, 'UTC')`
 const SUMS = `[${[2, 3, 4, 5, 6, 7].map((place) => `sum(cell.${place})`).join(', ')}]`
 
-/** Only these words become part of a text. */
+/** Only these words may become part of a text. */
 const COLUMNS: Readonly<Record<Dimension, string>> = {
   ...{ visits: 'visits', source: 'source', medium: 'medium', campaign: 'campaign', referrer: 'referrer' },
   ...{ page: 'page', agent_page: 'agent_page', installs: 'installs', path: 'path', platform: 'platform' },
@@ -58,7 +58,7 @@ export const rolledSteps = ({ column }: RolledPeriod): string => `
 const MARKS = `SELECT website, hour, groupArray(concat(writer, '/', toString(row_version))) AS marks
   FROM ${once('hour_marks')} WHERE hour < fromUnixTimestamp64Milli({until_ms:Int64}, 'UTC') GROUP BY website, hour`
 
-/** The newest first, so that what people look at does not wait for a rebuild of years. */
+/** The newest first, so that the figures people look at do not wait for a rebuild of years. */
 export const DIRTY_HOURS = `
   SELECT mark.website AS website, toUnixTimestamp64Milli(mark.hour) AS hour_ms, mark.marks AS marks,
     version.row_version AS row_version, version.retention_days AS retention_days
@@ -68,7 +68,7 @@ export const DIRTY_HOURS = `
     ON mark.website = version.website AND mark.hour = version.hour
   WHERE NOT hasAll(version.marks_read, mark.marks) ORDER BY hour_ms DESC, website LIMIT least({limit:UInt32}, ${MAX_DIRTY})`
 
-/** Hours that have facts, to be marked anew. Facts and hours that are gone from both need none. */
+/** Hours with facts, to be marked again. An hour that no longer has facts or figures needs no mark. */
 export const HOURS_WITH_FACTS = `
   SELECT DISTINCT website, toUnixTimestamp(hour) * 1000 AS hour_ms FROM (
     SELECT website, toStartOfHour(issued_at) AS hour FROM visits

@@ -1,10 +1,10 @@
 /**
  * Counts hits in windows aligned to the clock, and tracked events per month.
  *
- * Windows live in memory, in one map per size of window that is dropped whole when its window ends. Counts of longer
- * windows are also stored once they reach a share of their limit: nearly all clients stay below it, and their random
- * keys would cost a disk page each. Usage is in the table. Changes since the last `save` are in memory only, so a crash
- * loses what was counted in that moment, and at most that share of each long window.
+ * Windows are held in memory, in one map per window size that is dropped whole when its window ends. Counts of longer windows
+ * are also stored once they reach a share of their limit: nearly all clients stay below it, and their random keys would cost
+ * a disk page each. Usage is in the table. Changes since the last `save` are in memory only, so a crash loses those counts,
+ * and at most that share of each long window.
  */
 
 import type { Table } from '../../shared/lmdb/table.ts'

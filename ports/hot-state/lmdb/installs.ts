@@ -1,9 +1,9 @@
 /**
- * Which caller works on which install event, the answers to settled ones, and each installation's visit.
+ * Which caller handles which install event, the answers to settled events, and each installation's visit.
  *
  * Event IDs are random, so each stored answer dirties a page of its own. Settled events are therefore buffered in
- * memory and stored in groups by `save`. What a crash loses of them is restored from the log's newest records at the
- * next start.
+ * memory and stored in groups by `save`. Those that a crash loses are restored from the log's newest records at the next
+ * start.
  */
 
 import { LIMITS } from '../../../domain/limits.ts'
@@ -57,7 +57,7 @@ interface Installs {
   sweep(limit: number): number
 }
 
-/** Claims live in memory only: there are none after a start, which is right, because a crash ended their owners. */
+/** Claims are held in memory only. There are none after a start, which is right, because a crash ended their owners. */
 export function openInstalls(table: Table, leases: Leases, nowMs: () => number): Installs {
   const memory = openMemory(table, nowMs)
   const { read, write } = memory
@@ -118,7 +118,7 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
 interface InstallMemory {
   readonly read: <T extends { readonly atMs: number }>(key: string) => T | null
   readonly write: (key: string, value: StoredAnswer | KeptDecision | StoredInstallation) => void
-  /** Drops a key that will not be read again; what is stored already expires in time. */
+  /** Removes a key that will not be read again; a stored key expires in time. */
   readonly passOver: (key: string) => void
   readonly forget: (key: string) => void
   readonly hasUnsaved: () => boolean
@@ -158,7 +158,7 @@ function openMemory(table: Table, nowMs: () => number): InstallMemory {
   }
 }
 
-/** The index lists a key under each day it was written; only keys not written since are deleted. */
+/** The index lists a key under each day on which it was written; only keys that were not written since are deleted. */
 function sweepDays(table: Table, dueBeforeMs: number, limit: number): number {
   const entriesMax = Math.ceil(limit / KEYS_PER_ENTRY)
   const due = table.range({ start: 'day/', end: dayIndex(dueBeforeMs), limit: entriesMax })

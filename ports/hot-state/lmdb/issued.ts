@@ -2,9 +2,9 @@
  * The receipts issued within the last hour: most are activated within seconds, or never.
  *
  * They are buffered in memory and stored many to a value: one key each cost a visit more than the append of its record.
- * What a crash loses of them is restored from the log's newest records at the next start. A key begins with the tenth
- * of a second in which its receipts were issued, followed by the time the last of them was put; its value has a line
- * for each.
+ * Those that a crash loses are restored from the log's newest records at the next start. A key begins with the tenth of a
+ * second in which its receipts were issued, followed by the time when the last of them was put; its value has a line for
+ * each.
  */
 
 import { LIMITS } from '../../../domain/limits.ts'
@@ -41,7 +41,7 @@ const UNKNOWN_VISIT = '0'.repeat(32)
 const RECEIPTS_PER_VALUE = 250
 /** Bounds the memory between two saves. */
 const UNSAVED_MAX = 10_000
-/** For one tenth of a second; far more than one machine issues. */
+/** Receipts of one tenth of a second; far more than one machine issues. */
 const VALUES_MAX = 1_000
 
 /** `durable` resolves when everything written to the table so far is stored. */
@@ -111,7 +111,7 @@ function findStored(table: Table, receipt: ReceiptRef): Issued | null {
   return latest
 }
 
-/** Values learnt late are before the bound but not due yet: they are skipped. */
+/** Values that were learnt late lie before the bound but are not due yet: they are skipped. */
 function sweep(table: Table, dueBeforeMs: number, limit: number): number {
   let removed = 0
   for (const { key } of table.range({ start: 'issued/', end: `issued/${timeKey(dueBeforeMs + 1)}`, limit })) {

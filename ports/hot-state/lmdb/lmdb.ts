@@ -1,7 +1,7 @@
 /**
  * HotState on LMDB: every verb runs within one turn of the event loop on memory and stored pages, so verbs are atomic.
  *
- * Verbs resolve before their writes are stored: what a crash loses is on the log, and a start restores it from there.
+ * Verbs resolve before their writes are stored: what a crash loses is on the log, and the next start restores it from there.
  */
 
 import type { LmdbEnvironment } from '../../shared/lmdb/environment.ts'
@@ -17,7 +17,7 @@ import { openSessions } from './sessions.ts'
 export interface LmdbHotStateOptions {
   /** Longest time that counts, answers and issued receipts stay in memory only. */
   readonly saveEveryMs?: number
-  /** Pause between two deletions of what has expired; 0 disables them. */
+  /** Pause between two deletions of expired data; 0 disables them. */
   readonly sweepEveryMs?: number
 }
 

@@ -1,11 +1,11 @@
 /**
- * What the LMDB hot state knows of receipts: issued ones for an hour, activated and revoked ones until they expire.
+ * The receipts in the LMDB hot state: issued ones for an hour, activated and revoked ones until they expire.
  *
  * Keys begin with the issue time, so that neighbours in time are neighbours on disk: one commit touches few pages, and
- * expiry deletes from the front. `issued/…` is described in issued.ts; `known/…` holds the state: `R` for revoked; `A`
- * for active, followed by the receipt that it revoked, or `?` if that is not known yet. If such a receipt is revoked, `known/…/open`
- * marks it; a release that does not know the mark reads the receipt as revoked. `known/…/unseen` marks a revoked one of which
- * it is not known yet whether it was active and what it replaced.
+ * expiry deletes from the front. `issued/…` is described in issued.ts. `known/…` holds the state: `R` for revoked; `A` for
+ * active, followed by the receipt that it revoked, or `?` if that is not known yet. If such a receipt is revoked, `known/…/open`
+ * marks it; a release that does not know the mark reads the receipt as revoked. `known/…/unseen` marks a revoked receipt if it is
+ * not known yet whether it was active and what it replaced.
  */
 
 import { LIMITS } from '../../../domain/limits.ts'
@@ -16,7 +16,7 @@ import type { IssuedReceipts } from './issued.ts'
 import { timeKey } from './time-key.ts'
 
 const PREDECESSOR_UNKNOWN = 'A?'
-/** A receipt's own lifetime decides; the extra day keeps clocks that differ from deleting a state early. */
+/** A receipt's own lifetime decides; the extra day keeps a clock that differs from deleting a state too early. */
 const KEEP_STATE_MS = LIMITS.receiptLifetimeMs + 86_400_000
 
 interface Receipts {

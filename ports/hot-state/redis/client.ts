@@ -1,4 +1,4 @@
-/** Makes the client of one Redis, or of the one its Sentinels name: no unbounded waits, and nothing is sent twice. */
+/** Creates the client of one Redis, or of the primary that its Sentinels name: no unbounded waits, and nothing is sent twice. */
 
 import { readFileSync } from 'node:fs'
 
@@ -18,7 +18,7 @@ const RETRY_MS = { first: 50, most: 1_000 }
 export function redisClient(address: RedisAddress, deadlineMs: number): Redis {
   const commandTimeout = Math.max(COMMAND_TIMEOUT_MS, deadlineMs)
   const client = new Redis({ ...COMMON, commandTimeout, ...loginOptions(address), ...connectionOptions(address) })
-  // Each failed attempt emits an event; the next probe shows what matters of it.
+  // Each failed attempt emits an event; the next probe shows the result that matters.
   client.on('error', () => undefined)
   return client
 }
@@ -32,7 +32,7 @@ const COMMON = {
   maxRetriesPerRequest: 0,
   connectTimeout: CONNECT_TIMEOUT_MS,
   retryStrategy: retryInMs,
-  // A server that became a replica takes no writes: reconnect to find the primary.
+  // A server that became a replica accepts no writes: reconnect to find the primary.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 }
 

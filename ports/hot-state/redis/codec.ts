@@ -60,7 +60,7 @@ function encodeRef({ visitId, issuedAtMs }: ReceiptRef): Buffer {
   return Buffer.concat([visit, time])
 }
 
-/** Reads the reference that `encodePrevious` ends with. */
+/** Reads the reference at the end of a value of `encodePrevious`. */
 export function decodePredecessor(website: string, bytes: Buffer): Predecessor {
   return bytes.equals(UNKNOWN_REF) ? 'unknown' : decodeRef(website, bytes)
 }
@@ -77,7 +77,7 @@ export function encodeVisit(visit: MatchedVisit | null): Buffer {
   return visit === null ? NOTHING : Buffer.concat([Buffer.from([visit.gpc ? 1 : 0]), encodeRef(visit)])
 }
 
-/** What Redis holds of an installation; null for no bytes. */
+/** The data of an installation in Redis; null for no bytes. */
 export function decodeInstallation(website: string, bytes: Buffer): Installation | null {
   if (bytes[0] === AWAITS) return { kind: 'pending' }
   const visit = decodeVisit(website, bytes[0] === MATCHED ? bytes.subarray(STAMP_BYTES) : bytes)

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 
 import type { Redis } from 'ioredis'
 
-import type { StoreLife } from './verbs.ts'
+import type { StoreGeneration } from './verbs.ts'
 import { defineScripts, type RunScript, type ScriptArgument, type ScriptName } from './scripts.ts'
 import { endedWithin } from '../../../common/deadline.ts'
 
@@ -24,7 +24,7 @@ interface RedisConnectionOptions {
   readonly maxInFlight: number
   readonly onUnreachable: (reason: string) => void
   readonly onReachable: () => void
-  /** `run` is an ID of this life of the data; `before` is the previous one, or null at the first connection. */
+  /** `run` is an ID of this generation of the data; `before` is the previous one, or null at the first connection. */
   readonly onNewRun: (run: string, before: string | null) => void
 }
 
@@ -44,12 +44,12 @@ export class RedisConnection {
   readonly #script: RunScript
   #isReachable = false
   #isToldAway = false
-  /** Why the connection closes next. */
+  /** Why the connection will be closed. */
   #cause: Error | null = null
   #isClosed = false
   #inFlight = 0
   #silentProbes = 0
-  /** Of the server behind the present connection; null until it was read. */
+  /** ID of the server behind the present connection; null until it was read. */
   #serverRun: string | null = null
   #run: string | null = null
   #mark = ''
@@ -73,7 +73,7 @@ export class RedisConnection {
   }
 
   /** As of the last probe. Before the first one, a name that no store ever has. */
-  get life(): StoreLife {
+  get generation(): StoreGeneration {
     return { name: this.#run ?? 'unknown', mark: this.#mark }
   }
 
@@ -92,7 +92,7 @@ export class RedisConnection {
 
   /** @throws RedisUnavailable, at the latest at the deadline */
   readonly run: RunScript = async (name, args) => {
-    if (!this.#isReachable) throw new RedisUnavailable('Redis is away')
+    if (!this.#isReachable) throw new RedisUnavailable('Redis is unreachable')
     if (this.#inFlight >= this.#options.maxInFlight) throw new RedisUnavailable('too many verbs wait for Redis')
     this.#inFlight++
     try {
@@ -172,8 +172,8 @@ export class RedisConnection {
 
 /**
  * Time in which this process itself was stalled does not count; otherwise a busy machine would look like an unreachable
- * Redis. So the deadline passes in parts, each begun after the one before. At the end one turn of the event loop may
- * pass: an answer that has already arrived still counts.
+ * Redis. The deadline therefore passes in parts, each begun after the one before. At the end one turn of the event loop may
+ * pass, so that an answer that has already arrived still counts.
  */
 function answeredWithin<T>(answer: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -199,7 +199,7 @@ function answeredWithin<T>(answer: Promise<T>, ms: number): Promise<T> {
   })
 }
 
-/** The client's errors carry the command with all its arguments: only the message is passed on. */
+/** The client's errors carry the command with all its arguments, so only the message is passed on. */
 function redisUnavailable(error: unknown): RedisUnavailable {
   if (error instanceof RedisUnavailable) return error
   return new RedisUnavailable(error instanceof Error ? error.message.slice(0, REASON_CHARS) : 'unknown error')

@@ -1,8 +1,8 @@
 /**
  * Serves from this process's own memory while Redis is unreachable, and replays its writes when Redis is back.
  *
- * The log stays the truth: what is lost here (a process ends, the list overflows), the role `state` and `whence
- * rebuild-state` restore. Until everything is replayed, verbs stay local, in the order they came.
+ * The log stays the source of truth: the role `state` and `whence rebuild-state` restore what is lost here (because a process
+ * ends or the list overflows). Until everything is replayed, verbs stay local, in the order they came.
  */
 
 import type { Activation, HotState, ReceiptRef } from '../hot-state.ts'
@@ -66,7 +66,7 @@ export function fallBack(shared: RedisVerbs, alone: LocalHotState, nowMs: () => 
       isWanted = true
       if (isHandingOver) return
       isHandingOver = true
-      // Redis may fail and recover during the replay: then the rest is replayed.
+      // Redis may fail and recover during the replay; the rest is then replayed.
       while (isWanted) {
         isWanted = false
         const firstUntilMs = nowMs() + TELL_FIRST_MS
@@ -88,7 +88,7 @@ type Either = <T>(
   instead: (alone: LocalHotState, tell: (message: Message) => void) => Promise<T>,
 ) => Promise<T>
 
-/** True if Redis took the oldest writes; those that did not reach it stay in the list. */
+/** True if Redis accepted the oldest writes; those that did not reach it stay in the list. */
 async function deliver(messages: Message[], shared: RedisVerbs): Promise<boolean> {
   const some = messages.splice(0, MESSAGES_AT_ONCE)
   const told = await Promise.allSettled(some.map((message) => message(shared)))
@@ -107,7 +107,7 @@ function eitherReceipts(
   return {
     async putVisit(receipt) {
       known.noteIssued(receipt)
-      // Nothing to replay: for a receipt that Redis did not see issued, Facts is read when it is activated.
+      // Nothing to replay: if Redis did not see a receipt issued, Facts is read when the receipt is activated.
       await either(
         (shared) => shared.putVisit(receipt),
         async () => undefined,
@@ -177,7 +177,7 @@ function eitherInstalls(
   /** Runs on Redis, or locally with a replay later. */
   const told = (verb: (state: Pick<HotState, InstallNews>) => Promise<void>): Promise<void> =>
     either(verb, async (alone, tell) => {
-      // First, in the same turn as the choice to go alone: after a pause everything may have been told already.
+      // First, in the same turn as the choice to go local: after a pause everything may have been replayed already.
       tell(verb)
       await verb(alone)
     })
@@ -190,17 +190,17 @@ function eitherInstalls(
     keepInstall: (claim, decision) => told((state) => state.keepInstall(claim, decision)),
     settleInstall: (settlement) => told((state) => state.settleInstall(settlement)),
     decideInstall: (decision) => told((state) => state.decideInstall(decision)),
-    // A claim that Redis still held would keep out the caller who is first next and settles when Redis is back.
+    // A claim still held in Redis would block the next first caller, which settles when Redis is back.
     releaseInstall: (claim) => told((state) => state.releaseInstall(claim)),
     forgotten: () =>
       either(
         (shared) => shared.forgotten(),
         (alone) => alone.forgotten(),
       ),
-    restored: (life) =>
+    restored: (generation) =>
       either(
-        (shared) => shared.restored(life),
-        (alone) => alone.restored(life),
+        (shared) => shared.restored(generation),
+        (alone) => alone.restored(generation),
       ),
     claimJob: (jobId, owner, leaseMs) =>
       either(
@@ -225,7 +225,7 @@ function eitherCounts(
         (shared) => shared.countHits(hits),
         (alone) => alone.countHits(hits),
       ),
-    // Only Redis knows its own counts: while it is unreachable such hits stay counted.
+    // Only Redis knows its own counts: while it is unreachable, such hits stay counted.
     returnHits: (hits, agoMs) =>
       either(
         (shared) => shared.returnHits(hits, agoMs),
@@ -267,7 +267,7 @@ function eitherCounts(
   }
 }
 
-/** This process must not decide alone who is signed in: while Redis is unreachable these reject. */
+/** This process must not decide alone who is signed in: while Redis is unreachable, these reject. */
 function sharedSessions(shared: SessionVerbs): SessionVerbs {
   return {
     putSession: (session) => shared.putSession(session),

@@ -1,8 +1,8 @@
 /**
- * What one process knows by itself while Redis is unreachable: every verb, in bounded memory, for this process only.
+ * The state of one process while Redis is unreachable: every verb, in bounded memory, for this process only.
  *
- * Limits have their usual sizes, per process. Only receipt states that are final or were just seen are returned;
- * anything else is `unknown`, so that the caller reads Facts and comes back with `learn`.
+ * Limits have their usual sizes, but per process. Only receipt states that are final or were just seen are returned;
+ * anything else is `unknown`, so that the caller reads Facts and calls `learn`.
  */
 
 import type {
@@ -33,7 +33,7 @@ const TRUST_MS = 5_000
 const TIDY_EVERY_MS = 1_000
 
 export interface LocalHotState extends Omit<HotState, 'flush' | 'health' | 'close' | keyof SessionVerbs> {
-  /** Notes what passed between this process and Redis, in case Redis becomes unreachable next. */
+  /** Records what passed between this process and Redis, in case Redis becomes unreachable next. */
   noteIssued(receipt: IssuedReceipt): void
   noteActive(receipt: ReceiptRef, revoked: Predecessor): void
   noteUsage(usage: UsageRequest, used: number): void
@@ -108,8 +108,8 @@ function receiptsInMemory(nowMs: () => number): ReceiptVerbs {
       asked.map((receipt) => {
         const state = receipts.stateOf(receipt)
         if (isRevokedStanding(state)) return state
-        // An install follows its page's activation by moments: Facts cannot have that yet, but may know that another process has
-        // replaced the receipt since. Of anything else Facts knows more.
+        // An install follows its page's activation by moments: Facts cannot have that activation yet, but may know that another
+        // process has replaced the receipt since. About everything else Facts knows more.
         const isActive = state === 'active' || state === 'predecessor_unknown'
         return isActive && isFresh(receipt) ? 'predecessor_unknown' : 'unknown'
       }),
@@ -133,7 +133,7 @@ function issuedInMemory(nowMs: () => number): IssuedReceipts {
   }
 }
 
-/** Counts on from Redis's last figure, so that a quota stays about right. */
+/** Continues from Redis's last figure, so that a quota stays about right. */
 function usageVerbs(): Pick<LocalHotState, 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage' | 'noteUsage'> {
   const usages = new BoundedMap<string, { used: number; isToldOver: boolean }>(MAX_USAGES)
   const usageOf = (organization: string, month: string): { used: number; isToldOver: boolean } =>

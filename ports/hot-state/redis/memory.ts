@@ -1,4 +1,4 @@
-/** Tables and lists in memory with a bound: the oldest entry goes first. */
+/** Bounded tables and lists in memory: the oldest entry is removed first. */
 
 import { BoundedMap } from '../../../common/bounded-map.ts'
 import type { Table } from '../../shared/lmdb/table.ts'

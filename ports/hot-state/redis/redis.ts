@@ -23,7 +23,7 @@ export interface RedisHotStateOptions {
    * verbs reject with `RedisUnavailable` until Redis is back, for roles that need Redis and can wait, such as `state`.
    */
   readonly whenAway?: 'alone' | 'reject'
-  /** Replaces the server's clock (Unix ms). For tests only: processes must not differ in their time. */
+  /** Replaces the server's clock (Unix ms). For tests only: all processes must use the same clock. */
   readonly clock?: () => number
   /** Called when Redis becomes unreachable, with the reason; without keys, values and credentials. */
   readonly onUnreachable?: (reason: string) => void
@@ -60,7 +60,7 @@ export async function redisHotState(url: string, options: RedisHotStateOptions =
     await connection.open(connectWaitMs)
     const health = () => ({ isReachable: connection.isReachable, isShared: true })
     return {
-      ...redisVerbs(connection.run, () => connection.life, clock),
+      ...redisVerbs(connection.run, () => connection.generation, clock),
       flush: nothingToFlush,
       health,
       close: async () => connection.close(),
@@ -78,7 +78,7 @@ export async function redisHotState(url: string, options: RedisHotStateOptions =
     },
   })
   const fallback = fallBack(
-    redisVerbs(connection.run, () => connection.life, clock),
+    redisVerbs(connection.run, () => connection.generation, clock),
     localHotState(clock ?? Date.now),
     () => performance.now(),
   )
@@ -94,5 +94,5 @@ export async function redisHotState(url: string, options: RedisHotStateOptions =
   }
 }
 
-/** Each verb resolves when Redis has it. */
+/** Each verb resolves when Redis has stored it. */
 async function nothingToFlush(): Promise<void> {}

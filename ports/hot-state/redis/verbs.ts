@@ -17,10 +17,10 @@ import type { RunScript } from './scripts.ts'
 import { sessionVerbs } from './sessions.ts'
 import { DAY_MS } from '../../../domain/durations.ts'
 
-/** An ID of the data's present life: it changes after a restart or failover, and if the store was emptied. */
-export interface StoreLife {
+/** An ID of the data's present generation: it changes after a restart or failover, and if the store was emptied. */
+export interface StoreGeneration {
   readonly name: string
-  /** The part of it that the store itself holds. */
+  /** The part of the ID that the store itself holds. */
   readonly mark: string
 }
 
@@ -35,11 +35,15 @@ const STATES: readonly ReceiptStanding[] = [
 ]
 
 /** `clock` replaces the server's time; for tests only. */
-export function redisVerbs(run: RunScript, life: () => StoreLife, clock: (() => number) | undefined): RedisVerbs {
+export function redisVerbs(
+  run: RunScript,
+  generation: () => StoreGeneration,
+  clock: (() => number) | undefined,
+): RedisVerbs {
   const now = (): string => (clock === undefined ? '' : String(clock()))
   return {
     ...receiptVerbs(run, now),
-    ...installVerbs(run, now, life),
+    ...installVerbs(run, now, generation),
     ...countVerbs(run, now),
     ...jobVerbs(run, now),
     ...sessionVerbs(run, now),
@@ -84,12 +88,12 @@ type InstallVerbs = Pick<
   'claimInstall' | 'keepInstall' | 'settleInstall' | 'decideInstall' | 'releaseInstall' | 'forgotten' | 'restored'
 >
 
-function installVerbs(run: RunScript, now: Now, life: () => StoreLife): InstallVerbs {
+function installVerbs(run: RunScript, now: Now, generation: () => StoreGeneration): InstallVerbs {
   return {
     async claimInstall(claim) {
       const keys = [eventHash(claim), installationKey(claim)]
       const reply = await run('claim_install', [now(), ...keys, claim.owner, LIMITS.claimLeaseMs, ANSWER_MEMORY_MS])
-      return claimOutcomeOf(claim.website, reply as Buffer[], life().name)
+      return claimOutcomeOf(claim.website, reply as Buffer[], generation().name)
     },
     async keepInstall(claim, decision) {
       const keys = [eventHash(claim), installationKey(claim)]
@@ -111,24 +115,24 @@ function installVerbs(run: RunScript, now: Now, life: () => StoreLife): InstallV
     },
     async forgotten() {
       const whole = String(await run('read_whole', [now()]))
-      const { name } = life()
+      const { name } = generation()
       return whole === name ? null : name
     },
     async restored(name) {
-      const present = life()
+      const present = generation()
       if (name === present.name) await run('mark_whole', [now(), present.mark, name])
     },
   }
 }
 
-function claimOutcomeOf(website: string, reply: readonly Buffer[], life: string): ClaimOutcome {
+function claimOutcomeOf(website: string, reply: readonly Buffer[], generation: string): ClaimOutcome {
   const [kind, value, installation, whole] = reply
   const text = String(kind)
   if (text === 'settled') return { kind: 'settled', answer: String(value) }
   if (text === 'busy') return { kind: 'busy' }
   const kept = value === undefined || value.length === 0 ? null : String(value)
   const known = installation === undefined ? null : decodeInstallation(website, installation)
-  return { kind: 'first', installation: known ?? { kind: String(whole) === life ? 'none' : 'unknown' }, kept }
+  return { kind: 'first', installation: known ?? { kind: String(whole) === generation ? 'none' : 'unknown' }, kept }
 }
 
 type CountVerbs = Pick<HotState, 'countHits' | 'returnHits' | 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage'>

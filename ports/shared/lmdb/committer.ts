@@ -1,8 +1,8 @@
 /**
  * Combines the writes of several stores into one LMDB transaction at a time, so that they share its sync to disk.
  *
- * One transaction is in flight at any moment. What arrives meanwhile, and as long as more keeps arriving, goes into the
- * next. Groups grow with the load, and nothing waits under light load (bench/event-log.ts).
+ * One transaction is in flight at any moment. Writes that arrive meanwhile go into the next one, which waits as long as more
+ * keep arriving. Groups grow with the load, and nothing waits under light load (bench/event-log.ts).
  */
 
 import { statfsSync } from 'node:fs'
@@ -23,7 +23,7 @@ interface Write {
 /** Called with null when the transaction is on disk, or with the error; a second call must do nothing. */
 type Settle = (failure: Error | null) => void
 
-/** A store that takes part: called at the start of each transaction; returns null if it has nothing to write. */
+/** A store that takes part. Called at the start of each transaction; returns null if it has nothing to write. */
 type Contributor = (write: WriteOne) => Settle | null
 
 interface CommitterOptions {
@@ -55,7 +55,7 @@ const FULL = 'the disk is full'
 const SPACE_CHECK_MS = 1_000
 /** Share of the reserve that may be written between two measurements. */
 const SPACE_CHECK_SHARE = 1 / 8
-/** Longest wait for more to share a transaction: two or three groups of requests that run in step. */
+/** The longest wait for more writes to share a transaction: two or three groups of requests that run in step. */
 const GATHER_MS = 10
 /** A transaction that finds no room waits this long before it checks again. */
 const NO_ROOM_RETRY_MS = 200
@@ -136,8 +136,8 @@ export class Committer {
   }
 
   /**
-   * While more keeps coming, it is worth waiting: a transaction costs about as much as ten appends. It takes two turns
-   * of the event loop to tell, because work that a turn accepted may run after this check.
+   * While more writes keep arriving, waiting pays off: a transaction costs about as much as ten appends. It takes two turns of
+   * the event loop to tell, because work that a turn accepted may run after this check.
    */
   #gather(sinceMs: number): void {
     const requests = this.#requests
@@ -169,7 +169,7 @@ export class Committer {
     })
   }
 
-  /** Writes what is left; nothing is written afterwards. */
+  /** Writes what is left; afterwards nothing is written. */
   async close(): Promise<void> {
     if (!this.#isClosed && this.#failure === null) await this.durable().catch(() => undefined)
     this.#isClosed = true

@@ -37,8 +37,8 @@ export interface LmdbEnvironment {
   /** Keys and values are strings; reads see unstored writes too. */
   openTable(name: string): Table
   /**
-   * Copies everything stored into an existing folder, synced to disk, while writes go on; those made before the call are in
-   * it. Pages that hold nothing any more are left out, and with them what was deleted.
+   * Copies everything stored into an existing folder, synced to disk, while writes go on; writes made before the call are in the
+   * copy. Empty pages are left out, and with them what was deleted.
    */
   copyTo(folder: string): Promise<void>
   /** Stores what is left, closes the files and releases the folder. Close the adapters first. */
@@ -47,9 +47,9 @@ export interface LmdbEnvironment {
 
 const DEFAULTS = { minFreeBytes: 256 * 1024 * 1024, headRoomBytes: 0, stallFatalMs: 30_000 }
 const MAX_TABLES = 12
-/** LMDB's own name for it. */
+/** The name that LMDB itself gives the file. */
 const DATA_FILE = 'data.mdb'
-/** Address space, neither disk nor memory. A map that grows step by step is remapped each time and counts twice. */
+/** Address space, neither disk nor memory. A map that grows step by step is remapped each time and counted twice. */
 const MAP_BYTES = 2 ** 36
 
 /**

@@ -62,7 +62,7 @@ export class HeadRoom {
     return this.#tailBytes < this.#spareBytes * LEAST_SHARE
   }
 
-  /** Approximate room within LMDB's file that holds nothing any more; the file never shrinks. */
+  /** Approximate free room within LMDB's file, which never shrinks. */
   reusableBytes(): number {
     let liveBytes = 0
     for (const stats of this.#stats()) {

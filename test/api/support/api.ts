@@ -1,4 +1,4 @@
-/** The api as a stranger meets it: every call comes from an address of its own, and every answer is held against the OpenAPI document. */
+/** The api as clients use it: every call comes from a different address, and every answer is checked against the OpenAPI document. */
 
 import { expect } from 'chai'
 import type { QueryRow } from '../../../ports/facts/queries.ts'
@@ -23,7 +23,7 @@ export interface CallOptions {
   readonly isDocumented?: boolean
 }
 
-/** Every call there is. */
+/** All calls made so far. */
 export interface Calls {
   /** Posts JSON, or text and bytes as they are. */
   readonly post: (path: string, body: unknown, options?: CallOptions) => Promise<Reply>

@@ -1,4 +1,4 @@
-/** The api alone, over ports that do nothing: what it spends is spent on the request. */
+/** Only the api, with ports that do nothing: all its processor time goes into the request. */
 
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
@@ -52,7 +52,7 @@ export function bareCatalog(count = 1): Catalog {
   }
 }
 
-/** Collection uses none of them. */
+/** Collection does not use these. */
 const refused = (): Promise<never> => Promise.reject(new Error('the api knows no sessions'))
 const NO_SESSIONS: SessionVerbs = {
   putSession: refused,
@@ -112,7 +112,7 @@ export async function startBareApi(catalog = bareCatalog(), parts?: ServerParts)
   }
 }
 
-/** One connection, made anew after each answer that closed it. */
+/** One connection, reopened after each answer that closed it. */
 function exchanger(port: number) {
   let socket = connect(port, '127.0.0.1')
   let answered: (status: number) => void = () => undefined

@@ -11,7 +11,7 @@ export const percentAll = (text: string): string =>
   [...text].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('')
 const utf16 = (text: string): Uint8Array => Buffer.from(text, 'utf16le')
 
-/** Ways to carry a secret into a body that is answered, refused or not even read. */
+/** Ways to put a secret into a body that is accepted, refused or not even read. */
 const CARRIERS: readonly ((secret: string) => string | Uint8Array)[] = [
   (secret) => JSON.stringify(eventBody({ receipts: [secret.slice(-43)] })),
   (secret) => JSON.stringify(eventBody({ handoff: secret })),
@@ -64,7 +64,7 @@ export interface Canaries {
   readonly others?: ReadonlySet<string>
 }
 
-/** One of each request there is, and each secret in every place that a request has. */
+/** One request of each kind, and each secret in every place of a request. */
 export async function runEverything(api: Calls, { secrets, addresses }: Canaries, round: number): Promise<void> {
   const from = (): { address: string } => {
     const turn = addresses.size
@@ -99,7 +99,7 @@ export async function runEverything(api: Calls, { secrets, addresses }: Canaries
   }
 }
 
-/** A machine that is too busy to store in time is no leak, and must not look like one. */
+/** A machine that is too busy to store in time must not look like a leak. */
 function answerOf({ status, body, text }: Reply): Reply['body'] {
   if (status !== 200) throw new Error(`it was answered ${status}: ${text}`)
   return body
@@ -113,7 +113,7 @@ export async function floodAndForward(api: Calls, { addresses }: Canaries): Prom
   addresses.add('198.51.100.77').add('203.0.113.99').add('203.0.113.42')
 }
 
-/** Kafka's indexes hold offsets and times alone, and take 10 MiB each of mostly nothing. */
+/** Kafka's indexes hold only offsets and times, and take 10 MiB each, mostly empty. */
 const IS_INDEX = /\.(time|txn)?index$/
 
 export async function filesBelow(folder: string): Promise<Map<string, string>> {
@@ -144,7 +144,7 @@ export function findCanaries(name: string, text: string, { secrets, addresses, o
   ])
 }
 
-/** Everything that a reader of the bytes could undo in a moment. */
+/** Every encoding that a reader of the bytes could undo easily. */
 function readingsOf(text: string): Record<string, string> {
   // JSON escapes the backslashes of what it carries.
   const plain = text.replaceAll('\\\\', '\\')
@@ -164,7 +164,7 @@ function readingsOf(text: string): Record<string, string> {
   }
 }
 
-/** The address, not a longer one that begins or ends with it; the loopback address of the test itself is none of them. */
+/** The address, not a longer one that begins or ends with it; the loopback address of the test itself does not count. */
 function containsAddress(text: string, address: string): boolean {
   let at = text.indexOf(address)
   while (at >= 0) {

@@ -1,8 +1,8 @@
-/** Holds real answers against the OpenAPI document: statuses, codes and the schemas of bodies. */
+/** Checks real answers against the OpenAPI document: statuses, codes and the schemas of bodies. */
 
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
-import { openApiDocument } from '../../../api/openapi.ts'
+import { openApiDocument } from '../../../api/openapi/document.ts'
 import { ERRORS, type ErrorCode } from '../../../domain/errors.ts'
 import type { Reply } from '../../../fixtures/service/requests.ts'
 
@@ -34,8 +34,26 @@ export function expectDocumented(method: string, path: string, reply: Reply): vo
   }
   const answer = operations[verb].responses[String(reply.status)]
   expect(answer, `${where}: the document does not know this status`).to.not.equal(undefined)
+  expectHeaders(where, reply, answer)
   if (method === 'HEAD' || reply.status === 304) return
   expectContent(where, reply, { answer, pointer: ['paths', template, verb, 'responses', String(reply.status)] })
+}
+
+/** What every HTTP answer may have, and what is named by the content in the document. */
+const USUAL_HEADERS = [
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'date',
+  'keep-alive',
+  'transfer-encoding',
+]
+
+function expectHeaders(where: string, reply: Reply, answer: Json): void {
+  const known = [...USUAL_HEADERS, ...Object.keys(answer['headers'] ?? {}).map((name) => name.toLowerCase())]
+  const unknown = [...reply.headers.keys()].filter((name) => !known.includes(name))
+  expect(unknown, `${where}: the document does not know these headers`).to.deep.equal([])
 }
 
 function expectError(where: string, reply: Reply, isHead: boolean): void {

@@ -21,10 +21,10 @@ export interface RawExchange {
   readonly rest: string
 }
 
-/** How long nothing must come, after everything was sent, before an open connection counts as quiet. */
+/** How long an open connection must be silent, after everything was sent, to count as quiet. */
 const QUIET_MS = 3_000
 
-/** Sends the pieces, text as Latin-1, and collects what comes until the service closes or falls quiet. */
+/** Sends the pieces, text as Latin-1, and collects the answer until the service closes the connection or is quiet. */
 export function exchangeRaw(port: number, pieces: readonly Piece[]): Promise<RawExchange> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   return new Promise((resolve) => {

@@ -1,8 +1,8 @@
-/** The worst requests that we could think of, each in any size: what fills a header, the address or a field to its bound. */
+/** The worst requests that we could think of, each in any size: they fill a header, the address or a field to its limit. */
 
 import { eventBody, visitBody } from '../../../fixtures/service/requests.ts'
 
-/** A head may have 16,384 bytes in all. */
+/** A header block may have 16,384 bytes in all. */
 const HEADER_BYTES = 15_600
 const BODY_BYTES = 16_384
 
@@ -175,7 +175,7 @@ function targetCases(): Case[] {
   )
 }
 
-/** Bodies as they are, not JSON or only just. */
+/** Raw bodies that are not JSON, or only just. */
 function bodyCases(): Case[] {
   const starts = ['', '{"gpc":true,', '{"project":"acme-dev","gpc":true,"x":"', '[', '{"a":"']
   return starts.flatMap((start) =>

@@ -44,10 +44,10 @@ describe('a backup', function () {
     return { code, said: program.stdout() + program.stderr() }
   }
 
-  it('is taken while the service goes on', async () => {
+  it('is made while the service runs', async () => {
     service = await startTestService({ folder: join(folder, 'old'), env: ENV })
     receipt = await activeReceipt(service.url)
-    // A secret of the data folder's own, as without a setting.
+    // A secret in the data folder, as without the setting.
     await writeFile(join(folder, 'old/data/secret'), 'kept beside the stores\n', { mode: 0o600 })
     const isOver = { now: false }
     const senders = Array.from({ length: SENDERS }, (_, index) =>
@@ -70,7 +70,7 @@ describe('a backup', function () {
     service = null
   })
 
-  it('is refused into a folder that holds something, and restored into none', async () => {
+  it('is refused into a folder that is not empty, both as a backup and as a restore', async () => {
     const again = await whence('backup', backup, '--data', join(folder, 'old/data'))
     expect(again).to.deep.equal({ code: 1, said: `whence backup: ${backup} is not empty\n` })
     const over = await whence('restore', backup, '--data', join(folder, 'old/data'))
@@ -96,7 +96,7 @@ describe('a backup', function () {
     expect(await activeReceipt(service.url)).to.have.length(43)
   })
 
-  it('that is damaged restores nothing', async () => {
+  it('that is damaged is not restored', async () => {
     const name = (await readdir(join(backup, 'lmdb')))[0] ?? ''
     await appendFile(join(backup, 'lmdb', name), 'x')
     const data = join(folder, 'damaged/data')
@@ -105,7 +105,7 @@ describe('a backup', function () {
     expect(said).to.equal(`whence restore: ${join(backup, 'lmdb', name)} is damaged or missing: nothing was restored\n`)
     expect(await readdir(data)).to.deep.equal([])
     await rm(join(backup, 'whence-backup.json'))
-    expect((await whence('restore', backup, '--data', data)).said).to.contain('holds no whole backup')
+    expect((await whence('restore', backup, '--data', data)).said).to.contain('holds no complete backup')
   })
 })
 

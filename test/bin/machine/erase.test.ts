@@ -8,6 +8,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { NO_BACKLOG } from '../../delivery/support/memory-facts.ts'
+import { exportInstalls } from '../../../dashboard/exports/installs.ts'
+import { exportLogs } from '../../../dashboard/exports/logs.ts'
+import type { OrganizationFacts } from '../../../dashboard/reads/scope.ts'
 import { createErasures } from '../../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../../delivery/facts-writer/fact-batch.ts'
 import { createHourMarks } from '../../../delivery/facts-writer/hour-marks.ts'
@@ -92,7 +95,7 @@ describe("a person's data", function () {
     expect(traces(said, gone)).to.deep.equal([])
     expect(traces(said, kept)).to.include.members([kept.eventId, kept.installationId])
     expect(said).to.contain('data_erased')
-    // The hour is counted anew, a moment later.
+    // The hour is counted again, a moment later.
     const report = async (): Promise<string> =>
       (await whence('report', '--by', 'campaign', '--data', at('now/data'))).said
     await until(async () => traces(await report(), kept).includes('campaign-of-kept'))
@@ -112,11 +115,14 @@ describe("a person's data", function () {
     await service?.stop()
     service = null
     expect(traces(await filesBelow(at('newer/facts')), gone)).to.deep.equal([])
-    // The search finds what is there: the same person in the copy of before.
+    // The search does work: it finds the same person in the earlier copy.
     expect(traces(await filesBelow(at('older/facts')), gone)).not.to.deep.equal([])
     expect((await whence('restore', at('newer'), '--data', at('after/data'))).code).to.equal(0)
     const rows = await withFacts('after', allRows)
     expect([traces(rows, gone), traces(rows, kept)]).to.deep.equal([[], [...kept.traces].sort()])
+    const files = await withFacts('after', downloads)
+    expect(traces(files, gone)).to.deep.equal([])
+    expect(traces(files, kept)).to.include.members([kept.eventId, kept.installationId, 'campaign-of-kept'])
   })
 
   it('does not come back when the log is written into the facts again', async () => {
@@ -127,10 +133,10 @@ describe("a person's data", function () {
     expect([traces(rows, gone), traces(rows, kept)]).to.deep.equal([[], [...kept.traces].sort()])
   })
 
-  it('does not come back with a backup of before', async () => {
+  it('does not come back with an older backup', async () => {
     const words = ['restore', at('older'), '--data', at('before/data'), '--erasures'] as const
     const missing = await whence(...words, at('nowhere'))
-    expect([missing.code, missing.said]).to.deep.equal([1, `whence restore: ${at('nowhere')} is not there\n`])
+    expect([missing.code, missing.said]).to.deep.equal([1, `whence restore: ${at('nowhere')} does not exist\n`])
     const { code, said } = await whence(...words, at('now/data'))
     expect(code, said).to.equal(0)
     service = await startTestService({ folder: at('before') })
@@ -183,7 +189,7 @@ describe("a person's data", function () {
   }
 })
 
-/** Two visits of a page, the second of which takes the place of the first, and an install that proves the second. */
+/** Two visits of a page, of which the second replaces the first, and an install that proves the second. */
 async function person(url: string, name: string): Promise<Person> {
   const page = `${TEST_ORIGIN}/install?who=page-of-${name}`
   const client = `12345.${name}`
@@ -203,7 +209,7 @@ async function person(url: string, name: string): Promise<Person> {
   return { receipt, visitId, eventId, installationId, traces: found }
 }
 
-/** What of a person is found in a text. */
+/** The names of a person that occur in a text. */
 function traces(text: string, { traces: wanted }: Person): readonly string[] {
   return wanted.filter((trace) => text.includes(trace)).sort()
 }
@@ -216,7 +222,25 @@ async function filesBelow(root: string): Promise<string> {
   return (await Promise.all(files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'latin1')))).join('\n')
 }
 
-/** Every column of every row there is, those included that a later one has replaced. */
+/** The downloads of the dashboard: all installs as CSV, all Logs with their bodies. */
+async function downloads(connection: FactsConnection): Promise<string> {
+  const facts = clickhouseFacts(connection, { nowMs: Date.now })
+  const scope = { organization: 'acme', websites: [WEBSITE] }
+  const run: OrganizationFacts['run'] = (query, params) => facts.run(query, { ...params, ...scope } as never)
+  const reads = { organization: { id: 'acme' }, websites: [{ id: WEBSITE }], run } as unknown as OrganizationFacts
+  const [sinceMs, beforeMs] = [Date.now() - 3_600_000, Date.now() + 3_600_000]
+  const everything = { sinceMs, from: { beforeMs, beforeId: '' } }
+  const common = { reads, mayGoOn: () => Promise.resolve(true), onRows: () => undefined }
+  const question = { ...everything, filters: { requests: {}, attempts: {} }, limit: 0, hasBodies: true }
+  const cursors = { write: () => '', read: () => null }
+  const clock = { elapsedMs: () => performance.now() }
+  let text = ''
+  for await (const part of exportInstalls({ ...common, ...everything, filters: {}, hasMark: false })) text += part
+  for await (const part of exportLogs({ ...common, question, format: 'ndjson', cursors, clock })) text += part
+  return text
+}
+
+/** Every column of every row, including rows that a later one has replaced. */
 async function allRows(connection: FactsConnection): Promise<string> {
   let text = ''
   for (const table of FACT_TABLES)

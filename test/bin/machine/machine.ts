@@ -17,7 +17,7 @@ import { ROOT } from '../../tidy/source-files.ts'
 const run = promisify(execFile)
 const COMMAND_MS = 300_000
 /**
- * Installing hundreds of packages takes too long for every day (test/long does), so it has none; those of this checkout are
+ * Installing hundreds of packages takes too long for every run (test/long does it), so none are installed; those of this checkout are
  * linked in their place.
  */
 const WITHOUT_OTHERS = { dependencies: {}, optionalDependencies: {} }
@@ -27,13 +27,13 @@ export interface Machine {
   readonly folder: string
   readonly url: string
   readonly tlsPort: number
-  /** Where a path of the guide lies. */
+  /** The real location of a path in the guide. */
   readonly at: (path: string) => string
   /** Runs the blocks of commands under a heading of docs/vm.md; resolves with what they wrote on standard output. */
   readonly follow: (heading: string) => Promise<string>
   /** One command, with the machine's PATH and with paths as in the guide. */
   readonly sh: (command: string) => Promise<string>
-  /** Puts what a person would write into the installed settings and manifests. */
+  /** Edits the installed settings and manifests as a person would. */
   readonly edit: () => Promise<void>
   readonly ready: () => Promise<void>
   readonly journal: () => Promise<string>

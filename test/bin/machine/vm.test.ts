@@ -93,7 +93,7 @@ describe('one machine', function () {
     ).to.equal('gone')
   })
 
-  it('has a unit that systemd understands, with little left to attack', async function () {
+  it('has a unit that systemd accepts, with a small attack surface', async function () {
     const unit = machine.at('/etc/systemd/system/whence.service')
     const analyze = (...words: string[]) =>
       run('systemd-analyze', [...words, unit], { env: { ...process.env, LC_ALL: 'C' } })

@@ -106,6 +106,21 @@ const deliveries: readonly AlertCase[] = [
     labels: { provider: 'meta' },
   },
   {
+    alert: 'WhenceStreamsFailing',
+    fires: streams({ Delivering: 4, Failing: 4, NotVerified: 1 }),
+    quiet: [streams({ Delivering: 5, Failing: 4 }), streams({ Failing: 2, NotVerified: 1 }), []],
+    labels: {},
+  },
+  {
+    alert: 'WhenceLogRenewed',
+    fires: [['whence_stream_news_total{type="stream_log_renewed",OURS}', '_x100 1x20']],
+    quiet: [
+      [['whence_stream_news_total{type="stream_log_renewed",OURS}', '0x30 2x90']],
+      [['whence_stream_news_total{type="stream_failing",OURS}', GROWS]],
+    ],
+    labels: {},
+  },
+  {
     alert: 'WhenceRestarting',
     fires: [['process_start_time_seconds{pod="p",OURS}', '1x60 2x14 3x14 4x14 5x20']],
     quiet: [[['process_start_time_seconds{pod="p",OURS}', '1x60 2x14 3x14 4x40']]],
@@ -138,13 +153,51 @@ const operator: readonly AlertCase[] = [
     ...gauge('WhenceNamespaceUnreadable', 'whence_operator_namespace_unreadable{watched="team-a",OURS}', 1, 0),
     labels: { watched: 'team-a' },
   },
+  {
+    ...gauge('WhenceObjectsCut', 'whence_operator_cut_objects{watched="team-a",OURS}', 1, 0),
+    labels: { watched: 'team-a' },
+  },
   gauge('WhenceWebsitesHeld', 'whence_operator_held_websites{OURS}', 1, 0),
   gauge('WhenceResourcesRefused', 'whence_operator_refused_objects{OURS}', 1, 0),
-  { alert: 'WhenceWorkerMissing', fires: workers(8), quiet: [workers(9)], labels: {} },
-  { alert: 'WhenceWorkerMissing', fires: [], quiet: [workers(9)], labels: { ...TARGET, program: 'delivery' }, isAbsence: true },
+  { alert: 'WhenceWorkerMissing', fires: workers(10), quiet: [workers(11)], labels: {} },
+  { alert: 'WhenceWorkerMissing', fires: [], quiet: [workers(11)], labels: { ...TARGET, program: 'delivery' }, isAbsence: true },
 ]
 
-export const CASES: readonly AlertCase[] = [...collection, ...facts, ...deliveries, ...operator]
+const people: readonly AlertCase[] = [
+  {
+    alert: 'WhenceDashboardDown',
+    fires: [['whence_info{program="api",OURS}', '1x120']],
+    quiet: [[['whence_info{program="dashboard",OURS}', '1x120']]],
+    labels: { ...TARGET, program: 'dashboard' },
+    isAbsence: true,
+  },
+  {
+    alert: 'WhenceDashboardErrors',
+    fires: shareOf('whence_dashboard_requests_total', 'status', { 500: 6, 200: 94 }),
+    quiet: [shareOf('whence_dashboard_requests_total', 'status', { 503: 5, 200: 85, 429: 10 })],
+    labels: {},
+  },
+  {
+    alert: 'WhencePaymentsUnavailable',
+    fires: shareOf('whence_payment_requests_total', 'outcome', { unavailable: 30, failed: 21, ok: 49 }),
+    quiet: [shareOf('whence_payment_requests_total', 'outcome', { unavailable: 50, ok: 50 }), []],
+    labels: {},
+  },
+  {
+    alert: 'WhenceMailsFailing',
+    fires: shareOf('whence_mails_total', 'outcome', { later: 51, sent: 49 }),
+    quiet: [shareOf('whence_mails_total', 'outcome', { refused: 50, sent: 50 }), []],
+    labels: {},
+  },
+  {
+    alert: 'WhenceWebhooksFailing',
+    fires: shareOf('whence_webhook_attempts_total', 'state', { retrying: 40, failed: 11, delivered: 49, dropped: 500 }),
+    quiet: [shareOf('whence_webhook_attempts_total', 'state', { retrying: 50, delivered: 50, dropped: 500 }), []],
+    labels: {},
+  },
+]
+
+export const CASES: readonly AlertCase[] = [...collection, ...facts, ...deliveries, ...operator, ...people]
 
 function gauge(alert: string, series: string, fires: number, quiet: number): AlertCase {
   return { alert, fires: [[series, `${fires}x120`]], quiet: [[[series, `${quiet}x120`]], []], labels: {} }
@@ -152,6 +205,11 @@ function gauge(alert: string, series: string, fires: number, quiet: number): Ale
 
 function counter(alert: string, series: string, fires: string, quiet: string): AlertCase {
   return { alert, fires: [[series, fires]], quiet: [[[series, quiet]], []], labels: {} }
+}
+
+/** Of these so many are counted each minute. */
+function shareOf(metric: string, label: string, counts: Readonly<Record<string, number>>): Series {
+  return Object.entries(counts).map(([value, count]) => [`${metric}{${label}="${value}",OURS}`, `0+${count}x120`])
 }
 
 function spool(percent: number): Series {
@@ -189,6 +247,10 @@ function states(status: string, values: string): Series {
     ['whence_delivery_states_total{provider="ga4",status="delivered",OURS}', '0+100x120'],
     ['whence_delivery_states_total{provider="meta",status="delivered",OURS}', '0+100x120'],
   ]
+}
+
+function streams(counts: Readonly<Record<string, number>>): Series {
+  return Object.entries(counts).map(([state, count]) => [`whence_streams{state="${state}",OURS}`, `${count}x120`])
 }
 
 function operatorSeries(leading: number): Series {

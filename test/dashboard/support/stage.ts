@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { SMTPServer } from 'smtp-server'
+import { Registry } from 'prom-client'
 
 import { createEventStreams } from '../../../dashboard/events/event-streams.ts'
 import { replayDeadLetters } from '../../../delivery/tools/replay.ts'
@@ -14,6 +14,7 @@ import type { Directory } from '../../../dashboard/resources/directory.ts'
 import type { ResourceWriter } from '../../../dashboard/resources/writer.ts'
 import type { Serve } from '../../../dashboard/http/serve.ts'
 import { createOutbox } from '../../../dashboard/mail/outbox.ts'
+import { createDashboardMetrics } from '../../../dashboard/http/metrics.ts'
 import { smtpMailer } from '../../../dashboard/mail/smtp.ts'
 import { folderDirectory } from '../../../dashboard/resources/folder-directory.ts'
 import { folderInventory } from '../../../dashboard/resources/folder-inventory.ts'
@@ -36,6 +37,8 @@ import { createLogger } from '../../../runtime/logger.ts'
 import { createRandomness } from '../../../runtime/random.ts'
 import { freePort } from '../../../fixtures/engines/free-port.ts'
 import { until } from '../../../fixtures/until.ts'
+import { undocumented } from './documented.ts'
+import { startPostOffice } from './post-office.ts'
 
 export interface Asked {
   readonly cookies?: string
@@ -61,6 +64,8 @@ export interface Stage {
   readonly directory: Directory
   readonly writer: ResourceWriter
   readonly logLines: readonly string[]
+  /** As Prometheus reads them. */
+  readonly metrics: () => Promise<string>
   /** Texts of the mails that arrived. */
   readonly mails: readonly string[]
   readonly ask: (method: string, path: string, asked?: Asked) => Promise<Told>
@@ -95,7 +100,7 @@ export interface StageOptions {
   readonly supportMail?: string
   /** Strangers may sign up. */
   readonly isOpen?: boolean
-  /** Called before and after whatever a request leaves in the folder and on the log; the request dies with what it throws. */
+  /** Called before and after whatever a request leaves in the folder and on the log; the request dies with what it throws. `note` is the activity. */
   readonly onStep?: (step: string) => void
   /** Changes of objects leave entries in the activity. */
   readonly isAudited?: boolean
@@ -144,7 +149,8 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     isOpen: options.isOpen === true,
     supportMail: options.supportMail ?? null,
   })
-  const mailRole = await startMailRole({ eventLog, post: sendLetter, logger, nowMs, randomness })
+  const registry = new Registry()
+  const mailRole = await startMailRole({ eventLog, post: sendLetter, logger, nowMs, randomness, registry })
   const step = stepper(options.onStep)
   const ofRequests = {
     outbox: createOutbox({ eventLog: { append: step('append', eventLog.append.bind(eventLog)) }, randomness, nowMs }),
@@ -153,15 +159,18 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       create: step('create', writer.create),
       replace: step('replace', writer.replace),
       remove: step('remove', writer.remove),
+      writeBilling: step('writeBilling', writer.writeBilling),
     },
   }
+  const noted: Pick<EventLog, 'append'> = { append: step('note', eventLog.append.bind(eventLog)) }
   const auditParts = { catalog, file: join(folder, 'audit.json'), eventLog, changeHash: keys.changeHash, randomness }
   const startAudit = () => startFolderAudit({ ...auditParts, nowMs, logger, retryMs: 50 })
   let audit = options.isAudited === true ? startAudit() : null
   const streams = createEventStreams()
   const serve = createDashboard({
-    ...{ baseUrl, eventLog, hotState, keys, randomness, nowMs, logger, discovery, ...ofRequests },
+    ...{ baseUrl, eventLog: noted, hotState, keys, randomness, nowMs, logger, discovery, ...ofRequests },
     ...{ directory, streams, inventory: folderInventory(catalog, nowMs) },
+    metrics: createDashboardMetrics(registry, nowMs),
     signUp: options.isOpen === true ? { namespace: 'default', installation: null } : null,
     pins: hotStatePins(hotState),
     replayDeliveries: (query) =>
@@ -179,7 +188,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const ask = asker(baseUrl)
   let people = 0
   return {
-    ...{ manifests, written, directory, writer },
+    ...{ manifests, written, directory, writer, metrics: () => registry.metrics() },
     ...{ url: baseUrl, hotState, eventLog, logLines, mails: post.mails, ask, nowMs },
     async signIn(email) {
       const link = await makeSignInLink(hotState, randomness, { email, baseUrl })
@@ -222,7 +231,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 }
 
 /** Makes the steps before and after a call known. */
-function stepper(onStep: (step: string) => void = () => undefined) {
+export function stepper(onStep: (step: string) => void = () => undefined) {
   return <A extends unknown[], R>(name: string, call: (...args: A) => Promise<R>) =>
     async (...args: A): Promise<R> => {
       onStep(`before ${name}`)
@@ -247,15 +256,18 @@ function asker(baseUrl: string): Stage['ask'] {
       redirect: 'manual',
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
-    const text = await textOf(response)
-    const set = response.headers.getSetCookie().map((line) => line.split(';')[0] ?? '')
-    const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
-    const parsed = isJson && text !== '' ? (JSON.parse(text) as Record<string, any>) : {}
-    return {
-      ...{ status: response.status, text, headers: response.headers, body: parsed },
-      cookies: set.filter((line) => !line.endsWith('=')).join('; '),
-    }
+    const told = toldIn(response, await textOf(response))
+    const finding = response.ok || response.status === 303 ? undocumented({ method, path, ...told }) : null
+    if (finding !== null) throw new Error(finding)
+    return told
   }
+}
+
+function toldIn({ status, headers }: Response, text: string): Told {
+  const set = headers.getSetCookie().map((line) => line.split(';')[0] ?? '')
+  const isJson = headers.get('content-type')?.startsWith('application/json') === true
+  const body = isJson && text !== '' ? (JSON.parse(text) as Record<string, any>) : {}
+  return { status, text, headers, body, cookies: set.filter((line) => !line.endsWith('=')).join('; ') }
 }
 
 async function isDone(eventLog: EventLog, topic: Topic): Promise<boolean> {
@@ -270,37 +282,6 @@ async function textOf(response: Response): Promise<string> {
   return ''
 }
 
-interface PostOffice {
-  readonly url: string
-  readonly mails: readonly string[]
-  readonly stop: () => Promise<void>
-}
-
-async function startPostOffice(): Promise<PostOffice> {
-  const mails: string[] = []
-  const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ['STARTTLS', 'AUTH'],
-    onData(stream, _session, done) {
-      const chunks: Buffer[] = []
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-      stream.on('end', () => {
-        mails.push(decodeQuotedPrintable(Buffer.concat(chunks).toString('utf8')))
-        done()
-      })
-    },
-  })
-  const port = await freePort()
-  await new Promise<void>((done) => server.listen(port, '127.0.0.1', done))
-  return { url: `smtp://127.0.0.1:${port}`, mails, stop: () => new Promise((done) => server.close(() => done())) }
-}
-
-function decodeQuotedPrintable(text: string): string {
-  return text
-    .replace(/=\r?\n/g, '')
-    .replace(/=([0-9A-F]{2})/g, (_all, hex: string) => String.fromCharCode(parseInt(hex, 16)))
-}
-
 /** Manifests of one organisation with a member of each role, `owner@acme.dev` and so on, as far as they are wanted. */
 export function organizationOf(
   name: string,
@@ -313,4 +294,12 @@ export function organizationOf(
       `---\napiVersion: whence.dev/v1alpha1\nkind: Member\nmetadata: { name: ${name}-${place} }\nspec: { organizationRef: { name: ${name} }, email: ${email}, role: ${role} }\n`,
   )
   return head + rows.join('')
+}
+
+/** As one more document behind others. */
+export function websiteOf(id: string, organization: string): string {
+  return (
+    `---\napiVersion: whence.dev/v1alpha1\nkind: Website\nmetadata: { name: ${id} }\n` +
+    `spec: { organizationRef: { name: ${organization} }, displayName: ${id}, primaryOrigin: 'https://${id}.example', providers: [ga4] }\n`
+  )
 }

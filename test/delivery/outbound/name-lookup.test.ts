@@ -1,4 +1,4 @@
-/** The look-up of names that tenants give, against a real name server: what may be dialled after each of its answers. */
+/** The look-up of names that tenants give, against a real name server: which addresses may be connected to after each of its answers. */
 
 import { expect } from 'chai'
 import { Socket } from 'node:net'
@@ -12,7 +12,7 @@ const V6 = '2606:4700::1111'
 
 interface Called {
   readonly failure: string
-  /** Addresses that a connection was opened to; none of them takes one. */
+  /** Addresses that a connection was opened to; none of them accepts one. */
   readonly dialled: readonly string[]
 }
 
@@ -98,7 +98,7 @@ describe('names that tenants give', () => {
     expect((await call({ A: many.slice(0, 64) })).dialled).to.deep.equal(many.slice(0, 3))
   })
 
-  it('whose server says nothing take no longer than the call', async () => {
+  it('whose server does not answer take no longer than the call', async () => {
     expect(await call({ isSilent: true }, 100)).to.deep.equal({ failure: 'timeout', dialled: [] })
   })
 })

@@ -8,7 +8,7 @@ import tls from 'node:tls'
 import { gzipSync } from 'node:zlib'
 
 import { callOutbound, type OutboundParts } from '../../../delivery/outbound/call.ts'
-import { isCallable, parseOutboundUrl } from '../../../domain/catalog/outbound-address.ts'
+import { isCallable, parseOutboundUrl } from '../../../domain/outbound-address.ts'
 import { testCertificate } from '../../../fixtures/engines/certificate.ts'
 import { hostileAnswers, hostileUrls } from './hostile.ts'
 
@@ -207,7 +207,7 @@ describe('calls to addresses of tenants', () => {
     expect((await post('https://acme.dev/', mute)).reply.failure).to.equal('timeout')
   })
 
-  it('keep 64 KB of an answer, unpack none, and take no endless head', async () => {
+  it('keep 64 KB of an answer, decompress none, and refuse endless headers', async () => {
     respond = (response) => response.end('x'.repeat(200_000))
     const { reply } = await post('https://acme.dev/', net())
     expect([reply.failure, reply.body.length]).to.deep.equal(['too_large', 65_536])
@@ -259,7 +259,7 @@ describe('calls to addresses of tenants', () => {
     }
   })
 
-  it('reach what the operator allows, and nothing beside it', () => {
+  it('reach what the operator allows, and nothing else', () => {
     const policy = { ports: [9_000], networks: ['10.1.0.0/16', 'fd00:1::/32'] }
     const isTaken = (url: string): boolean => parseOutboundUrl(url, policy).ok
     expect(isTaken('https://10.1.2.3:9000/')).to.equal(true)

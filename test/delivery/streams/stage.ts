@@ -10,7 +10,9 @@ import { createProgressStore, type ProgressStore } from '../../../delivery/strea
 import type { StreamNews } from '../../../delivery/streams/news.ts'
 import type { StreamInForce } from '../../../delivery/streams/in-force.ts'
 import { StreamRunner } from '../../../delivery/streams/runner.ts'
-import { webhookSender, type StreamSender } from '../../../delivery/streams/sender.ts'
+import type { StreamSender, StreamTarget } from '../../../delivery/streams/sender.ts'
+import { senderFor } from '../../../delivery/streams/sender-for.ts'
+import type { OutboundParts } from '../../../delivery/outbound/call.ts'
 import type { LogStream } from '../../../domain/catalog.ts'
 import { FACTS_WRITER_GROUP } from '../../../domain/collection/facts-lag.ts'
 import { encodeRecord, type LogRecord, type RecordTopic } from '../../../domain/records.ts'
@@ -22,11 +24,19 @@ import type { Facts } from '../../../ports/facts/facts.ts'
 import { migrate } from '../../../ports/facts/migrate.ts'
 import { openLmdb, type LmdbEnvironment } from '../../../ports/shared/lmdb/environment.ts'
 import { SILENT_LOGGER } from '../../../runtime/logger.ts'
-import { SECRET, URL_OF_RECEIVER, type Receiver } from './receiver.ts'
+import { KEYS, URL_OF_RECEIVER, type Receiver } from './receiver.ts'
 
 export const STREAM: LogStream = {
   ...{ id: 'default/acme-logs', namespace: 'default', objectName: 'acme-logs', displayName: 'Logs' },
-  ...{ webhook: { url: URL_OF_RECEIVER }, isPaused: false, includeBodies: true, startFrom: 'Now', compress: false },
+  ...{
+    webhook: { url: URL_OF_RECEIVER },
+    s3: null,
+    flushSeconds: 60,
+    isPaused: false,
+    includeBodies: true,
+    startFrom: 'Now',
+    compress: false,
+  },
   filter: { websites: [], kinds: [], minStatus: 0 },
 }
 
@@ -47,6 +57,9 @@ export interface ActorOptions {
   readonly store?: (store: ProgressStore) => ProgressStore
   readonly sender?: (sender: StreamSender) => StreamSender
   readonly callMs?: number
+  /** A bucket instead of the receiver, and how it is reached. */
+  readonly target?: StreamTarget
+  readonly bucket?: OutboundParts
 }
 
 export class Stage {
@@ -104,7 +117,7 @@ export class Stage {
     const { organization, receiver, stream = {} } = options
     const told: string[] = []
     const make = (): StreamRunner => this.#runner(options, () => actor.inForce, told)
-    const target = { url: URL_OF_RECEIVER, secret: SECRET }
+    const target: StreamTarget = options.target ?? { kind: 'webhook', url: URL_OF_RECEIVER, ...KEYS }
     const inForce = {
       stream: { ...STREAM, ...stream },
       organization: { id: organization, logRetentionDays: 90 },
@@ -154,10 +167,11 @@ export class Stage {
       watermarks: createWatermarks(this.#log, nowMs),
       senderOf: ({ stream, target }) =>
         sender(
-          webhookSender({
-            ...{ stream: stream.objectName, target, compress: stream.compress, nowMs },
-            outbound: receiver.outbound({ callMs }),
-          }),
+          senderFor(
+            { stream, target },
+            { bucket: options.bucket ?? {}, webhook: receiver.outbound({ callMs }) },
+            nowMs,
+          ),
         ),
     })
   }

@@ -8,7 +8,7 @@ import type { LogRecord } from '../../../domain/records.ts'
 import { commandEntry, streamSubject, type StreamCommand } from '../../../domain/streams/commands.ts'
 import { activityRecord, attempt, deliveryRecord, requestRecord, unique } from '../../contract/fact-samples.ts'
 import { hostileUrls } from '../outbound/hostile.ts'
-import { Receiver, SECRET, type ReceivedRecord } from './receiver.ts'
+import { KEYS, Receiver, SECRET, type ReceivedRecord } from './receiver.ts'
 import { Stage, STREAM, type Actor } from './stage.ts'
 
 const HOUR_MS = 3_600_000
@@ -94,7 +94,7 @@ describe('a log stream', function () {
   })
 
   for (const mood of [500, 410, 'redirects'] as const)
-    it(`keeps everything while a receiver answers ${mood}, says so, and is never switched off`, async () => {
+    it(`keeps everything while a receiver answers ${mood}, reports it, and is never switched off`, async () => {
       const actor = await begun(stage.actor({ organization, receiver }))
       await stage.write('requests', requests(3))
       receiver.mood = mood
@@ -103,7 +103,7 @@ describe('a log stream', function () {
         await stage.settle(actor)
       }
       const error = mood === 'redirects' ? 'http_307' : `http_${mood}`
-      expect(await state()).to.include({ state: 'Failing', last_error: error, delivered: 0, dropped: 0, behind: 0 })
+      expect(await state()).to.include({ state: 'Failing', last_error: error, delivered: 0, dropped: 0, behind: 3 })
       expect(actor.told).to.include(`stream_failing ${error}`)
       receiver.mood = 'takes'
       stage.nowMs += 1.3 * HOUR_MS
@@ -112,7 +112,7 @@ describe('a log stream', function () {
       expect(await state()).to.include({ state: 'Delivering', delivered: 3, last_error: '' })
     })
 
-  it('gives a receiver that hangs up after its time, and sends the same again under the same ID', async () => {
+  it('gives up a call that hangs after its time limit, and sends the same again under the same ID', async () => {
     const actor = await begun(stage.actor({ organization, receiver, callMs: 300 }))
     await stage.write('requests', requests(3))
     receiver.mood = 'hangs'
@@ -132,12 +132,30 @@ describe('a log stream', function () {
     await stage.settle(actor)
     expect(receiver.records).to.deep.equal([])
     receiver.mood = 'takes'
-    actor.inForce = { ...actor.inForce, target: { ...actor.inForce.target, url: 'https://hooks.acme.dev/other' } }
+    actor.inForce = {
+      ...actor.inForce,
+      target: { kind: 'webhook', url: 'https://hooks.acme.dev/other', ...KEYS },
+    }
     await stage.settle(actor)
     expect([receiver.verifications, receiver.records.length]).to.deep.equal([2, 1])
   })
 
-  it('sends what its filter and its form say, packed if it should be', async () => {
+  it('signs with the secret before too, until its time is over', async () => {
+    const actor = await begun(stage.actor({ organization, receiver }))
+    const previousUntilMs = stage.nowMs + HOUR_MS
+    const rotated = { secret: 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', previous: SECRET, previousUntilMs }
+    actor.inForce = { ...actor.inForce, target: { ...actor.inForce.target, ...rotated } }
+    await stage.write('requests', requests(1))
+    await stage.settle(actor)
+    expect([receiver.records.length, receiver.faults]).to.deep.equal([1, []])
+    stage.nowMs = previousUntilMs
+    await stage.write('requests', requests(1))
+    await stage.settle(actor)
+    expect(receiver.faults).to.deep.equal(['signature'])
+    receiver.faults.length = 0
+  })
+
+  it('sends what its filter and its form say, compressed on request', async () => {
     const filter = { websites: ['acme'], kinds: ['request'], minStatus: 400 }
     const actor = await begun(
       stage.actor({ organization, receiver, stream: { filter, includeBodies: false, compress: true } }),
@@ -160,7 +178,20 @@ describe('a log stream', function () {
     expect(receiver.records).to.have.lengthOf(4)
   })
 
-  it('skips to now when a person says so, counts it, and says it in the stream', async () => {
+  it('counts what it drops while it is paused', async () => {
+    const actor = await begun(stage.actor({ organization, receiver }))
+    actor.inForce = { ...actor.inForce, stream: { ...actor.inForce.stream, isPaused: true } }
+    await stage.write('requests', [...requests(3, { receivedAtMs: Date.now() - 7.5 * 24 * HOUR_MS }), ...requests(2)])
+    stage.nowMs += 120_000
+    await stage.settle(actor)
+    expect(await state()).to.include({ state: 'Paused', behind: 2, dropped: 3 })
+    actor.inForce = { ...actor.inForce, stream: { ...actor.inForce.stream, isPaused: false } }
+    await stage.settle(actor)
+    expect(receiver.records[0]).to.include({ type: 'gap', reason: 'overflow', dropped: 3 })
+    expect(inbound(receiver.records)).to.have.lengthOf(2)
+  })
+
+  it('skips to now when a person orders it, counts the records, and reports that in the stream', async () => {
     const actor = await begun(stage.actor({ organization, receiver }))
     receiver.mood = 503
     await stage.write('requests', requests(600))
@@ -192,7 +223,7 @@ describe('a log stream', function () {
     expect(new Set(receiver.ids).size).to.equal(receiver.ids.length)
   })
 
-  it('sends a test when a person says so, once, and keeps what was answered', async () => {
+  it('sends a test when a person orders it, once, and keeps what was answered', async () => {
     const actor = await begun(stage.actor({ organization, receiver }))
     await stage.write('activity', [order({ kind: 'test' })])
     for (let round = 0; round < 3; round += 1) {
@@ -205,7 +236,7 @@ describe('a log stream', function () {
     expect(sent[0]).to.include({ kind: 'test', status: 204 })
   })
 
-  it('goes on in a new lane after the log was lost, and says that records may be missing', async () => {
+  it('continues in a new lane after the log was lost, and says that records may be missing', async () => {
     const actor = await begun(stage.actor({ organization, receiver }))
     const before = requests(5)
     await stage.write('requests', before)
@@ -265,7 +296,9 @@ describe('a log stream', function () {
     expect(new Set(urls).size).to.be.at.least(250)
     for (const url of urls) {
       const parts = { stream: 'acme-logs', compress: false, outbound: receiver.outbound({ dial }), nowMs: Date.now }
-      const { outcome } = await webhookSender({ ...parts, target: { url, secret: SECRET } }).verify('challenge')
+      const { outcome } = await webhookSender({ ...parts, target: { kind: 'webhook', url, ...KEYS } }).verify(
+        'challenge',
+      )
       expect(outcome, url).to.deep.include({ isTaken: false, isLasting: true, error: 'address_refused' })
     }
     expect(dialled).to.deep.equal([])

@@ -1,4 +1,4 @@
-/** What a record keeps of itself when something that it names was erased. */
+/** What remains of a record if something that it names was erased. */
 
 import { expect } from 'chai'
 import { websiteOfRecord, withoutErased } from '../../../domain/logs/names.ts'
@@ -41,7 +41,7 @@ const ABOUT: Readonly<Record<string, readonly [LogRecord, string]>> = {
   'an activity entry': [activityRecord({ website, subject: visit }), visit],
 }
 
-describe('what names something erased', () => {
+describe('a record that names something erased', () => {
   for (const [name, [record, erased]] of Object.entries(ABOUT)) {
     it(`is left out: ${name}`, () => {
       expect(websiteOfRecord(record)).to.equal(website)
@@ -50,7 +50,7 @@ describe('what names something erased', () => {
     })
   }
 
-  it('stays without its reference if it only took the place of that', () => {
+  it('stays without its reference if it only replaced that', () => {
     const later = visitRecord({ website, previousVisitId: visit })
     const { visit: left } = withoutErased(later, (id) => id === visit) as typeof later
     expect([left.visitId, left.previousVisitId]).to.deep.equal([later.visit.visitId, null])

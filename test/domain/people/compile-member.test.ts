@@ -11,7 +11,7 @@ const organizationRef = { name: 'acme' }
 const ID = '0123456789abcdef0123456789abcdef'
 const invitation = { id: ID, expiresAt: '2026-11-29T06:00:00Z' }
 const member = (name: string, spec: object = {}, metadata: object = {}) =>
-  // As YAML gives it: what is undefined is not there.
+  // As in YAML: undefined members are absent.
   JSON.parse(
     JSON.stringify(
       resource('Member', name, { organizationRef, email: `${name}@acme.dev`, role: 'Owner', ...spec }, { ...metadata }),
@@ -68,7 +68,7 @@ describe('members', () => {
       expect(compile(ACME, member('anna', { email })).members, email).to.have.length(1)
   })
 
-  it('belong to the Organization of their own namespace alone', () => {
+  it('belong only to the Organization of their own namespace', () => {
     const abroad = member('anna', {}, { namespace: 'shop' })
     expect(findings(compile(ACME, abroad))).to.deep.equal([
       'Member/shop/anna RefNotFound spec.organizationRef.name: there is no Organization acme in namespace shop',
@@ -78,13 +78,13 @@ describe('members', () => {
     expect(compile(open, named).members).to.deep.equal([])
   })
 
-  it('count once: of two with one address the older holds', () => {
+  it('count once: of two with one address the older counts', () => {
     const { members, problems } = compile(ACME, member('anna'), member('b', { email: 'anna@acme.dev', role: 'Viewer' }))
     expect(members.map(({ name }) => name)).to.deep.equal(['anna'])
     expect(problems.map(({ reason, object }) => `${object} ${reason}`)).to.deep.equal(['Member/b Duplicate'])
   })
 
-  it('fit the plan, pending ones included, and those whose invitation is over not', () => {
+  it('fit the plan, pending ones included, but not those whose invitation has expired', () => {
     const standard = organization('acme', { plan: 'Standard' })
     const objects = [standard, member('a'), member('b', { invitation }), member('c'), member('d')]
     const before = compileAt('2026-11-29T05:59:59Z', ...objects)
@@ -111,7 +111,7 @@ describe('members', () => {
     expect(refused.map(({ message }) => message).join()).to.not.include('org-')
   })
 
-  it('warn of an organisation whose members have no Owner who is a person', () => {
+  it('warn about an organisation whose members have no Owner who is a person', () => {
     const group = member('team', { email: undefined, group: 'team' })
     const findingsOf = (...members: readonly unknown[]) => findings(compile(ACME, ...members))
     const warning = 'Organization/acme NoOwner no person among its members is its Owner'

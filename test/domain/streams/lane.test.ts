@@ -1,4 +1,4 @@
-/** Lanes by name, and how a log that begins again is told from one that repeats itself. */
+/** Lanes by name, and how a log that begins again is distinguished from one that repeats itself. */
 
 import { expect } from 'chai'
 
@@ -18,12 +18,12 @@ describe('a lane of a log stream', () => {
   for (const name of ['', 'visits', 'visits/3', 'visits/x/1/first', 'visits/3/1/other', '/3/1/first'])
     it(`is not read from '${name}'`, () => expect(readLane(name)).to.equal(null))
 
-  it('goes on with entries above the newest known one, and begins with any', () => {
+  it('continues with entries above the newest known one, and begins with any', () => {
     expect(isOfNewLog(NEWEST, { offset: 1_001, appendedAtMs: 9_000_000 }, 1_002)).to.equal(false)
     expect(isOfNewLog(null, { offset: 0, appendedAtMs: 9_000_000 }, 1)).to.equal(false)
   })
 
-  it('goes on with what comes again, even from machines whose clocks differ', () => {
+  it('continues with repeated entries, even from machines whose clocks differ', () => {
     const again = { offset: 900, appendedAtMs: NEWEST.appendedAtMs + LIMITS.clockSkewMs }
     expect(isOfNewLog(NEWEST, again, 1_001)).to.equal(false)
     expect(isOfNewLog(NEWEST, { ...again, offset: 1_000 }, null)).to.equal(false)
@@ -34,7 +34,7 @@ describe('a lane of a log stream', () => {
     expect(isOfNewLog(NEWEST, { offset: 0, appendedAtMs: NEWEST.appendedAtMs }, 1_000)).to.equal(true)
   })
 
-  it('ends if a lower entry was appended later, as in a topic made anew that has grown since', () => {
+  it('ends if a lower entry was appended later, as in a recreated topic that has grown since', () => {
     const later = { offset: 0, appendedAtMs: NEWEST.appendedAtMs + LIMITS.clockSkewMs + 1 }
     expect(isOfNewLog(NEWEST, later, 50_000)).to.equal(true)
     expect(isOfNewLog(NEWEST, later, null)).to.equal(true)

@@ -1,15 +1,14 @@
-/** When a log stream tries again, what is said of it, and what people order. */
+/** When a log stream retries, which state it reports, and the commands of people. */
 
 import { expect } from 'chai'
 
 import { commandEntry, readCommand, type StreamCommand } from '../../../domain/streams/commands.ts'
 import { outcomeOf, pauseAfter, streamStateOf } from '../../../domain/streams/pace.ts'
-import { withoutBodies } from '../../../domain/streams/record.ts'
 
 const reply = (status: number, failure = '', headers = {}) => outcomeOf({ status, headers, failure })
 
 describe('the pace of a log stream', () => {
-  it('takes any 2xx for taken, even if its body breaks off, and nothing else', () => {
+  it('counts any 2xx as accepted, even if its body breaks off, and nothing else', () => {
     for (const status of [200, 202, 204]) expect(reply(status).isTaken, String(status)).to.equal(true)
     expect(reply(200, 'too_large').isTaken).to.equal(true)
     for (const status of [0, 301, 307, 400, 410, 500])
@@ -23,7 +22,7 @@ describe('the pace of a log stream', () => {
     expect(pauseAfter(1, reply(503), 0.999)).to.be.within(5_900, 6_000)
   })
 
-  it('asks once an hour what refused for good', () => {
+  it('retries once an hour after a permanent refusal', () => {
     for (const status of [401, 403, 404, 410]) expect(pauseAfter(1, reply(status), 0.5)).to.equal(3_600_000)
     expect(pauseAfter(1, reply(0, 'address_refused'), 0.5)).to.equal(3_600_000)
   })
@@ -44,7 +43,7 @@ describe('the pace of a log stream', () => {
   })
 })
 
-describe('an order to a log stream', () => {
+describe('a command to a log stream', () => {
   const orders: readonly StreamCommand[] = [
     { kind: 'skip' },
     { kind: 'test' },
@@ -59,13 +58,5 @@ describe('an order to a log stream', () => {
       null,
     )
     expect(readCommand({ type: 'stream_resend', message: 'Records since never are sent again.' })).to.equal(null)
-  })
-})
-
-describe('a record of a log stream', () => {
-  it('keeps all but its bodies if these are not wanted', () => {
-    expect(withoutBodies('{"id":"a","body":"b","status":204,"requestBody":"c","responseBody":"d"}')).to.equal(
-      '{"id":"a","status":204}',
-    )
   })
 })

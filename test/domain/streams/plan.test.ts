@@ -27,7 +27,7 @@ const INSTALLS = lane('installs')
 
 const record = (of: string, offset: number, changes: Partial<OpenRecord> = {}): OpenRecord => ({
   ...{ lane: of, offset, atMs: NOW_MS + offset, appendedAtMs: NOW_MS, website: 'acme', kind: 'visit', status: 200 },
-  record: JSON.stringify({ id: `${of} ${offset}`, body: 'b' }),
+  bytes: 40,
   ...changes,
 })
 
@@ -60,14 +60,14 @@ describe('the next batch of a log stream', () => {
     expect(plan([record(INSTALLS, 0)], { watermarks }).plan).to.equal(null)
   })
 
-  it('holds all of a lane that another one has followed, whatever the committed offset says now', () => {
+  it('contains the whole of a lane that another one has followed, whatever the committed offset says now', () => {
     const next = lane('visits', NOW_MS + 1, 'renewed')
     const watermarks = new Map([['visits/0', { committed: 1, end: 2 }]])
     const { plan: made } = plan([record(VISITS, 900), record(next, 0), record(next, 1)], { watermarks })
     expect(made?.borders.map(({ through }) => through)).to.deep.equal([900, 0])
   })
 
-  it('holds what lies beyond the end of a log that has lost it, once that is not just being appended', () => {
+  it('contains records beyond the end of a log that has lost them, unless they are just being appended', () => {
     const watermarks = new Map([['visits/0', { committed: 3, end: 4 }]])
     const rows = [record(VISITS, 900)]
     expect(plan(rows, { watermarks }).plan).to.equal(null)
@@ -76,7 +76,7 @@ describe('the next batch of a log stream', () => {
     expect(plan([record(VISITS, 2)], { watermarks: ahead }).plan).to.equal(null)
   })
 
-  it('says that the log had begun again, once, and not to a stream that came later', () => {
+  it('reports once that the log has begun again, and not to a stream that came later', () => {
     const next = lane('visits', NOW_MS, 'renewed')
     const first = plan([record(next, 5)])
     expect(first.plan?.gaps).to.deep.equal([{ reason: 'log_renewed', dropped: null, fromMs: null, toMs: NOW_MS }])
@@ -87,13 +87,13 @@ describe('the next batch of a log stream', () => {
 
   it('keeps to its bounds, and sends what is larger alone', () => {
     const rows = [0, 1, 2, 3].map((offset) => record(VISITS, offset))
-    const bytes = (rows[0]?.record ?? '').length
+    const bytes = rows[0]?.bytes ?? 0
     expect(plan(rows, { bounds: { records: 3, bytes: 1_000_000 } }).plan?.records).to.equal(3)
     expect(plan(rows, { bounds: { records: 500, bytes: 2 * bytes } }).plan?.records).to.equal(2)
     expect(plan(rows, { bounds: { records: 500, bytes: 1 } }).plan?.records).to.equal(1)
   })
 
-  it('passes over what the filter leaves out, without a batch if nothing is left', () => {
+  it('skips what the filter leaves out, without a batch if nothing is left', () => {
     const rows = [record(VISITS, 0), record(VISITS, 1, { status: 404 }), record(VISITS, 2)]
     const form = { ...ALL, minStatus: 400 }
     expect(plan(rows, { form }).plan).to.deep.include({
@@ -105,7 +105,7 @@ describe('the next batch of a log stream', () => {
     expect(isStreamed(record(VISITS, 0), { ...ALL, kinds: ['install'] })).to.equal(false)
   })
 
-  it('has an ID of its borders, and another one after records were ordered again', () => {
+  it('has an ID that depends on its borders, and another one after records were requested again', () => {
     const rows = [record(VISITS, 0)]
     const id = plan(rows).plan?.id
     expect(id).to.match(/^[0-9a-f]{16}$/)
@@ -115,7 +115,7 @@ describe('the next batch of a log stream', () => {
     expect(plan(rows, { progress: again }).plan?.id).not.to.equal(id)
   })
 
-  it('does not drop a young record for an old one behind it, nor what is not complete yet', () => {
+  it('does not drop a young record because of an old one after it, nor what is not complete yet', () => {
     const kept = { lane: VISITS, last: 9, kept: 4, keptFrom: 5 }
     const progress = newProgress({ [VISITS]: 2 }, NOW_MS)
     const watermarks = new Map([['visits/0', { committed: 8, end: 10 }]])
@@ -125,7 +125,7 @@ describe('the next batch of a log stream', () => {
     expect(bordersOfDrop([{ ...kept, keptFrom: 3 }], progress, watermarks)).to.deep.equal([])
   })
 
-  it('forgets lanes of an earlier life of the log once none of their records can be left', () => {
+  it('forgets lanes of an earlier generation of the log once none of their records can be left', () => {
     const old = lane('visits', NOW_MS - 20 * 86_400_000)
     const next = lane('visits', NOW_MS - 10 * 86_400_000)
     const progress = { ...newProgress({ [old]: 7, [next]: 3 }, NOW_MS), plan: plan([record(INSTALLS, 0)]).plan }
@@ -133,7 +133,7 @@ describe('the next batch of a log stream', () => {
   })
 })
 
-/** What a property does next. */
+/** The steps of the property test. */
 type Step =
   | { readonly kind: 'write'; readonly lane: string; readonly ageMs: number }
   | { readonly kind: 'commit' | 'send' | 'fail' | 'crash' | 'skip' | 'renew' }
@@ -156,7 +156,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('drop' as const), youngestMs: fc.nat(1_000) }) },
 )
 
-/** A log, its backlog, a stream and a receiver that takes what it is sent. */
+/** A log, its backlog, a stream and a receiver that accepts everything. */
 class World {
   readonly rows: OpenRecord[] = []
   readonly received: string[] = []
@@ -271,10 +271,10 @@ class World {
   }
 }
 
-describe('a log stream through any story', () => {
+describe('a log stream through any sequence of events', () => {
   const story = fc.array(STEP, { maxLength: 60 })
 
-  it('counts every record as delivered or dropped once, and says in the stream how many it dropped', () => {
+  it('counts every record as delivered or dropped once, and reports in the stream how many it dropped', () => {
     fc.assert(
       fc.property(story, (steps) => {
         const world = new World()

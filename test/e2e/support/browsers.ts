@@ -13,7 +13,7 @@ export interface Window {
   readonly open: (url: string) => Promise<void>
   /** Waits for the token, clicks the copy button and gives what is on the clipboard. */
   readonly copyCommand: () => Promise<string>
-  /** The same without a token to wait for: a page whose service is away. */
+  /** The same without a token to wait for: a page whose service is unreachable. */
   readonly copyWithoutService: () => Promise<string>
   /** The GA4 client ID that the page's cookie holds. */
   readonly clientId: () => Promise<string>

@@ -1,4 +1,4 @@
-/** A gate in front of a server: counts who comes through, and can be shut as if the server were away or deaf. */
+/** A gate in front of a server: counts who comes through, and can be shut as if the server were unreachable or silent. */
 
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 

@@ -1,6 +1,6 @@
 /**
  * What the end-to-end tests need of the service, however many processes it is: its address, its example website, and
- * ways to wait, to look, and to move its clock. Another wiring joins by implementing `System` and its start.
+ * ways to wait, to look, and to move its clock. To add another wiring, implement `System` and its start.
  */
 
 import type { Explanation } from '../../../bin/tools/explain/explanation.ts'
@@ -8,7 +8,7 @@ import type { RecordedHit } from '../../../stand-ins/ga4.ts'
 import type { Gate } from './gate.ts'
 
 export interface System {
-  /** The one way to the service, for browsers and hooks: every connection goes through this gate. */
+  /** The only connection to the service, for browsers and hooks: every connection goes through this gate. */
   readonly gate: Gate
   /** Opens the gate after it was shut. */
   readonly reopen: () => Promise<void>

@@ -81,7 +81,7 @@ export interface Outcome {
 }
 
 /**
- * Programs that let no time pass for the hook: its limits are seconds, and a busy machine may need longer for a test that
+ * Programs that stop the clock for the hook: its limits are seconds, and a busy machine may need longer for a test that
  * is not about them.
  */
 export const PATIENT = new URL('patient', import.meta.url).pathname
@@ -90,7 +90,7 @@ export const PATIENT = new URL('patient', import.meta.url).pathname
 export const REAL_PATH = process.env['PATH'] ?? ''
 
 /**
- * Runs a script to its end. The environment holds nothing but what the run asks for and a PATH on which time rests; a run
+ * Runs a script to its end. The environment holds nothing but what the run asks for and a PATH with a stopped clock; a run
  * that is about time brings `REAL_PATH`.
  */
 export function run({ shell = DASH, script, args = [], env = {}, userId, wrapper = [] }: Run): Promise<Outcome> {
@@ -114,7 +114,7 @@ export function run({ shell = DASH, script, args = [], env = {}, userId, wrapper
   })
 }
 
-/** A folder with links to the named programs and nothing else, for use as PATH; time rests on it too, unless it is real. */
+/** A folder with links to the named programs and nothing else, for use as PATH; its clock is stopped too, unless it is the real one. */
 export function toolFolder(parent: string, tools: readonly string[], time: 'rests' | 'real' = 'rests'): string {
   const folder = mkdtempSync(join(parent, 'tools-'))
   chmodSync(folder, 0o755) // Other users run them too.

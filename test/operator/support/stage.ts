@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 
 import type { CatalogPlace } from '../../../domain/published/place.ts'
-import type { ProviderId } from '../../../domain/providers/index.ts'
+import type { CredentialHolder } from '../../../domain/published/holders.ts'
 import type { AuditTools } from '../../../operator/apply/audit.ts'
 import type { Operator } from '../../../operator/operator.ts'
 import { startOperator } from '../../../operator/operator.ts'
@@ -25,6 +25,7 @@ import type { KubeServer } from '../../../fixtures/engines/kube.ts'
 export const PLACE: CatalogPlace = { namespace: 'whence', name: 'whence' }
 export const BASE_URL = 'https://whence.example'
 
+const ROOM_BYTES = 150_000_000
 /** Generous: the machine may be busy with other things. */
 const WAIT_MS = 100_000
 
@@ -42,6 +43,8 @@ export interface OperatorChoice {
   /** Whose rights it has; the administrator's by default. */
   readonly tokenFile?: string
   readonly audit?: AuditTools
+  readonly roomBytes?: number
+  readonly nowMs?: () => number
 }
 
 export interface Stage {
@@ -50,7 +53,7 @@ export interface Stage {
   /** An operator; ended with the stage if not before. */
   operator(identity?: string, readFacts?: TrafficFacts | null, more?: OperatorChoice): StartedOperator
   /** A reader of the catalog, as api and workers are. */
-  catalog(provider?: ProviderId | null, folder?: string): Promise<CatalogSource>
+  catalog(holder?: CredentialHolder | null, folder?: string): Promise<CatalogSource>
   client(name: string): KubeClient
   stop(): Promise<void>
 }
@@ -74,13 +77,14 @@ export async function openStage(kube: KubeServer, url = kube.url, caFile = kube.
     client,
     operator(identity = `operator-${randomUUID()}`, readFacts = null, more = {}) {
       const { installation = 'default', place = PLACE, namespaces = [], tokenFile: own, audit = null } = more
+      const { roomBytes = ROOM_BYTES, nowMs = Date.now } = more
       const registry = new Registry()
       let isLost = false
-      const clock = { nowMs: Date.now, random: Math.random }
+      const clock = { nowMs, random: Math.random }
       const started = startOperator({
         ...{ client: client(identity, own), place, namespaces, identity, baseUrl: BASE_URL, registry },
         ...{ logger: quiet, readFacts, audit, trafficIntervalMs: 200, tidyIntervalMs: 200, ...clock },
-        ...{ credentialSlots: 4, ownSecrets: ['whence-secret'], installation },
+        ...{ credentialSlots: 4, ownSecrets: ['whence-secret'], installation, roomBytes },
         onLost: () => {
           isLost = true
         },
@@ -88,10 +92,10 @@ export async function openStage(kube: KubeServer, url = kube.url, caFile = kube.
       closing.push(() => started.close())
       return { ...started, registry, identity, isLost: () => isLost }
     },
-    async catalog(provider = null, data = join(folder, randomUUID())) {
+    async catalog(holder = null, data = join(folder, randomUUID())) {
       const metrics = createKubeMetrics(new Registry())
       const source = await openClusterCatalog({
-        ...{ client: client(`reader-${provider ?? 'api'}`), place: PLACE, provider, folder: data, metrics },
+        ...{ client: client(`reader-${holder ?? 'api'}`), place: PLACE, holder, folder: data, metrics },
         ...{ logger: quiet, random: Math.random, patienceMs: WAIT_MS },
       })
       closing.push(() => source.close())

@@ -47,6 +47,9 @@ const LOST = ['expired', 'never_activated', 'revoked', 'forged', null, null, nul
 
 const SITE = { website: 'acme-docs', organization: 'acme' } as const
 
+/** The visit whose copied command others ran too. */
+const SHARED = 16
+
 /** A visit and how far it came: the more of its number is even, the further. */
 function visitStory(atMs: number, index: number): readonly LogRecord[] {
   const { utm, referrer } = SOURCES[index % SOURCES.length]!
@@ -70,6 +73,12 @@ function visitStory(atMs: number, index: number): readonly LogRecord[] {
     if (index % 12 === 0) {
       const run = { ...chosen, eventType: 'first_run', selectionPolicy: 'same_installation' } as const
       records.push(machine(index, { ...run, receivedAtMs: atMs + 20 * MINUTE_MS }))
+    }
+  }
+  if (index === SHARED) {
+    const byToken = { visitId, visitIssuedAtMs: atMs, resolution: 'matched', selectionPolicy: 'handoff' } as const
+    for (let run = 1; run <= 4; run++) {
+      records.push(machine(index, { ...byToken, candidateCount: 1, receivedAtMs: atMs + run * 3 * MINUTE_MS }))
     }
   }
   if (index % 7 === 0) records.push(lostInstall(atMs, index))
@@ -193,19 +202,32 @@ function deliveriesOf(receivedAtMs: number, nowMs: number): readonly LogRecord[]
   ]
 }
 
+/** Deliveries that failed for good, one for each of these events, which the provider would still accept. */
+export const REFUSED_EVENTS = Array.from({ length: 7 }, (_, index) => `event-refused-${index}`)
+export const jobOfEvent = (eventId: string): string => eventId.replace('event', 'job')
+
 /** Failed and late deliveries besides, for whoever looks at them all. */
 function troubles(nowMs: number): readonly LogRecord[] {
   const failed = { ...SITE, destination: 'acme-ads', provider: 'google_ads', status: 'failed' } as const
+  const refusal = { outcome: 'refused', code: 'http_400', responseStatus: 400 } as const
   return [
-    ...Array.from({ length: 7 }, (_, index) =>
-      deliveryRecord({
-        ...failed,
-        reason: 'refused',
-        atMs: nowMs - (index + 1) * 17 * MINUTE_MS,
-        eventId: `event-refused-${index}`,
+    ...REFUSED_EVENTS.map((eventId, index) => {
+      const atMs = nowMs - (index + 1) * 17 * MINUTE_MS
+      const responseBody = JSON.stringify({ error: { message: `Conversion action not found ${HOSTILE}` } })
+      return deliveryRecord({
+        ...{ ...failed, reason: 'refused', atMs, eventId, jobId: jobOfEvent(eventId), attempts: 1 },
+        ...{ deadlineAtMs: nowMs + 60 * HOUR_MS },
+        attempt: attempt({ ...refusal, startedAtMs: atMs - 90, responseBody }),
+      })
+    }),
+    deliveryRecord({
+      ...{ ...failed, reason: 'retries_ran_out', atMs: nowMs - 3 * HOUR_MS, eventId: 'event-ran-out', attempts: 9 },
+      attempt: attempt({
+        ...{ number: 9, outcome: 'retry', code: 'http_500', responseStatus: 500, startedAtMs: nowMs - 3 * HOUR_MS },
+        // As long as providers' pages of errors are.
+        responseBody: `${HOSTILE} `.repeat(800),
       }),
-    ),
-    deliveryRecord({ ...failed, reason: 'retries_ran_out', atMs: nowMs - 3 * HOUR_MS, eventId: 'event-ran-out' }),
+    }),
     deliveryRecord({
       ...failed,
       destination: 'acme-ga4',
@@ -214,6 +236,12 @@ function troubles(nowMs: number): readonly LogRecord[] {
       reason: 'deadline_passed',
       atMs: nowMs - 5 * HOUR_MS,
     }),
+    ...Array.from({ length: 24 }, (_, index) =>
+      deliveryRecord({
+        ...{ ...failed, destination: 'acme-ga4', provider: 'ga4', status: 'delivered' },
+        ...{ atMs: nowMs - (index < 18 ? index * HOUR_MS : 8 * DAY_MS), attempts: 1 },
+      }),
+    ),
   ]
 }
 

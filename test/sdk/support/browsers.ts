@@ -61,8 +61,20 @@ export async function openChromiumWithHistory(): Promise<PuppeteerInstance> {
   return { browser, profile, close: async () => remove(profile, () => browser.close()) }
 }
 
+interface FirefoxChoice {
+  readonly isPrivate?: boolean
+  /** What pages see as `prefers-color-scheme`. */
+  readonly scheme?: 'light' | 'dark'
+}
+
+/** Values of Firefox's own setting. */
+const SCHEME_CODES = { dark: 0, light: 1 } as const
+
 /** With a clipboard that tests may read. */
-export async function openFirefox(isPrivate = false): Promise<PuppeteerInstance> {
+export async function openFirefox({
+  isPrivate = false,
+  scheme = 'light',
+}: FirefoxChoice = {}): Promise<PuppeteerInstance> {
   const profile = await newProfile('firefox')
   const browser = await puppeteer.launch({
     browser: 'firefox',
@@ -72,6 +84,7 @@ export async function openFirefox(isPrivate = false): Promise<PuppeteerInstance>
     extraPrefsFirefox: {
       'dom.events.testing.asyncClipboard': true,
       'browser.privatebrowsing.autostart': isPrivate,
+      'layout.css.prefers-color-scheme.content-override': SCHEME_CODES[scheme],
       'datareporting.policy.dataSubmissionEnabled': false,
       'app.update.disabledForTesting': true,
     },

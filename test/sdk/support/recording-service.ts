@@ -1,4 +1,4 @@
-/** A stand-in for the service that serves the bundle, answers as the contract says, records what came, and misbehaves on request. */
+/** A stand-in for the service that serves the bundle, answers as the contract says, records requests, and misbehaves on request. */
 
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'

@@ -1,7 +1,7 @@
--- Runs one verb after another. They are atomic to each other; if one fails, none is answered.
+-- Runs several verbs in turn. They are atomic together; if one fails, none is answered.
 -- KEYS[1]  prefix
--- ARGV     for each verb its name, the number of its arguments, and these, of which the first is its clock or ''
--- Returns  what each returns, nothing as null
+-- ARGV     for each verb its name, the number of its arguments, and the arguments, of which the first is the clock or ''
+-- Returns  what each verb returns; null for nothing
 
 local replies, at = {}, 1
 while at <= #ARGV do

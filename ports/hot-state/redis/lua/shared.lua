@@ -1,7 +1,7 @@
--- Stands in front of all verbs: their clock, and how receipts, leases and answers lie in Redis. Each verb is a file whose text
--- becomes a function of its own arguments, ARGV; run.lua stands behind them.
+-- The beginning of the combined script: the clock of all verbs, and the form of receipts, leases and answers in Redis. The text of
+-- each verb's file becomes a function of the verb's own arguments, ARGV; run.lua comes last.
 --
--- Every value that is over at some time begins with that time (6 bytes, Unix ms). It decides; the expiry of its key only
+-- Every value that expires begins with the time when it does (6 bytes, Unix ms). That time decides; the expiry of the key only
 -- frees memory, a minute later. Every key of a verb begins with KEYS[1], and is named in its header.
 
 local PREFIX = KEYS[1]
@@ -11,10 +11,10 @@ local GRACE_MS = 60000
 local FULL = 128
 -- A state is: active with nothing replaced; revoked; or the reference of the receipt that an active one replaced.
 local ACTIVE, REVOKED = '1', '2'
--- Instead of that reference: it is not known yet which receipt was replaced.
+-- In place of that reference: it is not known yet which receipt was replaced.
 local UNKNOWN = string.rep('\0', 16)
 
--- The server's clock is the clock of all processes; only tests pass another.
+-- The server's clock is the clock of all processes; only tests pass another one.
 local SERVER_MS = nil
 local function clock_ms(given)
   if given ~= '' then return tonumber(given) end
@@ -25,7 +25,7 @@ local function clock_ms(given)
   return SERVER_MS
 end
 
--- For the verb that runs; set before each.
+-- For the verb that is running; set before each.
 local NOW = 0
 
 local function until_of(value)
@@ -54,13 +54,13 @@ local function open_key(id)
   return PREFIX .. 'o:' .. id
 end
 
--- Marks a revoked receipt of which it is not known yet whether it was active and what it replaced.
+-- Marks a revoked receipt if it is not known yet whether it was active and what it replaced.
 local function unseen_key(id)
   return PREFIX .. 'n:' .. id
 end
 
--- Where a receipt's state is, or false and where it belongs. A day has 4,096 hashes. Each full one is continued by 16
--- others, and each of these by 16 more, so that hashes are neither long nor many, however many receipts a day has.
+-- The bucket that holds a receipt's state; or false, and the bucket where it belongs. A day has 4,096 hashes. A full one is
+-- continued by 16 others, and each of these by 16 more, so that hashes are neither long nor many, however many receipts a day has.
 local function find_state(id, day)
   local field = string.sub(id, 1, 8)
   local name = PREFIX .. 'r:' .. day .. ':' .. string.sub(string.format('%02x%02x%02x', string.byte(id, 9, 11)), 1, 5)
@@ -119,15 +119,15 @@ local function make_active(id, day, previous, keep_ms)
   end
 end
 
--- Counts are whole numbers; once a request was refused, -(count + 1).
+-- A count is a whole number; once a request was refused, it is stored as -(count + 1).
 local function count_of(stored)
   local number = tonumber(stored or 0)
   if number < 0 then return -number - 1, true end
   return number, false
 end
 
--- What is stored under an event: its claim; a decision (with the claim's end and owner, if any); the answer; or an
--- answer that a decision will replace.
+-- The value of an event: its claim; a decision (with the claim's end and owner, if any); the answer; or an answer that a
+-- decision will replace.
 local CLAIMED, DECIDED, SETTLED, OPEN = 'L', 'D', 'A', 'P'
 
 local function owner_of(held)
@@ -154,8 +154,8 @@ local function keep_decision(key, owner, held_until, decision, for_ms)
   keep(key, DECIDED .. struct.pack('>I6', held_until) .. string.char(#owner) .. owner .. decision, for_ms)
 end
 
--- What is stored under an installation: when the deciding event was received, and the matched visit or the event that
--- is awaited. The first release wrote the visit alone, which begins with 0 or 1.
+-- The value of an installation: when the deciding event was received, and the matched visit or the event that is awaited. The
+-- first release wrote only the visit, which begins with 0 or 1.
 local MATCHED, AWAITS = '\2', '\3'
 
 local function note_installation(key, received_ms, kind, what, for_ms)
@@ -164,7 +164,7 @@ local function note_installation(key, received_ms, kind, what, for_ms)
   if known_ms <= received_ms then keep(key, kind .. struct.pack('>I6', received_ms) .. what, for_ms) end
 end
 
--- A decision that is kept may have been stored. What is known of the installation already counts until then.
+-- A decision that is kept may have been stored. Until that is known, what is known of the installation counts.
 local function await_event(key, event, for_ms)
   redis.call('SET', key, struct.pack('>I6', NOW + for_ms) .. AWAITS .. struct.pack('>I6', 0) .. event, 'NX', 'PX', for_ms + GRACE_MS)
 end

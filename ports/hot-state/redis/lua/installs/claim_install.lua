@@ -1,8 +1,8 @@
--- Makes the caller the first for an install event, or returns the answer to the first one, or that it is not done.
+-- Makes the caller the first for an install event, or returns the first caller's answer, or that it is not finished.
 -- KEYS[1]  prefix; reads and writes e:<event>, reads v:<installation> and whole
 -- ARGV     clock or '', event (16 bytes), installation (16 bytes), owner, lease (ms), memory (ms)
 -- Returns  'settled' and the answer; 'busy'; or 'first', the decision of an earlier try or '', what is known of the
---          installation or '', and which life of the store knows everything ever written or ''
+--          installation or '', and which generation of the store is complete or ''
 
 local key = PREFIX .. 'e:' .. ARGV[2]
 local held = kept(key)

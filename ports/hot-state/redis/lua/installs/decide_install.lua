@@ -1,4 +1,4 @@
--- Puts the decision about a pending install event in place of its answer, even if another process works on it; an answer that is final stays.
+-- Replaces the answer of a pending install event by the decision, even if another process handles the event; a final answer stays.
 -- KEYS[1]  prefix; reads and writes e:<event>; reads, writes and deletes v:<installation>
 -- ARGV     clock or '', event (16 bytes), installation (16 bytes), memory (ms), answer, when the event was received (Unix
 --          ms), visit or ''

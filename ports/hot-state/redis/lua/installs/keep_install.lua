@@ -1,5 +1,5 @@
 -- Keeps the decision about an install event under its claim, for the next try; ignored if another caller holds or settled it.
--- Until it is settled the installation awaits it, if nothing else is known of that.
+-- Until the event is settled the installation awaits it, unless something else is known of the installation.
 -- KEYS[1]  prefix; reads and writes e:<event>, v:<installation>
 -- ARGV     clock or '', event (16 bytes), installation (16 bytes), owner, lease (ms), memory (ms), decision
 -- Returns  nothing

@@ -1,4 +1,4 @@
--- Takes over that a receipt is active or revoked; an active one revokes what it replaces. States only move forward.
+-- Records that a receipt is active or revoked; an active one revokes the one it replaced. States only move forward.
 -- KEYS[1]  prefix; reads and writes r:<day>:<bucket>, o:<id>, n:<id>, deletes i:<id> of both receipts
 -- ARGV     clock or '', ID, day, how long states are kept past their day (ms), 'active' or 'revoked', previous or ''
 -- Returns  nothing

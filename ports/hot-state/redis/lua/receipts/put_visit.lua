@@ -1,4 +1,4 @@
--- Notes that a receipt was issued, unless its state is known already.
+-- Records that a receipt was issued, unless its state is known already.
 -- KEYS[1]  prefix; reads r:<day>:<bucket>, writes i:<id>
 -- ARGV     clock or '', ID, day, how long it is remembered (ms), previous or ''
 -- Returns  nothing

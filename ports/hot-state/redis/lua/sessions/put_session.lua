@@ -1,6 +1,6 @@
--- Begins a session under the number of times that its person has signed out everywhere.
+-- Begins a session, with the number of times that its person has signed out everywhere.
 -- KEYS[1]  prefix; writes s:<session>, reads and keeps g:<person>
--- ARGV     clock or '', session, person, record, how long (ms), how long that number is known (ms)
+-- ARGV     clock or '', session, person, record, how long (ms), how long that number is kept (ms)
 -- Returns  nothing
 
 local generation_key = PREFIX .. 'g:' .. ARGV[3]

@@ -1,4 +1,4 @@
--- Reads a value that can be taken once, and leaves it.
+-- Reads a value that can be taken once, without deleting it.
 -- KEYS[1]  prefix; reads o:<key>
 -- ARGV     clock or '', key
 -- Returns  the value, or nothing

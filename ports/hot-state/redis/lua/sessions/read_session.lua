@@ -1,4 +1,4 @@
--- Reads a session that is not over, and whose person has not signed out everywhere since.
+-- Reads a session that has not expired, if its person has not signed out everywhere since.
 -- KEYS[1]  prefix; reads s:<session> and g:<person>
 -- ARGV     clock or '', session
 -- Returns  its record, or nothing

@@ -1,4 +1,4 @@
--- Shows that Redis answers and takes writes, and that it was not emptied, which would remove the mark.
+-- Shows that Redis answers and accepts writes, and that it was not emptied, which would remove the mark.
 -- KEYS[1]  prefix; reads and writes epoch
 -- ARGV     clock or '', a fresh mark
 -- Returns  the mark that is stored

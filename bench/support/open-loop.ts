@@ -1,0 +1,55 @@
+/**
+ * Requests that arrive at a fixed rate, whatever happens to earlier ones: a slow answer delays no other request, and the time of each counts
+ * from the moment it was due.
+ */
+
+import { Agent, request } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
+
+export interface DueRequest {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Absent: a GET. */
+  readonly body?: string
+}
+
+export interface OpenLoop {
+  readonly port: number
+  readonly perSecond: number
+  readonly seconds: number
+  readonly next: (index: number) => DueRequest
+}
+
+const SOCKETS = 64
+
+/**
+ * The times of all answers in milliseconds, in ascending order.
+ * @throws unless every answer was 2xx
+ */
+export async function openLoop({ port, perSecond, seconds, next }: OpenLoop): Promise<readonly number[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: SOCKETS })
+  const startMs = performance.now()
+  const asked: Promise<number>[] = []
+  for (let index = 0; index < perSecond * seconds; index += 1) {
+    const dueMs = startMs + (index * 1_000) / perSecond
+    const left = dueMs - performance.now()
+    if (left > 0) await wait(left)
+    asked.push(answered(agent, port, next(index)).then((atMs) => atMs - dueMs))
+  }
+  const times = await Promise.all(asked)
+  agent.destroy()
+  return times.toSorted((a, b) => a - b)
+}
+
+function answered(agent: Agent, port: number, { path, headers, body }: DueRequest): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const method = body === undefined ? 'GET' : 'POST'
+    const sent = request({ agent, port, host: '127.0.0.1', path, method, headers }, (response) => {
+      const { statusCode = 0 } = response
+      if (statusCode >= 300) reject(new Error(`${path} was answered ${statusCode}`))
+      response.resume().on('end', () => resolve(performance.now()))
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}

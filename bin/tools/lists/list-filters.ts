@@ -1,0 +1,76 @@
+/** Which rows `whence logs` and `whence installs` are asked for: from flags to the filters that the dashboard's lists take too. */
+
+import { INSTALL_LIST_SCHEMA } from '../../../dashboard/installs/routes.ts'
+import { installFilters } from '../../../dashboard/installs/list.ts'
+import { directedFilters, LOG_LIST_SCHEMA, type DirectedFilters } from '../../../dashboard/logs/filters.ts'
+import { DAY_MS } from '../../../domain/durations.ts'
+import { RECEIPT_OR_TOKEN } from '../../../domain/receipt.ts'
+import type { JsonSchema } from '../../../domain/schema/json-schema.ts'
+import type { InstallFilters } from '../../../ports/facts/pages/installs.ts'
+import type { RunOutcome } from '../../../runtime/settings/settings.ts'
+import { complain } from '../../terminal/output.ts'
+import { momentOf } from '../flags.ts'
+
+/** Further ahead than any clock. */
+export const FAR_MS = DAY_MS
+
+/** Flags by the name that the API has for the same filter. */
+const LOG_FLAGS = {
+  ...{ direction: '--direction', status: '--status', code: '--code', path: '--path', kind: '--kind' },
+  ...{ origin: '--origin', reference: '--reference', text: '--text' },
+} as const
+const INSTALL_FLAGS = {
+  ...{
+    resolution: '--resolution',
+    reason: '--reason',
+    policy: '--policy',
+    visit: '--visit',
+    eventType: '--event-type',
+  },
+  ...{ path: '--path', platform: '--platform', agent: '--agent', source: '--source', medium: '--medium' },
+  ...{ campaign: '--campaign', referrer: '--referrer', page: '--page' },
+} as const
+
+/** Null, with a message on standard error, if a flag is invalid. */
+export function logFlags(run: RunOutcome): DirectedFilters | null {
+  const values = valuesOf(run, LOG_FLAGS, LOG_LIST_SCHEMA)
+  if (values?.['reference']?.split(',').some((text) => RECEIPT_OR_TOKEN.test(text)) === true) {
+    complain('Receipts and tokens are stored as hashes, so none is found; search for the ID of the visit.\n')
+  }
+  return values === null ? null : directedFilters(values)
+}
+
+/** Null, with a message on standard error, if a flag is invalid. */
+export function installFlags(run: RunOutcome): InstallFilters | null {
+  const values = valuesOf(run, INSTALL_FLAGS, INSTALL_LIST_SCHEMA)
+  return values === null ? null : installFilters(values)
+}
+
+/** The period of `--since` and `--until`; null, with a message on standard error, if one is invalid. */
+export function listPeriodOf(
+  run: RunOutcome,
+  nowMs: number,
+): { readonly since_ms: number; readonly until_ms: number } | null {
+  const [since, until] = [momentOf(run, '--since', nowMs), momentOf(run, '--until', nowMs)]
+  if (since === null || until === null) return null
+  return { since_ms: since ?? 0, until_ms: until ?? nowMs + FAR_MS }
+}
+
+function valuesOf(
+  run: RunOutcome,
+  flags: Readonly<Record<string, string>>,
+  schemas: Readonly<Record<string, JsonSchema>>,
+): Readonly<Record<string, string>> | null {
+  const values: Record<string, string> = {}
+  for (const [name, flag] of Object.entries(flags)) {
+    const value = run.flags.get(flag)
+    if (value === undefined) continue
+    const allowed = schemas[name]?.enum
+    if (allowed !== undefined && !allowed.includes(value)) {
+      complain(`${flag} must be one of ${allowed.join(', ')}\n`)
+      return null
+    }
+    values[name] = value
+  }
+  return values
+}

@@ -1,0 +1,202 @@
+/**
+ * `whence logs`, `whence installs` and `whence activity`: as a table or as JSON lines, the newest last, with
+ * `--follow`. Attempts at delivery are Logs too: `whence logs --direction outbound`.
+ */
+
+import { setTimeout as wait } from 'node:timers/promises'
+import { visitsBeside } from '../../../dashboard/reads/visits-beside.ts'
+import { SOURCE_COLUMN_NAMES, type VisitSource } from '../../../domain/collection/visit-source.ts'
+import type { ActivityRow, AttemptRow, InstallRow, RequestLogRow, VisitRow } from '../../../ports/facts/query-rows.ts'
+import type { RunOutcome } from '../../../runtime/settings/settings.ts'
+import { openBackend } from '../backend.ts'
+import type { ToolBackend } from '../live.ts'
+import { limitOf } from '../flags.ts'
+import { FAR_MS, installFlags, listPeriodOf, logFlags } from './list-filters.ts'
+import { createTable, preciseTimeText, terminalChars, timeText, type TextColumn } from '../../terminal/table.ts'
+import { complain, print, printJson } from '../../terminal/output.ts'
+
+const FOLLOW_EVERY_MS = 500
+/** Rows become visible a moment after their time; a follower looks back this far and shows each row once. */
+const FOLLOW_OVERLAP_MS = 10_000
+const REMEMBERED_ROWS = 10_000
+
+interface ListRange {
+  readonly since_ms: number
+  readonly until_ms: number
+  readonly limit: number
+}
+
+interface Listing<R> {
+  /** What the list shows, for the message that there is none. */
+  readonly what: string
+  readonly columns: readonly TextColumn<R>[]
+  readonly idOf: (row: R) => string
+  /** Newest first. */
+  readonly fetch: (backend: ToolBackend, period: ListRange) => Promise<readonly R[]>
+}
+
+export async function logsTool(run: RunOutcome): Promise<number> {
+  const filters = logFlags(run)
+  if (filters === null) return 2
+  const { requests, attempts } = filters
+  const of = { ...textFlag(run, '--website', 'website'), ...textFlag(run, '--organization', 'organization') }
+  if (requests === null) {
+    return list(run, {
+      what: 'attempt at delivery',
+      columns: ATTEMPT_COLUMNS,
+      idOf: (row) => `${row.website}/${row.event_id}/${row.destination}/${row.attempt_id}`,
+      fetch: async (backend, period) =>
+        attempts === null ? [] : backend.run('listAttempts', { ...period, ...of, ...attempts }),
+    })
+  }
+  return list(run, {
+    what: 'request',
+    columns: LOG_COLUMNS,
+    idOf: (row) => row.id,
+    fetch: (backend, period) => backend.run('listLogs', { ...period, ...of, ...requests }),
+  })
+}
+
+/** An install beside what the visit says that it was matched to; without one, or if that is gone, null. */
+type InstallWithVisit = InstallRow & { readonly visit: VisitSource | null }
+
+export async function installsTool(run: RunOutcome): Promise<number> {
+  const own = installFlags(run)
+  if (own === null) return 2
+  const of = { ...textFlag(run, '--website', 'website'), ...textFlag(run, '--organization', 'organization') }
+  return list(run, {
+    what: 'install',
+    columns: [...INSTALL_COLUMNS, { head: 'CAME FROM', cell: cameFrom }],
+    idOf: (row) => `${row.website}/${row.event_id}`,
+    fetch: async (backend, period) =>
+      besideVisits(backend, await backend.run('listInstalls', { ...period, ...of, ...own })),
+  })
+}
+
+export async function activityTool(run: RunOutcome): Promise<number> {
+  const filters = textFlag(run, '--organization', 'organization')
+  return list(run, {
+    what: 'activity',
+    columns: ACTIVITY_COLUMNS,
+    idOf: (row) => row.id,
+    fetch: (backend, period) => backend.run('listActivity', { ...period, ...filters }),
+  })
+}
+
+const LOG_COLUMNS: readonly TextColumn<RequestLogRow>[] = [
+  { head: 'TIME (UTC)', cell: (row) => preciseTimeText(row.received_at_ms) },
+  { head: 'WEBSITE', cell: (row) => row.website || '-' },
+  { head: 'REQUEST', cell: (row) => `${row.method} ${row.path}` },
+  { head: 'ORIGIN', cell: (row) => row.origin || '-' },
+  { head: 'STATUS', cell: (row) => String(row.status) },
+  { head: 'CODE', cell: (row) => row.code || 'ok' },
+  { head: 'MS', cell: (row) => row.duration_ms.toFixed(1) },
+  { head: 'BODY', cell: (row) => (row.body_form === 'withheld' ? '(not kept)' : row.body) },
+]
+
+const ATTEMPT_COLUMNS: readonly TextColumn<AttemptRow>[] = [
+  { head: 'TIME (UTC)', cell: (row) => preciseTimeText(row.started_at_ms) },
+  { head: 'WEBSITE', cell: (row) => row.website },
+  { head: 'EVENT ID', cell: (row) => row.event_id },
+  { head: 'DESTINATION', cell: (row) => row.destination },
+  { head: 'STATUS', cell: (row) => (row.response_status === 0 ? '-' : String(row.response_status)) },
+  { head: 'CODE', cell: (row) => row.code || 'ok' },
+  { head: 'MS', cell: (row) => row.duration_ms.toFixed(1) },
+  { head: 'ANSWER', cell: (row) => row.response_body },
+]
+
+const INSTALL_COLUMNS: readonly TextColumn<InstallWithVisit>[] = [
+  { head: 'TIME (UTC)', cell: (row) => timeText(row.received_at_ms) },
+  { head: 'WEBSITE', cell: (row) => row.website },
+  { head: 'EVENT ID', cell: (row) => row.event_id },
+  { head: 'TYPE', cell: (row) => row.event_type },
+  { head: 'RESOLUTION', cell: (row) => row.resolution },
+  { head: 'POLICY', cell: (row) => row.selection_policy },
+]
+
+const ACTIVITY_COLUMNS: readonly TextColumn<ActivityRow>[] = [
+  { head: 'TIME (UTC)', cell: (row) => timeText(row.noticed_at_ms) },
+  { head: 'ORGANIZATION', cell: (row) => row.organization || '-' },
+  { head: 'WEBSITE', cell: (row) => row.website || '-' },
+  { head: 'WHAT', cell: (row) => row.type },
+  { head: 'SUBJECT', cell: (row) => row.subject },
+  { head: 'MESSAGE', cell: (row) => row.message },
+]
+
+function cameFrom({ visit, visit_id: visitId }: InstallWithVisit): string {
+  if (visitId === '') return '-'
+  if (visit === null) return `visit ${visitId}`
+  const campaign = [visit.utm_source, visit.utm_medium, visit.utm_campaign].filter((part) => part !== '').join(' / ')
+  return [visit.page_url, campaign].filter((part) => part !== '').join(', ')
+}
+
+async function besideVisits(backend: ToolBackend, installs: readonly InstallRow[]): Promise<InstallWithVisit[]> {
+  const visitOf = await visitsBeside(installs, (keys) => backend.run('visitsByIds', keys))
+  return installs.map((install) => {
+    const visit = visitOf(install)
+    return { ...install, visit: visit === null ? null : whereFrom(visit) }
+  })
+}
+
+function whereFrom(visit: VisitRow): VisitSource {
+  return Object.fromEntries(SOURCE_COLUMN_NAMES.map((name) => [name, visit[name]])) as VisitSource
+}
+
+async function list<R>(run: RunOutcome, listing: Listing<R>): Promise<number> {
+  const [limit, period] = [limitOf(run), listPeriodOf(run, Date.now())]
+  if (limit === null || period === null) return 2
+  const backend = await openBackend(run.settings)
+  try {
+    const isFollowing = run.flags.has('--follow')
+    // This process holds the folder it has opened itself: no new rows could come, and no service could start.
+    if (isFollowing && !backend.isLive) throw new Error('--follow needs a running service, and none runs on this data')
+    const show = printer(listing, run.flags.has('--json'))
+    const rows = await listing.fetch(backend, { ...period, limit })
+    show(rows)
+    if (rows.length === 0) complain(`There is no ${listing.what} ${isFollowing ? 'yet' : 'to show'}.\n`)
+    if (isFollowing) await follow(backend, listing, { show, shown: rows })
+  } finally {
+    await backend.close()
+  }
+  return 0
+}
+
+/** Runs until the process or the service is stopped. */
+async function follow<R>(
+  backend: ToolBackend,
+  listing: Listing<R>,
+  { show, shown }: { readonly show: Show<R>; readonly shown: readonly R[] },
+): Promise<never> {
+  const seen = new Set(shown.map(listing.idOf))
+  for (;;) {
+    await wait(FOLLOW_EVERY_MS)
+    const nowMs = Date.now()
+    const period = { since_ms: nowMs - FOLLOW_OVERLAP_MS, until_ms: nowMs + FAR_MS, limit: REMEMBERED_ROWS }
+    const fresh = (await listing.fetch(backend, period)).filter((row) => !seen.has(listing.idOf(row)))
+    for (const row of fresh) seen.add(listing.idOf(row))
+    show(fresh)
+    for (const id of seen) if (seen.size > REMEMBERED_ROWS) seen.delete(id)
+  }
+}
+
+type Show<R> = (rows: readonly R[]) => void
+
+/** Prints rows that come newest first in reverse: a person sees the end of the output. */
+function printer<R>(listing: Listing<R>, isJson: boolean): Show<R> {
+  const table = createTable(listing.columns, terminalChars())
+  return (rows) => {
+    const ordered = [...rows].reverse()
+    if (isJson) return printJson(ordered)
+    print(
+      table
+        .lines(ordered)
+        .map((line) => `${line}\n`)
+        .join(''),
+    )
+  }
+}
+
+function textFlag<N extends string>(run: RunOutcome, flag: string, name: N): { readonly [K in N]?: string } {
+  const value = run.flags.get(flag)
+  return value === undefined ? {} : ({ [name]: value } as { [K in N]: string })
+}

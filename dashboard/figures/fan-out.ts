@@ -1,0 +1,36 @@
+/**
+ * Fan-out: the token of one copied command that many installations bring is no visitor who installs a hundred times, but a channel: somebody put the
+ * command into a README, a blog or a CI file.
+ */
+
+import { DAY_MS } from '../../domain/durations.ts'
+import { refuseField } from '../../domain/errors.ts'
+import { answer } from '../http/call.ts'
+import type { ReadScope } from '../reads/scope.ts'
+import { readVisitSources } from '../reads/visits-beside.ts'
+import { periodOf } from './period.ts'
+
+/** One person may have a laptop and a server. */
+const LEAST_INSTALLATIONS = 3
+const MOST_LISTED = 50
+/** It reads install events themselves, not the figures by hour. */
+const MOST_DAYS = 31
+
+/** Those of the most installations first, each with the page that the command was copied from. */
+export function readSharedCommands(scope: ReadScope) {
+  return scope(async (reads, call) => {
+    const period = periodOf(call)
+    if ('code' in period) return period
+    const { sinceMs, untilMs } = period
+    if (untilMs - sinceMs > MOST_DAYS * DAY_MS) {
+      return refuseField('/since', `must be at most ${MOST_DAYS} days before until`)
+    }
+    const bounds = { since_ms: sinceMs, until_ms: untilMs }
+    const commands = await reads.run('sharedCommands', { ...bounds, least: LEAST_INSTALLATIONS, limit: MOST_LISTED })
+    const visitOf = await readVisitSources(reads, commands)
+    return answer({
+      ...{ since: sinceMs, until: untilMs, leastInstallations: LEAST_INSTALLATIONS, mostListed: MOST_LISTED },
+      commands: commands.map((row) => ({ ...row, visit: visitOf(row) })),
+    })
+  })
+}

@@ -1,0 +1,74 @@
+/** Sends deliveries again that failed for good. */
+
+import { refuse } from '../../domain/errors.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { objectSchema } from '../../domain/schema/json-schema.ts'
+import type { NoteActivity } from '../events/activity.ts'
+import { answer, optionalText, sessionOf, textField, type Call } from '../http/call.ts'
+import { textParameter } from '../http/parameters.ts'
+import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
+
+interface DeadLetterQuery {
+  readonly website: string
+  readonly jobIds: ReadonlySet<string>
+}
+
+/** Sends failed deliveries again, under their old IDs. */
+export type ReplayDeliveries = (
+  query: DeadLetterQuery,
+) => Promise<{ readonly replayed: number; readonly refused: number }>
+
+/** Enough for a person; administrators have `whence replay --all`. */
+const MOST_REPLAYED = 50
+
+export const REPLAY_SCHEMA = objectSchema(
+  {
+    website: textParameter('The website.', LIMITS.websiteIdChars),
+    destination: textParameter('One destination instead of all.', LIMITS.groupChars),
+    reason: textParameter('Only those that failed for this reason.', LIMITS.clientHintChars),
+    job: textParameter('One delivery, by its job ID.', LIMITS.idChars.max),
+  },
+  ['website'],
+)
+
+interface ReplayParts {
+  readonly scope: ReadScope
+  readonly replayDeliveries: ReplayDeliveries
+  readonly noteActivity: NoteActivity
+}
+
+/**
+ * At most 50 at a time, the latest first: the answer says whether there may be more. Those that the facts show as failed
+ * and still open are chosen, so that asking again goes on with the rest.
+ */
+export function replayFailed({ scope, replayDeliveries, noteActivity }: ReplayParts) {
+  return scope(async (reads, call) => {
+    const website = textField(call, 'website')
+    if (!reads.websites.some((each) => each.id === website)) return refuse('not_found')
+    const jobId = optionalText(call, 'job')
+    const jobIds = jobId === null ? await failedJobs(reads, call) : new Set([jobId])
+    const none = { replayed: 0, refused: 0 }
+    const { replayed, refused } = jobIds.size === 0 ? none : await replayDeliveries({ website, jobIds })
+    if (replayed > 0)
+      await noteActivity({
+        ...{ organization: reads.organization.id, website, type: 'deliveries_replayed' },
+        ...{ subject: sessionOf(call).person, actor: sessionOf(call).person },
+        ...{ logRetentionDays: reads.organization.logRetentionDays },
+        message: `${replayed} failed deliveries were sent again.`,
+      })
+    return answer({ replayed, refused, mayHaveMore: jobIds.size >= MOST_REPLAYED })
+  })
+}
+
+/** IDs of jobs of the website that failed and that the provider would still accept. */
+async function failedJobs(reads: OrganizationFacts, call: Call): Promise<ReadonlySet<string>> {
+  const website = textField(call, 'website')
+  const [destination, reason] = [optionalText(call, 'destination'), optionalText(call, 'reason')]
+  const rows = await reads.run('deliveryLines', {
+    ...{ website, status: 'failed', open_after_ms: call.nowMs, limit: MOST_REPLAYED },
+    ...{ since_ms: call.nowMs - LIMITS.deadLetterKeepMs, until_ms: call.nowMs + LIMITS.clockSkewMs },
+    ...(destination === null ? {} : { destination }),
+    ...(reason === null ? {} : { reason }),
+  })
+  return new Set(rows.map(({ job_id: id }) => id))
+}

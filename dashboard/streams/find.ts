@@ -1,0 +1,18 @@
+/** Finds the log streams of an organisation among its objects. */
+
+import { scopeOf, type Call } from '../http/call.ts'
+import type { Inventory, ListedObject } from '../resources/inventory.ts'
+import type { ResourceAddress } from '../resources/writer.ts'
+
+/** As catalog, facts and activity call it. */
+export function streamId({ namespace, name }: Pick<ResourceAddress, 'namespace' | 'name'>): string {
+  return `${namespace}/${name}`
+}
+
+/** The one that the path names; null if the organisation has none of this name. */
+export function streamOf(call: Call, inventory: Inventory): ListedObject | null {
+  const { organization } = scopeOf(call)
+  // A stream is in the namespace of its organisation, so its name alone identifies it.
+  const streams = inventory.list('LogStream', organization.id)
+  return streams.find(({ name }) => name === call.params['stream']) ?? null
+}

@@ -1,0 +1,75 @@
+/** Takes commands of people to a log stream: an entry of the activity, which the role `streams` finds there. */
+
+import { PLAN_LIMITS } from '../../domain/limits.ts'
+import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
+import { refuseByPlan } from '../../domain/plan.ts'
+import { commandEntry, streamSubject, testBatchId, type StreamCommand } from '../../domain/streams/commands.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { NoteActivity } from '../events/activity.ts'
+import { answerAccepted, scopeOf, sessionOf, type Call } from '../http/call.ts'
+import { refuseByRate, streamTestHit } from '../http/limits.ts'
+import type { Inventory, ListedObject } from '../resources/inventory.ts'
+import { streamId, streamOf } from './find.ts'
+
+export interface OrderParts {
+  readonly inventory: Inventory
+  readonly hotState: Pick<HotState, 'countHits'>
+  readonly noteActivity: NoteActivity
+}
+
+/** The answer has the ID of the future attempt. */
+export function orderTest(parts: OrderParts) {
+  return async (call: Call) => {
+    const object = orderable(call, parts)
+    if ('code' in object) return object
+    const limited = await refuseByRate([streamTestHit(scopeOf(call).organization.id)], parts.hotState)
+    if (limited !== null) return limited
+    return answerAccepted({ attempt: testBatchId(await order(parts, call, { object, command: { kind: 'test' } })) })
+  }
+}
+
+export function orderSkip(parts: OrderParts) {
+  return async (call: Call) => {
+    const object = orderable(call, parts)
+    if ('code' in object) return object
+    return answerAccepted({ order: await order(parts, call, { object, command: { kind: 'skip' } }) })
+  }
+}
+
+export function orderResend(parts: OrderParts) {
+  return async (call: Call) => {
+    const object = orderable(call, parts)
+    if ('code' in object) return object
+    const sinceMs = Number(call.body['since'])
+    if (sinceMs >= call.nowMs) return refuseField('/since', 'must be in the past')
+    return answerAccepted({ order: await order(parts, call, { object, command: { kind: 'resend', sinceMs } }) })
+  }
+}
+
+/** Conditions without which no process serves a stream. */
+const NEEDED: ReadonlySet<string> = new Set(['Accepted', 'ResolvedRefs'])
+
+/** A stream that no process serves would carry out the command at some later time, to everyone's surprise. */
+function orderable(call: Call, { inventory }: OrderParts): ListedObject | Refusal {
+  const object = streamOf(call, inventory)
+  if (object === null) return refuse('not_found')
+  const { plan } = scopeOf(call).organization
+  const use = PLAN_LIMITS[plan].logStreams === 0 ? refuseByPlan(plan, 'logStreams', 1) : null
+  if (use !== null) return refuse(use.code, { ...use.use })
+  const wrong = object.conditions.find(({ type, status }) => NEEDED.has(type) && status === 'False')
+  return wrong === undefined ? object : refuseField('/stream', `is not in force: ${wrong.reason}`)
+}
+
+interface Order {
+  readonly object: ListedObject
+  readonly command: StreamCommand
+}
+
+function order({ noteActivity }: OrderParts, call: Call, { object, command }: Order): Promise<string> {
+  const { organization } = scopeOf(call)
+  const { person } = sessionOf(call)
+  return noteActivity({
+    ...{ organization: organization.id, website: '', subject: streamSubject(streamId(object)), actor: person },
+    ...{ ...commandEntry(command, person), logRetentionDays: organization.logRetentionDays },
+  })
+}

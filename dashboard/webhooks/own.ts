@@ -1,0 +1,28 @@
+/** The webhook that a path names. */
+
+import { refuse, type Refusal } from '../../domain/errors.ts'
+import { scopeOf, type Call } from '../http/call.ts'
+import type { Inventory, ListedObject } from '../resources/inventory.ts'
+
+/** What belongs to others, or to no organisation, is answered as missing. */
+export function ownWebhook(call: Call, inventory: Inventory): ListedObject | Refusal {
+  const { namespace = '', name = '' } = call.params
+  const ref = { kind: 'Webhook', namespace, name }
+  const isOwn = inventory.organizationOf(ref) === scopeOf(call).organization.id
+  return (isOwn ? inventory.find(ref) : null) ?? refuse('not_found')
+}
+
+/** As jobs and attempts call it. */
+export function webhookId({ namespace, name }: Pick<ListedObject, 'namespace' | 'name'>): string {
+  return `${namespace}/${name}`
+}
+
+/** As entries of the activity call it. */
+export function webhookSubject(webhook: Pick<ListedObject, 'namespace' | 'name'>): string {
+  return `Webhook/${webhookId(webhook)}`
+}
+
+/** How the ID of a message of this moment begins. */
+export function messagesSince(atMs: number): string {
+  return Math.max(0, atMs).toString(16).padStart(12, '0')
+}

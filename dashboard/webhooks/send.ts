@@ -1,0 +1,91 @@
+/** Has a webhook send a test, or events again that were given up: jobs on the log, as of everything else. */
+
+import { LIMITS } from '../../domain/limits.ts'
+import type { WebhookAttemptRecord, WebhookJob } from '../../domain/records.ts'
+import { webhookAttempt, webhookEntry, webhookTestJob } from '../../domain/webhooks/jobs.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { LostEventRow } from '../../ports/facts/pages/webhooks.ts'
+import type { Randomness } from '../../runtime/random.ts'
+import type { NoteActivity } from '../events/activity.ts'
+import { answer, answerAccepted, optionalText, scopeOf, sessionOf, type Call } from '../http/call.ts'
+import { refuseByRate, webhookTestHit } from '../http/limits.ts'
+import { messagesSince, ownWebhook, webhookId, webhookSubject } from './own.ts'
+import { LOST_KEPT_MS, MOST_LOST, type WebhookReadParts } from './show.ts'
+
+export interface WebhookSendParts extends WebhookReadParts {
+  readonly eventLog: Pick<EventLog, 'append'>
+  readonly hotState: Pick<HotState, 'countHits' | 'returnHits'>
+  readonly randomness: Randomness
+  readonly noteActivity: NoteActivity
+}
+
+const RANDOM_BYTES = 8
+
+/** Sent once, also while it is paused; its attempt is found by the ID of the message. */
+export function testWebhook({ inventory, hotState, eventLog, randomness, noteActivity }: WebhookSendParts) {
+  return async (call: Call) => {
+    const webhook = ownWebhook(call, inventory)
+    if ('code' in webhook) return webhook
+    const { organization } = scopeOf(call)
+    const hits = [webhookTestHit(organization.id)]
+    const limited = await refuseByRate(hits, hotState)
+    if (limited !== null) return limited
+    const random = randomness.hex(RANDOM_BYTES)
+    const job = webhookTestJob(organization, webhookId(webhook), { nowMs: call.nowMs, random })
+    await eventLog.append('webhooks', [webhookEntry(job)]).catch(async (error: unknown) => {
+      await hotState.returnHits(hits, 0)
+      throw error
+    })
+    await noteActivity(activityOf(call, webhookSubject(webhook), 'webhook_test', 'A test is sent.'))
+    return answerAccepted({ message: job.messageId })
+  }
+}
+
+/** Under their old IDs. Each is shown as waiting at once, so that it is not sent a third time by a second click. */
+export function replayLost({ scope, inventory, eventLog, noteActivity }: WebhookSendParts) {
+  return scope(async (reads, call) => {
+    const webhook = ownWebhook(call, inventory)
+    if ('code' in webhook) return webhook
+    const message = optionalText(call, 'message')
+    const since = messagesSince(call.nowMs - LOST_KEPT_MS)
+    const rows = await reads.run('lostEvents', {
+      ...{ webhook: webhookId(webhook), since_id: since, limit: MOST_LOST },
+      ...(message === null ? {} : { message_id: message }),
+    })
+    const jobs = rows.map((row) => replayedJob(call, webhookId(webhook), row))
+    if (jobs.length > 0) {
+      await eventLog.append('webhooks', jobs.map(webhookEntry))
+      const records = jobs.map((job) => waitingAttempt(job, call.nowMs))
+      await eventLog.append('webhook_attempts', records.map(webhookEntry))
+      const text = `${jobs.length} events are sent again.`
+      await noteActivity(activityOf(call, webhookSubject(webhook), 'webhook_replayed', text))
+    }
+    return answer({ replayed: jobs.length, mayHaveMore: rows.length >= MOST_LOST })
+  })
+}
+
+/** It counts as an attempt of its own, so that what follows has numbers after it. */
+function replayedJob(call: Call, webhook: string, row: LostEventRow): WebhookJob {
+  const { organization } = scopeOf(call)
+  return {
+    ...{ v: 1, messageId: row.message_id, organization: organization.id, website: row.event_website, webhook },
+    ...{ type: row.event_type as WebhookJob['type'], body: row.posted, happenedAtMs: row.happened_at_ms },
+    ...{ deadlineAtMs: call.nowMs + LIMITS.webhookTryMs, attempts: row.attempts + 1, dueAtMs: call.nowMs },
+    logRetentionDays: organization.logRetentionDays,
+  }
+}
+
+/** Nothing was sent yet. */
+function waitingAttempt(job: WebhookJob, nowMs: number): WebhookAttemptRecord {
+  const none = { durationMs: 0, status: 0, error: '', answer: '' }
+  return webhookAttempt(job, { ...none, startedAtMs: nowMs, state: 'waiting', nextAttemptAtMs: nowMs })
+}
+
+function activityOf(call: Call, subject: string, type: 'webhook_test' | 'webhook_replayed', message: string) {
+  const { organization } = scopeOf(call)
+  return {
+    ...{ organization: organization.id, website: '', type, subject, message, actor: sessionOf(call).person },
+    logRetentionDays: organization.logRetentionDays,
+  }
+}

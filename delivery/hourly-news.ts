@@ -1,0 +1,41 @@
+/** Reports lasting problems in an organisation's activity: at most hourly for each subject. */
+
+import { HOUR_MS } from '../domain/durations.ts'
+import { encodeRecord, recordKey, type ActivityRecord } from '../domain/records.ts'
+import type { EventLog } from '../ports/event-log/event-log.ts'
+import type { HotState } from '../ports/hot-state/hot-state.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { timeOrderedId, type Randomness } from '../runtime/random.ts'
+
+export interface HourlyNewsParts {
+  readonly eventLog: Pick<EventLog, 'append'>
+  readonly hotState: Pick<HotState, 'claimJob'>
+  readonly logger: Pick<Logger, 'warn'>
+  readonly randomness: Randomness
+  readonly nowMs: () => number
+}
+
+interface News extends Pick<ActivityRecord, 'type' | 'subject' | 'message'> {
+  readonly organization: { readonly id: string; readonly logRetentionDays: number }
+}
+
+/** Never rejects: a problem that is not reported now is reported in an hour. */
+type TellHourly = (news: News) => Promise<void>
+
+export function createHourlyNews({ eventLog, hotState, logger, randomness, nowMs }: HourlyNewsParts): TellHourly {
+  return async ({ organization, type, subject, message }) => {
+    logger.warn({ organization: organization.id, type, subject, message }, 'news for an organisation')
+    const atMs = nowMs()
+    const id = timeOrderedId(randomness, atMs)
+    const isFirst = await hotState
+      .claimJob(`news/${type}/${organization.id}/${subject}`, id, HOUR_MS)
+      .catch(() => false)
+    if (!isFirst) return
+    const record: ActivityRecord = {
+      ...{ v: 1, kind: 'activity', id, atMs, organization: organization.id, website: '', type, subject, message },
+      logRetentionDays: organization.logRetentionDays,
+    }
+    const entry = { key: recordKey('', id), value: encodeRecord(record) }
+    await eventLog.append('activity', [entry]).catch((error: unknown) => logger.warn({ err: error }, 'news not stored'))
+  }
+}

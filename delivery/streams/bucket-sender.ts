@@ -1,0 +1,96 @@
+/** Writes to one bucket with the S3 protocol. Every call goes through the guard for tenants' addresses. */
+
+import { gzipSync } from 'node:zlib'
+
+import { AwsV4Signer } from 'aws4fetch'
+
+import { sha256Hex } from '../../common/digest.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { batchObject, testObject, type BucketObject } from '../../domain/streams/bucket-object.ts'
+import { outcomeOf } from '../../domain/streams/pace.ts'
+import type { SentBatch } from '../../domain/streams/progress.ts'
+import { parseOutboundUrl } from '../../domain/outbound-address.ts'
+import { callOutbound, type OutboundParts } from '../outbound/call.ts'
+import { ANSWER_CHARS, type BucketTarget, type Sent, type StreamSender } from './sender.ts'
+
+interface BucketSenderParts {
+  /** The stream's name in keys. */
+  readonly stream: string
+  readonly target: BucketTarget
+  readonly outbound: OutboundParts
+  readonly nowMs: () => number
+}
+
+/** No challenge: the credentials of a bucket prove that its owner wants the stream. */
+export function bucketSender(parts: BucketSenderParts): StreamSender {
+  const { stream, nowMs } = parts
+  const place = { stream, prefix: parts.target.prefix }
+  return {
+    verify: null,
+    batch: (plan, records) => {
+      return putObject(parts, batchObject(place, plan, records), {
+        id: plan.id,
+        kind: 'batch',
+        records: records.length,
+      })
+    },
+    test: (id) => putObject(parts, testObject(place, id, nowMs()), { id, kind: 'test', records: 1 }),
+  }
+}
+
+/** The code of a refusal, as S3 names it. */
+const REFUSAL = /<Code>([A-Za-z]{1,64})<\/Code>/
+
+async function putObject(
+  { target, outbound, nowMs }: BucketSenderParts,
+  object: BucketObject,
+  what: Pick<SentBatch, 'id' | 'kind' | 'records'>,
+): Promise<Sent> {
+  // Without `content-encoding`: clients would decompress it, but keep the name of a compressed file.
+  const body = gzipSync(object.text)
+  const atMs = nowMs()
+  const url = objectUrl(target, object.key)
+  // A request to an address that the guard refuses may be impossible to sign.
+  const headers = parseOutboundUrl(url, outbound.policy).ok ? await signedHeaders(target, { ...object, url }, body) : {}
+  const secrets = [target.secretAccessKey, ...(target.sessionToken === null ? [] : [target.sessionToken])]
+  const call = { url, method: 'PUT', headers, body, secrets } as const
+  const { reply, log } = await callOutbound(call, { callMs: LIMITS.streamObjectMs, ...outbound })
+  const outcome = outcomeOf(reply)
+  const refusal = outcome.isTaken ? undefined : REFUSAL.exec(log.responseBody)?.[1]
+  const error = refusal === undefined ? outcome.error : `${outcome.error} ${refusal}`
+  const answer = log.responseBody.slice(0, ANSWER_CHARS)
+  const shown = { ...what, atMs, bytes: body.length, tookMs: nowMs() - atMs, status: reply.status, error, answer }
+  return { outcome: { ...outcome, error }, shown }
+}
+
+/** Uses the machine's clock: S3 accepts a signature for 15 minutes. */
+async function signedHeaders(
+  target: BucketTarget,
+  { url, metadata }: BucketObject & { readonly url: string },
+  body: Buffer,
+): Promise<Readonly<Record<string, string>>> {
+  const { region, accessKeyId, secretAccessKey, sessionToken } = target
+  const described = Object.entries(metadata).map(([name, value]) => [`x-amz-meta-${name}`, value])
+  const signer = new AwsV4Signer({
+    ...{ method: 'PUT', url, service: 's3', region, accessKeyId, secretAccessKey },
+    ...(sessionToken === null ? {} : { sessionToken }),
+    headers: {
+      ...(Object.fromEntries(described) as object),
+      'content-type': 'application/gzip',
+      'x-amz-content-sha256': sha256Hex(body),
+    },
+  })
+  const { headers } = await signer.sign()
+  const { host: _host, ...sent } = Object.fromEntries(new Headers(headers))
+  return sent
+}
+
+/** In path style, which every store supports. */
+function objectUrl({ endpoint, bucket }: BucketTarget, key: string): string {
+  const path = [bucket, ...key.split('/')].map(encoded).join('/')
+  return `${endpoint}/${path}`
+}
+
+function encoded(segment: string): string {
+  return encodeURIComponent(segment).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
+}

@@ -1,0 +1,152 @@
+/** Sends one event to one webhook: a signed call through the address guard, and what follows from its answer. */
+
+import { inLanes } from '../../common/in-lanes.ts'
+import { holdMs, JITTER, nextStep, tierFor, type AttemptResult, type NextStep } from '../../domain/delivery/attempts.ts'
+import type { WebhookAttemptRecord, WebhookJob } from '../../domain/records.ts'
+import { outcomeOf } from '../../domain/streams/pace.ts'
+import { webhookAttempt, webhookEntry } from '../../domain/webhooks/jobs.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import { callOutbound, type OutboundParts } from '../outbound/call.ts'
+import { webhookHeaders } from '../streams/signature.ts'
+import type { DestinationGate } from '../worker/destination-gate.ts'
+import { appendWithRetries } from '../worker/job-journal.ts'
+import type { WebhookNews } from './news.ts'
+import type { WebhookRecipient } from './recipient.ts'
+
+export interface DeliverParts {
+  readonly eventLog: Pick<EventLog, 'append'>
+  readonly gate: DestinationGate
+  readonly news: WebhookNews
+  readonly recipientOf: (job: WebhookJob) => WebhookRecipient | null
+  readonly outbound: OutboundParts
+  readonly nowMs: () => number
+  /** In [0, 1). */
+  readonly random: () => number
+}
+
+/** Concurrent calls to one webhook, so that none occupies a whole process. */
+const AT_ONCE = 5
+/** How long a batch starts calls to one webhook; the rest waits in a tier and blocks no other. */
+const TURN_MS = 10_000
+/** Some ms pass between the decision to wait 30 s and the choice of a tier; they must not select a shorter tier. */
+const DECIDED_AGO_MS = 1_000
+const ANSWER_CHARS = 1_024
+
+/** A batch is done once each job is sent, ended, or durable in a tier. Rejects like the log, after all have ended. */
+export async function deliverJobs(parts: DeliverParts, jobs: readonly WebhookJob[]): Promise<void> {
+  const byWebhook = Map.groupBy(jobs, ({ organization, webhook }) => `${organization} ${webhook}`)
+  const settled = await Promise.allSettled([...byWebhook].map(([key, own]) => deliverToOne(parts, key, own)))
+  const failed = settled.find((each) => each.status === 'rejected')
+  if (failed !== undefined) throw failed.reason
+}
+
+async function deliverToOne(parts: DeliverParts, key: string, jobs: readonly WebhookJob[]): Promise<void> {
+  const untilMs = parts.nowMs() + TURN_MS
+  const calls = jobs.map((job) => () => (parts.nowMs() >= untilMs ? holdJob(parts, job) : deliverJob(parts, key, job)))
+  await inLanes(calls, parts.gate.mostInFlight(key, AT_ONCE, parts.nowMs()))
+}
+
+async function deliverJob(parts: DeliverParts, key: string, job: WebhookJob): Promise<void> {
+  const target = parts.recipientOf(job)
+  // The webhook was deleted: nothing more is sent to it.
+  if (target === null) return parts.news.dropped()
+  const nowMs = parts.nowMs()
+  if (nowMs >= job.deadlineAtMs) return end(parts, target, job)
+  const isTest = job.type === 'test'
+  const isReady = target.secrets.length > 0 && (isTest || !target.webhook.isPaused)
+  if (!isReady) return holdJob(parts, job)
+  if (!isTest && parts.gate.admit(key, webhookSetup(target), nowMs).kind === 'hold') return holdJob(parts, job)
+  await attempt(parts, key, { job, target })
+}
+
+interface ToldJob {
+  readonly job: WebhookJob
+  readonly target: WebhookRecipient
+}
+
+async function attempt(parts: DeliverParts, key: string, { job, target }: ToldJob): Promise<void> {
+  const startedAtMs = parts.nowMs()
+  const { messageId: id, body } = job
+  const headers = {
+    'content-type': 'application/json',
+    ...webhookHeaders({ id, body, atMs: startedAtMs }, ...target.secrets),
+  }
+  const { webhook, secrets } = target
+  const call = { url: webhook.url, method: 'POST', headers, body, secrets } as const
+  const { reply, log } = await callOutbound(call, parts.outbound)
+  const { isTaken, error } = outcomeOf(reply)
+  const retryAfter = reply.headers['retry-after'] ?? null
+  const result: AttemptResult = { kind: isTaken ? 'delivered' : 'retry', retryAfter, isUnclear: false }
+  const tried: WebhookJob = { ...job, attempts: job.attempts + 1 }
+  const step = stepAfter(parts, tried, result)
+  await learn(parts, key, { target, status: reply.status, isTaken, isTest: job.type === 'test' })
+  const answer = log.responseBody.slice(0, ANSWER_CHARS)
+  const shown = { startedAtMs, durationMs: parts.nowMs() - startedAtMs, status: reply.status, error, answer }
+  await settle(parts, { job: tried, target }, { step, shown })
+}
+
+/** A test is attempted once: the person waiting for it wants to see the result. */
+function stepAfter({ nowMs, random }: DeliverParts, tried: WebhookJob, result: AttemptResult): NextStep {
+  if (tried.type === 'test' && result.kind !== 'delivered') return { kind: 'failed', reason: 'attempt_failed' }
+  const context = { nowMs: nowMs(), random: random(), dedupeMs: null }
+  return nextStep({ ...tried, unclearSinceMs: null }, result, context)
+}
+
+interface Answered {
+  readonly target: WebhookRecipient
+  readonly status: number
+  readonly isTaken: boolean
+  readonly isTest: boolean
+}
+
+async function learn({ gate, news, nowMs }: DeliverParts, key: string, answered: Answered): Promise<void> {
+  const { target, status, isTaken, isTest } = answered
+  if (isTaken) gate.succeeded(key, nowMs())
+  else if (isTest) return
+  else if (status !== 410) gate.failed(key, nowMs())
+  else if (gate.pause(key, { reason: 'refused', setup: webhookSetup(target) }, nowMs()))
+    await news.tell(target, 'webhook_paused')
+}
+
+type Shown = Pick<WebhookAttemptRecord, 'startedAtMs' | 'durationMs' | 'status' | 'error' | 'answer'>
+
+const STATE_AFTER = { done: 'delivered', retry: 'retrying', expired: 'expired', failed: 'failed' } as const
+
+/** First the job's next entry, then the record that is shown: after a crash in between, the attempt is repeated and nothing is lost. */
+async function settle(
+  parts: DeliverParts,
+  { job, target }: ToldJob,
+  { step, shown }: { readonly step: NextStep; readonly shown: Shown },
+): Promise<void> {
+  if (step.kind === 'retry') await wait(parts, { ...job, dueAtMs: step.dueAtMs })
+  const state = STATE_AFTER[step.kind]
+  parts.news.tried(state)
+  const nextAttemptAtMs = step.kind === 'retry' ? step.dueAtMs : null
+  const record = webhookAttempt(job, { ...shown, state, nextAttemptAtMs })
+  await appendWithRetries(parts.eventLog, 'webhook_attempts', webhookEntry(record))
+  const isLost = (state === 'failed' || state === 'expired') && job.type !== 'test'
+  if (isLost) await parts.news.tell(target, 'webhook_failing')
+}
+
+function end(parts: DeliverParts, target: WebhookRecipient, job: WebhookJob): Promise<void> {
+  const shown = { startedAtMs: parts.nowMs(), durationMs: 0, status: 0, error: 'deadline_passed', answer: '' }
+  const step = { kind: 'expired', reason: 'deadline_passed' } as const
+  return settle(parts, { job: { ...job, attempts: job.attempts + 1 }, target }, { step, shown })
+}
+
+/** About as long as it has already waited, but never beyond its deadline. */
+function holdJob(parts: DeliverParts, job: WebhookJob): Promise<void> {
+  const nowMs = parts.nowMs()
+  const waitMs = Math.round(holdMs(nowMs - job.happenedAtMs) * (1 + JITTER * parts.random()))
+  return wait(parts, { ...job, dueAtMs: Math.min(nowMs + waitMs, job.deadlineAtMs) })
+}
+
+function wait({ eventLog, nowMs }: DeliverParts, job: WebhookJob): Promise<void> {
+  const tier = tierFor(job.dueAtMs - nowMs() + DECIDED_AGO_MS)
+  return appendWithRetries(eventLog, `webhooks.${tier}`, webhookEntry(job))
+}
+
+/** Everything that decides whether it is accepted; kept in memory and compared, never shown. */
+function webhookSetup({ webhook, secrets }: WebhookRecipient): string {
+  return JSON.stringify([webhook.url, secrets[0]])
+}

@@ -1,0 +1,76 @@
+/** Turns records of the log into jobs, one for each webhook that wants the event. */
+
+import { sha256Hex } from '../../common/digest.ts'
+import type { Catalog } from '../../domain/catalog.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import type { WebhookJob } from '../../domain/records.ts'
+import {
+  eventOfActivity,
+  eventOfDecision,
+  eventOfDelivery,
+  eventOfInstall,
+  type NoticedEvent,
+} from '../../domain/webhooks/events.ts'
+import { webhookEntry, webhookJobs } from '../../domain/webhooks/jobs.ts'
+import type { Batch, EventLog, StoredEntry } from '../../ports/event-log/event-log.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { ReadEntry } from '../record-reader.ts'
+
+/** Topics whose records are events. */
+export const NOTICED_TOPICS = ['installs', 'install_decisions', 'deliveries', 'activity'] as const
+type NoticedTopic = (typeof NOTICED_TOPICS)[number]
+
+interface NoticeParts {
+  readonly eventLog: Pick<EventLog, 'append'>
+  readonly catalog: () => Pick<Catalog, 'organizations'>
+  readonly read: ReadEntry
+  readonly logger: Pick<Logger, 'error'>
+  readonly nowMs: () => number
+  readonly onJob: (job: WebhookJob) => void
+}
+
+const APPEND_DEADLINE_MS = 5_000
+
+/** A batch is done once the jobs of all entries are durable. Rejects like the log. */
+export async function noticeEvents(parts: NoticeParts, batch: Batch): Promise<void> {
+  const catalog = parts.catalog()
+  // Most installations have no webhook: nothing is read for them.
+  if (![...catalog.organizations.values()].some(({ webhooks }) => webhooks.length > 0)) return
+  const jobs = batch.entries.flatMap((entry) => {
+    const event = eventIn(parts, batch.topic as NoticedTopic, entry)
+    const organization = event === null ? undefined : catalog.organizations.get(event.organization)
+    return event === null || organization === undefined ? [] : webhookJobs(event, organization, sha256Hex)
+  })
+  if (jobs.length === 0) return
+  await parts.eventLog.append('webhooks', jobs.map(webhookEntry), { deadlineMs: APPEND_DEADLINE_MS })
+  for (const job of jobs) parts.onJob(job)
+}
+
+/** Null for an entry that is not an event, cannot be read, or is too old to be sent. */
+function eventIn(parts: NoticeParts, topic: NoticedTopic, entry: StoredEntry): NoticedEvent | null {
+  try {
+    const event = readEvent(parts, topic, entry)
+    return event !== null && event.happenedAtMs + LIMITS.webhookTryMs > parts.nowMs() ? event : null
+  } catch {
+    // One damaged record must not block the others forever.
+    parts.logger.error({ topic, offset: entry.offset }, 'no event could be made of an entry')
+    return null
+  }
+}
+
+function readEvent({ read, catalog }: NoticeParts, topic: NoticedTopic, entry: StoredEntry): NoticedEvent | null {
+  switch (topic) {
+    case 'installs':
+      return ifRead(read('install', entry, topic), eventOfInstall)
+    case 'install_decisions':
+      return ifRead(read('decision', entry, topic), eventOfDecision)
+    case 'deliveries':
+      return ifRead(read('delivery', entry, topic), eventOfDelivery)
+    case 'activity':
+      return ifRead(read('activity', entry, topic), (record) => eventOfActivity(record, catalog()))
+  }
+}
+
+function ifRead<T>(record: T | null, toEvent: (record: T) => NoticedEvent | null): NoticedEvent | null {
+  return record === null ? null : toEvent(record)
+}

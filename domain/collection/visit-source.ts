@@ -1,0 +1,49 @@
+/** The columns that say where a visit came from: listed and exported with an install, and shown on its page. */
+
+interface SourceColumn {
+  readonly title: string
+  /** Its column of a CSV file. */
+  readonly csv: string
+  readonly isAddress?: true
+  /** Shown if the column is empty. */
+  readonly otherwise?: 'referrer'
+}
+
+/** By column of the table of visits. */
+export const SOURCE_COLUMNS = {
+  page_url: { title: 'Page', csv: 'page_url', isAddress: true },
+  source_referrer: { title: 'Referrer', csv: 'referrer', isAddress: true, otherwise: 'referrer' },
+  utm_source: { title: 'Source', csv: 'utm_source' },
+  utm_medium: { title: 'Medium', csv: 'utm_medium' },
+  utm_campaign: { title: 'Campaign', csv: 'utm_campaign' },
+  utm_term: { title: 'Term', csv: 'utm_term' },
+  utm_content: { title: 'Content', csv: 'utm_content' },
+} as const satisfies Readonly<Record<string, SourceColumn>>
+
+type SourceColumnName = keyof typeof SOURCE_COLUMNS
+export type VisitSource = { readonly [C in SourceColumnName]: string }
+
+export const SOURCE_COLUMN_NAMES = Object.keys(SOURCE_COLUMNS) as readonly SourceColumnName[]
+
+/** Their labels, in order. */
+export function sourceFacts(
+  visit: VisitSource & { readonly referrer: string },
+): readonly { readonly title: string; readonly value: string; readonly isAddress: boolean }[] {
+  return SOURCE_COLUMN_NAMES.map((name) => {
+    const { title, isAddress, otherwise }: SourceColumn = SOURCE_COLUMNS[name]
+    return {
+      title,
+      isAddress: isAddress === true,
+      value: visit[name] || (otherwise === undefined ? '' : visit[otherwise]),
+    }
+  })
+}
+
+export type VisitOrigin = Pick<VisitSource, 'utm_source' | 'utm_campaign' | 'source_referrer'>
+
+/** Its source and campaign; without these the referrer, which is empty for a direct visit. */
+export function originParts(visit: VisitOrigin): { readonly named: readonly string[]; readonly referrer: string } {
+  const named = [visit.utm_source, visit.utm_campaign].filter((part) => part !== '')
+  if (named.length > 0) return { named, referrer: '' }
+  return { named, referrer: visit.source_referrer }
+}

@@ -1,0 +1,76 @@
+/** Turns events into jobs: one for each webhook that wants the event. Repeating this gives the same jobs. */
+
+import type { Organization, Webhook } from '../catalog.ts'
+import { LIMITS } from '../limits.ts'
+import { MINUTE_MS } from '../durations.ts'
+import type { Sha256Hex } from '../origin.ts'
+import { encodeRecord, recordKey, type WebhookAttemptRecord, type WebhookJob } from '../records.ts'
+import type { NoticedEvent } from './events.ts'
+import { WEBHOOK_MESSAGES, type WebhookPayload } from './payloads.ts'
+
+type JobOwner = Pick<Organization, 'id' | 'logRetentionDays'>
+
+/** For the webhooks in force that want the event. A paused webhook gets none. */
+export function webhookJobs(
+  event: NoticedEvent,
+  organization: JobOwner & Pick<Organization, 'webhooks'>,
+  sha256Hex: Sha256Hex,
+): readonly WebhookJob[] {
+  const wanting = organization.webhooks.filter(({ isPaused, events }) => !isPaused && events.includes(event.type))
+  return wanting.map(({ id }) => {
+    const { type, website, data, happenedAtMs, identity } = event
+    const messageId = idOf(happenedAtMs, sha256Hex(`${organization.id}\n${id}\n${identity}`))
+    const payload: WebhookPayload = { type, timestamp: new Date(happenedAtMs).toISOString(), data }
+    return jobOf({ organization, webhook: id, website, messageId, payload, happenedAtMs, forMs: LIMITS.webhookTryMs })
+  })
+}
+
+/** How long a test may wait to be sent; it is sent only once. */
+const TEST_MS = 5 * MINUTE_MS
+
+/** @param random 16 hex digits */
+export function webhookTestJob(
+  organization: JobOwner,
+  webhook: Webhook['id'],
+  { nowMs, random }: { readonly nowMs: number; readonly random: string },
+): WebhookJob {
+  const { example: data } = WEBHOOK_MESSAGES.test
+  const payload: WebhookPayload = { type: 'test', timestamp: new Date(nowMs).toISOString(), data }
+  const messageId = idOf(nowMs, random)
+  return jobOf({ organization, webhook, website: '', messageId, payload, happenedAtMs: nowMs, forMs: TEST_MS })
+}
+
+interface NewJob extends Pick<WebhookJob, 'webhook' | 'website' | 'messageId' | 'happenedAtMs'> {
+  readonly organization: JobOwner
+  readonly payload: WebhookPayload
+  /** How long it is attempted, counted from the event. */
+  readonly forMs: number
+}
+
+function jobOf({ organization, payload, forMs, ...own }: NewJob): WebhookJob {
+  const { happenedAtMs } = own
+  return {
+    ...{ v: 1, ...own, organization: organization.id, type: payload.type, body: JSON.stringify(payload) },
+    ...{ deadlineAtMs: happenedAtMs + forMs, attempts: 0, dueAtMs: happenedAtMs },
+    logRetentionDays: organization.logRetentionDays,
+  }
+}
+
+/** The latest attempt at a job, which the job counts already. */
+export function webhookAttempt(
+  { organization, website, webhook, messageId, type, body, happenedAtMs, logRetentionDays, attempts }: WebhookJob,
+  seen: Omit<WebhookAttemptRecord, 'v' | 'kind' | 'number' | keyof WebhookJob>,
+): WebhookAttemptRecord {
+  const own = { organization, website, webhook, messageId, type, body, happenedAtMs, logRetentionDays }
+  return { v: 1, kind: 'webhook_attempt', ...own, number: attempts, ...seen }
+}
+
+/** The entry of the log that holds one. */
+export function webhookEntry(record: WebhookJob | WebhookAttemptRecord): { key: string; value: string } {
+  return { key: recordKey(record.organization, record.messageId), value: encodeRecord(record) }
+}
+
+/** 28 hex digits, ascending with the time of the event, as everywhere. */
+function idOf(atMs: number, digest: string): string {
+  return atMs.toString(16).padStart(12, '0') + digest.slice(0, 16)
+}

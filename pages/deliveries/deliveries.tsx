@@ -1,0 +1,92 @@
+/** Deliveries: what is stuck, what failed and why, and whether it will expire. */
+
+import { useQuery } from '@tanstack/react-query'
+import { Link, useSearch } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import { figureFilters, type FigureFilters } from '../data/period.ts'
+import { TakeAlong } from '../parts/copy.tsx'
+import { PeriodBar } from '../parts/period-bar.tsx'
+import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
+import { DeadLetters, ProviderErrors } from './causes.tsx'
+import { deliveriesPath, deliveriesQuery, type DeliveryFigures } from './deliveries-data.ts'
+import { Destinations } from './destinations.tsx'
+
+export function DeliveriesPage(): ReactNode {
+  const organization = useOrganization()
+  const filters = figureFilters(useSearch({ strict: false }))
+  return organization === null ? null : <DeliveriesOf organization={organization} filters={filters} />
+}
+
+interface DeliveryPageProps {
+  readonly organization: OwnOrganization
+  readonly filters: FigureFilters
+}
+
+function DeliveriesOf({ organization, filters }: DeliveryPageProps): ReactNode {
+  const { data, error, isPlaceholderData } = useQuery(deliveriesQuery(organization.id, filters))
+  return (
+    <Page
+      title="Deliveries"
+      question="What is stuck, what failed, and will it expire?"
+      actions={
+        <>
+          <PeriodBar organization={organization.id} filters={filters} />
+          <TakeAlong file={deliveriesPath(organization.id, filters)} name="deliveries.json" />
+        </>
+      }
+    >
+      <Problem error={error} />
+      {data === undefined ? (
+        error === null && <Loading what="deliveries" />
+      ) : (
+        <div className="figures" aria-busy={isPlaceholderData}>
+          <Parts organization={organization} filters={filters} figures={data} />
+        </div>
+      )}
+    </Page>
+  )
+}
+
+function Parts({
+  organization,
+  filters,
+  figures,
+}: DeliveryPageProps & { readonly figures: DeliveryFigures }): ReactNode {
+  const { id, role } = organization
+  if (figures.groups.length === 0)
+    return <NoDelivery organization={id} hasDestinations={figures.destinations.length > 0} />
+  return (
+    <>
+      <Destinations organization={id} filters={filters} figures={figures} />
+      <DeadLetters organization={id} filters={filters} figures={figures} mayReplay={role !== 'Viewer'} />
+      <ProviderErrors organization={id} filters={filters} figures={figures} />
+    </>
+  )
+}
+
+function NoDelivery({
+  organization,
+  hasDestinations,
+}: {
+  readonly organization: string
+  readonly hasDestinations: boolean
+}): ReactNode {
+  if (hasDestinations) {
+    return (
+      <Empty title="No delivery in this time">
+        Choose a longer time. Each install that was matched is sent to the destinations of its website within seconds.
+      </Empty>
+    )
+  }
+  return (
+    <Empty title="There is no destination yet">
+      Installs can be told to analytics and advertising providers.{' '}
+      <Link to="/app/$organization/new/$kind" params={{ organization, kind: 'Destination' }}>
+        Make a destination
+      </Link>
+      : it begins by validating, and sends nothing that counts until you set it live.
+    </Empty>
+  )
+}

@@ -1,0 +1,131 @@
+/** Counts what the spool holds per topic, to know at any moment whether an append must queue behind it. */
+
+import type { Topic } from '../../../domain/records.ts'
+
+import type { Entry, SpoolHealth, StoredEntry } from '../event-log.ts'
+
+interface TopicCount {
+  entries: number
+  bytes: number
+  /** Appends to the spool that have not ended. */
+  underWay: number
+  oldestAtMs: number
+}
+
+/** Approximate size of an entry besides its key and value. */
+const ENTRY_OVERHEAD_BYTES = 32
+/** A little less than a batch of the Kafka adapter: the last entry of a part exceeds it. */
+const PART_BYTES = 850 * 1024
+
+export function spooledBytes(entries: readonly Entry[]): number {
+  let bytes = 0
+  for (const { key, value } of entries) {
+    bytes += ENTRY_OVERHEAD_BYTES + Buffer.byteLength(key) + Buffer.byteLength(value)
+  }
+  return bytes
+}
+
+/** One part is one batch on Kafka; several at once would not keep the order. */
+export function* topicParts(entries: readonly StoredEntry[]): Iterable<readonly StoredEntry[]> {
+  let part: StoredEntry[] = []
+  let bytes = 0
+  for (const entry of entries) {
+    part.push(entry)
+    bytes += spooledBytes([entry])
+    if (bytes < PART_BYTES) continue
+    yield part
+    part = []
+    bytes = 0
+  }
+  if (part.length > 0) yield part
+}
+
+/** An append with an unknown outcome stays counted until its topic is found empty: too much, never too little. */
+export class SpoolCounts {
+  readonly #counts = new Map<Topic, TopicCount>()
+  readonly #maxBytes: number
+  readonly #nowMs: () => number
+
+  constructor(maxBytes: number, nowMs: () => number) {
+    this.#maxBytes = maxBytes
+    this.#nowMs = nowMs
+  }
+
+  holds(topic: Topic): boolean {
+    return this.entriesOf(topic) > 0
+  }
+
+  entriesOf(topic: Topic): number {
+    return this.#counts.get(topic)?.entries ?? 0
+  }
+
+  get entries(): number {
+    return this.#sum(({ entries }) => entries)
+  }
+
+  get bytes(): number {
+    return this.#sum(({ bytes }) => bytes)
+  }
+
+  hasRoomFor(bytes: number): boolean {
+    return this.bytes + bytes <= this.#maxBytes
+  }
+
+  /** What an earlier process left behind. */
+  found(topic: Topic, entries: readonly StoredEntry[]): void {
+    const [first] = entries
+    if (first === undefined) return
+    this.#add(topic, { entries: entries.length, bytes: spooledBytes(entries), atMs: first.appendedAtMs })
+  }
+
+  /** Counts an append before it begins; call the returned function when it has ended. */
+  begin(topic: Topic, entries: number, bytes: number): () => void {
+    const count = this.#add(topic, { entries, bytes, atMs: this.#nowMs() })
+    count.underWay++
+    return () => void count.underWay--
+  }
+
+  /** The log has stored these; `next` is the entry after them if it is known. */
+  drained(topic: Topic, entries: readonly StoredEntry[], next: StoredEntry | undefined): void {
+    const count = this.#counts.get(topic)
+    const last = entries.at(-1)
+    if (count === undefined || last === undefined) return
+    count.entries = Math.max(0, count.entries - entries.length)
+    count.bytes = count.entries === 0 ? 0 : Math.max(0, count.bytes - spooledBytes(entries))
+    count.oldestAtMs = (next ?? last).appendedAtMs
+  }
+
+  /** Topics with entries and no append in progress. */
+  quiet(): readonly Topic[] {
+    return [...this.#counts].filter(([, count]) => count.entries > 0 && count.underWay === 0).map(([topic]) => topic)
+  }
+
+  /** The spool turned out to hold nothing for a quiet topic. */
+  seenEmpty(topic: Topic): void {
+    const count = this.#counts.get(topic)
+    if (count === undefined || count.underWay > 0) return
+    count.entries = 0
+    count.bytes = 0
+  }
+
+  health(): SpoolHealth {
+    const times = [...this.#counts.values()].filter(({ entries }) => entries > 0).map(({ oldestAtMs }) => oldestAtMs)
+    const oldestAgeMs = times.length === 0 ? null : Math.max(0, this.#nowMs() - Math.min(...times))
+    return { entries: this.entries, bytes: this.bytes, maxBytes: this.#maxBytes, oldestAgeMs }
+  }
+
+  #add(topic: Topic, more: { readonly entries: number; readonly bytes: number; readonly atMs: number }): TopicCount {
+    const count = this.#counts.get(topic) ?? { entries: 0, bytes: 0, underWay: 0, oldestAtMs: more.atMs }
+    if (count.entries === 0) count.oldestAtMs = more.atMs
+    count.entries += more.entries
+    count.bytes += more.bytes
+    this.#counts.set(topic, count)
+    return count
+  }
+
+  #sum(of: (count: TopicCount) => number): number {
+    let sum = 0
+    for (const count of this.#counts.values()) sum += of(count)
+    return sum
+  }
+}

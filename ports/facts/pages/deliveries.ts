@@ -1,0 +1,150 @@
+/** Deliveries of an organisation's websites: counted by state and by provider answer, and as a list. */
+
+import type { DeliveryError, DeliveryGroup } from '../../../domain/delivery/counts.ts'
+import { selectFrom, type RowsOf } from '../columns.ts'
+import { at, newestFirst, once, pageLimit, pageOf, withinPeriod } from '../query-parts.ts'
+import type { LogWindow } from './logs.ts'
+
+interface DeliveryErrorRow extends DeliveryError {
+  /** The latest of these attempts. */
+  readonly example_attempt: string
+}
+
+interface AttemptWordsRow {
+  readonly website: string
+  readonly event_id: string
+  readonly destination: string
+  readonly attempt_id: string
+  /** The beginning of its answer. */
+  readonly words: string
+}
+
+interface LastAttemptRow {
+  readonly website: string
+  readonly event_id: string
+  readonly destination: string
+  /** 0: there was no answer. */
+  readonly last_status: number
+  readonly last_code: string
+  /** The beginning of its answer. */
+  readonly words: string
+}
+
+export type DeliveryListFilters = {
+  readonly website?: string
+  readonly destination?: string
+  readonly status?: string
+  readonly reason?: string
+  /** Outcome of an attempt within the period; the status below is that of its answer. */
+  readonly code?: string
+  readonly response_status?: number
+  /** The provider accepts it after this moment, Unix ms. */
+  readonly open_after_ms?: number
+}
+
+type DeliveryPageParams = LogWindow &
+  DeliveryListFilters & { readonly limit: number; readonly before_ms?: number; readonly before_id?: string }
+
+type DeliveryKeys = Pick<LogWindow, 'websites' | 'organization'> & {
+  readonly of_websites: readonly string[]
+  readonly event_ids: readonly string[]
+  readonly destinations: readonly string[]
+}
+
+const DELIVERY_LINE = selectFrom('deliveries', [
+  'website',
+  'event_id',
+  'destination',
+  'job_id',
+  'provider',
+  'status',
+  'reason',
+  'detail',
+  'attempts',
+  'changed_at',
+  'next_attempt_at',
+  'deadline_at',
+])
+export type DeliveryLineRow = RowsOf<typeof DELIVERY_LINE>
+
+const SCOPE = 'website IN {websites:Array(String)} AND organization = {organization:String}'
+/** Outcomes of an attempt after which nothing more is expected from the provider. */
+const GOOD_OUTCOMES = "('delivered', 'accepted')"
+/** Answers of providers are cut to this many characters: lists show what was wrong, and link to the rest. */
+const WORDS = 'substringUTF8(response_body, 1, 600)'
+
+/** Conditions on the state of a delivery, which hold once its rows are merged. */
+const OF_DELIVERIES = {
+  website: 'website = {website:String}',
+  destination: 'destination = {destination:String}',
+  status: 'status = {status:String}',
+  reason: 'reason = {reason:String}',
+  open_after_ms: `deadline_at > ${at('open_after_ms')}`,
+  before_id: `(changed_at, job_id) < (${at('before_ms')}, {before_id:String})`,
+} as const
+const OF_ATTEMPTS = {
+  code: 'code = {code:String}',
+  response_status: 'response_status = {response_status:UInt16}',
+} as const
+
+function wanted(known: Readonly<Record<string, string>>, params: DeliveryPageParams): readonly string[] {
+  return Object.entries(known).flatMap(([name, text]) =>
+    params[name as keyof DeliveryListFilters] === undefined ? [] : [text],
+  )
+}
+
+/** Deliveries with an attempt in the period that got this answer. */
+function answeredSo(params: DeliveryPageParams): readonly string[] {
+  const conditions = wanted(OF_ATTEMPTS, params)
+  if (conditions.length === 0) return []
+  const all = [SCOPE, withinPeriod('started_at'), `outcome NOT IN ${GOOD_OUTCOMES}`, ...conditions]
+  return [
+    `(website, event_id, destination) IN (SELECT website, event_id, destination FROM attempts PREWHERE ${all.join(' AND ')})`,
+  ]
+}
+
+export const DELIVERY_QUERIES = {
+  /** Deliveries that changed in a period, by destination, status and reason, each with one example. */
+  deliveryGroups: pageOf<LogWindow & { readonly now_ms: number }, DeliveryGroup>(`
+    SELECT website, destination, provider, status, reason, count() AS deliveries,
+      toUnixTimestamp64Milli(min(changed_at)) AS first_ms, toUnixTimestamp64Milli(max(changed_at)) AS last_ms,
+      argMax(event_id, changed_at) AS example,
+      countIf(status IN ('pending', 'retrying') AND deadline_at < ${at('now_ms')} + INTERVAL 2 HOUR) AS expiring,
+      countIf(status = 'failed' AND deadline_at > ${at('now_ms')}) AS replayable
+    FROM ${once('deliveries')} WHERE ${SCOPE} AND ${withinPeriod('changed_at')}
+    GROUP BY website, destination, provider, status, reason
+    ORDER BY website, destination, status, deliveries DESC LIMIT 5000`),
+
+  /** Attempts of a period that failed, by the provider's answer. No FINAL: an attempt that is stored twice has one ID. */
+  deliveryErrors: pageOf<LogWindow & { readonly limit: number }, DeliveryErrorRow>(`
+    SELECT website, destination, provider, response_status AS status, code,
+      uniqExact(event_id) AS deliveries, uniqExact(attempt_id) AS tries,
+      toUnixTimestamp64Milli(min(started_at)) AS first_ms, toUnixTimestamp64Milli(max(started_at)) AS last_ms,
+      argMax(event_id, (started_at, attempt_id)) AS example,
+      argMax(attempt_id, (started_at, attempt_id)) AS example_attempt
+    FROM attempts PREWHERE ${SCOPE} AND ${withinPeriod('started_at')} AND outcome NOT IN ${GOOD_OUTCOMES}
+    GROUP BY website, destination, provider, status, code
+    ORDER BY deliveries DESC, last_ms DESC ${pageLimit()}`),
+
+  /** The providers' answers to these attempts, by the attempts' keys. */
+  attemptWords: pageOf<DeliveryKeys & { readonly attempt_ids: readonly string[] }, AttemptWordsRow>(`
+    SELECT website, event_id, destination, attempt_id, ${WORDS} AS words FROM attempts
+    PREWHERE (website, event_id, destination, attempt_id) IN arrayZip({of_websites:Array(String)},
+      {event_ids:Array(String)}, {destinations:Array(String)}, {attempt_ids:Array(String)}) AND ${SCOPE}
+    LIMIT 1 BY website, event_id, destination, attempt_id LIMIT 1000`),
+
+  /** Deliveries that changed in a period, the latest first. Their latest state counts, so rows are merged first. */
+  deliveryLines: pageOf<DeliveryPageParams, DeliveryLineRow>((params) => {
+    const conditions = [SCOPE, withinPeriod('changed_at'), ...wanted(OF_DELIVERIES, params), ...answeredSo(params)]
+    return `SELECT ${DELIVERY_LINE.sql} FROM ${once('deliveries')} WHERE ${conditions.join(' AND ')}
+      ${newestFirst('changed_at', 'job_id')} ${pageLimit()}`
+  }),
+
+  /** The last attempt of each of these deliveries. */
+  lastAttempts: pageOf<DeliveryKeys, LastAttemptRow>(`
+    SELECT website, event_id, destination, argMax(response_status, number) AS last_status,
+      argMax(code, number) AS last_code, argMax(${WORDS}, number) AS words FROM attempts
+    PREWHERE (website, event_id, destination) IN arrayZip({of_websites:Array(String)}, {event_ids:Array(String)},
+      {destinations:Array(String)}) AND ${SCOPE}
+    GROUP BY website, event_id, destination LIMIT 10000`),
+} as const

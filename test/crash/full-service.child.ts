@@ -1,0 +1,119 @@
+/**
+ * A process for the test of a full disk: a real service with its data on the small disk in FOLDER, which somebody else
+ * fills and frees. Either an api whose Kafka is unavailable, with its spool there, or the embedded program.
+ * Usage: node full-service.child.ts FOLDER api|embedded. Prints one line of JSON with what the service said.
+ */
+
+import { randomInt } from 'node:crypto'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+
+import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
+import { SPOOL_LOG_OPTIONS } from '../../ports/event-log/spool/spooled.ts'
+import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
+import { startProgram } from '../../fixtures/service/programs.ts'
+import { send, visitBody } from '../../fixtures/service/requests.ts'
+import { MANIFESTS, TEST_ORIGIN, TEST_SECRET } from '../../fixtures/service/service.ts'
+
+const [folder = '', kind = ''] = process.argv.slice(2)
+const MIB = 1024 * 1024
+const FILLER = join(folder, 'somebody-else')
+const manifests = join(folder, 'manifests')
+mkdirSync(manifests)
+for (const [name, text] of Object.entries(MANIFESTS)) writeFileSync(join(manifests, name), text)
+
+const [port, metricsPort] = [await freePort(), await freePort()]
+const places = {
+  WHENCE_MANIFESTS: manifests,
+  WHENCE_METRICS_LISTEN: `127.0.0.1:${metricsPort}`,
+  WHENCE_SECRET: TEST_SECRET,
+  WHENCE_TRUST_PROXY: '127.0.0.1',
+}
+const env: Record<string, string> =
+  kind === 'embedded'
+    ? { ...places, WHENCE_DATA: join(folder, 'data'), WHENCE_GA4_URL: 'http://127.0.0.1:1' }
+    : {
+        ...places,
+        WHENCE_EVENT_LOG: `kafka://127.0.0.1:${await freePort()}?replication=1&min-in-sync=1&partitions=1`,
+        WHENCE_HOT_STATE: `redis://127.0.0.1:${await freePort()}`,
+        WHENCE_FACTS: `http://127.0.0.1:${await freePort()}/whence`,
+        WHENCE_SPOOL: join(folder, 'spool'),
+      }
+const service = startProgram([kind, '--listen', `127.0.0.1:${port}`], { env })
+await service.ready
+
+/** Visits until one is answered so; resolves with how many were answered 200 on the way. */
+async function visitUntil(wanted: number): Promise<number> {
+  for (let taken = 0; ; await wait(50)) {
+    const headers = {
+      'Content-Type': 'application/json',
+      'X-Forwarded-For': `10.${randomInt(256)}.${randomInt(256)}.1`,
+    }
+    const init = { method: 'POST', headers, body: JSON.stringify(visitBody()), origin: TEST_ORIGIN }
+    const { status } = await send(`http://127.0.0.1:${port}/v1/visits`, init)
+    if (status === 200) taken += 1
+    if (status === wanted) return taken
+  }
+}
+
+async function told(): Promise<object> {
+  const status = (await send(`http://127.0.0.1:${metricsPort}/status`)).body
+  const ready = await send(`http://127.0.0.1:${metricsPort}/ready`)
+  const health = (await send(`http://127.0.0.1:${port}/health`)).body
+  return {
+    log: status['event_log'],
+    entries: status['spool']?.entries,
+    ready: ready.status,
+    health: health['event_log'],
+  }
+}
+
+/** What people are shown: of the embedded program by its tool, of an api what lies in its spool for Kafka. */
+async function activity(): Promise<readonly object[]> {
+  if (kind === 'embedded') {
+    const tool = startProgram(['activity', '--json'], { env: { WHENCE_DATA: join(folder, 'data') }, isHeard: true })
+    tool.ready.catch(() => undefined)
+    await tool.ended
+    return linesOf(tool.stdout())
+  }
+  const environment = await openLmdb(join(folder, 'spool'), { nowMs: Date.now, onFatal: () => process.exit(1) })
+  const spool = await lmdbEventLog(environment, SPOOL_LOG_OPTIONS)
+  const entries = await spool.read('activity', 0, 10)
+  await spool.close()
+  await environment.close()
+  return entries.map(({ value }) => JSON.parse(value) as object)
+}
+
+function linesOf(text: string): readonly object[] {
+  const lines = text.split('\n').filter((line) => line !== '')
+  return lines.map((line) => JSON.parse(line) as object)
+}
+
+/** The embedded program shows what its facts-writer has written. */
+async function noticed(): Promise<readonly object[]> {
+  for (let tries = 0; tries < 200; tries++, await wait(50)) {
+    const entries = await activity()
+    if (entries.length > 0) return entries
+  }
+  return []
+}
+
+let taken = await visitUntil(200)
+writeFileSync(FILLER, Buffer.alloc(160 * MIB))
+taken += await visitUntil(503)
+await visitUntil(503)
+const whileFull = { ...(await told()), taken }
+rmSync(FILLER)
+taken += await visitUntil(200)
+const afterwards = { ...(await told()), taken }
+const shown = kind === 'embedded' ? await noticed() : []
+const code = await service.end('SIGTERM')
+const entries = kind === 'embedded' ? shown : await activity()
+const lines = service
+  .stderr()
+  .split('\n')
+  .filter((line) => /MB free|room on the disk/.test(line))
+const messages = lines.map((line) => (JSON.parse(line) as { readonly msg: string }).msg)
+process.stdout.write(JSON.stringify({ whileFull, afterwards, messages, entries, code }))

@@ -1,0 +1,64 @@
+/** The pages in Firefox, which another driver than Chromium's must follow: as a person who uses the keyboard goes through them. */
+
+import { readFile } from 'node:fs/promises'
+
+import type { Page } from 'puppeteer-core'
+
+import { openFirefox } from '../../sdk/support/browsers.ts'
+import type { Look, PagesStage } from './stage.ts'
+
+/** For a machine that does much else. */
+const MOST_WAIT_MS = 90_000
+
+export interface FirefoxVisitor {
+  readonly page: Page
+  /** Errors, and words on the console. */
+  readonly noise: readonly string[]
+  /** Puts the focus on the first element of this selector whose text has these words, and presses Enter. */
+  readonly follow: (selector: string, words: string) => Promise<void>
+  /** Waits for an element of this selector whose text has these words. */
+  readonly see: (selector: string, words: string) => Promise<void>
+  /** What axe finds that is serious or worse, each by its rule. */
+  readonly findings: () => Promise<readonly string[]>
+  readonly close: () => Promise<void>
+}
+
+/** Firefox with a page in which this person is signed in. */
+export async function openInFirefox(
+  stage: PagesStage,
+  email: string,
+  { width, scheme }: Look = { width: 1280, scheme: 'light' },
+): Promise<FirefoxVisitor> {
+  const firefox = await openFirefox({ scheme })
+  const page = await firefox.browser.newPage()
+  page.setDefaultTimeout(MOST_WAIT_MS)
+  await page.setViewport({ width, height: width === 390 ? 844 : 800 })
+  const [name = '', value = ''] = (await stage.signIn(email)).split('=', 2)
+  await firefox.browser.setCookie({ name, value, domain: new URL(stage.url).hostname, path: '/', httpOnly: true })
+  const noise: string[] = []
+  page.on('pageerror', (error) => noise.push(`error: ${String(error)}`))
+  page.on('console', (message) => {
+    if (['error', 'warn'].includes(message.type())) noise.push(`console: ${message.text()}`)
+  })
+  const has = (selector: string, words: string): string =>
+    `[...document.querySelectorAll(${JSON.stringify(selector)})].find((each) => each.textContent.includes(${JSON.stringify(words)}))`
+  const see = async (selector: string, words: string): Promise<void> => {
+    await page.waitForFunction(`${has(selector, words)} !== undefined`)
+  }
+  return {
+    ...{ page, noise, see },
+    follow: async (selector, words) => {
+      await see(selector, words)
+      await page.evaluate(`${has(selector, words)}.focus()`)
+      await page.keyboard.press('Enter')
+    },
+    findings: async () => {
+      const source = await readFile(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
+      const found = await page.evaluate(`(async () => { ${source}; return (await axe.run(document)).violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')) })()`)
+      return found as readonly string[]
+    },
+    close: firefox.close,
+  }
+}

@@ -1,0 +1,50 @@
+/** What the site's sidebar shows, in the order in which people need it. A test checks that no page of docs/ is missing. */
+
+interface Chapter {
+  readonly title: string
+  /** Markdown files below docs/; with a leading slash, of the repository's root. */
+  readonly pages: readonly string[]
+}
+
+export const CHAPTERS: readonly Chapter[] = [
+  { title: 'Begin', pages: ['quickstart.md', 'vm.md', 'kubernetes.md', 'gitops.md', 'glossary.md'] },
+  {
+    title: 'Tasks',
+    pages: [
+      'tasks/campaigns.md',
+      'tasks/unmatched.md',
+      'tasks/ga4.md',
+      'tasks/commands.md',
+      'tasks/agents.md',
+      'tasks/erasure.md',
+    ],
+  },
+  { title: 'Website and installer', pages: ['sdk.md', 'hook.md', 'hook-recipes.md'] },
+  { title: 'Dashboard', pages: ['dashboard.md', 'deliveries.md', 'streams.md', 'webhooks.md'] },
+  {
+    title: 'Run it',
+    pages: ['operations.md', 'runbooks.md', 'kafka.md', 'redis.md', 'clickhouse.md', '/SECURITY.md'],
+  },
+  {
+    title: 'Reference',
+    pages: [
+      'api.md',
+      'errors.md',
+      'limits.md',
+      'resources.md',
+      'conditions.md',
+      'settings.md',
+      'chart-values.md',
+      'receipts.md',
+      'versions.md',
+      '/CHANGELOG.md',
+    ],
+  },
+  { title: 'Evidence', pages: ['performance.md', 'long-tests.md', 'chaos.md', 'mutants.md'] },
+  { title: 'Change it', pages: ['/ARCHITECTURE.md', '/CONTRIBUTING.md', 'add-a-provider.md'] },
+]
+
+/** Where a page of the list lies in the repository. */
+export function fileOf(page: string): string {
+  return page.startsWith('/') ? page.slice(1) : `docs/${page}`
+}
