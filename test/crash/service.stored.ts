@@ -2,6 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Ga4StandIn } from '../../stand-ins/ga4.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { RequestLogRow } from '../../ports/facts/query-rows.ts'
 import type { Operation, Stored, StoredDelivery, StoredInstall } from './service.history.ts'
@@ -12,12 +13,22 @@ const KEYS_AT_ONCE = 5_000
 const SETTLE_MS = 90_000
 const SETTLE_PAUSE_MS = 250
 
-/** Works off what waits for a retry as well: jobs that step aside do so for seconds of real time. */
-export async function settle(service: { readonly drain: () => Promise<void>; readonly facts: Facts }): Promise<void> {
+interface Settling {
+  readonly drain: () => Promise<void>
+  readonly facts: Facts
+  readonly eventLog: Pick<EventLog, 'lag'>
+}
+
+/** Works off what waits for a retry or for its visit as well: both step aside for seconds of real time. */
+export async function settle(service: Settling): Promise<void> {
   const deadlineMs = performance.now() + SETTLE_MS
   do {
     await service.drain()
-    if ((await openDeliveries(service.facts)) === 0) return
+    if ((await parkedInstalls(service)) === 0) {
+      // What was parked a moment ago may have become a job in between.
+      await service.drain()
+      if ((await openDeliveries(service.facts)) === 0) return
+    }
     await wait(SETTLE_PAUSE_MS)
   } while (performance.now() < deadlineMs)
 }
@@ -91,6 +102,12 @@ async function visitsOf(facts: Facts, operations: readonly Operation[]) {
   const [counts] = await facts.run('counts', {})
   for (let unnamed = visitIds.size; unnamed < (counts?.visits ?? 0); unnamed++) visitIds.add(`unnamed ${unnamed}`)
   return { visitIds, activeVisitIds }
+}
+
+/** Installs whose visit was not in the facts yet; they have no delivery until they are dispatched. */
+async function parkedInstalls({ eventLog }: Settling): Promise<number> {
+  const parked = (await eventLog.lag()).filter(({ topic }) => topic.startsWith('dispatch.'))
+  return parked.reduce((sum, { entries }) => sum + entries, 0)
 }
 
 async function openDeliveries(facts: Facts): Promise<number> {

@@ -117,6 +117,13 @@ describe('the reporter', () => {
     )
   })
 
+  it('shows the list that an assertion found, which the message abridges', async () => {
+    const list = ['one that is long enough to be abridged', 'another of them']
+    const error = `Object.assign(new Error('expected [ …(2) ]'), { actual: ${JSON.stringify(list)} })`
+    const { output } = await run(`describe('a', () => { it('fails', () => { throw ${error} }) })`)
+    expect(output).to.include(`expected [ …(2) ]; it was ${JSON.stringify(list)}`)
+  })
+
   it('leaves the closing lines to the caller of a report, failures of hooks included', async () => {
     const reportFile = join(folder, 'report.json')
     const { output, code } = await run(

@@ -31,8 +31,7 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
     })
     runner.on(EVENT_TEST_PENDING, (test) => add(this.#skipped, test.file, 1))
     runner.on(EVENT_TEST_FAIL, (test, error: unknown) => {
-      const message = error instanceof Error ? error.message : String(error)
-      this.#failures.push(failureLine({ file: fileOf(test.file), title: test.fullTitle(), message }))
+      this.#failures.push(failureLine({ file: fileOf(test.file), title: test.fullTitle(), error }))
     })
   }
 

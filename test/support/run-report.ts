@@ -63,10 +63,23 @@ export function timeLines(seconds: RunReport['seconds']): readonly string[] {
 
 const MOST_OF_AN_ERROR = 200
 
-/** `FAILED file: title: first line of the error`. */
-export function failureLine({ file, title, message }: Readonly<Record<'file' | 'title' | 'message', string>>): string {
+interface Failure {
+  readonly file: string
+  readonly title: string
+  readonly error: unknown
+}
+
+/** `FAILED file: title: first line of the error`, and the list that was not as expected, if it was one. */
+export function failureLine({ file, title, error }: Failure): string {
+  const message = error instanceof Error ? error.message : String(error)
   const [first = ''] = message.trim().split('\n')
-  return `FAILED ${file}: ${title}: ${first.slice(0, MOST_OF_AN_ERROR)}`
+  return `FAILED ${file}: ${title}: ${first.slice(0, MOST_OF_AN_ERROR)}${listedIn(error)}`
+}
+
+/** Chai's messages abridge a list (`[ …(25) ]`), and CI shows nothing but these lines. */
+function listedIn(error: unknown): string {
+  const { actual } = (error ?? {}) as { readonly actual?: unknown }
+  return Array.isArray(actual) ? `; it was ${JSON.stringify(actual).slice(0, MOST_OF_AN_ERROR)}` : ''
 }
 
 /** A block that cannot be overlooked, naming the files whose tests were skipped; empty if none were. */
