@@ -1,14 +1,12 @@
 /** `whence dashboard`: people, sessions and the API under /api/ as a process of its own; any number of them may run. */
 
 import { listenFor } from '../api/frame.ts'
-import { connectionPeer } from '../api/http/client-address.ts'
-import type { ServerParts } from '../api/server.ts'
 import { watchDirectory } from '../dashboard/resources/cluster-directory.ts'
 import { clusterWriter } from '../dashboard/resources/cluster-writer.ts'
 import { clusterPins } from '../dashboard/sign-in/cluster-pins.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
 import { createRegistry } from '../runtime/metrics.ts'
-import type { RunOutcome, Settings } from '../runtime/settings/settings.ts'
+import type { RunOutcome } from '../runtime/settings/settings.ts'
 import { kubeClientOf } from './wiring/cluster.ts'
 import { openDashboard, toolsOf } from './wiring/dashboard.ts'
 import { openDataFolder } from './wiring/data-folder.ts'
@@ -60,7 +58,7 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
     await directory.synced
     const server = await lifecycle.start(
       'dashboard',
-      () => listenFor(dashboard.serve, settings.listen, serverParts(settings)),
+      () => listenFor(dashboard.serve, settings.listen, dashboard.server),
       (started) => started.close(),
     )
     await lifecycle.start(
@@ -71,12 +69,4 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
     probes.ready(() => hotState.health().isReachable)
     logger.info({ listen: `${settings.listen.host}:${server.port}`, baseUrl: settings.baseUrl }, 'serving people')
   })
-}
-
-function serverParts({ connectionsPerAddress, trustProxy }: Settings): ServerParts {
-  return {
-    onBroken: () => undefined,
-    onEnded: () => undefined,
-    connections: { maxPerPeer: connectionsPerAddress, peerOf: connectionPeer(trustProxy) },
-  }
 }

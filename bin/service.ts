@@ -7,6 +7,7 @@ import type { ProviderId } from '../domain/providers/index.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
 import type { FactsConnection } from '../ports/facts/engine/connection.ts'
 import type { Facts } from '../ports/facts/facts.ts'
+import { startFolderTidying } from '../dashboard/resources/folder-tidying.ts'
 import { migrate } from '../ports/facts/migrate.ts'
 import type { HotState } from '../ports/hot-state/hot-state.ts'
 import { openCatalogFolder, type CatalogSource, type FolderCatalog } from '../runtime/catalog/source.ts'
@@ -64,7 +65,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const workers = await startRoles(foundation)
   const sendTest = (request: SendTestRequest) =>
     answerSendTest({ settings, catalog: catalog.current(), credentials: catalog.credentials() }, request)
-  const dashboard = await openDashboard({ ...foundation, ...folderResources(foundation) })
+  const resources = folderResources(foundation)
+  await lifecycle.start(
+    'tidying of the folder',
+    () => startFolderTidying({ ...foundation, ...resources, written: settings.dashboardFolder }),
+    (tidying) => tidying.stop(),
+  )
+  const dashboard = await openDashboard({ ...foundation, ...resources })
   await lifecycle.start(
     'audit',
     () => auditFolder(foundation),

@@ -9,6 +9,7 @@ import type { Registry } from 'prom-client'
 
 import { replayDeadLetters } from '../../delivery/tools/replay.ts'
 import { addressReader } from '../../api/http/client-address.ts'
+import type { ServerParts } from '../../api/server.ts'
 import { countingPayments } from '../../dashboard/billing/count-payments.ts'
 import { startReconciling } from '../../dashboard/billing/reconcile.ts'
 import { stripePayments } from '../../dashboard/billing/stripe.ts'
@@ -49,6 +50,7 @@ import { createRandomness, type Randomness } from '../../runtime/random.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import type { EngineParts } from './engines.ts'
 import { keepOpening } from './process.ts'
+import { serverParts } from './serve-api.ts'
 import { version } from './version.ts'
 
 interface DashboardWiring extends EngineParts {
@@ -121,6 +123,8 @@ export interface OpenDashboard {
   readonly serve: Serve
   /** Close them before the server, which would otherwise wait for them. */
   readonly streams: EventStreams
+  /** For a server of its own. */
+  readonly server: ServerParts
   /** The address of a link. Throws an Error with the reason if the person cannot be made Owner. */
   readonly signInLink: (request: SignInLinkRequest) => Promise<string>
   readonly exportPerson: (email: string) => Promise<PersonExport>
@@ -162,6 +166,7 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   const people = { directory, writer, hotState, facts, nowMs, personId: keys.personId, onRemoved: pins.forget }
   return {
     streams,
+    server: serverParts(settings, { onBroken: metrics.broken, onEnded: metrics.connectionEnded }),
     serve: (req, res) => servePage(req, res) || pages(req, res) || api(req, res),
     exportPerson: (email) => exportPerson(email, people),
     erasePerson: (email) => erasePerson(email, people),

@@ -62,16 +62,22 @@ export async function serveApi(parts: ApiParts): Promise<ApiServer> {
     () => watchLag(eventLog, health),
     (watch) => watch.stop(),
   )
-  const server: ServerParts = {
+  const server = serverParts(settings, {
     onBroken: (status, code) => metrics.answered('', status, code, 0),
     onEnded: metrics.connectionEnded,
-    connections: { maxPerPeer: settings.connectionsPerAddress, peerOf: connectionPeer(settings.trustProxy) },
-  }
+  })
   return lifecycle.start(
     'api',
     () => listen(app, settings.listen, server),
     (server) => server.close(),
   )
+}
+
+export function serverParts(
+  { connectionsPerAddress, trustProxy }: Settings,
+  counting: Pick<ServerParts, 'onBroken' | 'onEnded'>,
+): ServerParts {
+  return { ...counting, connections: { maxPerPeer: connectionsPerAddress, peerOf: connectionPeer(trustProxy) } }
 }
 
 const PROBLEMS_MAX = 1_000

@@ -11,6 +11,8 @@ import { MINUTE_MS } from '../../domain/durations.ts'
 export interface DashboardMetrics {
   /** `route` is the pattern, empty if there is none; `code` is empty if nothing was refused. */
   readonly answered: (request: CountedAnswer) => void
+  /** A message never became a request: the HTTP parser refused it. */
+  readonly broken: (status: number, code: string) => void
   /** Somebody was signed in, or not; outcomes are codes of a closed list. */
   readonly signIn: (way: 'mail' | 'oidc' | 'link', outcome: string) => void
   /** A session was used; its ID goes into no label. */
@@ -18,6 +20,8 @@ export interface DashboardMetrics {
   readonly limitReached: (limit: string) => void
   /** A refusal that is neither in Logs nor in activity. */
   readonly refusalShed: () => void
+  /** A connection was refused or ended because its client did not use it. */
+  readonly connectionEnded: (why: string) => void
   readonly paymentsAsked: (what: string, outcome: 'ok' | 'unavailable' | 'failed') => void
 }
 
@@ -57,15 +61,22 @@ export function createDashboardMetrics(registry: Registry, nowMs: () => number):
     'what',
     'outcome',
   ])
+  const ended = counter(
+    'whence_dashboard_connections_ended_total',
+    'Connections to the dashboard refused or ended because their client did not use them, by reason.',
+    ['why'],
+  )
   return {
     answered({ route, status, code, seconds: took }) {
       requests.inc({ route, status: String(status), code })
       seconds.observe({ route }, took)
     },
+    broken: (status, code) => requests.inc({ route: '', status: String(status), code }),
     signIn: (way, outcome) => signIns.inc({ way, outcome }),
     sessionSeen: sessionGauge(registry, nowMs),
     limitReached: (limit) => limits.inc({ limit }),
     refusalShed: () => shed.inc(),
+    connectionEnded: (why) => ended.inc({ why }),
     paymentsAsked: (what, outcome) => payments.inc({ what, outcome }),
   }
 }

@@ -46,9 +46,12 @@ interface FolderWriterOptions {
 }
 
 const DEFAULT_NAMESPACE = 'default'
-const TIME_DIGITS = 13
+/** How many digits the name of a file begins with: the time at which it was created, in milliseconds. */
+export const TIME_DIGITS = 13
 /** Counts as a deleted object at once, whereas the watch would wait for a missing file. */
-const REMOVED = '# removed\n'
+export const REMOVED = '# removed\n'
+/** Names of files that are not in place yet. */
+export const TEMPORARY = /^\.\d{13}-.+\.tmp$/
 
 /** The options, with what is known of each file's text. */
 interface RememberingOptions extends FolderWriterOptions {

@@ -7,9 +7,9 @@ import { KubeError } from '../../runtime/kube/client.ts'
 import { type KubeObject, kubeKey } from '../../runtime/kube/objects.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
-import { createUnusedSecrets, type UnusedSecret } from '../decide/unused-secrets.ts'
+import { createUnusedSecrets, type UnusedSecret } from '../../domain/resources/secret-use.ts'
 import type { Room } from '../gather/room.ts'
-import { referredSecrets } from '../gather/secrets.ts'
+import { fetchSecret, referredSecrets } from '../gather/secrets.ts'
 import type { World } from '../gather/world.ts'
 import type { Writer } from './writer.ts'
 
@@ -30,21 +30,13 @@ interface SecretCleanup {
 }
 
 export function createSecretCleanup(options: SecretCleanupOptions): SecretCleanup {
-  const { world, room, writer, logger, nowMs } = options
+  const { world, room, nowMs } = options
   const unused = createUnusedSecrets()
-  let isForbidden = false
+  const refusals = createRefusals(options.logger)
   /** Whether no object that may refer to a Secret is unknown, or known only in part. */
   const isAllKnown = (): boolean => world.isWhole() && room.cut().size === 0 && options.differing().length === 0
-  /** Only its type, which metadata does not tell, says for certain that the dashboard made it. */
-  const remove = async (secret: UnusedSecret): Promise<void> => {
-    if (!(await wasMadeByDashboard(options.client, secret))) return
-    const [namespace, name] = placeOfKey(secret.key)
-    await writer.remove('Secret', namespace, name, secret.uid)
-    logger.info({ secret: secret.key }, 'deleted a Secret of the dashboard that nothing refers to')
-  }
   return {
     run: async () => {
-      if (isForbidden) return
       if (!isAllKnown()) {
         unused.startOver()
         return
@@ -52,17 +44,61 @@ export function createSecretCleanup(options: SecretCleanupOptions): SecretCleanu
       const { resources, dashboardSecrets } = world
       const referring = [...resources('Destination'), ...resources('LogStream'), ...resources('Webhook')]
       const referred = new Set(referredSecrets(referring).keys())
-      const due = unused.due(dashboardSecrets().map(metadataOf), referred, nowMs()).slice(0, LIMITS.secretReadsPerPass)
-      try {
-        for (const secret of due) await remove(secret)
-      } catch (error) {
-        if (!(error instanceof KubeError) || error.status !== 403) throw error
-        isForbidden = true
-        logger.warn(
-          { why: error.message },
-          'Secrets of the dashboard that nothing refers to stay: no right to delete them',
-        )
-      }
+      const due = unused.due(dashboardSecrets().map(metadataOf), referred, nowMs())
+      await removeAll(refusals.inTurns(due).slice(0, LIMITS.secretReadsPerPass), refusals, options)
+    },
+  }
+}
+
+/** What is refused stays, and stops nothing else; nor does it stop a namespace for good, since rights may be granted later. */
+async function removeAll(due: readonly UnusedSecret[], refusals: Refusals, options: SecretCleanupOptions) {
+  const { client, writer, logger } = options
+  /** Namespaces in which nothing may be deleted; one try each time is enough. */
+  const closed = new Set<string>()
+  for (const secret of due) {
+    const [namespace, name] = placeOfKey(secret.key)
+    // Whatever happens next, others come first the next time.
+    refusals.tried(secret)
+    if (closed.has(namespace)) continue
+    const found = await fetchSecret(client, secret.key)
+    if (found === 'forbidden') refusals.tell('read', namespace, `no right to read ${secret.key}`)
+    if (!wasMadeByDashboard(found, secret)) continue
+    try {
+      await writer.remove('Secret', namespace, name, secret.uid)
+    } catch (error) {
+      if (!(error instanceof KubeError) || error.status !== 403) throw error
+      closed.add(namespace)
+      refusals.tell('delete', namespace, error.message)
+      continue
+    }
+    logger.info({ secret: secret.key }, 'deleted a Secret of the dashboard that nothing refers to')
+  }
+}
+
+interface Refusals {
+  /** Those that were not tried yet first, then those that were not tried for longest. */
+  readonly inTurns: (due: readonly UnusedSecret[]) => readonly UnusedSecret[]
+  readonly tried: (secret: UnusedSecret) => void
+  /** Says once for each namespace that something may not be read, and once that nothing may be deleted. */
+  readonly tell: (what: 'read' | 'delete', namespace: string, why: string) => void
+}
+
+function createRefusals(logger: Logger): Refusals {
+  let tries = 0
+  /** By UID. */
+  const lastTries = new Map<string, number>()
+  const told = new Set<string>()
+  return {
+    inTurns: (due) => {
+      const existing = new Set(due.map(({ uid }) => uid))
+      for (const uid of lastTries.keys()) if (!existing.has(uid)) lastTries.delete(uid)
+      return due.toSorted((a, b) => (lastTries.get(a.uid) ?? 0) - (lastTries.get(b.uid) ?? 0))
+    },
+    tried: ({ uid }) => void lastTries.set(uid, (tries += 1)),
+    tell: (what, namespace, why) => {
+      if (told.has(`${what} ${namespace}`)) return
+      told.add(`${what} ${namespace}`)
+      logger.warn({ namespace, why }, 'Secrets of the dashboard that nothing refers to stay in this namespace')
     },
   }
 }
@@ -77,14 +113,8 @@ function placeOfKey(key: string): readonly [namespace: string, name: string] {
   return [namespace, name]
 }
 
-async function wasMadeByDashboard(client: KubeClient, { key, uid }: UnusedSecret): Promise<boolean> {
-  const [namespace, name] = placeOfKey(key)
-  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`
-  try {
-    const { metadata, type } = (await client.request({ method: 'GET', path })) as KubeObject
-    return metadata.uid === uid && type === DASHBOARD_SECRET_TYPE
-  } catch (error) {
-    if (error instanceof KubeError && error.status === 404) return false
-    throw error
-  }
+/** Only its type, which metadata does not tell, says for certain that the dashboard made it. */
+function wasMadeByDashboard(found: KubeObject | 'forbidden' | null, { uid }: UnusedSecret): boolean {
+  if (found === null || found === 'forbidden') return false
+  return found.metadata.uid === uid && found['type'] === DASHBOARD_SECRET_TYPE
 }

@@ -6,6 +6,7 @@ import { objectKey } from '../../domain/catalog/objects.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'
 import type { CatalogPlace } from '../../domain/published/place.ts'
+import { secretReferences } from '../../domain/resources/secret-use.ts'
 import type { KubeClient } from '../../runtime/kube/client.ts'
 import { KubeError } from '../../runtime/kube/client.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
@@ -165,30 +166,23 @@ export function withoutUnread(
   return { resources: { ...resources, ...running }, waiting }
 }
 
-interface SecretReference {
+interface NeededMembers {
   readonly key: string
   readonly members: readonly string[]
 }
 
 /** Objects are never changed in place, and most of them are the same as before. */
-const REFERRED = new WeakMap<KubeObject, readonly SecretReference[]>()
+const REFERRED = new WeakMap<KubeObject, readonly NeededMembers[]>()
 
-function referencedSecrets(object: KubeObject): readonly SecretReference[] {
+function referencedSecrets(object: KubeObject): readonly NeededMembers[] {
   const known = REFERRED.get(object) ?? secretsIn(object)
   REFERRED.set(object, known)
   return known
 }
 
-function secretsIn({ metadata, spec }: KubeObject): readonly SecretReference[] {
-  const fields = Object.entries(fieldsIn(spec))
-  const inBlocks = fields.flatMap(([, block]) => Object.entries(fieldsIn(block)))
-  // A Webhook has no block.
-  const own = fields.filter(([field]) => /secretRef$/i.test(field))
-  return [...own, ...inBlocks].flatMap(([field, ref]) => {
-    const { name, key } = fieldsIn(ref)
-    if (!field.endsWith('Ref') || typeof name !== 'string') return []
-    const members = typeof key === 'string' ? [key] : WHOLE_SETS
-    return [{ key: `${metadata.namespace ?? ''}/${name}`, members }]
+function secretsIn({ metadata, spec }: KubeObject): readonly NeededMembers[] {
+  return secretReferences(spec).map(({ name, member }) => {
+    return { key: `${metadata.namespace ?? ''}/${name}`, members: member === null ? WHOLE_SETS : [member] }
   })
 }
 
@@ -221,7 +215,8 @@ export function ownReader(client: KubeClient, { namespace }: CatalogPlace) {
   }
 }
 
-async function fetchSecret(client: KubeClient, key: string): Promise<KubeObject | 'forbidden' | null> {
+/** As it is now; null if there is none. */
+export async function fetchSecret(client: KubeClient, key: string): Promise<KubeObject | 'forbidden' | null> {
   const [namespace = '', name = ''] = key.split('/')
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`
   try {

@@ -24,6 +24,7 @@ import { kubeTools, startKube, type KubeServer } from '../../fixtures/engines/ku
 import { ga4Destination, organization, resource, website } from '../../fixtures/service/manifests.ts'
 import { hasRedisServer, startRedis } from '../../fixtures/engines/redis.ts'
 import { filesBelow } from '../api/support/canaries.ts'
+import { exchangeRaw } from '../api/support/raw.ts'
 import { listenInSilence } from '../../fixtures/engines/silent.ts'
 import { startProgram } from '../../fixtures/service/programs.ts'
 
@@ -215,6 +216,7 @@ describe('the dashboard in a cluster', function () {
     const signedIn = await fetch(`${url}/api/sign-in/link`, { method: 'POST', headers, body })
     const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? ''
     return {
+      port,
       secrets: [token, cookie.split('=')[1] ?? ''],
       said: async () => program.stderr() + (await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()),
       ask: (path, options = {}) => fetch(`${url}${path}`, { headers: { ...headers, Cookie: cookie }, ...options }),
@@ -249,6 +251,11 @@ describe('the dashboard in a cluster', function () {
       for (let tries = 0; tries < 200 && roles.length > 0; tries++) roles = await pause(20).then(rolesThere)
       expect(roles, 'after the removal').to.deep.equal([])
       expect(dashboard.secrets.map(({ length }) => length)).to.deep.equal([43, 43])
+      const broken = await exchangeRaw(dashboard.port, ['GET / HTTP/1.1\r\nno header\r\n\r\n'])
+      expect(broken.answers.map(({ status }) => status)).to.deep.equal([400])
+      expect(await dashboard.said()).to.include(
+        'whence_dashboard_requests_total{route="",status="400",code="invalid_request"} 1',
+      )
       redis.cli('save')
       const kept = await filesBelow(redis.folder)
       kept.set('log and metrics', await dashboard.said())
@@ -329,6 +336,7 @@ describe('the dashboard in a cluster', function () {
 })
 
 interface DashboardProcess {
+  readonly port: number
   /** The token of the link and that of the session, of which it may keep no more than digests. */
   readonly secrets: readonly string[]
   /** Its log and its metrics. */

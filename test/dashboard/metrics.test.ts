@@ -1,12 +1,17 @@
 /** The dashboard's metrics: counts by closed lists, and nothing that names anybody. */
 
+import { once } from 'node:events'
+import { connect } from 'node:net'
+
 import { expect } from 'chai'
 import { Registry } from 'prom-client'
 
+import { listenFor } from '../../api/frame.ts'
 import { countingPayments } from '../../dashboard/billing/count-payments.ts'
 import { PaymentsUnavailable, type Payments } from '../../dashboard/billing/payments.ts'
 import { createDashboardMetrics } from '../../dashboard/http/metrics.ts'
 import { RATE_RULES } from '../../domain/limits.ts'
+import { exchangeRaw } from '../api/support/raw.ts'
 import { organizationOf, startStage, type Stage } from './support/stage.ts'
 
 const OWNER = 'canary-owner@acme.dev'
@@ -69,6 +74,49 @@ describe('the metrics of the dashboard', () => {
 
   it('hold no address, no name and no ID', async () => {
     expect(await stage.metrics()).to.not.match(/canary|203\.0\.113|p_[0-9a-f]{16}/)
+  })
+
+  it('count what the HTTP parser refuses and connections that are refused, on a port of its own', async () => {
+    const registry = new Registry()
+    const { broken, connectionEnded } = createDashboardMetrics(registry, Date.now)
+    const connections = { maxPerPeer: 1, peerOf: () => 'peer' }
+    const arrived = Promise.withResolvers<void>()
+    // A request that is not answered: its connection is not closed for another one.
+    const hold = (): boolean => {
+      arrived.resolve()
+      return true
+    }
+    const server = await listenFor(
+      hold,
+      { host: '127.0.0.1', port: 0 },
+      {
+        ...{ onBroken: broken, onEnded: connectionEnded, connections },
+      },
+    )
+    try {
+      const told = await exchangeRaw(server.port, ['GET /canary-path HTTP/1.1\r\ncanary header\r\n\r\n'])
+      expect(told.answers.map(({ status }) => status)).to.deep.equal([400])
+      const long = `GET / HTTP/1.1\r\nHost: x\r\nX-Canary: ${'a'.repeat(20_000)}\r\n\r\n`
+      expect((await exchangeRaw(server.port, [long])).answers.map(({ status }) => status)).to.deep.equal([431])
+      const first = connect(server.port, '127.0.0.1')
+      first.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+      await arrived.promise
+      const second = connect(server.port, '127.0.0.1')
+        .on('error', () => undefined)
+        .resume()
+      await once(second, 'close')
+      first.destroy()
+      const text = await registry.metrics()
+      for (const line of [
+        'whence_dashboard_requests_total{route="",status="400",code="invalid_request"} 1',
+        'whence_dashboard_requests_total{route="",status="431",code="headers_too_large"} 1',
+        'whence_dashboard_connections_ended_total{why="too_many_of_one_peer"} 1',
+      ])
+        expect(text).to.include(line)
+      expect(text).to.not.include('canary')
+    } finally {
+      await server.close()
+    }
   })
 
   it('count requests to the payment provider, with their outcome', async () => {

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../domain/durations.ts'
-import { createUnusedSecrets, type UnusedSecret } from '../../operator/decide/unused-secrets.ts'
+import { createUnusedSecrets, type UnusedSecret } from '../../domain/resources/secret-use.ts'
 
 const START_MS = Date.parse('2026-11-23T00:00:00Z')
 

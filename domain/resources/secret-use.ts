@@ -1,6 +1,7 @@
-/** Which of the Secrets that the dashboard made are no longer needed, and since when. */
+/** Which Secrets objects refer to, and which of those that the dashboard made are no longer needed, and since when. */
 
-import { LIMITS } from '../../domain/limits.ts'
+import { LIMITS } from '../limits.ts'
+import { objectOf } from '../strict-json.ts'
 
 /** A Secret that may no longer be in use. */
 export interface UnusedSecret {
@@ -31,7 +32,7 @@ export function createUnusedSecrets(): UnusedSecrets {
   /** Secrets that were referred to while this process looked. */
   const used = new Set<string>()
   const note = ({ uid, createdAtMs }: UnusedSecret, nowMs: number): Unreferred => {
-    // What an operator before this one saw is not known, except of a Secret that was made a moment ago.
+    // What a process before this one saw is not known, except of a Secret that was made a moment ago.
     const isNew = !used.has(uid) && nowMs - createdAtMs < LIMITS.unusedSecretMs
     const noted = unreferred.get(uid) ?? { sinceMs: nowMs, isNew }
     unreferred.set(uid, noted)
@@ -54,4 +55,24 @@ export function createUnusedSecrets(): UnusedSecrets {
     },
     startOver: () => unreferred.clear(),
   }
+}
+
+interface SecretReference {
+  /** Of a Secret in the namespace of the object. */
+  readonly name: string
+  /** The member that is referred to; null if it is the whole Secret. */
+  readonly member: string | null
+}
+
+/** `spec` is that of a Destination, LogStream or Webhook, as it was written. */
+export function secretReferences(spec: unknown): readonly SecretReference[] {
+  const fields = Object.entries(objectOf(spec))
+  const inBlocks = fields.flatMap(([, block]) => Object.entries(objectOf(block)))
+  // A Webhook has no block.
+  const own = fields.filter(([field]) => /secretRef$/i.test(field))
+  return [...own, ...inBlocks].flatMap(([field, ref]) => {
+    const { name, key } = objectOf(ref)
+    if (!field.endsWith('Ref') || typeof name !== 'string') return []
+    return [{ name, member: typeof key === 'string' ? key : null }]
+  })
 }

@@ -1,0 +1,117 @@
+/**
+ * Keeps the folder that the dashboard writes free of what nothing needs: Secrets that no object refers to any more, by the rule that
+ * the operator of a cluster has, and what a crash left of writes.
+ */
+
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { MINUTE_MS } from '../../domain/durations.ts'
+import { DASHBOARD_SECRET_TYPE } from '../../domain/resources/envelope.ts'
+import { createUnusedSecrets, secretReferences, type UnusedSecret } from '../../domain/resources/secret-use.ts'
+import { isManifestName, WRITTEN_PREFIX } from '../../runtime/catalog/manifests.ts'
+import type { FolderCatalog, FolderView } from '../../runtime/catalog/source.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { fileOf } from './folder-inventory.ts'
+import { REMOVED, TEMPORARY, TIME_DIGITS } from './folder-writer.ts'
+import type { ResourceWriter } from './writer.ts'
+
+interface FolderTidyingParts {
+  readonly catalog: Pick<FolderCatalog, 'latest' | 'problems'>
+  readonly writer: Pick<ResourceWriter, 'read' | 'remove'>
+  readonly nowMs: () => number
+  readonly logger: Pick<Logger, 'info' | 'warn'>
+}
+
+const EVERY_MS = 5 * MINUTE_MS
+
+interface FolderTidying {
+  /** Deletes the Secrets that are due; resolves with their number. It is called regularly. */
+  readonly removeUnused: () => Promise<number>
+  readonly stop: () => void
+}
+
+/** To be started before anything writes there. */
+export async function startFolderTidying(
+  parts: FolderTidyingParts & { readonly written: string },
+): Promise<FolderTidying> {
+  await removeLeftovers(parts.written).catch((error: unknown) =>
+    parts.logger.warn({ err: error }, 'what a crash left in the folder of the dashboard was not deleted'),
+  )
+  const removeUnused = createUnusedRemoval(parts)
+  const look = (): void => {
+    removeUnused().catch((error: unknown) => parts.logger.warn({ err: error }, 'unused Secrets were not deleted'))
+  }
+  // The time of a Secret counts from when it was first seen without use.
+  look()
+  const timer = setInterval(look, EVERY_MS).unref()
+  return { removeUnused, stop: () => clearInterval(timer) }
+}
+
+function createUnusedRemoval({ catalog, writer, nowMs, logger }: FolderTidyingParts): () => Promise<number> {
+  const unused = createUnusedSecrets()
+  return async () => {
+    // An object that cannot be read may refer to a Secret.
+    if (!isWhole(catalog)) {
+      unused.startOver()
+      return 0
+    }
+    const { made, referred } = secretsInFolder(catalog.latest())
+    let deleted = 0
+    for (const { uid, ...secret } of unused.due(made, referred, nowMs())) {
+      const [namespace = '', name = ''] = secret.key.split('/')
+      const stored = await writer.read({ kind: 'Secret', namespace, name })
+      // Somebody may have referred to it while others were deleted.
+      if (stored?.managedBy !== null || secretsInFolder(catalog.latest()).referred.has(secret.key)) continue
+      if ((await writer.remove(stored, stored.version)).kind !== 'written') continue
+      logger.info({ secret: secret.key, file: uid }, 'deleted a Secret of the dashboard that nothing refers to')
+      deleted += 1
+    }
+    return deleted
+  }
+}
+
+function isWhole({ latest, problems }: FolderTidyingParts['catalog']): boolean {
+  const isUnread = problems().some(({ reason }) => reason === 'InvalidYaml' || reason === 'FolderUnreadable')
+  return !isUnread && latest().compilation.isAccepted
+}
+
+interface PlainObject {
+  readonly kind?: unknown
+  readonly type?: unknown
+  readonly metadata?: { readonly name?: unknown; readonly namespace?: string } | null
+  readonly spec?: unknown
+}
+
+/** Of any object that refers to Secrets, whether or not it was accepted. */
+function secretsInFolder({ objects }: FolderView): {
+  readonly made: readonly UnusedSecret[]
+  readonly referred: ReadonlySet<string>
+} {
+  const made: UnusedSecret[] = []
+  const referred = new Set<string>()
+  for (const { value, locate } of objects) {
+    const { kind, type, metadata, spec } = (value ?? {}) as PlainObject
+    const namespace = metadata?.namespace ?? 'default'
+    for (const { name } of secretReferences(spec)) referred.add(`${namespace}/${name}`)
+    if (kind !== 'Secret' || type !== DASHBOARD_SECRET_TYPE || typeof metadata?.name !== 'string') continue
+    const file = fileOf(locate(''))
+    if (!file.startsWith(WRITTEN_PREFIX)) continue
+    const createdAtMs = Number(file.slice(WRITTEN_PREFIX.length).slice(0, TIME_DIGITS))
+    if (Number.isFinite(createdAtMs)) made.push({ key: `${namespace}/${metadata.name}`, uid: file, createdAtMs })
+  }
+  return { made, referred }
+}
+
+/** Files that were never put in place, which may hold credentials, and such that only say that an object was deleted. */
+async function removeLeftovers(written: string): Promise<void> {
+  for (const name of await readdir(written).catch(() => [])) {
+    const path = join(written, name)
+    const isLeft = TEMPORARY.test(name) || (isManifestName(name) && (await isRemoved(path)))
+    if (isLeft) await rm(path, { force: true })
+  }
+}
+
+async function isRemoved(path: string): Promise<boolean> {
+  return (await stat(path)).size === REMOVED.length && (await readFile(path, 'utf8')) === REMOVED
+}
