@@ -2,6 +2,7 @@
 
 import { mayDo } from '../../domain/people/roles.ts'
 import type { MemberRole } from '../../domain/model.ts'
+import type { ResourceKind } from '../../domain/resources/resources.ts'
 import type { ListedObject } from '../resources/inventory.ts'
 import type { StoredObject, WrittenObject } from '../resources/writer.ts'
 
@@ -13,7 +14,9 @@ export function shownInList(object: ListedObject, role: MemberRole) {
 
 /** As it is stored, with what is known of its state; `isJudged` if that is about what is stored, and not about the version before. */
 export function shownAlone(stored: StoredObject, listed: ListedObject | null, role: MemberRole) {
-  const { kind, namespace, name, version, readOnly } = stored
+  const { namespace, name, version, readOnly } = stored
+  // Nothing else is asked for by its kind.
+  const kind = stored.kind as ResourceKind
   const { createdAt = '', conditions = [], origin = null } = listed ?? {}
   const about = { kind, namespace, name, version, createdAt, origin, readOnly }
   const isJudged = listed?.version === version && listed.judgedVersion === version

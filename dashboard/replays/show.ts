@@ -4,6 +4,7 @@ import { readJsonColumn } from '../../common/json-column.ts'
 import type { ReplayResult } from '../../domain/collection/replay-decision.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
+import type { VisitPolicy } from '../../domain/model.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { ReplayLineRow } from '../../ports/facts/pages/replay.ts'
 import { answer } from '../http/call.ts'
@@ -39,7 +40,7 @@ function replayLine(row: ReplayLineRow) {
   const part = reached === null ? 0 : (reached - since) / (until - since)
   return {
     ...{ id: row.id, website: row.website, askedAt: row.asked_at_ms, since, until },
-    ...{ policy: row.policy, windowDays: row.window_ms / DAY_MS, tokensOnly: row.is_tokens_only },
+    ...{ policy: row.policy as VisitPolicy, windowDays: row.window_ms / DAY_MS, tokensOnly: row.is_tokens_only },
     ...{ state: row.state, installs: row.installs },
     progress: row.state === 'done' ? 1 : Math.min(Math.max(part, 0), 1),
   }
