@@ -1,7 +1,7 @@
 # The verbs of this project. What each does stands in package.json; this file makes sure that what it needs is there.
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-distributed package demo check test test-long pages chaos mutants bench docs docs-site release-dry-run
+.PHONY: help run run-distributed package demo check test test-long pages chaos scale mutants bench docs docs-site release-dry-run
 
 help: ## Say what there is
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -32,7 +32,7 @@ test: node_modules ## Every test, with real parts; installs what they need if it
 	@npm run -s test
 
 test-long: node_modules ## What is too long for every day: real Vite and Next.js projects, images, the docs site, a release rehearsed, a backup under load
-	@sh test/install-tools.sh chromium etcd
+	@sh test/install-tools.sh chromium etcd soffice
 	@npm run -s build
 	@npm run -s test-long
 
@@ -45,6 +45,9 @@ chaos: node_modules ## The long fault runs: kills, silent brokers, lost Redis, c
 	@sh test/install-tools.sh
 	@npm run -s build
 	@npm run -s chaos
+
+scale: node_modules ## The read side with 20 million visits, or WHENCE_SCALE: each statement of each page measured, numbers compared with a count of all rows
+	@npm run -s scale
 
 mutants: node_modules ## Break the code in known ways, one at a time, and see that a test notices each
 	@sh test/install-tools.sh redis-server

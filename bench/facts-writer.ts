@@ -1,16 +1,17 @@
 /**
- * Measures the facts-writer: `node bench/facts-writer.ts [runs] [records] [streaming]`.
+ * Measures the facts-writer: `node bench/facts-writer.ts [runs] [records] [streaming | references | marks]`.
  *
  * Each run is a separate process on one core (taskset, Linux): it fills a real LMDB event log with visits, then times
  * how long the facts-writer takes until every one is committed: from the log on disk to chDB synced to disk, two rows
  * per record. Prints medians: records per second, CPU time per record, the longest block of the event loop, and
- * resident memory before and after. With `streaming` each run has a second one beside it whose organisation has a log
- * stream, so that each record makes a row of its backlog too; the cost is the median of what each pair differs by.
+ * resident memory before and after. With a word the runs come in pairs, and the cost is the median of what each pair
+ * differs by: `streaming`, with and without a log stream of the organisation, so that each record makes a row of its backlog
+ * too; `references`, with and without what lines of Logs are found by; `marks`, with and without marks of changed hours.
  */
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -23,6 +24,7 @@ import type { RowOf } from '../ports/facts/columns.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../ports/event-log/lmdb/lmdb.ts'
 import { clickhouseFacts } from '../ports/facts/clickhouse.ts'
+import type { Facts } from '../ports/facts/facts.ts'
 import { openChdb } from '../ports/facts/engine/connect-chdb.ts'
 import { migrate } from '../ports/facts/migrate.ts'
 import { openLmdb } from '../ports/shared/lmdb/environment.ts'
@@ -50,30 +52,40 @@ interface Resident {
   readonly anonymous: number
 }
 
+/** What a run does besides, or leaves out. */
+type Change = 'none' | 'streaming' | 'no references' | 'no marks'
+
+/** The run without and the run with what is measured. */
+const PAIRS: Readonly<Record<string, readonly [without: Change, withIt: Change]>> = {
+  streaming: ['none', 'streaming'],
+  references: ['no references', 'none'],
+  marks: ['no marks', 'none'],
+}
+
+const pair = PAIRS[process.argv[4] ?? '']
 if (process.argv[2] === '--one')
-  console.log(JSON.stringify(await measure(Number(process.argv[3]), process.argv[4] === 'streaming')))
-else if (process.argv[4] === 'streaming') await comparePairs(roundsFrom(process.argv[2], 3), Number(process.argv[3]))
+  console.log(JSON.stringify(await measure(Number(process.argv[3]), process.argv[4] as Change)))
+else if (pair !== undefined) await comparePairs(roundsFrom(process.argv[2], 3), Number(process.argv[3]), pair)
 else await main(roundsFrom(process.argv[2], 3), Number(process.argv[3] ?? 200_000))
 
-async function comparePairs(runs: number, records: number): Promise<void> {
+async function comparePairs(runs: number, records: number, changes: readonly [Change, Change]): Promise<void> {
   needTools('taskset')
   const costs: number[] = []
   for (let run = 0; run < runs; run++) {
     // In every second pair the other one runs first: the speed of machines varies.
-    const order = run % 2 === 0 ? [false, true] : [true, false]
-    const pair = new Map<boolean, Run>()
-    for (const isStreaming of order) pair.set(isStreaming, await runAlone(records, isStreaming))
-    const [plain, streaming] = [pair.get(false)?.cpuUs ?? NaN, pair.get(true)?.cpuUs ?? NaN]
-    costs.push(streaming / plain - 1)
-    console.log(`${plain.toFixed(1)} us CPU a record without a stream, ${streaming.toFixed(1)} us with one`)
+    const cpuUs = new Map<Change, number>()
+    for (const change of run % 2 === 0 ? changes : changes.toReversed())
+      cpuUs.set(change, (await runAlone(records, change)).cpuUs)
+    const [without = NaN, withIt = NaN] = changes.map((change) => cpuUs.get(change))
+    costs.push(withIt / without - 1)
+    console.log(`${without.toFixed(1)} us CPU a record without ${process.argv[4]}, ${withIt.toFixed(1)} us with`)
   }
-  console.log(`a log stream costs ${(100 * median(costs)).toFixed(1)} % of it`)
+  console.log(`${process.argv[4]} cost ${(100 * median(costs)).toFixed(1)} % (load ${loadavg()[0]?.toFixed(1)})`)
 }
 
-async function runAlone(records: number, isStreaming: boolean): Promise<Run> {
+async function runAlone(records: number, change: Change): Promise<Run> {
   const self = fileURLToPath(import.meta.url)
-  const more = isStreaming ? ['streaming'] : []
-  const words = ['-c', '0', process.execPath, self, '--one', String(records), ...more]
+  const words = ['-c', '0', process.execPath, self, '--one', String(records), change]
   const { stdout } = await promisify(execFile)('taskset', words)
   return JSON.parse(stdout) as Run
 }
@@ -81,7 +93,7 @@ async function runAlone(records: number, isStreaming: boolean): Promise<Run> {
 async function main(runs: number, records: number): Promise<void> {
   needTools('taskset')
   const results: Run[] = []
-  for (let run = 0; run < runs; run++) results.push(await runAlone(records, false))
+  for (let run = 0; run < runs; run++) results.push(await runAlone(records, 'none'))
   const middle = (pick: (run: Run) => number): number => median(results.map(pick))
   const rate = middle((run) => run.recordsPerS)
   const shown = (pick: (run: Run) => number, digits = 0): string => middle(pick).toFixed(digits)
@@ -99,7 +111,7 @@ async function main(runs: number, records: number): Promise<void> {
   if (rate < MUST_PER_S) process.exitCode = 1
 }
 
-async function measure(records: number, isStreaming: boolean): Promise<Run> {
+async function measure(records: number, change: Change): Promise<Run> {
   const folder = await mkdtemp(join(tmpdir(), 'whence-bench-'))
   const onFatal = (error: Error): void => {
     throw error
@@ -108,9 +120,11 @@ async function measure(records: number, isStreaming: boolean): Promise<Run> {
   const eventLog = await lmdbEventLog(environment)
   const connection = await openChdb(join(folder, 'facts'))
   await migrate(connection)
-  const facts = clickhouseFacts(connection, { nowMs: Date.now })
+  if (change === 'no references') await connection.command('ALTER TABLE request_logs DROP INDEX refs')
+  const facts = changed(clickhouseFacts(connection, { nowMs: Date.now }), change)
   try {
     await fill(eventLog, records)
+    const isStreaming = change === 'streaming'
     if (isStreaming) await facts.insert('stream_progress', [streamOf('acme')])
     const rest = await resident()
     const run = await drain(eventLog, facts, records)
@@ -126,6 +140,27 @@ async function measure(records: number, isStreaming: boolean): Promise<Run> {
     await environment.close()
     await facts.close()
     await rm(folder, { recursive: true })
+  }
+}
+
+/** Facts whose batches leave something out. The references are still made, and only not written. */
+function changed(facts: Facts, change: Change): Facts {
+  if (change !== 'no references' && change !== 'no marks') return facts
+  return {
+    ...facts,
+    startBatch: () => {
+      const batch = facts.startBatch()
+      return {
+        ...batch,
+        get chars() {
+          return batch.chars
+        },
+        add: (table, row) => {
+          if (change === 'no marks' && table === 'hour_marks') return
+          batch.add(table, change === 'no references' && table === 'request_logs' ? { ...row, refs: [] } : row)
+        },
+      }
+    },
   }
 }
 

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Installs the browsers, shells and tools that the tests drive, if this machine can do that by itself.
 # What it cannot install it names; the tests that need it then say so, and fail with CI=true.
-# Written for every POSIX sh; arguments name the tools to look for, without any it is all of them; always exits 0.
+# Written for every POSIX sh; arguments name the tools to look for, without any it is all but the largest; always exits 0.
 
 set -u
 
-# Command to look for, then the Debian package that brings it. ksh93 and not ksh, which mksh can stand in for.
+# Command to look for, then the Debian package that brings it; `asked`: only if it is named. ksh93 and not ksh, which mksh
+# can stand in for.
 TOOLS='
 chromium chromium
 firefox-esr firefox-esr
@@ -29,6 +30,7 @@ etcd etcd-server
 nginx nginx-light
 caddy caddy
 promtool prometheus
+soffice libreoffice-calc-nogui asked
 '
 
 say() {
@@ -37,8 +39,9 @@ say() {
 
 # Prints the packages whose commands are missing, one a line. $1: the tools to look for; empty for all.
 missing_packages() {
-  printf '%s' "$TOOLS" | while read -r tool package; do
+  printf '%s' "$TOOLS" | while read -r tool package when; do
     [ -n "$tool" ] || continue
+    [ -n "$1" ] || [ -z "$when" ] || continue
     case " ${1:-$tool} " in
       *" $tool "*) ;;
       *) continue ;;

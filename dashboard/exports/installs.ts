@@ -4,6 +4,7 @@ import { csvLine } from '../../common/csv.ts'
 import { SOURCE_COLUMN_NAMES, SOURCE_COLUMNS } from '../../domain/collection/visit-source.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
+import type { PageClock } from '../logs/pages.ts'
 import { readInstallPage, type SourcedInstall } from '../installs/list.ts'
 import type { InstallFilters } from '../../ports/facts/pages/installs.ts'
 import { checkMayGoOn, type Download } from './download.ts'
@@ -43,6 +44,7 @@ interface InstallExport extends Download {
   readonly filters: InstallFilters
   readonly sinceMs: number
   readonly from: LogPosition
+  readonly clock: PageClock
   /** Some spreadsheets recognise UTF-8 only by a byte order mark. */
   readonly hasMark: boolean
 }
@@ -55,7 +57,7 @@ export async function* exportInstalls(wanted: InstallExport): AsyncGenerator<str
   while (position !== null && rows < LIMITS.csvExportEvents) {
     await checkMayGoOn(wanted)
     const limit = Math.min(PAGE_ROWS, LIMITS.csvExportEvents - rows)
-    const page = await readInstallPage(wanted.reads, { ...wanted, from: position, limit })
+    const page = await readInstallPage(wanted.reads, { ...wanted, from: position, limit }, wanted.clock)
     rows += page.rows.length
     wanted.onRows(page.rows.length)
     yield page.rows.map((row) => csvLine(Object.values(COLUMNS).map((cell) => cell(row)))).join('')

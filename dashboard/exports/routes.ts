@@ -77,7 +77,7 @@ function downloadInstalls(parts: ExportParts) {
   return parts.scope(async (reads, call) => {
     const counted = { rows: 0 }
     const chunks = exportInstalls({
-      ...{ reads, filters: installFilters(call.queryValues), ...installPeriod(call) },
+      ...{ reads, filters: installFilters(call.queryValues), ...installPeriod(call), clock: parts.clock },
       hasMark: call.queryValues['excel'] === true,
       mayGoOn: () => parts.stillAllowed(call, 'Member'),
       onRows: (rows) => void (counted.rows += rows),

@@ -26,7 +26,10 @@ export function readSharedCommands(scope: ReadScope) {
       return refuseField('/since', `must be at most ${MOST_DAYS} days before until`)
     }
     const bounds = { since_ms: sinceMs, until_ms: untilMs }
-    const commands = await reads.run('sharedCommands', { ...bounds, least: LEAST_INSTALLATIONS, limit: MOST_LISTED })
+    const asked = { ...bounds, least: LEAST_INSTALLATIONS, limit: MOST_LISTED }
+    const visits = await reads.run('sharedVisits', asked)
+    const keys = { of_websites: visits.map(({ website }) => website), visit_ids: visits.map((row) => row.visit_id) }
+    const commands = visits.length === 0 ? [] : await reads.run('sharedCommands', { ...asked, ...keys })
     const visitOf = await readVisitSources(reads, commands)
     return answer({
       ...{ since: sinceMs, until: untilMs, leastInstallations: LEAST_INSTALLATIONS, mostListed: MOST_LISTED },

@@ -3,7 +3,7 @@
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { boundsBefore, type LogPosition } from '../../domain/logs/walk.ts'
+import { boundsBefore, FIRST_SPAN_MS, nextSpanMs, type LogPosition } from '../../domain/logs/walk.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { InstallFilters, InstallLineRow, VisitSourceRow } from '../../ports/facts/pages/installs.ts'
@@ -12,6 +12,7 @@ import { readJsonColumn } from '../../common/json-column.ts'
 import type { CandidateVerdict } from '../../domain/model.ts'
 import { answer, type Call } from '../http/call.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
+import type { PageClock } from '../logs/pages.ts'
 import { columnFilters } from '../reads/column-filters.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { readVisitSources } from '../reads/visits-beside.ts'
@@ -34,17 +35,40 @@ interface InstallPage {
   readonly next: LogPosition | null
 }
 
-/** Newest first. */
-export async function readInstallPage(reads: OrganizationFacts, question: InstallQuestion): Promise<InstallPage> {
-  const { filters, sinceMs, limit } = question
-  const bounds = { since_ms: sinceMs, limit, ...boundsBefore(question.from) }
-  const installs = await reads.run('installLines', { ...bounds, ...filters })
-  const visitOf = await readVisitSources(reads, installs)
-  const last = installs.at(-1)
-  const isLast = installs.length < limit || last === undefined
-  return {
-    rows: installs.map((install) => ({ install, visit: visitOf(install) })),
-    next: isLast ? null : { beforeMs: last.received_at_ms, beforeId: last.event_id },
+/** After this time a page is returned as it is, with the position that it has reached. */
+const PATIENCE_MS = 1_000
+
+/** Newest first, window by window: a filter that few installs fit would otherwise read all that are kept in one statement. */
+export async function readInstallPage(
+  reads: OrganizationFacts,
+  question: InstallQuestion,
+  clock: PageClock,
+): Promise<InstallPage> {
+  const { rows, next } = await walkInstalls(reads, question, clock)
+  const visitOf = await readVisitSources(reads, rows)
+  return { rows: rows.map((install) => ({ install, visit: visitOf(install) })), next }
+}
+
+async function walkInstalls(
+  reads: OrganizationFacts,
+  { filters, sinceMs, from, limit }: InstallQuestion,
+  { elapsedMs }: PageClock,
+): Promise<{ readonly rows: readonly InstallLineRow[]; readonly next: LogPosition | null }> {
+  const startedMs = elapsedMs()
+  const rows: InstallLineRow[] = []
+  let [position, spanMs] = [from, FIRST_SPAN_MS]
+  for (;;) {
+    const floorMs = Math.max(sinceMs, position.beforeMs - spanMs)
+    const bounds = { since_ms: floorMs, limit: limit - rows.length, ...boundsBefore(position) }
+    const beganMs = elapsedMs()
+    rows.push(...(await reads.run('installLines', { ...bounds, ...filters })))
+    const last = rows.at(-1)
+    if (rows.length >= limit && last !== undefined)
+      return { rows, next: { beforeMs: last.received_at_ms, beforeId: last.event_id } }
+    if (floorMs <= sinceMs) return { rows, next: null }
+    position = { beforeMs: floorMs, beforeId: '' }
+    if (elapsedMs() - startedMs > PATIENCE_MS) return { rows, next: position }
+    spanMs = nextSpanMs(spanMs, elapsedMs() - beganMs)
   }
 }
 
@@ -70,7 +94,7 @@ export function installPeriod({ queryValues, nowMs }: Call): { readonly sinceMs:
   }
 }
 
-export function listInstalls(scope: ReadScope, cursors: Cursors) {
+export function listInstalls(scope: ReadScope, cursors: Cursors, clock: PageClock) {
   return scope(async (reads, call) => {
     const list = `installs\0${reads.organization.id}`
     const { sinceMs, from: newest } = installPeriod(call)
@@ -78,8 +102,13 @@ export function listInstalls(scope: ReadScope, cursors: Cursors) {
     const from = typeof cursor === 'string' ? cursors.read(list, cursor) : newest
     if (from === null) return refuseCursor()
     const filters = installFilters(call.queryValues)
-    const page = await readInstallPage(reads, { filters, sinceMs, from, limit: LIMITS.logsPerPage })
-    return answer({ installs: page.rows, next: page.next === null ? null : cursors.write(list, page.next) })
+    const page = await readInstallPage(reads, { filters, sinceMs, from, limit: LIMITS.logsPerPage }, clock)
+    return answer({
+      installs: page.rows,
+      // Complete from here on; older installs were not searched yet.
+      searchedBackTo: page.next === null ? sinceMs : page.next.beforeMs,
+      next: page.next === null ? null : cursors.write(list, page.next),
+    })
   })
 }
 

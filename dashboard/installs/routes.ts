@@ -8,6 +8,7 @@ import type { HandlersOf } from '../http/call.ts'
 import { PERIOD_PARAMETERS, textParameter, WEBSITE_PARAMETER } from '../http/parameters.ts'
 import type { RouteRow } from '../http/route.ts'
 import { CURSOR_PARAMETER, type Cursors } from '../logs/cursor.ts'
+import type { PageClock } from '../logs/pages.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { DELIVERY_FILTER_SCHEMA, listDeliveries, readDeliveries } from './deliveries.ts'
 import { listInstalls, readInstall } from './list.ts'
@@ -89,14 +90,15 @@ interface InstallParts {
   readonly scope: ReadScope
   readonly facts: Pick<Facts, 'run'>
   readonly cursors: Cursors
+  readonly clock: PageClock
   readonly replayDeliveries: ReplayDeliveries
   readonly noteActivity: NoteActivity
 }
 
 export function installHandlers(parts: InstallParts): HandlersOf<typeof INSTALL_ROUTES> {
-  const { scope, facts, cursors } = parts
+  const { scope, facts, cursors, clock } = parts
   return {
-    installs: listInstalls(scope, cursors),
+    installs: listInstalls(scope, cursors, clock),
     install: readInstall(scope, facts),
     deliveries: readDeliveries(scope),
     deliveryList: listDeliveries(scope, cursors),

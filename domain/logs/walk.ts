@@ -20,6 +20,17 @@ export function windowMs(isText: boolean, windows: number): number {
   return spans[Math.min(windows, spans.length - 1)] ?? HOUR_MS
 }
 
+/** A list of installs, of which there are fewer: the first window, and how the next one follows from the time that one took. */
+export const FIRST_SPAN_MS = DAY_MS
+const GROWS_BY = 4
+const [QUICK_MS, SLOW_MS] = [60, 200]
+
+/** Quick windows are followed by longer ones, so that a website with few installs is read in a few steps; slow ones by shorter ones. */
+export function nextSpanMs(spanMs: number, tookMs: number): number {
+  if (tookMs < QUICK_MS) return spanMs * GROWS_BY
+  return tookMs > SLOW_MS ? Math.max(HOUR_MS, spanMs / 2) : spanMs
+}
+
 /** Where a list goes on: before this moment, or at this moment after this line. An empty ID: nothing is left at this moment. */
 export interface LogPosition {
   readonly beforeMs: number

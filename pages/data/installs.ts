@@ -79,6 +79,8 @@ export interface ListedInstall {
 
 interface InstallListPage {
   readonly installs: readonly ListedInstall[]
+  /** Unix ms: complete from here on. */
+  readonly searchedBackTo: number
   readonly next: string | null
 }
 

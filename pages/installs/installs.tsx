@@ -8,6 +8,7 @@ import type { ReactNode } from 'react'
 import { installFiltersOf, installsExport, installsQuery, type ShownInstallFilters } from '../data/installs.ts'
 import { TakeAlong } from '../parts/copy.tsx'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { Clock } from '../parts/time.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
 import { InstallFilterBar } from './install-filters.tsx'
 import { InstallTable } from './install-table.tsx'
@@ -54,7 +55,7 @@ function List({
   )
   if (data === undefined) return error === null ? <Loading what="installs" /> : <Problem error={error} />
   const installs = data.pages.flatMap((page) => page.installs)
-  if (installs.length === 0)
+  if (installs.length === 0 && !hasNextPage)
     return <NoInstalls organization={organization} isFiltered={Object.keys(filters).length > 0} />
   return (
     <>
@@ -65,6 +66,9 @@ function List({
           <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
             Older installs
           </Button>
+          <span>
+            Searched back to <Clock ms={data.pages.at(-1)?.searchedBackTo ?? 0} />
+          </span>
         </p>
       )}
     </>

@@ -1,7 +1,6 @@
 /** Installs of an organisation's websites, newest first, with the columns that lists show. */
 
 import { SOURCE_COLUMN_NAMES } from '../../../domain/collection/visit-source.ts'
-import { LIMITS } from '../../../domain/limits.ts'
 import { selectFrom, type RowsOf } from '../columns.ts'
 import {
   at,
@@ -100,24 +99,22 @@ function joined(all: readonly string[]): string {
   return all.map((condition) => ` AND (${condition})`).join('')
 }
 
-/** Matched to one of these visits. Receipts are valid for 30 days, so older visits have no installs. */
+/**
+ * Matched to one of these visits. Their keys are those that installs of the window name, so that no more visits are read than that, however
+ * many there are.
+ */
 function visitConditions(params: InstallWindow & InstallPageFilters, scope: string): readonly string[] {
   const { visit_since_ms: since, visit_until_ms: until } = params
-  const issued = {
-    since_ms: since ?? Math.max(0, params.since_ms - LIMITS.receiptLifetimeMs),
-    until_ms: until ?? params.until_ms,
-  }
+  const issued = { since_ms: since ?? 0, until_ms: until ?? params.until_ms }
+  const isBounded = since !== undefined || until !== undefined
+  const bounds = isBounded ? [`visit_id != '' AND ${issuedWithin(issued)}`] : []
   const origin = filterConditions(VISIT_ORIGIN, params)
-  const visits = `SELECT website, visit_id FROM visits PREWHERE ${scope} AND ${issuedAtWithin(issued)}`
-  return [
-    ...(since === undefined && until === undefined ? [] : [`visit_id != '' AND ${issuedWithin(issued)}`]),
-    ...(origin.length === 0 ? [] : [`(website, visit_id) IN (${visits} WHERE ${origin.join(' AND ')})`]),
-  ]
-}
-
-/** By the column, since one statement uses it several times: ranges of IDs would take longer to plan than to read. */
-function issuedAtWithin({ since_ms: since, until_ms: until }: Pick<LogWindow, 'since_ms' | 'until_ms'>): string {
-  return `issued_at >= fromUnixTimestamp64Milli(${since}, 'UTC') AND issued_at < fromUnixTimestamp64Milli(${until}, 'UTC')`
+  if (origin.length === 0) return bounds
+  const matched = (table: 'installs' | 'install_decisions'): string =>
+    `SELECT website, visit_id FROM ${table} WHERE ${[scope, withinPeriod('received_at'), "visit_id != ''", ...bounds].join(' AND ')}`
+  const visits = `SELECT website, visit_id FROM visits PREWHERE ${scope} AND (website, visit_id) IN (
+    ${matched('installs')} UNION ALL ${matched('install_decisions')})`
+  return [...bounds, `(website, visit_id) IN (${visits} WHERE ${origin.join(' AND ')})`]
 }
 
 /** Keeps installs whose first record or whose decision satisfies the condition: both tables have the columns. */
@@ -168,30 +165,36 @@ export function installList(
 }
 
 const BY_TOKEN = `${SCOPE} AND ${withinPeriod('received_at')} AND resolution = 'matched' AND selection_policy = 'handoff'`
-const MOST_SHARED = `SELECT website, visit_id FROM (
-    SELECT website, visit_id, installation_id FROM installs WHERE ${BY_TOKEN}
-    UNION ALL SELECT website, visit_id, installation_id FROM install_decisions WHERE ${BY_TOKEN})
-  GROUP BY website, visit_id HAVING uniq(installation_id) >= {least:UInt32}
-  ORDER BY uniq(installation_id) DESC, visit_id ${pageLimit()}`
+/** Events of these visits, by the projection that is ordered by visit; it has no column of the organisation. */
+const OF_VISITS = '(website, visit_id) IN arrayZip({of_websites:Array(String)}, {visit_ids:Array(String)})'
+const eventsOfVisits = (table: 'installs' | 'install_decisions'): string =>
+  `SELECT website, event_id FROM ${table} WHERE website IN {websites:Array(String)} AND ${OF_VISITS}`
+
+/** Visits by position in both lists. */
+type OfVisits = { readonly of_websites: readonly string[]; readonly visit_ids: readonly string[] }
+type SharedWindow = LogWindow & { readonly least: number; readonly limit: number }
 
 export const INSTALL_QUERIES = {
   installLines: pageOf<LogWindow & InstallPageFilters & { readonly limit: number }, InstallLineRow>((params) =>
     installList(params, { columns: INSTALL_LINE.sql, scope: SCOPE }),
   ),
 
-  /**
-   * Visits whose copied command was run on several machines: installs of a window that a token matched. The visits are found first, by rows that
-   * may be repeats; the figures then count only the record of each event that counts.
-   */
-  sharedCommands: pageOf<LogWindow & { readonly least: number; readonly limit: number }, SharedCommandRow>(`
+  /** Visits whose copied command seems to have been run on several machines, by rows that may be repeats; those of the most machines first. */
+  sharedVisits: pageOf<SharedWindow, { readonly website: string; readonly visit_id: string }>(`
+    SELECT website, visit_id FROM (
+      SELECT website, visit_id, installation_id FROM installs WHERE ${BY_TOKEN}
+      UNION ALL SELECT website, visit_id, installation_id FROM install_decisions WHERE ${BY_TOKEN})
+    GROUP BY website, visit_id HAVING uniq(installation_id) >= {least:UInt32}
+    ORDER BY uniq(installation_id) DESC, visit_id ${pageLimit()}`),
+
+  /** Of these visits, what came of their commands; only the record of each event that counts is counted. */
+  sharedCommands: pageOf<SharedWindow & OfVisits, SharedCommandRow>(`
     SELECT website, visit_id, uniqExact(installation_id) AS installations, count() AS events,
       countIf(event_type = 'install_completed') AS completed, countIf(event_type = 'first_run') AS first_run,
       countIf(agent != '') AS by_agents, toUnixTimestamp64Milli(min(received_at)) AS first_ms,
       toUnixTimestamp64Milli(max(received_at)) AS last_ms
-    FROM ${installs(`(website, event_id) IN (
-      SELECT website, event_id FROM installs WHERE ${BY_TOKEN} AND (website, visit_id) IN (${MOST_SHARED})
-      UNION ALL SELECT website, event_id FROM install_decisions WHERE ${BY_TOKEN} AND (website, visit_id) IN (${MOST_SHARED}))`)}
-    WHERE ${BY_TOKEN}
+    FROM ${installs(`(website, event_id) IN (${eventsOfVisits('installs')} UNION ALL ${eventsOfVisits('install_decisions')})`)}
+    WHERE ${BY_TOKEN} AND ${OF_VISITS}
     GROUP BY website, visit_id HAVING installations >= {least:UInt32} ORDER BY installations DESC, last_ms DESC, visit_id ${pageLimit()}`),
 
   /** Where visits came from, by website and ID as pairs. */

@@ -235,7 +235,8 @@ async function downloads(connection: FactsConnection): Promise<string> {
   const cursors = { write: () => '', read: () => null }
   const clock = { elapsedMs: () => performance.now() }
   let text = ''
-  for await (const part of exportInstalls({ ...common, ...everything, filters: {}, hasMark: false })) text += part
+  for await (const part of exportInstalls({ ...common, ...everything, filters: {}, hasMark: false, clock }))
+    text += part
   for await (const part of exportLogs({ ...common, question, format: 'ndjson', cursors, clock })) text += part
   return text
 }

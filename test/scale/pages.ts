@@ -1,0 +1,172 @@
+/** Asks every page of the dashboard that reads facts, with each of its filters, as a person would. */
+
+import { DAY_MS } from '../../domain/durations.ts'
+import { OTHER_ORGANIZATION, OTHER_WEBSITE, SCALE_ORGANIZATION, SCALE_WEBSITES } from '../../fixtures/scale/shape.ts'
+import { ROUTES } from '../../dashboard/routes.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import { URL_OF_RECEIVER } from '../delivery/streams/receiver.ts'
+import { organizationOf, startStage, websiteOf, type Stage, type Told } from '../dashboard/support/stage.ts'
+
+const MAIN = SCALE_WEBSITES[0]
+const ROOT = '/api/organizations'
+
+export interface AskedPages {
+  readonly stage: Stage
+  readonly get: (path: string) => Promise<Told>
+}
+
+const HOOKS = `---
+apiVersion: v1
+kind: Secret
+metadata: { name: scale-secret }
+stringData: { secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw }
+---
+apiVersion: whence.dev/v1alpha1
+kind: LogStream
+metadata: { name: scale-logs }
+spec:
+  organizationRef: { name: ${SCALE_ORGANIZATION} }
+  webhook: { url: '${URL_OF_RECEIVER}', secretRef: { name: scale-secret, key: secret } }
+---
+apiVersion: whence.dev/v1alpha1
+kind: Webhook
+metadata: { name: scale-hook }
+spec:
+  organizationRef: { name: ${SCALE_ORGANIZATION} }
+  url: '${URL_OF_RECEIVER}'
+  events: [install.matched]
+  secretRef: { name: scale-secret, key: secret }
+`
+
+/** A dashboard over these facts whose clock begins at `untilMs`. */
+export async function openPages(facts: Pick<Facts, 'run'>, untilMs: number): Promise<AskedPages> {
+  const members = { 'anna@scale.dev': 'Admin' }
+  const manifests = [
+    organizationOf(SCALE_ORGANIZATION, { members }),
+    ...SCALE_WEBSITES.map((id) => websiteOf(id, SCALE_ORGANIZATION)),
+    `---\n${organizationOf(OTHER_ORGANIZATION)}`,
+    websiteOf(OTHER_WEBSITE, OTHER_ORGANIZATION),
+    HOOKS,
+  ].join('')
+  const stage = await startStage({ manifests, facts })
+  stage.advance(untilMs - stage.nowMs())
+  const cookies = await stage.signIn('anna@scale.dev')
+  const get = async (path: string): Promise<Told> => {
+    const told = await stage.ask('GET', `${ROOT}/${SCALE_ORGANIZATION}/${path}`, { cookies })
+    if (told.status !== 200) throw new Error(`${path} was answered ${told.status}: ${told.text.slice(0, 300)}`)
+    return told
+  }
+  return { stage, get }
+}
+
+type Row = Readonly<Record<string, any>>
+
+/** What addresses of single things are made of: one of each, as lists show them. */
+async function known({ get }: AskedPages): Promise<readonly string[]> {
+  const [install] = (await get('installs?resolution=matched&eventType=install_completed')).body['installs'] as Row[]
+  const lines = (await get('logs?direction=inbound')).body['records'] as Row[]
+  const attempts = (await get('logs?direction=outbound')).body['records'] as Row[]
+  const { website, event_id: event, visit_id: visit } = install?.['install'] as Row
+  const [line, attempt] = [lines[0] as Row, attempts[0] as Row]
+  return [
+    ...[`installs/${website}/${event}`, `installs?visit=${visit}`, `logs?reference=${event},${visit}`],
+    ...[`logs/requests/${line['website']}/${line['id']}`, `logs?cursor=${(await get('logs')).body['next']}`],
+    `logs/attempts/${attempt['website']}/${attempt['event']}/${attempt['id']}`,
+  ]
+}
+
+function figurePaths(nowMs: number): readonly string[] {
+  const since = (days: number): string => `since=${nowMs - days * DAY_MS}`
+  const periods = [1, 7, 30, 90, 399].map(since)
+  const by = ['source', 'medium', 'campaign', 'referrer', 'page'].flatMap((each) =>
+    [since(7), since(90)].map((period) => `sources?by=${each}&${period}`),
+  )
+  const pages = ['funnel', 'sources', 'match'].flatMap((page) => periods.map((period) => `${page}?${period}`))
+  const ofOne = ['funnel', 'sources', 'match', 'overview', 'checklist', 'shared-commands'].map(
+    (page) => `${page}?website=${MAIN}`,
+  )
+  const whole = ['overview', 'checklist', 'usage', 'shared-commands', `shared-commands?${since(30)}`]
+  return [...pages, ...by, ...ofOne, ...whole]
+}
+
+function installPaths(nowMs: number): readonly string[] {
+  const filters = [
+    ...['', 'resolution=matched', 'resolution=unmatched', 'resolution=counted', 'resolution=pending'],
+    ...['eventType=first_run', 'path=brew', 'platform=windows', 'platform=plan9', 'agent=cursor', 'agent='],
+    ...['reason=expired', 'reason=nothing', 'policy=handoff', 'policy=latest_visit', 'visit=nothing-like-this'],
+    ...['source=newsletter', 'source=nothing', 'medium=cpc', 'campaign=campaign-7', 'referrer=r1.example'],
+    `page=https://${MAIN}.example/docs/page-3`,
+    `visitSince=${nowMs - 8 * DAY_MS}&visitUntil=${nowMs - 7 * DAY_MS}`,
+  ]
+  const bounds = ['', `website=${MAIN}&`, `since=${nowMs - 30 * DAY_MS}&`]
+  return [...filters.flatMap((filter) => bounds.map((bound) => `installs?${bound}${filter}`)), 'installs/export']
+}
+
+function deliveryPaths(nowMs: number): readonly string[] {
+  const lists = [
+    '',
+    'status=failed',
+    'status=retrying',
+    'reason=rejected',
+    `destination=${MAIN}-ga4`,
+    'answered=400&code=rejected',
+  ]
+  const periods = ['', `since=${nowMs - DAY_MS}&`, `since=${nowMs - 90 * DAY_MS}&`]
+  return periods.flatMap((period) => [
+    ...[`deliveries?${period}`, `deliveries?${period}website=${MAIN}`],
+    ...lists.map((list) => `deliveries/list?${period}${list}`),
+  ])
+}
+
+function logPaths(nowMs: number): readonly string[] {
+  const filters = [
+    ...['', 'direction=inbound', 'direction=outbound', 'status=4xx', 'status=5xx', 'status=none', 'code=rate_limited'],
+    ...[
+      'path=/v1/events',
+      'kind=install',
+      'kind=delivery',
+      `origin=https://${MAIN}.example`,
+      'reference=event-that-is-not-there',
+    ],
+    ...['text=campaign-7', 'text=nothing-like-this'],
+  ]
+  const bounds = ['', `website=${MAIN}&`, `until=${nowMs - 5 * DAY_MS}&`]
+  const lists = filters.flatMap((filter) => bounds.map((bound) => `logs?${bound}${filter}`))
+  return [...lists, 'logs/export?format=text', 'logs/export', 'logs/tail', 'live', 'activity', 'activity?type=export']
+}
+
+const OTHERS = [
+  ...['replays', `replays/${'0'.repeat(28)}`, 'streams', 'streams/scale-logs/attempts', 'webhooks'],
+  ...['webhooks/default/scale-hook/attempts', 'webhooks/default/scale-hook/lost'],
+]
+
+/** Every path that is asked, without those of single things. */
+export function pagePaths(nowMs: number): readonly string[] {
+  return [...figurePaths(nowMs), ...installPaths(nowMs), ...deliveryPaths(nowMs), ...logPaths(nowMs), ...OTHERS]
+}
+
+/** Resolves with the number of pages asked. @throws Error if a route that reads facts was not among them */
+export async function askEveryPage(pages: AskedPages, say: (text: string) => void): Promise<number> {
+  const paths = [...pagePaths(pages.stage.nowMs()), ...(await known(pages))]
+  const missing = unasked(paths)
+  if (missing.length > 0) throw new Error(`not asked: ${missing.join(', ')}`)
+  for (const [index, path] of paths.entries()) {
+    // Reads are limited by the minute.
+    if (index > 0 && index % 400 === 0) pages.stage.advance(60_000)
+    await pages.get(path)
+    if (index % 25 === 0) say(`${index} of ${paths.length} pages`)
+  }
+  return paths.length
+}
+
+/** Routes of an organisation that are read and no page here asks for; a few read no facts. */
+function unasked(paths: readonly string[]): readonly string[] {
+  const asked = paths.map((path) => path.split('?')[0] ?? '')
+  return Object.values(ROUTES)
+    .filter(({ method, path }) => method === 'GET' && path.startsWith(`${ROOT}/:organization/`))
+    .map(({ path }) => path.slice(`${ROOT}/:organization/`.length))
+    .filter((path) => !WITHOUT_FACTS.test(path))
+    .filter((path) => !asked.some((each) => new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}$`).test(each)))
+}
+
+const WITHOUT_FACTS = /^(members|resources|invitations|billing|support|personal-data)/

@@ -1,0 +1,45 @@
+/** What `make scale` does at the size of a large customer, with few facts: pages show what a count over all rows gives. */
+
+import { expect } from 'chai'
+
+import { hourOf } from '../../domain/durations.ts'
+import { fillTables, rollUpAll } from '../../fixtures/scale/fill.ts'
+import { sinceOf } from '../../fixtures/scale/shape.ts'
+import { createKeyring } from '../../runtime/keyring.ts'
+import { SECRET } from '../dashboard/support/stage.ts'
+import { openTestFacts, type TestFacts } from '../support/facts.ts'
+import { checkNumbers } from './checks.ts'
+import { openPages, type AskedPages } from './pages.ts'
+
+const VISITS = 3_000
+
+describe('Pages over made-up facts', function () {
+  this.timeout(120_000)
+  let facts: TestFacts
+  let pages: AskedPages
+
+  before(async () => {
+    facts = await openTestFacts()
+  })
+  after(async () => {
+    await pages?.stage.stop()
+    await facts?.close()
+  })
+
+  it('show numbers that a count over every stored row gives too', async () => {
+    const shape = { visits: VISITS, untilMs: hourOf(Date.now()), keyId: createKeyring([SECRET]).currentKeyId }
+    const say = (): void => undefined
+    const rows = await fillTables(facts.connection, shape, say)
+    expect(rows.get('visits')).to.be.greaterThan(VISITS)
+    expect(await rollUpAll(facts, shape, say)).to.be.greaterThan(0)
+    pages = await openPages(facts, shape.untilMs - 1)
+    const { compared, wrong } = await checkNumbers({
+      pages,
+      connection: facts.connection,
+      sinceMs: sinceOf(shape),
+      say,
+    })
+    expect(wrong.map(({ what, shown, counted }) => `${what}: ${shown}, not ${counted}`)).to.deep.equal([])
+    expect(compared).to.be.greaterThan(1_000)
+  })
+})
