@@ -125,6 +125,8 @@ function engineArguments(memoryBytes: number): readonly string[] {
   const settings = {
     max_server_memory_usage: memoryBytes,
     memory_worker_use_cgroup: 0,
+    // No merge begins while others hold this much; the engine would allow them half of the machine's memory, and statements fail.
+    merges_mutations_memory_usage_soft_limit: Math.floor(memoryBytes / 4),
     mark_cache_size: 32 * MIB,
     index_mark_cache_size: 8 * MIB,
     primary_index_cache_size: 32 * MIB,
