@@ -3,11 +3,11 @@
  * and gets install events at a fixed rate: alone, and while 50 tails of Logs are open and one organisation loads pages, downloads its installs
  * and has its installs decided again under another policy. Each round has both, in turns; the result is the median of the rounds' ratios of p99.
  *
- * Use: node bench/dashboard/reads-beside-installs.ts [rounds] [seconds] [events a second] [visits]
+ * Use: node bench/dashboard/reads-beside-installs.ts [rounds] [seconds] [events a second] [visits] [folder of `make scale`, copied]
  */
 
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { get, type ClientRequest } from 'node:http'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,7 +31,8 @@ import { at } from '../support/operator-figures.ts'
 import { median, needTools, roundsFrom } from '../support/rounds.ts'
 
 const rounds = roundsFrom(process.argv[2], 5)
-const [seconds = 15, perSecond = 200, visits = 2_000_000] = process.argv.slice(3).map(Number)
+const [seconds = 15, perSecond = 200, visits = 2_000_000] = process.argv.slice(3, 6).map(Number)
+const kept = process.argv[6]
 const ORGANIZATIONS = 25
 const TAILS = 50
 const TAILS_OF_A_SESSION = 4
@@ -42,7 +43,8 @@ const READER = 'reader@bench.dev'
 const READS_PER_S = 8
 const WARM_UP_S = 15
 const GOAL = 1.1
-const SECRET = 'only-for-measuring-only-for-measuring-only'
+/** That of `make scale`: the key ID in the IDs of visits follows from it. */
+const SECRET = 'only-for-tests-only-for-tests-only-for-tests'
 const OWN = `/api/organizations/${SCALE_ORGANIZATION}`
 let events = 0
 
@@ -80,6 +82,7 @@ function scaleObjects() {
 }
 
 async function fill(): Promise<void> {
+  if (kept !== undefined) return cp(join(kept, 'chdb'), join(folder, 'data', 'chdb'), { recursive: true })
   const { currentKeyId } = createKeyring([SECRET])
   const words = ['bench/support/fill-facts.ts', join(folder, 'data', 'chdb'), String(visits), String(currentKeyId)]
   const { status } = spawnSync(process.execPath, words, { stdio: 'inherit' })
