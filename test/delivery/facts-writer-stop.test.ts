@@ -10,7 +10,7 @@ import { encodeRecord } from '../../domain/records.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
-import { FactsUnavailable } from '../../ports/facts/facts.ts'
+import { FactsUnavailable, type Facts } from '../../ports/facts/facts.ts'
 import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
 import { visitRecord } from '../contract/fact-samples.ts'
 import { listenInSilence, type SilentServer } from '../../fixtures/engines/silent.ts'
@@ -26,24 +26,42 @@ describe('a ClickHouse that accepts connections and never answers', function () 
   })
   after(() => server.close())
 
-  it('does not keep the facts-writer from stopping, and its batch is delivered again', async () => {
+  /** The role itself gives up what is in hand, before its log would. */
+  async function stopsWithOneBatchLeft(facts: Facts, hasBegun: () => boolean): Promise<void> {
     const folder = await mkdtemp(join(tmpdir(), 'whence-writer-stop-'))
     const environment = await openLmdb(folder, { nowMs: Date.now, onFatal: (error) => void console.error(error) })
-    // The role itself gives up what is in hand, before its log would.
     const log = await lmdbEventLog(environment, { inHandMs: 600_000 })
-    const facts = clickhouseFacts(openClickHouse(url), { nowMs: Date.now })
     const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
     const role = await startFactsWriter({ eventLog: log, facts, logger: quiet, nowMs: Date.now })
     const record = visitRecord()
     await log.append('visits', [{ key: 'k', value: encodeRecord(record) }])
-    while (server.connections() === 0) await wait(5)
+    while (!hasBegun()) await wait(5)
     await role.stop()
-    await facts.close()
     const lag = await log.lag()
     expect(lag.find(({ topic }) => topic === 'visits')?.entries).to.equal(1)
     await log.close()
     await environment.close()
     await rm(folder, { recursive: true, force: true })
+  }
+
+  it('does not keep the facts-writer from stopping, and its batch is delivered again', async () => {
+    const facts = clickhouseFacts(openClickHouse(url), { nowMs: Date.now })
+    await stopsWithOneBatchLeft(facts, () => server.connections() > 0)
+    await facts.close()
+  })
+
+  it('does not keep it from stopping if only the insert hangs, which has no short deadline of its own', async () => {
+    const slow = openClickHouse(url, { requestTimeoutMs: 600_000 })
+    let inserts = 0
+    // The writer asks what has been erased before it inserts, and that question has a short deadline.
+    const connection: typeof slow = {
+      ...slow,
+      query: () => Promise.resolve([]),
+      insert: (...all) => (inserts++, slow.insert(...all)),
+    }
+    const facts = clickhouseFacts(connection, { nowMs: Date.now })
+    await stopsWithOneBatchLeft(facts, () => inserts > 0)
+    await facts.close()
   })
 
   it('has its statement end when the connection is closed', async () => {
