@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs'
 
 import type { Redis } from 'ioredis'
 
+import { encodeVerbCalls } from './verb-call.ts'
+
 /** By folder of `lua/`; each is named after its file. */
 const SCRIPTS = {
   receipts: ['put_visit', 'activate', 'learn', 'receipt_states'],
@@ -36,15 +38,14 @@ interface Waiting {
 export function defineScripts(client: Redis, prefix: string): RunScript {
   client.defineCommand('verbs', { numberOfKeys: 1, lua: verbsScript() })
   const { verbsBuffer } = client as unknown as {
-    readonly verbsBuffer: (...args: ScriptArgument[]) => Promise<unknown[]>
+    readonly verbsBuffer: (prefix: string, call: Buffer) => Promise<unknown[]>
   }
   let waiting: Waiting[] = []
   const sendAll = (): void => {
     if (waiting.length === 0) return
     const sent = waiting
     waiting = []
-    const words = sent.flatMap(({ name, args }) => [name, args.length, ...args])
-    verbsBuffer.call(client, prefix, ...words).then(
+    verbsBuffer.call(client, prefix, encodeVerbCalls(sent)).then(
       (replies) => sent.forEach(({ resolve }, place) => resolve(replies[place])),
       (error: unknown) => sent.forEach(({ reject }) => reject(error)),
     )
