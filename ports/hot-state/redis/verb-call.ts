@@ -3,7 +3,7 @@
  * by itself spends more processor time on that than on everything else that a verb costs it.
  */
 
-export interface VerbCall {
+interface VerbCall {
   /** ASCII, at most 255 characters. */
   readonly name: string
   readonly args: readonly (string | number | Buffer)[]
