@@ -8,7 +8,9 @@
  */
 
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { freePort } from '../../fixtures/engines/free-port.ts'
@@ -221,6 +223,22 @@ export async function waitFor(url: string): Promise<void> {
   throw new Error(`${url} does not answer`)
 }
 
+/** For a server that answers no GET. */
+async function connectable(port: number): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    const socket = connect(port, '127.0.0.1')
+    try {
+      await once(socket, 'connect')
+      return
+    } catch {
+      await wait(50)
+    } finally {
+      socket.destroy()
+    }
+  }
+  throw new Error(`nothing listens on ${port}`)
+}
+
 export async function stop(child: ChildProcess): Promise<void> {
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   child.kill('SIGTERM')
@@ -314,7 +332,7 @@ export function residentMb(pid: number | undefined): number {
 export async function measureBare(script: string, seconds: number): Promise<Figures> {
   const port = await freePort()
   const child = startPinned(['bench/support/bare-http.ts', String(port)])
-  await wait(1_500)
+  await connectable(port)
   wrk(port, script, WARM_UP_S)
   const figures = wrk(port, script, seconds, { pid: child.pid })
   await stop(child)
@@ -329,7 +347,7 @@ export async function bareRate(folder: string): Promise<number> {
   writeFileSync(script, luaScript('visit'))
   const port = await freePort()
   const child = startPinned(['bench/support/bare-http.ts', String(port)])
-  await wait(1_500)
+  await connectable(port)
   wrk(port, script, WARM_UP_S)
   const rates = [1, 2, 3].map(() => wrk(port, script, BARE_S).perSecond)
   await stop(child)

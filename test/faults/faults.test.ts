@@ -12,6 +12,7 @@ import { refillingRedis } from './refilling.suite.ts'
 import { replayingTheLog } from './replaying.suite.ts'
 import { stoppingWhileOthersHang } from './stopping.suite.ts'
 import { streamingThroughKills } from './streaming.suite.ts'
+import { webhooksThroughKills } from './webhooks.suite.ts'
 
 describe('faults of the distributed service', function () {
   this.timeout(180_000)
@@ -40,4 +41,5 @@ describe('faults of the distributed service', function () {
   replayingTheLog(parts, refillingRedis)
   manyPods(parts)
   streamingThroughKills(parts)
+  webhooksThroughKills(parts)
 })

@@ -26,6 +26,8 @@ export async function startPostOffice(): Promise<PostOffice> {
       })
     },
   })
+  // A sender that is killed while it sends.
+  server.on('error', () => undefined)
   const port = await freePort()
   await new Promise<void>((done) => server.listen(port, '127.0.0.1', done))
   return { url: `smtp://127.0.0.1:${port}`, mails, stop: () => new Promise((done) => server.close(() => done())) }

@@ -30,6 +30,8 @@ export class Receiver {
   readonly moods = new Map<string, Mood>()
   /** Everything that came, whatever was answered. */
   readonly received: Received[] = []
+  /** Called with each before it is answered. */
+  onReceived: (message: Received) => void = () => undefined
   answer = 'thanks'
   headers: Readonly<Record<string, string>> = {}
   readonly #server: TlsServer
@@ -37,7 +39,9 @@ export class Receiver {
   private constructor() {
     this.#server = new TlsServer(CERTIFICATE, (request, body, response) => {
       const { host = '' } = request.headers
-      this.received.push(receivedOf(request.headers, request.url ?? '', body.toString()))
+      const message = receivedOf(request.headers, request.url ?? '', body.toString())
+      this.received.push(message)
+      this.onReceived(message)
       const mood = this.moods.get(host) ?? 'takes'
       if (mood === 'hangs') return
       if (mood === 'redirects') response.writeHead(307, { location: 'https://hooks.acme.dev/elsewhere' }).end()
@@ -49,6 +53,15 @@ export class Receiver {
     const receiver = new Receiver()
     await receiver.#server.listen()
     return receiver
+  }
+
+  /** What it proves itself with. */
+  static get certPem(): string {
+    return CERTIFICATE.certPem
+  }
+
+  get port(): number {
+    return this.#server.port
   }
 
   /** Connections that were opened. */

@@ -1,0 +1,212 @@
+/**
+ * Measures the role `webhooks`: `node bench/dashboard/webhooks.ts [rounds] [events]`.
+ *
+ * Each run is a separate process on core 0, with a real LMDB log onto which matched installs are appended once the role consumes it; the
+ * receiver speaks TLS and is another process on core 1. Prints medians of the rounds: events sent per second and processor time for
+ * each, with one webhook and with ten of ten organisations; and what an install costs that nobody wants an event of, above one in an
+ * installation without webhooks.
+ */
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:https'
+import { connect, type AddressInfo } from 'node:net'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+import { webhookKey, type Catalog, type Webhook } from '../../domain/catalog.ts'
+import type { WebhookEventType } from '../../domain/model.ts'
+import { encodeRecord, recordKey } from '../../domain/records.ts'
+import { startWebhooks } from '../../delivery/webhooks/webhooks.ts'
+import { installOf, recordOf } from '../../fixtures/delivery/builders.ts'
+import { testCertificate } from '../../fixtures/engines/certificate.ts'
+import type { Entry, EventLog } from '../../ports/event-log/event-log.ts'
+import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
+import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
+import { createRandomness } from '../../runtime/random.ts'
+import { bareRate } from '../support/http-load.ts'
+import { median, needTools, roundsFrom } from '../support/rounds.ts'
+
+const HOST = 'hooks.bench.dev'
+const PUBLIC = '93.184.215.14'
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+const WARM_UP = 1_000
+const APPEND_ENTRIES = 500
+const PATIENCE_MS = 120_000
+const SELF = fileURLToPath(import.meta.url)
+
+interface SentPlan {
+  readonly events: number
+  /** Organisations that take turns. */
+  readonly organizations: number
+  /** What the webhook of each wants; null if it has none. */
+  readonly wanted: WebhookEventType | null
+}
+
+interface SentRun {
+  readonly perS: number
+  readonly cpuUs: number
+}
+
+const [mode = '3', text = ''] = process.argv.slice(2)
+if (mode === '--one') console.log(JSON.stringify(await measure(JSON.parse(text) as SentPlan)))
+else if (mode === '--receiver') receive()
+else await main(roundsFrom(mode, 3), Number(text === '' ? 5_000 : text))
+
+async function main(rounds: number, events: number): Promise<void> {
+  needTools('taskset')
+  const folder = await mkdtemp(join(tmpdir(), 'whence-bench-hooks-'))
+  const bare = await bareRate(folder)
+  await rm(folder, { recursive: true })
+  const plans = {
+    one: { events, organizations: 1, wanted: 'install.matched' },
+    ten: { events, organizations: 10, wanted: 'install.matched' },
+    unwanted: { events: events * 4, organizations: 10, wanted: 'plan.changed' },
+    none: { events: events * 4, organizations: 10, wanted: null },
+  } as const satisfies Record<string, SentPlan>
+  const runs: Record<keyof typeof plans, SentRun[]> = { one: [], ten: [], unwanted: [], none: [] }
+  // In turns, so that other load on the machine affects all.
+  for (let round = 0; round < rounds; round += 1)
+    for (const [name, plan] of Object.entries(plans)) runs[name as keyof typeof plans].push(await inProcess(plan))
+  const middle = (name: keyof typeof plans, pick: (run: SentRun) => number): number => median(runs[name].map(pick))
+  for (const [name, what] of [
+    ['one', 'one webhook'],
+    ['ten', 'ten webhooks of ten organisations'],
+  ] as const) {
+    const [perS, cpuUs] = [middle(name, (run) => run.perS), middle(name, (run) => run.cpuUs)]
+    console.log(`${what}: ${perS.toFixed(0)} events/s, ${cpuUs.toFixed(0)} us CPU each, appends included`)
+  }
+  const [unwanted, none] = [middle('unwanted', (run) => run.cpuUs), middle('none', (run) => run.cpuUs)]
+  const more = median(runs.unwanted.map(({ cpuUs }, round) => cpuUs - (runs.none[round]?.cpuUs ?? Number.NaN)))
+  console.log(
+    `an install without a wanted event: ${unwanted.toFixed(1)} us CPU, without webhooks ${none.toFixed(1)} us`,
+  )
+  console.log(`  more for each: ${more.toFixed(1)} us (median of ${rounds} pairs)`)
+  console.log(`  load ${loadavg()[0]?.toFixed(1)}, bare node:http ${bare.toFixed(0)}/s`)
+}
+
+async function inProcess(plan: SentPlan): Promise<SentRun> {
+  const words = ['-c', '0', process.execPath, SELF, '--one', JSON.stringify(plan)]
+  const child = spawn('taskset', words, { stdio: ['ignore', 'pipe', 'inherit'] })
+  let printed = ''
+  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()))
+  const [code] = (await once(child, 'close')) as [number]
+  if (code !== 0) throw new Error(`a run ended with ${code}`)
+  return JSON.parse(printed) as SentRun
+}
+
+/** Prints its port and certificate, and takes every event until it is ended. */
+function receive(): void {
+  const { keyPem, certPem } = testCertificate([HOST])
+  const server = createServer({ key: keyPem, cert: certPem }, (request, response) => {
+    request.resume().on('end', () => response.writeHead(204).end())
+  })
+  server.listen(0, '127.0.0.1', () => {
+    console.log(JSON.stringify({ port: (server.address() as AddressInfo).port, certPem }))
+  })
+}
+
+async function measure(plan: SentPlan): Promise<SentRun> {
+  const receiver = spawn('taskset', ['-c', '1', process.execPath, SELF, '--receiver'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const folder = await mkdtemp(join(tmpdir(), 'whence-bench-hooks-'))
+  const onFatal = (error: Error): void => {
+    throw error
+  }
+  const environment = await openLmdb(folder, { nowMs: Date.now, onFatal })
+  const log = await lmdbEventLog(environment)
+  try {
+    const [printed] = (await once(receiver.stdout, 'data')) as [Buffer]
+    return await send(plan, log, JSON.parse(printed.toString()) as ReceiverPlace)
+  } finally {
+    receiver.kill()
+    await log.close()
+    await environment.close()
+    await rm(folder, { recursive: true })
+  }
+}
+
+interface ReceiverPlace {
+  readonly port: number
+  readonly certPem: string
+}
+
+async function send(plan: SentPlan, log: EventLog, { port, certPem }: ReceiverPlace): Promise<SentRun> {
+  const organizations = catalogOf(plan)
+  const webhooks = [...organizations.values()].flatMap((organization) => organization.webhooks)
+  const credentials = new Map(webhooks.map((each) => [webhookKey(each), { secret: SECRET }]))
+  let sent = 0
+  const append: EventLog['append'] = async (topic, entries, options) => {
+    await log.append(topic, entries, options)
+    if (topic === 'webhook_attempts') sent += entries.length
+  }
+  const role = await startWebhooks({
+    eventLog: { append, consume: log.consume.bind(log) },
+    ...{ logger: SILENT_LOGGER, nowMs: Date.now, randomness: createRandomness() },
+    hotState: { claimJob: async () => false },
+    ...{ catalog: () => ({ organizations }), credentials: () => credentials },
+    outbound: {
+      trustedPem: certPem,
+      resolve: async () => [PUBLIC],
+      dial: () => Object.defineProperty(connect(port, '127.0.0.1'), 'remoteAddress', { value: PUBLIC }),
+    },
+  })
+  const isWanted = plan.wanted === 'install.matched'
+  const isDone = async (expected: number): Promise<boolean> => {
+    if (isWanted) return sent >= expected
+    const { done, ends } = await log.progress('installs', 'webhooks')
+    return ends.every((end, partition) => end === done[partition])
+  }
+  const [first, entries] = [entriesOf(plan, WARM_UP, 0), entriesOf(plan, plan.events, WARM_UP)]
+  await appendAll(log, first)
+  await reached(() => isDone(WARM_UP))
+  const [startedAtMs, cpu] = [performance.now(), process.cpuUsage()]
+  await appendAll(log, entries)
+  await reached(() => isDone(WARM_UP + plan.events))
+  const { user, system } = process.cpuUsage(cpu)
+  const tookS = (performance.now() - startedAtMs) / 1_000
+  await role.stop()
+  return { perS: plan.events / tookS, cpuUs: (user + system) / plan.events }
+}
+
+function catalogOf({ organizations, wanted }: SentPlan): Catalog['organizations'] {
+  const webhookOf = (id: string, events: readonly WebhookEventType[]): Webhook => ({
+    ...{ id: `default/${id}`, namespace: 'default', objectName: id, displayName: id, url: `https://${HOST}/${id}` },
+    ...{ events, isPaused: false, previousSecretUntilMs: null },
+  })
+  const all = Array.from({ length: organizations }, (_, place) => {
+    const id = `org-${place}`
+    const webhooks = wanted === null ? [] : [webhookOf(id, [wanted])]
+    return [id, { id, plan: 'Enterprise', logRetentionDays: 90, webhooks }] as const
+  })
+  return new Map(all) as unknown as Catalog['organizations']
+}
+
+function entriesOf({ organizations }: SentPlan, count: number, first: number): readonly Entry[] {
+  const receivedAtMs = Date.now()
+  return Array.from({ length: count }, (_, index) => {
+    const eventId = `event-${first + index}`
+    const organization = `org-${index % organizations}`
+    const install = { ...installOf({}), organization, eventId, receivedAtMs, resolution: 'matched' as const }
+    const record = recordOf({ ...install, visitId: 'ab'.repeat(16), visitIssuedAtMs: receivedAtMs - 60_000 })
+    return { key: recordKey(install.website, eventId), value: encodeRecord(record) }
+  })
+}
+
+async function appendAll(log: EventLog, entries: readonly Entry[]): Promise<void> {
+  for (let from = 0; from < entries.length; from += APPEND_ENTRIES)
+    await log.append('installs', entries.slice(from, from + APPEND_ENTRIES), { deadlineMs: 60_000 })
+}
+
+async function reached(isMet: () => Promise<boolean>): Promise<void> {
+  const endsAtMs = performance.now() + PATIENCE_MS
+  while (!(await isMet())) {
+    if (performance.now() > endsAtMs) throw new Error('the events were not sent in time')
+    await wait(5)
+  }
+}
