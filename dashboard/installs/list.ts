@@ -61,7 +61,12 @@ async function walkInstalls(
     const floorMs = Math.max(sinceMs, position.beforeMs - spanMs)
     const bounds = { since_ms: floorMs, limit: limit - rows.length, ...boundsBefore(position) }
     const beganMs = elapsedMs()
-    rows.push(...(await reads.run('installLines', { ...bounds, ...filters })))
+    const found = await readInstallWindow(reads, bounds, filters)
+    if (found === null) {
+      spanMs /= 2
+      continue
+    }
+    rows.push(...found)
     const last = rows.at(-1)
     if (rows.length >= limit && last !== undefined)
       return { rows, next: { beforeMs: last.received_at_ms, beforeId: last.event_id } }
@@ -71,6 +76,38 @@ async function walkInstalls(
     spanMs = nextSpanMs(spanMs, elapsedMs() - beganMs)
   }
 }
+
+/** As many as one statement names. */
+const MOST_VISITS = 5_000
+
+type WindowBounds = ReturnType<typeof boundsBefore> & { readonly since_ms: number; readonly limit: number }
+
+/** Null if installs of the window are matched to more visits from there than one statement can name. */
+async function readInstallWindow(
+  reads: OrganizationFacts,
+  bounds: WindowBounds,
+  filters: InstallFilters,
+): Promise<readonly InstallLineRow[] | null> {
+  const isOrigin = ([name]: readonly [string, unknown]): boolean => (ORIGINS as readonly string[]).includes(name)
+  const own = Object.entries(filters)
+  const origin = Object.fromEntries(own.filter(isOrigin))
+  if (Object.keys(origin).length === 0) return reads.run('installLines', { ...bounds, ...filters })
+  const { since_ms, until_ms } = bounds
+  const visits = await reads.run('visitsOfOrigin', { since_ms, until_ms, ...origin, limit: MOST_VISITS })
+  if (visits.length === 0) return []
+  if (visits.length === MOST_VISITS) return null
+  const keys = { of_websites: visits.map(({ website }) => website), visit_ids: visits.map((row) => row.visit_id) }
+  const others: InstallFilters = Object.fromEntries(own.filter((entry) => !isOrigin(entry)))
+  return reads.run('installLines', { ...bounds, ...others, ...keys })
+}
+
+const ORIGINS = [
+  'source',
+  'medium',
+  'campaign',
+  'referrer',
+  'page',
+] as const satisfies readonly (keyof InstallFilters)[]
 
 const FILTER_COLUMNS = {
   ...{ resolution: 'resolution', reason: 'reason', policy: 'selection_policy', visit: 'visit_id' },

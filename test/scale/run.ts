@@ -23,6 +23,7 @@ import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
+import { migrate } from '../../ports/facts/migrate.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
 import { SECRET } from '../dashboard/support/stage.ts'
 import { checkNumbers } from './checks.ts'
@@ -58,6 +59,7 @@ async function main(): Promise<number> {
   try {
     const made = await filled(own, visits)
     const connection = await openChdb(join(own, 'chdb'))
+    await migrate(connection)
     const facts = clickhouseFacts(connection, { nowMs: Date.now })
     try {
       const result = await measureAll(connection, facts, await counted(facts, made, own))

@@ -36,7 +36,12 @@ export type InstallFilters = OriginFilters & {
   readonly visit_until_ms?: number
 }
 
-type InstallPageFilters = InstallFilters & { readonly before_ms?: number; readonly before_id?: string }
+type InstallPageFilters = InstallFilters & {
+  readonly before_ms?: number
+  readonly before_id?: string
+  /** With the websites of the visits in `of_websites`, by position: only installs that are matched to one of these. */
+  readonly visit_ids?: readonly string[]
+}
 type InstallWindow = Pick<LogWindow, 'since_ms' | 'until_ms'>
 
 const INSTALL_LINE = selectFrom('installs', [
@@ -70,12 +75,15 @@ const NARROWING = {
   agent: 'agent = {agent:String}',
 } as const
 
+const OF_VISITS = '(website, visit_id) IN arrayZip({of_websites:Array(String)}, {visit_ids:Array(String)})'
+
 /** Columns that the decision about a pending install replaces. */
 const DECIDED = {
   resolution: 'resolution = {resolution:String}',
   reason: "resolution = 'unmatched' AND reason = {reason:String}",
   selection_policy: 'selection_policy = {selection_policy:String}',
   visit_id: 'visit_id = {visit_id:String}',
+  visit_ids: OF_VISITS,
 } as const
 
 type Counted = keyof typeof COUNTED_BY
@@ -99,22 +107,27 @@ function joined(all: readonly string[]): string {
   return all.map((condition) => ` AND (${condition})`).join('')
 }
 
-/**
- * Matched to one of these visits. Their keys are those that installs of the window name, so that no more visits are read than that, however
- * many there are.
- */
+/** Matched to a visit that began then, or that came from there. */
 function visitConditions(params: InstallWindow & InstallPageFilters, scope: string): readonly string[] {
-  const { visit_since_ms: since, visit_until_ms: until } = params
-  const issued = { since_ms: since ?? 0, until_ms: until ?? params.until_ms }
-  const isBounded = since !== undefined || until !== undefined
-  const bounds = isBounded ? [`visit_id != '' AND ${issuedWithin(issued)}`] : []
-  const origin = filterConditions(VISIT_ORIGIN, params)
-  if (origin.length === 0) return bounds
+  const { visit_since_ms: since = 0, visit_until_ms: until = params.until_ms } = params
+  const isBounded = params.visit_since_ms !== undefined || params.visit_until_ms !== undefined
+  const hasOrigin = filterConditions(VISIT_ORIGIN, params).length > 0
+  return [
+    ...(isBounded ? [`visit_id != '' AND ${issuedWithin({ since_ms: since, until_ms: until })}`] : []),
+    ...(hasOrigin ? [`(website, visit_id) IN (${visitsOfOrigin(params, scope)})`] : []),
+  ]
+}
+
+/**
+ * Visits that came from there. They are sought among those that installs of the window name: no more are read than that, however many visits
+ * there are.
+ */
+function visitsOfOrigin(params: InstallPageFilters, scope: string): string {
   const matched = (table: 'installs' | 'install_decisions'): string =>
-    `SELECT website, visit_id FROM ${table} WHERE ${[scope, withinPeriod('received_at'), "visit_id != ''", ...bounds].join(' AND ')}`
-  const visits = `SELECT website, visit_id FROM visits PREWHERE ${scope} AND (website, visit_id) IN (
-    ${matched('installs')} UNION ALL ${matched('install_decisions')})`
-  return [...bounds, `(website, visit_id) IN (${visits} WHERE ${origin.join(' AND ')})`]
+    `SELECT website, visit_id FROM ${table} WHERE ${scope} AND ${withinPeriod('received_at')} AND visit_id != ''`
+  return `SELECT DISTINCT website, visit_id FROM visits
+    WHERE ${scope} AND (website, visit_id) IN (${matched('installs')} UNION ALL ${matched('install_decisions')})
+      AND ${filterConditions(VISIT_ORIGIN, params).join(' AND ')}`
 }
 
 /** Keeps installs whose first record or whose decision satisfies the condition: both tables have the columns. */
@@ -126,10 +139,13 @@ function keptByDecision(decided: readonly string[], { resolution }: InstallPageF
     SELECT website, event_id FROM install_decisions WHERE ${scope} AND ${all})))`
 }
 
-/** One visit, and the results of the command that was copied in it. */
-interface SharedCommandRow {
+interface VisitKeyRow {
   readonly website: string
   readonly visit_id: string
+}
+
+/** One visit, and the results of the command that was copied in it. */
+interface SharedCommandRow extends VisitKeyRow {
   /** Distinct ones. */
   readonly installations: number
   readonly events: number
@@ -166,7 +182,6 @@ export function installList(
 
 const BY_TOKEN = `${SCOPE} AND ${withinPeriod('received_at')} AND resolution = 'matched' AND selection_policy = 'handoff'`
 /** Events of these visits, by the projection that is ordered by visit; it has no column of the organisation. */
-const OF_VISITS = '(website, visit_id) IN arrayZip({of_websites:Array(String)}, {visit_ids:Array(String)})'
 const eventsOfVisits = (table: 'installs' | 'install_decisions'): string =>
   `SELECT website, event_id FROM ${table} WHERE website IN {websites:Array(String)} AND ${OF_VISITS}`
 
@@ -175,12 +190,17 @@ type OfVisits = { readonly of_websites: readonly string[]; readonly visit_ids: r
 type SharedWindow = LogWindow & { readonly least: number; readonly limit: number }
 
 export const INSTALL_QUERIES = {
-  installLines: pageOf<LogWindow & InstallPageFilters & { readonly limit: number }, InstallLineRow>((params) =>
-    installList(params, { columns: INSTALL_LINE.sql, scope: SCOPE }),
+  /** Visits that came from there and that installs of the window are matched to; `installLines` then takes them by their IDs. */
+  visitsOfOrigin: pageOf<LogWindow & OriginFilters & { readonly limit: number }, VisitKeyRow>(
+    (params) => `${visitsOfOrigin(params, SCOPE)} ${pageLimit()}`,
+  ),
+
+  installLines: pageOf<LogWindow & InstallPageFilters & Partial<OfVisits> & { readonly limit: number }, InstallLineRow>(
+    (params) => installList(params, { columns: INSTALL_LINE.sql, scope: SCOPE }),
   ),
 
   /** Visits whose copied command seems to have been run on several machines, by rows that may be repeats; those of the most machines first. */
-  sharedVisits: pageOf<SharedWindow, { readonly website: string; readonly visit_id: string }>(`
+  sharedVisits: pageOf<SharedWindow, VisitKeyRow>(`
     SELECT website, visit_id FROM (
       SELECT website, visit_id, installation_id FROM installs WHERE ${BY_TOKEN}
       UNION ALL SELECT website, visit_id, installation_id FROM install_decisions WHERE ${BY_TOKEN})
