@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
@@ -15,6 +15,7 @@ import { clusterPins } from '../../dashboard/sign-in/cluster-pins.ts'
 import { accountOf } from '../../dashboard/sign-in/pins.ts'
 import { clusterWriter } from '../../dashboard/resources/cluster-writer.ts'
 import type { ResourceWriter } from '../../dashboard/resources/writer.ts'
+import { LIMITS } from '../../domain/limits.ts'
 import { createKubeMetrics } from '../../runtime/kube/metrics.ts'
 import { clientFor, type KubeClient } from '../../runtime/kube/client.ts'
 import { readKubeconfig } from '../../runtime/kube/kubeconfig.ts'
@@ -27,6 +28,7 @@ import { filesBelow } from '../api/support/canaries.ts'
 import { exchangeRaw } from '../api/support/raw.ts'
 import { listenInSilence } from '../../fixtures/engines/silent.ts'
 import { startProgram } from '../../fixtures/service/programs.ts'
+import { openChromium } from '../sdk/support/browsers.ts'
 
 const run = promisify(execFile)
 
@@ -216,7 +218,7 @@ describe('the dashboard in a cluster', function () {
     const signedIn = await fetch(`${url}/api/sign-in/link`, { method: 'POST', headers, body })
     const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? ''
     return {
-      port,
+      ...{ port, url, cookie },
       secrets: [token, cookie.split('=')[1] ?? ''],
       said: async () => program.stderr() + (await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()),
       ask: (path, options = {}) => fetch(`${url}${path}`, { headers: { ...headers, Cookie: cookie }, ...options }),
@@ -271,6 +273,67 @@ describe('the dashboard in a cluster', function () {
     } finally {
       expect(await dashboard.end()).to.equal(0)
       await redis.stop()
+    }
+  })
+
+  it('shows patches of an object in Git, which its manager or a person applies as they stand, and it says what was asked for', async function () {
+    if (!hasRedisServer()) return this.skip()
+    const redis = await startRedis()
+    const committed = { displayName: 'Old', additionalDomains: ['https://docs.git.example'], retentionDays: 90 }
+    await kube.apply([resource('Member', 'known', { ...ACTIVE, role: 'Owner' }, { namespace: 'shop' })])
+    await kube.apply([website('git-site', committed, { namespace: 'shop' })], 'argocd-controller')
+    const path = '/apis/whence.dev/v1alpha1/namespaces/shop/websites/git-site'
+    // With the defaults of the definition, which nobody committed.
+    const spec = async (): Promise<Record<string, unknown>> => (await kube.want(path)).spec
+    const before = await spec()
+    expect(before).to.deep.include(committed)
+    const dashboard = await startDashboard({
+      ...{ WHENCE_HOT_STATE: redis.url, WHENCE_EVENT_LOG: 'kafka://127.0.0.1:1' },
+      ...{ WHENCE_FACTS: 'http://127.0.0.1:9/whence', WHENCE_SMTP_URL: 'smtp://127.0.0.1:1' },
+    })
+    const chromium = await openChromium()
+    try {
+      const [name = '', value = ''] = dashboard.cookie.split('=', 2)
+      await chromium.context.addCookies([{ name, value, url: dashboard.url }])
+      const page = await chromium.context.newPage()
+      const address = `${dashboard.url}/app/shop%2Facme/resources/Website/shop/git-site`
+      /** Fills in the form of what Git manages, and gives the text that is copied. */
+      const copied = async (fill: () => Promise<void>, what: string): Promise<string> => {
+        await page.goto(address)
+        await page.getByText('Git, by argocd-controller').waitFor()
+        await page.getByRole('button', { name: 'Change fields of argocd-controller' }).click()
+        await fill()
+        await page.getByRole('button', { name: 'Save' }).click()
+        await page.getByText('Managed by argocd-controller: nothing was changed here').waitFor()
+        await page.getByRole('button', { name: `Copy ${what}` }).click()
+        await page.getByRole('button', { name: 'Copied' }).waitFor()
+        return page.evaluate<string>('navigator.clipboard.readText()')
+      }
+      const forGit = await copied(async () => {
+        await page.getByLabel('Name that people see').fill("Anna's shop: 50 % #1")
+        await page.getByLabel('Additional domains').fill('')
+      }, 'the YAML for Git')
+      expect(await spec(), 'nothing was changed here').to.deep.equal(before)
+      await kube.kubectl(['apply', '--server-side', '--field-manager=argocd-controller', '-f', '-'], forGit)
+      const asked: Record<string, unknown> = { ...before, displayName: "Anna's shop: 50 % #1", additionalDomains: [] }
+      expect({ additionalDomains: [], ...(await spec()) }).to.deep.equal(asked)
+
+      const byHand = await copied(async () => {
+        await page.getByLabel('Name that people see').fill("It's $HOME \\ `shop`")
+        await page.getByLabel('Retention days').fill('')
+      }, 'the kubectl line')
+      const PATH = `${dirname(kube.tools.kubectl)}:${process.env['PATH'] ?? ''}`
+      await run('sh', ['-c', byHand], { env: { PATH, KUBECONFIG: kube.kubeconfig, HOME: dirname(kube.kubeconfig) } })
+      const { retentionDays: _, ...others } = asked
+      expect({ additionalDomains: [], ...(await spec()) }).to.deep.equal({
+        ...{ ...others, displayName: "It's $HOME \\ `shop`" },
+        retentionDays: LIMITS.retentionDays.fallback,
+      })
+    } finally {
+      await chromium.close()
+      expect(await dashboard.end()).to.equal(0)
+      await redis.stop()
+      await kube.want(path, { method: 'DELETE' })
     }
   })
 
@@ -337,6 +400,9 @@ describe('the dashboard in a cluster', function () {
 
 interface DashboardProcess {
   readonly port: number
+  readonly url: string
+  /** Of a person who is signed in. */
+  readonly cookie: string
   /** The token of the link and that of the session, of which it may keep no more than digests. */
   readonly secrets: readonly string[]
   /** Its log and its metrics. */
