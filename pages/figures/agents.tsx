@@ -62,7 +62,7 @@ function AgentPages({ pages }: { readonly pages: MatchFigures['agentPages'] }): 
                 <th scope="row" className="value">
                   {page}
                 </th>
-                <td>{agent}</td>
+                <td className="agent">{agent}</td>
                 <td className="number">{shownCount(completed)}</td>
               </tr>
             ))}

@@ -214,7 +214,9 @@ function StreamAttempts(ref: StreamRef): ReactNode {
                     <Status status={status} code={failure ?? ''} />
                     {answer !== '' && <small className="words">{prettyText(answer)}</small>}
                   </td>
-                  <td className="number">{Math.round(tookMs)}</td>
+                  <td className="number" data-label="ms">
+                    {Math.round(tookMs)}
+                  </td>
                 </tr>
               ))}
             </tbody>

@@ -1,60 +1,167 @@
 /**
- * Lays the pictures that the tests of the pages took out as one sheet for each page, into docs/pictures:
- * `WHENCE_PAGES=all WHENCE_PICTURES=FOLDER npx mocha test/pages/*.test.ts`, then `npm run -s pictures -- FOLDER`.
+ * Takes pictures of every page in Chromium and Firefox, wide and narrow, light and dark, and lays them out as one sheet for each page in
+ * docs/pictures: `npm run -s pictures`, or `npm run -s pictures -- funnel installs` for some.
  */
 
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import type { Page } from 'playwright-core'
+
 import { openChromium } from '../sdk/support/browsers.ts'
+import { openInFirefox } from './support/firefox.ts'
+import { SHEET_PAGES, startSheetStage, type SheetPage } from './support/sheets.ts'
+import type { Look } from './support/stage.ts'
 
 const TARGET = join(import.meta.dirname, '../../docs/pictures')
-const LOOKS = ['1280-light', '1280-dark', '390-light', '390-dark'] as const
-/** Of a shot's own size, so that a sheet stays below 200 KB. */
+const LOOKS: readonly Look[] = [
+  { width: 1280, scheme: 'light' },
+  { width: 1280, scheme: 'dark' },
+  { width: 390, scheme: 'light' },
+  { width: 390, scheme: 'dark' },
+]
+const BROWSERS = ['Chromium', 'Firefox'] as const
+/** Of a shot's own size. */
 const SCALE = 0.4
 /** The rest of a long page is cut off. */
 const MOST_HEIGHT_PX = 560
+/** Below 200 KB for most sheets, with letters that can be read. */
+const QUALITY = 78
+const MOST_WAIT_MS = 20_000
+const EMAIL = 'owner@acme.dev'
 
-/** Titles of pages of which there is a picture in every look. */
-function titlesIn(files: readonly string[]): readonly string[] {
-  const titles = files.flatMap((file) => /^(.+)-1280-light\.png$/.exec(file)?.[1] ?? [])
-  return titles.filter((title) => LOOKS.every((look) => files.includes(`${title}-${look}.png`)))
+type Stage = Awaited<ReturnType<typeof startSheetStage>>
+/** PNG files by the page's name, the browser and the look. */
+type Shots = Map<string, Uint8Array>
+
+const keyOf = (name: string, browser: string, { width, scheme }: Look): string =>
+  `${name} ${browser} ${width} ${scheme}`
+
+/** What both drivers can do. */
+interface Driven {
+  readonly goto: (address: string) => Promise<unknown>
+  readonly evaluate: (script: string) => Promise<unknown>
+  readonly isThere: (script: string) => Promise<unknown>
+  readonly shoot: () => Promise<Uint8Array>
 }
 
-function sheetOf(folder: string, title: string): string {
-  const shots = LOOKS.map((look) => {
-    const bytes = readFileSync(join(folder, `${title}-${look}.png`)).toString('base64')
-    const width = Number(look.split('-')[0]) * SCALE
-    return `<div class="shot" style="width: ${width}px"><img src="data:image/png;base64,${bytes}" alt=""></div>`
+async function shootAll(
+  browser: string,
+  { url, page, look, pages }: { url: string; page: Driven; look: Look; pages: readonly SheetPage[] },
+  shots: Shots,
+): Promise<void> {
+  const isThere = (selector: string): Promise<unknown> =>
+    page.isThere(`document.querySelector(${JSON.stringify(selector)}) !== null`)
+  for (const { name, address, click, ready = 'h1' } of pages) {
+    console.log(`${name}, ${browser}, ${look.width} wide, ${look.scheme}`)
+    if (!address.startsWith('/app/'))
+      await page.evaluate(
+        `fetch('/api/sign-out', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' })`,
+      )
+    await page.goto(url + address)
+    await isThere('h1')
+    await page.isThere(`document.querySelector('.loading') === null`)
+    if (click !== undefined) {
+      await isThere(click)
+      await page.evaluate(`document.querySelector(${JSON.stringify(click)}).click()`)
+    }
+    await isThere(ready)
+    await page.isThere(`document.querySelector('.loading') === null`)
+    // The title has the focus after a click in the navigation, but nobody clicked.
+    await page.evaluate('document.activeElement?.blur()')
+    shots.set(keyOf(name, browser, look), await page.shoot())
+  }
+}
+
+async function shootInChromium(stage: Stage, look: Look, pages: readonly SheetPage[], shots: Shots): Promise<void> {
+  const { page } = await stage.open(EMAIL, look)
+  const driven: Driven = {
+    goto: (address) => page.goto(address),
+    evaluate: (script) => page.evaluate(script),
+    async isThere(script) {
+      const untilMs = Date.now() + MOST_WAIT_MS
+      while ((await page.evaluate(script)) !== true) {
+        if (Date.now() > untilMs) throw new Error(`this never became true: ${script}`)
+        await page.waitForTimeout(20)
+      }
+    },
+    shoot: () => page.screenshot({ fullPage: true }),
+  }
+  await shootAll('Chromium', { url: stage.url, page: driven, look, pages }, shots)
+  await page.close()
+}
+
+async function shootInFirefox(stage: Stage, look: Look, pages: readonly SheetPage[], shots: Shots): Promise<void> {
+  const { page, close } = await openInFirefox(stage, EMAIL, look)
+  const driven: Driven = {
+    goto: (address) => page.goto(address),
+    evaluate: (script) => page.evaluate(script),
+    isThere: (script) => page.waitForFunction(script),
+    shoot: () => page.screenshot({ fullPage: true }),
+  }
+  await shootAll('Firefox', { url: stage.url, page: driven, look, pages }, shots)
+  await close()
+}
+
+function sheetOf(name: string, shots: Shots): string {
+  const rows = BROWSERS.map((browser) => {
+    const row = LOOKS.map((look) => {
+      const bytes = Buffer.from(shots.get(keyOf(name, browser, look)) ?? []).toString('base64')
+      return `<div class="shot" style="width: ${look.width * SCALE}px"><img src="data:image/png;base64,${bytes}" alt=""></div>`
+    })
+    return `<h2>${browser}</h2><div class="row">${row.join('')}</div>`
   })
   return `<style>
     body { margin: 0; background: #8a8f8c; }
-    main { display: inline-flex; gap: 12px; padding: 12px; align-items: flex-start; }
+    main { display: inline-block; padding: 4px 12px 12px; }
+    h2 { margin: 6px 0; font: 600 13px sans-serif; color: #fff; }
+    .row { display: flex; gap: 12px; align-items: flex-start; }
     .shot { max-height: ${MOST_HEIGHT_PX}px; overflow: hidden; }
     img { display: block; width: 100%; }
-  </style><main>${shots.join('')}</main>`
+  </style><main>${rows.join('')}</main>`
 }
 
-async function main(folder: string): Promise<void> {
-  const titles = titlesIn(readdirSync(folder))
-  if (titles.length === 0) throw new Error(`${folder} holds no page in every look`)
+/** WebP, in which a sheet takes a third of what PNG takes. */
+async function webp(page: Page): Promise<Buffer> {
+  const box = await page.locator('main').boundingBox()
+  if (box === null) throw new Error('there is no sheet')
+  const session = await page.context().newCDPSession(page)
+  const clip = { ...box, scale: 1 }
+  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: QUALITY, clip })
+  await session.detach()
+  return Buffer.from(data, 'base64')
+}
+
+async function layOut(pages: readonly SheetPage[], shots: Shots): Promise<void> {
   mkdirSync(TARGET, { recursive: true })
   const chromium = await openChromium()
   try {
     const page = await chromium.context.newPage()
-    await page.setViewportSize({ width: 1_500, height: MOST_HEIGHT_PX + 40 })
-    for (const title of titles) {
-      await page.setContent(sheetOf(folder, title))
-      const name = `${title.toLowerCase().replaceAll(' ', '-')}.png`
-      const picture = await page.locator('main').screenshot()
-      writeFileSync(join(TARGET, name), picture)
-      console.log(`docs/pictures/${name}: ${Math.ceil(picture.length / 1_024)} KB`)
+    await page.setViewportSize({ width: 1_500, height: 2 * MOST_HEIGHT_PX + 120 })
+    for (const { name } of pages) {
+      await page.setContent(sheetOf(name, shots))
+      await page.evaluate('Promise.all([...document.images].map((image) => image.decode()))')
+      const picture = await webp(page)
+      writeFileSync(join(TARGET, `${name}.webp`), picture)
+      console.log(`docs/pictures/${name}.webp: ${Math.ceil(picture.length / 1_024)} KB`)
     }
   } finally {
     await chromium.close()
   }
 }
 
-const [folder] = process.argv.slice(2)
-if (folder === undefined) throw new Error('name the folder of the pictures')
-await main(folder)
+const named = process.argv.slice(2)
+const unknown = named.filter((name) => !SHEET_PAGES.some((page) => page.name === name))
+if (unknown.length > 0) throw new Error(`there is no sheet of ${unknown.join(', ')}`)
+const wanted = SHEET_PAGES.filter(({ name }) => named.length === 0 || named.includes(name))
+const stage = await startSheetStage()
+const shots: Shots = new Map()
+try {
+  for (const look of LOOKS) {
+    await shootInChromium(stage, look, wanted, shots)
+    await shootInFirefox(stage, look, wanted, shots)
+  }
+} finally {
+  await stage.stop()
+}
+await layOut(wanted, shots)

@@ -46,6 +46,6 @@ describe('links of the documentation', () => {
         localLinks(readFileSync(join(ROOT, page), 'utf8')).map(({ path }) => join(dirname(page), path)),
       ),
     )
-    expect(globSync('docs/pictures/*.png', { cwd: ROOT }).filter((picture) => !shown.has(picture))).to.deep.equal([])
+    expect(globSync('docs/pictures/*', { cwd: ROOT }).filter((picture) => !shown.has(picture))).to.deep.equal([])
   })
 })

@@ -61,7 +61,7 @@ function siteLink(file: string, { pages, folder }: Places): string {
   const name = file.replace(/\/$/, '')
   if (pages.has(name)) return `/${placeOf(name, pages)}`
   if (name === ADR_FOLDER) return '/adr/'
-  const isPicture = name.endsWith('.png')
+  const isPicture = /\.(png|webp)$/.test(name)
   const place = isPicture ? name.replace(/^docs\//, '') : `repository/${name}`
   const source = path.join(ROOT, name)
   const target = path.join(folder, 'public', place)

@@ -25,7 +25,7 @@ export interface FirefoxVisitor {
 
 /** Firefox with a page in which this person is signed in. */
 export async function openInFirefox(
-  stage: PagesStage,
+  stage: Pick<PagesStage, 'url' | 'signIn'>,
   email: string,
   { width, scheme }: Look = { width: 1280, scheme: 'light' },
 ): Promise<FirefoxVisitor> {
