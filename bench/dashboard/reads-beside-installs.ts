@@ -114,7 +114,9 @@ async function measure(): Promise<void> {
   if (ratio > GOAL) process.exitCode = 1
 }
 
-const loaded = (): Promise<readonly number[]> => openLoop({ port, perSecond, seconds, next: event })
+function loaded(): Promise<readonly number[]> {
+  return openLoop({ port, perSecond, seconds, next: event })
+}
 
 type Headers = Readonly<Record<string, string>>
 
