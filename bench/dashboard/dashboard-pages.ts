@@ -1,0 +1,172 @@
+/**
+ * How soon the pages show something in a real Chromium: the main thread's processor time of Logs until its 200 lines stand there, and
+ * the time from the address to the first useful number of Live and of the funnel of 7 and of 30 days. The embedded program is on core 0,
+ * on facts of this many million visits in 30 days; the browser on core 1. In each round the browser's caches are empty.
+ *
+ * Use: node bench/dashboard/dashboard-pages.ts [rounds] [million visits] [folder]
+ * If a folder is named, its visits are kept for another run; with 0 rounds nothing else is done.
+ */
+
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import type { Browser, CDPSession, Page } from 'playwright-core'
+
+import { findChromium } from '../../bin/demo/chromium.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
+import { emailOf, organizationName, signInAll, writeOrganizations } from '../support/dashboard-people.ts'
+import { bareRate, startEmbedded, stop, waitFor } from '../support/http-load.ts'
+import { makeVisits } from '../support/many-visits.ts'
+import { median, needTools, roundsFrom } from '../support/rounds.ts'
+
+const isOnlyMade = process.argv[2] === '0'
+const rounds = isOnlyMade ? 0 : roundsFrom(process.argv[2], 5)
+const millions = Number(process.argv[3] ?? 2)
+const GOAL_CPU_MS = 400
+const GOAL_NUMBER_MS = 1_000
+const LINES = 200
+const WAIT_MS = 60_000
+
+/** Where a number stands, and how its element is found. */
+const NUMBERS = [
+  { name: 'Live', address: 'live', selector: '.tiles dd' },
+  { name: 'the funnel of 7 days', address: 'funnel', selector: 'main a .count' },
+  { name: 'the funnel of 30 days', address: 'funnel?days=30', selector: 'main a .count' },
+] as const
+
+needTools('taskset')
+const kept = process.argv[4]
+const folder = kept ?? (await mkdtemp(join(tmpdir(), 'whence-bench-pages-')))
+try {
+  if (!existsSync(join(folder, 'data'))) await make()
+  if (!isOnlyMade) await measure()
+} finally {
+  if (kept === undefined) await rm(folder, { recursive: true, force: true })
+}
+
+async function make(): Promise<void> {
+  const website = { folder: join(folder, 'data/chdb'), website: 'site-0', organization: organizationName(0) }
+  const made = await makeVisits({ ...website, visits: millions * 1_000_000 })
+  const took = `${made.fillS.toFixed(0)} s, their ${made.hours} hours counted in ${made.countS.toFixed(0)} s`
+  say(`${millions} million visits made in ${took}`)
+}
+
+async function measure(): Promise<void> {
+  // Everything that is started from here on runs on the other core than the program.
+  spawnSync('taskset', ['-acp', '1', String(process.pid)])
+  const bare = await bareRate(folder)
+  const manifests = join(folder, 'manifests')
+  await writeOrganizations(manifests, 1)
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const child = startEmbedded(port, { folder, manifests })
+  const { chromium } = await import('playwright-core')
+  const browser = await chromium.launch({
+    executablePath: await findChromium(process.env),
+    args: ['--no-sandbox', '--disable-gpu'],
+  })
+  try {
+    await waitFor(`${url}/health`)
+    const [cookie = ''] = await signInAll(url, join(folder, 'data'), [emailOf(0)])
+    const visitor = { browser, url, cookie }
+    const isQuick = [await measureLogs(visitor), await measureNumbers(visitor)].every(Boolean)
+    say(`at a load of ${(loadavg()[0] ?? 0).toFixed(1)}, bare node:http ${bare.toFixed(0)}/s`)
+    if (!isQuick) process.exitCode = 1
+  } finally {
+    await browser.close()
+    await stop(child)
+  }
+}
+
+interface Visitor {
+  readonly browser: Browser
+  readonly url: string
+  readonly cookie: string
+}
+
+/** Does something in a page of a browser that has seen nothing yet. */
+async function inNewBrowser<T>({ browser, url, cookie }: Visitor, act: (page: Page) => Promise<T>): Promise<T> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
+  try {
+    const [name = '', value = ''] = cookie.split('=', 2)
+    await context.addCookies([{ name, value, url, httpOnly: true, sameSite: 'Lax' }])
+    const page = await context.newPage()
+    page.setDefaultTimeout(WAIT_MS)
+    return await act(page)
+  } finally {
+    await context.close()
+  }
+}
+
+async function measureLogs(visitor: Visitor): Promise<boolean> {
+  const results: { readonly task: number; readonly script: number }[] = []
+  for (let round = 0; round < rounds; round += 1)
+    results.push(await inNewBrowser(visitor, (page) => logsOnce(page, visitor.url)))
+  const shown = (times: readonly number[]): string => times.map((ms) => ms.toFixed(0)).join(', ')
+  const tasks = results.map(({ task }) => task)
+  const cpu = median(tasks)
+  say(
+    `Logs with ${LINES} rows: ${cpu.toFixed(0)} ms of the main thread's processor time (${shown(tasks)}; to reach: ${GOAL_CPU_MS})`,
+  )
+  say(`of that ${median(results.map(({ script }) => script)).toFixed(0)} ms for scripts`)
+  return cpu <= GOAL_CPU_MS
+}
+
+async function logsOnce(page: Page, url: string): Promise<{ readonly task: number; readonly script: number }> {
+  // The same process then shows the page that is measured: a new one would begin to count at another place.
+  await page.goto(`${url}/sign-in`)
+  const session = await page.context().newCDPSession(page)
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' })
+  const before = await processorMs(session)
+  await page.goto(`${url}/app/${organizationName(0)}/logs`)
+  await page.locator(`tbody tr:nth-child(${LINES})`).waitFor()
+  // Until it has been laid out and painted.
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestIdleCallback(done)))')
+  const after = await processorMs(session)
+  return { task: after.task - before.task, script: after.script - before.script }
+}
+
+async function processorMs(session: CDPSession): Promise<{ readonly task: number; readonly script: number }> {
+  const { metrics } = await session.send('Performance.getMetrics')
+  const msOf = (wanted: string): number => (metrics.find(({ name }) => name === wanted)?.value ?? Number.NaN) * 1_000
+  return { task: msOf('TaskDuration'), script: msOf('ScriptDuration') }
+}
+
+async function measureNumbers(visitor: Visitor): Promise<boolean> {
+  let isQuick = true
+  for (const { name, address, selector } of NUMBERS) {
+    const times: number[] = []
+    for (let round = 0; round < rounds; round += 1)
+      times.push(
+        await inNewBrowser(visitor, (page) =>
+          numberOnce(page, `${visitor.url}/app/${organizationName(0)}/${address}`, selector),
+        ),
+      )
+    const all = times.map((ms) => ms.toFixed(0)).join(', ')
+    say(
+      `first number of ${name}: ${median(times).toFixed(0)} ms after the address (${all}; to reach: ${GOAL_NUMBER_MS})`,
+    )
+    isQuick &&= median(times) <= GOAL_NUMBER_MS
+  }
+  return isQuick
+}
+
+/** Milliseconds from the beginning of the navigation until a number stands there. */
+async function numberOnce(page: Page, address: string, selector: string): Promise<number> {
+  await page.addInitScript(`(() => {
+    const isThere = () => /\\d/.test(document.querySelector(${JSON.stringify(selector)})?.textContent ?? '')
+    window.firstNumber = new Promise((done) => {
+      const look = () => (isThere() ? done(performance.now()) : requestAnimationFrame(look))
+      requestAnimationFrame(look)
+    })
+  })()`)
+  await page.goto(address)
+  return page.evaluate<number>('window.firstNumber')
+}
+
+function say(text: string): void {
+  console.log(text)
+}
