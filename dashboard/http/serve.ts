@@ -244,22 +244,21 @@ const COMMON_HEADERS = {
 /** Resolves once everything is sent or the client is gone. */
 async function sendStream(
   res: ServerResponse,
-  { contentType, headers: own, chunks }: StreamAnswer,
+  { contentType, headers: own, chunks, onEnd }: StreamAnswer,
   headers: Readonly<Record<string, string>>,
   logger: Logger,
 ): Promise<number> {
   res.writeHead(200, { ...COMMON_HEADERS, ...headers, ...own, 'Content-Type': contentType })
-  if (res.req.method === 'HEAD') {
-    res.end()
-    return 200
+  if (res.req.method === 'HEAD') res.end()
+  else if (!res.destroyed) {
+    res.flushHeaders()
+    // Prepares at most one chunk ahead: a client that does not read causes no work.
+    await pipeline(Readable.from(chunks, { highWaterMark: 1 }), res).catch((error: unknown) => {
+      if ((error as { readonly code?: unknown }).code !== 'ERR_STREAM_PREMATURE_CLOSE')
+        logger.error({ err: error, request: headers['X-Request-Id'] }, 'an answer of the dashboard was cut off')
+    })
   }
-  res.flushHeaders()
-  // Prepares at most one chunk ahead: a client that does not read causes no work.
-  await pipeline(Readable.from(chunks, { highWaterMark: 1 }), res).catch((error: unknown) => {
-    const isGone = (error as { readonly code?: unknown }).code === 'ERR_STREAM_PREMATURE_CLOSE'
-    if (!isGone)
-      logger.error({ err: error, request: headers['X-Request-Id'] }, 'an answer of the dashboard was cut off')
-  })
+  onEnd?.()
   return 200
 }
 

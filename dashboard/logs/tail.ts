@@ -62,6 +62,7 @@ function streamLines(watched: WatchedLines): LineStream | Refusal {
     // Proxies that buffer answers would hold the lines back.
     headers: { 'X-Accel-Buffering': 'no' },
     chunks: lineEvents(watched, place),
+    onEnd: place.leave,
   }
 }
 
@@ -101,7 +102,6 @@ async function* lineEvents(watched: WatchedLines, place: StreamPlace): AsyncGene
     }
   } finally {
     stop()
-    place.leave()
   }
 }
 

@@ -11,6 +11,7 @@ import type { RouteRow } from '../../dashboard/http/route.ts'
 import { createServe } from '../../dashboard/http/serve.ts'
 import { createLogger } from '../../runtime/logger.ts'
 import { createRandomness } from '../../runtime/random.ts'
+import { until } from '../../fixtures/until.ts'
 
 const EVERYONE = { method: 'GET', needs: null, rate: 'read', summary: '' } as const
 
@@ -19,6 +20,7 @@ describe('serving a route of the dashboard', () => {
   let base = ''
   let ended: string[] = []
   const lines: string[] = []
+  const asked = new EventTarget()
 
   async function* chunks(signal: AbortSignal, fails: boolean): AsyncGenerator<string> {
     try {
@@ -52,7 +54,21 @@ describe('serving a route of the dashboard', () => {
         contentType: 'text/event-stream',
         headers: { 'X-Own': 'yes' },
         chunks: chunks(signal, query.has('fails')),
+        onEnd: () => void ended.push('stream'),
       }),
+    ],
+    [
+      { ...EVERYONE, path: '/api/late' },
+      async ({ signal }) => {
+        asked.dispatchEvent(new Event('asked'))
+        if (!signal.aborted) await once(signal, 'abort')
+        return {
+          kind: 'stream',
+          contentType: 'text/event-stream',
+          chunks: chunks(signal, false),
+          onEnd: () => void ended.push('stream'),
+        }
+      },
     ],
   ]
 
@@ -114,7 +130,24 @@ describe('serving a route of the dashboard', () => {
     while (!text.includes('two')) text += Buffer.from((await reader.read()).value ?? []).toString()
     expect(ended).to.deep.equal([])
     leaving.abort()
-    while (ended.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(() => ended.length === 2)
+    expect(ended).to.deep.equal(['chunks', 'stream'])
+  })
+
+  it('says that a stream has ended also if it never began: for a client that left before, and for HEAD', async () => {
+    const leaving = new AbortController()
+    const headers = { 'Sec-Fetch-Site': 'same-origin' }
+    const heard = once(asked, 'asked')
+    const late = fetch(`${base}/api/late`, { signal: leaving.signal, headers }).catch((error: Error) => error.name)
+    await heard
+    leaving.abort()
+    expect(await late).to.equal('AbortError')
+    await until(() => ended.length === 1)
+    const head = await fetch(`${base}/api/stream`, { method: 'HEAD', headers })
+    expect([head.status, await head.text()]).to.deep.equal([200, ''])
+    await until(() => ended.length === 2)
+    expect(ended).to.deep.equal(['stream', 'stream'])
+    expect(lines.join('\n')).not.to.include('cut off')
   })
 
   it('cuts off an answer that cannot continue, so that nobody mistakes it for a complete one', async () => {
