@@ -4,7 +4,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import { DASHBOARD_SECRET_TYPE } from '../../domain/resources/envelope.ts'
 import type { KubeClient } from '../../runtime/kube/client.ts'
 import { KubeError } from '../../runtime/kube/client.ts'
-import { type KubeObject, kubeKey } from '../../runtime/kube/objects.ts'
+import { type KubeObject, kubeKey, placeOfKey } from '../../runtime/kube/objects.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { createUnusedSecrets, type UnusedSecret } from '../../domain/resources/secret-use.ts'
@@ -56,7 +56,7 @@ async function removeAll(due: readonly UnusedSecret[], refusals: Refusals, optio
   /** Namespaces in which nothing may be deleted; one try each time is enough. */
   const closed = new Set<string>()
   for (const secret of due) {
-    const [namespace, name] = placeOfKey(secret.key)
+    const { namespace, name } = placeOfKey(secret.key)
     // Whatever happens next, others come first the next time.
     refusals.tried(secret)
     if (closed.has(namespace)) continue
@@ -106,11 +106,6 @@ function createRefusals(logger: Logger): Refusals {
 function metadataOf(object: KubeObject): UnusedSecret {
   const { uid = '', creationTimestamp = '' } = object.metadata
   return { key: kubeKey(object), uid, createdAtMs: Date.parse(creationTimestamp) }
-}
-
-function placeOfKey(key: string): readonly [namespace: string, name: string] {
-  const [namespace = '', name = ''] = key.split('/')
-  return [namespace, name]
 }
 
 /** Only its type, which metadata does not tell, says for certain that the dashboard made it. */

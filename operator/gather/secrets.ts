@@ -5,12 +5,13 @@ import { BUCKET_MEMBERS } from '../../domain/catalog/compile-log-stream.ts'
 import { objectKey } from '../../domain/catalog/objects.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'
+import { objectOf } from '../../domain/strict-json.ts'
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import { secretReferences } from '../../domain/resources/secret-use.ts'
 import type { KubeClient } from '../../runtime/kube/client.ts'
 import { KubeError } from '../../runtime/kube/client.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
-import { kubeKey, stripped } from '../../runtime/kube/objects.ts'
+import { kubeKey, placeOfKey, stripped } from '../../runtime/kube/objects.ts'
 import { isCut } from './copies.ts'
 import type { Resources } from './ownership.ts'
 import type { Room } from './room.ts'
@@ -119,7 +120,7 @@ const MEMBERS = 'members'
 function secretCopy({ metadata, type, data }: KubeObject, members: ReadonlySet<string>): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp, labels } = metadata
   const values = [...members].flatMap((member) => {
-    const value = fieldsIn(data)[member]
+    const value = objectOf(data)[member]
     return typeof value === 'string' ? [[member, value.length > TOO_LONG.length ? TOO_LONG : value] as const] : []
   })
   const kept = { name, namespace, uid, resourceVersion, creationTimestamp, labels }
@@ -217,7 +218,7 @@ export function ownReader(client: KubeClient, { namespace }: CatalogPlace) {
 
 /** As it is now; null if there is none. */
 export async function fetchSecret(client: KubeClient, key: string): Promise<KubeObject | 'forbidden' | null> {
-  const [namespace = '', name = ''] = key.split('/')
+  const { namespace, name } = placeOfKey(key)
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`
   try {
     const secret = stripped((await client.request({ method: 'GET', path })) as KubeObject)
@@ -228,8 +229,4 @@ export async function fetchSecret(client: KubeClient, key: string): Promise<Kube
     if (error instanceof KubeError && error.status === 403) return 'forbidden'
     throw error
   }
-}
-
-function fieldsIn(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
 }

@@ -22,6 +22,12 @@ export function kubeKey({ metadata }: KubeObject): string {
   return `${metadata.namespace ?? ''}/${metadata.name}`
 }
 
+/** The namespace and name that a key of `kubeKey` has. */
+export function placeOfKey(key: string): { readonly namespace: string; readonly name: string } {
+  const [namespace = '', name = ''] = key.split('/')
+  return { namespace, name }
+}
+
 /**
  * The object, with the spec of its version before if that is the same one: a new status does not bring a second copy into memory
  * while the first is still in use. The API server gives every change of a spec a new generation.

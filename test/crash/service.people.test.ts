@@ -17,7 +17,7 @@ import { diceOf } from '../chaos/dice.ts'
 import { SECRET_KEY, STANDARD, startStripe, WEBHOOK_SECRET } from '../dashboard/support/billing.ts'
 import { startPostOffice, type PostOffice } from '../dashboard/support/post-office.ts'
 import { startChild, type ServiceChild } from './service.child.ts'
-import { holds, travel, type Ground, type Journey, type Step } from './service.people.ts'
+import { holds, travel, type RestartedProgram, type Journey, type Step } from './service.people.ts'
 
 /** `npm run -s chaos` uses 300; `kill-points.test.ts` and `kills-paying.test.ts` go through every step of each flow in one process. */
 const CYCLES = Number(process.env['WHENCE_CRASH_CYCLES'] ?? 2)
@@ -32,8 +32,8 @@ const [FEWEST_REQUESTS, MOST_REQUESTS, LONGEST_WAIT_MS] = [6, 60, 30]
 const KILL_AT_START_EVERY = 10
 const LONGEST_START_MS = 2_500
 
-/** The program as people meet it, over all its lives. */
-class Lives {
+/** The program as people meet it, over all its starts. */
+class Restarts {
   readonly journeys: Journey[] = []
   readonly faults: string[] = []
   /** Requests that a kill left without an answer, by step. */
@@ -43,10 +43,10 @@ class Lives {
   #gate = Promise.withResolvers<void>()
   #count = 0
 
-  ground(parts: Pick<Ground, 'url' | 'data' | 'stripe' | 'random'>): Ground {
+  program(parts: Pick<RestartedProgram, 'url' | 'data' | 'stripe' | 'random'>): RestartedProgram {
     return {
       ...parts,
-      life: () => this.#gate.promise,
+      ready: () => this.#gate.promise,
       began: () => undefined,
       ended: (step, isAnswered) => {
         if (isAnswered) this.answered += 1
@@ -59,17 +59,17 @@ class Lives {
     this.#gate.resolve()
   }
 
-  /** Whoever asks from now on waits for the next life. */
+  /** Whoever asks from now on waits for the next start. */
   pause(): void {
     this.#gate = Promise.withResolvers<void>()
   }
 
-  /** One after the other, until the last life; what was begun is finished there. */
-  async people(ground: Ground): Promise<void> {
+  /** One after the other, until the last start; what was begun is finished then. */
+  async people(program: RestartedProgram): Promise<void> {
     while (!this.isEnding) {
       const number = (this.#count += 1)
       try {
-        this.journeys.push(await travel(ground, number))
+        this.journeys.push(await travel(program, number))
       } catch (error) {
         this.faults.push(`journey ${number}: ${error instanceof Error ? error.message : String(error)}`)
       }
@@ -113,53 +113,53 @@ describe('the service and kill -9 while people use the dashboard', () => {
   it(`leaves no orphan, doubles nothing and loses nothing that was answered ok over ${CYCLES} kills`, async function () {
     this.timeout(CYCLES * CYCLE_BUDGET_MS + SETTLING_MS)
     const random = diceOf(SEED).next
-    const lives = new Lives()
-    const ground = lives.ground({ url: `http://127.0.0.1:${port}`, data: join(folder, 'data'), stripe, random })
-    const people = Array.from({ length: PEOPLE }, () => lives.people(ground))
+    const restarts = new Restarts()
+    const program = restarts.program({ url: `http://127.0.0.1:${port}`, data: join(folder, 'data'), stripe, random })
+    const people = Array.from({ length: PEOPLE }, () => restarts.people(program))
     for (let cycle = 0; cycle < CYCLES; cycle += 1) {
       const isKilledAtStart = cycle % KILL_AT_START_EVERY === KILL_AT_START_EVERY - 1
-      await liveAndDie(start(), lives, random, isKilledAtStart)
+      await startAndKill(start(), restarts, random, isKilledAtStart)
       if (cycle % TOLD_EVERY === TOLD_EVERY - 1)
-        console.log(`        ${cycle + 1} of ${CYCLES} kills, ${lives.journeys.length} journeys`)
+        console.log(`        ${cycle + 1} of ${CYCLES} kills, ${restarts.journeys.length} journeys`)
     }
-    lives.isEnding = true
+    restarts.isEnding = true
     const last = start()
     await last.ready
-    lives.begin()
+    restarts.begin()
     await Promise.all(people)
-    const cutOff = [...lives.cutOff].map(([step, count]) => `${step} ${count}`).join(', ')
+    const cutOff = [...restarts.cutOff].map(([step, count]) => `${step} ${count}`).join(', ')
     console.log(
-      `        seed ${SEED}: ${lives.journeys.length} journeys, ${lives.answered} answers; cut off: ${cutOff}`,
+      `        seed ${SEED}: ${restarts.journeys.length} journeys, ${restarts.answered} answers; cut off: ${cutOff}`,
     )
-    expect(lives.faults).to.deep.equal([])
-    for (const journey of lives.journeys) await holds(ground, journey)
-    await judgeMails(lives.journeys, post)
+    expect(restarts.faults).to.deep.equal([])
+    for (const journey of restarts.journeys) await holds(program, journey)
+    await judgeMails(restarts.journeys, post)
     last.kill('SIGTERM')
     expect((await last.ended).status, last.stderr().slice(-2_000)).to.equal(0)
-    await judgeFolder(lives.journeys, join(folder, 'manifests'))
-    judgePayments(lives.journeys, stripe)
+    await judgeFolder(restarts.journeys, join(folder, 'manifests'))
+    judgePayments(restarts.journeys, stripe)
     // A run in which next to nothing was under way would show nothing.
-    expect(lives.journeys.length).to.be.at.least(PEOPLE)
-    expect([...lives.cutOff.values()].reduce((sum, count) => sum + count, 0)).to.be.at.least(CYCLES)
+    expect(restarts.journeys.length).to.be.at.least(PEOPLE)
+    expect([...restarts.cutOff.values()].reduce((sum, count) => sum + count, 0)).to.be.at.least(CYCLES)
   })
 })
 
-async function liveAndDie(
+async function startAndKill(
   child: ServiceChild,
-  lives: Lives,
+  restarts: Restarts,
   random: () => number,
   isKilledAtStart: boolean,
 ): Promise<void> {
   if (isKilledAtStart) await Promise.race([wait(random() * LONGEST_START_MS), child.ready])
   else {
     await child.ready
-    const enough = lives.answered + FEWEST_REQUESTS + Math.floor(random() * (MOST_REQUESTS - FEWEST_REQUESTS))
+    const enough = restarts.answered + FEWEST_REQUESTS + Math.floor(random() * (MOST_REQUESTS - FEWEST_REQUESTS))
     let hasEnded = false
     void child.ended.then(() => (hasEnded = true))
-    lives.begin()
-    await until(() => lives.answered >= enough || hasEnded)
+    restarts.begin()
+    await until(() => restarts.answered >= enough || hasEnded)
     await wait(random() * LONGEST_WAIT_MS)
-    lives.pause()
+    restarts.pause()
   }
   child.kill('SIGKILL')
   const { signal } = await child.ended

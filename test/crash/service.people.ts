@@ -12,14 +12,14 @@ import { WEBHOOK_SECRET } from '../dashboard/support/billing.ts'
 export type Step = 'sign in' | 'found' | 'check out' | 'event' | 'invite' | 'accept' | 'support' | 'look'
 
 /** What people meet: a program at one address that may be gone at any moment, and a payment provider that stays. */
-export interface Ground {
+export interface RestartedProgram {
   readonly url: string
   readonly data: string
   readonly stripe: StripeStandIn
   /** Between 0 and 1. */
   readonly random: () => number
   /** Resolves once the program takes requests. */
-  readonly life: () => Promise<void>
+  readonly ready: () => Promise<void>
   readonly began: (step: Step) => void
   readonly ended: (step: Step, isAnswered: boolean) => void
 }
@@ -51,15 +51,15 @@ const ANSWER_MS = 30_000
 const PAUSE_MS = 5
 
 /** Null: no answer, or one that promises nothing. */
-async function ask(ground: Ground, step: Step, path: string, asked: Asked = {}): Promise<Told | null> {
+async function ask(program: RestartedProgram, step: Step, path: string, asked: Asked = {}): Promise<Told | null> {
   const { method = 'POST', cookies = '', body, headers = {} } = asked
-  await ground.life()
-  ground.began(step)
+  await program.ready()
+  program.began(step)
   let told: Told | null = null
   try {
-    const response = await fetch(`${ground.url}${path}`, {
+    const response = await fetch(`${program.url}${path}`, {
       method,
-      headers: { ...ownPage(ground), ...(cookies === '' ? {} : { Cookie: cookies }), ...headers },
+      headers: { ...ownPage(program), ...(cookies === '' ? {} : { Cookie: cookies }), ...headers },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       signal: AbortSignal.timeout(ANSWER_MS),
     })
@@ -68,12 +68,12 @@ async function ask(ground: Ground, step: Step, path: string, asked: Asked = {}):
     if (error instanceof DOMException) throw new Error(`${step}: no answer in time`, { cause: error })
   }
   const isAnswered = told !== null && told.status !== 503
-  ground.ended(step, isAnswered)
+  program.ended(step, isAnswered)
   return isAnswered ? told : null
 }
 
 /** The address is another one each time: the rates of an address are not what is tested. */
-function ownPage({ random }: Ground): Readonly<Record<string, string>> {
+function ownPage({ random }: RestartedProgram): Readonly<Record<string, string>> {
   const part = (): number => Math.floor(random() * 256)
   const address = `10.${part()}.${part()}.${part()}`
   return { 'Sec-Fetch-Site': 'same-origin', 'Content-Type': 'application/json', 'X-Forwarded-For': address }
@@ -91,35 +91,35 @@ function cookiesOf({ headers }: Response): string {
 }
 
 /** Tries until there is an answer. */
-async function insist(ground: Ground, step: Step, path: string, asked: Asked = {}): Promise<Told> {
+async function insist(program: RestartedProgram, step: Step, path: string, asked: Asked = {}): Promise<Told> {
   for (;;) {
-    const told = await ask(ground, step, path, asked)
+    const told = await ask(program, step, path, asked)
     if (told !== null) return told
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
   }
 }
 
-async function look(ground: Ground, path: string, cookies: string): Promise<Record<string, any>> {
-  const told = await insist(ground, 'look', path, { method: 'GET', cookies })
+async function look(program: RestartedProgram, path: string, cookies: string): Promise<Record<string, any>> {
+  const told = await insist(program, 'look', path, { method: 'GET', cookies })
   assert.equal(told.status, 200, `GET ${path}: ${JSON.stringify(told.body)}`)
   return told.body
 }
 
 /** By a link of the operator's, of which each holds once: after a kill there is another one. */
-async function signIn(ground: Ground, email: string): Promise<string> {
+async function signIn(program: RestartedProgram, email: string): Promise<string> {
   for (;;) {
-    await ground.life()
-    const link = await linkFor(ground, email)
+    await program.ready()
+    const link = await linkFor(program, email)
     if (link === null) continue
     const token = link.slice(link.indexOf('#link=') + '#link='.length)
-    const told = await ask(ground, 'sign in', '/api/sign-in/link', { body: { token } })
+    const told = await ask(program, 'sign in', '/api/sign-in/link', { body: { token } })
     if (told === null) continue
     assert.equal(told.status, 200, `sign in: ${JSON.stringify(told.body)}`)
     return told.cookies
   }
 }
 
-async function linkFor({ data }: Ground, email: string): Promise<string | null> {
+async function linkFor({ data }: RestartedProgram, email: string): Promise<string | null> {
   try {
     const tools = await connectTools(data)
     return tools === null ? null : await tools.signInLink({ email, ownerOf: null })
@@ -128,38 +128,38 @@ async function linkFor({ data }: Ground, email: string): Promise<string | null> 
   }
 }
 
-export async function travel(ground: Ground, number: number): Promise<Journey> {
+export async function travel(program: RestartedProgram, number: number): Promise<Journey> {
   const [owner, guest] = [`owner-${number}@people.dev`, `guest-${number}@people.dev`]
-  const cookies = await signIn(ground, owner)
-  const organization = await found(ground, cookies, `Organisation ${number}`)
+  const cookies = await signIn(program, owner)
+  const organization = await found(program, cookies, `Organisation ${number}`)
   const own = `/api/organizations/${organization}`
-  const { customer, id: subscription } = await pay(ground, own, cookies)
+  const { customer, id: subscription } = await pay(program, own, cookies)
   const message = `Journey ${number} needs help.`
-  const joining = invite(ground, { own, cookies, guest }).then(() => accept(ground, guest, organization))
-  await Promise.all([joining, askForHelp(ground, own, cookies, { number, message })])
-  const again = await insist(ground, 'check out', `${own}/billing/checkout`, { cookies, body: { plan: 'Standard' } })
+  const joining = invite(program, { own, cookies, guest }).then(() => accept(program, guest, organization))
+  await Promise.all([joining, askForHelp(program, own, cookies, { number, message })])
+  const again = await insist(program, 'check out', `${own}/billing/checkout`, { cookies, body: { plan: 'Standard' } })
   assert.equal(again.body['error'], 'already_subscribed', 'nobody pays twice')
   const journey = { organization, owner, guest, customer, subscription, message }
-  await holds(ground, journey, cookies)
+  await holds(program, journey, cookies)
   return journey
 }
 
 /** A person who got no answer looks first whether it is there. */
-async function found(ground: Ground, cookies: string, displayName: string): Promise<string> {
+async function found(program: RestartedProgram, cookies: string, displayName: string): Promise<string> {
   for (;;) {
-    const { organizations } = await look(ground, '/api/me', cookies)
+    const { organizations } = await look(program, '/api/me', cookies)
     if (organizations.length > 0) return String(organizations[0].id)
-    const told = await ask(ground, 'found', '/api/organizations', { cookies, body: { displayName } })
+    const told = await ask(program, 'found', '/api/organizations', { cookies, body: { displayName } })
     if (told === null) continue
     assert.equal(told.status, 201, `found: ${JSON.stringify(told.body)}`)
     return String(told.body['id'])
   }
 }
 
-async function pay(ground: Ground, own: string, cookies: string) {
-  const { stripe, random } = ground
+async function pay(program: RestartedProgram, own: string, cookies: string) {
+  const { stripe, random } = program
   const checkout = (): Promise<Told> =>
-    insist(ground, 'check out', `${own}/billing/checkout`, { cookies, body: { plan: 'Standard' } })
+    insist(program, 'check out', `${own}/billing/checkout`, { cookies, body: { plan: 'Standard' } })
   const told = await checkout()
   assert.equal(told.status, 200, `check out: ${JSON.stringify(told.body)}`)
   const page = String(told.body['url'])
@@ -169,9 +169,9 @@ async function pay(ground: Ground, own: string, cookies: string) {
   // In any order, some of them twice; or none at all, and the person comes back from the page.
   const isLost = random() < 0.25
   const sent = isLost ? [] : [...events, ...events.filter(() => random() < 0.3)].toSorted(() => random() - 0.5)
-  const back = insist(ground, 'look', `${own}/billing/refresh`, { cookies, body: {} })
-  await Promise.all([back, ...sent.map((event) => send(ground, event))])
-  const { plan } = await look(ground, own, cookies)
+  const back = insist(program, 'look', `${own}/billing/refresh`, { cookies, body: {} })
+  await Promise.all([back, ...sent.map((event) => send(program, event))])
+  const { plan } = await look(program, own, cookies)
   assert.equal(plan, 'Standard', 'the plan that was paid for')
   return paid
 }
@@ -182,14 +182,14 @@ function customerOf(object: object): unknown {
 }
 
 /** As Stripe does: until it is taken. */
-async function send(ground: Ground, event: object): Promise<void> {
+async function send(program: RestartedProgram, event: object): Promise<void> {
   const body = JSON.stringify(event)
   for (;;) {
     const headers = {
       'Sec-Fetch-Site': 'cross-site',
       'Stripe-Signature': signStripeEvent(body, WEBHOOK_SECRET, Date.now()),
     }
-    const told = await ask(ground, 'event', '/api/billing/webhook', { body, headers })
+    const told = await ask(program, 'event', '/api/billing/webhook', { body, headers })
     if (told === null) continue
     assert.equal(told.status, 204, `event: ${JSON.stringify(told.body)}`)
     return
@@ -202,61 +202,61 @@ interface Inviting {
   readonly guest: string
 }
 
-async function invite(ground: Ground, { own, cookies, guest }: Inviting): Promise<void> {
+async function invite(program: RestartedProgram, { own, cookies, guest }: Inviting): Promise<void> {
   let isRepeated = false
   for (;;) {
-    const told = await ask(ground, 'invite', `${own}/members`, { cookies, body: { email: guest, role: 'Viewer' } })
+    const told = await ask(program, 'invite', `${own}/members`, { cookies, body: { email: guest, role: 'Viewer' } })
     if (told === null) {
       isRepeated = true
       continue
     }
     const isThere = told.status === 201 || (isRepeated && told.body['error'] === 'already_member')
     assert.ok(isThere, `invite: ${JSON.stringify(told.body)}`)
-    const { members } = await look(ground, `${own}/members`, cookies)
+    const { members } = await look(program, `${own}/members`, cookies)
     assert.equal(members.filter(({ email }: { email: string }) => email === guest).length, 1, 'invited once')
     return
   }
 }
 
-async function accept(ground: Ground, guest: string, organization: string): Promise<void> {
-  const cookies = await signIn(ground, guest)
+async function accept(program: RestartedProgram, guest: string, organization: string): Promise<void> {
+  const cookies = await signIn(program, guest)
   for (;;) {
-    const { organizations, invitations } = await look(ground, '/api/me', cookies)
+    const { organizations, invitations } = await look(program, '/api/me', cookies)
     if (organizations.some(({ id }: { id: string }) => id === organization)) return
     assert.equal(invitations.length, 1, 'an invitation that can be accepted')
     const body = { invitation: invitations[0].id }
-    const told = await ask(ground, 'accept', '/api/invitations/accept', { cookies, body })
+    const told = await ask(program, 'accept', '/api/invitations/accept', { cookies, body })
     if (told === null) continue
     assert.equal(told.status, 200, `accept: ${JSON.stringify(told.body)}`)
-    const now = await look(ground, '/api/me', cookies)
+    const now = await look(program, '/api/me', cookies)
     assert.deepEqual([now['organizations'].length, now['invitations'].length], [1, 0], 'in, and not invited any more')
     return
   }
 }
 
 async function askForHelp(
-  ground: Ground,
+  program: RestartedProgram,
   own: string,
   cookies: string,
   { number, message }: { readonly number: number; readonly message: string },
 ): Promise<void> {
   const body = { id: String(number).padStart(32, 'a'), message }
-  const told = await insist(ground, 'support', `${own}/support`, { cookies, body })
+  const told = await insist(program, 'support', `${own}/support`, { cookies, body })
   assert.equal(told.status, 202, `support: ${JSON.stringify(told.body)}`)
 }
 
 /** What the owner of a finished journey sees, at any later time too. */
-export async function holds(ground: Ground, journey: Journey, cookies?: string): Promise<void> {
+export async function holds(program: RestartedProgram, journey: Journey, cookies?: string): Promise<void> {
   const { owner, guest, organization } = journey
-  const session = cookies ?? (await signIn(ground, owner))
-  const { organizations } = await look(ground, '/api/me', session)
+  const session = cookies ?? (await signIn(program, owner))
+  const { organizations } = await look(program, '/api/me', session)
   assert.deepEqual(
     organizations.map(({ id, role }: Record<string, string>) => [id, role]),
     [[organization, 'Owner']],
   )
-  const { plan } = await look(ground, `/api/organizations/${organization}`, session)
+  const { plan } = await look(program, `/api/organizations/${organization}`, session)
   assert.equal(plan, 'Standard')
-  const { members } = await look(ground, `/api/organizations/${organization}/members`, session)
+  const { members } = await look(program, `/api/organizations/${organization}/members`, session)
   const rows = members.map((row: Record<string, any>) => [row['email'], row['role'], row['invitedUntil'] ?? null])
   assert.deepEqual(rows.toSorted(), [
     [guest, 'Viewer', null],

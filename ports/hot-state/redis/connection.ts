@@ -8,7 +8,8 @@ import { randomBytes } from 'node:crypto'
 import type { Redis } from 'ioredis'
 
 import type { StoreGeneration } from './verbs.ts'
-import { defineScripts, type RunScript, type ScriptArgument, type ScriptName } from './scripts.ts'
+import { defineScripts, type RunScript, type ScriptName } from './scripts.ts'
+import type { ScriptArgument } from './verb-call.ts'
 import { endedWithin } from '../../../common/deadline.ts'
 
 /** Redis did not answer in time or refused; the verb may have run or not. Carries no keys and no values. */

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 
 import type { Redis } from 'ioredis'
 
-import { encodeVerbCalls } from './verb-call.ts'
+import { encodeVerbCalls, type ScriptArgument } from './verb-call.ts'
 
 /** By folder of `lua/`; each is named after its file. */
 const SCRIPTS = {
@@ -15,7 +15,6 @@ const SCRIPTS = {
   store: ['claim_job', 'release_job', 'mark_whole', 'read_whole', 'probe'],
 } as const
 export type ScriptName = (typeof SCRIPTS)[keyof typeof SCRIPTS][number]
-export type ScriptArgument = string | number | Buffer
 
 /** Runs a script: texts come back as bytes, numbers as numbers. */
 export type RunScript = (name: ScriptName, args: readonly ScriptArgument[]) => Promise<unknown>

@@ -3,10 +3,12 @@
  * by itself spends more processor time on that than on everything else that a verb costs it.
  */
 
+export type ScriptArgument = string | number | Buffer
+
 interface VerbCall {
   /** ASCII, at most 255 characters. */
   readonly name: string
-  readonly args: readonly (string | number | Buffer)[]
+  readonly args: readonly ScriptArgument[]
 }
 
 const NAME_LENGTH_BYTES = 1
