@@ -1,5 +1,6 @@
 /** Remembers recent attempts, so that a second copy of a job on the log is dropped instead of being sent. */
 
+import { BoundedMap } from '../../common/bounded-map.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
 import type { Job } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
@@ -17,19 +18,14 @@ const WITHOUT_ATTEMPT = '"attempt":null'
 
 /** The oldest is forgotten first. A forgotten job may be sent once more if a copy turns up, under the same ID. */
 export class SettledJobs {
-  readonly #keys = new Set<string>()
+  readonly #keys = new BoundedMap<string, true>(REMEMBERED)
 
   has(job: Job): boolean {
     return this.#keys.has(attemptKey(job))
   }
 
   add(job: Pick<Job, 'jobId' | 'attempts'>): void {
-    this.#keys.add(attemptKey(job))
-    if (this.#keys.size <= REMEMBERED) return
-    for (const oldest of this.#keys) {
-      this.#keys.delete(oldest)
-      break
-    }
+    this.#keys.set(attemptKey(job), true)
   }
 }
 

@@ -1,5 +1,6 @@
 /** Lists deliveries that failed for good and sends them again, under their old IDs, if that still makes sense. */
 
+import { BoundedMap } from '../../common/bounded-map.ts'
 import { recordOfJob } from '../../domain/delivery/record-of-job.ts'
 import { readRecord } from '../../domain/read-record.ts'
 import type { ReadDeadLetter } from '../../domain/read-record.ts'
@@ -139,7 +140,7 @@ async function lastLetters(
   filter: DeadLetterFilter,
   most: number,
 ): Promise<{ readonly last: LastLetters; readonly unread: UnreadLetters }> {
-  const lastOf = new Map<string, number>()
+  const lastOf = new BoundedMap<string, number>(most)
   const unread = { count: 0, newer: 0, offsets: new Array<number>() }
   const pass = (offset: number, isNewer: boolean): void => {
     unread.count += 1
@@ -149,7 +150,6 @@ async function lastLetters(
   const take = (offset: number, letter: ReadDeadLetter): void => {
     lastOf.delete(letter.job.jobId)
     if (isWanted(letter, filter)) lastOf.set(letter.job.jobId, offset)
-    if (lastOf.size > most) lastOf.delete(lastOf.keys().next().value ?? '')
   }
   for await (const entries of entriesFrom(eventLog, 0)) {
     for (const { offset, value } of entries) {
@@ -158,7 +158,7 @@ async function lastLetters(
       else pass(offset, reading.kind === 'newer')
     }
   }
-  return { last: lastOf, unread }
+  return { last: new Map(lastOf.entries()), unread }
 }
 
 /** At most `most` at a time; never none. */

@@ -39,4 +39,26 @@ describe('a bounded map', () => {
     map.set('d', 3)
     expect([...map.entries()].map(([key]) => key)).to.deep.equal(['a', 'c', 'd'])
   })
+
+  it('forgets in the order of writing through thousands of writes and deletions, also after it was empty', () => {
+    const limit = 50
+    const map = new BoundedMap<number, number>(limit)
+    let model: number[] = []
+    let state = 7
+    const draw = (below: number): number => {
+      state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+      return Math.floor((state / 2_147_483_648) * below)
+    }
+    for (let round = 0; round < 20_000; round++) {
+      const key = draw(120)
+      const isEmptied = round % 1_000 === 999
+      const gone = isEmptied ? model : draw(4) === 0 ? [key] : []
+      for (const each of gone) map.delete(each)
+      model = model.filter((each) => !gone.includes(each))
+      if (gone.length > 0) continue
+      map.set(key, round)
+      model = [...model.filter((each) => each !== key), key].slice(-limit)
+      expect([...map.entries()].map(([each]) => each)).to.deep.equal(model)
+    }
+  })
 })

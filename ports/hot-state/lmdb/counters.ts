@@ -7,6 +7,7 @@
  * and at most that share of each long window.
  */
 
+import { BoundedMap } from '../../../common/bounded-map.ts'
 import type { Table } from '../../shared/lmdb/table.ts'
 
 import type { Hit, HitOutcome, KnownUsage, UsageOutcome, UsageRequest } from '../hot-state.ts'
@@ -27,7 +28,7 @@ interface Count {
 
 interface CountedWindow {
   readonly index: number
-  readonly counts: Map<string, Count>
+  readonly counts: BoundedMap<string, Count>
 }
 
 interface Counters {
@@ -54,7 +55,8 @@ export function openCounters(table: Table, nowMs: () => number): Counters {
     return known ?? (isLong(hit) ? storedCount(windowKey(hit, windowIndex)) : { value: 0, isRefused: false })
   }
   const keep = (hit: Hit, windowIndex: number, count: Count): void => {
-    keepBounded(countsOf(windows, hit.windowS, windowIndex), hit.key, count)
+    const counts = countsOf(windows, hit.windowS, windowIndex)
+    if (counts.get(hit.key) !== count) counts.set(hit.key, count)
     if (isWorthStoring(hit, count)) changed.set(windowKey(hit, windowIndex), count)
   }
   return {
@@ -145,22 +147,12 @@ function retryAfterS(full: readonly { readonly hit: Hit; readonly windowIndex: n
   return Math.max(1, Math.ceil((Math.max(...endsAtMs) - atMs) / 1000))
 }
 
-function countsOf(windows: Map<number, CountedWindow>, windowS: number, index: number): Map<string, Count> {
+function countsOf(windows: Map<number, CountedWindow>, windowS: number, index: number): BoundedMap<string, Count> {
   const current = windows.get(windowS)
   if (current?.index === index) return current.counts
-  const counts = new Map<string, Count>()
+  const counts = new BoundedMap<string, Count>(MAX_KEYS_PER_WINDOW)
   windows.set(windowS, { index, counts })
   return counts
-}
-
-function keepBounded(counts: Map<string, Count>, key: string, count: Count): void {
-  if (counts.size >= MAX_KEYS_PER_WINDOW && !counts.has(key)) {
-    for (const oldest of counts.keys()) {
-      counts.delete(oldest)
-      break
-    }
-  }
-  counts.set(key, count)
 }
 
 function sweepWindows(windows: Map<number, CountedWindow>, atMs: number): void {

@@ -39,6 +39,8 @@ interface StoredInstallation {
   readonly awaits?: string
 }
 
+type Stored = StoredAnswer | KeptDecision | StoredInstallation
+
 /** What one event contributes to its installation. */
 type Said = StoredInstallation & { readonly receivedAtMs: number }
 
@@ -117,7 +119,8 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
 
 interface InstallMemory {
   readonly read: <T extends { readonly atMs: number }>(key: string) => T | null
-  readonly write: (key: string, value: StoredAnswer | KeptDecision | StoredInstallation) => void
+  /** Nobody may change the value any more. */
+  readonly write: (key: string, value: Stored) => void
   /** Removes a key that will not be read again; a stored key expires in time. */
   readonly passOver: (key: string) => void
   readonly forget: (key: string) => void
@@ -127,7 +130,7 @@ interface InstallMemory {
 
 /** Recent writes are in memory only, until `save` stores them together. */
 function openMemory(table: Table, nowMs: () => number): InstallMemory {
-  const unsaved = new Map<string, { readonly atMs: number; readonly value: string }>()
+  const unsaved = new Map<string, Stored>()
   let saves = 0
   const index = (day: string, keys: readonly string[]): void => {
     for (let from = 0; from < keys.length; from += KEYS_PER_ENTRY) {
@@ -137,12 +140,10 @@ function openMemory(table: Table, nowMs: () => number): InstallMemory {
   }
   return {
     read<T extends { readonly atMs: number }>(key: string): T | null {
-      const stored = unsaved.get(key)?.value ?? table.get(key)
-      if (stored === undefined) return null
-      const value = JSON.parse(stored) as T
-      return value.atMs + KEEP_MS > nowMs() ? value : null
+      const value = (unsaved.get(key) as T | undefined) ?? parsed<T>(table.get(key))
+      return value !== null && value.atMs + KEEP_MS > nowMs() ? value : null
     },
-    write: (key, value) => void unsaved.set(key, { atMs: value.atMs, value: JSON.stringify(value) }),
+    write: (key, value) => void unsaved.set(key, value),
     passOver: (key) => void unsaved.delete(key),
     forget(key) {
       unsaved.delete(key)
@@ -151,11 +152,15 @@ function openMemory(table: Table, nowMs: () => number): InstallMemory {
     hasUnsaved: () => unsaved.size > 0,
     save() {
       const byDay = Map.groupBy(unsaved.keys(), (key) => dayIndex(unsaved.get(key)?.atMs ?? 0))
-      for (const [key, { value }] of unsaved) table.put(key, value)
+      for (const [key, value] of unsaved) table.put(key, JSON.stringify(value))
       for (const [day, keys] of byDay) index(day, keys)
       unsaved.clear()
     },
   }
+}
+
+function parsed<T>(stored: string | undefined): T | null {
+  return stored === undefined ? null : (JSON.parse(stored) as T)
 }
 
 /** The index lists a key under each day on which it was written; only keys that were not written since are deleted. */

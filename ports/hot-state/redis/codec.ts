@@ -2,12 +2,15 @@
 
 import { hash } from 'node:crypto'
 
+import { BoundedMap } from '../../../common/bounded-map.ts'
 import { issuedAtOfVisit } from '../../../domain/receipt.ts'
 
 import type { Claim, Installation, MatchedVisit, Predecessor, ReceiptRef } from '../hot-state.ts'
 import { DAY_MS } from '../../../domain/durations.ts'
 
 const ID_BYTES = 16
+/** Far more than the requests in flight need. */
+const LATEST_HASHES = 1_000
 const VISIT_BYTES = 16
 const DAY_BYTES = 4
 const TIME_BYTES = 6
@@ -89,6 +92,13 @@ function decodeVisit(website: string, bytes: Buffer): MatchedVisit | null {
   return ref === null ? null : { ...ref, gpc: bytes[0] === 1 }
 }
 
+/** Several verbs in turn name the same event and installation. */
+const latestHashes = new BoundedMap<string, Buffer>(LATEST_HASHES)
+
 function shortHash(text: string): Buffer {
-  return hash('sha256', text, 'buffer').subarray(0, ID_BYTES)
+  const known = latestHashes.get(text)
+  if (known !== undefined) return known
+  const short = hash('sha256', text, 'buffer').subarray(0, ID_BYTES)
+  latestHashes.set(text, short)
+  return short
 }

@@ -8,8 +8,7 @@ import { randomBytes } from 'node:crypto'
 import type { Redis } from 'ioredis'
 
 import type { StoreGeneration } from './verbs.ts'
-import { defineScripts, type RunScript, type ScriptName } from './scripts.ts'
-import type { ScriptArgument } from './verb-call.ts'
+import { defineScripts, runTogether, type RunScript, type SendVerbs } from './scripts.ts'
 import { endedWithin } from '../../../common/deadline.ts'
 
 /** Redis did not answer in time or refused; the verb may have run or not. Carries no keys and no values. */
@@ -42,7 +41,8 @@ export const MOST_STRETCHED = 3
 export class RedisConnection {
   readonly #client: Redis
   readonly #options: RedisConnectionOptions
-  readonly #script: RunScript
+  readonly #send: SendVerbs
+  readonly #runTogether: RunScript
   #isReachable = false
   #isToldAway = false
   /** Why the connection will be closed. */
@@ -59,7 +59,8 @@ export class RedisConnection {
   constructor(client: Redis, options: RedisConnectionOptions) {
     this.#client = client
     this.#options = options
-    this.#script = defineScripts(client, options.prefix)
+    this.#send = defineScripts(client, options.prefix)
+    this.#runTogether = runTogether((call, count) => this.#answered(call, count))
     client.on('ready', () => this.#probeIn(0))
     client.on('error', (error: Error) => {
       this.#cause = error
@@ -91,20 +92,13 @@ export class RedisConnection {
     await endedWithin(answered, waitMs)
   }
 
-  /** @throws RedisUnavailable, at the latest at the deadline */
-  readonly run: RunScript = async (name, args) => {
-    if (!this.#isReachable) throw new RedisUnavailable('Redis is unreachable')
-    if (this.#inFlight >= this.#options.maxInFlight) throw new RedisUnavailable('too many verbs wait for Redis')
-    this.#inFlight++
-    try {
-      return await this.#send(name, args)
-    } catch (error) {
-      const failure = redisUnavailable(error)
-      this.#lose(failure)
-      throw failure
-    } finally {
-      this.#inFlight--
+  /** Rejects with RedisUnavailable, at the latest at the deadline. */
+  readonly run: RunScript = (name, args) => {
+    if (!this.#isReachable) return Promise.reject(new RedisUnavailable('Redis is unreachable'))
+    if (this.#inFlight >= this.#options.maxInFlight) {
+      return Promise.reject(new RedisUnavailable('too many verbs wait for Redis'))
     }
+    return this.#ask(name, args)
   }
 
   close(): void {
@@ -121,9 +115,23 @@ export class RedisConnection {
     }, PROBE_AWAY_MS).unref()
   }
 
-  async #send(name: ScriptName, args: readonly ScriptArgument[]): Promise<unknown> {
-    if (this.#client.status !== 'ready') throw new RedisUnavailable('there is no connection')
-    return answeredWithin(this.#script(name, args), this.#options.deadlineMs)
+  readonly #ask: RunScript = (name, args) => {
+    this.#inFlight++
+    return this.#runTogether(name, args)
+  }
+
+  /** The answers to the verbs of one call. They have one deadline: a timer for each verb would cost more than encoding it. */
+  async #answered(call: Buffer, count: number): Promise<readonly unknown[]> {
+    try {
+      if (this.#client.status !== 'ready') throw new RedisUnavailable('there is no connection')
+      return await answeredWithin(this.#send(call, count), this.#options.deadlineMs)
+    } catch (error) {
+      const failure = redisUnavailable(error)
+      this.#lose(failure)
+      throw failure
+    } finally {
+      this.#inFlight -= count
+    }
   }
 
   #lose(failure: RedisUnavailable): void {
@@ -153,7 +161,7 @@ export class RedisConnection {
 
   async #probe(): Promise<void> {
     this.#serverRun ??= runIdOf(await answeredWithin(this.#client.info('server'), this.#options.deadlineMs))
-    const mark = await this.#send('probe', ['', randomBytes(8).toString('hex')])
+    const mark = await this.#ask('probe', ['', randomBytes(8).toString('hex')])
     const before = this.#run
     this.#mark = String(mark)
     this.#run = `${this.#serverRun}/${this.#mark}`

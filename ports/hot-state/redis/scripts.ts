@@ -29,22 +29,32 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+/** Sends verbs, as `verb-call.ts` writes them, as one call; resolves to what each of the `count` verbs returns. */
+export type SendVerbs = (call: Buffer, count: number) => Promise<readonly unknown[]>
+
 /**
- * Defines the verbs on a client, as one script that runs all verbs of one turn of the event loop in one call: one call
- * per verb cost a visit a quarter more processor time. If the server does not know the script (any more), the client
- * sends it again. `prefix` begins every key.
+ * Defines the verbs on a client, as one script. If the server does not know the script (any more), the client sends it
+ * again. `prefix` begins every key.
  */
-export function defineScripts(client: Redis, prefix: string): RunScript {
+export function defineScripts(client: Redis, prefix: string): SendVerbs {
   client.defineCommand('verbs', { numberOfKeys: 1, lua: verbsScript() })
   const { verbsBuffer } = client as unknown as {
     readonly verbsBuffer: (prefix: string, call: Buffer) => Promise<unknown[]>
   }
+  return (call) => verbsBuffer.call(client, prefix, call)
+}
+
+/**
+ * Runs all verbs of one turn of the event loop in one call: one call per verb cost a visit a quarter more processor
+ * time.
+ */
+export function runTogether(send: SendVerbs): RunScript {
   let waiting: Waiting[] = []
   const sendAll = (): void => {
     if (waiting.length === 0) return
     const sent = waiting
     waiting = []
-    verbsBuffer.call(client, prefix, encodeVerbCalls(sent)).then(
+    send(encodeVerbCalls(sent), sent.length).then(
       (replies) => sent.forEach(({ resolve }, place) => resolve(replies[place])),
       (error: unknown) => sent.forEach(({ reject }) => reject(error)),
     )
