@@ -19,13 +19,13 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import type { EventLog } from '../ports/event-log/event-log.ts'
-import { redisHotState } from '../ports/hot-state/redis/redis.ts'
 import { kafkaEventLog } from '../ports/event-log/kafka/kafka.ts'
-import { startEngines, type Engines } from '../fixtures/engines/engines.ts'
+import { startEngines } from '../fixtures/engines/engines.ts'
 import { kafkaJars } from '../fixtures/engines/kafka.ts'
 import { startProgram } from '../fixtures/service/programs.ts'
 import { freePort } from '../fixtures/engines/free-port.ts'
 import { apiOptions } from './support/chart-options.ts'
+import { fillRedis, settingsOf } from './support/filled-redis.ts'
 import {
   luaScript,
   measureBare,
@@ -59,7 +59,6 @@ const MOST_OUTAGE_MB = 64
 const MOST_LAG_S = 10
 const RATE_PER_S = 5_000
 const STEP_MS = 50
-const SECRET = 'only-for-measuring-only-for-measuring'
 const MOST_WAIT_S = 120
 /** Just after an outage the broker has a backlog. */
 const APPEND_MS = 30_000
@@ -74,7 +73,7 @@ const manifests = join(folder, 'manifests')
 writeManifests(manifests)
 const engines = await startEngines({ jars, partitions: 12, onProgress: (what) => console.log(`  starting ${what}`) })
 try {
-  await fillRedis()
+  await fillRedis(engines)
   for (const part of PARTS.filter((each) => positionals.length === 0 || positionals.includes(each))) {
     if (part === 'outage') await measureOutage()
     else if (part === 'lag') await measureLag()
@@ -83,24 +82,6 @@ try {
 } finally {
   await engines.stop()
   rmSync(folder, { recursive: true, force: true })
-}
-
-function settingsOf({ env }: Engines): Readonly<Record<string, string>> {
-  return { ...env, WHENCE_SECRET: SECRET, WHENCE_TRUST_PROXY: '127.0.0.0/8', WHENCE_LOG_LEVEL: 'error' }
-}
-
-/** An empty Redis may have lost something: until a role `state` has looked, an api asks ClickHouse about each installation. */
-async function fillRedis(): Promise<void> {
-  const hotState = await redisHotState(engines.env.WHENCE_HOT_STATE)
-  const state = startProgram(['delivery', '--role', 'state'], {
-    env: { ...settingsOf(engines), WHENCE_METRICS_LISTEN: '127.0.0.1:0' },
-  })
-  try {
-    while ((await hotState.forgotten()) !== null) await wait(STEP_MS)
-  } finally {
-    await state.end('SIGTERM')
-    await hotState.close()
-  }
 }
 
 /** `nodeOptions` as in NODE_OPTIONS; without them Node.js uses the machine's memory. */

@@ -181,10 +181,14 @@ function unheld(website: string): string {
   return `{"project":"${website}","receipts":[],`
 }
 
-/** A program of this checkout on core 0. */
-export function startPinned(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
+/** A program of this checkout, or of another one in `tree`, on core 0. */
+export function startPinned(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  tree: string = ROOT,
+): ChildProcess {
   return spawn('taskset', ['-c', '0', process.execPath, ...args], {
-    cwd: ROOT,
+    cwd: tree,
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, ...env },
   })
@@ -196,19 +200,21 @@ interface EmbeddedOptions {
   readonly ga4Url?: string
   /** More of its command line. */
   readonly words?: readonly string[]
+  /** Another checkout than this one. */
+  readonly tree?: string
 }
 
 /** The embedded program on core 0, with its data in `folder`. */
 export function startEmbedded(
   port: number,
-  { folder, manifests, ga4Url, words: more = [] }: EmbeddedOptions,
+  { folder, manifests, ga4Url, words: more = [], tree }: EmbeddedOptions,
 ): ChildProcess {
   const words = [
     ...['bin/whence.ts', 'embedded', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0'],
     ...['--data', join(folder, 'data'), '--manifests', manifests],
     ...['--trust-proxy', '127.0.0.0/8', '--log-level', 'warn', ...more],
   ]
-  return startPinned(words, ga4Url === undefined ? {} : { WHENCE_GA4_URL: ga4Url })
+  return startPinned(words, ga4Url === undefined ? {} : { WHENCE_GA4_URL: ga4Url }, tree)
 }
 
 export async function waitFor(url: string): Promise<void> {
