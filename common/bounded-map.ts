@@ -27,8 +27,12 @@ export class BoundedMap<K, V> {
   }
 
   set(key: K, value: V): void {
-    this.#entries.delete(key)
+    const before = this.#entries.size
     this.#entries.set(key, value)
+    if (this.#entries.size === before) {
+      this.#entries.delete(key)
+      this.#entries.set(key, value)
+    }
     if (this.#entries.size > this.#limit) this.#removeOldest()
   }
 

@@ -156,8 +156,12 @@ const RECEIPT_MEMBERS = ['receipt', 'receipts', 'previous_receipt', 'handoff'] a
 /** Their values, if the body could be read. */
 function sentReceipts(body: JsonObject | null): Pick<RedactOptions, 'sentReceipts'> {
   if (body === null) return {}
-  const texts = RECEIPT_MEMBERS.flatMap((name) => body[name]).filter((text) => typeof text === 'string')
-  return { sentReceipts: new Set(texts) }
+  const texts = new Set<string>()
+  for (const name of RECEIPT_MEMBERS) {
+    const sent = body[name]
+    for (const text of Array.isArray(sent) ? sent : [sent]) if (typeof text === 'string') texts.add(text)
+  }
+  return { sentReceipts: texts }
 }
 
 function keptBody(exchange: Exchange, redact: RedactOptions): RedactedBody {

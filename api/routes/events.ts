@@ -110,7 +110,7 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Acc
     const install = await uncountOnFailure(usage, async () => {
       const decided = await decideFirst(first, deps)
       // Kept beside the append: a failed append may still have been stored, and the next try must give the same answer.
-      const kept = deps.hotState.keepInstall(ownClaim(claim, decided), JSON.stringify(decided))
+      const kept = deps.hotState.keepInstall(ownClaim(claim, decided), () => JSON.stringify(decided))
       await Promise.all([acceptInstall(decided, first, parts), kept])
       return decided
     })
@@ -131,7 +131,7 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Acc
 
 /** The body of this try may name another installation than that of the try whose decision was kept. */
 function ownClaim(claim: Claim, { installationId }: Install): Claim {
-  return { ...claim, installationId }
+  return claim.installationId === installationId ? claim : { ...claim, installationId }
 }
 
 async function decideFirst(first: FirstReport, deps: ApiDeps): Promise<Install> {

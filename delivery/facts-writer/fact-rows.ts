@@ -65,12 +65,7 @@ export function addFactRows(record: LogRecord, place: EntryPlace, add: AddRow): 
     default:
       throw new Error('record of unknown kind')
   }
-  add('request_logs', { ...requestLogRow(record.request, logKind(record), place), refs: referencesOf(record) })
-}
-
-/** The reference that Logs show: what the request caused, or whose it was. */
-function logKind(record: Extract<LogRecord, { readonly request: RequestLog }>): string {
-  return record.kind === 'request' && record.isOfDashboard === true ? 'dashboard' : record.kind
+  add('request_logs', requestLogRow(record, place))
 }
 
 /** The row for an entry, or one row of it, that could not become a fact. `table` is empty for a whole entry. */
@@ -228,13 +223,17 @@ function outcomeColumns(outcome: InstallOutcome) {
   }
 }
 
-function requestLogRow(request: RequestLog, kind: string, place: EntryPlace): Omit<RowOf<'request_logs'>, 'refs'> {
+type RequestRecord = Extract<LogRecord, { readonly request: RequestLog }>
+
+function requestLogRow(record: RequestRecord, place: EntryPlace): RowOf<'request_logs'> {
+  const { request } = record
   return {
     website: request.website,
     received_at: request.receivedAtMs,
     id: request.id,
     organization: request.organization,
-    kind,
+    // What Logs show: what the request caused, or whose it was.
+    kind: record.kind === 'request' && record.isOfDashboard === true ? 'dashboard' : record.kind,
     duration_ms: request.durationMs,
     method: request.method,
     path: request.path,
@@ -246,6 +245,7 @@ function requestLogRow(request: RequestLog, kind: string, place: EntryPlace): Om
     body: request.body,
     body_form: request.bodyForm,
     body_bytes: request.bodyBytes,
+    refs: referencesOf(record),
     is_redacted: request.isRedacted,
     retention_days: request.logRetentionDays,
     ...trace(place),

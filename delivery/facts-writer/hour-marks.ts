@@ -29,20 +29,25 @@ export function createHourMarks(writer: string, nowMs: () => number): HourMarks 
   let count = 0
   return {
     collect() {
-      const hours = new Map<string, { readonly website: string; readonly hour: number }>()
+      const hours = new Map<number, Set<string>>()
       return {
         note(table, row) {
           for (const column of TIMES[table] ?? []) {
             const time = row[column]
             if (typeof time !== 'number' || time === 0) continue
-            const mark = { website: String(row['website']), hour: hourOf(time) }
-            hours.set(`${mark.hour} ${mark.website}`, mark)
+            const hour = hourOf(time)
+            const website = String(row['website'])
+            const marked = hours.get(hour)
+            if (marked === undefined) hours.set(hour, new Set([website]))
+            else marked.add(website)
           }
         },
         rows() {
           count += 1
           const madeAt = nowMs()
-          return [...hours.values()].map((mark) => ({ ...mark, writer, made_at: madeAt, row_version: count }))
+          return [...hours].flatMap(([hour, websites]) =>
+            [...websites].map((website) => ({ website, hour, writer, made_at: madeAt, row_version: count })),
+          )
         },
       }
     },

@@ -35,12 +35,16 @@ const MOST_REFERENCES = 2 * LIMITS.receiptsPerInstall + 4
 /** Hashes of what a request's line is found by, without repeats; none for records without a request. */
 export function referencesOf(record: LogRecord): readonly number[] {
   if (!('request' in record)) return []
-  const found = new Set<number>()
-  for (const text of [...namesInRecord(record), ...receiptHashes(record.request.body)]) {
-    if (text !== null && text !== '') found.add(referenceHash(text))
-    if (found.size === MOST_REFERENCES) break
+  const found: number[] = []
+  for (const texts of [namesInRecord(record), receiptHashes(record.request.body)]) {
+    for (const text of texts) {
+      if (found.length === MOST_REFERENCES) return found
+      if (text === null || text === '') continue
+      const hash = referenceHash(text)
+      if (!found.includes(hash)) found.push(hash)
+    }
   }
-  return [...found]
+  return found
 }
 
 function namesInRecord(record: Extract<LogRecord, { readonly request: RequestLog }>): readonly (string | null)[] {

@@ -142,11 +142,12 @@ export interface HotState extends SessionVerbs {
   learn(receipt: IssuedReceipt, state: ReceiptState): Promise<void>
   claimInstall(claim: Claim): Promise<ClaimOutcome>
   /**
-   * Keeps the decision about a claimed event, in the caller's own compact form, while it is written to the log. It
-   * outlives the claim: the next first caller gets it, and settling deletes it. Until then the installation is `pending`,
-   * unless something else is known about it.
+   * Keeps the decision about a claimed event while it is written to the log. It outlives the claim: the next first caller
+   * gets it, and settling deletes it. Until then the installation is `pending`, unless something else is known about it.
+   * `decision` makes the caller's own compact form; it is called if that has to be stored or read, which it seldom has in
+   * one process.
    */
-  keepInstall(claim: Claim, decision: string): Promise<void>
+  keepInstall(claim: Claim, decision: () => string): Promise<void>
   settleInstall(settlement: Settlement): Promise<void>
   /** Replaces a pending or missing answer by the decision; a final answer stays. */
   decideInstall(decision: DecidedAnswer): Promise<void>

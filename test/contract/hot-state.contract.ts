@@ -402,7 +402,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
 
       it('keeps a decision for the next first caller, also after a reopening, and forgets it once it is settled', async () => {
         await harness.state.claimInstall(claimOf('event-1', 'first'))
-        await harness.state.keepInstall(claimOf('event-1', 'first'), 'the decision')
+        await harness.state.keepInstall(claimOf('event-1', 'first'), () => 'the decision')
         expect((await harness.state.claimInstall(claimOf('event-1', 'next'))).kind).to.equal('busy')
         await harness.state.releaseInstall(claimOf('event-1', 'stranger'))
         expect((await harness.state.claimInstall(claimOf('event-1', 'next'))).kind).to.equal('busy')
@@ -419,7 +419,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
 
       it('keeps a decision when the lease of its owner has run out', async () => {
         await harness.state.claimInstall(claimOf('event-1', 'crashed'))
-        await harness.state.keepInstall(claimOf('event-1', 'crashed'), 'decided')
+        await harness.state.keepInstall(claimOf('event-1', 'crashed'), () => 'decided')
         harness.setNowMs(harness.nowMs() + LIMITS.claimLeaseMs - 1)
         expect((await harness.state.claimInstall(claimOf('event-1', 'next'))).kind).to.equal('busy')
         harness.setNowMs(harness.nowMs() + 1)
@@ -427,7 +427,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
           kind: 'first',
           kept: 'decided',
         })
-        await harness.state.keepInstall(claimOf('event-1', 'crashed'), 'too late')
+        await harness.state.keepInstall(claimOf('event-1', 'crashed'), () => 'too late')
         await harness.state.releaseInstall(claimOf('event-1', 'next'))
         expect(await harness.state.claimInstall(claimOf('event-1', 'last'))).to.include({ kept: 'decided' })
       })
@@ -437,7 +437,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         const keptOf = async (eventId: string): Promise<Claim> => {
           const claim = claimOf(eventId, `owner of ${eventId}`)
           await harness.state.claimInstall(claim)
-          await harness.state.keepInstall(claim, 'decided')
+          await harness.state.keepInstall(claim, () => 'decided')
           return claim
         }
         const known = async (eventId: string): Promise<unknown> => (await claimFirst(eventId)).installation
@@ -456,7 +456,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
 
       it('keeps nothing for a claim that is settled', async () => {
         const claim = await settle('event-1', { answer: 'kept' })
-        await harness.state.keepInstall(claim, 'too late')
+        await harness.state.keepInstall(claim, () => 'too late')
         expect(await harness.state.claimInstall(claim)).to.deep.equal({ kind: 'settled', answer: 'kept' })
       })
 

@@ -386,7 +386,7 @@ describe('Redis hot state', () => {
       await state.claimInstall(before)
       freeze()
       await until(async () => !(await isShared(state)()))
-      await state.keepInstall(before, 'decided')
+      await state.keepInstall(before, () => 'decided')
       await state.releaseInstall(before)
       expect(await state.claimInstall(first)).to.deep.include({ kind: 'first', kept: 'decided' })
       server.thaw()

@@ -3,7 +3,7 @@
  *
  * Windows are held in memory, in one map per window size that is dropped whole when its window ends. Counts of longer windows
  * are also stored once they reach a share of their limit: nearly all clients stay below it, and their random keys would cost
- * a disk page each. Usage is in the table. Changes since the last `save` are in memory only, so a crash loses those counts,
+ * a disk page each. A window begins with what is stored of it. Usage is in the table. Changes since the last `save` are in memory only, so a crash loses those counts,
  * and at most that share of each long window.
  */
 
@@ -18,6 +18,9 @@ const DURABLE_FROM_S = 86_400
 const STORED_FROM = 1 / 50
 /** Bounds the memory of one window; the oldest keys are forgotten first, in the clients' favour. */
 const MAX_KEYS_PER_WINDOW = 500_000
+const AFTER_SLASH = '0'
+/** Counts that are read when a window begins. */
+const LOADED_MAX = 100_000
 const USAGE_YEARS_KEPT = 2
 
 interface Count {
@@ -28,6 +31,8 @@ interface Count {
 
 interface CountedWindow {
   readonly index: number
+  /** Whether the table may hold counts of this window that are not in `counts`. */
+  isPartial: boolean
   readonly counts: BoundedMap<string, Count>
 }
 
@@ -51,12 +56,15 @@ export function openCounters(table: Table, nowMs: () => number): Counters {
 
   const storedCount = (key: string): Count => changed.get(key) ?? readCount(table.get(key))
   const countOf = (hit: Hit, windowIndex: number): Count => {
-    const known = countsOf(windows, hit.windowS, windowIndex).get(hit.key)
-    return known ?? (isLong(hit) ? storedCount(windowKey(hit, windowIndex)) : { value: 0, isRefused: false })
+    const { counts, isPartial } = windowOf(windows, table, hit.windowS, windowIndex)
+    return (
+      counts.get(hit.key) ?? (isPartial ? storedCount(windowKey(hit, windowIndex)) : { value: 0, isRefused: false })
+    )
   }
   const keep = (hit: Hit, windowIndex: number, count: Count): void => {
-    const counts = countsOf(windows, hit.windowS, windowIndex)
-    if (counts.get(hit.key) !== count) counts.set(hit.key, count)
+    const window = windowOf(windows, table, hit.windowS, windowIndex)
+    if (window.counts.get(hit.key) !== count) window.counts.set(hit.key, count)
+    if (isLong(hit) && window.counts.size === MAX_KEYS_PER_WINDOW) window.isPartial = true
     if (isWorthStoring(hit, count)) changed.set(windowKey(hit, windowIndex), count)
   }
   return {
@@ -147,12 +155,23 @@ function retryAfterS(full: readonly { readonly hit: Hit; readonly windowIndex: n
   return Math.max(1, Math.ceil((Math.max(...endsAtMs) - atMs) / 1000))
 }
 
-function countsOf(windows: Map<number, CountedWindow>, windowS: number, index: number): BoundedMap<string, Count> {
+/**
+ * A window is begun with the counts of it that are stored, which are few; from then on the table has no others, so that an
+ * address that is new to the window need not be looked up there.
+ */
+function windowOf(windows: Map<number, CountedWindow>, table: Table, windowS: number, index: number): CountedWindow {
   const current = windows.get(windowS)
-  if (current?.index === index) return current.counts
+  if (current?.index === index) return current
   const counts = new BoundedMap<string, Count>(MAX_KEYS_PER_WINDOW)
-  windows.set(windowS, { index, counts })
-  return counts
+  const start = windowPrefix(windowS, index)
+  const isLong = windowS >= DURABLE_FROM_S
+  const stored = isLong ? table.range({ start, end: `${start.slice(0, -1)}${AFTER_SLASH}`, limit: LOADED_MAX }) : []
+  for (const { key, value } of stored) counts.set(key.slice(start.length), readCount(value))
+  // What was counted in an earlier time of this same window may not be in the table yet.
+  const isAgain = current !== undefined && current.index > index
+  const window = { index, counts, isPartial: isLong && (isAgain || stored.length === LOADED_MAX) }
+  windows.set(windowS, window)
+  return window
 }
 
 function sweepWindows(windows: Map<number, CountedWindow>, atMs: number): void {
@@ -166,8 +185,12 @@ function readCount(stored: string | undefined): Count {
 }
 
 /** Begins with the window's end, so that expired windows sort first. */
+function windowPrefix(windowS: number, windowIndex: number): string {
+  return `hits/${timeKey((windowIndex + 1) * windowS * 1000)}/`
+}
+
 function windowKey(hit: Hit, windowIndex: number): string {
-  return `hits/${timeKey((windowIndex + 1) * hit.windowS * 1000)}/${hit.key}`
+  return `${windowPrefix(hit.windowS, windowIndex)}${hit.key}`
 }
 
 function usageKey(organization: string, month: string): string {

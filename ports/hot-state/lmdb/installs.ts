@@ -25,9 +25,15 @@ interface StoredAnswer {
   readonly isPending?: boolean
 }
 
-interface KeptDecision {
+interface StoredDecision {
   readonly atMs: number
   readonly decision: string
+}
+
+/** Most events are settled before their decision would be stored, so it is only encoded then. */
+interface KeptDecision {
+  readonly atMs: number
+  readonly encode: () => string
 }
 
 /** An installation's visit, or the event that will decide it: a pending one, or one whose decision may have been stored. */
@@ -47,7 +53,7 @@ type Said = StoredInstallation & { readonly receivedAtMs: number }
 interface Installs {
   claim(claim: Claim): ClaimOutcome
   /** Does nothing if another owner holds the claim. */
-  keep(claim: Claim, decision: string): void
+  keep(claim: Claim, decision: () => string): void
   /** Does nothing if another owner holds the claim. */
   settle(settlement: Settlement): void
   decide(decision: DecidedAnswer): void
@@ -76,13 +82,13 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
       const settled = read<StoredAnswer>(answerKey(claim))
       if (settled !== null) return { kind: 'settled', answer: settled.answer }
       if (!leases.take(answerKey(claim), claim.owner, LIMITS.claimLeaseMs)) return { kind: 'busy' }
-      const kept = read<KeptDecision>(decisionKey(claim))?.decision ?? null
+      const kept = decisionOf(read<KeptDecision | StoredDecision>(decisionKey(claim)))
       return { kind: 'first', installation: readInstallation(read<StoredInstallation>(visitKey(claim))), kept }
     },
     keep(claim, decision) {
       if (leases.isHeldByOther(answerKey(claim), claim.owner)) return
       const atMs = nowMs()
-      write(decisionKey(claim), { atMs, decision })
+      write(decisionKey(claim), { atMs, encode: decision })
       const installation = visitKey(claim)
       if (read(installation) === null) write(installation, { atMs, receivedAtMs: 0, awaits: claim.eventId })
     },
@@ -152,11 +158,21 @@ function openMemory(table: Table, nowMs: () => number): InstallMemory {
     hasUnsaved: () => unsaved.size > 0,
     save() {
       const byDay = Map.groupBy(unsaved.keys(), (key) => dayIndex(unsaved.get(key)?.atMs ?? 0))
-      for (const [key, value] of unsaved) table.put(key, JSON.stringify(value))
+      for (const [key, value] of unsaved)
+        table.put(key, JSON.stringify('encode' in value ? storedDecision(value) : value))
       for (const [day, keys] of byDay) index(day, keys)
       unsaved.clear()
     },
   }
+}
+
+function storedDecision({ atMs, encode }: KeptDecision): StoredDecision {
+  return { atMs, decision: encode() }
+}
+
+function decisionOf(known: KeptDecision | StoredDecision | null): string | null {
+  if (known === null) return null
+  return 'encode' in known ? known.encode() : known.decision
 }
 
 function parsed<T>(stored: string | undefined): T | null {

@@ -97,7 +97,7 @@ function installVerbs(run: RunScript, now: Now, generation: () => StoreGeneratio
     },
     async keepInstall(claim, decision) {
       const keys = [eventHash(claim), installationKey(claim)]
-      await run('keep_install', [now(), ...keys, claim.owner, LIMITS.claimLeaseMs, ANSWER_MEMORY_MS, decision])
+      await run('keep_install', [now(), ...keys, claim.owner, LIMITS.claimLeaseMs, ANSWER_MEMORY_MS, decision()])
     },
     async settleInstall(settlement) {
       const keys = [eventHash(settlement), installationKey(settlement)]
