@@ -234,8 +234,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'counters in memory are bounded',
     file: 'ports/hot-state/lmdb/counters.ts',
-    old: 'if (counts.size >= MAX_KEYS_PER_WINDOW && !counts.has(key)) {',
-    new: 'if (false) {',
+    old: 'const counts = new BoundedMap<string, Count>(MAX_KEYS_PER_WINDOW)',
+    new: 'const counts = new BoundedMap<string, Count>(Infinity)',
     suites: ['test/ports/lmdb-counters.test.ts'],
   },
   {
