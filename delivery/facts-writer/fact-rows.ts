@@ -223,9 +223,9 @@ function outcomeColumns(outcome: InstallOutcome) {
   }
 }
 
-type RequestRecord = Extract<LogRecord, { readonly request: RequestLog }>
+type RecordWithRequest = Extract<LogRecord, { readonly request: RequestLog }>
 
-function requestLogRow(record: RequestRecord, place: EntryPlace): RowOf<'request_logs'> {
+function requestLogRow(record: RecordWithRequest, place: EntryPlace): RowOf<'request_logs'> {
   const { request } = record
   return {
     website: request.website,

@@ -45,7 +45,7 @@ interface StoredInstallation {
   readonly awaits?: string
 }
 
-type Stored = StoredAnswer | KeptDecision | StoredInstallation
+type InstallData = StoredAnswer | KeptDecision | StoredInstallation
 
 /** What one event contributes to its installation. */
 type Said = StoredInstallation & { readonly receivedAtMs: number }
@@ -82,7 +82,7 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
       const settled = read<StoredAnswer>(answerKey(claim))
       if (settled !== null) return { kind: 'settled', answer: settled.answer }
       if (!leases.take(answerKey(claim), claim.owner, LIMITS.claimLeaseMs)) return { kind: 'busy' }
-      const kept = decisionOf(read<KeptDecision | StoredDecision>(decisionKey(claim)))
+      const kept = keptText(read<KeptDecision | StoredDecision>(decisionKey(claim)))
       return { kind: 'first', installation: readInstallation(read<StoredInstallation>(visitKey(claim))), kept }
     },
     keep(claim, decision) {
@@ -126,7 +126,7 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
 interface InstallMemory {
   readonly read: <T extends { readonly atMs: number }>(key: string) => T | null
   /** Nobody may change the value any more. */
-  readonly write: (key: string, value: Stored) => void
+  readonly write: (key: string, value: InstallData) => void
   /** Removes a key that will not be read again; a stored key expires in time. */
   readonly passOver: (key: string) => void
   readonly forget: (key: string) => void
@@ -136,7 +136,7 @@ interface InstallMemory {
 
 /** Recent writes are in memory only, until `save` stores them together. */
 function openMemory(table: Table, nowMs: () => number): InstallMemory {
-  const unsaved = new Map<string, Stored>()
+  const unsaved = new Map<string, InstallData>()
   let saves = 0
   const index = (day: string, keys: readonly string[]): void => {
     for (let from = 0; from < keys.length; from += KEYS_PER_ENTRY) {
@@ -146,7 +146,7 @@ function openMemory(table: Table, nowMs: () => number): InstallMemory {
   }
   return {
     read<T extends { readonly atMs: number }>(key: string): T | null {
-      const value = (unsaved.get(key) as T | undefined) ?? parsed<T>(table.get(key))
+      const value = (unsaved.get(key) as T | undefined) ?? storedValue<T>(table.get(key))
       return value !== null && value.atMs + KEEP_MS > nowMs() ? value : null
     },
     write: (key, value) => void unsaved.set(key, value),
@@ -170,12 +170,12 @@ function storedDecision({ atMs, encode }: KeptDecision): StoredDecision {
   return { atMs, decision: encode() }
 }
 
-function decisionOf(known: KeptDecision | StoredDecision | null): string | null {
+function keptText(known: KeptDecision | StoredDecision | null): string | null {
   if (known === null) return null
   return 'encode' in known ? known.encode() : known.decision
 }
 
-function parsed<T>(stored: string | undefined): T | null {
+function storedValue<T>(stored: string | undefined): T | null {
   return stored === undefined ? null : (JSON.parse(stored) as T)
 }
 

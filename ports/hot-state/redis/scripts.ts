@@ -14,7 +14,7 @@ const SCRIPTS = {
   sessions: ['put_session', 'read_session', 'drop_session', 'drop_sessions_of', 'put_once', 'read_once', 'take_once'],
   store: ['claim_job', 'release_job', 'mark_whole', 'read_whole', 'probe'],
 } as const
-export type ScriptName = (typeof SCRIPTS)[keyof typeof SCRIPTS][number]
+type ScriptName = (typeof SCRIPTS)[keyof typeof SCRIPTS][number]
 
 /** Runs a script: texts come back as bytes, numbers as numbers. */
 export type RunScript = (name: ScriptName, args: readonly ScriptArgument[]) => Promise<unknown>

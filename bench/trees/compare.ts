@@ -1,5 +1,5 @@
 /**
- * What a request costs this tree and another one: `node bench/compare.ts OTHER_TREE [visit|event] [bursts] [seconds]`, for
+ * What a request costs this tree and another one: `node bench/trees/compare.ts OTHER_TREE [visit|event] [bursts] [seconds]`, for
  * example after `git worktree add ../before 2d9b935`. The other tree needs its `node_modules`.
  *
  * Both trees serve the same load in short bursts in turns, so that a machine that becomes slower is so for both: first embedded,
@@ -12,9 +12,9 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { ChildProcess } from 'node:child_process'
 
-import { startEngines, type Engines } from '../fixtures/engines/engines.ts'
-import { freePort } from '../fixtures/engines/free-port.ts'
-import { kafkaJars } from '../fixtures/engines/kafka.ts'
+import { startEngines, type Engines } from '../../fixtures/engines/engines.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
+import { kafkaJars } from '../../fixtures/engines/kafka.ts'
 import {
   cpuWhenQuiet,
   luaScript,
@@ -27,15 +27,15 @@ import {
   writeManifests,
   wrk,
   type Figures,
-} from './support/http-load.ts'
-import { fillRedis, settingsOf } from './support/filled-redis.ts'
-import { median, needTools, roundsFrom } from './support/rounds.ts'
+} from '../support/http-load.ts'
+import { fillRedis, settingsOf } from '../support/filled-redis.ts'
+import { median, needTools, roundsFrom } from '../support/rounds.ts'
 
 const [other, load = 'event', burstsText = '12', seconds = '3'] = process.argv.slice(2)
 if (other === undefined || (load !== 'visit' && load !== 'event'))
-  throw new Error('use: node bench/compare.ts OTHER_TREE [visit|event] [bursts] [seconds]')
+  throw new Error('use: node bench/trees/compare.ts OTHER_TREE [visit|event] [bursts] [seconds]')
 const bursts = roundsFrom(burstsText, 12)
-const TREES = { this: resolve(import.meta.dirname, '..'), other: resolve(other) }
+const TREES = { this: resolve(import.meta.dirname, '../..'), other: resolve(other) }
 type Tree = keyof typeof TREES
 const NAMES = Object.keys(TREES) as Tree[]
 
