@@ -7,7 +7,7 @@
 import { open, readFile, rename } from 'node:fs/promises'
 
 import { sha256Hex } from '../../common/digest.ts'
-import { shownName } from '../../domain/catalog/objects.ts'
+import { shownName, type SourceObject } from '../../domain/catalog/objects.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { changeText, fieldTexts, type ChangeText } from '../../domain/people/change-entry.ts'
 import { provenPerson } from '../../domain/people/changed-by.ts'
@@ -62,9 +62,10 @@ export function startFolderAudit(parts: FolderAuditParts): FolderAudit {
   let isStopped = false
   let retry: NodeJS.Timeout | null = null
   let last: Promise<void> = Promise.resolve()
+  const recordChanges = createRecorder(parts)
   const look = (): void => {
     last = last
-      .then(() => (isStopped ? undefined : recordChanges(parts)))
+      .then(() => (isStopped ? undefined : recordChanges()))
       .catch((error: unknown) => {
         parts.logger.warn({ err: error }, 'changes of objects have no entries in the activity yet')
         if (isStopped) return
@@ -84,17 +85,36 @@ export function startFolderAudit(parts: FolderAuditParts): FolderAudit {
   }
 }
 
-async function recordChanges(parts: FolderAuditParts): Promise<void> {
-  const before = await readMemory(parts.file)
-  const seen = seenObjects(parts)
-  const due = [...before.due, ...dueEntries(before, seen, parts)]
-  if (due.length === 0) return
-  const objects = Object.fromEntries([...seen].map(([key, { owner, fields }]) => [key, { owner, fields }]))
-  await writeMemory(parts.file, { v: 1, objects, due })
-  const entries = due.map((entry) => ({ key: recordKey('', entry.id), value: encodeRecord(entry) }))
-  await parts.eventLog.append('activity', entries)
-  await writeMemory(parts.file, { v: 1, objects, due: [] })
+/** Digests of an object are made once: a change affects few, and the digests of all would hold up the requests of a large folder. */
+function createRecorder(parts: FolderAuditParts): () => Promise<void> {
+  const { file, eventLog, changeHash } = parts
+  const known = new WeakMap<SourceObject, DigestedObject>()
+  const digested = (source: SourceObject): DigestedObject => {
+    const digests = known.get(source) ?? digestedObject(source, changeHash)
+    known.set(source, digests)
+    return digests
+  }
+  /** As in the file; null until it was read. */
+  let memory: Memory | null = null
+  const remember = async (next: Memory): Promise<void> => {
+    await writeMemory(file, next)
+    memory = next
+  }
+  return async () => {
+    memory ??= await readMemory(file)
+    const seen = seenObjects(parts, digested)
+    const due = [...memory.due, ...dueEntries(memory, seen, parts)]
+    if (due.length === 0) return
+    const objects = Object.fromEntries([...seen].map(([key, { owner, fields }]) => [key, { owner, fields }]))
+    await remember({ v: 1, objects, due })
+    const entries = due.map((entry) => ({ key: recordKey('', entry.id), value: encodeRecord(entry) }))
+    await eventLog.append('activity', entries)
+    await remember({ v: 1, objects, due: [] })
+  }
 }
+
+/** What follows from the object alone; null if nothing is recorded about it. */
+type DigestedObject = (Omit<SeenObject, 'owner'> & { readonly key: string }) | null
 
 interface SeenObject extends RecordedObject {
   /** As activity names it. */
@@ -114,25 +134,33 @@ interface Manifest {
   readonly spec?: Readonly<Record<string, unknown>>
 }
 
-function seenObjects({ catalog, changeHash }: FolderAuditParts): ReadonlyMap<string, SeenObject> {
+function seenObjects(
+  { catalog }: FolderAuditParts,
+  digested: (source: SourceObject) => DigestedObject,
+): ReadonlyMap<string, SeenObject> {
   const { objects, compilation } = catalog.latest()
   const seen = new Map<string, SeenObject>()
-  for (const { value, locate } of objects) {
-    const { kind: named, metadata, spec } = (value ?? {}) as Manifest
-    const kind = RESOURCE_KINDS.find((each) => each === named)
-    if (kind === undefined || typeof metadata?.name !== 'string' || typeof spec !== 'object') continue
-    const ref = { kind, namespace: metadata.namespace ?? 'default', name: metadata.name }
-    const key = placeOf(ref)
-    const digests = [...fieldTexts(spec)].map(([field, text]) => [field, changeHash(text).slice(0, DIGEST_DIGITS)])
-    seen.set(key, {
-      owner: compilation.owners.get(key) ?? '',
-      fields: Object.fromEntries(digests) as Record<string, string>,
-      subject: `${kind}/${shownName(ref)}`,
-      actor: provenPerson(metadata.annotations?.[CHANGED_BY_ANNOTATION], proofOf(key, kind, spec), changeHash),
-      manager: fileOf(locate('')),
-    })
+  for (const source of objects) {
+    const digests = digested(source)
+    if (digests !== null) seen.set(digests.key, { ...digests, owner: compilation.owners.get(digests.key) ?? '' })
   }
   return seen
+}
+
+function digestedObject({ value, locate }: SourceObject, changeHash: (text: string) => string): DigestedObject {
+  const { kind: named, metadata, spec } = (value ?? {}) as Manifest
+  const kind = RESOURCE_KINDS.find((each) => each === named)
+  if (kind === undefined || typeof metadata?.name !== 'string' || typeof spec !== 'object') return null
+  const ref = { kind, namespace: metadata.namespace ?? 'default', name: metadata.name }
+  const key = placeOf(ref)
+  const digests = [...fieldTexts(spec)].map(([field, text]) => [field, changeHash(text).slice(0, DIGEST_DIGITS)])
+  return {
+    key,
+    fields: Object.fromEntries(digests) as Record<string, string>,
+    subject: `${kind}/${shownName(ref)}`,
+    actor: provenPerson(metadata.annotations?.[CHANGED_BY_ANNOTATION], proofOf(key, kind, spec), changeHash),
+    manager: fileOf(locate('')),
+  }
 }
 
 function proofOf(place: string, kind: ResourceKind, spec: object) {
@@ -146,6 +174,7 @@ function dueEntries(
 ): readonly ActivityRecord[] {
   const changed = [...seen].flatMap(([key, object]) => {
     const before = objects[key]
+    if (before?.fields === object.fields) return []
     const fields = before === undefined ? [] : differing(before.fields, object.fields)
     if (before !== undefined && fields.length === 0) return []
     const text = changeText(before === undefined ? 'object_created' : 'object_changed', { ...object, fields })

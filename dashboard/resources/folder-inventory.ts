@@ -1,7 +1,7 @@
 /** Inventory of the embedded program: the objects of its folder, as they were compiled last. */
 
 import { sha256Hex } from '../../common/digest.ts'
-import { shownName } from '../../domain/catalog/objects.ts'
+import { shownName, type SourceObject } from '../../domain/catalog/objects.ts'
 import { conditionsOf } from '../../domain/resources/conditions.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 import { WRITTEN_PREFIX } from '../../runtime/catalog/manifests.ts'
@@ -10,9 +10,15 @@ import { createInventory, type Inventory, type InventoryView, type ListedObject 
 
 export function folderInventory(catalog: Pick<FolderCatalog, 'latest'>, nowMs: () => number): Inventory {
   let known: { readonly of: FolderView; readonly view: InventoryView } | null = null
+  const read = new WeakMap<SourceObject, ReadObject>()
+  const readOnce = (source: SourceObject): ReadObject => {
+    const object = read.has(source) ? (read.get(source) ?? null) : readObject(source)
+    read.set(source, object)
+    return object
+  }
   return createInventory(() => {
     const latest = catalog.latest()
-    if (known?.of !== latest) known = { of: latest, view: viewOf(latest, nowMs()) }
+    if (known?.of !== latest) known = { of: latest, view: viewOf(latest, readOnce, nowMs()) }
     return known.view
   }, nowMs)
 }
@@ -23,20 +29,33 @@ interface ReadManifest {
   readonly spec?: Readonly<Record<string, unknown>>
 }
 
-function viewOf({ objects: sources, compilation }: FolderView, nowMs: number): InventoryView {
+/** What follows from the manifest alone; null if it is none of ours. */
+type ReadObject = Omit<ListedObject, 'conditions'> | null
+
+function readObject({ value, locate }: SourceObject): ReadObject {
+  const { kind: named, metadata, spec } = (value ?? {}) as ReadManifest
+  const kind = RESOURCE_KINDS.find((each) => each === named)
+  if (kind === undefined || typeof metadata?.name !== 'string' || typeof spec !== 'object') return null
+  const version = folderVersion(spec)
+  const ref = { kind, name: metadata.name, namespace: metadata.namespace ?? 'default' }
+  return { ...ref, spec, version, judgedVersion: version, createdAt: '', origin: manifestOrigin(locate('')) }
+}
+
+function viewOf(
+  { objects: sources, compilation }: FolderView,
+  read: (source: SourceObject) => ReadObject,
+  nowMs: number,
+): InventoryView {
   const { owners, problems, isAccepted: isPublished } = compilation
   const byObject = Map.groupBy(problems, ({ object }) => object)
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`
-  const objects = sources.flatMap(({ value, locate }): readonly ListedObject[] => {
-    const { kind: named, metadata, spec } = (value ?? {}) as ReadManifest
-    const kind = RESOURCE_KINDS.find((each) => each === named)
-    if (kind === undefined || typeof metadata?.name !== 'string' || typeof spec !== 'object') return []
-    const ref = { kind, name: metadata.name, namespace: metadata.namespace ?? 'default' }
-    const own = byObject.get(`${kind}/${shownName(ref)}`) ?? []
+  const objects = sources.flatMap((source): readonly ListedObject[] => {
+    const object = read(source)
+    if (object === null) return []
+    const { kind } = object
+    const own = byObject.get(`${kind}/${shownName(object)}`) ?? []
     const conditions = conditionsOf({ kind, generation: 0, problems: own, isPublished, previous: [], now })
-    const version = folderVersion(spec)
-    const origin = manifestOrigin(locate(''))
-    return [{ ...ref, spec, conditions, version, judgedVersion: version, createdAt: '', origin }]
+    return [{ ...object, conditions }]
   })
   return { objects, sources, owners, isWithoutSecrets: false }
 }

@@ -7,6 +7,7 @@ import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import type { CatalogProblem } from '../../domain/catalog.ts'
+import { emptyCompileMemory, type CompileMemory } from '../../domain/catalog/compile-catalog.ts'
 import { shownName, TENANT_LABEL } from '../../domain/catalog/objects.ts'
 import { CHANGED_BY_ANNOTATION, foreignChange } from '../../domain/resources/field-owners.ts'
 import { DASHBOARD_SECRET_TYPE } from '../../domain/resources/envelope.ts'
@@ -53,13 +54,14 @@ export const REMOVED = '# removed\n'
 /** Names of files that are not in place yet. */
 export const TEMPORARY = /^\.\d{13}-.+\.tmp$/
 
-/** The options, with what is known of each file's text. */
+/** The options, with what is known of each file's text, and of the folder as it was compiled last. */
 interface RememberingOptions extends FolderWriterOptions {
+  readonly memory: CompileMemory
   readonly parse: (files: readonly ManifestFile[]) => readonly ParsedFile[]
 }
 
 export function folderWriter(given: FolderWriterOptions): ResourceWriter {
-  const options: RememberingOptions = { ...given, parse: rememberingFiles(given.env) }
+  const options: RememberingOptions = { ...given, memory: emptyCompileMemory(), parse: rememberingFiles(given.env) }
   let last: Promise<unknown> = Promise.resolve()
   const alone = <T>(work: () => Promise<T>): Promise<T> => {
     const next = last.then(work)
@@ -163,7 +165,8 @@ async function put({ object, file, files, manner }: Putting, options: Rememberin
   const { kind } = object
   const text = manifestOf(object, manner)
   const after = [...files.filter((each) => each.name !== file), { name: file, text }]
-  const { problems } = compileParsed(ofAllFiles(options.parse(after)), { nowMs: options.nowMs() })
+  const { memory, parse, nowMs } = options
+  const { problems } = compileParsed(ofAllFiles(parse(after)), { nowMs: nowMs(), memory })
   const problem = problems.find(
     (each: CatalogProblem) => each.isWarning !== true && each.object === `${kind}/${shownName(object)}`,
   )

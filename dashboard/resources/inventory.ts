@@ -2,6 +2,7 @@
 
 import { sha256Hex } from '../../common/digest.ts'
 import type { CatalogProblem } from '../../domain/catalog.ts'
+import { emptyCompileMemory } from '../../domain/catalog/compile-catalog.ts'
 import { judgeChange } from '../../domain/catalog/judge-change.ts'
 import { objectKey, type SourceObject } from '../../domain/catalog/objects.ts'
 import type { Condition } from '../../domain/resources/conditions.ts'
@@ -53,6 +54,7 @@ export interface InventoryView {
 }
 
 export function createInventory(view: () => InventoryView, nowMs: () => number): Inventory {
+  const memory = emptyCompileMemory()
   let last: { readonly view: InventoryView; readonly index: Index } | null = null
   const index = (): Index => {
     const current = view()
@@ -65,7 +67,7 @@ export function createInventory(view: () => InventoryView, nowMs: () => number):
     organizationOf: (ref) => index().owners.get(addressKey(ref)) ?? null,
     judge: (change) => {
       const { sources: objects, isWithoutSecrets } = view()
-      return judgeChange(change, { objects, isWithoutSecrets, sha256Hex, nowMs: nowMs() })
+      return judgeChange(change, { objects, isWithoutSecrets, sha256Hex, nowMs: nowMs(), memory })
     },
   }
 }

@@ -53,7 +53,13 @@ export interface CatalogInput {
 /** What one compilation passes to the next. It changes only the time a compilation takes, never its result. */
 export interface CompileMemory {
   readonly digests: PartMemory<string>
-  last: { readonly objects: readonly SourceObject[]; readonly compilation: Compilation } | null
+  last: LastCompilation | null
+}
+
+interface LastCompilation {
+  readonly objects: readonly SourceObject[]
+  readonly compilation: Compilation
+  readonly atMs: number
 }
 
 /** `texts`: those of another memory, to share the texts of a compilation of nearly the same objects. */
@@ -85,21 +91,21 @@ export function compileCatalog(input: CatalogInput): Compilation {
 
 /** The same, with a stop after every object and every part of the catalog. */
 export function* compileInSteps(input: CatalogInput): SmallSteps<Compilation> {
-  const { objects, memory = emptyCompileMemory() } = input
+  const { objects, memory = emptyCompileMemory(), nowMs: atMs = 0 } = input
   const isHolding = (input.held ?? null) !== null
   const revised = isHolding ? null : yield* revision(input, memory)
   const compilation = revised ?? (yield* compileAll(input, memory.digests))
   // What is held depends on more than the objects.
-  memory.last = isHolding ? null : { objects, compilation }
+  memory.last = isHolding ? null : { objects, compilation, atMs }
   return compilation
 }
 
-/** Null if more than the content of websites has changed. */
+/** Null if more than the content of websites has changed, or if an invitation has expired meanwhile. */
 function* revision(
-  { objects, sha256Hex }: CatalogInput,
+  { objects, sha256Hex, nowMs = 0 }: CatalogInput,
   { last, digests }: CompileMemory,
 ): SmallSteps<Compilation | null> {
-  if (last === null) return null
+  if (last === null || last.compilation.members.some((member) => isExpiry(member, last.atMs, nowMs))) return null
   const { catalog } = last.compilation
   const revised = yield* revisedWebsites(last.objects, objects, catalog)
   if (revised === null) return null
@@ -108,6 +114,11 @@ function* revision(
   for (const website of revised) websites.set(website.id, website)
   const version = yield* catalogVersion({ ...catalog, websites }, sha256Hex, digests)
   return { ...last.compilation, catalog: Object.freeze({ ...catalog, version, websites }) }
+}
+
+/** Whether its invitation counts differently at these two times. */
+function isExpiry({ invitation }: Member, atMs: number, nowMs: number): boolean {
+  return invitation !== null && invitation.expiresAtMs <= atMs !== invitation.expiresAtMs <= nowMs
 }
 
 function* compilerOf(input: CatalogInput, problems: CatalogProblem[]): SmallSteps<Compiler> {

@@ -4,7 +4,7 @@ import type { JsonObject } from '../strict-json.ts'
 import type { CatalogProblem } from '../catalog.ts'
 import type { Sha256Hex } from '../origin.ts'
 import { RESOURCE_API_VERSION } from '../resources/resources.ts'
-import { compileCatalog } from './compile-catalog.ts'
+import { compileCatalog, type CompileMemory } from './compile-catalog.ts'
 import { objectKey, shownName, type SourceObject } from './objects.ts'
 
 interface JudgedChange {
@@ -22,6 +22,8 @@ interface JudgeInput {
   readonly isWithoutSecrets: boolean
   readonly sha256Hex: Sha256Hex
   readonly nowMs: number
+  /** For callers that judge changes of nearly the same objects. */
+  readonly memory?: CompileMemory
 }
 
 interface ChangeVerdict {

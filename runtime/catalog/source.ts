@@ -4,7 +4,7 @@ import type { Catalog, CatalogProblem, Credentials } from '../../domain/catalog.
 import { isBlocking } from '../../domain/resources/problems.ts'
 import type { Compilation } from '../../domain/catalog/compile-catalog.ts'
 import type { PublishedProblem } from '../../domain/published/problems.ts'
-import { compileCatalog } from '../../domain/catalog/compile-catalog.ts'
+import { compileCatalog, emptyCompileMemory, type CompileMemory } from '../../domain/catalog/compile-catalog.ts'
 import type { SourceObject } from '../../domain/catalog/objects.ts'
 import type { Member } from '../../domain/people/member.ts'
 import type { ProviderSettingsChecker } from '../../domain/catalog/compiler.ts'
@@ -86,7 +86,9 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
   const { folder, logger, written = null, nowMs } = options
   const initial = await filesOf(folder, written)
   const parse = rememberingParser(options.env)
-  const compile = (files: readonly ManifestFile[]) => compileParsed(parse(files), { ...options, nowMs: nowMs() })
+  const memory = emptyCompileMemory()
+  const compile = (files: readonly ManifestFile[]) =>
+    compileParsed(parse(files), { ...options, nowMs: nowMs(), memory })
   let compilation = compile(initial)
   if (!compilation.isAccepted) throw new CatalogRefused(folder, compilation.problems)
   let problems = compilation.problems
@@ -135,12 +137,19 @@ export function compileParsed(
   {
     checkProviderSettings,
     nowMs,
-  }: { readonly checkProviderSettings?: ProviderSettingsChecker; readonly nowMs?: number },
+    memory,
+  }: {
+    readonly checkProviderSettings?: ProviderSettingsChecker
+    readonly nowMs?: number
+    /** For callers that compile nearly the same objects again. */
+    readonly memory?: CompileMemory
+  },
 ): FolderCompilation {
   const compilation = compileCatalog({
     objects: parsed.objects,
     sha256Hex,
     ...(nowMs === undefined ? {} : { nowMs }),
+    ...(memory === undefined ? {} : { memory }),
     ...(checkProviderSettings === undefined ? {} : { checkProviderSettings }),
   })
   // While a document cannot be read, references to it only seem broken.

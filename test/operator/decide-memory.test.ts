@@ -9,6 +9,9 @@ import { atOnce } from '../../domain/published/steps.ts'
 import { emptyShardMemory, fromShards } from '../../domain/published/shards.ts'
 import { UnreadableCatalog } from '../../domain/published/index.ts'
 import { compileCatalog, emptyCompileMemory } from '../../domain/catalog/compile-catalog.ts'
+import { judgeChange } from '../../domain/catalog/judge-change.ts'
+import type { JsonObject } from '../../domain/strict-json.ts'
+import { PLAN_LIMITS } from '../../domain/limits.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 import { pack, packedBase64 } from '../../operator/decide/pack.ts'
@@ -358,6 +361,62 @@ describe('a compilation with a memory', () => {
         expect(warm).to.deep.equal(compileCatalog({ objects: fresh, sha256Hex }))
       }
     }
+  })
+})
+
+describe('a judgement with a memory', () => {
+  it('is that from scratch, whatever was judged before', () => {
+    const source = (value: object) => ({ value: { apiVersion: 'whence.dev/v1alpha1', ...value }, locate: () => '' })
+    const site = (own: object) => ({
+      ...{ organizationRef: { name: 'x' }, primaryOrigin: 'https://one.example' },
+      ...own,
+    })
+    const organization = { kind: 'Organization', metadata: { name: 'x' }, spec: { plan: 'Free' } }
+    const objects = [organization, { kind: 'Website', metadata: { name: 'a' }, spec: site({}) }].map(source)
+    const memory = emptyCompileMemory()
+    const specs = [
+      site({ displayName: 'New' }),
+      site({ id: 'other' }),
+      site({ unknown: true }),
+      null,
+      site({ id: '!' }),
+    ]
+    const changes = ['a', 'b', 'a'].flatMap((name) => specs.map((spec) => ({ name, spec })))
+    const found = changes.map(({ name, spec }) => {
+      const change = { kind: 'Website', namespace: 'default', name, spec: spec as JsonObject | null }
+      const input = { isWithoutSecrets: false, sha256Hex, nowMs: 0 }
+      const fresh = objects.map(({ value, locate }) => ({ value, locate }))
+      const verdict = judgeChange(change, { ...input, objects, memory })
+      expect(verdict).to.deep.equal(judgeChange(change, { ...input, objects: fresh }))
+      return verdict.refusals.length
+    })
+    expect(new Set(found).size, 'some must be refused').to.equal(2)
+  })
+})
+
+describe('an invitation, for a compilation with a memory', () => {
+  it('takes up no place once it has expired, also if nothing but a website has changed since', () => {
+    const site = (displayName: string) => ({
+      ...{ kind: 'Website', metadata: { name: 'x' } },
+      spec: { organizationRef: { name: 'x' }, primaryOrigin: 'https://one.example', displayName },
+    })
+    const member = (name: string, more: object) => ({
+      ...{ kind: 'Member', metadata: { name } },
+      spec: { organizationRef: { name: 'x' }, email: `${name}@x.example`, role: 'Owner', ...more },
+    })
+    const invitation = { id: 'a'.repeat(32), expiresAt: '2026-01-01T00:00:00Z' }
+    const expiresAtMs = Date.parse(invitation.expiresAt)
+    const places = PLAN_LIMITS.Free.members
+    const others = Array.from({ length: places }, (_, index) => member(`m${index}`, {}))
+    const source = (value: object) => ({ value: { apiVersion: 'whence.dev/v1alpha1', ...value }, locate: () => '' })
+    const organization = { kind: 'Organization', metadata: { name: 'x' }, spec: { plan: 'Free' } }
+    const kept = [organization, member('invited', { invitation }), ...others].map(source)
+    const memory = emptyCompileMemory()
+    const membersAt = (nowMs: number, displayName: string) =>
+      compileCatalog({ objects: [...kept, source(site(displayName))], sha256Hex, memory, nowMs }).members.length
+    expect(membersAt(expiresAtMs - 2, 'First')).to.equal(places)
+    expect(membersAt(expiresAtMs - 1, 'Second')).to.equal(places)
+    expect(membersAt(expiresAtMs, 'Third')).to.equal(places + 1)
   })
 })
 

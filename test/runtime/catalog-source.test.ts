@@ -6,6 +6,7 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
+import type { ProviderSettingsChecker } from '../../domain/catalog/compiler.ts'
 import type { CatalogChange, CatalogSource } from '../../runtime/catalog/source.ts'
 import { CatalogRefused, openCatalogFolder } from '../../runtime/catalog/source.ts'
 import { createLogger } from '../../runtime/logger.ts'
@@ -16,6 +17,11 @@ const organizationYaml = (plan = 'Standard') =>
 const websiteYaml = (name: string, retentionDays = 395) =>
   `${HEAD}kind: Website\nmetadata: { name: ${name} }\nspec:\n  organizationRef: { name: acme }\n` +
   `  primaryOrigin: https://${name}.example\n  retentionDays: ${retentionDays}\n`
+
+const SECRET_YAML = 'apiVersion: v1\nkind: Secret\nmetadata: { name: ga4 }\nstringData: { key: only-for-tests }\n'
+const destinationYaml = (website: string) =>
+  `${HEAD}kind: Destination\nmetadata: { name: ga4 }\nspec:\n  websiteRef: { name: ${website} }\n  provider: ga4\n` +
+  '  ga4: { measurementId: G-ABC1234567, apiSecretRef: { name: ga4, key: key } }\n'
 
 describe('catalog folder', () => {
   let root: string
@@ -46,9 +52,11 @@ describe('catalog folder', () => {
   })
 
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
-  const open = async (): Promise<CatalogSource> => {
+  const open = async (
+    checks: { readonly checkProviderSettings?: ProviderSettingsChecker } = {},
+  ): Promise<CatalogSource> => {
     const logger = createLogger({ program: 'test', level: 'info', write: (line) => lines.push(line) })
-    const opened = await openCatalogFolder({ folder, env: {}, logger, nowMs: Date.now })
+    const opened = await openCatalogFolder({ folder, env: {}, logger, nowMs: Date.now, ...checks })
     source = opened
     opened.onChange((change) => {
       changes.push(change)
@@ -82,6 +90,22 @@ describe('catalog folder', () => {
     expect(opened.current()).to.equal(catalog)
     expect(before.websites.get('site')?.retentionDays, 'whoever holds the old one keeps it whole').to.equal(395)
     expect(catalog.version).not.to.equal(before.version)
+  })
+
+  it('looks at nothing but the website if nothing else has changed', async () => {
+    write('3.yaml', [websiteYaml('other'), SECRET_YAML, destinationYaml('other')].join('---\n'))
+    const checked: string[] = []
+    await open({
+      checkProviderSettings: (provider) => {
+        checked.push(provider)
+        return []
+      },
+    })
+    expect(checked.splice(0)).to.deep.equal(['ga4'])
+    write('2.yaml', websiteYaml('site', 30))
+    await change(hasRetention(30))
+    expect(checked, 'destinations that were compiled again').to.deep.equal([])
+    expect(source?.current().websites.get('other')?.destinations).to.have.length(1)
   })
 
   it('keeps what is in force while a file is broken, says where, and recovers', async () => {
