@@ -25,6 +25,8 @@ interface RollupDeps {
 /** An hour with many late records is counted again at most this often. */
 const EVERY_MS = 30_000
 const HOURS_AT_ONCE = 100
+/** Each insert makes a part, which is synced, and merged with others later. */
+const HOURS_PER_INSERT = 10
 
 /** Starts at once. `stop` resolves when the current hour is counted, or given up. */
 export function startRollup(deps: RollupDeps): { readonly stop: () => Promise<void> } {
@@ -42,25 +44,45 @@ interface RollUpOptions {
   readonly signal?: AbortSignal
 }
 
-/** Counts every marked hour that has ended. Rejects like `Facts`; hours counted until then stay counted. */
-export async function rollUp({ facts, nowMs }: RollupDeps, { metrics, signal }: RollUpOptions = {}): Promise<void> {
+/** Counts every marked hour that has ended. Rejects like `Facts`; hours counted until then are stored. */
+export async function rollUp({ facts, nowMs }: RollupDeps, options: RollUpOptions = {}): Promise<void> {
+  const { metrics, signal } = options
   // Hours that have not ended are read from the facts.
   const until = hourOf(nowMs())
   let found = HOURS_AT_ONCE
   while (found === HOURS_AT_ONCE) {
     const dirty = await facts.run('dirtyHours', { until_ms: until, limit: HOURS_AT_ONCE })
     metrics?.open(dirty.length)
-    for (const hour of dirty) {
+    for (let first = 0; first < dirty.length; first += HOURS_PER_INSERT) {
       if (signal?.aborted ?? false) return
-      await countHour(facts, hour)
-      metrics?.counted()
+      await countHours(facts, dirty.slice(first, first + HOURS_PER_INSERT), options)
     }
     found = dirty.length
   }
 }
 
+/** One insert stores them all. If one cannot be counted, those before it are stored. */
+async function countHours(
+  facts: RollupDeps['facts'],
+  hours: readonly QueryRow<'dirtyHours'>[],
+  { metrics, signal }: RollUpOptions,
+): Promise<void> {
+  const rows: RowOf<'website_hours'>[] = []
+  try {
+    for (const hour of hours) {
+      if (signal?.aborted ?? false) break
+      rows.push(await countHour(facts, hour))
+    }
+  } finally {
+    if (rows.length > 0) {
+      await facts.insert('website_hours', rows)
+      metrics?.counted(rows.length)
+    }
+  }
+}
+
 /** Reads the facts only after the marks were read. */
-async function countHour(facts: RollupDeps['facts'], dirty: QueryRow<'dirtyHours'>): Promise<void> {
+async function countHour(facts: RollupDeps['facts'], dirty: QueryRow<'dirtyHours'>): Promise<RowOf<'website_hours'>> {
   const { website, hour_ms: hour, marks } = dirty
   const period = { websites: [website], since_ms: hour, until_ms: hour + HOUR_MS }
   const [known] = await facts.run('hourFacts', period)
@@ -68,18 +90,17 @@ async function countHour(facts: RollupDeps['facts'], dirty: QueryRow<'dirtyHours
   const funnel = key_ids.length === 0 ? [] : await facts.run('hourFunnel', { ...period, key_ids })
   const installs = await facts.run('hourInstalls', period)
   const deliveries = installs.length === 0 ? [] : await facts.run('hourDeliveries', period)
-  const row: RowOf<'website_hours'> = {
+  return {
     ...{ website, hour, marks_read: marks },
     ...hourCells([...funnel, ...installs, ...deliveries]),
     retention_days: hourRetention(days, dirty.retention_days),
     row_version: dirty.row_version + 1,
   }
-  await facts.insert('website_hours', [row])
 }
 
 interface RollupMetrics {
   readonly open: (hours: number) => void
-  readonly counted: () => void
+  readonly counted: (hours: number) => void
 }
 
 function createRollupMetrics(registry: Registry | undefined): RollupMetrics | null {
@@ -95,5 +116,5 @@ function createRollupMetrics(registry: Registry | undefined): RollupMetrics | nu
     help: 'Hours of websites to be counted when last read; 100 stands for 100 or more.',
     registers,
   })
-  return { open: (hours) => open.set(hours), counted: () => counted.inc() }
+  return { open: (hours) => open.set(hours), counted: (hours) => counted.inc(hours) }
 }

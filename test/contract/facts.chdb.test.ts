@@ -148,6 +148,25 @@ describe('Facts on chDB', () => {
     }
   })
 
+  it('gives way to requests with all that no request waits for', async () => {
+    const sent: string[] = []
+    const listening: FactsConnection = {
+      ...connection,
+      query: (statement, ...more) => {
+        sent.push(statement)
+        return connection.query(statement, ...more)
+      },
+    }
+    const others = clickhouseFacts(listening, { nowMs: Date.now })
+    const isYielding = (): boolean => sent.at(-1)?.includes('os_thread_priority = 5') ?? false
+    await others.run('installByEvent', { website: 'a', event_id: 'b' })
+    expect(isYielding(), 'a look-up').to.equal(false)
+    await others.run('dirtyHours', { until_ms: 0, limit: 1 })
+    expect(isYielding(), 'a report').to.equal(true)
+    await others.run('rolledCells', { websites: ['a'], since_ms: 0, until_ms: 1, column: 'source' })
+    expect(isYielding(), 'a page').to.equal(true)
+  })
+
   it('leaves no setting behind in the session', async () => {
     const before = await changedSettings(connection)
     const record = installRecord({ website: unique('site') })

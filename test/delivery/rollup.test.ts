@@ -279,6 +279,29 @@ describe('figures by hour', function () {
     expect(again.filter((hour) => hour.website === website)).to.deep.equal([])
   })
 
+  it('are stored for several hours with one insert, also if a later one cannot be counted', async () => {
+    const hours = [FROM_MS, FROM_MS + HOUR_MS, FROM_MS + 2 * HOUR_MS]
+    await write(hours.map((atMs) => visited(atMs, 'search')))
+    let asked = 0
+    const inserted: number[] = []
+    const failing: Pick<Facts, 'run' | 'insert'> = {
+      run: async (query, params) => {
+        if (query === 'hourFacts' && (asked += 1) === 3) throw new Error('refused')
+        return facts.run(query, params)
+      },
+      insert: async (table, rows) => {
+        inserted.push(rows.length)
+        return facts.insert(table, rows)
+      },
+    }
+    const failed = await rollUp({ facts: failing, nowMs: Date.now, logger: NEVER }).catch(
+      (error: Error) => error.message,
+    )
+    expect(failed).to.equal('refused')
+    expect(inserted).to.deep.equal([2])
+    expect(await rolled('source')).to.deep.equal({ search: [2, 0, 0, 0, 0, 0] })
+  })
+
   it('count deliveries by destination, status and reason as they are last known', async () => {
     const own = visited(FROM_MS, 'search')
     const install = installOf(own.visit)

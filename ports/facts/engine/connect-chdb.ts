@@ -42,6 +42,7 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
   const connection: FactsConnection = {
     kind: 'chdb',
     isExclusive: true,
+    yielding: YIELDING,
     command: (statement) => writes.take(WRITE, () => runStatement(engine.writer, statement)),
     query: (statement, parameters, options) =>
       reads.take(options, () => selectInProcess(engine.reader, statement, parameters)),
@@ -173,10 +174,12 @@ async function insertFromFile(client: ClickHouseClient, path: string, insert: In
 }
 
 /**
- * The file's columns are those of the statement, not inferred from the text. Inserts yield to requests, but keep a
- * quarter of a contended core; the engine ignores the priority if the process may not set it.
+ * All but look-ups yields to requests, but keeps a quarter of a contended core. The engine ignores the priority if the process
+ * may not set it (`CAP_SYS_NICE`).
  */
-const FILE_SETTINGS = { use_structure_from_insertion_table_in_table_functions: 1, os_thread_priority: 5 }
+const YIELDING = { os_thread_priority: 5 }
+/** The file's columns are those of the statement, not inferred from the text. */
+const FILE_SETTINGS = { use_structure_from_insertion_table_in_table_functions: 1, ...YIELDING }
 
 async function writeWhole(path: string, body: readonly Uint8Array[]): Promise<void> {
   const file = await open(path, 'wx', 0o600)

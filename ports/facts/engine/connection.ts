@@ -35,6 +35,8 @@ export interface FactsConnection {
   readonly kind: string
   /** No other process can be connected to the same engine. */
   readonly isExclusive: boolean
+  /** Further settings of statements that no request waits for; absent if it runs in no process that answers requests. */
+  readonly yielding?: EngineSettings
   /** How its tables are created; absent for one engine without replicas. */
   readonly layout?: TableLayout
   command(statement: string): Promise<void>

@@ -77,8 +77,8 @@ export async function readSupportedSettings(connection: FactsConnection): Promis
     insert: supported(INSERT_SETTINGS),
     clauses: {
       'look-up': settingsClause(supported(LOOK_UP_SETTINGS)),
-      page: settingsClause(supported(PAGE_SETTINGS)),
-      report: settingsClause(supported(REPORT_SETTINGS)),
+      page: settingsClause({ ...supported(PAGE_SETTINGS), ...connection.yielding }),
+      report: settingsClause({ ...supported(REPORT_SETTINGS), ...connection.yielding }),
     },
   }
 }
