@@ -29,7 +29,7 @@ import {
   WEBSITES_EACH,
   writeOrganizations,
 } from '../support/dashboard-people.ts'
-import { bareRate, startEmbedded, startPinned, stop, waitFor } from '../support/http-load.ts'
+import { bareRate, cpuSeconds, startEmbedded, startPinned, stop, waitFor } from '../support/http-load.ts'
 import { inLanes } from '../support/kube-ceiling.ts'
 import { at } from '../support/operator-figures.ts'
 import { needTools } from '../support/rounds.ts'
@@ -65,6 +65,8 @@ interface Target {
   readonly data: string
   readonly organization: string
   readonly namespace: string
+  /** Of the program that does all of it; absent if several share it. */
+  readonly pid?: number | undefined
 }
 
 async function measureEmbedded(): Promise<void> {
@@ -77,7 +79,7 @@ async function measureEmbedded(): Promise<void> {
   try {
     await waitFor(`${url}/health`)
     const place = { data: join(folder, 'data'), organization: organizationName(0), namespace: 'default' }
-    await measure({ name: 'embedded', dashboard: url, collection: url, ...place })
+    await measure({ name: 'embedded', dashboard: url, collection: url, pid: child.pid, ...place })
   } finally {
     await stop(child)
   }
@@ -142,7 +144,9 @@ async function measure(target: Target): Promise<void> {
   await live(target, PROVIDERS[0], 0)
   const object = `${kind}/${target.namespace}/saved`
   const [times, answered]: [number[], number[]] = [[], []]
+  let cpuBeforeS = Number.NaN
   for (let save = 1 - WARM_UP; save <= saves; save += 1) {
+    if (save === 1) cpuBeforeS = cpuSeconds(target.pid)
     const providers = PROVIDERS[Math.abs(save + WARM_UP) % PROVIDERS.length] ?? PROVIDERS[0]
     const { etag, body } = await stored(object, cookie, save + WARM_UP)
     const startedMs = performance.now()
@@ -155,7 +159,10 @@ async function measure(target: Target): Promise<void> {
     }
     await wait(PAUSE_MS)
   }
+  const cpuMs = ((cpuSeconds(target.pid) - cpuBeforeS) * 1_000) / saves
   tell(target.name, sorted(times), sorted(answered))
+  if (!Number.isNaN(cpuMs))
+    console.log(`  processor time of the program, its reads included: ${cpuMs.toFixed(0)} ms each`)
 }
 
 /** The directory may not know the members yet. */
