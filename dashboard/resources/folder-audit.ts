@@ -62,7 +62,7 @@ export function startFolderAudit(parts: FolderAuditParts): FolderAudit {
   let isStopped = false
   let retry: NodeJS.Timeout | null = null
   let last: Promise<void> = Promise.resolve()
-  const recordChanges = createRecorder(parts)
+  const recordChanges = changeRecorder(parts)
   const look = (): void => {
     last = last
       .then(() => (isStopped ? undefined : recordChanges()))
@@ -86,7 +86,7 @@ export function startFolderAudit(parts: FolderAuditParts): FolderAudit {
 }
 
 /** Digests of an object are made once: a change affects few, and the digests of all would hold up the requests of a large folder. */
-function createRecorder(parts: FolderAuditParts): () => Promise<void> {
+function changeRecorder(parts: FolderAuditParts): () => Promise<void> {
   const { file, eventLog, changeHash } = parts
   const known = new WeakMap<SourceObject, DigestedObject>()
   const digested = (source: SourceObject): DigestedObject => {

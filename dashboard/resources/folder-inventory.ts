@@ -10,9 +10,9 @@ import { createInventory, type Inventory, type InventoryView, type ListedObject 
 
 export function folderInventory(catalog: Pick<FolderCatalog, 'latest'>, nowMs: () => number): Inventory {
   let known: { readonly of: FolderView; readonly view: InventoryView } | null = null
-  const read = new WeakMap<SourceObject, ReadObject>()
-  const readOnce = (source: SourceObject): ReadObject => {
-    const object = read.has(source) ? (read.get(source) ?? null) : readObject(source)
+  const read = new WeakMap<SourceObject, ReadManifestObject>()
+  const readOnce = (source: SourceObject): ReadManifestObject => {
+    const object = read.has(source) ? (read.get(source) ?? null) : readManifestObject(source)
     read.set(source, object)
     return object
   }
@@ -30,9 +30,9 @@ interface ReadManifest {
 }
 
 /** What follows from the manifest alone; null if it is none of ours. */
-type ReadObject = Omit<ListedObject, 'conditions'> | null
+type ReadManifestObject = Omit<ListedObject, 'conditions'> | null
 
-function readObject({ value, locate }: SourceObject): ReadObject {
+function readManifestObject({ value, locate }: SourceObject): ReadManifestObject {
   const { kind: named, metadata, spec } = (value ?? {}) as ReadManifest
   const kind = RESOURCE_KINDS.find((each) => each === named)
   if (kind === undefined || typeof metadata?.name !== 'string' || typeof spec !== 'object') return null
@@ -43,7 +43,7 @@ function readObject({ value, locate }: SourceObject): ReadObject {
 
 function viewOf(
   { objects: sources, compilation }: FolderView,
-  read: (source: SourceObject) => ReadObject,
+  read: (source: SourceObject) => ReadManifestObject,
   nowMs: number,
 ): InventoryView {
   const { owners, problems, isAccepted: isPublished } = compilation
