@@ -68,7 +68,7 @@ async function writeAtOnce(facts: Facts, batch: Batch, { marks, erasures, backlo
     addRows(entry, { place: entryPlace(batch, entry), add, erasures })
     done += 1
   }
-  for (const row of streams.rows()) collected.add('stream_backlog', row)
+  for (const row of streams.rows()) collected.add('stream_pointers', row)
   for (const mark of hours.rows()) collected.add('hour_marks', mark)
   await collected.insert()
   return { done, rows }
@@ -128,7 +128,7 @@ async function writeApart(facts: Facts, batch: Batch, tools: BatchTools): Promis
     }
     counts.set(table, rows.length - refused.length)
   }
-  await insertOrIsolate(facts, 'stream_backlog', streams.rows())
+  await insertOrIsolate(facts, 'stream_pointers', streams.rows())
   await facts.insert('poison_records', poison)
   await facts.insert('hour_marks', hours.rows())
   return { done: entries.length, rows: counts.set('poison_records', poison.length) }

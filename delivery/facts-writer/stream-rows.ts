@@ -1,6 +1,6 @@
 /**
- * Adds the rows that log streams have to send to a batch: one for each request and each attempt of an organisation that has
- * a stream. They are made from the rows of Logs, so that a stream and Logs cannot disagree.
+ * Adds to a batch where the records are that log streams have to send: each request and each attempt of an organisation that
+ * has a stream. The records themselves are the rows of Logs, so that a stream and Logs cannot disagree.
  */
 
 import { DAY_MS } from '../../domain/durations.ts'
@@ -14,7 +14,7 @@ import {
   type LogLane,
   type LanePoint,
 } from '../../domain/streams/lane.ts'
-import { streamRecord } from '../../domain/streams/record.ts'
+import { streamPointer, type StreamPointer } from '../../domain/streams/record.ts'
 import type { Batch, EventLog, StoredEntry } from '../../ports/event-log/event-log.ts'
 import type { FactTable, RowOf } from '../../ports/facts/columns.ts'
 import type { FactRow, Facts } from '../../ports/facts/facts.ts'
@@ -23,7 +23,7 @@ import type { Logger } from '../../runtime/logger.ts'
 /** Collects the rows of one batch. */
 interface StreamRows {
   note(table: FactTable, row: FactRow, entry: StoredEntry): void
-  rows(): readonly RowOf<'stream_backlog'>[]
+  rows(): readonly RowOf<'stream_pointers'>[]
 }
 
 export interface StreamBacklog {
@@ -104,9 +104,9 @@ class Lanes {
   #begin({ topic, partition }: Batch, before: KnownLane | undefined): LogLane {
     const { nowMs, logger } = this.#parts
     const begunAtMs = Math.max(nowMs(), (before?.lane.begunAtMs ?? 0) + 1)
-    if (before === undefined) return { topic, partition, begunAtMs, cause: 'first' }
+    if (before === undefined) return { topic, partition, begunAtMs, cause: 'first', form: 'pointers' }
     logger.error({ topic, partition }, 'the log has begun again: streams go on in a new lane')
-    return { topic, partition, begunAtMs, cause: 'renewed' }
+    return { topic, partition, begunAtMs, cause: 'renewed', form: 'pointers' }
   }
 
   async #read(organizations: readonly string[]): Promise<Map<string, KnownLane>> {
@@ -123,17 +123,80 @@ class Lanes {
 }
 
 function rowsOfBatch(organizations: ReadonlySet<string>, lane: string): StreamRows {
-  const collected: RowOf<'stream_backlog'>[] = []
+  const all: OpenRow[] = []
+  const open = new Map<string, OpenRow>()
+  let latest: OpenRow | undefined
   return {
     note(table, row, entry) {
-      const sent = organizations.has(String(row['organization'])) ? streamRecord(table, row) : null
-      if (sent === null) return
-      const { organization, id, atMs, website, kind, status, text } = sent
-      collected.push({
-        ...{ organization, lane, log_offset: entry.offset, id, at: atMs, appended_at: entry.appendedAtMs },
-        ...{ website, kind, status, record: text, row_version: 0 },
-      })
+      if (!organizations.has(row['organization'] as string)) return
+      const pointer = streamPointer(table, row, byteLength)
+      if (pointer === null) return
+      // Most records are like the one before.
+      if (latest === undefined || !isAlike(latest.alike, pointer)) latest = open.get(alikeKey(pointer))
+      if (latest === undefined || latest.offsets.length === POINTERS_PER_ROW) {
+        latest = newRow(pointer, entry)
+        open.set(alikeKey(pointer), latest)
+        all.push(latest)
+      }
+      addPointer(latest, pointer, entry)
     },
-    rows: () => collected,
+    rows: () => all.map((row) => pointerRow(row, lane)),
   }
+}
+
+/** Bounds what is read to find one record, and what one row takes in memory. */
+const POINTERS_PER_ROW = 500
+
+/** What the records of one row have in common. */
+type Alike = Pick<StreamPointer, 'organization' | 'website' | 'kind' | 'status'>
+
+/** A row while it is being filled. */
+interface OpenRow {
+  readonly alike: Alike
+  lastAppendedAtMs: number
+  readonly offsets: number[]
+  readonly ids: string[]
+  readonly times: number[]
+  readonly sizes: number[]
+}
+
+const byteLength = (text: string): number => Buffer.byteLength(text)
+
+function isAlike(a: Alike, b: Alike): boolean {
+  return a.website === b.website && a.kind === b.kind && a.status === b.status && a.organization === b.organization
+}
+
+function alikeKey({ organization, website, kind, status }: Alike): string {
+  return `${organization} ${website} ${kind} ${status}`
+}
+
+function newRow({ organization, website, kind, status }: StreamPointer, { appendedAtMs }: StoredEntry): OpenRow {
+  const alike = { organization, website, kind, status }
+  return { alike, lastAppendedAtMs: appendedAtMs, offsets: [], ids: [], times: [], sizes: [] }
+}
+
+function addPointer(row: OpenRow, { id, atMs, bytes }: StreamPointer, { offset, appendedAtMs }: StoredEntry): void {
+  row.lastAppendedAtMs = appendedAtMs
+  row.offsets.push(offset)
+  row.ids.push(id)
+  row.times.push(atMs)
+  row.sizes.push(bytes)
+}
+
+/** Offsets and times become small numbers, which are cheaper to write and to read. */
+function pointerRow({ alike, lastAppendedAtMs, offsets, ids, times, sizes }: OpenRow, lane: string) {
+  const [first = 0, last = 0] = [offsets[0], offsets.at(-1)]
+  const oldest = times.reduce((least, time) => (time < least ? time : least), Infinity)
+  return {
+    ...{
+      organization: alike.organization,
+      lane,
+      last_offset: last,
+      first_offset: first,
+      appended_at: lastAppendedAtMs,
+    },
+    ...{ website: alike.website, kind: alike.kind, status: alike.status, ids: ids.join(',') },
+    ...{ offsets: offsets.map((offset) => offset - first), oldest_at: oldest },
+    ...{ times: times.map((time) => time - oldest), sizes, row_version: 0 },
+  } satisfies RowOf<'stream_pointers'>
 }

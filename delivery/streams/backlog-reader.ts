@@ -1,4 +1,4 @@
-/** Reads what a stream still has to send: the open range of each lane, and the rows of the next batch. */
+/** Reads what a stream still has to send: the open range of each lane, and where the records of the next batch are. */
 
 import { FACTS_WRITER_GROUP } from '../../domain/collection/facts-lag.ts'
 import { partitionName } from '../../domain/streams/lane.ts'
@@ -98,18 +98,22 @@ export async function countBetween(
   organization: string,
   { borders, form }: { readonly borders: readonly Border[]; readonly form: StreamForm },
 ): Promise<{ readonly records: number; readonly fromMs: number; readonly toMs: number }> {
-  const { websites, kinds, minStatus } = form
-  const filters = {
-    ...(websites.length === 0 ? {} : { websites }),
-    ...(kinds.length === 0 ? {} : { kinds }),
-    ...(minStatus === 0 ? {} : { min_status: minStatus }),
-  }
-  const params = { organization, ...filters, ...borderParams(borders) }
+  const params = { organization, ...filterParams(form), ...borderParams(borders) }
   const [row] = await facts.run('recordsBetween', params as QueryParams<'recordsBetween'>)
   return { records: row?.records ?? 0, fromMs: row?.from_ms ?? 0, toMs: row?.to_ms ?? 0 }
 }
 
-function borderParams(borders: readonly Border[]): object {
+/** Query parameters from what a stream lets pass. */
+export function filterParams({ websites, kinds, minStatus }: StreamForm): object {
+  return {
+    ...(websites.length === 0 ? {} : { websites }),
+    ...(kinds.length === 0 ? {} : { kinds }),
+    ...(minStatus === 0 ? {} : { min_status: minStatus }),
+  }
+}
+
+/** Query parameters from borders. */
+export function borderParams(borders: readonly Border[]): object {
   const named = borders.flatMap(({ lane, after, through }, index) => [
     [`lane_${index}`, lane],
     [`after_${index}`, after],
@@ -124,5 +128,5 @@ function openRecord({ log_offset: offset, at_ms: atMs, appended_at_ms: appendedA
 }
 
 function backlogRecord({ id, record, ...row }: BacklogRow): BacklogRecord {
-  return { ...openRecord({ ...row, bytes: Buffer.byteLength(record) }), id, record }
+  return { ...openRecord(row), id, record }
 }

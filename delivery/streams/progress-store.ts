@@ -1,7 +1,7 @@
 /** Reads and writes the progress of a stream. Only the owner of its lease writes; the later owner wins. */
 
 import type { StreamState } from '../../domain/streams/pace.ts'
-import { readProgress, type StreamProgress } from '../../domain/streams/progress.ts'
+import { readProgress, writtenProgress, type StreamProgress } from '../../domain/streams/progress.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 
@@ -52,7 +52,7 @@ export function createProgressStore({ facts, key, leasedAtMs, nowMs }: StorePart
         ...{ seen_at: nowMs(), state, behind, oldest_at: oldestMs, delivered_at: progress.deliveredAtMs },
         ...{ failing_since: progress.failingSinceMs, last_error: progress.lastError },
         ...{ delivered: progress.delivered, dropped: progress.dropped },
-        ...{ progress: JSON.stringify(progress), row_version: version },
+        ...{ progress: writtenProgress(progress), row_version: version },
       }
       await facts.insert('stream_progress', [row])
     },

@@ -16,7 +16,7 @@ import {
   type StreamCommand,
 } from '../../domain/streams/commands.ts'
 import { pauseAfter, streamStateOf, type SendOutcome } from '../../domain/streams/pace.ts'
-import { isStreamed, planBatch, sentRecord, type Watermarks } from '../../domain/streams/plan.ts'
+import { planBatch, type Watermarks } from '../../domain/streams/plan.ts'
 import {
   delivered,
   doneWithPlan,
@@ -29,7 +29,8 @@ import {
 } from '../../domain/streams/progress.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { OpenLaneRow } from '../../ports/facts/streams.ts'
-import { openLanes, readBetween, readNext } from './backlog-reader.ts'
+import { openLanes, readNext } from './backlog-reader.ts'
+import { readBatch } from './batch-records.ts'
 import type { StreamInForce } from './in-force.ts'
 import type { StreamNews } from './news.ts'
 import { batchBounds, isDue, leavesOpen } from './due.ts'
@@ -55,6 +56,8 @@ const IDLE_MS = 2_000
 const MOST_MS = 5_000
 const COMMANDS_EVERY_MS = 4_000
 const STANDING_EVERY_MS = 30_000
+/** How long a batch waits for rows of Logs that a replica does not show yet; what is missing then was erased. */
+const MISSING_MS = 15 * MINUTE_MS
 
 /** Steps of one stream; each resolves with the wait until the next one, in ms. */
 export class StreamRunner {
@@ -137,9 +140,8 @@ export class StreamRunner {
 
   async #send(inForce: StreamInForce, progress: StreamProgress, plan: StreamPlan): Promise<number> {
     const { facts, senderOf, nowMs, news } = this.#parts
-    const borders = { borders: plan.borders, perLane: Math.max(1, planWidth(plan)) }
-    const rows = await readBetween(facts, inForce.organization.id, borders)
-    const records = rows.filter((row) => isStreamed(row, plan.form)).map((row) => sentRecord(row, plan.form))
+    const { records, missing } = await readBatch(facts, inForce.organization.id, plan)
+    if (missing > 0 && nowMs() - plan.plannedAtMs < MISSING_MS) return this.#rest(inForce, progress, MOST_MS)
     const sent = await senderOf(inForce).batch(plan, records)
     news.sent(sent)
     if (!sent.outcome.isTaken) return this.#failed(inForce, withSent(progress, sent.shown), sent.outcome)
@@ -308,9 +310,4 @@ function isProven({ target }: StreamInForce, { provenTarget }: StreamProgress): 
 
 function streamForm({ filter, includeBodies, compress }: LogStream): StreamForm {
   return { ...filter, includeBodies, compress }
-}
-
-/** Offsets that a plan spans: the most rows in any of its lanes. */
-function planWidth({ borders }: StreamPlan): number {
-  return borders.reduce((most, { after, through }) => Math.max(most, through - after), 0)
 }

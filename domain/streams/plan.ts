@@ -2,7 +2,7 @@
 
 import { LIMITS } from '../limits.ts'
 import type { Sha256Hex } from '../origin.ts'
-import { partitionName, readLane } from './lane.ts'
+import { isOfPointers, partitionName, readLane, successionOf } from './lane.ts'
 import {
   advanced,
   newestLanes,
@@ -28,10 +28,10 @@ export interface OpenRecord {
   readonly bytes: number
 }
 
-/** A row of the backlog, with its text. */
+/** A row of the backlog. */
 export interface BacklogRecord extends OpenRecord {
   readonly id: string
-  /** In the form that `unpackedRecord` reads. */
+  /** In the form that `unpackedRecord` reads; empty in a lane of pointers. */
   readonly record: string
 }
 
@@ -93,12 +93,21 @@ export function isStreamed(
   return status >= form.minStatus
 }
 
-/** The form in which a record is sent. A record that cannot be read never stops a stream. */
-export function sentRecord({ id, record, atMs }: BacklogRecord, { includeBodies }: StreamForm): SentRecord {
+/**
+ * The form in which a record is sent. A record that cannot be read never stops a stream. `line`: what Logs hold of a pointer's
+ * record, as JSON; undefined if they do not hold it any more, or if the row has its own text.
+ */
+export function sentRecord(
+  { lane, id, record, atMs }: BacklogRecord,
+  line: string | undefined,
+  { includeBodies }: StreamForm,
+): SentRecord {
+  const unreadable = { atMs, text: JSON.stringify({ type: 'unreadable', id, at: atMs }) }
+  if (isOfPointers(lane)) return line === undefined ? unreadable : { atMs, text: line }
   try {
     return { atMs, text: unpackedRecord(record, includeBodies) }
   } catch {
-    return { atMs, text: JSON.stringify({ type: 'unreadable', id, at: atMs }) }
+    return unreadable
   }
 }
 
@@ -168,9 +177,8 @@ interface Readable {
 function readableOf(lane: string, newest: ReturnType<typeof newestLanes>, watermarks: Watermarks): Readable {
   const read = readLane(lane)
   if (read === null) return { below: 0, from: Infinity }
-  const key = partitionName(read)
-  if (newest.get(key)?.name !== lane) return { below: Infinity, from: Infinity }
-  const { committed, end } = watermarks.get(key) ?? { committed: 0, end: Infinity }
+  if (newest.get(successionOf(read))?.name !== lane) return { below: Infinity, from: Infinity }
+  const { committed, end } = watermarks.get(partitionName(read)) ?? { committed: 0, end: Infinity }
   // A consumer group whose position is beyond the log's end has not read the log since it began again.
   return { below: committed <= end ? committed : 0, from: end }
 }

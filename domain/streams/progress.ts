@@ -2,7 +2,7 @@
 
 import { LIMITS } from '../limits.ts'
 import { DAY_MS } from '../durations.ts'
-import { partitionName, readLane } from './lane.ts'
+import { readLane, successionOf } from './lane.ts'
 
 /** By lane: everything up to and including this offset is done. */
 export type DoneOffsets = Readonly<Record<string, number>>
@@ -121,9 +121,22 @@ export function newProgress(done: DoneOffsets, nowMs: number): StreamProgress {
   }
 }
 
-/** From the stored JSON; fields that an earlier release did not write get the values of a new stream. */
+/** `plan` is what the version before stores: it would send a batch of pointers without its records. */
+type StoredProgress = StreamProgress & { readonly pointerPlan?: StreamPlan | null }
+
+export function writtenProgress(progress: StreamProgress): string {
+  const stored: StoredProgress = { ...progress, plan: null, pointerPlan: progress.plan }
+  return JSON.stringify(stored)
+}
+
+/**
+ * From the stored JSON; fields that an earlier release did not write get the values of a new stream. If the version before had
+ * taken over for a while, its plan is forgotten: its records are still open, and only its gaps must be told.
+ */
 export function readProgress(text: string): StreamProgress {
-  return { ...newProgress({}, 0), ...(JSON.parse(text) as StreamProgress) }
+  const { pointerPlan = null, ...known } = { ...newProgress({}, 0), ...(JSON.parse(text) as StoredProgress) }
+  if (pointerPlan === null) return known
+  return { ...known, plan: pointerPlan, gaps: (known.plan?.gaps ?? []).reduce(withGap, known.gaps) }
 }
 
 export function advanced(done: DoneOffsets, borders: readonly Border[]): DoneOffsets {
@@ -223,7 +236,7 @@ function withoutOldLanes(done: DoneOffsets, nowMs: number): DoneOffsets {
   const lanes = Object.keys(done).map((name) => ({ name, lane: readLane(name) }))
   const newest = newestLanes(Object.keys(done))
   const isOld = ({ name, lane }: (typeof lanes)[number]): boolean => {
-    const next = lane === null ? undefined : newest.get(partitionName(lane))
+    const next = lane === null ? undefined : newest.get(successionOf(lane))
     return next !== undefined && next.name !== name && next.begunAtMs < nowMs - LANE_KEPT_MS
   }
   return Object.fromEntries(lanes.filter((each) => !isOld(each)).map(({ name }) => [name, done[name] ?? -1]))
@@ -234,13 +247,13 @@ interface NewestLane {
   readonly begunAtMs: number
 }
 
-/** The current lane of each partition. */
+/** The current lane of each partition, by `successionOf`. */
 export function newestLanes(names: Iterable<string>): ReadonlyMap<string, NewestLane> {
   const newest = new Map<string, NewestLane>()
   for (const name of names) {
     const lane = readLane(name)
     if (lane === null) continue
-    const key = partitionName(lane)
+    const key = successionOf(lane)
     if ((newest.get(key)?.begunAtMs ?? -1) < lane.begunAtMs) newest.set(key, { name, begunAtMs: lane.begunAtMs })
   }
   return newest

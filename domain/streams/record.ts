@@ -1,16 +1,20 @@
-/** The form in which a log stream sends a record of Logs: the same line as in exports, as JSON. */
+/**
+ * The form in which a log stream sends a record of Logs: the same line as in exports, as JSON. Until it is sent, the backlog holds
+ * only where the record is.
+ */
 
 import type { LogLine } from '../logs/line.ts'
 
-interface StreamRecord {
+/** Where a record of Logs is, and what decides whether and when it is sent. */
+export interface StreamPointer {
   readonly organization: string
   readonly id: string
   readonly atMs: number
   readonly website: string
   readonly kind: string
   readonly status: number
-  /** As the backlog keeps it: `unpackedRecord` makes a `LogLine` of it. */
-  readonly text: string
+  /** Of its text, about: batches are planned by it. */
+  readonly bytes: number
 }
 
 /** The text of one record, and its time. */
@@ -23,94 +27,95 @@ export interface SentRecord {
 /** A row of Logs, by column name. */
 type LogRow = Readonly<Record<string, unknown>>
 
+/** The kind of every attempt; no request has it. */
+export const ATTEMPT_KIND = 'delivery'
+/** Of a line without its bodies, path and user agent: names of fields, times, IDs. */
+const FRAME_BYTES = 320
+
 const columnText = (row: LogRow, column: string): string => {
   const value = row[column]
   return typeof value === 'string' ? value : ''
 }
 const numberIn = (row: LogRow, column: string): number => Number(row[column] ?? 0)
 
-/** Null for a row of a table that Logs do not show. */
-export function streamRecord(table: string, row: LogRow): StreamRecord | null {
-  const line = table === 'request_logs' ? requestLine(row) : table === 'attempts' ? attemptLine(row) : null
-  if (line === null) return null
-  const { id, at: atMs, website, kind, status } = line
-  return { organization: columnText(row, 'organization'), id, atMs, website, kind, status, text: packed(line) }
+/** Null for a row of a table that Logs do not show. `row` is as it is inserted; `byteLength` is of UTF-8. */
+export function streamPointer(table: string, row: LogRow, byteLength: (text: string) => number): StreamPointer | null {
+  if (table === 'request_logs') return requestPointer(row as unknown as InsertedRequest, byteLength)
+  return table === 'attempts' ? attemptPointer(row as unknown as InsertedAttempt, byteLength) : null
 }
 
-function requestLine(row: LogRow): LogLine {
-  return {
+/** The columns that are read of a row as it is inserted: by name, since this is done for each record that is written. */
+interface InsertedRequest extends Omit<StreamPointer, 'atMs' | 'bytes'> {
+  readonly received_at: number
+  readonly path: string
+  readonly origin: string
+  readonly user_agent: string
+  readonly body: string
+}
+
+interface InsertedAttempt extends Pick<StreamPointer, 'organization' | 'website'> {
+  readonly attempt_id: string
+  readonly started_at: number
+  readonly response_status: number
+  readonly request_url: string
+  readonly request_body: string
+  readonly response_body: string
+}
+
+function requestPointer(row: InsertedRequest, byteLength: (text: string) => number): StreamPointer {
+  const { organization, id, website, kind, status } = row
+  const bytes = FRAME_BYTES + row.path.length + row.origin.length + row.user_agent.length + byteLength(row.body)
+  return { organization, id, atMs: row.received_at, website, kind, status, bytes }
+}
+
+function attemptPointer(row: InsertedAttempt, byteLength: (text: string) => number): StreamPointer {
+  const { organization, attempt_id: id, started_at: atMs, website, response_status: status } = row
+  const bytes = FRAME_BYTES + row.request_url.length + byteLength(row.request_body) + byteLength(row.response_body)
+  return { organization, id, atMs, website, kind: ATTEMPT_KIND, status, bytes }
+}
+
+/** A request as it is sent. `row` is as it is read, with times in ms. */
+export function requestText(row: LogRow, includeBodies: boolean): string {
+  const line: LogLine = {
     direction: 'inbound',
-    ...{
-      website: columnText(row, 'website'),
-      at: numberIn(row, 'received_at'),
-      id: columnText(row, 'id'),
-      kind: columnText(row, 'kind'),
-    },
-    ...{
-      method: columnText(row, 'method'),
-      path: columnText(row, 'path'),
-      status: numberIn(row, 'status'),
-      code: columnText(row, 'code'),
-    },
-    ...{
-      durationMs: numberIn(row, 'duration_ms'),
-      origin: columnText(row, 'origin'),
-      bytes: numberIn(row, 'body_bytes'),
-    },
-    ...{
-      userAgent: columnText(row, 'user_agent'),
-      bodyForm: columnText(row, 'body_form'),
-      body: columnText(row, 'body'),
-    },
+    ...{ website: columnText(row, 'website'), at: numberIn(row, 'received_at_ms') },
+    ...{ id: columnText(row, 'id'), kind: columnText(row, 'kind') },
+    ...{ method: columnText(row, 'method'), path: columnText(row, 'path'), status: numberIn(row, 'status') },
+    ...{ code: columnText(row, 'code'), durationMs: numberIn(row, 'duration_ms') },
+    ...{ origin: columnText(row, 'origin'), bytes: numberIn(row, 'body_bytes') },
+    ...{ userAgent: columnText(row, 'user_agent'), bodyForm: columnText(row, 'body_form') },
+    ...(includeBodies ? { body: columnText(row, 'body') } : {}),
   }
+  return JSON.stringify(line)
 }
 
 interface AttemptLine extends LogLine {
-  readonly requestBody: string
-  readonly responseBody: string
+  readonly requestBody?: string
+  readonly responseBody?: string
 }
 
-function attemptLine(row: LogRow): AttemptLine {
-  return {
+/** An attempt as it is sent. `row` is as it is read, with times in ms. */
+export function attemptText(row: LogRow, includeBodies: boolean): string {
+  const bodies = { requestBody: columnText(row, 'request_body'), responseBody: columnText(row, 'response_body') }
+  const line: AttemptLine = {
     direction: 'outbound',
-    ...{
-      website: columnText(row, 'website'),
-      at: numberIn(row, 'started_at'),
-      id: columnText(row, 'attempt_id'),
-      kind: 'delivery',
-    },
+    ...{ website: columnText(row, 'website'), at: numberIn(row, 'started_at_ms') },
+    ...{ id: columnText(row, 'attempt_id'), kind: ATTEMPT_KIND },
     ...{ method: 'POST', path: columnText(row, 'request_url'), status: numberIn(row, 'response_status') },
     ...{ code: columnText(row, 'code'), durationMs: numberIn(row, 'duration_ms') },
     ...{ event: columnText(row, 'event_id'), destination: columnText(row, 'destination') },
-    ...{ requestBody: columnText(row, 'request_body'), responseBody: columnText(row, 'response_body') },
+    ...(includeBodies ? bodies : {}),
   }
+  return JSON.stringify(line)
 }
 
-const BODIES = ['body', 'requestBody', 'responseBody'] as const
-/** Ends the JSON of a stored record. Neither JSON nor ClickHouse's text format has to escape it. */
+/** Ends the JSON of a record that the version before stored. The bodies follow it, unescaped. */
 const END_OF_HEAD = '\u001e'
 
-type Line = Record<string, unknown>
-
-/** Bodies follow the JSON unescaped: escaping their quotes twice was the most expensive part of a row. */
-function packed(line: LogLine): string {
-  const head: Line = { ...line }
-  const bodies: [string, number][] = []
-  let tail = ''
-  for (const name of BODIES) {
-    const body = head[name]
-    if (typeof body !== 'string') continue
-    delete head[name]
-    bodies.push([name, body.length])
-    tail += body
-  }
-  return `${JSON.stringify({ ...head, bodies })}${END_OF_HEAD}${tail}`
-}
-
-/** A record of the backlog as it is sent, with or without its bodies. @throws SyntaxError if it is not one */
+/** A record that the version before stored, as it is sent, with or without its bodies. @throws SyntaxError if it is not one */
 export function unpackedRecord(record: string, includeBodies: boolean): string {
   const end = record.indexOf(END_OF_HEAD)
-  const { bodies, ...line } = JSON.parse(record.slice(0, end)) as Line & {
+  const { bodies, ...line } = JSON.parse(record.slice(0, end)) as Record<string, unknown> & {
     readonly bodies: readonly (readonly [string, number])[]
   }
   let at = end + 1

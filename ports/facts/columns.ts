@@ -194,15 +194,8 @@ export const TABLE_COLUMNS = {
   },
   decision_replay_results: {
     columns: {
-      website: 'text',
-      id: 'text',
-      made_at: 'time',
-      state: 'text',
-      installs: 'uint64',
-      reached: 'time',
-      result: 'text',
-      retention_days: 'uint16',
-      row_version: 'uint64',
+      ...{ website: 'text', id: 'text', made_at: 'time', state: 'text', installs: 'uint64', reached: 'time' },
+      ...{ result: 'text', retention_days: 'uint16', row_version: 'uint64' },
     },
     partitionedBy: null,
   },
@@ -256,6 +249,14 @@ export const TABLE_COLUMNS = {
     },
     partitionedBy: { column: 'at', span: 'day' },
   },
+  stream_pointers: {
+    columns: {
+      ...{ organization: 'text', lane: 'text', last_offset: 'uint64', first_offset: 'uint64', appended_at: 'time' },
+      ...{ website: 'text', kind: 'text', status: 'uint16', ids: 'text', offsets: 'uint64s', oldest_at: 'time' },
+      ...{ times: 'uint64s', sizes: 'uint64s', row_version: 'uint64' },
+    },
+    partitionedBy: { column: 'appended_at', span: 'day' },
+  },
   stream_progress: {
     columns: {
       ...{ organization: 'text', stream: 'text', seen_at: 'time', state: 'text', behind: 'uint64' },
@@ -291,6 +292,7 @@ export const DERIVED_TABLES = [
   'decision_replay_results',
   'erasures',
   'stream_backlog',
+  'stream_pointers',
   'stream_progress',
   'webhook_attempts',
 ] as const

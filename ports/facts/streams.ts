@@ -1,7 +1,8 @@
 /**
  * The SQL texts behind log streams: the part of the backlog that a stream has not finished, lane by lane.
  *
- * The table is ordered by organisation, lane and offset, so that finished records are skipped without being read.
+ * The backlog is `stream_pointers`, whose texts are rows of Logs, and what the version before left in `stream_backlog`. Both are ordered
+ * by organisation, lane and offset, so that finished records are skipped without being read.
  */
 
 import { selectFrom, type RowsOf } from './columns.ts'
@@ -30,22 +31,36 @@ type StreamFilters = {
   readonly min_status?: number
 }
 
-const BACKLOG_ROW = selectFrom('stream_backlog', [
-  'lane',
-  'log_offset',
-  'id',
-  'at',
-  'appended_at',
-  'website',
-  'kind',
-  'status',
-  'record',
+/** A record that waits, as batches are planned from it. */
+export interface OpenRow {
+  readonly lane: string
+  readonly log_offset: number
+  readonly at_ms: number
+  readonly appended_at_ms: number
+  readonly website: string
+  readonly kind: string
+  readonly status: number
+  readonly bytes: number
+}
+/** `record`: its text, if the version before stored it. */
+export interface BacklogRow extends OpenRow {
+  readonly id: string
+  readonly record: string
+}
+const REQUEST_ROW = selectFrom('request_logs', [
+  ...(['website', 'received_at', 'id', 'kind', 'method', 'path', 'status', 'code', 'duration_ms', 'origin'] as const),
+  ...(['body_bytes', 'user_agent', 'body_form'] as const),
 ])
-export type BacklogRow = RowsOf<typeof BACKLOG_ROW>
-const OPEN_ROW = selectFrom('stream_backlog', [
-  ...(['lane', 'log_offset', 'at', 'appended_at', 'website', 'kind', 'status'] as const),
+const ATTEMPT_ROW = selectFrom('attempts', [
+  ...(['website', 'event_id', 'destination', 'attempt_id', 'started_at', 'duration_ms', 'request_url'] as const),
+  ...(['response_status', 'code'] as const),
 ])
-export type OpenRow = RowsOf<typeof OPEN_ROW> & { readonly bytes: number }
+/** With a body, or both bodies, on request. */
+type RequestOfStreamRow = RowsOf<typeof REQUEST_ROW> & { readonly body?: string }
+type AttemptOfStreamRow = RowsOf<typeof ATTEMPT_ROW> & {
+  readonly request_body?: string
+  readonly response_body?: string
+}
 type ProgressRow = StreamStandingRow & { readonly version: number }
 
 /** The open records of one lane. */
@@ -76,20 +91,68 @@ interface DroppedRow {
 const positions = ({ lanes }: { readonly lanes: number }): readonly number[] =>
   Array.from({ length: Math.min(lanes, MAX_LANES) }, (_, index) => index)
 
-/** Conditions of this form can use the order of the table. */
-function beyond(params: DoneParams): string {
-  const done = positions(params).map(
-    (index) => `NOT (lane = {lane_${index}:String} AND log_offset <= {done_${index}:UInt64})`,
-  )
-  return ['organization = {organization:String}', ...done].join(' AND ')
+/** Where rows lie: by their own offset, or for rows of several records by the lowest and the highest. */
+interface Offsets {
+  readonly lowest: string
+  readonly highest: string
+}
+const OF_RECORD: Offsets = { lowest: 'log_offset', highest: 'log_offset' }
+const OF_SEVERAL: Offsets = { lowest: 'first_offset', highest: 'last_offset' }
+type Within = (offsets: Offsets) => string
+
+/** Conditions of this form can use the order of the tables. */
+function beyond(params: DoneParams): Within {
+  return ({ highest }) => {
+    const done = positions(params).map(
+      (index) => `NOT (lane = {lane_${index}:String} AND ${highest} <= {done_${index}:UInt64})`,
+    )
+    return ['organization = {organization:String}', ...done].join(' AND ')
+  }
 }
 
-function between(params: BorderParams): string {
-  const lanes = positions(params).map(
-    (index) =>
-      `(lane = {lane_${index}:String} AND log_offset > {after_${index}:Int64} AND log_offset <= {through_${index}:UInt64})`,
-  )
-  return `organization = {organization:String} AND (${lanes.length === 0 ? 'false' : lanes.join(' OR ')})`
+function between(params: BorderParams): Within {
+  return ({ lowest, highest }) => {
+    const lanes = positions(params).map(
+      (index) =>
+        `(lane = {lane_${index}:String} AND ${highest} > {after_${index}:Int64} AND ${lowest} <= {through_${index}:UInt64})`,
+    )
+    return `organization = {organization:String} AND (${lanes.length === 0 ? 'false' : lanes.join(' OR ')})`
+  }
+}
+
+/** How the columns of a record are read from a row of `stream_backlog`; others have their own name there. */
+const OF_TEXTS: Readonly<Record<string, string>> = { bytes: 'length(record) AS bytes' }
+/** Columns of which a row of `stream_pointers` holds one value for each record. */
+const OF_POINTERS: Readonly<Record<string, string>> = {
+  log_offset: 'arrayMap(above -> first_offset + above, offsets)',
+  id: "splitByChar(',', ids)",
+  at: 'arrayMap(later -> addMilliseconds(oldest_at, later), times)',
+  bytes: 'sizes',
+}
+
+/** Records with these columns; one that lies in two rows comes twice. */
+function pointers(columns: readonly string[], within: Within): string {
+  const arrays = columns.flatMap((column) => (column in OF_POINTERS ? [`${OF_POINTERS[column]} AS ${column}`] : []))
+  const selected = columns.map((column) => (column === 'record' ? "'' AS record" : column)).join(', ')
+  return `SELECT ${selected} FROM stream_pointers ARRAY JOIN ${arrays.join(', ')}
+    PREWHERE ${within(OF_SEVERAL)} WHERE ${within(OF_RECORD)}`
+}
+
+/** All records of the backlog within these bounds; one that lies in two rows comes twice. */
+function backlog(columns: readonly string[], within: Within): string {
+  const texts = columns.map((column) => OF_TEXTS[column] ?? column).join(', ')
+  return `(SELECT ${texts} FROM ${once('stream_backlog')} WHERE ${within(OF_RECORD)}
+    UNION ALL ${pointers(columns, within)})`
+}
+
+const EACH_ONCE = 'LIMIT 1 BY lane, log_offset'
+
+/** Each record once, in the order of each lane; at most `per_lane` of each. */
+function inOrder(columns: readonly string[], within: Within): string {
+  const all = ['lane', 'log_offset', 'at', 'appended_at', 'website', 'kind', 'status', ...columns]
+  const shown = all.map((column) => (column === 'at' || column === 'appended_at' ? ms(column) : column)).join(', ')
+  return `SELECT ${shown} FROM (SELECT * FROM ${backlog(all, within)} ORDER BY lane, log_offset ${EACH_ONCE})
+    ORDER BY lane, log_offset LIMIT {per_lane:UInt32} BY lane LIMIT ${MAX_LANES * 1_000}`
 }
 
 const FILTERS: Readonly<Record<keyof StreamFilters, string>> = {
@@ -103,6 +166,16 @@ function streamFilters(params: StreamFilters): string {
   return names.map((name) => ` AND ${FILTERS[name]}`).join('')
 }
 
+/** Rows of Logs to which pointers within these bounds point: `key` is website, time and ID. No FINAL: rows of one key are equal. */
+function pointedTo(from: string, key: string, params: BorderParams & StreamFilters): string {
+  const found = `SELECT website, at, id FROM (${pointers(['log_offset', 'website', 'at', 'id', 'kind', 'status'], between(params))})`
+  return `FROM ${from} PREWHERE (${key}) IN (${found} WHERE true${streamFilters(params)})
+    LIMIT 1 BY ${key} LIMIT ${MAX_LANES * 1_000}`
+}
+
+type OfBatch = BorderParams & OfOrganization & StreamFilters & { readonly bodies?: number }
+const bodies = (params: OfBatch, names: string): string => (params.bodies === undefined ? '' : `, ${names}`)
+
 export const STREAM_QUERIES = {
   /** Organisations with a stream that was served since then: the facts-writer writes their backlog. */
   streamingOrganizations: report<{ readonly since_ms: number }, { readonly organization: string }>(
@@ -113,47 +186,58 @@ export const STREAM_QUERIES = {
   newestOfLanes: sequential<
     { readonly organizations: readonly string[] },
     { readonly lane: string; readonly newest: number; readonly appended_at_ms: number }
-  >(`SELECT lane, max(log_offset) AS newest, toUnixTimestamp64Milli(argMax(appended_at, log_offset)) AS appended_at_ms
-    FROM stream_backlog WHERE organization IN {organizations:Array(String)} GROUP BY lane LIMIT ${MAX_LANES}`),
+  >(`SELECT lane, max(last_offset) AS newest, toUnixTimestamp64Milli(argMax(appended_at, last_offset)) AS appended_at_ms
+    FROM stream_pointers WHERE organization IN {organizations:Array(String)} GROUP BY lane LIMIT ${MAX_LANES}`),
 
   /** The open records, lane by lane. */
   openLanes: sequential<DoneParams & OfOrganization, OpenLaneRow>(
-    (params) => `SELECT lane, min(log_offset) AS first, max(log_offset) AS last, count() AS records,
+    (params) => `SELECT lane, min(log_offset) AS first, max(log_offset) AS last, uniqExact(log_offset) AS records,
       toUnixTimestamp64Milli(min(at)) AS oldest_ms
-    FROM ${once('stream_backlog')} WHERE ${beyond(params)} GROUP BY lane ORDER BY lane LIMIT ${MAX_LANES}`,
+    FROM ${backlog(['lane', 'log_offset', 'at'], beyond(params))} GROUP BY lane ORDER BY lane LIMIT ${MAX_LANES}`,
   ),
 
-  /** What batches are planned from: rows within these bounds, in the order of each lane; at most `per_lane` of each. */
-  openBetween: sequential<BorderParams & OfOrganization & { readonly per_lane: number }, OpenRow>(
-    (params) => `SELECT ${OPEN_ROW.sql}, length(record) AS bytes FROM ${once('stream_backlog')} WHERE ${between(params)}
-    ORDER BY lane, log_offset LIMIT {per_lane:UInt32} BY lane LIMIT ${MAX_LANES * 1_000}`,
+  /** What batches are planned from: records within these bounds, in the order of each lane; at most `per_lane` of each. */
+  openBetween: sequential<BorderParams & OfOrganization & { readonly per_lane: number }, OpenRow>((params) =>
+    inOrder(['bytes'], between(params)),
   ),
 
-  /** Rows within these bounds, in the order of each lane; at most `per_lane` of each. */
-  backlogBetween: sequential<BorderParams & OfOrganization & { readonly per_lane: number }, BacklogRow>(
-    (params) => `SELECT ${BACKLOG_ROW.sql} FROM ${once('stream_backlog')} WHERE ${between(params)}
-    ORDER BY lane, log_offset LIMIT {per_lane:UInt32} BY lane LIMIT ${MAX_LANES * 1_000}`,
+  /** Records within these bounds, in the order of each lane; at most `per_lane` of each. */
+  backlogBetween: sequential<BorderParams & OfOrganization & { readonly per_lane: number }, BacklogRow>((params) =>
+    inOrder(['bytes', 'id', 'record'], between(params)),
+  ),
+
+  /** The requests among the records within these bounds, in no order. */
+  requestsOfBatch: sequential<OfBatch, RequestOfStreamRow>(
+    (params) => `SELECT ${REQUEST_ROW.sql}${bodies(params, 'body')}
+    ${pointedTo('request_logs', 'website, received_at, id', params)}`,
+  ),
+
+  /** The attempts among the records within these bounds, in no order. */
+  attemptsOfBatch: sequential<OfBatch, AttemptOfStreamRow>(
+    (params) => `SELECT ${ATTEMPT_ROW.sql}${bodies(params, 'request_body, response_body')}
+    ${pointedTo('attempts', 'website, started_at, attempt_id', params)}`,
   ),
 
   /** The time of the oldest record that is kept if `excess` open records are dropped; no row if all are dropped. */
   cutoffOfBacklog: sequential<DoneParams & OfOrganization & { readonly excess: number }, { readonly at_ms: number }>(
-    (params) => `SELECT ${ms('at')} FROM ${once('stream_backlog')} WHERE ${beyond(params)}
+    (params) => `SELECT ${ms('at')}
+    FROM (SELECT at FROM ${backlog(['lane', 'log_offset', 'at'], beyond(params))} ${EACH_ONCE})
     ORDER BY at LIMIT {excess:UInt64}, 1`,
   ),
 
   /** The position in each lane of the first record that is not older than this. */
   keptSince: sequential<DoneParams & OfOrganization & { readonly since_ms: number }, KeptLaneRow>(
-    (params) => `SELECT lane, max(log_offset) AS last, countIf(at >= ${at('since_ms')}) AS kept,
+    (params) => `SELECT lane, max(log_offset) AS last, uniqExactIf(log_offset, at >= ${at('since_ms')}) AS kept,
       minIf(log_offset, at >= ${at('since_ms')}) AS kept_from
-    FROM ${once('stream_backlog')} WHERE ${beyond(params)} GROUP BY lane ORDER BY lane LIMIT ${MAX_LANES}`,
+    FROM ${backlog(['lane', 'log_offset', 'at'], beyond(params))} GROUP BY lane ORDER BY lane LIMIT ${MAX_LANES}`,
   ),
 
   /** How many records of a stream are within these bounds, and from what time. */
   recordsBetween: sequential<BorderParams & OfOrganization & StreamFilters, DroppedRow>(
-    (
-      params,
-    ) => `SELECT count() AS records, toUnixTimestamp64Milli(min(at)) AS from_ms, toUnixTimestamp64Milli(max(at)) AS to_ms
-    FROM ${once('stream_backlog')} WHERE ${between(params)}${streamFilters(params)}`,
+    (params) => `SELECT uniqExact(lane, log_offset) AS records, toUnixTimestamp64Milli(min(at)) AS from_ms,
+      toUnixTimestamp64Milli(max(at)) AS to_ms
+    FROM ${backlog(['lane', 'log_offset', 'at', 'website', 'kind', 'status'], between(params))}
+    WHERE true${streamFilters(params)}`,
   ),
 
   /** The progress of every stream. */

@@ -4,24 +4,60 @@ import { expect } from 'chai'
 
 import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
-import { SAMPLE_MS, unique } from './fact-samples.ts'
+import { attempt, deliveryRecord, requestRecord, SAMPLE_MS, store, unique } from './fact-samples.ts'
 
-const VISITS = 'visits/0/1795000000000/first'
-const INSTALLS = 'installs/2/1795000000000/first'
 const DAY_MS = 86_400_000
+/** What the version before wrote, and what this one writes. */
+const FORMS = ['texts', 'pointers'] as const
+type Form = (typeof FORMS)[number]
+type TextRow = RowOf<'stream_backlog'>
+type PointerRow = RowOf<'stream_pointers'>
 
 export function streamsContract(facts: () => Facts): void {
+  for (const form of FORMS) describe(`as ${form}`, () => formContract(facts, form))
+  describe('in both forms', () => mixedContract(facts))
+}
+
+const textRow = (lane: string, offset: number, changes: Partial<TextRow>): TextRow => ({
+  ...{ organization: '', lane, log_offset: offset, id: `${lane}-${offset}`, at: SAMPLE_MS + offset },
+  ...{ appended_at: SAMPLE_MS + offset, website: 'acme', kind: 'visit', status: 200, record: `{"n":${offset}}` },
+  ...{ row_version: 0, ...changes },
+})
+/** One row of several records that are alike. */
+const pointerRow = (rows: readonly TextRow[]): PointerRow => {
+  const [first, last] = [rows[0], rows.at(-1)]
+  if (first === undefined || last === undefined) throw new Error('a row of no record')
+  const { organization, lane, website, kind, status } = first
+  const oldest = Math.min(...rows.map(({ at }) => at))
+  return {
+    ...{ organization, lane, website, kind, status, appended_at: last.appended_at, row_version: 0 },
+    ...{ last_offset: last.log_offset, first_offset: first.log_offset, ids: rows.map(({ id }) => id).join(',') },
+    ...{ offsets: rows.map((row) => row.log_offset - first.log_offset), oldest_at: oldest },
+    ...{ times: rows.map(({ at }) => at - oldest), sizes: rows.map(({ record }) => record.length) },
+  }
+}
+
+function formContract(facts: () => Facts, form: Form): void {
+  const begun = form === 'pointers' ? 'p1795000000000' : '1795000000000'
+  const [VISITS, INSTALLS] = [`visits/0/${begun}/first`, `installs/2/${begun}/first`]
   let organization: string
   beforeEach(() => {
     organization = unique('organization')
   })
-
-  const row = (lane: string, offset: number, changes: Partial<RowOf<'stream_backlog'>> = {}) => ({
-    ...{ organization, lane, log_offset: offset, id: `${lane}-${offset}`, at: SAMPLE_MS + offset },
-    ...{ appended_at: SAMPLE_MS + offset, website: 'acme', kind: 'visit', status: 200, record: `{"n":${offset}}` },
-    ...{ row_version: 0, ...changes },
-  })
-  const write = (...rows: readonly RowOf<'stream_backlog'>[]) => facts().insert('stream_backlog', rows)
+  const row = (lane: string, offset: number, changes: Partial<TextRow> = {}) =>
+    textRow(lane, offset, { organization, ...changes })
+  /** Pointers of two records of a lane share a row, as far as they go. */
+  const write = async (...rows: readonly TextRow[]): Promise<void> => {
+    if (form === 'texts') return facts().insert('stream_backlog', rows)
+    const lanes = Map.groupBy(rows, ({ organization: whose, lane, website, kind, status }) =>
+      [whose, lane, website, kind, status].join(),
+    )
+    const pairs = [...lanes.values()].flatMap((own) => {
+      const sorted = own.toSorted((a, b) => a.log_offset - b.log_offset)
+      return sorted.flatMap((_, index) => (index % 2 === 0 ? [sorted.slice(index, index + 2)] : []))
+    })
+    return facts().insert('stream_pointers', pairs.map(pointerRow))
+  }
   const open = (done: Readonly<Record<string, number>> = {}) =>
     facts().run('openLanes', { organization, ...doneParams(done) })
 
@@ -52,9 +88,17 @@ export function streamsContract(facts: () => Facts): void {
       (await facts().run('backlogBetween', { organization, ...borders, per_lane: most })).map(
         ({ lane, log_offset: offset, record }) => [lane, offset, record],
       )
+    const text = (offset: number): string => (form === 'texts' ? `{"n":${offset}}` : '')
     expect(await read(100)).to.deep.equal([
-      [INSTALLS, 0, '{"n":0}'],
-      ...[2, 3, 4].map((offset) => [VISITS, offset, `{"n":${offset}}`]),
+      [INSTALLS, 0, text(0)],
+      ...[2, 3, 4].map((offset) => [VISITS, offset, text(offset)]),
+    ])
+    const planned = await facts().run('openBetween', { organization, ...borders, per_lane: 1 })
+    expect(planned.map(({ lane, log_offset: offset, bytes }) => [lane, offset, bytes])).to.deep.equal([
+      ...[
+        [INSTALLS, 0, 7],
+        [VISITS, 2, 7],
+      ],
     ])
     expect(await read(2)).to.have.lengthOf(3)
     expect(await facts().run('backlogBetween', { organization, lanes: 0, per_lane: 5 })).to.deep.equal([])
@@ -81,6 +125,86 @@ export function streamsContract(facts: () => Facts): void {
     expect(await count({ kinds: ['visit'], websites: ['acme'] })).to.include({ records: 1 })
   })
 
+  if (form === 'texts') return
+
+  it('has a record once that lies in rows with different borders, wherever it is counted', async () => {
+    const all = [1, 2, 3, 4, 5].map((offset) => row(VISITS, offset))
+    await facts().insert('stream_pointers', [pointerRow(all.slice(0, 3)), pointerRow(all.slice(3))])
+    await facts().insert('stream_pointers', [pointerRow(all.slice(0, 4)), pointerRow(all.slice(4))])
+    expect((await open()).map(({ records }) => records)).to.deep.equal([5])
+    const between = { organization, lanes: 1, lane_0: VISITS, after_0: 1, through_0: 4 }
+    expect((await facts().run('recordsBetween', between))[0]?.records).to.equal(3)
+    for (const query of ['openBetween', 'backlogBetween'] as const) {
+      const rows = await facts().run(query, { ...between, per_lane: 9 })
+      expect(rows.map(({ log_offset: offset }) => offset)).to.deep.equal([2, 3, 4])
+    }
+    const done = { organization, ...doneParams({}) }
+    expect((await facts().run('keptSince', { ...done, since_ms: SAMPLE_MS + 2 }))[0]?.kept).to.equal(4)
+    expect(await facts().run('cutoffOfBacklog', { ...done, excess: 4 })).to.deep.equal([{ at_ms: SAMPLE_MS + 5 }])
+  })
+
+  it('knows the newest entry of each lane', async () => {
+    await write(row(VISITS, 4), row(VISITS, 2, { appended_at: SAMPLE_MS + 99 }))
+    expect(await facts().run('newestOfLanes', { organizations: [organization] })).to.deep.equal([
+      { lane: VISITS, newest: 4, appended_at_ms: SAMPLE_MS + 4 },
+    ])
+  })
+}
+
+function mixedContract(facts: () => Facts): void {
+  const [TEXTS, POINTERS] = ['visits/0/1795000000000/first', 'visits/0/p1795000000000/first']
+  const ATTEMPTS = 'deliveries/0/p1795000000000/first'
+  let organization: string
+  beforeEach(() => {
+    organization = unique('organization')
+  })
+
+  it('is counted and planned over both', async () => {
+    await facts().insert('stream_backlog', [textRow(TEXTS, 7, { organization })])
+    await facts().insert('stream_pointers', [pointerRow([textRow(POINTERS, 7, { organization })])])
+    const lanes = await facts().run('openLanes', { organization, lanes: 0 })
+    expect(lanes.map(({ lane, records }) => [lane, records])).to.deep.equal([
+      [TEXTS, 1],
+      [POINTERS, 1],
+    ])
+  })
+
+  it('finds requests and attempts where the pointers say, with bodies on request, by the filter of the stream', async () => {
+    const mine = { organization, website: unique('site') }
+    const [asked, other] = [requestRecord({ ...mine, status: 404, body: '{"a":1}' }), requestRecord(mine)]
+    const sent = attempt({ requestBody: 'what', responseBody: 'no' })
+    const delivery = deliveryRecord({ ...mine, attempt: sent })
+    await store(facts(), [asked, other, delivery, requestRecord(mine)])
+    await store(facts(), [asked])
+    const { id, receivedAtMs: at } = asked.request
+    const requests = [
+      textRow(POINTERS, 3, { ...mine, id, at, kind: 'request', status: 404 }),
+      textRow(POINTERS, 4, { ...mine, id: other.request.id, at: other.request.receivedAtMs, kind: 'request' }),
+    ]
+    const attempts = textRow(ATTEMPTS, 1, { ...mine, id: sent.attemptId, at: sent.startedAtMs, kind: 'delivery' })
+    await facts().insert('stream_pointers', [...requests.map((each) => pointerRow([each])), pointerRow([attempts])])
+    const borders = {
+      lanes: 2,
+      lane_0: POINTERS,
+      after_0: 2,
+      through_0: 4,
+      lane_1: ATTEMPTS,
+      after_1: -1,
+      through_1: 9,
+    }
+    const requestsOf = (more: object) => facts().run('requestsOfBatch', { organization, ...borders, ...more })
+    expect((await requestsOf({})).map((row) => row.id)).to.have.members([id, other.request.id])
+    expect(await requestsOf({ min_status: 400, bodies: 1 })).to.have.lengthOf(1)
+    const [request] = await requestsOf({ min_status: 400, bodies: 1 })
+    expect(request).to.include({ id, received_at_ms: at, status: 404, body: '{"a":1}' })
+    expect((await requestsOf({ min_status: 400 }))[0]).not.to.have.property('body')
+    expect(await requestsOf({ websites: ['another'] })).to.deep.equal([])
+    const [found, ...more] = await facts().run('attemptsOfBatch', { organization, ...borders, bodies: 1 })
+    expect(found).to.include({ attempt_id: sent.attemptId, request_body: 'what', response_body: 'no' })
+    expect(more).to.deep.equal([])
+    expect(await facts().run('attemptsOfBatch', { organization, ...borders, lanes: 1 })).to.deep.equal([])
+  })
+
   it('keeps the latest state of a stream, and knows which organisations stream', async () => {
     const state = (version: number, seenAtMs: number): RowOf<'stream_progress'> => ({
       ...{ organization, stream: 'default/logs', seen_at: seenAtMs, state: 'Delivering', behind: 3, oldest_at: null },
@@ -97,13 +221,6 @@ export function streamsContract(facts: () => Facts): void {
     expect(await streaming(Date.now() + DAY_MS)).not.to.include(organization)
     const states = await facts().run('streamStates', {})
     expect(states.find((each) => each.organization === organization)).to.include({ state: 'Delivering', delivered: 8 })
-  })
-
-  it('knows the newest entry of each lane', async () => {
-    await write(row(VISITS, 4), row(VISITS, 2, { appended_at: SAMPLE_MS + 99 }))
-    expect(await facts().run('newestOfLanes', { organizations: [organization] })).to.deep.equal([
-      { lane: VISITS, newest: 4, appended_at_ms: SAMPLE_MS + 4 },
-    ])
   })
 }
 

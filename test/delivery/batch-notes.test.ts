@@ -9,7 +9,6 @@ import { createStreamBacklog, type StreamBacklog } from '../../delivery/facts-wr
 import { LIMITS } from '../../domain/limits.ts'
 import { readLane } from '../../domain/streams/lane.ts'
 import type { LogRecord } from '../../domain/records.ts'
-import { streamRecord } from '../../domain/streams/record.ts'
 import type { Batch, StoredEntry } from '../../ports/event-log/event-log.ts'
 import type { FactRow, Facts } from '../../ports/facts/facts.ts'
 import { activationRecord, requestRecord, visitRecord } from '../contract/fact-samples.ts'
@@ -19,6 +18,8 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const ACME = { organization: 'acme' } as const
 const NOW_MS = Date.UTC(2026, 10, 22, 12)
+/** Of a line of Logs without texts. */
+const LINE_BYTES = 320
 
 describe('hours that a batch marks', () => {
   const marksOf = (...rows: readonly (readonly [table: string, row: FactRow])[]): readonly object[] => {
@@ -107,6 +108,7 @@ describe('what the backlog of streams takes from a batch', () => {
   })
   const logRow = (organization = 'acme') => ({
     ...{ organization, website: 'acme-dev', id: 'one', kind: 'request', received_at: NOW_MS - 5, status: 404 },
+    ...{ path: '', origin: '', user_agent: '', body: '' },
   })
   /** The lane that a batch is written to, by what is noted of one row. */
   const laneOf = async (backlog: StreamBacklog, of: Batch): Promise<ReturnType<typeof readLane>> => {
@@ -121,12 +123,47 @@ describe('what the backlog of streams takes from a batch', () => {
     rows.note('request_logs', logRow(), entryAt(7, 11))
     rows.note('request_logs', logRow('other'), entryAt(8))
     rows.note('visits', logRow(), entryAt(8))
-    const text = streamRecord('request_logs', logRow())?.text
     expect(rows.rows()).to.deep.equal([
       {
-        ...{ organization: 'acme', lane: `requests/0/${NOW_MS}/first`, log_offset: 7, id: 'one', at: NOW_MS - 5 },
-        ...{ appended_at: 11, website: 'acme-dev', kind: 'request', status: 404, record: text, row_version: 0 },
+        ...{ organization: 'acme', lane: `requests/0/p${NOW_MS}/first`, first_offset: 7, last_offset: 7 },
+        ...{ appended_at: 11, website: 'acme-dev', kind: 'request', status: 404, ids: 'one', offsets: [0] },
+        ...{ oldest_at: NOW_MS - 5, times: [0], sizes: [LINE_BYTES], row_version: 0 },
       },
+    ])
+  })
+
+  it('has up to 500 records in a row, each organisation its own', async () => {
+    streaming = ['acme', 'other']
+    const rows = await process().collect(batch([0]))
+    for (let offset = 0; offset < 1_002; offset += 1)
+      rows.note('request_logs', logRow(offset % 2 === 0 ? 'acme' : 'other'), entryAt(offset))
+    const found = rows
+      .rows()
+      .map(({ organization, first_offset: first, last_offset: last, offsets }) => [
+        ...[organization, first, last, offsets.length],
+      ])
+    expect(found).to.have.deep.members([
+      ['acme', 0, 998, 500],
+      ['acme', 1_000, 1_000, 1],
+      ['other', 1, 999, 500],
+      ['other', 1_001, 1_001, 1],
+    ])
+  })
+
+  it('has records in a row that agree in website, kind and status, by the time of the oldest', async () => {
+    const rows = await process().collect(batch([0]))
+    for (const [offset, status] of [200, 404, 200].entries())
+      rows.note(
+        'request_logs',
+        { ...logRow(), id: `r${offset}`, status, received_at: NOW_MS - offset },
+        entryAt(offset, offset),
+      )
+    const found = rows
+      .rows()
+      .map((row) => [row.status, row.ids, row.offsets, row.oldest_at, row.times, row.appended_at])
+    expect(found).to.deep.equal([
+      [200, 'r0,r2', [0, 2], NOW_MS - 2, [2, 0], 2],
+      [404, 'r1', [0], NOW_MS - 1, [0], 1],
     ])
   })
 
@@ -187,7 +224,7 @@ describe('what the backlog of streams takes from a batch', () => {
     ends = [3]
     // The clock does not move, but the new lane is still the later one.
     expect(await laneOf(backlog, batch([0]))).to.deep.equal({
-      ...{ topic: 'requests', partition: 0, begunAtMs: NOW_MS + 1, cause: 'renewed' },
+      ...{ topic: 'requests', partition: 0, begunAtMs: NOW_MS + 1, cause: 'renewed', form: 'pointers' },
     })
     expect(told).to.deep.equal([
       [{ topic: 'requests', partition: 0 }, 'the log has begun again: streams go on in a new lane'],
@@ -238,7 +275,9 @@ describe('a batch with rows that are added to it', () => {
     await writeBatch(memory.facts, batchOf(records), { nowMs: () => NOW_MS, marks, erasures, backlog: streaming })
   }
   const offsets = (memory: MemoryFacts): unknown[] =>
-    (memory.rows.get('stream_backlog') ?? []).map((row) => row['log_offset']).toSorted()
+    (memory.rows.get('stream_pointers') ?? [])
+      .flatMap((row) => (row['offsets'] as number[]).map((above) => above + Number(row['first_offset'])))
+      .toSorted()
   const visit = visitRecord({ issuedAtMs: 5 * HOUR_MS })
   const ofAcme = (status: number): LogRecord => requestRecord({ ...ACME, status })
   const marked = (memory: MemoryFacts): unknown[] => (memory.rows.get('hour_marks') ?? []).map((row) => row['hour'])

@@ -2,13 +2,14 @@
 
 import { expect } from 'chai'
 
-import { createErasures } from '../../delivery/facts-writer/erasures.ts'
+import { createErasures, erasedName } from '../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
 import { createStreamBacklog, type StreamBacklog } from '../../delivery/facts-writer/stream-rows.ts'
-import { unpackedRecord } from '../../domain/streams/record.ts'
+import { readBatch } from '../../delivery/streams/batch-records.ts'
 import { encodeRecord, type LogRecord, type RecordTopic } from '../../domain/records.ts'
 import { readLane } from '../../domain/streams/lane.ts'
+import type { StreamPlan } from '../../domain/streams/progress.ts'
 import type { BacklogRow } from '../../ports/facts/streams.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { attempt, deliveryRecord, requestRecord, SAMPLE_MS, unique, visitRecord } from '../contract/fact-samples.ts'
@@ -66,6 +67,11 @@ describe('the backlog of log streams', () => {
     const params = { organization, per_lane: 100, lanes: found.length, ...(Object.assign({}, ...borders) as object) }
     return facts.run('backlogBetween', params)
   }
+  const planOfAll = async (): Promise<StreamPlan> => {
+    const borders = (await lanes()).map(({ lane, last }) => ({ lane, after: -1, through: last }))
+    const form = { websites: [], kinds: [], minStatus: 0, includeBodies: true, compress: false }
+    return { id: 'plan', borders, gaps: [], records: 3, form, plannedAtMs: nowMs }
+  }
   const mine = (changes = {}) => requestRecord({ organization, website: 'acme', ...changes })
 
   it('holds each request and attempt of an organisation with a stream, as Logs show them, and no other', async () => {
@@ -73,10 +79,7 @@ describe('the backlog of log streams', () => {
     const sent = deliveryRecord({ organization, attempt: attempt({ responseBody: 'no' }) })
     await write(process(), [asked, requestRecord(), visitRecord({ organization })], { from: 4 })
     await write(process(), [sent, deliveryRecord({ organization })], { from: 0, topic: 'deliveries' })
-    const found = (await rows()).map((row) => ({
-      ...row,
-      record: JSON.parse(unpackedRecord(row.record, true)) as object,
-    }))
+    const found = await rows()
     expect(found.map(({ log_offset: offset, kind }) => [offset, kind])).to.deep.equal([
       ...[[0, 'delivery']],
       ...[
@@ -84,8 +87,25 @@ describe('the backlog of log streams', () => {
         [6, 'visit'],
       ],
     ])
-    expect(found[0]?.record).to.include({ direction: 'outbound', responseBody: 'no', id: sent.attempt?.attemptId })
-    expect(found[1]?.record).to.include({ status: 404, code: 'not_found', body: '{"a":1}', at: SAMPLE_MS })
+    const { records, missing } = await readBatch(facts, organization, await planOfAll())
+    expect(missing).to.equal(0)
+    const lines = records.map(({ text }) => JSON.parse(text) as object)
+    expect(lines[0]).to.include({ direction: 'outbound', responseBody: 'no', id: sent.attempt?.attemptId })
+    expect(lines[1]).to.include({ status: 404, code: 'not_found', body: '{"a":1}', at: SAMPLE_MS })
+    for (const [index, { bytes }] of found.entries())
+      expect(bytes).to.be.greaterThanOrEqual(Buffer.byteLength(records[index]?.text ?? ''))
+  })
+
+  it('has in place of a record that was erased from Logs that it cannot be read, and counts it', async () => {
+    const [kept, gone] = [mine(), mine({ body: `{"event_id":"${unique('event')}"}` })]
+    await write(process(), [kept, gone], { from: 0 })
+    const { event_id: eventId } = JSON.parse(gone.request.body) as { event_id: string }
+    await facts.erase([erasedName('acme', eventId)])
+    const { records, missing } = await readBatch(facts, organization, await planOfAll())
+    const unreadable = { type: 'unreadable', id: gone.request.id, at: gone.request.receivedAtMs }
+    expect(JSON.parse(records[0]?.text ?? '')).to.include({ id: kept.request.id })
+    expect(JSON.parse(records[1]?.text ?? '')).to.deep.equal(unreadable)
+    expect([records.length, missing]).to.deep.equal([2, 1])
   })
 
   it('holds it once when the batch comes again, also to another process', async () => {

@@ -115,7 +115,7 @@ describe('privacy of the distributed service', function () {
       /^Kafka .*deliveries-\d+.*\.log$/,
       /^Kafka .*webhook_attempts-\d+.*\.log$/,
       /^Kafka .*\bwebhooks-\d+.*\.log$/,
-      /^table stream_backlog$/,
+      /^table stream_pointers$/,
       /^Redis .*\.rdb$/,
       /^spool .*\.mdb$/,
     ]) {

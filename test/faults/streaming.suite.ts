@@ -128,7 +128,9 @@ export function streamingThroughKills({ place }: FaultParts): void {
       ).to.deep.equal([])
       for (const [id, bodies] of receiver.bodies) expect(new Set(bodies).size, id).to.equal(1)
       const rows = (await query(
-        `SELECT lane, id FROM stream_backlog FINAL WHERE organization = '${STREAMING_ORGANIZATION}' ORDER BY lane, log_offset LIMIT 1000000`,
+        `SELECT lane, first_offset + above AS log_offset, id
+        FROM stream_pointers ARRAY JOIN offsets AS above, splitByChar(',', ids) AS id
+        WHERE organization = '${STREAMING_ORGANIZATION}' ORDER BY lane, log_offset LIMIT 1 BY lane, log_offset LIMIT 1000000`,
       )) as readonly { readonly lane: string; readonly id: string }[]
       const place = new Map(held.map(({ id }, index) => [id, index]))
       for (const [lane, own] of Map.groupBy(rows, (row) => row.lane)) {

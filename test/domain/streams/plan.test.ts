@@ -20,8 +20,12 @@ import {
 
 const NOW_MS = 1_795_000_000_000
 const ALL: StreamForm = { websites: [], kinds: [], minStatus: 0, includeBodies: true, compress: false }
-const lane = (topic: string, begunAtMs = NOW_MS, cause: 'first' | 'renewed' = 'first'): string =>
-  laneName({ topic, partition: 0, begunAtMs, cause })
+const lane = (
+  topic: string,
+  begunAtMs = NOW_MS,
+  cause: 'first' | 'renewed' = 'first',
+  form: 'pointers' | 'texts' = 'pointers',
+): string => laneName({ topic, partition: 0, begunAtMs, cause, form })
 const VISITS = lane('visits')
 const INSTALLS = lane('installs')
 
@@ -65,6 +69,15 @@ describe('the next batch of a log stream', () => {
     const watermarks = new Map([['visits/0', { committed: 1, end: 2 }]])
     const { plan: made } = plan([record(VISITS, 900), record(next, 0), record(next, 1)], { watermarks })
     expect(made?.borders.map(({ through }) => through)).to.deep.equal([900, 0])
+  })
+
+  it('holds a lane of texts to the committed offset, even if lanes of pointers began since', () => {
+    const texts = lane('visits', NOW_MS - 1, 'first', 'texts')
+    const { plan: made } = plan([record(texts, 999), record(texts, 1_000), record(VISITS, 2)])
+    expect(made?.borders.map(({ lane: of, through }) => [of, through])).to.have.deep.members([
+      [texts, 999],
+      [VISITS, 2],
+    ])
   })
 
   it('contains records beyond the end of a log that has lost them, unless they are just being appended', () => {

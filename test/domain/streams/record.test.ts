@@ -4,37 +4,91 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 
 import { sentRecord, type BacklogRecord } from '../../../domain/streams/plan.ts'
-import { streamRecord, unpackedRecord } from '../../../domain/streams/record.ts'
+import { attemptText, requestText, streamPointer, unpackedRecord } from '../../../domain/streams/record.ts'
 
 const BODY = fc.string({ unit: fc.constantFrom('"', '\\', '\n', '\t', '\0', '\u001e', 'a', 'ä', '😀', '{', '}') })
 const FORM = { websites: [], kinds: [], minStatus: 0, includeBodies: true, compress: false }
-const rowOf = (request: string, response: string) => ({
-  ...{ organization: 'acme', website: 'acme', started_at: 1, attempt_id: 'a', request_url: 'https://x.dev' },
-  ...{ response_status: 204, code: '', duration_ms: 2, event_id: 'e', destination: 'd' },
-  ...{ request_body: request, response_body: response },
-})
+const ROW = {
+  ...{ organization: 'acme', website: 'acme', started_at: 1, started_at_ms: 1, attempt_id: 'a' },
+  ...{ request_url: 'https://x.dev', response_status: 204, code: '', duration_ms: 2, event_id: 'e', destination: 'd' },
+}
+const HEAD = {
+  ...{
+    direction: 'outbound',
+    website: 'acme',
+    at: 1,
+    id: 'a',
+    kind: 'delivery',
+    method: 'POST',
+    path: 'https://x.dev',
+  },
+  ...{ status: 204, code: '', durationMs: 2, event: 'e', destination: 'd' },
+}
+const byteLength = (text: string): number => Buffer.byteLength(text)
+const TEXTS = 'deliveries/0/1/first'
+const POINTERS = 'deliveries/0/p1/first'
+/** As the version before stored a record: its line without bodies, their names and lengths, and the bodies. */
+const stored = (request: string, response: string): string => {
+  const bodies = [
+    ['requestBody', request.length],
+    ['responseBody', response.length],
+  ]
+  return `${JSON.stringify({ ...HEAD, bodies })}\u001e${request}${response}`
+}
 
 describe('a record of a log stream', () => {
-  it('comes back with its bodies as they were, and without them', () => {
+  it('is sent as it was by the version before, byte by byte, with its bodies and without them', () => {
     fc.assert(
       fc.property(BODY, BODY, (request, response) => {
-        const record = streamRecord('attempts', rowOf(request, response))?.text ?? ''
-        const line = JSON.parse(unpackedRecord(record, true)) as object
-        expect(line).to.include({ id: 'a', event: 'e', requestBody: request, responseBody: response })
-        expect(line).not.to.have.property('bodies')
-        const { requestBody: _request, responseBody: _response, ...head } = line as Record<string, unknown>
-        expect(JSON.parse(unpackedRecord(record, false))).to.deep.equal(head)
+        const row = { ...ROW, request_body: request, response_body: response }
+        expect(attemptText(row, true)).to.equal(unpackedRecord(stored(request, response), true))
+        expect(JSON.parse(attemptText(row, true))).to.include({ requestBody: request, responseBody: response })
+        expect(attemptText(row, false)).to.equal(unpackedRecord(stored(request, response), false))
+        expect(JSON.parse(attemptText(row, false))).to.deep.equal(HEAD)
       }),
     )
   })
 
-  it('is kept without an escape for the quotes of its bodies', () => {
-    const body = JSON.stringify({ a: 'b', c: 'd' })
-    expect(streamRecord('attempts', rowOf(body, ''))?.text).to.include(body)
+  it('has the fields of a request in the order of the documentation, the body last', () => {
+    const row = {
+      website: 'acme',
+      received_at_ms: 5,
+      id: 'r',
+      kind: 'visit',
+      body: '{}',
+      body_bytes: 2,
+      body_form: 'text',
+    }
+    expect(Object.keys(JSON.parse(requestText(row, true)) as object).join()).to.equal(
+      'direction,website,at,id,kind,method,path,status,code,durationMs,origin,bytes,userAgent,bodyForm,body',
+    )
+    expect(JSON.parse(requestText(row, false)))
+      .to.include({ at: 5, bytes: 2 })
+      .and.not.to.have.property('body')
   })
 
-  it('says that it cannot be read, and does not stop the stream', () => {
-    const broken = { id: 'a', atMs: 5, record: 'no record' } as BacklogRecord
-    expect(JSON.parse(sentRecord(broken, FORM).text)).to.deep.equal({ type: 'unreadable', id: 'a', at: 5 })
+  it('is pointed to by website, time and ID, with a size that is at least that of its texts', () => {
+    const row = { ...ROW, request_body: 'ä'.repeat(50), response_body: 'no' }
+    const pointer = streamPointer('attempts', row, byteLength)
+    expect(pointer).to.include({
+      organization: 'acme',
+      website: 'acme',
+      id: 'a',
+      atMs: 1,
+      kind: 'delivery',
+      status: 204,
+    })
+    expect(pointer?.bytes).to.be.greaterThanOrEqual(Buffer.byteLength(attemptText(row, true)))
+    expect(streamPointer('visits', row, byteLength)).to.equal(null)
+  })
+
+  it('says that it cannot be read, or is not there any more, and does not stop the stream', () => {
+    const broken = { lane: TEXTS, id: 'a', atMs: 5, record: 'no record' } as BacklogRecord
+    const unreadable = { type: 'unreadable', id: 'a', at: 5 }
+    expect(JSON.parse(sentRecord(broken, undefined, FORM).text)).to.deep.equal(unreadable)
+    expect(JSON.parse(sentRecord({ ...broken, lane: POINTERS, record: '' }, undefined, FORM).text)).to.deep.equal(
+      unreadable,
+    )
+    expect(sentRecord({ ...broken, lane: POINTERS, record: '' }, 'a line', FORM).text).to.equal('a line')
   })
 })

@@ -1,0 +1,66 @@
+/**
+ * Reads the records of a planned batch: the backlog says which they are and in which order, Logs hold what they say.
+ *
+ * A record whose row of Logs is missing was erased, or a replica does not show it yet: the caller waits before it decides.
+ */
+
+import { isOfPointers } from '../../domain/streams/lane.ts'
+import { isStreamed, sentRecord, type BacklogRecord } from '../../domain/streams/plan.ts'
+import type { StreamPlan } from '../../domain/streams/progress.ts'
+import { ATTEMPT_KIND, attemptText, requestText, type SentRecord } from '../../domain/streams/record.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { QueryParams } from '../../ports/facts/queries.ts'
+import { borderParams, filterParams, readBetween } from './backlog-reader.ts'
+
+interface BatchRecords {
+  readonly records: readonly SentRecord[]
+  /** How many of them say only that they cannot be read, because Logs do not hold them. */
+  readonly missing: number
+}
+
+/** The records between the plan's borders that its form lets pass, in the order of each lane. Rejects like `Facts`. */
+export async function readBatch(
+  facts: Pick<Facts, 'run'>,
+  organization: string,
+  plan: StreamPlan,
+): Promise<BatchRecords> {
+  const rows = await readBetween(facts, organization, { borders: plan.borders, perLane: Math.max(1, planWidth(plan)) })
+  const wanted = rows.filter((row) => isStreamed(row, plan.form))
+  const pointers = wanted.filter(({ lane }) => isOfPointers(lane))
+  const lines = await readLines(facts, organization, { plan, pointers })
+  const missing = pointers.filter((row) => !lines.has(lineKey(row))).length
+  return { records: wanted.map((row) => sentRecord(row, lines.get(lineKey(row)), plan.form)), missing }
+}
+
+type Lines = ReadonlyMap<string, string>
+
+/** What Logs hold of these records, as it is sent. */
+async function readLines(
+  facts: Pick<Facts, 'run'>,
+  organization: string,
+  { plan, pointers }: { readonly plan: StreamPlan; readonly pointers: readonly BacklogRecord[] },
+): Promise<Lines> {
+  const { form } = plan
+  const borders = plan.borders.filter(({ lane }) => isOfPointers(lane))
+  const params = {
+    ...{ organization, ...filterParams(form), ...borderParams(borders) },
+    ...(form.includeBodies ? { bodies: 1 } : {}),
+  }
+  const lines = new Map<string, string>()
+  if (pointers.some(({ kind }) => kind !== ATTEMPT_KIND))
+    for (const row of await facts.run('requestsOfBatch', params as QueryParams<'requestsOfBatch'>))
+      lines.set(lineKey(row), requestText(row, form.includeBodies))
+  if (pointers.some(({ kind }) => kind === ATTEMPT_KIND))
+    for (const row of await facts.run('attemptsOfBatch', params as QueryParams<'attemptsOfBatch'>))
+      lines.set(lineKey({ website: row.website, id: row.attempt_id }), attemptText(row, form.includeBodies))
+  return lines
+}
+
+function lineKey({ website, id }: { readonly website: string; readonly id: string }): string {
+  return `${website} ${id}`
+}
+
+/** Offsets that a plan spans: the most rows in any of its lanes. */
+function planWidth({ borders }: StreamPlan): number {
+  return borders.reduce((most, { after, through }) => Math.max(most, through - after), 0)
+}
