@@ -5,8 +5,8 @@
  * how long the facts-writer takes until every one is committed: from the log on disk to chDB synced to disk, two rows
  * per record. Prints medians: records per second, CPU time per record, the longest block of the event loop, and
  * resident memory before and after. With a word the runs come in pairs, and the cost is the median of what each pair
- * differs by: `streaming`, with and without a log stream of the organisation, so that each record makes a row of its backlog
- * too; `references`, with and without what lines of Logs are found by; `marks`, with and without marks of changed hours.
+ * differs by: `streaming`, with and without a log stream of the organisation, so that each record is in its backlog
+ * too, and then what it takes to read the batches of the stream; `references`, with and without what lines of Logs are found by; `marks`, with and without marks of changed hours.
  */
 
 import { execFile } from 'node:child_process'
@@ -19,12 +19,15 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 import { startFactsWriter } from '../delivery/facts-writer/facts-writer.ts'
+import { readBatch } from '../delivery/streams/batch-records.ts'
 import { FACTS_WRITER_GROUP } from '../domain/collection/facts-lag.ts'
+import { LIMITS } from '../domain/limits.ts'
 import type { RowOf } from '../ports/facts/columns.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../ports/event-log/lmdb/lmdb.ts'
 import { clickhouseFacts } from '../ports/facts/clickhouse.ts'
 import type { Facts } from '../ports/facts/facts.ts'
+import type { OpenLaneRow } from '../ports/facts/streams.ts'
 import { openChdb } from '../ports/facts/engine/connect-chdb.ts'
 import { migrate } from '../ports/facts/migrate.ts'
 import { openLmdb } from '../ports/shared/lmdb/environment.ts'
@@ -34,6 +37,8 @@ import { visitEntry } from './support/visit-entry.ts'
 const MUST_PER_S = 20_000
 const APPEND_ENTRIES = 500
 const KIB_PER_MIB = 1024
+/** Records in a batch for a webhook, and in an object for a bucket. */
+const READ_BATCHES = [LIMITS.streamBatchRecords, LIMITS.streamObjectRecords] as const
 
 interface Run {
   readonly recordsPerS: number
@@ -41,6 +46,8 @@ interface Run {
   readonly heldMs: number
   readonly rest: Resident
   readonly end: Resident
+  /** Wall time for each record that is read for a stream, in batches for webhooks and for buckets. */
+  readonly readUs: readonly number[]
 }
 
 /**
@@ -71,16 +78,24 @@ else await main(roundsFrom(process.argv[2], 3), Number(process.argv[3] ?? 200_00
 async function comparePairs(runs: number, records: number, changes: readonly [Change, Change]): Promise<void> {
   needTools('taskset')
   const costs: number[] = []
+  const reads: (readonly number[])[] = []
   for (let run = 0; run < runs; run++) {
     // In every second pair the other one runs first: the speed of machines varies.
     const cpuUs = new Map<Change, number>()
-    for (const change of run % 2 === 0 ? changes : changes.toReversed())
-      cpuUs.set(change, (await runAlone(records, change)).cpuUs)
+    for (const change of run % 2 === 0 ? changes : changes.toReversed()) {
+      const one = await runAlone(records, change)
+      cpuUs.set(change, one.cpuUs)
+      if (one.readUs.length > 0) reads.push(one.readUs)
+    }
     const [without = NaN, withIt = NaN] = changes.map((change) => cpuUs.get(change))
     costs.push(withIt / without - 1)
     console.log(`${without.toFixed(1)} us CPU a record without ${process.argv[4]}, ${withIt.toFixed(1)} us with`)
   }
   console.log(`${process.argv[4]} cost ${(100 * median(costs)).toFixed(1)} % (load ${loadavg()[0]?.toFixed(1)})`)
+  for (const [index, size] of reads.length === 0 ? [] : READ_BATCHES.entries()) {
+    const us = median(reads.map((each) => each[index] ?? NaN))
+    console.log(`reading a stream's batches of ${size}: ${us.toFixed(1)} us a record`)
+  }
 }
 
 async function runAlone(records: number, change: Change): Promise<Run> {
@@ -134,7 +149,10 @@ async function measure(records: number, change: Change): Promise<Run> {
     const open = await facts.run('openLanes', { organization: 'acme', lanes: 0 })
     const waiting = open.reduce((sum, lane) => sum + lane.records, 0)
     if (waiting !== (isStreaming ? records : 0)) throw new Error(`${waiting} records wait for the stream`)
-    return { ...run, rest, end: await resident() }
+    const end = await resident()
+    const readUs: number[] = []
+    for (const size of isStreaming ? READ_BATCHES : []) readUs.push(await readStream(facts, open, size))
+    return { ...run, rest, end, readUs }
   } finally {
     await eventLog.close()
     await environment.close()
@@ -181,6 +199,22 @@ async function drain(eventLog: EventLog, facts: Parameters<typeof startFactsWrit
     cpuUs: (used.user + used.system) / records,
     heldMs: delay.max / 1e6,
   }
+}
+
+/** Reads every batch of this size as the role `streams` does before it sends it. */
+async function readStream(facts: Facts, lanes: readonly OpenLaneRow[], size: number): Promise<number> {
+  const form = { websites: [], kinds: [], minStatus: 0, includeBodies: true, compress: false }
+  let count = 0
+  const startedAt = performance.now()
+  for (const { lane, first, last } of lanes)
+    for (let after = first - 1; after < last; after += size) {
+      const borders = [{ lane, after, through: Math.min(last, after + size) }]
+      const plan = { id: '', borders, gaps: [], records: size, form, plannedAtMs: Date.now() }
+      const { records, missing } = await readBatch(facts, 'acme', plan)
+      if (missing > 0) throw new Error(`${missing} records are missing`)
+      count += records.length
+    }
+  return ((performance.now() - startedAt) * 1_000) / count
 }
 
 async function isBehind(eventLog: EventLog): Promise<boolean> {
