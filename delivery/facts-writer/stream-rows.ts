@@ -123,13 +123,13 @@ class Lanes {
 }
 
 function rowsOfBatch(organizations: ReadonlySet<string>, lane: string): StreamRows {
-  const all: OpenRow[] = []
-  const open = new Map<string, OpenRow>()
-  let latest: OpenRow | undefined
+  const all: FillingRow[] = []
+  const open = new Map<string, FillingRow>()
+  let latest: FillingRow | undefined
   return {
     note(table, row, entry) {
       if (!organizations.has(row['organization'] as string)) return
-      const pointer = streamPointer(table, row, byteLength)
+      const pointer = streamPointer(table, row, utf8Bytes)
       if (pointer === null) return
       // Most records are like the one before.
       if (latest === undefined || !isAlike(latest.alike, pointer)) latest = open.get(alikeKey(pointer))
@@ -151,7 +151,7 @@ const POINTERS_PER_ROW = 500
 type Alike = Pick<StreamPointer, 'organization' | 'website' | 'kind' | 'status'>
 
 /** A row while it is being filled. */
-interface OpenRow {
+interface FillingRow {
   readonly alike: Alike
   lastAppendedAtMs: number
   readonly offsets: number[]
@@ -160,7 +160,7 @@ interface OpenRow {
   readonly sizes: number[]
 }
 
-const byteLength = (text: string): number => Buffer.byteLength(text)
+const utf8Bytes = (text: string): number => Buffer.byteLength(text)
 
 function isAlike(a: Alike, b: Alike): boolean {
   return a.website === b.website && a.kind === b.kind && a.status === b.status && a.organization === b.organization
@@ -170,12 +170,12 @@ function alikeKey({ organization, website, kind, status }: Alike): string {
   return `${organization} ${website} ${kind} ${status}`
 }
 
-function newRow({ organization, website, kind, status }: StreamPointer, { appendedAtMs }: StoredEntry): OpenRow {
+function newRow({ organization, website, kind, status }: StreamPointer, { appendedAtMs }: StoredEntry): FillingRow {
   const alike = { organization, website, kind, status }
   return { alike, lastAppendedAtMs: appendedAtMs, offsets: [], ids: [], times: [], sizes: [] }
 }
 
-function addPointer(row: OpenRow, { id, atMs, bytes }: StreamPointer, { offset, appendedAtMs }: StoredEntry): void {
+function addPointer(row: FillingRow, { id, atMs, bytes }: StreamPointer, { offset, appendedAtMs }: StoredEntry): void {
   row.lastAppendedAtMs = appendedAtMs
   row.offsets.push(offset)
   row.ids.push(id)
@@ -184,7 +184,7 @@ function addPointer(row: OpenRow, { id, atMs, bytes }: StreamPointer, { offset, 
 }
 
 /** Offsets and times become small numbers, which are cheaper to write and to read. */
-function pointerRow({ alike, lastAppendedAtMs, offsets, ids, times, sizes }: OpenRow, lane: string) {
+function pointerRow({ alike, lastAppendedAtMs, offsets, ids, times, sizes }: FillingRow, lane: string) {
   const [first = 0, last = 0] = [offsets[0], offsets.at(-1)]
   const oldest = times.reduce((least, time) => (time < least ? time : least), Infinity)
   return {

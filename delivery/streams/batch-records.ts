@@ -27,19 +27,19 @@ export async function readBatch(
   const rows = await readBetween(facts, organization, { borders: plan.borders, perLane: Math.max(1, planWidth(plan)) })
   const wanted = rows.filter((row) => isStreamed(row, plan.form))
   const pointers = wanted.filter(({ lane }) => isOfPointers(lane))
-  const lines = await readLines(facts, organization, { plan, pointers })
+  const lines = await linesOfLogs(facts, organization, { plan, pointers })
   const missing = pointers.filter((row) => !lines.has(lineKey(row))).length
   return { records: wanted.map((row) => sentRecord(row, lines.get(lineKey(row)), plan.form)), missing }
 }
 
-type Lines = ReadonlyMap<string, string>
+type LinesByRecord = ReadonlyMap<string, string>
 
 /** What Logs hold of these records, as it is sent. */
-async function readLines(
+async function linesOfLogs(
   facts: Pick<Facts, 'run'>,
   organization: string,
   { plan, pointers }: { readonly plan: StreamPlan; readonly pointers: readonly BacklogRecord[] },
-): Promise<Lines> {
+): Promise<LinesByRecord> {
   const { form } = plan
   const borders = plan.borders.filter(({ lane }) => isOfPointers(lane))
   const params = {

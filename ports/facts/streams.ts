@@ -92,13 +92,13 @@ const positions = ({ lanes }: { readonly lanes: number }): readonly number[] =>
   Array.from({ length: Math.min(lanes, MAX_LANES) }, (_, index) => index)
 
 /** Where rows lie: by their own offset, or for rows of several records by the lowest and the highest. */
-interface Offsets {
+interface OffsetColumns {
   readonly lowest: string
   readonly highest: string
 }
-const OF_RECORD: Offsets = { lowest: 'log_offset', highest: 'log_offset' }
-const OF_SEVERAL: Offsets = { lowest: 'first_offset', highest: 'last_offset' }
-type Within = (offsets: Offsets) => string
+const OF_RECORD: OffsetColumns = { lowest: 'log_offset', highest: 'log_offset' }
+const OF_SEVERAL: OffsetColumns = { lowest: 'first_offset', highest: 'last_offset' }
+type Within = (offsets: OffsetColumns) => string
 
 /** Conditions of this form can use the order of the tables. */
 function beyond(params: DoneParams): Within {
@@ -191,7 +191,7 @@ export const STREAM_QUERIES = {
 
   /** The open records, lane by lane. */
   openLanes: sequential<DoneParams & OfOrganization, OpenLaneRow>(
-    (params) => `SELECT lane, min(log_offset) AS first, max(log_offset) AS last, uniqExact(log_offset) AS records,
+    (params) => `SELECT lane, min(log_offset) AS first, max(log_offset) AS last, groupBitmap(log_offset) AS records,
       toUnixTimestamp64Milli(min(at)) AS oldest_ms
     FROM ${backlog(['lane', 'log_offset', 'at'], beyond(params))} GROUP BY lane ORDER BY lane LIMIT ${MAX_LANES}`,
   ),
@@ -227,17 +227,18 @@ export const STREAM_QUERIES = {
 
   /** The position in each lane of the first record that is not older than this. */
   keptSince: sequential<DoneParams & OfOrganization & { readonly since_ms: number }, KeptLaneRow>(
-    (params) => `SELECT lane, max(log_offset) AS last, uniqExactIf(log_offset, at >= ${at('since_ms')}) AS kept,
+    (params) => `SELECT lane, max(log_offset) AS last, groupBitmapIf(log_offset, at >= ${at('since_ms')}) AS kept,
       minIf(log_offset, at >= ${at('since_ms')}) AS kept_from
     FROM ${backlog(['lane', 'log_offset', 'at'], beyond(params))} GROUP BY lane ORDER BY lane LIMIT ${MAX_LANES}`,
   ),
 
   /** How many records of a stream are within these bounds, and from what time. */
   recordsBetween: sequential<BorderParams & OfOrganization & StreamFilters, DroppedRow>(
-    (params) => `SELECT uniqExact(lane, log_offset) AS records, toUnixTimestamp64Milli(min(at)) AS from_ms,
-      toUnixTimestamp64Milli(max(at)) AS to_ms
-    FROM ${backlog(['lane', 'log_offset', 'at', 'website', 'kind', 'status'], between(params))}
-    WHERE true${streamFilters(params)}`,
+    (params) => `SELECT sum(of_lane) AS records, toUnixTimestamp64Milli(min(oldest)) AS from_ms,
+      toUnixTimestamp64Milli(max(newest)) AS to_ms
+    FROM (SELECT groupBitmap(log_offset) AS of_lane, min(at) AS oldest, max(at) AS newest
+      FROM ${backlog(['lane', 'log_offset', 'at', 'website', 'kind', 'status'], between(params))}
+      WHERE true${streamFilters(params)} GROUP BY lane)`,
   ),
 
   /** The progress of every stream. */

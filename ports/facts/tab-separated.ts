@@ -126,10 +126,10 @@ function encodeWhole(value: unknown, max: number): string {
 
 /** JSON has the engine's form of an array of numbers, and is the fastest way to it. */
 function encodeNumbers(value: unknown): string {
-  return Array.isArray(value) && value.every(isWhole) ? JSON.stringify(value) : refuseRange()
+  return Array.isArray(value) && value.every(isEncodableWhole) ? JSON.stringify(value) : refuseRange()
 }
 
-function isWhole(value: unknown): boolean {
+function isEncodableWhole(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
 

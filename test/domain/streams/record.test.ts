@@ -24,7 +24,7 @@ const HEAD = {
   },
   ...{ status: 204, code: '', durationMs: 2, event: 'e', destination: 'd' },
 }
-const byteLength = (text: string): number => Buffer.byteLength(text)
+const utf8Bytes = (text: string): number => Buffer.byteLength(text)
 const TEXTS = 'deliveries/0/1/first'
 const POINTERS = 'deliveries/0/p1/first'
 /** As the version before stored a record: its line without bodies, their names and lengths, and the bodies. */
@@ -69,7 +69,7 @@ describe('a record of a log stream', () => {
 
   it('is pointed to by website, time and ID, with a size that is at least that of its texts', () => {
     const row = { ...ROW, request_body: 'ä'.repeat(50), response_body: 'no' }
-    const pointer = streamPointer('attempts', row, byteLength)
+    const pointer = streamPointer('attempts', row, utf8Bytes)
     expect(pointer).to.include({
       organization: 'acme',
       website: 'acme',
@@ -79,7 +79,7 @@ describe('a record of a log stream', () => {
       status: 204,
     })
     expect(pointer?.bytes).to.be.greaterThanOrEqual(Buffer.byteLength(attemptText(row, true)))
-    expect(streamPointer('visits', row, byteLength)).to.equal(null)
+    expect(streamPointer('visits', row, utf8Bytes)).to.equal(null)
   })
 
   it('says that it cannot be read, or is not there any more, and does not stop the stream', () => {
