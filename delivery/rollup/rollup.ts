@@ -10,6 +10,8 @@ import { HOUR_MS, hourOf } from '../../domain/durations.ts'
 import { hourCells, hourRetention } from '../../domain/figures/hour-row.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
+import { HOUR_ROWS_MAX } from '../../ports/facts/pages/raw-figures.ts'
+import type { RawPeriod } from '../../ports/facts/pages/ranges.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { repeat } from '../repeat.ts'
@@ -27,6 +29,8 @@ const EVERY_MS = 30_000
 const HOURS_AT_ONCE = 100
 /** Each insert makes a part, which is synced, and merged with others later. */
 const HOURS_PER_INSERT = 10
+/** Bounds the memory of one statement, and its rows: a visit has some ten cells. */
+const FACTS_AT_ONCE = 5_000
 
 /** Starts at once. `stop` resolves when the current hour is counted, or given up. */
 export function startRollup(deps: RollupDeps): { readonly stop: () => Promise<void> } {
@@ -53,48 +57,108 @@ export async function rollUp({ facts, nowMs }: RollupDeps, options: RollUpOption
   while (found === HOURS_AT_ONCE) {
     const dirty = await facts.run('dirtyHours', { until_ms: until, limit: HOURS_AT_ONCE })
     metrics?.open(dirty.length)
-    for (let first = 0; first < dirty.length; first += HOURS_PER_INSERT) {
-      if (signal?.aborted ?? false) return
-      await countHours(facts, dirty.slice(first, first + HOURS_PER_INSERT), options)
-    }
+    await countAll(facts, dirty, options)
+    if (signal?.aborted ?? false) return
     found = dirty.length
   }
 }
 
-/** One insert stores them all. If one cannot be counted, those before it are stored. */
-async function countHours(
+type DirtyHour = QueryRow<'dirtyHours'>
+type HourFacts = QueryRow<'hourFacts'>
+type WebsiteCell = QueryRow<'hourFunnel'>
+
+/** One insert stores some hours. If one cannot be counted, those before it are stored. */
+async function countAll(
   facts: RollupDeps['facts'],
-  hours: readonly QueryRow<'dirtyHours'>[],
+  dirty: readonly DirtyHour[],
   { metrics, signal }: RollUpOptions,
 ): Promise<void> {
   const rows: RowOf<'website_hours'>[] = []
+  const store = async (): Promise<void> => {
+    const counted = rows.splice(0)
+    if (counted.length === 0) return
+    await facts.insert('website_hours', counted)
+    metrics?.counted(counted.length)
+  }
   try {
-    for (const hour of hours) {
-      if (signal?.aborted ?? false) break
-      rows.push(await countHour(facts, hour))
+    for await (const { part, known } of partsToCount(facts, dirty)) {
+      const cells = await cellsOf(facts, part, known)
+      rows.push(...part.map((each) => rowOf(each, cells.get(each.website) ?? [], known.get(each.website))))
+      if (rows.length >= HOURS_PER_INSERT) await store()
+      if (signal?.aborted ?? false) return
     }
   } finally {
-    if (rows.length > 0) {
-      await facts.insert('website_hours', rows)
-      metrics?.counted(rows.length)
-    }
+    await store()
   }
 }
 
-/** Reads the facts only after the marks were read. */
-async function countHour(facts: RollupDeps['facts'], dirty: QueryRow<'dirtyHours'>): Promise<RowOf<'website_hours'>> {
-  const { website, hour_ms: hour, marks } = dirty
-  const period = { websites: [website], since_ms: hour, until_ms: hour + HOUR_MS }
-  const [known] = await facts.run('hourFacts', period)
-  const { days, key_ids } = known ?? { days: 0, key_ids: [] }
-  const funnel = key_ids.length === 0 ? [] : await facts.run('hourFunnel', { ...period, key_ids })
+/** Websites of one hour, to be counted together, with what there is of each. */
+async function* partsToCount(facts: RollupDeps['facts'], dirty: readonly DirtyHour[]) {
+  for (const hour of Map.groupBy(dirty, ({ hour_ms }) => hour_ms).values()) {
+    const known = new Map((await facts.run('hourFacts', periodOf(hour))).map((row) => [row.website, row]))
+    for (const part of partsOf(hour, known)) yield { part, known }
+  }
+}
+
+/**
+ * Websites that have few facts are counted together, since a statement costs much the same for one of them as for a hundred;
+ * one that has more alone.
+ */
+function partsOf(
+  dirty: readonly DirtyHour[],
+  known: ReadonlyMap<string, HourFacts>,
+): readonly (readonly DirtyHour[])[] {
+  const parts: DirtyHour[][] = []
+  let left = 0
+  for (const hour of dirty) {
+    const own = known.get(hour.website)?.facts ?? 0
+    const part = parts.at(-1)
+    if (part !== undefined && own <= left) {
+      part.push(hour)
+      left -= own
+    } else {
+      parts.push([hour])
+      left = FACTS_AT_ONCE - own
+    }
+  }
+  return parts
+}
+
+/** The counted cells of each website of a part. They are read only after the marks were. */
+async function cellsOf(
+  facts: RollupDeps['facts'],
+  part: readonly DirtyHour[],
+  known: ReadonlyMap<string, HourFacts>,
+): Promise<ReadonlyMap<string, readonly WebsiteCell[]>> {
+  const withFacts = part.filter(({ website }) => known.has(website))
+  if (withFacts.length === 0) return new Map()
+  const period = periodOf(withFacts)
+  const keyIds = [...new Set(withFacts.flatMap(({ website }) => known.get(website)?.key_ids ?? []))]
+  const funnel = keyIds.length === 0 ? [] : await facts.run('hourFunnel', { ...period, key_ids: keyIds })
   const installs = await facts.run('hourInstalls', period)
   const deliveries = installs.length === 0 ? [] : await facts.run('hourDeliveries', period)
+  const isCut = [funnel, installs, deliveries].some((rows) => rows.length >= HOUR_ROWS_MAX)
+  if (!isCut || part.length === 1) return Map.groupBy([...funnel, ...installs, ...deliveries], ({ website }) => website)
+  const apart: (readonly [string, readonly WebsiteCell[]])[] = []
+  for (const hour of part) apart.push(...(await cellsOf(facts, [hour], known)))
+  return new Map(apart)
+}
+
+function periodOf(hours: readonly DirtyHour[]): RawPeriod {
+  const hour = hours[0]?.hour_ms ?? 0
+  return { websites: hours.map(({ website }) => website), since_ms: hour, until_ms: hour + HOUR_MS }
+}
+
+function rowOf(
+  { website, hour_ms: hour, marks, retention_days: before, row_version: version }: DirtyHour,
+  cells: readonly WebsiteCell[],
+  known: HourFacts | undefined,
+): RowOf<'website_hours'> {
   return {
     ...{ website, hour, marks_read: marks },
-    ...hourCells([...funnel, ...installs, ...deliveries]),
-    retention_days: hourRetention(days, dirty.retention_days),
-    row_version: dirty.row_version + 1,
+    ...hourCells(cells),
+    retention_days: hourRetention(known?.days ?? 0, before),
+    row_version: version + 1,
   }
 }
 

@@ -279,6 +279,50 @@ describe('figures by hour', function () {
     expect(again.filter((hour) => hour.website === website)).to.deep.equal([])
   })
 
+  it('are those of each website alone if many are counted together, one with many visits and one with the same event among them', async () => {
+    const names = ['large', 'small', 'other', 'empty'].map(unique)
+    const [large = '', small = '', other = '', empty = ''] = names
+    const of = (own: string, atMs: number, source: string) =>
+      visitRecord({ website: own, visitId: idAt(atMs), issuedAtMs: atMs, utm: { source } })
+    const installIn = (own: string, eventId: string, receivedAtMs: number) =>
+      installRecord({ website: own, eventId, receivedAtMs, resolution: 'unmatched', agent: 'codex' })
+    const event = unique('event')
+    await write(Array.from({ length: 5_100 }, (_, index) => of(large, FROM_MS + index, 'many')))
+    await write([
+      ...[of(small, FROM_MS, 'search'), of(small, FROM_MS + 1, 'search'), of(other, FROM_MS, 'mail')],
+      // The same event of another website lies in another hour.
+      ...[installIn(small, event, FROM_MS + 5), installIn(other, event, FROM_MS + HOUR_MS + 5)],
+    ])
+    await markHours(facts, { writer: 'test', sinceMs: FROM_MS, untilMs: FROM_MS + HOUR_MS, nowMs: Date.now() })
+    await facts.insert('hour_marks', [
+      { website: empty, hour: FROM_MS, writer: 'test', made_at: Date.now(), row_version: 1 },
+    ])
+    let statements = 0
+    const counting: Pick<Facts, 'run' | 'insert'> = {
+      run: async (query, params) => {
+        if (query === 'hourFunnel') statements += 1
+        return facts.run(query, params)
+      },
+      insert: (table, rows) => facts.insert(table, rows),
+    }
+    await rollUp({ facts: counting, nowMs: Date.now, logger: NEVER })
+    expect(statements).to.equal(2)
+    const hourOf = async (own: string, column: Dimension, hour = 0): Promise<Record<string, readonly number[]>> => {
+      const sinceMs = FROM_MS + hour * HOUR_MS
+      const period = { websites: [own], since_ms: sinceMs, until_ms: sinceMs + HOUR_MS }
+      const rows = await facts.run('rolledCells', { ...period, column })
+      return Object.fromEntries(rows.map(({ value, counts }) => [value, counts]))
+    }
+    expect(await hourOf(large, 'source')).to.deep.equal({ many: [5_100, 0, 0, 0, 0, 0] })
+    expect(await hourOf(small, 'source')).to.deep.equal({ search: [2, 0, 0, 0, 0, 0] })
+    expect(await hourOf(other, 'source')).to.deep.equal({ mail: [1, 0, 0, 0, 0, 0] })
+    expect(Object.keys(await hourOf(small, 'agent'))).to.deep.equal(['codex'])
+    expect(Object.keys(await hourOf(other, 'agent'))).to.deep.equal([])
+    expect(Object.keys(await hourOf(other, 'agent', 1))).to.deep.equal(['codex'])
+    const left = await facts.run('dirtyHours', { until_ms: Date.now(), limit: 1_000 })
+    expect(left.filter((hour) => names.includes(hour.website))).to.deep.equal([])
+  })
+
   it('are stored for several hours with one insert, also if a later one cannot be counted', async () => {
     const hours = [FROM_MS, FROM_MS + HOUR_MS, FROM_MS + 2 * HOUR_MS]
     await write(hours.map((atMs) => visited(atMs, 'search')))

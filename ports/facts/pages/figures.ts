@@ -2,7 +2,14 @@
 
 import { once, pageOf, report } from '../query-parts.ts'
 import { issuedBetween, type RawPeriod } from './ranges.ts'
-import { DELIVERY_CELLS, funnelCells, INSTALL_CELLS, hourFacts, type CellRow } from './raw-figures.ts'
+import {
+  deliveryCells,
+  funnelCells,
+  hourFacts,
+  installCells,
+  type CellRow,
+  type WebsiteCellRow,
+} from './raw-figures.ts'
 import {
   DIRTY_HOURS,
   HOURS_WITH_FACTS,
@@ -19,6 +26,14 @@ interface VisitHourRow {
   readonly visits: number
 }
 
+/** A website without visits or installs has none. */
+interface HourFactsRow {
+  readonly website: string
+  readonly facts: number
+  readonly days: number
+  readonly key_ids: readonly number[]
+}
+
 export const FIGURE_QUERIES = {
   /** Visits of each hour of a period. */
   visitsByHour: pageOf<RawPeriod, VisitHourRow>(
@@ -27,9 +42,9 @@ export const FIGURE_QUERIES = {
     PREWHERE website IN {websites:Array(String)} AND ${issuedBetween(period)}
     GROUP BY hour_ms ORDER BY hour_ms LIMIT 10000`,
   ),
-  funnelCells: pageOf<RawPeriod, CellRow>(funnelCells),
-  installCells: pageOf<RawPeriod, CellRow>(INSTALL_CELLS),
-  deliveryCells: pageOf<RawPeriod, CellRow>(DELIVERY_CELLS),
+  funnelCells: pageOf<RawPeriod, CellRow>((period) => funnelCells(period)),
+  installCells: pageOf<RawPeriod, CellRow>(installCells()),
+  deliveryCells: pageOf<RawPeriod, CellRow>(deliveryCells()),
   /** The greatest counts first. */
   rolledCells: pageOf<RolledPeriod, RolledCellRow>(rolledCells),
   /** Totals by hour of the dimensions `visits` and `installs`. */
@@ -42,10 +57,10 @@ export const ROLLUP_QUERIES = {
   websitesWithFigures: report<Record<never, never>, { readonly website: string }>(
     'SELECT DISTINCT website FROM (SELECT website FROM website_hours UNION ALL SELECT website FROM hour_marks) ORDER BY website LIMIT 200000',
   ),
-  hourFacts: report<RawPeriod, { readonly days: number; readonly key_ids: readonly number[] }>(hourFacts),
-  hourFunnel: report<RawPeriod, CellRow>(funnelCells),
-  hourInstalls: report<RawPeriod, CellRow>(INSTALL_CELLS),
-  hourDeliveries: report<RawPeriod, CellRow>(DELIVERY_CELLS),
+  hourFacts: report<RawPeriod, HourFactsRow>(hourFacts),
+  hourFunnel: report<RawPeriod, WebsiteCellRow>((period) => funnelCells(period, 'website')),
+  hourInstalls: report<RawPeriod, WebsiteCellRow>(installCells('website')),
+  hourDeliveries: report<RawPeriod, WebsiteCellRow>(deliveryCells('website')),
   hoursWithFacts: report<
     { readonly since_ms: number; readonly until_ms: number; readonly limit: number },
     { readonly website: string; readonly hour_ms: number }
