@@ -82,8 +82,8 @@ async function countAll(
   }
   try {
     for await (const { part, known } of partsToCount(facts, dirty)) {
-      const cells = await cellsOf(facts, part, known)
-      rows.push(...part.map((each) => rowOf(each, cells.get(each.website) ?? [], known.get(each.website))))
+      const cells = await countedCells(facts, part, known)
+      rows.push(...part.map((each) => hourRow(each, cells.get(each.website) ?? [], known.get(each.website))))
       if (rows.length >= HOURS_PER_INSERT) await store()
       if (signal?.aborted ?? false) return
     }
@@ -95,7 +95,7 @@ async function countAll(
 /** Websites of one hour, to be counted together, with what there is of each. */
 async function* partsToCount(facts: RollupDeps['facts'], dirty: readonly DirtyHour[]) {
   for (const hour of Map.groupBy(dirty, ({ hour_ms }) => hour_ms).values()) {
-    const known = new Map((await facts.run('hourFacts', periodOf(hour))).map((row) => [row.website, row]))
+    const known = new Map((await facts.run('hourFacts', hourPeriod(hour))).map((row) => [row.website, row]))
     for (const part of partsOf(hour, known)) yield { part, known }
   }
 }
@@ -125,14 +125,14 @@ function partsOf(
 }
 
 /** The counted cells of each website of a part. They are read only after the marks were. */
-async function cellsOf(
+async function countedCells(
   facts: RollupDeps['facts'],
   part: readonly DirtyHour[],
   known: ReadonlyMap<string, HourFacts>,
 ): Promise<ReadonlyMap<string, readonly WebsiteCell[]>> {
   const withFacts = part.filter(({ website }) => known.has(website))
   if (withFacts.length === 0) return new Map()
-  const period = periodOf(withFacts)
+  const period = hourPeriod(withFacts)
   const keyIds = [...new Set(withFacts.flatMap(({ website }) => known.get(website)?.key_ids ?? []))]
   const funnel = keyIds.length === 0 ? [] : await facts.run('hourFunnel', { ...period, key_ids: keyIds })
   const installs = await facts.run('hourInstalls', period)
@@ -140,16 +140,16 @@ async function cellsOf(
   const isCut = [funnel, installs, deliveries].some((rows) => rows.length >= HOUR_ROWS_MAX)
   if (!isCut || part.length === 1) return Map.groupBy([...funnel, ...installs, ...deliveries], ({ website }) => website)
   const apart: (readonly [string, readonly WebsiteCell[]])[] = []
-  for (const hour of part) apart.push(...(await cellsOf(facts, [hour], known)))
+  for (const hour of part) apart.push(...(await countedCells(facts, [hour], known)))
   return new Map(apart)
 }
 
-function periodOf(hours: readonly DirtyHour[]): RawPeriod {
+function hourPeriod(hours: readonly DirtyHour[]): RawPeriod {
   const hour = hours[0]?.hour_ms ?? 0
   return { websites: hours.map(({ website }) => website), since_ms: hour, until_ms: hour + HOUR_MS }
 }
 
-function rowOf(
+function hourRow(
   { website, hour_ms: hour, marks, retention_days: before, row_version: version }: DirtyHour,
   cells: readonly WebsiteCell[],
   known: HourFacts | undefined,
