@@ -13,7 +13,7 @@ export interface CellRow {
 }
 
 /** Most websites, and most rows of one answer about them, when the role `rollup` counts an hour. */
-export const HOUR_WEBSITES_MAX = 1_000
+const HOUR_WEBSITES_MAX = 1_000
 export const HOUR_ROWS_MAX = 100_000
 
 /** Of one website, for the role `rollup`, which counts many small websites at once. */
