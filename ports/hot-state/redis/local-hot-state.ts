@@ -25,7 +25,8 @@ import type { SessionVerbs } from '../session-verbs.ts'
 import { BoundedMap } from '../../../common/bounded-map.ts'
 
 const MAX_RECEIPTS = 20_000
-const MAX_INSTALLS = 20_000
+/** Values, of which an event has one or two: about 60 MB. */
+const MAX_INSTALLS = 100_000
 const MAX_DAY_COUNTS = 50_000
 const MAX_USAGES = 20_000
 /** About how long a record takes to reach Facts, with a margin: until then this process trusts what it saw itself. */
@@ -49,6 +50,8 @@ export function localHotState(nowMs: () => number): LocalHotState {
     tidiedAtMs = nowMs()
     leases.sweep()
     counters.save()
+    // Until then they are in a list without a bound.
+    installs.save()
     return outcome
   }
   return {
