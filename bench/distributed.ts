@@ -12,7 +12,6 @@
  * shares the machine as well.
  */
 
-import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,13 +24,12 @@ import { kafkaJars } from '../fixtures/engines/kafka.ts'
 import { startProgram } from '../fixtures/service/programs.ts'
 import { freePort } from '../fixtures/engines/free-port.ts'
 import { apiOptions } from './support/chart-options.ts'
-import { fillRedis, settingsOf } from './support/filled-redis.ts'
+import { fillRedis, startApi, type Server } from './support/filled-redis.ts'
 import {
   luaScript,
   measureBare,
   residentMb,
   startEmbedded,
-  startPinned,
   stop,
   waitFor,
   WARM_UP_S,
@@ -84,16 +82,6 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** `nodeOptions` as in NODE_OPTIONS; without them Node.js uses the machine's memory. */
-async function startApi(nodeOptions = ''): Promise<Api> {
-  const port = await freePort()
-  const words = ['bin/whence.ts', 'api', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0']
-  const env = { ...settingsOf(engines), NODE_OPTIONS: nodeOptions }
-  const child = startPinned([...words, '--manifests', manifests], env)
-  await waitFor(`http://127.0.0.1:${port}/health`)
-  return { port, child }
-}
-
 function scriptOf(load: Load): string {
   const script = join(folder, `${load}.lua`)
   writeFileSync(script, luaScript(load))
@@ -109,8 +97,8 @@ async function measureLoad(load: Load): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     bare.push(await measureBare(script, seconds))
     embedded.push(await measureEmbedded(script))
-    own.push(await measured(await startApi(), script))
-    inPod.push(await measured(await startApi(apiOptions()), script))
+    own.push(await measured(await startApi(engines, { manifests }), script))
+    inPod.push(await measured(await startApi(engines, { manifests, nodeOptions: apiOptions() }), script))
     const last = { bare: bare.at(-1), embedded: embedded.at(-1), own: own.at(-1), inPod: inPod.at(-1) }
     console.log(`  ${load}: ${JSON.stringify(last)}`)
   }
@@ -131,12 +119,7 @@ function tellMemory(runs: readonly Measured[]): void {
   console.log(`  resident: at rest ${of('restMb').toFixed(0)} MB, after load ${of('loadMb').toFixed(0)} MB`)
 }
 
-interface Api {
-  readonly port: number
-  readonly child: ChildProcess
-}
-
-async function measured({ child, port }: Api, script: string): Promise<Measured> {
+async function measured({ child, port }: Server, script: string): Promise<Measured> {
   try {
     const restMb = residentMb(child.pid)
     wrk(port, script, WARM_UP_S)
@@ -168,7 +151,7 @@ function tell(what: string, figures: readonly Figures[], bare: readonly Figures[
 /** wrk blocks this process and with it the measurements: so the load comes in short pieces. */
 async function measureOutage(): Promise<void> {
   const script = scriptOf('visit')
-  const { port, child } = await startApi()
+  const { port, child } = await startApi(engines, { manifests })
   let [beforeMb, mostMb] = [0, 0]
   try {
     wrk(port, script, WARM_UP_S)

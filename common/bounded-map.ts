@@ -8,7 +8,7 @@ export class BoundedMap<K, V> {
    * Goes on from one removal to the next. A new iterator would first step over the places of all entries that were
    * removed and not cleared away yet: 10 to 16 us for each write with 10,000 to 20,000 entries.
    */
-  #oldest = this.#entries.keys()
+  readonly #oldest = this.#entries.keys()
 
   constructor(limit: number) {
     this.#limit = limit
@@ -33,21 +33,13 @@ export class BoundedMap<K, V> {
       this.#entries.delete(key)
       this.#entries.set(key, value)
     }
-    if (this.#entries.size > this.#limit) this.#removeOldest()
+    if (this.#entries.size <= this.#limit) return
+    const oldest = this.#oldest.next()
+    if (oldest.done !== true) this.#entries.delete(oldest.value)
   }
 
   delete(key: K): boolean {
     return this.#entries.delete(key)
-  }
-
-  #removeOldest(): void {
-    let next = this.#oldest.next()
-    if (next.done === true) {
-      // It came to the end while the map was empty.
-      this.#oldest = this.#entries.keys()
-      next = this.#oldest.next()
-    }
-    if (next.done !== true) this.#entries.delete(next.value)
   }
 
   /** Oldest first. */

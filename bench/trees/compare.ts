@@ -10,9 +10,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { ChildProcess } from 'node:child_process'
 
-import { startEngines, type Engines } from '../../fixtures/engines/engines.ts'
+import { startEngines } from '../../fixtures/engines/engines.ts'
 import { freePort } from '../../fixtures/engines/free-port.ts'
 import { kafkaJars } from '../../fixtures/engines/kafka.ts'
 import {
@@ -20,7 +19,6 @@ import {
   luaScript,
   measureBare,
   startEmbedded,
-  startPinned,
   stop,
   waitFor,
   WARM_UP_S,
@@ -28,7 +26,7 @@ import {
   wrk,
   type Figures,
 } from '../support/http-load.ts'
-import { fillRedis, settingsOf } from '../support/filled-redis.ts'
+import { fillRedis, startApi, type Server } from '../support/filled-redis.ts'
 import { median, needTools, roundsFrom } from '../support/rounds.ts'
 
 const [other, load = 'event', burstsText = '12', seconds = '3'] = process.argv.slice(2)
@@ -54,11 +52,6 @@ try {
   await compareApis()
 } finally {
   rmSync(folder, { recursive: true, force: true })
-}
-
-interface Server {
-  readonly port: number
-  readonly child: ChildProcess
 }
 
 type Served = Readonly<Record<Tree, Server>>
@@ -105,23 +98,18 @@ async function compareEmbedded(): Promise<void> {
 async function compareApis(): Promise<void> {
   const engines = await forBoth(() => startEngines({ jars: jars ?? '', partitions: 12, onProgress: () => undefined }))
   try {
-    const served = await forBoth((name) => startApi(engines[name], TREES[name]))
-    warmUp(served)
-    const figures = inTurns(served)
-    tell('an api on Kafka and Redis', await forBoth(async (name) => medianUs(figures[name])))
-    await forBoth((name) => stop(served[name].child))
+    await forBoth((name) => fillRedis(engines[name]))
+    const served = await forBoth((name) => startApi(engines[name], { manifests, tree: TREES[name] }))
+    try {
+      warmUp(served)
+      const figures = inTurns(served)
+      tell('an api on Kafka and Redis', await forBoth(async (name) => medianUs(figures[name])))
+    } finally {
+      await forBoth((name) => stop(served[name].child))
+    }
   } finally {
     await forBoth((name) => engines[name].stop())
   }
-}
-
-async function startApi(engines: Engines, tree: string): Promise<Server> {
-  await fillRedis(engines)
-  const port = await freePort()
-  const words = ['bin/whence.ts', 'api', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0']
-  const child = startPinned([...words, '--manifests', manifests], settingsOf(engines), tree)
-  await waitFor(`http://127.0.0.1:${port}/health`)
-  return { port, child }
 }
 
 async function forBoth<T>(work: (name: Tree) => Promise<T>): Promise<Record<Tree, T>> {

@@ -7,6 +7,7 @@
 import { open, readFile, rename } from 'node:fs/promises'
 
 import { sha256Hex } from '../../common/digest.ts'
+import { oncePerObject } from '../../common/once-per-object.ts'
 import { shownName, type SourceObject } from '../../domain/catalog/objects.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { changeText, fieldTexts, type ChangeText } from '../../domain/people/change-entry.ts'
@@ -88,12 +89,7 @@ export function startFolderAudit(parts: FolderAuditParts): FolderAudit {
 /** Digests of an object are made once: a change affects few, and the digests of all would hold up the requests of a large folder. */
 function changeRecorder(parts: FolderAuditParts): () => Promise<void> {
   const { file, eventLog, changeHash } = parts
-  const known = new WeakMap<SourceObject, DigestedObject>()
-  const digested = (source: SourceObject): DigestedObject => {
-    const digests = known.get(source) ?? digestedObject(source, changeHash)
-    known.set(source, digests)
-    return digests
-  }
+  const digested = oncePerObject((source: SourceObject) => digestedObject(source, changeHash))
   /** As in the file; null until it was read. */
   let memory: Memory | null = null
   const remember = async (next: Memory): Promise<void> => {

@@ -1,6 +1,7 @@
 /** Inventory of the embedded program: the objects of its folder, as they were compiled last. */
 
 import { sha256Hex } from '../../common/digest.ts'
+import { oncePerObject } from '../../common/once-per-object.ts'
 import { shownName, type SourceObject } from '../../domain/catalog/objects.ts'
 import { conditionsOf } from '../../domain/resources/conditions.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
@@ -10,12 +11,7 @@ import { createInventory, type Inventory, type InventoryView, type ListedObject 
 
 export function folderInventory(catalog: Pick<FolderCatalog, 'latest'>, nowMs: () => number): Inventory {
   let known: { readonly of: FolderView; readonly view: InventoryView } | null = null
-  const read = new WeakMap<SourceObject, ReadManifestObject>()
-  const readOnce = (source: SourceObject): ReadManifestObject => {
-    const object = read.has(source) ? (read.get(source) ?? null) : readManifestObject(source)
-    read.set(source, object)
-    return object
-  }
+  const readOnce = oncePerObject(readManifestObject)
   return createInventory(() => {
     const latest = catalog.latest()
     if (known?.of !== latest) known = { of: latest, view: viewOf(latest, readOnce, nowMs()) }
