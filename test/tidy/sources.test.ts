@@ -59,6 +59,7 @@ const COMMON_FILES = [
   'digest.ts',
   'in-lanes.ts',
   'json-column.ts',
+  'once-per-object.ts',
   'pages-manifest.ts',
   'printable.ts',
   'shell.ts',
