@@ -1,14 +1,12 @@
 /**
  * How soon the pages show something in a real Chromium: the main thread's processor time of Logs until its 200 lines stand there, and
  * the time from the address to the first useful number of Live and of the funnel of 7 and of 30 days. The embedded program is on core 0,
- * on facts of this many million visits in 30 days; the browser on core 1. In each round the browser's caches are empty.
+ * with the facts of this many million visits (222,222 a day); the browser on core 1. In each round the browser's caches are empty.
  *
- * Use: node bench/dashboard/dashboard-pages.ts [rounds] [million visits] [folder]
- * If a folder is named, its visits are kept for another run; with 0 rounds nothing else is done.
+ * Use: node bench/dashboard/dashboard-pages.ts [rounds] [million visits] [folder of `make scale`, copied]
  */
 
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,14 +14,14 @@ import { join } from 'node:path'
 import type { Browser, CDPSession, Page } from 'playwright-core'
 
 import { findChromium } from '../../bin/demo/chromium.ts'
+import { SCALE_ORGANIZATION } from '../../fixtures/scale/shape.ts'
 import { freePort } from '../../fixtures/engines/free-port.ts'
-import { emailOf, organizationName, signInAll, writeOrganizations } from '../support/dashboard-people.ts'
+import { signInAll } from '../support/dashboard-people.ts'
 import { bareRate, startEmbedded, stop, waitFor } from '../support/http-load.ts'
-import { makeVisits } from '../support/many-visits.ts'
 import { median, needTools, roundsFrom } from '../support/rounds.ts'
+import { fillFacts, SCALE_OWNER, SCALE_SECRET, writeScaleObjects } from '../support/scale-facts.ts'
 
-const isOnlyMade = process.argv[2] === '0'
-const rounds = isOnlyMade ? 0 : roundsFrom(process.argv[2], 5)
+const rounds = roundsFrom(process.argv[2], 5)
 const millions = Number(process.argv[3] ?? 2)
 const GOAL_CPU_MS = 400
 const GOAL_NUMBER_MS = 1_000
@@ -38,20 +36,14 @@ const NUMBERS = [
 ] as const
 
 needTools('taskset')
-const kept = process.argv[4]
-const folder = kept ?? (await mkdtemp(join(tmpdir(), 'whence-bench-pages-')))
+process.env['WHENCE_SECRET'] = SCALE_SECRET
+const from = process.argv[4]
+const folder = await mkdtemp(join(tmpdir(), 'whence-bench-pages-'))
 try {
-  if (!existsSync(join(folder, 'data'))) await make()
-  if (!isOnlyMade) await measure()
+  await fillFacts(join(folder, 'data'), { visits: millions * 1_000_000, ...(from === undefined ? {} : { from }) })
+  await measure()
 } finally {
-  if (kept === undefined) await rm(folder, { recursive: true, force: true })
-}
-
-async function make(): Promise<void> {
-  const website = { folder: join(folder, 'data/chdb'), website: 'site-0', organization: organizationName(0) }
-  const made = await makeVisits({ ...website, visits: millions * 1_000_000 })
-  const took = `${made.fillS.toFixed(0)} s, their ${made.hours} hours counted in ${made.countS.toFixed(0)} s`
-  say(`${millions} million visits made in ${took}`)
+  await rm(folder, { recursive: true, force: true })
 }
 
 async function measure(): Promise<void> {
@@ -59,7 +51,7 @@ async function measure(): Promise<void> {
   spawnSync('taskset', ['-acp', '1', String(process.pid)])
   const bare = await bareRate(folder)
   const manifests = join(folder, 'manifests')
-  await writeOrganizations(manifests, 1)
+  await writeScaleObjects(manifests)
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const child = startEmbedded(port, { folder, manifests })
@@ -70,7 +62,7 @@ async function measure(): Promise<void> {
   })
   try {
     await waitFor(`${url}/health`)
-    const [cookie = ''] = await signInAll(url, join(folder, 'data'), [emailOf(0)])
+    const [cookie = ''] = await signInAll(url, join(folder, 'data'), [SCALE_OWNER])
     const visitor = { browser, url, cookie }
     const isQuick = [await measureLogs(visitor), await measureNumbers(visitor)].every(Boolean)
     say(`at a load of ${(loadavg()[0] ?? 0).toFixed(1)}, bare node:http ${bare.toFixed(0)}/s`)
@@ -121,7 +113,7 @@ async function logsOnce(page: Page, url: string): Promise<{ readonly task: numbe
   const session = await page.context().newCDPSession(page)
   await session.send('Performance.enable', { timeDomain: 'threadTicks' })
   const before = await processorMs(session)
-  await page.goto(`${url}/app/${organizationName(0)}/logs`)
+  await page.goto(`${url}/app/${SCALE_ORGANIZATION}/logs`)
   await page.locator(`tbody tr:nth-child(${LINES})`).waitFor()
   // Until it has been laid out and painted.
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestIdleCallback(done)))')
@@ -142,7 +134,7 @@ async function measureNumbers(visitor: Visitor): Promise<boolean> {
     for (let round = 0; round < rounds; round += 1)
       times.push(
         await inNewBrowser(visitor, (page) =>
-          numberOnce(page, `${visitor.url}/app/${organizationName(0)}/${address}`, selector),
+          numberOnce(page, `${visitor.url}/app/${SCALE_ORGANIZATION}/${address}`, selector),
         ),
       )
     const all = times.map((ms) => ms.toFixed(0)).join(', ')

@@ -7,16 +7,14 @@
  */
 
 import { spawnSync } from 'node:child_process'
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { get, type ClientRequest } from 'node:http'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { SCALE_ORGANIZATION, SCALE_WEBSITES } from '../../fixtures/scale/shape.ts'
 import { freePort } from '../../fixtures/engines/free-port.ts'
-import { organization, resource, website } from '../../fixtures/service/manifests.ts'
 import { eventBody } from '../../fixtures/service/requests.ts'
-import { createKeyring } from '../../runtime/keyring.ts'
 import {
   emailOf,
   organizationName,
@@ -29,6 +27,7 @@ import { bareRate, startEmbedded, stop, waitFor } from '../support/http-load.ts'
 import { openLoop, type DueRequest } from '../support/open-loop.ts'
 import { at } from '../support/operator-figures.ts'
 import { median, needTools, roundsFrom } from '../support/rounds.ts'
+import { fillFacts, SCALE_OWNER, SCALE_SECRET, writeScaleObjects } from '../support/scale-facts.ts'
 
 const rounds = roundsFrom(process.argv[2], 5)
 const [seconds = 15, perSecond = 200, visits = 2_000_000] = process.argv.slice(3, 6).map(Number)
@@ -38,30 +37,22 @@ const TAILS = 50
 const TAILS_OF_A_SESSION = 4
 /** People whose sessions hold the tails, and one more who reads. */
 const WATCHERS = Math.ceil(TAILS / TAILS_OF_A_SESSION)
-const READER = 'reader@bench.dev'
 /** Of 600 a minute. */
 const READS_PER_S = 8
 const WARM_UP_S = 15
 const GOAL = 1.1
-/** That of `make scale`: the key ID in the IDs of visits follows from it. */
-const SECRET = 'only-for-tests-only-for-tests-only-for-tests'
 const OWN = `/api/organizations/${SCALE_ORGANIZATION}`
 let events = 0
 
 needTools('taskset')
 spawnSync('taskset', ['-cp', '1', String(process.pid)])
-process.env['WHENCE_SECRET'] = SECRET
+process.env['WHENCE_SECRET'] = SCALE_SECRET
 const folder = await mkdtemp(join(tmpdir(), 'whence-bench-reads-'))
 const manifests = join(folder, 'manifests')
 await writeOrganizations(manifests, ORGANIZATIONS)
-await writeFile(
-  join(manifests, 'scale.yaml'),
-  scaleObjects()
-    .map((each) => JSON.stringify(each))
-    .join('\n---\n'),
-)
+await writeScaleObjects(manifests)
 const bare = await bareRate(folder)
-await fill()
+await fillFacts(join(folder, 'data'), { visits, ...(kept === undefined ? {} : { from: kept }) })
 const port = await freePort()
 const child = startEmbedded(port, { folder, manifests })
 try {
@@ -72,25 +63,8 @@ try {
   await rm(folder, { recursive: true, force: true })
 }
 
-function scaleObjects() {
-  const organizationRef = { name: SCALE_ORGANIZATION }
-  return [
-    organization(SCALE_ORGANIZATION),
-    ...SCALE_WEBSITES.map((name) => website(name, { organizationRef })),
-    resource('Member', 'reader', { organizationRef, email: READER, role: 'Owner' }),
-  ]
-}
-
-async function fill(): Promise<void> {
-  if (kept !== undefined) return cp(join(kept, 'chdb'), join(folder, 'data', 'chdb'), { recursive: true })
-  const { currentKeyId } = createKeyring([SECRET])
-  const words = ['bench/support/fill-facts.ts', join(folder, 'data', 'chdb'), String(visits), String(currentKeyId)]
-  const { status } = spawnSync(process.execPath, words, { stdio: 'inherit' })
-  if (status !== 0) throw new Error('the tables could not be filled')
-}
-
 async function measure(): Promise<void> {
-  const emails = [...Array.from({ length: WATCHERS }, (_, place) => emailOf(place)), READER]
+  const emails = [...Array.from({ length: WATCHERS }, (_, place) => emailOf(place)), SCALE_OWNER]
   const cookies = await signInAll(`http://127.0.0.1:${port}`, join(folder, 'data'), emails)
   const reader = ownPage(cookies.at(-1) ?? '', WATCHERS)
   await openLoop({ port, perSecond, seconds: WARM_UP_S, next: event })
