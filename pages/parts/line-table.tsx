@@ -27,7 +27,7 @@ export function LineTable({ lines, selected, onSelect }: LineTableProps): ReactN
               </td>
               <td>{KINDS[line.kind] ?? line.kind}</td>
               <td className="path">
-                {line.direction === 'outbound' ? (line.destination ?? line.path) : `${line.method} ${line.path}`}
+                <Asked line={line} />
               </td>
               <td>{line.website}</td>
               <td>
@@ -39,6 +39,17 @@ export function LineTable({ lines, selected, onSelect }: LineTableProps): ReactN
         </tbody>
       </table>
     </div>
+  )
+}
+
+/** On a phone the method is left out: the kind of request follows from the path. */
+function Asked({ line: { direction, destination, method, path } }: { readonly line: LogLine }): ReactNode {
+  if (direction === 'outbound') return destination ?? path
+  return (
+    <>
+      <span className="method">{method} </span>
+      {path}
+    </>
   )
 }
 
