@@ -17,6 +17,7 @@ const FOR_TESTS: readonly string[] = [
   'delivery/facts-writer/fact-rows.ts#latestWins',
   'delivery/facts-writer/facts-writer.ts#restAfter',
   'delivery/rollup/replay-jobs.ts#runReplays',
+  'delivery/rollup/rollup.ts#rollUp',
   'delivery/version-guard.ts#HOLD_MS',
   'domain/collection/hook-script.ts#HOOK_BLOCK_LINES',
   'domain/collection/install.ts#gaOf',
