@@ -1,6 +1,6 @@
 /** Facts on chDB: the contract, and what only this way to connect has to show. */
 
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,6 +21,7 @@ import { FactsUnavailable, RowsRefused } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { QUERIES } from '../../ports/facts/queries.ts'
 import { changedSettings, EngineUnfit, requireEveryInsert, selfTest } from '../../ports/facts/engine/self-test.ts'
+import { mayRaisePriority } from '../../ports/facts/engine/thread-priority.ts'
 import { createTurns } from '../../ports/facts/engine/turns.ts'
 import {
   activityRecord,
@@ -148,7 +149,8 @@ describe('Facts on chDB', () => {
     }
   })
 
-  it('gives way to requests with all that no request waits for', async () => {
+  it('gives way to requests with all that no request waits for, if it may', async () => {
+    const mayYield = mayRaisePriority()
     const sent: string[] = []
     const listening: FactsConnection = {
       ...connection,
@@ -162,9 +164,28 @@ describe('Facts on chDB', () => {
     await others.run('installByEvent', { website: 'a', event_id: 'b' })
     expect(isYielding(), 'a look-up').to.equal(false)
     await others.run('dirtyHours', { until_ms: 0, limit: 1 })
-    expect(isYielding(), 'a report').to.equal(true)
+    expect(isYielding(), 'a report').to.equal(mayYield)
     await others.run('rolledCells', { websites: ['a'], since_ms: 0, until_ms: 1, column: 'source' })
-    expect(isYielding(), 'a page').to.equal(true)
+    expect(isYielding(), 'a page').to.equal(mayYield)
+  })
+
+  it('goes on in a user namespace, whose root may lower a priority but not raise it again', async function () {
+    if (spawnSync('unshare', ['-r', 'true']).status !== 0) {
+      if (process.env['CI'] === 'true') throw new Error('unshare makes no user namespace here')
+      return this.skip()
+    }
+    const words = ['-r', process.execPath, CHILD, join(folder, 'apart')]
+    const child = spawn('unshare', words, { stdio: ['pipe', 'pipe', 'inherit'] })
+    child.stdin.on('error', () => undefined)
+    // Enough inserts for a merge.
+    child.stdin.end('3\n'.repeat(20))
+    const output = await text(child.stdout)
+    expect(
+      output
+        .trim()
+        .split('\n')
+        .filter((line) => line === 'inserted 3'),
+    ).to.have.lengthOf(20)
   })
 
   it('leaves no setting behind in the session', async () => {

@@ -12,6 +12,7 @@ import { settingsClause } from './connection.ts'
 import type { QueryParameters } from '../query-rows.ts'
 import type { FactsConnection, InsertStatement } from './connection.ts'
 import { selfTest } from './self-test.ts'
+import { mayRaisePriority } from './thread-priority.ts'
 import { createTurns } from './turns.ts'
 
 export interface ChdbOptions {
@@ -35,14 +36,16 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
   const inbox = join(path, 'inbox')
   makePrivateFolder(path)
   makePrivateFolder(inbox)
-  const engine = await startEngine(path, options.memoryBytes ?? DEFAULT_MEMORY_BYTES)
+  const isYielding = mayRaisePriority()
+  const yielding = isYielding ? YIELDING : {}
+  const engine = await startEngine(path, options.memoryBytes ?? DEFAULT_MEMORY_BYTES, isYielding)
   const writes = createTurns()
   const reads = createTurns()
   const copies = createTurns()
   const connection: FactsConnection = {
     kind: 'chdb',
     isExclusive: true,
-    yielding: YIELDING,
+    yielding,
     command: (statement) => writes.take(WRITE, () => runStatement(engine.writer, statement)),
     query: (statement, parameters, options) =>
       reads.take(options, () => selectInProcess(engine.reader, statement, parameters)),
@@ -89,11 +92,11 @@ interface Engine {
 }
 
 /** chDB is an optional dependency of some hundred megabytes, so it is loaded only if it is used. */
-async function startEngine(path: string, memoryBytes: number): Promise<Engine> {
+async function startEngine(path: string, memoryBytes: number, isYielding: boolean): Promise<Engine> {
   const { Session, drainPending } = await import('chdb')
   const { createChdbConnection } = await import('chdb/connection')
   // Only the first connection to a folder reads server settings; the clients' connections then share its engine.
-  const anchor = new Session(path, { connectionArgs: engineArguments(memoryBytes) })
+  const anchor = new Session(path, { connectionArgs: engineArguments(memoryBytes, isYielding) })
   // The two packages carry one interface in two copies; the compiler treats their private fields as different.
   const connect = (): ClientConnection => createChdbConnection({ path }) as unknown as ClientConnection
   const writer = createClient({ connection: connect() })
@@ -122,7 +125,7 @@ async function startEngine(path: string, memoryBytes: number): Promise<Engine> {
  * The engine sizes its caches for a machine of its own, but here it shares a process. Its memory is what its own
  * allocator handed out (a cgroup's figure would include the rest of the process), and merges yield to requests.
  */
-function engineArguments(memoryBytes: number): readonly string[] {
+function engineArguments(memoryBytes: number, isYielding: boolean): readonly string[] {
   const settings = {
     max_server_memory_usage: memoryBytes,
     memory_worker_use_cgroup: 0,
@@ -133,7 +136,7 @@ function engineArguments(memoryBytes: number): readonly string[] {
     primary_index_cache_size: 32 * MIB,
     query_condition_cache_size: 8 * MIB,
     compiled_expression_cache_size: 8 * MIB,
-    os_threads_nice_value_merge_mutate: 10,
+    ...(isYielding ? { os_threads_nice_value_merge_mutate: 10 } : {}),
     // Only this program gives the engine statements.
     'backups.allowed_path': '/',
   }
@@ -167,19 +170,16 @@ async function insertFromFile(client: ClickHouseClient, path: string, insert: In
     await writeWhole(path, insert.body)
     const head = `INSERT INTO ${insert.table} (${insert.columns.join(', ')})`
     const rows = `SELECT * FROM file('${path.replaceAll("'", "''")}', 'TabSeparated')`
-    await client.command({ query: `${head} ${rows} ${settingsClause({ ...insert.settings, ...FILE_SETTINGS })}` })
+    await client.command({ query: `${head} ${rows} ${settingsClause(insert.settings)}` })
   } finally {
     await rm(path, { force: true })
   }
 }
 
-/**
- * All but look-ups yields to requests, but keeps a quarter of a contended core. The engine ignores the priority if the process
- * may not set it (`CAP_SYS_NICE`).
- */
+/** All but look-ups yields to requests, but keeps a quarter of a contended core. */
 const YIELDING = { os_thread_priority: 5 }
 /** The file's columns are those of the statement, not inferred from the text. */
-const FILE_SETTINGS = { use_structure_from_insertion_table_in_table_functions: 1, ...YIELDING }
+const FILE_SETTINGS = { use_structure_from_insertion_table_in_table_functions: 1 }
 
 async function writeWhole(path: string, body: readonly Uint8Array[]): Promise<void> {
   const file = await open(path, 'wx', 0o600)

@@ -48,6 +48,11 @@ describe('one machine', function () {
     expect(await machine.follow('See that it works')).to.contain('"ok":true')
   })
 
+  it('starts again with a file that lets pages give way', async () => {
+    await machine.follow('Pages that give way')
+    await machine.ready()
+  })
+
   it('collects behind TLS, and counts the address that the proxy saw', async () => {
     await machine.follow('TLS')
     const visit = async (): Promise<number> => postTls(machine.tlsPort, visitBody()).catch(() => 0)
