@@ -13,13 +13,12 @@ import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { freePort } from '../../fixtures/engines/free-port.ts'
-import { urlIdOf, visitBody } from '../../fixtures/service/requests.ts'
 import {
   emailOf,
   organizationName,
   ownPage,
   signInAll,
-  WEBSITES_EACH,
+  siteVisits,
   writeOrganizations,
 } from '../support/dashboard-people.ts'
 import { bareRate, startEmbedded, stop, waitFor } from '../support/http-load.ts'
@@ -35,7 +34,7 @@ const PEOPLE = 4
 const READS_PER_S = 10 * PEOPLE
 const WARM_UP_S = 20
 const GOAL = 1.1
-let visits = 0
+const visit = siteVisits(ORGANIZATIONS)
 
 needTools('taskset')
 spawnSync('taskset', ['-cp', '1', String(process.pid)])
@@ -90,21 +89,6 @@ async function measure(): Promise<void> {
   }
   tell('objects', p99s)
   tell('figures', p99s)
-}
-
-function visit(): DueRequest {
-  const place = visits++
-  // Neither a website's limit nor an address's is measured.
-  const project = `site-${place % (ORGANIZATIONS * WEBSITES_EACH)}`
-  const origin = `https://${project}.example`
-  const address = `${20 + (place >> 16)}.${(place >> 8) & 255}.${place & 255}.1`
-  const page = `${origin}/install`
-  const body = JSON.stringify(visitBody({ project, page_url: page, url_id: urlIdOf(page) }))
-  return {
-    path: '/v1/visits',
-    headers: { 'Content-Type': 'application/json', Origin: origin, 'X-Forwarded-For': address },
-    body,
-  }
 }
 
 function tell(beside: Exclude<Beside, 'alone'>, p99s: Readonly<Record<Beside, readonly number[]>>): void {

@@ -5,6 +5,8 @@ import { join } from 'node:path'
 
 import { connectTools } from '../../bin/tools/control.ts'
 import { installPath, organization, resource, website, type Manifest } from '../../fixtures/service/manifests.ts'
+import { urlIdOf, visitBody } from '../../fixtures/service/requests.ts'
+import type { DueRequest } from './open-loop.ts'
 
 export const WEBSITES_EACH = 20
 export const MEMBERS_EACH = 20
@@ -37,6 +39,25 @@ export async function writeOrganizations(folder: string, count: number): Promise
   for (let place = 0; place < count; place += 1) {
     const documents = organizationObjects(place).map((object) => JSON.stringify(object))
     await writeFile(join(folder, `${organizationName(place)}.yaml`), documents.join('\n---\n'))
+  }
+}
+
+/**
+ * Visits of all websites of `writeOrganizations` in turns, each from its own address: with enough of them no limit is reached.
+ */
+export function siteVisits(organizations: number): () => DueRequest {
+  let visits = 0
+  return () => {
+    const place = visits++
+    const project = `site-${place % (organizations * WEBSITES_EACH)}`
+    const origin = `https://${project}.example`
+    const address = `${20 + (place >> 16)}.${(place >> 8) & 255}.${place & 255}.1`
+    const page = `${origin}/install`
+    return {
+      path: '/v1/visits',
+      headers: { 'Content-Type': 'application/json', Origin: origin, 'X-Forwarded-For': address },
+      body: JSON.stringify(visitBody({ project, page_url: page, url_id: urlIdOf(page) })),
+    }
   }
 }
 

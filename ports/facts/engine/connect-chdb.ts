@@ -49,8 +49,11 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
     command: (statement) => writes.take(WRITE, () => runStatement(engine.writer, statement)),
     query: (statement, parameters, options) =>
       reads.take(options, () => selectInProcess(engine.reader, statement, parameters)),
-    insert: (insert) =>
-      writes.take(WRITE, () => insertFromFile(engine.writer, join(inbox, `${randomUUID()}.tsv`), insert)),
+    insert: (insert) => {
+      const settings = { ...insert.settings, ...FILE_SETTINGS, ...yielding }
+      const path = join(inbox, `${randomUUID()}.tsv`)
+      return writes.take(WRITE, () => insertFromFile(engine.writer, path, { ...insert, settings }))
+    },
     copies: {
       write: (copy) => copies.take(WRITE, () => engine.copy(`BACKUP DATABASE default TO ${fileAt(copy)}`)),
       read: (copy) => copies.take(WRITE, () => engine.copy(`RESTORE DATABASE default FROM ${fileAt(copy)}`)),
