@@ -51,6 +51,8 @@ describe('one machine', function () {
   it('starts again with a file that lets pages give way', async () => {
     await machine.follow('Pages that give way')
     await machine.ready()
+    const added = await readFile(machine.at('/etc/systemd/system/whence.service.d/priority.conf'), 'utf8')
+    expect(added).to.contain('\nAmbientCapabilities=CAP_SYS_NICE\n')
   })
 
   it('collects behind TLS, and counts the address that the proxy saw', async () => {
