@@ -7,6 +7,7 @@ import {
   doneWithPlan,
   passedOver,
   planGivenUp,
+  planTakenBack,
   sentAgain,
   type Gap,
   type StreamForm,
@@ -26,17 +27,20 @@ export interface TrimParts {
 
 const BACKLOG_MS = LIMITS.logStreamBacklogDays * DAY_MS
 
-/** Drops what exceeds the longest backlog; the same state if nothing does. Rejects like `Facts`. */
+/**
+ * Drops what exceeds the longest backlog; the same state if nothing does. A batch with a record that is too old is planned anew: as it
+ * is, it would need rows that are deleted soon. Rejects like `Facts`.
+ */
 export async function trimmed(
   parts: TrimParts,
   progress: StreamProgress,
   lanes: readonly OpenLaneRow[],
 ): Promise<StreamProgress> {
   const oldest = parts.nowMs - BACKLOG_MS
-  const isPlanOld = progress.plan !== null && progress.plan.plannedAtMs < oldest
-  const base = isPlanOld ? planGivenUp(progress, 'overflow') : progress
+  const isPlanOld = progress.plan !== null && progress.plan.oldestMs < oldest
+  const base = isPlanOld ? planTakenBack(progress) : progress
   const excess = lanes.reduce((sum, { records }) => sum + records, 0) - LIMITS.logStreamBacklogRecords
-  if (excess <= 0 && lanes.every(({ oldest_ms: atMs }) => atMs >= oldest)) return base
+  if (excess <= 0 && !isPlanOld && lanes.every(({ oldest_ms: atMs }) => atMs >= oldest)) return base
   const cutoff = excess <= 0 ? oldest : Math.max(oldest, await cutoffOf(parts, base, excess))
   return droppedBefore(parts, base, { sinceMs: cutoff, reason: 'overflow' })
 }

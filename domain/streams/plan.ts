@@ -74,12 +74,20 @@ const PLAN_ID_DIGITS = 16
  */
 export function planBatch(input: BatchInput): StreamProgress {
   const { progress, form, nowMs } = input
-  const { taken, borders } = takeOldest(input)
+  const { taken, borders, oldestMs } = takeOldest(input)
   const gaps = [...progress.gaps, ...renewals(borders, progress)]
   if (taken === 0 && gaps.length === 0) return { ...progress, done: advanced(progress.done, borders) }
   const about = JSON.stringify([input.stream, progress.resends, borders, gaps])
   const id = input.sha256Hex(about).slice(0, PLAN_ID_DIGITS)
-  const plan: StreamPlan = { id, borders, gaps, records: taken, form, plannedAtMs: nowMs }
+  const plan: StreamPlan = {
+    id,
+    borders,
+    gaps,
+    records: taken,
+    form,
+    plannedAtMs: nowMs,
+    oldestMs: Math.min(oldestMs, nowMs),
+  }
   return { ...progress, plan, gaps: [] }
 }
 
@@ -115,7 +123,7 @@ function takeOldest(input: BatchInput) {
   const { progress, form, bounds } = input
   const queues = openQueues(input)
   const throughs = new Map<string, number>()
-  let [taken, bytes] = [0, 0]
+  let [taken, bytes, oldestMs] = [0, 0, Infinity]
   for (let queue = oldestOf(queues); queue !== null; queue = oldestOf(queues)) {
     const row = queue.rows[queue.at] as OpenRecord
     if (isStreamed(row, form)) {
@@ -123,12 +131,13 @@ function takeOldest(input: BatchInput) {
       // A record that is larger than a batch is sent alone.
       if (taken > 0 && (taken >= bounds.records || bytes > bounds.bytes)) break
       taken += 1
+      oldestMs = Math.min(oldestMs, row.atMs)
     }
     throughs.set(row.lane, row.offset)
     queue.at += 1
   }
   const borders = [...throughs].map(([lane, through]): Border => ({ lane, after: progress.done[lane] ?? -1, through }))
-  return { taken, borders: borders.toSorted((a, b) => (a.lane < b.lane ? -1 : 1)) }
+  return { taken, borders: borders.toSorted((a, b) => (a.lane < b.lane ? -1 : 1)), oldestMs }
 }
 
 interface Queue {

@@ -54,6 +54,8 @@ export interface StreamPlan {
   readonly records: number
   readonly form: StreamForm
   readonly plannedAtMs: number
+  /** Time of its oldest record; `plannedAtMs` if it has none. */
+  readonly oldestMs: number
 }
 
 /** One attempt to send something, as the page shows it. */
@@ -122,7 +124,9 @@ export function newProgress(done: DoneOffsets, nowMs: number): StreamProgress {
 }
 
 /** `plan` is what the version before stores: it would send a batch of pointers without its records. */
-type StoredProgress = StreamProgress & { readonly pointerPlan?: StreamPlan | null }
+type StoredProgress = StreamProgress & { readonly pointerPlan?: StoredPlan | null }
+/** An earlier release did not store how old its records are. */
+type StoredPlan = Omit<StreamPlan, 'oldestMs'> & Partial<Pick<StreamPlan, 'oldestMs'>>
 
 export function writtenProgress(progress: StreamProgress): string {
   const stored: StoredProgress = { ...progress, plan: null, pointerPlan: progress.plan }
@@ -136,7 +140,8 @@ export function writtenProgress(progress: StreamProgress): string {
 export function readProgress(text: string): StreamProgress {
   const { pointerPlan = null, ...known } = { ...newProgress({}, 0), ...(JSON.parse(text) as StoredProgress) }
   if (pointerPlan === null) return known
-  return { ...known, plan: pointerPlan, gaps: (known.plan?.gaps ?? []).reduce(withGap, known.gaps) }
+  const plan = { oldestMs: Math.min(pointerPlan.plannedAtMs, known.failingSinceMs ?? Infinity), ...pointerPlan }
+  return { ...known, plan, gaps: (known.plan?.gaps ?? []).reduce(withGap, known.gaps) }
 }
 
 export function advanced(done: DoneOffsets, borders: readonly Border[]): DoneOffsets {
@@ -199,9 +204,14 @@ export function passedOver(progress: StreamProgress, borders: readonly Border[],
 export function planGivenUp(progress: StreamProgress, reason: GapReason): StreamProgress {
   const { plan } = progress
   if (plan === null) return progress
-  const untold = plan.gaps.reduce(withGap, progress.gaps)
   const gap = { reason, dropped: plan.records, fromMs: null, toMs: null }
-  return passedOver({ ...progress, plan: null, gaps: untold }, plan.borders, gap)
+  return passedOver(planTakenBack(progress), plan.borders, gap)
+}
+
+/** The records of the batch that is being sent are open again, to be planned anew. Those that arrived arrive again. */
+export function planTakenBack(progress: StreamProgress): StreamProgress {
+  const { plan } = progress
+  return plan === null ? progress : { ...progress, plan: null, gaps: plan.gaps.reduce(withGap, progress.gaps) }
 }
 
 /** `firsts`: the first offset to send again, by lane. It includes the batch that is being sent. */
@@ -210,8 +220,7 @@ export function sentAgain(progress: StreamProgress, firsts: DoneOffsets): Stream
   for (const [lane, first] of Object.entries(firsts)) {
     if (done[lane] !== undefined) done[lane] = Math.min(done[lane], first - 1)
   }
-  const gaps = (progress.plan?.gaps ?? []).reduce(withGap, progress.gaps)
-  return { ...progress, done, gaps, plan: null, resends: progress.resends + 1, retryAtMs: 0 }
+  return { ...planTakenBack(progress), done, resends: progress.resends + 1, retryAtMs: 0 }
 }
 
 /** Merges gaps that have the same reason and were not reported yet. */

@@ -134,7 +134,15 @@ describe('a log stream over pointers', function () {
     await keepText(record, 1)
     const form = { websites: [], kinds: [], minStatus: 0, includeBodies: true, compress: false }
     const borders = [{ lane: texts(), after: -1, through: 1 }]
-    const plan = { id: 'ab'.repeat(8), borders, gaps: [], records: 1, form, plannedAtMs: begunAtMs }
+    const plan = {
+      id: 'ab'.repeat(8),
+      borders,
+      gaps: [],
+      records: 1,
+      form,
+      plannedAtMs: begunAtMs,
+      oldestMs: begunAtMs,
+    }
     const row: RowOf<'stream_progress'> = {
       ...{ organization, stream: STREAM.id, seen_at: begunAtMs, state: 'Delivering', behind: 1, oldest_at: null },
       ...{ delivered_at: null, failing_since: null, last_error: '', delivered: 0, dropped: 0, row_version: 1 },
@@ -162,7 +170,7 @@ describe('a log stream over pointers', function () {
   it('remembers the gaps of a plan that the version before made meanwhile', () => {
     const gap = { reason: 'overflow', dropped: 4, fromMs: 1, toMs: 2 } as const
     const form = { websites: [], kinds: [], minStatus: 0, includeBodies: true, compress: false }
-    const plan = { id: 'a', borders: [], gaps: [], records: 1, form, plannedAtMs: 1 }
+    const plan = { id: 'a', borders: [], gaps: [], records: 1, form, plannedAtMs: 1, oldestMs: 1 }
     const own = JSON.parse(writtenProgress({ ...newProgress({}, 1), plan })) as object
     const read = readProgress(JSON.stringify({ ...own, plan: { ...plan, id: 'b', gaps: [gap] } }))
     expect([read.plan?.id, read.gaps]).to.deep.equal(['a', [gap]])

@@ -12,6 +12,7 @@ import { KEYS, Receiver, SECRET, type ReceivedRecord } from './receiver.ts'
 import { Stage, STREAM, type Actor } from './stage.ts'
 
 const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 const POINTS = [
   'before its plan is stored',
@@ -266,6 +267,33 @@ describe('a log stream', function () {
     expect(receiver.records.find(({ type }) => type === 'gap')).to.include({ reason: 'overflow', dropped: 7 })
     expect(await state()).to.include({ delivered: 4, dropped: 7 })
     expect(actor.told).to.include('stream_overflow 7')
+  })
+
+  it('drops what has become older than seven days in a batch that is refused, and nothing else of that batch', async () => {
+    const actor = await begun(stage.actor({ organization, receiver }))
+    receiver.mood = 503
+    const begunMs = stage.nowMs
+    const writtenAfter = async (days: number): Promise<LogRecord[]> => {
+      stage.nowMs = begunMs + days * DAY_MS
+      const records = requests(2, { receivedAtMs: stage.nowMs })
+      await stage.write('requests', records)
+      await stage.settle(actor)
+      return records
+    }
+    const [first, second] = [await writtenAfter(0), await writtenAfter(1)]
+    const third = await writtenAfter(3)
+    // The first two are dropped, and the next four are in one batch.
+    const last = await writtenAfter(7.1)
+    stage.nowMs = begunMs + 8.5 * DAY_MS
+    await stage.settle(actor)
+    expect(await state()).to.include({ dropped: first.length + second.length, behind: third.length + last.length })
+    receiver.mood = 'takes'
+    stage.nowMs += 2 * HOUR_MS
+    await stage.settle(actor)
+    expect(inbound(receiver.records)).to.deep.equal(idsOf([...third, ...last]))
+    const gap = receiver.records.find(({ reason }) => reason === 'overflow')
+    expect(gap).to.include({ type: 'gap', dropped: 4, from: new Date(begunMs).toISOString() })
+    expect(await state()).to.include({ delivered: 4, dropped: 4, behind: 0 })
   })
 
   describe('killed at any of five points', () => {

@@ -13,6 +13,7 @@ import {
   newProgress,
   passedOver,
   planGivenUp,
+  planTakenBack,
   sentAgain,
   type StreamForm,
   type StreamProgress,
@@ -265,7 +266,7 @@ class World {
   }
 
   #drop(youngestMs: number): void {
-    const base = planGivenUp(this.progress, 'skipped')
+    const base = youngestMs === Infinity ? planGivenUp(this.progress, 'skipped') : planTakenBack(this.progress)
     const lanes = Object.values(Object.groupBy(this.rows, (row) => row.lane)).flatMap((rows = []) => {
       const open = rows.filter((row) => row.offset > (base.done[row.lane] ?? -1))
       const kept = open.filter((row) => row.atMs >= youngestMs).map(({ offset }) => offset)
