@@ -1,13 +1,14 @@
 /**
- * The facts-writer, or the role `streams` with one stream to a receiver of the test, as a process that kills itself at a
- * point once it is told to. Usage: ROLE EVENT_LOG HOT_STATE FACTS PORT CERTIFICATE; points come as messages.
+ * The facts-writer, or the role `streams` with a stream to a receiver of the test and one to a bucket, as a process that kills
+ * itself at a point once it is told to. Usage: ROLE PLACES, as JSON; points come as messages, and so do edits of the streams.
  */
 
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 
 import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
 import { startStreams } from '../../delivery/streams/streams.ts'
-import type { Catalog } from '../../domain/catalog.ts'
+import { logStreamKey, type Catalog, type LogStream } from '../../domain/catalog.ts'
+import { S3_KEYS, S3_REGION } from '../../fixtures/engines/versitygw.ts'
 import { kafkaEventLog } from '../../ports/event-log/kafka/kafka.ts'
 import { parseKafkaUrl } from '../../ports/event-log/kafka/url.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
@@ -16,22 +17,29 @@ import type { Facts } from '../../ports/facts/facts.ts'
 import { redisHotState } from '../../ports/hot-state/redis/redis.ts'
 import { createLogger } from '../../runtime/logger.ts'
 import { createRandomness } from '../../runtime/random.ts'
-import { SECRET } from '../delivery/streams/receiver.ts'
+import { SECRET, URL_OF_RECEIVER } from '../delivery/streams/receiver.ts'
 import { STREAM } from '../delivery/streams/stage.ts'
-import { STREAMING_ORGANIZATION, type KillPoint } from './streaming.suite.ts'
+import { S3_HOST, STREAMING_ORGANIZATION, type ChildMessage, type KillPoint, type Places } from './streaming.suite.ts'
 
 const PUBLIC = '93.184.215.14'
-const [role = '', eventLogUrl = '', hotStateUrl = '', factsUrl = '', port = '', certificate = ''] =
-  process.argv.slice(2)
-const parsed = parseKafkaUrl(eventLogUrl)
+/** A receiver that hangs is given up soon. */
+const CALL_MS = 1_500
+const OBJECT_MS = 30_000
+const [role = '', json = ''] = process.argv.slice(2)
+const places = JSON.parse(json) as Places
+const parsed = parseKafkaUrl(places.eventLog)
 if (!parsed.ok) throw new Error(parsed.why)
 // Its place in the group is free soon after it is killed.
 const eventLog = await kafkaEventLog(parsed.value, { sessionMs: 3_000, heartbeatMs: 500 })
-const facts = clickhouseFacts(openClickHouse(factsUrl), { nowMs: Date.now })
+const facts = clickhouseFacts(openClickHouse(places.facts), { nowMs: Date.now })
 const logger = createLogger({ program: 'test', level: 'fatal' })
 
 let armed: KillPoint | null = null
-process.on('message', (point: KillPoint) => void (armed = point))
+let catalog = catalogAfter(places.edits)
+process.on('message', ({ point, edits }: ChildMessage) => {
+  if (point !== undefined) armed = point
+  if (edits !== undefined) catalog = catalogAfter(edits)
+})
 const dieAt = async (point: KillPoint): Promise<void> => {
   if (armed !== point) return
   process.kill(process.pid, 'SIGKILL')
@@ -58,24 +66,46 @@ const dying: Facts = {
   },
 }
 
+/** Each edit gives the webhook another address and the bucket another prefix, as a person does whose receiver is gone. */
+function catalogAfter(edits: number): Pick<Catalog, 'organizations'> {
+  const bucket = { endpoint: `https://${S3_HOST}`, region: S3_REGION, bucket: places.bucket }
+  const own = { ...STREAM, flushSeconds: 2 }
+  const streams: readonly LogStream[] = [
+    { ...own, webhook: { url: `${URL_OF_RECEIVER}/${edits}` } },
+    {
+      ...{ ...own, id: 'default/acme-bucket', objectName: 'acme-bucket', webhook: null },
+      s3: { ...bucket, prefix: `logs-${edits}` },
+    },
+  ]
+  const organization = { id: STREAMING_ORGANIZATION, logRetentionDays: 90, logStreams: streams }
+  return { organizations: new Map([[organization.id, organization]]) as unknown as Catalog['organizations'] }
+}
+
+function dialTo(port: number): Socket {
+  return Object.defineProperty(connect(port, '127.0.0.1'), 'remoteAddress', { value: PUBLIC })
+}
+
 if (role === 'facts-writer') {
   await startFactsWriter({ eventLog, facts: dying, logger, nowMs: Date.now })
 } else {
-  const organization = { id: STREAMING_ORGANIZATION, logRetentionDays: 90, logStreams: [STREAM] }
-  const organizations = new Map([[STREAMING_ORGANIZATION, organization]]) as unknown as Catalog['organizations']
-  const credentials = new Map([[`LogStream/${STREAM.id}`, { secret: SECRET }]])
+  const keys = { 'access-key-id': S3_KEYS.accessKeyId, 'secret-access-key': S3_KEYS.secretAccessKey }
+  const [webhook, bucket] = [...catalog.organizations.values()].flatMap(({ logStreams }) =>
+    logStreams.map(logStreamKey),
+  )
+  const credentials = new Map<string, Readonly<Record<string, string>>>([
+    [webhook ?? '', { secret: SECRET }],
+    [bucket ?? '', keys],
+  ])
+  const resolve = async (): Promise<readonly string[]> => [PUBLIC]
   startStreams({
     ...{ facts: dying, eventLog, logger, nowMs: Date.now, randomness: createRandomness() },
-    hotState: await redisHotState(hotStateUrl),
+    hotState: await redisHotState(places.hotState),
     // The same after a kill: nothing waits for its lease to end.
     owner: process.env['OWNER'] ?? 'streams',
-    catalog: () => ({ organizations }),
+    catalog: () => catalog,
     credentials: () => credentials,
-    outbound: {
-      trustedPem: certificate,
-      resolve: async () => [PUBLIC],
-      dial: () => Object.defineProperty(connect(Number(port), '127.0.0.1'), 'remoteAddress', { value: PUBLIC }),
-    },
+    outbound: { resolve, callMs: CALL_MS, trustedPem: places.certPem, dial: () => dialTo(places.port) },
+    bucketOutbound: { resolve, callMs: OBJECT_MS, trustedPem: places.bucketPem, dial: () => dialTo(places.bucketPort) },
   })
 }
 process.send?.('started')

@@ -6,6 +6,7 @@ import { gunzipSync } from 'node:zlib'
 import type { OutboundParts } from '../../../delivery/outbound/call.ts'
 import { testCertificate } from '../../../fixtures/engines/certificate.ts'
 import { TlsServer } from '../support/tls-server.ts'
+import { heldOnce } from './bucket-consumer.ts'
 
 export const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 /** What signs as a rule. */
@@ -68,8 +69,7 @@ export class Receiver {
 
   /** What a consumer holds that tells records by their IDs. */
   held(): readonly ReceivedRecord[] {
-    const seen = new Set<string>()
-    return this.records.filter(({ id }) => !seen.has(id) && seen.add(id) !== undefined)
+    return heldOnce(this.records)
   }
 
   close(): Promise<void> {
