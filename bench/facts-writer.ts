@@ -1,12 +1,13 @@
 /**
- * Measures the facts-writer: `node bench/facts-writer.ts [runs] [records] [streaming | references | marks]`.
+ * Measures the facts-writer: `node bench/facts-writer.ts [runs] [records] [streaming | references | marks | attempts]`.
  *
  * Each run is a separate process on one core (taskset, Linux): it fills a real LMDB event log with visits, then times
  * how long the facts-writer takes until every one is committed: from the log on disk to chDB synced to disk, two rows
  * per record. Prints medians: records per second, CPU time per record, the longest block of the event loop, and
  * resident memory before and after. With a word the runs come in pairs, and the cost is the median of what each pair
  * differs by: `streaming`, with and without a log stream of the organisation, so that each record is in its backlog
- * too, and then what it takes to read the batches of the stream; `references`, with and without what lines of Logs are found by; `marks`, with and without marks of changed hours.
+ * too, and then what it takes to read the batches of the stream; `references`, with and without what lines of Logs are found by; `marks`, with and without marks of changed hours;
+ * `attempts`, with and without an answered call of a webhook for every tenth record.
  */
 
 import { execFile } from 'node:child_process'
@@ -32,11 +33,13 @@ import { openChdb } from '../ports/facts/engine/connect-chdb.ts'
 import { migrate } from '../ports/facts/migrate.ts'
 import { openLmdb } from '../ports/shared/lmdb/environment.ts'
 import { median, needTools, roundsFrom } from './support/rounds.ts'
-import { visitEntry } from './support/visit-entry.ts'
+import { visitEntry, webhookAttemptEntry } from './support/visit-entry.ts'
 
 const MUST_PER_S = 20_000
 const APPEND_ENTRIES = 500
 const KIB_PER_MIB = 1024
+/** More than installs usually are. */
+const RECORDS_PER_ATTEMPT = 10
 /** Records in a batch for a webhook, and in an object for a bucket. */
 const READ_BATCHES = [LIMITS.streamBatchRecords, LIMITS.streamObjectRecords] as const
 
@@ -60,13 +63,14 @@ interface Resident {
 }
 
 /** What a run does besides, or leaves out. */
-type Change = 'none' | 'streaming' | 'no references' | 'no marks'
+type Change = 'none' | 'streaming' | 'no references' | 'no marks' | 'attempts'
 
 /** The run without and the run with what is measured. */
 const PAIRS: Readonly<Record<string, readonly [without: Change, withIt: Change]>> = {
   streaming: ['none', 'streaming'],
   references: ['no references', 'none'],
   marks: ['no marks', 'none'],
+  attempts: ['none', 'attempts'],
 }
 
 const pair = PAIRS[process.argv[4] ?? '']
@@ -138,7 +142,11 @@ async function measure(records: number, change: Change): Promise<Run> {
   if (change === 'no references') await connection.command('ALTER TABLE request_logs DROP INDEX refs')
   const facts = changed(clickhouseFacts(connection, { nowMs: Date.now }), change)
   try {
-    await fill(eventLog, records)
+    await fill(eventLog, { topic: 'visits', records, entryOf: visitEntry })
+    if (change === 'attempts') {
+      const attempts = records / RECORDS_PER_ATTEMPT
+      await fill(eventLog, { topic: 'webhook_attempts', records: attempts, entryOf: webhookAttemptEntry })
+    }
     const isStreaming = change === 'streaming'
     if (isStreaming) await facts.insert('stream_progress', [streamOf('acme')])
     const rest = await resident()
@@ -231,15 +239,18 @@ function streamOf(organization: string): RowOf<'stream_progress'> {
   }
 }
 
-async function fill(eventLog: EventLog, records: number): Promise<void> {
+interface Filling {
+  readonly topic: 'visits' | 'webhook_attempts'
+  readonly records: number
+  readonly entryOf: typeof visitEntry
+}
+
+async function fill(eventLog: EventLog, { topic, records, entryOf }: Filling): Promise<void> {
   const nowMs = Date.now()
   for (let start = 0; start < records; start += APPEND_ENTRIES) {
     const count = Math.min(APPEND_ENTRIES, records - start)
-    await eventLog.append(
-      'visits',
-      Array.from({ length: count }, (_, index) => visitEntry(start + index, nowMs)),
-      { deadlineMs: 30_000 },
-    )
+    const entries = Array.from({ length: count }, (_, index) => entryOf(start + index, nowMs))
+    await eventLog.append(topic, entries, { deadlineMs: 30_000 })
   }
 }
 

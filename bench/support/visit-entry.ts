@@ -1,6 +1,8 @@
-/** Makes visits as entries of the log, for benchmarks that need no api. */
+/** Makes visits, and attempts of webhooks, as entries of the log, for benchmarks that need no api. */
 
 import { plainVisit } from '../../domain/collection/visit-fields.ts'
+import { WEBHOOK_MESSAGES } from '../../domain/webhooks/payloads.ts'
+import { webhookEntry } from '../../domain/webhooks/jobs.ts'
 import { encodeRecord, recordKey } from '../../domain/records.ts'
 import type { VisitRecord } from '../../domain/records.ts'
 import type { Entry } from '../../ports/event-log/event-log.ts'
@@ -39,6 +41,21 @@ export function visitEntry(number: number, nowMs: number): Entry {
     retentionDays: 395,
   }
   return { key: recordKey('acme-dev', visitId), value: encodeRecord(record) }
+}
+
+/** The answered call of a webhook that the install of a visit led to: about 0.7 KB. */
+export function webhookAttemptEntry(number: number, nowMs: number): Entry {
+  const happenedAtMs = nowMs + number
+  const random = randomOf(number)
+  const type = 'install.matched'
+  const data = { ...WEBHOOK_MESSAGES[type].example, visitId: random(32) }
+  const body = JSON.stringify({ type, timestamp: new Date(happenedAtMs).toISOString(), data })
+  const messageId = happenedAtMs.toString(16).padStart(12, '0') + random(16)
+  return webhookEntry({
+    ...{ v: 1, kind: 'webhook_attempt', organization: 'acme', website: 'acme-dev', webhook: 'default/shop' },
+    ...{ messageId, type, body, happenedAtMs, number: 1, startedAtMs: happenedAtMs + 40, durationMs: 12.5 },
+    ...{ state: 'delivered', status: 200, error: '', answer: 'ok', nextAttemptAtMs: null, logRetentionDays: 30 },
+  })
 }
 
 /** Hex digits that look random and are the same for the same visit. */
