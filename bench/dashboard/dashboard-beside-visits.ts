@@ -1,8 +1,8 @@
 /**
  * How much reads of the dashboard affect visits in the same process. The embedded program on core 0 gets visits at a fixed rate:
  * alone, beside four people of one organisation who each read as fast as their limit allows (600 a minute) from routes that only
- * look at objects, and the same from routes that ask ClickHouse too. Each round has all of them, in another order; the result is the
- * median of the rounds' ratios of p99.
+ * look at objects, and the same from routes that ask ClickHouse too. Each round has all of them, in another order, and repeats what
+ * other processes disturbed; the result is the median of the rounds' ratios of p99.
  *
  * Use: node bench/dashboard/dashboard-beside-visits.ts [rounds] [seconds] [visits a second]
  */
@@ -22,12 +22,12 @@ import {
   writeOrganizations,
 } from '../support/dashboard-people.ts'
 import { bareRate, startEmbedded, stop, waitFor } from '../support/http-load.ts'
-import { openLoop, type DueRequest } from '../support/open-loop.ts'
+import { openLoop, undisturbed, type DueRequest } from '../support/open-loop.ts'
 import { at } from '../support/operator-figures.ts'
 import { median, needTools, roundsFrom } from '../support/rounds.ts'
 
 const rounds = roundsFrom(process.argv[2], 5)
-const [seconds = 12, perSecond = 300] = process.argv.slice(3).map(Number)
+const [seconds = 6, perSecond = 300] = process.argv.slice(3).map(Number)
 const ORGANIZATIONS = 50
 const PEOPLE = 4
 /** 600 a minute for each. */
@@ -80,8 +80,11 @@ async function measure(): Promise<void> {
         path: paths[beside][(index >> 2) % 4] ?? '',
         headers: ownPage(cookies[index % PEOPLE] ?? '', index % PEOPLE),
       })
-      const reads = beside === 'alone' ? [] : [openLoop({ port, perSecond: READS_PER_S, seconds, next: read })]
-      const [times = []] = await Promise.all([openLoop({ port, perSecond, seconds, next: visit }), ...reads])
+      const times = await undisturbed(child.pid, async () => {
+        const reads = beside === 'alone' ? [] : [openLoop({ port, perSecond: READS_PER_S, seconds, next: read })]
+        const [visits = []] = await Promise.all([openLoop({ port, perSecond, seconds, next: visit }), ...reads])
+        return visits
+      })
       p99s[beside].push(at(times, 0.99))
     }
     const last = Object.entries(p99s).map(([name, all]) => `${name} ${all.at(-1)?.toFixed(1)} ms`)
