@@ -9,7 +9,8 @@ import { readInstallPage, type SourcedInstall } from '../installs/list.ts'
 import type { InstallFilters } from '../../ports/facts/pages/installs.ts'
 import { checkMayGoOn, type Download } from './download.ts'
 
-const PAGE_ROWS = 5_000
+/** A statement for these takes 200 ms of processor time among 2 million install events, of 250 ms that it may take. */
+const PAGE_ROWS = 2_500
 
 const isoTime = (ms: number): string => new Date(ms).toISOString()
 

@@ -266,7 +266,7 @@ export const QUERIES = {
   ),
 
   listInstalls: report<InstallListFilters, InstallRow>((params) =>
-    installList(params, { columns: INSTALL.sql, scope: `true ${filtered(params, OWNERS)}` }),
+    installList(params, { columns: INSTALL.sql, scope: `true ${filtered(params, OWNERS)}`, hasWebsites: false }),
   ),
 
   listDeliveries: report<DeliveryFilters, DeliveryRow>(

@@ -19,7 +19,7 @@ const HOUR_MS = 3_600_000
 describe('Installs in the dashboard', () => {
   let both: TwoOrganizations
   before(async () => {
-    both = await startTwoOrganizations(['acme-one', 'acme-csv'])
+    both = await startTwoOrganizations(['acme-one', 'acme-csv', 'acme-two'])
   })
   after(() => both?.stop())
 
@@ -53,6 +53,21 @@ describe('Installs in the dashboard', () => {
     expect(decided.body['installs']).to.have.lengthOf(2)
     expect((await both.get('installs?resolution=pending')).body['installs']).to.deep.equal([])
     expect((await both.get(`installs?cursor=${first.body['next']}`, both.bert, 'other')).status).to.equal(400)
+  })
+
+  it('of two websites are told apart, even if their events have the same ID', async () => {
+    const same = { eventId: 'event-of-both', platform: 'haiku' }
+    const late = installRecord({ ...MINE, ...same, receivedAtMs: recently(400) })
+    const early = installRecord({ ...MINE, ...same, website: 'acme-two', receivedAtMs: recently(-400) })
+    await store(both.facts, [late, early])
+    const found = async (query: string): Promise<readonly string[]> =>
+      (await both.get(`installs?platform=haiku${query}`)).body['installs'].map(
+        ({ install }: { install: { website: string } }) => install.website,
+      )
+    expect(await found('')).to.deep.equal(['acme-one', 'acme-two'])
+    expect(await found(`&since=${recently(0)}`)).to.deep.equal(['acme-one'])
+    expect(await found(`&until=${recently(0)}`)).to.deep.equal(['acme-two'])
+    expect(await found('&website=acme-two')).to.deep.equal(['acme-two'])
   })
 
   it('are found by why they have no visit, how it was chosen, and where it came from, even if that was decided later', async () => {

@@ -48,6 +48,8 @@ const WEBSITES = `website IN (${SCALE_WEBSITES.map((id) => `'${id}'`).join(', ')
 const EVENT_STEPS: Readonly<Record<string, number>> = { install_started: 3, install_completed: 4, first_run: 5 }
 /** Rows of one dimension and hour that figures keep. */
 const KEPT_VALUES = 500
+/** All events of months at once would not fit into the memory of the engine. */
+const PARTS = 32
 
 export const within = (column: string, { sinceMs, untilMs }: Span): string =>
   `${WEBSITES} AND toUnixTimestamp64Milli(${column}) >= ${sinceMs} AND toUnixTimestamp64Milli(${column}) < ${untilMs}`
@@ -59,18 +61,31 @@ export async function rawRows<Row>(connection: FactsConnection, sql: string): Pr
 
 /** Events by website and ID, as they were decided in the end. */
 export async function rawInstalls(connection: FactsConnection, condition: string): Promise<readonly RawInstall[]> {
+  const all: RawInstall[] = []
+  for await (const some of installsInParts(connection, condition)) all.push(...some)
+  return all
+}
+
+/** The same in parts: of one event all rows are in the same part. */
+async function* installsInParts(connection: FactsConnection, condition: string): AsyncGenerator<readonly RawInstall[]> {
   const decided = `resolution, selection_policy AS policy, reason, visit_id AS visit,
     if(visit_issued_at IS NULL, 0, toUnixTimestamp64Milli(assumeNotNull(visit_issued_at))) AS visit_at, row_version AS version`
-  const firsts = await rawRows<RawInstall>(
-    connection,
-    `SELECT website, event_id AS event, toUnixTimestamp64Milli(received_at) AS at, event_type AS type, install_path AS path, platform, agent,
-      installation_id AS installation, ${decided} FROM installs WHERE ${condition}`,
-  )
-  const later = await rawRows<RawInstall>(
-    connection,
-    `SELECT website, event_id AS event, ${decided} FROM install_decisions WHERE ${WEBSITES}`,
-  )
-  const decisions = greatest(later)
+  for (let part = 0; part < PARTS; part += 1) {
+    const isInPart = `cityHash64(event_id) % ${PARTS} = ${part}`
+    const firsts = await rawRows<RawInstall>(
+      connection,
+      `SELECT website, event_id AS event, toUnixTimestamp64Milli(received_at) AS at, event_type AS type, install_path AS path, platform, agent,
+        installation_id AS installation, ${decided} FROM installs WHERE ${condition} AND ${isInPart}`,
+    )
+    const later = await rawRows<RawInstall>(
+      connection,
+      `SELECT website, event_id AS event, ${decided} FROM install_decisions WHERE ${WEBSITES} AND ${isInPart}`,
+    )
+    yield inTheEnd(firsts, greatest(later))
+  }
+}
+
+function inTheEnd(firsts: readonly RawInstall[], decisions: ReadonlyMap<string, RawInstall>): readonly RawInstall[] {
   return [...greatest(firsts).values()].map((first) => {
     const decision = first.resolution === 'pending' ? decisions.get(keyOf(first)) : undefined
     if (decision === undefined) return first
@@ -97,11 +112,13 @@ export async function rawFunnel(connection: FactsConnection, span: Span): Promis
   const steps = new Map<string, Set<number>>()
   const agents = new Map<string, Set<string>>()
   const all = `${WEBSITES} AND toUnixTimestamp64Milli(received_at) >= ${span.sinceMs}`
-  for (const install of await rawInstalls(connection, all)) {
-    if (install.resolution !== 'matched') continue
-    const key = `${install.website} ${install.visit}`
-    steps.set(key, (steps.get(key) ?? new Set()).add(EVENT_STEPS[install.type] ?? 0))
-    if (install.agent !== '') agents.set(key, (agents.get(key) ?? new Set()).add(install.agent))
+  for await (const installs of installsInParts(connection, all)) {
+    for (const { resolution, website, visit, type, agent } of installs) {
+      if (resolution !== 'matched') continue
+      const key = `${website} ${visit}`
+      steps.set(key, (steps.get(key) ?? new Set()).add(EVENT_STEPS[type] ?? 0))
+      if (agent !== '') agents.set(key, (agents.get(key) ?? new Set()).add(agent))
+    }
   }
   const counted: Counted = new Map()
   for (let hour = span.sinceMs; hour < span.untilMs; hour += HOUR_MS) {
