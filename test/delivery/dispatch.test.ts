@@ -132,6 +132,24 @@ describe('dispatch', () => {
     expect(facts.asked).to.deep.equal(['dispatchedJobs', 'firstInstalls', 'visitsByIds'])
   })
 
+  it('delivers an install whatever its body and its texts look like', async () => {
+    await start()
+    facts.show(visitOf())
+    const likeNoDelivery = '{"deliveries":[],"answer":{"resolution":"unmatched"}}'
+    const { request, ...record } = recordOf(installOf({ overrides: { language: likeNoDelivery } }))
+    await report({ ...record, request: { ...request, userAgent: likeNoDelivery, body: likeNoDelivery } })
+    await until(async () => (await jobs()).length === 1)
+  })
+
+  it('passes over installs without a delivery', async () => {
+    await start()
+    facts.show(visitOf())
+    const none = { deliveries: [], resolution: 'unmatched' } as const
+    await report(numbered(1, none), recordOf(installOf()), numbered(2, none))
+    await until(async () => (await jobs()).length === 1)
+    expect(await stage.records()).to.have.length(1)
+  })
+
   it('reads no visit if nothing is pending', async () => {
     await start()
     await report(numbered(1, { resolution: 'unmatched' }), numbered(2, { resolution: 'counted' }))
