@@ -2,7 +2,14 @@
 
 import { DAY_MS, HOUR_MS, hourAfter } from '../../domain/durations.ts'
 import type { Refusal } from '../../domain/errors.ts'
-import { INSTALL_COUNTS, INSTALL_TIME_BUCKETS_S, VISIT_STEPS, type Dimension } from '../../domain/figures/cells.ts'
+import {
+  cellOf,
+  INSTALL_COUNTS,
+  INSTALL_TIME_BUCKETS_S,
+  sumCells,
+  VISIT_STEPS,
+  type Dimension,
+} from '../../domain/figures/cells.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
 import { answer, type Call } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
@@ -41,12 +48,12 @@ function periodBefore({ sinceMs, untilMs }: FiguresPeriod): FiguresPeriod {
 
 /** Visits of the period with every step that each has reached until now, and the same for the previous period. */
 export async function funnelPage(source: FigureSource, period: FiguresPeriod) {
-  const figures = await readFigures(source, period, ['visits'])
   const before = await readFigures(source, periodBefore(period), ['visits'])
   const stepMs = period.untilMs - period.sinceMs <= 2 * DAY_MS ? HOUR_MS : DAY_MS
   const steps = await readSteps(source, period, { dimension: 'visits', stepMs })
   return {
-    total: named(VISIT_STEPS, totalOf(figures.get('visits'))),
+    // The sum of the steps, so that both come from the same statements.
+    total: named(VISIT_STEPS, totalOf(sumCells(steps.map(({ counts }) => cellOf({ value: '', counts }))))),
     before: { total: named(VISIT_STEPS, totalOf(before.get('visits'))) },
     stepMs,
     steps: steps.map(({ at, counts }) => ({ at, ...named(VISIT_STEPS, counts) })),

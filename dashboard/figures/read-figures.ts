@@ -59,9 +59,9 @@ export async function readSteps(
     const rows = await source.reads.run('rolledSteps', { ...slice, column: dimension })
     for (const { at_ms: at, counts } of rows) add(at, counts)
   }
-  for (let hour = rawFrom(source, period); hour < period.untilMs; hour += HOUR_MS) {
-    const one = { sinceMs: hour, untilMs: hour + HOUR_MS }
-    for (const row of await readRaw(source, one, [dimension])) if (row.dimension === dimension) add(hour, row.counts)
+  for (const one of rawSteps(source, period, stepMs)) {
+    for (const row of await readRaw(source, one, [dimension]))
+      if (row.dimension === dimension) add(one.sinceMs, row.counts)
   }
   return sumCells(steps)
     .map(([at, ...counts]) => ({ at: Number(at), counts }))
@@ -76,6 +76,15 @@ interface CountedRow {
 
 function rawFrom({ nowMs }: FigureSource, { sinceMs }: FiguresPeriod): number {
   return Math.max(sinceMs, hourOf(nowMs) - HOUR_MS)
+}
+
+/** What is not rolled up, cut where steps begin: hours of one day are read together. */
+function* rawSteps(source: FigureSource, period: FiguresPeriod, stepMs: number): Generator<FiguresPeriod> {
+  for (let sinceMs = rawFrom(source, period); sinceMs < period.untilMs;) {
+    const untilMs = Math.min(period.untilMs, (Math.floor(sinceMs / stepMs) + 1) * stepMs)
+    yield { sinceMs, untilMs }
+    sinceMs = untilMs
+  }
 }
 
 async function readRaw(
