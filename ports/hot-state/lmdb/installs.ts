@@ -17,6 +17,8 @@ const KEEP_MS = LIMITS.answerMemoryDays * DAY_MS
 const DAY_DIGITS = 6
 /** Keys listed by one entry of the index of days. */
 const KEYS_PER_ENTRY = 100
+/** Bounds the memory between two saves. */
+const ABSENT_MAX = 20_000
 
 interface StoredAnswer {
   readonly atMs: number
@@ -79,9 +81,10 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
   }
   return {
     claim(claim): ClaimOutcome {
-      const settled = read<StoredAnswer>(answerKey(claim))
+      const key = answerKey(claim)
+      const settled = read<StoredAnswer>(key)
       if (settled !== null) return { kind: 'settled', answer: settled.answer }
-      if (!leases.take(answerKey(claim), claim.owner, LIMITS.claimLeaseMs)) return { kind: 'busy' }
+      if (!leases.take(key, claim.owner, LIMITS.claimLeaseMs)) return { kind: 'busy' }
       const kept = keptText(read<KeptDecision | StoredDecision>(decisionKey(claim)))
       return { kind: 'first', installation: readInstallation(read<StoredInstallation>(visitKey(claim))), kept }
     },
@@ -137,6 +140,16 @@ interface InstallMemory {
 /** Recent writes are in memory only, until `save` stores them together. */
 function openMemory(table: Table, nowMs: () => number): InstallMemory {
   const unsaved = new Map<string, InstallData>()
+  /** Keys that the table did not hold when they were last read: a first event is asked about each of its keys twice or more. */
+  const absent = new Set<string>()
+  const stored = (key: string): string | undefined => {
+    if (absent.has(key)) return undefined
+    const found = table.get(key)
+    if (found !== undefined) return found
+    if (absent.size === ABSENT_MAX) absent.clear()
+    absent.add(key)
+    return undefined
+  }
   let saves = 0
   const index = (day: string, keys: readonly string[]): void => {
     for (let from = 0; from < keys.length; from += KEYS_PER_ENTRY) {
@@ -146,22 +159,27 @@ function openMemory(table: Table, nowMs: () => number): InstallMemory {
   }
   return {
     read<T extends { readonly atMs: number }>(key: string): T | null {
-      const value = (unsaved.get(key) as T | undefined) ?? storedValue<T>(table.get(key))
+      const value = (unsaved.get(key) as T | undefined) ?? storedValue<T>(stored(key))
       return value !== null && value.atMs + KEEP_MS > nowMs() ? value : null
     },
     write: (key, value) => void unsaved.set(key, value),
     passOver: (key) => void unsaved.delete(key),
     forget(key) {
       unsaved.delete(key)
-      if (table.get(key) !== undefined) table.remove(key)
+      if (stored(key) !== undefined) table.remove(key)
     },
     hasUnsaved: () => unsaved.size > 0,
     save() {
-      const byDay = Map.groupBy(unsaved.keys(), (key) => dayIndex(unsaved.get(key)?.atMs ?? 0))
+      const byDay = Map.groupBy(unsaved, ([, { atMs }]) => Math.floor(atMs / DAY_MS))
       for (const [key, value] of unsaved)
         table.put(key, JSON.stringify('encode' in value ? storedDecision(value) : value))
-      for (const [day, keys] of byDay) index(day, keys)
+      for (const [day, written] of byDay)
+        index(
+          dayIndex(day * DAY_MS),
+          written.map(([key]) => key),
+        )
       unsaved.clear()
+      absent.clear()
     },
   }
 }

@@ -114,7 +114,7 @@ function saver(
     for (const part of kept) part.save()
   }
   const saveSoon = <T>(outcome: T): T => {
-    if (kept.some((part) => part.hasUnsaved())) timer ??= setTimeout(save, saveEveryMs)
+    if (timer === null && kept.some((part) => part.hasUnsaved())) timer = setTimeout(save, saveEveryMs)
     return outcome
   }
   return { save, saveSoon }
