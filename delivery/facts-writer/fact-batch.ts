@@ -71,6 +71,7 @@ async function writeAtOnce(facts: Facts, batch: Batch, { marks, erasures, backlo
   for (const row of streams.rows()) collected.add('stream_pointers', row)
   for (const mark of hours.rows()) collected.add('hour_marks', mark)
   await collected.insert()
+  hours.stored()
   return { done, rows }
 }
 
@@ -131,6 +132,7 @@ async function writeApart(facts: Facts, batch: Batch, tools: BatchTools): Promis
   await insertOrIsolate(facts, 'stream_pointers', streams.rows())
   await facts.insert('poison_records', poison)
   await facts.insert('hour_marks', hours.rows())
+  hours.stored()
   return { done: entries.length, rows: counts.set('poison_records', poison.length) }
 }
 

@@ -1,6 +1,7 @@
 /** Marks the hours whose figures are changed by the rows written, so that the role `rollup` counts them again. */
 
-import { hourOf } from '../../domain/durations.ts'
+import { hourAfter, hourOf, MINUTE_MS } from '../../domain/durations.ts'
+import { LIMITS } from '../../domain/limits.ts'
 import type { FactTable, RowOf } from '../../ports/facts/columns.ts'
 import type { FactRow } from '../../ports/facts/facts.ts'
 
@@ -14,10 +15,20 @@ const TIMES: Readonly<Partial<Record<FactTable, readonly string[]>>> = {
   deliveries: ['install_received_at'],
 }
 
+/**
+ * Nobody counts an hour before it has ended, so until then one mark serves all batches. This short time bounds how long a
+ * restored copy of the facts may lack it.
+ */
+const SERVES_MS = 5 * MINUTE_MS
+/** Before its end every batch marks an hour: another machine's clock may be ahead, and an insert may take minutes. */
+const LAST_MS = 2 * LIMITS.clockSkewMs
+
 interface BatchHours {
   note(table: FactTable, row: FactRow): void
-  /** To be inserted after the rows they belong to. */
+  /** To be inserted right away, after the rows they belong to. */
   rows(): readonly RowOf<'hour_marks'>[]
+  /** The marks are stored, so that later batches need not repeat them for a while. */
+  stored(): void
 }
 
 export interface HourMarks {
@@ -27,6 +38,13 @@ export interface HourMarks {
 /** `writer` must never be reused: marks are numbered per writer, so that no mark is mistaken for one that was read already. */
 export function createHourMarks(writer: string, nowMs: () => number): HourMarks {
   let count = 0
+  /** The marks of the present hour that were stored within the present five minutes. */
+  let serving = { period: -1, websites: new Set<string>() }
+  const servingAt = (now: number): Set<string> => {
+    const period = Math.floor(now / SERVES_MS)
+    if (serving.period !== period) serving = { period, websites: new Set() }
+    return serving.websites
+  }
   return {
     collect() {
       const hours = new Map<number, Set<string>>()
@@ -45,9 +63,17 @@ export function createHourMarks(writer: string, nowMs: () => number): HourMarks 
         rows() {
           count += 1
           const madeAt = nowMs()
+          const served = madeAt < hourAfter(madeAt) - LAST_MS ? servingAt(madeAt) : new Set()
+          const present = hours.get(hourOf(madeAt))
+          for (const website of present ?? []) if (served.has(website)) present?.delete(website)
           return [...hours].flatMap(([hour, websites]) =>
             [...websites].map((website) => ({ website, hour, writer, made_at: madeAt, row_version: count })),
           )
+        },
+        stored() {
+          const now = nowMs()
+          const served = servingAt(now)
+          for (const website of hours.get(hourOf(now)) ?? []) served.add(website)
         },
       }
     },

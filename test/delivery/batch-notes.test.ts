@@ -16,6 +16,7 @@ import { batchOf, MemoryFacts } from './support/memory-facts.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
+const MINUTE_MS = 60_000
 const ACME = { organization: 'acme' } as const
 const NOW_MS = Date.UTC(2026, 10, 22, 12)
 /** Of a line of Logs without texts. */
@@ -70,6 +71,46 @@ describe('hours that a batch marks', () => {
     })
     const row = { website: 'a', hour: HOUR_MS, writer: 'writer', made_at: NOW_MS }
     expect(versions).to.deep.equal([[{ ...row, row_version: 1 }], [{ ...row, row_version: 2 }]])
+  })
+
+  describe('of the present hour', () => {
+    let nowMs: number
+    let marks: ReturnType<typeof createHourMarks>
+    beforeEach(() => {
+      nowMs = NOW_MS
+      marks = createHourMarks('writer', () => nowMs)
+    })
+    /** A batch with a visit of each website at this moment, and what it marks. */
+    const batch = (websites: readonly string[], { atMs = nowMs, isStored = true } = {}): readonly string[] => {
+      const hours = marks.collect()
+      for (const website of websites) hours.note('visits', { website, issued_at: atMs })
+      const marked = hours.rows().map(({ website }) => website)
+      if (isStored) hours.stored()
+      return marked
+    }
+
+    it('are marked once in five minutes, each website for itself', () => {
+      expect([batch(['a']), batch(['a', 'b']), batch(['a', 'b'])]).to.deep.equal([['a'], ['b'], []])
+      nowMs += 5 * MINUTE_MS - 1
+      expect(batch(['a', 'b'])).to.deep.equal([])
+      nowMs += 1
+      expect([batch(['a', 'b']), batch(['a', 'b'])]).to.deep.equal([['a', 'b'], []])
+    })
+
+    it('are marked again if the mark was not stored, and in each batch if the hour has ended', () => {
+      expect([batch(['a'], { isStored: false }), batch(['a'])]).to.deep.equal([['a'], ['a']])
+      const atMs = NOW_MS - 1
+      expect([batch(['a'], { atMs }), batch(['a'], { atMs })]).to.deep.equal([['a'], ['a']])
+      nowMs += HOUR_MS
+      expect(batch(['a'], { atMs: NOW_MS })).to.deep.equal(['a'])
+    })
+
+    it('are marked by each batch of the last minutes, which another clock may count among the next hour', () => {
+      nowMs = NOW_MS + HOUR_MS - 2 * LIMITS.clockSkewMs - 1
+      expect([batch(['a']), batch(['a'])]).to.deep.equal([['a'], []])
+      nowMs += 1
+      expect([batch(['a']), batch(['a'])]).to.deep.equal([['a'], ['a']])
+    })
   })
 })
 
