@@ -24,10 +24,16 @@ export interface Exchange {
   readonly addressHash: string
   /** The website ID in the path; undefined if the path has none. */
   readonly namedWebsite: unknown
-  /** Changed by `rememberHits` and `takeHits` alone. */
-  readonly counted: CountedHits[]
+  /** Shared with the exchange that it was before its body was read. */
+  readonly progress: Progress
   /** What the body contains; empty in the exchange of a request whose body was not read. */
   readonly content: RequestContent
+}
+
+/** What was done for the request: changed only by the functions below. A set of exchanges instead cost each request 1 us. */
+interface Progress {
+  counted: readonly CountedHits[]
+  isRecorded: boolean
 }
 
 /** Hits that were counted for a request: returned if it is answered `503`. */
@@ -95,7 +101,7 @@ function openExchange(req: Opened, deps: ApiDeps, addressHash: string): Exchange
     hasGpcHeader: saysGpcHeader(headers['sec-gpc']),
     addressHash,
     namedWebsite: req.params?.['website'],
-    counted: [],
+    progress: { counted: [], isRecorded: false },
     content: NO_CONTENT,
   }
 }
@@ -108,13 +114,24 @@ export function withContent(req: Request, content: RequestContent): Exchange {
 }
 
 /** Keeps what was counted for the request, in case it has to be returned. */
-export function rememberHits(exchange: Exchange, counted: CountedHits): void {
-  exchange.counted.push(counted)
+export function rememberHits({ progress }: Exchange, counted: CountedHits): void {
+  progress.counted = [...progress.counted, counted]
 }
 
 /** What was counted for the request, oldest first. Only the first call gets it, so that nothing is returned twice. */
-export function takeHits(exchange: Exchange): readonly CountedHits[] {
-  return exchange.counted.splice(0)
+export function takeHits({ progress }: Exchange): readonly CountedHits[] {
+  const { counted } = progress
+  progress.counted = []
+  return counted
+}
+
+/** Its record is on the log, or being written. */
+export function noteRecorded({ progress }: Exchange): void {
+  progress.isRecorded = true
+}
+
+export function isRecorded({ progress }: Exchange): boolean {
+  return progress.isRecorded
 }
 
 /** How long it has taken so far, for metrics. */
@@ -124,7 +141,8 @@ export function secondsSince(exchange: Exchange): number {
 
 /** A header sent twice arrives joined by commas; a single `1` among them counts. */
 function saysGpcHeader(header: string | string[] | undefined): boolean {
-  return String(header ?? '')
+  if (header === undefined) return false
+  return String(header)
     .split(',')
     .some((value) => value.trim() === '1')
 }

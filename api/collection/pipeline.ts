@@ -13,7 +13,15 @@ import { parseStrictJson, type JsonObject } from '../../domain/strict-json.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import { checkHead, decodeBody, isEncoded, readBody } from '../http/body.ts'
 import type { ApiDeps } from '../deps.ts'
-import { rememberHits, secondsSince, takeHits, withContent, type Exchange, type RequestContent } from './exchange.ts'
+import {
+  isRecorded,
+  rememberHits,
+  secondsSince,
+  takeHits,
+  withContent,
+  type Exchange,
+  type RequestContent,
+} from './exchange.ts'
 import { corsHeaders } from '../http/origin-guard.ts'
 import { findWebsite } from './owner.ts'
 import { sendJson, sendRefusal, type Headers } from '../http/reply.ts'
@@ -94,7 +102,7 @@ export function sendRefused(
 ): void {
   const close = exchange.content.isCut ? { Connection: 'close' } : {}
   const status = sendRefusal(res, refusal, { ...corsHeaders(req, deps.catalog()), ...close, ...headers })
-  if (!recorder.hasRecorded(exchange)) recorder.note(exchange, status, refusal.code)
+  if (!isRecorded(exchange)) recorder.note(exchange, status, refusal.code)
   deps.metrics.answered(routeNameOf(req), status, refusal.code, secondsSince(exchange))
 }
 
@@ -153,7 +161,7 @@ async function handle<Checked extends CheckedRequest>(
   { recorder }: PipelineParts,
 ): Promise<Refusal | AcceptedAnswer> {
   const outcome = await route.handle(request)
-  if (outcome.kind === 'answer' && !recorder.hasRecorded(request.exchange)) {
+  if (outcome.kind === 'answer' && !isRecorded(request.exchange)) {
     const { exchange, website } = request
     await recorder.accept({ exchange, website, isUnrecorded: outcome.isUnrecorded === true }, null)
   }

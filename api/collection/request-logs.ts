@@ -12,7 +12,7 @@ import { redactBody, redactLine, type RedactOptions, type RedactedBody } from '.
 import type { JsonObject } from '../../domain/strict-json.ts'
 import { timeOrderedId } from '../../runtime/random.ts'
 import type { ApiDeps } from '../deps.ts'
-import type { Exchange, RequestContent } from './exchange.ts'
+import { noteRecorded, type Exchange, type RequestContent } from './exchange.ts'
 import { ownerOf } from './owner.ts'
 import { createFloods } from '../http/floods.ts'
 import { sha256Hex } from '../../common/digest.ts'
@@ -39,8 +39,6 @@ interface AcceptedRequest {
 export interface Recorder {
   /** Resolves when the record is durable; rejects with `LogUnavailable`. */
   readonly accept: (request: AcceptedRequest, fact: FactAppend | null) => Promise<void>
-  /** Whether the exchange's record is on the log, or being written. */
-  readonly hasRecorded: (exchange: Exchange) => boolean
   /** Appends a refusal or a read without waiting; failures are counted. */
   readonly note: (exchange: Exchange, status: number, code: string) => void
   /** One activity entry: the first refusal in a window. */
@@ -63,7 +61,6 @@ const UNBOUNDED_CODES: ReadonlySet<string> = new Set([
 
 export function createRecorder(deps: ApiDeps): Recorder {
   const floods = createFloods(deps.nowMs)
-  const recorded = new WeakSet<Exchange>()
   const appendQuietly = (topic: RecordTopic, key: string, value: string, what: 'request_record' | 'activity'): void => {
     deps.eventLog.append(topic, [{ key, value }]).catch(() => deps.metrics.shed(what))
   }
@@ -75,9 +72,8 @@ export function createRecorder(deps: ApiDeps): Recorder {
     appendQuietly('activity', recordKey(entry.website, id), encodeRecord(record), 'activity')
   }
   return {
-    hasRecorded: (exchange) => recorded.has(exchange),
     accept: ({ exchange, website, isUnrecorded }, fact) => {
-      recorded.add(exchange)
+      noteRecorded(exchange)
       const form = isUnrecorded === true ? 'withheld' : 'kept'
       const request = requestLog(exchange, { website, status: 200, code: '', form }, deps)
       const record: LogRecord = fact === null ? { v: 1, kind: 'request', request } : fact.build(request)
@@ -86,7 +82,7 @@ export function createRecorder(deps: ApiDeps): Recorder {
       return deps.eventLog.append(fact?.topic ?? 'requests', [{ key, value: encodeRecord(record) }], { deadlineMs })
     },
     note: (exchange, status, code) => {
-      recorded.add(exchange)
+      noteRecorded(exchange)
       const isUnbounded = UNBOUNDED_CODES.has(code)
       if (isUnbounded && !floods.takesRecord()) return deps.metrics.shed('request_record')
       const isDigest = isUnbounded && exchange.content.bytes.length > 0 && !floods.takesBody(exchange.addressHash)
