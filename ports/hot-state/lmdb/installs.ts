@@ -17,8 +17,6 @@ const KEEP_MS = LIMITS.answerMemoryDays * DAY_MS
 const DAY_DIGITS = 6
 /** Keys listed by one entry of the index of days. */
 const KEYS_PER_ENTRY = 100
-/** Bounds the memory between two saves. */
-const ABSENT_MAX = 20_000
 
 interface StoredAnswer {
   readonly atMs: number
@@ -71,14 +69,7 @@ interface Installs {
 export function openInstalls(table: Table, leases: Leases, nowMs: () => number): Installs {
   const memory = openMemory(table, nowMs)
   const { read, write } = memory
-  const note = (installation: string, said: Said): void => {
-    const known = read<StoredInstallation>(installation)
-    if ((known?.receivedAtMs ?? 0) <= said.receivedAtMs) write(installation, said)
-  }
-  const awaitNoMore = (event: Omit<Claim, 'owner'>): void => {
-    const installation = visitKey(event)
-    if (read<StoredInstallation>(installation)?.awaits === event.eventId) memory.forget(installation)
-  }
+  const { note, awaitNoMore } = installationNotes(memory)
   return {
     claim(claim): ClaimOutcome {
       const key = answerKey(claim)
@@ -86,7 +77,9 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
       if (settled !== null) return { kind: 'settled', answer: settled.answer }
       if (!leases.take(key, claim.owner, LIMITS.claimLeaseMs)) return { kind: 'busy' }
       const kept = keptText(read<KeptDecision | StoredDecision>(decisionKey(claim)))
-      return { kind: 'first', installation: readInstallation(read<StoredInstallation>(visitKey(claim))), kept }
+      const known = read<StoredInstallation>(visitKey(claim))
+      memory.noteAbsent(known === null ? [key, visitKey(claim)] : [key])
+      return { kind: 'first', installation: readInstallation(known), kept }
     },
     keep(claim, decision) {
       if (leases.isHeldByOther(answerKey(claim), claim.owner)) return
@@ -99,7 +92,7 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
       const key = answerKey(settlement)
       if (leases.isHeldByOther(key, settlement.owner)) return
       leases.release(key, settlement.owner)
-      if (read<StoredAnswer>(key) !== null) return
+      if (read<StoredAnswer>(key) !== null) return memory.forgetAbsent(settlement)
       const atMs = nowMs()
       const { answer, isPending = false, receivedAtMs, matched, eventId } = settlement
       write(key, { atMs, answer, ...(isPending ? { isPending } : {}) })
@@ -107,6 +100,7 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
       if (isPending) note(visitKey(settlement), { atMs, receivedAtMs, awaits: eventId })
       if (matched !== null) note(visitKey(settlement), { atMs, receivedAtMs, visit: matched })
       else if (!isPending) awaitNoMore(settlement)
+      memory.forgetAbsent(settlement)
     },
     decide(decision) {
       const key = answerKey(decision)
@@ -119,12 +113,31 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
       awaitNoMore(decision)
       if (matched !== null) note(visitKey(decision), { atMs, receivedAtMs, visit: matched })
     },
-    release: (claim) => leases.release(answerKey(claim), claim.owner),
+    release(claim) {
+      leases.release(answerKey(claim), claim.owner)
+      memory.forgetAbsent(claim)
+    },
     hasUnsaved: memory.hasUnsaved,
     save: memory.save,
     sweep: (limit) => sweepDays(table, nowMs() - KEEP_MS, limit),
   }
 }
+
+/** What events contribute to their installation. */
+function installationNotes({ read, write, forget }: InstallMemory) {
+  return {
+    note: (installation: string, said: Said): void => {
+      const known = read<StoredInstallation>(installation)
+      if ((known?.receivedAtMs ?? 0) <= said.receivedAtMs) write(installation, said)
+    },
+    awaitNoMore: (event: InstallEventRef): void => {
+      const installation = visitKey(event)
+      if (read<StoredInstallation>(installation)?.awaits === event.eventId) forget(installation)
+    },
+  }
+}
+
+type InstallEventRef = Omit<Claim, 'owner'>
 
 interface InstallMemory {
   readonly read: <T extends { readonly atMs: number }>(key: string) => T | null
@@ -133,6 +146,10 @@ interface InstallMemory {
   /** Removes a key that will not be read again; a stored key expires in time. */
   readonly passOver: (key: string) => void
   readonly forget: (key: string) => void
+  /** The table was just found not to hold these keys: until the next save it is not asked again. */
+  readonly noteAbsent: (keys: readonly string[]) => void
+  /** The event is settled or released, so its keys need not be known any longer. */
+  readonly forgetAbsent: (event: InstallEventRef) => void
   readonly hasUnsaved: () => boolean
   readonly save: () => void
 }
@@ -140,16 +157,9 @@ interface InstallMemory {
 /** Recent writes are in memory only, until `save` stores them together. */
 function openMemory(table: Table, nowMs: () => number): InstallMemory {
   const unsaved = new Map<string, InstallData>()
-  /** Keys that the table did not hold when they were last read: a first event is asked about each of its keys twice or more. */
+  /** Of events that are being handled: a first one asks two or three times about the same keys. */
   const absent = new Set<string>()
-  const stored = (key: string): string | undefined => {
-    if (absent.has(key)) return undefined
-    const found = table.get(key)
-    if (found !== undefined) return found
-    if (absent.size === ABSENT_MAX) absent.clear()
-    absent.add(key)
-    return undefined
-  }
+  const stored = (key: string): string | undefined => (absent.has(key) ? undefined : table.get(key))
   let saves = 0
   const index = (day: string, keys: readonly string[]): void => {
     for (let from = 0; from < keys.length; from += KEYS_PER_ENTRY) {
@@ -164,20 +174,28 @@ function openMemory(table: Table, nowMs: () => number): InstallMemory {
     },
     write: (key, value) => void unsaved.set(key, value),
     passOver: (key) => void unsaved.delete(key),
+    noteAbsent(keys) {
+      for (const key of keys) absent.add(key)
+    },
+    forgetAbsent(event) {
+      absent.delete(answerKey(event))
+      absent.delete(visitKey(event))
+    },
     forget(key) {
       unsaved.delete(key)
       if (stored(key) !== undefined) table.remove(key)
     },
     hasUnsaved: () => unsaved.size > 0,
     save() {
-      const byDay = Map.groupBy(unsaved, ([, { atMs }]) => Math.floor(atMs / DAY_MS))
-      for (const [key, value] of unsaved)
+      const byDay = new Map<number, string[]>()
+      for (const [key, value] of unsaved) {
         table.put(key, JSON.stringify('encode' in value ? storedDecision(value) : value))
-      for (const [day, written] of byDay)
-        index(
-          dayIndex(day * DAY_MS),
-          written.map(([key]) => key),
-        )
+        const day = Math.floor(value.atMs / DAY_MS)
+        const written = byDay.get(day)
+        if (written === undefined) byDay.set(day, [key])
+        else written.push(key)
+      }
+      for (const [day, keys] of byDay) index(dayIndex(day * DAY_MS), keys)
       unsaved.clear()
       absent.clear()
     },
