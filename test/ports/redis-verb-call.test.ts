@@ -17,6 +17,17 @@ describe('a call of Redis', () => {
     expect([...encodeVerbCalls(calls)]).to.deep.equal(expected.flat())
   })
 
+  it('has texts of every length whole, whatever their characters', () => {
+    for (const character of ['a', 'ü', '€', '😀']) {
+      for (const length of [1, 16, 31, 32, 33, 400]) {
+        const text = `${'x'.repeat(length - 1)}${character}`
+        const bytes = Buffer.from(text)
+        const head = [5, ...Buffer.from('probe'), 0, 1, 0, 0, bytes.length >> 8, bytes.length & 255]
+        expect([...encodeVerbCalls([{ name: 'probe', args: [text] }])], text).to.deep.equal([...head, ...bytes])
+      }
+    }
+  })
+
   it('has nothing for no verb', () => {
     expect(encodeVerbCalls([])).to.have.lengthOf(0)
   })

@@ -15,27 +15,54 @@ const NAME_LENGTH_BYTES = 1
 const COUNT_BYTES = 2
 const ARGUMENT_LENGTH_BYTES = 4
 
+const UTF8_BYTES_MOST = 3
+/** Of a number in decimal digits. */
+const NUMBER_BYTES_MOST = 24
+/** Up to this length, writing the characters one by one costs less than a call of the runtime. */
+const SHORT_CHARS = 32
+const ASCII_MAX = 0x7f
+
 /** For each verb: length of its name (1 byte), name, number of arguments (2 bytes), and each with its length (4 bytes); big-endian. */
 export function encodeVerbCalls(calls: readonly VerbCall[]): Buffer {
-  const texts = calls.map(({ args }) => args.map((arg) => (typeof arg === 'number' ? String(arg) : arg)))
-  const lengths = texts.map((some) => some.map((arg) => Buffer.byteLength(arg)))
-  const size = calls.reduce((sum, { name }, place) => sum + sizeOf(name, lengths[place] ?? []), 0)
-  const bytes = Buffer.allocUnsafe(size)
+  // More than needed: measuring each text first would cost as much as writing it.
+  const bytes = Buffer.allocUnsafe(calls.reduce((sum, call) => sum + mostBytesOf(call), 0))
   let at = 0
-  calls.forEach(({ name, args }, place) => {
+  for (const { name, args } of calls) {
     at = bytes.writeUInt8(name.length, at)
-    at += bytes.write(name, at, 'latin1')
+    at = writeText(bytes, name, at)
     at = bytes.writeUInt16BE(args.length, at)
-    texts[place]?.forEach((arg, index) => {
-      const length = lengths[place]?.[index] ?? 0
-      at = bytes.writeUInt32BE(length, at)
-      at += typeof arg === 'string' ? bytes.write(arg, at, length, 'utf8') : arg.copy(bytes, at)
-    })
-  })
+    for (const arg of args) {
+      const start = at + ARGUMENT_LENGTH_BYTES
+      const end = writeArgument(bytes, arg, start)
+      bytes.writeUInt32BE(end - start, at)
+      at = end
+    }
+  }
+  return bytes.subarray(0, at)
+}
+
+function mostBytesOf({ name, args }: VerbCall): number {
+  let bytes = NAME_LENGTH_BYTES + name.length + COUNT_BYTES
+  for (const arg of args) {
+    bytes += ARGUMENT_LENGTH_BYTES
+    if (typeof arg === 'number') bytes += NUMBER_BYTES_MOST
+    else bytes += typeof arg === 'string' ? arg.length * UTF8_BYTES_MOST : arg.length
+  }
   return bytes
 }
 
-function sizeOf(name: string, lengths: readonly number[]): number {
-  const head = NAME_LENGTH_BYTES + name.length + COUNT_BYTES
-  return lengths.reduce((sum, length) => sum + ARGUMENT_LENGTH_BYTES + length, head)
+/** Returns where the next one begins. */
+function writeArgument(bytes: Buffer, arg: ScriptArgument, at: number): number {
+  if (typeof arg === 'number') return writeText(bytes, String(arg), at)
+  return typeof arg === 'string' ? writeText(bytes, arg, at) : at + arg.copy(bytes, at)
+}
+
+function writeText(bytes: Buffer, text: string, at: number): number {
+  if (text.length > SHORT_CHARS) return at + bytes.write(text, at)
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code > ASCII_MAX) return at + bytes.write(text, at)
+    bytes[at + index] = code
+  }
+  return at + text.length
 }
