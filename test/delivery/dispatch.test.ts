@@ -146,7 +146,9 @@ describe('dispatch', () => {
     facts.show(visitOf())
     const none = { deliveries: [], resolution: 'unmatched' } as const
     await report(numbered(1, none), recordOf(installOf()), numbered(2, none))
-    await until(async () => (await jobs()).length === 1)
+    // The record of a job comes after it.
+    await until(async () => (await stage.records()).length > 0)
+    expect(await jobs()).to.have.length(1)
     expect(await stage.records()).to.have.length(1)
   })
 
