@@ -51,8 +51,8 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
       reads.take(options, () => selectInProcess(engine.reader, statement, parameters)),
     insert: (insert) => {
       const settings = { ...insert.settings, ...FILE_SETTINGS, ...yielding }
-      const path = join(inbox, `${randomUUID()}.tsv`)
-      return writes.take(WRITE, () => insertFromFile(engine.writer, path, { ...insert, settings }))
+      const file = join(inbox, `${randomUUID()}.tsv`)
+      return writes.take(WRITE, () => insertFromFile(engine.writer, file, { ...insert, settings }))
     },
     copies: {
       write: (copy) => copies.take(WRITE, () => engine.copy(`BACKUP DATABASE default TO ${fileAt(copy)}`)),
