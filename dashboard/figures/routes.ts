@@ -9,6 +9,7 @@ import { readOverview } from './overview.ts'
 import { figurePage, funnelPage, matchPage, sourcesPage, usagePage, type FigureParts } from './pages.ts'
 import { PERIOD_QUERY } from './period.ts'
 import { readSharedCommands } from './fan-out.ts'
+import { listWebsites } from './websites.ts'
 
 const website = WEBSITE_PARAMETER
 const by: JsonSchema = {
@@ -18,6 +19,11 @@ const by: JsonSchema = {
 const READ = { method: 'GET', needs: 'Viewer', rate: 'read' } as const
 
 export const FIGURE_ROUTES = {
+  websites: {
+    ...{ ...READ, path: '/api/organizations/:organization/websites' },
+    summary: 'The websites of an organisation, to choose one of them on the other pages.',
+    query: {},
+  },
   overview: {
     ...{ ...READ, path: '/api/organizations/:organization/overview' },
     summary: 'What happened in the last 24 hours, by hour.',
@@ -58,6 +64,7 @@ export const FIGURE_ROUTES = {
 
 export function figureHandlers(parts: FigureParts): HandlersOf<typeof FIGURE_ROUTES> {
   return {
+    websites: listWebsites(parts.scope),
     overview: readOverview(parts.scope),
     funnel: figurePage(parts, funnelPage),
     sources: figurePage(parts, sourcesPage),

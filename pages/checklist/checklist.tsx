@@ -6,7 +6,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { checklistQuery, websiteFilterOf, type ChecklistLine } from '../data/checklist.ts'
-import { overviewQuery } from '../data/overview.ts'
+import { websitesQuery } from '../data/overview.ts'
 import { Snippet } from '../parts/copy.tsx'
 import { Loading, Page, Problem } from '../parts/states.tsx'
 import { useOrganization } from '../shell/organization.tsx'
@@ -20,8 +20,7 @@ export function ChecklistPage(): ReactNode {
 function Checklist({ organization }: { readonly organization: string }): ReactNode {
   const filter = websiteFilterOf(useSearch({ strict: false }))
   const { data, error } = useQuery(checklistQuery(organization, filter))
-  const { data: overview } = useQuery(overviewQuery(organization))
-  const websites = overview?.websites ?? []
+  const { data: websites = [] } = useQuery(websitesQuery(organization))
   const website = filter.website ?? websites[0]?.id ?? 'my-website'
   return (
     <Page

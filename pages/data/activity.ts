@@ -35,6 +35,10 @@ export function activityFiltersOf(search: Readonly<Record<string, unknown>>): Ac
   )
 }
 
+/** People watch what their last action did. */
+const AGAIN_MS = 5_000
+
+/** Read again by itself, but not once somebody has gone on to older entries. */
 export function activityQuery(organization: string, filters: ActivityFilters) {
   return infiniteQueryOptions({
     queryKey: ['activity', organization, filters],
@@ -46,5 +50,6 @@ export function activityQuery(organization: string, filters: ActivityFilters) {
       ),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
+    refetchInterval: ({ state }) => (state.data === undefined || state.data.pages.length === 1 ? AGAIN_MS : false),
   })
 }

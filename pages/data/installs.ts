@@ -88,6 +88,10 @@ function installsPath(organization: string): string {
   return path('/api/organizations/:organization/installs', { organization })
 }
 
+/** People wait in front of the empty list for their first install. */
+const AGAIN_MS = 2_000
+
+/** Read again by itself as long as it is empty: a list that somebody reads does not move. */
 export function installsQuery(organization: string, filters: ShownInstallFilters) {
   return infiniteQueryOptions({
     queryKey: ['installs', organization, filters],
@@ -97,6 +101,8 @@ export function installsQuery(organization: string, filters: ShownInstallFilters
       }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
+    refetchInterval: ({ state }) =>
+      state.data?.pages.every(({ installs }) => installs.length === 0) ? AGAIN_MS : false,
   })
 }
 

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 
 import type { ShownInstallFilters } from '../data/installs.ts'
-import { overviewQuery } from '../data/overview.ts'
+import { websitesQuery } from '../data/overview.ts'
 import { Chips } from '../parts/chips.tsx'
 import { EVENT_WORDS, filterText, RESOLUTION_WORDS } from '../parts/install-words.ts'
 import { Between } from '../parts/time.tsx'
@@ -17,14 +17,14 @@ interface InstallFilterBarProps {
 }
 
 export function InstallFilterBar({ organization, filters, onChange }: InstallFilterBarProps): ReactNode {
-  const { data } = useQuery(overviewQuery(organization))
+  const { data: websites = [] } = useQuery(websitesQuery(organization))
   const fields = [
     { name: 'resolution', label: 'Result', data: choices(RESOLUTION_WORDS) },
     { name: 'eventType', label: 'What', data: choices(EVENT_WORDS) },
     {
       name: 'website',
       label: 'Website',
-      data: data?.websites.map(({ id, displayName }) => ({ value: id, label: displayName })) ?? [],
+      data: websites.map(({ id, displayName }) => ({ value: id, label: displayName })),
     },
   ] as const
   return (

@@ -5,7 +5,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState, type FormEvent, type ReactNode } from 'react'
 
 import { resolveReference, type LogFilters } from '../data/lines.ts'
-import { overviewQuery } from '../data/overview.ts'
+import { websitesQuery } from '../data/overview.ts'
 import { Chips } from '../parts/chips.tsx'
 import { Problem } from '../parts/states.tsx'
 import { Between } from '../parts/time.tsx'
@@ -45,7 +45,7 @@ interface FilterBarProps {
 }
 
 export function FilterBar({ organization, filters, onChange }: FilterBarProps): ReactNode {
-  const { data } = useQuery(overviewQuery(organization))
+  const { data: websites = [] } = useQuery(websitesQuery(organization))
   const set = (name: keyof LogFilters, value: string | null): void => {
     const { [name]: _, ...others } = filters
     onChange(value === null || value === '' ? others : { ...others, [name]: value })
@@ -57,7 +57,7 @@ export function FilterBar({ organization, filters, onChange }: FilterBarProps): 
         label="Website"
         placeholder="all"
         clearable
-        data={data?.websites.map(({ id, displayName }) => ({ value: id, label: displayName })) ?? []}
+        data={websites.map(({ id, displayName }) => ({ value: id, label: displayName }))}
         value={filters.website ?? null}
         onChange={(value) => set('website', value)}
       />

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { overviewQuery } from '../data/overview.ts'
+import { websitesQuery } from '../data/overview.ts'
 import { daysOf, PERIODS, type FigureFilters } from '../data/period.ts'
 
 interface PeriodBarProps {
@@ -15,8 +15,7 @@ interface PeriodBarProps {
 
 export function PeriodBar({ organization, filters }: PeriodBarProps): ReactNode {
   const navigate = useNavigate()
-  const { data } = useQuery(overviewQuery(organization))
-  const websites = data?.websites ?? []
+  const { data: websites = [] } = useQuery(websitesQuery(organization))
   const shown = daysOf(filters)
   return (
     <div className="period" role="group" aria-label="What is shown">

@@ -6,7 +6,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState, type FormEvent, type ReactNode } from 'react'
 
 import { DAY_MS } from '../../domain/durations.ts'
-import { overviewQuery } from '../data/overview.ts'
+import { websitesQuery } from '../data/overview.ts'
 import { sendReplayWish, replayChoiceOf, replaysQuery, type ReplayLine, type ReplayWish } from '../data/replays.ts'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
@@ -53,9 +53,8 @@ const FIRST_WISH: Wish = {
 function ReplayForm({ organization }: { readonly organization: string }): ReactNode {
   const queries = useQueryClient()
   const navigate = useNavigate()
-  const { data: overview } = useQuery(overviewQuery(organization))
+  const { data: websites = [] } = useQuery(websitesQuery(organization))
   const [wish, setWish] = useState(FIRST_WISH)
-  const websites = overview?.websites ?? []
   const website = wish.website ?? websites[0]?.id ?? null
   const start = useMutation({
     mutationFn: (of: string) => {

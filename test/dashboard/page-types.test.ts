@@ -11,6 +11,7 @@ import type { readSharedCommands } from '../../dashboard/figures/fan-out.ts'
 import type { readChecklist } from '../../dashboard/figures/checklist.ts'
 import type { readOverview } from '../../dashboard/figures/overview.ts'
 import type { figurePage, funnelPage, matchPage, sourcesPage, usagePage } from '../../dashboard/figures/pages.ts'
+import type { listWebsites } from '../../dashboard/figures/websites.ts'
 import type { listDeliveries, readDeliveries } from '../../dashboard/installs/deliveries.ts'
 import type { listInstalls, readInstall } from '../../dashboard/installs/list.ts'
 import type { listActivity } from '../../dashboard/logs/activity.ts'
@@ -26,7 +27,7 @@ import type { checklistQuery } from '../../pages/data/checklist.ts'
 import type { funnelQuery, matchQuery, sharedCommandsQuery, sourcesQuery } from '../../pages/data/figures.ts'
 import type { installQuery, installsQuery } from '../../pages/data/installs.ts'
 import type { lineQuery, logsQuery } from '../../pages/data/lines.ts'
-import type { overviewQuery } from '../../pages/data/overview.ts'
+import type { overviewQuery, websitesQuery } from '../../pages/data/overview.ts'
 import type { meQuery } from '../../pages/data/queries.ts'
 import type { replayQuery, replaysQuery } from '../../pages/data/replays.ts'
 import type { resourceQuery, resourcesQuery } from '../../pages/data/resources.ts'
@@ -112,6 +113,7 @@ const HELD = {
   usageQuery: fits<Body<typeof usagePage>, Shown<typeof usageQuery>>(),
   webhookAttemptsQuery: fits<Body<typeof listWebhookAttempts>, Shown<typeof webhookAttemptsQuery>>(),
   webhooksQuery: fits<Body<typeof listWebhooks>['webhooks'], Shown<typeof webhooksQuery>>(),
+  websitesQuery: fits<Body<typeof listWebsites>['websites'], Shown<typeof websitesQuery>>(),
 }
 
 /** Asks nobody: `useSave` puts its value there. */

@@ -57,6 +57,11 @@ describe('the facts that a handler reads', () => {
   it('are answered as unavailable while their store is unreachable', async () => {
     isAway = true
     expect((await overview()).status).to.equal(503)
+    const { body } = await stage.ask('GET', '/api/organizations/acme/websites', { cookies })
+    expect(body['websites']).to.deep.equal([
+      { id: 'acme-one', displayName: 'acme-one' },
+      { id: 'acme-two', displayName: 'acme-two' },
+    ])
     expect((await stage.ask('GET', '/api/me', { cookies })).status).to.equal(200)
   })
 })

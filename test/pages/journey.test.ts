@@ -129,7 +129,9 @@ describe('the pages without a mouse', function () {
     await page.getByText(/Live in collection after [\d,]+ ms\./).waitFor()
     await page.getByText('In force', { exact: true }).waitFor()
 
-    // 4. Its first install, which the page of what is live shows by itself.
+    // 4. Its first install, which two pages show by themselves.
+    await guest.keys.go('i')
+    await guest.page.getByText('No install has been reported yet').waitFor()
     await keys.go('l')
     await page.getByText('Nothing came in the last half hour').waitFor()
     const about = { project: 'shop', page_url: `${SHOP}/install`, identities: {} }
@@ -138,6 +140,7 @@ describe('the pages without a mouse', function () {
     const { body, status } = await post(`${service.url}/v1/events`, event)
     expect([status, body['resolution']]).to.deep.equal([200, 'matched'])
     await page.getByRole('row', { name: /Install POST \/v1\/events/ }).waitFor()
+    await guest.page.locator('table.installs').getByRole('link', { name: 'Installed' }).waitFor()
 
     // 5. Why it was matched.
     await keys.go('i')
@@ -156,7 +159,9 @@ describe('the pages without a mouse', function () {
     const file = await coming
     expect(await readFile(await file.path(), 'utf8')).to.include(String(event['event_id']))
 
-    // 7. A test of the stream of logs.
+    // 7. A test of the stream of logs, which the colleague sees among what happened.
+    await guest.keys.go('a')
+    await guest.page.getByRole('heading', { level: 1, name: 'Activity' }).waitFor()
     await keys.go('e')
     await keys.press(page.getByRole('link', { name: 'Archive' }))
     await title('Archive')
@@ -169,7 +174,7 @@ describe('the pages without a mouse', function () {
       .waitFor()
     await keys.go('a')
     await title('Activity')
-    await page.getByText(/^A test is sent, by /).waitFor()
+    for (const { page: shown } of [owner, guest]) await shown.getByText(/^A test is sent, by /).waitFor()
 
     // 8. Out, in every browser of this person, and of nobody else.
     await keys.go('y')

@@ -110,11 +110,17 @@ describe('the reporter', () => {
       })`)
     expect(output.trimEnd().split('\n').slice(-3)).to.satisfy(([one, other, tally]: string[]) =>
       [
-        /^FAILED .*sample\.test\.mjs: a fails: no such thing$/.test(one ?? ''),
+        /^FAILED .*sample\.test\.mjs: a fails: no such thing and more$/.test(one ?? ''),
         /^FAILED .*sample\.test\.mjs: a "after all" hook.*: late$/.test(other ?? ''),
         tally === '1 passed, 2 failed',
       ].every(Boolean),
     )
+  })
+
+  it('says in one line, and without colours, what a browser waited for', async () => {
+    const message = "Timeout 90000ms exceeded.\\nCall log:\\n\\u001b[2m  - waiting for getByText('Live')\\u001b[22m"
+    const { output } = await run(`describe('a', () => { it('fails', () => { throw new Error("${message}") }) })`)
+    expect(output).to.include("a fails: Timeout 90000ms exceeded. Call log: - waiting for getByText('Live')\n")
   })
 
   it('shows the list that an assertion found, which the message abridges', async () => {

@@ -1,5 +1,7 @@
 /** The report of a test run: the tally, the seconds of each file, and what this machine could not run. */
 
+import { stripVTControlCharacters } from 'node:util'
+
 /** What became of all tests of a run. */
 export interface Tally {
   readonly passed: number
@@ -61,7 +63,7 @@ export function timeLines(seconds: RunReport['seconds']): readonly string[] {
   ])
 }
 
-const MOST_OF_AN_ERROR = 200
+const MOST_OF_AN_ERROR = 400
 
 interface Failure {
   readonly file: string
@@ -69,11 +71,12 @@ interface Failure {
   readonly error: unknown
 }
 
-/** `FAILED file: title: first line of the error`, and the list that was not as expected, if it was one. */
+/** `FAILED file: title: the error in one line`, and the list that was not as expected, if it was one. */
 export function failureLine({ file, title, error }: Failure): string {
   const message = error instanceof Error ? error.message : String(error)
-  const [first = ''] = message.trim().split('\n')
-  return `FAILED ${file}: ${title}: ${first.slice(0, MOST_OF_AN_ERROR)}${listedIn(error)}`
+  // A browser says in the lines below the first one what it waited for, in colours.
+  const line = stripVTControlCharacters(message).trim().replaceAll(/\s+/g, ' ')
+  return `FAILED ${file}: ${title}: ${line.slice(0, MOST_OF_AN_ERROR)}${listedIn(error)}`
 }
 
 /** Chai's messages abridge a list (`[ …(25) ]`), and CI shows nothing but these lines. */
