@@ -9,6 +9,7 @@ import {
   type Counts,
   type Dimension,
 } from '../../domain/figures/cells.ts'
+import type { RawPeriod } from '../../ports/facts/pages/ranges.ts'
 import type { OrganizationFacts } from '../reads/scope.ts'
 import type { FiguresPeriod } from './period.ts'
 
@@ -59,10 +60,9 @@ export async function readSteps(
     const rows = await source.reads.run('rolledSteps', { ...slice, column: dimension })
     for (const { at_ms: at, counts } of rows) add(at, counts)
   }
-  for (const one of rawSteps(source, period, stepMs)) {
-    for (const row of await readRaw(source, one, [dimension]))
-      if (row.dimension === dimension) add(one.sinceMs, row.counts)
-  }
+  const range = rawRange(source, period)
+  const raw = dimension === 'visits' ? 'visitSteps' : 'installSteps'
+  if (range !== null) for (const { at_ms: at, counts } of await source.reads.run(raw, range)) add(at, counts)
   return sumCells(steps)
     .map(([at, ...counts]) => ({ at: Number(at), counts }))
     .sort((a, b) => a.at - b.at)
@@ -78,13 +78,10 @@ function rawFrom({ nowMs }: FigureSource, { sinceMs }: FiguresPeriod): number {
   return Math.max(sinceMs, hourOf(nowMs) - HOUR_MS)
 }
 
-/** What is not rolled up, cut where steps begin: hours of one day are read together. */
-function* rawSteps(source: FigureSource, period: FiguresPeriod, stepMs: number): Generator<FiguresPeriod> {
-  for (let sinceMs = rawFrom(source, period); sinceMs < period.untilMs;) {
-    const untilMs = Math.min(period.untilMs, (Math.floor(sinceMs / stepMs) + 1) * stepMs)
-    yield { sinceMs, untilMs }
-    sinceMs = untilMs
-  }
+/** The part of the period that is not rolled up; null if there is none. */
+function rawRange(source: FigureSource, period: FiguresPeriod): Omit<RawPeriod, 'websites'> | null {
+  const since = rawFrom(source, period)
+  return since < period.untilMs ? { since_ms: since, until_ms: period.untilMs, key_ids: source.keyIds } : null
 }
 
 async function readRaw(
@@ -92,9 +89,8 @@ async function readRaw(
   period: FiguresPeriod,
   dimensions: readonly Dimension[],
 ): Promise<readonly CountedRow[]> {
-  const since = rawFrom(source, period)
-  if (since >= period.untilMs) return []
-  const range = { since_ms: since, until_ms: period.untilMs, key_ids: source.keyIds }
+  const range = rawRange(source, period)
+  if (range === null) return []
   const ofVisits = dimensions.some((dimension) => (VISIT_DIMENSIONS as readonly string[]).includes(dimension))
   const ofDeliveries = dimensions.includes('delivery')
   const ofInstalls = dimensions.some(

@@ -133,6 +133,34 @@ describe('figures by hour', function () {
     expect(await rolled('time_to_install', 1)).to.deep.equal({ 17: [0, 9, 0, 9, 0, 0] })
   })
 
+  it('are the same hour by hour while they are raw, also of installs that were decided later', async () => {
+    const [first, second] = [visited(FROM_MS + 1_000, 'one'), visited(FROM_MS + HOUR_MS + 1_000, 'two')]
+    const open = { resolution: 'pending', selectionPolicy: 'none', visitId: null, visitIssuedAtMs: null }
+    const pending = [first, first, second].map(({ visit }) => installOf(visit, { ...open, agent: 'claude-code' }))
+    const matched = installOf(first.visit, { eventType: 'install_started' })
+    const decide = (install: (typeof pending)[number], { visit }: typeof first): LogRecord => {
+      const { visitId, issuedAtMs: visitIssuedAtMs } = visit
+      return decisionRecord(install, { resolution: 'matched', visitId, visitIssuedAtMs })
+    }
+    const [one, other, late] = pending as [(typeof pending)[number], (typeof pending)[number], (typeof pending)[number]]
+    await write([first, second, matched, ...pending, activationRecord(first.visit), handoffRecord(second.visit)])
+    // A record that is not pending keeps its own visit; what was received in the first hour belongs to a visit of the second.
+    await write([decide(one, first), decide(other, second), decide(late, second), decide(matched, second)])
+    await roll()
+    const raw = { websites: [website], since_ms: FROM_MS, until_ms: FROM_MS + HOURS * HOUR_MS }
+    for (const [steps, column] of [
+      [await facts.run('visitSteps', { ...raw, key_ids: [10] }), 'visits'],
+      [await facts.run('installSteps', raw), 'installs'],
+    ] as const)
+      expect(steps, column).to.deep.equal(await facts.run('rolledSteps', { ...raw, column }))
+    expect(await facts.run('visitSteps', { ...raw, until_ms: FROM_MS + HOUR_MS, key_ids: [10] })).to.deep.equal([
+      { at_ms: FROM_MS, counts: [1, 1, 0, 1, 1, 0] },
+    ])
+    expect(await facts.run('visitSteps', { ...raw, since_ms: FROM_MS + HOUR_MS, key_ids: [10] })).to.deep.equal([
+      { at_ms: FROM_MS + HOUR_MS, counts: [1, 0, 1, 0, 1, 0] },
+    ])
+  })
+
   it('lose a person whose data is erased, in every version of their hours', async () => {
     const gone = visitRecord({
       website,

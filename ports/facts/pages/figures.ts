@@ -7,6 +7,8 @@ import {
   funnelCells,
   hourFacts,
   installCells,
+  installSteps,
+  visitSteps,
   type CellRow,
   type WebsiteCellRow,
 } from './raw-figures.ts'
@@ -17,7 +19,7 @@ import {
   rolledSteps,
   type DirtyHourRow,
   type RolledCellRow,
-  type RolledStepRow,
+  type StepRow,
   type RolledPeriod,
 } from './rolled-figures.ts'
 
@@ -44,11 +46,15 @@ export const FIGURE_QUERIES = {
   ),
   funnelCells: pageOf<RawPeriod, CellRow>((period) => funnelCells(period)),
   installCells: pageOf<RawPeriod, CellRow>(installCells()),
+  /** The funnel of each hour. */
+  visitSteps: pageOf<RawPeriod, StepRow>(visitSteps),
+  /** Install events of each hour. */
+  installSteps: pageOf<RawPeriod, StepRow>(installSteps),
   deliveryCells: pageOf<RawPeriod, CellRow>(deliveryCells()),
   /** The greatest counts first. */
   rolledCells: pageOf<RolledPeriod, RolledCellRow>(rolledCells),
   /** Totals by hour of the dimensions `visits` and `installs`. */
-  rolledSteps: pageOf<RolledPeriod, RolledStepRow>(rolledSteps),
+  rolledSteps: pageOf<RolledPeriod, StepRow>(rolledSteps),
 } as const
 
 /** For the role `rollup`. */

@@ -39,18 +39,21 @@ const RECEIVED = `${ASKED} AND received_at >= fromUnixTimestamp64Milli({since_ms
  */
 const ofEvents = (eventIds: string): string => `${ASKED} AND event_id IN (${eventIds})`
 
+/** Events that were once matched to a visit of the period, in these tables. */
+const matchedIn = (tables: readonly ('installs' | 'install_decisions')[], period: RawPeriod): string =>
+  ofEvents(tables.map((table) => `SELECT event_id FROM ${table} WHERE ${issued(period)}`).join(' UNION ALL '))
+
 /** Matched installs of the visits of the period: first the events, then the record of each that counts. */
-const matchedEvents = (period: RawPeriod): string =>
-  ofEvents(`SELECT event_id FROM installs WHERE ${issued(period)}
-  UNION ALL SELECT event_id FROM install_decisions WHERE ${issued(period)}`)
 const matchedVisitsSql = (
   period: RawPeriod,
 ): string => `SELECT website, visit_id, max(event_type = 'install_started') AS started,
     max(event_type = 'install_completed') AS completed, max(event_type = 'first_run') AS first_run,
     groupUniqArrayIf(agent, agent != '') AS agents
   FROM ${decided(
-    `SELECT * FROM ${once('installs')} PREWHERE ${matchedEvents(period)}`,
-    `PREWHERE ${matchedEvents(period)}`,
+    `SELECT website, event_id, event_type, agent, resolution, visit_id FROM ${once('installs')} 
+      PREWHERE ${matchedIn(['installs', 'install_decisions'], period)}`,
+    `PREWHERE ${matchedIn(['install_decisions'], period)}`,
+    ['resolution', 'visit_id'],
   )} WHERE resolution = 'matched' AND ${issuedWithin(period)} GROUP BY website, visit_id`
 
 const among = (table: 'activations' | 'handoffs', period: RawPeriod, more = ''): string =>
@@ -61,31 +64,64 @@ const topCells = (by: By): string =>
   `GROUP BY ${BY[by].key}dimension, value ORDER BY ${BY[by].key}dimension, counts[1] DESC, value
     LIMIT ${MAX_CELLS} BY ${BY[by].key}dimension LIMIT ${BY[by].maxRows}`
 
+/**
+ * Columns of each visit for the steps that it reached, and the join that gives them. Each table costs the engine some 3 ms to plan,
+ * and each range of IDs one more.
+ */
+const reached = (period: RawPeriod): { readonly columns: string; readonly join: string } => ({
+  columns: `${among('activations', period, "AND effect = 'activated'")} AS is_activated, ${among('handoffs', period)} AS is_copied,
+      install.started AS started, install.completed AS completed, install.first_run AS first_run`,
+  join: `LEFT ANY JOIN (${matchedVisitsSql(period)}) AS install ON visit.website = install.website AND visit.visit_id = install.visit_id`,
+})
+const STEP_COUNTS =
+  '[count(), countIf(is_activated), countIf(is_copied), countIf(started), countIf(completed), countIf(first_run)] AS counts'
+const MAX_HOURS = 1_000
+
+/** The funnel: distinct visits of each hour, and how many of them reached each step. */
+export const visitSteps = (period: RawPeriod): string => `
+  SELECT toUnixTimestamp(toStartOfHour(issued_at)) * 1000 AS at_ms, ${STEP_COUNTS}
+  FROM (
+    SELECT visit.issued_at AS issued_at, ${reached(period).columns}
+    FROM (SELECT website, visit_id, issued_at FROM ${once('visits')} PREWHERE ${issued(period)}) AS visit ${reached(period).join}
+  ) GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
+
 const VISIT_VALUES = Object.entries(COUNTED_BY)
 const VISIT_PAIRS = VISIT_VALUES.map(([dimension]) => `('${dimension}', by_${dimension})`).join(', ')
 
 /** The funnel: distinct visits of the period by value, and how many of them reached each step. */
 export const funnelCells = (period: RawPeriod, by: By = 'all'): string => `
   SELECT ${BY[by].column}pair.1 AS dimension, pair.2 AS value,
-    [count(), countIf(is_activated), countIf(is_copied), countIf(started), countIf(completed), countIf(first_run)] AS counts
+    ${STEP_COUNTS}
   FROM (
-    SELECT visit.* EXCEPT (website), visit.website AS website, ${among('activations', period, "AND effect = 'activated'")} AS is_activated, ${among('handoffs', period)} AS is_copied,
-      install.started AS started, install.completed AS completed, install.first_run AS first_run,
+    SELECT visit.* EXCEPT (website), visit.website AS website, ${reached(period).columns},
       arrayConcat([('visits', ''), ${VISIT_PAIRS}],
         arrayMap(agent -> ('agent_page', concat(agent, '\\t', by_page)), install.agents)) AS pairs
     FROM (SELECT website, visit_id, ${VISIT_VALUES.map(([dimension, value]) => `${value} AS by_${dimension}`).join(', ')}
       FROM ${once('visits')} PREWHERE ${issued(period)}) AS visit
-    LEFT ANY JOIN (${matchedVisitsSql(period)}) AS install ON visit.website = install.website AND visit.visit_id = install.visit_id
+    ${reached(period).join}
   ) ARRAY JOIN pairs AS pair ${topCells(by)}`
 
 const EVENTS_RECEIVED = ofEvents(`SELECT event_id FROM installs WHERE ${RECEIVED}`)
 const BUCKETS = `[${INSTALL_TIME_BUCKETS_S.join(', ')}]`
 
+const EVENT_COUNTS = `[countIf(event_type = 'install_started'), countIf(event_type = 'install_completed'), countIf(event_type = 'first_run'),
+      countIf(resolution = 'matched'), countIf(resolution = 'unmatched'), countIf(resolution = 'counted')] AS counts`
+
+/** Install events of each hour. */
+export const installSteps = (): string => `
+  SELECT toUnixTimestamp(toStartOfHour(received_at)) * 1000 AS at_ms, ${EVENT_COUNTS}
+  FROM ${decided(
+    `SELECT website, event_id, received_at, event_type, resolution FROM ${once('installs')} PREWHERE ${EVENTS_RECEIVED}`,
+    `PREWHERE ${EVENTS_RECEIVED}`,
+    ['resolution'],
+  )} WHERE ${RECEIVED} GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
+
+const DECIDED_FIGURES = ['resolution', 'selection_policy', 'visit_issued_at', 'reason'] as const
+
 /** Install events of the period by value: of each type, and of each resolution. */
 export const installCells = (by: By = 'all'): string => `
   SELECT ${BY[by].column}pair.1 AS dimension, pair.2 AS value,
-    [countIf(event_type = 'install_started'), countIf(event_type = 'install_completed'), countIf(event_type = 'first_run'),
-      countIf(resolution = 'matched'), countIf(resolution = 'unmatched'), countIf(resolution = 'counted')] AS counts
+    ${EVENT_COUNTS}
   FROM (
     SELECT website, event_type, resolution,
       arrayConcat([('installs', ''), ('path', install_path), ('platform', platform), ('policy', selection_policy), ('agent', agent)],
@@ -94,8 +130,10 @@ export const installCells = (by: By = 'all'): string => `
           [('time_to_install', toString(arrayCount(start -> start <= dateDiff('second', assumeNotNull(visit_issued_at), received_at), ${BUCKETS}) - 1))],
           [])) AS pairs
     FROM ${decided(
-      `SELECT * FROM ${once('installs')} PREWHERE ${EVENTS_RECEIVED}`,
+      `SELECT website, event_id, received_at, event_type, install_path, platform, agent, ${DECIDED_FIGURES.join(', ')}
+        FROM ${once('installs')} PREWHERE ${EVENTS_RECEIVED}`,
       `PREWHERE ${EVENTS_RECEIVED}`,
+      DECIDED_FIGURES,
     )} WHERE ${RECEIVED}
   ) ARRAY JOIN pairs AS pair ${topCells(by)}`
 

@@ -16,7 +16,7 @@ export interface RolledCellRow {
   readonly counts: readonly number[]
 }
 
-export interface RolledStepRow {
+export interface StepRow {
   /** Start of an hour. */
   readonly at_ms: number
   readonly counts: readonly number[]
