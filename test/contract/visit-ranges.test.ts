@@ -12,7 +12,7 @@ import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
-import { store, visitRecord } from './fact-samples.ts'
+import { activationRecord, store, visitRecord } from './fact-samples.ts'
 
 const HOUR_MS = 3_600_000
 const FROM_MS = Math.floor(Date.now() / HOUR_MS - 30) * HOUR_MS
@@ -46,9 +46,10 @@ describe('a range of visit IDs', () => {
     const facts = clickhouseFacts(connection, { nowMs: Date.now })
     const times = [-1, 0, 1, HOUR_MS - 1, HOUR_MS, 2 * HOUR_MS - 1, 2 * HOUR_MS].map((after) => FROM_MS + after)
     const records = times.flatMap((issuedAtMs) =>
-      [0, 1, 2, 3, 4, 5].map((which) => {
+      [0, 1, 2, 3, 4, 5].flatMap((which) => {
         const marks = { isHandoffOnly: which % 2 === 1, gpc: which >= 3 }
-        return visitRecord({ website: 'acme', visitId: issued(issuedAtMs, which, marks), issuedAtMs })
+        const visit = { website: 'acme', visitId: issued(issuedAtMs, which, marks), issuedAtMs }
+        return [visitRecord(visit), activationRecord(visit)]
       }),
     )
     await store(facts, records)
@@ -60,6 +61,11 @@ describe('a range of visit IDs', () => {
       { hour_ms: FROM_MS + HOUR_MS, visits: 12 },
     ])
     expect(await facts.run('visitsByHour', { websites: ['none'], ...period })).to.deep.equal([])
+    // Visits are found by their time, activations by ranges of IDs.
+    expect(await facts.run('visitSteps', { websites: ['acme', 'none'], ...period })).to.deep.equal([
+      { at_ms: FROM_MS, counts: [18, 18, 0, 0, 0, 0] },
+      { at_ms: FROM_MS + HOUR_MS, counts: [12, 12, 0, 0, 0, 0] },
+    ])
   })
 
   it('begins with each mark that an ID can carry', () => {

@@ -1,11 +1,11 @@
 /** The queries of figures: raw for the last hours, rolled up for all others, and those of the role `rollup`. */
 
 import { once, pageOf, report } from '../query-parts.ts'
-import { issuedBetween, type RawPeriod } from './ranges.ts'
+import { VISIT_ISSUED, type RawPeriod } from './ranges.ts'
 import {
   deliveryCells,
   funnelCells,
-  hourFacts,
+  HOUR_FACTS,
   installCells,
   installSteps,
   visitSteps,
@@ -38,12 +38,10 @@ interface HourFactsRow {
 
 export const FIGURE_QUERIES = {
   /** Visits of each hour of a period. */
-  visitsByHour: pageOf<RawPeriod, VisitHourRow>(
-    (period) => `
+  visitsByHour: pageOf<RawPeriod, VisitHourRow>(`
     SELECT toUnixTimestamp(toStartOfHour(issued_at)) * 1000 AS hour_ms, count() AS visits FROM ${once('visits')}
-    PREWHERE website IN {websites:Array(String)} AND ${issuedBetween(period)}
-    GROUP BY hour_ms ORDER BY hour_ms LIMIT 10000`,
-  ),
+    PREWHERE website IN {websites:Array(String)} AND ${VISIT_ISSUED}
+    GROUP BY hour_ms ORDER BY hour_ms LIMIT 10000`),
   funnelCells: pageOf<RawPeriod, CellRow>((period) => funnelCells(period)),
   installCells: pageOf<RawPeriod, CellRow>(installCells()),
   /** The funnel of each hour. */
@@ -63,7 +61,7 @@ export const ROLLUP_QUERIES = {
   websitesWithFigures: report<Record<never, never>, { readonly website: string }>(
     'SELECT DISTINCT website FROM (SELECT website FROM website_hours UNION ALL SELECT website FROM hour_marks) ORDER BY website LIMIT 200000',
   ),
-  hourFacts: report<RawPeriod, HourFactsRow>(hourFacts),
+  hourFacts: report<RawPeriod, HourFactsRow>(HOUR_FACTS),
   hourFunnel: report<RawPeriod, WebsiteCellRow>((period) => funnelCells(period, 'website')),
   hourInstalls: report<RawPeriod, WebsiteCellRow>(installCells('website')),
   hourDeliveries: report<RawPeriod, WebsiteCellRow>(deliveryCells('website')),

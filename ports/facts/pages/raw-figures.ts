@@ -3,7 +3,7 @@
 import { INSTALL_TIME_BUCKETS_S, MAX_CELLS, type Dimension } from '../../../domain/figures/cells.ts'
 import { decided, once } from '../query-parts.ts'
 import { COUNTED_BY } from '../visits.ts'
-import { issuedBetween, issuedWithin, type RawPeriod } from './ranges.ts'
+import { issuedBetween, issuedWithin, VISIT_ISSUED, type RawPeriod } from './ranges.ts'
 
 /** One value of one dimension. The six counts are those of `domain/figures/cells.ts`. */
 export interface CellRow {
@@ -30,6 +30,7 @@ const BY = {
 
 const ASKED = 'website IN {websites:Array(String)}'
 const issued = (period: RawPeriod): string => `${ASKED} AND ${issuedBetween(period)}`
+const VISITS_ISSUED = `${ASKED} AND ${VISIT_ISSUED}`
 const RECEIVED = `${ASKED} AND received_at >= fromUnixTimestamp64Milli({since_ms:Int64}, 'UTC')
   AND received_at < fromUnixTimestamp64Milli({until_ms:Int64}, 'UTC')`
 
@@ -82,7 +83,7 @@ export const visitSteps = (period: RawPeriod): string => `
   SELECT toUnixTimestamp(toStartOfHour(issued_at)) * 1000 AS at_ms, ${STEP_COUNTS}
   FROM (
     SELECT visit.issued_at AS issued_at, ${reached(period).columns}
-    FROM (SELECT website, visit_id, issued_at FROM ${once('visits')} PREWHERE ${issued(period)}) AS visit ${reached(period).join}
+    FROM (SELECT website, visit_id, issued_at FROM ${once('visits')} PREWHERE ${VISITS_ISSUED}) AS visit ${reached(period).join}
   ) GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
 
 const VISIT_VALUES = Object.entries(COUNTED_BY)
@@ -97,7 +98,7 @@ export const funnelCells = (period: RawPeriod, by: By = 'all'): string => `
       arrayConcat([('visits', ''), ${VISIT_PAIRS}],
         arrayMap(agent -> ('agent_page', concat(agent, '\\t', by_page)), install.agents)) AS pairs
     FROM (SELECT website, visit_id, ${VISIT_VALUES.map(([dimension, value]) => `${value} AS by_${dimension}`).join(', ')}
-      FROM ${once('visits')} PREWHERE ${issued(period)}) AS visit
+      FROM ${once('visits')} PREWHERE ${VISITS_ISSUED}) AS visit
     ${reached(period).join}
   ) ARRAY JOIN pairs AS pair ${topCells(by)}`
 
@@ -146,9 +147,9 @@ export const deliveryCells = (by: By = 'all'): string => `
   ${topCells(by)}`
 
 /** Which visits and installs exist in the period, repeats included: how many, how long they are kept, and the visits' key IDs. */
-export const hourFacts = (period: RawPeriod): string => `
+export const HOUR_FACTS = `
   SELECT website, count() AS facts, max(retention_days) AS days, arrayFilter(id -> id != 255, groupUniqArray(key_id)) AS key_ids FROM (
     SELECT website, retention_days, reinterpretAsUInt8(unhex(substring(visit_id, 1, 2))) % 16 AS key_id
-    FROM visits PREWHERE ${issued(period)}
+    FROM visits PREWHERE ${VISITS_ISSUED}
     UNION ALL SELECT website, retention_days, toUInt8(255) FROM installs PREWHERE ${EVENTS_RECEIVED} WHERE ${RECEIVED})
   GROUP BY website LIMIT ${HOUR_WEBSITES_MAX}`
