@@ -1,6 +1,6 @@
 /** Addresses of the pages: `/app/{organisation}/{page}`. Filters are only in the query. */
 
-import type { QueryClient } from '@tanstack/react-query'
+import type { FetchQueryOptions, QueryClient, QueryKey } from '@tanstack/react-query'
 import {
   createRootRouteWithContext,
   createRoute,
@@ -14,6 +14,8 @@ import { activityFiltersOf } from './data/activity.ts'
 import { checklistQuery, isNew, websiteFilterOf } from './data/checklist.ts'
 import { installFiltersOf } from './data/installs.ts'
 import { filtersOf } from './data/lines.ts'
+import { funnelQuery, matchQuery } from './data/figures.ts'
+import { overviewQuery } from './data/overview.ts'
 import { figureFilters } from './data/period.ts'
 import { meQuery, type Me } from './data/queries.ts'
 import { replayChoiceOf } from './data/replays.ts'
@@ -28,6 +30,17 @@ interface Context {
 }
 
 const root = createRootRouteWithContext<Context>()({ component: Frame, notFoundComponent: NotFound })
+
+interface Opened {
+  readonly context: Context
+  /** Whether somebody only points at a link to the page. */
+  readonly preload: boolean
+}
+
+/** Asks for the figures of a page that opens while its code still loads. The page itself waits for them, and shows what fails. */
+function askAhead<T, K extends QueryKey>({ context, preload }: Opened, query: FetchQueryOptions<T, Error, T, K>): void {
+  if (!preload) void context.queries.prefetchQuery(query)
+}
 
 /** Redirects to the first organisation: to its checklist until an install is matched. A person without one sees their invitations. */
 const home = createRoute({
@@ -53,6 +66,7 @@ const organization = createRoute({
 const live = createRoute({
   getParentRoute: () => organization,
   path: 'live',
+  loader: (page) => askAhead(page, overviewQuery(page.params.organization)),
   component: lazyRouteComponent(() => import('./live/live.tsx'), 'LivePage'),
 })
 
@@ -118,6 +132,8 @@ const funnel = createRoute({
   getParentRoute: () => organization,
   path: 'funnel',
   validateSearch: figureFilters,
+  loaderDeps: ({ search }) => search,
+  loader: (page) => askAhead(page, funnelQuery(page.params.organization, page.deps)),
   component: lazyRouteComponent(() => import('./figures/funnel.tsx'), 'FunnelPage'),
 })
 
@@ -125,6 +141,8 @@ const match = createRoute({
   getParentRoute: () => organization,
   path: 'match',
   validateSearch: figureFilters,
+  loaderDeps: ({ search }) => search,
+  loader: (page) => askAhead(page, matchQuery(page.params.organization, page.deps)),
   component: lazyRouteComponent(() => import('./figures/match.tsx'), 'MatchPage'),
 })
 
