@@ -17,7 +17,7 @@ import { testCertificate } from '../../fixtures/engines/certificate.ts'
 import type { Engines } from '../../fixtures/engines/engines.ts'
 import { startS3, versitygwProgram, type S3Server } from '../../fixtures/engines/versitygw.ts'
 import { until } from '../../fixtures/until.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
+import { LogUnavailable, type EventLog } from '../../ports/event-log/event-log.ts'
 import { kafkaEventLog } from '../../ports/event-log/kafka/kafka.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import { SPOOL_LOG_OPTIONS, spooledEventLog, type SpooledEventLog } from '../../ports/event-log/spool/spooled.ts'
@@ -83,6 +83,9 @@ const STOPPING_MS = 300
 const SPOOL_DEADLINE_MS = 1_000
 const LOOK_EVERY_MS = 250
 const BUILD_MS = 700_000
+/** Of one append, each after its deadline: more is no fault of one engine any more. */
+const MOST_REFUSALS = 5
+const PROGRESS_EVERY = 25
 /** The first belongs to the TLS handshake; when the second one comes the object is on its way, or written. */
 const PIECE_OF_OBJECT = 2
 const BUCKET = 'acme-logs'
@@ -103,6 +106,7 @@ export function streamingThroughKills({ place }: FaultParts): void {
     let toBucket: WatchedLink
     let folder: string
     let edits = 0
+    let refused = 0
 
     before(async function () {
       this.timeout(BUILD_MS)
@@ -169,9 +173,22 @@ export function streamingThroughKills({ place }: FaultParts): void {
       const delivery = deliveryRecord({ organization: STREAMING_ORGANIZATION, attempt: sent })
       appended.push(...requests.map(({ request }) => request.id), sent.attemptId)
       const entries = requests.map((record) => ({ key: record.request.id, value: encodeRecord(record) }))
-      await log.append('requests', entries, { deadlineMs, patienceMs: deadlineMs })
       const attempts = [{ key: 'acme', value: encodeRecord(delivery) }]
-      await log.append('deliveries', attempts, { deadlineMs, patienceMs: deadlineMs })
+      const limits = { deadlineMs, patienceMs: deadlineMs }
+      await untilTaken(() => log.append('requests', entries, limits))
+      await untilTaken(() => log.append('deliveries', attempts, limits))
+    }
+    /** What a client does that was not told `ok`: the same again, although it may have arrived. */
+    const untilTaken = async (send: () => Promise<unknown>): Promise<void> => {
+      for (let refusals = 0; ; refusals += 1) {
+        try {
+          await send()
+          return
+        } catch (error) {
+          if (!(error instanceof LogUnavailable) || refusals === MOST_REFUSALS) throw error
+          refused += 1
+        }
+      }
     }
     const silently = async (act: () => Promise<void>): Promise<void> => {
       engines.kafka.pause()
@@ -286,6 +303,7 @@ export function streamingThroughKills({ place }: FaultParts): void {
         const [point, fault] = [points[role](), nextFault()]
         await kill(role, point, fault)
         for (const each of [point, fault]) counts.set(each, (counts.get(each) ?? 0) + 1)
+        if ((cycle + 1) % PROGRESS_EVERY === 0) console.log(`        ${cycle + 1} of ${CYCLES} kills`)
       }
       await append()
       while (!hasAll(receiver.records) || !hasAll((await readBucket(folder)).records)) await wait(LOOK_EVERY_MS)
@@ -309,7 +327,7 @@ export function streamingThroughKills({ place }: FaultParts): void {
       const again = [receiver.records, bucket.records].map((records) => records.length - appended.length)
       console.log(`        ${[...counts].map(([what, times]) => `${times} ${what}`).join(', ')}`)
       console.log(
-        `        ${appended.length} records, ${receiver.ids.length} batches with ${again[0]} records again, ${bucket.objects} objects with ${again[1]} again, ${edits} edits`,
+        `        ${appended.length} records, ${receiver.ids.length} batches with ${again[0]} records again, ${bucket.objects} objects with ${again[1]} again, ${edits} edits, ${refused} appends sent again`,
       )
     })
   })
