@@ -31,14 +31,17 @@ interface Context {
 
 const root = createRootRouteWithContext<Context>()({ component: Frame, notFoundComponent: NotFound })
 
-interface Opened {
+interface OpeningPage {
   readonly context: Context
   /** Whether somebody only points at a link to the page. */
   readonly preload: boolean
 }
 
 /** Asks for the figures of a page that opens while its code still loads. The page itself waits for them, and shows what fails. */
-function askAhead<T, K extends QueryKey>({ context, preload }: Opened, query: FetchQueryOptions<T, Error, T, K>): void {
+function askAhead<T, K extends QueryKey>(
+  { context, preload }: OpeningPage,
+  query: FetchQueryOptions<T, Error, T, K>,
+): void {
   if (!preload) void context.queries.prefetchQuery(query)
 }
 
