@@ -1,13 +1,15 @@
 /** The first page: is there traffic? */
 
-import { DAY_MS } from '../../domain/durations.ts'
+import { DAY_MS, SECOND_MS } from '../../domain/durations.ts'
 import { answer } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 
 export function readOverview(scope: ReadScope) {
   return scope(async (reads, call) => {
-    const since = call.nowMs - DAY_MS
-    const hours = await reads.run('visitsByHour', { since_ms: since, until_ms: call.nowMs + 1 })
+    // Whole seconds, so that all who ask within one ask for the same.
+    const until = (Math.floor(call.nowMs / SECOND_MS) + 1) * SECOND_MS
+    const since = until - DAY_MS
+    const hours = await reads.run('visitsByHour', { since_ms: since, until_ms: until })
     return answer({
       since,
       websites: reads.websites.map(({ id, displayName }) => ({ id, displayName })),

@@ -5,6 +5,7 @@ import type { Facts } from '../../ports/facts/facts.ts'
 import type { PageQueryName } from '../../ports/facts/pages/pages.ts'
 import type { QueryParams, QueryRow } from '../../ports/facts/queries.ts'
 import { scopeOf, type Call } from '../http/call.ts'
+import { shareFigures } from './equal-figures.ts'
 import type { Directory, DirectoryOrganization, DirectoryWebsite } from '../resources/directory.ts'
 
 /** What the scope fills in. */
@@ -33,6 +34,7 @@ export interface ReadParts {
 
 /** Refuses a website of another organisation as one that does not exist. */
 export function createReadScope({ directory, facts }: ReadParts): ReadScope {
+  const runShared = shareFigures(facts, () => performance.now())
   return (handle) => async (call) => {
     const { organization } = scopeOf(call)
     const all = directory.websites(organization.id)
@@ -41,7 +43,7 @@ export function createReadScope({ directory, facts }: ReadParts): ReadScope {
     if (wanted !== null && websites.length === 0) return refuse('not_found')
     const scope = { organization: organization.id, websites: websites.map(({ id }) => id) }
     const run: OrganizationFacts['run'] = (query, params) =>
-      facts.run(query, { ...params, ...scope } as unknown as QueryParams<typeof query>, { signal: call.signal })
+      runShared(query, { ...params, ...scope } as unknown as QueryParams<typeof query>, { signal: call.signal })
     return handle({ organization, websites, run }, call)
   }
 }

@@ -1,0 +1,91 @@
+/**
+ * Figures that several people look at are counted once. A statement that somebody asked for in the last second, or that still
+ * runs, answers everybody who asks for the same: its rows are at most a second older than those of a statement of one's own.
+ */
+
+import { BoundedMap } from '../../common/bounded-map.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { QueryName } from '../../ports/facts/queries.ts'
+
+type Run = Facts['run']
+
+/** Statements whose rows are counts. Lists are never shared: whoever changed something sees it. */
+const SHARED: ReadonlySet<QueryName> = new Set<QueryName>([
+  ...(['visitsByHour', 'visitSteps', 'installSteps', 'rolledSteps', 'rolledCells'] as const),
+  ...(['funnelCells', 'installCells', 'deliveryCells'] as const),
+])
+const SHARED_MS = 1_000
+const MOST_STATEMENTS = 50
+
+interface SharedStatement {
+  readonly rows: Promise<readonly unknown[]>
+  readonly startedAtMs: number
+  readonly stop: AbortController
+  /** People who wait for it. The last one who leaves ends it. */
+  waiting: number
+  isRunning: boolean
+}
+
+/** The same `run`, with equal statements of figures shared. `elapsedMs` is a clock that never goes back. */
+export function shareFigures({ run }: Pick<Facts, 'run'>, elapsedMs: () => number): Run {
+  const statements = new BoundedMap<string, SharedStatement>(MOST_STATEMENTS)
+
+  function begin(key: string, ask: (signal: AbortSignal) => Promise<readonly unknown[]>): SharedStatement {
+    const stop = new AbortController()
+    const rows = ask(stop.signal)
+    const statement = { rows, startedAtMs: elapsedMs(), stop, waiting: 0, isRunning: true }
+    statements.set(key, statement)
+    rows.then(
+      () => {
+        statement.isRunning = false
+        // Rows of figures can be 20,000: they leave the memory as soon as nobody may have them any more.
+        setTimeout(() => forget(key, statement), SHARED_MS).unref()
+      },
+      // A failure is for those who waited for it; the next one asks again.
+      () => forget(key, statement),
+    )
+    return statement
+  }
+
+  function forget(key: string, statement: SharedStatement): void {
+    statement.isRunning = false
+    if (statements.get(key) === statement) statements.delete(key)
+  }
+
+  function known(key: string): SharedStatement | undefined {
+    const statement = statements.get(key)
+    return statement !== undefined && (statement.isRunning || elapsedMs() - statement.startedAtMs < SHARED_MS)
+      ? statement
+      : undefined
+  }
+
+  return async (query, params, { signal } = {}) => {
+    if (!SHARED.has(query)) return run(query, params, { signal })
+    signal?.throwIfAborted()
+    const key = `${query} ${JSON.stringify(params)}`
+    const statement = known(key) ?? begin(key, (stopped) => run(query, params, { signal: stopped }))
+    statement.waiting += 1
+    try {
+      return (await orAborted(statement.rows, signal)) as Awaited<ReturnType<typeof run<typeof query>>>
+    } finally {
+      statement.waiting -= 1
+      if (statement.waiting === 0 && statement.isRunning) {
+        forget(key, statement)
+        statement.stop.abort()
+      }
+    }
+  }
+}
+
+/** Settles as the work does, or rejects with the signal's reason. */
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work
+  const aborted = Promise.withResolvers<never>()
+  const abort = (): void => aborted.reject(signal.reason as Error)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([work, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
