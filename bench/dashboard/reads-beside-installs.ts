@@ -1,37 +1,35 @@
 /**
- * How much everything that people read affects install events in the same process. The embedded program on core 0 has two million visits
- * and gets install events at a fixed rate: alone, and while 50 tails of Logs are open and one organisation loads pages, downloads its installs
- * and has its installs decided again under another policy. Each round has both, in turns; the result is the median of the rounds' ratios of p99.
+ * How much everything that people read affects install events. A service has two million visits and gets install events at a fixed rate: alone,
+ * and while 50 tails of Logs are open and one organisation loads pages, downloads its installs and has its installs decided again under another
+ * policy. Each round has both, in turns; the result is the median of the rounds' ratios of p99. Once for the embedded program, and once for
+ * processes on Kafka, Redis and ClickHouse's engine behind an HTTP fixture (`read-targets.ts`).
  *
- * Use: node bench/dashboard/reads-beside-installs.ts [rounds] [seconds] [events a second] [visits] [folder of `make scale`, copied]
+ * Use: node bench/dashboard/reads-beside-installs.ts [rounds] [seconds] [events a second] [embedded,distributed] [visits] [folder of `make scale`, copied]
  */
 
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { get, type ClientRequest } from 'node:http'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 
 import { SCALE_ORGANIZATION, SCALE_WEBSITES } from '../../fixtures/scale/shape.ts'
-import { freePort } from '../../fixtures/engines/free-port.ts'
 import { eventBody } from '../../fixtures/service/requests.ts'
-import {
-  emailOf,
-  organizationName,
-  ownPage,
-  signInAll,
-  WEBSITES_EACH,
-  writeOrganizations,
-} from '../support/dashboard-people.ts'
-import { bareRate, startEmbedded, stop, waitFor } from '../support/http-load.ts'
+import { emailOf, organizationName, ownPage, signInAll, WEBSITES_EACH } from '../support/dashboard-people.ts'
+import { bareRate } from '../support/http-load.ts'
 import { openLoop, type DueRequest } from '../support/open-loop.ts'
 import { at } from '../support/operator-figures.ts'
 import { median, needTools, roundsFrom } from '../support/rounds.ts'
-import { fillFacts, SCALE_OWNER, SCALE_SECRET, writeScaleObjects } from '../support/scale-facts.ts'
+import { fillFacts, SCALE_OWNER, SCALE_SECRET } from '../support/scale-facts.ts'
+import { distributedTarget, embeddedTarget, type ReadTarget } from './read-targets.ts'
 
+const TARGETS = { embedded: embeddedTarget, distributed: distributedTarget } as const
 const rounds = roundsFrom(process.argv[2], 5)
-const [seconds = 15, perSecond = 200, visits = 2_000_000] = process.argv.slice(3, 6).map(Number)
-const kept = process.argv[6]
+const [seconds = 15, perSecond = 200] = process.argv.slice(3, 5).map(Number)
+const wanted = (process.argv[5] ?? Object.keys(TARGETS).join()).split(',')
+const visits = Number(process.argv[6] ?? 2_000_000)
+const kept = process.argv[7]
 const ORGANIZATIONS = 25
 const TAILS = 50
 const TAILS_OF_A_SESSION = 4
@@ -40,39 +38,47 @@ const WATCHERS = Math.ceil(TAILS / TAILS_OF_A_SESSION)
 /** Of 600 a minute. */
 const READS_PER_S = 8
 const WARM_UP_S = 15
+const PATIENCE_MS = 60_000
 const GOAL = 1.1
 const OWN = `/api/organizations/${SCALE_ORGANIZATION}`
 let events = 0
 
-needTools('taskset')
+needTools('taskset', 'renice')
 spawnSync('taskset', ['-cp', '1', String(process.pid)])
 process.env['WHENCE_SECRET'] = SCALE_SECRET
 const folder = await mkdtemp(join(tmpdir(), 'whence-bench-reads-'))
-const manifests = join(folder, 'manifests')
-await writeOrganizations(manifests, ORGANIZATIONS)
-await writeScaleObjects(manifests)
-const bare = await bareRate(folder)
-await fillFacts(join(folder, 'data'), { visits, ...(kept === undefined ? {} : { from: kept }) })
-const port = await freePort()
-const child = startEmbedded(port, { folder, manifests })
 try {
-  await waitFor(`http://127.0.0.1:${port}/health`)
-  await measure()
+  const bare = await bareRate(folder)
+  const filled = kept ?? join(folder, 'filled')
+  if (kept === undefined) await fillFacts(filled, { visits })
+  for (const name of Object.keys(TARGETS) as (keyof typeof TARGETS)[]) {
+    if (!wanted.includes(name)) continue
+    const own = join(folder, name)
+    await mkdir(own)
+    const target = await TARGETS[name]({ folder: own, tables: join(filled, 'chdb'), organizations: ORGANIZATIONS })
+    try {
+      await measure(name, target, bare)
+    } finally {
+      await target.stop()
+      await rm(own, { recursive: true, force: true })
+    }
+  }
 } finally {
-  await stop(child)
   await rm(folder, { recursive: true, force: true })
 }
 
-async function measure(): Promise<void> {
+async function measure(name: string, target: ReadTarget, bare: number): Promise<void> {
   const emails = [...Array.from({ length: WATCHERS }, (_, place) => emailOf(place)), SCALE_OWNER]
-  const cookies = await signInAll(`http://127.0.0.1:${port}`, join(folder, 'data'), emails)
-  const reader = ownPage(cookies.at(-1) ?? '', WATCHERS)
-  await openLoop({ port, perSecond, seconds: WARM_UP_S, next: event })
+  const cookies = await signInAll(`http://127.0.0.1:${target.dashboard}`, target.data, emails)
+  const people = { dashboard: target.dashboard, cookies, reader: ownPage(cookies.at(-1) ?? '', WATCHERS) }
+  await isMember(people)
+  const loaded = (during = seconds) => openLoop({ port: target.collection, perSecond, seconds: during, next: event })
+  await loaded(WARM_UP_S)
   const ratios: number[] = []
   const p99s = { alone: [] as number[], beside: [] as number[] }
   for (let round = 0; round < rounds; round += 1) {
     for (const turn of round % 2 === 0 ? (['alone', 'beside'] as const) : (['beside', 'alone'] as const)) {
-      p99s[turn].push(at(await (turn === 'alone' ? loaded() : besideReads(cookies, reader)), 0.99))
+      p99s[turn].push(at(await (turn === 'alone' ? loaded() : besideReads(people, loaded)), 0.99))
     }
     const [alone = NaN, beside = NaN] = [p99s.alone.at(-1), p99s.beside.at(-1)]
     ratios.push(beside / alone)
@@ -82,28 +88,43 @@ async function measure(): Promise<void> {
   }
   const ratio = median(ratios)
   console.log(
-    `${perSecond} install events/s beside ${TAILS} tails, ${READS_PER_S} pages/s, downloads and a replay over ${visits} visits: p99 ${median(p99s.beside).toFixed(1)} ms, alone ${median(p99s.alone).toFixed(1)} ms, ratio ${ratio.toFixed(2)} of ${rounds} rounds (load ${loadavg()[0]?.toFixed(1)}, bare node:http ${bare.toFixed(0)}/s)`,
+    `${name}: ${perSecond} install events/s beside ${TAILS} tails, ${READS_PER_S} pages/s, downloads and a replay over ${visits} visits: p99 ${median(p99s.beside).toFixed(1)} ms, alone ${median(p99s.alone).toFixed(1)} ms, ratio ${ratio.toFixed(2)} of ${rounds} rounds (load ${loadavg()[0]?.toFixed(1)}, bare node:http ${bare.toFixed(0)}/s)`,
   )
   console.log(`  at most ${GOAL}: ${ratio <= GOAL ? 'reached' : 'MISSED'}`)
   if (ratio > GOAL) process.exitCode = 1
 }
 
-function loaded(): Promise<readonly number[]> {
-  return openLoop({ port, perSecond, seconds, next: event })
+type Times = readonly number[]
+
+interface People {
+  /** The port that they read from. */
+  readonly dashboard: number
+  /** Of the sessions that hold tails. */
+  readonly cookies: readonly string[]
+  /** Headers of the one who reads. */
+  readonly reader: Readonly<Record<string, string>>
 }
 
-type Headers = Readonly<Record<string, string>>
+/** A directory of a cluster may not know its members yet. */
+async function isMember({ dashboard, reader }: People): Promise<void> {
+  const endsAtMs = performance.now() + PATIENCE_MS
+  while (!(await fetch(`http://127.0.0.1:${dashboard}${OWN}`, { headers: reader })).ok) {
+    if (performance.now() > endsAtMs) throw new Error('the reader is not a member')
+    await wait(100)
+  }
+}
 
-async function besideReads(cookies: readonly string[], reader: Headers): Promise<readonly number[]> {
-  const tails = await Promise.all(Array.from({ length: TAILS }, (_, index) => openTail(cookies, index)))
-  await askReplay(reader)
+async function besideReads(people: People, loaded: () => Promise<Times>): Promise<Times> {
+  const { dashboard: port, reader } = people
+  const tails = await Promise.all(Array.from({ length: TAILS }, (_, index) => openTail(people, index)))
+  await askReplay(people)
   const since = Date.now() - 7 * 86_400_000
   const paths = [
     ...[`${OWN}/funnel?since=${since}`, `${OWN}/sources?by=page&since=${since}`, `${OWN}/match?since=${since}`],
     ...[`${OWN}/installs`, `${OWN}/logs?status=4xx`, `${OWN}/deliveries`, `${OWN}/overview`],
   ]
   const ended = new AbortController()
-  const downloads = download(reader, ended.signal)
+  const downloads = download(people, ended.signal)
   const read = (index: number): DueRequest => ({ path: paths[index % paths.length] ?? '', headers: reader })
   const reads = openLoop({ port, perSecond: READS_PER_S, seconds, next: read })
   const [times] = await Promise.all([loaded(), reads])
@@ -114,7 +135,7 @@ async function besideReads(cookies: readonly string[], reader: Headers): Promise
 }
 
 /** All of one organisation, whose websites get events: one session holds four of them. */
-function openTail(cookies: readonly string[], index: number): Promise<ClientRequest> {
+function openTail({ dashboard: port, cookies }: People, index: number): Promise<ClientRequest> {
   const place = Math.floor(index / TAILS_OF_A_SESSION)
   const path = `/api/organizations/${organizationName(0)}/logs/tail`
   return new Promise((resolve, reject) => {
@@ -128,7 +149,7 @@ function openTail(cookies: readonly string[], index: number): Promise<ClientRequ
   })
 }
 
-async function askReplay(headers: Headers): Promise<void> {
+async function askReplay({ dashboard: port, reader: headers }: People): Promise<void> {
   const body = { website: SCALE_WEBSITES[0], policy: 'first_visit', since: Date.now() - 30 * 86_400_000 }
   const response = await fetch(`http://127.0.0.1:${port}${OWN}/replays`, {
     ...{ method: 'POST', headers: { ...headers, 'Content-Type': 'application/json' } },
@@ -138,7 +159,7 @@ async function askReplay(headers: Headers): Promise<void> {
 }
 
 /** One download of installs after the other. */
-async function download(headers: Headers, signal: AbortSignal): Promise<void> {
+async function download({ dashboard: port, reader: headers }: People, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const url = `http://127.0.0.1:${port}${OWN}/installs/export`
     await fetch(url, { headers, signal })

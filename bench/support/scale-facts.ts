@@ -6,7 +6,7 @@ import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { SCALE_ORGANIZATION, SCALE_WEBSITES } from '../../fixtures/scale/shape.ts'
-import { organization, resource, website } from '../../fixtures/service/manifests.ts'
+import { organization, resource, website, type Manifest } from '../../fixtures/service/manifests.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
 
 /** That of `make scale`, for the program: the key ID in the IDs of visits follows from it. */
@@ -14,16 +14,21 @@ export const SCALE_SECRET = 'only-for-tests-only-for-tests-only-for-tests'
 /** Owner of the organisation. */
 export const SCALE_OWNER = 'reader@bench.dev'
 
-/** The organisation of the facts, as a file for the embedded program. */
-export async function writeScaleObjects(manifests: string): Promise<void> {
+/** The organisation of the facts. */
+export function scaleObjects(): readonly Manifest[] {
   const organizationRef = { name: SCALE_ORGANIZATION }
-  const objects = [
+  return [
     organization(SCALE_ORGANIZATION),
     ...SCALE_WEBSITES.map((name) => website(name, { organizationRef })),
     resource('Member', 'reader', { organizationRef, email: SCALE_OWNER, role: 'Owner' }),
   ]
+}
+
+/** The same as a file for the embedded program. */
+export async function writeScaleObjects(manifests: string): Promise<void> {
   await mkdir(manifests, { recursive: true })
-  await writeFile(join(manifests, 'scale.yaml'), objects.map((each) => JSON.stringify(each)).join('\n---\n'))
+  const documents = scaleObjects().map((each) => JSON.stringify(each))
+  await writeFile(join(manifests, 'scale.yaml'), documents.join('\n---\n'))
 }
 
 /**

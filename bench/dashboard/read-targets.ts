@@ -1,0 +1,161 @@
+/**
+ * What `reads-beside-installs.ts` measures: the embedded program, and the same as a cluster of processes. Both have the facts of `make scale` and
+ * the objects of many organisations.
+ */
+
+import { spawnSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { cp, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
+import type { ResourceKind } from '../../domain/resources/resources.ts'
+import { startEngines, type Engines } from '../../fixtures/engines/engines.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
+import { kafkaJars } from '../../fixtures/engines/kafka.ts'
+import { kubeTools, startKube, type KubeServer } from '../../fixtures/engines/kube.ts'
+import { startProgram } from '../../fixtures/service/programs.ts'
+import { createKubeClient } from '../../runtime/kube/client.ts'
+import { apiOptions, dashboardOptions, operatorOptions } from '../support/chart-options.ts'
+import { organizationObjects, writeOrganizations } from '../support/dashboard-people.ts'
+import { startEmbedded, startPinned, stop, waitFor } from '../support/http-load.ts'
+import { inLanes } from '../support/kube-ceiling.ts'
+import { SCALE_SECRET, scaleObjects, writeScaleObjects } from '../support/scale-facts.ts'
+
+export interface ReadTarget {
+  /** Ports of what takes install events, and of what people read from. */
+  readonly collection: number
+  readonly dashboard: number
+  /** Data folder of the process that signs people in. */
+  readonly data: string
+  readonly stop: () => Promise<void>
+}
+
+export interface TargetOptions {
+  /** Empty; holds what is made. */
+  readonly folder: string
+  /** Folder of tables, as chDB keeps them; it is copied. */
+  readonly tables: string
+  readonly organizations: number
+}
+
+/** The program on core 0. */
+export async function embeddedTarget({ folder, tables, organizations }: TargetOptions): Promise<ReadTarget> {
+  const [manifests, data] = [join(folder, 'manifests'), join(folder, 'data')]
+  await writeOrganizations(manifests, organizations)
+  await writeScaleObjects(manifests)
+  await cp(tables, join(data, 'chdb'), { recursive: true })
+  const port = await freePort()
+  const child = startEmbedded(port, { folder, manifests })
+  await waitFor(`http://127.0.0.1:${port}/health`)
+  return { collection: port, dashboard: port, data, stop: () => stop(child) }
+}
+
+/** Its work is on the way of an install event, or behind it. */
+const ROLES = ['facts-writer', 'state', 'dispatch', 'rollup'] as const
+const NAMESPACE = 'default'
+
+/**
+ * `api`, Kafka and Redis on core 0. The dashboard, the roles of the delivery side, ClickHouse and the API server are on core 1, where they give way
+ * to the load: in a cluster they are on other machines.
+ */
+export async function distributedTarget(options: TargetOptions): Promise<ReadTarget> {
+  const [jars, tools] = [await kafkaJars(), await kubeTools()]
+  if (jars === null || tools === null) throw new Error('not measured: Kafka and kube-apiserver are needed')
+  const closers: (() => Promise<unknown>)[] = []
+  const end = async (): Promise<void> => {
+    for (const close of closers.splice(0).reverse()) await close()
+  }
+  try {
+    const kube = await startKube(tools)
+    closers.push(() => kube.stop())
+    const engines = await onCore('0', () => startEngines({ jars, partitions: 12 }))
+    closers.push(() => engines.stop())
+    await fillServer(engines, options.tables)
+    const env = {
+      ...engines.env,
+      ...(await clusterEnv(kube, options)),
+      // As `fillServer` puts them there.
+      WHENCE_FACTS: engines.env.WHENCE_FACTS.replace(/\/\w+$/, '/default'),
+    }
+    return { ...(await startPrograms(options.folder, env, closers)), stop: end }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
+/** What `act` starts runs on this core. */
+async function onCore<T>(core: string, act: () => Promise<T>): Promise<T> {
+  const pin = (to: string): void => void spawnSync('taskset', ['-cp', to, String(process.pid)])
+  pin(core)
+  try {
+    return await act()
+  } finally {
+    pin('1')
+  }
+}
+
+/** All of its threads; those to come do as those that start them. */
+function giveWay(pid: number): void {
+  spawnSync('taskset', ['-acp', '1', String(pid)])
+  spawnSync('renice', ['-n', '10', '-p', ...readdirSync(`/proc/${pid}/task`)])
+}
+
+async function fillServer({ clickhouse }: Engines, tables: string): Promise<void> {
+  await clickhouse.end()
+  const data = join(clickhouse.folder, 'data')
+  await rm(data, { recursive: true, force: true })
+  await cp(tables, data, { recursive: true })
+  await clickhouse.restart()
+  giveWay(clickhouse.pid)
+}
+
+type Env = Readonly<Record<string, string>>
+
+/** Applies all objects, and returns the settings that name the cluster. */
+async function clusterEnv(kube: KubeServer, { folder, organizations }: TargetOptions): Promise<Env> {
+  const tokenFile = join(folder, 'token')
+  await writeFile(tokenFile, kube.adminToken, { mode: 0o600 })
+  await kube.installCrds()
+  await kube.apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'whence' } }])
+  const client = createKubeClient({ url: kube.url, tokenFile, caFile: kube.caFile, userAgent: 'kubectl' }, Date.now)
+  const theirs = Array.from({ length: organizations }, (_, place) => organizationObjects(place)).flat()
+  await inLanes([...scaleObjects(), ...theirs].values(), async (body) => {
+    const plural = RESOURCE_PLURALS[body['kind'] as ResourceKind]
+    await client.request({ method: 'POST', path: `/apis/whence.dev/v1alpha1/namespaces/${NAMESPACE}/${plural}`, body })
+  })
+  client.close()
+  return {
+    ...{ WHENCE_KUBE_URL: kube.url, WHENCE_KUBE_TOKEN_FILE: tokenFile, WHENCE_KUBE_CA_FILE: kube.caFile },
+    ...{ WHENCE_CATALOG: 'kubernetes:whence/whence', WHENCE_WATCH_NAMESPACES: NAMESPACE },
+    ...{ WHENCE_TRUST_PROXY: '127.0.0.0/8', WHENCE_METRICS_LISTEN: '127.0.0.1:0', WHENCE_LOG_LEVEL: 'info' },
+  }
+}
+
+async function startPrograms(
+  folder: string,
+  env: Env,
+  closers: (() => Promise<unknown>)[],
+): Promise<Omit<ReadTarget, 'stop'>> {
+  const [collection, dashboard] = [await freePort(), await freePort()]
+  const data = join(folder, 'dashboard')
+  const keyed = { ...env, WHENCE_SECRET: SCALE_SECRET }
+  const besides = async (words: readonly string[], own: Env): Promise<void> => {
+    const program = startProgram(words, { env: own })
+    closers.push(() => program.end('SIGTERM'))
+    giveWay(program.pid)
+    await program.ready
+  }
+  const operator = { ...keyed, NODE_OPTIONS: operatorOptions(), WHENCE_BASE_URL: 'https://whence.example' }
+  await besides(['operator'], operator)
+  const words = ['bin/whence.ts', 'api', '--listen', `127.0.0.1:${collection}`, '--data', join(folder, 'api')]
+  const quiet = { WHENCE_LOG_LEVEL: 'warn', NODE_OPTIONS: apiOptions() }
+  const api = startPinned(words, { ...keyed, ...quiet })
+  closers.push(() => stop(api))
+  await waitFor(`http://127.0.0.1:${collection}/health`)
+  for (const role of ROLES) await besides(['delivery', '--role', role], env)
+  const people = ['dashboard', '--listen', `127.0.0.1:${dashboard}`, '--data', data]
+  await besides(people, { ...keyed, NODE_OPTIONS: dashboardOptions() })
+  return { collection, dashboard, data }
+}
