@@ -21,15 +21,17 @@ export interface OpenLoop {
   readonly perSecond: number
   readonly seconds: number
   readonly next: (index: number) => DueRequest
+  /** Called for each answer other than 2xx, instead of ending the measurement. */
+  readonly onRefusal?: () => void
 }
 
 const SOCKETS = 64
 
 /**
  * The times of all answers in milliseconds, in ascending order.
- * @throws unless every answer was 2xx
+ * @throws unless every answer was 2xx, or others may be
  */
-export async function openLoop({ port, perSecond, seconds, next }: OpenLoop): Promise<readonly number[]> {
+export async function openLoop({ port, perSecond, seconds, next, onRefusal }: OpenLoop): Promise<readonly number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: SOCKETS })
   const startMs = performance.now()
   const asked: Promise<number>[] = []
@@ -37,19 +39,28 @@ export async function openLoop({ port, perSecond, seconds, next }: OpenLoop): Pr
     const dueMs = startMs + (index * 1_000) / perSecond
     const left = dueMs - performance.now()
     if (left > 0) await wait(left)
-    asked.push(answered(agent, port, next(index)).then((atMs) => atMs - dueMs))
+    const time = answered(agent, port, next(index), onRefusal).then((atMs) => atMs - dueMs)
+    // Thrown below, where the caller can still end what it started.
+    time.catch(() => undefined)
+    asked.push(time)
   }
   const times = await Promise.all(asked)
   agent.destroy()
   return times.toSorted((a, b) => a - b)
 }
 
-function answered(agent: Agent, port: number, { path, headers, body }: DueRequest): Promise<number> {
+function answered(
+  agent: Agent,
+  port: number,
+  { path, headers, body }: DueRequest,
+  onRefusal: OpenLoop['onRefusal'],
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const method = body === undefined ? 'GET' : 'POST'
     const sent = request({ agent, port, host: '127.0.0.1', path, method, headers }, (response) => {
       const { statusCode = 0 } = response
-      if (statusCode >= 300) reject(new Error(`${path} was answered ${statusCode}`))
+      if (statusCode >= 300 && onRefusal === undefined) reject(new Error(`${path} was answered ${statusCode}`))
+      else if (statusCode >= 300) onRefusal?.()
       response.resume().on('end', () => resolve(performance.now()))
     })
     sent.on('error', reject)
