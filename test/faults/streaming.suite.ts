@@ -83,6 +83,8 @@ const STOPPING_MS = 300
 const SPOOL_DEADLINE_MS = 1_000
 const LOOK_EVERY_MS = 250
 const BUILD_MS = 700_000
+/** Soon after so many failures in a row, which several faults make together, the next try is an hour away. */
+const SELDOM_TRIED = 3
 /** Of one append, each after its deadline: more is no fault of one engine any more. */
 const MOST_REFUSALS = 5
 const PROGRESS_EVERY = 25
@@ -232,7 +234,7 @@ export function streamingThroughKills({ place }: FaultParts): void {
         await append()
         await until(() => receiver.asked > asked)
         receiver.mood = 'takes'
-        if (fault === 'that is gone') edit()
+        if (fault === 'that is gone' || (await failuresInARow()) >= SELDOM_TRIED) edit()
       }
       if (fault === 'a bucket that is gone') {
         await rename(folder, `${folder}-away`)
@@ -241,6 +243,12 @@ export function streamingThroughKills({ place }: FaultParts): void {
         await rename(`${folder}-away`, folder)
         edit()
       }
+    }
+    const failuresInARow = async (): Promise<number> => {
+      const [last] = await rows<{ readonly failures: number }>(
+        `SELECT JSONExtractUInt(progress, 'failures') AS failures FROM stream_progress WHERE stream = 'default/acme-logs' ORDER BY row_version DESC LIMIT 1`,
+      )
+      return Number(last?.failures ?? 0)
     }
     const bucketError = async (): Promise<string> => {
       const [last = ''] = await ids(
