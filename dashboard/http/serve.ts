@@ -86,7 +86,9 @@ async function respond(request: Requested, res: ServerResponse, parts: ServingPa
   const gone = new AbortController()
   res.once('close', () => gone.abort())
   const outcome = await handleRequest({ ...request, signal: gone.signal }, found, parts).catch(
-    (error: unknown): HandlerOutcome => {
+    (error: unknown): HandlerOutcome | null => {
+      // Its statement was ended since nobody waits for it any more; that is no failure.
+      if (gone.signal.aborted && error === gone.signal.reason) return null
       parts.logger.error({ err: error, request: request.requestId }, 'request of the dashboard failed')
       // While a store is unavailable it is unknown who is signed in and what they may do, so neither is claimed.
       return refuse(isStoreAway(error) ? 'unavailable' : 'internal')

@@ -58,6 +58,16 @@ describe('serving a route of the dashboard', () => {
       }),
     ],
     [
+      { ...EVERYONE, path: '/api/counts' },
+      // As a statement that is ended.
+      async ({ signal }) => {
+        asked.dispatchEvent(new Event('asked'))
+        if (!signal.aborted) await once(signal, 'abort')
+        ended.push('counts')
+        throw signal.reason as Error
+      },
+    ],
+    [
       { ...EVERYONE, path: '/api/late' },
       async ({ signal }) => {
         asked.dispatchEvent(new Event('asked'))
@@ -72,6 +82,7 @@ describe('serving a route of the dashboard', () => {
     ],
   ]
 
+  const counted: number[] = []
   before(async () => {
     const serve = createServe({
       routes: handlers.map(([row, handle]) => ({ row, handle })),
@@ -83,7 +94,11 @@ describe('serving a route of the dashboard', () => {
       randomness: createRandomness(),
       nowMs: Date.now,
       onLimit: () => undefined,
-      metrics: { answered: () => undefined, limitReached: () => undefined, sessionSeen: () => undefined },
+      metrics: {
+        answered: ({ status }) => void counted.push(status),
+        limitReached: () => undefined,
+        sessionSeen: () => undefined,
+      },
       logger: createLogger({ program: 'test', level: 'debug', write: (line) => void lines.push(line) }),
     })
     server = createServer((req, res) => void serve(req, res)).listen(0, '127.0.0.1')
@@ -148,6 +163,21 @@ describe('serving a route of the dashboard', () => {
     await until(() => ended.length === 2)
     expect(ended).to.deep.equal(['stream', 'stream'])
     expect(lines.join('\n')).not.to.include('cut off')
+  })
+
+  it('counts and logs no failure if work ends because the client has gone', async () => {
+    const leaving = new AbortController()
+    const heard = once(asked, 'asked')
+    const headers = { 'Sec-Fetch-Site': 'same-origin' }
+    const late = fetch(`${base}/api/counts`, { signal: leaving.signal, headers }).catch((error: Error) => error.name)
+    await heard
+    leaving.abort()
+    expect(await late).to.equal('AbortError')
+    await until(() => ended.includes('counts'))
+    // Whatever becomes of it is known before a later request is answered.
+    expect((await ask('/api/query')).status).to.equal(200)
+    expect(lines.join('\n')).not.to.include('failed')
+    expect(counted).not.to.include(500)
   })
 
   it('cuts off an answer that cannot continue, so that nobody mistakes it for a complete one', async () => {
