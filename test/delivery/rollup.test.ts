@@ -136,14 +136,14 @@ describe('figures by hour', function () {
   it('are the same hour by hour while they are raw, also of installs that were decided later', async () => {
     const [first, second] = [visited(FROM_MS + 1_000, 'one'), visited(FROM_MS + HOUR_MS + 1_000, 'two')]
     const open = { resolution: 'pending', selectionPolicy: 'none', visitId: null, visitIssuedAtMs: null }
-    const pending = [first, first, second].map(({ visit }) => installOf(visit, { ...open, agent: 'claude-code' }))
+    const pendingOf = ({ visit }: typeof first) => installOf(visit, { ...open, agent: 'claude-code' })
+    const [one, other, late] = [pendingOf(first), pendingOf(first), pendingOf(second)]
     const matched = installOf(first.visit, { eventType: 'install_started' })
-    const decide = (install: (typeof pending)[number], { visit }: typeof first): LogRecord => {
+    const decide = (install: typeof one, { visit }: typeof first): LogRecord => {
       const { visitId, issuedAtMs: visitIssuedAtMs } = visit
       return decisionRecord(install, { resolution: 'matched', visitId, visitIssuedAtMs })
     }
-    const [one, other, late] = pending as [(typeof pending)[number], (typeof pending)[number], (typeof pending)[number]]
-    await write([first, second, matched, ...pending, activationRecord(first.visit), handoffRecord(second.visit)])
+    await write([first, second, matched, one, other, late, activationRecord(first.visit), handoffRecord(second.visit)])
     // A record that is not pending keeps its own visit; what was received in the first hour belongs to a visit of the second.
     await write([decide(one, first), decide(other, second), decide(late, second), decide(matched, second)])
     await roll()

@@ -1,6 +1,6 @@
 /** Ranges of visit IDs by time. The tables of visits are ordered by ID, so a range reads nothing else. */
 
-import { at } from '../query-parts.ts'
+import { withinPeriod } from '../query-parts.ts'
 import { VISIT_ID_PREFIXES, visitIdTime } from '../../../domain/receipt.ts'
 
 /** `since_ms` (inclusive) and `until_ms` (exclusive) bound the time, in Unix ms. */
@@ -31,7 +31,7 @@ export function issuedBetween({
  * The same for the table of visits, whose index of times finds them with any key ID. The engine plans it in a sixth of the time of
  * ranges for all key IDs; tables without that index would be read as a whole.
  */
-export const VISIT_ISSUED = `issued_at >= ${at('since_ms')} AND issued_at < ${at('until_ms')}`
+export const VISIT_ISSUED = withinPeriod('issued_at')
 
 /** The same for rows that have been read already: it does not use the order, and is faster to plan. */
 export function issuedWithin({ since_ms: since, until_ms: until }: Pick<RawPeriod, 'since_ms' | 'until_ms'>): string {

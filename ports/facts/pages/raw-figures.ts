@@ -1,7 +1,7 @@
 /** Figures of a short period, straight from the facts: the last hours for pages, and one hour for its rollup. */
 
 import { INSTALL_TIME_BUCKETS_S, MAX_CELLS, type Dimension } from '../../../domain/figures/cells.ts'
-import { decided, once } from '../query-parts.ts'
+import { decided, once, withinPeriod } from '../query-parts.ts'
 import { COUNTED_BY } from '../visits.ts'
 import { issuedBetween, issuedWithin, VISIT_ISSUED, type RawPeriod } from './ranges.ts'
 
@@ -31,8 +31,7 @@ const BY = {
 const ASKED = 'website IN {websites:Array(String)}'
 const issued = (period: RawPeriod): string => `${ASKED} AND ${issuedBetween(period)}`
 const VISITS_ISSUED = `${ASKED} AND ${VISIT_ISSUED}`
-const RECEIVED = `${ASKED} AND received_at >= fromUnixTimestamp64Milli({since_ms:Int64}, 'UTC')
-  AND received_at < fromUnixTimestamp64Milli({until_ms:Int64}, 'UTC')`
+const RECEIVED = `${ASKED} AND ${withinPeriod('received_at')}`
 
 /**
  * Rows of these events. The engine compares an event's ID in a third of the time of a pair of website and ID. What it finds
@@ -51,7 +50,7 @@ const matchedVisitsSql = (
     max(event_type = 'install_completed') AS completed, max(event_type = 'first_run') AS first_run,
     groupUniqArrayIf(agent, agent != '') AS agents
   FROM ${decided(
-    `SELECT website, event_id, event_type, agent, resolution, visit_id FROM ${once('installs')} 
+    `SELECT website, event_id, event_type, agent, resolution, visit_id FROM ${once('installs')}
       PREWHERE ${matchedIn(['installs', 'install_decisions'], period)}`,
     `PREWHERE ${matchedIn(['install_decisions'], period)}`,
     ['resolution', 'visit_id'],
@@ -79,28 +78,34 @@ const STEP_COUNTS =
 const MAX_HOURS = 1_000
 
 /** The funnel: distinct visits of each hour, and how many of them reached each step. */
-export const visitSteps = (period: RawPeriod): string => `
+export function visitSteps(period: RawPeriod): string {
+  const { columns, join } = reached(period)
+  return `
   SELECT toUnixTimestamp(toStartOfHour(issued_at)) * 1000 AS at_ms, ${STEP_COUNTS}
   FROM (
-    SELECT visit.issued_at AS issued_at, ${reached(period).columns}
-    FROM (SELECT website, visit_id, issued_at FROM ${once('visits')} PREWHERE ${VISITS_ISSUED}) AS visit ${reached(period).join}
+    SELECT visit.issued_at AS issued_at, ${columns}
+    FROM (SELECT website, visit_id, issued_at FROM ${once('visits')} PREWHERE ${VISITS_ISSUED}) AS visit ${join}
   ) GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
+}
 
 const VISIT_VALUES = Object.entries(COUNTED_BY)
 const VISIT_PAIRS = VISIT_VALUES.map(([dimension]) => `('${dimension}', by_${dimension})`).join(', ')
 
 /** The funnel: distinct visits of the period by value, and how many of them reached each step. */
-export const funnelCells = (period: RawPeriod, by: By = 'all'): string => `
+export function funnelCells(period: RawPeriod, by: By = 'all'): string {
+  const { columns, join } = reached(period)
+  return `
   SELECT ${BY[by].column}pair.1 AS dimension, pair.2 AS value,
     ${STEP_COUNTS}
   FROM (
-    SELECT visit.* EXCEPT (website), visit.website AS website, ${reached(period).columns},
+    SELECT visit.* EXCEPT (website), visit.website AS website, ${columns},
       arrayConcat([('visits', ''), ${VISIT_PAIRS}],
         arrayMap(agent -> ('agent_page', concat(agent, '\\t', by_page)), install.agents)) AS pairs
     FROM (SELECT website, visit_id, ${VISIT_VALUES.map(([dimension, value]) => `${value} AS by_${dimension}`).join(', ')}
       FROM ${once('visits')} PREWHERE ${VISITS_ISSUED}) AS visit
-    ${reached(period).join}
+    ${join}
   ) ARRAY JOIN pairs AS pair ${topCells(by)}`
+}
 
 const EVENTS_RECEIVED = ofEvents(`SELECT event_id FROM installs WHERE ${RECEIVED}`)
 const BUCKETS = `[${INSTALL_TIME_BUCKETS_S.join(', ')}]`

@@ -1,7 +1,7 @@
 /** Figures of long periods, from the rows that the role `rollup` keeps for each website and hour. */
 
 import type { Dimension } from '../../../domain/figures/cells.ts'
-import { once } from '../query-parts.ts'
+import { at, once, withinPeriod } from '../query-parts.ts'
 
 /** Whole hours. `column` is the requested dimension. */
 export type RolledPeriod = {
@@ -37,7 +37,7 @@ const MAX_VALUES = 10_000
 const MAX_DIRTY = 1_000
 
 const HOURS = `${once('website_hours')} PREWHERE website IN {websites:Array(String)}
-  AND hour >= fromUnixTimestamp64Milli({since_ms:Int64}, 'UTC') AND hour < fromUnixTimestamp64Milli({until_ms:Int64}, 'UTC')`
+  AND ${withinPeriod('hour')}`
 const SUMS = `[${[2, 3, 4, 5, 6, 7].map((place) => `sum(cell.${place})`).join(', ')}]`
 
 /** Only these words may become part of a text. */
@@ -56,7 +56,7 @@ export const rolledSteps = ({ column }: RolledPeriod): string => `
   ARRAY JOIN cells AS cell WHERE cell.1 = '' GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_VALUES}`
 
 const MARKS = `SELECT website, hour, groupArray(concat(writer, '/', toString(row_version))) AS marks
-  FROM ${once('hour_marks')} WHERE hour < fromUnixTimestamp64Milli({until_ms:Int64}, 'UTC') GROUP BY website, hour`
+  FROM ${once('hour_marks')} WHERE hour < ${at('until_ms')} GROUP BY website, hour`
 
 /** The newest first, so that the figures people look at do not wait for a rebuild of years. */
 export const DIRTY_HOURS = `
@@ -72,9 +72,9 @@ export const DIRTY_HOURS = `
 export const HOURS_WITH_FACTS = `
   SELECT DISTINCT website, toUnixTimestamp(hour) * 1000 AS hour_ms FROM (
     SELECT website, toStartOfHour(issued_at) AS hour FROM visits
-    WHERE issued_at >= fromUnixTimestamp64Milli({since_ms:Int64}, 'UTC') AND issued_at < fromUnixTimestamp64Milli({until_ms:Int64}, 'UTC')
+    WHERE ${withinPeriod('issued_at')}
     UNION ALL SELECT website, toStartOfHour(received_at) FROM installs
-    WHERE received_at >= fromUnixTimestamp64Milli({since_ms:Int64}, 'UTC') AND received_at < fromUnixTimestamp64Milli({until_ms:Int64}, 'UTC')
+    WHERE ${withinPeriod('received_at')}
     UNION ALL SELECT website, toStartOfHour(hour) FROM website_hours
-    WHERE hour >= fromUnixTimestamp64Milli({since_ms:Int64}, 'UTC') AND hour < fromUnixTimestamp64Milli({until_ms:Int64}, 'UTC')
+    WHERE ${withinPeriod('hour')}
   ) ORDER BY hour_ms, website LIMIT {limit:UInt32}`
