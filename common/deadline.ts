@@ -28,12 +28,16 @@ export async function endedWithin(work: Promise<unknown>, forMs: number): Promis
 
 /**
  * Calls `act` and settles as it does, until the signal comes: then it rejects at once, and the work goes on although no one
- * waits for it. If the signal has come already, `act` is not called.
+ * waits for it. If the signal has come already, `act` is not called. `given` makes the error; without it the process is stopping.
  */
-export async function unlessAborted<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
-  if (signal.aborted) throw givenUp()
+export async function unlessAborted<T>(
+  signal: AbortSignal,
+  act: () => Promise<T>,
+  given: () => Error = givenUp,
+): Promise<T> {
+  if (signal.aborted) throw given()
   const aborted = Promise.withResolvers<never>()
-  const abort = (): void => aborted.reject(givenUp())
+  const abort = (): void => aborted.reject(given())
   signal.addEventListener('abort', abort, { once: true })
   try {
     return await Promise.race([act(), aborted.promise])

@@ -1,9 +1,10 @@
 /**
- * Figures that several people look at are counted once. A statement that somebody asked for in the last second, or that still
- * runs, answers everybody who asks for the same: its rows are at most a second older than those of a statement of one's own.
+ * Figures that several people look at are counted once. A statement that began in the last second, or that still runs, answers
+ * everybody who asks for the same.
  */
 
 import { BoundedMap } from '../../common/bounded-map.ts'
+import { unlessAborted } from '../../common/deadline.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { QueryName } from '../../ports/facts/queries.ts'
 
@@ -66,7 +67,7 @@ export function shareFigures({ run }: Pick<Facts, 'run'>, elapsedMs: () => numbe
     const statement = known(key) ?? begin(key, (stopped) => run(query, params, { signal: stopped }))
     statement.waiting += 1
     try {
-      return (await orAborted(statement.rows, signal)) as Awaited<ReturnType<typeof run<typeof query>>>
+      return (await rowsUnlessAborted(statement, signal)) as Awaited<ReturnType<typeof run<typeof query>>>
     } finally {
       statement.waiting -= 1
       if (statement.waiting === 0 && statement.isRunning) {
@@ -77,15 +78,12 @@ export function shareFigures({ run }: Pick<Facts, 'run'>, elapsedMs: () => numbe
   }
 }
 
-/** Settles as the work does, or rejects with the signal's reason. */
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work
-  const aborted = Promise.withResolvers<never>()
-  const abort = (): void => aborted.reject(signal.reason as Error)
-  signal.addEventListener('abort', abort, { once: true })
-  try {
-    return await Promise.race([work, aborted.promise])
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
+function rowsUnlessAborted({ rows }: SharedStatement, signal?: AbortSignal): Promise<readonly unknown[]> {
+  return signal === undefined
+    ? rows
+    : unlessAborted(
+        signal,
+        () => rows,
+        () => signal.reason as Error,
+      )
 }
