@@ -7,18 +7,15 @@
  */
 
 import { spawnSync, type ChildProcess } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
-import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
-import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { startEngines } from '../../fixtures/engines/engines.ts'
 import { freePort } from '../../fixtures/engines/free-port.ts'
 import { kafkaJars } from '../../fixtures/engines/kafka.ts'
-import { kubeTools, startKube, type KubeServer } from '../../fixtures/engines/kube.ts'
-import { createKubeClient } from '../../runtime/kube/client.ts'
+import { kubeTools, startKube } from '../../fixtures/engines/kube.ts'
 import { apiOptions, dashboardOptions, operatorOptions } from '../support/chart-options.ts'
 import {
   emailOf,
@@ -30,9 +27,9 @@ import {
   writeOrganizations,
 } from '../support/dashboard-people.ts'
 import { bareRate, cpuSeconds, startEmbedded, startPinned, stop, waitFor } from '../support/http-load.ts'
-import { inLanes } from '../support/kube-ceiling.ts'
 import { at } from '../support/operator-figures.ts'
 import { needTools } from '../support/rounds.ts'
+import { clusterSettings } from './cluster-settings.ts'
 
 const [websites = 1_000, saves = 300] = process.argv.slice(2, 4).map(Number)
 const only = process.argv[4]
@@ -44,6 +41,7 @@ const PAUSE_MS = 100
 /** Saves that are not counted: a program that has just started compiles more slowly. */
 const WARM_UP = 20
 const PATIENCE_MS = 30_000
+const OWN_ENV = { WHENCE_SECRET: 'only-for-measuring-only-for-measuring', WHENCE_LOG_LEVEL: 'warn' }
 const PROVIDERS = [['ga4'], ['ga4', 'meta']] as const
 
 needTools('taskset', 'java', 'redis-server')
@@ -92,7 +90,12 @@ async function measureCluster(): Promise<void> {
   const engines = await startEngines({ jars })
   const children: ChildProcess[] = []
   try {
-    const env = { ...engines.env, ...(await clusterEnv(kube)) }
+    const objects = Array.from({ length: ORGANIZATIONS }, (_, place) => organizationObjects(place)).flat()
+    const env = {
+      ...engines.env,
+      ...(await clusterSettings(kube, { folder, namespace: NAMESPACE, objects })),
+      ...OWN_ENV,
+    }
     const [port, apiPort] = [await freePort(), await freePort()]
     const start = (words: readonly string[], own: Readonly<Record<string, string>>): void =>
       void children.push(
@@ -111,28 +114,6 @@ async function measureCluster(): Promise<void> {
     for (const child of children) await stop(child)
     await engines.stop()
     await kube.stop()
-  }
-}
-
-/** Applies all objects, and returns the settings that name the cluster. */
-async function clusterEnv(kube: KubeServer): Promise<Readonly<Record<string, string>>> {
-  const tokenFile = join(folder, 'token')
-  await writeFile(tokenFile, kube.adminToken, { mode: 0o600 })
-  await kube.installCrds()
-  const namespace = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
-  await kube.apply([namespace(NAMESPACE), namespace('whence')])
-  const client = createKubeClient({ url: kube.url, tokenFile, caFile: kube.caFile, userAgent: 'kubectl' }, Date.now)
-  const objects = Array.from({ length: ORGANIZATIONS }, (_, place) => organizationObjects(place)).flat()
-  await inLanes(objects.values(), async (body) => {
-    const plural = RESOURCE_PLURALS[body['kind'] as ResourceKind]
-    await client.request({ method: 'POST', path: `/apis/whence.dev/v1alpha1/namespaces/${NAMESPACE}/${plural}`, body })
-  })
-  client.close()
-  return {
-    ...{ WHENCE_KUBE_URL: kube.url, WHENCE_KUBE_TOKEN_FILE: tokenFile, WHENCE_KUBE_CA_FILE: kube.caFile },
-    ...{ WHENCE_CATALOG: 'kubernetes:whence/whence', WHENCE_WATCH_NAMESPACES: NAMESPACE },
-    ...{ WHENCE_SECRET: 'only-for-measuring-only-for-measuring', WHENCE_TRUST_PROXY: '127.0.0.0/8' },
-    WHENCE_LOG_LEVEL: 'warn',
   }
 }
 

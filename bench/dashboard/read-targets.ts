@@ -5,25 +5,22 @@
 
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { cp, rm, writeFile } from 'node:fs/promises'
+import { cp, rm } from 'node:fs/promises'
 import { getPriority, setPriority } from 'node:os'
 import { join } from 'node:path'
 
-import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
-import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { startEngines, type Engines } from '../../fixtures/engines/engines.ts'
 import { freePort } from '../../fixtures/engines/free-port.ts'
 import { kafkaJars } from '../../fixtures/engines/kafka.ts'
-import { kubeTools, startKube, type KubeServer } from '../../fixtures/engines/kube.ts'
+import { kubeTools, startKube } from '../../fixtures/engines/kube.ts'
 import { startProgram, type Program } from '../../fixtures/service/programs.ts'
 import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
-import { createKubeClient } from '../../runtime/kube/client.ts'
 import { apiOptions, dashboardOptions, operatorOptions } from '../support/chart-options.ts'
 import { organizationObjects, writeOrganizations } from '../support/dashboard-people.ts'
 import { fillRedis } from '../support/filled-redis.ts'
 import { startEmbedded, startPinned, stop, waitFor } from '../support/http-load.ts'
-import { inLanes } from '../support/kube-ceiling.ts'
 import { SCALE_SECRET, scaleObjects, writeScaleObjects } from '../support/scale-facts.ts'
+import { clusterSettings } from './cluster-settings.ts'
 
 export interface ReadTarget {
   /** Ports of what takes install events, and of what people read from. */
@@ -84,7 +81,12 @@ export async function distributedTarget(options: TargetOptions): Promise<ReadTar
     closers.push(() => engines.stop())
     await fillRedis(engines)
     await fillServer(engines, options.tables)
-    const env = { ...engines.env, ...(await clusterEnv(kube, options)) }
+    const objects = [
+      ...scaleObjects(),
+      ...Array.from({ length: options.organizations }, (_, place) => organizationObjects(place)).flat(),
+    ]
+    const cluster = await clusterSettings(kube, { folder: options.folder, namespace: NAMESPACE, objects })
+    const env = { ...engines.env, ...cluster, WHENCE_METRICS_LISTEN: '127.0.0.1:0', WHENCE_LOG_LEVEL: 'info' }
     return { ...(await startPrograms(options.folder, env, closers)), stop: end }
   } catch (error) {
     await end()
@@ -123,26 +125,6 @@ async function fillServer({ clickhouse }: Engines, tables: string): Promise<void
 }
 
 type Env = Readonly<Record<string, string>>
-
-/** Applies all objects, and returns the settings that name the cluster. */
-async function clusterEnv(kube: KubeServer, { folder, organizations }: TargetOptions): Promise<Env> {
-  const tokenFile = join(folder, 'token')
-  await writeFile(tokenFile, kube.adminToken, { mode: 0o600 })
-  await kube.installCrds()
-  await kube.apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'whence' } }])
-  const client = createKubeClient({ url: kube.url, tokenFile, caFile: kube.caFile, userAgent: 'kubectl' }, Date.now)
-  const theirs = Array.from({ length: organizations }, (_, place) => organizationObjects(place)).flat()
-  await inLanes([...scaleObjects(), ...theirs].values(), async (body) => {
-    const plural = RESOURCE_PLURALS[body['kind'] as ResourceKind]
-    await client.request({ method: 'POST', path: `/apis/whence.dev/v1alpha1/namespaces/${NAMESPACE}/${plural}`, body })
-  })
-  client.close()
-  return {
-    ...{ WHENCE_KUBE_URL: kube.url, WHENCE_KUBE_TOKEN_FILE: tokenFile, WHENCE_KUBE_CA_FILE: kube.caFile },
-    ...{ WHENCE_CATALOG: 'kubernetes:whence/whence', WHENCE_WATCH_NAMESPACES: NAMESPACE },
-    ...{ WHENCE_TRUST_PROXY: '127.0.0.0/8', WHENCE_METRICS_LISTEN: '127.0.0.1:0', WHENCE_LOG_LEVEL: 'info' },
-  }
-}
 
 async function startPrograms(
   folder: string,

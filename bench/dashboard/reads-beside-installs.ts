@@ -77,7 +77,7 @@ async function measure(name: string, target: ReadTarget, bare: number): Promise<
   const emails = [...Array.from({ length: WATCHERS }, (_, place) => emailOf(place)), SCALE_OWNER]
   const cookies = await signInAll(`http://127.0.0.1:${target.dashboard}`, target.data, emails)
   const people = { dashboard: target.dashboard, cookies, reader: ownPage(cookies.at(-1) ?? '', WATCHERS) }
-  await isMember(people)
+  await untilMember(people)
   const workerData: InstallEvents = { port: target.collection, perSecond, websites: ORGANIZATIONS * WEBSITES_EACH }
   const worker = new Worker(new URL('install-events.ts', import.meta.url), { workerData })
   const loaded = async (during = seconds): Promise<Times> => {
@@ -91,7 +91,7 @@ async function measure(name: string, target: ReadTarget, bare: number): Promise<
   for (let round = 0; round < rounds; round += 1) {
     for (const turn of round % 2 === 0 ? (['alone', 'beside'] as const) : (['beside', 'alone'] as const)) {
       await wait(REST_MS)
-      await atRest(people)
+      await untilAtRest(people)
       p99s[turn].push(at(await (turn === 'alone' ? loaded() : besideReads(people, loaded)), 0.99))
     }
     const [alone = NaN, beside = NaN] = [p99s.alone.at(-1), p99s.beside.at(-1)]
@@ -111,14 +111,19 @@ async function measure(name: string, target: ReadTarget, bare: number): Promise<
 }
 
 /** No replay goes on from the turn before. */
-async function atRest({ dashboard, reader: headers }: People): Promise<void> {
-  const endsAtMs = performance.now() + PATIENCE_MS
-  for (;;) {
+async function untilAtRest({ dashboard, reader: headers }: People): Promise<void> {
+  await patiently('replays go on', REST_MS, async () => {
     const response = await fetch(`http://127.0.0.1:${dashboard}${OWN}/replays`, { headers })
-    const { replays } = response.ok ? ((await response.json()) as Replays) : { replays: null }
-    if (replays?.every(({ state }) => state === 'done')) return
-    if (performance.now() > endsAtMs) throw new Error(`replays go on: ${JSON.stringify(replays)}`)
-    await wait(REST_MS)
+    return response.ok && ((await response.json()) as Replays).replays.every(({ state }) => state === 'done')
+  })
+}
+
+/** Looks again until it is so. Throws `problem` after a minute. */
+async function patiently(problem: string, everyMs: number, isSo: () => Promise<boolean>): Promise<void> {
+  const endsAtMs = performance.now() + PATIENCE_MS
+  while (!(await isSo())) {
+    if (performance.now() > endsAtMs) throw new Error(problem)
+    await wait(everyMs)
   }
 }
 
@@ -138,12 +143,9 @@ interface People {
 }
 
 /** A directory of a cluster may not know its members yet. */
-async function isMember({ dashboard, reader }: People): Promise<void> {
-  const endsAtMs = performance.now() + PATIENCE_MS
-  while (!(await fetch(`http://127.0.0.1:${dashboard}${OWN}`, { headers: reader })).ok) {
-    if (performance.now() > endsAtMs) throw new Error('the reader is not a member')
-    await wait(STEP_MS)
-  }
+async function untilMember({ dashboard, reader: headers }: People): Promise<void> {
+  const own = `http://127.0.0.1:${dashboard}${OWN}`
+  await patiently('the reader is not a member', STEP_MS, async () => (await fetch(own, { headers })).ok)
 }
 
 async function besideReads(people: People, loaded: () => Promise<Times>): Promise<Times> {
