@@ -83,9 +83,9 @@ const STOPPING_MS = 300
 const SPOOL_DEADLINE_MS = 1_000
 const LOOK_EVERY_MS = 250
 const BUILD_MS = 700_000
-/** Soon after so many failures in a row, which several faults make together, the next try is an hour away. */
+/** Failures in a row, from several faults: a few more, and the next try is an hour away. */
 const SELDOM_TRIED = 3
-/** Of one append, each after its deadline: more is no fault of one engine any more. */
+/** Of one append, each after its deadline: no single fault lasts as long as more of them. */
 const MOST_REFUSALS = 5
 const PROGRESS_EVERY = 25
 /** The first belongs to the TLS handshake; when the second one comes the object is on its way, or written. */
@@ -239,23 +239,20 @@ export function streamingThroughKills({ place }: FaultParts): void {
       if (fault === 'a bucket that is gone') {
         await rename(folder, `${folder}-away`)
         await append()
-        await until(async () => (await bucketError()).includes('NoSuchBucket'))
+        await until(async () => (await stateOf('acme-bucket', 'last_error')).includes('NoSuchBucket'))
         await rename(`${folder}-away`, folder)
         edit()
       }
     }
-    const failuresInARow = async (): Promise<number> => {
-      const [last] = await rows<{ readonly failures: number }>(
-        `SELECT JSONExtractUInt(progress, 'failures') AS failures FROM stream_progress WHERE stream = 'default/acme-logs' ORDER BY row_version DESC LIMIT 1`,
-      )
-      return Number(last?.failures ?? 0)
-    }
-    const bucketError = async (): Promise<string> => {
+    /** Of the newest state of a stream; empty before there is one. */
+    const stateOf = async (stream: string, value: string): Promise<string> => {
       const [last = ''] = await ids(
-        `SELECT last_error AS id FROM stream_progress WHERE stream = 'default/acme-bucket' ORDER BY row_version DESC LIMIT 1`,
+        `SELECT ${value} AS id FROM stream_progress WHERE stream = 'default/${stream}' ORDER BY row_version DESC LIMIT 1`,
       )
       return last
     }
+    const failuresInARow = async (): Promise<number> =>
+      Number(await stateOf('acme-logs', "toString(JSONExtractUInt(progress, 'failures'))"))
     const kill = async (role: Role, at: Kill, fault: Fault): Promise<void> => {
       const child = children.get(role)
       if (child === undefined) throw new Error(`${role} does not run`)
