@@ -31,6 +31,11 @@ const TRIES = 6
 const SWAPS = 10
 const SWAP_PAUSE_MS = 150
 const CLIENTS = 8
+/**
+ * Between two visits of a client. Eight clients send 64 a second at most, so that a minute has fewer than the 6,000 of a
+ * website together with the admitted ones of the test before (400 to warm up, 240 for each try), however fast the machine.
+ */
+const CLIENT_PAUSE_MS = 125
 
 type Pod = Program & { readonly url: string }
 
@@ -83,12 +88,15 @@ export function manyPods({ place }: FaultParts): void {
       }
     })
 
-    /** Visits without pause until `act` has ended; the statuses of all. */
+    /** Visits in a steady stream until `act` has ended; the statuses of all. */
     const whileActing = async (url: string, act: () => Promise<void>): Promise<readonly number[]> => {
       const statuses: number[] = []
       let isOver = false
       const client = async (): Promise<void> => {
-        while (!isOver) statuses.push(await visit(url))
+        while (!isOver) {
+          statuses.push(await visit(url))
+          await wait(CLIENT_PAUSE_MS)
+        }
       }
       const load = Array.from({ length: CLIENTS }, client)
       await act().finally(() => (isOver = true))
