@@ -1,7 +1,9 @@
 /**
- * Answers a repeat of an event that was answered `pending`: with its decision, as soon as ClickHouse has it.
+ * Answers a repeat of an event that was answered `pending`: with what the facts hold by now.
  *
- * The role `state` copies decisions into the hot state; if it is down or behind, a repeat need not wait for it.
+ * That is its decision; the role `state` copies decisions into the hot state, but a repeat need not wait for it. Or it is
+ * the first record's own answer: after a loss of the hot state a repeat may have been answered `pending` although the
+ * first record was decided at once, and then no decision will ever come.
  */
 
 import { readJsonColumn } from '../../common/json-column.ts'
@@ -13,7 +15,7 @@ import type { ApiDeps } from '../deps.ts'
 import { inTime } from './look-up.ts'
 
 /**
- * The answer in the hot state, or the decision that has replaced it. If ClickHouse is unreachable it stays `pending`.
+ * The answer in the hot state, or the final one that has replaced it. If ClickHouse is unreachable it stays `pending`.
  */
 export async function answerByNow(
   held: string,
@@ -22,27 +24,28 @@ export async function answerByNow(
 ): Promise<InstallAnswer> {
   const answer = JSON.parse(held) as InstallAnswer
   if (answer.resolution !== 'pending') return answer
-  const row = await lookUpDecision(claim, deps)
-  const decided = row === undefined ? null : readJsonColumn<InstallAnswer>(row.answer)
-  if (row === undefined || decided === null) return answer
+  const row = await lookUpInstall(claim, deps)
+  if (row === undefined || row.resolution === 'pending') return answer
+  const decided = readJsonColumn<InstallAnswer>(row.answer)
+  if (decided === null) return answer
   await deps.hotState.decideInstall(decisionOf(row))
   return decided
 }
 
-async function lookUpDecision(
+async function lookUpInstall(
   { website, eventId }: Pick<Claim, 'website' | 'eventId'>,
   deps: ApiDeps,
-): Promise<QueryRow<'decisionsByEvents'> | undefined> {
+): Promise<QueryRow<'settledInstall'> | undefined> {
   deps.metrics.lookup('decisions')
-  const asked = { websites: [website], event_ids: [eventId] }
-  const rows = await inTime(deps.facts.run('decisionsByEvents', asked)).catch((error: unknown) => {
-    deps.logger.warn({ err: error }, 'a decision could not be looked up')
+  const asked = { website, event_id: eventId }
+  const rows = await inTime(deps.facts.run('settledInstall', asked)).catch((error: unknown) => {
+    deps.logger.warn({ err: error }, 'the decision about an install could not be looked up')
     return []
   })
   return rows[0]
 }
 
-function decisionOf(row: QueryRow<'decisionsByEvents'>): DecidedAnswer {
+function decisionOf(row: QueryRow<'settledInstall'>): DecidedAnswer {
   const { website, visit_id: visitId, visit_issued_at_ms: visitIssuedAtMs, gpc } = row
   return {
     website,

@@ -13,7 +13,7 @@ import { DAY_MS } from '../../domain/durations.ts'
 
 interface RebuildDeps {
   readonly facts: FactsReader
-  readonly hotState: Pick<HotState, 'learn' | 'claimInstall' | 'settleInstall' | 'raiseUsage'>
+  readonly hotState: Pick<HotState, 'learn' | 'claimInstall' | 'settleInstall' | 'decideInstall' | 'raiseUsage'>
   readonly nowMs: () => number
   /** Called after each page with the number of rows applied so far. */
   readonly onProgress: (what: 'activations' | 'installs' | 'organizations', rows: number) => void
@@ -85,10 +85,19 @@ async function rebuildAnswers({ facts, hotState, nowMs, onProgress }: RebuildDep
     const rows = await facts.run('installsAfter', { since_ms, limit: PAGE_ROWS, ...after })
     const last = rows.at(-1)
     if (last === undefined) return applied
-    await inParts(rows, (row) => settleAnswer(knownFromRow(row), `rebuild-${row.event_id}`, hotState))
+    await inParts(rows, (row) => restoreAnswer(knownFromRow(row), hotState))
     onProgress('installs', (applied += rows.length))
     after = { after_website: last.website, after_event_id: last.event_id }
   }
+}
+
+/** A final answer also replaces a `pending` one of a repeat: no decision about the repeat will ever come. */
+async function restoreAnswer(
+  known: KnownAnswer,
+  hotState: Pick<HotState, 'claimInstall' | 'settleInstall' | 'decideInstall'>,
+): Promise<void> {
+  if (known.isPending === true) await settleAnswer(known, `rebuild-${known.eventId}`, hotState)
+  else await hotState.decideInstall({ ...known, isStored: true })
 }
 
 function knownFromRow(row: QueryRow<'installsAfter'>): KnownAnswer {

@@ -21,7 +21,15 @@ export interface RefillDeps {
   /** Must reject if the store is unreachable. */
   readonly hotState: Pick<
     HotState,
-    'forgotten' | 'restored' | 'claimJob' | 'releaseJob' | 'learn' | 'claimInstall' | 'settleInstall' | 'raiseUsage'
+    | 'forgotten'
+    | 'restored'
+    | 'claimJob'
+    | 'releaseJob'
+    | 'learn'
+    | 'claimInstall'
+    | 'settleInstall'
+    | 'decideInstall'
+    | 'raiseUsage'
   >
   readonly facts: FactsReader
   readonly logger: Pick<Logger, 'info' | 'warn'>

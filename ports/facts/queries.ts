@@ -195,6 +195,10 @@ export const QUERIES = {
   installByEvent: lookUp<InstallKey, InstallRow>(`SELECT ${INSTALL.sql}
     FROM ${installs('website = {website:String} AND event_id = {event_id:String}')} LIMIT 1`),
 
+  /** The part of it that the hot state remembers. */
+  settledInstall: lookUp<InstallKey, SettledInstallRow>(`SELECT ${SETTLED_INSTALL.sql}
+    FROM ${installs('website = {website:String} AND event_id = {event_id:String}')} LIMIT 1`),
+
   /** Event IDs are unique only per website, so one ID may find installs of several. */
   installsByEventId: report<{ readonly event_id: string }, InstallRow>(`SELECT ${INSTALL.sql}
     FROM ${installs('event_id = {event_id:String}')} ORDER BY website LIMIT 100`),

@@ -87,7 +87,13 @@ export interface Settlement extends Claim {
 }
 
 /** The decision about an install event that was pending. */
-export type DecidedAnswer = Omit<Settlement, 'owner' | 'isPending'>
+export interface DecidedAnswer extends Omit<Settlement, 'owner' | 'isPending'> {
+  /**
+   * It is what the facts hold. Its installation then gets the visit even if another answer is final: after a loss that may
+   * be the answer to a repeat, which named another installation.
+   */
+  readonly isStored?: boolean
+}
 
 export interface Hit {
   /** Class and keyed hash or website; must not contain a client address in the clear. */

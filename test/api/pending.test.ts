@@ -91,7 +91,7 @@ describe('a pending install', function () {
     it('is given to a repeat as it was decided even if the hot state does not have it, which then gets it too', async () => {
       api = await startApi()
       const receipt = await forgottenReceipt()
-      const speak = silence('receiptFacts', 'receiptHistory', 'decisionsByEvents')
+      const speak = silence('receiptFacts', 'receiptHistory', 'settledInstall')
       const event = eventBody({ receipts: [receipt] })
       const { body } = await api.post('/v1/events', event)
       const { hotState } = api.service
@@ -99,13 +99,13 @@ describe('a pending install', function () {
       hotState.decideInstall = async () => undefined
       speak()
       await decided(event['event_id'])
-      const quiet = silence('decisionsByEvents')
+      const quiet = silence('settledInstall')
       expect((await api.post('/v1/events', event)).body).to.deep.equal({ ...body, duplicate: true })
       quiet()
       hotState.decideInstall = decideInstall
       const repeat = await api.post('/v1/events', { ...event, installation_id: 'another-installation' })
       expect(repeat.body).to.deep.include({ duplicate: true, resolution: 'matched', candidate_count: 1 })
-      silence('decisionsByEvents', 'installationVisits')
+      silence('settledInstall', 'installationVisits')
       expect((await api.post('/v1/events', event)).body).to.deep.equal(repeat.body)
       const next = await api.event({ installation_id: event['installation_id'], event_type: 'first_run' })
       expect(next.body).to.deep.include({ selection_policy: 'same_installation' })
@@ -292,6 +292,46 @@ describe('a pending install', function () {
         selection_policy: 'same_installation',
         candidate_count: 0,
       })
+    })
+
+    it('answers a repeat as the first record was decided, though the repeat itself had to stay pending', async () => {
+      const receipt = await api.activeReceipt()
+      const event = eventBody({ receipts: [receipt] })
+      const { body } = await api.post('/v1/events', event)
+      await api.service.drain()
+      await pause(TRUST_MS)
+      const speak = silence('installsAfter', 'receiptFacts', 'installationVisits', 'activationsAfter')
+      redis.cli('FLUSHALL')
+      expect((await api.post('/v1/events', event)).body).to.deep.include({ duplicate: false, resolution: 'pending' })
+      const quiet = silence('settledInstall')
+      expect((await api.post('/v1/events', event)).body).to.deep.include({ duplicate: true, resolution: 'pending' })
+      quiet()
+      expect((await api.post('/v1/events', event)).body).to.deep.equal({ ...body, duplicate: true })
+      speak()
+      const next = await api.event({ installation_id: event['installation_id'], event_type: 'first_run' })
+      expect(next.body).to.deep.include({ resolution: 'matched', selection_policy: 'same_installation' })
+    })
+
+    it('is filled with what is stored, though a repeat had to stay pending or named another installation', async () => {
+      const events = [0, 1].map(async () => eventBody({ receipts: [await api.activeReceipt()] }))
+      const [first, second] = (await Promise.all(events)) as [Record<string, unknown>, Record<string, unknown>]
+      const { body } = await api.post('/v1/events', first)
+      await api.post('/v1/events', second)
+      await api.service.drain()
+      await pause(TRUST_MS)
+      const speak = silence('installsAfter', 'receiptFacts', 'installationVisits', 'activationsAfter')
+      redis.cli('FLUSHALL')
+      expect((await api.post('/v1/events', first)).body).to.deep.include({ resolution: 'pending' })
+      const other = { ...second, receipts: [], installation_id: 'another-installation' }
+      await api.post('/v1/events', other)
+      speak()
+      await until(async () => (await api.service.hotState.forgotten()) === null)
+      silence('settledInstall', 'installationVisits', 'receiptFacts')
+      expect((await api.post('/v1/events', first)).body).to.deep.equal({ ...body, duplicate: true })
+      for (const { installation_id } of [first, second]) {
+        const next = await api.event({ installation_id, event_type: 'first_run' })
+        expect(next.body).to.deep.include({ resolution: 'matched', selection_policy: 'same_installation' })
+      }
     })
 
     it('trusts what this same process saw activated a moment ago', async () => {

@@ -497,6 +497,20 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect((await claimFirst('event-3')).installation).to.deep.equal({ kind: 'matched', visit: newer })
       })
 
+      it('notes what is stored for its installation, though a repeat with another one was answered for good', async () => {
+        const visit = matched(receipt(harness.nowMs()))
+        const { owner: _owner, ...repeat } = await settle('event-1', { answer: 'of the repeat', receivedAtMs: 2_000 })
+        const stored = { ...repeat, installationId: 'the-first-one', answer: 'stored', receivedAtMs: 1_000, matched: visit }
+        const next = { ...claimOf('event-2', 'x'), installationId: 'the-first-one' }
+        await harness.state.decideInstall(stored)
+        expect(await harness.state.claimInstall(next)).to.deep.include({ installation: { kind: 'none' } })
+        await harness.state.releaseInstall(next)
+        await harness.state.decideInstall({ ...stored, isStored: true })
+        const again = await harness.state.claimInstall(claimOf('event-1', 'again'))
+        expect(again).to.deep.equal({ kind: 'settled', answer: 'of the repeat' })
+        expect(await harness.state.claimInstall(next)).to.deep.include({ installation: { kind: 'matched', visit } })
+      })
+
       it('takes a decision about an event that it has forgotten, or that another caller works on', async () => {
         const { owner: _owner, ...event } = claimOf('event-1', 'nobody')
         await harness.state.claimInstall(claimOf('event-1', 'at work'))

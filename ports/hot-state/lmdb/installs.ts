@@ -105,11 +105,14 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
     decide(decision) {
       const key = answerKey(decision)
       const known = read<StoredAnswer>(key)
-      if (known !== null && known.isPending !== true) return
+      const isFinal = known !== null && known.isPending !== true
+      if (isFinal && decision.isStored !== true) return
       const atMs = nowMs()
       const { answer, receivedAtMs, matched } = decision
-      write(key, { atMs, answer })
-      memory.passOver(decisionKey(decision))
+      if (!isFinal) {
+        write(key, { atMs, answer })
+        memory.passOver(decisionKey(decision))
+      }
       awaitNoMore(decision)
       if (matched !== null) note(visitKey(decision), { atMs, receivedAtMs, visit: matched })
     },

@@ -107,8 +107,9 @@ function installVerbs(run: RunScript, now: Now, generation: () => StoreGeneratio
     },
     async decideInstall(decision) {
       const keys = [eventHash(decision), installationKey(decision)]
-      const { answer, receivedAtMs, matched } = decision
-      await run('decide_install', [now(), ...keys, ANSWER_MEMORY_MS, answer, receivedAtMs, encodeVisit(matched)])
+      const { answer, receivedAtMs, matched, isStored } = decision
+      const told = [answer, receivedAtMs, encodeVisit(matched), isStored === true ? 1 : 0]
+      await run('decide_install', [now(), ...keys, ANSWER_MEMORY_MS, ...told])
     },
     async releaseInstall(claim) {
       await run('release_install', [now(), eventHash(claim), claim.owner, ANSWER_MEMORY_MS])
