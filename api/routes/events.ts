@@ -34,6 +34,8 @@ import { compileValidator } from '../http/validate.ts'
 
 const OWNER_BYTES = 8
 const POLL_MS = 20
+/** A claim held for longer than this may be another try's by now: a process may stand still for seconds. */
+const SURE_OF_CLAIM_MS = LIMITS.claimLeaseMs / 2
 
 export function eventsRoute(parts: PipelineParts): CollectionRoute {
   const bySchema = compileValidator(EVENT_SCHEMA)
@@ -47,17 +49,10 @@ export function eventsRoute(parts: PipelineParts): CollectionRoute {
       const event = readInstallEvent(body, cleanerOf(website, parts.deps, exchange.receivedAtMs))
       const claim = claimOf(request, event, parts.deps)
       const { outcome, waitedMs } = await claimInTime(claim, parts.deps)
-      switch (outcome.kind) {
-        case 'busy':
-          return refuse('unavailable')
-        case 'settled':
-          return answerInstall(request, duplicateAnswer(await answerByNow(outcome.answer, claim, parts.deps)))
-        case 'first':
-          return admitFirst(
-            { request, event, claim, waitedMs, installation: outcome.installation, kept: outcome.kept },
-            parts,
-          )
-      }
+      if (outcome.kind !== 'first') return answerForOther(outcome, { request, claim }, parts.deps)
+      const { installation, kept } = outcome
+      const claimedAtMs = performance.now()
+      return admitFirst({ request, event, claim, claimedAtMs, waitedMs, installation, kept }, parts)
     },
   }
 }
@@ -87,10 +82,22 @@ async function claimInTime(
   return { outcome, waitedMs: performance.now() - beganMs }
 }
 
+/** Another try was first: its answer, or `503` while it is at work. */
+async function answerForOther(
+  outcome: Exclude<ClaimOutcome, { readonly kind: 'first' }>,
+  { request, claim }: Pick<FirstReport, 'request' | 'claim'>,
+  deps: ApiDeps,
+): Promise<Refusal | AcceptedAnswer> {
+  if (outcome.kind === 'busy') return refuse('unavailable')
+  return answerInstall(request, duplicateAnswer(await answerByNow(outcome.answer, claim, deps)))
+}
+
 interface FirstReport {
   readonly request: CheckedRequest
   readonly event: InstallEvent
   readonly claim: Claim
+  /** On the monotonic clock. */
+  readonly claimedAtMs: number
   readonly waitedMs: number
   readonly installation: Installation
   /** The decision of an earlier try that may have been stored. */
@@ -98,22 +105,24 @@ interface FirstReport {
 }
 
 /** Gather, decide, apply; a failure releases the claim, so that a retry need not wait for the lease. */
-async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<AcceptedAnswer> {
+async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Refusal | AcceptedAnswer> {
   const { request, event, claim } = first
   const { deps, recorder } = parts
   try {
     const usage = await countTrackedEvent(request, deps, recorder)
-    if (usage.isUnrecorded) {
+    // A kept decision may be stored already: then the event is recorded, whatever the quota says now.
+    if (usage.isUnrecorded && first.kept === null) {
       await deps.hotState.releaseInstall(claim)
       return { ...answerInstall(request, unrecordedAnswer(event.eventId)), isUnrecorded: true }
     }
-    const install = await uncountOnFailure(usage, async () => {
-      const decided = await decideFirst(first, deps)
-      // Kept beside the append: a failed append may still have been stored, and the next try must give the same answer.
-      const kept = deps.hotState.keepInstall(ownClaim(claim, decided), () => JSON.stringify(decided))
-      await Promise.all([acceptInstall(decided, first, parts), kept])
-      return decided
-    })
+    const decided = await uncountOnFailure(usage, () => decideFirst(first, deps))
+    const renewed = await renewedClaim(first, deps)
+    if (renewed !== null && renewed.kind !== 'first') {
+      await usage.giveBack()
+      return await answerForOther(renewed, first, deps)
+    }
+    const install = keptDecision(renewed?.kept ?? null) ?? decided
+    await uncountOnFailure(usage, () => storeInstall(install, first, parts))
     await deps.hotState.settleInstall({
       ...ownClaim(claim, install),
       answer: JSON.stringify(install.answer),
@@ -129,13 +138,32 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Acc
   }
 }
 
+/**
+ * Null if the claim is certainly still this try's. Otherwise the outcome of claiming once more: if another try has taken the
+ * event meanwhile, writing this decision would make a row that differs from what that try was told.
+ */
+async function renewedClaim({ claim, claimedAtMs }: FirstReport, deps: ApiDeps): Promise<ClaimOutcome | null> {
+  return performance.now() - claimedAtMs < SURE_OF_CLAIM_MS ? null : deps.hotState.claimInstall(claim)
+}
+
+/** The decision is kept beside the append: a failed append may still have been stored, and the next try must give the same answer. */
+async function storeInstall(install: Install, first: FirstReport, parts: PipelineParts): Promise<void> {
+  const kept = parts.deps.hotState.keepInstall(ownClaim(first.claim, install), () => JSON.stringify(install))
+  await Promise.all([acceptInstall(install, first, parts), kept])
+}
+
 /** The body of this try may name another installation than that of the try whose decision was kept. */
 function ownClaim(claim: Claim, { installationId }: Install): Claim {
   return claim.installationId === installationId ? claim : { ...claim, installationId }
 }
 
+function keptDecision(kept: string | null): Install | null {
+  return kept === null ? null : (JSON.parse(kept) as Install)
+}
+
 async function decideFirst(first: FirstReport, deps: ApiDeps): Promise<Install> {
-  if (first.kept !== null) return JSON.parse(first.kept) as Install
+  const known = keptDecision(first.kept)
+  if (known !== null) return known
   const { website, exchange } = first.request
   const { event } = first
   const nowMs = exchange.receivedAtMs

@@ -2,6 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
+import { LIMITS } from '../../domain/limits.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import { FactsUnavailable } from '../../ports/facts/facts.ts'
 import { hasRedisServer, startRedis, type RedisServer } from '../../fixtures/engines/redis.ts'
@@ -182,6 +183,34 @@ describe('a pending install', function () {
       expect((await api.post('/v1/events', event)).body).to.deep.equal({ ...body, duplicate: true })
       const month = new Date(api.service.nowMs()).toISOString().slice(0, 7)
       expect(await api.service.hotState.readUsage('acme', month)).to.equal(3)
+    })
+
+    it('stores nothing that differs from what another try was told while this one stood still', async () => {
+      api = await startApi()
+      const receipt = await api.activeReceipt()
+      const event = eventBody({ receipts: [receipt] })
+      const { hotState } = api.service
+      const receiptStates = hotState.receiptStates.bind(hotState)
+      const [arrived, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      hotState.receiptStates = async (asked) => {
+        const states = await receiptStates(asked)
+        hotState.receiptStates = receiptStates
+        arrived.resolve()
+        await goesOn.promise
+        return states
+      }
+      const held = api.post('/v1/events', event)
+      await arrived.promise
+      await api.activeReceipt({ previous_receipt: receipt })
+      await pause(LIMITS.claimLeaseMs)
+      const told = (await api.post('/v1/events', event)).body
+      expect(told).to.deep.include({ duplicate: false, resolution: 'unmatched' })
+      goesOn.resolve()
+      expect((await held).body).to.deep.equal({ ...told, duplicate: true })
+      await api.service.drain()
+      expect(JSON.parse((await rowOf(event['event_id']))?.answer ?? '')).to.deep.equal(told)
+      expect((await installs()).length).to.equal(1)
+      expect((await api.post('/v1/events', event)).body).to.deep.equal({ ...told, duplicate: true })
     })
 
     it('says the same after several such tries', async () => {

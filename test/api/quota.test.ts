@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
+import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import { newId } from '../../fixtures/service/requests.ts'
 import { eventBody, FREE_MANIFESTS, logsOf, MANIFESTS, startApi, visitBody, type Api } from './support/api.ts'
 import { claimsOf, tokenClaimsOf } from './support/keys.ts'
@@ -129,6 +130,27 @@ describe('an organisation on Free', () => {
       expect(await counts()).to.deep.equal(before)
       const ref = { website: 'acme-dev', visitId: claimsOf(receipt).visitId, issuedAtMs: claimsOf(receipt).issuedAtMs }
       expect(await api.service.hotState.receiptStates([ref])).to.deep.equal(['unknown'])
+    })
+
+    it('records a retry of what may have been stored, though the quota was used up in between', async () => {
+      const { eventLog } = api.service
+      const append = eventLog.append.bind(eventLog)
+      eventLog.append = async (topic, entries, options) => {
+        await append(topic, entries, options)
+        if (topic !== 'installs') return
+        eventLog.append = append
+        throw new LogUnavailable('no answer')
+      }
+      await api.service.hotState.returnUsage({ organization: 'acme', month: MONTH, quota: null })
+      const event = eventBody()
+      expect((await api.post('/v1/events', event)).status).to.equal(503)
+      await leave(0)
+      const { body } = await api.post('/v1/events', event)
+      expect(body).to.deep.include({ duplicate: false, resolution: 'counted' }).and.to.not.have.property('recorded')
+      await api.service.drain('facts-writer')
+      const [row] = await api.service.facts.run('installsByEventId', { event_id: event['event_id'] })
+      expect(JSON.parse(row?.answer ?? '')).to.deep.equal(body)
+      expect((await api.post('/v1/events', event)).body).to.deep.equal({ ...body, duplicate: true })
     })
 
     it('does not remember an event that it did not record, and still remembers those that it did', async () => {

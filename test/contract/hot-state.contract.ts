@@ -500,7 +500,13 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
       it('notes what is stored for its installation, though a repeat with another one was answered for good', async () => {
         const visit = matched(receipt(harness.nowMs()))
         const { owner: _owner, ...repeat } = await settle('event-1', { answer: 'of the repeat', receivedAtMs: 2_000 })
-        const stored = { ...repeat, installationId: 'the-first-one', answer: 'stored', receivedAtMs: 1_000, matched: visit }
+        const stored = {
+          ...repeat,
+          installationId: 'the-first-one',
+          answer: 'stored',
+          receivedAtMs: 1_000,
+          matched: visit,
+        }
         const next = { ...claimOf('event-2', 'x'), installationId: 'the-first-one' }
         await harness.state.decideInstall(stored)
         expect(await harness.state.claimInstall(next)).to.deep.include({ installation: { kind: 'none' } })
