@@ -38,8 +38,17 @@ const REVOKED = 2
  */
 export async function rebuildState(deps: RebuildDeps): Promise<RebuildReport> {
   const activations = await rebuildReceipts(deps)
-  const installs = await rebuildAnswers(deps)
+  const installs = await rebuildAnswers(deps, deps.nowMs() - LIMITS.answerMemoryDays * DAY_MS)
   return { activations, installs, organizations: await rebuildUsage(deps) }
+}
+
+/**
+ * Only the answers to installs that were received from then on (Unix ms), and usage. Processes' clocks differ, so a little more
+ * is read. Activations need no help: the role `state` applies each of them from the log.
+ */
+export async function rebuildAnswersSince(sinceMs: number, deps: RebuildDeps): Promise<RebuildReport> {
+  const installs = await rebuildAnswers(deps, sinceMs - LIMITS.clockSkewMs)
+  return { activations: 0, installs, organizations: await rebuildUsage(deps) }
 }
 
 async function rebuildReceipts({ facts, hotState, nowMs, onProgress }: RebuildDeps): Promise<number> {
@@ -77,8 +86,7 @@ async function learnPage(
   })
 }
 
-async function rebuildAnswers({ facts, hotState, nowMs, onProgress }: RebuildDeps): Promise<number> {
-  const since_ms = nowMs() - LIMITS.answerMemoryDays * DAY_MS
+async function rebuildAnswers({ facts, hotState, onProgress }: RebuildDeps, since_ms: number): Promise<number> {
   let after = { after_website: '', after_event_id: '' }
   let applied = 0
   for (;;) {

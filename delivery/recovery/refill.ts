@@ -1,6 +1,9 @@
 /**
  * Refills a hot state that has lost data from the facts, automatically, and marks it complete again.
  *
+ * Everything is restored if the store was emptied, restarted or replaced; or only the answers since a time, if processes kept
+ * some to themselves while the store was away, and then died or had too many.
+ *
  * Until then, look-ups of an installation that the hot state does not know go to the facts. The hot state has
  * everything recorded after the loss; what was recorded before is in the facts once they have caught up with the log.
  */
@@ -14,7 +17,7 @@ import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { FactsReader } from '../dispatch/reads.ts'
-import { rebuildState } from './rebuild-state.ts'
+import { rebuildAnswersSince, rebuildState } from './rebuild-state.ts'
 
 export interface RefillDeps {
   readonly eventLog: Pick<EventLog, 'progress'>
@@ -42,6 +45,8 @@ const TOPICS: readonly RecordTopic[] = ['activations', 'installs', 'install_deci
 const JOB = 'refill'
 const LEASE_MS = 30_000
 const AGAIN_MS = 1_000
+/** Between two looks whether a process has died with answers that it could not write. */
+const LOOK_MS = 15_000
 
 export interface Refill {
   /** The store may have lost something. Does nothing if it is complete. */
@@ -66,12 +71,15 @@ export function createRefill(deps: RefillDeps): Refill {
     }
     running = null
   }
+  const request = (): void => {
+    isWanted = true
+    running ??= run()
+  }
+  const looks = setInterval(request, LOOK_MS).unref()
   return {
-    request() {
-      isWanted = true
-      running ??= run()
-    },
+    request,
     async stop() {
+      clearInterval(looks)
       stopping.abort()
       await running
     },
@@ -82,8 +90,8 @@ export function createRefill(deps: RefillDeps): Refill {
 async function tryRefill(given: RefillDeps, signal: AbortSignal): Promise<boolean> {
   const deps = untilAborted(given, signal)
   const { hotState, facts, nowMs, owner, logger } = deps
-  const generation = await hotState.forgotten()
-  if (generation === null) return true
+  const loss = await hotState.forgotten()
+  if (loss === null) return true
   if (!(await hotState.claimJob(JOB, owner, LEASE_MS))) return false
   try {
     await untilFactsHave(deps, signal)
@@ -91,8 +99,10 @@ async function tryRefill(given: RefillDeps, signal: AbortSignal): Promise<boolea
       signal.throwIfAborted()
       void hotState.claimJob(JOB, owner, LEASE_MS).catch(() => undefined)
     }
-    const report = await rebuildState({ facts, hotState, nowMs, onProgress })
-    await hotState.restored(generation)
+    const rebuilding = { facts, hotState, nowMs, onProgress }
+    const { sinceMs } = loss
+    const report = await (sinceMs === null ? rebuildState(rebuilding) : rebuildAnswersSince(sinceMs, rebuilding))
+    await hotState.restored(loss)
     logger.info({ ...report }, 'the hot state was filled from the facts')
     // If it lost data again in the meantime, it is not complete.
     return (await hotState.forgotten()) === null

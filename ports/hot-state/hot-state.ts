@@ -136,6 +136,15 @@ export interface UsageOutcome {
   readonly isFirstOver: boolean
 }
 
+export interface Loss {
+  /** An ID of the store's present generation. */
+  readonly generation: string
+  /** Only answers to installs that were received from then on (Unix ms); null if everything may be lost. */
+  readonly sinceMs: number | null
+  /** How often something was lost so far. */
+  readonly losses: string
+}
+
 export interface HotState extends SessionVerbs {
   putVisit(receipt: IssuedReceipt): Promise<void>
   activate(receipt: ReceiptRef): Promise<Activation>
@@ -176,10 +185,10 @@ export interface HotState extends SessionVerbs {
   /** True for one caller at a time, so that no two workers send one job at once. The claim expires after `leaseMs`. */
   claimJob(jobId: string, owner: string, leaseMs: number): Promise<boolean>
   releaseJob(jobId: string, owner: string): Promise<void>
-  /** An ID of the store's present generation if it may have lost writes; null if it cannot have. */
-  forgotten(): Promise<string | null>
-  /** Lost writes have been restored. Ignored if the store has lost data again since `forgotten` returned this ID. */
-  restored(generation: string): Promise<void>
+  /** What the store may have lost; null if it cannot have lost anything. */
+  forgotten(): Promise<Loss | null>
+  /** That has been restored. Ignored if the store has lost something again since `forgotten` returned this. */
+  restored(loss: Loss): Promise<void>
   /** Resolves once all writes so far are durable. */
   flush(): Promise<void>
   /** `isShared` is false while an adapter counts per process because its store is unreachable. */

@@ -44,8 +44,8 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
 
     beforeEach(async () => {
       harness = await open()
-      const generation = await harness.state.forgotten()
-      if (generation !== null) await harness.state.restored(generation)
+      const loss = await harness.state.forgotten()
+      if (loss !== null) await harness.state.restored(loss)
     })
     afterEach(async () => {
       await harness.close()
@@ -535,7 +535,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect(await harness.state.forgotten()).to.equal(null)
         await harness.reopen()
         expect(await harness.state.forgotten()).to.equal(null)
-        await harness.state.restored('another generation')
+        await harness.state.restored({ generation: 'another generation', sinceMs: null, losses: '0' })
         expect(await harness.state.forgotten()).to.equal(null)
       })
 

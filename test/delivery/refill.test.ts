@@ -14,7 +14,7 @@ describe('filling the hot state', () => {
   const done: RefillDeps['eventLog'] = { progress: async () => ({ done: [1], ends: [1] }) }
   const told: string[] = []
   const hotState = {
-    forgotten: async () => 'a generation',
+    forgotten: async () => ({ generation: 'one', sinceMs: null, losses: '0' }),
     claimJob: async () => true,
     releaseJob: async () => void told.push('released'),
     restored: async () => void told.push('restored'),

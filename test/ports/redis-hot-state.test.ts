@@ -18,6 +18,11 @@ const WEBSITE = 'acme-dev'
 const MONTH = '2026-11'
 /** Longer than in service: other work on the machine must not look like an unreachable Redis. */
 const SHORT = { deadlineMs: 1_000, probeEveryMs: 100 }
+/** Which data these are, and which processes live. */
+const MARKS = ['whence:epoch', 'whence:alive', 'whence:heard']
+/** That a process keeps for Redis. */
+const MOST_MESSAGES = 20_000
+const NO_LOSS = { generation: '', sinceMs: null, losses: '' }
 /** Redis's own bound for flat hashes is set to what the scripts count on. */
 const SETTINGS = ['hash-max-listpack-entries 128', 'maxmemory-policy noeviction']
 
@@ -75,7 +80,7 @@ describe('Redis hot state', () => {
       expect(buckets(server).entries).to.equal(180)
     })
 
-    it('leaves nothing that stays for ever but its mark', async () => {
+    it('leaves nothing that stays for ever but its marks', async () => {
       const state = await open()
       const [first, second] = [receipt(), receipt()]
       await state.putVisit({ ...second, previous: first })
@@ -95,7 +100,7 @@ describe('Redis hot state', () => {
       const script =
         "local l = {} for _, k in ipairs(redis.call('KEYS', '*')) do if redis.call('TTL', k) < 0 then l[#l + 1] = k end end return l"
       expect(Number(server.cli('dbsize'))).to.be.greaterThan(7)
-      expect(server.cli('eval', script, '0')).to.equal('whence:epoch')
+      expect(server.cli('eval', script, '0').split('\n')).to.have.members(MARKS)
     })
 
     it('gives each key back when what it holds is over, and a minute for the clocks, but not before', async () => {
@@ -147,7 +152,7 @@ describe('Redis hot state', () => {
       const state = await open()
       await state.activate(receipt())
       await state.receiptStates([receipt(), receipt()])
-      expect(server.cli('keys', '*')).to.equal('whence:epoch')
+      expect(server.cli('keys', '*').split('\n')).to.have.members(MARKS)
     })
   })
 
@@ -397,6 +402,70 @@ describe('Redis hot state', () => {
       expect(await other.claimInstall(claim('event-2'))).to.deep.include({ installation: { kind: 'pending' } })
     })
 
+    describe('with answers that never reach it', () => {
+      const GONE_MS = 1_500
+      const whole = async (state: HotState): Promise<void> => {
+        const loss = await state.forgotten()
+        if (loss !== null) await state.restored(loss)
+        expect(await state.forgotten()).to.equal(null)
+      }
+      const settle = (state: HotState, event: string): Promise<void> =>
+        state.settleInstall({ ...claim(event), answer: 'x', receivedAtMs: 1, matched: null })
+      const installation = async (state: HotState): Promise<unknown> => {
+        const outcome = await state.claimInstall({
+          ...claim(`event-${randomBytes(4).toString('hex')}`),
+          installationId: 'new',
+        })
+        return outcome.kind === 'first' ? outcome.installation : outcome
+      }
+
+      it('knows that answers are missing once a process has died with them, and since when', async () => {
+        const [state, other] = [await open(), await open({ goneAfterMs: GONE_MS })]
+        await whole(other)
+        const aloneAtMs = Date.now()
+        freeze()
+        await until(async () => !(await isShared(state)()))
+        const settledAtMs = Date.now()
+        await settle(state, 'event-1')
+        // It cannot say that it ends, as if it was killed.
+        await state.close()
+        server.thaw()
+        await until(isShared(other))
+        expect(await installation(other)).to.deep.equal({ kind: 'none' })
+        await until(async () => (await other.forgotten()) !== null)
+        const loss = await other.forgotten()
+        expect(loss?.sinceMs).to.be.within(aloneAtMs - 60_000, settledAtMs)
+        expect(await installation(other)).to.deep.equal({ kind: 'unknown' })
+        await other.restored({ ...(loss ?? NO_LOSS), losses: 'of another time' })
+        expect(await other.forgotten()).to.deep.equal(loss)
+        await other.restored(loss ?? NO_LOSS)
+        expect(await other.forgotten()).to.equal(null)
+        expect(await installation(other)).to.deep.equal({ kind: 'none' })
+      })
+
+      it('knows it of a process that had too many', async () => {
+        const [state, other] = [await open(), await open()]
+        await whole(other)
+        freeze()
+        await until(async () => !(await isShared(state)()))
+        const aloneAtMs = Date.now()
+        for (let event = 0; event <= MOST_MESSAGES; event++) await settle(state, `event-${event}`)
+        server.thaw()
+        await until(isShared(state))
+        await until(isShared(other))
+        expect((await other.forgotten())?.sinceMs).to.be.within(aloneAtMs - 1_000, Date.now())
+      })
+
+      it('is complete if a process ended that had written everything', async () => {
+        const [state, other] = [await open(), await open({ goneAfterMs: GONE_MS })]
+        await whole(other)
+        await settle(state, 'event-1')
+        await state.close()
+        await pause(2 * GONE_MS)
+        expect(await other.forgotten()).to.equal(null)
+      })
+    })
+
     it('rejects if it is set to, until Redis is back', async () => {
       const state = await open({ whenAway: 'reject' })
       const known = receipt()
@@ -467,7 +536,7 @@ describe('Redis hot state', () => {
     it('comes back from a connection that was closed while Sentinel was still being asked', async () => {
       const master = await startRedis()
       const sentinel = await startSentinel('whence', master.port)
-      const limits = { prefix: 'whence:', deadlineMs: 2_000, probeEveryMs: 100, maxInFlight: 10 }
+      const limits = { prefix: 'whence:', deadlineMs: 2_000, probeEveryMs: 100, maxInFlight: 10, process: null }
       const address = parseRedisUrl(`redis://127.0.0.1:${sentinel.port}/0?sentinel=whence`)
       const client = redisClient(address, limits.deadlineMs)
       const told = { onUnreachable: () => undefined, onReachable: () => undefined, onNewRun: () => undefined }

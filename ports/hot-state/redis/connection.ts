@@ -16,12 +16,21 @@ export class RedisUnavailable extends Error {
   override readonly name = 'RedisUnavailable'
 }
 
+export interface KeepingProcess {
+  /** 16 bytes. */
+  readonly id: Buffer
+  /** Since when it has kept writes back (Unix ms); now if it keeps none. */
+  readonly keptSinceMs: () => number
+}
+
 interface RedisConnectionOptions {
   readonly prefix: string
   readonly deadlineMs: number
   readonly probeEveryMs: number
   /** Most verbs that may wait for their answers at once; more are refused. */
   readonly maxInFlight: number
+  /** For a process that keeps writes while Redis is away: Redis then knows that it lives. Null for others. */
+  readonly process: KeepingProcess | null
   readonly onUnreachable: (reason: string) => void
   readonly onReachable: () => void
   /** `run` is an ID of this generation of the data; `before` is the previous one, or null at the first connection. */
@@ -161,7 +170,9 @@ export class RedisConnection {
 
   async #probe(): Promise<void> {
     this.#serverRun ??= runIdOf(await answeredWithin(this.#client.info('server'), this.#options.deadlineMs))
-    const mark = await this.#ask('probe', ['', randomBytes(8).toString('hex')])
+    const { process } = this.#options
+    const alive = process === null ? ['', ''] : [process.id, process.keptSinceMs()]
+    const mark = await this.#ask('probe', ['', randomBytes(8).toString('hex'), ...alive])
     const before = this.#run
     this.#mark = String(mark)
     this.#run = `${this.#serverRun}/${this.#mark}`

@@ -1,26 +1,31 @@
 /**
  * Serves from this process's own memory while Redis is unreachable, and replays its writes when Redis is back.
  *
- * The log stays the source of truth: the role `state` and `whence rebuild-state` restore what is lost here (because a process
- * ends or the list overflows). Until everything is replayed, verbs stay local, in the order they came.
+ * The log stays the source of truth. What is lost here, because the list overflows or the process dies meanwhile, is noted in Redis
+ * (by `noteLoss`, or since the process is not heard any more), and the role `state` restores it from the facts. Until
+ * everything is replayed, verbs stay local, in the order they came.
  */
 
 import type { Activation, HotState, ReceiptRef } from '../hot-state.ts'
 import { RedisUnavailable } from './connection.ts'
 import type { LocalHotState } from './local-hot-state.ts'
-import type { RedisVerbs } from './verbs.ts'
+import type { RedisVerbs, SharedVerbs } from './verbs.ts'
 import type { SessionVerbs } from '../session-verbs.ts'
 
 /** A write to replay when Redis is back; replaying it twice must change nothing but counts of usage. */
 type Message = (shared: RedisVerbs) => Promise<unknown>
 
 interface Fallback {
-  readonly verbs: RedisVerbs
+  readonly verbs: SharedVerbs
   isShared(): boolean
   /** Replays the buffered writes to Redis, then returns to it. */
   handOver(): Promise<void>
   /** Serves every verb locally from now on. */
   goAlone(): void
+  /** Redis has everything that this process had to write. */
+  hasHandedOver(): boolean
+  /** Since when writes have been kept back or lost (Unix ms); now if none are. */
+  keptSinceMs(): number
 }
 
 const MAX_MESSAGES = 20_000
@@ -31,15 +36,32 @@ const MESSAGES_AT_ONCE = 500
  */
 const TELL_FIRST_MS = 1_000
 
-/** `nowMs` bounds how long writes are replayed before reads go to Redis again. */
-export function fallBack(shared: RedisVerbs, alone: LocalHotState, nowMs: () => number): Fallback {
+/** `unixMs` dates what is lost. */
+export function fallBack(shared: RedisVerbs, alone: LocalHotState, unixMs: () => number): Fallback {
   let isShared = false
   let isHandingOver = false
   let isWanted = false
+  /** Since when the oldest write in the list waits, at the earliest. */
+  let aloneSinceMs = unixMs()
+  /** Writes from then on are lost; null if none are. */
+  let lostSinceMs: number | null = null
   const messages: Message[] = []
   const tell = (message: Message): void => {
-    if (messages.length >= MAX_MESSAGES) messages.shift()
+    if (messages.length === 0) aloneSinceMs = unixMs()
+    if (messages.length >= MAX_MESSAGES) {
+      messages.shift()
+      lostSinceMs ??= aloneSinceMs
+    }
     messages.push(message)
+  }
+  /** False if Redis did not hear it. */
+  const tellLoss = async (): Promise<boolean> => {
+    if (lostSinceMs === null) return true
+    const sinceMs = lostSinceMs
+    lostSinceMs = null
+    const isHeard = await deliver([(verbs) => verbs.noteLoss(sinceMs)], shared)
+    if (!isHeard) lostSinceMs = sinceMs
+    return isHeard
   }
   const either: Either = async (ask, instead) => {
     if (isShared) {
@@ -62,6 +84,8 @@ export function fallBack(shared: RedisVerbs, alone: LocalHotState, nowMs: () => 
     goAlone() {
       isShared = false
     },
+    hasHandedOver: () => isShared && messages.length === 0 && lostSinceMs === null,
+    keptSinceMs: () => lostSinceMs ?? (messages.length > 0 ? aloneSinceMs : unixMs()),
     async handOver() {
       isWanted = true
       if (isHandingOver) return
@@ -69,11 +93,12 @@ export function fallBack(shared: RedisVerbs, alone: LocalHotState, nowMs: () => 
       // Redis may fail and recover during the replay; the rest is then replayed.
       while (isWanted) {
         isWanted = false
-        const firstUntilMs = nowMs() + TELL_FIRST_MS
-        let isHeard = true
+        const firstUntilMs = performance.now() + TELL_FIRST_MS
+        // First: until it is told, an installation that Redis does not know counts as never matched.
+        let isHeard = await tellLoss()
         while (isHeard && messages.length > 0) {
           isHeard = await deliver(messages, shared)
-          if (isHeard && nowMs() >= firstUntilMs) isShared = true
+          if (isHeard && performance.now() >= firstUntilMs) isShared = true
         }
         if (isHeard) isShared = true
       }
@@ -197,10 +222,10 @@ function eitherInstalls(
         (shared) => shared.forgotten(),
         (alone) => alone.forgotten(),
       ),
-    restored: (generation) =>
+    restored: (loss) =>
       either(
-        (shared) => shared.restored(generation),
-        (alone) => alone.restored(generation),
+        (shared) => shared.restored(loss),
+        (alone) => alone.restored(loss),
       ),
     claimJob: (jobId, owner, leaseMs) =>
       either(

@@ -64,7 +64,7 @@ export function localHotState(nowMs: () => number): LocalHotState {
     },
     decideInstall: async (decision) => installs.decide(decision),
     releaseInstall: async (claim) => installs.release(claim),
-    forgotten: async () => 'alone',
+    forgotten: async () => ({ generation: 'alone', sinceMs: null, losses: '' }),
     restored: async () => undefined,
     countHits: async (hits) => tidied(counters.countHits(hits)),
     returnHits: async (hits, agoMs) => counters.returnHits(hits, agoMs),

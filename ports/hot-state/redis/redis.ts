@@ -1,12 +1,14 @@
 /** HotState on Redis: one script per verb, on the server's clock, for any number of processes. */
 
+import { randomBytes } from 'node:crypto'
+
 import type { HotState } from '../hot-state.ts'
 import { redisClient } from './client.ts'
-import { MOST_STRETCHED, RedisConnection } from './connection.ts'
+import { MOST_STRETCHED, RedisConnection, type KeepingProcess } from './connection.ts'
 import { fallBack } from './fallback.ts'
 import { localHotState } from './local-hot-state.ts'
 import { parseRedisUrl } from './url.ts'
-import { redisVerbs } from './verbs.ts'
+import { redisVerbs, type RedisVerbs } from './verbs.ts'
 
 export interface RedisHotStateOptions {
   /** Prefix of every key, so that others may use the same Redis. */
@@ -23,6 +25,11 @@ export interface RedisHotStateOptions {
    * verbs reject with `RedisUnavailable` until Redis is back, for roles that need Redis and can wait, such as `state`.
    */
   readonly whenAway?: 'alone' | 'reject'
+  /**
+   * After how long a process of `alone` that is not heard any more counts as gone: what it could not write to Redis is then
+   * restored from the facts.
+   */
+  readonly goneAfterMs?: number
   /** Replaces the server's clock (Unix ms). For tests only: all processes must use the same clock. */
   readonly clock?: () => number
   /** Called when Redis becomes unreachable, with the reason; without keys, values and credentials. */
@@ -35,6 +42,7 @@ export interface RedisHotStateOptions {
   readonly onNewRun?: (run: string, before: string | null) => void
 }
 
+const PROCESS_BYTES = 16
 const nothing = (): void => undefined
 const DEFAULTS = {
   prefix: 'whence:',
@@ -42,6 +50,7 @@ const DEFAULTS = {
   probeEveryMs: 1_000,
   connectWaitMs: 2_000,
   maxInFlight: 20_000,
+  goneAfterMs: 60_000,
   whenAway: 'alone',
   onUnreachable: nothing,
   onReachable: nothing,
@@ -53,21 +62,25 @@ const DEFAULTS = {
  * @throws RedisUrlError
  */
 export async function redisHotState(url: string, options: RedisHotStateOptions = {}): Promise<HotState> {
-  const { connectWaitMs, clock, whenAway, ...connecting } = { ...DEFAULTS, ...options }
+  const { connectWaitMs, clock, whenAway, goneAfterMs, ...connecting } = { ...DEFAULTS, ...options }
+  const verbsOf = (connection: RedisConnection): RedisVerbs =>
+    redisVerbs(connection.run, { generation: () => connection.generation, goneAfterMs, clock })
   const client = redisClient(parseRedisUrl(url), connecting.deadlineMs * MOST_STRETCHED)
   if (whenAway === 'reject') {
-    const connection = new RedisConnection(client, connecting)
+    const connection = new RedisConnection(client, { ...connecting, process: null })
     await connection.open(connectWaitMs)
     const health = () => ({ isReachable: connection.isReachable, isShared: true })
     return {
-      ...redisVerbs(connection.run, () => connection.generation, clock),
+      ...verbsOf(connection),
       flush: nothingToFlush,
       health,
       close: async () => connection.close(),
     }
   }
+  const process: KeepingProcess = { id: randomBytes(PROCESS_BYTES), keptSinceMs: () => fallback.keptSinceMs() }
   const connection: RedisConnection = new RedisConnection(client, {
     ...connecting,
+    process,
     onUnreachable(reason) {
       fallback.goAlone()
       connecting.onUnreachable(reason)
@@ -77,11 +90,8 @@ export async function redisHotState(url: string, options: RedisHotStateOptions =
       connecting.onReachable()
     },
   })
-  const fallback = fallBack(
-    redisVerbs(connection.run, () => connection.generation, clock),
-    localHotState(clock ?? Date.now),
-    () => performance.now(),
-  )
+  const shared = verbsOf(connection)
+  const fallback = fallBack(shared, localHotState(clock ?? Date.now), Date.now)
   await connection.open(connectWaitMs)
   return {
     ...fallback.verbs,
@@ -90,7 +100,11 @@ export async function redisHotState(url: string, options: RedisHotStateOptions =
       isReachable: connection.isReachable,
       isShared: connection.isReachable && fallback.isShared(),
     }),
-    close: async () => connection.close(),
+    async close() {
+      // One that keeps something back does not say that it ends: the role `state` then restores it.
+      if (fallback.hasHandedOver()) await shared.leave(process.id).catch(nothing)
+      connection.close()
+    },
   }
 }
 

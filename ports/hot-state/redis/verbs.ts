@@ -2,7 +2,7 @@
 
 import { LIMITS } from '../../../domain/limits.ts'
 
-import type { Activation, ClaimOutcome, Hit, HitOutcome, HotState, ReceiptStanding } from '../hot-state.ts'
+import type { Activation, ClaimOutcome, Hit, HitOutcome, HotState, Loss, ReceiptStanding } from '../hot-state.ts'
 import {
   decodeInstallation,
   decodePredecessor,
@@ -24,7 +24,14 @@ export interface StoreGeneration {
   readonly mark: string
 }
 
-export type RedisVerbs = Omit<HotState, 'flush' | 'health' | 'close'>
+export type SharedVerbs = Omit<HotState, 'flush' | 'health' | 'close'>
+
+export interface RedisVerbs extends SharedVerbs {
+  /** Answers to installs that were received from then on (Unix ms) may be missing. */
+  readonly noteLoss: (sinceMs: number) => Promise<void>
+  /** The process ends, and has written everything here that it had to write. */
+  readonly leave: (process: Buffer) => Promise<void>
+}
 
 /** A day's states expire with its last receipt, with a margin for clocks that are late. */
 const KEEP_PAST_DAY_MS = LIMITS.receiptLifetimeMs + LIMITS.clockSkewMs
@@ -34,16 +41,20 @@ const STATES: readonly ReceiptStanding[] = [
   ...(['unknown', 'issued', 'active', 'revoked', 'predecessor_unknown', 'revoked_predecessor_unknown'] as const),
 ]
 
-/** `clock` replaces the server's time; for tests only. */
-export function redisVerbs(
-  run: RunScript,
-  generation: () => StoreGeneration,
-  clock: (() => number) | undefined,
-): RedisVerbs {
+export interface VerbsOptions {
+  readonly generation: () => StoreGeneration
+  /** After how long a process that is not heard any more counts as gone. */
+  readonly goneAfterMs: number
+  /** Replaces the server's time; for tests only. */
+  readonly clock: (() => number) | undefined
+}
+
+export function redisVerbs(run: RunScript, { generation, goneAfterMs, clock }: VerbsOptions): RedisVerbs {
   const now = (): string => (clock === undefined ? '' : String(clock()))
   return {
     ...receiptVerbs(run, now),
     ...installVerbs(run, now, generation),
+    ...lossVerbs(run, now, { generation, goneAfterMs }),
     ...countVerbs(run, now),
     ...jobVerbs(run, now),
     ...sessionVerbs(run, now),
@@ -85,7 +96,7 @@ function activationOf(website: string, [kind, revoked]: readonly Buffer[]): Acti
 
 type InstallVerbs = Pick<
   HotState,
-  'claimInstall' | 'keepInstall' | 'settleInstall' | 'decideInstall' | 'releaseInstall' | 'forgotten' | 'restored'
+  'claimInstall' | 'keepInstall' | 'settleInstall' | 'decideInstall' | 'releaseInstall'
 >
 
 function installVerbs(run: RunScript, now: Now, generation: () => StoreGeneration): InstallVerbs {
@@ -114,16 +125,37 @@ function installVerbs(run: RunScript, now: Now, generation: () => StoreGeneratio
     async releaseInstall(claim) {
       await run('release_install', [now(), eventHash(claim), claim.owner, ANSWER_MEMORY_MS])
     },
+  }
+}
+
+type LossVerbs = Pick<RedisVerbs, 'forgotten' | 'restored' | 'noteLoss' | 'leave'>
+
+function lossVerbs(
+  run: RunScript,
+  now: Now,
+  { generation, goneAfterMs }: Pick<VerbsOptions, 'generation' | 'goneAfterMs'>,
+): LossVerbs {
+  return {
     async forgotten() {
-      const whole = String(await run('read_whole', [now()]))
       const { name } = generation()
-      return whole === name ? null : name
+      const [whole, since, losses] = (await run('read_whole', [now(), name, goneAfterMs])) as Buffer[]
+      return String(whole) === name ? null : lossOf(name, String(since), String(losses))
     },
-    async restored(name) {
+    async restored({ generation: name, losses }) {
       const present = generation()
-      if (name === present.name) await run('mark_whole', [now(), present.mark, name])
+      if (name === present.name) await run('mark_whole', [now(), present.mark, name, losses])
+    },
+    async noteLoss(sinceMs) {
+      await run('note_loss', [now(), generation().name, sinceMs])
+    },
+    async leave(process) {
+      await run('leave', [now(), process])
     },
   }
+}
+
+function lossOf(generation: string, since: string, losses: string): Loss {
+  return { generation, sinceMs: since === '' ? null : Number(since), losses }
 }
 
 function claimOutcomeOf(website: string, reply: readonly Buffer[], generation: string): ClaimOutcome {

@@ -173,3 +173,63 @@ local function await_no_more(key, event)
   local known = kept(key)
   if known and string.sub(known, 1, 1) == AWAITS and string.sub(known, 8) == event then redis.call('DEL', key) end
 end
+
+-- Processes that keep answers in their own memory while Redis is away: for each its ID (16 bytes), when it was heard (6 bytes), and
+-- since when it kept answers back as it said then (6 bytes). What it said may have waited in a connection while Redis hung.
+local PROCESS_BYTES = 28
+-- Probes come every second from each process.
+local SILENT_MS = 5000
+
+local function processes()
+  return redis.call('GET', PREFIX .. 'alive') or ''
+end
+
+local function keep_alive(all)
+  if all == '' then redis.call('DEL', PREFIX .. 'alive') else redis.call('SET', PREFIX .. 'alive', all) end
+end
+
+local function without_process(id)
+  local all = processes()
+  for at = 1, #all, PROCESS_BYTES do
+    if string.sub(all, at, at + 15) == id then return string.sub(all, 1, at - 1) .. string.sub(all, at + PROCESS_BYTES) end
+  end
+  return all
+end
+
+-- Since when those that were not heard since `before_ms` may have kept answers back, or nil if there are none; and the others.
+local function gone_processes(before_ms)
+  local all, oldest, left = processes(), nil, ''
+  for at = 1, #all, PROCESS_BYTES do
+    local heard_ms, since_ms = struct.unpack('>I6I6', string.sub(all, at + 16, at + 27))
+    if heard_ms < before_ms then
+      oldest = math.min(oldest or since_ms, since_ms)
+    else
+      left = left .. string.sub(all, at, at + PROCESS_BYTES - 1)
+    end
+  end
+  return oldest, left
+end
+
+-- Since when probes have come without a pause.
+local function woke_ms()
+  local heard = redis.call('GET', PREFIX .. 'heard')
+  return heard and until_of(string.sub(heard, 7)) or clock_ms('')
+end
+
+local function note_heard()
+  local heard = redis.call('GET', PREFIX .. 'heard')
+  local was_silent = not heard or NOW - until_of(heard) > SILENT_MS
+  redis.call('SET', PREFIX .. 'heard', struct.pack('>I6I6', NOW, was_silent and NOW or woke_ms()))
+end
+
+-- If more than these answers is missing already, everything must be restored, which includes them.
+local function note_loss(generation, since_ms)
+  redis.call('INCRBY', PREFIX .. 'losses', 1)
+  local since = redis.call('GET', PREFIX .. 'since')
+  if redis.call('GET', PREFIX .. 'whole') == generation then
+    redis.call('DEL', PREFIX .. 'whole')
+    redis.call('SET', PREFIX .. 'since', since_ms)
+  elseif since and tonumber(since) > since_ms then
+    redis.call('SET', PREFIX .. 'since', since_ms)
+  end
+end
