@@ -97,10 +97,14 @@ export const ERRORS = {
     when: 'The organisation already pays for a plan; it is changed in the portal.',
     chosenBy: 'project',
   },
-  not_subscribed: { status: 409, when: 'The organisation has never begun to pay for a plan.', chosenBy: 'project' },
+  not_subscribed: {
+    status: 409,
+    when: 'The organisation has not begun to pay for a plan, or its customer is gone.',
+    chosenBy: 'project',
+  },
   foreign_customer: {
     status: 409,
-    when: "The payment provider's customer in `spec.billing` was made for another organisation, or is gone.",
+    when: "The payment provider's customer in `spec.billing` was made for another organisation.",
     chosenBy: 'project',
   },
   last_owner: { status: 409, when: 'The organisation would be left without an Owner.', chosenBy: 'project' },

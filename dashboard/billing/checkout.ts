@@ -13,7 +13,16 @@ import { billingHit, refuseByRate } from '../http/limits.ts'
 import type { DirectoryOrganization } from '../resources/directory.ts'
 import type { Inventory } from '../resources/inventory.ts'
 import type { StoredObject } from '../resources/writer.ts'
-import { addressOf, applyPresent, billingOf, managerOfPlan, planOf, type PresentParts } from './present.ts'
+import {
+  addressOf,
+  applyPresent,
+  billingOf,
+  fieldsWithoutCustomer,
+  managerOfPlan,
+  planOf,
+  standingOf,
+  type PresentParts,
+} from './present.ts'
 
 export interface CheckoutParts extends PresentParts {
   readonly inventory: Pick<Inventory, 'find'>
@@ -88,8 +97,8 @@ export function openPortal(parts: CheckoutParts) {
     if ('code' in stored) return stored
     const customer = billingOf(stored)?.customer
     if (customer === undefined) return refuse('not_subscribed')
-    const found = await parts.payments.readCustomer(customer)
-    if (found?.organization !== organization.id) return refuse('foreign_customer')
+    const standing = await standingOf(customer, organization, parts.payments)
+    if (standing !== 'own') return refuse(standing === 'foreign' ? 'foreign_customer' : 'not_subscribed')
     return answerWithPage((await parts.payments.createPortal(customer, returnPage(call, parts))).url, parts)
   }
 }
@@ -109,25 +118,43 @@ async function payable(call: Call, { writer, hotState }: CheckoutParts): Promise
 async function customerOf(
   organization: DirectoryOrganization,
   stored: StoredObject,
-  { payments, writer, inventory }: CheckoutParts,
+  parts: CheckoutParts,
 ): Promise<string | Refusal> {
   const known = billingOf(stored)?.customer
-  if (known !== undefined) {
-    const found = await payments.readCustomer(known)
-    return found?.organization === organization.id ? known : refuse('foreign_customer')
-  }
-  // A customer of an earlier organisation with the same name is not this one's.
-  const createdAt = inventory.find(addressOf(organization))?.createdAt ?? ''
-  const customer = await payments.createCustomer(
-    organization.id,
-    idempotencyKey('customer', organization.id, createdAt),
-  )
-  const outcome = await writer.writeBilling(stored, { plan: planOf(stored), billing: { customer } })
+  const standing = known === undefined ? 'unknown' : await standingOf(known, organization, parts.payments)
+  if (known !== undefined && standing === 'own') return known
+  if (standing === 'foreign') return refuse('foreign_customer')
+  const customer = await newCustomer(organization, parts)
+  if (customer === null) return refuse('unavailable')
+  const fields = { ...fieldsWithoutCustomer(stored), billing: { customer } }
+  const outcome = await parts.writer.writeBilling(stored, fields)
   if (outcome.kind === 'written') return customer
   if (outcome.kind === 'managed_elsewhere') {
     return refuse('managed_elsewhere', { manager: outcome.manager, field: outcome.field, message: SENTENCE })
   }
   return refuse('conflict')
+}
+
+/** How many customers of one organisation may be deleted before it must wait. */
+const CUSTOMERS_A_DAY = 5
+
+/**
+ * Whatever is repeated finds the same customer: the provider keeps the answer to a key for a day. If that customer was deleted
+ * meanwhile, the next one is created. Null if too many were.
+ */
+async function newCustomer(
+  organization: DirectoryOrganization,
+  { payments, inventory }: CheckoutParts,
+): Promise<string | null> {
+  // A customer of an earlier organisation with the same name is not this one's.
+  let before = inventory.find(addressOf(organization))?.createdAt ?? ''
+  for (let made = 0; made < CUSTOMERS_A_DAY; made += 1) {
+    const key = idempotencyKey('customer', organization.id, before)
+    const customer = await payments.createCustomer(organization.id, key)
+    if ((await standingOf(customer, organization, payments)) === 'own') return customer
+    before = customer
+  }
+  return null
 }
 
 function idempotencyKey(...parts: readonly string[]): string {

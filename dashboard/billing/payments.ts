@@ -3,8 +3,10 @@
 import type { Subscription } from '../../domain/people/subscriptions.ts'
 
 interface PaymentCustomer {
-  /** ID of the organisation that the customer was created for; null if the customer is not one of ours. */
+  /** ID of the organisation that the customer was created for; null if the customer is not one of ours, or was deleted. */
   readonly organization: string | null
+  /** It has no subscription any more, and can have no other. */
+  readonly isDeleted: boolean
 }
 
 /** A checkout page of the provider. */
@@ -26,7 +28,7 @@ interface NewCheckout {
 /** All reject with `PaymentsUnavailable` if the provider is unreachable or busy. Requests with the same key count as one. */
 export interface Payments {
   readonly createCustomer: (organization: string, key: string) => Promise<string>
-  /** Null if the customer does not exist, or no longer does. */
+  /** Null if the provider knows no such customer, as with the key of another account. */
   readonly readCustomer: (customer: string) => Promise<PaymentCustomer | null>
   readonly subscriptions: (customer: string) => Promise<readonly Subscription[]>
   /** Newest first. */

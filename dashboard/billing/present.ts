@@ -21,10 +21,10 @@ export interface PresentParts {
 }
 
 /**
- * `same`: the plan is the one paid for, or nothing was ever paid. `foreign`: the customer belongs to another organisation.
+ * `same`: the plan is the one paid for, or nothing was ever paid. `foreign`, `unknown`: the customer is not the organisation's.
  * `read-only`: another manager owns the plan. `busy`: other writers kept getting in first.
  */
-type Applied = 'same' | 'written' | 'foreign' | 'read-only' | 'busy'
+type Applied = 'same' | 'written' | 'foreign' | 'unknown' | 'read-only' | 'busy'
 
 const TURNS = 5
 
@@ -45,17 +45,45 @@ async function applyOnce(organization: DirectoryOrganization, parts: PresentPart
   const stored = await parts.writer.read(addressOf(organization))
   const customer = billingOf(stored)?.customer
   if (stored === null || customer === undefined) return 'same'
-  const found = await parts.payments.readCustomer(customer)
-  if (found?.organization !== organization.id) {
-    parts.logger.warn({ organization: organization.id }, 'the customer in spec.billing belongs to another organisation')
-    return 'foreign'
+  const standing = await standingOf(customer, organization, parts.payments)
+  if (standing === 'foreign' || standing === 'unknown') {
+    parts.logger.warn({ organization: organization.id }, NOT_OWN[standing])
+    return standing
   }
-  const fields = fieldsFor(
-    stored,
-    customer,
-    paidPlan(await parts.payments.subscriptions(customer), parts.plans, parts.nowMs()),
-  )
+  const fields =
+    standing === 'deleted'
+      ? fieldsWithoutCustomer(stored)
+      : fieldsFor(stored, customer, paidPlan(await parts.payments.subscriptions(customer), parts.plans, parts.nowMs()))
   return fields === null ? 'same' : appliedBy(await parts.writer.writeBilling(stored, fields))
+}
+
+const NOT_OWN = {
+  foreign: 'the customer in spec.billing belongs to another organisation',
+  unknown: 'the payment provider does not know the customer in spec.billing',
+} as const
+
+/**
+ * `deleted`: at the provider, for good. `unknown`: the provider knows deleted customers too, so the key may be another account's,
+ * and no plan may end by that.
+ */
+type CustomerStanding = 'own' | 'foreign' | 'deleted' | 'unknown'
+
+/** What a customer is to the organisation that names it. Rejects with `PaymentsUnavailable`. */
+export async function standingOf(
+  customer: string,
+  organization: Pick<DirectoryOrganization, 'id'>,
+  payments: Pick<Payments, 'readCustomer'>,
+): Promise<CustomerStanding> {
+  const found = await payments.readCustomer(customer)
+  if (found === null) return 'unknown'
+  if (found.isDeleted) return 'deleted'
+  return found.organization === organization.id ? 'own' : 'foreign'
+}
+
+/** Without a customer there is no subscription. A plan that people set by hand stays. */
+export function fieldsWithoutCustomer(stored: StoredObject): BillingFields {
+  const plan = billingOf(stored)?.subscription === undefined ? planOf(stored) : 'Free'
+  return { plan, billing: undefined, ...retentionFor(plan, stored) }
 }
 
 /** The change to write; null if there is none. */

@@ -60,7 +60,8 @@ export async function stripePayments(options: StripeOptions): Promise<Payments> 
 async function readCustomer(stripe: Stripe, id: string): ReturnType<Payments['readCustomer']> {
   try {
     const customer = await stripe.customers.retrieve(id)
-    return customer.deleted === true ? null : { organization: customer.metadata[ORGANIZATION] ?? null }
+    if (customer.deleted === true) return { organization: null, isDeleted: true }
+    return { organization: customer.metadata[ORGANIZATION] ?? null, isDeleted: false }
   } catch (error) {
     if (codeOf(error) === 'resource_missing') return null
     throw error

@@ -3,12 +3,14 @@
 import { refuse } from '../../domain/errors.ts'
 import { memberOf } from '../../domain/strict-json.ts'
 import { DONE, type Call } from '../http/call.ts'
-import type { Directory } from '../resources/directory.ts'
-import { applyPresent, type PresentParts } from './present.ts'
+import type { Directory, DirectoryOrganization } from '../resources/directory.ts'
+import type { Inventory } from '../resources/inventory.ts'
+import { addressOf, applyPresent, type PresentParts } from './present.ts'
 import { isSigned } from './signature.ts'
 
 export interface WebhookParts extends PresentParts {
   readonly directory: Directory
+  readonly inventory: Pick<Inventory, 'find'>
   /** Several during a rotation. */
   readonly webhookSecrets: readonly string[]
 }
@@ -23,11 +25,23 @@ export function takeEvent(parts: WebhookParts) {
     }
     const customer = customerIn(body)
     // The provider account may serve other products too.
-    const found = customer === null ? null : await parts.payments.readCustomer(customer)
-    const organization = parts.directory.organizations().get(found?.organization ?? '')
+    const organization = customer === null ? undefined : await organizationOf(customer, parts)
     if (organization === undefined) return DONE
     return (await applyPresent(organization, parts)) === 'busy' ? refuse('unavailable') : DONE
   }
+}
+
+/** The provider does not say whose a deleted customer was, but the organisation still names it. */
+async function organizationOf(
+  customer: string,
+  { payments, directory, inventory }: WebhookParts,
+): Promise<DirectoryOrganization | undefined> {
+  const found = await payments.readCustomer(customer)
+  const organizations = directory.organizations()
+  if (found?.isDeleted !== true) return organizations.get(found?.organization ?? '')
+  return [...organizations.values()].find(
+    (each) => memberOf(inventory.find(addressOf(each))?.spec['billing'], 'customer') === customer,
+  )
 }
 
 /** The customer's ID, wherever the event has it. */

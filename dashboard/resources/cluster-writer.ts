@@ -211,8 +211,16 @@ async function pay(client: KubeClient, current: KubeObject, { stored, fields }: 
   const body = {
     ...{ apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace, resourceVersion }, spec: fields },
   }
-  const path = `${resourcePath(stored)}?fieldManager=${BILLING_MANAGER}&force=true`
-  return writeOutcome(() => written(client.request({ method: 'PATCH', path, body, contentType: APPLY_TYPE })))
+  const path = `${resourcePath(stored)}?fieldManager=${BILLING_MANAGER}`
+  return writeOutcome(async () => {
+    const request = { path: `${path}&force=true`, body, contentType: APPLY_TYPE }
+    const paid = (await client.request({ method: 'PATCH', ...request })) as KubeObject
+    // Applying without a field leaves it there if somebody else has applied it too.
+    const isLeft = fields.billing === undefined && specOf(paid)['billing'] !== undefined
+    if (!isLeft) return { kind: 'written' }
+    const removal = [...pinned(paid), { op: 'remove', path: '/spec/billing' }]
+    return written(client.request({ method: 'PATCH', path, body: removal, contentType: JSON_PATCH }))
+  })
 }
 
 interface Removing {

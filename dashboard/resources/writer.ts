@@ -63,7 +63,8 @@ export interface WrittenSecret {
 /** The fields of an Organization that only payments may change through the dashboard. */
 export interface BillingFields {
   readonly plan: Plan
-  readonly billing: { readonly customer: string; readonly subscription?: string; readonly price?: string }
+  /** Undefined: the field is removed. */
+  readonly billing: { readonly customer: string; readonly subscription?: string; readonly price?: string } | undefined
   /** Only if the plan allows no more. */
   readonly logRetentionDays?: number
 }

@@ -20,8 +20,10 @@ describe('billing', () => {
   let billing: DashboardBilling
   let cookies = ''
   let addresses = 0
+  let warnings: string[] = []
   beforeEach(async () => {
     let nowMs = Date.now
+    warnings = []
     stripe = await startStripe(() => nowMs())
     billing = await billingOver(stripe.url)
     stage = await startStage({
@@ -55,8 +57,17 @@ describe('billing', () => {
   const reconcile = (): Promise<number> =>
     reconcilePlans({
       ...{ ...billing, directory: stage.directory, writer: stage.writer, nowMs: stage.nowMs, random: () => 0 },
-      logger: { warn: () => undefined, info: () => undefined },
+      logger: { warn: (...said: readonly unknown[]) => void warnings.push(String(said.at(-1))), info: () => undefined },
     })
+  /** As somebody may do it with kubectl. */
+  const put = async (fields: object): Promise<void> => {
+    const before = await stage.writer.read(ORGANIZATION)
+    const written = await stage.writer.replace(
+      { ...ORGANIZATION, spec: { ...before?.spec, ...fields } },
+      before?.version ?? '',
+    )
+    expect(written).to.deep.equal({ kind: 'written' })
+  }
 
   it('leaves no trace in an installation without it', async () => {
     const plain = await startStage({ manifests: organizationOf('acme', { members: { [OWNER]: 'Owner' } }) })
@@ -273,12 +284,67 @@ describe('billing', () => {
       expect([told.status, told.body['error']]).to.deep.equal([403, 'forbidden'])
     }
     // With kubectl somebody may still write it, but it has no effect.
-    const stored = await stage.writer.read(ORGANIZATION)
-    const stolen = { ...stored?.spec, plan: 'Free', billing: { customer: 'cus_unknown' } }
-    await stage.writer.replace({ ...ORGANIZATION, spec: stolen }, stored?.version ?? '')
+    const stolen = await billing.payments.createCustomer('other', 'of-another')
+    await put({ plan: 'Free', billing: { customer: stolen } })
     expect((await post('portal')).body['error']).to.equal('foreign_customer')
     expect((await post('checkout', { plan: 'Standard' })).body['error']).to.equal('foreign_customer')
     expect(await reconcile()).to.equal(0)
+    expect(warnings).to.deep.equal(Array(3).fill('the customer in spec.billing belongs to another organisation'))
+  })
+
+  it('ends the plan with a customer that was deleted at Stripe, and sells to the organisation again', async () => {
+    await subscribe('Enterprise')
+    await post('refresh')
+    await put({ logRetentionDays: 90 })
+    const [first = ''] = stripe.customers()
+    stripe.deleteCustomer(first)
+    expect(stripe.subscriptions().map(({ status }) => status)).to.deep.equal(['canceled'])
+    expect((await post('portal')).body['error']).to.equal('not_subscribed')
+    expect((await sendEvent(stage, stripe.events().at(-1) ?? {})).status).to.equal(204)
+    expect(await spec()).to.deep.equal({ displayName: 'Acme', plan: 'Free', logRetentionDays: 7 })
+    expect((await stage.ask('GET', BILLING, { cookies })).body).to.include({ plan: 'Free', isCustomer: false })
+    expect(await reconcile(), 'once').to.equal(0)
+    // Within a day Stripe answers the key of the first customer with the first customer.
+    const subscription = await subscribe()
+    const [, second] = stripe.customers()
+    expect((await post('refresh')).body['plan']).to.equal('Standard')
+    expect((await spec())['billing']).to.deep.equal({ customer: second, subscription, price: STANDARD })
+  })
+
+  it('notices a deleted customer without an event, by itself or when somebody wants to pay', async () => {
+    await subscribe('Enterprise')
+    await post('refresh')
+    stripe.deleteCustomer(stripe.customers()[0] ?? '')
+    expect(await reconcile()).to.equal(1)
+    expect(await spec()).to.deep.equal({ displayName: 'Acme', plan: 'Free' })
+    await subscribe('Enterprise')
+    await post('refresh')
+    stripe.deleteCustomer(stripe.customers()[1] ?? '')
+    const told = await post('checkout', { plan: 'Standard' })
+    expect(told.status).to.equal(200)
+    const billed = { plan: 'Free', billing: { customer: stripe.customers()[2] } }
+    expect(await spec(), 'nothing is paid for yet').to.deep.equal({ displayName: 'Acme', ...billed })
+    expect(warnings).to.deep.equal([])
+  })
+
+  it('leaves a plan that was set by hand if the customer is deleted', async () => {
+    await post('checkout', { plan: 'Standard' })
+    await put({ plan: 'Enterprise' })
+    stripe.deleteCustomer(stripe.customers()[0] ?? '')
+    expect(await reconcile()).to.equal(1)
+    expect(await spec()).to.deep.equal({ displayName: 'Acme', plan: 'Enterprise' })
+  })
+
+  it('keeps the plan of a customer that Stripe does not know, as with the key of another account, until somebody pays again', async () => {
+    const billed = { customer: 'cus_unknown', subscription: 'sub_unknown', price: ENTERPRISE }
+    await put({ plan: 'Enterprise', billing: billed })
+    expect(await reconcile()).to.equal(0)
+    expect((await post('portal')).body['error']).to.equal('not_subscribed')
+    expect(await spec()).to.deep.include({ plan: 'Enterprise', billing: billed })
+    expect(warnings).to.deep.equal(['the payment provider does not know the customer in spec.billing'])
+    await subscribe()
+    expect(await plan(), 'nothing is paid for').to.equal('Free')
+    expect((await post('refresh')).body['plan']).to.equal('Standard')
   })
 
   it('does not change a plan whose price is unknown, and events of other products', async () => {

@@ -138,6 +138,16 @@ describe('the dashboard in a cluster', function () {
     // A field that it no longer names is removed, although the dashboard has applied the whole object meanwhile.
     await writer.writeBilling(await stored(), { plan: 'Free', billing: { customer: 'cus_1' } })
     expect((await stored()).spec).to.deep.equal({ displayName: 'Other', plan: 'Free', billing: { customer: 'cus_1' } })
+    await writer.writeBilling(await stored(), { plan: 'Free', billing: undefined })
+    expect((await stored()).spec).to.deep.equal({ displayName: 'Other', plan: 'Free' })
+    // Also if somebody has applied the same by hand, so that it is not only the dashboard's.
+    await writer.writeBilling(await stored(), { plan: 'Standard', billing })
+    const byHand = resource('Organization', 'payer', { plan: 'Standard', billing }, { namespace: 'shop' })
+    await kube.kubectl(['apply', '--server-side', '-f', '-'], JSON.stringify(byHand))
+    expect(await writer.writeBilling(await stored(), { plan: 'Free', billing: undefined })).to.deep.equal({
+      kind: 'written',
+    })
+    expect((await stored()).spec).to.deep.equal({ displayName: 'Other', plan: 'Free' })
     expect(await writer.remove(ref, (await stored()).version), 'goes with the object').to.deep.equal({
       kind: 'written',
     })

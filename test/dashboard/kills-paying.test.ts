@@ -34,7 +34,9 @@ function stepped(payments: Payments, step: (name: string) => void): Payments {
 
 const around = (names: readonly string[]): readonly string[] =>
   names.flatMap((name) => [`before ${name}`, `after ${name}`])
-const CHECKOUT = around(['createCustomer', 'writeBilling', 'subscriptions', 'checkouts', 'createCheckout'])
+const CHECKOUT = around([
+  ...['createCustomer', 'readCustomer', 'writeBilling', 'subscriptions', 'checkouts', 'createCheckout'],
+])
 const LOOK = ['readCustomer', 'subscriptions']
 /** Whose customer it is; then what is paid for now, until nothing is left to write. */
 const EVENT = around(['readCustomer', ...LOOK, 'writeBilling', ...LOOK])
