@@ -1,5 +1,6 @@
 /** Decides whether an organisation's plan allows one more of something. */
 
+import { refuse, type Refusal } from './errors.ts'
 import { PLAN_LIMITS } from './limits.ts'
 import type { Plan } from './model.ts'
 
@@ -40,4 +41,9 @@ export function refuseByPlan(plan: Plan, count: PlanCount, wanted: number): Plan
   const use = { limit: count, used: wanted - 1, allowed, plan }
   if (allowed === 0) return { code: 'plan_required', message: `the plan ${plan} allows no ${many}`, use }
   return { code: 'plan_limit', message: `the plan ${plan} allows ${allowed} ${allowed === 1 ? one : many}`, use }
+}
+
+/** The answer to a creation beyond what the plan allows. */
+export function refuseUse(use: PlanUse): Refusal {
+  return refuse(use.allowed === 0 ? 'plan_required' : 'plan_limit', { ...use })
 }

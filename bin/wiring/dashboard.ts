@@ -172,7 +172,8 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
     erasePerson: (email) => erasePerson(email, people),
     async signInLink({ email, ownerOf }) {
       if (ownerOf !== null) {
-        const outcome = await ownerWish({ directory, writer, hash: keys.memberHash }, { email, organization: ownerOf })
+        const owners = { directory, inventory, writer, hash: keys.memberHash }
+        const outcome = await ownerWish(owners, { email, organization: ownerOf })
         if (outcome !== null) throw new Error(outcome)
       }
       return makeSignInLink(hotState, randomness, { email, baseUrl })

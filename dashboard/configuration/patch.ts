@@ -7,7 +7,7 @@ import { isSame } from '../../domain/resources/field-owners.ts'
 import { manifestText } from '../../runtime/catalog/manifests.ts'
 import type { StoredObject, WrittenObject } from '../resources/writer.ts'
 
-interface CopiedPatch {
+export interface CopiedPatch {
   /** The object as it would be. */
   readonly yaml: string
   /** A line for a POSIX shell. */

@@ -8,6 +8,7 @@ import { shownName } from '../../domain/catalog/objects.ts'
 import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { refuseResourceChange, refuseWindow } from '../../domain/people/change-resource.ts'
 import { mayDo } from '../../domain/people/roles.ts'
+import { refuseUse } from '../../domain/plan.ts'
 import { isSame } from '../../domain/resources/field-owners.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
@@ -15,7 +16,7 @@ import type { Randomness } from '../../runtime/random.ts'
 import { answer, answerCreated, DONE, optionalText, scopeOf, type Answer, type Call } from '../http/call.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import { noteRemoval } from '../events/notes.ts'
-import type { Inventory } from '../resources/inventory.ts'
+import { installationOf, type Inventory } from '../resources/inventory.ts'
 import { signedBy, type ChangeHash } from '../events/signed-by.ts'
 import type { StoredObject, WriteManner, WriteOutcome, WrittenObject } from '../resources/writer.ts'
 import { copiedPatch } from './patch.ts'
@@ -134,12 +135,12 @@ function newObject(call: Call, kind: ResourceKind, parts: WriteParts): WantedObj
 }
 
 function forcedFields(call: Call, kind: ResourceKind, { inventory }: ObjectReadParts): Spec {
-  const { namespace, objectName, tenant } = scopeOf(call).organization
-  const installation = inventory.find({ kind: 'Organization', namespace, name: objectName })?.spec['installation']
+  const { organization } = scopeOf(call)
+  const { objectName, tenant } = organization
   return {
     ...(kind === 'Destination' ? {} : { organizationRef: { name: objectName } }),
     ...(tenant === undefined ? {} : { tenant }),
-    ...(installation === undefined ? {} : { installation }),
+    ...installationOf(organization, inventory),
   }
 }
 
@@ -228,7 +229,7 @@ function refusalOf(findings: readonly ChangeProblem[]): Refusal | null {
   if (told === undefined) return null
   const { reason, field, message, plan } = told
   if (plan === undefined) return refuse('invalid_field', { field, message, reason })
-  return refuse(plan.allowed === 0 ? 'plan_required' : 'plan_limit', { ...plan })
+  return refuseUse(plan)
 }
 
 function shownProblem({ object, reason, field, message }: CatalogProblem) {

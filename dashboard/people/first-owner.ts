@@ -2,19 +2,21 @@
 
 import type { MemberIdentity } from '../../domain/people/member.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
+import { installationOf, type Inventory } from '../resources/inventory.ts'
 import type { ResourceWriter } from '../resources/writer.ts'
 import { memberName } from './names.ts'
 import { memberSpec } from './spec.ts'
 
 interface OwnerParts {
   readonly directory: Directory
+  readonly inventory: Pick<Inventory, 'find'>
   readonly writer: ResourceWriter
   readonly hash: (text: string) => string
 }
 
 /** Null if the person is Owner now; otherwise the reason, as text. */
 export async function ownerWish(
-  { directory, writer, hash }: OwnerParts,
+  { directory, inventory, writer, hash }: OwnerParts,
   wish: { readonly email: string; readonly organization: string },
 ): Promise<string | null> {
   const organization = directory.organizations().get(wish.organization)
@@ -26,7 +28,8 @@ export async function ownerWish(
   if (known?.role === 'Owner' && known.invitation === null) return null
   if (known !== undefined) return 'the person is a member with another role or an open invitation: change that one'
   const { namespace, id } = organization
-  const spec = memberSpec({ organization, identity, role: 'Owner', invitation: null })
+  const own = memberSpec({ organization, identity, role: 'Owner', invitation: null })
+  const spec = { ...own, ...installationOf(organization, inventory) }
   const outcome = await writer.create({ kind: 'Member', namespace, name: memberName(id, identity, hash), spec })
   if (outcome.kind === 'written') return null
   return outcome.kind === 'refused' ? outcome.message : 'there is a member of this address already'

@@ -13,13 +13,15 @@ import { answer, answerCreated, optionalText, scopeOf, sessionOf, textField, typ
 import { invitationHit, refuseByRate } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import { membersOf } from '../resources/directory.ts'
+import { installationOf, type Inventory } from '../resources/inventory.ts'
 import { signedBy } from '../events/signed-by.ts'
-import { memberOfPath, refusedWrite, memberAddress, type MemberParts } from './members.ts'
+import { memberAddress, memberOfPath, readJudged, refusedWrite, type MemberParts } from './members.ts'
 import { memberName } from './names.ts'
 import { linkOf } from './invitation-letter.ts'
-import { memberSpec } from './spec.ts'
+import { invitationSpec, memberSpec } from './spec.ts'
 
 export interface InvitationParts extends MemberParts {
+  readonly inventory: Pick<Inventory, 'find'>
   readonly hotState: Pick<HotState, 'countHits'>
   /** Null: no mail; the answer then carries the link, for the inviting person to pass on. */
   readonly outbox: Outbox | null
@@ -49,7 +51,8 @@ export function invite(parts: InvitationParts) {
     const invitation = identity.kind === 'group' ? null : newInvitation(call, parts.randomness)
     const { namespace } = organization
     const name = memberName(organization.id, identity, parts.hash)
-    const spec = memberSpec({ organization, identity, role, invitation })
+    const own = memberSpec({ organization, identity, role, invitation })
+    const spec = { ...own, ...installationOf(organization, parts.inventory) }
     const sign = signedBy(call, parts.changeHash)
     await mailInvitation(parts, { namespace, name, organization: organization.id, invitation })
     const outcome = await parts.writer.create({ kind: 'Member', namespace, name, spec }, { sign })
@@ -71,9 +74,9 @@ export function inviteAgain(parts: InvitationParts) {
       (await refuseByRate([invitationHit(organization.id)], parts.hotState))
     if (refused !== null) return refused
     const invitation = newInvitation(call, parts.randomness)
-    const stored = await parts.writer.read(memberAddress(before))
-    if (stored === null) return refuse('conflict')
-    const spec = memberSpec({ ...before, organization, invitation })
+    const stored = await readJudged(before, parts.writer)
+    if ('code' in stored) return stored
+    const spec = { ...stored.spec, invitation: invitationSpec(invitation) }
     await mailInvitation(parts, { ...before, invitation })
     const sign = signedBy(call, parts.changeHash)
     const outcome = await parts.writer.replace({ ...memberAddress(before), spec }, stored.version, { sign })

@@ -1,18 +1,22 @@
-/** Shows, changes and removes members of an organisation. Each change names the version that the person has seen. */
+/**
+ * Shows, changes and removes members of an organisation. Who sends a change names no version: it is written only if role and
+ * invitation are still those that it was judged by.
+ */
 
 import { shownName } from '../../domain/catalog/objects.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { refuseByPerson, refuseLastOwner, refuseMemberChange } from '../../domain/people/change-member.ts'
 import type { Member } from '../../domain/people/member.ts'
 import { mayDo } from '../../domain/people/roles.ts'
+import { refuseUse } from '../../domain/plan.ts'
 import type { MemberRole } from '../../domain/model.ts'
+import { copiedPatch, type CopiedPatch } from '../configuration/patch.ts'
 import { answer, DONE, scopeOf, sessionOf, textField, type Call } from '../http/call.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import { noteRemoval } from '../events/notes.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
 import { signedBy, type ChangeHash } from '../events/signed-by.ts'
 import type { ResourceAddress, ResourceWriter, StoredObject, WriteOutcome } from '../resources/writer.ts'
-import { memberSpec } from './spec.ts'
 
 export interface MemberParts {
   /** Called to delete what else is stored about a removed member. */
@@ -45,7 +49,7 @@ function memberAnswer({ name, identity, role, invitation }: Member, seesAddresse
 
 export function changeMember({ directory, writer, changeHash }: MemberParts) {
   return async (call: Call) => {
-    const { organization, role: actor } = scopeOf(call)
+    const { role: actor } = scopeOf(call)
     const members = directory.members()
     const before = memberOfPath(call, directory)
     if (before === null) return refuse('not_found')
@@ -53,11 +57,14 @@ export function changeMember({ directory, writer, changeHash }: MemberParts) {
     const others = members.filter((member) => member !== before)
     const refused = refuseMemberChange(actor, { before, after }, members) ?? refuseNewOwner(before, after, others)
     if (refused !== null) return refused
-    const spec = memberSpec({ ...before, organization, role: after })
+    const stored = await readJudged(before, writer)
+    if ('code' in stored) return stored
+    const spec = { ...stored.spec, role: after }
     const sign = signedBy(call, changeHash)
-    return rewrite(writer, before, ({ version }) =>
-      writer.replace({ ...memberAddress(before), spec }, version, { sign }),
-    )
+    const outcome = await writer.replace({ ...memberAddress(before), spec }, stored.version, { sign })
+    // The ID of an open invitation is shown to nobody.
+    const patch = before.invitation === null ? copiedPatch(stored, spec) : null
+    return outcome.kind === 'written' ? DONE : refusedWrite(outcome, patch)
   }
 }
 
@@ -94,23 +101,21 @@ export function leaveOrganization(parts: MemberParts) {
   }
 }
 
-async function deleteMember(call: Call, member: Member, parts: MemberParts): Promise<Written> {
+async function deleteMember(call: Call, member: Member, parts: MemberParts): Promise<typeof DONE | Refusal> {
   const { writer, onRemoved, noteActivity } = parts
   await noteRemoval(call, `Member/${shownName(member)}`, noteActivity)
-  const outcome = await rewrite(writer, member, (stored) => writer.remove(memberAddress(member), stored.version))
-  if (outcome === DONE) await onRemoved(member)
-  return outcome
+  const stored = await readJudged(member, writer)
+  if ('code' in stored) return stored
+  const outcome = await writer.remove(memberAddress(member), stored.version)
+  if (outcome.kind !== 'written') return refusedWrite(outcome)
+  await onRemoved(member)
+  return DONE
 }
 
-/** Reads the stored object, checks that it equals the judged one, and writes with the version that was read. */
-async function rewrite(
-  writer: ResourceWriter,
-  member: Member,
-  write: (stored: StoredObject) => Promise<WriteOutcome>,
-): Promise<Written> {
+/** The stored object, with the version to write over, if it equals the judged member. */
+export async function readJudged(member: Member, writer: ResourceWriter): Promise<StoredObject | Refusal> {
   const stored = await writer.read(memberAddress(member))
-  if (stored === null || !isAsStored(stored, member)) return refuse('conflict')
-  return answerWrite(await write(stored))
+  return stored !== null && isAsStored(stored, member) ? stored : refuse('conflict')
 }
 
 /** The directory may be a moment behind what is stored. */
@@ -122,30 +127,32 @@ function isAsStored({ spec }: StoredObject, { role, invitation }: Member): boole
   return storedRole === role && storedInvitation?.id === invitation?.id
 }
 
-type Written = typeof DONE | Refusal
-
-function answerWrite(outcome: WriteOutcome): Written {
-  return outcome.kind === 'written' ? DONE : refusedWrite(outcome)
-}
-
-/** @throws Error for a dry run, which no route about members has. */
-export function refusedWrite(outcome: Exclude<WriteOutcome, { readonly kind: 'written' }>): Refusal {
+/**
+ * `patch`: what to change where the member is managed.
+ * @throws Error for a dry run, which no route about members has.
+ */
+export function refusedWrite(
+  outcome: Exclude<WriteOutcome, { readonly kind: 'written' }>,
+  patch: CopiedPatch | null = null,
+): Refusal {
   switch (outcome.kind) {
     case 'conflict':
       return refuse('conflict')
-    case 'managed_elsewhere':
-      return refuse('managed_elsewhere', { manager: outcome.manager })
+    case 'managed_elsewhere': {
+      const { manager, field } = outcome
+      return refuse('managed_elsewhere', { manager, field, ...(patch === null ? {} : { patch }) })
+    }
     case 'fits':
       throw new Error('nobody asked for a dry run')
-    case 'refused':
-      return refuse(CODES[outcome.reason] ?? 'invalid_field', { field: outcome.field, message: outcome.message })
+    case 'refused': {
+      const { plan, reason, field, message } = outcome
+      return plan === undefined ? refuse(CODES[reason] ?? 'invalid_field', { field, message }) : refuseUse(plan)
+    }
   }
 }
 
 /** The compiler decides races; its reasons, as codes of the API. */
-const CODES: Readonly<Record<string, 'plan_limit' | 'plan_required' | 'person_limit' | 'already_member'>> = {
-  PlanLimit: 'plan_limit',
-  PlanRequired: 'plan_required',
+const CODES: Readonly<Record<string, 'person_limit' | 'already_member'>> = {
   PersonLimit: 'person_limit',
   Duplicate: 'already_member',
 }

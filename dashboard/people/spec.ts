@@ -1,7 +1,8 @@
-/** The spec of a Member as the dashboard writes it. */
+/** The spec of a new Member as the dashboard writes it. */
 
 import type { OpenInvitation, MemberIdentity } from '../../domain/people/member.ts'
 import type { MemberRole } from '../../domain/model.ts'
+import type { MemberSpec } from '../../domain/resources/member-schema.ts'
 import type { DirectoryOrganization } from '../resources/directory.ts'
 
 interface MemberWish {
@@ -22,8 +23,12 @@ export function memberSpec({
     ...(organization.tenant === undefined ? {} : { tenant: organization.tenant }),
     ...(identity.kind === 'person' ? { email: identity.email } : { group: identity.group }),
     role,
-    ...(invitation === null ? {} : { invitation: { id: invitation.id, expiresAt: kubeTime(invitation.expiresAtMs) } }),
+    ...(invitation === null ? {} : { invitation: invitationSpec(invitation) }),
   }
+}
+
+export function invitationSpec({ id, expiresAtMs }: OpenInvitation): MemberSpec['invitation'] {
+  return { id, expiresAt: kubeTime(expiresAtMs) }
 }
 
 /** RFC 3339 in UTC, whole seconds. */

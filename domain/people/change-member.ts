@@ -3,7 +3,7 @@
 import { refuse, type Refusal } from '../errors.ts'
 import { LIMITS } from '../limits.ts'
 import type { MemberRole, Plan } from '../model.ts'
-import { refuseByPlan } from '../plan.ts'
+import { refuseByPlan, refuseUse } from '../plan.ts'
 import type { Member } from './member.ts'
 import { mayDo } from './roles.ts'
 
@@ -40,8 +40,7 @@ function isOwner({ identity, role, invitation }: Member): boolean {
 export function refuseByMembers(plan: Plan, members: readonly Member[], nowMs: number): Refusal | null {
   const used = members.filter(({ invitation }) => invitation === null || invitation.expiresAtMs > nowMs).length
   const refusal = refuseByPlan(plan, 'members', used + 1)
-  if (refusal === null) return null
-  return refuse(refusal.code, { ...refusal.use })
+  return refusal === null ? null : refuseUse(refusal.use)
 }
 
 /** Whether the person may own, or belong to, one more organisation. */

@@ -148,8 +148,53 @@ describe('members', () => {
 
   it('in files of others are read-only, and the answer names the file', async () => {
     const told = await write('DELETE', 'acme/members/acme-3', await as('Admin'))
-    expect([told.status, told.body]).to.deep.equal([409, { error: 'managed_elsewhere', manager: 'all.yaml' }])
+    expect([told.status, told.body]).to.deep.equal([
+      409,
+      { error: 'managed_elsewhere', manager: 'all.yaml', field: '' },
+    ])
     expect((await write('POST', 'acme/leave', await as('Viewer'))).body['error']).to.equal('managed_elsewhere')
+  })
+
+  it('in files of others are changed there, by the patch in the answer', async () => {
+    const told = await write('PUT', 'acme/members/acme-3', await as('Admin'), { role: 'Member' })
+    const { patch, ...rest } = told.body
+    expect([told.status, rest]).to.deep.equal([
+      409,
+      { error: 'managed_elsewhere', manager: 'all.yaml', field: '/spec/role' },
+    ])
+    expect(patch.kubectl).to.equal(
+      `kubectl patch member.whence.dev acme-3 --namespace default --type merge --patch '{"spec":{"role":"Member"}}'`,
+    )
+    expect(patch.yaml).to.include('kind: Member').and.include('role: Member').and.include(ROLES.Viewer)
+  })
+
+  it('stay with their installation, and are invited to that of the organisation', async () => {
+    const ownerOf = (name: string) => ({ kind: 'Member', namespace: 'default', name })
+    const installed = await stage.writer.create({
+      ...{ kind: 'Organization', namespace: 'default', name: 'apart' },
+      spec: { displayName: 'Apart', plan: 'Standard', installation: 'second' },
+    })
+    const spec = { organizationRef: { name: 'apart' }, email: 'boss@apart.dev', role: 'Owner', installation: 'second' }
+    expect([installed, await stage.writer.create({ ...ownerOf('boss'), spec })]).to.deep.equal([
+      { kind: 'written' },
+      { kind: 'written' },
+    ])
+    const boss = await stage.signIn('boss@apart.dev')
+    const name = String((await invite(boss, { email: 'new@apart.dev', role: 'Viewer' }, 'apart')).body['name'])
+    const group = String((await invite(boss, { group: 'staff', role: 'Viewer' }, 'apart')).body['name'])
+    const installationOf = async (member: string) => (await stage.writer.read(ownerOf(member)))?.spec['installation']
+    expect([await installationOf(name), await installationOf(group)]).to.deep.equal(['second', 'second'])
+    expect((await write('POST', `apart/members/${name}/invitation`, boss)).status).to.equal(201)
+    expect(await installationOf(name), 'invited again').to.equal('second')
+    expect((await write('PUT', `apart/members/${name}`, boss, { role: 'Admin' })).status).to.equal(204)
+    expect((await stage.writer.read(ownerOf(name)))?.spec).to.include({ installation: 'second', role: 'Admin' })
+    const person = await stage.signIn('new@apart.dev')
+    expect((await accept(person, await invitationFor('new@apart.dev'))).status).to.equal(200)
+    expect((await stage.writer.read(ownerOf(name)))?.spec).to.deep.equal({
+      ...spec,
+      email: 'new@apart.dev',
+      role: 'Admin',
+    })
   })
 
   it('fit the plan, pending ones included, also of invitations at once', async () => {
@@ -158,11 +203,13 @@ describe('members', () => {
       Array.from({ length: 6 }, (_, place) => invite(boss, { email: `p${place}@small.dev`, role: 'Viewer' }, 'small')),
     )
     expect(told.filter(({ status }) => status === 201)).to.have.length(2)
-    expect(new Set(told.filter(({ status }) => status !== 201).map(({ body }) => body['error']))).to.deep.equal(
-      new Set(['plan_limit']),
-    )
+    // Whether they were refused before or only when they were written.
+    const full = { error: 'plan_limit', limit: 'members', used: 3, allowed: 3, plan: 'Standard' }
+    const refused = told.filter(({ status }) => status !== 201)
+    expect(refused.map(({ body }) => body)).to.deep.equal(Array(4).fill(full))
+    expect(await stage.metrics()).to.include('whence_dashboard_limits_total{limit="members"} 4')
     const { body } = await invite(boss, { email: 'late@small.dev', role: 'Viewer' }, 'small')
-    expect(body).to.deep.equal({ error: 'plan_limit', limit: 'members', used: 3, allowed: 3, plan: 'Standard' })
+    expect(body).to.deep.equal(full)
   })
 
   it('are invited once, and 20 times a day in an organisation', async () => {
