@@ -1,6 +1,5 @@
 /** Opens the dashboard beside the api in one process: its sessions, mail, identity provider, and the folder it writes to. */
 
-import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -50,6 +49,7 @@ import { createRandomness, type Randomness } from '../../runtime/random.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import type { EngineParts } from './engines.ts'
 import { keepOpening } from './process.ts'
+import { readSecret, readSecrets } from './secret-file.ts'
 import { serverParts } from './serve-api.ts'
 import { version } from './version.ts'
 
@@ -207,10 +207,11 @@ async function openOutbox(parts: DashboardWiring, randomness: Randomness): Promi
   return createOutbox({ ...parts, randomness })
 }
 
+/** Null without the settings. Rejects if the file of the secret cannot be read or is empty. */
 async function openDiscovery({ settings, lifecycle, logger }: DashboardWiring): Promise<Discovery | null> {
-  const { oidcIssuer: issuer, oidcClientId: clientId } = settings
-  if (issuer === null || clientId === null) return null
-  const clientSecret = clientSecretOf(settings)
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecretFile: file } = settings
+  if (issuer === null || clientId === null || file === null) return null
+  const clientSecret = readSecret(file, "the file of the identity provider's secret")
   return lifecycle.start(
     'identity provider',
     () => startDiscovery({ issuer, clientId, clientSecret, logger }),
@@ -218,26 +219,18 @@ async function openDiscovery({ settings, lifecycle, logger }: DashboardWiring): 
   )
 }
 
-function clientSecretOf({ oidcClientSecretFile: file }: Settings): string {
-  try {
-    return readFileSync(file ?? '', 'utf8').trim()
-  } catch (error) {
-    throw new Error("the identity provider's secret file cannot be read", { cause: error })
-  }
-}
-
 /** Hosts of Stripe's own pages, on which people pay. */
 const PAGE_HOSTS = ['checkout.stripe.com', 'billing.stripe.com']
 
-/** Null without the settings. Rejects if a file of a secret cannot be read. */
+/** Null without the settings. Rejects if a file of a secret cannot be read or is empty. */
 async function openBilling(parts: DashboardWiring, metrics: DashboardMetrics): Promise<DashboardBilling | null> {
   const { settings, lifecycle } = parts
   const { stripeSecretFile, stripeWebhookSecretFile, stripePrices, stripeUrl: url } = settings
   if (stripeSecretFile === null || stripeWebhookSecretFile === null || stripePrices === null) return null
-  const [secretKey = ''] = secretLines(stripeSecretFile)
+  const [secretKey = ''] = readSecrets(stripeSecretFile, "the file of the payment provider's key")
   const billing = {
     payments: countingPayments(await stripePayments({ secretKey, url }), metrics.paymentsAsked),
-    webhookSecrets: secretLines(stripeWebhookSecretFile),
+    webhookSecrets: readSecrets(stripeWebhookSecretFile, "the file of the payment webhook's secrets"),
     plans: new Map(stripePrices.map(({ plan, price }) => [price, plan])),
     // If a plan has several prices, the first counts.
     offers: new Map(stripePrices.toReversed().map(({ plan, price }) => [plan, price])),
@@ -249,20 +242,4 @@ async function openBilling(parts: DashboardWiring, metrics: DashboardMetrics): P
     (started) => started.stop(),
   )
   return billing
-}
-
-function secretLines(file: string): readonly string[] {
-  const lines = readLines(file).filter((line) => line !== '')
-  if (lines.length === 0) throw new Error("a file of the payment provider's secrets is empty")
-  return lines
-}
-
-function readLines(file: string): readonly string[] {
-  try {
-    return readFileSync(file, 'utf8')
-      .split('\n')
-      .map((line) => line.trim())
-  } catch (error) {
-    throw new Error("a file of the payment provider's secrets cannot be read", { cause: error })
-  }
 }

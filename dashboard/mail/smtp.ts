@@ -7,6 +7,7 @@ import { MailRefused, type Mailer } from './mailer.ts'
 interface SmtpOptions {
   /** `smtp://USER:PASSWORD@HOST:587` or `smtps://…`. */
   readonly url: string
+  /** `whence@acme.dev` or `Whence <whence@acme.dev>`. */
   readonly from: string
 }
 
@@ -32,13 +33,14 @@ export function smtpMailer({ url, from }: SmtpOptions): Mailer {
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-  const domain = from.slice(from.lastIndexOf('@') + 1).replace('>', '')
+  const sender = senderIn(from)
+  const domain = sender.address.slice(sender.address.lastIndexOf('@') + 1)
   return {
     async send({ id, to, subject, text, replyTo }) {
       try {
         // An object, since a text may be read as a list of addresses.
         const answers = replyTo === undefined ? {} : { replyTo: { name: '', address: replyTo } }
-        const addressed = { from, to: { name: '', address: to }, ...answers }
+        const addressed = { from: sender, to: { name: '', address: to }, ...answers }
         const headers = { 'Auto-Submitted': 'auto-generated' }
         await transport.sendMail({ ...addressed, subject, text, headers, messageId: `<${id}@${domain}>` })
       } catch (error) {
@@ -47,6 +49,11 @@ export function smtpMailer({ url, from }: SmtpOptions): Mailer {
     },
     close: () => transport.close(),
   }
+}
+
+function senderIn(from: string): { readonly name: string; readonly address: string } {
+  const [, name = '', address = from] = /^(?:(.*) )?<(.*)>$/.exec(from) ?? []
+  return { name, address }
 }
 
 /** Servers repeat addresses in their answers, so only the code goes on. */

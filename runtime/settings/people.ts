@@ -5,7 +5,8 @@ import { parsePath, type SettingParser } from './parse.ts'
 
 const TEXT_CHARS = 1_024
 const ADDRESS = /^[^\s@<>"]+@[A-Za-z0-9.-]+$/
-const NAMED_ADDRESS = /^(?:[^<>"@\r\n]{1,80} )?<?([^\s<>]+)>?$/
+/** The address alone, or in angle brackets behind a name. */
+const NAMED_ADDRESS = /^(?:([^\s<>]+)|(?:[^<>"@\r\n]{1,80} )?<([^\s<>]+)>)$/
 const DOMAIN = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/
 
 const parseIssuer: SettingParser<string> = (text) => {
@@ -38,13 +39,26 @@ const parseSmtpUrl: SettingParser<string> = (text) => {
   const url = URL.canParse(text) ? new URL(text) : null
   const isSmtp = url !== null && ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== ''
   const isPlain = url !== null && ['', '/'].includes(url.pathname) && url.search === '' && url.hash === ''
-  return isSmtp && isPlain
+  if (!isSmtp || !isPlain) {
+    return { ok: false, why: 'must be an address such as smtp://USER:PASSWORD@mail.acme.dev:587, or smtps:' }
+  }
+  return [url.username, url.password].every(isPercentCoded)
     ? { ok: true, value: text }
-    : { ok: false, why: 'must be an address such as smtp://USER:PASSWORD@mail.acme.dev:587, or smtps:' }
+    : { ok: false, why: 'has a user name or password with a broken percent code; % itself is %25' }
+}
+
+function isPercentCoded(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 const parseMailFrom: SettingParser<string> = (text) => {
-  const address = NAMED_ADDRESS.exec(text)?.[1] ?? ''
+  const [, plain, bracketed] = NAMED_ADDRESS.exec(text) ?? []
+  const address = plain ?? bracketed ?? ''
   return ADDRESS.test(address) && address.length <= EMAIL_CHARS
     ? { ok: true, value: text }
     : { ok: false, why: 'must be an address such as whence@acme.dev, or Whence <whence@acme.dev>' }

@@ -120,6 +120,30 @@ describe('compileSettings', () => {
     })
   }
 
+  it('refuses a mail server whose password cannot be decoded, and a sender that is no single address', () => {
+    const right = { WHENCE_SMTP_URL: 'smtp://user:pa%25ss@mail.acme.dev', WHENCE_MAIL_FROM: 'Acme, Inc. <w@acme.dev>' }
+    for (const from of ['w@acme.dev', '<w@acme.dev>', right.WHENCE_MAIL_FROM])
+      expect(run(compileSettings('dashboard', [], { ...CLUSTER, ...right, WHENCE_MAIL_FROM: from })).kind).to.equal(
+        'run',
+      )
+    const found = (wrong: object) => problems(compileSettings('dashboard', [], { ...CLUSTER, ...right, ...wrong }))
+    for (const url of ['smtp://user:pa%ss@mail.acme.dev', 'smtp://us%er:pass@mail.acme.dev:587', 'smtps://u:%@a.dev'])
+      expect(found({ WHENCE_SMTP_URL: url }), url).to.deep.equal([
+        'WHENCE_SMTP_URL has a user name or password with a broken percent code; % itself is %25',
+      ])
+    for (const from of [
+      'Whence <w@acme.dev',
+      'Whence w@acme.dev>',
+      'w@acme.dev>',
+      '<w@acme.dev',
+      'Whence w@acme.dev',
+      'W <a@b.dev> <c@d.dev>',
+    ])
+      expect(found({ WHENCE_MAIL_FROM: from }), from).to.deep.equal([
+        'WHENCE_MAIL_FROM must be an address such as whence@acme.dev, or Whence <whence@acme.dev>',
+      ])
+  })
+
   it('reports what is wrong with the address of every engine at once, and takes several Sentinels', () => {
     const env = { WHENCE_SECRET: 'only-for-tests-only-for-tests-only-for-tests', WHENCE_SPOOL: './spool' }
     const wrong = {
