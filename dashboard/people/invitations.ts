@@ -2,7 +2,12 @@
 
 import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { refuseByMembers, refuseByPerson, refuseMemberChange } from '../../domain/people/change-member.ts'
+import {
+  refuseByMembers,
+  refuseByPerson,
+  refuseMemberChange,
+  refuseRenewal,
+} from '../../domain/people/change-member.ts'
 import type { OpenInvitation, Member, MemberIdentity } from '../../domain/people/member.ts'
 import { invitationsOf } from '../../domain/people/standing.ts'
 import { INVITATION_ID_CHARS } from '../../domain/resources/member-schema.ts'
@@ -69,8 +74,10 @@ export function inviteAgain(parts: InvitationParts) {
     const before = memberOfPath(call, parts.directory)
     if (before?.invitation === null || before === null) return refuse('not_found')
     const change = { before, after: before.role }
+    const members = membersOf(parts.directory, organization.id)
     const refused =
-      refuseMemberChange(actor, change, membersOf(parts.directory, organization.id)) ??
+      refuseMemberChange(actor, change, members) ??
+      refuseRenewal(before.invitation, organization.plan, members, call.nowMs) ??
       (await refuseByRate([invitationHit(organization.id)], parts.hotState))
     if (refused !== null) return refused
     const invitation = newInvitation(call, parts.randomness)

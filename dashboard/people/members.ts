@@ -119,7 +119,7 @@ export async function readJudged(member: Member, writer: ResourceWriter): Promis
 }
 
 /** The directory may be a moment behind what is stored. */
-function isAsStored({ spec }: StoredObject, { role, invitation }: Member): boolean {
+export function isAsStored({ spec }: StoredObject, { role, invitation }: Member): boolean {
   const { role: storedRole, invitation: storedInvitation } = spec as {
     readonly role?: string
     readonly invitation?: { readonly id?: string }

@@ -4,7 +4,7 @@ import { refuse, type Refusal } from '../errors.ts'
 import { LIMITS } from '../limits.ts'
 import type { MemberRole, Plan } from '../model.ts'
 import { refuseByPlan, refuseUse } from '../plan.ts'
-import type { Member } from './member.ts'
+import type { Member, OpenInvitation } from './member.ts'
 import { mayDo } from './roles.ts'
 
 /** `before` is null for a new member, `after` for one that is removed. */
@@ -41,6 +41,19 @@ export function refuseByMembers(plan: Plan, members: readonly Member[], nowMs: n
   const used = members.filter(({ invitation }) => invitation === null || invitation.expiresAtMs > nowMs).length
   const refusal = refuseByPlan(plan, 'members', used + 1)
   return refusal === null ? null : refuseUse(refusal.use)
+}
+
+/**
+ * An expired invitation has given up its place in the plan, so sending it again needs a free one. The compiler would not refuse it:
+ * the invitation is older than those that took its place, and they would go out of force.
+ */
+export function refuseRenewal(
+  { expiresAtMs }: OpenInvitation,
+  plan: Plan,
+  members: readonly Member[],
+  nowMs: number,
+): Refusal | null {
+  return expiresAtMs > nowMs ? null : refuseByMembers(plan, members, nowMs)
 }
 
 /** Whether the person may own, or belong to, one more organisation. */

@@ -2,7 +2,9 @@
 
 import { expect } from 'chai'
 
+import { inviteAgain } from '../../dashboard/people/invitations.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import { createRandomness } from '../../runtime/random.ts'
 import { organizationOf, startStage, type Stage, type Told } from './support/stage.ts'
 
 const ROLES = {
@@ -210,6 +212,60 @@ describe('members', () => {
     expect(await stage.metrics()).to.include('whence_dashboard_limits_total{limit="members"} 4')
     const { body } = await invite(boss, { email: 'late@small.dev', role: 'Viewer' }, 'small')
     expect(body).to.deep.equal(full)
+  })
+
+  it('cannot be invited again after their time if their place was given to somebody else, who stays', async () => {
+    let boss = await stage.signIn('boss@small.dev')
+    const { body } = await invite(boss, { email: 'late@small.dev', role: 'Viewer' }, 'small')
+    const again = () => write('POST', `small/members/${body['name']}/invitation`, boss)
+    stage.advance(LIMITS.invitationMs)
+    boss = await stage.signIn('boss@small.dev')
+    for (const email of ['a@small.dev', 'b@small.dev']) {
+      expect((await invite(boss, { email, role: 'Admin' }, 'small')).status).to.equal(201)
+      const person = await stage.signIn(email)
+      expect((await accept(person, await invitationFor(email))).status).to.equal(200)
+    }
+    const mails = stage.mails.length
+    const told = await again()
+    expect([told.status, told.body]).to.deep.equal([
+      402,
+      { error: 'plan_limit', limit: 'members', used: 3, allowed: 3, plan: 'Standard' },
+    ])
+    await stage.mailSent()
+    expect(stage.mails.length, 'no mail').to.equal(mails)
+    expect(await rolesOf(await stage.signIn('b@small.dev'))).to.deep.equal({ small: 'Admin' })
+  })
+
+  it('can be invited again after their time while the plan has room for them, and before it even if it has none', async () => {
+    let boss = await stage.signIn('boss@small.dev')
+    const { body } = await invite(boss, { email: 'late@small.dev', role: 'Viewer' }, 'small')
+    await invite(boss, { email: 'other@small.dev', role: 'Viewer' }, 'small')
+    const again = async () => (await write('POST', `small/members/${body['name']}/invitation`, boss)).status
+    expect(await again()).to.equal(201)
+    stage.advance(LIMITS.invitationMs)
+    boss = await stage.signIn('boss@small.dev')
+    expect(await again()).to.equal(201)
+  })
+
+  it('cannot be invited again once they have accepted, even if the directory does not show it yet', async () => {
+    const boss = await stage.signIn('boss@small.dev')
+    const { body } = await invite(boss, { email: 'new@small.dev', role: 'Viewer' }, 'small')
+    const invitation = await invitationFor('new@small.dev')
+    const behind = stage.directory.members()
+    const person = await stage.signIn('new@small.dev')
+    await accept(person, invitation)
+    const parts = {
+      ...{ directory: { ...stage.directory, members: () => behind }, writer: stage.writer, hotState: stage.hotState },
+      ...{ outbox: null, randomness: createRandomness(), baseUrl: '', hash: String, changeHash: String },
+      ...{ hasBilling: false, onRemoved: async () => undefined, noteActivity: async () => undefined },
+    }
+    const organization = stage.directory.organizations().get('small')
+    const call = {
+      ...{ params: { member: body['name'] }, scope: { organization, role: 'Owner' }, nowMs: stage.nowMs() },
+      ...{ session: { person: 'p_0123456789abcdef' }, requestId: 'r' },
+    }
+    expect(await inviteAgain(parts as never)(call as never)).to.include({ code: 'conflict' })
+    expect(await rolesOf(person)).to.deep.equal({ small: 'Viewer' })
   })
 
   it('are invited once, and 20 times a day in an organisation', async () => {
