@@ -18,7 +18,7 @@ const ERASED_MS = LETTER_LIFETIME_MS.support + DAY_MS
 interface PersonParts {
   readonly directory: Directory
   readonly writer: ResourceWriter
-  readonly hotState: Pick<SessionVerbs, 'dropSessionsOf' | 'putOnce' | 'takeOnce'>
+  readonly hotState: Pick<SessionVerbs, 'dropSessionsOf' | 'replaceOnce'>
   readonly facts: Pick<Facts, 'run'>
   readonly nowMs: () => number
   readonly personId: (email: string) => string
@@ -82,8 +82,7 @@ export async function erasePerson(email: string, parts: PersonParts): Promise<Pe
     if (manager === null) removed.push(membershipAnswer(member))
     else left.push({ ...membershipAnswer(member), manager })
   }
-  await parts.hotState.takeOnce(erasedKey(person))
-  await parts.hotState.putOnce(erasedKey(person), String(parts.nowMs()), ERASED_MS)
+  await parts.hotState.replaceOnce(erasedKey(person), String(parts.nowMs()), ERASED_MS)
   await parts.hotState.dropSessionsOf(person)
   return { person, removed, left }
 }

@@ -4,6 +4,7 @@
  */
 
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 
 import { LIMITS } from '../../domain/limits.ts'
 import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
@@ -19,19 +20,19 @@ export interface GroupGrant {
 }
 
 /**
- * `read`: the provider reported these groups, and this grant for the next time. `over`: it no longer knows the person.
- * `away`: it did not answer, or must be asked in another way.
+ * `read`: the provider reported these groups. `over`: it no longer knows the person. `unsaid`: it knows the person, but says
+ * nothing of groups where it can be asked again. `away`: it did not answer. `grant` is for the next time.
  */
 export type GroupReading =
   | { readonly kind: 'read'; readonly groups: readonly string[]; readonly grant: GroupGrant }
   | { readonly kind: 'over' }
-  | { readonly kind: 'away' }
+  | { readonly kind: 'unsaid' | 'away'; readonly grant: GroupGrant }
 
 /** Asks the identity provider; never rejects. */
 export type ReadGroups = (grant: GroupGrant) => Promise<GroupReading>
 
 interface GroupMemoryParts {
-  readonly hotState: Pick<SessionVerbs, 'putOnce' | 'readOnce' | 'takeOnce'>
+  readonly hotState: Pick<SessionVerbs, 'putOnce' | 'replaceOnce' | 'readOnce' | 'takeOnce'>
   readonly readGroups: ReadGroups
   readonly nowMs: () => number
 }
@@ -53,7 +54,7 @@ interface SessionKey {
 interface RememberedGroups {
   readonly groups: readonly string[]
   readonly readAtMs: number
-  /** Whether the provider was unreachable the last time. */
+  /** Whether they could not be read the last time. */
   readonly isAway: boolean
   /** The encrypted grant; empty if there is none. */
   readonly sealed: string
@@ -65,43 +66,76 @@ const ASKING_MS = 30_000
 const GRACE_MS = 60_000
 /** Larger grants are not kept: the groups then end an hour after signing in. */
 const MOST_SEALED_CHARS = 16_384
+/** How often, and at most how many times, a request looks whether another one has read groups that count no longer. */
+const LOOK_MS = 50
+const LOOKS_MAX = 100
 
-export function createGroupMemory({ hotState, readGroups, nowMs }: GroupMemoryParts): GroupMemory {
-  const keep = async (id: string, remembered: RememberedGroups): Promise<void> => {
-    await hotState.takeOnce(groupsKey(id))
-    await hotState.putOnce(groupsKey(id), JSON.stringify(remembered), LIMITS.dashboardSessionMs)
-  }
-  const readAgain = async (id: string, cookie: string, known: RememberedGroups): Promise<readonly string[]> => {
-    const grant = unsealed(known.sealed, cookie)
-    const isMine = grant !== null && (await hotState.putOnce(`${groupsKey(id)}/asking`, '', ASKING_MS))
-    if (!isMine) return stillCounting(known, nowMs())
-    const reading = await readGroups(grant)
-    if (reading.kind === 'away') {
-      await keep(id, { ...known, isAway: true })
-      return stillCounting(known, nowMs())
-    }
-    const [groups, next] = reading.kind === 'read' ? [reading.groups, sealed(reading.grant, cookie)] : [[], '']
-    await keep(id, { groups, readAtMs: nowMs(), isAway: false, sealed: next })
-    await hotState.takeOnce(`${groupsKey(id)}/asking`)
-    return groups
-  }
+export function createGroupMemory(parts: GroupMemoryParts): GroupMemory {
+  const { hotState, nowMs } = parts
   return {
     begin: async ({ id, cookie }, groups, grant) => {
       const text = grant === null || cookie === null ? '' : sealed(grant, cookie)
-      await keep(id, { groups, readAtMs: nowMs(), isAway: text === '', sealed: text })
+      await keep(id, { groups, readAtMs: nowMs(), isAway: text === '', sealed: text }, hotState)
     },
     current: async ({ id, cookie }) => {
-      const text = await hotState.readOnce(groupsKey(id))
-      if (text === null) return null
-      const known = JSON.parse(text) as RememberedGroups
+      const known = await remembered(id, hotState)
+      if (known === null) return null
       const ageMs = nowMs() - known.readAtMs
       if (ageMs < LIMITS.groupsReadAgainMs || known.groups.length + known.sealed.length === 0) return known.groups
-      if (cookie !== null) return readAgain(id, cookie, known)
+      if (cookie !== null) return readAgain({ id, cookie }, known, parts)
       const isDue = !known.isAway && ageMs >= LIMITS.groupsReadAgainMs + GRACE_MS
       return isDue ? [] : stillCounting(known, nowMs())
     },
     end: async (id) => void (await hotState.takeOnce(groupsKey(id))),
   }
+}
+
+/** At once, so that concurrent requests and a crash find the groups of before or those of now. */
+function keep(id: string, groups: RememberedGroups, hotState: GroupMemoryParts['hotState']): Promise<void> {
+  return hotState.replaceOnce(groupsKey(id), JSON.stringify(groups), LIMITS.dashboardSessionMs)
+}
+
+async function remembered(id: string, hotState: GroupMemoryParts['hotState']): Promise<RememberedGroups | null> {
+  const text = await hotState.readOnce(groupsKey(id))
+  return text === null ? null : (JSON.parse(text) as RememberedGroups)
+}
+
+async function readAgain(
+  { id, cookie }: { readonly id: string; readonly cookie: string },
+  known: RememberedGroups,
+  { hotState, readGroups, nowMs }: GroupMemoryParts,
+): Promise<readonly string[]> {
+  const grant = unsealed(known.sealed, cookie)
+  if (grant === null) return stillCounting(known, nowMs())
+  const asking = `${groupsKey(id)}/asking`
+  if (!(await hotState.putOnce(asking, '', ASKING_MS))) return readByAnother(id, known, { hotState, nowMs })
+  const reading = await readGroups(grant)
+  if (reading.kind === 'away' || reading.kind === 'unsaid') {
+    await keep(id, { ...known, isAway: true, sealed: sealed(reading.grant, cookie) }, hotState)
+    // It would say no more a moment later.
+    if (reading.kind === 'unsaid') await hotState.replaceOnce(asking, '', LIMITS.groupsReadAgainMs)
+    return stillCounting(known, nowMs())
+  }
+  const [groups, next] = reading.kind === 'read' ? [reading.groups, sealed(reading.grant, cookie)] : [[], '']
+  await keep(id, { groups, readAtMs: nowMs(), isAway: false, sealed: next }, hotState)
+  await hotState.takeOnce(asking)
+  return groups
+}
+
+/** What counts while another request asks; if that is nothing any more, what it finds out. */
+async function readByAnother(
+  id: string,
+  known: RememberedGroups,
+  { hotState, nowMs }: Pick<GroupMemoryParts, 'hotState' | 'nowMs'>,
+): Promise<readonly string[]> {
+  let latest: RememberedGroups | null = known
+  for (let looks = 0; looks < LOOKS_MAX && latest !== null; looks += 1) {
+    const isOver = nowMs() - latest.readAtMs >= LIMITS.groupMembershipMs
+    if (!isOver || latest.isAway || latest.groups.length === 0) break
+    await setTimeout(LOOK_MS)
+    latest = await remembered(id, hotState)
+  }
+  return latest === null ? [] : stillCounting(latest, nowMs())
 }
 
 function groupsKey(id: string): string {

@@ -1,8 +1,8 @@
-/** Asks the identity provider again for the groups of a person: from userinfo, or with a refresh token. */
+/** Asks the identity provider again for the groups of a person: from userinfo, and with a refresh token if that does not say all. */
 
 import * as client from 'openid-client'
 
-import { readClaims, type ClaimRules } from '../../domain/people/oidc-claims.ts'
+import { readClaims, saysAddress, saysGroups, type ClaimRules } from '../../domain/people/oidc-claims.ts'
 import type { GroupGrant, GroupReading, ReadGroups } from '../sessions/group-memory.ts'
 import type { Discovery } from './discovery.ts'
 
@@ -18,43 +18,68 @@ type TokenResponse = client.TokenEndpointResponse & client.TokenEndpointResponse
 export function createReadGroups({ discovery, rules, nowMs }: ReadGroupsParts): ReadGroups {
   return async (grant) => {
     const config = discovery?.current() ?? null
-    if (config === null) return AWAY
+    if (config === null) return { kind: 'away', grant }
     const parts = { config, rules, nowMs }
-    const isLive = grant.accessEndsAtMs === null || grant.accessEndsAtMs > nowMs()
-    const first = isLive ? await byUserInfo(grant, parts) : null
-    if (first !== null && (first.kind !== 'over' || grant.refreshToken === null)) return first
-    return grant.refreshToken === null ? AWAY : byRefresh(grant, grant.refreshToken, parts)
+    const info = await userInfo(grant, parts)
+    if (info.kind === 'away') return { kind: 'away', grant }
+    if (saysGroups(info.claims, rules)) return readingOf(info.claims, grant, rules)
+    if (grant.refreshToken !== null) return byRefresh(grant, grant.refreshToken, { ...parts, info })
+    return info.kind === 'refused' ? OVER : { kind: 'unsaid', grant }
   }
 }
 
-const AWAY: GroupReading = { kind: 'away' }
 const OVER: GroupReading = { kind: 'over' }
 
 interface Asking extends Pick<ReadGroupsParts, 'rules' | 'nowMs'> {
   readonly config: client.Configuration
 }
 
-/** Null if the provider has no userinfo. */
-async function byUserInfo(grant: GroupGrant, { config, rules }: Asking): Promise<GroupReading | null> {
-  if (config.serverMetadata().userinfo_endpoint === undefined) return null
+type Claims = Readonly<Record<string, unknown>>
+
+interface UserInfo {
+  /** `unasked`: the provider has none, or the access token has expired. */
+  readonly kind: 'said' | 'unasked' | 'refused' | 'away'
+  readonly claims: Claims
+}
+
+async function userInfo(grant: GroupGrant, { config, nowMs }: Asking): Promise<UserInfo> {
+  const { subject, accessToken, accessEndsAtMs } = grant
+  const isOver = accessEndsAtMs !== null && accessEndsAtMs <= nowMs()
+  if (isOver || config.serverMetadata().userinfo_endpoint === undefined) return { kind: 'unasked', claims: {} }
   try {
-    return readingOf(await client.fetchUserInfo(config, grant.accessToken, grant.subject), grant, rules)
+    return { kind: 'said', claims: await client.fetchUserInfo(config, accessToken, subject) }
   } catch (error) {
-    return isPersonRefused(error) ? OVER : AWAY
+    return { kind: isPersonRefused(error) ? 'refused' : 'away', claims: {} }
   }
 }
 
-async function byRefresh(grant: GroupGrant, refreshToken: string, parts: Asking): Promise<GroupReading> {
+interface AskingMore extends Asking {
+  /** What it said before. */
+  readonly info: UserInfo
+}
+
+async function byRefresh(grant: GroupGrant, refreshToken: string, parts: AskingMore): Promise<GroupReading> {
   try {
     const tokens = await client.refreshTokenGrant(parts.config, refreshToken)
-    const claims = tokens.claims()
-    if (claims !== undefined && claims.sub !== grant.subject) return OVER
+    const token: Claims = tokens.claims() ?? { sub: grant.subject }
+    if (token['sub'] !== grant.subject) return OVER
     const next = groupGrantOf(tokens, grant.subject, parts.nowMs())
-    const renewed = { ...next, refreshToken: next.refreshToken ?? refreshToken }
-    return (await byUserInfo(renewed, parts)) ?? readingOf(claims ?? {}, renewed, parts.rules)
+    return await withToken(token, { ...next, refreshToken: next.refreshToken ?? refreshToken }, parts)
   } catch (error) {
-    return isPersonRefused(error) ? OVER : AWAY
+    return isPersonRefused(error) ? OVER : { kind: 'away', grant }
   }
+}
+
+/** As at the sign-in: what the ID token says may be missing in userinfo, and the other way round. */
+async function withToken(token: Claims, grant: GroupGrant, parts: AskingMore): Promise<GroupReading> {
+  const { rules } = parts
+  const info = parts.info.kind === 'said' ? parts.info : await userInfo(grant, parts)
+  if (info.kind === 'refused') return OVER
+  if (info.kind === 'away') return { kind: 'away', grant }
+  const claims = { ...token, ...info.claims }
+  // Some providers leave the claim out for a person without groups, others put no more into a refreshed token than they must.
+  const saysNone = token['email'] !== undefined && saysAddress(claims, rules)
+  return saysNone || saysGroups(claims, rules) ? readingOf(claims, grant, rules) : { kind: 'unsaid', grant }
 }
 
 /** The part that is kept for asking again. */
@@ -65,8 +90,8 @@ export function groupGrantOf(tokens: TokenResponse, subject: string, nowMs: numb
 }
 
 /** If the address is no longer verified, neither are the groups. */
-function readingOf(claims: object, grant: GroupGrant, rules: ClaimRules): GroupReading {
-  const proven = readClaims({ ...claims }, rules)
+function readingOf(claims: Claims, grant: GroupGrant, rules: ClaimRules): GroupReading {
+  const proven = readClaims(claims, rules)
   return proven === null ? OVER : { kind: 'read', groups: proven.groups, grant }
 }
 

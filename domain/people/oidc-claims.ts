@@ -12,6 +12,8 @@ interface ProvenClaims {
   readonly groups: readonly string[]
 }
 
+type Claims = Readonly<Record<string, unknown>>
+
 const GROUPS_MAX = 500
 const EMAIL = /^[^\s@]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/
 const EMAIL_CHARS = 254
@@ -20,7 +22,7 @@ const EMAIL_CHARS = 254
  * Null if the address is not proven. `email_verified` may be true or "true"; if it is absent, the domain must be trusted.
  * An address that the provider calls unverified is never accepted.
  */
-export function readClaims(claims: Readonly<Record<string, unknown>>, rules: ClaimRules): ProvenClaims | null {
+export function readClaims(claims: Claims, rules: ClaimRules): ProvenClaims | null {
   const { email, email_verified: verified } = claims
   if (typeof email !== 'string') return null
   const address = email.toLowerCase()
@@ -29,11 +31,25 @@ export function readClaims(claims: Readonly<Record<string, unknown>>, rules: Cla
   return isProven ? { email: address, groups: groupsOf(claims, rules) } : null
 }
 
+/**
+ * Whether these claims decide which groups the person has, if they are not all that the provider knows: it may put some only into
+ * the ID token and others only into userinfo.
+ */
+export function saysGroups(claims: Claims, rules: ClaimRules): boolean {
+  const { groupsClaim } = rules
+  return saysAddress(claims, rules) && (groupsClaim === null || claims[groupsClaim] !== undefined)
+}
+
+/** Whether the claims decide that the address is proven, or that it is not. */
+export function saysAddress({ email, email_verified: verified }: Claims, rules: ClaimRules): boolean {
+  return typeof email === 'string' && (verified !== undefined || isTrusted(email.toLowerCase(), rules))
+}
+
 function isTrusted(address: string, { trustedDomains }: ClaimRules): boolean {
   return trustedDomains.includes(address.slice(address.lastIndexOf('@') + 1))
 }
 
-function groupsOf(claims: Readonly<Record<string, unknown>>, { groupsClaim }: ClaimRules): readonly string[] {
+function groupsOf(claims: Claims, { groupsClaim }: ClaimRules): readonly string[] {
   const value = groupsClaim === null ? undefined : claims[groupsClaim]
   if (!Array.isArray(value)) return []
   return value.filter((group): group is string => typeof group === 'string').slice(0, GROUPS_MAX)

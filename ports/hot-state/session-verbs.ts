@@ -25,6 +25,8 @@ export interface SessionVerbs {
   dropSessionsOf(person: string): Promise<void>
   /** False if the key already holds a value, which then stays. */
   putOnce(key: string, value: string, forMs: number): Promise<boolean>
+  /** In place of whatever the key holds, at once: nobody who reads meanwhile finds nothing. */
+  replaceOnce(key: string, value: string, forMs: number): Promise<void>
   /** The value if it has not expired; it stays. */
   readOnce(key: string): Promise<string | null>
   /** The value, for exactly one caller; null for all others and if it has expired. */

@@ -84,6 +84,32 @@ export function sessionContract(name: string, open: () => Promise<HotStateHarnes
       expect(await harness.state.takeOnce('key')).to.equal(String(outcomes.indexOf(true)))
     })
 
+    it('replace a value so that nobody who reads meanwhile finds nothing, and one of many is left', async () => {
+      await harness.state.putOnce('key', 'first', MINUTE_MS)
+      const wanted = Array.from({ length: 50 }, (_, place) => `value ${place}`)
+      const [, ...read] = await Promise.all([
+        Promise.all(wanted.map((value) => harness.state.replaceOnce('key', value, MINUTE_MS))),
+        ...wanted.map(() => harness.state.readOnce('key')),
+      ])
+      for (const value of read) expect(['first', ...wanted]).to.include(value)
+      expect(await harness.state.putOnce('key', 'late', MINUTE_MS)).to.equal(false)
+      await harness.reopen()
+      expect(wanted).to.include(await harness.state.takeOnce('key'))
+      expect(await harness.state.readOnce('key')).to.equal(null)
+    })
+
+    it('replace a value with its own time, whether or not there was one', async () => {
+      await harness.state.replaceOnce('key', 'a value \u{1f600}\n|', MINUTE_MS)
+      harness.setNowMs(harness.nowMs() + MINUTE_MS - 1)
+      await harness.state.replaceOnce('key', 'another', 2 * MINUTE_MS)
+      harness.setNowMs(harness.nowMs() + 2 * MINUTE_MS - 1)
+      expect(await harness.state.readOnce('key')).to.equal('another')
+      harness.setNowMs(harness.nowMs() + 1)
+      expect(await harness.state.readOnce('key')).to.equal(null)
+      await harness.state.replaceOnce('key', 'a third', MINUTE_MS)
+      expect(await harness.state.takeOnce('key')).to.equal('a third')
+    })
+
     it('read a value without taking it, until it is over', async () => {
       await harness.state.putOnce('key', 'value', MINUTE_MS)
       expect(await harness.state.readOnce('key')).to.equal('value')

@@ -33,6 +33,7 @@ describe('signing in through OpenID Connect', () => {
   })
   beforeEach(() => {
     provider.claims = { sub: 'anna', email: 'Anna@acme.dev', email_verified: true }
+    provider.onlyInIdTokens = []
   })
   after(async () => {
     await stage?.stop()
@@ -174,6 +175,19 @@ describe('signing in through OpenID Connect', () => {
     (await of.ask('GET', '/api/me', { cookies })).body['organizations']
   const ADMIN = [{ id: 'acme', displayName: 'acme Ltd', role: 'Admin' }]
 
+  /** A service of its own on that port, with somebody whom the provider signed in. */
+  const signedInBy = async (own: IdentityProvider, port: number) => {
+    const oidc = { issuer: own.issuer, clientId: 'whence', clientSecret: CLIENT_SECRET }
+    const lone = await startStage({ manifests: organizationOf('acme') + GROUP, oidc, port })
+    const start = () => lone.ask('POST', '/api/sign-in/oidc', { body: {}, address: freshAddress() })
+    await until(async () => (await start()).status === 200)
+    const begun = await start()
+    const back = await own.authorize(String(begun.body['url']))
+    const headers = { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' }
+    const { cookies } = await lone.ask('GET', back.slice(lone.url.length), { cookies: begun.cookies, headers })
+    return { lone, cookies }
+  }
+
   it('reads groups again after 15 minutes: whoever has left one loses its role, and has it again later', async () => {
     provider.claims = BERT
     const { cookies } = await whole()
@@ -188,6 +202,17 @@ describe('signing in through OpenID Connect', () => {
     stage.advance(LIMITS.groupsReadAgainMs)
     expect(await rolesOf(cookies)).to.deep.equal(ADMIN)
   })
+
+  for (const ms of [LIMITS.groupsReadAgainMs, 2 * LIMITS.groupMembershipMs])
+    it(`shows them to all of many requests at once, ${ms / 60_000} minutes later`, async () => {
+      provider.claims = BERT
+      const { cookies } = await whole()
+      for (let times = 0; times < 3; times += 1) {
+        stage.advance(ms)
+        const asked = await Promise.all(Array.from({ length: 20 }, () => rolesOf(cookies)))
+        expect(asked).to.deep.equal(Array.from({ length: 20 }, () => ADMIN))
+      }
+    })
 
   it('uses a refresh token once the access token has expired, and removes the groups of a person who is gone', async () => {
     provider.claims = BERT
@@ -204,24 +229,55 @@ describe('signing in through OpenID Connect', () => {
     expect(await rolesOf(cookies), 'until the next sign-in').to.deep.equal([])
   })
 
+  for (const names of [['groups'], ['email', 'email_verified'], ['groups', 'email', 'email_verified']])
+    it(`reads them again in a new ID token if userinfo does not say ${names.join(', ')}`, async () => {
+      provider.onlyInIdTokens = names
+      provider.claims = BERT
+      const { cookies } = await whole()
+      for (let times = 0; times < 2; times += 1) {
+        stage.advance(LIMITS.groupsReadAgainMs)
+        expect(await rolesOf(cookies)).to.deep.equal(ADMIN)
+      }
+      provider.claims = { ...BERT, groups: ['cooks'] }
+      stage.advance(LIMITS.groupsReadAgainMs)
+      expect(await rolesOf(cookies), 'in another group').to.deep.equal([])
+      provider.claims = BERT
+      stage.advance(LIMITS.groupsReadAgainMs)
+      expect(await rolesOf(cookies)).to.deep.equal(ADMIN)
+      const { groups: _groups, ...without } = BERT
+      provider.claims = without
+      stage.advance(LIMITS.groupsReadAgainMs)
+      expect(await rolesOf(cookies), 'in none').to.deep.equal([])
+    })
+
+  it('keeps them for an hour after the sign-in if only the ID token of the sign-in says them', async () => {
+    const [port, at] = [await freePort(), await freePort()]
+    const redirectUri = `http://127.0.0.1:${port}/api/sign-in/oidc/callback`
+    const own = await startIdentityProvider({ redirectUri, ids: ['whence'], hasRefreshTokens: false }, at)
+    own.claims = BERT
+    own.onlyInIdTokens = ['groups']
+    const { lone, cookies } = await signedInBy(own, port)
+    for (let quarter = 1; quarter < 4; quarter += 1) {
+      lone.advance(LIMITS.groupsReadAgainMs)
+      expect(await rolesOf(cookies, lone), `quarter ${quarter}`).to.deep.equal(ADMIN)
+    }
+    lone.advance(LIMITS.groupMembershipMs - 3 * LIMITS.groupsReadAgainMs)
+    expect(await rolesOf(cookies, lone)).to.deep.equal([])
+    await lone.stop()
+    await own.stop()
+  })
+
   it('gives the roles of groups for an hour after they were read while the provider is unreachable', async () => {
     const [port, at] = [await freePort(), await freePort()]
     const redirectUri = `http://127.0.0.1:${port}/api/sign-in/oidc/callback`
     const own = await startIdentityProvider({ redirectUri, ids: ['whence'] }, at)
-    const oidc = { issuer: own.issuer, clientId: 'whence', clientSecret: CLIENT_SECRET }
-    const lone = await startStage({ manifests: organizationOf('acme') + GROUP, oidc, port })
-    const start = () => lone.ask('POST', '/api/sign-in/oidc', { body: {}, address: freshAddress() })
-    await until(async () => (await start()).status === 200)
     own.claims = BERT
-    const begun = await start()
-    const back = await own.authorize(String(begun.body['url']))
-    const headers = { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' }
-    const told = await lone.ask('GET', back.slice(lone.url.length), { cookies: begun.cookies, headers })
+    const { lone, cookies } = await signedInBy(own, port)
     await own.stop()
     lone.advance(LIMITS.groupsReadAgainMs)
-    expect(await rolesOf(told.cookies, lone)).to.deep.equal(ADMIN)
+    expect(await rolesOf(cookies, lone)).to.deep.equal(ADMIN)
     lone.advance(LIMITS.groupMembershipMs - LIMITS.groupsReadAgainMs)
-    expect(await rolesOf(told.cookies, lone)).to.deep.equal([])
+    expect(await rolesOf(cookies, lone)).to.deep.equal([])
     // What would open the provider is not in the store in the clear, nor in the log.
     expect(lone.logLines.join('\n')).to.not.match(/bert|access_token|refresh_token/)
     await lone.stop()

@@ -74,7 +74,7 @@ function openEntries(table: Table, nowMs: () => number): Entries {
 }
 
 type Durable = () => Promise<void>
-type OnceVerb = 'putOnce' | 'readOnce' | 'takeOnce'
+type OnceVerb = 'putOnce' | 'replaceOnce' | 'readOnce' | 'takeOnce'
 
 function storedSessions(
   { read, write, remove }: Entries,
@@ -113,13 +113,17 @@ function onceVerbs(
   nowMs: () => number,
   durable: Durable,
 ): Pick<SessionVerbs, OnceVerb> {
+  const put = async (key: string, value: string, forMs: number): Promise<void> => {
+    write<StoredOnce>(`once/${key}`, { untilMs: nowMs() + forMs, value })
+    await durable()
+  }
   return {
     async putOnce(key, value, forMs) {
       if (read<StoredOnce>(`once/${key}`) !== null) return false
-      write<StoredOnce>(`once/${key}`, { untilMs: nowMs() + forMs, value })
-      await durable()
+      await put(key, value, forMs)
       return true
     },
+    replaceOnce: put,
     readOnce: async (key) => read<StoredOnce>(`once/${key}`)?.value ?? null,
     async takeOnce(key) {
       const once = read<StoredOnce>(`once/${key}`)

@@ -300,6 +300,7 @@ function sharedSessions(shared: SessionVerbs): SessionVerbs {
     dropSession: (id) => shared.dropSession(id),
     dropSessionsOf: (person) => shared.dropSessionsOf(person),
     putOnce: (key, value, forMs) => shared.putOnce(key, value, forMs),
+    replaceOnce: (key, value, forMs) => shared.replaceOnce(key, value, forMs),
     readOnce: (key) => shared.readOnce(key),
     takeOnce: (key) => shared.takeOnce(key),
   }

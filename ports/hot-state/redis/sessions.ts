@@ -17,6 +17,9 @@ export function sessionVerbs(run: RunScript, now: () => string): SessionVerbs {
       await run('drop_sessions_of', [now(), person, GENERATION_MS])
     },
     putOnce: async (key, value, forMs) => (await run('put_once', [now(), key, value, forMs])) === 1,
+    async replaceOnce(key, value, forMs) {
+      await run('replace_once', [now(), key, value, forMs])
+    },
     readOnce: async (key) => text(await run('read_once', [now(), key])),
     takeOnce: async (key) => text(await run('take_once', [now(), key])),
   }

@@ -62,6 +62,7 @@ const NO_SESSIONS: SessionVerbs = {
   putOnce: refused,
   readOnce: refused,
   takeOnce: refused,
+  replaceOnce: refused,
 }
 
 function bareDeps(catalog: Catalog): ApiDeps {

@@ -10,6 +10,8 @@ export interface IdentityProvider {
   readonly issuer: string
   /** Whom the next sign-in is about. */
   claims: Readonly<Record<string, unknown>>
+  /** Which of these claims only ID tokens hold, and not userinfo. */
+  onlyInIdTokens: readonly string[]
   /** Follows an authorisation as a browser would, to the address that it sends the browser back to. */
   readonly authorize: (url: string) => Promise<string>
   readonly stop: () => Promise<void>
@@ -18,27 +20,34 @@ export interface IdentityProvider {
 export interface Clients {
   readonly redirectUri: string
   readonly ids: readonly string[]
+  /** Whether it gives refresh tokens; it does if nothing is said. */
+  readonly hasRefreshTokens?: boolean
 }
 
 export const CLIENT_SECRET = 'a-secret-for-tests-only'
 const STEPS_MAX = 10
 
-export async function startIdentityProvider({ redirectUri, ids }: Clients, port?: number): Promise<IdentityProvider> {
+export async function startIdentityProvider(clients: Clients, port?: number): Promise<IdentityProvider> {
+  const { redirectUri, ids, hasRefreshTokens = true } = clients
   const at = port ?? (await freePort())
   const issuer = `http://127.0.0.1:${at}`
-  const holder: { claims: Readonly<Record<string, unknown>> } = { claims: {} }
+  const holder: Pick<IdentityProvider, 'claims' | 'onlyInIdTokens'> = { claims: {}, onlyInIdTokens: [] }
+  const claimsFor = (use: string) =>
+    Object.fromEntries(
+      Object.entries(holder.claims).filter(([name]) => use === 'id_token' || !holder.onlyInIdTokens.includes(name)),
+    )
   const provider: Provider = new Provider(issuer, {
     clients: ids.map((id) => ({
       ...{ client_id: id, client_secret: CLIENT_SECRET, redirect_uris: [redirectUri] },
       grant_types: ['authorization_code', 'refresh_token'],
     })),
-    issueRefreshToken: async (_context, { clientId }) => clientId !== 'other',
+    issueRefreshToken: async (_context, { clientId }) => hasRefreshTokens && clientId !== 'other',
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['groups'] },
     // Into the ID token as well as into userinfo.
     conformIdTokenClaims: false,
     features: { devInteractions: { enabled: false } },
     cookies: { keys: ['only for tests'] },
-    findAccount: (_context, sub) => ({ accountId: sub, claims: () => Promise.resolve({ sub, ...holder.claims }) }),
+    findAccount: (_context, sub) => ({ accountId: sub, claims: async (use) => ({ sub, ...claimsFor(use) }) }),
     interactions: { url: (_context, interaction) => `/interaction/${interaction.uid}` },
     async loadExistingGrant(context) {
       const { client, session } = context.oidc
@@ -66,6 +75,12 @@ export async function startIdentityProvider({ redirectUri, ids }: Clients, port?
     },
     set claims(claims) {
       holder.claims = claims
+    },
+    get onlyInIdTokens() {
+      return holder.onlyInIdTokens
+    },
+    set onlyInIdTokens(names) {
+      holder.onlyInIdTokens = names
     },
     authorize: (url) => follow(url, redirectUri),
     stop: () =>
