@@ -30,6 +30,36 @@ export function fieldTexts(spec: unknown, pointer = '/spec'): ReadonlyMap<string
   )
 }
 
+type FieldTexts = Readonly<Record<string, string>>
+
+/**
+ * The fields whose texts differ, by the pointers of `fieldTexts`, named as by `changedFields`: a part that is wholly new or wholly
+ * gone is one field, whatever was inside.
+ */
+export function differingFields(before: FieldTexts, after: FieldTexts): readonly string[] {
+  const differing = Object.keys({ ...before, ...after }).filter((pointer) => before[pointer] !== after[pointer])
+  const [partsBefore, partsAfter] = [partsOf(before), partsOf(after)]
+  const named = differing.map((pointer) => {
+    const isGone = after[pointer] === undefined
+    const other = isGone ? after : before
+    const parts = isGone ? partsAfter : partsBefore
+    // In the other spec, this part is absent or no map of fields.
+    return partsUpTo(pointer).find((part) => other[part] !== undefined || !parts.has(part)) ?? pointer
+  })
+  return [...new Set(named)].sort()
+}
+
+/** Pointers of all fields, and of the maps that they are in. */
+function partsOf(texts: FieldTexts): ReadonlySet<string> {
+  return new Set(Object.keys(texts).flatMap(partsUpTo))
+}
+
+/** `/spec/a`, then `/spec/a/b`, of the pointer `/spec/a/b`. */
+function partsUpTo(pointer: string): readonly string[] {
+  const [, root = '', ...names] = pointer.split('/')
+  return names.map((_, place) => ['', root, ...names.slice(0, place + 1)].join('/'))
+}
+
 /**
  * @param fields the fields that changed; null if the previous state is unknown
  * @param merged how many generations this entry covers

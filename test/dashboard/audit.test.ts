@@ -94,7 +94,7 @@ describe('the audit of the dashboard', () => {
     expect(made?.actor).to.equal(owner)
     expect([joined?.actor, joined?.fields]).to.deep.equal([
       createKeyring([SECRET]).personId('anna@acme.dev'),
-      ['/spec/invitation/expiresAt', '/spec/invitation/id'],
+      ['/spec/invitation'],
     ])
   })
 

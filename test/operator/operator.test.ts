@@ -31,6 +31,7 @@ import { clusterWriter } from '../../dashboard/resources/cluster-writer.ts'
 import { changedByText } from '../../domain/people/changed-by.ts'
 import type { ActivityRecord } from '../../domain/records.ts'
 import { specDigest } from '../../domain/resources/spec-digest.ts'
+import { eventOfActivity } from '../../domain/webhooks/events.ts'
 import type { AuditTools } from '../../operator/apply/audit.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
 import type { TrafficFacts } from '../../operator/apply/traffic.ts'
@@ -586,6 +587,41 @@ describe('the operator', function () {
       { of, type: 'object_removed', actor: undefined, manager: undefined, fields: undefined },
     ])
     expect(new Set(entries.map(({ id }) => id)).size).to.equal(entries.length)
+  })
+
+  it('makes entries that webhooks tell as who joined, and which plan it is now', async () => {
+    const place = { kind: 'Member', namespace: 'audit', name: 'm-guest' }
+    const member = { organizationRef: { name: 'org' }, email: 'guest@acme.dev', role: 'Viewer' }
+    const invitation = { id: 'a'.repeat(32), expiresAt: '2099-11-29T06:00:00Z' }
+    const writer = clusterWriter(stage.client('dashboard'), Date.now)
+    const write = async (spec: object) => {
+      const stored = await writer.read(place)
+      expect(await writer.replace({ ...place, spec: { ...spec } }, stored?.version ?? '')).to.include({
+        kind: 'written',
+      })
+    }
+    const seen = (subject: string, count: number) =>
+      until(`entry ${count} of ${subject}`, () => entriesOf(subject).length >= count)
+    await kube.apply(at('audit', [organization('org')]))
+    await seen('Organization/audit/org', 1)
+    expect(await writer.create({ ...place, spec: { ...member, invitation } })).to.include({ kind: 'written' })
+    await seen('Member/audit/m-guest', 1)
+    await write({ ...member, invitation: { ...invitation, id: 'b'.repeat(32) } })
+    await seen('Member/audit/m-guest', 2)
+    await write(member)
+    await seen('Member/audit/m-guest', 3)
+    const plans = entriesOf('Organization/audit/org').length
+    await kube.apply(at('audit', [organization('org', { plan: 'Standard' })]))
+    await seen('Organization/audit/org', plans + 1)
+    await until('the plan is in force', () => catalog.current().organizations.get('audit/org')?.plan === 'Standard')
+    const told = [...entriesOf('Member/audit/m-guest'), ...entriesOf('Organization/audit/org').slice(plans)].map(
+      (entry) => eventOfActivity(entry, catalog.current()),
+    )
+    expect(told.map((event) => (event === null ? null : [event.type, event.data]))).to.deep.equal([
+      ...[null, null, ['member.joined', { member: 'audit/m-guest' }]],
+      ['plan.changed', { plan: 'Standard' }],
+    ])
+    await kube.want(path('Member', 'audit', 'm-guest'), { method: 'DELETE' })
   })
 
   it('makes the entry later if the log is unreachable, and writes the status meanwhile', async () => {

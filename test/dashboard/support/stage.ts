@@ -31,7 +31,7 @@ import type { HotState } from '../../../ports/hot-state/hot-state.ts'
 import { lmdbHotState } from '../../../ports/hot-state/lmdb/lmdb.ts'
 import { openLmdb } from '../../../ports/shared/lmdb/environment.ts'
 import type { Topic } from '../../../domain/records.ts'
-import { openCatalogFolder } from '../../../runtime/catalog/source.ts'
+import { openCatalogFolder, type FolderCatalog } from '../../../runtime/catalog/source.ts'
 import { createKeyring } from '../../../runtime/keyring.ts'
 import { createLogger } from '../../../runtime/logger.ts'
 import { createRandomness } from '../../../runtime/random.ts'
@@ -62,6 +62,7 @@ export interface Stage {
   readonly hotState: HotState
   readonly eventLog: EventLog
   readonly directory: Directory
+  readonly catalog: FolderCatalog
   readonly writer: ResourceWriter
   readonly logLines: readonly string[]
   /** As Prometheus reads them. */
@@ -188,7 +189,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const ask = asker(baseUrl)
   let people = 0
   return {
-    ...{ manifests, written, directory, writer, metrics: () => registry.metrics() },
+    ...{ manifests, written, directory, catalog, writer, metrics: () => registry.metrics() },
     ...{ url: baseUrl, hotState, eventLog, logLines, mails: post.mails, ask, nowMs },
     async signIn(email) {
       const link = await makeSignInLink(hotState, randomness, { email, baseUrl })
