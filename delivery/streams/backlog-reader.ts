@@ -46,12 +46,13 @@ async function readWatermarks(eventLog: Pick<EventLog, 'progress'>): Promise<Wat
   return watermarks
 }
 
+/** What a stream has still to send. Records that its form leaves out are open too, but not counted. */
 export function openLanes(
   facts: Pick<Facts, 'run'>,
   organization: string,
-  done: DoneOffsets,
+  { done, form }: { readonly done: DoneOffsets; readonly form: StreamForm },
 ): Promise<readonly OpenLaneRow[]> {
-  return facts.run('openLanes', { organization, ...doneParams(done) })
+  return facts.run('openLanes', { organization, ...doneParams(done), ...filterParams(form) })
 }
 
 /** Query parameters from the offsets that are done. */

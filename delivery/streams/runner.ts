@@ -23,6 +23,7 @@ import {
   streamFailed,
   newProgress,
   withSent,
+  type DoneOffsets,
   type StreamForm,
   type StreamPlan,
   type StreamProgress,
@@ -98,12 +99,16 @@ export class StreamRunner {
     return inForce === null || this.#progress === null ? null : this.#standingOf(inForce, this.#progress)
   }
 
-  async #open({ organization, stream }: StreamInForce): Promise<StreamProgress> {
-    const { store, facts, nowMs } = this.#parts
+  async #open(inForce: StreamInForce): Promise<StreamProgress> {
+    const { store, nowMs } = this.#parts
     const known = await store.load()
     if (known !== null) return this.#keep(known)
-    const lanes = stream.startFrom === 'Backlog' ? [] : await openLanes(facts, organization.id, {})
+    const lanes = inForce.stream.startFrom === 'Backlog' ? [] : await this.#openLanes(inForce, {})
     return this.#keep(newProgress(Object.fromEntries(lanes.map(({ lane, last }) => [lane, last])), nowMs()))
+  }
+
+  #openLanes({ organization, stream }: StreamInForce, done: DoneOffsets): Promise<readonly OpenLaneRow[]> {
+    return openLanes(this.#parts.facts, organization.id, { done, form: streamForm(stream) })
   }
 
   #keep(progress: StreamProgress): StreamProgress {
@@ -124,7 +129,7 @@ export class StreamRunner {
     const { facts, nowMs, watermarks } = this.#parts
     const { stream, organization } = inForce
     const found = await watermarks()
-    this.#lanes = await openLanes(facts, organization.id, progress.done)
+    this.#lanes = await this.#openLanes(inForce, progress.done)
     this.#areLanesWithPlan = true
     if (this.#lanes.length === 0 && progress.gaps.length === 0) return progress
     const bounds = batchBounds(inForce)
@@ -184,13 +189,13 @@ export class StreamRunner {
   async #trim(inForce: StreamInForce, progress: StreamProgress): Promise<StreamProgress> {
     const now = this.#parts.nowMs()
     if (now - this.#trimmedAtMs < MINUTE_MS) return progress
-    const { facts, news } = this.#parts
-    this.#lanes = await openLanes(facts, inForce.organization.id, doneWithPlan(progress))
+    const { news } = this.#parts
+    this.#lanes = await this.#openLanes(inForce, doneWithPlan(progress))
     this.#areLanesWithPlan = false
     const next = await trimmed(await this.#trimParts(inForce), progress, this.#lanes)
     this.#trimmedAtMs = now
     if (next === progress) return progress
-    this.#lanes = await openLanes(facts, inForce.organization.id, doneWithPlan(next))
+    this.#lanes = await this.#openLanes(inForce, doneWithPlan(next))
     await this.#store(inForce, this.#keep(next))
     if (next.dropped > progress.dropped)
       await news.tell(inForce, 'stream_overflow', `${next.dropped - progress.dropped}`)
@@ -276,7 +281,8 @@ export class StreamRunner {
   #standingOf(inForce: StreamInForce, progress: StreamProgress): StreamStanding {
     const plan = this.#areLanesWithPlan ? null : progress.plan
     const behind = this.#lanes.reduce((sum, { records }) => sum + records, plan?.records ?? 0)
-    const oldestMs = this.#lanes.reduce((least, lane) => Math.min(least, lane.oldest_ms), plan?.plannedAtMs ?? Infinity)
+    const times = this.#lanes.flatMap(({ records, oldest_ms: atMs }) => (records === 0 ? [] : [atMs]))
+    const oldestMs = Math.min(...times, plan?.oldestMs ?? Infinity)
     const oldest = Number.isFinite(oldestMs) ? oldestMs : null
     const { nowMs } = this.#parts
     const isPaused = inForce.stream.isPaused

@@ -15,7 +15,7 @@ import {
 } from '../../domain/streams/progress.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { OpenLaneRow } from '../../ports/facts/streams.ts'
-import { countBetween, doneParams } from './backlog-reader.ts'
+import { countBetween, doneParams, filterParams } from './backlog-reader.ts'
 
 export interface TrimParts {
   readonly facts: Pick<Facts, 'run'>
@@ -40,7 +40,8 @@ export async function trimmed(
   const isPlanOld = progress.plan !== null && progress.plan.oldestMs < oldest
   const base = isPlanOld ? planTakenBack(progress) : progress
   const excess = lanes.reduce((sum, { records }) => sum + records, 0) - LIMITS.logStreamBacklogRecords
-  if (excess <= 0 && !isPlanOld && lanes.every(({ oldest_ms: atMs }) => atMs >= oldest)) return base
+  const isOld = lanes.some(({ records, oldest_ms: atMs }) => records > 0 && atMs < oldest)
+  if (excess <= 0 && !isPlanOld && !isOld) return base
   const cutoff = excess <= 0 ? oldest : Math.max(oldest, await cutoffOf(parts, base, excess))
   return droppedBefore(parts, base, { sinceMs: cutoff, reason: 'overflow' })
 }
@@ -54,22 +55,23 @@ export function skippedToNow(parts: TrimParts, progress: StreamProgress): Promis
 
 /** Sends again everything from this time on, as far as it is kept. */
 export async function rewound(
-  { facts, organization }: Pick<TrimParts, 'facts' | 'organization'>,
+  { facts, organization, form }: Pick<TrimParts, 'facts' | 'organization' | 'form'>,
   progress: StreamProgress,
   sinceMs: number,
 ): Promise<StreamProgress> {
-  const lanes = await facts.run('keptSince', { organization, since_ms: sinceMs, ...doneParams({}) })
+  const params = { organization, since_ms: sinceMs, ...filterParams(form) }
+  const lanes = await facts.run('keptSince', { ...params, ...doneParams({}) })
   const firsts = lanes.filter(({ kept }) => kept > 0).map(({ lane, kept_from: first }) => [lane, first] as const)
   return sentAgain(progress, Object.fromEntries(firsts))
 }
 
 async function cutoffOf(
-  { facts, organization, nowMs }: TrimParts,
+  { facts, organization, form, nowMs }: TrimParts,
   progress: StreamProgress,
   excess: number,
 ): Promise<number> {
-  const params = { organization, excess, ...doneParams(doneWithPlan(progress)) }
-  const [row] = await facts.run('cutoffOfBacklog', params)
+  const params = { organization, excess, ...filterParams(form) }
+  const [row] = await facts.run('cutoffOfBacklog', { ...params, ...doneParams(doneWithPlan(progress)) })
   return row?.at_ms ?? nowMs
 }
 
@@ -80,7 +82,8 @@ async function droppedBefore(
 ): Promise<StreamProgress> {
   const { facts, organization, form, watermarks } = parts
   const done = doneWithPlan(progress)
-  const rows = await facts.run('keptSince', { organization, since_ms: sinceMs, ...doneParams(done) })
+  const params = { organization, since_ms: sinceMs, ...filterParams(form) }
+  const rows = await facts.run('keptSince', { ...params, ...doneParams(done) })
   const lanes = rows.map(({ kept_from: keptFrom, ...row }) => ({ ...row, keptFrom }))
   const borders = bordersOfDrop(lanes, { done }, watermarks)
   const { records, fromMs, toMs } = await countBetween(facts, organization, { borders, form })

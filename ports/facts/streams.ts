@@ -66,16 +66,21 @@ type ProgressRow = StreamStandingRow & { readonly version: number }
 /** The open records of one lane. */
 export interface OpenLaneRow {
   readonly lane: string
+  /** Of all records: those that the filter leaves out are passed over. */
   readonly first: number
   readonly last: number
+  /** Those that the filter lets pass. */
   readonly records: number
+  /** Of the oldest of them; 0 if there is none. */
   readonly oldest_ms: number
 }
 
 /** The records of one lane that are young enough to keep. */
 interface KeptLaneRow {
   readonly lane: string
+  /** Of all records. */
   readonly last: number
+  /** Those that the filter lets pass. */
   readonly kept: number
   /** 0 if nothing is kept. */
   readonly kept_from: number
@@ -161,9 +166,27 @@ const FILTERS: Readonly<Record<keyof StreamFilters, string>> = {
   min_status: 'status >= {min_status:UInt16}',
 }
 
+/** The columns that they look at. */
+const FILTERED: Readonly<Record<keyof StreamFilters, string>> = {
+  websites: 'website',
+  kinds: 'kind',
+  min_status: 'status',
+}
+
+function givenFilters(params: StreamFilters): readonly (keyof StreamFilters)[] {
+  return (Object.keys(FILTERS) as (keyof StreamFilters)[]).filter((name) => params[name] !== undefined)
+}
+
 function streamFilters(params: StreamFilters): string {
-  const names = (Object.keys(FILTERS) as (keyof StreamFilters)[]).filter((name) => params[name] !== undefined)
-  return names.map((name) => ` AND ${FILTERS[name]}`).join('')
+  return givenFilters(params)
+    .map((name) => ` AND ${FILTERS[name]}`)
+    .join('')
+}
+
+/** What lies beyond what is done, with the columns that the filters of the stream need. */
+function openBacklog(params: DoneParams & StreamFilters): string {
+  const filtered = givenFilters(params).map((name) => FILTERED[name])
+  return backlog(['lane', 'log_offset', 'at', ...filtered], beyond(params))
 }
 
 /** Rows of Logs to which pointers within these bounds point: `key` is website, time and ID. No FINAL: rows of one key are equal. */
@@ -190,10 +213,11 @@ export const STREAM_QUERIES = {
     FROM stream_pointers WHERE organization IN {organizations:Array(String)} GROUP BY lane LIMIT ${MAX_LANES}`),
 
   /** The open records, lane by lane. */
-  openLanes: sequential<DoneParams & OfOrganization, OpenLaneRow>(
-    (params) => `SELECT lane, min(log_offset) AS first, max(log_offset) AS last, groupBitmap(log_offset) AS records,
-      toUnixTimestamp64Milli(min(at)) AS oldest_ms
-    FROM ${backlog(['lane', 'log_offset', 'at'], beyond(params))} GROUP BY lane ORDER BY lane LIMIT ${MAX_LANES}`,
+  openLanes: sequential<DoneParams & OfOrganization & StreamFilters, OpenLaneRow>(
+    (params) => `SELECT lane, min(log_offset) AS first, max(log_offset) AS last,
+      groupBitmapIf(log_offset, true${streamFilters(params)}) AS records,
+      toUnixTimestamp64Milli(minIf(at, true${streamFilters(params)})) AS oldest_ms
+    FROM ${openBacklog(params)} GROUP BY lane ORDER BY lane LIMIT ${MAX_LANES}`,
   ),
 
   /** What batches are planned from: records within these bounds, in the order of each lane; at most `per_lane` of each. */
@@ -219,17 +243,21 @@ export const STREAM_QUERIES = {
   ),
 
   /** The time of the oldest record that is kept if `excess` open records are dropped; no row if all are dropped. */
-  cutoffOfBacklog: sequential<DoneParams & OfOrganization & { readonly excess: number }, { readonly at_ms: number }>(
+  cutoffOfBacklog: sequential<
+    DoneParams & OfOrganization & StreamFilters & { readonly excess: number },
+    { readonly at_ms: number }
+  >(
     (params) => `SELECT ${ms('at')}
-    FROM (SELECT at FROM ${backlog(['lane', 'log_offset', 'at'], beyond(params))} ${EACH_ONCE})
+    FROM (SELECT at FROM ${openBacklog(params)} WHERE true${streamFilters(params)} ${EACH_ONCE})
     ORDER BY at LIMIT {excess:UInt64}, 1`,
   ),
 
   /** The position in each lane of the first record that is not older than this. */
-  keptSince: sequential<DoneParams & OfOrganization & { readonly since_ms: number }, KeptLaneRow>(
-    (params) => `SELECT lane, max(log_offset) AS last, groupBitmapIf(log_offset, at >= ${at('since_ms')}) AS kept,
-      minIf(log_offset, at >= ${at('since_ms')}) AS kept_from
-    FROM ${backlog(['lane', 'log_offset', 'at'], beyond(params))} GROUP BY lane ORDER BY lane LIMIT ${MAX_LANES}`,
+  keptSince: sequential<DoneParams & OfOrganization & StreamFilters & { readonly since_ms: number }, KeptLaneRow>(
+    (params) => `SELECT lane, max(log_offset) AS last,
+      groupBitmapIf(log_offset, at >= ${at('since_ms')}${streamFilters(params)}) AS kept,
+      minIf(log_offset, at >= ${at('since_ms')}${streamFilters(params)}) AS kept_from
+    FROM ${openBacklog(params)} GROUP BY lane ORDER BY lane LIMIT ${MAX_LANES}`,
   ),
 
   /** How many records of a stream are within these bounds, and from what time. */

@@ -116,6 +116,24 @@ function formContract(facts: () => Facts, form: Form): void {
     ])
   })
 
+  it('counts what the filter of the stream lets pass, wherever the rest lies', async () => {
+    const others = [row(VISITS, 1), row(VISITS, 5), row(INSTALLS, 0)]
+    await write(...others, ...[2, 4].map((offset) => row(VISITS, offset, { status: 404, website: 'other' })))
+    for (const filter of [{ min_status: 400 }, { websites: ['other'], kinds: ['visit'] }]) {
+      const own = { organization, ...doneParams({}), ...filter }
+      expect(await facts().run('openLanes', own)).to.deep.equal([
+        { lane: INSTALLS, first: 0, last: 0, records: 0, oldest_ms: 0 },
+        { lane: VISITS, first: 1, last: 5, records: 2, oldest_ms: SAMPLE_MS + 2 },
+      ])
+      expect(await facts().run('cutoffOfBacklog', { ...own, excess: 1 })).to.deep.equal([{ at_ms: SAMPLE_MS + 4 }])
+      expect(await facts().run('cutoffOfBacklog', { ...own, excess: 2 })).to.deep.equal([])
+      expect(await facts().run('keptSince', { ...own, since_ms: SAMPLE_MS + 3 })).to.deep.equal([
+        { lane: INSTALLS, last: 0, kept: 0, kept_from: 0 },
+        { lane: VISITS, last: 5, kept: 1, kept_from: 4 },
+      ])
+    }
+  })
+
   it('counts what is passed over, by the filter of the stream', async () => {
     await write(row(VISITS, 1), row(VISITS, 2, { status: 404, kind: 'request' }), row(VISITS, 3, { website: 'other' }))
     const between = { organization, lanes: 1, lane_0: VISITS, after_0: 0, through_0: 3 }
