@@ -31,6 +31,21 @@ describe('a line of CSV', () => {
       expect(csvLine([harmless])).to.equal(`${harmless}\r\n`)
   })
 
+  it('never begins one where a spreadsheet splits by semicolons or tabs, or ends a line within quotes', () => {
+    for (const [text, kept] of [
+      ["x;=cmd|' /C calc'!A0;", "x;'=cmd|' /C calc'!A0;"],
+      ['x; \u00A0+1;-1', "x;' \u00A0+1;'-1"],
+      ['x;""=1', `x;'""=1`],
+      ['x\t@SUM(1)', "x\t'@SUM(1)"],
+      ['a"\r\n=1+1', 'a"\r\n\'=1+1'],
+      ['x;;\t＝1', "x;;\t'＝1"],
+    ] as const)
+      expect(csvLine([text]), text).to.equal(`"${kept.replaceAll('"', '""')}"\r\n`)
+    for (const harmless of ['a;b', 'a; b=c', 'x;1-2', 'https://a.dev/@52.1;v=2'])
+      expect(csvLine([harmless])).to.equal(`${harmless}\r\n`)
+    expect(csvLine(['https://a.dev/@52.1,-3.2'])).to.equal('"https://a.dev/@52.1,-3.2"\r\n')
+  })
+
   it('keeps 32 KB as they are', () => {
     const long = 'x'.repeat(32_768)
     expect(csvLine([long])).to.equal(`${long}\r\n`)

