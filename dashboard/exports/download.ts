@@ -6,7 +6,7 @@ export interface Download {
   readonly reads: OrganizationFacts
   /** Called before each page. */
   readonly mayGoOn: () => Promise<boolean>
-  /** Called after each page. */
+  /** Called after each page, with how many rows of it are sent: a limit may end the download within a page. */
   readonly onRows: (rows: number) => void
 }
 

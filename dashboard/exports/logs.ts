@@ -37,17 +37,19 @@ export async function* exportLogs(wanted: LogExport): AsyncGenerator<string> {
   while (question !== null) {
     await checkMayGoOn(wanted)
     const { rows, next } = await readLogPage(reads, question, clock)
-    let text = ''
+    const before = records
+    let [text, truncated]: [string, LogTrailer['truncated']] = ['', null]
     for (const row of rows) {
       const line = format === 'ndjson' ? `${JSON.stringify(lineOf(row))}\n` : logTextLine(row)
       bytes += Buffer.byteLength(line)
-      const truncated = records >= LIMITS.logExportRecords ? 'records' : bytes > LIMITS.logExportBytes ? 'bytes' : null
-      if (truncated !== null) return void (yield text + end(truncated))
+      truncated = records >= LIMITS.logExportRecords ? 'records' : bytes > LIMITS.logExportBytes ? 'bytes' : null
+      if (truncated !== null) break
       text += line
       records += 1
       last = row
     }
-    wanted.onRows(rows.length)
+    wanted.onRows(records - before)
+    if (truncated !== null) return void (yield text + end(truncated))
     if (text !== '') yield text
     question = next === null ? null : { ...question, from: next }
   }

@@ -4,6 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 import { expect } from 'chai'
 
+import { decodeRecord, type ActivityRecord } from '../../domain/records.ts'
+import { until } from '../../fixtures/until.ts'
 import { organizationOf, startStage, type Stage } from './support/stage.ts'
 
 const WEBSITE = `---\napiVersion: whence.dev/v1alpha1\nkind: Website\nmetadata: { name: acme-one }\nspec: { organizationRef: { name: acme }, displayName: one, primaryOrigin: 'https://one.example', providers: [ga4] }\n`
@@ -47,6 +49,13 @@ describe('a download', () => {
   const trailerOf = async (response: Response): Promise<any> =>
     (JSON.parse((await response.text()).trimEnd().split('\n').at(-1) ?? '') as Record<string, any>)['export']
 
+  /** What the activity says of each download. */
+  const noted = async (): Promise<readonly string[]> =>
+    (await stage.eventLog.read('activity', 0, 1_000))
+      .map(({ value }) => decodeRecord<ActivityRecord>(value))
+      .filter(({ type }) => type === 'export')
+      .map(({ message }) => message)
+
   /** Resolves once no query has come for a while. */
   async function quiet(): Promise<number> {
     for (let seen = -1; seen !== queries; await wait(QUIET_MS)) seen = queries
@@ -60,11 +69,19 @@ describe('a download', () => {
     expect(more.status).to.equal(200)
   })
 
-  it('ends at 25 MB', async () => {
-    body = 'x'.repeat(10_000)
-    const trailer = await trailerOf(await start())
-    expect(trailer.truncated).to.equal('bytes')
-    expect(trailer.records).to.be.within(2_400, 2_600)
+  it('ends at 25 MB, within its first page too, and the activity says how many records were sent', async () => {
+    for (const [characters, least, most] of [
+      [10_000, 2_400, 2_600],
+      [16_000, 1_500, 1_700],
+    ] as const) {
+      body = 'x'.repeat(characters)
+      const before = (await noted()).length
+      const trailer = await trailerOf(await start())
+      expect(trailer.truncated).to.equal('bytes')
+      expect(trailer.records).to.be.within(least, most)
+      await until(async () => (await noted()).length > before)
+      expect((await noted()).at(-1)).to.equal(`${trailer.records} records were downloaded, with direction.`)
+    }
   })
 
   it('runs no more queries once its client has left, or while the client does not read', async () => {
