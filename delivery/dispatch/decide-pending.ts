@@ -1,34 +1,27 @@
 /**
  * Decides installs that were pending: once the facts hold everything that was on the log when dispatch first saw the
- * install, or when the longest wait is over.
+ * install (`awaited-facts.ts`), or when the longest wait is over.
  *
- * A decision depends on the state when the event was received, so it comes out the same whichever process makes it, and
- * whenever.
+ * A decision depends on the state when the event was received, and a decision that was made before is taken over.
  */
 
 import type { Catalog } from '../../domain/catalog.ts'
 import { planDecided } from '../../domain/delivery/deliveries.ts'
-import {
-  DECIDING_TOPICS,
-  FACTS_WRITER_GROUP,
-  hasReached,
-  type LogEnds,
-  type Offsets,
-} from '../../domain/collection/facts-lag.ts'
+import type { LogEnds } from '../../domain/collection/facts-lag.ts'
 import { decideInstall } from '../../domain/collection/install.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { Install } from '../../domain/model.ts'
+import type { Install, InstallOutcome } from '../../domain/model.ts'
 import { recordKey, type DecisionRecord, type InstallRecord } from '../../domain/records.ts'
 import { resolveLater, type KnownInstallation, type LaterKnowledge } from '../../domain/collection/resolve.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
-import { readDecisions, type FactsReader } from './reads.ts'
+import { BoundedMap } from '../../common/bounded-map.ts'
+import { readDecisions, type DecidedEvent, type FactsReader } from './reads.ts'
 import { readKnowledge } from './decision-facts.ts'
 
 /** An install in dispatch, fresh or parked before. */
 export interface Arrival {
   readonly record: InstallRecord
   readonly firstSeenAtMs: number
-  /** For a pending install that was read before. */
+  /** What it waits for; absent for a pending install that is new, and for one that waits for nothing. */
   readonly ends?: LogEnds
 }
 
@@ -41,59 +34,66 @@ interface Decided<A extends Arrival> {
 }
 
 export interface DecideDeps {
-  readonly eventLog: Pick<EventLog, 'progress'>
   readonly facts: FactsReader
   readonly catalog: () => Catalog
   readonly nowMs: () => number
 }
 
-export async function decidePending<A extends Arrival>(arrivals: readonly A[], deps: DecideDeps): Promise<Decided<A>> {
+/** Takes installs that wait for nothing any more; `own` are decisions of this process whose rows may not be there yet. */
+export async function decidePending<A extends Arrival>(
+  arrivals: readonly A[],
+  deps: DecideDeps,
+  own = new OwnDecisions(),
+): Promise<Decided<A>> {
   const settled = arrivals.filter((arrival) => !isPending(arrival))
   const open = arrivals.filter(isPending)
   if (open.length === 0) return { ready: settled, waiting: [], decisions: [] }
   const known = await readDecisions(deps.facts, open.map(eventOf))
   const ready = [...settled]
   const undecided: A[] = []
+  const repeated: DecisionRecord[] = []
   for (const arrival of open) {
-    const decision = known.get(eventKey(arrival))
+    const made = own.about(arrival)
+    const decision = made ?? known.get(eventKey(arrival))
+    if (made !== undefined) repeated.push(made)
     if (decision === undefined) undecided.push(arrival)
-    else ready.push(withInstall(arrival, { ...withoutCandidates(arrival.record.install), ...decision }))
+    else ready.push(withInstall(arrival, { ...withoutCandidates(arrival.record.install), ...outcomeOf(decision) }))
   }
-  const { due, waiting } = await whoIsDue(undecided, deps)
-  const decided = await decideAll(due, deps)
+  const decided = await decideAll(undecided, deps)
   return {
     ready: [...ready, ...decided.ready],
-    waiting: [...waiting, ...decided.waiting],
-    decisions: decided.decisions,
+    waiting: decided.waiting,
+    decisions: [...repeated, ...decided.decisions],
   }
 }
 
-function isPending({ record }: Arrival): boolean {
+export function isPending({ record }: Arrival): boolean {
   return record.install.resolution === 'pending'
 }
 
-/** Each waits for what was on the log when it was first seen; later entries do not matter for it. */
-async function whoIsDue<A extends Arrival>(
-  arrivals: readonly A[],
-  { eventLog, nowMs }: DecideDeps,
-): Promise<{ readonly due: readonly A[]; readonly waiting: readonly A[] }> {
-  if (arrivals.length === 0) return { due: [], waiting: [] }
-  const progress = await Promise.all(DECIDING_TOPICS.map((topic) => eventLog.progress(topic, FACTS_WRITER_GROUP)))
-  const byTopic = (of: 'done' | 'ends'): LogEnds =>
-    Object.fromEntries(DECIDING_TOPICS.map((topic, place) => [topic, progress[place]?.[of] ?? []])) as Record<
-      (typeof DECIDING_TOPICS)[number],
-      Offsets
-    >
-  const [done, endsNow] = [byTopic('done'), byTopic('ends')]
-  const due: A[] = []
-  const waiting: A[] = []
-  for (const arrival of arrivals) {
-    const ends = arrival.ends ?? endsNow
-    const isDue = isGivenUp(arrival, nowMs()) || DECIDING_TOPICS.every((topic) => hasReached(done[topic], ends[topic]))
-    if (isDue) due.push({ ...arrival, ends })
-    else waiting.push({ ...arrival, ends })
+/** At most. Those whose deliveries have been written are forgotten, so that usually none is left. */
+const OWN_DECISIONS = 10_000
+
+/**
+ * Decisions of this process until what follows from them is on the log: a batch that comes again, since something could not be appended, must
+ * not be decided by what the facts say by then.
+ */
+export class OwnDecisions {
+  readonly #made = new BoundedMap<string, DecisionRecord>(OWN_DECISIONS)
+
+  remember(decisions: readonly DecisionRecord[]): void {
+    for (const decision of decisions) this.#made.set(recordKey(decision.website, decision.eventId), decision)
   }
-  return { due, waiting }
+
+  /** The decision about this very record. */
+  about(arrival: Arrival): DecisionRecord | undefined {
+    const made = this.#made.get(eventKey(arrival))
+    return made?.receivedAtMs === arrival.record.install.receivedAtMs ? made : undefined
+  }
+
+  forget(arrival: Arrival): void {
+    this.#made.delete(eventKey(arrival))
+  }
 }
 
 async function decideAll<A extends Arrival>(arrivals: readonly A[], deps: DecideDeps): Promise<Decided<A>> {
@@ -138,7 +138,7 @@ function decideOne(
   return decideInstall(install, result, plans)
 }
 
-function isGivenUp({ firstSeenAtMs }: Arrival, nowMs: number): boolean {
+export function isGivenUp({ firstSeenAtMs }: Arrival, nowMs: number): boolean {
   return nowMs - firstSeenAtMs >= LIMITS.visitMissingMs
 }
 
@@ -161,16 +161,29 @@ function decisionRecord(install: Install, retentionDays: number, decidedAtMs: nu
   }
 }
 
+function outcomeOf(decision: InstallOutcome): InstallOutcome {
+  const { resolution, selectionPolicy, candidateCount, visitId, visitIssuedAtMs } = decision
+  const { gpc, verdicts, deliveries, answer } = decision
+  return { resolution, selectionPolicy, candidateCount, visitId, visitIssuedAtMs, gpc, verdicts, deliveries, answer }
+}
+
+/** Once it is decided it waits for nothing. */
 function withInstall<A extends Arrival>(arrival: A, install: Install): A {
-  return { ...arrival, record: { ...arrival.record, install } }
+  return { ...withoutEnds(arrival), record: { ...arrival.record, install } }
+}
+
+export function withoutEnds<A extends Arrival>(arrival: A): A {
+  const { ends: _reached, ...left } = arrival
+  return left as A
 }
 
 function withoutCandidates({ openCandidates: _open, visitPolicy: _policy, ...install }: Install): Install {
   return install
 }
 
-function eventOf({ record: { install } }: Arrival): { website: string; eventId: string } {
-  return { website: install.website, eventId: install.eventId }
+function eventOf({ record: { install } }: Arrival): DecidedEvent {
+  const { website, eventId, receivedAtMs } = install
+  return { website, eventId, receivedAtMs }
 }
 
 export function eventKey({ record: { install } }: Arrival): string {

@@ -17,7 +17,8 @@ import {
   type Topic,
 } from '../../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, Entry, EventLog } from '../../ports/event-log/event-log.ts'
-import { decidePending } from './decide-pending.ts'
+import { Passages, whoIsDue } from './awaited-facts.ts'
+import { decidePending, OwnDecisions, type Arrival } from './decide-pending.ts'
 import { deliveriesOf, visitNeededBy, type Dispatched } from './plan.ts'
 import { readVisits, type FactsReader, type VisitRef } from './reads.ts'
 import { FirstRecords, type OwnArrival } from './first-records.ts'
@@ -78,10 +79,15 @@ export async function startDispatch(deps: DispatchDeps): Promise<Dispatch> {
 /** Holds never exceed half an hour. */
 const PARKING_TIERS: readonly TierName[] = TIER_NAMES.filter((tier) => TIERS[tier] <= TIERS['30m'])
 
+/** `superseded` is absent until the install is known to be the first record of its event. */
+type Candidate = Arrival & Partial<OwnArrival>
+
 /** Holds this process's memory: recent events, and whether retrying a look-up is worthwhile. */
 class Dispatcher {
   readonly #deps: DispatchDeps
   readonly #firsts: FirstRecords
+  readonly #passages: Passages
+  readonly #decisions = new OwnDecisions()
   readonly #read: ReadEntry
   readonly #onUnreadableVisit: (visit: VisitRef) => void
   #looksAgainAtMs = 0
@@ -89,6 +95,7 @@ class Dispatcher {
   constructor(deps: DispatchDeps) {
     this.#deps = deps
     this.#firsts = new FirstRecords(deps.facts)
+    this.#passages = new Passages(deps.eventLog)
     this.#read = createRecordReader(deps, GROUP)
     const count = unreadableRowCounter(deps.registry)
     this.#onUnreadableVisit = ({ website, visitId }) => {
@@ -99,10 +106,14 @@ class Dispatcher {
 
   async takeInstalls(batch: Batch): Promise<BatchOutcome> {
     const nowMs = this.#deps.nowMs()
-    const arrivals = batch.entries.flatMap((entry) => {
+    const ends = await this.#passages.endsFor(batch)
+    const arrivals = batch.entries.flatMap((entry): Candidate[] => {
       if (isInstallWithoutWork(entry.value)) return []
       const record = this.#read('install', entry, batch.topic)
-      return record !== null && hasWork(record) ? [{ record, firstSeenAtMs: nowMs, superseded: null }] : []
+      if (record === null || !hasWork(record)) return []
+      // A pending one waits for more than that.
+      const awaited = ends === undefined || record.install.resolution === 'pending' ? {} : { ends }
+      return [{ record, firstSeenAtMs: nowMs, ...awaited }]
     })
     await this.#dispatch(arrivals)
     return { done: batch.entries.length }
@@ -114,13 +125,13 @@ class Dispatcher {
       nowMs: this.#deps.nowMs,
       read: (entry) => this.#read('parkedInstall', entry, batch.topic),
     })
-    await this.#dispatch(due.map((parked) => ({ ...parked, superseded: null })))
+    await this.#dispatch(due)
     return outcome
   }
 
   /** Installs whose facts have arrived go first, so that none waits for another install's facts. */
-  async #dispatch(all: readonly OwnArrival[]): Promise<void> {
-    let waiting = await this.#advance(await this.#firsts.among(all))
+  async #dispatch(all: readonly Candidate[]): Promise<void> {
+    let waiting = await this.#advance(this.#firsts.knownAmong(all))
     for (const lookMs of this.#looks()) {
       if (waiting.length === 0) break
       await new Promise((resolve) => setTimeout(resolve, lookMs))
@@ -132,17 +143,27 @@ class Dispatcher {
   }
 
   /** Advances each install as far as the facts allow; returns those that must wait for them. */
-  async #advance(arrivals: readonly OwnArrival[]): Promise<readonly OwnArrival[]> {
+  async #advance(arrivals: readonly Candidate[]): Promise<readonly Candidate[]> {
     if (arrivals.length === 0) return []
-    const { ready, waiting, decisions } = await decidePending(arrivals, this.#deps)
+    const { due, waiting } = await whoIsDue(arrivals, this.#deps)
+    const decided = await decidePending(await this.#firstsAmong(due), this.#deps, this.#decisions)
+    this.#decisions.remember(decided.decisions)
     await this.#append(
       'install_decisions',
-      decisions.map((decision) => ({
+      decided.decisions.map((decision) => ({
         key: recordKey(decision.website, decision.eventId),
         value: encodeRecord(decision),
       })),
     )
-    return [...waiting, ...(await this.#finish(ready, await this.#visitsOf(ready)))]
+    const { ready } = decided
+    return [...waiting, ...decided.waiting, ...(await this.#finish(ready, await this.#visitsOf(ready)))]
+  }
+
+  /** Only now do the facts hold every earlier record; who waits for something else is not asked about again. */
+  async #firstsAmong(due: readonly Candidate[]): Promise<readonly OwnArrival[]> {
+    const checked = due.filter(isChecked)
+    const unchecked = due.filter((arrival) => !isChecked(arrival))
+    return [...checked, ...(await this.#firsts.among(unchecked))]
   }
 
   async #visitsOf(arrivals: readonly OwnArrival[]): Promise<ReadonlyMap<string, Visit>> {
@@ -175,7 +196,7 @@ class Dispatcher {
     }
     await this.#write(ready.map((each) => each.dispatched))
     for (const { arrival, dispatched } of ready)
-      this.#firsts.remember(arrival, { isParked: false, skipped: skippedIn(dispatched) })
+      this.#remember(arrival, { isParked: false, skipped: skippedIn(dispatched) })
     return waiting
   }
 
@@ -206,7 +227,7 @@ class Dispatcher {
     if (entries.length > 0) await this.#deps.eventLog.append(topic, entries, { deadlineMs: APPEND_DEADLINE_MS })
   }
 
-  async #park(arrival: OwnArrival): Promise<void> {
+  async #park(arrival: Candidate): Promise<void> {
     const nowMs = this.#deps.nowMs()
     const waitMs = Math.round(holdMs(nowMs - arrival.firstSeenAtMs) * (1 + JITTER * this.#deps.random()))
     const { superseded, ...kept } = arrival
@@ -214,12 +235,23 @@ class Dispatcher {
     await this.#append(`dispatch.${tierFor(waitMs)}`, [
       { key: recordKey(arrival.record.install.website, arrival.record.install.eventId), value: encodeRecord(parked) },
     ])
-    this.#firsts.remember(arrival, { isParked: true, skipped: superseded?.skipped ?? new Set() })
+    const skipped = superseded === undefined ? this.#firsts.skippedBefore(arrival) : superseded?.skipped
+    this.#remember(arrival, { isParked: true, skipped: skipped ?? new Set() })
+  }
+
+  /** What was decided about it is on the log by now, with its deliveries or in a tier. */
+  #remember(arrival: Candidate, then: Parameters<FirstRecords['remember']>[1]): void {
+    this.#firsts.remember(arrival, then)
+    this.#decisions.forget(arrival)
   }
 
   #looks(): readonly number[] {
     return this.#deps.nowMs() >= this.#looksAgainAtMs ? LOOKS_MS : []
   }
+}
+
+function isChecked(arrival: Candidate): arrival is OwnArrival {
+  return arrival.superseded !== undefined
 }
 
 const NO_DELIVERY = '"deliveries":[],"answer":{'

@@ -6,6 +6,7 @@ import type { Superseded } from './plan.ts'
 import { readEarlierDeliveries, readFirsts, type DeliveryBefore, type FactsReader } from './reads.ts'
 import { BoundedMap } from '../../common/bounded-map.ts'
 
+/** An install that is the first record of its event. */
 export interface OwnArrival extends Arrival {
   /** Deliveries that a later record of the same event has caused already. */
   readonly superseded: Superseded | null
@@ -32,19 +33,25 @@ export class FirstRecords {
     this.#facts = facts
   }
 
-  /**
-   * The record that was received first counts, as it does among the rows of ClickHouse. A second record, from a crash or a lost
-   * claim, causes no second delivery. If the second one was dispatched before the first was known, the first replaces it:
-   * a skip is undone, and jobs get the same IDs as the ones already sent.
-   */
-  async among(all: readonly OwnArrival[]): Promise<OwnArrival[]> {
-    const firsts = new Map<string, OwnArrival>()
+  /** Those of a batch that are the first of their event as far as this process knows. Asks nobody. */
+  knownAmong<A extends Arrival>(all: readonly A[]): A[] {
+    const firsts = new Map<string, A>()
     for (const arrival of all) {
       const key = eventKey(arrival)
       const rival = firsts.get(key)
       if (rival !== undefined && receivedAtMs(rival) <= receivedAtMs(arrival)) continue
       if (mayFollow(arrival, this.#known.get(key))) firsts.set(key, arrival)
     }
+    return [...firsts.values()]
+  }
+
+  /**
+   * The record that was received first counts, as it does among the rows of ClickHouse. A second record, from a crash or a lost
+   * claim, causes no second delivery. If the second one was dispatched before the first was known, the first replaces it:
+   * a skip is undone, and jobs get the same IDs as the ones already sent.
+   */
+  async among(all: readonly Arrival[]): Promise<OwnArrival[]> {
+    const firsts = new Map(this.knownAmong(all).map((arrival) => [eventKey(arrival), arrival]))
     if (firsts.size === 0) return []
     const events = [...firsts.values()].map(({ record: { install } }) => ({
       website: install.website,
@@ -59,14 +66,19 @@ export class FirstRecords {
     })
   }
 
-  remember(arrival: OwnArrival, then: Pick<KnownRecord, 'isParked' | 'skipped'>): void {
+  /** What later records of its event did not deliver, as far as this process knows: also after it was parked unchecked. */
+  skippedBefore(arrival: Arrival): ReadonlySet<string> {
+    return this.#known.get(eventKey(arrival))?.skipped ?? new Set()
+  }
+
+  remember(arrival: Arrival, then: Pick<KnownRecord, 'isParked' | 'skipped'>): void {
     const { record } = arrival
     this.#known.set(eventKey(arrival), { receivedAtMs: receivedAtMs(arrival), requestId: record.request.id, ...then })
   }
 }
 
 /** A record received before the known one replaces it; a parked record that comes back is that same record. */
-function mayFollow(arrival: OwnArrival, known: KnownRecord | undefined): boolean {
+function mayFollow(arrival: Arrival, known: KnownRecord | undefined): boolean {
   if (known === undefined || receivedAtMs(arrival) < known.receivedAtMs) return true
   const isSame = receivedAtMs(arrival) === known.receivedAtMs && arrival.record.request.id === known.requestId
   return known.isParked && isSame
@@ -76,7 +88,7 @@ function mayFollow(arrival: OwnArrival, known: KnownRecord | undefined): boolean
  * The first record is on the log as well: it will be read, waits, or was dispatched. A retry appends the install as it was
  * decided at the previous try, with its time, so it does not matter which of two such records ClickHouse shows.
  */
-function isLaterThan(arrival: OwnArrival, first: QueryRow<'firstInstalls'> | undefined): boolean {
+function isLaterThan(arrival: Arrival, first: QueryRow<'firstInstalls'> | undefined): boolean {
   if (first === undefined || receivedAtMs(arrival) < first.received_at_ms) return false
   if (receivedAtMs(arrival) > first.received_at_ms) return true
   return arrival.record.request.id !== first.request_id && !saysTheSame(arrival, first)
@@ -96,7 +108,7 @@ function saysTheSame({ record: { install } }: Arrival, first: QueryRow<'firstIns
  * if the append of one provider's jobs fails, another provider's worker may have delivered and recorded its job by the time
  * the batch comes again.
  */
-function isDispatched(arrival: OwnArrival, before: readonly DeliveryBefore[]): boolean {
+function isDispatched(arrival: Arrival, before: readonly DeliveryBefore[]): boolean {
   const ownMs = receivedAtMs(arrival)
   if (before.some((delivery) => delivery.receivedAtMs < ownMs)) return true
   const own = new Set(before.flatMap((delivery) => (delivery.receivedAtMs === ownMs ? [delivery.destination] : [])))
@@ -105,7 +117,7 @@ function isDispatched(arrival: OwnArrival, before: readonly DeliveryBefore[]): b
 
 /** What later records of the event caused; what this very record caused is just written again. */
 function supersededBy(
-  arrival: OwnArrival,
+  arrival: Arrival,
   known: KnownRecord | undefined,
   before: readonly DeliveryBefore[],
 ): Superseded | null {

@@ -92,16 +92,26 @@ export async function readVisits(
   return found
 }
 
-/** The decisions about pending events, by `recordKey`; one query. A damaged decision is left out and made again. */
+/** The record of an event that is to be decided. */
+export interface DecidedEvent extends EventRef {
+  readonly receivedAtMs: number
+}
+
+/**
+ * The decisions about these very records of pending events, by `recordKey`; one query. What was decided about a later record of an event
+ * says nothing about its first one. A damaged decision is left out and made again.
+ */
 export async function readDecisions(
   facts: FactsReader,
-  events: readonly EventRef[],
+  events: readonly DecidedEvent[],
 ): Promise<ReadonlyMap<string, InstallOutcome>> {
   const rows = await facts.run('decisionsByEvents', eventKeys(events))
+  const received = new Map(events.map((event) => [recordKey(event.website, event.eventId), event.receivedAtMs]))
   const decisions = new Map<string, InstallOutcome>()
   for (const row of rows) {
-    const decided = decidedPart(row)
-    if (decided !== null) decisions.set(recordKey(row.website, row.event_id), decided)
+    const key = recordKey(row.website, row.event_id)
+    const decided = row.received_at_ms === received.get(key) ? decidedPart(row) : null
+    if (decided !== null) decisions.set(key, decided)
   }
   return decisions
 }

@@ -2,8 +2,9 @@
 
 import { expect } from 'chai'
 
+import { whoIsDue } from '../../delivery/dispatch/awaited-facts.ts'
 import { decidePending, type Arrival, type DecideDeps } from '../../delivery/dispatch/decide-pending.ts'
-import { DECIDING_TOPICS, hasReached } from '../../domain/collection/facts-lag.ts'
+import { AWAITED_TOPICS, hasReached } from '../../domain/collection/facts-lag.ts'
 import type { Install, OpenCandidate } from '../../domain/model.ts'
 import type { DecisionRecord } from '../../domain/records.ts'
 import {
@@ -34,18 +35,24 @@ describe('deciding pending installs', () => {
     ends = [5, 5]
     nowMs = NOON_MS + 2_000
   })
-  const deps = (): DecideDeps => ({
+  const deps = () => ({
     eventLog: { progress: async () => ({ done, ends }) },
     facts,
     catalog: () => catalogOf([destinationOf()]),
     nowMs: () => nowMs,
   })
+  /** As dispatch does. */
+  const advance = async (arrivals: readonly Arrival[], more: Partial<DecideDeps> = {}) => {
+    const { due, waiting } = await whoIsDue(arrivals, deps())
+    const decided = await decidePending(due, { ...deps(), ...more })
+    return { ...decided, waiting: [...waiting, ...decided.waiting] }
+  }
   const arrival = (install: Install = pendingInstall()): Arrival => ({
     record: recordOf(install),
     firstSeenAtMs: NOON_MS,
   })
   const decide = async (install: Install = pendingInstall()): Promise<DecisionRecord | null> => {
-    const { ready, decisions } = await decidePending([arrival(install)], deps())
+    const { ready, decisions } = await advance([arrival(install)])
     expect(decisions.length).to.equal(ready.length)
     return decisions[0] ?? null
   }
@@ -60,25 +67,25 @@ describe('deciding pending installs', () => {
 
   it('does not touch installs that are not pending, and runs no query for them', async () => {
     const plain = arrival({ ...pendingInstall(), resolution: 'unmatched' })
-    expect(await decidePending([plain], deps())).to.deep.equal({ ready: [plain], waiting: [], decisions: [] })
+    expect(await advance([plain])).to.deep.equal({ ready: [plain], waiting: [], decisions: [] })
     expect(facts.asked).to.deep.equal([])
   })
 
   describe('waits', () => {
     it('while a partition of what it needs is behind', async () => {
       done = [5, 4]
-      const { ready, waiting } = await decidePending([arrival()], deps())
+      const { ready, waiting } = await advance([arrival()])
       expect(ready).to.deep.equal([])
-      const needed = Object.fromEntries(DECIDING_TOPICS.map((topic) => [topic, [5, 5]]))
+      const needed = Object.fromEntries(AWAITED_TOPICS.map((topic) => [topic, [5, 5]]))
       expect(waiting.map((each) => each.ends)).to.deep.equal([needed])
     })
 
     it('for nothing that came after it was first seen', async () => {
       done = [5, 4]
-      const first = await decidePending([arrival()], deps())
+      const first = await advance([arrival()])
       done = [5, 5]
       ends = [9, 9]
-      const second = await decidePending(first.waiting, deps())
+      const second = await advance(first.waiting)
       expect(second.decisions.length).to.equal(1)
     })
 
@@ -101,7 +108,7 @@ describe('deciding pending installs', () => {
     it('for an earlier event of its installation that is pending itself, an hour at most', async () => {
       const install = pendingInstall({ openCandidates: [] })
       facts.matches.push(matchRow(install, { resolution: 'pending', visit_id: '', visit_issued_at_ms: null }))
-      const { ready, waiting } = await decidePending([arrival(install)], deps())
+      const { ready, waiting } = await advance([arrival(install)])
       expect([ready.length, waiting.length]).to.deep.equal([0, 1])
       nowMs = NOON_MS + HOUR_MS
       expect(await decide(install)).to.include({ resolution: 'unmatched' })
@@ -110,7 +117,7 @@ describe('deciding pending installs', () => {
     it('and lets what is decided already go on', async () => {
       done = [5, 4]
       const plain = arrival({ ...pendingInstall(), resolution: 'unmatched' })
-      const { ready, waiting } = await decidePending([plain, arrival()], deps())
+      const { ready, waiting } = await advance([plain, arrival()])
       expect([ready, waiting.length]).to.deep.equal([[plain], 1])
     })
 
@@ -206,7 +213,7 @@ describe('deciding pending installs', () => {
     facts.histories.push(activeHistory())
     const install = pendingInstall()
     const catalog = () => ({ ...catalogOf([]), websites: new Map() })
-    const { decisions } = await decidePending([arrival(install)], { ...deps(), catalog })
+    const { decisions } = await advance([arrival(install)], { catalog })
     expect(decisions[0]?.resolution).to.equal('matched')
     const planned = install.deliveries.map((plan) => ({ ...plan, sessionMode: 'client_only' }))
     expect(decisions[0]?.deliveries).to.deep.equal(planned)
@@ -215,7 +222,7 @@ describe('deciding pending installs', () => {
   it('needs only a few queries for many', async () => {
     const many = Array.from({ length: 50 }, (_, index) => arrival(pendingInstall({ eventId: `event-${index}` })))
     facts.histories.push(activeHistory())
-    expect((await decidePending(many, deps())).decisions.length).to.equal(50)
+    expect((await advance(many)).decisions.length).to.equal(50)
     expect(facts.asked.toSorted()).to.deep.equal(['decisionsByEvents', 'installationVisits', 'receiptHistory'])
   })
 })

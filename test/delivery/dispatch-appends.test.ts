@@ -3,8 +3,16 @@
 import { expect } from 'chai'
 
 import { startDispatch, type Dispatch } from '../../delivery/dispatch/dispatch.ts'
+import { AWAITED_TOPICS, FACTS_WRITER_GROUP } from '../../domain/collection/facts-lag.ts'
 import type { Install } from '../../domain/model.ts'
-import { encodeRecord, recordKey, type InstallRecord } from '../../domain/records.ts'
+import {
+  decodeRecord,
+  encodeRecord,
+  recordKey,
+  type DecisionRecord,
+  type InstallRecord,
+  type Topic,
+} from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import {
@@ -18,6 +26,7 @@ import {
 } from '../../fixtures/delivery/builders.ts'
 import { FactsDouble } from '../../fixtures/delivery/facts-double.ts'
 import { Stage, until } from '../../fixtures/delivery/harness.ts'
+import { activeHistory, pendingInstall } from './support/pending.ts'
 
 describe('what dispatch appends', () => {
   let stage: Stage
@@ -25,14 +34,16 @@ describe('what dispatch appends', () => {
   let dispatch: Dispatch
   /** Appends in order, as `topic` or `topic refused`. */
   let appended: string[]
-  /** How many appends to the topic of jobs still fail. */
+  /** How many appends to this topic still fail. */
   let failuresLeft: number
+  let refusedTopic: Topic
   /** Called while an append is refused. */
   let onRefused: () => void
 
   beforeEach(async () => {
     appended = []
     failuresLeft = 0
+    refusedTopic = 'deliver.ga4'
     onRefused = () => undefined
     stage = await Stage.set()
     facts = new FactsDouble()
@@ -53,10 +64,11 @@ describe('what dispatch appends', () => {
   const refusing = (log: EventLog): EventLog => ({
     ...log,
     consume: (...words) => log.consume(...words),
+    progress: (...words) => log.progress(...words),
     append: async (topic, entries, options) => {
       // A broker refuses after the call has returned: code that does not wait for it continues meanwhile.
       await new Promise((resolve) => setTimeout(resolve, 5))
-      if (topic === 'deliver.ga4' && failuresLeft > 0) {
+      if (topic === refusedTopic && failuresLeft > 0) {
         failuresLeft -= 1
         appended.push(`${topic} refused`)
         onRefused()
@@ -112,4 +124,24 @@ describe('what dispatch appends', () => {
     expect(appended.filter((topic) => topic.startsWith('dispatch.'))).to.deep.equal(['dispatch.5s'])
     expect((await stage.records()).map(({ eventId }) => eventId)).not.to.include('event-late')
   })
+
+  for (const topic of ['install_decisions', 'deliver.ga4', 'deliveries'] as const) {
+    it(`is one decision, though ${topic} cannot be appended at first and the facts change meanwhile`, async () => {
+      for (const each of AWAITED_TOPICS) {
+        await stage.store.log.consume(each, FACTS_WRITER_GROUP, async () => undefined, { maxEntries: 100 })
+      }
+      facts.show(visitOf())
+      facts.histories.push(activeHistory())
+      refusedTopic = topic
+      failuresLeft = 1
+      onRefused = () => facts.histories.splice(0, 1, activeHistory({ revoked_at_ms: NOON_MS - 1 }))
+      await report(recordOf(pendingInstall()))
+      await until(() => appended.includes('deliveries'))
+      const made = (await stage.store.log.read('install_decisions', 0, 10)).map(({ value }) => value)
+      expect([...new Set(made)]).to.have.length(1)
+      expect(decodeRecord<DecisionRecord>(made[0] ?? '')).to.include({ resolution: 'matched' })
+      expect((await stage.records()).map(({ status }) => status)).to.deep.equal(['pending'])
+      expect(appended.filter((name) => name === `${topic} refused`)).to.have.length(1)
+    })
+  }
 })

@@ -223,7 +223,7 @@ describe('the deliveries of an install', () => {
 })
 
 describe('what rows of the facts say to dispatch', () => {
-  const event = { website: WEBSITE, eventId: EVENT }
+  const event = { website: WEBSITE, eventId: EVENT, receivedAtMs: NOON_MS }
   const key = recordKey(WEBSITE, EVENT)
 
   it('is each delivery of an event, with the install that it comes from and whether it was skipped', async () => {

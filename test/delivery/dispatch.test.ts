@@ -11,7 +11,8 @@ import {
   type Topic,
   decodeRecord,
 } from '../../domain/records.ts'
-import { DECIDING_TOPICS, FACTS_WRITER_GROUP } from '../../domain/collection/facts-lag.ts'
+import { AWAITED_TOPICS, DECIDING_TOPICS, FACTS_WRITER_GROUP } from '../../domain/collection/facts-lag.ts'
+import type { Visit } from '../../domain/collection/visit-fields.ts'
 import type { Install } from '../../domain/model.ts'
 import { startDispatch, type Dispatch } from '../../delivery/dispatch/dispatch.ts'
 import type { FirstInstallRow } from '../../ports/facts/query-rows.ts'
@@ -86,6 +87,42 @@ describe('dispatch', () => {
     (await stage.store.log.read(`dispatch.${tier}` as Topic, 0, 1_000)).map((entry) =>
       decodeRecord<ParkedInstall>(entry.value),
     )
+
+  const decisions = async (): Promise<DecisionRecord[]> =>
+    (await stage.store.log.read('install_decisions', 0, 1_000)).map((entry) =>
+      decodeRecord<DecisionRecord>(entry.value),
+    )
+  /** As the facts-writer would: from here on it does whatever is on the log. */
+  const factsWriter = (topics: readonly Topic[] = AWAITED_TOPICS): Promise<unknown> =>
+    Promise.all(
+      topics.map((topic) =>
+        stage.store.log.consume(topic, FACTS_WRITER_GROUP, async () => undefined, { maxEntries: 100 }),
+      ),
+    )
+  const withRequest = (record: InstallRecord, id: string): InstallRecord => ({
+    ...record,
+    request: { ...record.request, id: id.repeat(28) },
+  })
+  const firstRow = ({ install, request }: InstallRecord): FirstInstallRow => ({
+    ...{ website: install.website, event_id: install.eventId, received_at_ms: install.receivedAtMs },
+    ...{ request_id: request.id, installation_id: install.installationId, event_type: install.eventType },
+    ...{ visit_id: install.visitId ?? '', answer: JSON.stringify(install.answer) },
+  })
+  /** How often a method of the log was called from now on. */
+  const countCalls = (name: 'progress'): (() => number) => {
+    const { log } = stage.store
+    const method = log[name].bind(log)
+    let calls = 0
+    log[name] = (...words) => {
+      calls += 1
+      return method(...words)
+    }
+    return () => calls
+  }
+  const restart = async (): Promise<void> => {
+    await dispatch?.stop()
+    dispatch = await startDispatch(deps())
+  }
 
   it('writes a record for every delivery of the plan, and a job for the pending one', async () => {
     await start({ destinations: DESTINATIONS })
@@ -252,19 +289,6 @@ describe('dispatch', () => {
           '2',
         )
       }
-      const withRequest = (record: InstallRecord, id: string): InstallRecord => ({
-        ...record,
-        request: { ...record.request, id: id.repeat(28) },
-      })
-      const firstRow = ({ install, request }: InstallRecord): FirstInstallRow => ({
-        ...{ website: install.website, event_id: install.eventId, received_at_ms: install.receivedAtMs },
-        ...{ request_id: request.id, installation_id: install.installationId, event_type: install.eventType },
-        ...{ visit_id: install.visitId ?? '', answer: JSON.stringify(install.answer) },
-      })
-      const restart = async (): Promise<void> => {
-        await dispatch?.stop()
-        dispatch = await startDispatch(deps())
-      }
       /** Everything that has been reported before is through once this one is. */
       const reportAnother = async (number: number): Promise<void> => {
         facts.show(visitOf())
@@ -295,6 +319,7 @@ describe('dispatch', () => {
         await report(first())
         await until(async () => (await parked('5s')).length === 1)
         facts.firsts.push(firstRow(first()))
+        await factsWriter()
         await restart()
         await report(later())
         await reportAnother(2)
@@ -304,19 +329,58 @@ describe('dispatch', () => {
         await until(async () => (await jobs()).includes('event-1'))
       })
 
-      it('undoes what the later one led to while the first could not be known', async () => {
+      it('does not send the later one before the facts know the first, which another process has', async () => {
         await start()
         await report(first())
         await until(async () => (await parked('5s')).length === 1)
         await restart()
+        await report(numbered(1, { eventType: 'first_run', receivedAtMs: NOON_MS + 1 }))
+        facts.show(visitOf())
+        await until(async () => (await parked('5s')).length === 2)
+        expect(await told()).to.deep.equal([])
+        facts.firsts.push(firstRow(first()))
+        await factsWriter()
+        facts.show(late)
+        stage.clock.advance(5_000)
+        await until(async () => (await told()).length === 1)
+        await reportAnother(2)
+        const sent = (await stage.store.log.read('deliver.ga4', 0, 10)).map(
+          ({ value }) => decodeRecord<ReturnType<typeof jobOf>>(value).install,
+        )
+        expect(sent.map(({ eventId, eventType }) => [eventId, eventType])).to.deep.equal([
+          ['event-1', 'install_completed'],
+          ['event-2', 'install_completed'],
+        ])
+      })
+
+      it('asks how far the facts are only after it has taken over a partition', async () => {
+        await start()
+        const calls = countCalls('progress')
+        facts.show(visitOf())
+        await reportAnother(1)
+        expect(calls()).to.equal(0)
+        await factsWriter()
+        await until(async () => (await stage.store.log.progress('installs', FACTS_WRITER_GROUP)).done[0] === 1)
+        await restart()
+        const before = calls()
+        await reportAnother(2)
+        await reportAnother(3)
+        expect(calls() - before).to.equal(1)
+      })
+
+      it('undoes what the later one led to if that was on the log before it', async () => {
+        await start()
         await report(later())
         await until(async () => (await told()).length === 1)
+        await report(first())
+        await until(async () => (await parked('5s')).length === 1)
         // Another process takes over the parked install: it remembers nothing, and ClickHouse has the row of the later record.
         await restart()
         facts.deliveries.push(dispatchedRow('event-1', NOON_MS + 1))
         facts.show(late)
         stage.clock.advance(5_000)
         await until(async () => (await jobs()).includes('event-1'))
+        await factsWriter()
         await reportAnother(2)
         expect(await told()).to.deep.equal([
           ['skipped', 'unmatched', undefined, NOON_MS + 1],
@@ -428,18 +492,6 @@ describe('dispatch', () => {
 
   describe('with an install that is pending', () => {
     const open = (overrides: Partial<Install> = {}): InstallRecord => recordOf(pendingInstall(overrides))
-    const decisions = async (): Promise<DecisionRecord[]> =>
-      (await stage.store.log.read('install_decisions', 0, 1_000)).map((entry) =>
-        decodeRecord<DecisionRecord>(entry.value),
-      )
-    /** As the facts-writer would: from here on it does whatever is on the log. */
-    const factsWriter = (): Promise<unknown> =>
-      Promise.all(
-        DECIDING_TOPICS.map((topic) =>
-          stage.store.log.consume(topic, FACTS_WRITER_GROUP, async () => undefined, { maxEntries: 100 }),
-        ),
-      )
-
     it('decides it once the facts have what lay on the log, and delivers it by that', async () => {
       await start()
       facts.show(visitOf())
@@ -476,6 +528,7 @@ describe('dispatch', () => {
 
     it('continues from a decision that was made before a crash, and makes no other', async () => {
       await start()
+      await factsWriter()
       facts.show(visitOf())
       const { install } = open()
       facts.decisions.push(decisionRow(install, { visitId: visitOf().visitId, visitIssuedAtMs: visitOf().issuedAtMs }))
@@ -483,6 +536,107 @@ describe('dispatch', () => {
       await until(async () => (await stage.records()).length === 1)
       expect(await jobs()).to.deep.equal(['event-0001'])
       expect(await decisions()).to.deep.equal([])
+    })
+
+    describe('whose event is on the log twice', () => {
+      const [a, b] = ['a', 'b'].map((letter) => visitOf({ visitId: letter.repeat(32) }))
+      const withVisit = (visit: Visit | undefined, overrides: Partial<Install> = {}): InstallRecord => {
+        const { visitId, issuedAtMs } = visit ?? visitOf()
+        return open({ openCandidates: [{ visitId, issuedAtMs, gpc: false, isDecided: false }], ...overrides })
+      }
+      const first = (): InstallRecord => withRequest(withVisit(a), '1')
+      const later = (): InstallRecord =>
+        withRequest(withVisit(b, { eventType: 'first_run', receivedAtMs: NOON_MS + 1 }), '2')
+      const sent = async (): Promise<unknown[]> =>
+        (await stage.store.log.read('deliver.ga4', 0, 100))
+          .map((entry) => decodeRecord<ReturnType<typeof jobOf>>(entry.value))
+          .map(({ install, visit }) => [install.eventType, visit.visitId])
+
+      beforeEach(async () => {
+        await start()
+        for (const visit of [a, b]) {
+          if (visit === undefined) continue
+          facts.show(visit)
+          facts.histories.push(activeHistory({ visit_id: visit.visitId }))
+        }
+      })
+
+      it('is decided by its first record, though another process has that and its row comes late', async () => {
+        await report(first())
+        await until(async () => (await parked('5s')).length === 1)
+        await restart()
+        const asked = countCalls('progress')
+        await report(later())
+        await until(() => asked() > 0)
+        // The row is there before the facts-writer says so.
+        facts.firsts.push(firstRow(first()))
+        await factsWriter()
+        await report(withVisit(b, { eventId: 'event-other' }))
+        await until(async () => (await decisions()).length > 0)
+        expect((await decisions()).map(({ eventId }) => eventId)).to.deep.equal(['event-other'])
+        stage.clock.advance(5_000)
+        await until(async () => (await sent()).length === 2)
+        expect((await sent())[1]).to.deep.equal(['install_completed', a?.visitId])
+      })
+
+      it('is decided by its first record also if a later one was decided before that came', async () => {
+        await factsWriter()
+        await report(later())
+        await until(async () => (await sent()).length === 1)
+        const visit = { visitId: b?.visitId ?? '', visitIssuedAtMs: b?.issuedAtMs ?? 0 }
+        facts.decisions.push(decisionRow(later().install, visit))
+        await report(first())
+        await until(async () => (await sent()).length === 2)
+        const told = (await decisions()).map(({ receivedAtMs, visitId }) => [receivedAtMs, visitId])
+        expect(told).to.deep.equal([
+          [NOON_MS + 1, b?.visitId],
+          [NOON_MS, a?.visitId],
+        ])
+        expect((await sent())[1]).to.deep.equal(['install_completed', a?.visitId])
+      })
+    })
+
+    it('undoes what a later record led to, also after it had to wait', async () => {
+      await start()
+      facts.show(visitOf())
+      facts.histories.push(activeHistory())
+      const { deliveries } = open().install
+      const skipped = deliveries.map((plan) => ({ ...plan, status: 'skipped' as const, reason: 'unmatched' as const }))
+      await report(numbered(1, { resolution: 'unmatched', receivedAtMs: NOON_MS + 1, deliveries: skipped }))
+      await until(async () => (await stage.records()).length === 1)
+      await report(open({ eventId: 'event-1' }))
+      await until(async () => (await parked('5s')).length === 1)
+      // The row of the skip is not there yet: the process itself remembers.
+      await factsWriter()
+      stage.clock.advance(5_000)
+      await until(async () => (await stage.records()).length === 2)
+      expect((await stage.records()).map(({ status, corrects }) => [status, corrects])).to.deep.equal([
+        ['skipped', undefined],
+        ['pending', true],
+      ])
+    })
+
+    it('waits for what was decided before, and then makes no other decision', async () => {
+      await start()
+      facts.show(visitOf())
+      facts.histories.push(activeHistory())
+      const { install } = open()
+      // By a process that is gone: it had not seen the activation.
+      const unmatched = { ...install, resolution: 'unmatched', visitId: null, visitIssuedAtMs: null } as const
+      const before = { v: 1, kind: 'install_decision', ...unmatched, decidedAtMs: NOON_MS, retentionDays: 30 } as const
+      await stage.store.log.append('install_decisions', [{ key: 'k', value: encodeRecord(before) }])
+      await factsWriter(DECIDING_TOPICS)
+      await report(open())
+      await until(async () => (await parked('5s')).length === 1)
+      expect(await decisions()).to.have.length(1)
+      const { visitId, issuedAtMs: visitIssuedAtMs } = visitOf()
+      const row = decisionRow(install, { visitId, visitIssuedAtMs })
+      facts.decisions.push({ ...row, resolution: 'unmatched', visit_id: '', visit_issued_at_ms: null })
+      await factsWriter(['install_decisions'])
+      stage.clock.advance(5_000)
+      await until(async () => (await stage.records()).length === 1)
+      expect(await decisions()).to.have.length(1)
+      expect(await jobs()).to.deep.equal([])
     })
 
     it('decides it even if there is no destination', async () => {

@@ -1,0 +1,89 @@
+/**
+ * What an install waits for before it can go on: facts that were on the log when dispatch first saw it. Their position is read
+ * before the facts are, so that these contain everything up to it.
+ */
+
+import { AWAITED_TOPICS, FACTS_WRITER_GROUP, hasReached, type LogEnds } from '../../domain/collection/facts-lag.ts'
+import type { Batch, EventLog } from '../../ports/event-log/event-log.ts'
+import { isGivenUp, isPending, withoutEnds, type Arrival } from './decide-pending.ts'
+
+type Log = Pick<EventLog, 'progress'>
+
+interface Awaiting<A> {
+  readonly due: readonly A[]
+  readonly waiting: readonly A[]
+}
+
+/** A pending install waits for what was on the log when it was first seen; later entries do not matter for it. */
+export async function whoIsDue<A extends Arrival>(
+  arrivals: readonly A[],
+  { eventLog, nowMs }: { readonly eventLog: Log; readonly nowMs: () => number },
+): Promise<Awaiting<A>> {
+  if (!arrivals.some(isAwaiting)) return { due: arrivals, waiting: [] }
+  const { done, ends: endsNow } = await readProgress(eventLog)
+  const due: A[] = []
+  const waiting: A[] = []
+  for (const arrival of arrivals) {
+    // An earlier release did not wait for decisions.
+    const ends = isPending(arrival) ? { ...endsNow, ...arrival.ends } : (arrival.ends ?? {})
+    const isReached = AWAITED_TOPICS.every((topic) => hasReached(done[topic] ?? [], ends[topic] ?? []))
+    const isDue = isReached || isGivenUp(arrival, nowMs())
+    if (!isAwaiting(arrival)) due.push(arrival)
+    else if (!isDue) waiting.push({ ...arrival, ends })
+    else due.push(isPending(arrival) ? { ...arrival, ends } : withoutEnds(arrival))
+  }
+  return { due, waiting }
+}
+
+function isAwaiting(arrival: Arrival): boolean {
+  return isPending(arrival) || arrival.ends !== undefined
+}
+
+async function readProgress(log: Log): Promise<{ readonly done: LogEnds; readonly ends: LogEnds }> {
+  const progress = await Promise.all(AWAITED_TOPICS.map((topic) => log.progress(topic, FACTS_WRITER_GROUP)))
+  const byTopic = (of: 'done' | 'ends'): LogEnds =>
+    Object.fromEntries(AWAITED_TOPICS.map((topic, place) => [topic, progress[place]?.[of] ?? []]))
+  return { done: byTopic('done'), ends: byTopic('ends') }
+}
+
+interface Passage {
+  /** The first entry that this process has seen of the partition, in a row with all later ones. */
+  readonly fromOffset: number
+  nextOffset: number
+  /** Whether the facts are known to have everything before it. */
+  isComplete: boolean
+}
+
+/**
+ * Tells whether an event of an install may have an earlier record that is known neither here nor to the facts. From its first batch of a
+ * partition on, this process has seen each record; what lies before it, another process had, and may have
+ * parked. So only the first seconds after taking over a partition are uncertain, and cost a question.
+ */
+export class Passages {
+  readonly #log: Log
+  readonly #byPartition = new Map<number, Passage>()
+
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  /** What the records of this batch of installs must wait for; undefined if nothing. */
+  async endsFor({ partition, entries }: Batch): Promise<LogEnds | undefined> {
+    const passage = this.#enter(partition, entries[0]?.offset ?? 0)
+    passage.nextOffset = (entries.at(-1)?.offset ?? 0) + 1
+    if (passage.isComplete) return undefined
+    const { done } = await this.#log.progress('installs', FACTS_WRITER_GROUP)
+    passage.isComplete = (done[partition] ?? 0) >= passage.fromOffset
+    if (passage.isComplete) return undefined
+    return { installs: [...Array<number>(partition).fill(0), passage.fromOffset] }
+  }
+
+  /** A gap in the offsets shows that another process had the partition meanwhile. */
+  #enter(partition: number, offset: number): Passage {
+    const known = this.#byPartition.get(partition)
+    if (known !== undefined && offset <= known.nextOffset) return known
+    const passage = { fromOffset: offset, nextOffset: offset, isComplete: offset === 0 }
+    this.#byPartition.set(partition, passage)
+    return passage
+  }
+}
