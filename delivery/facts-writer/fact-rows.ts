@@ -5,7 +5,7 @@ import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { referencesOf } from '../../domain/logs/references.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
-import type { DeliveryStatus, InstallOutcome } from '../../domain/model.ts'
+import type { InstallOutcome } from '../../domain/model.ts'
 import type {
   ActivationRecord,
   ActivityRecord,
@@ -20,6 +20,7 @@ import type {
 } from '../../domain/records.ts'
 import type { FactTable, RowOf } from '../../ports/facts/columns.ts'
 import { visitColumns } from '../../ports/facts/visits.ts'
+import { firstRecordWins, firstWins, latestWins, OFFSET_SPAN } from './row-versions.ts'
 
 /** The position of an entry on the log; every row carries it for tracing. */
 export interface EntryPlace {
@@ -83,46 +84,6 @@ export function poisonRow(
     retention_days: LIMITS.logRetentionDays.fallback,
     row_version: 0,
   }
-}
-
-/**
- * Row versions are whole numbers below 2^53: a time in the upper part, the last digits of the offset in the lower, so
- * that two rows of one key never tie and a replay of the log decides the same way again. If the first row wins, the
- * offset counts down.
- */
-const OFFSET_SPAN = 512
-/** More than every time in a row, in ms; 2^42. */
-const TIME_SPAN_MS = 4_398_046_511_104
-
-/** Greater for the earlier row: the first one wins. */
-export function firstWins(atMs: number, offset: number): number {
-  return (TIME_SPAN_MS - 1 - atMs) * OFFSET_SPAN + (OFFSET_SPAN - 1 - (offset % OFFSET_SPAN))
-}
-
-/**
- * Greater for the later state of a delivery. A final state is never undone by one that only seems later because another
- * machine's clock is ahead, and `delivered` outranks every other final state. A failed delivery may be replayed, so a state
- * that is later by more than clocks differ replaces it; in the same way a retry outranks the state before it. States that
- * correct a skip do not rank below it, so the time decides.
- */
-export function latestWins(status: DeliveryStatus, atMs: number, offset: number, corrects = false): number {
-  const weight = STATUS_WEIGHTS[status]
-  const rank = corrects ? Math.max(weight.rank, STATUS_WEIGHTS.skipped.rank) : weight.rank
-  const weighedMs = Math.min(atMs + weight.headStartMs, TIME_SPAN_MS - 1)
-  return (rank * TIME_SPAN_MS + weighedMs) * OFFSET_SPAN + (offset % OFFSET_SPAN)
-}
-
-const CLOCK_DIFFERENCE_MS = 5_000
-
-const STATUS_WEIGHTS: {
-  readonly [S in DeliveryStatus]: { readonly rank: number; readonly headStartMs: number }
-} = {
-  pending: { rank: 0, headStartMs: 0 },
-  retrying: { rank: 0, headStartMs: CLOCK_DIFFERENCE_MS },
-  failed: { rank: 0, headStartMs: 2 * CLOCK_DIFFERENCE_MS },
-  skipped: { rank: 1, headStartMs: 0 },
-  expired: { rank: 1, headStartMs: 0 },
-  delivered: { rank: 2, headStartMs: 0 },
 }
 
 function visitRow(visit: Visit, retentionDays: number, place: EntryPlace): RowOf<'visits'> {
@@ -204,7 +165,7 @@ function decisionRow(record: DecisionRecord, place: EntryPlace): RowOf<'install_
     ...outcomeColumns(record),
     retention_days: record.retentionDays,
     ...trace(place),
-    row_version: firstWins(record.decidedAtMs, place.offset),
+    row_version: firstRecordWins(record.receivedAtMs, place.offset),
   }
 }
 

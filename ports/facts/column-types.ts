@@ -15,6 +15,8 @@ interface ColumnValues {
   readonly uint16: number
   readonly uint32: number
   readonly uint64: number
+  /** Decides which row of a key wins, by all 64 bits if need be; no query returns it. */
+  readonly version: number | bigint
   readonly uint64s: readonly number[]
   readonly float: number
   readonly time: number
@@ -28,7 +30,7 @@ interface ColumnValues {
 export type Columns = Readonly<Record<string, ColumnType>>
 
 /** The position of an entry on the log, and which row of a key wins. */
-const TRACE = { log_topic: 'text', log_partition: 'uint32', log_offset: 'uint64', row_version: 'uint64' } as const
+const TRACE = { log_topic: 'text', log_partition: 'uint32', log_offset: 'uint64', row_version: 'version' } as const
 /** Columns that every fact row carries for the table itself; no query returns them. */
 export const KEPT = { retention_days: 'uint16', ...TRACE } as const
 

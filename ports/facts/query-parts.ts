@@ -50,8 +50,9 @@ export function once(table: FactTable): string {
 }
 
 /**
- * The only way to read installs: the first record of each event, overridden by the later decision if it was pending.
- * `firsts` selects first records; `decisions` selects the decisions about them, by columns that both tables have.
+ * The only way to read installs: the first record of each event, overridden by the later decision about it if it was pending; one
+ * about another record of the event, which was received at another time, says nothing of it.
+ * `firsts` selects first records with their time; `decisions` selects the decisions about them, by columns that both tables have.
  * Of the columns that a decision replaces, `firsts` has `columns`: the fewer there are, the faster the engine plans.
  */
 export function decided(
@@ -65,8 +66,8 @@ export function decided(
       `if(first.resolution = 'pending' AND later.event_id != '', later.${column}, first.${column}) AS ${column}`,
   )
   return `(SELECT first.* EXCEPT (${names}), ${values.join(', ')} FROM (${firsts}) AS first
-    LEFT ANY JOIN (SELECT website, event_id, ${names} FROM ${once('install_decisions')} ${decisions})
-      AS later ON first.website = later.website AND first.event_id = later.event_id)`
+    LEFT ANY JOIN (SELECT website, event_id, received_at, ${names} FROM ${once('install_decisions')} ${decisions})
+      AS later ON first.website = later.website AND first.event_id = later.event_id AND first.received_at = later.received_at)`
 }
 
 /** Installs by a condition on website and event ID, which can use the order of both tables. */
@@ -77,9 +78,10 @@ export function installs(keys: string): string {
 /** Keeps installs with this resolution, by their first record or by their decision. */
 export function resolvedAs({ resolution }: { readonly resolution?: string }): string {
   if (resolution === undefined) return ''
-  const decisions = 'SELECT website, event_id FROM install_decisions'
-  const isDecided = `resolution = 'pending' AND (website, event_id) IN (${decisions} WHERE resolution = {resolution:String})`
-  const isOpen = `resolution = 'pending' AND (website, event_id) NOT IN (${decisions})`
+  const decisions = 'SELECT website, event_id, received_at FROM install_decisions'
+  const record = '(website, event_id, received_at)'
+  const isDecided = `resolution = 'pending' AND ${record} IN (${decisions} WHERE resolution = {resolution:String})`
+  const isOpen = `resolution = 'pending' AND ${record} NOT IN (${decisions})`
   return `AND (${resolution === 'pending' ? isOpen : `resolution = {resolution:String} OR (${isDecided})`})`
 }
 

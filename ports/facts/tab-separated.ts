@@ -18,6 +18,7 @@ const OUT_OF_RANGE = 'OUT_OF_RANGE'
 const CELL_FIELDS = 1 + VISIT_STEPS.length
 const UINT16_MAX = 0xffff
 const UINT32_MAX = 0xffff_ffff
+const UINT64_MAX = 0xffff_ffff_ffff_ffffn
 /** The end of 2099: every version of DateTime64 holds it, and a TTL can still be added. */
 const TIME_MAX_MS = 4_102_444_799_999
 
@@ -42,6 +43,7 @@ const ENCODERS: { readonly [T in ColumnType]: Encoder } = {
   uint16: (value) => encodeWhole(value, UINT16_MAX),
   uint32: (value) => encodeWhole(value, UINT32_MAX),
   uint64: (value) => encodeWhole(value, Number.MAX_SAFE_INTEGER),
+  version: encodeVersion,
   uint64s: encodeNumbers,
   float: (value) => (typeof value === 'number' && Number.isFinite(value) ? String(value) : refuseRange()),
   time: encodeTime,
@@ -122,6 +124,11 @@ function encodeWhole(value: unknown, max: number): string {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max
     ? String(value)
     : refuseRange()
+}
+
+function encodeVersion(value: unknown): string {
+  if (typeof value !== 'bigint') return encodeWhole(value, Number.MAX_SAFE_INTEGER)
+  return value >= 0n && value <= UINT64_MAX ? String(value) : refuseRange()
 }
 
 /** JSON has the engine's form of an array of numbers, and is the fastest way to it. */

@@ -57,6 +57,7 @@ const ENGINE_TYPES: { readonly [T in ColumnType]: RegExp } = {
   uint16: /^UInt16$/,
   uint32: /^UInt32$/,
   uint64: /^UInt64$/,
+  version: /^UInt64$/,
   uint64s: /^Array\(UInt64\)$/,
   float: /^Float64$/,
   time: /^DateTime64\(3, 'UTC'\)$/,

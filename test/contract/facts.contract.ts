@@ -606,10 +606,10 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const final = installRecord({ website, resolution: 'unmatched', receivedAtMs: SAMPLE_MS + 4 })
         await store(facts(), [open, matched, not, final])
         const decision = decisionRecord(matched)
-        const late = decisionRecord(matched, { decidedAtMs: decision.decidedAtMs + 1 })
+        const again = decisionRecord(matched, { decidedAtMs: decision.decidedAtMs + 1 })
         const unmatched = { resolution: 'unmatched', visitId: null, visitIssuedAtMs: null, candidateCount: 0 } as const
         // What was never pending is not decided again.
-        const decisions = [late, decision, decisionRecord(not, unmatched), decisionRecord(final)]
+        const decisions = [decision, again, decisionRecord(not, unmatched), decisionRecord(final)]
         await store(facts(), decisions)
         const idOf = (record: InstallRecord): string => record.install.eventId
         const expected = {
@@ -642,6 +642,31 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const asked = { websites: [website, website], event_ids: [idOf(open), idOf(matched)] }
         const told = await facts().run('decisionsByEvents', asked)
         expect(told.map((each) => [each.event_id, each.visit_id])).to.deep.equal([[idOf(matched), decision.visitId]])
+      })
+
+      it('show a pending install by the decision about its first record, whatever was decided before', async () => {
+        const shared = { website: unique('site'), eventId: unique('event'), resolution: 'pending' } as const
+        const first = installRecord({ ...shared, receivedAtMs: SAMPLE_MS })
+        const later = installRecord({ ...shared, receivedAtMs: SAMPLE_MS + 1 })
+        const shown = async () => {
+          const [row] = await facts().run('installByEvent', { website: shared.website, event_id: shared.eventId })
+          const lists = await Promise.all(
+            ['pending', 'matched'].map((resolution) =>
+              facts().run('listInstalls', { ...AROUND, website: shared.website, resolution }),
+            ),
+          )
+          return [row?.resolution, row?.visit_id, lists.map((rows) => rows.length)]
+        }
+        const decision = decisionRecord(first, { decidedAtMs: SAMPLE_MS + 9_000 })
+        const hasty = decisionRecord(later)
+        await store(facts(), [later, hasty], 1)
+        expect(await shown()).to.deep.equal(['matched', hasty.visitId, [0, 1]])
+        await store(facts(), [first], 2)
+        expect(await shown()).to.deep.equal(['pending', '', [1, 0]])
+        await store(facts(), [decision], 9_000)
+        expect(await shown()).to.deep.equal(['matched', decision.visitId, [0, 1]])
+        await store(facts(), [hasty], 1)
+        expect(await shown()).to.deep.equal(['matched', decision.visitId, [0, 1]])
       })
 
       it('say which record of an event came first', async () => {

@@ -3,7 +3,8 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 
-import { addFactRows, firstWins, latestWins } from '../../delivery/facts-writer/fact-rows.ts'
+import { addFactRows } from '../../delivery/facts-writer/fact-rows.ts'
+import { firstRecordWins, firstWins, latestWins } from '../../delivery/facts-writer/row-versions.ts'
 import { DELIVERY_STATUSES } from '../../domain/model.ts'
 import type { ReplayRecord } from '../../domain/records.ts'
 import type { FactRow } from '../../ports/facts/facts.ts'
@@ -64,6 +65,24 @@ describe('row versions', () => {
         expect(latestWins(state, atMs, a)).to.be.lessThan(latestWins(state, atMs, b))
       }),
     )
+  })
+
+  it('of decisions let the record that was received first win, then the one further ahead on the log', () => {
+    const inSpan = fc.integer({ min: 0, max: 2 ** 22 - 1 })
+    fc.assert(
+      fc.property(time, time, offset, offset, (one, other, a, b) => {
+        fc.pre(one < other)
+        expect(firstRecordWins(one, a) > firstRecordWins(other, b)).to.equal(true)
+      }),
+    )
+    fc.assert(
+      fc.property(time, inSpan, inSpan, (atMs, a, b) => {
+        fc.pre(a < b)
+        expect(firstRecordWins(atMs, a) > firstRecordWins(atMs, b)).to.equal(true)
+      }),
+    )
+    expect(firstRecordWins(0, 0)).to.equal(2n ** 64n - 1n)
+    expect(firstRecordWins(2 ** 42 - 1, 2 ** 22 - 1)).to.equal(0n)
   })
 
   it('never let an end that is final be undone, and let delivered outrank all', () => {

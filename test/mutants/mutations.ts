@@ -190,7 +190,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     breaks: 'of two firsts of one time the entry further ahead wins',
-    file: 'delivery/facts-writer/fact-rows.ts',
+    file: 'delivery/facts-writer/row-versions.ts',
     old: '(OFFSET_SPAN - 1 - (offset % OFFSET_SPAN))',
     new: '(offset % OFFSET_SPAN)',
     suites: ['test/delivery/fact-rows.test.ts'],

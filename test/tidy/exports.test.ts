@@ -13,8 +13,6 @@ const FOR_TESTS: readonly string[] = [
   'api/openapi/words.ts#FIELD_WORDS',
   'dashboard/billing/reconcile.ts#reconcilePlans',
   'dashboard/people/expired.ts#deleteExpired',
-  'delivery/facts-writer/fact-rows.ts#firstWins',
-  'delivery/facts-writer/fact-rows.ts#latestWins',
   'delivery/facts-writer/facts-writer.ts#restAfter',
   'delivery/rollup/replay-jobs.ts#runReplays',
   'delivery/rollup/rollup.ts#rollUp',

@@ -50,7 +50,7 @@ const matchedVisitsSql = (
     max(event_type = 'install_completed') AS completed, max(event_type = 'first_run') AS first_run,
     groupUniqArrayIf(agent, agent != '') AS agents
   FROM ${decided(
-    `SELECT website, event_id, event_type, agent, resolution, visit_id FROM ${once('installs')}
+    `SELECT website, event_id, received_at, event_type, agent, resolution, visit_id FROM ${once('installs')}
       PREWHERE ${matchedIn(['installs', 'install_decisions'], period)}`,
     `PREWHERE ${matchedIn(['install_decisions'], period)}`,
     ['resolution', 'visit_id'],
