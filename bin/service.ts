@@ -14,7 +14,7 @@ import { openCatalogFolder, type CatalogSource, type FolderCatalog } from '../ru
 import type { Keyring } from '../runtime/keyring.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import { reportCatalog } from './wiring/catalog-report.ts'
-import { auditFolder, folderResources, openDashboard, toolsOf, type OpenDashboard } from './wiring/dashboard.ts'
+import { auditFolder, folderResources, openDashboard, toolsOf, type OpenDashboard } from './wiring/people/dashboard.ts'
 import { openBackupSource } from './wiring/backup.ts'
 import { openDataFolder } from './wiring/data-folder.ts'
 import { engines, type EngineParts } from './wiring/engines.ts'

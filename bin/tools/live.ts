@@ -7,7 +7,7 @@ import type { ErasurePlan, ErasureSubject } from '../../delivery/tools/plan-eras
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { StagedBackup } from '../wiring/backup.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
-import type { OpenDashboard } from '../wiring/dashboard.ts'
+import type { OpenDashboard } from '../wiring/people/dashboard.ts'
 
 export interface ToolBackend {
   readonly run: Facts['run']

@@ -10,7 +10,7 @@ import type { Member } from '../../domain/people/member.ts'
 import { mayDo } from '../../domain/people/roles.ts'
 import { refuseUse } from '../../domain/plan.ts'
 import type { MemberRole } from '../../domain/model.ts'
-import { copiedPatch, type CopiedPatch } from '../configuration/patch.ts'
+import { copiedPatch, type CopiedPatch } from '../resources/patch.ts'
 import { answer, DONE, scopeOf, sessionOf, textField, type Call } from '../http/call.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import { noteRemoval } from '../events/notes.ts'
@@ -119,7 +119,7 @@ export async function readJudged(member: Member, writer: ResourceWriter): Promis
 }
 
 /** The directory may be a moment behind what is stored. */
-export function isAsStored({ spec }: StoredObject, { role, invitation }: Member): boolean {
+function isAsStored({ spec }: StoredObject, { role, invitation }: Member): boolean {
   const { role: storedRole, invitation: storedInvitation } = spec as {
     readonly role?: string
     readonly invitation?: { readonly id?: string }

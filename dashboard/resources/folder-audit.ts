@@ -10,7 +10,7 @@ import { sha256Hex } from '../../common/digest.ts'
 import { oncePerObject } from '../../common/once-per-object.ts'
 import { shownName, type SourceObject } from '../../domain/catalog/objects.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { changeText, differingFields, fieldTexts, type ChangeText } from '../../domain/people/change-entry.ts'
+import { changeText, fieldsThatDiffer, fieldTexts, type ChangeText } from '../../domain/people/change-entry.ts'
 import { provenPerson } from '../../domain/people/changed-by.ts'
 import { CHANGED_BY_ANNOTATION } from '../../domain/resources/field-owners.ts'
 import { encodeRecord, recordKey, type ActivityRecord } from '../../domain/records.ts'
@@ -171,7 +171,7 @@ function dueEntries(
   const changed = [...seen].flatMap(([key, object]) => {
     const before = objects[key]
     if (before?.fields === object.fields) return []
-    const fields = before === undefined ? [] : differingFields(before.fields, object.fields)
+    const fields = before === undefined ? [] : fieldsThatDiffer(before.fields, object.fields)
     if (before !== undefined && fields.length === 0) return []
     const text = changeText(before === undefined ? 'object_created' : 'object_changed', { ...object, fields })
     return [folderEntry({ ...object, text }, parts)]

@@ -75,10 +75,10 @@ export function createGroupMemory(parts: GroupMemoryParts): GroupMemory {
   return {
     begin: async ({ id, cookie }, groups, grant) => {
       const text = grant === null || cookie === null ? '' : sealed(grant, cookie)
-      await keep(id, { groups, readAtMs: nowMs(), isAway: text === '', sealed: text }, hotState)
+      await keepGroups(id, { groups, readAtMs: nowMs(), isAway: text === '', sealed: text }, hotState)
     },
     current: async ({ id, cookie }) => {
-      const known = await remembered(id, hotState)
+      const known = await rememberedGroups(id, hotState)
       if (known === null) return null
       const ageMs = nowMs() - known.readAtMs
       if (ageMs < LIMITS.groupsReadAgainMs || known.groups.length + known.sealed.length === 0) return known.groups
@@ -91,11 +91,11 @@ export function createGroupMemory(parts: GroupMemoryParts): GroupMemory {
 }
 
 /** At once, so that concurrent requests and a crash find the groups of before or those of now. */
-function keep(id: string, groups: RememberedGroups, hotState: GroupMemoryParts['hotState']): Promise<void> {
+function keepGroups(id: string, groups: RememberedGroups, hotState: GroupMemoryParts['hotState']): Promise<void> {
   return hotState.replaceOnce(groupsKey(id), JSON.stringify(groups), LIMITS.dashboardSessionMs)
 }
 
-async function remembered(id: string, hotState: GroupMemoryParts['hotState']): Promise<RememberedGroups | null> {
+async function rememberedGroups(id: string, hotState: GroupMemoryParts['hotState']): Promise<RememberedGroups | null> {
   const text = await hotState.readOnce(groupsKey(id))
   return text === null ? null : (JSON.parse(text) as RememberedGroups)
 }
@@ -111,13 +111,13 @@ async function readAgain(
   if (!(await hotState.putOnce(asking, '', ASKING_MS))) return readByAnother(id, known, { hotState, nowMs })
   const reading = await readGroups(grant)
   if (reading.kind === 'away' || reading.kind === 'unsaid') {
-    await keep(id, { ...known, isAway: true, sealed: sealed(reading.grant, cookie) }, hotState)
+    await keepGroups(id, { ...known, isAway: true, sealed: sealed(reading.grant, cookie) }, hotState)
     // It would say no more a moment later.
     if (reading.kind === 'unsaid') await hotState.replaceOnce(asking, '', LIMITS.groupsReadAgainMs)
     return stillCounting(known, nowMs())
   }
   const [groups, next] = reading.kind === 'read' ? [reading.groups, sealed(reading.grant, cookie)] : [[], '']
-  await keep(id, { groups, readAtMs: nowMs(), isAway: false, sealed: next }, hotState)
+  await keepGroups(id, { groups, readAtMs: nowMs(), isAway: false, sealed: next }, hotState)
   await hotState.takeOnce(asking)
   return groups
 }
@@ -133,7 +133,7 @@ async function readByAnother(
     const isOver = nowMs() - latest.readAtMs >= LIMITS.groupMembershipMs
     if (!isOver || latest.isAway || latest.groups.length === 0) break
     await setTimeout(LOOK_MS)
-    latest = await remembered(id, hotState)
+    latest = await rememberedGroups(id, hotState)
   }
   return latest === null ? [] : stillCounting(latest, nowMs())
 }

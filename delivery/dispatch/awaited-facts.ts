@@ -20,7 +20,7 @@ export async function whoIsDue<A extends Arrival>(
   { eventLog, nowMs }: { readonly eventLog: Log; readonly nowMs: () => number },
 ): Promise<Awaiting<A>> {
   if (!arrivals.some(isAwaiting)) return { due: arrivals, waiting: [] }
-  const { done, ends: endsNow } = await readProgress(eventLog)
+  const { done, ends: endsNow } = await readLogProgress(eventLog)
   const due: A[] = []
   const waiting: A[] = []
   for (const arrival of arrivals) {
@@ -39,7 +39,7 @@ function isAwaiting(arrival: Arrival): boolean {
   return isPending(arrival) || arrival.ends !== undefined
 }
 
-async function readProgress(log: Log): Promise<{ readonly done: LogEnds; readonly ends: LogEnds }> {
+async function readLogProgress(log: Log): Promise<{ readonly done: LogEnds; readonly ends: LogEnds }> {
   const progress = await Promise.all(AWAITED_TOPICS.map((topic) => log.progress(topic, FACTS_WRITER_GROUP)))
   const byTopic = (of: 'done' | 'ends'): LogEnds =>
     Object.fromEntries(AWAITED_TOPICS.map((topic, place) => [topic, progress[place]?.[of] ?? []]))

@@ -57,7 +57,7 @@ export async function decidePending<A extends Arrival>(
     const decision = made ?? known.get(eventKey(arrival))
     if (made !== undefined) repeated.push(made)
     if (decision === undefined) undecided.push(arrival)
-    else ready.push(withInstall(arrival, { ...withoutCandidates(arrival.record.install), ...outcomeOf(decision) }))
+    else ready.push(withInstall(arrival, { ...withoutCandidates(arrival.record.install), ...outcomeOfDecision(decision) }))
   }
   const decided = await decideAll(undecided, deps)
   return {
@@ -161,7 +161,7 @@ function decisionRecord(install: Install, retentionDays: number, decidedAtMs: nu
   }
 }
 
-function outcomeOf(decision: InstallOutcome): InstallOutcome {
+function outcomeOfDecision(decision: InstallOutcome): InstallOutcome {
   const { resolution, selectionPolicy, candidateCount, visitId, visitIssuedAtMs } = decision
   const { gpc, verdicts, deliveries, answer } = decision
   return { resolution, selectionPolicy, candidateCount, visitId, visitIssuedAtMs, gpc, verdicts, deliveries, answer }

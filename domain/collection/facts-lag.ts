@@ -6,7 +6,7 @@ export const FACTS_WRITER_GROUP = 'facts-writer'
 /** Topics that decide which receipts are active and which are revoked. */
 export const RECEIPT_TOPICS = ['visits', 'activations'] as const
 /** The same, and the topic that decides which visit an installation was matched to. */
-export const DECIDING_TOPICS = [...RECEIPT_TOPICS, 'installs'] as const
+const DECIDING_TOPICS = [...RECEIPT_TOPICS, 'installs'] as const
 export type DecidingTopic = (typeof DECIDING_TOPICS)[number]
 /** The same, and what was decided before, perhaps by a process that is gone: all that dispatch waits for. */
 export const AWAITED_TOPICS = [...DECIDING_TOPICS, 'install_decisions'] as const

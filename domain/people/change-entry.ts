@@ -36,9 +36,9 @@ type FieldTexts = Readonly<Record<string, string>>
  * The fields whose texts differ, by the pointers of `fieldTexts`, named as by `changedFields`: a part that is wholly new or wholly
  * gone is one field, whatever was inside.
  */
-export function differingFields(before: FieldTexts, after: FieldTexts): readonly string[] {
+export function fieldsThatDiffer(before: FieldTexts, after: FieldTexts): readonly string[] {
   const differing = Object.keys({ ...before, ...after }).filter((pointer) => before[pointer] !== after[pointer])
-  const [partsBefore, partsAfter] = [partsOf(before), partsOf(after)]
+  const [partsBefore, partsAfter] = [partsOfFields(before), partsOfFields(after)]
   const named = differing.map((pointer) => {
     const isGone = after[pointer] === undefined
     const other = isGone ? after : before
@@ -50,7 +50,7 @@ export function differingFields(before: FieldTexts, after: FieldTexts): readonly
 }
 
 /** Pointers of all fields, and of the maps that they are in. */
-function partsOf(texts: FieldTexts): ReadonlySet<string> {
+function partsOfFields(texts: FieldTexts): ReadonlySet<string> {
   return new Set(Object.keys(texts).flatMap(partsUpTo))
 }
 

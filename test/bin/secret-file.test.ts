@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import { readSecret, readSecrets } from '../../bin/wiring/secret-file.ts'
+import { readSecret, readSecrets } from '../../bin/wiring/people/secret-file.ts'
 import { freePort } from '../../fixtures/engines/free-port.ts'
 import { whence } from './support/run-whence.ts'
 

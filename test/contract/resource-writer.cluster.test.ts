@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { Registry } from 'prom-client'
 
-import { copiedPatch } from '../../dashboard/configuration/patch.ts'
+import { copiedPatch } from '../../dashboard/resources/patch.ts'
 import { watchDirectory } from '../../dashboard/resources/cluster-directory.ts'
 import { clusterWriter } from '../../dashboard/resources/cluster-writer.ts'
 import type { ResourceWriter } from '../../dashboard/resources/writer.ts'

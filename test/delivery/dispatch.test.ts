@@ -11,7 +11,7 @@ import {
   type Topic,
   decodeRecord,
 } from '../../domain/records.ts'
-import { AWAITED_TOPICS, DECIDING_TOPICS, FACTS_WRITER_GROUP } from '../../domain/collection/facts-lag.ts'
+import { AWAITED_TOPICS, FACTS_WRITER_GROUP } from '../../domain/collection/facts-lag.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
 import type { Install } from '../../domain/model.ts'
 import { startDispatch, type Dispatch } from '../../delivery/dispatch/dispatch.ts'
@@ -625,7 +625,7 @@ describe('dispatch', () => {
       const unmatched = { ...install, resolution: 'unmatched', visitId: null, visitIssuedAtMs: null } as const
       const before = { v: 1, kind: 'install_decision', ...unmatched, decidedAtMs: NOON_MS, retentionDays: 30 } as const
       await stage.store.log.append('install_decisions', [{ key: 'k', value: encodeRecord(before) }])
-      await factsWriter(DECIDING_TOPICS)
+      await factsWriter(AWAITED_TOPICS.filter((topic) => topic !== 'install_decisions'))
       await report(open())
       await until(async () => (await parked('5s')).length === 1)
       expect(await decisions()).to.have.length(1)

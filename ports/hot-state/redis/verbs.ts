@@ -41,7 +41,7 @@ const STATES: readonly ReceiptStanding[] = [
   ...(['unknown', 'issued', 'active', 'revoked', 'predecessor_unknown', 'revoked_predecessor_unknown'] as const),
 ]
 
-export interface VerbsOptions {
+interface VerbsOptions {
   readonly generation: () => StoreGeneration
   /** After how long a process that is not heard any more counts as gone. */
   readonly goneAfterMs: number

@@ -3,10 +3,10 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 
-import { differingFields, fieldTexts, specChange } from '../../../domain/people/change-entry.ts'
+import { fieldsThatDiffer, fieldTexts, specChange } from '../../../domain/people/change-entry.ts'
 
 const between = (before: object, after: object): readonly string[] =>
-  differingFields(Object.fromEntries(fieldTexts(before)), Object.fromEntries(fieldTexts(after)))
+  fieldsThatDiffer(Object.fromEntries(fieldTexts(before)), Object.fromEntries(fieldTexts(after)))
 
 describe('the fields that changed', () => {
   it('are named one by one inside a part that stays, and as one if the part is new or gone', () => {

@@ -5,7 +5,7 @@ import { shellQuoted } from '../../common/shell.ts'
 import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
 import { isSame } from '../../domain/resources/field-owners.ts'
 import { manifestText } from '../../runtime/catalog/manifests.ts'
-import type { StoredObject, WrittenObject } from '../resources/writer.ts'
+import type { StoredObject, WrittenObject } from './writer.ts'
 
 export interface CopiedPatch {
   /** The object as it would be. */

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
  * @throws Error if it cannot be read or is empty: every use of it would fail, long after the start
  */
 export function readSecret(file: string, what: string): string {
-  const text = textOf(file, what).trim()
+  const text = fileText(file, what).trim()
   if (text === '') throw new Error(`${what} is empty`)
   return text
 }
@@ -20,7 +20,7 @@ export function readSecrets(file: string, what: string): readonly string[] {
     .filter((line) => line !== '')
 }
 
-function textOf(file: string, what: string): string {
+function fileText(file: string, what: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
