@@ -7,10 +7,13 @@ import { RESOURCE_API_VERSION } from '../resources/resources.ts'
 import { compileCatalog, type CompileMemory } from './compile-catalog.ts'
 import { objectKey, shownName, type SourceObject } from './objects.ts'
 
-interface JudgedChange {
+interface ChangedObject {
   readonly kind: string
   readonly namespace: string
   readonly name: string
+}
+
+interface JudgedChange extends ChangedObject {
   /** Null: the object is removed. */
   readonly spec: JsonObject | null
 }
@@ -33,13 +36,42 @@ interface ChangeVerdict {
   readonly warnings: readonly CatalogProblem[]
 }
 
+/** The problems that the compiler reports without the change and with it. */
+interface ComparedProblems {
+  readonly before: readonly CatalogProblem[]
+  readonly after: readonly CatalogProblem[]
+  /** With the change, as if the object had only just been created. */
+  readonly asNew: () => readonly CatalogProblem[]
+}
+
 export function judgeChange(change: JudgedChange, input: JudgeInput): ChangeVerdict {
-  const problemsOf = (objects: readonly SourceObject[]) => compileCatalog({ ...input, objects }).problems
-  const known = new Set(problemsOf(input.objects).map(problemKey))
-  const news = problemsOf(withChange(input.objects, change)).filter((each) => !known.has(problemKey(each)))
+  const { objects } = input
+  const problemsOf = (all: readonly SourceObject[]) => compileCatalog({ ...input, objects: all }).problems
+  const { others, changed, place } = splitBy(objects, change)
+  return judgeProblems(change, {
+    before: problemsOf(objects),
+    after: problemsOf([...others.slice(0, place), ...changed, ...others.slice(place)]),
+    asNew: () => problemsOf([...others, ...changed]),
+  })
+}
+
+/**
+ * The verdict, whoever compiled. Who has an ID or an origin keeps it: an object that would take one away only because it is
+ * older is refused as a new one would be.
+ */
+export function judgeProblems(change: ChangedObject, { before, after, asNew }: ComparedProblems): ChangeVerdict {
+  const known = new Set(before.map(problemKey))
+  const news = after.filter((each) => !known.has(problemKey(each)))
   const own = `${change.kind}/${shownName(change)}`
   const isRefusal = ({ object, isWarning }: CatalogProblem) => object === own && isWarning !== true
-  return { refusals: news.filter(isRefusal), warnings: news.filter((each) => !isRefusal(each)) }
+  const refusals = news.filter(isRefusal)
+  const warnings = news.filter((each) => !isRefusal(each))
+  if (refusals.length > 0 || !warnings.some(isTaken)) return { refusals, warnings }
+  return { refusals: asNew().filter((each) => isRefusal(each) && isTaken(each)), warnings }
+}
+
+function isTaken({ reason, isWarning }: CatalogProblem): boolean {
+  return isWarning !== true && (reason === 'IdTaken' || reason === 'OriginTaken')
 }
 
 function problemKey({ object, reason, field, message }: CatalogProblem): string {
@@ -47,14 +79,15 @@ function problemKey({ object, reason, field, message }: CatalogProblem): string 
 }
 
 /** A changed object keeps its creation time; a new one is the youngest. */
-function withChange(objects: readonly SourceObject[], change: JudgedChange): readonly SourceObject[] {
+function splitBy(objects: readonly SourceObject[], change: JudgedChange) {
   const { kind, namespace, name, spec } = change
   const value = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, spec }
-  const changed = spec === null ? [] : [{ value, locate: () => '' }]
+  const changed: readonly SourceObject[] = spec === null ? [] : [{ value, locate: () => '' }]
   const key = objectKey(kind, namespace, name)
   const isIt = ({ value: other }: SourceObject) => manifestKey(other) === key
-  if (!objects.some(isIt)) return [...objects, ...changed]
-  return objects.flatMap((object) => (isIt(object) ? changed : [object]))
+  const found = objects.findIndex(isIt)
+  const others = found === -1 ? objects : objects.filter((object) => !isIt(object))
+  return { others, changed, place: found === -1 ? others.length : found }
 }
 
 function manifestKey(value: unknown): string {
