@@ -115,7 +115,7 @@ export const ERRORS = {
   },
   managed_elsewhere: {
     status: 409,
-    when: 'Git or another tool manages the object or the field; `manager` names it, `field` the field, and `patch` is what to change there.',
+    when: 'Git or another tool manages the object or the field; `manager` names it, `field` the field, and `patch` is what to change there. With `object` it is that other object, which would no longer compile.',
     chosenBy: 'decisions',
   },
   conflict: {
@@ -165,7 +165,7 @@ export const ERRORS = {
   },
   unavailable: {
     status: 503,
-    when: 'The record could not be made durable; nothing was promised and the request may be repeated.',
+    when: 'The record could not be made durable, or a change in the dashboard could not take effect; nothing was promised and the request may be repeated.',
     chosenBy: 'decisions',
   },
 } as const satisfies Record<string, ErrorRow>

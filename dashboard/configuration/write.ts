@@ -212,7 +212,8 @@ function refusedBy(outcome: WriteOutcome, before: StoredObject | null, wanted: S
     case 'conflict':
       return before === null ? refuse('conflict') : refuse('conflict', { given: before.version })
     case 'managed_elsewhere': {
-      const { manager, field } = outcome
+      const { manager, field, dependant } = outcome
+      if (dependant !== undefined) return refuse('managed_elsewhere', { manager, field, ...dependant })
       const patch = before === null || wanted === null ? {} : { patch: copiedPatch(before, wanted) }
       return refuse('managed_elsewhere', { manager, field, ...patch })
     }

@@ -140,7 +140,9 @@ async function note({ request, found, outcome, durationMs }: NotedRefusal, parts
 function isStoreAway(error: unknown): boolean {
   return (
     error instanceof Error &&
-    ['RedisUnavailable', 'LogUnavailable', 'FactsUnavailable', 'PaymentsUnavailable'].includes(error.name)
+    ['RedisUnavailable', 'LogUnavailable', 'FactsUnavailable', 'PaymentsUnavailable', 'ResourcesUnavailable'].includes(
+      error.name,
+    )
   )
 }
 

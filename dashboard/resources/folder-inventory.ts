@@ -2,10 +2,10 @@
 
 import { sha256Hex } from '../../common/digest.ts'
 import { oncePerObject } from '../../common/once-per-object.ts'
-import { shownName, type SourceObject } from '../../domain/catalog/objects.ts'
+import { objectKey, shownName, type SourceObject } from '../../domain/catalog/objects.ts'
 import { conditionsOf } from '../../domain/resources/conditions.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
-import { WRITTEN_PREFIX } from '../../runtime/catalog/manifests.ts'
+import { isWritten } from '../../runtime/catalog/manifests.ts'
 import type { FolderCatalog, FolderView } from '../../runtime/catalog/source.ts'
 import { createInventory, type Inventory, type InventoryView, type ListedObject } from './inventory.ts'
 
@@ -45,11 +45,16 @@ function viewOf(
   const { owners, problems, isAccepted: isPublished } = compilation
   const byObject = Map.groupBy(problems, ({ object }) => object)
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`
+  const seen = new Set<string>()
   const objects = sources.flatMap((source): readonly ListedObject[] => {
     const object = read(source)
-    if (object === null) return []
-    const { kind } = object
-    const own = byObject.get(`${kind}/${shownName(object)}`) ?? []
+    const key = object === null ? '' : objectKey(object.kind, object.namespace, object.name)
+    // Of two with one name the older counts, and the writer finds that one.
+    if (object === null || seen.has(key)) return []
+    seen.add(key)
+    const { kind, origin } = object
+    const ofBoth = byObject.get(`${kind}/${shownName(object)}`) ?? []
+    const own = ofBoth.filter((problem) => fileOf(problem.source) === origin.manager)
     const conditions = conditionsOf({ kind, generation: 0, problems: own, isPublished, previous: [], now })
     return [{ ...object, conditions }]
   })
@@ -63,7 +68,7 @@ export function fileOf(place: string): string {
 
 function manifestOrigin(place: string): ListedObject['origin'] {
   const manager = fileOf(place)
-  return manager.startsWith(WRITTEN_PREFIX) ? { by: 'dashboard', manager } : { by: 'gitops', manager }
+  return isWritten(manager) ? { by: 'dashboard', manager } : { by: 'gitops', manager }
 }
 
 export function folderVersion(spec: object): string {

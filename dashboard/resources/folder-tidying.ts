@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { MINUTE_MS } from '../../domain/durations.ts'
 import { DASHBOARD_SECRET_TYPE } from '../../domain/resources/envelope.ts'
 import { createUnusedSecrets, secretReferences, type UnusedSecret } from '../../domain/resources/secret-use.ts'
-import { isManifestName, WRITTEN_PREFIX } from '../../runtime/catalog/manifests.ts'
+import { isManifestName, isWritten, WRITTEN_PREFIX } from '../../runtime/catalog/manifests.ts'
 import type { FolderCatalog, FolderView } from '../../runtime/catalog/source.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { fileOf } from './folder-inventory.ts'
@@ -96,7 +96,7 @@ function secretsInFolder({ objects }: FolderView): {
     for (const { name } of secretReferences(spec)) referred.add(`${namespace}/${name}`)
     if (kind !== 'Secret' || type !== DASHBOARD_SECRET_TYPE || typeof metadata?.name !== 'string') continue
     const file = fileOf(locate(''))
-    if (!file.startsWith(WRITTEN_PREFIX)) continue
+    if (!isWritten(file)) continue
     const createdAtMs = Number(file.slice(WRITTEN_PREFIX.length).slice(0, TIME_DIGITS))
     if (Number.isFinite(createdAtMs)) made.push({ key: `${namespace}/${metadata.name}`, uid: file, createdAtMs })
   }

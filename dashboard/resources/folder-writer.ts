@@ -6,26 +6,26 @@
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import type { CatalogProblem } from '../../domain/catalog.ts'
-import { emptyCompileMemory, type CompileMemory } from '../../domain/catalog/compile-catalog.ts'
-import { shownName, TENANT_LABEL } from '../../domain/catalog/objects.ts'
+import { emptyCompileMemory } from '../../domain/catalog/compile-catalog.ts'
+import { TENANT_LABEL } from '../../domain/catalog/objects.ts'
 import { CHANGED_BY_ANNOTATION, foreignChange } from '../../domain/resources/field-owners.ts'
 import { DASHBOARD_SECRET_TYPE } from '../../domain/resources/envelope.ts'
 import { RESOURCE_API_VERSION, SPEC_SCHEMAS, type ResourceKind } from '../../domain/resources/resources.ts'
 import { withDefaults } from '../../domain/schema/schema-values.ts'
-import { compileParsed } from '../../runtime/catalog/source.ts'
 import {
+  isWritten,
   manifestText,
-  ofAllFiles,
+  ManifestsUnreadable,
   readManifests,
   rememberingFiles,
   WRITTEN_PREFIX,
   type ManifestFile,
-  type ParsedFile,
 } from '../../runtime/catalog/manifests.ts'
 import { folderVersion } from './folder-inventory.ts'
+import { refuseByFolder, WITHOUT_EFFECT, type JudgingParts } from './folder-verdict.ts'
 import {
   placeOf,
+  ResourcesUnavailable,
   type ResourceAddress,
   type ResourceWriter,
   type StoredObject,
@@ -41,8 +41,8 @@ interface FolderWriterOptions {
   readonly written: string
   /** Where `${NAME}` inside Secrets is looked up. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Makes what was written take effect. */
-  readonly refresh: () => Promise<void>
+  /** Makes what was written take effect; resolves with whether it has. */
+  readonly refresh: () => Promise<boolean>
   readonly nowMs: () => number
 }
 
@@ -55,10 +55,7 @@ export const REMOVED = '# removed\n'
 export const TEMPORARY = /^\.\d{13}-.+\.tmp$/
 
 /** The options, with what is known of each file's text, and of the folder as it was compiled last. */
-interface RememberingOptions extends FolderWriterOptions {
-  readonly memory: CompileMemory
-  readonly parse: (files: readonly ManifestFile[]) => readonly ParsedFile[]
-}
+type RememberingOptions = FolderWriterOptions & JudgingParts
 
 export function folderWriter(given: FolderWriterOptions): ResourceWriter {
   const options: RememberingOptions = { ...given, memory: emptyCompileMemory(), parse: rememberingFiles(given.env) }
@@ -74,7 +71,7 @@ export function folderWriter(given: FolderWriterOptions): ResourceWriter {
       alone(async () => {
         const { found, files } = await findManifest(object, options)
         if (found !== null) return { kind: 'conflict' }
-        return put({ object, file: newName(object, options), files, manner }, options)
+        return put({ object, file: newName(object, files, options), files, manner }, options)
       }),
     replace: (object, version, manner = {}) =>
       alone(async () => {
@@ -84,21 +81,27 @@ export function folderWriter(given: FolderWriterOptions): ResourceWriter {
       }),
     remove: (ref, version, { isDryRun = false } = {}) =>
       alone(async () => {
-        const { found } = await findManifest(ref, options)
+        const { found, files } = await findManifest(ref, options)
         const refused = refuseChange(found, version, null)
         if (refused !== null || found === null) return refused ?? { kind: 'conflict' }
-        if (isDryRun) return { kind: 'written' }
-        await store(found.file, REMOVED, options)
-        await options.refresh()
-        await rm(writtenFile(found.file, options), { force: true })
-        return { kind: 'written' }
+        const { file } = found
+        const outcome = refuseByFolder(files, { object: ref, file, text: null }, options)
+        if (outcome !== null || isDryRun) return outcome ?? { kind: 'written' }
+        await store(file, REMOVED, options)
+        const isInForce = await options.refresh()
+        await rm(writtenFile(file, options), { force: true })
+        return writtenIf(isInForce)
       }),
     writeBilling: (stored, fields) =>
       alone(async () => {
-        const { found, files } = await findManifest(stored, options)
+        const { found } = await findManifest(stored, options)
         const object = { ...stored, spec: { ...found?.stored.spec, ...fields } }
         const refused = refuseChange(found, stored.version, object)
-        return refused ?? put({ object, file: found?.file ?? '', files, manner: {} }, options)
+        if (refused !== null || found === null) return refused ?? { kind: 'conflict' }
+        // What is no longer paid for ends, whatever that leaves out.
+        await store(found.file, manifestOf(object, {}), options)
+        await options.refresh()
+        return { kind: 'written' }
       }),
     createSecret: (secret) => alone(() => putSecret(secret, options)),
   }
@@ -117,22 +120,31 @@ interface Plain {
 
 async function findManifest(
   ref: ResourceAddress,
-  { folder, written, parse }: RememberingOptions,
+  options: RememberingOptions,
 ): Promise<{ readonly found: FoundManifest | null; readonly files: readonly ManifestFile[] }> {
-  const files = await readManifests(folder, written)
-  for (const file of parse(files)) {
+  const files = await readFolder(options)
+  for (const file of options.parse(files)) {
     for (const { value } of file.objects) {
       const { kind, metadata, spec = {} } = (value ?? {}) as Plain
       const isIt =
         kind === ref.kind && metadata?.name === ref.name && (metadata.namespace ?? DEFAULT_NAMESPACE) === ref.namespace
       if (!isIt) continue
-      const managedBy = file.name.startsWith(WRITTEN_PREFIX) ? null : file.name
+      const managedBy = isWritten(file.name) ? null : file.name
       const readOnly = managedBy === null ? [] : [{ field: '/spec', manager: managedBy }]
       const stored = { ...ref, spec, version: folderVersion(spec), managedBy, readOnly }
       return { found: { stored, file: file.name }, files }
     }
   }
   return { found: null, files }
+}
+
+async function readFolder({ folder, written }: FolderWriterOptions): Promise<readonly ManifestFile[]> {
+  try {
+    return await readManifests(folder, written)
+  } catch (error) {
+    if (!(error instanceof ManifestsUnreadable)) throw error
+    throw new ResourcesUnavailable(error.message, { cause: error })
+  }
 }
 
 /** `after` null: it is removed. A file that the dashboard did not write is never changed. */
@@ -160,23 +172,19 @@ interface Putting {
   readonly manner: WriteManner
 }
 
-/** What would be refused is not written: the compiler looks at the whole folder with the change in it. */
+/** What would be refused is not written. */
 async function put({ object, file, files, manner }: Putting, options: RememberingOptions): Promise<WriteOutcome> {
-  const { kind } = object
   const text = manifestOf(object, manner)
-  const after = [...files.filter((each) => each.name !== file), { name: file, text }]
-  const { memory, parse, nowMs } = options
-  const { problems } = compileParsed(ofAllFiles(parse(after)), { nowMs: nowMs(), memory })
-  const problem = problems.find(
-    (each: CatalogProblem) => each.isWarning !== true && each.object === `${kind}/${shownName(object)}`,
-  )
-  if (problem !== undefined) {
-    const { reason, field, message, plan } = problem
-    return { kind: 'refused', reason, field, message, ...(plan === undefined ? {} : { plan }) }
-  }
+  const refused = refuseByFolder(files, { object, file, text }, options)
+  if (refused !== null) return refused
   if (manner.isDryRun === true) return { kind: 'fits', spec: filled(object) }
   await store(file, text, options)
-  await options.refresh()
+  return writtenIf(await options.refresh())
+}
+
+/** Nobody may be told that a right was taken away, or something given, while the catalog of before is still in force. */
+function writtenIf(isInForce: boolean): WriteOutcome {
+  if (!isInForce) throw new ResourcesUnavailable(WITHOUT_EFFECT)
   return { kind: 'written' }
 }
 
@@ -199,7 +207,7 @@ function filled({ kind, spec }: WrittenObject): Readonly<Record<string, unknown>
 async function putSecret(secret: WrittenSecret, options: RememberingOptions): Promise<WriteOutcome> {
   const { namespace, name, values, tenant } = secret
   const ref = { kind: 'Secret', namespace, name }
-  const { found } = await findManifest(ref, options)
+  const { found, files } = await findManifest(ref, options)
   if (found !== null) return { kind: 'conflict' }
   // Nobody may read the environment of the service by way of a value.
   const stringData = Object.fromEntries(
@@ -208,7 +216,7 @@ async function putSecret(secret: WrittenSecret, options: RememberingOptions): Pr
   const labels = tenant === null ? {} : { labels: { [TENANT_LABEL]: tenant } }
   const metadata = { name, ...(namespace === DEFAULT_NAMESPACE ? {} : { namespace }), ...labels }
   const text = manifestText({ apiVersion: 'v1', kind: 'Secret', type: DASHBOARD_SECRET_TYPE, metadata, stringData })
-  await store(newName(ref, options), text, options)
+  await store(newName(ref, files, options), text, options)
   await options.refresh()
   return { kind: 'written' }
 }
@@ -234,8 +242,19 @@ function writtenFile(file: string, { written }: FolderWriterOptions): string {
   return join(written, file.slice(WRITTEN_PREFIX.length))
 }
 
-/** Begins with the time, since the older of two objects keeps its place. */
-function newName({ kind, namespace, name }: ResourceAddress, { nowMs }: FolderWriterOptions): string {
-  const time = String(nowMs()).padStart(TIME_DIGITS, '0')
+/** Begins with the time, since the older of two objects keeps its place: a new one is the youngest, even if the clock was set back. */
+function newName(
+  { kind, namespace, name }: ResourceAddress,
+  files: readonly ManifestFile[],
+  { nowMs }: FolderWriterOptions,
+): string {
+  const newestMs = Math.max(0, ...files.filter((file) => isWritten(file.name)).map((file) => timeIn(file.name)))
+  const time = String(Math.max(nowMs(), newestMs + 1)).padStart(TIME_DIGITS, '0')
   return `${WRITTEN_PREFIX}${time}-${kind.toLowerCase()}-${namespace}-${name}.yaml`
+}
+
+/** When an object was created, by the name of its file; 0 if that says nothing. */
+function timeIn(file: string): number {
+  const digits = file.slice(WRITTEN_PREFIX.length).slice(0, TIME_DIGITS)
+  return /^\d{13}$/.test(digits) ? Number(digits) : 0
 }

@@ -30,8 +30,13 @@ export type WriteOutcome =
   | { readonly kind: 'fits'; readonly spec: Readonly<Record<string, unknown>> }
   /** It is not as it was when the version was read, or (for a new one) there is one already. */
   | { readonly kind: 'conflict' }
-  /** `field` is empty if it is the whole object. */
-  | { readonly kind: 'managed_elsewhere'; readonly manager: string; readonly field: string }
+  /** `field` is empty if it is the whole object. With a dependant, manager and field are those of that object. */
+  | {
+      readonly kind: 'managed_elsewhere'
+      readonly manager: string
+      readonly field: string
+      readonly dependant?: DependantObject
+    }
   /** The compiler or the API server would refuse it; `reason` as in conditions. */
   | {
       readonly kind: 'refused'
@@ -40,6 +45,17 @@ export type WriteOutcome =
       readonly message: string
       readonly plan?: PlanUse
     }
+
+/** An object of another manager that would no longer compile, such as `Organization/acme`, and why. */
+interface DependantObject {
+  readonly object: string
+  readonly message: string
+}
+
+/** What is written now would take no effect, or nothing can be read: nothing is promised, and the request may be repeated. */
+export class ResourcesUnavailable extends Error {
+  override readonly name = 'ResourcesUnavailable'
+}
 
 export interface WriteManner {
   /** Nothing is stored. */
@@ -69,14 +85,17 @@ export interface BillingFields {
   readonly logRetentionDays?: number
 }
 
-/** An outcome says what is stored: `written` is on disk, and the directory shows it within a second. */
+/**
+ * An outcome says what is stored: `written` is on disk, and the directory shows it within a second. What others refer to may be
+ * removed: they stay, out of force. Reads and writes reject with `ResourcesUnavailable`.
+ */
 export interface ResourceWriter {
   readonly read: (ref: ResourceAddress) => Promise<StoredObject | null>
   readonly create: (object: WrittenObject, manner?: WriteManner) => Promise<WriteOutcome>
   /** Of any number that were given one version exactly one is written. */
   readonly replace: (object: WrittenObject, version: string, manner?: WriteManner) => Promise<WriteOutcome>
   readonly remove: (ref: ResourceAddress, version: string, manner?: WriteManner) => Promise<WriteOutcome>
-  /** These fields and no others, of an Organization that is as it was read. */
+  /** These fields and no others, of an Organization that is as it was read; whatever they leave out, and whenever that takes effect. */
   readonly writeBilling: (stored: StoredObject, fields: BillingFields) => Promise<WriteOutcome>
   /** Only makes new ones: no Secret is ever read, changed or removed. */
   readonly createSecret: (secret: WrittenSecret) => Promise<WriteOutcome>

@@ -6,8 +6,8 @@ interface ProblemReasonRow {
   readonly meaning: string
   readonly fix: string
   /**
-   * True: the object itself is wrong, so a folder that contains it changes nothing until it is fixed. False: only the object
-   * is left out, and all others take effect.
+   * True: the object itself is wrong, so a folder that contains it changes nothing until it is fixed, unless the dashboard wrote
+   * it. False: only the object is left out, and all others take effect.
    */
   readonly isBlocking: boolean
 }

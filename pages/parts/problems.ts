@@ -21,8 +21,7 @@ type Detail = ApiProblem['detail']
 /** Codes whose messages need details of the answer. */
 const DETAILED: Readonly<Record<string, (detail: Detail) => string>> = {
   rate_limited: (detail) => `That was too fast. Try again in ${detailText(detail['retryAfter'], '1')} seconds.`,
-  managed_elsewhere: (detail) =>
-    `This is managed by ${detailText(detail['manager'], 'somebody else')}: change it there.`,
+  managed_elsewhere: managerSentence,
   plan_limit: planSentence,
   plan_required: planSentence,
   invalid_field: ({ field, message }) =>
@@ -33,6 +32,14 @@ export function sentenceOf(error: unknown): string {
   if (!(error instanceof ApiProblem)) return error instanceof Error ? error.message : String(error)
   const { code, detail } = error
   return DETAILED[code]?.(detail) ?? SENTENCES[code] ?? `The service refused this: ${code}.`
+}
+
+/** If there is an object, it is one that needs what was to be changed. */
+function managerSentence(detail: Detail): string {
+  const manager = detailText(detail['manager'], 'somebody else')
+  const object = detailText(detail['object'])
+  if (object === '') return `This is managed by ${manager}: change it there.`
+  return `${object} needs this, and is managed by ${manager}: change that first.`
 }
 
 function planSentence({ plan, limit, used, allowed }: Detail): string {

@@ -78,7 +78,7 @@ function Managed({ detail }: { readonly detail: ApiProblem['detail'] }): ReactNo
     <div className="notice" role="alert">
       <h3>Managed by {manager}: nothing was changed here</h3>
       {yaml === undefined || kubectl === undefined ? (
-        <p>Change it there.</p>
+        <p>{typeof detail['object'] === 'string' ? `${detail['object']} needs it as it is.` : ''} Change it there.</p>
       ) : (
         <>
           <p>Commit this where {manager} takes it from:</p>

@@ -13,8 +13,8 @@ export type FolderState =
   | { readonly kind: 'unreadable'; readonly message: string }
 
 interface FolderWatch {
-  /** Reads at once, without waiting for writing to come to rest; resolves when it has been taken up. */
-  readonly refresh: () => Promise<void>
+  /** Reads at once, without waiting for writing to come to rest; resolves when it has been taken up, with whether it could be read. */
+  readonly refresh: () => Promise<boolean>
   readonly close: () => Promise<void>
 }
 
@@ -83,7 +83,7 @@ class FolderWatcher {
   #readTimer: NodeJS.Timeout | undefined
   #pollTimer: NodeJS.Timeout | undefined
   #isClosed = false
-  #reading: Promise<void> = Promise.resolve()
+  #reading: Promise<unknown> = Promise.resolve()
 
   constructor(options: FolderWatchOptions) {
     this.#options = options
@@ -105,9 +105,10 @@ class FolderWatcher {
     await this.#reading
   }
 
-  async refresh(): Promise<void> {
-    this.#reading = this.#reading.then(() => this.#read())
-    await this.#reading
+  refresh(): Promise<boolean> {
+    const reading = this.#reading.then(() => this.#read())
+    this.#reading = reading
+    return reading
   }
 
   /** Something was written: read it once writing has paused. */
@@ -127,12 +128,14 @@ class FolderWatcher {
     this.#readTimer.unref()
   }
 
-  async #read(): Promise<void> {
+  async #read(): Promise<boolean> {
     try {
       this.#take(await readManifests(this.#options.folder, this.#options.written))
+      return !this.#isClosed
     } catch (error) {
       if (error instanceof ManifestsUnreadable) this.#takeUnreadable(error.message)
       else this.#options.logger.error({ err: error }, 'folder of manifests could not be read')
+      return false
     }
   }
 

@@ -50,10 +50,14 @@ export interface ManifestFolders {
   readonly written: string | null
 }
 
+/** Of the name of a file, or of a place in it: whether the dashboard wrote it. */
+export function isWritten(file: string): boolean {
+  return file.startsWith(WRITTEN_PREFIX)
+}
+
 /** Order of creation: what the dashboard wrote is younger than the other files. */
 export function compareNames(a: string, b: string): number {
-  const isWritten = (name: string): number => (name.startsWith(WRITTEN_PREFIX) ? 1 : 0)
-  return isWritten(a) - isWritten(b) || (a < b ? -1 : 1)
+  return Number(isWritten(a)) - Number(isWritten(b)) || (a < b ? -1 : 1)
 }
 
 /**

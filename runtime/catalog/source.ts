@@ -12,7 +12,7 @@ import { withoutMissing } from '../../domain/catalog/missing-references.ts'
 import type { FolderState } from './folder-watch.ts'
 import { watchFolder } from './folder-watch.ts'
 import type { Logger } from '../logger.ts'
-import { ManifestsUnreadable, parseManifests, readManifests, rememberingParser } from './manifests.ts'
+import { isWritten, ManifestsUnreadable, parseManifests, readManifests, rememberingParser } from './manifests.ts'
 import type { ManifestFile, ParsedManifests } from './manifests.ts'
 import { sha256Hex } from '../../common/digest.ts'
 
@@ -35,8 +35,8 @@ export interface FolderCatalog extends CatalogSource {
   readonly members: () => readonly Member[]
   /** The objects of the folder and what they compile to, whether or not that is in force. */
   readonly latest: () => FolderView
-  /** Reads the folder again at once. */
-  readonly refresh: () => Promise<void>
+  /** Reads the folder again at once; resolves with whether what it holds now is in force. */
+  readonly refresh: () => Promise<boolean>
 }
 
 export interface CatalogChange {
@@ -66,6 +66,8 @@ export interface FolderView {
 interface FolderCompilation extends Compilation {
   /** Whether the folder may take effect; problems that only exclude single objects do not prevent it. */
   readonly isAccepted: boolean
+  /** The problems that prevent it. */
+  readonly blocking: readonly CatalogProblem[]
 }
 
 /** The folder does not compile at the start, when there is no catalog to keep. */
@@ -92,6 +94,7 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
   let compilation = compile(initial)
   if (!compilation.isAccepted) throw new CatalogRefused(folder, compilation.problems)
   let problems = compilation.problems
+  let isInForce = true
   let latest: FolderView = { objects: parse(initial).objects, compilation }
   const listeners = new Set<(change: CatalogChange) => void>()
   logOutcome(logger, { ...compilation, isAccepted: true })
@@ -99,10 +102,11 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
   const take = (state: FolderState): void => {
     const previous = compilation.catalog
     const next = state.kind === 'files' ? compile(state.files) : null
+    isInForce = next?.isAccepted === true
     if (next?.isAccepted === true) compilation = next
     if (next !== null && state.kind === 'files') latest = { objects: parse(state.files).objects, compilation: next }
     problems = next?.problems ?? [folderProblem(folder, state.kind === 'unreadable' ? state.message : '')]
-    const change = { catalog: compilation.catalog, previous, problems, isAccepted: next?.isAccepted === true }
+    const change = { catalog: compilation.catalog, previous, problems, isAccepted: isInForce }
     logOutcome(logger, change)
     for (const listener of listeners) notify(listener, change, logger)
   }
@@ -112,7 +116,7 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
     credentials: () => compilation.credentials,
     members: () => compilation.members,
     latest: () => latest,
-    refresh: watching.refresh,
+    refresh: async () => (await watching.refresh()) && isInForce,
     problems: () => problems,
     objectProblems: () => problems,
     onChange: (listener) => {
@@ -152,11 +156,21 @@ export function compileParsed(
     ...(memory === undefined ? {} : { memory }),
     ...(checkProviderSettings === undefined ? {} : { checkProviderSettings }),
   })
+  const unread = parsed.problems.filter((problem) => problem.reason === 'InvalidYaml')
+  const onlySeemBroken = unread.some(({ source }) => !isWritten(source))
   // While a document cannot be read, references to it only seem broken.
-  const hasUnread = parsed.problems.some((problem) => problem.reason === 'InvalidYaml')
-  const compiled = compilation.problems.filter((problem) => !hasUnread || !problem.reason.startsWith('Ref'))
+  const compiled = compilation.problems.filter((problem) => !onlySeemBroken || !problem.reason.startsWith('Ref'))
   const problems = [...parsed.problems, ...compiled]
-  return { ...compilation, problems, isAccepted: !problems.some(isBlocking) }
+  const blocking = problems.filter((problem) => blocksFolder(problem, unread.length > 0))
+  return { ...compilation, problems, blocking, isAccepted: blocking.length === 0 }
+}
+
+/**
+ * What the dashboard wrote leaves only itself out, as in a cluster: nobody may stop the changes of others, or the next start, with
+ * an object of their own. Of its documents that cannot be read nobody knows what they were, so references do not count meanwhile.
+ */
+function blocksFolder(problem: CatalogProblem, hasUnread: boolean): boolean {
+  return isBlocking(problem) && !isWritten(problem.source) && !(hasUnread && problem.reason === 'RefNotFound')
 }
 
 /** The problems of a folder as it is now; being unreadable is one of them. */

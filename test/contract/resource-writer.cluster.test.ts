@@ -32,15 +32,24 @@ async function start(): Promise<WriterStage | null> {
   await server.installCrds()
   await server.apply([organization('acme', {}, { namespace: 'default' })])
   const client = clientFor(await readKubeconfig(server.kubeconfig), 'whence-dashboard/test')
-  const directory = watchDirectory({
-    ...{ client, namespaces: ['default'], installation: 'default', random: Math.random, nowMs: Date.now },
-    logger: createLogger({ program: 'test', level: 'silent' }),
-    metrics: createKubeMetrics(new Registry()),
-  })
+  const watch = () =>
+    watchDirectory({
+      ...{ client, namespaces: ['default'], installation: 'default', random: Math.random, nowMs: Date.now },
+      logger: createLogger({ program: 'test', level: 'silent' }),
+      metrics: createKubeMetrics(new Registry()),
+    })
+  const directory = watch()
   await directory.synced
   writer = clusterWriter(client, Date.now)
   return {
-    ...{ writer, inventory: directory.inventory, organization: 'acme' },
+    ...{ writer, directory, inventory: directory.inventory, organization: 'acme' },
+    async startAgain() {
+      const another = watch()
+      await another.synced
+      const ids = [...another.organizations().keys()].flatMap((each) => another.websites(each).map(({ id }) => id))
+      await another.close()
+      return ids
+    },
     async writeElsewhere(kind, name, spec) {
       await server.apply([resource(kind, name, { ...spec }, { namespace: 'default' })], 'argocd-controller')
       return 'argocd-controller'

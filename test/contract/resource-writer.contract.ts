@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 
+import type { Directory } from '../../dashboard/resources/directory.ts'
 import type { Inventory } from '../../dashboard/resources/inventory.ts'
 import type { ResourceWriter, StoredObject, WriteOutcome } from '../../dashboard/resources/writer.ts'
 import { until } from '../../fixtures/until.ts'
@@ -9,6 +10,9 @@ import { until } from '../../fixtures/until.ts'
 export interface WriterStage {
   readonly writer: ResourceWriter
   readonly inventory: Inventory
+  readonly directory: Directory
+  /** IDs of the websites in force, as a process sees them that starts now. */
+  readonly startAgain: () => Promise<readonly string[]>
   /** ID of the organisation `acme` in the namespace `default`, whose plan is Enterprise. */
   readonly organization: string
   /** Writes an object as Git or another tool does, and gives the name that it is then known by. */
@@ -159,6 +163,116 @@ export function resourceWriterContract(
       expect(signed[0]?.[0]).to.equal('Website/default/signed')
       expect(signed[1]?.[1]).to.deep.include({ displayName: 'S', retentionDays: 395 })
       await writer.remove(at('signed'), await versionOf('signed'))
+    })
+
+    const stored = async (object: string, kind?: string): Promise<StoredObject> => {
+      const found = await stage.writer.read(at(object, kind))
+      if (found === null) throw new Error(`${object} is not stored`)
+      return found
+    }
+    const make = async (kind: string, object: string, spec: object): Promise<void> => {
+      expect(await stage.writer.create({ ...at(object, kind), spec: { ...spec } }), object).to.deep.equal(WRITTEN)
+    }
+    const change = async (kind: string, object: string, fields: object): Promise<WriteOutcome> => {
+      const { spec, version } = await stored(object, kind)
+      return stage.writer.replace({ ...at(object, kind), spec: { ...spec, ...fields } }, version)
+    }
+    const drop = async (object: string, kind?: string): Promise<WriteOutcome> =>
+      stage.writer.remove(at(object, kind), await versionOf(object, kind))
+    const inForce = (organization: string): readonly string[] =>
+      stage.directory.websites(organization).map(({ id }) => id)
+    const leftOutWithout = (object: string, kind: string): readonly string[] =>
+      stage.inventory.judge({ ...at(object, kind), spec: null }).warnings.map((each) => `${each.object} ${each.reason}`)
+    const belongsTo = (organization: string) => ({ organizationRef: { name: organization } })
+    const ga4 = { measurementId: 'G-ABC1234567', apiSecretRef: { name: 'keys', key: 'api-secret' } }
+
+    it('removes what others refer to: they stay and are out of force, and whatever is written later takes effect', async () => {
+      const { writer, inventory, organization } = stage
+      await writer.createSecret({
+        ...{ namespace: 'default', name: 'keys', values: { 'api-secret': 'canary' }, tenant: null, owner: null },
+      })
+      await make('Website', 'base', site('base'))
+      await make('Destination', 'fed', { websiteRef: { name: 'base' }, provider: 'ga4', ga4 })
+      await until(() => inventory.organizationOf(at('fed', 'Destination')) === organization)
+      expect(leftOutWithout('base', 'Website')).to.deep.equal(['Destination/fed RefNotFound'])
+      expect(await drop('base')).to.deep.equal(WRITTEN)
+      expect((await stored('fed', 'Destination')).spec['websiteRef']).to.deep.equal({ name: 'base' })
+      await make('Website', 'later', site('later'))
+      await until(() => inForce(organization).includes('later'))
+      expect(inForce(organization)).to.not.include('base')
+      expect(await stage.startAgain())
+        .to.include('later')
+        .and.not.include('base')
+      expect(await drop('fed', 'Destination')).to.deep.equal(WRITTEN)
+      await drop('later')
+    })
+
+    it('removes an install path that its organisation names, and an organisation that still has members', async () => {
+      const { writer, directory } = stage
+      await make('Organization', 'own', { displayName: 'Own', plan: 'Enterprise' })
+      await make('Member', 'boss', { ...belongsTo('own'), email: 'boss@own.dev', role: 'Owner' })
+      await make('InstallPath', 'cli', belongsTo('own'))
+      await make('Website', 'own-site', { ...belongsTo('own'), primaryOrigin: 'https://own.example' })
+      expect(await change('Organization', 'own', { defaultInstallPath: 'cli' })).to.deep.equal(WRITTEN)
+      await until(() => leftOutWithout('cli', 'InstallPath').join() === 'Organization/own RefNotFound')
+      expect(await drop('cli', 'InstallPath')).to.deep.equal(WRITTEN)
+      await until(() => directory.organizations().get('own')?.installPaths.length === 0)
+      expect(inForce('own')).to.deep.equal(['own-site'])
+      await until(
+        () => leftOutWithout('own', 'Organization').join() === 'Website/own-site RefNotFound,Member/boss RefNotFound',
+      )
+      expect(await drop('own', 'Organization')).to.deep.equal(WRITTEN)
+      await until(() => !directory.organizations().has('own'))
+      expect(directory.members().filter(({ name: member }) => member === 'boss')).to.deep.equal([])
+      expect(await writer.read(at('boss', 'Member'))).to.not.equal(null)
+      await make('Website', 'afterwards', site('afterwards'))
+      await until(() => inForce(stage.organization).includes('afterwards'))
+      expect(await stage.startAgain())
+        .to.include('afterwards')
+        .and.not.include('own-site')
+      for (const [kind, object] of [
+        ['Member', 'boss'],
+        ['Website', 'own-site'],
+        ['Website', 'afterwards'],
+      ] as const)
+        expect(await drop(object, kind), object).to.deep.equal(WRITTEN)
+    })
+
+    it('writes a downgrade whatever it leaves out, and what stays in force can be changed', async () => {
+      const { writer, directory } = stage
+      await make('Organization', 'paid', { displayName: 'Paid', plan: 'Enterprise', billing: { customer: 'cus_1' } })
+      for (const object of ['p-1', 'p-2']) {
+        await make('InstallPath', object, belongsTo('paid'))
+        await make('Website', `${object}-site`, { ...belongsTo('paid'), primaryOrigin: `https://${object}.example` })
+        // Names decide the age of what was made within one second of a cluster.
+        await until(() => inForce('paid').includes(`${object}-site`))
+      }
+      expect(await change('Organization', 'paid', { defaultInstallPath: 'p-2' })).to.deep.equal(WRITTEN)
+      const fields = { plan: 'Free', billing: { customer: 'cus_1' } } as const
+      expect(await writer.writeBilling(await stored('paid', 'Organization'), fields)).to.deep.equal(WRITTEN)
+      await until(() => directory.organizations().get('paid')?.plan === 'Free')
+      expect(inForce('paid')).to.deep.equal(['p-1-site'])
+      expect(await change('Website', 'p-1-site', { displayName: 'Oldest' })).to.deep.equal(WRITTEN)
+      expect(await change('InstallPath', 'p-1', { displayName: 'Oldest' })).to.deep.equal(WRITTEN)
+      // What is out of force can be corrected too.
+      expect(await change('Website', 'p-2-site', { displayName: 'Youngest' })).to.deep.equal(WRITTEN)
+      await until(() => directory.websites('paid')[0]?.displayName === 'Oldest')
+      expect(inForce('paid')).to.deep.equal(['p-1-site'])
+      for (const object of ['p-1', 'p-2']) {
+        await drop(object, 'InstallPath')
+        await drop(`${object}-site`)
+      }
+      await drop('paid', 'Organization')
+    })
+
+    it('removes a member for good: the directory no longer has the person', async () => {
+      const { directory, organization } = stage
+      await make('Member', 'gone', { ...belongsTo('acme'), email: 'gone@acme.dev', role: 'Admin' })
+      const names = (): readonly string[] => directory.members().map(({ name: member }) => member)
+      await until(() => names().includes('gone'))
+      expect(await drop('gone', 'Member')).to.deep.equal(WRITTEN)
+      await until(() => !names().includes('gone'))
+      expect(directory.organizations().has(organization)).to.equal(true)
     })
 
     it('makes Secrets, each once, and reads none', async () => {

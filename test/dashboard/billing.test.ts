@@ -144,6 +144,23 @@ describe('billing', () => {
     expect(await plan()).to.equal('Standard')
   })
 
+  it('ends whatever that leaves out, even the install path that the organisation names', async () => {
+    const subscription = await subscribe('Enterprise')
+    await post('refresh')
+    for (const name of ['one', 'two'])
+      await stage.writer.create({
+        ...{ kind: 'InstallPath', namespace: 'default', name, spec: { organizationRef: { name: 'acme' } } },
+      })
+    const before = await stage.writer.read(ORGANIZATION)
+    const named = { ...ORGANIZATION, spec: { ...before?.spec, defaultInstallPath: 'two' } }
+    expect(await stage.writer.replace(named, before?.version ?? '')).to.deep.equal({ kind: 'written' })
+    stripe.change(subscription, { status: 'canceled', endsAtS: Math.floor(stage.nowMs() / 1_000) })
+    expect((await post('refresh')).body['plan']).to.equal('Free')
+    const { plan: inForce, installPaths = [] } = stage.directory.organizations().get('acme') ?? {}
+    expect([inForce, installPaths.map(({ id }) => id)]).to.deep.equal(['Free', ['one']])
+    expect((await spec())['defaultInstallPath'], 'a downgrade removes nothing').to.equal('two')
+  })
+
   it('accepts signatures that are up to five minutes off in either direction, and no others', async () => {
     await subscribe()
     const event = stripe.events().at(-1) ?? {}

@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
+import { openCatalogFolder } from '../../runtime/catalog/source.ts'
+import { createLogger } from '../../runtime/logger.ts'
 import { organizationOf, startStage, type Asked, type Stage, type Told } from './support/stage.ts'
 
 const PEOPLE = {
@@ -338,5 +340,186 @@ describe('configuration through the dashboard', () => {
       const [foreign, none] = [await at('from-git'), await at('nothing')]
       expect([foreign.status, foreign.text], method).to.deep.equal([404, none.text])
     }
+  })
+})
+
+describe('removing what others refer to, through the dashboard', () => {
+  const OWN = { kind: 'Organization', namespace: 'default', name: 'own' }
+  const other = (): string => organizationOf('other', { members: { 'owner@other.dev': 'Owner' } })
+  let stage: Stage
+  let addresses = 0
+  beforeEach(async () => {
+    stage = await startStage({ manifests: other() })
+    await stage.writer.create({ ...OWN, spec: { displayName: 'Own', plan: 'Enterprise' } })
+    for (const role of ['Owner', 'Admin', 'Member']) {
+      const name = role.toLowerCase()
+      const spec = { organizationRef: { name: 'own' }, email: `${name}@own.dev`, role }
+      await stage.writer.create({ kind: 'Member', namespace: 'default', name, spec })
+    }
+  })
+  afterEach(() => stage?.stop())
+
+  const ask = async (method: string, path: string, email: string, asked: Asked = {}): Promise<Told> =>
+    stage.ask(method, `/api/organizations/${path}`, {
+      cookies: await stage.signIn(email),
+      address: `10.3.${addresses >> 8}.${addresses++ % 256}`,
+      ...asked,
+    })
+  const make = async (kind: string, name: string, spec: object, organization = 'own'): Promise<void> => {
+    const told = await ask('POST', `${organization}/resources/${kind}`, `owner@${organization}.dev`, {
+      body: { name, spec },
+    })
+    expect(told.status, told.text).to.equal(201)
+  }
+  const change = async (kind: string, name: string, fields: object): Promise<Told> => {
+    const path = `own/resources/${kind}/default/${name}`
+    const { body } = await ask('GET', path, 'owner@own.dev')
+    const headers = { 'If-Match': `"${String(body['version'])}"` }
+    return ask('PUT', path, 'owner@own.dev', { body: { spec: { ...body['spec'], ...fields } }, headers })
+  }
+  const drop = async (kind: string, name: string, email: string, isDryRun = false): Promise<Told> => {
+    const path = `own/resources/${kind}/default/${name}`
+    const { body } = await ask('GET', path, email)
+    const headers = { 'If-Match': `"${String(body['version'])}"` }
+    return ask('DELETE', isDryRun ? `${path}?dryRun=All` : path, email, { headers })
+  }
+  const warned = ({ body }: Told): readonly string[] =>
+    body['warnings'].map(({ object, reason }: { object: string; reason: string }) => `${object} ${reason}`)
+  const inForce = (organization: string): readonly string[] =>
+    stage.directory.websites(organization).map(({ id }) => id)
+
+  /** Changes of another organisation take effect with their answers, also the loss of a right; and the service starts again. */
+  const goesOn = async (): Promise<void> => {
+    await make('Website', 'fresh', { primaryOrigin: 'https://fresh.example' }, 'other')
+    expect(inForce('other')).to.deep.equal(['fresh'])
+    const spec = { organizationRef: { name: 'other' }, email: 'guest@other.dev', role: 'Admin' }
+    await stage.writer.create({ kind: 'Member', namespace: 'default', name: 'guest', spec })
+    const guest = await stage.signIn('guest@other.dev')
+    const invite = () =>
+      ask('POST', 'other/members', '', { cookies: guest, body: { group: 'accomplices', role: 'Admin' } })
+    expect((await ask('GET', 'other/members', '', { cookies: guest })).status).to.equal(200)
+    expect((await ask('PUT', 'other/members/guest', 'owner@other.dev', { body: { role: 'Viewer' } })).status).to.equal(
+      204,
+    )
+    expect((await invite()).status).to.equal(403)
+    expect((await ask('DELETE', 'other/members/guest', 'owner@other.dev')).status).to.equal(204)
+    expect((await ask('GET', 'other/members', '', { cookies: guest })).status).to.equal(404)
+    expect((await invite()).status).to.equal(404)
+    const logger = createLogger({ program: 'test', level: 'silent' })
+    const { manifests: folder, written, nowMs } = stage
+    const again = await openCatalogFolder({ folder, written, env: {}, logger, nowMs })
+    await again.close()
+    const started = [...again.current().websites.values()].filter((website) => website.organization.id === 'other')
+    expect(started.map(({ id }) => id)).to.deep.equal(['fresh'])
+  }
+
+  it('a Website that has a Destination', async () => {
+    await make('Website', 'shop', { primaryOrigin: 'https://shop.example' })
+    const secret = await ask('POST', 'own/secrets', 'owner@own.dev', { body: { values: { k: 'only-for-tests' } } })
+    const apiSecretRef = { name: String(secret.body['name']), key: 'k' }
+    const ga4 = { measurementId: 'G-ABC1234567', apiSecretRef }
+    await make('Destination', 'dest', { websiteRef: { name: 'shop' }, provider: 'ga4', ga4 })
+    const dry = await drop('Website', 'shop', 'admin@own.dev', true)
+    expect([dry.status, dry.body['fits'], warned(dry)]).to.deep.equal([200, true, ['Destination/dest RefNotFound']])
+    expect((await drop('Website', 'shop', 'admin@own.dev')).status).to.equal(204)
+    expect(inForce('own')).to.deep.equal([])
+    await goesOn()
+    // Whoever makes it again has its Destination again.
+    await make('Website', 'shop', { primaryOrigin: 'https://shop.example' })
+    expect(stage.directory.websites('own')[0]?.destinations.map(({ id }) => id)).to.deep.equal(['dest'])
+  })
+
+  it('an InstallPath that the organisation names', async () => {
+    await make('InstallPath', 'cli', {})
+    await make('InstallPath', 'app', {})
+    expect((await change('Organization', 'own', { defaultInstallPath: 'app' })).status).to.equal(200)
+    const dry = await drop('InstallPath', 'app', 'member@own.dev', true)
+    expect(warned(dry)).to.deep.equal(['Organization/own RefNotFound'])
+    expect((await drop('InstallPath', 'app', 'member@own.dev')).status).to.equal(204)
+    expect(
+      stage.directory
+        .organizations()
+        .get('own')
+        ?.installPaths.map(({ id }) => id),
+    ).to.deep.equal(['cli'])
+    expect((await change('Organization', 'own', { displayName: 'Renamed' })).status).to.equal(200)
+    await goesOn()
+  })
+
+  it('an organisation that has members and websites', async () => {
+    await make('Website', 'shop', { primaryOrigin: 'https://shop.example' })
+    const dry = await drop('Organization', 'own', 'owner@own.dev', true)
+    expect(warned(dry)).to.deep.equal([
+      'Website/shop RefNotFound',
+      ...['owner', 'admin', 'member'].map((name) => `Member/${name} RefNotFound`),
+    ])
+    const owner = await stage.signIn('owner@own.dev')
+    expect((await drop('Organization', 'own', 'owner@own.dev')).status).to.equal(204)
+    expect((await stage.ask('GET', '/api/me', { cookies: owner })).body['organizations']).to.deep.equal([])
+    expect((await ask('GET', 'own/resources/Website', '', { cookies: owner })).status).to.equal(404)
+    await goesOn()
+  })
+
+  it('is refused if a file of somebody else would no longer compile, and the answer names the object there', async () => {
+    await make('InstallPath', 'cli', {}, 'other')
+    const path = 'other/resources/InstallPath/default/cli'
+    const { body } = await ask('GET', path, 'owner@other.dev')
+    const headers = { 'If-Match': `"${String(body['version'])}"` }
+    await stage.apply('all.yaml', other().replace('plan:', 'defaultInstallPath: cli, plan:'))
+    const refused = {
+      ...{ error: 'managed_elsewhere', manager: 'all.yaml', field: '/spec/defaultInstallPath' },
+      ...{ object: 'Organization/other', message: 'spec.defaultInstallPath: the organisation has no install path cli' },
+    }
+    for (const query of ['?dryRun=All', '']) {
+      const told = await ask('DELETE', path + query, 'owner@other.dev', { headers })
+      expect([told.status, told.body], query).to.deep.equal([409, refused])
+      const renamed = { body: { spec: { ...body['spec'], id: 'renamed' } }, headers }
+      const changed = await ask('PUT', path + query, 'owner@other.dev', renamed)
+      expect([changed.status, changed.body], query).to.deep.equal([409, refused])
+    }
+    await goesOn()
+  })
+
+  it('is unavailable while a file of somebody else is refused, as every change is: no right is said to be taken away', async () => {
+    const admin = await stage.signIn('admin@own.dev')
+    const isIn = async (): Promise<boolean> => (await ask('GET', 'own/members', '', { cookies: admin })).status === 200
+    await stage.apply('broken.yaml', manifest('Website', 'broken', { ...SITE, retentionDays: 12 }))
+    const answers = [
+      await ask('DELETE', 'own/members/admin', 'owner@own.dev'),
+      await ask('PUT', 'own/members/admin', 'owner@own.dev', { body: { role: 'Viewer' } }),
+      await ask('POST', 'own/members', 'owner@own.dev', { body: { group: 'people', role: 'Viewer' } }),
+      await ask('POST', 'own/resources/Website', 'owner@own.dev', {
+        body: { spec: { primaryOrigin: 'https://late.example' } },
+      }),
+      await drop('Organization', 'own', 'owner@own.dev'),
+      await drop('Organization', 'own', 'owner@own.dev', true),
+    ]
+    expect(answers.map(({ status, body }) => [status, body['error']])).to.deep.equal(
+      answers.map(() => [503, 'unavailable']),
+    )
+    expect(await isIn()).to.equal(true)
+    await stage.apply('broken.yaml', '# mended')
+    expect(await isIn()).to.equal(true)
+    expect((await ask('DELETE', 'own/members/admin', 'owner@own.dev')).status).to.equal(204)
+    expect(await isIn()).to.equal(false)
+  })
+
+  it('leaves what stays in force after a downgrade open to changes, and nothing else is let in', async () => {
+    for (const name of ['one', 'two', 'three'])
+      await make('Website', name, { primaryOrigin: `https://${name}.example` })
+    const stored = await stage.writer.read(OWN)
+    if (stored === null) throw new Error('it was just written')
+    await stage.writer.writeBilling(stored, { plan: 'Free', billing: { customer: 'cus_1' } })
+    expect(inForce('own')).to.deep.equal(['one'])
+    const renamed = await change('Website', 'one', { displayName: 'Renamed' })
+    expect([renamed.status, renamed.body['spec']?.displayName]).to.deep.equal([200, 'Renamed'])
+    expect((await change('Website', 'two', { displayName: 'Renamed' })).status).to.equal(200)
+    expect(inForce('own')).to.deep.equal(['one'])
+    const more = await ask('POST', 'own/resources/Website', 'owner@own.dev', {
+      body: { name: 'four', spec: { primaryOrigin: 'https://four.example' } },
+    })
+    expect([more.status, more.body['error']]).to.deep.equal([402, 'plan_limit'])
+    expect((await drop('Website', 'one', 'owner@own.dev')).status).to.equal(204)
+    expect(inForce('own')).to.deep.equal(['two'])
   })
 })

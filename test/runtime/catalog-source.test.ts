@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 
 import type { ProviderSettingsChecker } from '../../domain/catalog/compiler.ts'
-import type { CatalogChange, CatalogSource } from '../../runtime/catalog/source.ts'
+import type { CatalogChange, CatalogSource, FolderCatalog } from '../../runtime/catalog/source.ts'
 import { CatalogRefused, openCatalogFolder } from '../../runtime/catalog/source.ts'
 import { createLogger } from '../../runtime/logger.ts'
 
@@ -53,8 +53,8 @@ describe('catalog folder', () => {
 
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
   const open = async (
-    checks: { readonly checkProviderSettings?: ProviderSettingsChecker } = {},
-  ): Promise<CatalogSource> => {
+    checks: { readonly checkProviderSettings?: ProviderSettingsChecker; readonly written?: string } = {},
+  ): Promise<FolderCatalog> => {
     const logger = createLogger({ program: 'test', level: 'info', write: (line) => lines.push(line) })
     const opened = await openCatalogFolder({ folder, env: {}, logger, nowMs: Date.now, ...checks })
     source = opened
@@ -244,6 +244,66 @@ describe('catalog folder', () => {
     expect((await open()).current().websites.size).to.equal(0)
   })
 
+  describe('with files of the dashboard', () => {
+    let written: string
+    beforeEach(() => {
+      written = join(root, 'written')
+      mkdirSync(written)
+    })
+    const writeThere = (name: string, text: string) => writeFileSync(join(written, name), text)
+    const BROKEN: readonly (readonly [string, string])[] = [
+      ['RefNotFound', destinationYaml('nowhere')],
+      ['InvalidField', websiteYaml('own', 12)],
+      ['UnknownField', websiteYaml('own').replace('retentionDays', 'retention')],
+      ['MissingField', websiteYaml('own').replace(/ {2}primaryOrigin.*\n/, '')],
+      ['UnknownKind', websiteYaml('own').replace('kind: Website', 'kind: Site')],
+      ['DuplicateObject', websiteYaml('site', 30)],
+      ['InvalidYaml', 'kind: ['],
+      ['ProviderMismatch', destinationYaml('site').replace('provider: ga4', 'provider: meta')],
+      ['EnvNotSet', SECRET_YAML.replace('only-for-tests', "'${NOT_SET}'")],
+    ]
+
+    for (const [reason, text] of BROKEN)
+      it(`starts, and takes up every other change, while one of them has the problem ${reason}`, async () => {
+        writeThere('1-broken.yaml', text)
+        const opened = await open({ written })
+        expect(opened.problems().map((problem) => problem.reason)).to.include(reason)
+        expect([...opened.current().websites.keys()]).to.deep.equal(['site'])
+        writeThere('2-right.yaml', websiteYaml('right'))
+        expect(await opened.refresh()).to.equal(true)
+        expect([...opened.current().websites.keys()]).to.deep.equal(['site', 'right'])
+        expect(retention(), 'the older of two with one name counts').to.equal(395)
+        write('2.yaml', websiteYaml('site', 31))
+        expect(await opened.refresh()).to.equal(true)
+        expect(retention()).to.equal(31)
+      })
+
+    it('are held back by a broken file of somebody else, whoever changes what', async () => {
+      const opened = await open({ written })
+      write('3.yaml', destinationYaml('nowhere'))
+      expect(await opened.refresh()).to.equal(false)
+      writeThere('1-right.yaml', websiteYaml('right'))
+      expect(await opened.refresh()).to.equal(false)
+      expect([...opened.current().websites.keys()]).to.deep.equal(['site'])
+      const again = await failureOf(openCatalogFolder({ folder, written, env: {}, logger: quiet(), nowMs: Date.now }))
+      expect(again).to.be.instanceOf(CatalogRefused)
+      write('3.yaml', '# mended\n')
+      expect(await opened.refresh()).to.equal(true)
+      expect([...opened.current().websites.keys()]).to.deep.equal(['site', 'right'])
+    })
+
+    it('leave out what refers to one that cannot be read, and nothing else', async () => {
+      writeThere('1-right.yaml', websiteYaml('right'))
+      write('3.yaml', `${SECRET_YAML}---\n${destinationYaml('right')}`)
+      const opened = await open({ written })
+      expect(opened.current().websites.get('right')?.destinations).to.have.length(1)
+      writeThere('1-right.yaml', 'kind: [')
+      expect(await opened.refresh()).to.equal(true)
+      expect([...opened.current().websites.keys()]).to.deep.equal(['site'])
+      expect(opened.problems().map(({ reason }) => reason)).to.include.members(['InvalidYaml', 'RefNotFound'])
+    })
+  })
+
   it('calls no listener that has unsubscribed, nor after it is closed', async () => {
     const opened = await open()
     const seen: CatalogChange[] = []
@@ -266,6 +326,10 @@ describe('catalog folder', () => {
     expect(lines.join('')).to.contain('listener of the catalog failed')
   })
 })
+
+function quiet() {
+  return createLogger({ program: 'test', level: 'silent' })
+}
 
 /** Lets notices of the file system arrive, as they would between two steps of an editor. */
 function turn(): Promise<void> {
