@@ -1,18 +1,19 @@
 /** Creates an organisation for a person who signs up, if sign-up is open. It is a tenant, from which nothing of others can be reached. */
 
 import { refuse, refuseField } from '../../domain/errors.ts'
-import { LIMITS } from '../../domain/limits.ts'
 import { refuseByPerson } from '../../domain/people/change-member.ts'
 import type { MemberIdentity } from '../../domain/people/member.ts'
 import { answerCreated, sessionOf, textField, type Call } from '../http/call.ts'
 import { memberName } from '../people/names.ts'
 import { memberSpec } from '../people/spec.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
+import type { Inventory } from '../resources/inventory.ts'
 import { signedBy, type ChangeHash } from '../events/signed-by.ts'
 import type { ResourceWriter, WriteOutcome } from '../resources/writer.ts'
 
 export interface SignUpParts {
   readonly directory: Directory
+  readonly inventory: Inventory
   readonly writer: ResourceWriter
   /** Null: only people who are invited or declared may sign in. */
   readonly signUp: {
@@ -25,12 +26,15 @@ export interface SignUpParts {
 }
 
 const NAME_HEX = 16
+/** Of one person; each organisation that was removed has used one up. */
+const NAMES_MAX = 100
 
 /**
  * The name is derived from the person and a number, so that repeating an interrupted sign-up completes it, and several at once
  * create one organisation. Nobody else can tell whose it is.
  */
-export function signUp({ directory, writer, signUp: open, memberHash, changeHash }: SignUpParts) {
+export function signUp(parts: SignUpParts) {
+  const { directory, writer, signUp: open, memberHash, changeHash } = parts
   return async (call: Call) => {
     if (open === null) return refuse('forbidden')
     const { email } = sessionOf(call)
@@ -40,10 +44,10 @@ export function signUp({ directory, writer, signUp: open, memberHash, changeHash
     const sign = signedBy(call, changeHash)
     const installation = open.installation === null ? {} : { installation: open.installation }
     const identity: MemberIdentity = { kind: 'person', email }
-    for (let number = 1; number <= LIMITS.organizationsJoined; number += 1) {
+    for (let number = 1; number <= NAMES_MAX; number += 1) {
       const name = `o-${memberHash(`organization ${number}\n${email}`).slice(0, NAME_HEX)}`
       const id = namespace === 'default' ? name : `${namespace}/${name}`
-      if (membersOf(directory, id).length > 0) continue
+      if (membersOf(directory, id).length > 0 || (await wasRemoved({ namespace, name }, parts))) continue
       const plan = { displayName: textField(call, 'displayName'), plan: 'Free', tenant: name, ...installation }
       const made = await writer.create({ kind: 'Organization', namespace, name, spec: plan }, { sign })
       if (made.kind === 'refused') return refuseField('/displayName', made.message)
@@ -55,6 +59,14 @@ export function signUp({ directory, writer, signUp: open, memberHash, changeHash
     }
     return refuse('person_limit')
   }
+}
+
+/** What is left of an organisation, its members among it, must not come back to life in a new one of its name. */
+async function wasRemoved(
+  place: { readonly namespace: string; readonly name: string },
+  { inventory, writer }: SignUpParts,
+): Promise<boolean> {
+  return inventory.isNamed(place) && (await writer.read({ kind: 'Organization', ...place })) === null
 }
 
 /** Another request has just created it. */

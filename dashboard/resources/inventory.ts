@@ -40,6 +40,8 @@ export interface Inventory {
   readonly find: (ref: ResourceAddress) => ListedObject | null
   /** ID of the organisation that it belongs to; null if it belongs to none, or is not there. */
   readonly organizationOf: (ref: ResourceAddress) => string | null
+  /** Whether objects name it as their organisation, even if it does not exist. */
+  readonly isNamed: (organization: Omit<ResourceAddress, 'kind'>) => boolean
   /** `spec` null: it is removed. */
   readonly judge: (change: ResourceAddress & { readonly spec: WrittenObject['spec'] | null }) => DryRunVerdict
 }
@@ -75,6 +77,7 @@ export function createInventory(view: () => InventoryView, nowMs: () => number):
     list: (kind, organization) => index().byOwner.get(`${kind} ${organization}`) ?? [],
     find: (ref) => index().byKey.get(addressKey(ref)) ?? null,
     organizationOf: (ref) => index().owners.get(addressKey(ref)) ?? null,
+    isNamed: ({ namespace, name }) => index().named.has(objectKey('Organization', namespace, name)),
     judge: (change) => {
       const { sources: objects, isWithoutSecrets } = view()
       return judgeChange(change, { objects, isWithoutSecrets, sha256Hex, nowMs: nowMs(), memory })
@@ -87,6 +90,8 @@ interface Index {
   readonly owners: ReadonlyMap<string, string>
   /** By kind and organisation. */
   readonly byOwner: ReadonlyMap<string, readonly ListedObject[]>
+  /** Organizations that objects name, by `objectKey`. */
+  readonly named: ReadonlySet<string>
 }
 
 function indexOf({ objects, owners }: InventoryView): Index {
@@ -97,7 +102,14 @@ function indexOf({ objects, owners }: InventoryView): Index {
     if (owner !== undefined) all.set(key, owner)
   }
   const byOwner = Map.groupBy(objects, (object) => `${object.kind} ${all.get(addressKey(object)) ?? ''}`)
-  return { byKey, owners: all, byOwner }
+  const named = new Set(objects.map(keyOfOrganization))
+  return { byKey, owners: all, byOwner, named }
+}
+
+/** Empty if it names none. */
+function keyOfOrganization({ namespace, spec }: ListedObject): string {
+  const { organizationRef: ref } = spec as { readonly organizationRef?: Partial<ResourceAddress> | null }
+  return ref?.name === undefined ? '' : objectKey('Organization', ref.namespace ?? namespace, ref.name)
 }
 
 /** What belongs to a refused website is shown with it; both are in one namespace, so that no permission is needed. */

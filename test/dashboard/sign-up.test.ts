@@ -39,6 +39,40 @@ describe('signing up', () => {
     expect((await stage.writtenFiles()).join(' ')).to.not.include('anna')
   })
 
+  it('begins anew after an organisation was removed: nothing of it comes back, and none of its people', async () => {
+    stage = await startStage({ manifests: HOST, isOpen: true })
+    const [anna, bert] = [await stage.signIn('anna@one.dev'), await stage.signIn('bert@two.dev')]
+    const first = String((await found(anna)).body['id'])
+    // As if somebody had paid: Free allows one member.
+    const place = { kind: 'Organization', namespace: 'default', name: first }
+    const stored = await stage.writer.read(place)
+    if (stored === null) throw new Error('it was just created')
+    await stage.writer.writeBilling(stored, { plan: 'Enterprise', billing: { customer: 'cus_1' } })
+    const invited = await ask('POST', `/api/organizations/${first}/members`, anna, {
+      body: { email: 'bert@two.dev', role: 'Owner' },
+    })
+    expect(invited.status).to.equal(201)
+    await stage.mailSent()
+    const invitation = /#invitation=([0-9a-f]{32})/.exec(stage.mails.at(-1) ?? '')?.[1]
+    expect((await ask('POST', '/api/invitations/accept', bert, { body: { invitation } })).status).to.equal(200)
+    const site = { spec: { primaryOrigin: 'https://one.example' } }
+    expect((await ask('POST', `/api/organizations/${first}/resources/Website`, anna, { body: site })).status).to.equal(
+      201,
+    )
+    const path = `/api/organizations/${first}/resources/Organization/default/${first}`
+    const etag = (await ask('GET', path, anna)).headers.get('etag') ?? ''
+    expect((await ask('DELETE', path, anna, { headers: { 'If-Match': etag } })).status).to.equal(204)
+    const organizationsOf = async (cookies: string): Promise<readonly string[]> =>
+      (await ask('GET', '/api/me', cookies)).body['organizations'].map(({ id }: { id: string }) => id)
+    expect([await organizationsOf(anna), await organizationsOf(bert)]).to.deep.equal([[], []])
+    expect((await ask('GET', `/api/organizations/${first}`, anna)).status).to.equal(404)
+    const again = await found(anna, 'New')
+    expect(again.status).to.equal(201)
+    expect(again.body['id']).to.not.equal(first)
+    expect([await organizationsOf(anna), await organizationsOf(bert)]).to.deep.equal([[again.body['id']], []])
+    expect(stage.directory.websites(String(again.body['id']))).to.deep.equal([])
+  })
+
   it('keeps two tenants of one namespace apart, whatever they name', async () => {
     stage = await startStage({ manifests: HOST, isOpen: true })
     const [anna, bert] = [await stage.signIn('anna@one.dev'), await stage.signIn('bert@two.dev')]
