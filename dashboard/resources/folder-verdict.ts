@@ -15,7 +15,7 @@ export interface JudgingParts {
   readonly nowMs: () => number
 }
 
-interface FolderChange {
+interface JudgedFolderChange {
   readonly object: ResourceAddress
   /** A file of the dashboard, as among the files. */
   readonly file: string
@@ -30,7 +30,7 @@ interface FolderChange {
  */
 export function refuseByFolder(
   files: readonly ManifestFile[],
-  { object, file, text }: FolderChange,
+  { object, file, text }: JudgedFolderChange,
   { parse, memory, nowMs }: JudgingParts,
 ): WriteOutcome | null {
   const compile = (all: readonly ManifestFile[]) => compileParsed(ofAllFiles(parse(all)), { nowMs: nowMs(), memory })

@@ -57,7 +57,8 @@ export async function decidePending<A extends Arrival>(
     const decision = made ?? known.get(eventKey(arrival))
     if (made !== undefined) repeated.push(made)
     if (decision === undefined) undecided.push(arrival)
-    else ready.push(withInstall(arrival, { ...withoutCandidates(arrival.record.install), ...outcomeOfDecision(decision) }))
+    else
+      ready.push(withInstall(arrival, { ...withoutCandidates(arrival.record.install), ...outcomeOfDecision(decision) }))
   }
   const decided = await decideAll(undecided, deps)
   return {

@@ -103,7 +103,7 @@ interface SignInLinkRequest {
   readonly ownerOf: string | null
 }
 
-const PAGES_FOLDER = fileURLToPath(new URL('../../pages/dist', import.meta.url))
+const PAGES_FOLDER = fileURLToPath(new URL('../../../pages/dist', import.meta.url))
 
 /** The API also works without the pages, as in a checkout in which they were not built. */
 function openPages({ settings, logger }: EngineParts, randomness: Randomness): Serve {

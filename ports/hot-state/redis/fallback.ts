@@ -36,33 +36,52 @@ const MESSAGES_AT_ONCE = 500
  */
 const TELL_FIRST_MS = 1_000
 
+/** Writes that wait for Redis. */
+interface KeptWrites {
+  readonly tell: (message: Message) => void
+  /** Writes some, the oldest first; true if Redis accepted them. Those that did not reach it stay. */
+  readonly deliver: () => Promise<boolean>
+  readonly isEmpty: () => boolean
+  /** Since when writes have been kept back or lost (Unix ms); now if none are. */
+  readonly sinceMs: () => number
+}
+
+/** `unixMs` dates what is lost. */
+function keptWrites(shared: RedisVerbs, unixMs: () => number): KeptWrites {
+  const messages: Message[] = []
+  /** Since when the oldest write in the list waits, at the earliest. */
+  let keptSinceMs = unixMs()
+  /** Writes from then on are lost; null if none are. */
+  let lostSinceMs: number | null = null
+  return {
+    tell(message) {
+      if (messages.length === 0) keptSinceMs = unixMs()
+      if (messages.length >= MAX_MESSAGES) {
+        messages.shift()
+        lostSinceMs ??= keptSinceMs
+      }
+      messages.push(message)
+    },
+    async deliver() {
+      // The loss first: until it is told, an installation that Redis does not know counts as never matched.
+      const sinceMs = lostSinceMs
+      if (sinceMs === null) return deliverSome(messages, shared)
+      lostSinceMs = null
+      const isHeard = await deliverSome([(verbs) => verbs.noteLoss(sinceMs)], shared)
+      if (!isHeard) lostSinceMs = sinceMs
+      return isHeard
+    },
+    isEmpty: () => messages.length === 0 && lostSinceMs === null,
+    sinceMs: () => lostSinceMs ?? (messages.length > 0 ? keptSinceMs : unixMs()),
+  }
+}
+
 /** `unixMs` dates what is lost. */
 export function fallBack(shared: RedisVerbs, alone: LocalHotState, unixMs: () => number): Fallback {
+  const kept = keptWrites(shared, unixMs)
   let isShared = false
   let isHandingOver = false
   let isWanted = false
-  /** Since when the oldest write in the list waits, at the earliest. */
-  let aloneSinceMs = unixMs()
-  /** Writes from then on are lost; null if none are. */
-  let lostSinceMs: number | null = null
-  const messages: Message[] = []
-  const tell = (message: Message): void => {
-    if (messages.length === 0) aloneSinceMs = unixMs()
-    if (messages.length >= MAX_MESSAGES) {
-      messages.shift()
-      lostSinceMs ??= aloneSinceMs
-    }
-    messages.push(message)
-  }
-  /** False if Redis did not hear it. */
-  const tellLoss = async (): Promise<boolean> => {
-    if (lostSinceMs === null) return true
-    const sinceMs = lostSinceMs
-    lostSinceMs = null
-    const isHeard = await deliver([(verbs) => verbs.noteLoss(sinceMs)], shared)
-    if (!isHeard) lostSinceMs = sinceMs
-    return isHeard
-  }
   const either: Either = async (ask, instead) => {
     if (isShared) {
       try {
@@ -71,7 +90,7 @@ export function fallBack(shared: RedisVerbs, alone: LocalHotState, unixMs: () =>
         if (!(error instanceof RedisUnavailable)) throw error
       }
     }
-    return instead(alone, tell)
+    return instead(alone, kept.tell)
   }
   return {
     verbs: {
@@ -84,8 +103,8 @@ export function fallBack(shared: RedisVerbs, alone: LocalHotState, unixMs: () =>
     goAlone() {
       isShared = false
     },
-    hasHandedOver: () => isShared && messages.length === 0 && lostSinceMs === null,
-    keptSinceMs: () => lostSinceMs ?? (messages.length > 0 ? aloneSinceMs : unixMs()),
+    hasHandedOver: () => isShared && kept.isEmpty(),
+    keptSinceMs: kept.sinceMs,
     async handOver() {
       isWanted = true
       if (isHandingOver) return
@@ -94,10 +113,9 @@ export function fallBack(shared: RedisVerbs, alone: LocalHotState, unixMs: () =>
       while (isWanted) {
         isWanted = false
         const firstUntilMs = performance.now() + TELL_FIRST_MS
-        // First: until it is told, an installation that Redis does not know counts as never matched.
-        let isHeard = await tellLoss()
-        while (isHeard && messages.length > 0) {
-          isHeard = await deliver(messages, shared)
+        let isHeard = true
+        while (isHeard && !kept.isEmpty()) {
+          isHeard = await kept.deliver()
           if (isHeard && performance.now() >= firstUntilMs) isShared = true
         }
         if (isHeard) isShared = true
@@ -114,7 +132,7 @@ type Either = <T>(
 ) => Promise<T>
 
 /** True if Redis accepted the oldest writes; those that did not reach it stay in the list. */
-async function deliver(messages: Message[], shared: RedisVerbs): Promise<boolean> {
+async function deliverSome(messages: Message[], shared: RedisVerbs): Promise<boolean> {
   const some = messages.splice(0, MESSAGES_AT_ONCE)
   const told = await Promise.allSettled(some.map((message) => message(shared)))
   const unheard = some.filter((_, index) => {
