@@ -184,7 +184,7 @@ local function processes()
   return redis.call('GET', PREFIX .. 'alive') or ''
 end
 
-local function keep_alive(all)
+local function store_processes(all)
   if all == '' then redis.call('DEL', PREFIX .. 'alive') else redis.call('SET', PREFIX .. 'alive', all) end
 end
 
@@ -210,26 +210,31 @@ local function gone_processes(before_ms)
   return oldest, left
 end
 
--- Since when probes have come without a pause.
-local function woke_ms()
+-- When the latest probe came, and since when they have come without a pause; nil before the first one.
+local function read_heard()
   local heard = redis.call('GET', PREFIX .. 'heard')
-  return heard and until_of(string.sub(heard, 7)) or clock_ms('')
+  if heard then return struct.unpack('>I6I6', heard) end
 end
 
 local function note_heard()
-  local heard = redis.call('GET', PREFIX .. 'heard')
-  local was_silent = not heard or NOW - until_of(heard) > SILENT_MS
-  redis.call('SET', PREFIX .. 'heard', struct.pack('>I6I6', NOW, was_silent and NOW or woke_ms()))
+  local latest_ms, steady_ms = read_heard()
+  local was_silent = not latest_ms or NOW - latest_ms > SILENT_MS
+  redis.call('SET', PREFIX .. 'heard', struct.pack('>I6I6', NOW, was_silent and NOW or steady_ms))
 end
 
--- If more than these answers is missing already, everything must be restored, which includes them.
+-- Since when (Unix ms) answers are missing in this generation of the store, or nil if everything may be missing.
+local function missing_since(generation)
+  local since, of = string.match(redis.call('GET', PREFIX .. 'since') or '', '^(%d+) (.*)$')
+  if of == generation then return tonumber(since) end
+end
+
+-- If everything must be restored already, that includes these answers.
 local function note_loss(generation, since_ms)
   redis.call('INCRBY', PREFIX .. 'losses', 1)
-  local since = redis.call('GET', PREFIX .. 'since')
-  if redis.call('GET', PREFIX .. 'whole') == generation then
-    redis.call('DEL', PREFIX .. 'whole')
-    redis.call('SET', PREFIX .. 'since', since_ms)
-  elseif since and tonumber(since) > since_ms then
-    redis.call('SET', PREFIX .. 'since', since_ms)
+  local is_whole = redis.call('GET', PREFIX .. 'whole') == generation
+  local since = missing_since(generation)
+  if is_whole then redis.call('DEL', PREFIX .. 'whole') end
+  if is_whole or (since and since > since_ms) then
+    redis.call('SET', PREFIX .. 'since', string.format('%.0f %s', since_ms, generation))
   end
 end

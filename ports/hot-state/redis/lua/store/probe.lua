@@ -6,7 +6,7 @@
 
 note_heard()
 if ARGV[3] ~= '' then
-  keep_alive(without_process(ARGV[3]) .. ARGV[3] .. struct.pack('>I6I6', NOW, tonumber(ARGV[4])))
+  store_processes(without_process(ARGV[3]) .. ARGV[3] .. struct.pack('>I6I6', NOW, tonumber(ARGV[4])))
 end
 redis.call('SET', PREFIX .. 'epoch', ARGV[2], 'NX')
 return redis.call('GET', PREFIX .. 'epoch')

@@ -6,16 +6,18 @@
 --          often something was lost
 
 local real_ms, after_ms = clock_ms(''), tonumber(ARGV[3])
+local _, steady_ms = read_heard()
 -- While Redis itself was away, no process was heard.
-if real_ms - woke_ms() >= after_ms then
+if steady_ms and real_ms - steady_ms >= after_ms then
   local oldest, left = gone_processes(real_ms - after_ms)
   if oldest then
     note_loss(ARGV[2], oldest)
-    keep_alive(left)
+    store_processes(left)
   end
 end
+local since_ms = missing_since(ARGV[2])
 return {
   redis.call('GET', PREFIX .. 'whole') or '',
-  redis.call('GET', PREFIX .. 'since') or '',
+  since_ms and string.format('%.0f', since_ms) or '',
   redis.call('GET', PREFIX .. 'losses') or '0',
 }
