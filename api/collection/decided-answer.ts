@@ -7,10 +7,10 @@
  */
 
 import { readJsonColumn } from '../../common/json-column.ts'
-import { matchedVisit } from '../../domain/collection/install.ts'
 import type { InstallAnswer } from '../../domain/model.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
-import type { Claim, DecidedAnswer } from '../../ports/hot-state/hot-state.ts'
+import { settledInstallOf } from '../../ports/facts/settled-installs.ts'
+import type { Claim } from '../../ports/hot-state/hot-state.ts'
 import type { ApiDeps } from '../deps.ts'
 import { inTime } from './look-up.ts'
 
@@ -28,7 +28,7 @@ export async function answerByNow(
   if (row === undefined || row.resolution === 'pending') return answer
   const decided = readJsonColumn<InstallAnswer>(row.answer)
   if (decided === null) return answer
-  await deps.hotState.decideInstall(decisionOf(row))
+  await deps.hotState.decideInstall(settledInstallOf(row))
   return decided
 }
 
@@ -43,16 +43,4 @@ async function lookUpInstall(
     return []
   })
   return rows[0]
-}
-
-function decisionOf(row: QueryRow<'settledInstall'>): DecidedAnswer {
-  const { website, visit_id: visitId, visit_issued_at_ms: visitIssuedAtMs, gpc } = row
-  return {
-    website,
-    eventId: row.event_id,
-    installationId: row.installation_id,
-    answer: row.answer,
-    receivedAtMs: row.received_at_ms,
-    matched: matchedVisit({ website, visitId: visitId === '' ? null : visitId, visitIssuedAtMs, gpc }),
-  }
 }

@@ -5,10 +5,10 @@ import { monthOf } from '../../domain/collection/rate.ts'
 import { recordKey } from '../../domain/records.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
+import { settledInstallOf } from '../../ports/facts/settled-installs.ts'
 import type { FactsReader } from '../dispatch/reads.ts'
 import { readPredecessors } from './predecessors.ts'
-import { matchedVisit } from '../../domain/collection/install.ts'
-import { settleAnswer, type KnownAnswer } from './settle-answer.ts'
+import { settleAnswer } from './settle-answer.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 
 interface RebuildDeps {
@@ -93,7 +93,7 @@ async function rebuildAnswers({ facts, hotState, onProgress }: RebuildDeps, sinc
     const rows = await facts.run('installsAfter', { since_ms, limit: PAGE_ROWS, ...after })
     const last = rows.at(-1)
     if (last === undefined) return applied
-    await inParts(rows, (row) => restoreAnswer(knownFromRow(row), hotState))
+    await inParts(rows, (row) => restoreAnswer(row, hotState))
     onProgress('installs', (applied += rows.length))
     after = { after_website: last.website, after_event_id: last.event_id }
   }
@@ -101,24 +101,13 @@ async function rebuildAnswers({ facts, hotState, onProgress }: RebuildDeps, sinc
 
 /** A final answer also replaces a `pending` one of a repeat: no decision about the repeat will ever come. */
 async function restoreAnswer(
-  known: KnownAnswer,
+  row: QueryRow<'installsAfter'>,
   hotState: Pick<HotState, 'claimInstall' | 'settleInstall' | 'decideInstall'>,
 ): Promise<void> {
-  if (known.isPending === true) await settleAnswer(known, `rebuild-${known.eventId}`, hotState)
+  const known = settledInstallOf(row)
+  if (row.resolution === 'pending')
+    await settleAnswer({ ...known, isPending: true }, `rebuild-${row.event_id}`, hotState)
   else await hotState.decideInstall({ ...known, isStored: true })
-}
-
-function knownFromRow(row: QueryRow<'installsAfter'>): KnownAnswer {
-  const { website, visit_id: visitId, visit_issued_at_ms: visitIssuedAtMs, gpc } = row
-  return {
-    website,
-    eventId: row.event_id,
-    installationId: row.installation_id,
-    receivedAtMs: row.received_at_ms,
-    answer: row.answer,
-    isPending: row.resolution === 'pending',
-    matched: matchedVisit({ website, visitId: visitId === '' ? null : visitId, visitIssuedAtMs, gpc }),
-  }
 }
 
 /**
