@@ -25,14 +25,14 @@ export function takeEvent(parts: WebhookParts) {
     }
     const customer = customerIn(body)
     // The provider account may serve other products too.
-    const organization = customer === null ? undefined : await namedOrganization(customer, parts)
+    const organization = customer === null ? undefined : await organizationOfCustomer(customer, parts)
     if (organization === undefined) return DONE
     return (await applyPresent(organization, parts)) === 'busy' ? refuse('unavailable') : DONE
   }
 }
 
 /** The provider does not say whose a deleted customer was, but the organisation still names it. */
-async function namedOrganization(
+async function organizationOfCustomer(
   customer: string,
   { payments, directory, inventory }: WebhookParts,
 ): Promise<DirectoryOrganization | undefined> {

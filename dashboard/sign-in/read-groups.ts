@@ -2,7 +2,7 @@
 
 import * as client from 'openid-client'
 
-import { readClaims, saysAddress, saysGroups, type ClaimRules } from '../../domain/people/oidc-claims.ts'
+import { readClaims, saysAddress, saysGroups, type ClaimRules, type Claims } from '../../domain/people/oidc-claims.ts'
 import type { GroupGrant, GroupReading, ReadGroups } from '../sessions/group-memory.ts'
 import type { Discovery } from './discovery.ts'
 
@@ -34,12 +34,10 @@ interface Asking extends Pick<ReadGroupsParts, 'rules' | 'nowMs'> {
   readonly config: client.Configuration
 }
 
-type SaidClaims = Readonly<Record<string, unknown>>
-
 interface UserInfo {
   /** `unasked`: the provider has none, or the access token has expired. */
   readonly kind: 'said' | 'unasked' | 'refused' | 'away'
-  readonly claims: SaidClaims
+  readonly claims: Claims
 }
 
 async function userInfo(grant: GroupGrant, { config, nowMs }: Asking): Promise<UserInfo> {
@@ -61,7 +59,7 @@ interface AskingMore extends Asking {
 async function byRefresh(grant: GroupGrant, refreshToken: string, parts: AskingMore): Promise<GroupReading> {
   try {
     const tokens = await client.refreshTokenGrant(parts.config, refreshToken)
-    const token: SaidClaims = tokens.claims() ?? { sub: grant.subject }
+    const token: Claims = tokens.claims() ?? { sub: grant.subject }
     if (token['sub'] !== grant.subject) return OVER
     const next = groupGrantOf(tokens, grant.subject, parts.nowMs())
     return await readWithToken(token, { ...next, refreshToken: next.refreshToken ?? refreshToken }, parts)
@@ -71,7 +69,7 @@ async function byRefresh(grant: GroupGrant, refreshToken: string, parts: AskingM
 }
 
 /** As at the sign-in: what the ID token says may be missing in userinfo, and the other way round. */
-async function readWithToken(token: SaidClaims, grant: GroupGrant, parts: AskingMore): Promise<GroupReading> {
+async function readWithToken(token: Claims, grant: GroupGrant, parts: AskingMore): Promise<GroupReading> {
   const { rules } = parts
   const info = parts.info.kind === 'said' ? parts.info : await userInfo(grant, parts)
   if (info.kind === 'refused') return OVER
@@ -90,7 +88,7 @@ export function groupGrantOf(tokens: TokenResponse, subject: string, nowMs: numb
 }
 
 /** If the address is no longer verified, neither are the groups. */
-function readingOf(claims: SaidClaims, grant: GroupGrant, rules: ClaimRules): GroupReading {
+function readingOf(claims: Claims, grant: GroupGrant, rules: ClaimRules): GroupReading {
   const proven = readClaims(claims, rules)
   return proven === null ? OVER : { kind: 'read', groups: proven.groups, grant }
 }

@@ -12,7 +12,8 @@ interface ProvenClaims {
   readonly groups: readonly string[]
 }
 
-type Claims = Readonly<Record<string, unknown>>
+/** What the provider says of a person, in an ID token or in userinfo. */
+export type Claims = Readonly<Record<string, unknown>>
 
 const GROUPS_MAX = 500
 const EMAIL = /^[^\s@]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/

@@ -103,7 +103,7 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
     const previous = compilation.catalog
     const next = state.kind === 'files' ? compile(state.files) : null
     isInForce = next?.isAccepted === true
-    if (next?.isAccepted === true) compilation = next
+    if (next !== null && isInForce) compilation = next
     if (next !== null && state.kind === 'files') latest = { objects: parse(state.files).objects, compilation: next }
     problems = next?.problems ?? [folderProblem(folder, state.kind === 'unreadable' ? state.message : '')]
     const change = { catalog: compilation.catalog, previous, problems, isAccepted: isInForce }
