@@ -1,6 +1,6 @@
 /** Drops records of a stream that are too many, too old, or skipped by a person; and goes back if a person says so. */
 
-import { DAY_MS } from '../../domain/durations.ts'
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { bordersOfDrop, type Watermarks } from '../../domain/streams/plan.ts'
 import {
@@ -14,7 +14,7 @@ import {
   type StreamProgress,
 } from '../../domain/streams/progress.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
-import type { OpenLaneRow } from '../../ports/facts/streams.ts'
+import type { OpenLaneRow, OpenSpanRow } from '../../ports/facts/streams.ts'
 import { countBetween, doneParams, filterParams } from './backlog-reader.ts'
 
 export interface TrimParts {
@@ -42,8 +42,14 @@ export async function trimmed(
   const excess = lanes.reduce((sum, { records }) => sum + records, 0) - LIMITS.logStreamBacklogRecords
   const isOld = lanes.some(({ records, oldest_ms: atMs }) => records > 0 && atMs < oldest)
   if (excess <= 0 && !isPlanOld && !isOld) return base
-  const cutoff = excess <= 0 ? oldest : Math.max(oldest, await cutoffOf(parts, base, excess))
+  const sinceMs = Math.min(oldestOf(lanes), progress.plan?.oldestMs ?? parts.nowMs)
+  const cutoff = excess <= 0 ? oldest : Math.max(oldest, await cutoffOf(parts, base, { excess, sinceMs }))
   return droppedBefore(parts, base, { sinceMs: cutoff, reason: 'overflow' })
+}
+
+/** The time of the oldest record that the filter lets pass. */
+function oldestOf(lanes: readonly OpenLaneRow[]): number {
+  return Math.min(...lanes.filter(({ records }) => records > 0).map(({ oldest_ms: atMs }) => atMs))
 }
 
 /** Skips everything that is complete by now. */
@@ -65,14 +71,40 @@ export async function rewound(
   return sentAgain(progress, Object.fromEntries(firsts))
 }
 
+/**
+ * The time of the oldest record that is kept if the `excess` oldest are dropped; now if that would be all. Looks at hours first, then at
+ * seconds of the hour that it is in, then at milliseconds of the second: to sort a million records takes too much memory.
+ */
 async function cutoffOf(
   { facts, organization, form, nowMs }: TrimParts,
   progress: StreamProgress,
-  excess: number,
+  { excess, sinceMs }: { readonly excess: number; readonly sinceMs: number },
 ): Promise<number> {
-  const params = { organization, excess, ...filterParams(form) }
-  const [row] = await facts.run('cutoffOfBacklog', { ...params, ...doneParams(doneWithPlan(progress)) })
-  return row?.at_ms ?? nowMs
+  const params = { organization, ...filterParams(form), ...doneParams(doneWithPlan(progress)) }
+  let found = { fromMs: sinceMs, untilMs: nowMs + LIMITS.clockSkewMs * 2, left: excess }
+  for (const stepMs of [HOUR_MS, SECOND_MS, 1]) {
+    const rows = await facts.run('openByTime', {
+      ...params,
+      ...{ from_ms: found.fromMs, until_ms: found.untilMs, step_ms: stepMs },
+    })
+    const span = spanOfRecord(rows, found.left)
+    if (span === null) return nowMs
+    found = { fromMs: span.atMs, untilMs: span.atMs + stepMs, left: span.left }
+  }
+  return found.fromMs
+}
+
+/** The span that holds the record after the `before` oldest ones, and how many of these lie in it; null if there is no such record. */
+function spanOfRecord(
+  rows: readonly OpenSpanRow[],
+  before: number,
+): { readonly atMs: number; readonly left: number } | null {
+  let left = before
+  for (const { at_ms: atMs, records } of rows) {
+    if (left < records) return { atMs, left }
+    left -= records
+  }
+  return null
 }
 
 async function droppedBefore(

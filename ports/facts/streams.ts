@@ -12,6 +12,7 @@ import { STREAM_STANDING, type StreamStandingRow } from './query-rows.ts'
 /** Most lanes in one statement: topics times partitions, and a few generations of each. */
 const MAX_LANES = 1_000
 const MAX_STREAMS = 100_000
+const MAX_SPANS = 10_000
 /** Offsets of a lane that one statement looks at; without this bound it would sort everything that is open. */
 export const LANE_WINDOW = 20_000
 
@@ -86,6 +87,20 @@ interface KeptLaneRow {
   readonly kept_from: number
 }
 
+/** Spans of time, all in milliseconds; at most 10,000 of them. */
+type TimeSpans = {
+  readonly from_ms: number
+  readonly until_ms: number
+  readonly step_ms: number
+}
+
+/** The records of one span of time. */
+export interface OpenSpanRow {
+  /** Where the span begins. */
+  readonly at_ms: number
+  readonly records: number
+}
+
 /** The records that are dropped. */
 interface DroppedRow {
   readonly records: number
@@ -150,13 +165,11 @@ function backlog(columns: readonly string[], within: Within): string {
     UNION ALL ${pointers(columns, within)})`
 }
 
-const EACH_ONCE = 'LIMIT 1 BY lane, log_offset'
-
 /** Each record once, in the order of each lane; at most `per_lane` of each. */
 function inOrder(columns: readonly string[], within: Within): string {
   const all = ['lane', 'log_offset', 'at', 'appended_at', 'website', 'kind', 'status', ...columns]
   const shown = all.map((column) => (column === 'at' || column === 'appended_at' ? ms(column) : column)).join(', ')
-  return `SELECT ${shown} FROM (SELECT * FROM ${backlog(all, within)} ORDER BY lane, log_offset ${EACH_ONCE})
+  return `SELECT ${shown} FROM (SELECT * FROM ${backlog(all, within)} ORDER BY lane, log_offset LIMIT 1 BY lane, log_offset)
     ORDER BY lane, log_offset LIMIT {per_lane:UInt32} BY lane LIMIT ${MAX_LANES * 1_000}`
 }
 
@@ -242,14 +255,16 @@ export const STREAM_QUERIES = {
     ${pointedTo('attempts', 'website, started_at, attempt_id', params)}`,
   ),
 
-  /** The time of the oldest record that is kept if `excess` open records are dropped; no row if all are dropped. */
-  cutoffOfBacklog: sequential<
-    DoneParams & OfOrganization & StreamFilters & { readonly excess: number },
-    { readonly at_ms: number }
-  >(
-    (params) => `SELECT ${ms('at')}
-    FROM (SELECT at FROM ${openBacklog(params)} WHERE true${streamFilters(params)} ${EACH_ONCE})
-    ORDER BY at LIMIT {excess:UInt64}, 1`,
+  /**
+   * How many open records have their time in each span of `step_ms` from `from_ms` on, before `until_ms`; oldest span first, none that is
+   * empty. Bitmaps hold a million records in a few megabytes; telling duplicates by a set of them took more than 100.
+   */
+  openByTime: sequential<DoneParams & OfOrganization & StreamFilters & TimeSpans, OpenSpanRow>(
+    (params) => `SELECT {from_ms:Int64} + span * {step_ms:Int64} AS at_ms, sum(of_lane) AS records
+    FROM (SELECT intDiv(toUnixTimestamp64Milli(at) - {from_ms:Int64}, {step_ms:Int64}) AS span, groupBitmap(log_offset) AS of_lane
+      FROM ${openBacklog(params)}
+      WHERE at >= ${at('from_ms')} AND at < ${at('until_ms')}${streamFilters(params)} GROUP BY lane, span)
+    GROUP BY span ORDER BY span LIMIT ${MAX_SPANS}`,
   ),
 
   /** The position in each lane of the first record that is not older than this. */

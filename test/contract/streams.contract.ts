@@ -7,6 +7,7 @@ import type { Facts } from '../../ports/facts/facts.ts'
 import { attempt, deliveryRecord, requestRecord, SAMPLE_MS, store, unique } from './fact-samples.ts'
 
 const DAY_MS = 86_400_000
+const MILLISECONDS = { from_ms: SAMPLE_MS, until_ms: SAMPLE_MS + 1_000, step_ms: 1 }
 /** What the version before wrote, and what this one writes. */
 const FORMS = ['texts', 'pointers'] as const
 type Form = (typeof FORMS)[number]
@@ -108,8 +109,16 @@ function formContract(facts: () => Facts, form: Form): void {
     // The second is old and came late: what lies before it in its lane is not given up for it.
     await write(row(VISITS, 1), row(VISITS, 2, { at: SAMPLE_MS - DAY_MS }), row(VISITS, 3), row(INSTALLS, 0))
     const done = { organization, ...doneParams({}) }
-    expect(await facts().run('cutoffOfBacklog', { ...done, excess: 1 })).to.deep.equal([{ at_ms: SAMPLE_MS }])
-    expect(await facts().run('cutoffOfBacklog', { ...done, excess: 4 })).to.deep.equal([])
+    const spans = (stepMs: number, fromMs: number, untilMs: number) =>
+      facts().run('openByTime', { ...done, from_ms: fromMs, until_ms: untilMs, step_ms: stepMs })
+    expect(await spans(DAY_MS, SAMPLE_MS - DAY_MS, SAMPLE_MS + 9)).to.deep.equal([
+      { at_ms: SAMPLE_MS - DAY_MS, records: 1 },
+      { at_ms: SAMPLE_MS, records: 3 },
+    ])
+    expect(await spans(1, SAMPLE_MS, SAMPLE_MS + 3)).to.deep.equal([
+      { at_ms: SAMPLE_MS, records: 1 },
+      { at_ms: SAMPLE_MS + 1, records: 1 },
+    ])
     expect(await facts().run('keptSince', { ...done, since_ms: SAMPLE_MS + 1 })).to.deep.equal([
       { lane: INSTALLS, last: 0, kept: 0, kept_from: 0 },
       { lane: VISITS, last: 3, kept: 2, kept_from: 1 },
@@ -125,8 +134,10 @@ function formContract(facts: () => Facts, form: Form): void {
         { lane: INSTALLS, first: 0, last: 0, records: 0, oldest_ms: 0 },
         { lane: VISITS, first: 1, last: 5, records: 2, oldest_ms: SAMPLE_MS + 2 },
       ])
-      expect(await facts().run('cutoffOfBacklog', { ...own, excess: 1 })).to.deep.equal([{ at_ms: SAMPLE_MS + 4 }])
-      expect(await facts().run('cutoffOfBacklog', { ...own, excess: 2 })).to.deep.equal([])
+      expect(await facts().run('openByTime', { ...own, ...MILLISECONDS })).to.deep.equal([
+        { at_ms: SAMPLE_MS + 2, records: 1 },
+        { at_ms: SAMPLE_MS + 4, records: 1 },
+      ])
       expect(await facts().run('keptSince', { ...own, since_ms: SAMPLE_MS + 3 })).to.deep.equal([
         { lane: INSTALLS, last: 0, kept: 0, kept_from: 0 },
         { lane: VISITS, last: 5, kept: 1, kept_from: 4 },
@@ -158,7 +169,8 @@ function formContract(facts: () => Facts, form: Form): void {
     }
     const done = { organization, ...doneParams({}) }
     expect((await facts().run('keptSince', { ...done, since_ms: SAMPLE_MS + 2 }))[0]?.kept).to.equal(4)
-    expect(await facts().run('cutoffOfBacklog', { ...done, excess: 4 })).to.deep.equal([{ at_ms: SAMPLE_MS + 5 }])
+    const inNine = await facts().run('openByTime', { ...done, ...MILLISECONDS, step_ms: 9 })
+    expect(inNine).to.deep.equal([{ at_ms: SAMPLE_MS, records: 5 }])
   })
 
   it('knows the newest entry of each lane', async () => {
