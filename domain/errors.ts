@@ -160,7 +160,12 @@ export const ERRORS = {
   internal: { status: 500, when: 'A fault of the service; the request may be repeated.', chosenBy: 'project' },
   mail_not_configured: {
     status: 503,
-    when: 'The installation sends no mail, or has no identity provider.',
+    when: 'The installation sends no mail.',
+    chosenBy: 'project',
+  },
+  oidc_not_configured: {
+    status: 503,
+    when: 'The installation has no identity provider.',
     chosenBy: 'project',
   },
   unavailable: {

@@ -2,7 +2,7 @@
 
 import { LIMITS } from '../../domain/limits.ts'
 import { displayName } from '../../domain/resources/resource-fields.ts'
-import { OBJECT_NAME_SCHEMA } from '../../domain/resources/envelope.ts'
+import { OBJECT_NAME_SCHEMA, SECRET_KEY_SCHEMA } from '../../domain/resources/envelope.ts'
 import { objectSchema, type JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { HandlersOf } from '../http/call.ts'
 import type { RouteRow } from '../http/route.ts'
@@ -52,7 +52,8 @@ export const CONFIGURATION_ROUTES = {
     body: objectSchema(
       {
         values: {
-          ...{ type: 'object', description: 'Texts by key.', maxProperties: 8 },
+          ...{ type: 'object', description: 'Texts by key.', minProperties: 1, maxProperties: 8 },
+          propertyNames: SECRET_KEY_SCHEMA,
           additionalProperties: {
             ...{ type: 'string', description: 'A credential.', minLength: 1, maxLength: LIMITS.credentialBytes },
           },

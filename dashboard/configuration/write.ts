@@ -159,7 +159,7 @@ function refuseForeignWebsite(
     namespace: typeof ref.namespace === 'string' ? ref.namespace : namespace,
   }
   if (inventory.organizationOf(place) === scopeOf(call).organization.id) return null
-  return refuseField('/spec/websiteRef/name', `there is no Website ${ref.name} in the organisation`)
+  return refuseField('/spec/websiteRef/name', 'there is no such Website in the organisation')
 }
 
 function mannerOf(call: Call, { changeHash }: WriteParts): WriteManner {

@@ -36,7 +36,7 @@ const SCOPE = 'openid email profile'
 export function startOidc(parts: OidcParts) {
   return async (call: Call) => {
     const { discovery, randomness, hotState, baseUrl } = parts
-    if (discovery === null) return refuse('mail_not_configured')
+    if (discovery === null) return refuse('oidc_not_configured')
     const config = discovery.current()
     if (config === null) return refuse('unavailable')
     const browser = call.browser ?? secretText(randomness)

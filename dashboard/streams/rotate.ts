@@ -1,7 +1,7 @@
 /** Gives a log stream to a webhook another secret; the one before signs too for 24 hours. */
 
 import { refuse, refuseField } from '../../domain/errors.ts'
-import { makeSigningSecret, rotatedRefs, withShownSecret } from '../configuration/signing-secret.ts'
+import { makeSigningSecret, rotatedRefs, withShownSecret, type SecretRef } from '../configuration/signing-secret.ts'
 import { notTriedOut, writeSpec, type WriteParts } from '../configuration/write.ts'
 import type { Call } from '../http/call.ts'
 import { streamOf } from './find.ts'
@@ -14,9 +14,12 @@ export function rotateStreamSecret(parts: WriteParts) {
     if (ref === null || stored === null) return refuse('not_found')
     const webhook = stored.spec['webhook'] as Readonly<Record<string, unknown>> | undefined
     if (webhook === undefined) return refuseField('/stream', 'writes to a bucket, which no secret signs for')
-    const made = await makeSigningSecret(call, ref, parts)
+    const write = (using: WriteParts, asked: Call, secretRef: SecretRef) => {
+      const rotated = { ...webhook, ...rotatedRefs(call, secretRef, webhook['secretRef']) }
+      return writeSpec(using, asked, { ref, stored, after: { ...stored.spec, webhook: rotated } })
+    }
+    const made = await makeSigningSecret(call, { owner: ref, write }, parts)
     if ('code' in made) return made
-    const after = { ...stored.spec, webhook: { ...webhook, ...rotatedRefs(call, made, webhook['secretRef']) } }
-    return withShownSecret(notTriedOut(await writeSpec(parts, call, { ref, stored, after })), made.secret)
+    return withShownSecret(notTriedOut(await write(parts, call, made.ref)), made.secret)
   }
 }

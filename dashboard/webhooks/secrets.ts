@@ -2,20 +2,22 @@
 
 import { refuse } from '../../domain/errors.ts'
 import { createResource, notTriedOut, writeSpec, type WriteParts } from '../configuration/write.ts'
-import { makeSigningSecret, rotatedRefs, withShownSecret } from '../configuration/signing-secret.ts'
+import { makeSigningSecret, rotatedRefs, withShownSecret, type SecretRef } from '../configuration/signing-secret.ts'
 import type { Call } from '../http/call.ts'
 import { ownWebhook } from './own.ts'
 
 /** Makes a webhook and its secret. */
 export function createWebhook(parts: WriteParts) {
-  const create = createResource(parts)
   return async (call: Call) => {
-    const made = await makeSigningSecret(call, null, parts)
-    if ('code' in made) return made
     const { name, ...fields } = call.body
-    const body = { ...(name === undefined ? {} : { name }), spec: { ...fields, secretRef: made.ref } }
-    const created = await create({ ...call, params: { ...call.params, kind: 'Webhook' }, body })
-    return withShownSecret(notTriedOut(created), made.secret)
+    const params = { ...call.params, kind: 'Webhook' }
+    const write = (using: WriteParts, asked: Call, secretRef: SecretRef) => {
+      const body = { ...(name === undefined ? {} : { name }), spec: { ...fields, secretRef } }
+      return createResource(using)({ ...asked, params, body })
+    }
+    const made = await makeSigningSecret(call, { owner: null, write }, parts)
+    if ('code' in made) return made
+    return withShownSecret(notTriedOut(await write(parts, call, made.ref)), made.secret)
   }
 }
 
@@ -26,9 +28,12 @@ export function rotateSecret(parts: WriteParts) {
     if ('code' in webhook) return webhook
     const stored = await parts.writer.read(webhook)
     if (stored === null) return refuse('not_found')
-    const made = await makeSigningSecret(call, webhook, parts)
+    const write = (using: WriteParts, asked: Call, ref: SecretRef) => {
+      const after = { ...stored.spec, ...rotatedRefs(call, ref, stored.spec['secretRef']) }
+      return writeSpec(using, asked, { ref: webhook, stored, after })
+    }
+    const made = await makeSigningSecret(call, { owner: webhook, write }, parts)
     if ('code' in made) return made
-    const after = { ...stored.spec, ...rotatedRefs(call, made, stored.spec['secretRef']) }
-    return withShownSecret(notTriedOut(await writeSpec(parts, call, { ref: webhook, stored, after })), made.secret)
+    return withShownSecret(notTriedOut(await write(parts, call, made.ref)), made.secret)
   }
 }

@@ -264,6 +264,7 @@ function structural(schema: JsonSchema): KubeData {
   if (schema.enum !== undefined) dialect['enum'] = schema.enum
   if (type === 'integer') dialect['format'] = 'int64'
   if (type === 'array') Object.assign(dialect, listType(schema))
+  if (schema.minProperties !== undefined) dialect['minProperties'] = schema.minProperties
   if (schema.maxProperties !== undefined) dialect['maxProperties'] = schema.maxProperties
   if (typeof schema.additionalProperties === 'object') {
     dialect['additionalProperties'] = structural(schema.additionalProperties)

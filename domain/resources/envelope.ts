@@ -26,6 +26,18 @@ export const ENVELOPE_SCHEMA: JsonSchema = {
   },
 }
 
+const SECRET_KEY_CHARS = 253
+
+/** Key of a value in a Secret: as Kubernetes checks it, which writes it as a file into pods. */
+export const SECRET_KEY_SCHEMA: JsonSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: SECRET_KEY_CHARS,
+  pattern: '^[.]?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$',
+  patternMeaning:
+    'may have only letters, digits, hyphens, underscores and dots, must not be a dot, and must not begin with two dots',
+}
+
 /** Type of the Secrets that only the dashboard creates. */
 export const DASHBOARD_SECRET_TYPE = 'whence.dev/dashboard'
 

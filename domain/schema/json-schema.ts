@@ -19,7 +19,10 @@ export interface JsonSchema {
   readonly items?: JsonSchema
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly required?: readonly string[]
+  readonly minProperties?: number
   readonly maxProperties?: number
+  /** Of each member's name; custom resources have no such keyword. */
+  readonly propertyNames?: JsonSchema
   /** Absent: unknown members are refused. A schema: the object is a map of such values. `true`: unknown members are not checked. */
   readonly additionalProperties?: JsonSchema | true
   /** The pattern's requirement in words, for the message. */
@@ -113,18 +116,24 @@ function walkObject(schema: JsonSchema, value: Record<string, unknown>, pointer:
     if (memberSchema !== undefined) walk(memberSchema, member, memberPointer, findings)
     else findings.push({ kind: 'unknown', field: memberPointer, message: unknownField(name, Object.keys(known)) })
   }
-  const count = Object.keys(value).length
-  if (count > (schema.maxProperties ?? count)) {
-    findings.push({
-      kind: 'invalid',
-      field: pointer,
-      message: `has ${count} entries, more than ${schema.maxProperties}`,
-    })
-  }
+  walkNames(schema, Object.keys(value), pointer, findings)
   for (const name of schema.required ?? []) {
     if (Object.hasOwn(value, name)) continue
     findings.push({ kind: 'missing', field: pointer + pointerStep(name), message: missingField(known[name]) })
   }
+}
+
+/** How many members there are, and what they are called; a name is not repeated, but counted. */
+function walkNames(schema: JsonSchema, names: readonly string[], pointer: string, findings: SchemaFinding[]): void {
+  const add = (message: string) => findings.push({ kind: 'invalid', field: pointer, message })
+  const { minProperties, maxProperties, propertyNames } = schema
+  if (minProperties !== undefined && names.length < minProperties)
+    add(`needs at least ${countText(minProperties, 'entry', 'entries')}`)
+  if (maxProperties !== undefined && names.length > maxProperties)
+    add(`has ${names.length} entries, more than ${maxProperties}`)
+  if (propertyNames === undefined || names.length > (maxProperties ?? names.length)) return
+  for (const [place, name] of names.entries())
+    for (const { message } of checkSchema(propertyNames, name)) add(`key ${place + 1} ${message}`)
 }
 
 function walkArray(schema: JsonSchema, value: readonly unknown[], pointer: string, findings: SchemaFinding[]): void {

@@ -27,6 +27,7 @@ const NOT_HERE = [
   'version_required',
   'invitation_over',
   'mail_not_configured',
+  'oidc_not_configured',
   'already_subscribed',
   'not_subscribed',
   'foreign_customer',

@@ -301,7 +301,7 @@ describe('signing in through OpenID Connect', () => {
     const without = await startStage({ manifests: organizationOf('acme') })
     expect((await without.ask('GET', '/api/sign-in')).body).to.deep.equal({ mail: true, oidc: false })
     expect((await without.ask('POST', '/api/sign-in/oidc', { body: {} })).body).to.deep.equal({
-      error: 'mail_not_configured',
+      error: 'oidc_not_configured',
     })
     await without.stop()
   })

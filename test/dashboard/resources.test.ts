@@ -266,11 +266,15 @@ describe('configuration through the dashboard', () => {
         const born = await make('Website', 'moved', { primaryOrigin: 'https://moved.example', [field]: value }, 'owner')
         expect([born.status, born.body['field']]).to.deep.equal([400, `/spec/${field}`])
       }
-      expect(
-        (await make('Destination', 'd', { ...destination(secret, 'Validate'), websiteRef: { name: 'theirs' } })).body[
-          'field'
-        ],
-      ).to.equal('/spec/websiteRef/name')
+      const foreign = await make('Destination', 'd', {
+        ...destination(secret, 'Validate'),
+        websiteRef: { name: 'theirs' },
+      })
+      // Nothing of the request is repeated.
+      expect([foreign.body['field'], foreign.body['message']]).to.deep.equal([
+        '/spec/websiteRef/name',
+        'there is no such Website in the organisation',
+      ])
       expect((await make('Member', 'm', { email: 'x@y.dev', role: 'Owner' }, 'owner')).status).to.equal(400)
     })
 
@@ -286,6 +290,25 @@ describe('configuration through the dashboard', () => {
         expect((await make('Destination', 'odd', { ...odd, reconstructionWindowHours })).status).to.equal(201)
         await drop('Destination', 'odd')
       }
+    })
+
+    it('Secrets need a key, and keys as Kubernetes allows them', async () => {
+      const files = await stage.writtenFiles()
+      const told = (values: object) => ask('POST', `${AT}/secrets`, 'member', { body: { values } })
+      const none = await told({})
+      expect([none.status, none.body]).to.deep.equal([
+        400,
+        { error: 'invalid_field', field: '/values', message: 'needs at least 1 entry' },
+      ])
+      for (const key of ['../x', '.', '..', '..data', 'a b', '', 'ä', 'a/b', 'a\n', 'k'.repeat(254)]) {
+        const { status, body } = await told({ good: 'v', [key]: 'v' })
+        expect([status, body['error'], body['field']], key).to.deep.equal([400, 'invalid_field', '/values'])
+        expect(body['message'], key).to.match(/^key 2 /)
+      }
+      expect(await stage.writtenFiles(), 'nothing was written').to.deep.equal(files)
+      const keys = ['api-secret', '.hidden', 'a..b', '-', 'K_1', 'k'.repeat(253)]
+      const made = await told(Object.fromEntries(keys.map((key) => [key, 'v'])))
+      expect([made.status, made.body['keys']]).to.deep.equal([201, keys])
     })
 
     it('Secrets are written with a new name each, only for the service, and shown to nobody', async () => {

@@ -42,9 +42,9 @@ describe('webhooks in the dashboard', function () {
   })
   afterEach(() => stage?.stop())
 
-  const ask = (method: string, path: string, body?: object, cookies = admin): Promise<Told> =>
+  const ask = (method: string, path: string, body?: object, cookies = admin, headers = {}): Promise<Told> =>
     stage.ask(method, path, {
-      ...{ cookies, address: `10.0.${(addresses += 1) >> 8}.${addresses % 256}` },
+      ...{ cookies, headers, address: `10.0.${(addresses += 1) >> 8}.${addresses % 256}` },
       ...(body === undefined ? {} : { body }),
     })
   const make = async (body: object = EVENTS): Promise<Record<string, any>> => {
@@ -86,6 +86,14 @@ describe('webhooks in the dashboard', function () {
     expect([more.status, more.body['reason']]).to.deep.equal([400, 'TooMany'])
     for (const bad of [{ url: 'https://10.0.0.1/' }, { url: 'http://a.dev/' }, { events: ['nothing'] }, { events: [] }])
       expect((await ask('POST', PATH, { ...EVENTS, ...bad })).status, JSON.stringify(bad)).to.equal(400)
+    const [first] = (await ask('GET', PATH)).body['webhooks']
+    const place = `/api/organizations/acme/resources/Webhook/${first.namespace}/${first.name}`
+    await ask('DELETE', place, undefined, admin, { 'If-Match': `"${first.version}"` })
+    await make({ ...EVENTS, name: 'taken' })
+    const taken = await ask('POST', PATH, { ...EVENTS, name: 'taken' })
+    expect([taken.status, taken.body['field']]).to.deep.equal([412, '/name'])
+    const secrets = (await stage.writtenFiles()).filter((name) => name.includes('-secret-'))
+    expect(secrets, 'no secret of what was refused').to.have.length(LIMITS.webhooks + 1)
     const viewer = await stage.signIn('viewer@acme.dev')
     expect((await ask('POST', PATH, EVENTS, viewer)).status).to.equal(403)
     expect((await ask('GET', PATH, undefined, viewer)).body['webhooks']).to.have.length(LIMITS.webhooks)
@@ -104,6 +112,20 @@ describe('webhooks in the dashboard', function () {
     expect(Date.parse(previousSecretUntil) - Date.now()).to.be.within(DAY_MS - 60_000, DAY_MS + 1_000)
     const again = await ask('POST', one(made, 'secret'), {})
     expect(again.body['spec']['previousSecretRef']).to.deep.equal(secretRef)
+  })
+
+  it('that Git manages get no secret here, and no patch that would name one', async () => {
+    const spec = { organizationRef: { name: 'acme' }, ...EVENTS, secretRef: { name: 'signing', key: 'k' } }
+    const manifest = (value: object) => `---\n${JSON.stringify(value)}\n`
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'signing' }, stringData: { k: 'whsec_AAAA' } }
+    const webhook = { apiVersion: 'whence.dev/v1alpha1', kind: 'Webhook', metadata: { name: 'in-git' }, spec }
+    await stage.apply('webhook.yaml', manifest(secret) + manifest(webhook))
+    const told = await ask('POST', `${PATH}/default/in-git/secret`, {})
+    expect([told.status, told.body]).to.deep.equal([
+      409,
+      { error: 'managed_elsewhere', manager: 'webhook.yaml', field: '/spec/secretRef' },
+    ])
+    expect(await stage.writtenFiles()).to.deep.equal([])
   })
 
   it('are tested by a job on the log, ten times an hour, and that is noted', async () => {

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import { checkSchema, closestName } from '../../domain/schema/json-schema.ts'
+import { SECRET_KEY_SCHEMA } from '../../domain/resources/envelope.ts'
 import { RESOURCE_KINDS, SPEC_SCHEMAS } from '../../domain/resources/resources.ts'
 
 /** Ours refuse unknown members by themselves; in JSON Schema that has to be said. */
@@ -85,6 +86,29 @@ describe('checkSchema', () => {
       expect(accepted, 'values that fit must be among the samples').to.be.greaterThan(0)
     })
   }
+
+  it('agrees with ajv about how many members there are, and what they are called', () => {
+    const { patternMeaning: _, ...propertyNames } = SECRET_KEY_SCHEMA
+    const map: JsonSchema = {
+      type: 'object',
+      minProperties: 1,
+      maxProperties: 3,
+      additionalProperties: { type: 'string' },
+    }
+    const validate = ajv.compile({ ...map, propertyNames })
+    const name = fc.oneof(fc.stringMatching(/^[-._a-zA-Z0-9]{0,4}$/), fc.string({ maxLength: 4 }))
+    const seen = new Set<boolean>()
+    fc.assert(
+      fc.property(fc.dictionary(name, fc.string(), { maxKeys: 4 }), (value) => {
+        const isValid = validate(value)
+        seen.add(isValid)
+        const findings = checkSchema({ ...map, propertyNames: SECRET_KEY_SCHEMA }, value)
+        expect(findings.length === 0, JSON.stringify(value)).to.equal(isValid)
+      }),
+      { numRuns: 2_000 },
+    )
+    expect([...seen]).to.have.members([true, false])
+  })
 
   it('points to the member and reports no more findings than people can use', () => {
     const schema: JsonSchema = { type: 'object', properties: { 'a/b': { type: 'object', properties: {} } } }

@@ -139,10 +139,11 @@ function refusals(name: string, { needs, body, query, rate }: RouteRow): Json {
 
 /** Without the keywords that only our validators know. */
 function plain({ patternMeaning: _meaning, address: _address, items, properties, ...rest }: JsonSchema): Json {
-  const { additionalProperties } = rest
+  const { additionalProperties, propertyNames } = rest
   return {
     ...rest,
     ...(items === undefined ? {} : { items: plain(items) }),
+    ...(propertyNames === undefined ? {} : { propertyNames: plain(propertyNames) }),
     ...(properties === undefined
       ? {}
       : { properties: Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, plain(each)])) }),
