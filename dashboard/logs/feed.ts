@@ -15,6 +15,7 @@ interface FeedTick {
 
 interface FeedKey {
   readonly organization: string
+  /** Of the column for the website. */
   readonly websites: readonly string[]
 }
 
@@ -63,7 +64,7 @@ function startFeed(key: FeedKey, { facts, nowMs, pollMs = SECOND_MS }: FeedParts
   const seen = new Map<string, number>()
   const startMs = nowMs()
   const poll = async (): Promise<void> => {
-    const rows = key.websites.length === 0 ? [] : await newestLines(key, { facts, nowMs, signal })
+    const rows = await newestLines(key, { facts, nowMs, signal })
     const fresh = rows.filter(({ id, at_ms: atMs }) => atMs >= startMs - SECOND_MS && !seen.has(id)).toReversed()
     for (const { id, at_ms: atMs } of fresh) seen.set(id, atMs)
     for (const [id, atMs] of seen) if (atMs < nowMs() - 2 * OVERLAP_MS) seen.delete(id)

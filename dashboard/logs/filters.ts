@@ -9,7 +9,7 @@ import { PERIOD_PARAMETERS, textParameter, WEBSITE_PARAMETER } from '../http/par
 import { columnFilters } from '../reads/column-filters.ts'
 
 const STATUS_CLASSES = ['none', '2xx', '3xx', '4xx', '5xx'] as const
-const REQUEST_KINDS = ['visit', 'activation', 'handoff', 'install', 'request'] as const
+const REQUEST_KINDS = ['visit', 'activation', 'handoff', 'install', 'request', 'dashboard'] as const
 /** Of attempts at delivery. */
 const ATTEMPT_KIND = 'delivery'
 const MOST_REFERENCES = 5

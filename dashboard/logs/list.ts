@@ -3,6 +3,7 @@
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
 import { DAY_MS } from '../../domain/durations.ts'
+import { dashboardPlace, websiteShown } from '../../domain/logs/dashboard-place.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
 import { answer, type Call } from '../http/call.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
@@ -55,6 +56,8 @@ function writeNext(cursors: Cursors, { organization }: OrganizationFacts, next: 
   return cursors.write(organization.id, next)
 }
 
+/** In place of a website in the address of a request of the dashboard, which is of none. */
+const NO_WEBSITE = '~'
 const REQUEST_ID = /^[0-9a-f]{28}$/
 const TIME_CHARS = 12
 export function readLoggedRequest(scope: ReadScope) {
@@ -63,8 +66,10 @@ export function readLoggedRequest(scope: ReadScope) {
     if (!REQUEST_ID.test(id)) return refuse('not_found')
     const atMs = parseInt(id.slice(0, TIME_CHARS), 16)
     if (atMs > call.nowMs + DAY_MS) return refuse('not_found')
-    const [row] = await reads.run('requestLog', { website, id, at_ms: atMs })
-    return row === undefined ? refuse('not_found') : answer({ direction: 'inbound' as const, ...row })
+    const place = website === NO_WEBSITE ? dashboardPlace(reads.organization.id) : website
+    const [row] = await reads.run('requestLog', { website: place, id, at_ms: atMs })
+    if (row === undefined) return refuse('not_found')
+    return answer({ direction: 'inbound' as const, ...row, website: websiteShown(row.website) })
   })
 }
 

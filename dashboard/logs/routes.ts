@@ -26,7 +26,7 @@ export const LOG_ROUTES = {
   },
   loggedRequest: {
     ...{ method: 'GET', path: `${LOGS}/requests/:website/:request`, needs: 'Viewer', rate: 'read' },
-    summary: 'One request with its exact body.',
+    summary: 'One request with its exact body; for one of the dashboard the website is `~`.',
   },
   loggedAttempt: {
     ...{ method: 'GET', path: `${LOGS}/attempts/:website/:event/:attempt`, needs: 'Viewer', rate: 'read' },

@@ -77,8 +77,7 @@ async function* lineEvents(watched: WatchedLines, place: StreamPlace): AsyncGene
   const unsent: Unsent = { rows: [], more: 0 }
   const over = AbortSignal.any([call.signal, place.closing])
   const ticks = new EventTarget()
-  const websites = reads.websites.map(({ id }) => id)
-  const stop = feeds.watch({ organization: reads.organization.id, websites }, ({ rows }) => {
+  const stop = feeds.watch({ organization: reads.organization.id, websites: reads.logPlaces }, ({ rows }) => {
     take(
       unsent,
       rows.filter((row) => passesFilters(row, filters)),

@@ -1,12 +1,16 @@
 /** Gives a handler only its organisation's websites and the facts about them. */
 
 import { refuse, type Refusal } from '../../domain/errors.ts'
+import { dashboardPlace } from '../../domain/logs/dashboard-place.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { PageQueryName } from '../../ports/facts/pages/pages.ts'
-import type { QueryParams, QueryRow } from '../../ports/facts/queries.ts'
+import type { QueryName, QueryParams, QueryRow } from '../../ports/facts/queries.ts'
 import { scopeOf, type Call } from '../http/call.ts'
 import { shareFigures } from './equal-figures.ts'
 import type { Directory, DirectoryOrganization, DirectoryWebsite } from '../resources/directory.ts'
+
+/** Statements that read requests, which may be of the dashboard. */
+const OF_REQUESTS: ReadonlySet<QueryName> = new Set<QueryName>(['requestLines', 'requestLog'])
 
 /** What the scope fills in. */
 type Scoped = 'websites' | 'organization'
@@ -15,6 +19,8 @@ export interface OrganizationFacts {
   readonly organization: DirectoryOrganization
   /** All websites of the organisation, or the one that the parameter `website` of the query names. */
   readonly websites: readonly DirectoryWebsite[]
+  /** Under what lines of Logs are stored: these websites and, unless one is named, the requests of the dashboard. */
+  readonly logPlaces: readonly string[]
   /** Runs a query of pages over these websites; it ends with the client. Rejects like `Facts.run`. */
   readonly run: <Q extends PageQueryName>(
     query: Q,
@@ -41,9 +47,12 @@ export function createReadScope({ directory, facts }: ReadParts): ReadScope {
     const wanted = call.query.get('website')
     const websites = wanted === null ? all : all.filter(({ id }) => id === wanted)
     if (wanted !== null && websites.length === 0) return refuse('not_found')
-    const scope = { organization: organization.id, websites: websites.map(({ id }) => id) }
-    const run: OrganizationFacts['run'] = (query, params) =>
-      runShared(query, { ...params, ...scope } as unknown as QueryParams<typeof query>, { signal: call.signal })
-    return handle({ organization, websites, run }, call)
+    const ids = websites.map(({ id }) => id)
+    const logPlaces = wanted === null ? [...ids, dashboardPlace(organization.id)] : ids
+    const run: OrganizationFacts['run'] = (query, params) => {
+      const scope = { organization: organization.id, websites: OF_REQUESTS.has(query) ? logPlaces : ids }
+      return runShared(query, { ...params, ...scope } as unknown as QueryParams<typeof query>, { signal: call.signal })
+    }
+    return handle({ organization, websites, logPlaces, run }, call)
   }
 }

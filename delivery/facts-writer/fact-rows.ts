@@ -3,6 +3,7 @@
 import { unmatchedReason } from '../../domain/collection/unmatched-reason.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import { dashboardPlace } from '../../domain/logs/dashboard-place.ts'
 import { referencesOf } from '../../domain/logs/references.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
 import type { InstallOutcome } from '../../domain/model.ts'
@@ -188,18 +189,16 @@ type RecordWithRequest = Extract<LogRecord, { readonly request: RequestLog }>
 
 function requestLogRow(record: RecordWithRequest, place: EntryPlace): RowOf<'request_logs'> {
   const { request } = record
+  const isOfDashboard = record.kind === 'request' && record.isOfDashboard === true
   return {
-    website: request.website,
+    website: isOfDashboard ? dashboardPlace(request.organization) : request.website,
     received_at: request.receivedAtMs,
     id: request.id,
     organization: request.organization,
     // What Logs show: what the request caused, or whose it was.
-    kind: record.kind === 'request' && record.isOfDashboard === true ? 'dashboard' : record.kind,
+    kind: isOfDashboard ? 'dashboard' : record.kind,
     duration_ms: request.durationMs,
-    method: request.method,
-    path: request.path,
-    status: request.status,
-    code: request.code,
+    ...{ method: request.method, path: request.path, status: request.status, code: request.code },
     origin: request.origin,
     user_agent: request.userAgent,
     address_hash: request.addressHash,

@@ -3,6 +3,7 @@
  * only where the record is.
  */
 
+import { websiteShown } from '../logs/dashboard-place.ts'
 import type { LogLine } from '../logs/line.ts'
 
 /** Where a record of Logs is, and what decides whether and when it is sent. */
@@ -78,7 +79,7 @@ function attemptPointer(row: InsertedAttempt, byteLength: (text: string) => numb
 export function requestText(row: LogRow, includeBodies: boolean): string {
   const line: LogLine = {
     direction: 'inbound',
-    ...{ website: columnText(row, 'website'), at: numberIn(row, 'received_at_ms') },
+    ...{ website: websiteShown(columnText(row, 'website')), at: numberIn(row, 'received_at_ms') },
     ...{ id: columnText(row, 'id'), kind: columnText(row, 'kind') },
     ...{ method: columnText(row, 'method'), path: columnText(row, 'path'), status: numberIn(row, 'status') },
     ...{ code: columnText(row, 'code'), durationMs: numberIn(row, 'duration_ms') },

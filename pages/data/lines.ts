@@ -84,7 +84,8 @@ export type LineDetail = Readonly<Record<string, unknown>>
 
 export function lineQuery(organization: string, line: Pick<LogLine, 'direction' | 'website' | 'id' | 'event'>) {
   const { direction, website, id, event = '' } = line
-  const values = { organization, website, id, event }
+  // A request of the dashboard is of no website.
+  const values = { organization, website: website === '' ? '~' : website, id, event }
   const address =
     direction === 'inbound'
       ? path('/api/organizations/:organization/logs/requests/:website/:id', values)

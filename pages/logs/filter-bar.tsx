@@ -34,6 +34,7 @@ const CHOICES = {
       { value: 'install', label: 'Install' },
       { value: 'delivery', label: 'Delivery' },
       { value: 'request', label: 'Other request' },
+      { value: 'dashboard', label: 'Refused by the dashboard' },
     ],
   },
 } as const

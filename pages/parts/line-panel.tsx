@@ -39,7 +39,7 @@ export function LinePanel({ organization, line, onClose }: LinePanelProps): Reac
           <Status status={line.status} code={line.code} /> in {line.durationMs} ms
         </dd>
         <dt>Website</dt>
-        <dd>{line.website}</dd>
+        <dd>{line.website === '' ? 'none: a request of the dashboard' : line.website}</dd>
         {line.origin !== undefined && line.origin !== '' && (
           <>
             <dt>Origin</dt>
@@ -71,7 +71,7 @@ function Bodies({ line, detail }: { readonly line: LogLine; readonly detail: Lin
         </section>
       ))}
       {bodies.length === 0 && <p className="question">No body is kept of this one.</p>}
-      {line.direction === 'inbound' && (
+      {line.direction === 'inbound' && line.kind !== 'dashboard' && (
         <CopyButton what="as curl" text={curlOf(line, bodyOf(detail), location.origin)} />
       )}
     </>

@@ -60,6 +60,7 @@ const KINDS: Readonly<Record<string, string>> = {
   install: 'Install',
   delivery: 'Delivery',
   request: 'Request',
+  dashboard: 'Dashboard',
 }
 
 /** With the number and the code as text: colour alone is not enough. */

@@ -25,7 +25,7 @@ export const LOG_FLAGS = {
   '--status': { placeholder: 'CLASS', doc: '2xx, 3xx, 4xx, 5xx, or none if no answer came.' },
   '--code': { placeholder: 'CODE', doc: 'Only with this error code, for example plan_limit.' },
   '--path': { placeholder: 'PATH', doc: 'Only to this path, or to this address of a provider.' },
-  '--kind': { placeholder: 'KIND', doc: 'visit, activation, handoff, install, request or delivery.' },
+  '--kind': { placeholder: 'KIND', doc: 'visit, activation, handoff, install, request, dashboard or delivery.' },
   '--origin': { placeholder: 'ORIGIN', doc: 'Only requests of this Origin.' },
   '--reference': {
     placeholder: 'IDS',

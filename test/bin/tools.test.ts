@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connectTools, serveTools } from '../../bin/tools/control.ts'
 import type { ToolBackend } from '../../bin/tools/live.ts'
-import { installRecord, rowsOf as rowsOfRecords } from '../contract/fact-samples.ts'
+import { encodeRecord } from '../../domain/records.ts'
+import { installRecord, requestRecord, rowsOf as rowsOfRecords } from '../contract/fact-samples.ts'
 import { activeReceipt, eventBody, newId, post, visitBody } from '../../fixtures/service/requests.ts'
 import { startTestService, TEST_ORIGIN, type TestService } from '../../fixtures/service/service.ts'
 import { shell, startWhence, whence, type Ran } from './support/run-whence.ts'
@@ -147,6 +148,19 @@ describe('the tools', function () {
     expect(stdout).to.match(/POST \/v1\/events +- +200 +ok/)
     expect(stdout).to.match(/POST \/v1\/events +- +404 +website_not_found/)
     expect(stdout).to.match(/POST \/v1\/visits +https:\/\/\S+ +403 +origin_not_allowed/)
+  })
+
+  it('list a request of the dashboard that a rate refused, as one of no website', async () => {
+    const record = {
+      ...requestRecord({ organization: 'acme', website: '', status: 429 }),
+      isOfDashboard: true as const,
+    }
+    const tools = await connectTools(join(folder, 'data'))
+    await tools?.append('requests', [{ key: record.request.id, value: encodeRecord(record) }])
+    const own = async () => rowsOf(good(await tool('logs', '--kind', 'dashboard', '--organization', 'acme', '--json')))
+    const [shown] = await until(own, (rows) => rows.length > 0)
+    expect(shown).to.include({ id: record.request.id, kind: 'dashboard', website: '' })
+    expect(good(await tool('logs', '--kind', 'dashboard')).stdout).to.match(/ - +POST \/v1/)
   })
 
   it('narrow Logs to status, code, path, kind, origin, reference, text and time, and show attempts at delivery', async () => {

@@ -3,7 +3,8 @@
 import { expect } from 'chai'
 
 import { issueReceipt } from '../../domain/receipt.ts'
-import type { RequestLog } from '../../domain/records.ts'
+import { decodeRecord, type RequestLog, type RequestRecord } from '../../domain/records.ts'
+import { RATE_RULES } from '../../domain/limits.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
 import { attempt, deliveryRecord, installRecord, requestRecord, store, visitRecord } from '../contract/fact-samples.ts'
 import { until } from '../../fixtures/until.ts'
@@ -11,7 +12,7 @@ import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { organizationOf, SECRET, startStage, type Stage, type Told, websiteOf } from './support/stage.ts'
 
 const MANIFESTS = [
-  organizationOf('acme', { members: { 'anna@acme.dev': 'Viewer' } }),
+  organizationOf('acme', { members: { 'anna@acme.dev': 'Viewer', 'mia@acme.dev': 'Member' } }),
   ...['acme-one', 'acme-two', 'acme-live', 'acme-text'].map((id) => websiteOf(id, 'acme')),
   `---\n${organizationOf('other', { members: { 'bert@other.dev': 'Owner' } })}`,
   websiteOf('other-one', 'other'),
@@ -196,6 +197,46 @@ describe('Logs in the dashboard', () => {
     expect((await logs(`?cursor=${cursor}`, 'other', bert)).status).to.equal(400)
   })
 
+  /** As the facts-writer stores what the dashboard itself has written; gives the ID of its request. */
+  const refuseAndStore = async (): Promise<string> => {
+    const cookies = await stage.signIn('anna@acme.dev')
+    const address = `203.0.113.${serial++ % 250}`
+    const support = () => stage.ask('POST', `${ROOT}/acme/support`, { cookies, address, body: {} })
+    const written = async () =>
+      (await stage.eventLog.read('requests', 0, 1_000)).map(({ value }) => decodeRecord<RequestRecord>(value))
+    const before = (await written()).length
+    for (let times = 0; times <= RATE_RULES.dashboard_writes.limit; times++) await support()
+    await until(async () => (await written()).length > before)
+    const records = await written()
+    await store(facts, records)
+    return records.at(-1)?.request.id ?? ''
+  }
+
+  it('show a request of the dashboard that a rate refused, to its organisation alone, and not as one of a website', async () => {
+    const id = await refuseAndStore()
+    const idsOf = ({ body }: Told): string[] => body['records'].map((line: { id: string }) => line.id)
+    const [line] = (await logs('?kind=dashboard')).body['records']
+    expect(line).to.include({ id, kind: 'dashboard', website: '', status: 429, code: 'rate_limited' })
+    expect(line.path).to.equal('/api/organizations/:organization/support')
+    expect(idsOf(await logs('?status=4xx'))).to.include(id)
+    expect(idsOf(await logs('?kind=request'))).not.to.include(id)
+    expect(idsOf(await logs('?website=acme-one'))).not.to.include(id)
+    expect(idsOf(await logs('', 'other', bert))).not.to.include(id)
+    const one = await stage.ask('GET', `${ROOT}/acme/logs/requests/~/${id}`, { cookies: anna })
+    expect(one.body).to.include({ id, kind: 'dashboard', website: '', body: '', body_form: 'none' })
+    for (const [organization, cookies] of [
+      ['other', bert],
+      ['acme', bert],
+    ] as const)
+      for (const place of ['~', '~acme'])
+        expect(
+          (await stage.ask('GET', `${ROOT}/${organization}/logs/requests/${place}/${id}`, { cookies })).status,
+        ).to.equal(404)
+    const mia = await stage.signIn('mia@acme.dev')
+    const file = await stage.ask('GET', `${ROOT}/acme/logs/export?kind=dashboard`, { cookies: mia })
+    expect(file.text.split('\n').filter((text) => text.includes(id))).to.have.lengthOf(1)
+  })
+
   describe('as they arrive', () => {
     interface Watch {
       readonly status: number
@@ -237,6 +278,18 @@ describe('Logs in the dashboard', () => {
       await until(() => tail.text().includes(last.request.id))
       expect(times(tail.text(), '"status":404')).to.equal(21)
       expect(tail.text()).not.to.include('"status":200')
+    })
+
+    it('are those of the dashboard too, unless a website is named', async () => {
+      const anew = await stage.signIn('anna@acme.dev')
+      const [all, one] = [await watch('acme/logs/tail', anew), await watch('acme/logs/tail?website=acme-live', anew)]
+      await until(() => all.text().includes('event: lines') && one.text().includes('event: lines'))
+      const id = await refuseAndStore()
+      const last = log('acme-live', 0)
+      await store(facts, [last])
+      await until(() => [all, one].every(({ text }) => text().includes(last.request.id)))
+      await until(() => all.text().includes(id))
+      expect(one.text()).not.to.include(id)
     })
 
     it('begin the live view with the requests of the last half hour', async () => {

@@ -236,6 +236,15 @@ describe('rows of a record', () => {
     expect(kinds).to.deep.equal(['request', 'dashboard', 'visit'])
   })
 
+  it('lie apart from those of strangers if they are requests to the dashboard, by organisation', () => {
+    const own = { organization: 'acme', website: '' }
+    const places = [
+      requestRecord({ organization: '', website: '' }),
+      { ...requestRecord(own), isOfDashboard: true as const },
+    ].map((record) => rowsOf(record)[0]?.[1]['website'])
+    expect(places).to.deep.equal(['', '~acme'])
+  })
+
   it('are none for a record of a kind that nobody knows', () => {
     const unknown = { ...visitRecord(), kind: 'unheard-of' } as unknown as ReturnType<typeof visitRecord>
     expect(() => rowsOf(unknown)).to.throw('record of unknown kind')

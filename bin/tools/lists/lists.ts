@@ -6,6 +6,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { visitsBeside } from '../../../dashboard/reads/visits-beside.ts'
 import { SOURCE_COLUMN_NAMES, type VisitSource } from '../../../domain/collection/visit-source.ts'
+import { websiteShown } from '../../../domain/logs/dashboard-place.ts'
 import type { ActivityRow, AttemptRow, InstallRow, RequestLogRow, VisitRow } from '../../../ports/facts/query-rows.ts'
 import type { RunOutcome } from '../../../runtime/settings/settings.ts'
 import { openBackend } from '../backend.ts'
@@ -53,8 +54,13 @@ export async function logsTool(run: RunOutcome): Promise<number> {
     what: 'request',
     columns: LOG_COLUMNS,
     idOf: (row) => row.id,
-    fetch: (backend, period) => backend.run('listLogs', { ...period, ...of, ...requests }),
+    fetch: async (backend, period) =>
+      (await backend.run('listLogs', { ...period, ...of, ...requests })).map(ofShownWebsite),
   })
+}
+
+function ofShownWebsite(row: RequestLogRow): RequestLogRow {
+  return { ...row, website: websiteShown(row.website) }
 }
 
 /** An install beside what the visit says that it was matched to; without one, or if that is gone, null. */

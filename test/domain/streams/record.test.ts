@@ -62,6 +62,7 @@ describe('a record of a log stream', () => {
     expect(Object.keys(JSON.parse(requestText(row, true)) as object).join()).to.equal(
       'direction,website,at,id,kind,method,path,status,code,durationMs,origin,bytes,userAgent,bodyForm,body',
     )
+    expect(JSON.parse(requestText({ ...row, website: '~acme' }, true))).to.include({ website: '' })
     expect(JSON.parse(requestText(row, false)))
       .to.include({ at: 5, bytes: 2 })
       .and.not.to.have.property('body')
