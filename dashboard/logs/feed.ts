@@ -9,8 +9,10 @@ import type { Facts } from '../../ports/facts/facts.ts'
 import type { LogLineRow } from '../../ports/facts/pages/logs.ts'
 
 /** Of one poll, the oldest first. */
-interface FeedTick {
+export interface FeedTick {
   readonly rows: readonly LogLineRow[]
+  /** Lines may have come that are not among the rows of any poll. */
+  readonly isCut: boolean
 }
 
 interface FeedKey {
@@ -32,7 +34,8 @@ interface FeedParts {
 
 /** Lines become visible a moment after their time: each poll looks back this far, and shows each line once. */
 const OVERLAP_MS = 15 * SECOND_MS
-const MOST_LINES = 400
+/** All that come within the overlap are read again, so that none is missed that becomes visible late. */
+const MOST_LINES = 2_000
 
 export function createLineFeeds(parts: FeedParts): LineFeeds {
   const feeds = new Map<string, Feed>()
@@ -63,12 +66,16 @@ function startFeed(key: FeedKey, { facts, nowMs, pollMs = SECOND_MS }: FeedParts
   const { signal } = feed.end
   const seen = new Map<string, number>()
   const startMs = nowMs()
+  let readUntilMs = startMs
   const poll = async (): Promise<void> => {
-    const rows = await newestLines(key, { facts, nowMs, signal })
+    const atOnceMs = nowMs()
+    const rows = await newestLines(key, { facts, nowMs: atOnceMs, signal })
+    const isCut = rows.length >= MOST_LINES || atOnceMs - readUntilMs > OVERLAP_MS
+    readUntilMs = atOnceMs
     const fresh = rows.filter(({ id, at_ms: atMs }) => atMs >= startMs - SECOND_MS && !seen.has(id)).toReversed()
     for (const { id, at_ms: atMs } of fresh) seen.set(id, atMs)
-    for (const [id, atMs] of seen) if (atMs < nowMs() - 2 * OVERLAP_MS) seen.delete(id)
-    tell({ rows: fresh })
+    for (const [id, atMs] of seen) if (atMs < atOnceMs - OVERLAP_MS) seen.delete(id)
+    tell({ rows: fresh, isCut })
   }
   const tell = (tick: FeedTick): void => {
     for (const watcher of feed.watchers) watcher(tick)
@@ -76,7 +83,7 @@ function startFeed(key: FeedKey, { facts, nowMs, pollMs = SECOND_MS }: FeedParts
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
       // While the engine is unavailable nothing is new; the next poll finds what came meanwhile, as far as it looks back.
-      await poll().catch(() => tell({ rows: [] }))
+      await poll().catch(() => tell({ rows: [], isCut: false }))
       await wait(pollMs, undefined, { signal }).catch(() => undefined)
     }
   }
@@ -86,9 +93,13 @@ function startFeed(key: FeedKey, { facts, nowMs, pollMs = SECOND_MS }: FeedParts
 
 async function newestLines(
   key: FeedKey,
-  { facts, nowMs, signal }: Pick<FeedParts, 'facts' | 'nowMs'> & { readonly signal: AbortSignal },
+  {
+    facts,
+    nowMs,
+    signal,
+  }: { readonly facts: FeedParts['facts']; readonly nowMs: number; readonly signal: AbortSignal },
 ): Promise<readonly LogLineRow[]> {
-  const bounds = { since_ms: nowMs() - OVERLAP_MS, until_ms: nowMs() + LIMITS.clockSkewMs, limit: MOST_LINES }
+  const bounds = { since_ms: nowMs - OVERLAP_MS, until_ms: nowMs + LIMITS.clockSkewMs, limit: MOST_LINES, names: 1 }
   return newestOf(
     [
       await facts.run('requestLines', { ...key, ...bounds }, { signal }),

@@ -12,7 +12,7 @@ import { directedFilters, type DirectedFilters } from './filters.ts'
 import type { LineFeeds } from './feed.ts'
 import { lineOf } from './line.ts'
 
-/** Lines of one tick; the others are counted. Nobody reads more. */
+/** Lines of one second; the others are counted. Nobody reads more. */
 const LINES_A_TICK = 20
 const IDLE_MS = 15 * MINUTE_MS
 const POLL_AFTER_S = 5
@@ -70,32 +70,35 @@ function streamLines(watched: WatchedLines): LineStream | Refusal {
 interface Unsent {
   readonly rows: LogLineRow[]
   more: number
+  /** There may be others, which nobody has counted. */
+  isAtLeast: boolean
 }
 
 async function* lineEvents(watched: WatchedLines, place: StreamPlace): AsyncGenerator<string> {
   const { call, reads, filters, first, feeds, stillAllowed, nowMs, random } = watched
-  const unsent: Unsent = { rows: [], more: 0 }
+  const unsent: Unsent = { rows: [], more: 0, isAtLeast: false }
   const over = AbortSignal.any([call.signal, place.closing])
   const ticks = new EventTarget()
-  const stop = feeds.watch({ organization: reads.organization.id, websites: reads.logPlaces }, ({ rows }) => {
+  const stop = feeds.watch({ organization: reads.organization.id, websites: reads.logPlaces }, ({ rows, isCut }) => {
     take(
       unsent,
       rows.filter((row) => passesFilters(row, filters)),
     )
+    unsent.isAtLeast ||= isCut
     ticks.dispatchEvent(new Event('tick'))
   })
   let heardMs = nowMs()
   try {
-    yield linesText(first, 0)
+    yield linesText({ rows: [...first], more: 0, isAtLeast: false })
     while (true) {
       await once(ticks, 'tick', { signal: over }).catch(() => undefined)
       if (call.signal.aborted) return
       if (place.closing.aborted) return void (yield endText('closing', random()))
       if (!(await stillAllowed(call, 'Viewer'))) return void (yield endText('no_longer_allowed', random()))
-      if (unsent.rows.length > 0) {
+      if (unsent.rows.length > 0 || unsent.isAtLeast) {
         heardMs = nowMs()
-        yield linesText(unsent.rows.splice(0), unsent.more)
-        unsent.more = 0
+        yield linesText({ ...unsent, rows: unsent.rows.splice(0) })
+        Object.assign(unsent, { more: 0, isAtLeast: false })
       } else if (nowMs() - heardMs > IDLE_MS) return void (yield endText('idle', random()))
       else yield ': still here\n\n'
     }
@@ -104,8 +107,8 @@ async function* lineEvents(watched: WatchedLines, place: StreamPlace): AsyncGene
   }
 }
 
-function linesText(rows: readonly LogLineRow[], more: number): string {
-  return eventText('lines', { records: rows.map(lineOf), more })
+function linesText({ rows, more, isAtLeast }: Unsent): string {
+  return eventText('lines', { records: rows.map(lineOf), more, ...(isAtLeast ? { isAtLeast } : {}) })
 }
 
 function take(unsent: Unsent, rows: readonly LogLineRow[]): void {
@@ -122,5 +125,13 @@ function passesFilters(row: LogLineRow, { requests, attempts }: DirectedFilters)
 function fitsFilters(row: LogLineRow, filters: LogPageFilters): boolean {
   const { status_from: from = 0, status_to: to = Infinity } = filters
   const names = ['code', 'path', 'kind', 'origin'] as const
-  return row.status >= from && row.status <= to && names.every((name) => (filters[name] ?? row[name]) === row[name])
+  if (!names.every((name) => (filters[name] ?? row[name]) === row[name])) return false
+  return row.status >= from && row.status <= to && namesOne(row, filters)
+}
+
+/** As the statements for stored lines have it. */
+function namesOne({ event_id: event, job_id: job, refs: own = [] }: LogLineRow, filters: LogPageFilters): boolean {
+  const { refs, references } = filters
+  if (refs !== undefined) return refs.some((ref) => own.includes(ref))
+  return references?.some((reference) => reference === event || reference === job) ?? true
 }

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 
+import { createLineFeeds, type FeedTick } from '../../dashboard/logs/feed.ts'
 import { issueReceipt } from '../../domain/receipt.ts'
 import { decodeRecord, type RequestLog, type RequestRecord } from '../../domain/records.ts'
 import { RATE_RULES } from '../../domain/limits.ts'
@@ -13,7 +14,7 @@ import { organizationOf, SECRET, startStage, type Stage, type Told, websiteOf } 
 
 const MANIFESTS = [
   organizationOf('acme', { members: { 'anna@acme.dev': 'Viewer', 'mia@acme.dev': 'Member' } }),
-  ...['acme-one', 'acme-two', 'acme-live', 'acme-text'].map((id) => websiteOf(id, 'acme')),
+  ...['acme-one', 'acme-two', 'acme-live', 'acme-busy', 'acme-text'].map((id) => websiteOf(id, 'acme')),
   `---\n${organizationOf('other', { members: { 'bert@other.dev': 'Owner' } })}`,
   websiteOf('other-one', 'other'),
 ].join('')
@@ -21,6 +22,47 @@ const MANIFESTS = [
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const ROOT = '/api/organizations'
+
+describe('a feed of new lines', () => {
+  it('says that there may be more than it counts, if there are more than it reads or it could not read for long', async () => {
+    let nowMs = Date.now()
+    let found = 0
+    let isAway = false
+    const run = async (query: string, { limit }: { limit: number }): Promise<readonly object[]> => {
+      if (isAway) throw new Error('away')
+      const count = query === 'requestLines' ? Math.min(found, limit) : 0
+      return Array.from({ length: count }, (_, index) => ({ id: `line-${index}`, at_ms: nowMs, refs: [] }))
+    }
+    const feeds = createLineFeeds({ facts: { run: run as never }, nowMs: () => nowMs, pollMs: 1 })
+    const ticks: FeedTick[] = []
+    const stop = feeds.watch({ organization: 'acme', websites: ['acme-one'] }, (tick) => void ticks.push(tick))
+    const next = async (): Promise<FeedTick | undefined> => {
+      const seen = ticks.length
+      // The first may have begun before.
+      await until(() => ticks.length > seen + 1)
+      return ticks.at(-1)
+    }
+    found = 1_999
+    expect((await next())?.isCut).to.equal(false)
+    found = 2_001
+    expect((await next())?.isCut).to.equal(true)
+    found = 0
+    expect((await next())?.isCut).to.equal(false)
+    isAway = true
+    await next()
+    nowMs += 10_000
+    isAway = false
+    expect((await next())?.isCut).to.equal(false)
+    isAway = true
+    await next()
+    nowMs += 20_000
+    const before = ticks.length
+    isAway = false
+    await until(() => ticks.slice(before).some(({ isCut }) => isCut))
+    expect((await next())?.isCut).to.equal(false)
+    stop()
+  })
+})
 
 describe('Logs in the dashboard', () => {
   let facts: TestFacts
@@ -278,6 +320,44 @@ describe('Logs in the dashboard', () => {
       await until(() => tail.text().includes(last.request.id))
       expect(times(tail.text(), '"status":404')).to.equal(21)
       expect(tail.text()).not.to.include('"status":200')
+    })
+
+    it('are all counted, however many come at once', async () => {
+      const tail = await watch('acme/logs/tail?website=acme-busy', await stage.signIn('anna@acme.dev'))
+      await until(() => tail.text().includes('event: lines'))
+      await store(
+        facts,
+        Array.from({ length: 1_000 }, () => log('acme-busy', 0, { status: 404 })),
+      )
+      const events = () =>
+        tail
+          .text()
+          .split('\n')
+          .filter((line) => line.startsWith('data: '))
+          .map((line) => JSON.parse(line.slice('data: '.length)) as { records: unknown[]; more: number })
+      const told = () => events().reduce((sum, { records, more }) => sum + records.length + more, 0)
+      await until(() => told() >= 1_000)
+      expect(told()).to.equal(1_000)
+      expect(JSON.stringify(events())).not.to.include('isAtLeast')
+    })
+
+    it('are only those that name what is looked for, requests and attempts', async () => {
+      const query = 'website=acme-live&reference=event-followed,job-followed'
+      const tail = await watch(`acme/logs/tail?${query}`, await stage.signIn('anna@acme.dev'))
+      await until(() => tail.text().includes('event: lines'))
+      const of = { website: 'acme-live', organization: 'acme' }
+      const named = log('acme-live', 0, { body: '{"event_id":"event-followed"}' })
+      const sent = (attemptId: string, ids: { eventId?: string; jobId?: string }) =>
+        deliveryRecord({ ...of, ...ids, attempt: attempt({ startedAtMs: Date.now(), attemptId }) })
+      await store(facts, [
+        log('acme-live', 0, { body: '{"event_id":"event-another"}' }),
+        ...[named, sent('attempt-of-event', { eventId: 'event-followed' })],
+        sent('attempt-of-another', { eventId: 'event-another' }),
+        sent('attempt-of-job', { jobId: 'job-followed' }),
+      ])
+      for (const id of [named.request.id, 'attempt-of-event', 'attempt-of-job'])
+        await until(() => tail.text().includes(id))
+      expect(times(tail.text(), '"direction":')).to.equal(3)
     })
 
     it('are those of the dashboard too, unless a website is named', async () => {

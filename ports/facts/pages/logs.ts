@@ -33,8 +33,9 @@ export type LogPageFilters = {
   readonly references?: readonly string[]
 }
 
-/** `bodies`: the lines of requests include their bodies. */
-type LogPageParams = LogWindow & LogPageFilters & { readonly limit: number; readonly bodies?: number }
+/** `bodies`: the lines of requests include their bodies. `names`: lines include what they are found by. */
+type LogPageParams = LogWindow &
+  LogPageFilters & { readonly limit: number; readonly bodies?: number; readonly names?: number }
 
 /** A line of Logs without its bodies. `status` is 0 if there was no answer. */
 export interface LogLineRow {
@@ -57,6 +58,10 @@ export interface LogLineRow {
   readonly user_agent?: string
   readonly body?: string
   readonly body_form?: string
+  /** If they were requested: for requests, as the filter of this name. */
+  readonly refs?: readonly number[]
+  /** For attempts, like `refs`. */
+  readonly job_id?: string
 }
 
 type Conditions = Readonly<Partial<Record<keyof LogPageFilters, string>>>
@@ -121,7 +126,7 @@ export const LOG_QUERIES = {
     (
       params,
     ) => `SELECT website, toUnixTimestamp64Milli(received_at) AS at_ms, id, kind, method, path, status, code, origin,
-      duration_ms, body_bytes AS bytes, '' AS event_id, '' AS destination${params.bodies === undefined ? '' : ', user_agent, body_form, body'}
+      duration_ms, body_bytes AS bytes, '' AS event_id, '' AS destination${params.bodies === undefined ? '' : ', user_agent, body_form, body'}${params.names === undefined ? '' : ', refs'}
     FROM ${once('request_logs')} PREWHERE ${logConditions('received_at', params, REQUEST_CONDITIONS)}
     ${newestFirst('received_at', 'id')} ${pageLimit()}`,
   ),
@@ -130,7 +135,7 @@ export const LOG_QUERIES = {
   attemptLines: pageOf<LogPageParams, LogLineRow>(
     (params) => `SELECT website, toUnixTimestamp64Milli(started_at) AS at_ms, attempt_id AS id, 'delivery' AS kind,
       'POST' AS method, request_url AS path, response_status AS status, code, '' AS origin, duration_ms, 0 AS bytes,
-      event_id, destination
+      event_id, destination${params.names === undefined ? '' : ', job_id'}
     FROM attempts PREWHERE ${logConditions('started_at', params, ATTEMPT_CONDITIONS)}
     ${newestFirst('started_at', 'attempt_id')} LIMIT 1 BY website, event_id, destination, attempt_id ${pageLimit()}`,
   ),
