@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util'
 
 import { DAY_MS } from '../domain/durations.ts'
+import { EXAMPLE_DATA, exampleEndMs } from '../domain/example-data.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { encodeRecord, recordKey, type LogRecord, type RecordTopic } from '../domain/records.ts'
 import { keyringOf } from './wiring/serve-api.ts'
@@ -38,7 +39,7 @@ async function fillWithExamples(options: ExampleWish): Promise<number> {
   const run = compileSettings('embedded', ['--data', data], env)
   if (run.kind !== 'run') throw new Error('the settings are wrong')
   const keyId = keyringOf(run.settings, { mayCreate: false }).currentKeyId
-  const today = Math.floor(nowMs / DAY_MS) * DAY_MS
+  const today = exampleEndMs(nowMs)
   let written = 0
   for (let day = days; day > 0; day -= 1) {
     const records = trafficOfDay({ website, organization, seed, dayMs: today - day * DAY_MS, keyId })
@@ -84,13 +85,13 @@ function keyOfRecord(record: LogRecord): string {
   }
 }
 
-/** An activity entry warns that the figures contain made-up traffic. */
+/** An activity entry, kept for as long as the traffic: by it pages know that their figures contain some that is made up. */
 function madeUpNote({ website, organization, days, seed, nowMs }: ExampleWish, written: number): LogRecord {
   const day = Math.floor(nowMs / DAY_MS)
   return {
-    ...{ v: 1, kind: 'activity', id: `made-up-${seed}-${day}`, atMs: nowMs, organization, website },
-    ...{ type: 'example_data', subject: website, logRetentionDays: LIMITS.logRetentionDays.fallback },
-    message: `${written} records of ${days} days of made-up traffic were filled in; their pages are on made-up.example.`,
+    ...{ v: 1, kind: 'activity', id: `${EXAMPLE_DATA.idPrefix}${seed}-${day}`, atMs: nowMs, organization, website },
+    ...{ type: EXAMPLE_DATA.activityType, subject: website, logRetentionDays: LIMITS.retentionDays.fallback },
+    message: `${written} records of ${days} days of made-up traffic were filled in; their pages are on ${new URL(EXAMPLE_DATA.origin).host}.`,
   }
 }
 

@@ -37,6 +37,7 @@ import { signInHandlers, type SignInParts } from './sign-in/routes.ts'
 import { writeSupport } from './support/letter.ts'
 import { streamHandlers } from './streams/routes.ts'
 import { supportHandlers } from './support/routes.ts'
+import { visitHandlers } from './visits/routes.ts'
 import { webhookHandlers } from './webhooks/routes.ts'
 
 type Shared = Omit<ServeParts, 'routes' | 'sessions' | 'onLimit' | 'metrics'> &
@@ -130,6 +131,7 @@ export function createDashboard(parts: DashboardParts): Serve {
     ...configurationHandlers({ ...parts, ...parts.keys, noteActivity }),
     ...figureHandlers({ scope, keyIds: KEY_IDS.filter(parts.keys.hasKey) }),
     ...logHandlers(reading),
+    ...visitHandlers(reading),
     ...installHandlers(reading),
     ...exportHandlers(reading),
     ...replayHandlers(reading),

@@ -11,6 +11,7 @@ import { REPLAY_ROUTES } from './replays/routes.ts'
 import { SIGN_IN_ROUTES } from './sign-in/routes.ts'
 import { STREAM_ROUTES } from './streams/routes.ts'
 import { SUPPORT_ROUTES } from './support/routes.ts'
+import { VISIT_ROUTES } from './visits/routes.ts'
 import { WEBHOOK_ROUTES } from './webhooks/routes.ts'
 
 export const ROUTES = {
@@ -19,6 +20,7 @@ export const ROUTES = {
   ...CONFIGURATION_ROUTES,
   ...FIGURE_ROUTES,
   ...LOG_ROUTES,
+  ...VISIT_ROUTES,
   ...INSTALL_ROUTES,
   ...EXPORT_ROUTES,
   ...REPLAY_ROUTES,

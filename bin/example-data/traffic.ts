@@ -5,6 +5,7 @@
 
 import { plainVisit, type Visit } from '../../domain/collection/visit-fields.ts'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../domain/durations.ts'
+import { EXAMPLE_DATA } from '../../domain/example-data.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { CodingAgent, Install, VisitId } from '../../domain/model.ts'
 import type { LogRecord, RequestLog } from '../../domain/records.ts'
@@ -59,7 +60,6 @@ const AGENTS: Weighted<CodingAgent | null> = [
 const VISITS_A_DAY = 110
 const GROWTH = 0.004
 const WEEKEND = 0.55
-const ORIGIN = 'https://made-up.example'
 
 /** Visits of the day with what became of each, and installs without a visit, in order of time. */
 export function trafficOfDay(options: MadeUpDay): readonly LogRecord[] {
@@ -136,7 +136,7 @@ function madeUpVisit(
   const { source, medium, campaign, referrer } = pickWeighted(CHANNELS, random)
   const utm = Object.entries({ source, medium, campaign }).filter(([, value]) => value !== '')
   return plainVisit({
-    ...{ ...known, origin: ORIGIN, pageUrl: ORIGIN + pickWeighted(PAGES, random), referrer },
+    ...{ ...known, origin: EXAMPLE_DATA.origin, pageUrl: EXAMPLE_DATA.origin + pickWeighted(PAGES, random), referrer },
     utm: Object.fromEntries(utm),
   })
 }
@@ -157,7 +157,7 @@ function madeUpInstall(
   const { website, organization, dayMs, seed } = options
   const [platform, arch] = pickWeighted(PLATFORMS, random)
   const agent = pickWeighted(AGENTS, random)
-  const eventId = `made-up-${seed}-${dayMs / DAY_MS}-${index}`
+  const eventId = `${EXAMPLE_DATA.idPrefix}${seed}-${dayMs / DAY_MS}-${index}`
   const isMatched = visit !== null
   const resolution = isMatched ? 'matched' : 'unmatched'
   const selectionPolicy = isMatched ? 'latest_visit' : 'none'
@@ -204,7 +204,7 @@ function madeUpRequest({ website, organization, seed, index, path, receivedAtMs 
   return {
     id: receivedAtMs.toString(16).padStart(12, '0') + (seed * 65_536 + index).toString(16).padStart(16, '0'),
     ...{ receivedAtMs, durationMs: 1, website, organization, method: 'POST', path, status: 200, code: '' },
-    ...{ origin: path === '/v1/events' ? '' : ORIGIN, userAgent: 'made up', addressHash: '' },
+    ...{ origin: path === '/v1/events' ? '' : EXAMPLE_DATA.origin, userAgent: 'made up', addressHash: '' },
     ...{
       body,
       bodyForm: 'text',

@@ -1,22 +1,27 @@
-/** The newest installs as CSV, each with where it came from. */
+/** Installs as CSV, each with where it came from. */
 
-import { csvLine } from '../../common/csv.ts'
-import { SOURCE_COLUMN_NAMES, SOURCE_COLUMNS } from '../../domain/collection/visit-source.ts'
-import { LIMITS } from '../../domain/limits.ts'
-import type { LogPosition } from '../../domain/logs/walk.ts'
+import { SOURCE_COLUMN_NAMES, SOURCE_COLUMNS, type VisitSource } from '../../domain/collection/visit-source.ts'
+import type { OrganizationFacts } from '../reads/scope.ts'
+import { installFilters, installPeriod, readInstallPage, type Asked, type SourcedInstall } from '../installs/list.ts'
 import type { PageClock } from '../logs/pages.ts'
-import { readInstallPage, type SourcedInstall } from '../installs/list.ts'
-import type { InstallFilters } from '../../ports/facts/pages/installs.ts'
-import { checkMayGoOn, type Download } from './download.ts'
+import { isoTime, isoTimeOrNull, type ListedTable } from './table.ts'
 
 /** A statement for these takes 200 ms of processor time among 2 million install events, of 250 ms that it may take. */
 const PAGE_ROWS = 2_500
 
-const isoTime = (ms: number): string => new Date(ms).toISOString()
+type CellOf<Row> = (row: Row) => string | number | null
 
-type CellOf = (row: SourcedInstall) => string | number | null
+/** Where a visit came from, a column each. */
+export function sourceColumns<Row>(visitOf: (row: Row) => VisitSource | null): Readonly<Record<string, CellOf<Row>>> {
+  return Object.fromEntries(
+    SOURCE_COLUMN_NAMES.map((name): [string, CellOf<Row>] => [
+      SOURCE_COLUMNS[name].csv,
+      (row) => visitOf(row)?.[name] ?? null,
+    ]),
+  )
+}
 
-const COLUMNS: Readonly<Record<string, CellOf>> = {
+const COLUMNS: ListedTable<SourcedInstall>['columns'] = {
   received_at: ({ install }) => isoTime(install.received_at_ms),
   website: ({ install }) => install.website,
   event_id: ({ install }) => install.event_id,
@@ -31,38 +36,15 @@ const COLUMNS: Readonly<Record<string, CellOf>> = {
   candidate_count: ({ install }) => install.candidate_count,
   reason: ({ install }) => install.reason,
   visit_id: ({ install }) => install.visit_id,
-  visit_at: ({ install }) => (install.visit_issued_at_ms === null ? null : isoTime(install.visit_issued_at_ms)),
-  ...Object.fromEntries(
-    SOURCE_COLUMN_NAMES.map((name): [string, CellOf] => [
-      SOURCE_COLUMNS[name].csv,
-      ({ visit }) => visit?.[name] ?? null,
-    ]),
-  ),
-}
-const BYTE_ORDER_MARK = '\u{FEFF}'
-
-interface InstallExport extends Download {
-  readonly filters: InstallFilters
-  readonly sinceMs: number
-  readonly from: LogPosition
-  readonly clock: PageClock
-  /** Some spreadsheets recognise UTF-8 only by a byte order mark. */
-  readonly hasMark: boolean
+  visit_at: ({ install }) => isoTimeOrNull(install.visit_issued_at_ms),
+  ...sourceColumns<SourcedInstall>(({ visit }) => visit),
 }
 
-/** The last line is one cell that begins with `#` and has the count: if it is missing, the download was cut off. */
-export async function* exportInstalls(wanted: InstallExport): AsyncGenerator<string> {
-  yield (wanted.hasMark ? BYTE_ORDER_MARK : '') + csvLine(Object.keys(COLUMNS))
-  let rows = 0
-  let position: LogPosition | null = wanted.from
-  while (position !== null && rows < LIMITS.csvExportEvents) {
-    await checkMayGoOn(wanted)
-    const limit = Math.min(PAGE_ROWS, LIMITS.csvExportEvents - rows)
-    const page = await readInstallPage(wanted.reads, { ...wanted, from: position, limit }, wanted.clock)
-    rows += page.rows.length
-    wanted.onRows(page.rows.length)
-    yield page.rows.map((row) => csvLine(Object.values(COLUMNS).map((cell) => cell(row)))).join('')
-    position = page.next
+export function installTable(reads: OrganizationFacts, asked: Asked, clock: PageClock): ListedTable<SourcedInstall> {
+  const filters = installFilters(asked.queryValues)
+  const { sinceMs, from } = installPeriod(asked)
+  return {
+    ...{ what: 'installs', columns: COLUMNS, pageRows: PAGE_ROWS, from },
+    read: (position, limit) => readInstallPage(reads, { filters, sinceMs, from: position, limit }, clock),
   }
-  yield csvLine([`# ${rows} installs${position === null ? '' : '; older ones are left out'}`])
 }

@@ -1,6 +1,7 @@
-/** Routes of downloads: Logs and installs, streamed; nothing is stored of them. */
+/** Routes of downloads: Logs, visits, installs and deliveries, streamed; nothing is stored of them. */
 
 import { LIMITS, RATE_RULES } from '../../domain/limits.ts'
+import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { NoteActivity } from '../events/activity.ts'
@@ -8,17 +9,22 @@ import type { StillAllowed } from '../events/event-streams.ts'
 import { scopeOf, sessionOf, type Call, type HandlersOf, type StreamAnswer } from '../http/call.ts'
 import { logExportHit, refuseByRate } from '../http/limits.ts'
 import type { RouteRow } from '../http/route.ts'
-import { installFilters, installPeriod } from '../installs/list.ts'
-import { INSTALL_LIST_SCHEMA } from '../installs/routes.ts'
+import { DELIVERY_LIST_SCHEMA, INSTALL_LIST_SCHEMA } from '../installs/routes.ts'
 import { CURSOR_PARAMETER, refuseCursor, type Cursors } from '../logs/cursor.ts'
 import { LOG_LIST_SCHEMA } from '../logs/filters.ts'
 import { logQuestion } from '../logs/list.ts'
 import type { PageClock } from '../logs/pages.ts'
-import type { ReadScope } from '../reads/scope.ts'
-import { exportInstalls } from './installs.ts'
+import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
+import { VISIT_LIST_SCHEMA } from '../visits/routes.ts'
+import { deliveryTable } from './deliveries.ts'
+import { installTable } from './installs.ts'
 import { exportLogs, type LogExportFormat } from './logs.ts'
+import { exportTable, type ListedTable } from './table.ts'
+import { visitTable } from './visits.ts'
 
 const ORGANIZATION = '/api/organizations/:organization'
+const MOST_ROWS = LIMITS.csvExportEvents.toLocaleString('en')
+const EXCEL: JsonSchema = { type: 'boolean', description: 'Begin with the mark that some spreadsheets need.' }
 
 export const EXPORT_ROUTES = {
   logExport: {
@@ -32,11 +38,18 @@ export const EXPORT_ROUTES = {
   },
   installExport: {
     ...{ method: 'GET', path: `${ORGANIZATION}/installs/export`, needs: 'Member', rate: 'read' },
-    summary: `Installs as CSV, the ${LIMITS.csvExportEvents.toLocaleString('en')} most recent.`,
-    query: {
-      ...INSTALL_LIST_SCHEMA,
-      excel: { type: 'boolean', description: 'Begin with the mark that some spreadsheets need.' },
-    },
+    summary: `Installs as CSV, the ${MOST_ROWS} most recent.`,
+    query: { ...INSTALL_LIST_SCHEMA, excel: EXCEL },
+  },
+  visitExport: {
+    ...{ method: 'GET', path: `${ORGANIZATION}/visits/export`, needs: 'Member', rate: 'read' },
+    summary: `Visits with the steps that each has reached as CSV, the ${MOST_ROWS} most recent.`,
+    query: { ...VISIT_LIST_SCHEMA, excel: EXCEL },
+  },
+  deliveryExport: {
+    ...{ method: 'GET', path: `${ORGANIZATION}/deliveries/export`, needs: 'Member', rate: 'read' },
+    summary: `Deliveries with the answer to the last attempt of each as CSV, the ${MOST_ROWS} that changed last.`,
+    query: { ...DELIVERY_LIST_SCHEMA, excel: EXCEL },
   },
 } as const satisfies Record<string, RouteRow>
 
@@ -51,7 +64,12 @@ interface ExportParts {
 }
 
 export function exportHandlers(parts: ExportParts): HandlersOf<typeof EXPORT_ROUTES> {
-  return { logExport: downloadLogs(parts), installExport: downloadInstalls(parts) }
+  return {
+    logExport: downloadLogs(parts),
+    installExport: downloadTable(parts, installTable),
+    visitExport: downloadTable(parts, visitTable),
+    deliveryExport: downloadTable(parts, deliveryTable),
+  }
 }
 
 function downloadLogs(parts: ExportParts) {
@@ -73,17 +91,21 @@ function downloadLogs(parts: ExportParts) {
   })
 }
 
-function downloadInstalls(parts: ExportParts) {
+/** Reads the list that the request asks for. */
+type TableOf<Row> = (reads: OrganizationFacts, call: Call, clock: PageClock) => ListedTable<Row>
+
+function downloadTable<Row>(parts: ExportParts, tableOf: TableOf<Row>) {
   return parts.scope(async (reads, call) => {
     const counted = { rows: 0 }
-    const chunks = exportInstalls({
-      ...{ reads, filters: installFilters(call.queryValues), ...installPeriod(call), clock: parts.clock },
+    const table = tableOf(reads, call, parts.clock)
+    const chunks = exportTable(table, {
+      reads,
       hasMark: call.queryValues['excel'] === true,
       mayGoOn: () => parts.stillAllowed(call, 'Member'),
       onRows: (rows) => void (counted.rows += rows),
     })
     const contentType = 'text/csv; charset=utf-8'
-    return download({ name: 'installs.csv', contentType, chunks: noted(parts, call, counted, chunks) })
+    return download({ name: `${table.what}.csv`, contentType, chunks: noted(parts, call, counted, chunks) })
   })
 }
 

@@ -5,9 +5,12 @@
 
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuseField } from '../../domain/errors.ts'
+import { recordKey } from '../../domain/records.ts'
+import type { QueryRow } from '../../ports/facts/queries.ts'
 import { answer } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { readVisitSources } from '../reads/visits-beside.ts'
+import { readExampleUntil } from './example.ts'
 import { periodOf } from './period.ts'
 
 /** One person may have a laptop and a server. */
@@ -16,7 +19,9 @@ const MOST_LISTED = 50
 /** It reads install events themselves, not the figures by hour. */
 const MOST_DAYS = 31
 
-/** Those of the most installations first, each with the page that the command was copied from. */
+type VisitKey = Pick<QueryRow<'sharedCommands'>, 'website' | 'visit_id'>
+
+/** Those of the most installations first, each with the page that the command was copied from, and those of the previous period. */
 export function readSharedCommands(scope: ReadScope) {
   return scope(async (reads, call) => {
     const period = periodOf(call)
@@ -31,9 +36,17 @@ export function readSharedCommands(scope: ReadScope) {
     const keys = { of_websites: visits.map(({ website }) => website), visit_ids: visits.map((row) => row.visit_id) }
     const commands = visits.length === 0 ? [] : await reads.run('sharedCommands', { ...asked, ...keys })
     const visitOf = await readVisitSources(reads, commands)
+    const earlier = { since_ms: 2 * sinceMs - untilMs, until_ms: sinceMs, least: 1, limit: MOST_LISTED }
+    const before = commands.length === 0 ? [] : await reads.run('sharedCommands', { ...earlier, ...keys })
+    const keyOf = (row: VisitKey): string => recordKey(row.website, row.visit_id)
+    const machinesBefore = new Map(before.map((row) => [keyOf(row), row.installations]))
     return answer({
       ...{ since: sinceMs, until: untilMs, leastInstallations: LEAST_INSTALLATIONS, mostListed: MOST_LISTED },
-      commands: commands.map((row) => ({ ...row, visit: visitOf(row) })),
+      exampleUntil: await readExampleUntil(reads, sinceMs, call.nowMs),
+      commands: commands.map((row) => ({
+        ...{ ...row, visit: visitOf(row) },
+        before: { installations: machinesBefore.get(keyOf(row)) ?? 0 },
+      })),
     })
   })
 }

@@ -3,6 +3,7 @@
 import { DAY_MS, SECOND_MS } from '../../domain/durations.ts'
 import { answer } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
+import { readExampleUntil } from './example.ts'
 
 export function readOverview(scope: ReadScope) {
   return scope(async (reads, call) => {
@@ -11,8 +12,9 @@ export function readOverview(scope: ReadScope) {
     const since = until - DAY_MS
     const hours = await reads.run('visitsByHour', { since_ms: since, until_ms: until })
     return answer({
-      since,
+      ...{ since, until },
       websites: reads.websites.map(({ id, displayName }) => ({ id, displayName })),
+      exampleUntil: await readExampleUntil(reads, since, call.nowMs),
       hours: hours.map(({ hour_ms: at, visits }) => ({ at, visits })),
     })
   })

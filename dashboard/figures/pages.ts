@@ -14,8 +14,9 @@ import { PLAN_LIMITS } from '../../domain/limits.ts'
 import { answer, type Call } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { listed, named, totalOf } from './answers.ts'
+import { readExampleUntil } from './example.ts'
 import { periodOf, type FiguresPeriod } from './period.ts'
-import { readFigures, readSteps, type FigureSource } from './read-figures.ts'
+import { readFigures, readSteps, type FigureSource, type FiguresOf } from './read-figures.ts'
 
 export interface FigureParts {
   readonly scope: ReadScope
@@ -33,7 +34,10 @@ export function figurePage<Page extends object>({ scope, keyIds }: FigureParts, 
     const period = periodOf(call)
     if (isRefusedPeriod(period)) return period
     const source = { reads, nowMs: call.nowMs, keyIds }
-    return answer({ since: period.sinceMs, until: period.untilMs, ...(await page(source, period, call)) })
+    return answer({
+      ...{ since: period.sinceMs, until: period.untilMs, ...(await page(source, period, call)) },
+      exampleUntil: await readExampleUntil(reads, period.sinceMs, call.nowMs),
+    })
   })
 }
 
@@ -78,22 +82,32 @@ export async function sourcesPage(source: FigureSource, period: FiguresPeriod, {
 }
 
 const MATCH_DIMENSIONS = ['path', 'platform', 'policy', 'agent'] as const
+type MatchDimension = (typeof MATCH_DIMENSIONS)[number]
 
-/** Install events by the hour of arrival: why some are not matched, and whether people or agents ran them. */
-export async function matchPage(source: FigureSource, period: FiguresPeriod) {
-  const wanted = ['installs', ...MATCH_DIMENSIONS, 'reason', 'time_to_install', 'agent_page', 'delivery'] as const
-  const figures = await readFigures(source, period, wanted)
-  const before = await readFigures(source, periodBefore(period), ['installs'])
+/** Installs, each of them by how they were matched, why not, and who ran them. */
+function matchedInstalls(figures: FiguresOf) {
   const total = totalOf(figures.get('installs'))
   const byDimension = Object.fromEntries(
     MATCH_DIMENSIONS.map((by) => [by, listed(INSTALL_COUNTS, figures.get(by), total)]),
-  ) as Readonly<Record<(typeof MATCH_DIMENSIONS)[number], ReturnType<typeof listed<(typeof INSTALL_COUNTS)[number]>>>>
+  ) as Readonly<Record<MatchDimension, ReturnType<typeof listed<(typeof INSTALL_COUNTS)[number]>>>>
   return {
     total: named(INSTALL_COUNTS, total),
-    before: { total: named(INSTALL_COUNTS, totalOf(before.get('installs'))) },
     ...byDimension,
     reason: (figures.get('reason') ?? []).map((cell) => ({ value: cell[0], installs: cell[5] })),
-    unmatched: total[INSTALL_COUNTS.indexOf('unmatched')] ?? 0,
+  }
+}
+
+/** Install events by the hour of arrival: why some are not matched, and whether people or agents ran them. */
+export async function matchPage(source: FigureSource, period: FiguresPeriod) {
+  const compared = ['installs', ...MATCH_DIMENSIONS, 'reason'] as const
+  const wanted = [...compared, 'time_to_install', 'agent_page', 'delivery'] as const
+  const figures = await readFigures(source, period, wanted)
+  const before = await readFigures(source, periodBefore(period), compared)
+  const installs = matchedInstalls(figures)
+  return {
+    ...installs,
+    before: matchedInstalls(before),
+    unmatched: installs.total.unmatched,
     timeToInstall: INSTALL_TIME_BUCKETS_S.map((fromSeconds, bucket) => {
       const cell = figures.get('time_to_install')?.find(([value]) => value === String(bucket))
       return { fromSeconds, installs: cell?.[2] ?? 0 }
@@ -109,26 +123,51 @@ export async function matchPage(source: FigureSource, period: FiguresPeriod) {
   }
 }
 
-/** Tracked events of this UTC month against the quota of the plan, by day. */
+/** Tracked events of this UTC month against the quota of the plan, by day, and as many of the month before up to the same moment in it. */
 export function usagePage({ scope, keyIds }: FigureParts) {
   return scope(async (reads, call) => {
     const now = new Date(call.nowMs)
     const sinceMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth())
+    const beforeMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1)
     const period = { sinceMs, untilMs: hourAfter(call.nowMs) }
     const source = { reads, nowMs: call.nowMs, keyIds }
-    const days = new Map<number, { visits: number; installs: number }>()
-    const dayOf = (at: number) => {
-      const day = days.get(at) ?? { visits: 0, installs: 0 }
-      days.set(at, day)
-      return day
-    }
-    for (const { at, counts } of await readSteps(source, period, { dimension: 'visits', stepMs: DAY_MS }))
-      dayOf(at).visits += counts[0]
-    for (const { at, counts } of await readSteps(source, period, { dimension: 'installs', stepMs: DAY_MS }))
-      dayOf(at).installs += counts[0] + counts[1] + counts[2]
-    const used = [...days.values()].reduce((sum, { visits, installs }) => sum + visits + installs, 0)
+    const days = await trackedByDay(source, period)
+    const sameTime = { sinceMs: beforeMs, untilMs: Math.min(sinceMs, beforeMs + period.untilMs - sinceMs) }
     const { trackedEventsPerMonth: allowed, isCutOffOverQuota } = PLAN_LIMITS[reads.organization.plan]
-    const steps = [...days].sort(([a], [b]) => a - b).map(([at, counts]) => ({ at, ...counts }))
-    return answer({ plan: reads.organization.plan, since: sinceMs, used, allowed, isCutOffOverQuota, days: steps })
+    return answer({
+      ...{ plan: reads.organization.plan, since: sinceMs, used: trackedIn(days), allowed, isCutOffOverQuota, days },
+      before: { since: beforeMs, until: sameTime.untilMs, used: trackedIn(await trackedByDay(source, sameTime)) },
+      exampleUntil: await readExampleUntil(reads, sinceMs, call.nowMs),
+    })
   })
+}
+
+interface TrackedDay {
+  /** Unix ms at which the UTC day begins. */
+  readonly at: number
+  readonly visits: number
+  readonly installs: number
+}
+
+/** Days without any are left out. */
+async function trackedByDay(source: FigureSource, period: FiguresPeriod): Promise<readonly TrackedDay[]> {
+  const visits = await readSteps(source, period, { dimension: 'visits', stepMs: DAY_MS })
+  const installs = await readSteps(source, period, { dimension: 'installs', stepMs: DAY_MS })
+  const countAt = (steps: typeof visits, at: number, places: number): number =>
+    sumOf(steps.find((step) => step.at === at)?.counts.slice(0, places) ?? [])
+  const days = new Set([...visits, ...installs].map(({ at }) => at))
+  return [...days]
+    .sort((a, b) => a - b)
+    .map((at) => ({ at, visits: countAt(visits, at, 1), installs: countAt(installs, at, EVENT_TYPES) }))
+}
+
+/** The first counts of installs are those of the types of events. */
+const EVENT_TYPES = INSTALL_COUNTS.indexOf('matched')
+
+function trackedIn(days: readonly TrackedDay[]): number {
+  return sumOf(days.map(({ visits, installs }) => visits + installs))
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0)
 }

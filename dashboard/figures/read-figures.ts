@@ -26,7 +26,7 @@ const ROWS_AT_ONCE = 3_000
 /** Whole days, so that steps of a day are never cut. */
 const DAY_HOURS = 24
 
-type FiguresOf = ReadonlyMap<Dimension, readonly Cell[]>
+export type FiguresOf = ReadonlyMap<Dimension, readonly Cell[]>
 
 /** The cells of each dimension, largest first. */
 export async function readFigures(

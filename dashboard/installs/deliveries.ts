@@ -3,13 +3,15 @@
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
-import { boundsBefore } from '../../domain/logs/walk.ts'
+import { boundsBefore, type LogPosition } from '../../domain/logs/walk.ts'
+import type { JsonObject } from '../../domain/strict-json.ts'
 import type { DeliveryListFilters, DeliveryLineRow } from '../../ports/facts/pages/deliveries.ts'
-import { answer, type Call } from '../http/call.ts'
+import { answer } from '../http/call.ts'
 import { textParameter } from '../http/parameters.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
 import { columnFilters } from '../reads/column-filters.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
+import type { Asked } from './list.ts'
 
 const DEFAULT_PERIOD_MS = 7 * DAY_MS
 const LONGEST_PERIOD_MS = 90 * DAY_MS
@@ -22,7 +24,7 @@ interface DeliveryPeriod {
 }
 
 /** Both ends are Unix ms; the later one is exclusive and not after now. */
-function deliveryPeriod({ queryValues: { since, until }, nowMs }: Call): DeliveryPeriod {
+export function deliveryPeriod({ queryValues: { since, until }, nowMs }: Asked): DeliveryPeriod {
   const end = typeof until === 'number' ? Math.min(until, nowMs + 1) : nowMs + 1
   const wanted = typeof since === 'number' ? since : end - DEFAULT_PERIOD_MS
   return { since_ms: Math.min(end, Math.max(wanted, end - LONGEST_PERIOD_MS)), until_ms: end }
@@ -80,6 +82,41 @@ const FILTER_COLUMNS = {
   answered: 'response_status',
 } as const satisfies Readonly<Record<string, keyof DeliveryListFilters>>
 
+export function deliveryFilters(values: JsonObject): DeliveryListFilters {
+  return columnFilters<DeliveryListFilters>(values, FILTER_COLUMNS)
+}
+
+interface DeliveryQuestion {
+  readonly filters: DeliveryListFilters
+  readonly sinceMs: number
+  readonly from: LogPosition
+  readonly limit: number
+}
+
+export interface AnsweredDelivery {
+  readonly delivery: DeliveryLineRow
+  /** What its last attempt was answered; null if there was none. */
+  readonly last: { readonly status: number; readonly code: string; readonly words: string } | null
+}
+
+interface DeliveryPage {
+  readonly rows: readonly AnsweredDelivery[]
+  readonly next: LogPosition | null
+}
+
+/** Those that changed last come first. */
+export async function readDeliveryPage(
+  reads: OrganizationFacts,
+  { filters, sinceMs, from, limit }: DeliveryQuestion,
+): Promise<DeliveryPage> {
+  const rows = await reads.run('deliveryLines', { ...filters, ...boundsBefore(from), since_ms: sinceMs, limit })
+  const last = rows.at(-1)
+  return {
+    rows: await withLastAttempts(reads, rows),
+    next: rows.length < limit || last === undefined ? null : { beforeMs: last.changed_at_ms, beforeId: last.job_id },
+  }
+}
+
 export function listDeliveries(scope: ReadScope, cursors: Cursors) {
   return scope(async (reads, call) => {
     const list = `deliveries\0${reads.organization.id}`
@@ -87,20 +124,20 @@ export function listDeliveries(scope: ReadScope, cursors: Cursors) {
     const { cursor } = call.queryValues
     const from = typeof cursor === 'string' ? cursors.read(list, cursor) : { beforeMs: until, beforeId: '' }
     if (from === null) return refuseCursor()
-    const filters = columnFilters<DeliveryListFilters>(call.queryValues, FILTER_COLUMNS)
-    const limit = LIMITS.logsPerPage
-    const rows = await reads.run('deliveryLines', { ...filters, ...boundsBefore(from), since_ms: since, limit })
-    const last = rows.at(-1)
-    const next = rows.length < limit || last === undefined ? null : last
+    const filters = deliveryFilters(call.queryValues)
+    const page = await readDeliveryPage(reads, { filters, sinceMs: since, from, limit: LIMITS.logsPerPage })
     return answer({
-      ...{ since, until, deliveries: await withLastAttempts(reads, rows) },
-      next: next === null ? null : cursors.write(list, { beforeMs: next.changed_at_ms, beforeId: next.job_id }),
+      ...{ since, until, deliveries: page.rows },
+      next: page.next === null ? null : cursors.write(list, page.next),
     })
   })
 }
 
 /** Each with what its last attempt was answered; null if there was none. */
-async function withLastAttempts(reads: OrganizationFacts, rows: readonly DeliveryLineRow[]) {
+async function withLastAttempts(
+  reads: OrganizationFacts,
+  rows: readonly DeliveryLineRow[],
+): Promise<readonly AnsweredDelivery[]> {
   const tried = rows.filter(({ attempts }) => attempts > 0)
   const found =
     tried.length === 0

@@ -3,7 +3,7 @@
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { boundsBefore, FIRST_SPAN_MS, nextSpanMs, type LogPosition } from '../../domain/logs/walk.ts'
+import { FIRST_SPAN_MS, type LogPosition } from '../../domain/logs/walk.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { InstallFilters, InstallLineRow, VisitSourceRow } from '../../ports/facts/pages/installs.ts'
@@ -16,6 +16,7 @@ import type { PageClock } from '../logs/pages.ts'
 import { columnFilters } from '../reads/column-filters.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { readVisitSources } from '../reads/visits-beside.ts'
+import { walkBack, type WalkBack, type WalkWindow } from '../reads/walk-back.ts'
 
 /** An install and the visit that it was matched to, if the visit still exists. */
 export interface SourcedInstall {
@@ -23,11 +24,8 @@ export interface SourcedInstall {
   readonly visit: VisitSourceRow | null
 }
 
-interface InstallQuestion {
+interface InstallQuestion extends Omit<WalkBack, 'firstSpanMs'> {
   readonly filters: InstallFilters
-  readonly sinceMs: number
-  readonly from: LogPosition
-  readonly limit: number
 }
 
 interface InstallPage {
@@ -35,57 +33,31 @@ interface InstallPage {
   readonly next: LogPosition | null
 }
 
-/** After this time a page is returned as it is, with the position that it has reached. */
-const PATIENCE_MS = 1_000
-
-/** Newest first, window by window: a filter that few installs fit would otherwise read all that are kept in one statement. */
+/** Newest first, with the visit of each. */
 export async function readInstallPage(
   reads: OrganizationFacts,
-  question: InstallQuestion,
+  { filters, ...walk }: InstallQuestion,
   clock: PageClock,
 ): Promise<InstallPage> {
-  const { rows, next } = await walkInstalls(reads, question, clock)
+  const { rows, next } = await walkBack<InstallLineRow>(
+    { ...walk, firstSpanMs: FIRST_SPAN_MS },
+    {
+      read: (window) => readInstallWindow(reads, window, filters),
+      positionOf: ({ received_at_ms: beforeMs, event_id: beforeId }) => ({ beforeMs, beforeId }),
+    },
+    clock,
+  )
   const visitOf = await readVisitSources(reads, rows)
   return { rows: rows.map((install) => ({ install, visit: visitOf(install) })), next }
-}
-
-async function walkInstalls(
-  reads: OrganizationFacts,
-  { filters, sinceMs, from, limit }: InstallQuestion,
-  { elapsedMs }: PageClock,
-): Promise<{ readonly rows: readonly InstallLineRow[]; readonly next: LogPosition | null }> {
-  const startedMs = elapsedMs()
-  const rows: InstallLineRow[] = []
-  let [position, spanMs] = [from, FIRST_SPAN_MS]
-  for (;;) {
-    const floorMs = Math.max(sinceMs, position.beforeMs - spanMs)
-    const bounds = { since_ms: floorMs, limit: limit - rows.length, ...boundsBefore(position) }
-    const beganMs = elapsedMs()
-    const found = await readInstallWindow(reads, bounds, filters)
-    if (found === null) {
-      spanMs /= 2
-      continue
-    }
-    rows.push(...found)
-    const last = rows.at(-1)
-    if (rows.length >= limit && last !== undefined)
-      return { rows, next: { beforeMs: last.received_at_ms, beforeId: last.event_id } }
-    if (floorMs <= sinceMs) return { rows, next: null }
-    position = { beforeMs: floorMs, beforeId: '' }
-    if (elapsedMs() - startedMs > PATIENCE_MS) return { rows, next: position }
-    spanMs = nextSpanMs(spanMs, elapsedMs() - beganMs)
-  }
 }
 
 /** As many as one statement names. */
 const MOST_VISITS = 5_000
 
-type WindowBounds = ReturnType<typeof boundsBefore> & { readonly since_ms: number; readonly limit: number }
-
 /** Null if installs of the window are matched to more visits from there than one statement can name. */
 async function readInstallWindow(
   reads: OrganizationFacts,
-  bounds: WindowBounds,
+  bounds: WalkWindow,
   filters: InstallFilters,
 ): Promise<readonly InstallLineRow[] | null> {
   const isOrigin = ([name]: readonly [string, unknown]): boolean => (ORIGINS as readonly string[]).includes(name)
@@ -111,17 +83,21 @@ const ORIGINS = [
 
 const FILTER_COLUMNS = {
   ...{ resolution: 'resolution', reason: 'reason', policy: 'selection_policy', visit: 'visit_id' },
-  ...{ eventType: 'event_type', path: 'install_path', platform: 'platform', agent: 'agent' },
+  ...{ eventType: 'event_type', path: 'install_path', platform: 'platform', agent: 'agent', ranBy: 'ran_by' },
   ...{ source: 'source', medium: 'medium', campaign: 'campaign', referrer: 'referrer', page: 'page' },
   ...{ visitSince: 'visit_since_ms', visitUntil: 'visit_until_ms' },
+  ...{ leastVisitAge: 'least_visit_age_s', visitAgeBelow: 'visit_age_below_s' },
 } as const satisfies Readonly<Record<string, keyof InstallFilters>>
 
 export function installFilters(values: JsonObject): InstallFilters {
   return columnFilters<InstallFilters>(values, FILTER_COLUMNS)
 }
 
+/** What a request asks for, and when. */
+export type Asked = Pick<Call, 'queryValues' | 'nowMs'>
+
 /** The period that a query names; without one, as long as any website of the organisation keeps its facts. */
-export function installPeriod({ queryValues, nowMs }: Call): { readonly sinceMs: number; readonly from: LogPosition } {
+export function installPeriod({ queryValues, nowMs }: Asked): { readonly sinceMs: number; readonly from: LogPosition } {
   const { since, until } = queryValues
   const oldestMs = nowMs - LIMITS.retentionDays.max * DAY_MS
   const newestMs = nowMs + LIMITS.clockSkewMs

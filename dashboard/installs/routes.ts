@@ -1,11 +1,18 @@
 /** Routes of installs and of deliveries: lists, one with its explanation, and sending failed ones again. */
 
+import { DAY_MS, SECOND_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import type { HandlersOf } from '../http/call.ts'
-import { PERIOD_PARAMETERS, textParameter, WEBSITE_PARAMETER } from '../http/parameters.ts'
+import {
+  maybeEmptyParameter,
+  ORIGIN_PARAMETERS,
+  PERIOD_PARAMETERS,
+  textParameter,
+  WEBSITE_PARAMETER,
+} from '../http/parameters.ts'
 import type { RouteRow } from '../http/route.ts'
 import { CURSOR_PARAMETER, type Cursors } from '../logs/cursor.ts'
 import type { PageClock } from '../logs/pages.ts'
@@ -21,11 +28,10 @@ const PERIOD_SCHEMA = { website: WEBSITE_PARAMETER, ...PERIOD_PARAMETERS }
 /** The year 2100: IDs have no room for later visits. */
 const MAX_MS = 4_102_444_799_999
 
-const maybeEmpty = (description: string, maxLength: number): JsonSchema => ({
-  ...{ type: 'string', description, minLength: 0, maxLength },
+const seconds = (description: string): JsonSchema => ({
+  ...{ type: 'integer', description, minimum: 0 },
+  maximum: (LIMITS.retentionDays.max * DAY_MS) / SECOND_MS,
 })
-const fromVisit = (what: string): JsonSchema =>
-  maybeEmpty(`${what} of the visit that it was matched to; empty: the visit has none.`, LIMITS.urlChars)
 
 /** Of the list of installs and of its export. */
 export const INSTALL_LIST_SCHEMA = {
@@ -38,17 +44,14 @@ export const INSTALL_LIST_SCHEMA = {
     ...{ type: 'string', description: 'Which event it is.' },
     enum: ['install_started', 'install_completed', 'first_run'],
   },
-  path: textParameter('Install path.', LIMITS.clientHintChars),
-  platform: textParameter('Platform.', LIMITS.clientHintChars),
-  agent: maybeEmpty('Coding agent that ran it; empty: a person.', LIMITS.clientHintChars),
-  reason: textParameter('Why it is unmatched.', LIMITS.clientHintChars),
+  path: maybeEmptyParameter('Install path; empty: it has none.', LIMITS.clientHintChars),
+  platform: maybeEmptyParameter('Platform; empty: it was not given.', LIMITS.clientHintChars),
+  agent: maybeEmptyParameter('Coding agent that ran it; empty: a person.', LIMITS.clientHintChars),
+  ranBy: { type: 'string', description: 'Whether any coding agent ran it.', enum: ['agent', 'person'] },
+  reason: maybeEmptyParameter('Why it is unmatched; empty: no reason was recorded.', LIMITS.clientHintChars),
   policy: textParameter('How its visit was chosen.', LIMITS.clientHintChars),
   visit: textParameter('ID of the visit that it was matched to.', LIMITS.idChars.max),
-  source: fromVisit('utm_source'),
-  medium: fromVisit('utm_medium'),
-  campaign: fromVisit('utm_campaign'),
-  referrer: fromVisit('Host of the referrer'),
-  page: fromVisit('Origin and path of the page'),
+  ...ORIGIN_PARAMETERS,
   visitSince: {
     type: 'integer',
     description: 'Unix ms, inclusive: when that visit began.',
@@ -56,7 +59,12 @@ export const INSTALL_LIST_SCHEMA = {
     maximum: MAX_MS,
   },
   visitUntil: { type: 'integer', description: 'Unix ms, exclusive.', minimum: 0, maximum: MAX_MS },
+  leastVisitAge: seconds('Whole seconds from that visit to the install, at least.'),
+  visitAgeBelow: seconds('Whole seconds from that visit to the install, fewer than.'),
 } as const satisfies Readonly<Record<string, JsonSchema>>
+
+/** Of the list of deliveries and of its export. */
+export const DELIVERY_LIST_SCHEMA = { ...PERIOD_SCHEMA, ...DELIVERY_FILTER_SCHEMA } as const
 
 export const INSTALL_ROUTES = {
   installs: {
@@ -77,7 +85,7 @@ export const INSTALL_ROUTES = {
   deliveryList: {
     ...{ method: 'GET', path: `${ORGANIZATION}/deliveries/list`, needs: 'Viewer', rate: 'read' },
     summary: 'Deliveries that changed in a period, the latest first, each with the answer to its last attempt.',
-    query: { ...PERIOD_SCHEMA, ...DELIVERY_FILTER_SCHEMA, cursor: CURSOR_PARAMETER },
+    query: { ...DELIVERY_LIST_SCHEMA, cursor: CURSOR_PARAMETER },
   },
   replayDeliveries: {
     ...{ method: 'POST', path: `${ORGANIZATION}/deliveries/replay`, needs: 'Member', rate: 'write' },

@@ -2,16 +2,27 @@
 
 import { expect } from 'chai'
 
+import { trafficOfDay } from '../../bin/example-data/traffic.ts'
 import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
+import type { LogRecord } from '../../domain/records.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
-import { activationRecord, handoffRecord, installRecord, rowsOf, visitRecord } from '../contract/fact-samples.ts'
+import {
+  activationRecord,
+  activityRecord,
+  handoffRecord,
+  installRecord,
+  rowsOf,
+  visitRecord,
+} from '../contract/fact-samples.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { organizationOf, SECRET, startStage, type Stage, websiteOf } from './support/stage.ts'
 
 const HOUR_MS = 3_600_000
 const NOW_MS = Date.now()
 const KEY_ID = createKeyring([SECRET]).currentKeyId
+
+const MONTH_BEFORE_MS = Date.UTC(new Date(NOW_MS).getUTCFullYear(), new Date(NOW_MS).getUTCMonth() - 1)
 
 let serial = 0
 const idAt = (ms: number): string =>
@@ -30,6 +41,15 @@ function story(site: string, atMs: number, source: string) {
   ]
 }
 
+const TRIAL = { website: 'trial-site', organization: 'trial' }
+const TODAY_MS = Math.floor(NOW_MS / (24 * HOUR_MS)) * 24 * HOUR_MS
+
+/** As `npm run -s example-data` fills it in, of one day. */
+function madeUpTraffic(): readonly LogRecord[] {
+  const day = trafficOfDay({ ...TRIAL, seed: 1, dayMs: TODAY_MS - 24 * HOUR_MS, keyId: KEY_ID })
+  return [...day, activityRecord({ ...TRIAL, type: 'example_data', subject: TRIAL.website, atMs: NOW_MS })]
+}
+
 describe('pages of figures', function () {
   this.timeout(120_000)
   let facts: TestFacts
@@ -40,6 +60,7 @@ describe('pages of figures', function () {
     const manifests = [
       organizationOf('acme', { members: { 'anna@acme.dev': 'Viewer' } }) + websiteOf('acme-site', 'acme'),
       organizationOf('other', { members: { 'bert@other.dev': 'Owner' } }) + websiteOf('other-site', 'other'),
+      organizationOf('trial', { members: { 'anna@acme.dev': 'Viewer' } }) + websiteOf('trial-site', 'trial'),
     ].join('---\n')
     stage = await startStage({ manifests, facts })
     cookies = await stage.signIn('anna@acme.dev')
@@ -56,8 +77,11 @@ describe('pages of figures', function () {
         utm: {},
       }),
       ...story('acme-site', NOW_MS - 9 * 24 * HOUR_MS, 'before'),
+      ...story('acme-site', MONTH_BEFORE_MS + HOUR_MS / 6, 'month before'),
       ...story('other-site', NOW_MS - 26 * HOUR_MS, 'foreign'),
       unmatched,
+      ...madeUpTraffic(),
+      visitRecord({ visitId: idAt(NOW_MS - 1_000), issuedAtMs: NOW_MS - 1_000, ...TRIAL }),
     ]
     const hours = createHourMarks('test', Date.now).collect()
     for (const [table, rows] of rowsOf(records)) {
@@ -101,6 +125,10 @@ describe('pages of figures', function () {
     // The install of this second's visit is two minutes ahead, and counts as soon as its hour does.
     expect(body['total'].matched).to.be.within(3, 4)
     expect(body['before'].total).to.include({ completed: 1, matched: 1 })
+    expect(body['before'].agent.values).to.have.lengthOf(1)
+    expect(body['before'].agent.values[0]).to.include({ value: 'claude-code', matched: 1 })
+    expect(body['before'].policy.values[0]).to.include({ value: 'latest_visit', matched: 1 })
+    expect(body['before'].reason).to.deep.equal([])
     expect(body['reason']).to.have.lengthOf(1)
     expect(body['agent'].values.map(({ value }: { value: string }) => value)).to.include.members(['claude-code', ''])
     const twoMinutes = body['timeToInstall'].find(({ fromSeconds }: { fromSeconds: number }) => fromSeconds === 120)
@@ -112,6 +140,9 @@ describe('pages of figures', function () {
     const usage = await read('usage')
     expect(usage['allowed']).to.equal(10_000_000)
     expect(usage['used']).to.be.greaterThan(0)
+    // A visit and its install in the first hour of it.
+    expect(usage['before']).to.deep.equal({ since: MONTH_BEFORE_MS, until: usage['before'].until, used: 2 })
+    expect(usage['before'].until).to.be.within(MONTH_BEFORE_MS + HOUR_MS, usage['since'])
     const { lines } = await read('checklist')
     const done = Object.fromEntries(lines.map(({ id, isDone }: { id: string; isDone: boolean }) => [id, isDone]))
     expect(done).to.include({
@@ -120,5 +151,24 @@ describe('pages of figures', function () {
       install_matched: true,
       destination_live: false,
     })
+  })
+
+  it('say until when they count made-up traffic, and the checklist counts none', async () => {
+    const ofTrial = async (page: string) =>
+      (await stage.ask('GET', `/api/organizations/trial/${page}`, { cookies })).body as Record<string, any>
+    for (const page of ['funnel', 'sources', 'match', 'shared-commands', 'overview'])
+      expect((await ofTrial(page))['exampleUntil'], page).to.equal(TODAY_MS)
+    // Only what the month has of it.
+    const { since, exampleUntil } = await ofTrial('usage')
+    expect(exampleUntil).to.equal(since < TODAY_MS ? TODAY_MS : null)
+    expect((await ofTrial(`funnel?since=${TODAY_MS}`))['exampleUntil']).to.equal(null)
+    expect((await ofTrial('funnel'))['total'].visits).to.be.greaterThan(10)
+    const counts = Object.fromEntries(
+      (await ofTrial('checklist'))['lines'].map(({ id, count }: { id: string; count: number }) => [id, count]),
+    )
+    expect(counts).to.include({ visit_seen: 1, marker_activated: 0, command_copied: 0 })
+    expect(counts).to.include({ hook_reached: 0, install_matched: 0 })
+    expect((await read('funnel'))['exampleUntil']).to.equal(null)
+    expect((await read('checklist'))['exampleUntil']).to.equal(null)
   })
 })

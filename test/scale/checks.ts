@@ -67,6 +67,8 @@ export async function checkNumbers(checked: Checked): Promise<CheckReport> {
   await checkFunnel(checked, compare, rolled, BY)
   for (const span of [latest, rolled]) await checkMatch(checked, compare, span)
   await checkLists(checked, compare, endMs)
+  for (const untilMs of [endMs, rolled.untilMs])
+    await checkVisits(checked, compare, { sinceMs: untilMs - HOUR_MS, untilMs })
   await checkDeliveries(checked, compare, endMs)
   return { compared, wrong }
 }
@@ -120,6 +122,16 @@ async function checkMatch({ pages, connection }: Checked, compare: Compare, span
   for (const by of OF_INSTALLS) compareListed(compare, by, INSTALL_COUNTS, match[by], counted)
   for (const { value, installs } of match['reason'] as Row[]) {
     compare(`reason ${value}`, installs, counted.get('reason')?.get(value)?.[4] ?? 0)
+  }
+}
+
+/** The list of visits, page by page, for each step. */
+async function checkVisits({ pages, connection }: Checked, compare: Compare, span: Span): Promise<void> {
+  const counted = (await rawFunnel(connection, span)).get('visits')?.get('') ?? []
+  for (const [place, step] of VISIT_STEPS.entries()) {
+    const only = step === 'visits' ? '' : `&step=${step}`
+    const listed = await everyRow(pages, `visits?since=${span.sinceMs}&until=${span.untilMs}${only}`, 'visits')
+    compare(`visits listed, ${step}`, listed.length, counted[place] ?? 0)
   }
 }
 

@@ -97,9 +97,24 @@ function installPaths(nowMs: number): readonly string[] {
     ...['source=newsletter', 'source=nothing', 'medium=cpc', 'campaign=campaign-7', 'referrer=r1.example'],
     `page=https://${MAIN}.example/docs/page-3`,
     `visitSince=${nowMs - 8 * DAY_MS}&visitUntil=${nowMs - 7 * DAY_MS}`,
+    ...[
+      'ranBy=agent',
+      'platform=',
+      'resolution=matched&eventType=install_completed&leastVisitAge=3600&visitAgeBelow=5400',
+    ],
   ]
   const bounds = ['', `website=${MAIN}&`, `since=${nowMs - 30 * DAY_MS}&`]
   return [...filters.flatMap((filter) => bounds.map((bound) => `installs?${bound}${filter}`)), 'installs/export']
+}
+
+function visitPaths(nowMs: number): readonly string[] {
+  const filters = [
+    ...['', 'step=activated', 'step=copied', 'step=completed', 'step=first_run', 'source=newsletter', 'source=nothing'],
+    ...['medium=cpc&step=copied', 'campaign=campaign-7&step=completed', 'referrer=r1.example'],
+    ...[`page=https://${MAIN}.example/docs/page-3`, `agent=cursor&step=completed`],
+  ]
+  const bounds = ['', `website=${MAIN}&`, `until=${nowMs - 5 * DAY_MS}&`]
+  return [...filters.flatMap((filter) => bounds.map((bound) => `visits?${bound}${filter}`)), 'visits/export']
 }
 
 function deliveryPaths(nowMs: number): readonly string[] {
@@ -112,10 +127,12 @@ function deliveryPaths(nowMs: number): readonly string[] {
     'answered=400&code=rejected',
   ]
   const periods = ['', `since=${nowMs - DAY_MS}&`, `since=${nowMs - 90 * DAY_MS}&`]
-  return periods.flatMap((period) => [
+  const exports = ['deliveries/export', 'deliveries/export?status=failed']
+  const pages = periods.flatMap((period) => [
     ...[`deliveries?${period}`, `deliveries?${period}website=${MAIN}`],
     ...lists.map((list) => `deliveries/list?${period}${list}`),
   ])
+  return [...pages, ...exports]
 }
 
 function logPaths(nowMs: number): readonly string[] {
@@ -142,7 +159,8 @@ const OTHERS = [
 
 /** Every path that is asked, without those of single things. */
 export function pagePaths(nowMs: number): readonly string[] {
-  return [...figurePaths(nowMs), ...installPaths(nowMs), ...deliveryPaths(nowMs), ...logPaths(nowMs), ...OTHERS]
+  const lists = [...installPaths(nowMs), ...visitPaths(nowMs), ...deliveryPaths(nowMs), ...logPaths(nowMs)]
+  return [...figurePaths(nowMs), ...lists, ...OTHERS]
 }
 
 /** Resolves with the number of pages asked. @throws Error if a route that reads facts was not among them */

@@ -8,6 +8,7 @@ import {
   HOUR_FACTS,
   installCells,
   installSteps,
+  madeUpInstalls,
   visitSteps,
   type CellRow,
   type WebsiteCellRow,
@@ -48,6 +49,8 @@ export const FIGURE_QUERIES = {
   visitSteps: pageOf<RawPeriod, StepRow>(visitSteps),
   /** Install events of each hour. */
   installSteps: pageOf<RawPeriod, StepRow>(installSteps),
+  /** Only asked about an organisation that was filled with made-up traffic. */
+  madeUpInstalls: pageOf<RawPeriod, Pick<CellRow, 'counts'>>(madeUpInstalls()),
   deliveryCells: pageOf<RawPeriod, CellRow>(deliveryCells()),
   /** The greatest counts first. */
   rolledCells: pageOf<RolledPeriod, RolledCellRow>(rolledCells),

@@ -16,6 +16,7 @@ import {
 import type { LogWindow } from './logs.ts'
 import { COUNTED_BY } from '../visits.ts'
 import { issuedWithin } from './ranges.ts'
+import { VISIT_AGE_S } from './raw-figures.ts'
 
 /** Where the matched visit came from; empty if the visit does not say. */
 type OriginFilters = { readonly [D in Counted]?: string }
@@ -27,6 +28,7 @@ export type InstallFilters = OriginFilters & {
   readonly install_path?: string
   readonly platform?: string
   readonly agent?: string
+  readonly ran_by?: 'agent' | 'person'
   /** Why it is unmatched. */
   readonly reason?: string
   readonly selection_policy?: string
@@ -34,6 +36,9 @@ export type InstallFilters = OriginFilters & {
   /** Unix ms: when that visit was issued. */
   readonly visit_since_ms?: number
   readonly visit_until_ms?: number
+  /** Whole seconds from that visit to the install, as figures count them: at least, and less than. */
+  readonly least_visit_age_s?: number
+  readonly visit_age_below_s?: number
 }
 
 type InstallPageFilters = InstallFilters & {
@@ -73,6 +78,7 @@ const NARROWING = {
   install_path: 'install_path = {install_path:String}',
   platform: 'platform = {platform:String}',
   agent: 'agent = {agent:String}',
+  ran_by: "(agent = '') = ({ran_by:String} = 'person')",
 } as const
 
 const OF_VISITS = '(website, visit_id) IN arrayZip({of_websites:Array(String)}, {visit_ids:Array(String)})'
@@ -84,6 +90,8 @@ const DECIDED = {
   selection_policy: 'selection_policy = {selection_policy:String}',
   visit_id: 'visit_id = {visit_id:String}',
   visit_ids: OF_VISITS,
+  least_visit_age_s: `${VISIT_AGE_S} >= {least_visit_age_s:UInt32}`,
+  visit_age_below_s: `${VISIT_AGE_S} < {visit_age_below_s:UInt32}`,
 } as const
 
 type Counted = keyof typeof COUNTED_BY

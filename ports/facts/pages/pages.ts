@@ -10,6 +10,7 @@ import { INSTALL_QUERIES } from './installs.ts'
 import { LOG_QUERIES } from './logs.ts'
 import { REPLAY_PAGE_QUERIES } from './replay.ts'
 import { STREAM_PAGE_QUERIES } from './streams.ts'
+import { VISIT_QUERIES } from './visits.ts'
 import { WEBHOOK_QUERIES } from './webhooks.ts'
 
 export const PAGE_QUERIES = {
@@ -20,6 +21,7 @@ export const PAGE_QUERIES = {
   ...DELIVERY_QUERIES,
   ...REPLAY_PAGE_QUERIES,
   ...STREAM_PAGE_QUERIES,
+  ...VISIT_QUERIES,
   ...WEBHOOK_QUERIES,
 } as const
 export type PageQueryName = keyof typeof PAGE_QUERIES

@@ -1,5 +1,6 @@
 /** Figures of a short period, straight from the facts: the last hours for pages, and one hour for its rollup. */
 
+import { EXAMPLE_DATA } from '../../../domain/example-data.ts'
 import { INSTALL_TIME_BUCKETS_S, MAX_CELLS, type Dimension } from '../../../domain/figures/cells.ts'
 import { decided, once, withinPeriod } from '../query-parts.ts'
 import { COUNTED_BY } from '../visits.ts'
@@ -68,7 +69,7 @@ const topCells = (by: By): string =>
  * Columns of each visit for the steps that it reached, and the join that gives them. Each table costs the engine some 3 ms to plan,
  * and each range of IDs one more.
  */
-const reached = (period: RawPeriod): { readonly columns: string; readonly join: string } => ({
+export const reachedSteps = (period: RawPeriod): { readonly columns: string; readonly join: string } => ({
   columns: `${among('activations', period, "AND effect = 'activated'")} AS is_activated, ${among('handoffs', period)} AS is_copied,
       install.started AS started, install.completed AS completed, install.first_run AS first_run`,
   join: `LEFT ANY JOIN (${matchedVisitsSql(period)}) AS install ON visit.website = install.website AND visit.visit_id = install.visit_id`,
@@ -79,7 +80,7 @@ const MAX_HOURS = 1_000
 
 /** The funnel: distinct visits of each hour, and how many of them reached each step. */
 export function visitSteps(period: RawPeriod): string {
-  const { columns, join } = reached(period)
+  const { columns, join } = reachedSteps(period)
   return `
   SELECT toUnixTimestamp(toStartOfHour(issued_at)) * 1000 AS at_ms, ${STEP_COUNTS}
   FROM (
@@ -93,7 +94,7 @@ const VISIT_PAIRS = VISIT_VALUES.map(([dimension]) => `('${dimension}', by_${dim
 
 /** The funnel: distinct visits of the period by value, and how many of them reached each step. */
 export function funnelCells(period: RawPeriod, by: By = 'all'): string {
-  const { columns, join } = reached(period)
+  const { columns, join } = reachedSteps(period)
   return `
   SELECT ${BY[by].column}pair.1 AS dimension, pair.2 AS value,
     ${STEP_COUNTS}
@@ -108,6 +109,8 @@ export function funnelCells(period: RawPeriod, by: By = 'all'): string {
 }
 
 const EVENTS_RECEIVED = ofEvents(`SELECT event_id FROM installs WHERE ${RECEIVED}`)
+/** Whole seconds from the visit of a matched install to the install. */
+export const VISIT_AGE_S = "dateDiff('second', assumeNotNull(visit_issued_at), received_at)"
 const BUCKETS = `[${INSTALL_TIME_BUCKETS_S.join(', ')}]`
 
 const EVENT_COUNTS = `[countIf(event_type = 'install_started'), countIf(event_type = 'install_completed'), countIf(event_type = 'first_run'),
@@ -122,6 +125,14 @@ export const installSteps = (): string => `
     ['resolution'],
   )} WHERE ${RECEIVED} GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
 
+/** The table is ordered by the IDs of events, so only these are read. */
+const MADE_UP_EVENTS = `${ASKED} AND startsWith(event_id, '${EXAMPLE_DATA.idPrefix}')`
+
+/** Install events that `npm run -s example-data` made up. */
+export const madeUpInstalls = (): string => `
+  SELECT ${EVENT_COUNTS}
+  FROM (SELECT event_type, resolution FROM ${once('installs')} PREWHERE ${MADE_UP_EVENTS} WHERE ${RECEIVED}) LIMIT 1`
+
 const DECIDED_FIGURES = ['resolution', 'selection_policy', 'visit_issued_at', 'reason'] as const
 
 /** Install events of the period by value: of each type, and of each resolution. */
@@ -133,7 +144,7 @@ export const installCells = (by: By = 'all'): string => `
       arrayConcat([('installs', ''), ('path', install_path), ('platform', platform), ('policy', selection_policy), ('agent', agent)],
         if(resolution = 'unmatched', [('reason', reason)], []),
         if(resolution = 'matched' AND event_type = 'install_completed' AND visit_issued_at IS NOT NULL,
-          [('time_to_install', toString(arrayCount(start -> start <= dateDiff('second', assumeNotNull(visit_issued_at), received_at), ${BUCKETS}) - 1))],
+          [('time_to_install', toString(arrayCount(start -> start <= ${VISIT_AGE_S}, ${BUCKETS}) - 1))],
           [])) AS pairs
     FROM ${decided(
       `SELECT website, event_id, received_at, event_type, install_path, platform, agent, ${DECIDED_FIGURES.join(', ')}
@@ -151,10 +162,13 @@ export const deliveryCells = (by: By = 'all'): string => `
   WHERE (website, event_id) IN (SELECT website, event_id FROM ${once('installs')} PREWHERE ${EVENTS_RECEIVED} WHERE ${RECEIVED})
   ${topCells(by)}`
 
+/** Of the master secret that signed the visit's receipt. */
+export const KEY_ID = 'reinterpretAsUInt8(unhex(substring(visit_id, 1, 2))) % 16'
+
 /** Which visits and installs exist in the period, repeats included: how many, how long they are kept, and the visits' key IDs. */
 export const HOUR_FACTS = `
   SELECT website, count() AS facts, max(retention_days) AS days, arrayFilter(id -> id != 255, groupUniqArray(key_id)) AS key_ids FROM (
-    SELECT website, retention_days, reinterpretAsUInt8(unhex(substring(visit_id, 1, 2))) % 16 AS key_id
+    SELECT website, retention_days, ${KEY_ID} AS key_id
     FROM visits PREWHERE ${VISITS_ISSUED}
     UNION ALL SELECT website, retention_days, toUInt8(255) FROM installs PREWHERE ${EVENTS_RECEIVED} WHERE ${RECEIVED})
   GROUP BY website LIMIT ${HOUR_WEBSITES_MAX}`

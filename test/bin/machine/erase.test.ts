@@ -8,8 +8,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { NO_BACKLOG } from '../../delivery/support/memory-facts.ts'
-import { exportInstalls } from '../../../dashboard/exports/installs.ts'
+import { deliveryTable } from '../../../dashboard/exports/deliveries.ts'
+import { installTable } from '../../../dashboard/exports/installs.ts'
 import { exportLogs } from '../../../dashboard/exports/logs.ts'
+import { exportTable } from '../../../dashboard/exports/table.ts'
+import { visitTable } from '../../../dashboard/exports/visits.ts'
 import type { OrganizationFacts } from '../../../dashboard/reads/scope.ts'
 import { createErasures } from '../../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../../delivery/facts-writer/fact-batch.ts'
@@ -222,7 +225,7 @@ async function filesBelow(root: string): Promise<string> {
   return (await Promise.all(files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'latin1')))).join('\n')
 }
 
-/** The downloads of the dashboard: all installs as CSV, all Logs with their bodies. */
+/** The downloads of the dashboard: all visits, installs and deliveries as CSV, all Logs with their bodies. */
 async function downloads(connection: FactsConnection): Promise<string> {
   const facts = clickhouseFacts(connection, { nowMs: Date.now })
   const scope = { organization: 'acme', websites: [WEBSITE] }
@@ -235,8 +238,13 @@ async function downloads(connection: FactsConnection): Promise<string> {
   const cursors = { write: () => '', read: () => null }
   const clock = { elapsedMs: () => performance.now() }
   let text = ''
-  for await (const part of exportInstalls({ ...common, ...everything, filters: {}, hasMark: false, clock }))
-    text += part
+  const asked = { queryValues: { since: sinceMs, until: beforeMs }, nowMs: Date.now() }
+  const tables = [
+    exportTable(installTable(reads, asked, clock), { ...common, hasMark: false }),
+    exportTable(visitTable(reads, asked, clock), { ...common, hasMark: false }),
+    exportTable(deliveryTable(reads, asked), { ...common, hasMark: false }),
+  ]
+  for (const table of tables) for await (const part of table) text += part
   for await (const part of exportLogs({ ...common, question, format: 'ndjson', cursors, clock })) text += part
   return text
 }

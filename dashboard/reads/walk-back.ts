@@ -1,0 +1,59 @@
+/** Reads a list of facts from the newest back, in windows of time: a filter that few rows fit would otherwise read all that are kept in one statement. */
+
+import { boundsBefore, nextSpanMs as spanAfter, type LogPosition } from '../../domain/logs/walk.ts'
+import type { PageClock } from '../logs/pages.ts'
+
+/** What is asked for: rows from `sinceMs` (inclusive) back from a position. */
+export interface WalkBack {
+  readonly sinceMs: number
+  readonly from: LogPosition
+  readonly limit: number
+  /** Length of the first window; those that follow depend on how long it took. */
+  readonly firstSpanMs: number
+}
+
+export type WalkWindow = ReturnType<typeof boundsBefore> & { readonly since_ms: number; readonly limit: number }
+
+interface WalkedRows<Row> {
+  /** Newest first. */
+  readonly rows: readonly Row[]
+  /** The position of the next page; null if there is nothing older. */
+  readonly next: LogPosition | null
+}
+
+interface Walked<Row> {
+  /** Null: the window is too long for one statement. */
+  readonly read: (window: WalkWindow) => Promise<readonly Row[] | null>
+  readonly positionOf: (row: Row) => LogPosition
+  /** Length of the window after one of this length that took so long. */
+  readonly nextSpanMs?: (spanMs: number, tookMs: number) => number
+}
+
+/** After this time a page is returned as it is, with the position that it has reached. */
+const PATIENCE_MS = 1_000
+
+export async function walkBack<Row>(
+  { sinceMs, from, limit, firstSpanMs }: WalkBack,
+  { read, positionOf, nextSpanMs = spanAfter }: Walked<Row>,
+  { elapsedMs }: PageClock,
+): Promise<WalkedRows<Row>> {
+  const startedMs = elapsedMs()
+  const rows: Row[] = []
+  let [position, spanMs] = [from, firstSpanMs]
+  for (;;) {
+    const floorMs = Math.max(sinceMs, position.beforeMs - spanMs)
+    const beganMs = elapsedMs()
+    const found = await read({ since_ms: floorMs, limit: limit - rows.length, ...boundsBefore(position) })
+    if (found === null) {
+      spanMs /= 2
+      continue
+    }
+    rows.push(...found)
+    const last = rows.at(-1)
+    if (rows.length >= limit && last !== undefined) return { rows, next: positionOf(last) }
+    if (floorMs <= sinceMs) return { rows, next: null }
+    position = { beforeMs: floorMs, beforeId: '' }
+    if (elapsedMs() - startedMs > PATIENCE_MS) return { rows, next: position }
+    spanMs = nextSpanMs(spanMs, elapsedMs() - beganMs)
+  }
+}

@@ -1,0 +1,94 @@
+/** Visits one by one, each with the steps that it has reached: the list behind every number of the funnel and of sources. */
+
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
+import { VISIT_STEPS } from '../../domain/figures/cells.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import type { LogPosition } from '../../domain/logs/walk.ts'
+import type { JsonObject } from '../../domain/strict-json.ts'
+import type { LaterStep, VisitFilters, VisitLineRow } from '../../ports/facts/pages/visits.ts'
+import { answer } from '../http/call.ts'
+import { installPeriod } from '../installs/list.ts'
+import { refuseCursor, type Cursors } from '../logs/cursor.ts'
+import type { PageClock } from '../logs/pages.ts'
+import { columnFilters } from '../reads/column-filters.ts'
+import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
+import { walkBack, type WalkBack, type WalkWindow } from '../reads/walk-back.ts'
+
+/** What only some visits reach, in order. */
+export const LATER_STEPS = VISIT_STEPS.filter((step): step is LaterStep => step !== 'visits')
+
+/** Visits whose steps one statement looks up in a quarter of a second, and visits that it looks through for these. */
+const [MOST_WANTED, MOST_VISITS] = [20_000, 150_000]
+/** No window is shorter, however many visits it has. */
+const LEAST_SPAN_MS = HOUR_MS
+const FIRST_SPAN_MS = 6 * HOUR_MS
+const GROWS_BY = 16
+
+interface VisitQuestion extends Omit<WalkBack, 'firstSpanMs'> {
+  readonly filters: VisitFilters
+}
+
+interface VisitPage {
+  readonly rows: readonly VisitLineRow[]
+  readonly next: LogPosition | null
+}
+
+export function readVisitPage(
+  reads: OrganizationFacts,
+  { filters, ...walk }: VisitQuestion,
+  clock: PageClock,
+): Promise<VisitPage> {
+  // How much fuller the last window could have been.
+  let room = 1
+  const read = async (window: WalkWindow): Promise<readonly VisitLineRow[] | null> => {
+    const { since_ms, until_ms } = window
+    const [within] = await reads.run('visitsWithin', { since_ms, until_ms, ...filters })
+    const { visits = 0, wanted = 0, key_ids = [] } = within ?? {}
+    room = Math.min(MOST_WANTED / Math.max(1, wanted), MOST_VISITS / Math.max(1, visits))
+    if (room < 1 && until_ms - since_ms > LEAST_SPAN_MS) return null
+    return wanted === 0 ? [] : reads.run('visitLines', { ...window, ...filters, key_ids })
+  }
+  return walkBack<VisitLineRow>(
+    { ...walk, firstSpanMs: FIRST_SPAN_MS },
+    {
+      read,
+      positionOf: ({ issued_at_ms: beforeMs, visit_id: beforeId }) => ({ beforeMs, beforeId }),
+      nextSpanMs: (spanMs) => spanMs * Math.max(1, Math.min(GROWS_BY, Math.floor(room))),
+    },
+    clock,
+  )
+}
+
+const FILTER_COLUMNS = {
+  ...{ step: 'step', agent: 'agent' },
+  ...{ source: 'source', medium: 'medium', campaign: 'campaign', referrer: 'referrer', page: 'page' },
+} as const satisfies Readonly<Record<string, keyof VisitFilters>>
+
+export function visitFilters(values: JsonObject): VisitFilters {
+  return columnFilters<VisitFilters>(values, FILTER_COLUMNS)
+}
+
+export function listVisits(scope: ReadScope, cursors: Cursors, clock: PageClock) {
+  return scope(async (reads, call) => {
+    const list = `visits\0${reads.organization.id}`
+    const { sinceMs, from: newest } = installPeriod(call)
+    const { cursor } = call.queryValues
+    const from = typeof cursor === 'string' ? cursors.read(list, cursor) : newest
+    if (from === null) return refuseCursor()
+    const filters = visitFilters(call.queryValues)
+    const page = await readVisitPage(reads, { filters, sinceMs, from, limit: LIMITS.logsPerPage }, clock)
+    return answer({
+      visits: page.rows.map(shownVisit),
+      // Complete from here on; older visits were not searched yet.
+      searchedBackTo: page.next === null ? sinceMs : page.next.beforeMs,
+      // Older lines are gone, so nobody is sent there.
+      logsSince: call.nowMs - reads.organization.logRetentionDays * DAY_MS,
+      next: page.next === null ? null : cursors.write(list, page.next),
+    })
+  })
+}
+
+function shownVisit({ activated, copied, started, completed, first_run, ...visit }: VisitLineRow) {
+  const reached: Readonly<Record<LaterStep, number>> = { activated, copied, started, completed, first_run }
+  return { visit, reached: LATER_STEPS.filter((step) => reached[step] > 0) }
+}

@@ -1,0 +1,92 @@
+/** Visits of an organisation's websites, newest first, each with the steps that it has reached: what figures count, one by one. */
+
+import type { VISIT_STEPS } from '../../../domain/figures/cells.ts'
+import { SOURCE_COLUMN_NAMES } from '../../../domain/collection/visit-source.ts'
+import { selectFrom, type RowsOf } from '../columns.ts'
+import { at, newestFirst, once, pageLimit, pageOf } from '../query-parts.ts'
+import { COUNTED_BY } from '../visits.ts'
+import type { LogWindow } from './logs.ts'
+import { VISIT_ISSUED } from './ranges.ts'
+import { KEY_ID, reachedSteps } from './raw-figures.ts'
+
+const VISIT_LINE = selectFrom('visits', ['website', 'visit_id', 'issued_at', ...SOURCE_COLUMN_NAMES])
+
+/** A step that only some visits reach. */
+export type LaterStep = Exclude<(typeof VISIT_STEPS)[number], 'visits'>
+
+/** 1: the visit reached this step. */
+export type VisitLineRow = RowsOf<typeof VISIT_LINE> & { readonly [S in LaterStep]: number }
+
+export type VisitFilters = { readonly [D in keyof typeof COUNTED_BY]?: string } & {
+  readonly step?: LaterStep
+  /** The visit led to an install that this agent ran. */
+  readonly agent?: string
+}
+
+type VisitWindow = LogWindow & VisitFilters
+
+type VisitPageParams = VisitWindow & {
+  readonly limit: number
+  readonly before_ms?: number
+  readonly before_id?: string
+  /** Those of the visits of the window: each one more takes the engine a while to plan. */
+  readonly key_ids?: readonly number[]
+}
+
+interface VisitsWithinRow {
+  /** Repeats included. */
+  readonly visits: number
+  /** Those from where it is asked for. */
+  readonly wanted: number
+  readonly key_ids: readonly number[]
+}
+
+/** As figures count it. */
+const STEP_COLUMNS: Readonly<Record<LaterStep, string>> = {
+  ...{ activated: 'is_activated', copied: 'is_copied' },
+  ...{ started: 'started', completed: 'completed', first_run: 'first_run' },
+}
+const STEP_NAMES = Object.entries(STEP_COLUMNS).map(([name, column]) => `${column} AS ${name}`)
+
+const SCOPE = 'website IN {websites:Array(String)} AND organization = {organization:String}'
+const AFTER = `(issued_at, visit_id) < (${at('before_ms')}, {before_id:String})`
+
+/** Conditions on the visit itself, which narrow down what its steps are looked up for. */
+function originConditions(params: VisitFilters): readonly string[] {
+  const names = Object.keys(COUNTED_BY) as (keyof typeof COUNTED_BY)[]
+  return names.filter((name) => params[name] !== undefined).map((name) => `${COUNTED_BY[name]} = {${name}:String}`)
+}
+
+function stepConditions({ step, agent }: VisitFilters): readonly string[] {
+  return [
+    ...(step === undefined ? [] : [STEP_COLUMNS[step]]),
+    ...(agent === undefined ? [] : ['has(agents, {agent:String})']),
+  ]
+}
+
+function whereAll(conditions: readonly string[]): string {
+  return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
+}
+
+export const VISIT_QUERIES = {
+  /** How many visits a window has, before their steps are looked up: it decides how long a window may be. */
+  visitsWithin: pageOf<VisitWindow, VisitsWithinRow>((params) => {
+    const isWanted = ['1', ...originConditions(params)].join(' AND ')
+    return `SELECT count() AS visits, countIf(${isWanted}) AS wanted, groupUniqArrayIf(${KEY_ID}, ${isWanted}) AS key_ids
+      FROM visits PREWHERE ${SCOPE} AND ${VISIT_ISSUED} LIMIT 1`
+  }),
+
+  /** The steps of each are looked up as figures do. */
+  visitLines: pageOf<VisitPageParams, VisitLineRow>((params) => {
+    const { columns, join } = reachedSteps(params)
+    const names = ['website', 'visit_id', 'issued_at', ...SOURCE_COLUMN_NAMES]
+    const after = params.before_id === undefined ? [] : [AFTER]
+    return `SELECT ${VISIT_LINE.sql}, ${STEP_NAMES.join(', ')}
+      FROM (
+        SELECT visit.* EXCEPT (website), visit.website AS website, ${columns}, install.agents AS agents
+        FROM (SELECT ${names.join(', ')} FROM ${once('visits')} PREWHERE ${SCOPE} AND ${VISIT_ISSUED}
+          ${whereAll([...originConditions(params), ...after])}) AS visit
+        ${join}
+      ) ${whereAll(stepConditions(params))} ${newestFirst('issued_at', 'visit_id')} ${pageLimit()}`
+  }),
+} as const

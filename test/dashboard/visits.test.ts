@@ -1,0 +1,193 @@
+/** The list of visits holds exactly those that figures count, whichever number leads to it. */
+
+import { expect } from 'chai'
+
+import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
+import { rollUp } from '../../delivery/rollup/rollup.ts'
+import type { LogRecord } from '../../domain/records.ts'
+import { visitIdTime } from '../../domain/receipt.ts'
+import { createKeyring } from '../../runtime/keyring.ts'
+import {
+  activationRecord,
+  decisionRecord,
+  handoffRecord,
+  installRecord,
+  rowsOf,
+  visitRecord,
+} from '../contract/fact-samples.ts'
+import { SECRET } from './support/stage.ts'
+import { MINE, ROOT, startTwoOrganizations, type TwoOrganizations } from './support/two-organizations.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+const NOW_MS = Date.now()
+const KEY_ID = createKeyring([SECRET]).currentKeyId.toString(16).padStart(2, '0')
+/** A key that is in use no longer: only older visits have it. */
+const OLD_KEY_ID = '0e'
+
+let serial = 0
+const idAt = (ms: number, keyId = KEY_ID): string => keyId + visitIdTime(ms) + (serial++).toString(16).padStart(18, '0')
+
+const SOURCES = ['newsletter', 'google', ''] as const
+const PAGES = ['/install', '/docs'] as const
+
+/** The more of its number is even, the further a visit came; one command was run on three machines, one install was decided later. */
+function story(atMs: number, index: number): readonly LogRecord[] {
+  const visitId = idAt(atMs, index % 10 === 9 && atMs < NOW_MS - DAY_MS ? OLD_KEY_ID : KEY_ID)
+  const about = { website: MINE.website, visitId, issuedAtMs: atMs }
+  const source = SOURCES[index % SOURCES.length]!
+  const utm = source === '' ? {} : { source }
+  const pageUrl = `https://acme.dev${PAGES[index % PAGES.length]!}?from=${index}`
+  const records: LogRecord[] = [visitRecord({ ...about, ...MINE, utm, pageUrl, origin: 'https://acme.dev' })]
+  if (index % 4 !== 3) records.push(activationRecord(about))
+  if (index % 2 === 0) records.push(handoffRecord(about))
+  const chosen = { visitId, visitIssuedAtMs: atMs, resolution: 'matched', selectionPolicy: 'handoff' } as const
+  const install = (changes = {}) => installRecord({ ...MINE, ...chosen, receivedAtMs: atMs + 61_000, ...changes })
+  if (index % 6 === 0) records.push(...[1, 2, 3].map(() => install({ agent: 'claude-code' })))
+  if (index % 8 === 2) records.push(install(), install({ eventType: 'first_run', receivedAtMs: atMs + 900_000 }))
+  if (index % 8 === 4) {
+    const pending = installRecord({ ...MINE, receivedAtMs: atMs + 61_000, resolution: 'pending' })
+    records.push(pending, decisionRecord(pending, { visitId, visitIssuedAtMs: atMs }))
+  }
+  return records
+}
+
+describe('the list of visits', function () {
+  this.timeout(120_000)
+  let both: TwoOrganizations
+  before(async () => {
+    both = await startTwoOrganizations(['acme-one'])
+    const records = [0, 3, 40].flatMap((days) =>
+      Array.from({ length: 24 }, (_, index) =>
+        story(NOW_MS - days * DAY_MS - 20 * MINUTE_MS - index * 1_000, index + days),
+      ).flat(),
+    )
+    const hours = createHourMarks('test', Date.now).collect()
+    for (const [table, rows] of rowsOf(records)) {
+      await both.facts.insert(table, rows)
+      for (const row of rows) hours.note(table, row)
+    }
+    await both.facts.insert('hour_marks', hours.rows())
+    await rollUp({ facts: both.facts, nowMs: Date.now, logger: { warn: () => undefined } })
+  })
+  after(() => both?.stop())
+
+  type Row = Readonly<Record<string, any>>
+  const read = async (path: string): Promise<Row> => (await both.get(path)).body
+  /** Every visit of a list, page by page, by its ID. */
+  async function listed(query: string): Promise<readonly Row[]> {
+    const rows: Row[] = []
+    for (let cursor = ''; ;) {
+      const page = await read(`visits?${query}${cursor}`)
+      rows.push(...(page['visits'] as Row[]))
+      if (page['next'] === null) break
+      cursor = `&cursor=${page['next']}`
+    }
+    expect(new Set(rows.map(({ visit }) => visit.visit_id)).size, query).to.equal(rows.length)
+    return rows
+  }
+
+  for (const days of [1, 90]) {
+    const period = `since=${NOW_MS - days * DAY_MS}&until=${NOW_MS}`
+
+    it(`holds as many of each step as the funnel of ${days} days counts, in all and by day`, async () => {
+      const funnel = await read(`funnel?${period}`)
+      const bounds = `since=${funnel['since']}&until=${funnel['until']}`
+      const total = funnel['total'] as Readonly<Record<string, number>>
+      expect((await listed(bounds)).length)
+        .to.equal(total['visits'])
+        .and.be.greaterThan(0)
+      for (const step of ['activated', 'copied', 'started', 'completed', 'first_run']) {
+        const rows = await listed(`${bounds}&step=${step}`)
+        expect(rows.length, step).to.equal(total[step])
+        for (const { reached } of rows) expect(reached).to.include(step)
+      }
+      for (const { at, copied } of funnel['steps'] as readonly Record<string, number>[]) {
+        const since = Math.max(at!, funnel['since'])
+        const until = Math.min(at! + funnel['stepMs'], funnel['until'])
+        expect((await listed(`since=${since}&until=${until}&step=copied`)).length).to.equal(copied)
+      }
+    })
+
+    for (const by of ['source', 'page', 'referrer'])
+      it(`holds as many of each ${by} as the sources of ${days} days count`, async () => {
+        const sources = await read(`sources?by=${by}&${period}`)
+        const bounds = `since=${sources['since']}&until=${sources['until']}`
+        for (const { value, visits, copied, completed } of sources['values'] as Row[]) {
+          const own = `${bounds}&${by}=${encodeURIComponent(value)}`
+          const counts = [
+            (await listed(own)).length,
+            (await listed(`${own}&step=copied`)).length,
+            (await listed(`${own}&step=completed`)).length,
+          ]
+          expect(counts, value).to.deep.equal([visits, copied, completed])
+        }
+      })
+
+    it(`holds those that led agents to installs in ${days} days`, async () => {
+      const match = await read(`match?${period}`)
+      const bounds = `since=${match['since']}&until=${match['until']}&step=completed`
+      expect(match['agentPages']).not.to.deep.equal([])
+      for (const { agent, page, completed } of match['agentPages'] as Row[]) {
+        const rows = await listed(`${bounds}&agent=${agent}&page=${encodeURIComponent(page)}`)
+        expect(rows.length, page).to.equal(completed)
+      }
+    })
+  }
+
+  it('stands beside a list of installs that holds as many as each number of installs counts', async () => {
+    const match = await read(`match?since=${NOW_MS - 7 * DAY_MS}`)
+    const count = async (query: string): Promise<number> => {
+      let [all, cursor] = [0, '']
+      for (;;) {
+        const page = await read(`installs?since=${match['since']}&until=${match['until']}&${query}${cursor}`)
+        all += (page['installs'] as Row[]).length
+        if (page['next'] === null) return all
+        cursor = `&cursor=${page['next']}`
+      }
+    }
+    expect(await count('')).to.equal(match['total'].completed + match['total'].first_run)
+    for (const by of ['path', 'platform', 'agent'])
+      for (const { value, matched, unmatched, counted } of match[by].values as Row[])
+        expect(await count(`${by}=${value}`), `${by} ${value}`).to.equal(matched + unmatched + counted)
+    const byAgents = (match['agent'].values as Row[]).filter(({ value }) => value !== '')
+    expect(await count('ranBy=agent')).to.equal(byAgents.reduce((sum, { matched }) => sum + matched, 0))
+    for (const [place, { fromSeconds, installs }] of (match['timeToInstall'] as Row[]).entries()) {
+      if (installs === 0) continue
+      const below = match['timeToInstall'][place + 1]?.fromSeconds
+      const age = `leastVisitAge=${fromSeconds}${below === undefined ? '' : `&visitAgeBelow=${below}`}`
+      expect(await count(`resolution=matched&eventType=install_completed&${age}`), age).to.equal(installs)
+    }
+  })
+
+  it('says since when Logs are kept, and shows nobody the visits of others', async () => {
+    const { logsSince, searchedBackTo } = await read('visits')
+    expect(logsSince)
+      .to.be.within(NOW_MS - 31 * DAY_MS, NOW_MS)
+      .and.to.be.greaterThan(searchedBackTo)
+    expect((await both.get('visits', both.bert, 'other')).body['visits']).to.deep.equal([])
+    expect((await both.get('visits?website=other-one')).status).to.equal(404)
+    expect((await both.get('visits?step=visits')).status).to.equal(400)
+    const { next } = await read('visits?since=1&until=9999999999999')
+    expect(next).to.equal(null)
+    expect((await both.get('visits?cursor=nothing')).status).to.equal(400)
+  })
+
+  it('is downloaded as it is shown, with the steps of each visit', async () => {
+    const since = NOW_MS - 7 * DAY_MS
+    const rows = await listed(`since=${since}&step=completed`)
+    const { text, headers } = await both.get(`visits/export?since=${since}&step=completed`)
+    expect(headers.get('content-disposition')).to.equal('attachment; filename="visits.csv"')
+    const lines = text.trimEnd().split('\r\n')
+    expect(lines.at(-1)).to.equal(`# ${rows.length} visits`)
+    expect(lines[0]).to.match(/^visit_at,website,visit_id,page_url,.*,activated,copied,started,completed,first_run$/)
+    expect(lines.slice(1, -1).map((line) => line.split(',')[2])).to.deep.equal(
+      rows.map(({ visit }) => visit.visit_id as string),
+    )
+    expect((await both.get('visits/export', both.vera)).status).to.equal(403)
+    expect(await both.stage.ask('GET', `${ROOT}/acme/visits/export`, { cookies: both.vera })).to.have.property(
+      'status',
+      403,
+    )
+  })
+})
