@@ -19,6 +19,7 @@ import { overviewQuery } from './data/overview.ts'
 import { figureFilters } from './data/period.ts'
 import { meQuery, type Me } from './data/queries.ts'
 import { replayChoiceOf } from './data/replays.ts'
+import { visitFiltersOf } from './data/visits.ts'
 import { deliveryFiltersOf } from './deliveries/deliveries-data.ts'
 import { sourceFilters } from './figures/source-filters.ts'
 import { Failed, NotFound } from './parts/states.tsx'
@@ -156,6 +157,13 @@ const sources = createRoute({
   component: lazyRouteComponent(() => import('./figures/sources.tsx'), 'SourcesPage'),
 })
 
+const visits = createRoute({
+  getParentRoute: () => organization,
+  path: 'visits',
+  validateSearch: visitFiltersOf,
+  component: lazyRouteComponent(() => import('./visits/visits.tsx'), 'VisitsPage'),
+})
+
 const installs = createRoute({
   getParentRoute: () => organization,
   path: 'installs',
@@ -235,6 +243,7 @@ const tree = root.addChildren([
     funnel,
     match,
     sources,
+    visits,
     installs,
     install,
     deliveries,

@@ -5,9 +5,10 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { checklistQuery, websiteFilterOf, type ChecklistLine } from '../data/checklist.ts'
+import { checklistQuery, websiteFilterOf, type Checklist as ChecklistAnswer } from '../data/checklist.ts'
 import { websitesQuery } from '../data/overview.ts'
 import { Snippet } from '../parts/copy.tsx'
+import { ExampleNotice } from '../parts/example-notice.tsx'
 import { Loading, Page, Problem } from '../parts/states.tsx'
 import { useOrganization } from '../shell/organization.tsx'
 import { STEPS, type SnippetPlace, type Step } from './steps.ts'
@@ -32,7 +33,12 @@ function Checklist({ organization }: { readonly organization: string }): ReactNo
       {data === undefined ? (
         error === null && <Loading what="the checklist" />
       ) : (
-        <Steps lines={data.lines} organization={organization} place={{ service: location.origin, website }} />
+        <>
+          <ExampleNotice until={data.exampleUntil}>
+            Made-up traffic completes no step here; lists and other pages show it, too.
+          </ExampleNotice>
+          <Steps checklist={data} {...{ organization, filter }} place={{ service: location.origin, website }} />
+        </>
       )}
     </Page>
   )
@@ -61,12 +67,14 @@ function Choice({ websites, filter }: ChoiceProps): ReactNode {
 }
 
 interface StepsProps {
-  readonly lines: readonly ChecklistLine[]
+  readonly checklist: ChecklistAnswer
   readonly organization: string
+  readonly filter: { readonly website?: string }
   readonly place: SnippetPlace
 }
 
-function Steps({ lines, organization, place }: StepsProps): ReactNode {
+function Steps({ checklist, organization, filter, place }: StepsProps): ReactNode {
+  const { lines, since } = checklist
   const countOf = (id: string): number => lines.find((line) => line.id === id)?.count ?? 0
   const done = STEPS.filter(({ id }) => countOf(id) > 0).length
   const next = STEPS.find(({ id }) => countOf(id) === 0)
@@ -86,7 +94,12 @@ function Steps({ lines, organization, place }: StepsProps): ReactNode {
       )}
       <ol className="steps">
         {STEPS.map((step) => (
-          <StepItem key={step.id} {...{ step, organization, place }} count={countOf(step.id)} isNext={step === next} />
+          <StepItem
+            key={step.id}
+            {...{ step, organization, place, period: { since, ...filter } }}
+            count={countOf(step.id)}
+            isNext={step === next}
+          />
         ))}
       </ol>
       <p className="question">
@@ -100,11 +113,18 @@ interface StepProps {
   readonly step: Step
   readonly organization: string
   readonly place: SnippetPlace
+  /** In which it counts, and the website. */
+  readonly period: CountedPeriod
   readonly count: number
   readonly isNext: boolean
 }
 
-function StepItem({ step, organization, place, count, isNext }: StepProps): ReactNode {
+interface CountedPeriod {
+  readonly since: number
+  readonly website?: string
+}
+
+function StepItem({ step, organization, place, period, count, isNext }: StepProps): ReactNode {
   const state = count > 0 ? 'done' : isNext ? 'next' : 'later'
   return (
     <li className="step" data-state={state}>
@@ -116,18 +136,53 @@ function StepItem({ step, organization, place, count, isNext }: StepProps): Reac
         {step.snippet !== undefined && <Snippet what={step.snippet.what} text={step.snippet.text(place)} />}
       </details>
       {state !== 'later' && (
-        <p className="step-state">{count > 0 ? <Proof {...{ step, organization, count }} /> : 'waiting for it'}</p>
+        <p className="step-state">
+          {count > 0 ? <Proof {...{ step, organization, period, count }} /> : 'waiting for it'}
+        </p>
       )}
     </li>
   )
 }
 
-function Proof({ step, organization, count }: Pick<StepProps, 'step' | 'organization' | 'count'>): ReactNode {
+/** The number leads to the visits or installs that it counts; of what is no list of its own, to where it stands. */
+function Proof({
+  step,
+  organization,
+  period,
+  count,
+}: Pick<StepProps, 'step' | 'organization' | 'period' | 'count'>): ReactNode {
   const words = `${count.toLocaleString()} ${step.counted[count === 1 ? 0 : 1]}`
-  if (step.kind === undefined) return words
-  return (
-    <Link to="/app/$organization/logs" params={{ organization }} search={{ kind: step.kind }}>
-      {words}
-    </Link>
-  )
+  const params = { organization }
+  switch (step.proof.list) {
+    case 'visits':
+      return (
+        <Link to="/app/$organization/visits" params={params} search={{ ...period, ...step.proof.more }}>
+          {words}
+        </Link>
+      )
+    case 'installs':
+      return (
+        <Link to="/app/$organization/installs" params={params} search={{ ...period, ...step.proof.more }}>
+          {words}
+        </Link>
+      )
+    case 'deliveries': {
+      const { website } = period
+      const search = { days: 30, status: 'delivered', ...(website === undefined ? {} : { website }) }
+      return (
+        <>
+          {words} for the installs of 30 days.{' '}
+          <Link to="/app/$organization/deliveries/list" params={params} search={search}>
+            All that was delivered in 30 days
+          </Link>
+        </>
+      )
+    }
+    case 'resources':
+      return (
+        <Link to="/app/$organization/resources" params={params}>
+          {words}
+        </Link>
+      )
+  }
 }

@@ -1,5 +1,8 @@
 /** The steps of the checklist in words, each with a snippet and where to paste it. The API says which steps are done. */
 
+import type { ShownInstallFilters } from '../data/installs.ts'
+import type { ShownVisitFilters } from '../data/visits.ts'
+
 export interface SnippetPlace {
   /** Address of the service, which also serves these pages. */
   readonly service: string
@@ -16,8 +19,11 @@ export interface Step {
   readonly snippet?: { readonly what: string; readonly text: (place: SnippetPlace) => string }
   /** What `count` counts: singular and plural, to follow the number. */
   readonly counted: readonly [one: string, many: string]
-  /** Filter of Logs that shows the proof. */
-  readonly kind?: string
+  /** The list that holds what it counts, and its further filters. */
+  readonly proof:
+    | { readonly list: 'visits'; readonly more: ShownVisitFilters }
+    | { readonly list: 'installs'; readonly more: ShownInstallFilters }
+    | { readonly list: 'deliveries' | 'resources' }
 }
 
 export const STEPS: readonly Step[] = [
@@ -27,6 +33,7 @@ export const STEPS: readonly Step[] = [
     how: 'Its origin decides from where visits are taken. With kubectl or Git it is this object; change the address.',
     snippet: { what: 'the website', text: websiteYaml },
     counted: ['website', 'websites'],
+    proof: { list: 'resources' },
   },
   {
     id: 'visit_seen',
@@ -37,37 +44,37 @@ export const STEPS: readonly Step[] = [
       text: ({ service, website }) => `<script async src="${service}/browser.js" data-project="${website}"></script>`,
     },
     counted: ['visit', 'visits'],
-    kind: 'visit',
+    proof: { list: 'visits', more: {} },
   },
   {
     id: 'marker_activated',
     title: 'Browsers keep a marker',
     how: 'Nothing to paste: the script leaves it by itself. Private windows and Safari keep none, so look with another browser.',
-    counted: ['activation', 'activations'],
-    kind: 'activation',
+    counted: ['visit with a marker', 'visits with a marker'],
+    proof: { list: 'visits', more: { step: 'activated' } },
   },
   {
     id: 'command_copied',
     title: 'Visitors copy the install command',
     how: 'Mark the command and its button; the token of the visit goes into what is copied. Then press the button.',
     snippet: { what: 'the markup', text: copyMarkup },
-    counted: ['copied command', 'copied commands'],
-    kind: 'handoff',
+    counted: ['visit with a copied command', 'visits with a copied command'],
+    proof: { list: 'visits', more: { step: 'copied' } },
   },
   {
     id: 'hook_reached',
     title: 'The installer reports',
     how: 'Your install script ends with this line. Run it once on the machine whose browser opened the page.',
     snippet: { what: 'the command', text: ({ service, website }) => hookCommand(service, website) },
-    counted: ['reported install', 'reported installs'],
-    kind: 'install',
+    counted: ['reported event', 'reported events'],
+    proof: { list: 'installs', more: {} },
   },
   {
     id: 'install_matched',
     title: 'An install is matched to its visit',
     how: 'Nothing to paste: it follows from the steps before. If it stays open, the line of the install in Logs says why.',
     counted: ['matched install', 'matched installs'],
-    kind: 'install',
+    proof: { list: 'installs', more: { resolution: 'matched' } },
   },
   {
     id: 'provider_accepted',
@@ -75,7 +82,7 @@ export const STEPS: readonly Step[] = [
     how: 'Add a destination; Validate is the mode to begin with. Your plan must include destinations.',
     snippet: { what: 'the destination', text: destinationYaml },
     counted: ['delivery', 'deliveries'],
-    kind: 'delivery',
+    proof: { list: 'deliveries' },
   },
   {
     id: 'destination_live',
@@ -83,6 +90,7 @@ export const STEPS: readonly Step[] = [
     how: 'Once deliveries are accepted, set its mode from Validate to Live. From then on they count at the provider.',
     snippet: { what: 'the mode', text: () => 'mode: Live' },
     counted: ['live destination', 'live destinations'],
+    proof: { list: 'resources' },
   },
 ]
 

@@ -10,9 +10,11 @@ export interface ChecklistLine {
   readonly count: number
 }
 
-interface Checklist {
+export interface Checklist {
   /** Unix ms. */
   readonly since: number
+  /** Unix ms at which made-up traffic ends, which is not counted here; null: there is none. */
+  readonly exampleUntil: number | null
   readonly lines: readonly ChecklistLine[]
 }
 

@@ -15,7 +15,13 @@ export interface FunnelCounts {
   readonly first_run: number
 }
 
-export interface FunnelFigures extends Bounds {
+/** Of every answer with figures. */
+export interface CountedFigures extends Bounds {
+  /** Unix ms at which made-up traffic ends that they count; null: they count none. */
+  readonly exampleUntil: number | null
+}
+
+export interface FunnelFigures extends CountedFigures {
   readonly total: FunnelCounts
   readonly before: { readonly total: FunnelCounts }
   readonly stepMs: number
@@ -31,7 +37,7 @@ interface Listed {
   readonly other: FunnelCounts
 }
 
-export interface SourceFigures extends Bounds, Listed {
+export interface SourceFigures extends CountedFigures, Listed {
   readonly before: Listed
 }
 
@@ -51,14 +57,17 @@ interface ListedInstalls {
   readonly other: InstallCounts
 }
 
-export interface MatchFigures extends Bounds {
+interface MatchedInstalls {
   readonly total: InstallCounts
-  readonly before: { readonly total: InstallCounts }
   readonly path: ListedInstalls
   readonly platform: ListedInstalls
   readonly policy: ListedInstalls
   readonly agent: ListedInstalls
   readonly reason: readonly { readonly value: string; readonly installs: number }[]
+}
+
+export interface MatchFigures extends CountedFigures, MatchedInstalls {
+  readonly before: MatchedInstalls
   readonly timeToInstall: readonly { readonly fromSeconds: number; readonly installs: number }[]
   readonly agentPages: readonly (FunnelCounts & { readonly agent: string; readonly page: string })[]
 }
@@ -75,9 +84,10 @@ export interface SharedCommand {
   readonly last_ms: number
   /** Null if it is no longer kept. */
   readonly visit: VisitSource | null
+  readonly before: { readonly installations: number }
 }
 
-export interface SharedCommands extends Bounds {
+export interface SharedCommands extends CountedFigures {
   readonly leastInstallations: number
   readonly mostListed: number
   readonly commands: readonly SharedCommand[]
@@ -95,10 +105,11 @@ export function matchQuery(organization: string, filters: FigureFilters) {
 export const MOST_COMMAND_DAYS = 30
 
 export function sharedCommandsQuery(organization: string, filters: FigureFilters) {
-  return figuresQuery<SharedCommands>('shared-commands', organization, {
-    ...filters,
-    days: Math.min(daysOf(filters), MOST_COMMAND_DAYS),
-  })
+  return figuresQuery<SharedCommands>('shared-commands', organization, commandFilters(filters))
+}
+
+export function commandFilters(filters: FigureFilters): FigureFilters {
+  return { ...filters, days: Math.min(daysOf(filters), MOST_COMMAND_DAYS) }
 }
 
 export function sourcesQuery(organization: string, filters: FigureFilters, by: SourceDimension) {

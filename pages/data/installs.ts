@@ -17,6 +17,8 @@ export interface ShownInstallFilters {
   readonly path?: string
   readonly platform?: string
   readonly agent?: string
+  /** `agent`: any coding agent. */
+  readonly ranBy?: string
   readonly source?: string
   readonly medium?: string
   readonly campaign?: string
@@ -25,14 +27,21 @@ export interface ShownInstallFilters {
   /** Unix ms: when the visit of the install began. */
   readonly visitSince?: number
   readonly visitUntil?: number
+  /** Whole seconds from that visit to the install: at least, and fewer than. */
+  readonly leastVisitAge?: number
+  readonly visitAgeBelow?: number
   /** Unix ms, inclusive. */
   readonly since?: number
   /** Unix ms, exclusive. */
   readonly until?: number
 }
 
-const NAMES = ['website', 'eventType', 'resolution', 'policy', 'reason', 'visit', 'path', 'platform'] as const
-const MAYBE_EMPTY = ['agent', 'source', 'medium', 'campaign', 'referrer', 'page'] as const
+const NAMES = ['website', 'eventType', 'resolution', 'policy', 'visit', 'ranBy'] as const
+const MAYBE_EMPTY = [
+  ...(['reason', 'path', 'platform', 'agent'] as const),
+  ...(['source', 'medium', 'campaign', 'referrer', 'page'] as const),
+] as const
+const NUMBERS = ['visitSince', 'visitUntil', 'leastVisitAge', 'visitAgeBelow'] as const
 
 export function installFiltersOf(search: Readonly<Record<string, unknown>>): ShownInstallFilters {
   const textOf = (name: string, isEmptyToo: boolean) => {
@@ -41,15 +50,11 @@ export function installFiltersOf(search: Readonly<Record<string, unknown>>): Sho
     return value === '' && !isEmptyToo ? [] : [[name, String(value)]]
   }
   const texts = [...NAMES.flatMap((name) => textOf(name, false)), ...MAYBE_EMPTY.flatMap((name) => textOf(name, true))]
-  const { since: visitSince, until: visitUntil } = momentsOf({
-    since: search['visitSince'],
-    until: search['visitUntil'],
-  })
+  const numbers = NUMBERS.flatMap((name) => (typeof search[name] === 'number' ? [[name, search[name]]] : []))
   return {
     ...(Object.fromEntries(texts) as ShownInstallFilters),
+    ...(Object.fromEntries(numbers) as ShownInstallFilters),
     ...momentsOf(search),
-    ...(visitSince === undefined ? {} : { visitSince }),
-    ...(visitUntil === undefined ? {} : { visitUntil }),
   }
 }
 

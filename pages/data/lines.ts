@@ -64,6 +64,8 @@ export function logsQuery(organization: string, filters: LogFilters) {
       ask<LogPage>(logsPath(organization) + query({ ...filters, cursor: pageParam ?? undefined }), { signal }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
+    // A search of bodies takes a while and goes back in time: it is not repeated because a tab is looked at again.
+    ...(filters.text === undefined ? {} : { staleTime: Infinity }),
   })
 }
 

@@ -8,9 +8,11 @@ interface WebsiteChoices {
   readonly websites: readonly { readonly id: string; readonly displayName: string }[]
 }
 
-interface Overview extends WebsiteChoices {
-  /** Unix ms. */
+export interface Overview extends WebsiteChoices {
+  /** Unix ms, as `until`. */
   readonly since: number
+  readonly until: number
+  readonly exampleUntil: number | null
   readonly hours: readonly { readonly at: number; readonly visits: number }[]
 }
 

@@ -21,6 +21,9 @@ export interface MonthUsage {
   /** Whether nothing more is stored above the quota. */
   readonly isCutOffOverQuota: boolean
   readonly days: readonly UsageDay[]
+  /** The month before, until the same moment in it. */
+  readonly before: { readonly since: number; readonly until: number; readonly used: number }
+  readonly exampleUntil: number | null
 }
 
 export function usageQuery(organization: string) {

@@ -93,6 +93,12 @@ export function deliveriesQuery(organization: string, filters: FigureFilters) {
   })
 }
 
+/** The listed deliveries as a file. */
+export function deliveriesExport(organization: string, filters: ShownDeliveryFilters): string {
+  const { days: _, ...others } = filters
+  return `${path(PATH, { organization })}/export${query({ ...boundsOf(filters), ...others })}`
+}
+
 export function deliveryListQuery(organization: string, filters: ShownDeliveryFilters) {
   const { days: _, ...others } = filters
   return infiniteQueryOptions({

@@ -7,7 +7,8 @@ import type { ReactNode } from 'react'
 import { figureFilters, type FigureFilters } from '../data/period.ts'
 import { TakeAlong } from '../parts/copy.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
-import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { Empty, Page, Problem } from '../parts/states.tsx'
+import { Waiting } from '../parts/waiting.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
 import { DeadLetters, ProviderErrors } from './causes.tsx'
 import { deliveriesPath, deliveriesQuery, type DeliveryFigures } from './deliveries-data.ts'
@@ -25,7 +26,9 @@ interface DeliveryPageProps {
 }
 
 function DeliveriesOf({ organization, filters }: DeliveryPageProps): ReactNode {
-  const { data, error, isPlaceholderData } = useQuery(deliveriesQuery(organization.id, filters))
+  const options = deliveriesQuery(organization.id, filters)
+  const query = useQuery(options)
+  const { data, error, isPlaceholderData } = query
   return (
     <Page
       title="Deliveries"
@@ -38,9 +41,8 @@ function DeliveriesOf({ organization, filters }: DeliveryPageProps): ReactNode {
       }
     >
       <Problem error={error} />
-      {data === undefined ? (
-        error === null && <Loading what="deliveries" />
-      ) : (
+      <Waiting what="deliveries" query={query} queryKey={options.queryKey} />
+      {data !== undefined && (
         <div className="figures" aria-busy={isPlaceholderData}>
           <Parts organization={organization} filters={filters} figures={data} />
         </div>

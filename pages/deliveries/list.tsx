@@ -1,6 +1,5 @@
 /** Deliveries one by one, by what a number of another page counted. */
 
-import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
@@ -10,11 +9,13 @@ import { TakeAlong } from '../parts/copy.tsx'
 import { statusText } from '../parts/install-words.ts'
 import { Status } from '../parts/line-table.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
-import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { Empty, Page, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { Clock, Moment } from '../parts/time.tsx'
+import { More, Waiting } from '../parts/waiting.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
 import {
+  deliveriesExport,
   deliveryFiltersOf,
   deliveryListQuery,
   type ShownDeliveryFilters,
@@ -27,6 +28,7 @@ export function DeliveryListPage(): ReactNode {
   const organization = useOrganization()
   const filters = deliveryFiltersOf(useSearch({ strict: false }))
   if (organization === null) return null
+  const file = deliveriesExport(organization.id, filters)
   return (
     <Page
       title="List of deliveries"
@@ -34,7 +36,7 @@ export function DeliveryListPage(): ReactNode {
       actions={
         <>
           <PeriodBar organization={organization.id} filters={filters} />
-          <TakeAlong />
+          <TakeAlong what="these" {...(organization.role === 'Viewer' ? {} : { file })} />
         </>
       }
     >
@@ -75,23 +77,19 @@ interface DeliveryListProps {
 }
 
 function DeliveryList({ organization, filters }: DeliveryListProps): ReactNode {
-  const list = useInfiniteQuery(deliveryListQuery(organization.id, filters))
-  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage } = list
-  if (data === undefined) return error === null ? <Loading what="deliveries" /> : <Problem error={error} />
-  const deliveries = data.pages.flatMap((page) => page.deliveries)
-  if (deliveries.length === 0)
-    return <Empty title="No delivery fits these filters">Take one away, or look at a longer time.</Empty>
+  const options = deliveryListQuery(organization.id, filters)
+  const { queryKey } = options
+  const list = useInfiniteQuery(options)
+  const deliveries = list.data?.pages.flatMap((page) => page.deliveries) ?? []
   return (
     <>
-      <Problem error={error} />
-      <DeliveryTable organization={organization} deliveries={deliveries} />
-      {hasNextPage && (
-        <p className="more">
-          <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            Older deliveries
-          </Button>
-        </p>
+      <Problem error={list.error} />
+      <Waiting what="deliveries" query={list} queryKey={queryKey} />
+      {deliveries.length > 0 && <DeliveryTable organization={organization} deliveries={deliveries} />}
+      {list.data !== undefined && deliveries.length === 0 && (
+        <Empty title="No delivery fits these filters">Take one away, or look at a longer time.</Empty>
       )}
+      <More what="deliveries" list={list} queryKey={queryKey} />
     </>
   )
 }

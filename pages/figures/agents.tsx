@@ -1,14 +1,19 @@
 /** Who runs the installer, people or coding agents, and which pages lead each agent to an install. */
 
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { matchQuery, type MatchFigures } from '../data/figures.ts'
 import type { FigureFilters } from '../data/period.ts'
+import { ExampleNotice } from '../parts/example-notice.tsx'
 import { shownCount, shareText } from '../parts/numbers.tsx'
-import { Empty, Loading, Problem } from '../parts/states.tsx'
+import { Empty, Problem } from '../parts/states.tsx'
+import { Breakable } from '../parts/breakable.tsx'
 import { TableHead } from '../parts/table-head.tsx'
-import { InstallBreakdown } from './breakdown.tsx'
+import { Waiting } from '../parts/waiting.tsx'
+import { eventsOf, InstallBreakdown } from './breakdown.tsx'
+import { listOf, visitsOf } from './list-of.ts'
 
 interface AgentsProps {
   readonly organization: string
@@ -16,58 +21,95 @@ interface AgentsProps {
 }
 
 export function Agents({ organization, filters }: AgentsProps): ReactNode {
-  const { data, error, isPlaceholderData } = useQuery(matchQuery(organization, filters))
-  if (data === undefined) return error === null ? <Loading what="agents" /> : <Problem error={error} />
-  const { matched, unmatched, counted } = data.total
-  const all = matched + unmatched + counted
+  const options = matchQuery(organization, filters)
+  const query = useQuery(options)
+  const { data, error, isPlaceholderData } = query
+  return (
+    <>
+      <Problem error={error} />
+      <Waiting what="agents" query={query} queryKey={options.queryKey} />
+      {data !== undefined && (
+        <div aria-busy={isPlaceholderData} className="figures">
+          <ExampleNotice until={data.exampleUntil} />
+          <AgentFigures {...{ organization, filters, figures: data }} />
+        </div>
+      )}
+    </>
+  )
+}
+
+interface AgentFiguresProps extends AgentsProps {
+  readonly figures: MatchFigures
+}
+
+function AgentFigures({ organization, filters, figures }: AgentFiguresProps): ReactNode {
+  const all = eventsOf(figures.total)
   if (all === 0)
     return (
       <Empty title="No install in this time">
         Choose a longer time, or run your installer once with the hook in it.
       </Empty>
     )
-  const people = data.agent.values.find(({ value }) => value === '')
-  const byPeople = people === undefined ? 0 : people.matched + people.unmatched + people.counted
+  const byAgents = all - eventsOf(figures.agent.values.find(({ value }) => value === ''))
   return (
-    <div className="figures" aria-busy={isPlaceholderData}>
+    <>
       <p className="question lead">
-        {shareText(all - byPeople, all)} of {shownCount(all)} install events were run by a coding agent, as far as the
-        hook can tell.
+        <Link
+          to="/app/$organization/installs"
+          params={{ organization }}
+          search={listOf(figures, filters, { ranBy: 'agent' })}
+        >
+          {shownCount(byAgents)}
+        </Link>{' '}
+        of {shownCount(all)} install events, {shareText(byAgents, all)}, were run by a coding agent, as far as the hook
+        can tell.
       </p>
       <div className="pair">
         <InstallBreakdown
           title="Who ran it"
           by="agent"
-          listed={data.agent}
-          {...{ organization, filters, bounds: data }}
+          listed={figures.agent}
+          before={figures.before.agent}
+          {...{ organization, filters, bounds: figures }}
         />
-        <AgentPages pages={data.agentPages} />
+        <AgentPages {...{ organization, filters, figures }} />
       </div>
-    </div>
+    </>
   )
 }
 
-function AgentPages({ pages }: { readonly pages: MatchFigures['agentPages'] }): ReactNode {
+function AgentPages({ organization, filters, figures }: AgentFiguresProps): ReactNode {
   return (
     <section className="card breakdown">
       <h2>Pages that lead agents to installs</h2>
-      {pages.length === 0 ? (
+      {figures.agentPages.length === 0 ? (
         <p className="question">No install of an agent has a visit in this time.</p>
       ) : (
-        <table className="list">
-          <TableHead columns={['Page', 'Agent', { number: 'Installed' }]} />
-          <tbody>
-            {pages.map(({ agent, page, completed }) => (
-              <tr key={`${agent} ${page}`}>
-                <th scope="row" className="value">
-                  {page}
-                </th>
-                <td className="agent">{agent}</td>
-                <td className="number">{shownCount(completed)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <>
+          <table className="list stacks">
+            <TableHead columns={['Page', 'Agent', { number: 'Installed' }]} />
+            <tbody>
+              {figures.agentPages.map(({ agent, page, completed }) => (
+                <tr key={`${agent} ${page}`}>
+                  <th scope="row" className="value">
+                    <Breakable address={page} />
+                  </th>
+                  <td className="agent">{agent}</td>
+                  <td className="number" data-title="installed">
+                    <Link
+                      to="/app/$organization/visits"
+                      params={{ organization }}
+                      search={visitsOf(figures, filters, { agent, page, step: 'completed' })}
+                    >
+                      {shownCount(completed)}
+                    </Link>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          <p className="footnote">Visits that began in this time and that this agent installed after.</p>
+        </>
       )}
     </section>
   )

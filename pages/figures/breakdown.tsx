@@ -4,8 +4,8 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import type { ValuedInstalls } from '../data/figures.ts'
-import type { Bounds, FigureFilters } from '../data/period.ts'
-import { Bar, shownCount, shareText } from '../parts/numbers.tsx'
+import { nameOfBefore, type Bounds, type FigureFilters } from '../data/period.ts'
+import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { listOf } from './list-of.ts'
 
@@ -13,6 +13,7 @@ interface InstallBreakdownProps {
   readonly title: string
   readonly by: 'path' | 'platform' | 'agent'
   readonly listed: { readonly values: readonly ValuedInstalls[] }
+  readonly before: { readonly values: readonly ValuedInstalls[] }
   readonly organization: string
   readonly filters: FigureFilters
   readonly bounds: Bounds
@@ -22,6 +23,7 @@ export function InstallBreakdown({
   title,
   by,
   listed,
+  before,
   organization,
   filters,
   bounds,
@@ -32,28 +34,38 @@ export function InstallBreakdown({
       <table className="list">
         <TableHead columns={[null, { number: 'Events' }, { number: 'Matched' }]} />
         <tbody>
-          {listed.values.map(({ value, matched, unmatched, counted }) => (
-            <tr key={value}>
+          {listed.values.map((row) => (
+            <tr key={row.value}>
               <th scope="row">
-                {NAMES[by](value)}
-                <Bar share={matched / Math.max(1, matched + unmatched)} />
+                {NAMES[by](row.value)}
+                <Bar share={row.matched / Math.max(1, row.matched + row.unmatched)} />
               </th>
               <td className="number">
                 <Link
                   to="/app/$organization/installs"
                   params={{ organization }}
-                  search={listOf(bounds, filters, value === '' && by !== 'agent' ? {} : { [by]: value })}
+                  search={listOf(bounds, filters, { [by]: row.value })}
                 >
-                  {shownCount(matched + unmatched + counted)}
-                </Link>
+                  {shownCount(eventsOf(row))}
+                </Link>{' '}
+                <Change
+                  now={eventsOf(row)}
+                  before={eventsOf(before.values.find(({ value }) => value === row.value))}
+                  since={nameOfBefore(filters)}
+                />
               </td>
-              <td className="number">{shareText(matched, matched + unmatched)}</td>
+              <td className="number">{shareText(row.matched, row.matched + row.unmatched)}</td>
             </tr>
           ))}
         </tbody>
       </table>
     </section>
   )
+}
+
+/** Install events; those that are still to be decided are none of these yet. */
+export function eventsOf(counts: Pick<ValuedInstalls, 'matched' | 'unmatched' | 'counted'> | undefined): number {
+  return counts === undefined ? 0 : counts.matched + counts.unmatched + counts.counted
 }
 
 const NAMES: Readonly<Record<InstallBreakdownProps['by'], (value: string) => string>> = {

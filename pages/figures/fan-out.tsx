@@ -4,12 +4,22 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { MOST_COMMAND_DAYS, sharedCommandsQuery, type SharedCommand, type SharedCommands } from '../data/figures.ts'
-import { daysOf, type FigureFilters } from '../data/period.ts'
-import { Bar, shownCount } from '../parts/numbers.tsx'
-import { Empty, Loading, Problem } from '../parts/states.tsx'
+import {
+  commandFilters,
+  MOST_COMMAND_DAYS,
+  sharedCommandsQuery,
+  type SharedCommand,
+  type SharedCommands as Shared,
+} from '../data/figures.ts'
+import type { ShownInstallFilters } from '../data/installs.ts'
+import { daysOf, nameOfBefore, type FigureFilters } from '../data/period.ts'
+import { Breakable } from '../parts/breakable.tsx'
+import { ExampleNotice } from '../parts/example-notice.tsx'
+import { Bar, Change, shownCount } from '../parts/numbers.tsx'
+import { Empty, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { Moment } from '../parts/time.tsx'
+import { Waiting } from '../parts/waiting.tsx'
 import { listOf } from './list-of.ts'
 
 interface SharedCommandsProps {
@@ -18,12 +28,31 @@ interface SharedCommandsProps {
 }
 
 export function SharedCommands({ organization, filters }: SharedCommandsProps): ReactNode {
-  const { data, error, isPlaceholderData } = useQuery(sharedCommandsQuery(organization, filters))
-  if (data === undefined) return error === null ? <Loading what="shared commands" /> : <Problem error={error} />
+  const options = sharedCommandsQuery(organization, filters)
+  const query = useQuery(options)
+  const { data, error, isPlaceholderData } = query
+  return (
+    <>
+      <Problem error={error} />
+      <Waiting what="shared commands" query={query} queryKey={options.queryKey} />
+      {data !== undefined && (
+        <div className="figures" aria-busy={isPlaceholderData}>
+          <ExampleNotice until={data.exampleUntil} />
+          <Commands {...{ organization, filters, data }} />
+        </div>
+      )}
+    </>
+  )
+}
+
+interface CommandsProps extends SharedCommandsProps {
+  readonly data: Shared
+}
+
+function Commands({ organization, filters, data }: CommandsProps): ReactNode {
   const isCut = daysOf(filters) > MOST_COMMAND_DAYS
   return (
-    <div className="figures" aria-busy={isPlaceholderData}>
-      <Problem error={error} />
+    <>
       <p className="question lead">
         One copied command that {data.leastInstallations} machines or more ran is a channel, not a visitor: somebody put
         it into a README, a blog or a CI file.{isCut && ` These are of the last ${MOST_COMMAND_DAYS} days.`}
@@ -36,66 +65,87 @@ export function SharedCommands({ organization, filters }: SharedCommandsProps): 
       ) : (
         <CommandTable {...{ organization, filters, data }} />
       )}
-    </div>
+    </>
   )
 }
 
-function CommandTable({
+function CommandTable(props: CommandsProps): ReactNode {
+  const { filters, data } = props
+  const most = Math.max(1, ...data.commands.map(({ installations }) => installations))
+  return (
+    <>
+      <div className="wide">
+        <table className="list stacks sources commands">
+          <TableHead
+            columns={[
+              'Copied from',
+              { number: 'Machines' },
+              { number: 'Events' },
+              { number: 'Installed' },
+              { number: 'By agents' },
+              'Last run',
+            ]}
+          />
+          <tbody>
+            {data.commands.map((command) => (
+              <tr key={`${command.website} ${command.visit_id}`}>
+                <th scope="row">
+                  <span className="value">
+                    <Breakable address={command.visit?.page_url ?? `visit ${command.visit_id}`} />
+                  </span>
+                  <Bar share={command.installations / most} />
+                </th>
+                <td className="number" data-title="machines">
+                  {shownCount(command.installations)}{' '}
+                  <Change
+                    now={command.installations}
+                    before={command.before.installations}
+                    since={nameOfBefore(commandFilters(filters))}
+                  />
+                </td>
+                <CommandCounts {...props} command={command} />
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p className="footnote">
+        Events are what these machines reported with the command; the lists behind the numbers hold them one by one.
+        {data.commands.length === data.mostListed &&
+          ` The ${data.mostListed} commands with the most machines are listed.`}
+      </p>
+    </>
+  )
+}
+
+function CommandCounts({
   organization,
   filters,
   data,
-}: SharedCommandsProps & { readonly data: SharedCommands }): ReactNode {
-  const most = Math.max(1, ...data.commands.map(({ installations }) => installations))
-  return (
-    <div className="wide">
-      <table className="list stacks sources">
-        <TableHead
-          columns={[
-            'Copied from',
-            { number: 'Machines' },
-            { number: 'Installed' },
-            { number: 'By agents' },
-            'Last run',
-          ]}
-        />
-        <tbody>
-          {data.commands.map((command) => (
-            <tr key={`${command.website} ${command.visit_id}`}>
-              <th scope="row">
-                <span className="value">{command.visit?.page_url ?? `visit ${command.visit_id}`}</span>
-                <Bar share={command.installations / most} />
-              </th>
-              <td className="number" data-title="machines">
-                <Link
-                  to="/app/$organization/installs"
-                  params={{ organization }}
-                  search={listOf(data, filters, { visit: command.visit_id, policy: 'handoff' })}
-                >
-                  {shownCount(command.installations)}
-                </Link>
-              </td>
-              <CommandCounts {...command} />
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {data.commands.length === data.mostListed && (
-        <p className="footnote">The {data.mostListed} with the most machines are listed.</p>
+  command,
+}: CommandsProps & { readonly command: SharedCommand }): ReactNode {
+  const { visit_id: visit, completed, events, by_agents: byAgents, last_ms: lastMs } = command
+  const cell = (title: string, count: number, more: ShownInstallFilters): ReactNode => (
+    <td className="number" data-title={title}>
+      {count === 0 ? (
+        shownCount(count)
+      ) : (
+        <Link
+          to="/app/$organization/installs"
+          params={{ organization }}
+          search={listOf(data, filters, { visit, policy: 'handoff', ...more })}
+        >
+          {shownCount(count)}
+        </Link>
       )}
-    </div>
+    </td>
   )
-}
-
-function CommandCounts({ completed, events, by_agents: byAgents, last_ms: lastMs }: SharedCommand): ReactNode {
   return (
     <>
-      <td className="number" data-title="installed">
-        {shownCount(completed)}
-      </td>
-      <td className="number" data-title="events by agents">
-        {shownCount(byAgents)} of {shownCount(events)}
-      </td>
-      <td data-title="last run">
+      {cell('events', events, {})}
+      {cell('installed', completed, { eventType: 'install_completed' })}
+      {cell('by agents', byAgents, { ranBy: 'agent' })}
+      <td className="last-run" data-title="last run">
         <Moment ms={lastMs} />
       </td>
     </>

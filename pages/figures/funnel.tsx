@@ -6,12 +6,14 @@ import type { ReactNode } from 'react'
 
 import { DAY_MS } from '../../domain/durations.ts'
 import { figuresPath, funnelQuery, type FunnelCounts, type FunnelFigures } from '../data/figures.ts'
-import { figureFilters, nameOfBefore, type FigureFilters } from '../data/period.ts'
+import { figureFilters, nameOfBefore, type Bounds, type FigureFilters } from '../data/period.ts'
 import { Columns } from '../parts/columns.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
+import { ExampleNotice } from '../parts/example-notice.tsx'
 import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
-import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { Empty, Page, Problem } from '../parts/states.tsx'
+import { Waiting } from '../parts/waiting.tsx'
 import { useOrganization } from '../shell/organization.tsx'
 import { StepLink, STEPS } from './steps.tsx'
 
@@ -27,7 +29,9 @@ interface FunnelProps {
 }
 
 function Funnel({ organization, filters }: FunnelProps): ReactNode {
-  const { data, error, isPlaceholderData } = useQuery(funnelQuery(organization, filters))
+  const options = funnelQuery(organization, filters)
+  const query = useQuery(options)
+  const { data, error, isPlaceholderData } = query
   return (
     <Page
       title="Funnel"
@@ -40,16 +44,17 @@ function Funnel({ organization, filters }: FunnelProps): ReactNode {
       }
     >
       <Problem error={error} />
-      {data === undefined ? (
-        error === null && <Loading what="the funnel" />
-      ) : data.total.visits === 0 ? (
-        <NoVisits organization={organization} />
-      ) : (
-        <div className="figures" aria-busy={isPlaceholderData}>
-          <FunnelSteps {...{ organization, filters, figures: data }} />
-          <Days {...{ organization, filters, figures: data }} />
-        </div>
-      )}
+      <Waiting what="the funnel" query={query} queryKey={options.queryKey} />
+      {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
+      {data !== undefined &&
+        (data.total.visits === 0 ? (
+          <NoVisits organization={organization} />
+        ) : (
+          <div className="figures" aria-busy={isPlaceholderData}>
+            <FunnelSteps {...{ organization, filters, figures: data }} />
+            <Days {...{ organization, filters, figures: data }} />
+          </div>
+        ))}
     </Page>
   )
 }
@@ -59,7 +64,7 @@ interface PartProps extends FunnelProps {
 }
 
 function FunnelSteps({ organization, filters, figures }: PartProps): ReactNode {
-  const { total, before, since, until } = figures
+  const { total, before } = figures
   return (
     <section className="card">
       <ol className="funnel">
@@ -68,7 +73,7 @@ function FunnelSteps({ organization, filters, figures }: PartProps): ReactNode {
           const isFirst = place === 0
           return (
             <li key={step.id}>
-              <StepLink {...{ organization, step, website: filters.website, bounds: { since, until } }}>
+              <StepLink {...{ organization, step, filters, bounds: figures }}>
                 <span className="name">
                   {step.title}
                   <small>{step.means}</small>
@@ -83,8 +88,8 @@ function FunnelSteps({ organization, filters, figures }: PartProps): ReactNode {
         })}
       </ol>
       <p className="footnote">
-        Each visit counts once, in the hour in which it began, with every step that it has reached until now. Arrows
-        compare with {nameOfBefore(filters)}, which had more time to get on.
+        Each visit counts once, in the hour in which it began, with every step that it has reached until now. Each
+        number leads to these visits. Arrows compare with {nameOfBefore(filters)}, which had more time to get on.
       </p>
     </section>
   )
@@ -96,19 +101,40 @@ function shareOf({ id }: (typeof STEPS)[number], total: FunnelCounts): string {
   return isUnsaid ? 'not reported' : `${shareText(total[id], total.visits)} of visits`
 }
 
-const HOUR = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: '2-digit', minute: '2-digit' })
+const HOUR = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric' })
+/** Where the hours of UTC begin at half past, or at a quarter. */
+const MINUTE = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', minute: '2-digit' })
 const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' })
+
+function nameOf(at: number, isByDay: boolean): string {
+  if (isByDay) return DAY.format(at)
+  return (new Date(at).getMinutes() === 0 ? HOUR : MINUTE).format(at)
+}
+
+/** Hours or days of UTC; the first and the last may be cut by the period. */
+function partsOf({ since, until, stepMs }: FunnelFigures): readonly (Bounds & { readonly isPart: boolean })[] {
+  const parts = []
+  for (let at = Math.floor(since / stepMs) * stepMs; at < until; at += stepMs) {
+    const bounds = { since: Math.max(since, at), until: Math.min(until, at + stepMs) }
+    parts.push({ ...bounds, isPart: bounds.until - bounds.since < stepMs })
+  }
+  return parts
+}
+
+/** Nothing is missing of the days: the period is made of whole hours. */
+function cutText(days: readonly string[]): string {
+  return days.length === 0 ? '' : `Of ${days.join(' and ')} the period has only a part; its columns are outlined.`
+}
 
 /** Small charts side by side, each with its own scale, since only the shape matters. */
 function Days({ organization, filters, figures }: PartProps): ReactNode {
-  const { stepMs, steps, since, until } = figures
+  const { stepMs, steps } = figures
   const byTime = new Map(steps.map((step) => [step.at, step]))
   const isByDay = stepMs === DAY_MS
-  const moments: number[] = []
-  for (let at = Math.floor(since / stepMs) * stepMs; at < until; at += stepMs) moments.push(at)
+  const parts = partsOf(figures)
   return (
     <section aria-labelledby="days">
-      <h2 id="days">{isByDay ? 'By day' : 'By hour'}</h2>
+      <h2 id="days">{isByDay ? 'By day (UTC)' : 'By hour'}</h2>
       <div className="multiples">
         {STEPS.map((step) => (
           <Columns
@@ -116,23 +142,22 @@ function Days({ organization, filters, figures }: PartProps): ReactNode {
             title={step.title}
             what={step.id === 'visits' ? 'visits' : `visits that got to “${step.title}”`}
             each={isByDay ? 'Day (UTC)' : 'Hour'}
-            columns={moments.map((at) => ({
-              key: String(at),
-              name: (isByDay ? DAY : HOUR).format(at),
-              count: byTime.get(at)?.[step.id] ?? 0,
-              link: (text) => (
-                <StepLink
-                  {...{ organization, step, website: filters.website }}
-                  bounds={{ since: at, until: at + stepMs }}
-                >
-                  {text}
-                </StepLink>
-              ),
-            }))}
+            columns={parts.map(({ isPart, ...bounds }) => {
+              const at = Math.floor(bounds.since / stepMs) * stepMs
+              return {
+                ...{ key: String(at), name: nameOf(at, isByDay), isPart },
+                count: byTime.get(at)?.[step.id] ?? 0,
+                link: (text) => <StepLink {...{ organization, step, filters, bounds }}>{text}</StepLink>,
+              }
+            })}
           />
         ))}
       </div>
-      {isByDay && <p className="footnote">Days are those of UTC.</p>}
+      {isByDay && (
+        <p className="footnote">
+          Days are those of UTC. {cutText(parts.filter(({ isPart }) => isPart).map(({ since }) => DAY.format(since)))}
+        </p>
+      )}
     </section>
   )
 }

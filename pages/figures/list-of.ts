@@ -1,22 +1,19 @@
-/** Links from a figure to the installs behind it. */
+/** Links from a figure to what it counts: visits one by one, or install events. */
 
 import type { ShownInstallFilters } from '../data/installs.ts'
 import type { Bounds, FigureFilters } from '../data/period.ts'
+import type { ShownVisitFilters } from '../data/visits.ts'
 
-/** The same period and website, with further filters. */
-export function listOf(
-  { since, until }: Bounds,
-  { website }: FigureFilters,
-  more: ShownInstallFilters,
-): ShownInstallFilters {
-  return { since, until, ...(website === undefined ? {} : { website }), ...more }
+/** Installs of the same period and website, with further filters. */
+export function listOf(bounds: Bounds, filters: FigureFilters, more: ShownInstallFilters): ShownInstallFilters {
+  return { ...periodAndWebsite(bounds, filters), ...more }
 }
 
-/** Installs of the visits of this period, whenever the installs were received. */
-export function listOfVisits(
-  { since, until }: Bounds,
-  { website }: FigureFilters,
-  more: ShownInstallFilters,
-): ShownInstallFilters {
-  return { visitSince: since, visitUntil: until, ...(website === undefined ? {} : { website }), ...more }
+/** Visits that began in the same period on the same website, with further filters. */
+export function visitsOf(bounds: Bounds, filters: FigureFilters, more: ShownVisitFilters): ShownVisitFilters {
+  return { ...periodAndWebsite(bounds, filters), ...more }
+}
+
+function periodAndWebsite({ since, until }: Bounds, { website }: FigureFilters) {
+  return { since, until, ...(website === undefined ? {} : { website }) }
 }

@@ -4,15 +4,18 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { figuresPath, matchQuery, type InstallCounts, type MatchFigures } from '../data/figures.ts'
+import { figuresPath, matchQuery, type MatchFigures } from '../data/figures.ts'
 import { figureFilters, nameOfBefore, type FigureFilters } from '../data/period.ts'
+import type { ShownInstallFilters } from '../data/installs.ts'
 import { TakeAlong } from '../parts/copy.tsx'
+import { ExampleNotice } from '../parts/example-notice.tsx'
 import { POLICIES, reasonWords } from '../parts/install-words.ts'
-import { Bar, shownCount, ShareChange, shareText } from '../parts/numbers.tsx'
+import { Bar, Change, shownCount, ShareChange, shareText } from '../parts/numbers.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
-import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { Empty, Page, Problem } from '../parts/states.tsx'
+import { Waiting } from '../parts/waiting.tsx'
 import { useOrganization } from '../shell/organization.tsx'
-import { InstallBreakdown } from './breakdown.tsx'
+import { eventsOf, InstallBreakdown } from './breakdown.tsx'
 import { listOf } from './list-of.ts'
 import { TimeToInstall } from './time-to-install.tsx'
 
@@ -28,7 +31,9 @@ interface MatchProps {
 }
 
 function Match({ organization, filters }: MatchProps): ReactNode {
-  const { data, error, isPlaceholderData } = useQuery(matchQuery(organization, filters))
+  const options = matchQuery(organization, filters)
+  const query = useQuery(options)
+  const { data, error, isPlaceholderData } = query
   return (
     <Page
       title="Match rate"
@@ -41,38 +46,41 @@ function Match({ organization, filters }: MatchProps): ReactNode {
       }
     >
       <Problem error={error} />
-      {data === undefined ? (
-        error === null && <Loading what="the match rate" />
-      ) : installEvents(data.total) === 0 ? (
-        <NoEvents organization={organization} />
-      ) : (
-        <div className="figures" aria-busy={isPlaceholderData}>
-          <Rate figures={data} filters={filters} />
-          <WhyNot {...{ organization, filters, figures: data }} />
-          <Policies {...{ organization, filters, figures: data }} />
-          <TimeToInstall buckets={data.timeToInstall} />
-          <div className="pair">
-            <InstallBreakdown
-              title="By install path"
-              by="path"
-              listed={data.path}
-              {...{ organization, filters, bounds: data }}
-            />
-            <InstallBreakdown
-              title="By platform"
-              by="platform"
-              listed={data.platform}
-              {...{ organization, filters, bounds: data }}
-            />
+      <Waiting what="the match rate" query={query} queryKey={options.queryKey} />
+      {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
+      {data !== undefined &&
+        (eventsOf(data.total) === 0 ? (
+          <NoEvents organization={organization} />
+        ) : (
+          <div className="figures" aria-busy={isPlaceholderData}>
+            <Parts {...{ organization, filters, figures: data }} />
           </div>
-        </div>
-      )}
+        ))}
     </Page>
   )
 }
 
-function installEvents({ matched, unmatched, counted }: InstallCounts): number {
-  return matched + unmatched + counted
+function Parts(props: RatePartProps): ReactNode {
+  const { organization, filters, figures } = props
+  return (
+    <>
+      <Rate {...props} />
+      <WhyNot {...props} />
+      <Policies {...props} />
+      <TimeToInstall {...props} />
+      <div className="pair">
+        {(['path', 'platform'] as const).map((by) => (
+          <InstallBreakdown
+            key={by}
+            title={`By ${by === 'path' ? 'install path' : by}`}
+            listed={figures[by]}
+            before={figures.before[by]}
+            {...{ by, organization, filters, bounds: figures }}
+          />
+        ))}
+      </div>
+    </>
+  )
 }
 
 interface RatePartProps extends MatchProps {
@@ -80,7 +88,7 @@ interface RatePartProps extends MatchProps {
 }
 
 /** Without events that were only counted: no visit was looked up for them. */
-function Rate({ figures, filters }: Pick<RatePartProps, 'figures' | 'filters'>): ReactNode {
+function Rate({ organization, figures, filters }: RatePartProps): ReactNode {
   const { total, before } = figures
   const judged = total.matched + total.unmatched
   const judgedBefore = before.total.matched + before.total.unmatched
@@ -89,7 +97,10 @@ function Rate({ figures, filters }: Pick<RatePartProps, 'figures' | 'filters'>):
       <p className="great">{shareText(total.matched, judged)}</p>
       <div>
         <p>
-          {shownCount(total.matched)} of {shownCount(judged)} install events have a visit.{' '}
+          <InstallsLink {...{ organization, filters, figures, more: { resolution: 'matched' } }}>
+            {shownCount(total.matched)}
+          </InstallsLink>{' '}
+          of {shownCount(judged)} install events have a visit.{' '}
           {judged > 0 && judgedBefore > 0 && (
             <ShareChange
               {...{
@@ -103,7 +114,10 @@ function Rate({ figures, filters }: Pick<RatePartProps, 'figures' | 'filters'>):
         <Bar share={judged === 0 ? 0 : total.matched / judged} />
         {total.counted > 0 && (
           <p className="footnote">
-            {shownCount(total.counted)} more were only counted, by the plan or a paused install path.
+            <InstallsLink {...{ organization, filters, figures, more: { resolution: 'counted' } }}>
+              {shownCount(total.counted)}
+            </InstallsLink>{' '}
+            more were only counted, by the plan or a paused install path.
           </p>
         )}
       </div>
@@ -111,8 +125,21 @@ function Rate({ figures, filters }: Pick<RatePartProps, 'figures' | 'filters'>):
   )
 }
 
+interface InstallsLinkProps extends RatePartProps {
+  readonly more: ShownInstallFilters
+  readonly children: ReactNode
+}
+
+function InstallsLink({ organization, filters, figures, more, children }: InstallsLinkProps): ReactNode {
+  return (
+    <Link to="/app/$organization/installs" params={{ organization }} search={listOf(figures, filters, more)}>
+      {children}
+    </Link>
+  )
+}
+
 function WhyNot({ organization, filters, figures }: RatePartProps): ReactNode {
-  const { reason, total } = figures
+  const { reason, total, before } = figures
   if (total.unmatched === 0) return null
   const mostFirst = reason.toSorted((a, b) => b.installs - a.installs)
   return (
@@ -121,17 +148,24 @@ function WhyNot({ organization, filters, figures }: RatePartProps): ReactNode {
       <ul className="reasons">
         {mostFirst.map(({ value, installs }) => {
           const { name, sentence, advice } = reasonWords(value)
-          const search = listOf(figures, filters, { resolution: 'unmatched', reason: value })
+          const more = { resolution: 'unmatched', reason: value }
           return (
             <li key={value} className="card">
               <h3>{name}</h3>
               <p className="count">
-                <Link to="/app/$organization/installs" params={{ organization }} search={search}>
+                <InstallsLink {...{ organization, filters, figures, more }}>
                   {shownCount(installs)} <span className="unseen">installs: {name}</span>
-                </Link>
+                </InstallsLink>
               </p>
               <Bar share={installs / total.unmatched} tone="quiet" />
-              <p className="share">{shareText(installs, total.unmatched)}</p>
+              <p className="share">
+                {shareText(installs, total.unmatched)}{' '}
+                <Change
+                  now={installs}
+                  before={before.reason.find((each) => each.value === value)?.installs ?? 0}
+                  since={nameOfBefore(filters)}
+                />
+              </p>
               <p>{sentence}</p>
               <p className="todo">
                 <strong>What to do</strong> {advice}
@@ -145,7 +179,7 @@ function WhyNot({ organization, filters, figures }: RatePartProps): ReactNode {
 }
 
 function Policies({ organization, filters, figures }: RatePartProps): ReactNode {
-  const { policy, total } = figures
+  const { policy, total, before } = figures
   const matched = policy.values.filter((each) => each.matched > 0)
   if (matched.length === 0) return null
   return (
@@ -159,14 +193,15 @@ function Policies({ organization, filters, figures }: RatePartProps): ReactNode 
               <small>{POLICIES[value]?.sentence}</small>
             </span>
             <Bar share={count / total.matched} />
-            <Link
-              to="/app/$organization/installs"
-              params={{ organization }}
-              search={listOf(figures, filters, { resolution: 'matched', policy: value })}
-            >
+            <InstallsLink {...{ organization, filters, figures, more: { resolution: 'matched', policy: value } }}>
               {shownCount(count)}
-            </Link>
+            </InstallsLink>
             <span className="share">{shareText(count, total.matched)}</span>
+            <Change
+              now={count}
+              before={before.policy.values.find((each) => each.value === value)?.matched ?? 0}
+              since={nameOfBefore(filters)}
+            />
           </li>
         ))}
       </ul>

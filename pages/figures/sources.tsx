@@ -1,20 +1,23 @@
-/** Sources and campaigns: what brings installs, compared with the previous period. Every row links to its installs. */
+/** Sources and campaigns: what brings installs, compared with the previous period. Every number links to its visits. */
 
 import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { figuresPath, sourcesQuery, type FunnelCounts, type SourceFigures } from '../data/figures.ts'
+import { commandFilters, figuresPath, sourcesQuery, type FunnelCounts, type SourceFigures } from '../data/figures.ts'
 import { nameOfBefore } from '../data/period.ts'
+import type { LaterStep, ShownVisitFilters } from '../data/visits.ts'
 import { SOURCE_DIMENSIONS, sourceFilters, type SourceFilters } from './source-filters.ts'
 import { TakeAlong } from '../parts/copy.tsx'
+import { ExampleNotice } from '../parts/example-notice.tsx'
 import { Bar, Change, shownCount, shareText } from '../parts/numbers.tsx'
 import { PeriodBar } from '../parts/period-bar.tsx'
-import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { Empty, Page, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
+import { Waiting } from '../parts/waiting.tsx'
 import { useOrganization } from '../shell/organization.tsx'
 import { Agents } from './agents.tsx'
-import { listOfVisits } from './list-of.ts'
+import { visitsOf } from './list-of.ts'
 import { SharedCommands } from './fan-out.tsx'
 
 export function SourcesPage(): ReactNode {
@@ -50,10 +53,10 @@ export function SourcesPage(): ReactNode {
   )
 }
 
-/** Who ran installs is one of the figures about matches; of shared commands there is no file. */
-function sourcesFile(organization: string, filters: SourceFilters): { readonly file?: string } {
+/** Who ran installs is one of the figures about matches. */
+function sourcesFile(organization: string, filters: SourceFilters): { readonly file: string } {
   const { by = 'source' } = filters
-  if (by === 'command') return {}
+  if (by === 'command') return { file: figuresPath('shared-commands', organization, commandFilters(filters)) }
   if (by === 'agent') return { file: figuresPath('match', organization, filters) }
   return { file: figuresPath('sources', organization, filters, { by }) }
 }
@@ -77,18 +80,27 @@ interface SourcesProps extends TabProps {
 }
 
 function VisitSources({ organization, filters, by }: SourcesProps): ReactNode {
-  const { data, error, isPlaceholderData } = useQuery(sourcesQuery(organization, filters, by))
-  if (data === undefined) return error === null ? <Loading what="sources" /> : <Problem error={error} />
-  if (data.total.visits === 0) return <NoSources organization={organization} />
+  const options = sourcesQuery(organization, filters, by)
+  const query = useQuery(options)
+  const { data, error, isPlaceholderData } = query
   return (
-    <div className="figures" aria-busy={isPlaceholderData}>
+    <>
       <Problem error={error} />
-      <SourceTable {...{ organization, filters, by, figures: data }} />
-      <p className="footnote">
-        Visits of this time and what they led to until now; arrows compare with {nameOfBefore(filters)}, which had more
-        time to get on.
-      </p>
-    </div>
+      <Waiting what="sources" query={query} queryKey={options.queryKey} />
+      {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
+      {data !== undefined &&
+        (data.total.visits === 0 ? (
+          <NoSources organization={organization} />
+        ) : (
+          <div className="figures" aria-busy={isPlaceholderData}>
+            <SourceTable {...{ organization, filters, by, figures: data }} />
+            <p className="footnote">
+              Visits of this time and how many of them got to each step until now. Each number leads to these visits;
+              arrows compare with {nameOfBefore(filters)}, which had more time to get on.
+            </p>
+          </div>
+        ))}
+    </>
   )
 }
 
@@ -120,14 +132,14 @@ function SourceTable(props: SourceTableProps): ReactNode {
               <th scope="row">
                 <i>all others</i>
               </th>
-              <SourceCounts counts={other} />
+              <SourceCounts counts={other} countText={shownCount} />
             </tr>
           )}
         </tbody>
         <tfoot>
           <tr>
             <th scope="row">Total</th>
-            <SourceCounts counts={total} before={before.total} since={since} />
+            <SourceCounts counts={total} before={before.total} since={since} countText={linkTo(props, {})} />
           </tr>
         </tfoot>
       </table>
@@ -135,19 +147,25 @@ function SourceTable(props: SourceTableProps): ReactNode {
   )
 }
 
-function SourceRow({
-  organization,
-  filters,
-  by,
-  figures,
-  row,
-}: SourceTableProps & { readonly row: SourceFigures['values'][number] }): ReactNode {
+type CountText = (count: number, step?: LaterStep) => ReactNode
+
+/** A number as a link to the visits that it counts. */
+function linkTo({ organization, filters, figures }: SourceTableProps, more: ShownVisitFilters): CountText {
+  return function countLink(count, step) {
+    if (count === 0) return shownCount(count)
+    const search = visitsOf(figures, filters, { ...more, ...(step === undefined ? {} : { step }) })
+    return (
+      <Link to="/app/$organization/visits" params={{ organization }} search={search}>
+        {shownCount(count)}
+      </Link>
+    )
+  }
+}
+
+function SourceRow({ row, ...props }: SourceTableProps & { readonly row: SourceFigures['values'][number] }): ReactNode {
+  const { filters, by, figures } = props
   const most = Math.max(1, ...figures.values.map(({ visits }) => visits))
   const before = figures.before.values.find(({ value }) => value === row.value)
-  const search = listOfVisits(figures, filters, {
-    ...{ resolution: 'matched', eventType: 'install_completed' },
-    [by]: row.value,
-  })
   return (
     <tr>
       <th scope="row">
@@ -158,11 +176,7 @@ function SourceRow({
         counts={row}
         before={before ?? NOTHING}
         since={nameOfBefore(filters)}
-        installed={
-          <Link to="/app/$organization/installs" params={{ organization }} search={search}>
-            {shownCount(row.completed)}
-          </Link>
-        }
+        countText={linkTo(props, { [by]: row.value })}
       />
     </tr>
   )
@@ -175,22 +189,21 @@ interface SourceCountsProps {
   /** Absent if there is no comparison. */
   readonly before?: Pick<FunnelCounts, 'visits' | 'completed'>
   readonly since?: string
-  /** The number of installs, if it links to them. */
-  readonly installed?: ReactNode
+  readonly countText: CountText
 }
 
-function SourceCounts({ counts, before, since = '', installed }: SourceCountsProps): ReactNode {
+function SourceCounts({ counts, before, since = '', countText }: SourceCountsProps): ReactNode {
   const { visits, copied, completed } = counts
   return (
     <>
       <td className="number" data-title="visits">
-        {shownCount(visits)} {before !== undefined && <Change now={visits} before={before.visits} since={since} />}
+        {countText(visits)} {before !== undefined && <Change now={visits} before={before.visits} since={since} />}
       </td>
       <td className="number" data-title="copied">
-        {shownCount(copied)}
+        {countText(copied, 'copied')}
       </td>
       <td className="number" data-title="installed">
-        {installed ?? shownCount(completed)}{' '}
+        {countText(completed, 'completed')}{' '}
         {before !== undefined && <Change now={completed} before={before.completed} since={since} />}
       </td>
       <td className="number" data-title="of visits">

@@ -1,14 +1,25 @@
 /** How long it takes from a visit to its install. */
 
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import type { MatchFigures } from '../data/figures.ts'
+import type { ShownInstallFilters } from '../data/installs.ts'
+import type { FigureFilters } from '../data/period.ts'
 import { Columns } from '../parts/columns.tsx'
-import { spanText } from '../parts/numbers.tsx'
+import { shownCount, spanText } from '../parts/numbers.tsx'
+import { listOf } from './list-of.ts'
 
 type Buckets = MatchFigures['timeToInstall']
 
-export function TimeToInstall({ buckets }: { readonly buckets: Buckets }): ReactNode {
+interface TimeToInstallProps {
+  readonly organization: string
+  readonly filters: FigureFilters
+  readonly figures: MatchFigures
+}
+
+export function TimeToInstall({ organization, filters, figures }: TimeToInstallProps): ReactNode {
+  const { timeToInstall: buckets } = figures
   const total = buckets.reduce((sum, { installs }) => sum + installs, 0)
   if (total === 0) return null
   const used = shownBuckets(buckets)
@@ -16,7 +27,8 @@ export function TimeToInstall({ buckets }: { readonly buckets: Buckets }): React
     <section aria-labelledby="time">
       <h2 id="time">How long it takes</h2>
       <p className="question">
-        Half of the matched installs came within {spanText(1_000 * medianSeconds(buckets, total))} of their visit.
+        Half of the {shownCount(total)} matched events “Installed” came within{' '}
+        {spanText(1_000 * medianSeconds(buckets, total))} of their visit. Starts and first runs are not counted here.
       </p>
       <Columns
         title="From the visit to the install"
@@ -26,10 +38,28 @@ export function TimeToInstall({ buckets }: { readonly buckets: Buckets }): React
           key: String(fromSeconds),
           name: fromSeconds === 0 ? 'at once' : `from ${spanText(1_000 * fromSeconds)}`,
           count: installs,
+          link: (text) => (
+            <Link
+              to="/app/$organization/installs"
+              params={{ organization }}
+              search={listOf(figures, filters, {
+                ...{ resolution: 'matched', eventType: 'install_completed' },
+                ...ageOf(buckets, fromSeconds),
+              })}
+            >
+              {text}
+            </Link>
+          ),
         }))}
       />
     </section>
   )
+}
+
+/** From this bucket on, and before the next one. */
+function ageOf(buckets: Buckets, leastVisitAge: number): Pick<ShownInstallFilters, 'leastVisitAge' | 'visitAgeBelow'> {
+  const below = buckets.find(({ fromSeconds }) => fromSeconds > leastVisitAge)
+  return { leastVisitAge, ...(below === undefined ? {} : { visitAgeBelow: below.fromSeconds }) }
 }
 
 /** From the first non-empty bucket to the last. */

@@ -1,14 +1,13 @@
 /** Installs: every install event and its decision, with any filter that another page links here with. */
 
-import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { installFiltersOf, installsExport, installsQuery, type ShownInstallFilters } from '../data/installs.ts'
 import { TakeAlong } from '../parts/copy.tsx'
-import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
-import { Clock } from '../parts/time.tsx'
+import { Empty, Page, Problem } from '../parts/states.tsx'
+import { More, Waiting } from '../parts/waiting.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
 import { InstallFilterBar } from './install-filters.tsx'
 import { InstallTable } from './install-table.tsx'
@@ -50,26 +49,24 @@ function List({
   readonly organization: string
   readonly filters: ShownInstallFilters
 }): ReactNode {
-  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(
-    installsQuery(organization, filters),
-  )
-  if (data === undefined) return error === null ? <Loading what="installs" /> : <Problem error={error} />
-  const installs = data.pages.flatMap((page) => page.installs)
-  if (installs.length === 0 && !hasNextPage)
-    return <NoInstalls organization={organization} isFiltered={Object.keys(filters).length > 0} />
+  const options = installsQuery(organization, filters)
+  const { queryKey } = options
+  const list = useInfiniteQuery(options)
+  const { data, error, hasNextPage } = list
+  const installs = data?.pages.flatMap((page) => page.installs) ?? []
+  const last = data?.pages.at(-1)
   return (
     <>
       <Problem error={error} />
-      <InstallTable organization={organization} installs={installs} />
-      {hasNextPage && (
-        <p className="more">
-          <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            Older installs
-          </Button>
-          <span>
-            Searched back to <Clock ms={data.pages.at(-1)?.searchedBackTo ?? 0} />
-          </span>
-        </p>
+      <Waiting what="installs" query={list} queryKey={queryKey} />
+      {last !== undefined &&
+        (installs.length === 0 && !hasNextPage ? (
+          <NoInstalls organization={organization} isFiltered={Object.keys(filters).length > 0} />
+        ) : (
+          <InstallTable organization={organization} installs={installs} />
+        ))}
+      {last !== undefined && (
+        <More what="installs" list={list} queryKey={queryKey} searchedBackTo={last.searchedBackTo} />
       )}
     </>
   )

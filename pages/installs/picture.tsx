@@ -129,7 +129,7 @@ interface TrackProps {
 
 /** From the visit to the end of its receipt; the line of the chosen visit reaches the install. */
 function VisitTrack({ lane, scale, y, middle }: TrackProps & { readonly lane: VisitLane }): ReactNode {
-  const { issuedAtMs, endsAtMs, activatedAtMs, copiedAtMs, isChosen } = lane
+  const { issuedAtMs, endsAtMs, isChosen } = lane
   if (issuedAtMs === null || endsAtMs === null) return null
   const from = `${scale.at(issuedAtMs)}%`
   const to = isChosen ? middle : scale.at(endsAtMs)
@@ -137,31 +137,54 @@ function VisitTrack({ lane, scale, y, middle }: TrackProps & { readonly lane: Vi
     <g className={isChosen ? 'visit chosen' : 'visit'}>
       <line x1={from} x2={`${to}%`} y1={y} y2={y} />
       <circle cx={from} cy={y} r={isChosen ? 6 : 4.5} />
-      {activatedAtMs !== null && <Mark className="confirmed" x={scale.at(activatedAtMs)} y={y} text="✓" />}
-      {copiedAtMs !== null && <Mark className="copied" x={scale.at(copiedAtMs)} y={y} text="▣" />}
+      {marksOf(lane, scale).map(({ className, x, text, shift }) => (
+        <Mark key={className} {...{ className, x, y, text, shift }} />
+      ))}
       {isChosen ? (
         <circle className="end" cx={`${to}%`} cy={y} r={4} />
       ) : (
-        <Mark className="ended" x={to} y={y} text="×" />
+        <Mark className="ended" x={to} y={y} text="×" shift={0} />
       )}
     </g>
   )
 }
 
-/** Drawn above its line, so that neighbouring marks stay legible. */
-function Mark({
-  x,
-  y,
-  text,
-  className,
-}: {
-  readonly x: number
-  readonly y: number
-  readonly text: string
+interface MarkPlace {
   readonly className: string
-}) {
+  /** Percent of the width. */
+  readonly x: number
+  readonly text: string
+  /** Pixels to the right. */
+  readonly shift: number
+}
+
+/** Marks that are closer than this would overprint each other on a phone, in percent and in pixels. */
+const [NEAR, MARK_WIDTH] = [5, 15]
+
+/** In their order; one that is too near to the one before stands right beside it. */
+function marksOf({ activatedAtMs, copiedAtMs }: VisitLane, scale: Scale): readonly MarkPlace[] {
+  const marks = [
+    { className: 'confirmed', at: activatedAtMs, text: '✓' },
+    { className: 'copied', at: copiedAtMs, text: '▣' },
+  ].flatMap(({ at, ...mark }) => (at === null ? [] : [{ ...mark, x: scale.at(at) }]))
+  const inOrder = marks.toSorted((a, b) => a.x - b.x)
+  return inOrder.map((mark, place) => {
+    const before = inOrder[place - 1]
+    const isNear = before !== undefined && mark.x - before.x < NEAR
+    return isNear ? { ...mark, x: before.x, shift: MARK_WIDTH } : { ...mark, shift: 0 }
+  })
+}
+
+/** Drawn above its line, so that neighbouring marks stay legible. */
+function Mark({ x, y, text, className, shift }: MarkPlace & { readonly y: number }) {
   return (
-    <text className={`mark ${className}`} x={`${x}%`} y={className === 'ended' ? y + 5 : y - 8} textAnchor="middle">
+    <text
+      className={`mark ${className}`}
+      x={`${x}%`}
+      dx={shift}
+      y={className === 'ended' ? y + 5 : y - 8}
+      textAnchor="middle"
+    >
       {text}
     </text>
   )
@@ -197,7 +220,7 @@ function DeliveryTrack({ lane, scale, y, middle }: TrackProps & { readonly lane:
           <Cross key={id} x={scale.at(at)} y={y} />
         )
       })}
-      {next !== null && isStillOpen(lane) && <circle className="attempt next" cx={`${scale.at(next)}%`} cy={y} r={5} />}
+      {next !== null && isStillOpen(lane) && <Next x={scale.at(next)} y={y} />}
     </g>
   )
 }
@@ -211,8 +234,18 @@ function Cross({ x, y }: { readonly x: number; readonly y: number }): ReactNode 
   )
 }
 
+/** A circle would be a visit. */
+function Next({ x, y }: { readonly x: number; readonly y: number }): ReactNode {
+  return (
+    <svg className="attempt next" x={`${x}%`} y={y} overflow="visible">
+      <path d="M-5-6 6 0-5 6z" />
+    </svg>
+  )
+}
+
 const SIGNS = {
   visits: [
+    ['○', 'visit'],
     ['★', 'chosen visit'],
     ['✓', 'browser keeps the marker'],
     ['▣', 'command copied'],
@@ -221,7 +254,7 @@ const SIGNS = {
   deliveries: [
     ['●', 'taken by the provider'],
     ['✕', 'a try that failed'],
-    ['○', 'next try'],
+    ['▷', 'next try'],
     ['┃', 'deadline'],
   ],
 } as const

@@ -1,13 +1,15 @@
 /** Live: what comes in right now. It is the first page that people open, to see whether it works. */
 
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 
 import { path } from '../data/ask.ts'
 import type { LogLine } from '../../domain/logs/line.ts'
 import { livePath } from '../data/lines.ts'
-import { overviewQuery } from '../data/overview.ts'
+import { overviewQuery, type Overview } from '../data/overview.ts'
 import { useLines } from '../data/use-lines.ts'
+import { ExampleNotice } from '../parts/example-notice.tsx'
 import { LinePanel } from '../parts/line-panel.tsx'
 import { LineTable } from '../parts/line-table.tsx'
 import { Empty, Page } from '../parts/states.tsx'
@@ -24,12 +26,19 @@ function Live({ organization }: { readonly organization: string }): ReactNode {
   const { data } = useQuery(overviewQuery(organization))
   const list = path('/api/organizations/:organization/logs?direction=inbound', { organization })
   const { lines, state } = useLines({ stream: livePath(organization), list, isOn: true })
-  const visits = data?.hours.reduce((sum, hour) => sum + hour.visits, 0)
   return (
     <Page title="Live" question="Does it work right now?">
+      {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
       <dl className="tiles">
-        <Tile title="Visits in 24 hours" value={countOrDash(visits)} />
-        <Tile title="Websites" value={countOrDash(data?.websites.length)} />
+        <Tile title="Visits in 24 hours" value={<VisitCount {...{ organization, overview: data }} />} />
+        <Tile
+          title="Websites"
+          value={
+            <Link to="/app/$organization/resources" params={{ organization }}>
+              {countOrDash(data?.websites.length)}
+            </Link>
+          }
+        />
         <Tile title="Requests in view" value={countOrDash(lines.length)} />
       </dl>
       <p className="question pulse" role="status" data-state={state}>
@@ -53,6 +62,23 @@ const WORDS = {
   polling: 'Live, updated every five seconds',
   paused: 'Paused while nobody looks',
 } as const
+
+interface VisitCountProps {
+  readonly organization: string
+  readonly overview: Overview | undefined
+}
+
+/** Leads to the visits that it counts. */
+function VisitCount({ organization, overview }: VisitCountProps): ReactNode {
+  const visits = overview?.hours.reduce((sum, hour) => sum + hour.visits, 0)
+  if (overview === undefined || visits === 0) return countOrDash(visits)
+  const { since, until } = overview
+  return (
+    <Link to="/app/$organization/visits" params={{ organization }} search={{ since, until }}>
+      {countOrDash(visits)}
+    </Link>
+  )
+}
 
 /** A dash until it is known. */
 function countOrDash(count: number | undefined): string {

@@ -3,16 +3,18 @@
 import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
+import { useEffect, useState, type ReactNode } from 'react'
 
+import { LIMITS } from '../../domain/limits.ts'
 import type { LogLine } from '../../domain/logs/line.ts'
 import { filtersOf, logsExport, logsQuery, tailPath, type LogFilters } from '../data/lines.ts'
 import { path, query } from '../data/ask.ts'
 import { useLines } from '../data/use-lines.ts'
 import { TakeAlong } from '../parts/copy.tsx'
 import { LineTable } from '../parts/line-table.tsx'
-import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { Empty, Page, Problem } from '../parts/states.tsx'
 import { Clock } from '../parts/time.tsx'
+import { More, Waiting } from '../parts/waiting.tsx'
 import { useOrganization } from '../shell/organization.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { LinePanel } from '../parts/line-panel.tsx'
@@ -54,7 +56,7 @@ function Logs({ organization, filters, mayExport }: LogsProps & { readonly mayEx
       <div className="split" data-open={open === null ? undefined : true}>
         <div>
           {isFollowing && <Tail {...{ organization, filters, open }} onSelect={setOpen} />}
-          <Stored {...{ organization, filters, open }} onSelect={setOpen} />
+          <Stored key={JSON.stringify(filters)} {...{ organization, filters, open }} onSelect={setOpen} />
         </div>
         {open !== null && <LinePanel organization={organization} line={open} onClose={() => setOpen(null)} />}
       </div>
@@ -88,32 +90,68 @@ const WORDS = {
   paused: 'Paused while nobody looks',
 } as const
 
+/** Stored lines. Another filter makes another list. */
 function Stored({ organization, filters, open, onSelect }: ListProps): ReactNode {
-  const logs = useInfiniteQuery(logsQuery(organization, filters))
-  const { data, error, isFetchingNextPage, hasNextPage, fetchNextPage } = logs
-  if (data === undefined) return error === null ? <Loading what="lines" /> : <Problem error={error} />
-  const lines = data.pages.flatMap(({ records }) => records)
-  const searchedBackTo = data.pages.at(-1)?.searchedBackTo ?? 0
+  const options = logsQuery(organization, filters)
+  const { queryKey } = options
+  const logs = useInfiniteQuery(options)
+  const { data, error, hasNextPage } = logs
+  const lines = data?.pages.flatMap(({ records }) => records) ?? []
+  const search = useSearchOn(filters, logs, lines.length)
+  const searchedBackTo = data?.pages.at(-1)?.searchedBackTo
   return (
     <>
       <Problem error={error} />
-      {lines.length === 0 && !hasNextPage ? (
+      <Waiting what="lines" query={logs} queryKey={queryKey} />
+      {lines.length > 0 && <LineTable lines={lines} selected={open?.id ?? null} onSelect={onSelect} />}
+      {data !== undefined && lines.length === 0 && !hasNextPage && (
         <NothingFound isFiltered={Object.keys(filters).length > 0} />
-      ) : (
-        <LineTable lines={lines} selected={open?.id ?? null} onSelect={onSelect} />
       )}
-      {hasNextPage && (
-        <p className="more">
-          <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            Older lines
-          </Button>
-          <span>
-            Searched back to <Clock ms={searchedBackTo} />
-          </span>
-        </p>
+      {searchedBackTo !== undefined && (
+        <>
+          <More
+            what="lines"
+            list={{ ...logs, fetchNextPage: search.goOn }}
+            {...{ queryKey, searchedBackTo, goingOn: search.isGoingOn ? search : null }}
+          />
+          {!hasNextPage && filters.since !== undefined && filters.since < searchedBackTo && (
+            <p className="footnote">
+              Logs are kept from <Clock ms={searchedBackTo} /> on. Older lines of this time are gone.
+            </p>
+          )}
+        </>
       )}
     </>
   )
+}
+
+interface SearchOn {
+  readonly isGoingOn: boolean
+  readonly stop: () => void
+  readonly goOn: () => Promise<unknown>
+}
+
+type LogList = Pick<ReturnType<typeof useInfiniteQuery>, 'hasNextPage' | 'isFetching' | 'isError' | 'fetchNextPage'>
+
+/** A search of bodies goes on by itself, in steps of about a second, until a page is full or somebody stops it. */
+function useSearchOn({ text }: LogFilters, list: LogList, found: number): SearchOn {
+  const { hasNextPage, isFetching, isError, fetchNextPage } = list
+  const [wanted, setWanted] = useState<number>(LIMITS.logsPerPage)
+  const [isStopped, setIsStopped] = useState(false)
+  const isSearch = text !== undefined
+  const isGoingOn = isSearch && !isStopped && !isError && hasNextPage && found < wanted
+  useEffect(() => {
+    if (isGoingOn && !isFetching) void fetchNextPage()
+  }, [isGoingOn, isFetching, fetchNextPage])
+  return {
+    isGoingOn,
+    stop: () => setIsStopped(true),
+    goOn() {
+      setIsStopped(false)
+      setWanted(found + LIMITS.logsPerPage)
+      return isSearch ? Promise.resolve() : fetchNextPage()
+    },
+  }
 }
 
 function NothingFound({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {

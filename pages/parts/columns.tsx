@@ -10,6 +10,8 @@ interface CountColumn {
   /** "3 November" */
   readonly name: string
   readonly count: number
+  /** Its time is cut by the period. */
+  readonly isPart?: boolean
   /** In the table: the number links here. */
   readonly link?: (text: string) => ReactNode
 }
@@ -40,14 +42,14 @@ export function Columns({ title, what, each, columns }: ColumnsProps): ReactNode
         role="img"
         aria-label={`${title}: ${shownCount(total)} ${what} in ${columns.length} columns, at most ${shownCount(most)} in one`}
       >
-        {columns.map(({ key, name, count }, index) => {
+        {columns.map(({ key, name, count, isPart = false }, index) => {
           const height = count === 0 ? 1 : Math.max(2, (HEIGHT * count) / most)
           return (
             <g key={key}>
-              <title>{`${name}: ${shownCount(count)} ${what}`}</title>
+              <title>{`${name}${isPart ? ', a part of it' : ''}: ${shownCount(count)} ${what}`}</title>
               <rect className="reach" x={index * 10} y={0} width={10} height={HEIGHT} />
               <rect
-                className={count === 0 ? 'none' : 'some'}
+                className={`${count === 0 ? 'none' : 'some'}${isPart ? ' part' : ''}`}
                 {...{ x: index * 10 + 1, y: HEIGHT - height, width: 8, height }}
               />
             </g>
@@ -63,9 +65,12 @@ export function Columns({ title, what, each, columns }: ColumnsProps): ReactNode
         <table className="list">
           <TableHead columns={[each, { number: what }]} />
           <tbody>
-            {columns.map(({ key, name, count, link }) => (
+            {columns.map(({ key, name, count, isPart = false, link }) => (
               <tr key={key}>
-                <th scope="row">{name}</th>
+                <th scope="row">
+                  {name}
+                  {isPart && ', a part of it'}
+                </th>
                 <td className="number">
                   {link === undefined || count === 0 ? shownCount(count) : link(shownCount(count))}
                 </td>

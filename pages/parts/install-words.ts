@@ -1,5 +1,7 @@
 /** Explains the service's terms for installs. Unknown terms are shown unchanged. */
 
+import { spanText } from './numbers.tsx'
+
 export const EVENT_WORDS: Readonly<Record<string, string>> = {
   install_started: 'Install started',
   install_completed: 'Installed',
@@ -105,6 +107,9 @@ const FILTERS: Readonly<Record<string, string>> = {
   path: 'Install path',
   platform: 'Platform',
   agent: 'Run by',
+  ranBy: 'Run by',
+  leastVisitAge: 'After the visit',
+  visitAgeBelow: 'After the visit',
   source: 'Source',
   medium: 'Medium',
   campaign: 'Campaign',
@@ -118,6 +123,9 @@ export function filterText(name: string, value: string): string | null {
   if (title === undefined) return null
   if (name === 'policy') return `${title}: ${POLICIES[value]?.name ?? value}`
   if (name === 'reason') return `${title}: ${reasonWords(value).name}`
+  if (name === 'ranBy') return value === 'agent' ? 'Run by a coding agent' : 'Run by a person'
+  if (name === 'leastVisitAge') return `${title}: at least ${spanText(1_000 * Number(value))}`
+  if (name === 'visitAgeBelow') return `${title}: less than ${spanText(1_000 * Number(value))}`
   if (value === '') return name === 'agent' ? 'Run by a person' : `${title}: none`
   return `${title}: ${value}`
 }

@@ -6,11 +6,15 @@ export function shownCount(count: number): string {
   return count.toLocaleString()
 }
 
-/** "–" if the whole is 0: a share of no visits is not 0 %. */
+const LEAST_PERCENT = 0.1
+
+/** "–" if the whole is 0: a share of no visits is not 0 %. What is not quite nothing or not quite all never reads as that. */
 export function shareText(part: number, whole: number): string {
   if (whole === 0) return '–'
   const percent = (100 * part) / whole
-  const digits = percent > 0 && percent < 10 ? 1 : 0
+  if (percent > 0 && percent < LEAST_PERCENT) return `< ${LEAST_PERCENT.toLocaleString()} %`
+  if (percent < 100 && percent > 100 - LEAST_PERCENT) return `> ${(100 - LEAST_PERCENT).toLocaleString()} %`
+  const digits = (percent > 0 && percent < 10) || (percent > 99 && percent < 100) ? 1 : 0
   return `${percent.toLocaleString(undefined, { maximumFractionDigits: digits })} %`
 }
 

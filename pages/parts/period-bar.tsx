@@ -25,6 +25,7 @@ export function PeriodBar({ organization, filters }: PeriodBarProps): ReactNode 
           placeholder="All websites"
           size="xs"
           clearable
+          data-filter
           data={websites.map(({ id, displayName }) => ({ value: id, label: displayName }))}
           value={filters.website ?? null}
           onChange={(website) => {
@@ -44,6 +45,7 @@ export function PeriodBar({ organization, filters }: PeriodBarProps): ReactNode 
             search={(before) => ({ ...before, days })}
             replace
             aria-current={days === shown ? 'true' : undefined}
+            {...(websites.length < 2 && days === shown ? { 'data-filter': true } : {})}
           >
             {title}
           </Link>

@@ -2,7 +2,13 @@
 
 import type { ReactNode } from 'react'
 
-export function Tile({ title, value }: { readonly title: string; readonly value: string }): ReactNode {
+interface TileProps {
+  readonly title: string
+  /** A text, or a link that shows it. */
+  readonly value: ReactNode
+}
+
+export function Tile({ title, value }: TileProps): ReactNode {
   return (
     <div className="tile">
       <dt>{title}</dt>

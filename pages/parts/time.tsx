@@ -13,7 +13,7 @@ export function Moment({ ms }: { readonly ms: number }): ReactNode {
   )
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
 const DAY_MS = 86_400_000
 

@@ -47,7 +47,7 @@ export function webhookWords({ state, lastError, lastDay: { delivered, waiting, 
   if (state === 'Paused') return { tone: 'plain', words: `Paused: events that happen now are not sent later; ${day}.` }
   if (state === 'Idle') return { tone: 'plain', words: 'There has been no event to send yet.' }
   if (state === 'Failing') return { tone: 'bad', words: `Failing: ${lastError}; ${day}.` }
-  return { tone: 'good', words: `Delivers; ${day}.` }
+  return { tone: lost > 0 ? 'warn' : 'good', words: `Delivers; ${day}.` }
 }
 
 const EVENTS: Readonly<Record<string, string>> = {

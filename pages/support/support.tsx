@@ -75,7 +75,7 @@ function SupportForm({ organization, diagnostics, onSent }: SupportFormProps): R
         value={message}
         onChange={({ currentTarget }) => setMessage(currentTarget.value)}
       />
-      <label className="choice">
+      <label className="check">
         <input type="checkbox" checked={isTelling} onChange={() => setIsTelling(!isTelling)} /> Send this along
       </label>
       <details open>

@@ -4,12 +4,17 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import { DAY_MS } from '../../domain/durations.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
 import type { Plan } from '../../domain/model.ts'
 import { usageQuery, type MonthUsage, type UsageDay } from '../data/usage.ts'
-import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import type { Bounds } from '../data/period.ts'
+import { ExampleNotice } from '../parts/example-notice.tsx'
+import { Change, shareText, shownCount } from '../parts/numbers.tsx'
+import { Empty, Page, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { Tile } from '../parts/tile.tsx'
+import { Waiting } from '../parts/waiting.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
 import { BillingPart } from './billing.tsx'
 
@@ -19,14 +24,16 @@ export function UsagePage(): ReactNode {
 }
 
 function PlanUsage({ organization }: { readonly organization: OwnOrganization }): ReactNode {
-  const { data, error } = useQuery(usageQuery(organization.id))
+  const options = usageQuery(organization.id)
+  const query = useQuery(options)
+  const { data, error } = query
   return (
     <Page title="Plan and usage" question="How much of the month's quota is used, and what does the plan allow?">
       <Problem error={error} />
-      {data === undefined ? (
-        error === null && <Loading what="usage" />
-      ) : (
+      <Waiting what="usage" query={query} queryKey={options.queryKey} />
+      {data !== undefined && (
         <>
+          <ExampleNotice until={data.exampleUntil} />
           <Quota usage={data} />
           <DayBars days={data.days} organization={organization.id} />
           <PlanTable plan={data.plan} />
@@ -38,20 +45,28 @@ function PlanUsage({ organization }: { readonly organization: OwnOrganization })
 }
 
 function Quota({ usage }: { readonly usage: MonthUsage }): ReactNode {
-  const { plan, used, allowed, isCutOffOverQuota, since } = usage
+  const { plan, used, allowed, isCutOffOverQuota, since, before } = usage
   const forecast = forecastOf(usage, Date.now())
   return (
     <>
       <dl className="tiles">
         <Tile title="Plan" value={plan} />
-        <Tile title="Tracked events this month" value={used.toLocaleString()} />
+        <Tile
+          title="Tracked events this month"
+          value={
+            <>
+              {shownCount(used)} <Change now={used} before={before.used} since={`${beforeText(before)} (UTC)`} />
+            </>
+          }
+        />
         <Tile title="Allowed" value={allowed.toLocaleString()} />
         <Tile title="At this pace in a month" value={forecast.toLocaleString()} />
       </dl>
       <div className="progress">
         <progress value={Math.min(used, allowed)} max={allowed} aria-label="Part of the quota that is used" />
         <p>
-          {((used / allowed) * 100).toFixed(1)} % used since {UTC_DAY.format(since)} (UTC). Beyond the quota{' '}
+          {shareText(used, allowed)} used since {UTC_DAY.format(since)} (UTC); the arrow compares with{' '}
+          {beforeText(before)}. Beyond the quota{' '}
           {isCutOffOverQuota
             ? 'requests are answered as usual and nothing more is stored.'
             : 'nothing is cut off: visits and installs are stored as before.'}
@@ -67,6 +82,11 @@ function forecastOf({ used, since }: MonthUsage, nowMs: number): number {
   const end = Date.UTC(begin.getUTCFullYear(), begin.getUTCMonth() + 1)
   const part = Math.max((nowMs - since) / (end - since), 1 / 31)
   return Math.round(used / part)
+}
+
+/** "1 Oct until 24 Oct": as much of the month before. */
+function beforeText({ since, until }: MonthUsage['before']): string {
+  return `${UTC_DAY.format(since)} until ${UTC_DAY.format(until)}`
 }
 
 const UTC_DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
@@ -104,14 +124,34 @@ function DayBars({ days, organization }: DayProps): ReactNode {
               <td>
                 <meter value={visits + installs} max={most} aria-hidden="true" />
               </td>
-              <td className="number">{visits.toLocaleString()}</td>
-              <td className="number">{installs.toLocaleString()}</td>
+              <td className="number">
+                {visits === 0 ? (
+                  shownCount(visits)
+                ) : (
+                  <Link {...{ to: '/app/$organization/visits', params: { organization }, search: dayOf(at) }}>
+                    {shownCount(visits)}
+                  </Link>
+                )}
+              </td>
+              <td className="number">
+                {installs === 0 ? (
+                  shownCount(installs)
+                ) : (
+                  <Link {...{ to: '/app/$organization/installs', params: { organization }, search: dayOf(at) }}>
+                    {shownCount(installs)}
+                  </Link>
+                )}
+              </td>
             </tr>
           ))}
         </tbody>
       </table>
     </div>
   )
+}
+
+function dayOf(since: number): Bounds {
+  return { since, until: since + DAY_MS }
 }
 
 /** From the table of limits that the service enforces. */

@@ -1,6 +1,7 @@
 /** The result of one replay: its match rate beside the actual one, sources that lose or gain, installs that change. */
 
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import type { ReplayResult } from '../../domain/collection/replay-decision.ts'
@@ -29,12 +30,18 @@ export function Outcome({ organization, id }: { readonly organization: string; r
           </p>
         </div>
       )}
-      {result !== null && <Difference result={result} />}
+      {result !== null && <Difference {...{ organization, website, result }} />}
     </section>
   )
 }
 
-function Difference({ result }: { readonly result: ReplayResult }): ReactNode {
+interface DifferenceProps {
+  readonly organization: string
+  readonly website: string
+  readonly result: ReplayResult
+}
+
+function Difference({ organization, website, result }: DifferenceProps): ReactNode {
   const { installs, matched, replayedMatched, notDecided, changed } = result
   const decided = installs - notDecided
   const rate = (part: number): string => (decided === 0 ? 'none' : `${((part / decided) * 100).toFixed(1)} %`)
@@ -46,12 +53,18 @@ function Difference({ result }: { readonly result: ReplayResult }): ReactNode {
         <Tile title="Under this policy" value={rate(replayedMatched)} />
         <Tile title="With another visit, or none" value={changed.toLocaleString()} />
       </dl>
+      {notDecided > 0 && (
+        <p className="question">
+          {notDecided.toLocaleString()} of {installs.toLocaleString()} install events are not among these: they were
+          only counted, or were not decided yet.
+        </p>
+      )}
       {changed === 0 ? (
         <Empty title="No install would change">This policy comes to the same as the one that decided.</Empty>
       ) : (
         <>
           <Sources sources={result.sources} />
-          <Changes result={result} />
+          <Changes {...{ organization, website, result }} />
         </>
       )}
     </>
@@ -80,7 +93,7 @@ function Sources({ sources }: Pick<ReplayResult, 'sources'>): ReactNode {
   )
 }
 
-function Changes({ result: { changes, changed } }: { readonly result: ReplayResult }): ReactNode {
+function Changes({ organization, website, result: { changes, changed } }: DifferenceProps): ReactNode {
   return (
     <section className="what-if-part">
       <h3 id="what-if-changes">
@@ -97,7 +110,14 @@ function Changes({ result: { changes, changed } }: { readonly result: ReplayResu
                 <th scope="row">
                   <Moment ms={receivedAtMs} />
                 </th>
-                <td className="id">{eventId}</td>
+                <td className="id">
+                  <Link
+                    to="/app/$organization/installs/$website/$event"
+                    params={{ organization, website, event: eventId }}
+                  >
+                    {eventId}
+                  </Link>
+                </td>
                 <td data-label="as decided">{matchWords(each.selectionPolicy, each.source)}</td>
                 <td data-label="under this policy">{matchWords(each.replayedPolicy, each.replayedSource)}</td>
               </tr>

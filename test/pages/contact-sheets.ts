@@ -10,7 +10,7 @@ import type { Page } from 'playwright-core'
 
 import { openChromium } from '../sdk/support/browsers.ts'
 import { openInFirefox } from './support/firefox.ts'
-import { SHEET_PAGES, startSheetStage, type SheetPage } from './support/sheets.ts'
+import { DRAWN_PAGES, startSheetStage, VIEWERS, type SheetPage, type SheetStage } from './support/sheets.ts'
 import type { Look } from './support/stage.ts'
 
 const TARGET = join(import.meta.dirname, '../../docs/pictures')
@@ -28,9 +28,8 @@ const MOST_HEIGHT_PX = 560
 /** Below 200 KB for most sheets, with letters that can be read. */
 const QUALITY = 78
 const MOST_WAIT_MS = 20_000
-const EMAIL = 'owner@acme.dev'
+const NARROW = 390
 
-type Stage = Awaited<ReturnType<typeof startSheetStage>>
 /** PNG files by the page's name, the browser and the look. */
 type Shots = Map<string, Uint8Array>
 
@@ -42,23 +41,32 @@ interface Driven {
   readonly goto: (address: string) => Promise<unknown>
   readonly evaluate: (script: string) => Promise<unknown>
   readonly isThere: (script: string) => Promise<unknown>
-  readonly shoot: () => Promise<Uint8Array>
+  readonly shoot: (options: { readonly fullPage: boolean }) => Promise<Uint8Array>
 }
 
-async function shootAll(
-  browser: string,
-  { url, page, look, pages }: { url: string; page: Driven; look: Look; pages: readonly SheetPage[] },
-  shots: Shots,
-): Promise<void> {
+interface Shooting {
+  readonly stage: SheetStage
+  readonly page: Driven
+  readonly look: Look
+  readonly pages: readonly SheetPage[]
+}
+
+async function shootAll(browser: string, { stage, page, look, pages }: Shooting, shots: Shots): Promise<void> {
   const isThere = (selector: string): Promise<unknown> =>
     page.isThere(`document.querySelector(${JSON.stringify(selector)}) !== null`)
-  for (const { name, address, click, ready = 'h1' } of pages) {
+  for (const sheet of pages) {
+    const { name, viewer, click, ready = 'h1', isWindow = false, isNarrow = false } = sheet
+    if (isNarrow && look.width > NARROW) continue
     console.log(`${name}, ${browser}, ${look.width} wide, ${look.scheme}`)
-    if (!address.startsWith('/app/'))
+    if (VIEWERS[viewer] === null) {
+      await page.goto(`${stage.url}/sign-in`)
       await page.evaluate(
         `fetch('/api/sign-out', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' })`,
       )
-    await page.goto(url + address)
+      // What stands behind # is only read by a page that loads.
+      await page.goto('about:blank')
+    }
+    await page.goto(stage.addressOf(sheet))
     await isThere('h1')
     await page.isThere(`document.querySelector('.loading') === null`)
     if (click !== undefined) {
@@ -69,44 +77,63 @@ async function shootAll(
     await page.isThere(`document.querySelector('.loading') === null`)
     // The title has the focus after a click in the navigation, but nobody clicked.
     await page.evaluate('document.activeElement?.blur()')
-    shots.set(keyOf(name, browser, look), await page.shoot())
+    shots.set(keyOf(name, browser, look), await page.shoot({ fullPage: !isWindow }))
   }
 }
 
-async function shootInChromium(stage: Stage, look: Look, pages: readonly SheetPage[], shots: Shots): Promise<void> {
-  const { page } = await stage.open(EMAIL, look)
-  const driven: Driven = {
-    goto: (address) => page.goto(address),
-    evaluate: (script) => page.evaluate(script),
-    async isThere(script) {
-      const untilMs = Date.now() + MOST_WAIT_MS
-      while ((await page.evaluate(script)) !== true) {
-        if (Date.now() > untilMs) throw new Error(`this never became true: ${script}`)
-        await page.waitForTimeout(20)
-      }
-    },
-    shoot: () => page.screenshot({ fullPage: true }),
+/** Signed in as each viewer in turn; nobody comes last, from a page of somebody who then signs out. */
+const TURNS: readonly (readonly [email: string, viewers: readonly SheetPage['viewer'][]])[] = [
+  [VIEWERS.owner, ['owner']],
+  [VIEWERS.guest, ['guest', 'nobody']],
+]
+
+async function shootInChromium(
+  stage: SheetStage,
+  look: Look,
+  pages: readonly SheetPage[],
+  shots: Shots,
+): Promise<void> {
+  for (const [email, viewers] of TURNS) {
+    const { page } = await stage.open(email, look)
+    const driven: Driven = {
+      goto: (address) => page.goto(address),
+      evaluate: (script) => page.evaluate(script),
+      async isThere(script) {
+        const untilMs = Date.now() + MOST_WAIT_MS
+        while ((await page.evaluate(script)) !== true) {
+          if (Date.now() > untilMs) throw new Error(`this never became true: ${script}`)
+          await page.waitForTimeout(20)
+        }
+      },
+      shoot: (options) => page.screenshot(options),
+    }
+    const own = pages.filter(({ viewer }) => viewers.includes(viewer))
+    await shootAll('Chromium', { stage, page: driven, look, pages: own }, shots)
+    await page.close()
   }
-  await shootAll('Chromium', { url: stage.url, page: driven, look, pages }, shots)
-  await page.close()
 }
 
-async function shootInFirefox(stage: Stage, look: Look, pages: readonly SheetPage[], shots: Shots): Promise<void> {
-  const { page, close } = await openInFirefox(stage, EMAIL, look)
-  const driven: Driven = {
-    goto: (address) => page.goto(address),
-    evaluate: (script) => page.evaluate(script),
-    isThere: (script) => page.waitForFunction(script),
-    shoot: () => page.screenshot({ fullPage: true }),
+async function shootInFirefox(stage: SheetStage, look: Look, pages: readonly SheetPage[], shots: Shots): Promise<void> {
+  for (const [email, viewers] of TURNS) {
+    const { page, close } = await openInFirefox(stage, email, look)
+    const driven: Driven = {
+      goto: (address) => page.goto(address),
+      evaluate: (script) => page.evaluate(script),
+      isThere: (script) => page.waitForFunction(script),
+      shoot: (options) => page.screenshot(options),
+    }
+    const own = pages.filter(({ viewer }) => viewers.includes(viewer))
+    await shootAll('Firefox', { stage, page: driven, look, pages: own }, shots)
+    await close()
   }
-  await shootAll('Firefox', { url: stage.url, page: driven, look, pages }, shots)
-  await close()
 }
 
 function sheetOf(name: string, shots: Shots): string {
   const rows = BROWSERS.map((browser) => {
-    const row = LOOKS.map((look) => {
-      const bytes = Buffer.from(shots.get(keyOf(name, browser, look)) ?? []).toString('base64')
+    const row = LOOKS.flatMap((look) => {
+      const shot = shots.get(keyOf(name, browser, look))
+      if (shot === undefined) return []
+      const bytes = Buffer.from(shot).toString('base64')
       return `<div class="shot" style="width: ${look.width * SCALE}px"><img src="data:image/png;base64,${bytes}" alt=""></div>`
     })
     return `<h2>${browser}</h2><div class="row">${row.join('')}</div>`
@@ -151,9 +178,9 @@ async function layOut(pages: readonly SheetPage[], shots: Shots): Promise<void> 
 }
 
 const named = process.argv.slice(2)
-const unknown = named.filter((name) => !SHEET_PAGES.some((page) => page.name === name))
+const unknown = named.filter((name) => !DRAWN_PAGES.some((page) => page.name === name))
 if (unknown.length > 0) throw new Error(`there is no sheet of ${unknown.join(', ')}`)
-const wanted = SHEET_PAGES.filter(({ name }) => named.length === 0 || named.includes(name))
+const wanted = DRAWN_PAGES.filter(({ name }) => named.length === 0 || named.includes(name))
 const stage = await startSheetStage()
 const shots: Shots = new Map()
 try {

@@ -1,64 +1,91 @@
 /** Which pages have a contact sheet, and an organisation in which each of them has something to show. */
 
-import { activityRecord, requestRecord, store } from '../../contract/fact-samples.ts'
+import { until } from '../../../fixtures/until.ts'
+import { activityRecord, store } from '../../contract/fact-samples.ts'
 import { billingOver, startStripe } from '../../dashboard/support/billing.ts'
 import { startPages, type PagesStage } from './stage.ts'
-import { HOSTILE, whyFacts } from './why-facts.ts'
+import { HOSTILE, recentTraffic, whyFacts } from './why-facts.ts'
 import { openWhyFacts, WHY_MANIFESTS } from './why-stage.ts'
+
+/** Who looks: the owner of the organisation, somebody who is invited to it, or nobody who is signed in. */
+export const VIEWERS = { owner: 'owner@acme.dev', guest: 'guest@acme.dev', nobody: null } as const
 
 export interface SheetPage {
   /** Of the file. */
   readonly name: string
   readonly address: string
+  readonly viewer: keyof typeof VIEWERS
   /** Clicked once the page is there. */
   readonly click?: string
   /** What must be there before the picture is taken. */
   readonly ready?: string
+  /** Something lies over the page: only what a window shows is in the picture. */
+  readonly isWindow?: true
+  /** It looks like this on a phone alone. */
+  readonly isNarrow?: true
 }
 
-const own = (name: string, address = name, more: Pick<SheetPage, 'click' | 'ready'> = {}): SheetPage => ({
-  ...{ name, address: `/app/acme/${address}` },
+type More = Partial<Omit<SheetPage, 'name' | 'address'>>
+
+const own = (name: string, address = name, more: More = {}): SheetPage => ({
+  ...{ name, address: `/app/acme/${address}`, viewer: 'owner' },
   ...more,
 })
 
-/** The last one is shown to nobody who is signed in. */
+/** Each page, and what lies over some. They are the matrix of `make pages`, too. */
 export const SHEET_PAGES: readonly SheetPage[] = [
   own('live', 'live', { ready: 'table.lines' }),
   own('logs', 'logs', { ready: 'table.lines' }),
-  own('line', 'logs', { click: 'table.lines button', ready: 'aside pre' }),
-  own('deliveries'),
+  own('line', 'logs?status=4xx', { click: 'table.lines button', ready: 'aside pre', isWindow: true }),
+  own('deliveries', 'deliveries', { ready: 'table.by-destination' }),
+  own('deliveries-list', 'deliveries/list?status=failed', { ready: 'table.deliveries' }),
   own('what-if', 'what-if', { ready: 'table' }),
-  own('what-if-outcome', 'what-if?replay=replay-one', { ready: '.tiles, table' }),
-  own('checklist'),
+  own('what-if-outcome', 'what-if?replay=replay-one', { ready: '.tiles + *' }),
+  own('checklist', 'checklist', { ready: '.steps' }),
   own('resources', 'resources', { ready: 'table.resources' }),
   own('website', 'resources/Website/default/acme-docs', { ready: '.editor pre' }),
   own('new-destination', 'new/Destination', { ready: '.editor pre' }),
-  own('streams-and-webhooks', 'streams'),
-  own('stream', 'streams/archive'),
-  own('webhook', 'webhooks/default/news'),
-  own('new-webhook', 'webhooks/new'),
-  own('funnel'),
-  own('match-rate', 'match'),
-  own('sources'),
-  own('agents', 'sources?by=agent'),
-  own('shared-commands', 'sources?by=command'),
-  own('installs'),
-  own('installs-filtered', 'installs?resolution=unmatched&reason=expired'),
-  own('install', 'installs/acme-docs/event-picture'),
-  own('members'),
-  own('activity'),
-  own('usage'),
-  { name: 'billing', address: '/app/paying/usage' },
-  own('support'),
+  own('new-website', 'new/Website', { ready: '.editor pre' }),
+  own('streams-and-webhooks', 'streams', { ready: '.card' }),
+  own('stream', 'streams/archive', { ready: 'table' }),
+  own('webhook', 'webhooks/default/news', { ready: 'table' }),
+  own('new-webhook', 'webhooks/new', { ready: 'form' }),
+  own('funnel', 'funnel', { ready: '.funnel' }),
+  own('menu', 'funnel', { click: '.burger', ready: '.frame[data-open] nav a', isWindow: true, isNarrow: true }),
+  own('match-rate', 'match', { ready: '.reasons' }),
+  own('sources', 'sources', { ready: 'table.sources' }),
+  own('campaigns', 'sources?by=campaign', { ready: 'table.sources' }),
+  own('agents', 'sources?by=agent', { ready: '.breakdown' }),
+  own('shared-commands', 'sources?by=command', { ready: 'table.sources' }),
+  own('visits', 'visits?step=completed', { ready: 'table.visits' }),
+  own('installs', 'installs', { ready: 'table.installs' }),
+  own('installs-filtered', 'installs?resolution=unmatched&reason=expired', { ready: 'table.installs' }),
+  own('install', 'installs/acme-docs/event-picture', { ready: '.raw pre' }),
+  own('members', 'members', { ready: 'table' }),
+  own('activity', 'activity', { ready: '.activity' }),
+  own('usage', 'usage', { ready: '.tiles' }),
+  { name: 'billing', address: '/app/paying/usage', viewer: 'owner', ready: '.billing' },
+  own('support', 'support', { ready: 'form' }),
   own('account'),
-  { name: 'sign-in', address: '/sign-in', ready: '#by-mail button' },
+  { name: 'welcome', address: '/', viewer: 'guest', ready: '.cards' },
+  { name: 'invitation', address: '/sign-in#invitation=', viewer: 'nobody', ready: '#by-mail button' },
+  { name: 'sign-in', address: '/sign-in', viewer: 'nobody', ready: '#by-mail button' },
 ]
+
+/** Of these the matrix alone has pictures. */
+const WITHOUT_SHEET = ['new-website', 'campaigns']
+export const DRAWN_PAGES = SHEET_PAGES.filter(({ name }) => !WITHOUT_SHEET.includes(name))
 
 const DAY_MS = 86_400_000
 const DAYS = 14
 
+export interface SheetStage extends Pick<PagesStage, 'url' | 'signIn' | 'open' | 'stop'> {
+  /** Where a page is found: an invitation has its own address in each stage. */
+  readonly addressOf: (page: SheetPage) => string
+}
+
 /** With 14 days of traffic, a result of another policy, activity, and an organisation that pays here. */
-export async function startSheetStage(): Promise<Pick<PagesStage, 'url' | 'signIn' | 'open' | 'stop'>> {
+export async function startSheetStage(): Promise<SheetStage> {
   const nowMs = Date.now()
   const why = await openWhyFacts(whyFacts(nowMs, DAYS), nowMs)
   const stripe = await startStripe(Date.now)
@@ -80,14 +107,16 @@ export async function startSheetStage(): Promise<Pick<PagesStage, 'url' | 'signI
   const entries = happened.map((each, place) =>
     activityRecord({ ...about, ...each, id: `sheet-${place}`, atMs: nowMs - (place + 1) * 3_000_000 }),
   )
-  await store(why.facts, [...entries, ...recentLines(nowMs)])
+  await store(why.facts, [...entries, ...recentTraffic(nowMs)])
   await storeReplay(why.facts, nowMs)
   const paying = { kind: 'Organization', namespace: 'default', name: 'paying' }
   await stage.writer.create({ ...paying, spec: { displayName: 'Paying', plan: 'Free' } })
   const member = { organizationRef: { name: 'paying' }, email: 'owner@acme.dev', role: 'Owner' }
   await stage.writer.create({ kind: 'Member', namespace: 'default', name: 'paying-owner', spec: member })
+  const invitation = await invite(stage)
   return {
     ...stage,
+    addressOf: ({ address }) => stage.url + address + (address.endsWith('=') ? invitation : ''),
     async stop() {
       await stage.stop()
       await stripe.stop()
@@ -96,27 +125,18 @@ export async function startSheetStage(): Promise<Pick<PagesStage, 'url' | 'signI
   }
 }
 
-/** What the page of what is live shows: two lines a minute. */
-function recentLines(nowMs: number) {
-  const answers = [
-    { path: '/v1/visits', status: 200, code: '' },
-    { path: '/v1/visits/activate', status: 200, code: '' },
-    { path: '/v1/handoffs', status: 200, code: '' },
-    { path: '/v1/visits', status: 400, code: 'invalid_field' },
-  ] as const
-  return Array.from({ length: 40 }, (_, place) => {
-    const receivedAtMs = nowMs - place * 30_000
-    const id = receivedAtMs.toString(16).padStart(12, '0') + place.toString(16).padStart(16, '0')
-    const body = JSON.stringify({ project: 'acme-docs', url: HOSTILE })
-    const own = { website: 'acme-docs', organization: 'acme', origin: 'https://docs.acme.example' }
-    return requestRecord({ ...own, ...answers[place % answers.length], id, receivedAtMs, body })
-  })
+/** Invites the guest; what the link in the mail proves it by. */
+async function invite({ ask, signIn, mails }: PagesStage): Promise<string> {
+  const cookies = await signIn(VIEWERS.owner)
+  await ask('POST', '/api/organizations/acme/members', { cookies, body: { email: VIEWERS.guest, role: 'Member' } })
+  const secret = (): string | undefined => /#invitation=([0-9a-f]+)/.exec(mails.at(-1) ?? '')?.[1]
+  await until(() => secret() !== undefined)
+  return secret() ?? ''
 }
 
 async function storeReplay(facts: Awaited<ReturnType<typeof openWhyFacts>>['facts'], nowMs: number): Promise<void> {
   const key = { website: 'acme-docs', id: 'replay-one' }
   const period = { since: nowMs - 30 * DAY_MS, until: nowMs }
-  const [lost, gained] = [['google', 3] as const, ['newsletter', 5] as const]
   await facts.insert('decision_replays', [
     {
       ...{ ...key, ...period, organization: 'acme', asked_at: nowMs - 600_000, policy: 'first_visit' },
@@ -124,23 +144,20 @@ async function storeReplay(facts: Awaited<ReturnType<typeof openWhyFacts>>['fact
       ...{ log_topic: 'replays', log_partition: 0, log_offset: 0 },
     },
   ])
-  const change = (place: number) => ({
-    ...{ eventId: `event-changed-${place}`, receivedAtMs: nowMs - place * 5_000_000, selectionPolicy: 'latest_visit' },
-    ...{
-      visitId: 'a',
-      replayedVisitId: 'b',
-      source: 'google',
-      replayedPolicy: 'first_visit',
-      replayedSource: 'newsletter',
-    },
-  })
+  const of = (place: number) => ({ eventId: `event-changed-${place}`, receivedAtMs: nowMs - place * 5_000_000 })
+  const first = { visitId: 'a', replayedVisitId: 'b', replayedPolicy: 'first_visit', replayedSource: 'newsletter' }
+  const changes = [
+    { ...of(1), ...first, selectionPolicy: 'latest_visit', source: 'google' },
+    { ...of(2), ...first, selectionPolicy: 'latest_visit', source: 'google' },
+    { ...of(3), ...first, selectionPolicy: 'none', visitId: null, source: null },
+  ]
   const result = {
-    ...{ installs: 412, matched: 298, replayedMatched: 300, notDecided: 4, changed: 3 },
+    ...{ installs: 412, matched: 298, replayedMatched: 299, notDecided: 4, changed: changes.length },
     sources: [
-      { source: lost[0], lost: lost[1], gained: 0 },
-      { source: gained[0], lost: 0, gained: gained[1] },
+      { source: 'google', lost: 2, gained: 0 },
+      { source: 'newsletter', lost: 0, gained: 3 },
     ],
-    changes: [change(1), change(2), change(3)],
+    changes,
   }
   await facts.insert('decision_replay_results', [
     {

@@ -9,6 +9,7 @@ import {
   deliveryRecord,
   handoffRecord,
   installRecord,
+  requestRecord,
   visitRecord,
 } from '../../contract/fact-samples.ts'
 import { SECRET } from '../../dashboard/support/stage.ts'
@@ -30,7 +31,31 @@ function idAt(ms: number): string {
 
 /** An ID that says when its request came. */
 function requestIdAt(ms: number): string {
-  return ms.toString(16).padStart(12, '0') + '0'.repeat(16)
+  serial += 1
+  return Math.floor(ms).toString(16).padStart(12, '0') + serial.toString(16).padStart(16, '0')
+}
+
+/** With a request of the moment at which it came, and of the right organisation: the line of it in Logs. */
+function withOwnRequest<Kept extends LogRecord>(record: Kept): Kept {
+  const receivedAtMs = cameAtMs(record)
+  // One that was given its request already keeps it.
+  if (receivedAtMs === null || !('request' in record) || record.request.receivedAtMs === receivedAtMs) return record
+  return { ...record, request: { ...record.request, ...SITE, receivedAtMs, id: requestIdAt(receivedAtMs) } }
+}
+
+function cameAtMs(record: LogRecord): number | null {
+  switch (record.kind) {
+    case 'visit':
+      return record.visit.issuedAtMs
+    case 'activation':
+      return record.activatedAtMs
+    case 'handoff':
+      return record.askedAtMs
+    case 'install':
+      return record.install.receivedAtMs
+    default:
+      return null
+  }
 }
 
 const SOURCES = [
@@ -41,7 +66,12 @@ const SOURCES = [
   { utm: { source: HOSTILE }, referrer: '' },
 ] as const
 const PAGES = ['/install', '/docs/quickstart', '/'] as const
-const PLATFORMS = ['darwin', 'linux', 'linux', 'windows'] as const
+const MACHINES = [
+  { platform: 'darwin', arch: 'arm64' },
+  { platform: 'linux', arch: 'x86_64' },
+  { platform: 'linux', arch: 'aarch64' },
+  { platform: 'linux', arch: 'x86_64' },
+] as const
 const AGENTS = ['', '', 'claude-code', '', 'cursor'] as const
 const LOST = ['expired', 'never_activated', 'revoked', 'forged', null, null, null] as const
 
@@ -64,8 +94,8 @@ function visitStory(atMs: number, index: number): readonly LogRecord[] {
     origin: 'https://docs.acme.example',
   })
   const records: LogRecord[] = [visit]
-  if (index % 8 !== 7) records.push(activationRecord(about))
-  if (index % 2 === 0) records.push(handoffRecord(about))
+  if (index % 8 !== 7) records.push(activationRecord({ ...about, activatedAtMs: atMs + 600 }))
+  if (index % 2 === 0) records.push(handoffRecord({ ...about, askedAtMs: atMs + 20_000 }))
   if (index % 4 === 0) {
     const chosen = { visitId, visitIssuedAtMs: atMs, resolution: 'matched', candidateCount: 1 } as const
     const selectionPolicy = index % 8 === 0 ? 'handoff' : 'latest_visit'
@@ -88,7 +118,7 @@ function visitStory(atMs: number, index: number): readonly LogRecord[] {
 function machine(index: number, changes: Partial<Install>) {
   const agent = AGENTS[index % AGENTS.length]!
   return installRecord({
-    ...{ ...SITE, platform: PLATFORMS[index % PLATFORMS.length]!, arch: 'arm64', installPath: 'cli', verdicts: [] },
+    ...{ ...SITE, ...MACHINES[index % MACHINES.length]!, installPath: 'cli', verdicts: [] },
     ...(agent === '' ? {} : { agent }),
     ...changes,
   })
@@ -191,7 +221,7 @@ function deliveriesOf(receivedAtMs: number, nowMs: number): readonly LogRecord[]
       attempts: 2,
       atMs: receivedAtMs + 31_100,
       attempt: good,
-      detail: 'client_only',
+      detail: 'client ID only: the visit has no session of this measurement ID',
     }),
     ...tries.map((made, place) =>
       deliveryRecord({
@@ -255,5 +285,25 @@ export function whyFacts(nowMs: number, days: number): readonly LogRecord[] {
       records.push(...visitStory(atMs, index + day))
     }
   }
-  return records
+  return records.map(withOwnRequest)
+}
+
+/** What comes in just now, as Logs show it: visits whose command is copied, and some that are refused. */
+export function recentTraffic(nowMs: number): readonly LogRecord[] {
+  return Array.from({ length: 10 }, (_, place) => {
+    const atMs = nowMs - (place + 1) * 2 * MINUTE_MS
+    const about = { ...SITE, visitId: idAt(atMs), issuedAtMs: atMs }
+    const pageUrl = 'https://docs.acme.example/install'
+    const refused = { ...SITE, path: '/v1/visits', status: 400, code: 'invalid_field' }
+    return [
+      withOwnRequest(visitRecord({ ...about, utm: {}, referrer: '', pageUrl, origin: 'https://docs.acme.example' })),
+      withOwnRequest(activationRecord({ ...about, activatedAtMs: atMs + 700 })),
+      withOwnRequest(handoffRecord({ ...about, askedAtMs: atMs + 30_000 })),
+      requestRecord({
+        ...{ ...refused, receivedAtMs: atMs + 60_000, id: requestIdAt(atMs + 60_000) },
+        ...{ origin: 'https://docs.acme.example', userAgent: HOSTILE },
+        body: JSON.stringify({ project: SITE.website, url: HOSTILE }),
+      }),
+    ]
+  }).flat()
 }

@@ -54,9 +54,9 @@ const MEMBERS = { 'owner@acme.dev': 'Owner', 'viewer@acme.dev': 'Viewer' }
 
 /** Two websites of one organisation, one of them with a destination; a log stream and a webhook. */
 export const WHY_MANIFESTS = [
-  organizationOf('acme', { members: MEMBERS }),
+  organizationOf('acme', { members: MEMBERS }).replace('acme Ltd', JSON.stringify(`Acme ${HOSTILE}`)),
   website('acme-docs', 'Documentation'),
-  website('acme-blog', 'Blog'),
+  website('acme-blog', JSON.stringify(`Blog ${HOSTILE}`)),
   DESTINATION,
   STREAM,
 ].join('')

@@ -1,0 +1,76 @@
+/** Visits one by one, by any filter that a figure leads here with. */
+
+import { infiniteQueryOptions } from '@tanstack/react-query'
+
+import type { VisitSource } from '../../domain/collection/visit-source.ts'
+import { ask, path, query } from './ask.ts'
+import { momentsOf } from './lines.ts'
+
+/** What only some visits reach, in order. */
+export type LaterStep = 'activated' | 'copied' | 'started' | 'completed' | 'first_run'
+
+/** As in the address; names and values are those of the API. An empty text means "does not say". */
+export interface ShownVisitFilters {
+  readonly website?: string
+  readonly step?: string
+  readonly source?: string
+  readonly medium?: string
+  readonly campaign?: string
+  readonly referrer?: string
+  readonly page?: string
+  readonly agent?: string
+  /** Unix ms, inclusive. */
+  readonly since?: number
+  /** Unix ms, exclusive. */
+  readonly until?: number
+}
+
+const NAMES = ['website', 'step', 'agent'] as const
+const MAYBE_EMPTY = ['source', 'medium', 'campaign', 'referrer', 'page'] as const
+
+export function visitFiltersOf(search: Readonly<Record<string, unknown>>): ShownVisitFilters {
+  const texts = [...NAMES, ...MAYBE_EMPTY].flatMap((name) => {
+    const value = search[name]
+    if (typeof value !== 'string' && typeof value !== 'number') return []
+    return value === '' && NAMES.some((each) => each === name) ? [] : [[name, String(value)]]
+  })
+  return { ...(Object.fromEntries(texts) as ShownVisitFilters), ...momentsOf(search) }
+}
+
+export interface ListedVisit {
+  readonly visit: VisitSource & {
+    readonly website: string
+    readonly visit_id: string
+    readonly issued_at_ms: number
+  }
+  /** Until now. */
+  readonly reached: readonly LaterStep[]
+}
+
+interface VisitListPage {
+  readonly visits: readonly ListedVisit[]
+  /** Unix ms: complete from here on. */
+  readonly searchedBackTo: number
+  /** Unix ms: Logs are kept from here on. */
+  readonly logsSince: number
+  readonly next: string | null
+}
+
+function visitsPath(organization: string): string {
+  return path('/api/organizations/:organization/visits', { organization })
+}
+
+export function visitsQuery(organization: string, filters: ShownVisitFilters) {
+  return infiniteQueryOptions({
+    queryKey: ['visits', organization, filters],
+    queryFn: ({ pageParam, signal }) =>
+      ask<VisitListPage>(visitsPath(organization) + query({ ...filters, cursor: pageParam ?? undefined }), { signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next }) => next,
+  })
+}
+
+/** The same visits as a file. */
+export function visitsExport(organization: string, filters: ShownVisitFilters): string {
+  return `${visitsPath(organization)}/export${query({ ...filters })}`
+}
