@@ -3,7 +3,7 @@
 export interface PagesManifest {
   readonly script: string
   readonly style: string
-  /** The files that the script imports at once, so that a browser requests all of them together. */
+  /** The files that the script imports, directly or through others, before it runs: a browser requests all of them together. */
   readonly preload: readonly string[]
   readonly assets: readonly BuiltAsset[]
 }

@@ -4,7 +4,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
 
-import { build, type OutputFile } from 'esbuild'
+import { build, type Metafile, type OutputFile } from 'esbuild'
 
 import { sha256Integrity } from '../common/digest.ts'
 import type { BuiltAsset, PagesManifest } from '../common/pages-manifest.ts'
@@ -32,17 +32,25 @@ export async function buildPages(folder: string, quality = BEST_QUALITY): Promis
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
   const assets = await Promise.all(outputFiles.map((file) => writeAsset(folder, file, quality)))
-  const [, entry] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint !== undefined) ?? []
+  const [entry = ''] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint !== undefined) ?? []
   const named = (extension: string): string => {
     const found = assets.find(({ name }) => name.startsWith('main-') && name.endsWith(extension))
     if (found === undefined) throw new Error(`the bundle has no main file with the ending ${extension}`)
     return found.name
   }
-  const atOnce =
-    entry?.imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => basename(path)) ?? []
-  const manifest = { script: named('.js'), style: named('.css'), preload: atOnce, assets }
+  const preload = importedBy(entry, metafile.outputs).map((path) => basename(path))
+  const manifest = { script: named('.js'), style: named('.css'), preload, assets }
   await writeFile(join(folder, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`)
   return manifest
+}
+
+/** What a file imports at once, and what that imports: all of it is needed before the file runs. */
+function importedBy(file: string, outputs: Metafile['outputs']): readonly string[] {
+  const found = new Set([file])
+  for (const each of found)
+    for (const { path, kind } of outputs[each]?.imports ?? []) if (kind === 'import-statement') found.add(path)
+  found.delete(file)
+  return [...found]
 }
 
 async function writeAsset(folder: string, { path, contents }: OutputFile, quality: number): Promise<BuiltAsset> {

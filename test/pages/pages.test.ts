@@ -252,13 +252,30 @@ describe('the pages', function () {
     for (const tab of tabs) await tab.close()
   })
 
-  it('fit their budget', () => {
+  it('fit their budget: what the first page needs before it runs, and what each other one needs on top', async () => {
     const { script, style, preload, assets } = stage.manifest
     const sum = (names: readonly string[]): number =>
       assets.filter(({ name }) => names.includes(name)).reduce((all, { brotliBytes }) => all + brotliBytes, 0)
-    const first = [script, style, ...preload]
-    expect(sum(first)).to.be.at.most(220 * 1024)
-    for (const { name, brotliBytes } of assets.filter((asset) => !first.includes(asset.name)))
-      expect(brotliBytes, name).to.be.at.most(40 * 1024)
+    const texts = new Map<string, string>()
+    for (const { name } of assets) texts.set(name, await (await fetch(`${stage.url}/assets/${name}`)).text())
+    // A file that is imported at once is named behind `from` or `import`, one that is imported later in brackets.
+    const named = (name: string, pattern: RegExp): readonly string[] =>
+      [...(texts.get(name) ?? '').matchAll(pattern)].map(([, file = '']) => file)
+    const neededBy = (file: string): readonly string[] => {
+      const found = new Set([file])
+      for (const each of found) for (const name of named(each, /(?:from|import)"\.\/([\w-]+\.js)"/g)) found.add(name)
+      return [...found]
+    }
+    const first = neededBy(script)
+    expect([...first].sort()).to.deep.equal([script, ...preload].sort())
+    expect(sum([...first, style])).to.be.at.most(220 * 1024)
+    const pages = [...new Set(first.flatMap((name) => named(name, /import\("\.\/([\w-]+\.js)"\)/g)))]
+    expect(pages).to.have.length.greaterThan(15)
+    for (const page of pages) {
+      const further = neededBy(page).filter((name) => !first.includes(name))
+      expect(sum(further), further.join()).to.be.at.most(40 * 1024).and.be.greaterThan(0)
+    }
+    const reached = new Set([...first, ...pages.flatMap(neededBy)])
+    expect(assets.map(({ name }) => name).filter((name) => name !== style && !reached.has(name))).to.deep.equal([])
   })
 })

@@ -4,10 +4,11 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 
 import { encodeRecord, type DeadLetter, type LogRecord } from '../../domain/records.ts'
 import { jobOf } from '../../fixtures/delivery/jobs.ts'
+import { until } from '../../fixtures/until.ts'
 import { openInFirefox } from './support/firefox.ts'
 import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
 import { HOSTILE, jobOfEvent, REFUSED_EVENTS, whyFacts } from './support/why-facts.ts'
@@ -20,6 +21,8 @@ const NARROW_DARK: Look = { width: 390, scheme: 'dark' }
 const ALL_LOOKS: readonly Look[] = [WIDE_LIGHT, WIDE_DARK, NARROW_LIGHT, NARROW_DARK]
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
+/** Whether each page is opened in all its looks. */
+const IS_WHOLE = PICTURES !== undefined || process.env['WHENCE_PAGES'] === 'all'
 
 describe('the pages that answer why', function () {
   // An engine, a bundler and a browser start: seconds on a quiet machine, minutes on one that is not.
@@ -50,14 +53,14 @@ describe('the pages that answer why', function () {
     expect(noise).to.deep.equal([])
   }
 
-  /** Opens it as it looks in one way, or in all ways if pictures are wanted. */
+  /** Opens it as it looks in one way, or in all ways if that is wanted. */
   async function look(
     address: string,
     name: string,
     looks: readonly Look[],
     act: (page: Page) => Promise<void>,
   ): Promise<void> {
-    for (const one of PICTURES === undefined ? looks : ALL_LOOKS) {
+    for (const one of IS_WHOLE ? ALL_LOOKS : looks) {
       const { page, noise } = await stage.open('owner@acme.dev', one)
       await page.goto(stage.url + address)
       await act(page)
@@ -79,17 +82,57 @@ describe('the pages that answer why', function () {
       await page.getByRole('link', { name: new RegExp(`^Copied .* ${copied} `) }).waitFor()
     })
     const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
-    await page.goto(`${stage.url}/app/acme/funnel?days=1&website=acme-docs`)
-    const installed = page.getByRole('link', { name: /^Installed/ })
-    const shown = Number(await installed.locator('.count').textContent())
-    await installed.click()
-    await page.waitForURL('**/installs?*eventType=install_completed*')
-    await page.locator('table.installs').waitFor()
-    expect(await page.locator('.installs tbody tr').count())
-      .to.equal(shown)
-      .and.be.greaterThan(0)
+    for (const period of ['days=1&website=acme-docs', 'days=7']) {
+      await page.goto(`${stage.url}/app/acme/funnel?${period}`)
+      await page.locator('.funnel .count').nth(5).waitFor()
+      for (const place of [0, 1, 2, 4, 5]) {
+        const step = page.locator('.funnel a').nth(place)
+        const shown = numberIn(await step.locator('.count').textContent())
+        expect(shown, `step ${place}`).to.be.greaterThan(0)
+        expect(await rowsBehind(page, step), `step ${place}, ${period}`).to.equal(shown)
+      }
+    }
+    // Each hour or day, as the table below its picture has it, the cut ones too.
+    for (const period of ['days=1', 'days=7']) {
+      await page.goto(`${stage.url}/app/acme/funnel?${period}`)
+      const tables = page.getByText('As a table')
+      await tables.nth(5).waitFor()
+      for (const place of [0, 4]) {
+        const chart = page.locator('figure.columns').nth(place)
+        const total = numberIn(await chart.locator('strong').textContent())
+        await tables.nth(place).click()
+        const numbers = await chart.locator('td a').allTextContents()
+        expect(numbers.length).to.be.greaterThan(0)
+        expect(numbers.reduce((sum, text) => sum + numberIn(text), 0)).to.equal(total)
+        const [index, text = ''] = [numbers.length - 1, numbers.at(-1)]
+        expect(await rowsBehind(page, chart.locator('td a').nth(index))).to.equal(numberIn(text))
+      }
+    }
     await page.goto(`${stage.url}/app/acme/funnel?website=acme-blog`)
     await page.getByRole('heading', { name: 'No visit in this time' }).waitFor()
+    await page.close()
+  })
+
+  it('lead from a visit to its lines of Logs and to its installs', async () => {
+    await look('/app/acme/visits?step=first_run', 'Visits', [NARROW_DARK], async (page) => {
+      await page.getByText('Got to “Ran first”').waitFor()
+      await page.locator('table.visits tbody tr').first().waitFor()
+    })
+    const { page } = await stage.open('owner@acme.dev', WIDE_LIGHT)
+    await page.goto(`${stage.url}/app/acme/visits?step=first_run`)
+    const row = page.locator('table.visits tbody tr').first()
+    const file = page.waitForEvent('download')
+    await row.waitFor()
+    await page.getByRole('link', { name: 'Export exactly these' }).click()
+    expect((await file).suggestedFilename()).to.equal('visits.csv')
+    await row.getByRole('link', { name: /in Logs$/ }).click()
+    await page.waitForURL('**/logs?reference=*')
+    for (const kind of ['Visit', 'Activation', 'Copied command', 'Install'])
+      await page.getByRole('row').filter({ hasText: kind }).first().waitFor()
+    await page.goBack()
+    await row.getByRole('link', { name: 'its installs' }).click()
+    await page.waitForURL('**/installs?*visit=*')
+    await page.locator('table.installs').getByRole('link', { name: 'First run' }).waitFor()
     await page.close()
   })
 
@@ -100,31 +143,34 @@ describe('the pages that answer why', function () {
     })
     const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
     await page.goto(`${stage.url}/app/acme/match?days=1`)
-    const expired = page.getByRole('listitem').filter({ hasText: 'The visit was too old' }).getByRole('link')
-    const shown = parseInt((await expired.textContent()) ?? '', 10)
-    await expired.click()
-    await page.waitForURL('**/installs?*reason=expired*')
-    await page.locator('table.installs').waitFor()
-    expect(await page.locator('.installs tbody tr').count())
-      .to.equal(shown)
-      .and.be.greaterThan(0)
+    await page.locator('.figures').waitFor()
+    await page.getByText('As a table').click()
+    const links = page.locator('.figures a')
+    const count = await links.count()
+    expect(count).to.be.greaterThan(10)
+    for (let place = 0; place < count; place++) {
+      const shown = numberIn(await links.nth(place).textContent())
+      expect(await rowsBehind(page, links.nth(place)), `link ${place}`).to.equal(shown)
+      if (place + 1 < count) await page.getByText('As a table').click()
+    }
     await page.close()
   })
 
-  it('show what brings installs, with the installs of each source', async () => {
+  it('show what brings installs, with the visits that each number counts', async () => {
     await look('/app/acme/sources', 'Sources', [NARROW_LIGHT], async (page) => {
       await page.getByRole('rowheader', { name: HOSTILE }).waitFor()
     })
     const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
     await page.goto(`${stage.url}/app/acme/sources?by=campaign`)
-    const row = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'launch' }) })
-    const shown = parseInt((await row.getByRole('link').textContent()) ?? '', 10)
-    await row.getByRole('link').click()
-    await page.waitForURL('**/installs?*campaign=launch*')
-    await page.locator('table.installs').waitFor()
-    expect(await page.locator('.installs tbody tr').count())
-      .to.equal(shown)
-      .and.be.greaterThan(0)
+    const rows = page.getByRole('row')
+    for (const name of ['launch', 'no campaign named', 'Total']) {
+      const numbers = rows.filter({ has: page.getByRole('rowheader', { name }) }).getByRole('link')
+      await numbers.first().waitFor()
+      for (const place of [0, 1, 2]) {
+        const shown = numberIn(await numbers.nth(place).textContent())
+        expect(await rowsBehind(page, numbers.nth(place)), `${name} ${place}`).to.equal(shown)
+      }
+    }
     await page.close()
   })
 
@@ -133,6 +179,15 @@ describe('the pages that answer why', function () {
       await page.getByRole('rowheader', { name: 'claude-code' }).waitFor()
       await page.getByRole('rowheader', { name: '/install' }).first().waitFor()
     })
+    const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
+    await page.goto(`${stage.url}/app/acme/sources?by=agent`)
+    const links = page.locator('.figures a')
+    await links.first().waitFor()
+    for (let place = 0; place < (await links.count()); place++) {
+      const shown = numberIn(await links.nth(place).textContent())
+      expect(await rowsBehind(page, links.nth(place)), `link ${place}`).to.equal(shown)
+    }
+    await page.close()
   })
 
   it('show copied commands that several machines ran, with the page, and lead to the installs', async () => {
@@ -142,11 +197,81 @@ describe('the pages that answer why', function () {
     const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
     await page.goto(`${stage.url}/app/acme/sources?by=command&days=90`)
     await page.getByText('These are of the last 30 days').waitFor()
-    await page.getByRole('row').getByRole('link', { name: '5', exact: true }).first().click()
-    await page.getByText('Matched to visit:').waitFor()
-    await page.locator('.installs tbody tr').nth(4).waitFor()
-    expect(await page.locator('.installs tbody tr').count()).to.equal(5)
+    const links = page.locator('table.sources tbody tr').first().getByRole('link')
+    expect(await links.allTextContents()).to.deep.equal(['5', '5'])
+    for (const place of [0, 1]) expect(await rowsBehind(page, links.nth(place))).to.equal(5)
+    const file = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Export exactly this' }).click()
+    expect((await file).suggestedFilename()).to.equal('sources.json')
     await page.close()
+  })
+
+  it('lead from the checklist, from the month and from what is live to what they count', async () => {
+    const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
+    await page.goto(`${stage.url}/app/acme/checklist?website=acme-docs`)
+    for (const words of [
+      'visits',
+      'visits with a marker',
+      'visits with a copied command',
+      'reported events',
+      'matched installs',
+    ]) {
+      const link = page.getByRole('link', { name: new RegExp(`^[\\d,]+ ${words}$`) })
+      const shown = numberIn(await link.textContent())
+      expect(shown).to.be.greaterThan(0)
+      expect(await rowsBehind(page, link), words).to.equal(shown)
+    }
+    await page.goto(`${stage.url}/app/acme/usage`)
+    const days = page.locator('table.days tbody tr').last().getByRole('link')
+    await days.first().waitFor()
+    for (let place = 0; place < (await days.count()); place++) {
+      const shown = numberIn(await days.nth(place).textContent())
+      expect(await rowsBehind(page, days.nth(place)), `day ${place}`).to.equal(shown)
+    }
+    await page.goto(`${stage.url}/app/acme/live`)
+    const visits = page.locator('.tile').filter({ hasText: 'Visits in 24 hours' }).getByRole('link')
+    const shown = numberIn(await visits.textContent())
+    expect(await rowsBehind(page, visits)).to.equal(shown)
+    await page.close()
+  })
+
+  it('draw charts and pictures that stand out from their card, in both schemes', async () => {
+    for (const look of [WIDE_LIGHT, WIDE_DARK]) {
+      const { page } = await stage.open('viewer@acme.dev', look)
+      await page.goto(`${stage.url}/app/acme/funnel`)
+      await page.locator('.columns .some:not(.part)').first().waitFor()
+      const drawn = [
+        '.columns .some:not(.part) fill',
+        '.columns .some.part stroke',
+        '.funnel .share-bar > span backgroundColor',
+      ]
+      const contrasts = await contrastsOf(page, '.columns', drawn)
+      await page.goto(`${stage.url}/app/acme/match`)
+      await page.locator('.share-bar.quiet > span').first().waitFor()
+      Object.assign(contrasts, await contrastsOf(page, '.reasons .card', ['.share-bar.quiet > span backgroundColor']))
+      await page.goto(`${stage.url}/app/acme/installs/acme-docs/event-picture`)
+      await page.locator('.attempt.bad path').first().waitFor()
+      const picture = [
+        ...[
+          '.visit.chosen line stroke',
+          '.visit:not(.chosen) circle stroke',
+          '.picture .install fill',
+          '.picture .mark fill',
+        ],
+        ...[
+          '.attempt.good fill',
+          '.attempt.bad path stroke',
+          '.attempt.next path stroke',
+          '.delivery .deadline stroke',
+        ],
+        ...['.axis text fill', '.axis .middle stroke'],
+      ]
+      Object.assign(contrasts, await contrastsOf(page, '.picture', picture))
+      expect(Object.keys(contrasts)).to.have.lengthOf(drawn.length + 1 + picture.length)
+      for (const [what, contrast] of Object.entries(contrasts))
+        expect(contrast, `${what}, ${look.scheme}`).to.be.at.least(LEAST_CONTRAST)
+      await page.close()
+    }
   })
 
   it('list installs by what the address says, and lead on to each', async () => {
@@ -318,6 +443,60 @@ describe('the pages that answer why', function () {
     }
   })
 })
+
+/** Only the digits. */
+function numberIn(text: string | null): number {
+  return Number(/[\d,]+/.exec(text ?? '')?.[0].replaceAll(',', '') ?? Number.NaN)
+}
+
+/** Follows the link, counts the rows of the whole list, and goes back. */
+async function rowsBehind(page: Page, link: Locator): Promise<number> {
+  const from = page.url()
+  await link.click()
+  await page.waitForURL(/\/(?:visits|installs)\?/)
+  await page.locator('.loading').waitFor({ state: 'detached' })
+  const rows = page.locator('table.installs tbody tr')
+  await rows.or(page.locator('.empty')).first().waitFor()
+  const older = page.getByRole('button', { name: /^Older/ })
+  while ((await older.count()) > 0) {
+    const before = await rows.count()
+    await older.click()
+    await until(async () => (await older.count()) === 0 || (await rows.count()) > before)
+  }
+  const count = await rows.count()
+  await page.goBack()
+  await page.waitForURL(from)
+  await page.locator('.loading').waitFor({ state: 'detached' })
+  await link.waitFor()
+  return count
+}
+
+/** What people can tell apart without reading it: WCAG 1.4.11. */
+const LEAST_CONTRAST = 3
+
+/** The contrast of each "selector property" with the background of `ground`. */
+function contrastsOf(page: Page, ground: string, drawn: readonly string[]): Promise<Record<string, number>> {
+  return page.evaluate<Record<string, number>>(`(() => {
+    const canvas = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d')
+    const luminance = (color) => {
+      canvas.clearRect(0, 0, 1, 1)
+      canvas.fillStyle = color
+      canvas.fillRect(0, 0, 1, 1)
+      const [red, green, blue] = [...canvas.getImageData(0, 0, 1, 1).data].map((part) => {
+        const share = part / 255
+        return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+      })
+      return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    }
+    const of = (selector, property) => luminance(getComputedStyle(document.querySelector(selector))[property])
+    const back = of(${JSON.stringify(ground)}, 'backgroundColor')
+    return Object.fromEntries(${JSON.stringify(drawn)}.map((each) => {
+      const place = each.lastIndexOf(' ')
+      const front = of(each.slice(0, place), each.slice(place + 1))
+      return [each, (Math.max(front, back) + 0.05) / (Math.min(front, back) + 0.05)]
+    }))
+  })()`)
+}
 
 function timeOf(record: LogRecord): number {
   if (record.kind === 'visit') return record.visit.issuedAtMs
