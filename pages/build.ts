@@ -10,6 +10,7 @@ import { sha256Integrity } from '../common/digest.ts'
 import type { BuiltAsset, PagesManifest } from '../common/pages-manifest.ts'
 
 const SOURCE = import.meta.dirname
+const ENTRY = 'main.tsx'
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
@@ -21,7 +22,7 @@ const BEST_QUALITY = constants.BROTLI_MAX_QUALITY
 /** Builds into `folder`, which is emptied first. The same sources always give the same bytes. */
 export async function buildPages(folder: string, quality = BEST_QUALITY): Promise<PagesManifest> {
   const { outputFiles, metafile } = await build({
-    entryPoints: [join(SOURCE, 'main.tsx')],
+    entryPoints: [join(SOURCE, ENTRY)],
     outdir: folder,
     ...{ bundle: true, splitting: true, minify: true, write: false, metafile: true },
     ...{ format: 'esm', target: 'es2022', charset: 'utf8', jsx: 'automatic', legalComments: 'none' },
@@ -32,7 +33,9 @@ export async function buildPages(folder: string, quality = BEST_QUALITY): Promis
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
   const assets = await Promise.all(outputFiles.map((file) => writeAsset(folder, file, quality)))
-  const [entry = ''] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint !== undefined) ?? []
+  // Pages that are loaded later are entry points of their own.
+  const [entry = ''] =
+    Object.entries(metafile.outputs).find(([, { entryPoint }]) => basename(entryPoint ?? '') === ENTRY) ?? []
   const named = (extension: string): string => {
     const found = assets.find(({ name }) => name.startsWith('main-') && name.endsWith(extension))
     if (found === undefined) throw new Error(`the bundle has no main file with the ending ${extension}`)

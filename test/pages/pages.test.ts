@@ -4,13 +4,16 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
+import type { Route } from 'playwright-core'
 
+import { trafficOfDay } from '../../bin/example-data/traffic.ts'
+import type { LogRecord } from '../../domain/records.ts'
 import { PAGES } from '../../pages/shell/navigation.ts'
-import { requestRecord, store } from '../contract/fact-samples.ts'
+import { activityRecord, requestRecord, store } from '../contract/fact-samples.ts'
 import { until } from '../../fixtures/until.ts'
 import type { StripeStandIn } from '../../fixtures/service/stripe.ts'
 import { billingOver, startStripe } from '../dashboard/support/billing.ts'
-import { organizationOf } from '../dashboard/support/stage.ts'
+import { organizationOf, websiteOf } from '../dashboard/support/stage.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
 
@@ -58,6 +61,15 @@ function requestOf(index: number) {
 
 const LATEST = { website: 'acme-docs', organization: 'acme', path: '/v1/handoffs', status: 200, code: '' }
 
+const TRIAL = { website: 'trial-site', organization: 'trial' }
+
+/** The traffic of yesterday as `npm run -s example-data` fills it in. */
+function madeUp(): readonly LogRecord[] {
+  const dayMs = Math.floor(Date.now() / 86_400_000) * 86_400_000 - 86_400_000
+  const filledIn = { ...TRIAL, type: 'example_data', subject: TRIAL.website, atMs: Date.now() } as const
+  return [...trafficOfDay({ ...TRIAL, seed: 1, dayMs, keyId: 3 }), activityRecord(filledIn)]
+}
+
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
 
@@ -70,18 +82,17 @@ describe('the pages', function () {
     const manifests = organizationOf('acme', {
       members: { 'owner@acme.dev': 'Owner', 'viewer@acme.dev': 'Viewer', 'admin@acme.dev': 'Admin' },
     })
+    const trial =
+      organizationOf('trial', { members: { 'trial@acme.dev': 'Owner' } }) + websiteOf(TRIAL.website, 'trial')
     facts = await openTestFacts()
     stripe = await startStripe(Date.now)
     const { url } = stripe
     stage = await startPages({
-      ...{ manifests: `${manifests}${WEBSITE}`, facts, supportMail: 'help@whence.test' },
+      ...{ manifests: `${manifests}${WEBSITE}---\n${trial}`, facts, supportMail: 'help@whence.test' },
       billing: () => billingOver(url),
       isMeasured: true,
     })
-    await store(
-      facts,
-      Array.from({ length: 40 }, (_, index) => requestOf(index)),
-    )
+    await store(facts, [...Array.from({ length: 40 }, (_, index) => requestOf(index)), ...madeUp()])
   })
   after(async () => {
     await stage?.stop()
@@ -252,6 +263,102 @@ describe('the pages', function () {
     for (const tab of tabs) await tab.close()
   })
 
+  it('end a read of figures that somebody stops, and ask again on request', async () => {
+    const { page, noise } = await stage.open('viewer@acme.dev', { width: 390, scheme: 'light' })
+    const held: Route[] = []
+    const failed: string[] = []
+    page.on('requestfailed', (request) => failed.push(new URL(request.url()).pathname))
+    await page.route('**/api/organizations/acme/funnel?*', (route) => void held.push(route))
+    await page.goto(`${stage.url}/app/acme/funnel`)
+    await page.getByText('Loading the funnel takes longer than usual').waitFor()
+    expect(await seriousFindings(page)).to.deep.equal([])
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByText('Stopped.').waitFor()
+    await until(() => failed.includes('/api/organizations/acme/funnel'))
+    expect(held).to.have.lengthOf(1)
+    await page.getByRole('button', { name: 'Ask again' }).click()
+    await until(() => held.length === 2)
+    await held[1]?.continue()
+    await page.getByRole('heading', { name: 'No visit in this time' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Stop' }).count()).to.equal(0)
+    expect(noise).to.deep.equal([])
+    await page.close()
+  })
+
+  it('search bodies step by step by themselves, say how far they are, and stop on request', async () => {
+    const { page, noise } = await stage.open('viewer@acme.dev', { width: 1280, scheme: 'dark' })
+    let steps = 0
+    let holds = false
+    await page.route('**/api/organizations/acme/logs?*text=*', async (route) => {
+      steps += 1
+      // The tenth one never comes: it is the one that is stopped.
+      if (steps === 10) return void (holds = true)
+      const body = { records: [], searchedBackTo: Date.now() - steps * 3_600_000, next: `step-${steps}` }
+      await route.fulfill({ json: body })
+    })
+    await page.goto(`${stage.url}/app/acme/logs?text=nothing-like-this`)
+    await page.getByText('Searching … done back to').waitFor()
+    await until(() => holds)
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByText('Searched back to').waitFor()
+    expect(await seriousFindings(page)).to.deep.equal([])
+    expect(steps).to.equal(10)
+    await page.getByRole('button', { name: 'Older lines' }).click()
+    await until(() => steps > 12)
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByRole('button', { name: 'Older lines' }).waitFor()
+    expect(noise).to.deep.equal([])
+    await page.close()
+  })
+
+  it('say wherever they count made-up traffic, which completes no step of the checklist', async () => {
+    const { page, noise } = await stage.open('trial@acme.dev', { width: 390, scheme: 'dark' })
+    await page.goto(stage.url)
+    await page.getByRole('heading', { level: 1, name: 'Checklist' }).waitFor()
+    await page.getByText('Made-up traffic completes no step here').waitFor()
+    await page.getByText('1 of 8 steps are done').waitFor()
+    expect(await seriousFindings(page)).to.deep.equal([])
+    for (const address of ['live', 'funnel', 'match', 'sources', 'sources?by=agent', 'sources?by=command']) {
+      await page.goto(`${stage.url}/app/trial/${address}`)
+      await page.getByText('These numbers count made-up traffic, too.').waitFor()
+    }
+    expect(await seriousFindings(page)).to.deep.equal([])
+    await page.goto(`${stage.url}/app/trial/funnel?days=1`)
+    await page.getByText('made-up.example').waitFor()
+    expect(noise).to.deep.equal([])
+    await page.close()
+  })
+
+  it('receive somebody who is invited, and who is not signed in yet', async () => {
+    const cookies = await stage.signIn('owner@acme.dev')
+    const body = { email: 'guest@acme.dev', role: 'Viewer' }
+    await stage.ask('POST', '/api/organizations/acme/members', { cookies, body })
+    const secret = (): string | undefined => /#invitation=([0-9a-f]+)/.exec(stage.mails.at(-1) ?? '')?.[1]
+    await until(() => secret() !== undefined)
+    for (const look of looks ?? [LOOKS[0]!, LOOKS[1]!]) {
+      const { page, noise } = await stage.open('guest@acme.dev', look)
+      const holds = async (): Promise<void> => {
+        expect(await seriousFindings(page)).to.deep.equal([])
+        const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+        expect(overflow, 'scrolls sideways').to.be.at.most(0)
+      }
+      await page.goto(stage.url)
+      await page.getByRole('button', { name: 'Join' }).waitFor()
+      await holds()
+      expect(noise).to.deep.equal([])
+      await stage.chromium.context.clearCookies()
+      for (const address of ['/sign-in', `/sign-in#invitation=${secret()}`]) {
+        await page.goto('about:blank')
+        await page.goto(stage.url + address)
+        await page.locator('#by-mail button').waitFor()
+        await holds()
+      }
+      // A browser logs that nobody is signed in.
+      expect(noise.filter((words) => !words.includes('401'))).to.deep.equal([])
+      await page.close()
+    }
+  })
+
   it('fit their budget: what the first page needs before it runs, and what each other one needs on top', async () => {
     const { script, style, preload, assets } = stage.manifest
     const sum = (names: readonly string[]): number =>
@@ -273,7 +380,9 @@ describe('the pages', function () {
     expect(pages).to.have.length.greaterThan(15)
     for (const page of pages) {
       const further = neededBy(page).filter((name) => !first.includes(name))
-      expect(sum(further), further.join()).to.be.at.most(40 * 1024).and.be.greaterThan(0)
+      expect(sum(further), further.join())
+        .to.be.at.most(40 * 1024)
+        .and.be.greaterThan(0)
     }
     const reached = new Set([...first, ...pages.flatMap(neededBy)])
     expect(assets.map(({ name }) => name).filter((name) => name !== style && !reached.has(name))).to.deep.equal([])

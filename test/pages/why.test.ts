@@ -95,12 +95,10 @@ describe('the pages that answer why', function () {
     // Each hour or day, as the table below its picture has it, the cut ones too.
     for (const period of ['days=1', 'days=7']) {
       await page.goto(`${stage.url}/app/acme/funnel?${period}`)
-      const tables = page.getByText('As a table')
-      await tables.nth(5).waitFor()
+      await page.getByText('As a table').nth(5).waitFor()
       for (const place of [0, 4]) {
         const chart = page.locator('figure.columns').nth(place)
         const total = numberIn(await chart.locator('strong').textContent())
-        await tables.nth(place).click()
         const numbers = await chart.locator('td a').allTextContents()
         expect(numbers.length).to.be.greaterThan(0)
         expect(numbers.reduce((sum, text) => sum + numberIn(text), 0)).to.equal(total)
@@ -144,14 +142,12 @@ describe('the pages that answer why', function () {
     const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
     await page.goto(`${stage.url}/app/acme/match?days=1`)
     await page.locator('.figures').waitFor()
-    await page.getByText('As a table').click()
     const links = page.locator('.figures a')
     const count = await links.count()
     expect(count).to.be.greaterThan(10)
     for (let place = 0; place < count; place++) {
       const shown = numberIn(await links.nth(place).textContent())
       expect(await rowsBehind(page, links.nth(place)), `link ${place}`).to.equal(shown)
-      if (place + 1 < count) await page.getByText('As a table').click()
     }
     await page.close()
   })
@@ -452,6 +448,8 @@ function numberIn(text: string | null): number {
 /** Follows the link, counts the rows of the whole list, and goes back. */
 async function rowsBehind(page: Page, link: Locator): Promise<number> {
   const from = page.url()
+  // Some stand in the table below a chart.
+  await page.evaluate(`document.querySelectorAll('main details').forEach((each) => (each.open = true))`)
   await link.click()
   await page.waitForURL(/\/(?:visits|installs)\?/)
   await page.locator('.loading').waitFor({ state: 'detached' })
@@ -467,7 +465,7 @@ async function rowsBehind(page: Page, link: Locator): Promise<number> {
   await page.goBack()
   await page.waitForURL(from)
   await page.locator('.loading').waitFor({ state: 'detached' })
-  await link.waitFor()
+  await link.waitFor({ state: 'attached' })
   return count
 }
 
