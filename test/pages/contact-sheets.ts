@@ -9,128 +9,58 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 
 import { openChromium } from '../sdk/support/browsers.ts'
-import { openInFirefox } from './support/firefox.ts'
-import { DRAWN_PAGES, startSheetStage, VIEWERS, type SheetPage, type SheetStage } from './support/sheets.ts'
+import {
+  DRAWN_PAGES,
+  isShown,
+  startSheetStage,
+  VIEWER_NAMES,
+  type SheetPage,
+  type SheetStage,
+} from './support/sheets.ts'
 import type { Look } from './support/stage.ts'
+import { ALL_LOOKS, BROWSERS, openVisitor, showSheet, type Browser } from './support/visitor.ts'
 
 const TARGET = join(import.meta.dirname, '../../docs/pictures')
-const LOOKS: readonly Look[] = [
-  { width: 1280, scheme: 'light' },
-  { width: 1280, scheme: 'dark' },
-  { width: 390, scheme: 'light' },
-  { width: 390, scheme: 'dark' },
-]
-const BROWSERS = ['Chromium', 'Firefox'] as const
 /** Of a shot's own size. */
 const SCALE = 0.4
 /** The rest of a long page is cut off. */
 const MOST_HEIGHT_PX = 560
 /** Below 200 KB for most sheets, with letters that can be read. */
 const QUALITY = 78
-const MOST_WAIT_MS = 20_000
-const NARROW = 390
 
 /** PNG files by the page's name, the browser and the look. */
 type Shots = Map<string, Uint8Array>
 
+interface Shooting {
+  readonly browser: Browser
+  readonly look: Look
+}
+
 const keyOf = (name: string, browser: string, { width, scheme }: Look): string =>
   `${name} ${browser} ${width} ${scheme}`
 
-/** What both drivers can do. */
-interface Driven {
-  readonly goto: (address: string) => Promise<unknown>
-  readonly evaluate: (script: string) => Promise<unknown>
-  readonly isThere: (script: string) => Promise<unknown>
-  readonly shoot: (options: { readonly fullPage: boolean }) => Promise<Uint8Array>
-}
-
-interface Shooting {
-  readonly stage: SheetStage
-  readonly page: Driven
-  readonly look: Look
-  readonly pages: readonly SheetPage[]
-}
-
-async function shootAll(browser: string, { stage, page, look, pages }: Shooting, shots: Shots): Promise<void> {
-  const isThere = (selector: string): Promise<unknown> =>
-    page.isThere(`document.querySelector(${JSON.stringify(selector)}) !== null`)
-  for (const sheet of pages) {
-    const { name, viewer, click, ready = 'h1', isWindow = false, isNarrow = false } = sheet
-    if (isNarrow && look.width > NARROW) continue
-    console.log(`${name}, ${browser}, ${look.width} wide, ${look.scheme}`)
-    if (VIEWERS[viewer] === null) {
-      await page.goto(`${stage.url}/sign-in`)
-      await page.evaluate(
-        `fetch('/api/sign-out', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' })`,
-      )
-      // What stands behind # is only read by a page that loads.
-      await page.goto('about:blank')
-    }
-    await page.goto(stage.addressOf(sheet))
-    await isThere('h1')
-    await page.isThere(`document.querySelector('.loading') === null`)
-    if (click !== undefined) {
-      await isThere(click)
-      await page.evaluate(`document.querySelector(${JSON.stringify(click)}).click()`)
-    }
-    await isThere(ready)
-    await page.isThere(`document.querySelector('.loading') === null`)
-    // The title has the focus after a click in the navigation, but nobody clicked.
-    await page.evaluate('document.activeElement?.blur()')
-    shots.set(keyOf(name, browser, look), await page.shoot({ fullPage: !isWindow }))
-  }
-}
-
-/** Signed in as each viewer in turn; nobody comes last, from a page of somebody who then signs out. */
-const TURNS: readonly (readonly [email: string, viewers: readonly SheetPage['viewer'][]])[] = [
-  [VIEWERS.owner, ['owner']],
-  [VIEWERS.guest, ['guest', 'nobody']],
-]
-
-async function shootInChromium(
+async function shootAll(
   stage: SheetStage,
-  look: Look,
+  { browser, look }: Shooting,
   pages: readonly SheetPage[],
   shots: Shots,
 ): Promise<void> {
-  for (const [email, viewers] of TURNS) {
-    const { page } = await stage.open(email, look)
-    const driven: Driven = {
-      goto: (address) => page.goto(address),
-      evaluate: (script) => page.evaluate(script),
-      async isThere(script) {
-        const untilMs = Date.now() + MOST_WAIT_MS
-        while ((await page.evaluate(script)) !== true) {
-          if (Date.now() > untilMs) throw new Error(`this never became true: ${script}`)
-          await page.waitForTimeout(20)
-        }
-      },
-      shoot: (options) => page.screenshot(options),
+  for (const viewer of VIEWER_NAMES) {
+    const own = pages.filter((page) => page.viewer === viewer && isShown(page, look))
+    if (own.length === 0) continue
+    const visitor = await openVisitor(stage, browser, { viewer, look })
+    for (const sheet of own) {
+      console.log(`${sheet.name}, ${browser}, ${look.width} wide, ${look.scheme}`)
+      await showSheet(visitor, stage, sheet)
+      shots.set(keyOf(sheet.name, browser, look), await visitor.shoot({ fullPage: sheet.isWindow !== true }))
     }
-    const own = pages.filter(({ viewer }) => viewers.includes(viewer))
-    await shootAll('Chromium', { stage, page: driven, look, pages: own }, shots)
-    await page.close()
-  }
-}
-
-async function shootInFirefox(stage: SheetStage, look: Look, pages: readonly SheetPage[], shots: Shots): Promise<void> {
-  for (const [email, viewers] of TURNS) {
-    const { page, close } = await openInFirefox(stage, email, look)
-    const driven: Driven = {
-      goto: (address) => page.goto(address),
-      evaluate: (script) => page.evaluate(script),
-      isThere: (script) => page.waitForFunction(script),
-      shoot: (options) => page.screenshot(options),
-    }
-    const own = pages.filter(({ viewer }) => viewers.includes(viewer))
-    await shootAll('Firefox', { stage, page: driven, look, pages: own }, shots)
-    await close()
+    await visitor.close()
   }
 }
 
 function sheetOf(name: string, shots: Shots): string {
   const rows = BROWSERS.map((browser) => {
-    const row = LOOKS.flatMap((look) => {
+    const row = ALL_LOOKS.flatMap((look) => {
       const shot = shots.get(keyOf(name, browser, look))
       if (shot === undefined) return []
       const bytes = Buffer.from(shot).toString('base64')
@@ -184,10 +114,7 @@ const wanted = DRAWN_PAGES.filter(({ name }) => named.length === 0 || named.incl
 const stage = await startSheetStage()
 const shots: Shots = new Map()
 try {
-  for (const look of LOOKS) {
-    await shootInChromium(stage, look, wanted, shots)
-    await shootInFirefox(stage, look, wanted, shots)
-  }
+  for (const look of ALL_LOOKS) for (const browser of BROWSERS) await shootAll(stage, { browser, look }, wanted, shots)
 } finally {
   await stage.stop()
 }

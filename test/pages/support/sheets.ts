@@ -3,12 +3,13 @@
 import { until } from '../../../fixtures/until.ts'
 import { activityRecord, store } from '../../contract/fact-samples.ts'
 import { billingOver, startStripe } from '../../dashboard/support/billing.ts'
-import { startPages, type PagesStage } from './stage.ts'
+import { startPages, type Look, type PagesStage } from './stage.ts'
 import { HOSTILE, recentTraffic, whyFacts } from './why-facts.ts'
 import { openWhyFacts, WHY_MANIFESTS } from './why-stage.ts'
 
 /** Who looks: the owner of the organisation, somebody who is invited to it, or nobody who is signed in. */
 export const VIEWERS = { owner: 'owner@acme.dev', guest: 'guest@acme.dev', nobody: null } as const
+export const VIEWER_NAMES = Object.keys(VIEWERS) as readonly (keyof typeof VIEWERS)[]
 
 export interface SheetPage {
   /** Of the file. */
@@ -23,6 +24,11 @@ export interface SheetPage {
   readonly isWindow?: true
   /** It looks like this on a phone alone. */
   readonly isNarrow?: true
+}
+
+/** Whether it looks like anything at this width. */
+export function isShown({ isNarrow }: SheetPage, { width }: Look): boolean {
+  return isNarrow !== true || width === 390
 }
 
 type More = Partial<Omit<SheetPage, 'name' | 'address'>>
