@@ -88,6 +88,8 @@ interface LetterPostParts extends Pick<
   readonly mailer: Mailer
   /** If sign-up is open, anyone may sign in first. */
   readonly isOpen: boolean
+  /** The service's name as people read it. */
+  readonly brand: string
   /** Address for support requests; null if there is none. */
   readonly supportMail: string | null
 }

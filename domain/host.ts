@@ -47,6 +47,12 @@ export function isBrand(text: string): boolean {
   return text.length <= BRAND_CHARS && BRAND.test(text)
 }
 
+/** As people read it: `acme-counts` is "Acme Counts". */
+export function brandName(brand: string): string {
+  const words = brand.split('-').map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+  return words.join(' ')
+}
+
 function addressPath(text: string): string | null {
   const [matched, host = '', port = '', path = ''] = ADDRESS.exec(text) ?? []
   return matched !== undefined && isPlainHost(host) && port.length <= MOST_PORT_DIGITS ? path : null

@@ -14,6 +14,7 @@ import { isAtLeast } from '../../domain/people/roles.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
+import { PROBLEM_HEADERS, problemPage, wantsPage } from '../pages/problem-page.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 import { readObject, readRawBody } from './body.ts'
 import type { Answer, Call, Handler, HandlerOutcome, OrganizationScope, StreamAnswer } from './call.ts'
@@ -245,11 +246,16 @@ const COMMON_HEADERS = {
   'Referrer-Policy': 'no-referrer',
 } as const
 
+interface OwnHeaders {
+  readonly 'X-Request-Id': string
+  readonly Allow?: string
+}
+
 /** Resolves once everything is sent or the client is gone. */
 async function sendStream(
   res: ServerResponse,
   { contentType, headers: own, chunks, onEnd }: StreamAnswer,
-  headers: Readonly<Record<string, string>>,
+  headers: OwnHeaders,
   logger: Logger,
 ): Promise<number> {
   res.writeHead(200, { ...COMMON_HEADERS, ...headers, ...own, 'Content-Type': contentType })
@@ -269,16 +275,20 @@ async function sendStream(
 function sendOutcome(
   res: ServerResponse,
   outcome: Exclude<HandlerOutcome, StreamAnswer>,
-  headers: Readonly<Record<string, string>>,
+  headers: OwnHeaders,
   cookies: CookieRules,
 ): number {
   const { status, body, more } = outcome.kind === 'refused' ? refusalParts(outcome, res) : answerParts(outcome, cookies)
-  const text = body === undefined ? '' : JSON.stringify(body)
-  const type = body === undefined ? {} : { 'Content-Type': 'application/json; charset=utf-8' }
+  const isPage = outcome.kind === 'refused' && wantsPage(res.req)
+  const json = body === undefined ? '' : JSON.stringify(body)
+  const text = isPage ? problemPage({ code: outcome.code, requestId: headers['X-Request-Id'] }) : json
+  const type = isPage ? PROBLEM_HEADERS : body === undefined ? {} : JSON_TYPE
   res.writeHead(status, { ...COMMON_HEADERS, ...headers, ...more, ...type, 'Content-Length': Buffer.byteLength(text) })
   res.end(res.req.method === 'HEAD' ? undefined : text)
   return status
 }
+
+const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' }
 
 interface SentParts {
   readonly status: number

@@ -2,10 +2,13 @@
 
 import type { Mail } from './mailer.ts'
 
-export function signInMail(to: string, { link, code }: { readonly link: string; readonly code: string }): Mail {
+export function signInMail(
+  to: string,
+  { link, code, brand }: { readonly link: string; readonly code: string; readonly brand: string },
+): Mail {
   return {
     to,
-    subject: 'Sign in to Whence',
+    subject: `Sign in to ${brand}`,
     text: [
       'Open this link in the browser in which you asked for it, within 15 minutes:',
       '',
@@ -21,12 +24,12 @@ export function signInMail(to: string, { link, code }: { readonly link: string; 
 
 export function invitationMail(
   to: string,
-  wish: { readonly link: string; readonly organization: string; readonly role: string },
+  wish: { readonly link: string; readonly organization: string; readonly role: string; readonly brand: string },
 ): Mail {
   const organization = wish.organization.replace(/[^\P{C}]/gu, ' ')
   return {
     to,
-    subject: `Invitation to ${organization} on Whence`,
+    subject: `Invitation to ${organization} on ${wish.brand}`,
     text: [
       `You are invited to ${organization} with the role ${wish.role}. The invitation holds for 7 days and can be used once:`,
       '',

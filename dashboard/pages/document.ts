@@ -2,7 +2,11 @@
 
 import type { PagesBundle } from './assets.ts'
 
-export function documentOf({ script, style, preload, assets }: PagesBundle, nonce: string): string {
+/** `brand` is the service's name as people read it; the pages take it from here. */
+export function documentOf(
+  { script, style, preload, assets }: PagesBundle,
+  { nonce, brand }: { readonly nonce: string; readonly brand: string },
+): string {
   const integrity = (name: string): string => assets.get(name)?.integrity ?? ''
   const links = preload.map(
     (name) => `<link rel="modulepreload" href="/assets/${name}" integrity="${integrity(name)}">`,
@@ -13,12 +17,13 @@ export function documentOf({ script, style, preload, assets }: PagesBundle, nonc
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark">',
-    '<title>Whence</title>',
+    `<meta name="application-name" content="${brand}">`,
+    `<title>${brand}</title>`,
     '<link rel="icon" href="data:,">',
     `<link rel="stylesheet" href="/assets/${style}" integrity="${integrity(style)}">`,
     ...links,
     `<script type="module" src="/assets/${script}" integrity="${integrity(script)}" nonce="${nonce}"></script>`,
-    '<noscript>The pages of Whence need JavaScript.</noscript>',
+    `<noscript>The pages of ${brand} need JavaScript.</noscript>`,
     '<div id="root"></div>',
     '</html>',
     '',

@@ -13,6 +13,8 @@ const FOR_EVER = 'public, max-age=31536000, immutable'
 
 interface PagesParts {
   readonly bundle: PagesBundle
+  /** The service's name as people read it. */
+  readonly brand: string
   /** Unguessable text, new at each call. */
   readonly nonce: () => string
   /** Whether the service is reached over https. */
@@ -22,7 +24,8 @@ interface PagesParts {
 /** False for every address that is not one of the pages. */
 export function pagesServer({
   bundle,
-  nonce,
+  brand,
+  nonce: newNonce,
   isSecure,
 }: PagesParts): (req: IncomingMessage, res: ServerResponse) => boolean {
   const strict = isSecure ? { 'Strict-Transport-Security': 'max-age=31536000' } : {}
@@ -30,10 +33,10 @@ export function pagesServer({
     const path = readPath(req)
     if (path === null) return false
     if (path === '/' || path.startsWith('/app/')) {
-      const value = nonce()
+      const nonce = newNonce()
       const head = { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' }
-      const own = { 'Content-Security-Policy': policyOf(value), 'Permissions-Policy': NO_DEVICES }
-      sendPage(req, res, { ...REFERRER, ...strict, ...head, ...own }, documentOf(bundle, value))
+      const own = { 'Content-Security-Policy': policyOf(nonce), 'Permissions-Policy': NO_DEVICES }
+      sendPage(req, res, { ...REFERRER, ...strict, ...head, ...own }, documentOf(bundle, { nonce, brand }))
       return true
     }
     if (!path.startsWith('/assets/')) return false

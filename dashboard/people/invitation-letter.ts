@@ -14,6 +14,8 @@ interface InvitationLetterParts {
   readonly directory: Directory
   readonly writer: Pick<ResourceWriter, 'read'>
   readonly baseUrl: string
+  /** The service's name as people read it. */
+  readonly brand: string
   readonly nowMs: () => number
 }
 
@@ -39,7 +41,8 @@ export function writeInvitation(
     if (email === undefined || invitation === undefined || Date.parse(invitation.expiresAt) <= parts.nowMs())
       return 'void'
     if (organization === undefined) return 'later'
-    return invitationMail(email, { link: linkOf(letter.invitation, parts.baseUrl), organization, role })
+    const { baseUrl, brand } = parts
+    return invitationMail(email, { link: linkOf(letter.invitation, baseUrl), organization, role, brand })
   }
 }
 

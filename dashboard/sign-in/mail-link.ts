@@ -76,6 +76,8 @@ function secretsOf(id: string, hash: (text: string) => string): LinkSecrets {
 interface SignInLetterParts extends Pick<MailLinkParts, 'hotState' | 'directory' | 'baseUrl' | 'hash'> {
   /** If sign-up is open, anyone may sign in first. */
   readonly isOpen: boolean
+  /** The service's name as people read it. */
+  readonly brand: string
 }
 
 /** The mail of a link that is still valid, to a person with a membership or invitation, or to anyone if sign-up is open. */
@@ -90,7 +92,8 @@ export function writeSignIn(
     if (!parts.isOpen && !isKnown(email, parts.directory.members())) return 'void'
     const counts = tries === 0
     const isOver = counts && (await refuseByRate([mailInAllHit(parts.hash(email))], parts.hotState)) !== null
-    return isOver ? 'void' : signInMail(email, { link: `${parts.baseUrl}/sign-in#mail=${token}`, code })
+    const { baseUrl, brand } = parts
+    return isOver ? 'void' : signInMail(email, { link: `${baseUrl}/sign-in#mail=${token}`, code, brand })
   }
 }
 

@@ -23,14 +23,14 @@ const WORDS = {
   sign_in_refused: 'The link or the code is not valid any more. Ask for a new one.',
   rate_limited: 'Too many tries. Wait a minute and try again.',
   unavailable: 'This is not available right now. Try again in a moment.',
-  invitation_over: 'The invitation was used, replaced or is over.',
+  invitation_over: 'The invitation is for another address, or it was used, replaced or is over.',
 }
 const explain = ({ body }) => say(WORDS[body.error] ?? 'This did not work.')
 
 async function showMe() {
   const me = await ask('GET', '/api/me')
   if (me.status !== 200) return false
-  for (const form of ['by-link', 'by-mail', 'by-oidc']) byId(form).hidden = true
+  for (const part of ['by-link', 'by-mail', 'by-oidc', 'invited']) byId(part).hidden = true
   say(`You are signed in as ${me.body.email}.`)
   const lines = me.body.organizations.map(({ displayName, role }) => {
     const line = document.createElement('li')
@@ -51,6 +51,7 @@ async function acceptInvitation() {
 }
 
 async function offerWays() {
+  byId('invited').hidden = !fragment.has('invitation')
   const { body } = await ask('GET', '/api/sign-in')
   byId('by-mail').hidden = !body.mail
   byId('by-oidc').hidden = !body.oidc

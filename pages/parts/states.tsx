@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { useEffect, useState, type ReactNode } from 'react'
 
 import { ApiProblem } from '../data/ask.ts'
+import { BRAND } from './brand.ts'
 import { sentenceOf } from './problems.ts'
 
 interface PageProps {
@@ -17,7 +18,7 @@ interface PageProps {
 
 export function Page({ title, question, actions, children }: PageProps): ReactNode {
   useEffect(() => {
-    document.title = `${title} · Whence`
+    document.title = `${title} · ${BRAND}`
   }, [title])
   return (
     <article className="page">

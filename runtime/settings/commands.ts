@@ -199,6 +199,7 @@ export const COMMANDS = {
       'baseUrl',
       'trustProxy',
       'connectionsPerAddress',
+      'brand',
       'eventLog',
       'hotState',
       'facts',

@@ -205,7 +205,7 @@ export const SETTINGS = {
     option: '--brand',
     env: 'WHENCE_BRAND',
     placeholder: 'NAME',
-    doc: "The name that is used in the skill's address, in the hook's variables and on pages.",
+    doc: "The name that is used in the skill's address, in the hook's variables, on pages and in mails to people.",
     parse: parseBrand,
     fallback: 'whence',
   },

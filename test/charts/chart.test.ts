@@ -14,7 +14,7 @@ import { RECORD_TOPICS } from '../../domain/records.ts'
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 import { ROUTES } from '../../dashboard/routes.ts'
-import { servePage } from '../../dashboard/sign-in/page.ts'
+import { signInPages } from '../../dashboard/sign-in/page.ts'
 import { kubeTools } from '../../fixtures/engines/kube.ts'
 import { valueRows } from '../../tools/docs/charts.ts'
 import { ROOT, sourceFiles } from '../tidy/source-files.ts'
@@ -276,7 +276,14 @@ describe('the chart', function () {
   })
 
   it('gives the dashboard its own paths on the host, and nothing of collection', () => {
-    const isPage = (path: string) => servePage({ method: 'GET', url: path } as never, { writeHead: () => undefined, end: () => undefined, req: { method: 'GET' } } as never)
+    let shown = ''
+    const signIn = signInPages({ brand: 'Whence' })
+    const isPage = (path: string) => signIn({ method: 'GET', url: path } as never, { writeHead: () => undefined, end: (body: string) => void (shown = body) } as never)
+    expect(isPage('/sign-in')).to.equal(true)
+    // The page and whatever it loads of its own.
+    const ofSignIn = ['/sign-in', ...[...shown.matchAll(/(?:href|src)="(\/sign-in[^"]*)"/g)].map(([, path = '']) => path)]
+    expect(ofSignIn).to.have.length(3)
+    expect(ofSignIn.every(isPage)).to.equal(true)
     const [route] = at('everything').filter(({ kind }) => kind === 'HTTPRoute')
     const rules = route?.['spec'].rules.flatMap(({ matches, backendRefs }: KubeManifest) =>
       matches.map(({ path }: KubeManifest) => ({ ...path, value: path.value.replace('/collect', ''), to: backendRefs[0].name })),
@@ -292,8 +299,7 @@ describe('the chart', function () {
         return String(best[0]?.['to'])
       }
       for (const { path } of Object.values(ROUTES)) expect(to(path.replaceAll(':', '')), path).to.equal('w-whence-dashboard')
-      for (const path of ['/', '/app/acme/members', '/assets/app.js', '/sign-in', '/sign-in.js']) expect(to(path), path).to.equal('w-whence-dashboard')
-      expect(['/sign-in', '/sign-in.js'].every(isPage)).to.equal(true)
+      for (const path of ['/', '/app/acme/members', '/assets/app.js', ...ofSignIn]) expect(to(path), path).to.equal('w-whence-dashboard')
       const collection = ['/v1/visits', '/v1/events', '/health', '/browser.js', '/report.sh', '/openapi.json', '/api/limits', '/skills/whence-setup/SKILL.md']
       for (const path of collection) expect(to(path), path).to.equal('w-whence')
     }

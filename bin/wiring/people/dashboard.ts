@@ -37,9 +37,11 @@ import { startDiscovery, type Discovery } from '../../../dashboard/sign-in/disco
 import { hotStatePins, type Pins } from '../../../dashboard/sign-in/pins.ts'
 import { makeSignInLink } from '../../../dashboard/sign-in/operator-link.ts'
 import { readPagesBundle } from '../../../dashboard/pages/assets.ts'
+import { serveMissing } from '../../../dashboard/pages/problem-page.ts'
 import { pagesServer } from '../../../dashboard/pages/serve-pages.ts'
-import { servePage } from '../../../dashboard/sign-in/page.ts'
+import { signInPages } from '../../../dashboard/sign-in/page.ts'
 import { startMailRole } from '../../../delivery/mail/mail-role.ts'
+import { brandName } from '../../../domain/host.ts'
 import type { EventLog } from '../../../ports/event-log/event-log.ts'
 import type { Facts } from '../../../ports/facts/facts.ts'
 import type { HotState } from '../../../ports/hot-state/hot-state.ts'
@@ -110,7 +112,8 @@ function openPages({ settings, logger }: EngineParts, randomness: Randomness): S
   try {
     const bundle = readPagesBundle(PAGES_FOLDER)
     const nonce = (): string => Buffer.from(randomness.bytes(NONCE_BYTES)).toString('base64')
-    return pagesServer({ bundle, nonce, isSecure: settings.baseUrl.startsWith('https:') })
+    const brand = brandName(settings.brand)
+    return pagesServer({ bundle, brand, nonce, isSecure: settings.baseUrl.startsWith('https:') })
   } catch (error) {
     logger.warn({ err: error }, 'the pages of the dashboard are not served')
     return () => false
@@ -144,6 +147,7 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   const addressOf = addressReader(settings.trustProxy)
   const { baseUrl } = settings
   const streams = createEventStreams()
+  const signIn = signInPages({ brand: brandName(settings.brand) })
   const pages = openPages(parts, randomness)
   const metrics = createDashboardMetrics(parts.registry, nowMs)
   const api = createDashboard({
@@ -167,7 +171,7 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   return {
     streams,
     server: serverParts(settings, { onBroken: metrics.broken, onEnded: metrics.connectionEnded }),
-    serve: (req, res) => servePage(req, res) || pages(req, res) || api(req, res),
+    serve: (req, res) => signIn(req, res) || pages(req, res) || api(req, res) || serveMissing(req, res),
     exportPerson: (email) => exportPerson(email, people),
     erasePerson: (email) => erasePerson(email, people),
     async signInLink({ email, ownerOf }) {
@@ -197,7 +201,8 @@ async function openOutbox(parts: DashboardWiring, randomness: Randomness): Promi
     () => smtpMailer({ url, from }),
     (opened) => opened.close(),
   )
-  const post = createLetterPost({ ...parts, baseUrl, mailer, supportMail, isOpen: settings.signUp === 'Open' })
+  const isOpen = settings.signUp === 'Open'
+  const post = createLetterPost({ ...parts, baseUrl, mailer, supportMail, isOpen, brand: brandName(settings.brand) })
   await lifecycle.startBackground(
     'mail',
     // Mails wait while the log is unavailable; people need not.

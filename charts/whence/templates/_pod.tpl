@@ -159,6 +159,7 @@ annotations:
 {{- define "whence.listenEnv" -}}
 - { name: WHENCE_LISTEN, value: '0.0.0.0:8080' }
 - { name: WHENCE_BASE_URL, value: {{ .Values.baseUrl | quote }} }
+- { name: WHENCE_BRAND, value: {{ .Values.brand | quote }} }
 {{- with .Values.trustProxy }}
 - { name: WHENCE_TRUST_PROXY, value: {{ join "," . | quote }} }
 {{- end }}
@@ -167,7 +168,6 @@ annotations:
 
 {{- define "whence.servingEnv" -}}
 {{ include "whence.listenEnv" . }}
-- { name: WHENCE_BRAND, value: {{ .Values.brand | quote }} }
 {{- with .Values.prices }}
 - { name: WHENCE_PRICES, value: {{ toJson . | quote }} }
 {{- end }}

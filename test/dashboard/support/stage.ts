@@ -20,6 +20,7 @@ import { folderDirectory } from '../../../dashboard/resources/folder-directory.t
 import { folderInventory } from '../../../dashboard/resources/folder-inventory.ts'
 import { startFolderAudit } from '../../../dashboard/resources/folder-audit.ts'
 import { folderWriter } from '../../../dashboard/resources/folder-writer.ts'
+import { serveMissing } from '../../../dashboard/pages/problem-page.ts'
 import { startDiscovery } from '../../../dashboard/sign-in/discovery.ts'
 import { hotStatePins } from '../../../dashboard/sign-in/pins.ts'
 import { makeSignInLink } from '../../../dashboard/sign-in/operator-link.ts'
@@ -148,6 +149,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     keys,
     mailer,
     isOpen: options.isOpen === true,
+    brand: 'Whence',
     supportMail: options.supportMail ?? null,
   })
   const registry = new Registry()
@@ -183,7 +185,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     claimRules: { trustedDomains: options.trustedDomains ?? [], groupsClaim: 'groups' },
   })
   const server = createServer((req, res) => {
-    if (options.before?.(req, res) !== true && !serve(req, res)) res.writeHead(404).end()
+    if (options.before?.(req, res) !== true && !serve(req, res) && !serveMissing(req, res)) res.writeHead(404).end()
   })
   await new Promise<void>((done) => server.listen(port, '127.0.0.1', done))
   const ask = asker(baseUrl)

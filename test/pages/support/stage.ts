@@ -9,7 +9,7 @@ import type { Page } from 'playwright-core'
 
 import { readPagesBundle } from '../../../dashboard/pages/assets.ts'
 import { pagesServer } from '../../../dashboard/pages/serve-pages.ts'
-import { servePage } from '../../../dashboard/sign-in/page.ts'
+import { signInPages } from '../../../dashboard/sign-in/page.ts'
 import type { PagesManifest } from '../../../common/pages-manifest.ts'
 import { buildPages } from '../../../pages/build.ts'
 import { startStage, type Stage, type StageOptions } from '../../dashboard/support/stage.ts'
@@ -35,17 +35,25 @@ const QUICK_QUALITY = 3
 interface PagesOptions extends StageOptions {
   /** The bundle is as small as users get it. */
   readonly isMeasured?: boolean
+  /** The service's name as people read it. */
+  readonly brand?: string
 }
 
-export async function startPages({ isMeasured = false, ...options }: PagesOptions): Promise<PagesStage> {
+export async function startPages({
+  isMeasured = false,
+  brand = 'Whence',
+  ...options
+}: PagesOptions): Promise<PagesStage> {
   const folder = await mkdtemp(join(tmpdir(), 'whence-pages-'))
   const manifest = await (isMeasured ? buildPages(folder) : buildPages(folder, QUICK_QUALITY))
   const pages = pagesServer({
+    brand,
     bundle: readPagesBundle(folder),
     nonce: () => randomBytes(18).toString('base64'),
     isSecure: false,
   })
-  const stage = await startStage({ ...options, before: (req, res) => servePage(req, res) || pages(req, res) })
+  const signIn = signInPages({ brand })
+  const stage = await startStage({ ...options, before: (req, res) => signIn(req, res) || pages(req, res) })
   const chromium = await openChromium()
   return {
     ...{ ...stage, manifest, chromium },

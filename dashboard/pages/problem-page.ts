@@ -1,0 +1,72 @@
+/** What a person's browser shows instead of a page: plain HTML. Programs get the code as JSON. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
+import { PAGE_HEADERS, readPath } from './answer.ts'
+import { escapedText, plainPage, plainPolicy } from './plain-page.ts'
+
+interface Words {
+  readonly title: string
+  readonly text: string
+}
+
+const WORDS: Partial<Readonly<Record<ErrorCode, Words>>> = {
+  not_found: {
+    title: 'There is no such page',
+    text: 'It is gone, or it belongs to an organisation that you do not.',
+  },
+  unauthenticated: { title: 'You are signed out', text: 'Sign in, and then open this address again.' },
+  forbidden: { title: 'This is not for your role', text: 'Ask an owner or an administrator of the organisation.' },
+  cross_origin: { title: 'This came from another website', text: 'Open it from the pages of this service.' },
+  rate_limited: { title: 'That was too fast', text: 'Wait a minute, and load this page again.' },
+  unavailable: {
+    title: 'This is not available right now',
+    text: 'A part of the service does not answer. Nothing was changed; load this page again in a moment.',
+  },
+}
+
+const OTHERWISE: Words = { title: 'This did not work', text: 'Go back, and try it again.' }
+
+/** Whether a person's browser asks for something to show: fetches of scripts, and programs, do not say so. */
+export function wantsPage({ method, headers }: IncomingMessage): boolean {
+  const { accept = '', 'sec-fetch-mode': mode = 'navigate' } = headers
+  return (method === 'GET' || method === 'HEAD') && mode === 'navigate' && accept.includes('text/html')
+}
+
+interface Problem {
+  readonly code: ErrorCode
+  /** Finds the request in the process log. */
+  readonly requestId?: string
+}
+
+export const PROBLEM_HEADERS = {
+  ...PAGE_HEADERS,
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy': plainPolicy(["form-action 'none'"]),
+  'Cache-Control': 'no-store',
+  'Referrer-Policy': 'no-referrer',
+} as const
+
+export function problemPage({ code, requestId }: Problem): string {
+  const { title, text } = WORDS[code] ?? OTHERWISE
+  const [to, where] = code === 'unauthenticated' ? ['/sign-in', 'Sign in'] : ['/', 'To the start']
+  const found = requestId === undefined ? '' : `\n<p><small>${code}, request ${escapedText(requestId)}</small></p>`
+  return plainPage({
+    title,
+    main: `<h1>${title}</h1>\n<p>${text}</p>\n<p><a href="${to}">${where}</a></p>${found}`,
+  })
+}
+
+/** Paths of programs, where an unknown address stays a code. */
+const OF_PROGRAMS = /^\/(?:api|v1|assets)(?:\/|$)/
+
+/** The last in line: says to a person that there is no such page. False for every other request. */
+export function serveMissing(req: IncomingMessage, res: ServerResponse): boolean {
+  const path = readPath(req)
+  if (path === null || OF_PROGRAMS.test(path) || !wantsPage(req)) return false
+  const body = problemPage({ code: 'not_found' })
+  res.writeHead(ERRORS.not_found.status, { ...PROBLEM_HEADERS, 'Content-Length': Buffer.byteLength(body) })
+  res.end(req.method === 'HEAD' ? undefined : body)
+  return true
+}
