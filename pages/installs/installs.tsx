@@ -63,7 +63,7 @@ function List({
         (installs.length === 0 && !hasNextPage ? (
           <NoInstalls organization={organization} isFiltered={Object.keys(filters).length > 0} />
         ) : (
-          <InstallTable organization={organization} installs={installs} />
+          installs.length > 0 && <InstallTable organization={organization} installs={installs} />
         ))}
       {last !== undefined && (
         <More what="installs" list={list} queryKey={queryKey} searchedBackTo={last.searchedBackTo} />

@@ -2,10 +2,11 @@
 
 import { CloseButton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { useEffect, useRef, type ReactNode, type RefObject } from 'react'
 
 import type { LogLine } from '../../domain/logs/line.ts'
 import { lineQuery, type LineDetail } from '../data/lines.ts'
+import { isTyping } from '../shell/keyboard.tsx'
 import { prettyText } from './bodies.ts'
 import { CopyButton } from './copy.tsx'
 import { Status } from './line-table.tsx'
@@ -21,8 +22,10 @@ interface LinePanelProps {
 
 export function LinePanel({ organization, line, onClose }: LinePanelProps): ReactNode {
   const { data, error } = useQuery(lineQuery(organization, line))
+  const panel = useFocusWhileOpen(line.id)
+  useEscape(onClose)
   return (
-    <aside className="panel" aria-label="One line of Logs">
+    <aside className="panel" aria-label="One line of Logs" ref={panel} tabIndex={-1}>
       <header>
         <h2>
           {line.method} {line.path}
@@ -55,6 +58,32 @@ export function LinePanel({ organization, line, onClose }: LinePanelProps): Reac
       {data === undefined ? error === null && <Loading what="the line" /> : <Bodies line={line} detail={data} />}
     </aside>
   )
+}
+
+/** The panel takes the focus for each line that opens, and gives it back to what had it, unless that moved on by itself. */
+function useFocusWhileOpen(line: string): RefObject<HTMLElement | null> {
+  const panel = useRef<HTMLElement>(null)
+  useEffect(() => {
+    const opener = document.activeElement
+    const { current } = panel
+    current?.focus({ preventScroll: true })
+    return () => {
+      const { activeElement } = document
+      const hadFocus = activeElement === document.body || current?.contains(activeElement) === true
+      if (hadFocus && opener instanceof HTMLElement) opener.focus({ preventScroll: true })
+    }
+  }, [line])
+  return panel
+}
+
+function useEscape(act: () => void): void {
+  useEffect(() => {
+    const pressed = ({ key, target }: KeyboardEvent): void => {
+      if (key === 'Escape' && !isTyping(target)) act()
+    }
+    document.addEventListener('keydown', pressed)
+    return () => document.removeEventListener('keydown', pressed)
+  }, [act])
 }
 
 function Bodies({ line, detail }: { readonly line: LogLine; readonly detail: LineDetail }): ReactNode {

@@ -1,26 +1,28 @@
 /** The frame around every page: the name, the organisation, the navigation, and a skip link for keyboards. */
 
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
-import { useEffect, useRef, useState, type ReactNode } from 'react'
+import { useCallback, useEffect, useRef, useState, type ReactNode } from 'react'
 
+import { BRAND } from '../parts/brand.ts'
 import { AccountMenu } from './account-menu.tsx'
 import { KeyboardHelp, useKeys } from './keyboard.tsx'
 import { NAVIGATION, type PageGroup } from './navigation.ts'
 import { OrganizationChoice, useOrganization } from './organization.tsx'
 
 export function Frame(): ReactNode {
-  const [isOpen, setIsOpen] = useState(false)
+  const menu = usePhoneMenu()
   const organization = useOrganization()
   const main = useRef<HTMLElement>(null)
   const path = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname })
+  const { close } = menu
   useEffect(() => {
-    setIsOpen(false)
+    close()
     // A screen reader then announces the new page.
     main.current?.querySelector<HTMLElement>('h1')?.focus()
-  }, [path])
+  }, [path, close])
   const help = useKeys(organization?.id ?? null)
   return (
-    <div className="frame" data-open={isOpen || undefined}>
+    <div className="frame" data-open={menu.isOpen || undefined}>
       <a className="skip" href="#main">
         Skip to the page
       </a>
@@ -28,30 +30,50 @@ export function Frame(): ReactNode {
         {organization !== null && (
           <button
             type="button"
+            ref={menu.button}
             className="burger"
-            aria-expanded={isOpen}
+            aria-expanded={menu.isOpen}
             aria-controls="navigation"
             aria-label="Navigation"
-            onClick={() => setIsOpen(!isOpen)}
+            onClick={menu.toggle}
           />
         )}
         <Link to="/" className="brand">
-          Whence
+          {BRAND}
         </Link>
         <OrganizationChoice />
         <span className="spring" />
         <AccountMenu />
       </header>
-      <nav id="navigation" aria-label="Pages">
+      <nav id="navigation" aria-label="Pages" onClick={close}>
         {organization !== null &&
           NAVIGATION.map((group) => <Group key={group.title} group={group} organization={organization.id} />)}
       </nav>
-      <main id="main" ref={main} tabIndex={-1}>
+      {/* The menu covers the page: nothing below it takes the focus unseen. */}
+      <main id="main" ref={main} tabIndex={-1} onFocus={close}>
         <Outlet />
       </main>
       <KeyboardHelp isOpen={help.isOpen} onClose={help.close} />
     </div>
   )
+}
+
+/** On a narrow screen a button opens the navigation; Escape closes it and leaves the focus on the button. */
+function usePhoneMenu() {
+  const [isOpen, setIsOpen] = useState(false)
+  const button = useRef<HTMLButtonElement>(null)
+  const close = useCallback(() => setIsOpen(false), [])
+  useEffect(() => {
+    if (!isOpen) return undefined
+    const pressed = ({ key }: KeyboardEvent): void => {
+      if (key !== 'Escape') return
+      close()
+      button.current?.focus()
+    }
+    document.addEventListener('keydown', pressed)
+    return () => document.removeEventListener('keydown', pressed)
+  }, [isOpen, close])
+  return { isOpen, close, button, toggle: () => setIsOpen(!isOpen) }
 }
 
 function Group({ group, organization }: { readonly group: PageGroup; readonly organization: string }): ReactNode {

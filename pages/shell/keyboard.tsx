@@ -69,7 +69,8 @@ function Row({ keys, what }: { readonly keys: readonly string[]; readonly what: 
   )
 }
 
-function isTyping(target: EventTarget | null): boolean {
+/** Whether what is pressed goes into a field. */
+export function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 }
 

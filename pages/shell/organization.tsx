@@ -23,7 +23,12 @@ export function OrganizationChoice(): ReactNode {
   const { data } = useQuery({ ...meQuery, enabled: current !== null })
   const organizations = data?.organizations ?? []
   if (current === null) return null
-  if (organizations.length < 2) return <span className="organization">{current.displayName}</span>
+  if (organizations.length < 2)
+    return (
+      <bdi className="organization" title={current.displayName}>
+        {current.displayName}
+      </bdi>
+    )
   return (
     <Select
       aria-label="Organisation"

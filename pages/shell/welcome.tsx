@@ -51,7 +51,9 @@ function InvitationCard({ invitation }: { readonly invitation: Invitation }): Re
   })
   return (
     <li className="card">
-      <h2>{invitation.organization}</h2>
+      <h2>
+        <bdi>{invitation.organization}</bdi>
+      </h2>
       <p>
         You are invited as {invitation.role}, until <Moment ms={invitation.expiresAt} />.
       </p>

@@ -14,7 +14,7 @@ export function StreamsPage(): ReactNode {
   const organization = useOrganization()
   if (organization === null) return null
   return (
-    <Page title="Streams" question="Do our Logs and events arrive?">
+    <Page title="Streams and webhooks" question="Do our Logs and events arrive?">
       <Streams organization={organization} />
       <Webhooks organization={organization} />
     </Page>

@@ -8,6 +8,8 @@ import type { Route } from 'playwright-core'
 
 import { trafficOfDay } from '../../bin/example-data/traffic.ts'
 import type { LogRecord } from '../../domain/records.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { ROLE_ACTIONS } from '../../domain/people/roles.ts'
 import { PAGES } from '../../pages/shell/navigation.ts'
 import { activityRecord, requestRecord, store } from '../contract/fact-samples.ts'
 import { until } from '../../fixtures/until.ts'
@@ -69,6 +71,10 @@ function madeUp(): readonly LogRecord[] {
   const filledIn = { ...TRIAL, type: 'example_data', subject: TRIAL.website, atMs: Date.now() } as const
   return [...trafficOfDay({ ...TRIAL, seed: 1, dayMs, keyId: 3 }), activityRecord(filledIn)]
 }
+/** Whether an element has the focus, evaluated in its page. */
+const HAS_FOCUS = (element: unknown): boolean =>
+  element ===
+  (globalThis as unknown as { readonly document: { readonly activeElement: unknown } }).document.activeElement
 
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
@@ -134,6 +140,92 @@ describe('the pages', function () {
     expect(await seriousFindings(page)).to.deep.equal([])
     if (PICTURES !== undefined) await page.screenshot({ path: join(PICTURES, 'Line-1280-light.png') })
     expect(noise).to.deep.equal([])
+    await page.close()
+  })
+
+  it('open a line by keyboard, whose panel has the focus until Escape gives it back', async () => {
+    for (const address of ['logs', 'live']) {
+      const { page, noise } = await stage.open('viewer@acme.dev', LOOKS[0]!)
+      await page.goto(`${stage.url}/app/acme/${address}`)
+      const rows = page.locator('table.lines').getByRole('button')
+      await rows.nth(1).focus()
+      await page.keyboard.press('Enter')
+      const panel = page.getByRole('complementary', { name: 'One line of Logs' })
+      await panel.locator('h3').first().waitFor()
+      await page.keyboard.press('Tab')
+      expect(await panel.getByRole('button', { name: 'Close' }).evaluate(HAS_FOCUS)).to.equal(true)
+      await page.keyboard.press('Escape')
+      await panel.waitFor({ state: 'detached' })
+      expect(await rows.nth(1).evaluate(HAS_FOCUS)).to.equal(true)
+      // A line that replaces another gives the focus back to its own row.
+      await rows.nth(2).click()
+      await rows.nth(3).click()
+      await panel.waitFor()
+      await panel.getByRole('button', { name: 'Close' }).press('Enter')
+      await until(() => rows.nth(3).evaluate(HAS_FOCUS))
+      expect(noise).to.deep.equal([])
+      await page.close()
+    }
+  })
+
+  it('have a menu on a phone that covers the page, scrolls to its end, and closes', async () => {
+    for (const scheme of ['light', 'dark'] as const) {
+      const { page, noise } = await stage.open('viewer@acme.dev', { width: 390, scheme })
+      await page.goto(`${stage.url}/app/acme/usage`)
+      const menu = page.getByRole('navigation', { name: 'Pages' })
+      const button = page.getByRole('button', { name: 'Navigation' })
+      for (const height of [844, 480]) {
+        await page.setViewportSize({ width: 390, height })
+        await button.click()
+        const box = await menu.boundingBox()
+        expect(Math.round((box?.y ?? 0) + (box?.height ?? 0)), 'where it ends').to.equal(height)
+        const last = menu.getByRole('link').last()
+        await last.scrollIntoViewIfNeeded()
+        const end = await last.boundingBox()
+        expect((end?.y ?? height) + (end?.height ?? 0), 'where its last link ends').to.be.at.most(height)
+        if (PICTURES !== undefined) await page.screenshot({ path: join(PICTURES, `Menu-${height}-${scheme}.png`) })
+        expect(await seriousFindings(page)).to.deep.equal([])
+        await page.keyboard.press('Escape')
+        await menu.waitFor({ state: 'hidden' })
+        expect(await button.evaluate(HAS_FOCUS)).to.equal(true)
+      }
+      await button.click()
+      await menu.getByRole('link', { name: 'Plan and usage' }).click()
+      await menu.waitFor({ state: 'hidden' })
+      expect(noise).to.deep.equal([])
+      await page.close()
+    }
+  })
+
+  it('lead to their filter by one key', async () => {
+    const { page } = await stage.open('viewer@acme.dev', LOOKS[0]!)
+    for (const address of ['funnel', 'match', 'sources', 'deliveries', 'installs', 'logs', 'activity']) {
+      await page.goto(`${stage.url}/app/acme/${address}`)
+      await page.locator('main [data-filter]').first().waitFor()
+      await page.locator('.loading').waitFor({ state: 'detached' })
+      await page.keyboard.press('/')
+      expect(await page.locator('main [data-filter]').first().evaluate(HAS_FOCUS), address).to.equal(true)
+    }
+    await page.close()
+  })
+
+  it('say what every role may do, and how this session began and ends', async () => {
+    const { page } = await stage.open('owner@acme.dev', LOOKS[0]!)
+    await page.goto(`${stage.url}/app/acme/members`)
+    const roles = page.getByRole('region', { name: 'What each role may do' })
+    const shown = await roles.innerText()
+    for (const { what } of Object.values(ROLE_ACTIONS)) expect(shown).to.include(what)
+    await page.goto(`${stage.url}/app/acme/account`)
+    const session = page.getByRole('region', { name: 'This session' })
+    await session.getByText('by a link from the operator of the service').waitFor()
+    const times = await session.locator('time').all()
+    const moments = await Promise.all(
+      times.map(async (time) => Date.parse((await time.getAttribute('datetime')) ?? '')),
+    )
+    expect(moments).to.have.length(2)
+    expect(moments[1]! - moments[0]!).to.equal(LIMITS.dashboardSessionMs)
+    await session.getByRole('button', { name: 'Sign out here' }).click()
+    await page.getByLabel('E-mail address').waitFor()
     await page.close()
   })
 
