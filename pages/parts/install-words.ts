@@ -19,8 +19,8 @@ export const RESOLUTION_WORDS: Readonly<Record<string, string>> = {
 export const POLICIES: Readonly<Record<string, { readonly name: string; readonly sentence: string }>> = {
   handoff: { name: 'Token', sentence: 'The install command carried the token of this very visit.' },
   latest_visit: {
-    name: 'Newest visit',
-    sentence: 'The browser on the machine kept markers; the newest one that counts was chosen.',
+    name: 'Latest visit',
+    sentence: 'The browser on the machine kept markers; the latest one that counts was chosen.',
   },
   first_visit: {
     name: 'First visit',

@@ -25,7 +25,7 @@ export function LineTable({ lines, selected, onSelect }: LineTableProps): ReactN
                   <Clock ms={line.at} />
                 </button>
               </td>
-              <td>{KINDS[line.kind] ?? line.kind}</td>
+              <td>{lineKind(line.kind)}</td>
               <td className="path">
                 <Asked line={line} />
               </td>
@@ -61,6 +61,11 @@ const KINDS: Readonly<Record<string, string>> = {
   delivery: 'Delivery',
   request: 'Request',
   dashboard: 'Dashboard',
+}
+
+/** What kind of line it is, in a word or two. */
+export function lineKind(kind: string): string {
+  return KINDS[kind] ?? kind
 }
 
 /** With the number and the code as text: colour alone is not enough. */

@@ -22,7 +22,6 @@ export function PeriodBar({ organization, filters }: PeriodBarProps): ReactNode 
       {websites.length > 1 && (
         <Select
           aria-label="Website"
-          data-filter
           placeholder="All websites"
           size="xs"
           clearable

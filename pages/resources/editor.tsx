@@ -5,6 +5,7 @@ import { useState, type FormEvent, type ReactNode } from 'react'
 
 import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import { RESOURCE_API_VERSION, SPEC_SCHEMAS, type ResourceKind } from '../../domain/resources/resources.ts'
+import type { MemberRole } from '../../domain/model.ts'
 import type { OwnedField } from '../../domain/resources/field-owners.ts'
 import { ApiProblem } from '../data/ask.ts'
 import type { StoredResource, ResourceSpec } from '../data/resources.ts'
@@ -14,6 +15,7 @@ import { yamlOf } from './yaml.ts'
 import { Field } from './fields.tsx'
 import { SpecFormProvider, type NewSecret, type SpecForm } from './form-context.ts'
 import { laidOver, fieldManager, specPointer, withValue } from './spec-edit.ts'
+import { mayChange } from './rights.ts'
 import { Trouble } from './trouble.tsx'
 import { useSave } from './use-save.ts'
 
@@ -22,24 +24,32 @@ interface EditorProps {
   readonly kind: ResourceKind
   /** Null for a new object. */
   readonly stored: StoredResource | null
-  readonly mayWrite: boolean
+  readonly role: MemberRole
   readonly onSaved: (resource: StoredResource) => void
 }
 
 export function Editor(props: EditorProps): ReactNode {
-  const { organization, kind, stored, mayWrite } = props
+  const { organization, kind, stored, role } = props
   const { draft, change, saving, send, rebase } = useDraft(props)
   const [isProposing, setIsProposing] = useState(false)
   const { spec, secrets, base } = draft
   const { data: outcome, error } = saving
-  const readOnly = stored?.readOnly ?? []
+  const before = { kind, spec: stored?.spec ?? null }
+  const managed = stored?.readOnly ?? []
+  const isManaged = (field: string): boolean => fieldManager(managed, [field]) !== null
   const form: SpecForm = {
     ...{ organization, spec, secrets },
-    set: (place, value) => change((before) => ({ ...before, spec: withValue(before.spec, place, value) })),
-    setSecret: (secret) => change((before) => ({ ...before, secrets: withSecret(before.secrets, secret) })),
+    set: (place, value) => change((was) => ({ ...was, spec: withValue(was.spec, place, value) })),
+    setSecret: (secret) => change((was) => ({ ...was, secrets: withSecret(was.secrets, secret) })),
     problemOf: (place) => problemAt(error, specPointer(place)),
-    managerOf: (place) => (!mayWrite ? 'those who may write' : isProposing ? null : fieldManager(readOnly, place)),
+    lockOf(place) {
+      if (!mayChange(role, before, String(place[0]))) return 'Your role does not change this.'
+      const manager = isProposing ? null : fieldManager(managed, place)
+      return manager === null ? null : `Managed by ${manager}.`
+    },
   }
+  const fields = offeredFields(kind, spec)
+  const open = fields.filter((field) => mayChange(role, before, field))
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     send(false)
@@ -51,29 +61,69 @@ export function Editor(props: EditorProps): ReactNode {
           <NameField
             name={draft.name}
             problem={problemAt(error, '/name')}
-            onChange={(name) => change((before) => ({ ...before, name }))}
+            onChange={(name) => change((was) => ({ ...was, name }))}
           />
         )}
         <SpecFormProvider value={form}>
-          <SpecFields kind={kind} spec={spec} />
+          <SpecFields kind={kind} fields={fields} />
         </SpecFormProvider>
         <Trouble {...{ error, outcome, base, mine: spec }} onRebase={rebase} onSure={() => send(true)} />
-        {mayWrite && (
-          <div className="buttons">
-            <Button type="submit" loading={saving.isPending}>
-              {stored === null ? 'Create' : 'Save'}
-            </Button>
-            {readOnly.length > 0 && !isProposing && (
-              <Unlock readOnly={readOnly} onUnlock={() => setIsProposing(true)} />
-            )}
-          </div>
-        )}
+        <EditorButtons
+          isSaving={saving.isPending}
+          verb={stored === null ? 'Create' : open.every(isManaged) ? 'Get the patch' : 'Save'}
+          isOpen={open.some((field) => isProposing || !isManaged(field))}
+          managers={isProposing ? [] : managersOf(managed, open)}
+          onUnlock={() => setIsProposing(true)}
+        />
       </form>
       <section className="beside" aria-label="The same as YAML">
         <h2>YAML</h2>
         <Snippet what="the YAML" text={yamlText(kind, stored, draft)} />
       </section>
     </div>
+  )
+}
+
+/** Of these fields. */
+function managersOf(managed: readonly OwnedField[], fields: readonly string[]): readonly string[] {
+  const names = fields.map((field) => fieldManager(managed, [field]))
+  return [...new Set(names.filter((name) => name !== null))]
+}
+
+interface ButtonsProps {
+  readonly isSaving: boolean
+  /** What the first button does. */
+  readonly verb: string
+  /** Whether a field can be changed. */
+  readonly isOpen: boolean
+  /** Of fields that this role could change; empty as soon as it does. */
+  readonly managers: readonly string[]
+  readonly onUnlock: () => void
+}
+
+/** A button to save only where something can be changed; for what others manage, the way to a patch. */
+function EditorButtons({ isSaving, verb, isOpen, managers, onUnlock }: ButtonsProps): ReactNode {
+  return (
+    <>
+      {managers.length > 0 && (
+        <p className="hint">
+          {managers.join(' and ')} {managers.length === 1 ? 'manages' : 'manage'} fields of this object. If you change
+          them, you get a patch to apply there.
+        </p>
+      )}
+      <div className="buttons">
+        {isOpen && (
+          <Button type="submit" loading={isSaving}>
+            {verb}
+          </Button>
+        )}
+        {managers.length > 0 && (
+          <Button variant="default" onClick={onUnlock}>
+            Change managed fields
+          </Button>
+        )}
+      </div>
+    </>
   )
 }
 
@@ -119,28 +169,30 @@ function withSecret(secrets: readonly NewSecret[], secret: NewSecret): readonly 
 }
 
 /** Set by the service, by billing, or for installations of the operator; visible in the YAML. */
-const NOT_OFFERED = new Set(['organizationRef', 'installation', 'tenant', 'allowedNamespaces', 'id', 'plan'])
+const NOT_OFFERED = new Set(['organizationRef', 'installation', 'tenant', 'allowedNamespaces', 'id', 'plan', 'billing'])
+/** A webhook's secret is changed on its own page, where the new one is shown once. */
+const SECRETS_OF_WEBHOOKS = new Set(['secretRef', 'previousSecretRef', 'previousSecretUntil'])
 const BLOCKS: ReadonlyMap<string, string> = new Map(
   Object.values(PROVIDER_DESCRIPTORS).map(({ id, block }) => [block.field, id]),
 )
 
 /** For a destination, only the block of its provider. */
-function SpecFields({ kind, spec }: { readonly kind: ResourceKind; readonly spec: ResourceSpec }): ReactNode {
-  const { properties = {}, required = [] } = SPEC_SCHEMAS[kind]
-  const isShown = (field: string): boolean => {
+function offeredFields(kind: ResourceKind, spec: ResourceSpec): readonly string[] {
+  return Object.keys(SPEC_SCHEMAS[kind].properties ?? {}).filter((field) => {
+    if (NOT_OFFERED.has(field)) return false
+    if (kind === 'Webhook') return !SECRETS_OF_WEBHOOKS.has(field)
     const block = BLOCKS.get(field)
-    return !NOT_OFFERED.has(field) && (kind !== 'Destination' || block === undefined || block === spec['provider'])
-  }
-  return Object.entries(properties)
-    .filter(([field]) => isShown(field))
-    .map(([field, schema]) => (
-      <Field
-        key={field}
-        place={[field]}
-        schema={schema}
-        isRequired={required.includes(field) || (kind === 'Destination' && BLOCKS.has(field))}
-      />
-    ))
+    return kind !== 'Destination' || block === undefined || block === spec['provider']
+  })
+}
+
+function SpecFields({ kind, fields }: { readonly kind: ResourceKind; readonly fields: readonly string[] }): ReactNode {
+  const { properties = {}, required = [] } = SPEC_SCHEMAS[kind]
+  return fields.flatMap((field) => {
+    const schema = properties[field]
+    const isRequired = required.includes(field) || (kind === 'Destination' && BLOCKS.has(field))
+    return schema === undefined ? [] : [<Field key={field} place={[field]} schema={schema} isRequired={isRequired} />]
+  })
 }
 
 function problemAt(error: unknown, pointer: string): string | null {
@@ -171,19 +223,5 @@ function NameField({ name, problem, onChange }: NameProps): ReactNode {
       value={name}
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
     />
-  )
-}
-
-interface UnlockProps {
-  readonly readOnly: readonly OwnedField[]
-  readonly onUnlock: () => void
-}
-
-function Unlock({ readOnly, onUnlock }: UnlockProps): ReactNode {
-  const managers = [...new Set(readOnly.map(({ manager }) => manager))].join(', ')
-  return (
-    <Button variant="default" onClick={onUnlock}>
-      Change fields of {managers}, to get a patch
-    </Button>
   )
 }

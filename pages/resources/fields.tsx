@@ -44,11 +44,13 @@ function TextField(props: FieldProps): ReactNode {
 
 function ChoiceField(props: FieldProps): ReactNode {
   const { value, set, words } = useField(props)
+  const name = String(props.place.at(-1))
+  const fallback = fallbackText(props.schema)
   return (
     <Select
       {...words}
-      data={props.schema.enum?.map((each) => ({ value: each, label: valueLabel(each) })) ?? []}
-      placeholder={fallbackText(props.schema)}
+      data={props.schema.enum?.map((each) => ({ value: each, label: valueLabel(name, each) })) ?? []}
+      placeholder={valueLabel(name, fallback)}
       clearable={!props.isRequired}
       allowDeselect={!props.isRequired}
       value={typeof value === 'string' ? value : null}
@@ -83,9 +85,9 @@ function TruthField(props: FieldProps): ReactNode {
         <input
           type="checkbox"
           id={words.id}
-          checked={value === true}
+          checked={(value ?? props.schema.default) === true}
           disabled={words.disabled}
-          onChange={({ currentTarget }) => set(currentTarget.checked ? true : undefined)}
+          onChange={({ currentTarget }) => set(currentTarget.checked)}
         />{' '}
         {words.label}
       </label>
@@ -126,7 +128,8 @@ function Lines(props: FieldProps): ReactNode {
 
 function Checks({ names, ...props }: FieldProps & { readonly names: readonly string[] }): ReactNode {
   const { value, set, words } = useField(props)
-  const chosen = textsIn(value)
+  const field = String(props.place.at(-1))
+  const chosen = textsIn(value ?? props.schema.default)
   const toggle = (name: string): void => {
     const next = names.filter((each) => (each === name ? !chosen.includes(each) : chosen.includes(each)))
     set(next.length === 0 ? undefined : next)
@@ -144,7 +147,7 @@ function Checks({ names, ...props }: FieldProps & { readonly names: readonly str
               disabled={words.disabled}
               onChange={() => toggle(name)}
             />{' '}
-            {valueLabel(name)}
+            {valueLabel(field, name)}
           </label>
         ))}
       </div>

@@ -20,8 +20,8 @@ export interface SpecForm {
   readonly set: (place: Place, value: unknown) => void
   /** What is wrong with the field; null if nothing is. */
   readonly problemOf: (place: Place) => string | null
-  /** The other manager of the field, which is then read-only; null if it may be changed. */
-  readonly managerOf: (place: Place) => string | null
+  /** Why the field is read-only, in a sentence; null if it may be changed. */
+  readonly lockOf: (place: Place) => string | null
   readonly secrets: readonly NewSecret[]
   /** Without values, the Secret stays as it is. */
   readonly setSecret: (secret: NewSecret) => void

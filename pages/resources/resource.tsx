@@ -2,7 +2,7 @@
 
 import { Button, Modal } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useNavigate, useParams } from '@tanstack/react-router'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useEffect, useState, type ReactNode } from 'react'
 
 import type { ResourceKind } from '../../domain/resources/resources.ts'
@@ -15,10 +15,12 @@ import {
   type ResourceQueryRef,
   type StoredResource,
 } from '../data/resources.ts'
-import { Failed, Loading, NotFound, Page, Problem } from '../parts/states.tsx'
+import { Empty, Failed, Loading, NotFound, Page, Problem } from '../parts/states.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
 import { Editor } from './editor.tsx'
+import { mayMake, mayRemove } from './rights.ts'
 import { State } from './state.tsx'
+import { forgetLists } from './use-save.ts'
 import { KINDS, originWords } from './words.ts'
 
 export function NewResourcePage(): ReactNode {
@@ -27,12 +29,13 @@ export function NewResourcePage(): ReactNode {
   const words = KINDS.find(({ kind }) => kind === given)
   const navigate = useNavigate()
   if (organization === null) return null
-  if (words?.isMade !== true) return <NotFound />
+  if (words?.made !== 'here') return <NotFound />
   const { kind, one, purpose } = words
+  if (!mayMake(organization.role, kind)) return <NotForRole one={one} />
   return (
     <Page title={`New ${one}`} question={purpose}>
       <Editor
-        {...{ kind, organization: organization.id, stored: null, mayWrite: organization.role !== 'Viewer' }}
+        {...{ kind, organization: organization.id, stored: null, role: organization.role }}
         onSaved={({ namespace, name }) =>
           void navigate({
             to: '/app/$organization/resources/$kind/$namespace/$name',
@@ -40,6 +43,14 @@ export function NewResourcePage(): ReactNode {
           })
         }
       />
+    </Page>
+  )
+}
+
+function NotForRole({ one }: { readonly one: string }): ReactNode {
+  return (
+    <Page title={`New ${one}`}>
+      <Empty title="Your role does not allow this">Ask an owner or an administrator of the organisation.</Empty>
     </Page>
   )
 }
@@ -65,17 +76,13 @@ function One({ organization, kind, namespace, name }: OneProps): ReactNode {
   const { data, error } = useQuery(resourceQuery(ref, savedAt))
   const saved = useLiveAfter(ref, data)
   if (data === undefined) return error === null ? <Loading what="the object" /> : <Failed error={error} />
-  const mayWrite = organization.role !== 'Viewer'
-  const isManagedElsewhere = data.readOnly.length > 0
+  const { role } = organization
+  const isRemoved = kind !== 'Organization' && data.readOnly.length === 0 && mayRemove(role, data)
   return (
     <Page
       title={name}
       question={`${KINDS.find((each) => each.kind === kind)?.one ?? kind} in ${namespace}`}
-      actions={
-        mayWrite &&
-        kind !== 'Organization' &&
-        !isManagedElsewhere && <Removal organization={organization.id} resource={data} />
-      }
+      actions={isRemoved && <Removal organization={organization.id} resource={data} />}
     >
       <dl className="facts">
         <dt>State</dt>
@@ -84,6 +91,7 @@ function One({ organization, kind, namespace, name }: OneProps): ReactNode {
         </dd>
         <dt>Managed by</dt>
         <dd>{originWords(data.origin)}</dd>
+        <Arrival {...ref} />
       </dl>
       <p className="saved" role="status">
         {saved === null ? '' : savedText(saved)}
@@ -91,10 +99,32 @@ function One({ organization, kind, namespace, name }: OneProps): ReactNode {
       <Editor
         // Another object needs a new form.
         key={`${kind}/${namespace}/${name}`}
-        {...{ kind, mayWrite, organization: organization.id, stored: data }}
+        {...{ kind, role, organization: organization.id, stored: data }}
         onSaved={() => undefined}
       />
     </Page>
+  )
+}
+
+/** Of what sends something: the page that says whether it arrives. */
+function Arrival({ organization, kind, namespace, name }: ResourceQueryRef): ReactNode {
+  const link =
+    kind === 'Webhook' ? (
+      <Link to="/app/$organization/webhooks/$namespace/$name" params={{ organization, namespace, name }}>
+        State, attempts and secret
+      </Link>
+    ) : kind === 'LogStream' ? (
+      <Link to="/app/$organization/streams/$stream" params={{ organization, stream: name }}>
+        State and attempts
+      </Link>
+    ) : null
+  return (
+    link !== null && (
+      <>
+        <dt>Does it arrive?</dt>
+        <dd>{link}</dd>
+      </>
+    )
   )
 }
 
@@ -131,7 +161,7 @@ function Removal({
     mutationFn: () => remove(organization, resource),
     async onSuccess() {
       await navigate({ to: '/app/$organization/resources', params: { organization } })
-      await queries.invalidateQueries({ queryKey: ['resources', organization] })
+      await forgetLists(queries, organization)
     },
   })
   return (

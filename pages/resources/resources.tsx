@@ -9,6 +9,7 @@ import { resourcesQuery, type ResourceRow } from '../data/resources.ts'
 import { Loading, Page, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
+import { mayMake } from './rights.ts'
 import { State } from './state.tsx'
 import { KINDS, originWords, type KindWords } from './words.ts'
 
@@ -55,7 +56,7 @@ interface KindProps {
 }
 
 function Kind({ organization: { id, role }, words, rows, error }: KindProps): ReactNode {
-  const { kind, title, one, purpose, isMade } = words
+  const { kind, title, one, purpose, made } = words
   return (
     <section className="kind" aria-labelledby={kind}>
       <header>
@@ -63,13 +64,17 @@ function Kind({ organization: { id, role }, words, rows, error }: KindProps): Re
           <h2 id={kind}>{title}</h2>
           <p className="question">{purpose}</p>
         </div>
-        {isMade && role !== 'Viewer' && (
+        {made !== 'elsewhere' && mayMake(role, kind) && (
           <Button
             size="xs"
             variant="default"
-            renderRoot={(props) => (
-              <Link to="/app/$organization/new/$kind" params={{ organization: id, kind }} {...props} />
-            )}
+            renderRoot={(props) =>
+              made === 'here' ? (
+                <Link to="/app/$organization/new/$kind" params={{ organization: id, kind }} {...props} />
+              ) : (
+                <Link to="/app/$organization/webhooks/new" params={{ organization: id }} {...props} />
+              )
+            }
           >
             New {one}
           </Button>

@@ -3,7 +3,7 @@
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import { useSpecForm } from './form-context.ts'
 import { specPointer, fieldValue, type Place } from './spec-edit.ts'
-import { labelOf } from './words.ts'
+import { HINTS, labelOf } from './words.ts'
 
 export interface FieldProps {
   readonly place: Place
@@ -13,17 +13,18 @@ export interface FieldProps {
 
 export function useField({ place, schema, isRequired }: FieldProps) {
   const form = useSpecForm()
-  const manager = form.managerOf(place)
-  const own = schema.description ?? ''
+  const lock = form.lockOf(place)
+  const name = String(place.at(-1))
+  const own = HINTS[name] ?? schema.description ?? ''
   return {
     form,
     value: fieldValue(form.spec, place),
     set: (value: unknown) => form.set(place, value),
     words: {
-      label: labelOf(String(place.at(-1))),
-      description: manager === null ? own : `Managed by ${manager}. ${own}`,
+      label: labelOf(name),
+      description: lock === null ? own : `${lock} ${own}`,
       required: isRequired,
-      disabled: manager !== null,
+      disabled: lock !== null,
       error: form.problemOf(place),
       id: specPointer(place),
     },

@@ -1,6 +1,6 @@
 /** Saves an object in steps: credentials first, then a dry run, then the change itself. */
 
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient, type QueryClient } from '@tanstack/react-query'
 
 import {
   keepSecret,
@@ -13,6 +13,7 @@ import {
   type Wanted,
   type Warning,
 } from '../data/resources.ts'
+import { STREAMS_KEY } from '../streams/streams-data.ts'
 import type { NewSecret } from './form-context.ts'
 import { withValue } from './spec-edit.ts'
 
@@ -50,10 +51,16 @@ export function useSave({ onSecretsKept, onSaved }: Hooks) {
       const { resource, sentAt } = outcome
       const saved: LastSave = { version: resource.version, sentAt, liveAfterMs: null }
       queries.setQueryData<LastSave | null>(lastSaveQuery({ organization, ...resource }).queryKey, saved)
-      await queries.invalidateQueries({ queryKey: ['resources', organization] })
+      await forgetLists(queries, organization)
       onSaved(resource)
     },
   })
+}
+
+/** Lists of objects, and of what log streams and webhooks do, are asked for again. */
+export async function forgetLists(queries: QueryClient, organization: string): Promise<void> {
+  const lists = ['resources', STREAMS_KEY].map((key) => queries.invalidateQueries({ queryKey: [key, organization] }))
+  await Promise.all(lists)
 }
 
 async function withSecrets(wanted: Wanted, secrets: readonly NewSecret[]): Promise<ResourceSpec> {

@@ -1,9 +1,12 @@
 /** Kinds, conditions and origins in words. */
 
-import { PROVIDER_DESCRIPTORS, type ProviderId } from '../../domain/providers/index.ts'
+import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import { CONDITION_REASONS, type Condition } from '../../domain/resources/conditions.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import type { ResourceRow } from '../data/resources.ts'
+import { eventWords } from '../parts/event-words.ts'
+import { EVENT_WORDS, POLICIES } from '../parts/install-words.ts'
+import { lineKind } from '../parts/line-table.tsx'
 
 export interface KindWords {
   readonly kind: ResourceKind
@@ -11,30 +14,35 @@ export interface KindWords {
   /** Singular, as in a sentence. */
   readonly one: string
   readonly purpose: string
-  /** Whether it can be created here. */
-  readonly isMade: boolean
+  /** How it is created: by the form made from its schema, on a page of its own, or elsewhere. */
+  readonly made: 'here' | 'own page' | 'elsewhere'
 }
 
 /** Without members, which have a page of their own. */
 export const KINDS: readonly KindWords[] = [
   {
-    ...{ kind: 'Website', title: 'Websites', one: 'website', isMade: true },
+    ...{ kind: 'Website', title: 'Websites', one: 'website', made: 'here' },
     purpose: 'Where visits come from. One is needed before anything can be counted.',
   },
   {
-    ...{ kind: 'InstallPath', title: 'Install paths', one: 'install path', isMade: true },
+    ...{ kind: 'InstallPath', title: 'Install paths', one: 'install path', made: 'here' },
     purpose: 'Ways to install, each counted by itself: a script, a package, a container.',
   },
   {
-    ...{ kind: 'Destination', title: 'Destinations', one: 'destination', isMade: true },
+    ...{ kind: 'Destination', title: 'Destinations', one: 'destination', made: 'here' },
     purpose: 'Accounts at providers that matched installs are delivered to.',
   },
   {
-    ...{ kind: 'LogStream', title: 'Log streams', one: 'log stream', isMade: true },
+    ...{ kind: 'LogStream', title: 'Log streams', one: 'log stream', made: 'here' },
     purpose: 'Forward Logs to a bucket or to an address of yours.',
   },
   {
-    ...{ kind: 'Organization', title: 'Organisation', one: 'organisation', isMade: false },
+    // Its secret is made with it, and shown once.
+    ...{ kind: 'Webhook', title: 'Webhooks', one: 'webhook', made: 'own page' },
+    purpose: 'Post events to an address of yours: a match, a failure, a quota that is used up.',
+  },
+  {
+    ...{ kind: 'Organization', title: 'Organisation', one: 'organisation', made: 'elsewhere' },
     purpose: 'What all of this belongs to. Its plan changes by paying alone.',
   },
 ]
@@ -88,11 +96,26 @@ const LABELS: Readonly<Record<string, string>> = {
   eventTypes: 'Types of install events',
 }
 
-/** Names of providers; other values are shown as they are. */
-export function valueLabel(value: string): string {
-  return isProviderName(value) ? PROVIDER_DESCRIPTORS[value].name : value
+/** Descriptions of fields are those of the docs, which are read beside YAML; these name what a form shows otherwise. */
+export const HINTS: Readonly<Record<string, string>> = {
+  provider: 'Where the account is. What it needs to be reached is asked below.',
+  eventTypes: 'None chosen: all three for GA4, and Installed alone for the others.',
 }
 
-function isProviderName(value: string): value is ProviderId {
-  return Object.hasOwn(PROVIDER_DESCRIPTORS, value)
+/** A value of a field in words; one that needs none is shown as it is. */
+export function valueLabel(field: string, value: string): string {
+  return VALUES[field]?.(value) ?? value
+}
+
+const VALUES: Readonly<Record<string, (value: string) => string | undefined>> = {
+  provider: providerName,
+  providers: providerName,
+  eventTypes: (type) => EVENT_WORDS[type],
+  events: eventWords,
+  kinds: lineKind,
+  selectionPolicy: (policy) => POLICIES[policy]?.name,
+}
+
+function providerName(value: string): string | undefined {
+  return Object.values(PROVIDER_DESCRIPTORS).find(({ id }) => id === value)?.name
 }

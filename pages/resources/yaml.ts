@@ -1,5 +1,7 @@
 /** Writes plain data as YAML that `kubectl apply` accepts, for reading and copying. */
 
+import { printableJson } from '../../common/printable.ts'
+
 /** Text that needs no quotes; anything that YAML could read as a number, a boolean or null is quoted. */
 const PLAIN = /^[A-Za-z][A-Za-z0-9_./-]*$/
 const RESERVED = /^(?:true|false|yes|no|on|off|null|y|n)$/i
@@ -34,8 +36,8 @@ function items(values: readonly unknown[], indent: string): string {
     .join('')
 }
 
-/** JSON is YAML, so quotes and escapes are JSON's. */
+/** JSON is YAML, so quotes and escapes are JSON's. What nobody sees, or what turns a line around, is escaped too. */
 function scalar(value: unknown): string {
   if (typeof value === 'string' && PLAIN.test(value) && !RESERVED.test(value)) return value
-  return JSON.stringify(value)
+  return printableJson(JSON.stringify(value))
 }

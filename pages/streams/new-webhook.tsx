@@ -6,11 +6,11 @@ import { Link } from '@tanstack/react-router'
 import { useState, type FormEvent, type ReactNode } from 'react'
 
 import { WEBHOOK_EVENT_TYPES } from '../../domain/model.ts'
+import { eventWords } from '../parts/event-words.ts'
 import { Page, Problem } from '../parts/states.tsx'
 import { useOrganization } from '../shell/organization.tsx'
 import { makeWebhook, STREAMS_KEY } from './streams-data.ts'
 import { ShownSecret } from './new-secret.tsx'
-import { eventWords } from './words.ts'
 
 export function NewWebhookPage(): ReactNode {
   const organization = useOrganization()

@@ -2,11 +2,12 @@
 
 import { Button } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { useParams } from '@tanstack/react-router'
+import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { isAtLeast } from '../../domain/people/roles.ts'
 import { readStored, save } from '../data/resources.ts'
+import { eventWords } from '../parts/event-words.ts'
 import { Status } from '../parts/line-table.tsx'
 import { Failed, Loading, NotFound, Page, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
@@ -25,7 +26,7 @@ import {
   type WebhookAttempt,
   type WebhookRef,
 } from './streams-data.ts'
-import { ATTEMPT_WORDS, eventWords, webhookWords } from './words.ts'
+import { ATTEMPT_WORDS, webhookWords } from './words.ts'
 
 export function WebhookPage(): ReactNode {
   const organization = useOrganization()
@@ -64,9 +65,12 @@ function OneWebhook({ organization, namespace, name }: OneWebhookProps): ReactNo
         )}
         <dt>Object</dt>
         <dd>
-          <code>
-            {namespace}/{name}
-          </code>
+          <Link
+            to="/app/$organization/resources/$kind/$namespace/$name"
+            params={{ organization: organization.id, kind: 'Webhook', namespace, name }}
+          >
+            {name}
+          </Link>
         </dd>
       </dl>
       <WebhookActions webhookRef={ref} webhook={webhook} role={organization.role} />

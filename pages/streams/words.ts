@@ -50,25 +50,6 @@ export function webhookWords({ state, lastError, lastDay: { delivered, waiting, 
   return { tone: lost > 0 ? 'warn' : 'good', words: `Delivers; ${day}.` }
 }
 
-const EVENTS: Readonly<Record<string, string>> = {
-  'install.matched': 'An install was matched',
-  'install.unmatched': 'An install has no visit',
-  'delivery.failed': 'A delivery failed for good',
-  'delivery.expired': 'A delivery came too late',
-  'destination.paused': 'A destination paused itself',
-  'quota.reached': 'The quota of the month is used up',
-  'limit.reached': 'A limit was reached',
-  'plan.changed': 'The plan changed',
-  'member.joined': 'A member joined',
-  'stream.failing': 'A log stream fails',
-  'website.not_accepted': 'A website is not accepted',
-  test: 'Test',
-}
-
-export function eventWords(type: string): string {
-  return EVENTS[type] ?? type
-}
-
 export const ATTEMPT_WORDS: Readonly<Record<string, string>> = {
   batch: 'Records',
   test: 'Test',

@@ -37,7 +37,7 @@ describe('the pages by which people set things up', function () {
   let stage: PagesStage
   before(async () => {
     facts = await openTestFacts()
-    const members = { 'owner@acme.dev': 'Owner', 'viewer@acme.dev': 'Viewer' }
+    const members = { 'owner@acme.dev': 'Owner', 'member@acme.dev': 'Member', 'viewer@acme.dev': 'Viewer' }
     stage = await startPages({ manifests: `${organizationOf('acme', { members })}${WEBSITE}`, facts })
   })
   after(async () => {
@@ -53,6 +53,7 @@ describe('the pages by which people set things up', function () {
       await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true })
     }
     expect(await seriousFindings(page)).to.deep.equal([])
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth'), 'scrolls').to.be.at.most(0)
     // Browsers log each answer that is no success: a refusal that is asked for here, and a statement that a busy machine gave up.
     expect(noise.filter((line) => !/status of (400|503)/.test(line))).to.deep.equal([])
   }
@@ -129,21 +130,109 @@ describe('the pages by which people set things up', function () {
     await page.close()
   })
 
-  it('show what Git manages read-only, with the patch to commit', async () => {
-    const { page } = await stage.open('owner@acme.dev', { width: 1280, scheme: 'light' })
-    await page.goto(`${stage.url}/app/acme/resources/Website/default/acme-docs`)
-    const shown = page.getByLabel('Name that people see')
-    await shown.waitFor()
-    expect(await shown.isDisabled()).to.equal(true)
-    await page.getByRole('button', { name: 'Change fields of all.yaml' }).click()
-    await shown.fill('Docs')
+  it('show what Git manages read-only, with the patch to commit instead of a button to save', async () => {
+    for (const [width, scheme] of [
+      [1280, 'light'],
+      [390, 'dark'],
+    ] as const) {
+      const { page } = await stage.open('owner@acme.dev', { width, scheme })
+      await page.goto(`${stage.url}/app/acme/resources/Website/default/acme-docs`)
+      const shown = page.getByLabel('Name that people see')
+      await shown.waitFor()
+      expect(await shown.isDisabled()).to.equal(true)
+      await page.getByText('all.yaml manages fields of this object.').waitFor()
+      expect(await page.locator('form button[type=submit]').count()).to.equal(0)
+      await check(page, [], `Managed by Git-${width}-${scheme}`)
+      await page.getByRole('button', { name: 'Change managed fields' }).click()
+      await shown.fill('Docs')
+      await page.getByRole('button', { name: 'Get the patch' }).click()
+      const notice = page.getByRole('alert')
+      await notice.getByText('Managed by all.yaml: nothing was changed here').waitFor()
+      expect(await notice.textContent())
+        .to.include('kubectl patch website.whence.dev acme-docs')
+        .and.include('displayName: Docs')
+      await check(page, [], `Patch for Git-${width}-${scheme}`)
+      await page.close()
+    }
+  })
+
+  it('offer no change that the role or the service would refuse', async () => {
+    const { page: owner } = await stage.open('owner@acme.dev', { width: 1280, scheme: 'light' })
+    await owner.goto(`${stage.url}/app/acme/resources/Organization/default/acme`)
+    await owner.getByLabel('Name that people see').waitFor()
+    expect(await owner.getByText('Billing').count()).to.equal(0)
+    await owner.close()
+    const { page: member } = await stage.open('member@acme.dev', { width: 1280, scheme: 'light' })
+    await member.goto(`${stage.url}/app/acme/resources`)
+    await member.getByRole('link', { name: 'New install path' }).waitFor()
+    for (const kind of ['website', 'log stream', 'webhook'])
+      expect(await member.getByRole('link', { name: `New ${kind}` }).count(), kind).to.equal(0)
+    await member.goto(`${stage.url}/app/acme/new/Website`)
+    await member.getByText('Your role does not allow this').waitFor()
+    const owns = await stage.signIn('owner@acme.dev')
+    const spec = { displayName: 'Blog', primaryOrigin: 'https://blog.acme.example' }
+    const body = { name: 'blog', spec: { ...spec, organizationRef: { name: 'acme' } } }
+    await stage.ask('POST', '/api/organizations/acme/resources/Website', { cookies: owns, body })
+    await member.goto(`${stage.url}/app/acme/resources/Website/default/blog`)
+    const title = member.getByLabel('Name that people see')
+    await title.waitFor()
+    expect(await title.isDisabled()).to.equal(true)
+    expect(await member.getByRole('button', { name: 'Remove', exact: true }).count()).to.equal(0)
+    await member.getByRole('button', { name: 'Add to pages' }).click()
+    await member.getByLabel('ID').fill('install')
+    await member.getByLabel('Address').fill('https://blog.acme.example/install')
+    await member.getByRole('button', { name: 'Save' }).click()
+    await member.getByText(/^Saved\./).waitFor()
+    await member.close()
+  })
+
+  it('change and remove a webhook, whose secret stays', async () => {
+    const owns = await stage.signIn('owner@acme.dev')
+    const body = { name: 'news', displayName: HOSTILE, url: 'https://news.example/hook', events: ['install.matched'] }
+    await stage.ask('POST', '/api/organizations/acme/webhooks', { cookies: owns, body })
+    const at = '/api/organizations/acme/resources/Webhook/default/news'
+    const { body: before } = await stage.ask('GET', at, { cookies: owns })
+    const { page, noise } = await stage.open('owner@acme.dev', { width: 390, scheme: 'dark' })
+    await page.goto(`${stage.url}/app/acme/resources`)
+    await page.getByRole('table', { name: 'Webhooks' }).getByRole('link', { name: 'news' }).click()
+    await page.getByRole('link', { name: 'State, attempts and secret' }).click()
+    await page.getByRole('heading', { level: 1, name: HOSTILE }).waitFor()
+    await page.getByRole('link', { name: 'news' }).click()
+    await page.getByLabel('Address').fill('https://news.example/other')
+    await page.getByLabel('A delivery failed for good').check()
+    await check(page, noise, 'Webhook changed-390-dark')
     await page.getByRole('button', { name: 'Save' }).click()
-    const notice = page.getByRole('alert')
-    await notice.getByText('Managed by all.yaml: nothing was changed here').waitFor()
-    expect(await notice.textContent())
-      .to.include('kubectl patch website.whence.dev acme-docs')
-      .and.include('displayName: Docs')
-    await check(page, [], 'Managed by Git-1280-light')
+    await page.getByText(/^Saved\./).waitFor()
+    const { body: after } = await stage.ask('GET', at, { cookies: owns })
+    expect(after['spec']).to.deep.equal({
+      ...before['spec'],
+      ...{ url: 'https://news.example/other', events: ['install.matched', 'delivery.failed'] },
+    })
+    await page.getByRole('link', { name: 'State, attempts and secret' }).click()
+    await page.getByText('https://news.example/other').waitFor()
+    await page.goBack()
+    await page.getByRole('button', { name: 'Remove', exact: true }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+    await page.waitForURL('**/app/acme/resources')
+    await page.getByText('There is no webhook yet.').waitFor()
+    await page.close()
+  })
+
+  it('check what holds without a choice, and write what was chosen', async () => {
+    const { page } = await stage.open('owner@acme.dev', { width: 1280, scheme: 'light' })
+    await page.goto(`${stage.url}/app/acme/new/LogStream`)
+    const bodies = page.getByRole('checkbox', { name: 'Include bodies' })
+    const yaml = page.locator('.beside pre')
+    await bodies.waitFor()
+    expect(await bodies.isChecked()).to.equal(true)
+    expect(await page.getByRole('checkbox', { name: 'Paused' }).isChecked()).to.equal(false)
+    await bodies.uncheck()
+    expect(await yaml.textContent()).to.include('includeBodies: false')
+    await bodies.check()
+    expect(await yaml.textContent()).to.include('includeBodies: true')
+    await page.goto(`${stage.url}/app/acme/new/Destination`)
+    await page.getByRole('checkbox', { name: 'Installed' }).waitFor()
+    expect(await page.locator('form').textContent()).to.not.match(/install_completed|block must/)
     await page.close()
   })
 

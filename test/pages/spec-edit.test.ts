@@ -40,6 +40,13 @@ describe('YAML of plain data', () => {
     )
   })
 
+  it('escapes characters that turn the text around or are not seen, as a name of a stranger may have them', () => {
+    const value = { name: 'a \u202e b \u200b \u2066 \ufeff c', ['\u202e']: 1 }
+    const text = yamlOf(value)
+    expect(text).to.equal('name: "a \\u202e b \\u200b \\u2066 \\ufeff c"\n"\\u202e": 1\n')
+    expect(parse(text)).to.deep.equal(value)
+  })
+
   it('looks like what people write', () => {
     const object = {
       kind: 'Website',

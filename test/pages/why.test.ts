@@ -387,7 +387,7 @@ describe('the pages that answer why', function () {
   it('show whether webhooks arrive, what was given up, and make one whose secret is shown once', async () => {
     await look('/app/acme/streams', 'Streams and webhooks', [NARROW_LIGHT], async (page) => {
       await page.getByRole('link', { name: `News ${HOSTILE}` }).waitFor()
-      await page.getByText('in 24 hours 1 delivered, 0 on their way, 1 given up').waitFor()
+      await page.locator('.status.warn', { hasText: 'in 24 hours 1 delivered, 0 on their way, 1 given up' }).waitFor()
     })
     await look('/app/acme/webhooks/default/news', 'Webhook', [WIDE_DARK], async (page) => {
       await page.getByRole('heading', { name: 'Given up in seven days' }).waitFor()
