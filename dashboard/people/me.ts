@@ -21,6 +21,7 @@ export function readMe({ directory, hasBilling }: MeParts) {
       email: session.email,
       hasBilling,
       signedInBy: session.method,
+      signedInAt: session.signedInAtMs,
       sessionEndsAt: session.signedInAtMs + LIMITS.dashboardSessionMs,
       organizations: [...rolesOf(session, members)].flatMap(([id, role]) => {
         const organization = organizations.get(id)

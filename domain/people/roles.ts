@@ -3,7 +3,7 @@
 import { MEMBER_ROLES, type MemberRole } from '../model.ts'
 
 /** The lowest role that may do each thing. Every role may do what the roles below it may. */
-const ROLE_ACTIONS = {
+export const ROLE_ACTIONS = {
   read: { least: 'Viewer', what: 'see everything but secrets and the addresses of members' },
   leave: { least: 'Viewer', what: 'leave the organisation' },
   askSupport: { least: 'Viewer', what: 'ask for support' },

@@ -23,10 +23,11 @@ export function createQueries(): QueryClient {
 export interface Me {
   readonly person: string
   readonly email: string
-  readonly signedInBy: string
+  readonly signedInBy: 'mail' | 'oidc' | 'link'
   /** Whether this service has billing. */
   readonly hasBilling: boolean
-  /** Unix ms. */
+  /** Unix ms, as the end. */
+  readonly signedInAt: number
   readonly sessionEndsAt: number
   readonly organizations: readonly { readonly id: string; readonly displayName: string; readonly role: MemberRole }[]
   readonly invitations: readonly {

@@ -5,7 +5,8 @@ import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/r
 import { useState, type FormEvent, type ReactNode } from 'react'
 
 import { ask, path } from '../data/ask.ts'
-import type { MemberRole } from '../../domain/model.ts'
+import { MEMBER_ROLES, type MemberRole } from '../../domain/model.ts'
+import { ROLE_ACTIONS } from '../../domain/people/roles.ts'
 import { Loading, Page, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { Moment } from '../parts/time.tsx'
@@ -21,13 +22,6 @@ interface MemberRow {
   /** Unix ms; absent once the person has joined. */
   readonly invitedUntil?: number
 }
-
-const ROLES: readonly { readonly value: MemberRole; readonly label: string }[] = [
-  { value: 'Viewer', label: 'Viewer: sees figures and logs' },
-  { value: 'Member', label: 'Member: also pages, paths, exports' },
-  { value: 'Admin', label: 'Admin: all but plan, owners, deletion' },
-  { value: 'Owner', label: 'Owner: everything' },
-]
 
 function membersQuery(organization: string) {
   return queryOptions({
@@ -65,11 +59,38 @@ function Members({ organization }: { readonly organization: OwnOrganization }): 
       ) : (
         <MemberTable members={data} organization={organization.id} mayWrite={mayWrite} />
       )}
+      <Roles />
       <Modal opened={isInviting} onClose={() => setIsInviting(false)} title="Invite a person" closeButtonProps={CLOSE}>
         <InviteForm organization={organization.id} onDone={() => setIsInviting(false)} />
       </Modal>
     </Page>
   )
+}
+
+/** What each role adds to those below it, the lowest first. */
+function Roles(): ReactNode {
+  return (
+    <section aria-labelledby="roles">
+      <h2 id="roles">What each role may do</h2>
+      <dl className="facts">
+        {MEMBER_ROLES.toReversed().map((role, place) => (
+          <div key={role} className="fact">
+            <dt>{role}</dt>
+            <dd>
+              {place > 0 && 'also '}
+              {rightsOf(role)}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  )
+}
+
+/** Without those of the roles below it. */
+function rightsOf(role: MemberRole): string {
+  const rights = Object.values(ROLE_ACTIONS).filter(({ least }) => least === role)
+  return rights.map(({ what }) => what).join('; ')
 }
 
 const CLOSE = { 'aria-label': 'Close' }
@@ -137,7 +158,7 @@ function RoleChoice({ member, organization }: MemberProps): ReactNode {
         aria-label={`Role of ${nameOf(member)}`}
         size="xs"
         allowDeselect={false}
-        data={ROLES.map(({ value }) => value)}
+        data={MEMBER_ROLES}
         value={member.role}
         disabled={change.isPending}
         onChange={(role) => {
@@ -215,8 +236,9 @@ function InviteForm({
       />
       <Select
         label="Role"
+        description={`May ${role === 'Viewer' ? '' : 'also '}${rightsOf(role)}.`}
         allowDeselect={false}
-        data={ROLES}
+        data={MEMBER_ROLES}
         value={role}
         onChange={(value) => setRole(value ?? 'Member')}
       />
