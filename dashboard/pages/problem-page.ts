@@ -34,7 +34,7 @@ export function wantsPage({ method, headers }: IncomingMessage): boolean {
   return (method === 'GET' || method === 'HEAD') && mode === 'navigate' && accept.includes('text/html')
 }
 
-interface Problem {
+interface ToldProblem {
   readonly code: ErrorCode
   /** Finds the request in the process log. */
   readonly requestId?: string
@@ -48,7 +48,7 @@ export const PROBLEM_HEADERS = {
   'Referrer-Policy': 'no-referrer',
 } as const
 
-export function problemPage({ code, requestId }: Problem): string {
+export function problemPage({ code, requestId }: ToldProblem): string {
   const { title, text } = WORDS[code] ?? OTHERWISE
   const [to, where] = code === 'unauthenticated' ? ['/sign-in', 'Sign in'] : ['/', 'To the start']
   const found = requestId === undefined ? '' : `\n<p><small>${code}, request ${escapedText(requestId)}</small></p>`

@@ -5,9 +5,8 @@ import type { ReactNode } from 'react'
 
 import { ApiProblem } from '../data/ask.ts'
 import { lineQuery } from '../data/lines.ts'
-import { prettyText } from '../parts/bodies.ts'
+import { curlOf, prettyText } from '../parts/bodies.ts'
 import { CopyButton } from '../parts/copy.tsx'
-import { curlOf } from '../parts/curl.ts'
 import { Problem } from '../parts/states.tsx'
 
 interface AsItCameProps {

@@ -1,4 +1,7 @@
-/** Formats untrusted bodies as readable text. */
+/** Requests and untrusted bodies as readable text. */
+
+import { shellQuoted } from '../../common/shell.ts'
+import type { LogLine } from '../../domain/logs/line.ts'
 
 /** JSON is indented; everything else stays unchanged. */
 export function prettyText(text: string): string {
@@ -7,4 +10,14 @@ export function prettyText(text: string): string {
   } catch {
     return text
   }
+}
+
+type CalledRequest = Pick<LogLine, 'method' | 'path' | 'origin'>
+
+/** A request of Logs as a shell command. Its receipts are hashes, so the original request cannot be repeated. */
+export function curlOf({ method, path, origin }: CalledRequest, body: string, service: string): string {
+  const parts = [`curl -X ${method} ${shellQuoted(service + path)}`]
+  if (origin !== undefined && origin !== '') parts.push(`-H ${shellQuoted(`Origin: ${origin}`)}`)
+  if (body !== '') parts.push(`-H 'Content-Type: application/json'`, `--data-raw ${shellQuoted(body)}`)
+  return parts.join(' \\\n  ')
 }

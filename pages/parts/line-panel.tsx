@@ -6,13 +6,12 @@ import { useEffect, useRef, type ReactNode, type RefObject } from 'react'
 
 import type { LogLine } from '../../domain/logs/line.ts'
 import { lineQuery, type LineDetail } from '../data/lines.ts'
-import { isTyping } from '../shell/keyboard.tsx'
-import { prettyText } from './bodies.ts'
+import { isTyping } from './typing.ts'
+import { curlOf, prettyText } from './bodies.ts'
 import { CopyButton } from './copy.tsx'
 import { Status } from './line-table.tsx'
 import { Loading, Problem } from './states.tsx'
 import { Moment } from './time.tsx'
-import { curlOf } from './curl.ts'
 
 interface LinePanelProps {
   readonly organization: string

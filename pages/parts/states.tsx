@@ -4,8 +4,10 @@ import { Link } from '@tanstack/react-router'
 import { useEffect, useState, type ReactNode } from 'react'
 
 import { ApiProblem } from '../data/ask.ts'
-import { BRAND } from './brand.ts'
 import { sentenceOf } from './problems.ts'
+
+/** The service's name as people read it, from its setting: the document says it. */
+export const BRAND = document.querySelector<HTMLMetaElement>('meta[name="application-name"]')?.content ?? 'Whence'
 
 interface PageProps {
   readonly title: string

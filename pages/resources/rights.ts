@@ -5,7 +5,7 @@ import { refuseResourceChange } from '../../domain/people/change-resource.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import type { ResourceSpec } from '../data/resources.ts'
 
-interface Asked {
+interface AskedRight {
   readonly kind: ResourceKind
   /** Null for a new object. */
   readonly spec: ResourceSpec | null
@@ -15,14 +15,14 @@ export function mayMake(role: MemberRole, kind: ResourceKind): boolean {
   return isAllowed(role, { kind, before: null, after: {} })
 }
 
-export function mayRemove(role: MemberRole, { kind, spec }: Asked): boolean {
+export function mayRemove(role: MemberRole, { kind, spec }: AskedRight): boolean {
   return isAllowed(role, { kind, before: spec, after: null })
 }
 
 /** No field has this value, so that it is a change of every field. */
 const ANOTHER = '…'
 
-export function mayChange(role: MemberRole, { kind, spec }: Asked, field: string): boolean {
+export function mayChange(role: MemberRole, { kind, spec }: AskedRight, field: string): boolean {
   return isAllowed(role, { kind, before: spec, after: { ...spec, [field]: ANOTHER } })
 }
 

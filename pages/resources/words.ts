@@ -4,7 +4,7 @@ import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import { CONDITION_REASONS, type Condition } from '../../domain/resources/conditions.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import type { ResourceRow } from '../data/resources.ts'
-import { eventWords } from '../parts/event-words.ts'
+import { eventWords } from './event-words.ts'
 import { EVENT_WORDS, POLICIES } from '../parts/install-words.ts'
 import { lineKind } from '../parts/line-table.tsx'
 

@@ -3,7 +3,7 @@
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { useCallback, useEffect, useRef, useState, type ReactNode } from 'react'
 
-import { BRAND } from '../parts/brand.ts'
+import { BRAND } from '../parts/states.tsx'
 import { AccountMenu } from './account-menu.tsx'
 import { KeyboardHelp, useKeys } from './keyboard.tsx'
 import { NAVIGATION, type PageGroup } from './navigation.ts'

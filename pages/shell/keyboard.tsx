@@ -4,6 +4,7 @@ import { Kbd, Modal } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useState, type ReactNode } from 'react'
 
+import { isTyping } from '../parts/typing.ts'
 import { PAGES } from './navigation.ts'
 
 /** Time limit for the letter after `g`. */
@@ -67,11 +68,6 @@ function Row({ keys, what }: { readonly keys: readonly string[]; readonly what: 
       </td>
     </tr>
   )
-}
-
-/** Whether what is pressed goes into a field. */
-export function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 }
 
 function focusFilter(event: KeyboardEvent): void {

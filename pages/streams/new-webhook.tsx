@@ -6,7 +6,7 @@ import { Link } from '@tanstack/react-router'
 import { useState, type FormEvent, type ReactNode } from 'react'
 
 import { WEBHOOK_EVENT_TYPES } from '../../domain/model.ts'
-import { eventWords } from '../parts/event-words.ts'
+import { eventWords } from '../resources/event-words.ts'
 import { Page, Problem } from '../parts/states.tsx'
 import { useOrganization } from '../shell/organization.tsx'
 import { makeWebhook, STREAMS_KEY } from './streams-data.ts'

@@ -7,7 +7,7 @@ import type { ReactNode } from 'react'
 
 import { isAtLeast } from '../../domain/people/roles.ts'
 import { readStored, save } from '../data/resources.ts'
-import { eventWords } from '../parts/event-words.ts'
+import { eventWords } from '../resources/event-words.ts'
 import { Status } from '../parts/line-table.tsx'
 import { Failed, Loading, NotFound, Page, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
