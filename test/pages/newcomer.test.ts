@@ -64,13 +64,16 @@ describe('a newcomer to the pages', function () {
 
     // 2. The page that the terminal names, and its copy button.
     const site = await browser.newPage()
-    const activated = site.waitForResponse((response) => response.url().endsWith('/v1/visits/activate'))
-    await site.goto(await printed(/^ {7}(http\S+)$/m))
-    await activated
     await site.bringToFront()
-    await site.evaluate('window.whence.handoff()')
-    await site.getByRole('button', { name: 'Copy' }).click()
-    await site.getByText('Copied, with a token of this visit.').waitFor()
+    const answered = (path: string) => site.waitForResponse((response) => response.url().endsWith(path))
+    const ready = Promise.all([answered('/v1/visits/activate'), answered('/v1/handoffs')])
+    await site.goto(await printed(/^ {7}(http\S+)$/m))
+    // The page asks for the token by itself, since the command is in sight.
+    await ready
+    await until(async () => {
+      await site.getByRole('button', { name: 'Copy' }).click()
+      return site.getByText('Copied, with a token of this visit.').isVisible()
+    })
     const command = await site.evaluate<string>('navigator.clipboard.readText()')
 
     // 3. What was copied, in a shell.

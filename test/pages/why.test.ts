@@ -407,7 +407,7 @@ describe('the pages that answer why', function () {
   })
 
   it('lead in Firefox, by keyboard, from the funnel to one install, its lines of Logs and their bodies', async () => {
-    const { page, noise, follow, see, findings, close } = await openInFirefox(stage, 'owner@acme.dev')
+    const { page, noise, follow, go, see, findings, close } = await openInFirefox(stage, 'owner@acme.dev')
     try {
       const holds = async (): Promise<void> => {
         await page.waitForFunction(`document.querySelector('.loading') === null`)
@@ -415,13 +415,15 @@ describe('the pages that answer why', function () {
         expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 'scrolls').to.be.at.most(0)
         expect(noise).to.deep.equal([])
       }
-      await page.goto(`${stage.url}/app/acme/funnel`)
+      await page.goto(`${stage.url}/app/acme/live`)
+      await see('h1', 'Live')
+      await go('f')
       await see('main a', `${counted(7, ({ kind }) => kind === 'visit')}`)
       await holds()
       await follow('main a', 'Installed')
       await see('.installs tbody tr', 'Installed')
       await holds()
-      await page.goto(`${stage.url}/app/acme/installs/acme-docs/event-picture`)
+      await follow('.installs a[href$="/event-picture"]', 'Installed')
       await see('table th', 'A newer visit replaced it')
       await holds()
       await follow('main a', 'Its lines of Logs')
@@ -429,9 +431,19 @@ describe('the pages that answer why', function () {
       await follow('main button', ':')
       await see('aside pre', '"')
       await holds()
-      for (const address of ['match', 'sources', 'deliveries', 'streams', 'resources', 'members']) {
-        await page.goto(`${stage.url}/app/acme/${address}`)
-        await page.waitForSelector('main h1')
+      await page.keyboard.press('Escape')
+      await page.waitForFunction(`document.querySelector('aside') === null`)
+      expect(await page.evaluate('document.activeElement.closest("table.lines") !== null'), 'focus').to.equal(true)
+      for (const [letter, title] of [
+        ['t', 'Match rate'],
+        ['s', 'Sources'],
+        ['d', 'Deliveries'],
+        ['e', 'Streams and webhooks'],
+        ['r', 'Resources'],
+        ['m', 'Members'],
+      ] as const) {
+        await go(letter)
+        await see('main h1', title)
         await holds()
       }
     } finally {

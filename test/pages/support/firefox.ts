@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 
-import type { Page } from 'puppeteer-core'
+import type { KeyInput, Page } from 'puppeteer-core'
 
 import { openFirefox } from '../../sdk/support/browsers.ts'
 import type { Look, PagesStage } from './stage.ts'
@@ -10,12 +10,17 @@ import type { Look, PagesStage } from './stage.ts'
 /** For a machine that does much else. */
 const MOST_WAIT_MS = 90_000
 
+/** No page of ours has as many elements that take the focus. */
+const MOST_TABS = 300
+
 export interface FirefoxVisitor {
   readonly page: Page
   /** Errors, and words on the console. */
   readonly noise: readonly string[]
-  /** Puts the focus on the first element of this selector whose text has these words, and presses Enter. */
+  /** Goes on with Tab to the first element of this selector whose text has these words, and presses Enter. */
   readonly follow: (selector: string, words: string) => Promise<void>
+  /** Opens a page of the navigation: `g` and its letter. */
+  readonly go: (letter: string) => Promise<void>
   /** Waits for an element of this selector whose text has these words. */
   readonly see: (selector: string, words: string) => Promise<void>
   /** What axe finds that is serious or worse, each by its rule. */
@@ -49,8 +54,15 @@ export async function openInFirefox(
     ...{ page, noise, see },
     follow: async (selector, words) => {
       await see(selector, words)
-      await page.evaluate(`${has(selector, words)}.focus()`)
+      for (let tabs = 0; !(await page.evaluate(`${has(selector, words)} === document.activeElement`)); tabs++) {
+        if (tabs === MOST_TABS) throw new Error(`Tab does not lead to ${selector} with ${words}`)
+        await page.keyboard.press('Tab')
+      }
       await page.keyboard.press('Enter')
+    },
+    go: async (letter) => {
+      await page.keyboard.press('g')
+      await page.keyboard.press(letter as KeyInput)
     },
     findings: async () => {
       const source = await readFile(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
