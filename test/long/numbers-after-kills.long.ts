@@ -12,11 +12,15 @@ import type { Page } from 'playwright-core'
 import { trafficOfDay } from '../../bin/example-data/traffic.ts'
 import { connectTools } from '../../bin/tools/control.ts'
 import type { LiveTools } from '../../bin/tools/live.ts'
+import type { Visit } from '../../domain/collection/visit-fields.ts'
+import { INSTALL_TIME_BUCKETS_S } from '../../domain/figures/cells.ts'
+import type { Install } from '../../domain/model.ts'
 import { encodeRecord, recordKey, type LogRecord, type RecordTopic } from '../../domain/records.ts'
 import { freePort } from '../../fixtures/engines/free-port.ts'
 import { TEST_SECRET } from '../../fixtures/service/service.ts'
 import { until } from '../../fixtures/until.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
+import { deliveryRecord } from '../contract/fact-samples.ts'
 import { startChild, type ServiceChild } from '../crash/service.child.ts'
 import { organizationOf, websiteOf } from '../dashboard/support/stage.ts'
 import { openChromium } from '../sdk/support/browsers.ts'
@@ -37,6 +41,7 @@ const TOPICS: Readonly<Record<string, RecordTopic>> = {
   activation: 'activations',
   handoff: 'handoffs',
   install: 'installs',
+  delivery: 'deliveries',
 }
 
 /** Up to now, in an order in which each life of the service adds to every hour. */
@@ -47,15 +52,31 @@ function allRecords(nowMs: number): readonly LogRecord[] {
     trafficOfDay({ ...SITE, seed: 1, dayMs: today - (day + 1) * DAY_MS, keyId }),
   )
   const past = days.flat().filter((record) => 'request' in record && record.request.receivedAtMs < nowMs)
-  return past
+  return [...past, ...past.flatMap(deliveriesOf)]
     .map((record, place) => ({ record, turn: place % KILLS }))
     .toSorted((a, b) => a.turn - b.turn)
     .map(({ record }) => record)
 }
 
+const OUTCOMES = ['delivered', 'failed', 'expired'] as const
+
+/** Two states of a delivery for each matched install; which one was written first is up to the kills. */
+function deliveriesOf(record: LogRecord, place: number): readonly LogRecord[] {
+  if (record.kind !== 'install' || record.install.resolution !== 'matched') return []
+  const { eventId, receivedAtMs } = record.install
+  const status = OUTCOMES[place % OUTCOMES.length]!
+  const about = { ...SITE, eventId, jobId: `job-${eventId}`, installReceivedAtMs: receivedAtMs } as const
+  return [
+    deliveryRecord({ ...about, status: 'retrying', reason: 'attempt_failed', atMs: receivedAtMs + 1_000, attempts: 1 }),
+    deliveryRecord({ ...about, status, reason: REASONS[status], atMs: receivedAtMs + 60_000, attempts: 2 }),
+  ]
+}
+const REASONS = { delivered: '', failed: 'refused', expired: 'deadline_passed' } as const
+
 const keyOf = (record: LogRecord): string => {
   if (record.kind === 'visit') return recordKey(record.visit.website, record.visit.visitId)
   if (record.kind === 'install') return recordKey(record.install.website, record.install.eventId)
+  if (record.kind === 'delivery') return recordKey(record.website, record.eventId)
   return record.kind === 'activation' || record.kind === 'handoff' ? recordKey(record.website, record.visitId) : ''
 }
 
@@ -150,6 +171,10 @@ describe('numbers on pages', function () {
       expect(await funnelOf(page, service.url)).to.deep.equal(expected.funnel)
       expect(await sourcesOf(page, service.url)).to.deep.equal(expected.sources)
       expect(await matchOf(page, service.url)).to.deep.equal(expected.match)
+      expect(await agentsOf(page, service.url)).to.deep.equal(expected.agents)
+      expect(await usageOf(page, service.url)).to.deep.equal(expected.usage)
+      expect(await checklistOf(page, service.url)).to.deep.equal(expected.checklist)
+      expect(await deliveriesShown(page, service.url)).to.deep.equal(expected.deliveries)
     } finally {
       await chromium.close()
     }
@@ -193,9 +218,61 @@ function countedBy(records: readonly LogRecord[]) {
     // Visited, marked, copied, started, installed, ran first: the traffic reports neither the beginning nor a first run.
     funnel: [visits.length, reached(activated), reached(copied), 0, reached(installed), 0],
     sources: sources.toSorted(byName),
-    match: [matched.length, installs.length],
+    match: {
+      rate: [matched.length, installs.length],
+      // The traffic has no other reason.
+      reasons: [installs.length - matched.length],
+      timeToInstall: bucketsOf(matched),
+    },
+    agents: countBy(installs, ({ agent }) => agent ?? 'a person'),
+    usage: usageBy(visits, installs),
+    checklist: [visits.length, reached(activated), reached(copied), installs.length, matched.length],
+    deliveries: lastStates(records),
   }
 }
+
+/** In the order of their names. */
+function countBy<T>(rows: readonly T[], nameOf: (row: T) => string): readonly (readonly [string, number])[] {
+  return [...Map.groupBy(rows, nameOf)].map(([name, own]) => [name, own.length] as const).toSorted(byName)
+}
+
+/** How many came within each span from their visit; spans without any are left out. */
+function bucketsOf(matched: readonly Install[]): readonly number[] {
+  const counts = INSTALL_TIME_BUCKETS_S.map((from, place) => {
+    const below = INSTALL_TIME_BUCKETS_S[place + 1] ?? Infinity
+    return matched.filter(({ receivedAtMs, visitIssuedAtMs }) => {
+      const seconds = Math.floor(receivedAtMs / 1_000) - Math.floor((visitIssuedAtMs ?? 0) / 1_000)
+      return seconds >= from && seconds < below
+    }).length
+  })
+  return counts.filter((count) => count > 0)
+}
+
+/** Of this UTC month: visits and installs of each day that has any. */
+function usageBy(visits: readonly Visit[], installs: readonly Install[]): readonly (readonly number[])[] {
+  const now = new Date()
+  const monthMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth())
+  const days = Array.from({ length: 31 }, (_, day) => monthMs + day * DAY_MS)
+  const isOn = (day: number, ms: number): boolean => ms >= day && ms < day + DAY_MS
+  return days
+    .map((day) => [
+      visits.filter(({ issuedAtMs }) => isOn(day, issuedAtMs)).length,
+      installs.filter(({ receivedAtMs }) => isOn(day, receivedAtMs)).length,
+    ])
+    .filter(([ofVisits = 0, ofInstalls = 0]) => ofVisits + ofInstalls > 0)
+}
+
+/** Each delivery by the later one of its states. */
+function lastStates(records: readonly LogRecord[]): readonly (readonly [string, number])[] {
+  const states = records.flatMap((record) => (record.kind === 'delivery' ? [record] : []))
+  const last = [...Map.groupBy(states, ({ jobId }) => jobId).values()].map(
+    (own) => own.toSorted((a, b) => b.atMs - a.atMs)[0]!,
+  )
+  return countBy(last, ({ status }) => TITLES[status as keyof typeof TITLES])
+}
+
+/** As the page of deliveries calls them. */
+const TITLES = { delivered: 'delivered', failed: 'failed', expired: 'too late' } as const
 
 const byName = ([a]: readonly unknown[], [b]: readonly unknown[]): number => (String(a) < String(b) ? -1 : 1)
 
@@ -221,8 +298,61 @@ async function sourcesOf(page: Page, url: string): Promise<readonly (readonly un
   return (await Promise.all(counts)).toSorted(byName)
 }
 
-async function matchOf(page: Page, url: string): Promise<readonly number[]> {
+interface ShownMatch {
+  readonly rate: readonly number[]
+  readonly reasons: readonly number[]
+  readonly timeToInstall: readonly number[]
+}
+
+async function matchOf(page: Page, url: string): Promise<ShownMatch> {
   await page.goto(`${url}/app/acme/match?days=30`)
   const words = await page.getByText('install events have a visit').textContent()
-  return [...(words ?? '').matchAll(/[\d,]+(?= of| install)/g)].map(([text]) => numberIn(text))
+  const reasons = await page.locator('.reasons .count').allTextContents()
+  // The numbers of the table below the chart.
+  const times = await page.locator('figure.columns td').allTextContents()
+  return {
+    rate: [...(words ?? '').matchAll(/[\d,]+(?= of| install)/g)].map(([text]) => numberIn(text)),
+    reasons: reasons.map(numberIn),
+    timeToInstall: times.map(numberIn).filter((count) => count > 0),
+  }
+}
+
+async function agentsOf(page: Page, url: string): Promise<readonly (readonly [string, number])[]> {
+  await page.goto(`${url}/app/acme/sources?days=30&by=agent`)
+  const rows = page.locator('.breakdown').first().locator('tbody tr')
+  await rows.first().waitFor()
+  const shown = (await rows.all()).map(
+    async (row) =>
+      [
+        (await row.getByRole('rowheader').textContent()) ?? '',
+        numberIn(await row.getByRole('link').textContent()),
+      ] as const,
+  )
+  return (await Promise.all(shown)).toSorted(byName)
+}
+
+async function usageOf(page: Page, url: string): Promise<readonly (readonly number[])[]> {
+  await page.goto(`${url}/app/acme/usage`)
+  await page.locator('.tiles').waitFor()
+  const rows = (await page.locator('table.days tbody tr').all()).map(async (row) =>
+    (await row.locator('td.number').allTextContents()).map(numberIn),
+  )
+  return Promise.all(rows)
+}
+
+/** Visits, marked, copied, reported and matched. */
+async function checklistOf(page: Page, url: string): Promise<readonly number[]> {
+  await page.goto(`${url}/app/acme/checklist`)
+  await page.locator('.steps').waitFor()
+  return (await page.locator('.step-state').allTextContents()).slice(1, 6).map(numberIn)
+}
+
+async function deliveriesShown(page: Page, url: string): Promise<readonly (readonly [string, number])[]> {
+  await page.goto(`${url}/app/acme/deliveries?days=30`)
+  await page.locator('table.by-destination').waitFor()
+  const cells = await page.locator('table.by-destination tbody td').all()
+  const shown = cells.map(
+    async (cell) => [(await cell.getAttribute('data-title')) ?? '', numberIn(await cell.textContent())] as const,
+  )
+  return (await Promise.all(shown)).filter(([, count]) => count > 0).toSorted(byName)
 }
