@@ -120,6 +120,8 @@ const TUNING = {
   /** How long a log stream is leased, and how often the lease is renewed. */
   streamLeaseMs: 30 * SECOND_MS,
   streamRenewMs: 10 * SECOND_MS,
+  /** How far the clocks of the service's own machines may differ: within it two times do not tell which event was first. */
+  clockDifferenceMs: 5 * SECOND_MS,
   /** Lease of an `event_id` while its first request is being answered. */
   claimLeaseMs: 5 * SECOND_MS,
   /** How long other requests with the same `event_id` wait for that answer. */

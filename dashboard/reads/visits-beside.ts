@@ -2,7 +2,7 @@
 
 import { recordKey } from '../../domain/records.ts'
 import type { VisitSourceRow } from '../../ports/facts/pages/installs.ts'
-import type { VisitKeys } from '../../ports/facts/queries.ts'
+import type { VisitKeys } from '../../ports/facts/query-parts.ts'
 import type { OrganizationFacts } from './scope.ts'
 
 /** What names a visit, in rows of facts. */

@@ -1,5 +1,6 @@
 /** Which of several rows of one key wins: the greatest version, made so that a replay of the log decides the same way again. */
 
+import { LIMITS } from '../../domain/limits.ts'
 import type { DeliveryStatus } from '../../domain/model.ts'
 
 /**
@@ -41,14 +42,12 @@ export function latestWins(status: DeliveryStatus, atMs: number, offset: number,
   return (rank * TIME_SPAN_MS + weighedMs) * OFFSET_SPAN + (offset % OFFSET_SPAN)
 }
 
-const CLOCK_DIFFERENCE_MS = 5_000
-
 const STATUS_WEIGHTS: {
   readonly [S in DeliveryStatus]: { readonly rank: number; readonly headStartMs: number }
 } = {
   pending: { rank: 0, headStartMs: 0 },
-  retrying: { rank: 0, headStartMs: CLOCK_DIFFERENCE_MS },
-  failed: { rank: 0, headStartMs: 2 * CLOCK_DIFFERENCE_MS },
+  retrying: { rank: 0, headStartMs: LIMITS.clockDifferenceMs },
+  failed: { rank: 0, headStartMs: 2 * LIMITS.clockDifferenceMs },
   skipped: { rank: 1, headStartMs: 0 },
   expired: { rank: 1, headStartMs: 0 },
   delivered: { rank: 2, headStartMs: 0 },

@@ -6,6 +6,7 @@
  */
 
 import { DERIVED_TABLES, FACT_TABLES } from './columns.ts'
+import { DECIDING_QUERIES } from './deciding.ts'
 import { ERASURE_QUERIES } from './erasure/queries.ts'
 import { ROLLUP_QUERIES } from './pages/figures.ts'
 import { installList, type InstallFilters } from './pages/installs.ts'
@@ -16,6 +17,7 @@ import { STREAM_QUERIES } from './streams.ts'
 import {
   at,
   decided,
+  EVENTS_ASKED,
   installs,
   lookUp,
   MAX_KEYS,
@@ -25,19 +27,21 @@ import {
   once,
   pageLimit,
   report,
+  sequential,
+  VISITS_ASKED,
   withinPeriod,
+  type EventKeys,
   type Query,
+  type VisitKeys,
 } from './query-parts.ts'
 import {
   ACTIVITY,
   ATTEMPT,
   DECIDED_COLUMNS,
-  DECISION,
   DELIVERY,
   DISPATCHED_JOB,
   HANDOFF,
   INSTALL,
-  INSTALLATION_VISIT,
   POISON,
   REQUEST_LOG,
   SETTLED_INSTALL,
@@ -48,20 +52,15 @@ import type {
   ActivityRow,
   AttemptRow,
   CountsRow,
-  DecisionRow,
   DeliveryRow,
   DestinationStateRow,
   DispatchedJobRow,
-  FirstInstallRow,
   HandoffRow,
   InstallationCountRow,
-  InstallationVisitRow,
   InstallRow,
   OrganizationUsageRow,
   PoisonRow,
   PreviousVisitRow,
-  ReceiptFactsRow,
-  ReceiptHistoryRow,
   RequestLogRow,
   SettledInstallRow,
   TrafficRow,
@@ -71,24 +70,9 @@ import type {
 
 const MAX_ATTEMPTS = 1_000
 const MAX_REPEATS = 3
-/** Limited to one installation. */
-const MAX_EVENTS = 20
 /** More websites than one installation of the service is designed for, but still a small answer. */
 const MAX_WEBSITES = 200_000
 
-/** Pairs by position in two lists: the websites and their visits or events. */
-/** Pairs, by position. */
-export type VisitKeys = { readonly websites: readonly string[]; readonly visit_ids: readonly string[] }
-type EventKeys = { readonly websites: readonly string[]; readonly event_ids: readonly string[] }
-const VISITS_ASKED = '(website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)})'
-const EVENTS_ASKED = '(website, event_id) IN arrayZip({websites:Array(String)}, {event_ids:Array(String)})'
-type InstallationKeys = {
-  readonly websites: readonly string[]
-  readonly installation_ids: readonly string[]
-  readonly since_ms: number
-}
-const INSTALLATIONS_ASKED =
-  'website IN {websites:Array(String)} AND installation_id IN {installation_ids:Array(String)}'
 type InstallKey = { readonly website: string; readonly event_id: string }
 
 /** `since_ms` (inclusive) and `until_ms` (exclusive) bound the time. */
@@ -130,49 +114,25 @@ export const QUERIES = {
   ...REPLAY_QUERIES,
   ...ERASURE_QUERIES,
   ...STREAM_QUERIES,
+  ...DECIDING_QUERIES,
 
   /** Visits by website and ID, for dispatch and for explanations. */
   visitsByIds: lookUp<VisitKeys, VisitRow>(`SELECT ${VISIT.sql} FROM ${once('visits')}
-    PREWHERE (website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)}) LIMIT ${MAX_KEYS}`),
-
-  /** The state of receipts, from the facts only. No FINAL: a duplicate row changes no maximum. */
-  receiptFacts: lookUp<{ readonly website: string; readonly visit_ids: readonly string[] }, ReceiptFactsRow>(`
-    SELECT visit_id, max(recorded) AS is_recorded, max(active) AS is_active, max(revoked) AS is_revoked,
-      max(handoff_only) AS is_handoff_only, max(previous) AS previous_visit_id
-    FROM (
-      SELECT visit_id, true AS recorded, false AS active, false AS revoked, is_handoff_only AS handoff_only,
-        previous_visit_id AS previous
-      FROM visits PREWHERE website = {website:String} AND visit_id IN {visit_ids:Array(String)}
-      UNION ALL
-      SELECT visit_id, false, effect = 'activated', effect = 'revoked', false, ''
-      FROM activations PREWHERE website = {website:String} AND visit_id IN {visit_ids:Array(String)}
-    ) GROUP BY visit_id LIMIT ${MAX_KEYS}`),
+    PREWHERE ${VISITS_ASKED} LIMIT ${MAX_KEYS}`),
 
   /** The receipts that visits replaced. No FINAL: duplicate rows of a visit agree on it. */
-  previousVisits: report<
+  previousVisits: sequential<
     VisitKeys,
     PreviousVisitRow
   >(`SELECT website, visit_id, max(previous_visit_id) AS previous_visit_id
-    FROM visits PREWHERE (website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)})
+    FROM visits PREWHERE ${VISITS_ASKED}
     GROUP BY website, visit_id LIMIT ${MAX_KEYS}`),
 
-  /**
-   * When receipts were activated and revoked, as far as the facts show, and which receipt each replaced. Takes pairs from
-   * both lists; the result may include a listed visit ID of another listed website.
-   */
-  receiptHistory: lookUp<VisitKeys, ReceiptHistoryRow>(`
-    SELECT website, visit_id, toUnixTimestamp64Milli(min(activated_at)) AS activated_at_ms,
-      toUnixTimestamp64Milli(min(revoked_at)) AS revoked_at_ms, max(previous) AS previous_visit_id
-    FROM (
-      SELECT website, visit_id, NULL AS activated_at, NULL AS revoked_at, previous_visit_id AS previous
-      FROM visits PREWHERE ${VISITS_ASKED}
-      UNION ALL
-      SELECT website, visit_id, if(effect = 'activated', effective_at, NULL), if(effect = 'revoked', effective_at, NULL), ''
-      FROM activations PREWHERE ${VISITS_ASKED}
-    ) GROUP BY website, visit_id LIMIT ${MAX_KEYS}`),
-
   /** Pages of what activations did, in the table's own order; duplicate rows do no harm. */
-  activationsAfter: report<After & { readonly after_visit_id: string; readonly after_effect: number }, ActivationRow>(
+  activationsAfter: sequential<
+    After & { readonly after_visit_id: string; readonly after_effect: number },
+    ActivationRow
+  >(
     `SELECT website, visit_id, toInt8(effect) AS effect, ${ms('issued_at')} FROM activations
     WHERE issued_at >= ${at('since_ms')} AND website >= {after_website:String}
       AND (website, visit_id, toInt8(effect)) > ({after_website:String}, {after_visit_id:String}, {after_effect:Int8})
@@ -180,7 +140,7 @@ export const QUERIES = {
   ),
 
   /** Pages of installs in the table's own order, the first record of each event. */
-  installsAfter: report<After & { readonly after_event_id: string }, SettledInstallRow>(
+  installsAfter: sequential<After & { readonly after_event_id: string }, SettledInstallRow>(
     `SELECT ${SETTLED_INSTALL.sql}
     FROM ${decided(
       `SELECT website, event_id, installation_id, received_at, ${DECIDED_COLUMNS.join(', ')} FROM installs
@@ -202,28 +162,6 @@ export const QUERIES = {
   /** Event IDs are unique only per website, so one ID may find installs of several. */
   installsByEventId: report<{ readonly event_id: string }, InstallRow>(`SELECT ${INSTALL.sql}
     FROM ${installs('event_id = {event_id:String}')} ORDER BY website LIMIT 100`),
-
-  /** The first record of each existing event: when it was received, and by which request. */
-  firstInstalls: lookUp<EventKeys, FirstInstallRow>(`SELECT website, event_id,
-      toUnixTimestamp64Milli(argMax(received_at, row_version)) AS received_at_ms,
-      argMax(request_id, row_version) AS request_id, argMax(installation_id, row_version) AS installation_id,
-      argMax(event_type, row_version) AS event_type, argMax(visit_id, row_version) AS visit_id,
-      argMax(answer, row_version) AS answer
-    FROM installs PREWHERE ${EVENTS_ASKED} GROUP BY website, event_id LIMIT ${MAX_KEYS}`),
-
-  /** The decisions about events that were pending. */
-  decisionsByEvents: lookUp<EventKeys, DecisionRow>(`SELECT ${DECISION.sql}
-    FROM ${once('install_decisions')} PREWHERE ${EVENTS_ASKED} LIMIT ${MAX_KEYS}`),
-
-  /**
-   * The recent matches of installations, newest first: events that are matched to a visit not older than `since_ms`, or are still
-   * pending. Takes pairs from both lists; the result may include a listed installation ID of another listed
-   * website.
-   */
-  installationVisits: lookUp<InstallationKeys, InstallationVisitRow>(`SELECT ${INSTALLATION_VISIT.sql}
-    FROM ${decided(`SELECT * FROM ${once('installs')} WHERE ${INSTALLATIONS_ASKED}`, `WHERE ${INSTALLATIONS_ASKED}`)}
-    WHERE resolution = 'pending' OR (resolution = 'matched' AND visit_issued_at >= ${at('since_ms')})
-    ORDER BY received_at DESC, event_id DESC LIMIT ${MAX_EVENTS} BY website, installation_id LIMIT ${MAX_KEYS}`),
 
   /** How many installations are matched to a visit, by events from `since_ms` on: the time of the visit bounds what is read. */
   installationsOfVisit: report<
@@ -247,7 +185,7 @@ export const QUERIES = {
     ORDER BY destination, started_at, number LIMIT ${MAX_ATTEMPTS}`),
 
   handoffsOfVisits: report<VisitKeys, HandoffRow>(`SELECT ${HANDOFF.sql} FROM ${once('handoffs')}
-    PREWHERE (website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)}) LIMIT ${MAX_KEYS}`),
+    PREWHERE ${VISITS_ASKED} LIMIT ${MAX_KEYS}`),
 
   /**
    * Newest first; `before_ms` and `before_id` are those of the last row of the page before. The page's keys are found

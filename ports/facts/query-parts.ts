@@ -39,10 +39,24 @@ export function report<P extends QueryParameters, R>(sql: Text<P>): Query<P, R> 
   return declareQuery(sql, 'report')
 }
 
-/** The role `streams` waits for it: a row that a replica does not show yet would be missed silently. */
+/** A role waits for it that goes on for good from what it read: a row that a replica does not show yet would be missed silently. */
 export function sequential<P extends QueryParameters, R>(sql: Text<P>): Query<P, R> {
   return { ...declareQuery<P, R>(sql, 'report'), isSequential: true }
 }
+
+/**
+ * A request or dispatch waits for it, and decides by it for good: a row that a replica does not show yet would be taken for one that does
+ * not exist. A replica that is behind refuses it, so the decision waits.
+ */
+export function deciding<P extends QueryParameters, R>(sql: Text<P>): Query<P, R> {
+  return { ...declareQuery<P, R>(sql, 'look-up'), isSequential: true }
+}
+
+/** Pairs by position in two lists: the websites and their visits or events. */
+export type VisitKeys = { readonly websites: readonly string[]; readonly visit_ids: readonly string[] }
+export type EventKeys = { readonly websites: readonly string[]; readonly event_ids: readonly string[] }
+export const VISITS_ASKED = '(website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)})'
+export const EVENTS_ASKED = '(website, event_id) IN arrayZip({websites:Array(String)}, {event_ids:Array(String)})'
 
 /** The only way to read a table: each natural key once, even if it was inserted twice. */
 export function once(table: FactTable): string {

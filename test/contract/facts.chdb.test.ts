@@ -24,8 +24,10 @@ import { changedSettings, EngineUnfit, requireEveryInsert, selfTest } from '../.
 import { mayRaisePriority } from '../../ports/facts/engine/thread-priority.ts'
 import { createTurns } from '../../ports/facts/engine/turns.ts'
 import {
+  activationRecord,
   activityRecord,
   AROUND,
+  decisionRecord,
   installRecord,
   requestRecord,
   SAMPLE_MS,
@@ -108,7 +110,7 @@ describe('Facts on chDB', () => {
   describe('show of Logs', () => logsContract(() => facts))
   describe('show of the backlog of log streams, which', () => streamsContract(() => facts))
 
-  it('are read and written in sequence on replicas where streams depend on it, and nowhere else', async () => {
+  it('are read and written in sequence on replicas where streams or decisions depend on it, and nowhere else', async () => {
     const sent: string[] = []
     const replicated: FactsConnection = {
       ...connection,
@@ -122,10 +124,40 @@ describe('Facts on chDB', () => {
     const others = clickhouseFacts(replicated, { nowMs: Date.now })
     await others.run('openLanes', { organization: 'a', lanes: 0 })
     expect(sent.at(-1)).to.match(/SETTINGS .*select_sequential_consistency = 1$/s)
-    await others.run('counts', {})
-    expect(sent.at(-1)).not.to.contain('sequential')
+    const [events, visits] = [
+      { websites: ['a'], event_ids: ['e'] },
+      { websites: ['a'], visit_ids: ['v'] },
+    ]
+    const installations = { websites: ['a'], installation_ids: ['i'], since_ms: 0 }
+    const page = { since_ms: 0, limit: 1, after_website: '' }
+    for (const ask of [
+      () => others.run('receiptFacts', { website: 'a', visit_ids: ['v'] }),
+      () => others.run('receiptHistory', visits),
+      () => others.run('previousVisits', visits),
+      () => others.run('activationsAfter', { ...page, after_visit_id: '', after_effect: 0 }),
+      () => others.run('installsAfter', { ...page, after_event_id: '' }),
+      () => others.run('firstInstalls', events),
+      () => others.run('decisionsByEvents', events),
+      () => others.run('installationVisits', installations),
+      () => others.run('installationMatches', { ...installations, at_ms: [0], margin_ms: 0 }),
+    ]) {
+      await ask()
+      expect(sent.at(-1)).to.match(/SETTINGS .*select_sequential_consistency = 1$/s)
+    }
+    for (const ask of [() => others.run('counts', {}), () => others.run('dispatchedJobs', events)]) {
+      await ask()
+      expect(sent.at(-1)).not.to.contain('sequential')
+    }
     await others.insert('stream_progress', [PROGRESS_ROW])
     expect(sent.at(-1)).to.match(/^stream_progress .*"insert_quorum":"auto","insert_quorum_parallel":0/)
+    const pending = installRecord({ resolution: 'pending' })
+    sent.length = 0
+    await store(others, [visitRecord(), activationRecord({ website: 'a' }), pending, decisionRecord(pending)])
+    for (const table of ['visits', 'activations', 'installs', 'install_decisions']) {
+      const inserts = sent.filter((statement) => statement.startsWith(`${table} `))
+      expect(inserts, table).to.have.length.greaterThan(0)
+      for (const insert of inserts) expect(insert).to.contain('"insert_quorum":"auto","insert_quorum_parallel":0')
+    }
     await store(others, [activityRecord()])
     expect(sent.at(-1))
       .to.match(/^activity /)
@@ -277,6 +309,15 @@ describe('Facts on chDB', () => {
         installation_ids: ['installation-77'],
         since_ms: 0,
       }),
+      installationMatches: await granules('installationMatches', {
+        ...{
+          websites: ['many'],
+          installation_ids: ['installation-77'],
+          at_ms: [Date.now()],
+          margin_ms: 0,
+          since_ms: 0,
+        },
+      }),
       firstInstalls: await granules('firstInstalls', { websites: ['many'], event_ids: ['abc'] }),
     }
     for (const [query, { read, all }] of Object.entries(plans)) {
@@ -344,8 +385,8 @@ describe('Facts on chDB', () => {
 
   /** Granules that a query reads after its indexes, and that its table has. */
   async function granules(
-    name: 'visitsByIds' | 'installByEvent' | 'installationVisits' | 'firstInstalls',
-    params: Record<string, string | number | string[]>,
+    name: 'visitsByIds' | 'installByEvent' | 'installationVisits' | 'installationMatches' | 'firstInstalls',
+    params: Record<string, string | number | string[] | number[]>,
   ) {
     const statement = `EXPLAIN json = 1, indexes = 1 ${QUERIES[name].sql(params as never)}`
     const rows = (await connection.query(statement, params, { turn: 'report' })) as readonly { explain: string }[]

@@ -567,6 +567,44 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         ).to.deep.equal([])
       })
 
+      it('return what installations were matched to around a moment: before it first, then a little after it', async () => {
+        const shared = { website: unique('site'), installationId: unique('installation') }
+        const issuedAtMs = SAMPLE_MS - 50_000
+        const eventAt = (ms: number, changes: Partial<InstallRecord['install']> = {}) =>
+          installRecord({
+            ...{ ...shared, resolution: 'matched', visitId: visitId(), visitIssuedAtMs: issuedAtMs },
+            ...{ receivedAtMs: SAMPLE_MS + ms, eventId: unique(`event${ms}`), ...changes },
+          })
+        const verdicts = (verdict: 'active' | 'undecided' | 'forged') => [{ visitId: null, issuedAtMs: null, verdict }]
+        const pending = { resolution: 'pending', visitId: null, visitIssuedAtMs: null } as const
+        const decided = eventAt(-5, { ...pending, verdicts: [] })
+        await store(facts(), [
+          ...[-30, -10, 0, 10, 20, 31].map((ms) => eventAt(ms)),
+          eventAt(-8, { ...pending, verdicts: verdicts('undecided') }),
+          eventAt(-7, { ...pending, verdicts: verdicts('active') }),
+          eventAt(-6, { ...pending, verdicts: verdicts('forged') }),
+          eventAt(-4, { resolution: 'unmatched', visitId: null, visitIssuedAtMs: null }),
+          eventAt(-3, { visitIssuedAtMs: issuedAtMs - 1 }),
+          ...[decided, decisionRecord(decided)],
+          ...Array.from({ length: 25 }, (_, number) => eventAt(40 + number)),
+          eventAt(1, { website: unique('site') }),
+        ])
+        const around = async (atMs: number) => {
+          const rows = await facts().run('installationMatches', {
+            websites: [shared.website, 'other'],
+            installation_ids: [shared.installationId, 'other'],
+            ...{ at_ms: [SAMPLE_MS + atMs, SAMPLE_MS], margin_ms: 30, since_ms: issuedAtMs },
+          })
+          return rows.map((row) => row.received_at_ms - SAMPLE_MS)
+        }
+        expect(await around(0)).to.deep.equal([0, -5, -7, -8, -10, -30, 10, 20])
+        expect((await around(-9)).slice(0, 3)).to.deep.equal([-10, -30, -8])
+        expect((await around(70)).slice(0, 2)).to.deep.equal([64, 63])
+        expect(await around(70)).to.have.length(20)
+        const none = { websites: [], installation_ids: [], at_ms: [], margin_ms: 30, since_ms: 0 }
+        expect(await facts().run('installationMatches', none)).to.deep.equal([])
+      })
+
       it('count the installations of a visit, each once, those of decided installs among them', async () => {
         const website = unique('site')
         const shared = {

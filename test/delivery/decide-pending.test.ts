@@ -132,7 +132,12 @@ describe('deciding pending installs', () => {
     const CASES: readonly [string, Parameters<typeof activeHistory>[0] | null, string, string][] = [
       ['activated before', {}, 'active', 'matched'],
       ['activated in that millisecond', { activated_at_ms: NOON_MS }, 'active', 'matched'],
-      ['activated after', { activated_at_ms: NOON_MS + 1 }, 'never_activated', 'unmatched'],
+      [
+        'activated after, as far as clocks can tell',
+        { activated_at_ms: NOON_MS + 5_001 },
+        'never_activated',
+        'unmatched',
+      ],
       ['not activated', { activated_at_ms: null }, 'never_activated', 'unmatched'],
       ['not known', null, 'never_activated', 'unmatched'],
       ['revoked before', { revoked_at_ms: NOON_MS }, 'revoked', 'unmatched'],
@@ -223,6 +228,6 @@ describe('deciding pending installs', () => {
     const many = Array.from({ length: 50 }, (_, index) => arrival(pendingInstall({ eventId: `event-${index}` })))
     facts.histories.push(activeHistory())
     expect((await advance(many)).decisions.length).to.equal(50)
-    expect(facts.asked.toSorted()).to.deep.equal(['decisionsByEvents', 'installationVisits', 'receiptHistory'])
+    expect(facts.asked.toSorted()).to.deep.equal(['decisionsByEvents', 'installationMatches', 'receiptHistory'])
   })
 })

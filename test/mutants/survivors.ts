@@ -31,7 +31,6 @@ const DECISION_FACTS = 'delivery/dispatch/decision-facts.ts'
 const BATCH = 'delivery/facts-writer/fact-batch.ts'
 const STREAM_ROWS = 'delivery/facts-writer/stream-rows.ts'
 
-const NO_VISIT = 'A text in the place of a candidate has no visit, so it has no history and replaces nothing.'
 const VERY_MILLISECOND = 'It differs in that very millisecond alone; the next look, a moment later, does the same.'
 
 const RESOLUTION: readonly Survivor[] = [
@@ -231,30 +230,6 @@ const FACTS_WRITER: readonly Survivor[] = [
 ]
 
 const DISPATCH: readonly Survivor[] = [
-  ...survivors(
-    {
-      file: DECISION_FACTS,
-      line: 'for (const { visitId } of install.openCandidates ?? []) {',
-      reason: NO_VISIT,
-    },
-    'for (const { visitId } of install.openCandidates ?? ["Stryker was here"]) {',
-  ),
-  ...survivors(
-    {
-      file: DECISION_FACTS,
-      line: "for (const { visitId } of install.openCandidates ?? []) if (replaced.has(visitId)) states.set(visitId, 'revoked')",
-      reason: NO_VISIT,
-    },
-    `for (const { visitId } of install.openCandidates ?? ["Stryker was here"]) if (replaced.has(visitId)) states.set(visitId, 'revoked')`,
-  ),
-  ...survivors(
-    {
-      file: DECISION_FACTS,
-      line: 'installation: installationAt(install, matches.get(recordKey(install.website, install.installationId)) ?? []),',
-      reason: 'A text in the place of a row has no time, so it is not before the install.',
-    },
-    'installation: installationAt(install, matches.get(recordKey(install.website, install.installationId)) ?? ["Stryker was here"]),',
-  ),
   ...survivors(
     {
       file: DECISION_FACTS,

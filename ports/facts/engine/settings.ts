@@ -45,8 +45,11 @@ const PAGE_SETTINGS: EngineSettings = {
 }
 const REPORT_SETTINGS: EngineSettings = { ...QUERY_SETTINGS, max_execution_time: 30 }
 
-/** Tables that are read by position: a row that a replica shows late would be missed. */
-const QUORUM_TABLES: readonly string[] = ['stream_pointers', 'stream_progress']
+/** Tables that are read by position, or that decide about installs: a row that a replica shows late would be missed for good. */
+const QUORUM_TABLES: readonly string[] = [
+  ...['stream_pointers', 'stream_progress'],
+  ...['visits', 'activations', 'installs', 'install_decisions'],
+]
 
 /** Further settings of an insert into this table, on replicas: a majority holds it before it is acknowledged. */
 export function quorumOf(table: string, { isReplicated = false }: TableLayout = {}): EngineSettings {
