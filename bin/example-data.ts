@@ -6,7 +6,7 @@
 import { parseArgs } from 'node:util'
 
 import { DAY_MS } from '../domain/durations.ts'
-import { EXAMPLE_DATA, exampleEndMs } from '../domain/example-data.ts'
+import { EXAMPLE_DATA, exampleEndMs } from '../domain/figures/example-data.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { encodeRecord, recordKey, type LogRecord, type RecordTopic } from '../domain/records.ts'
 import { keyringOf } from './wiring/serve-api.ts'

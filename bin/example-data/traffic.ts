@@ -5,7 +5,7 @@
 
 import { plainVisit, type Visit } from '../../domain/collection/visit-fields.ts'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../domain/durations.ts'
-import { EXAMPLE_DATA } from '../../domain/example-data.ts'
+import { EXAMPLE_DATA } from '../../domain/figures/example-data.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { CodingAgent, Install, VisitId } from '../../domain/model.ts'
 import type { LogRecord, RequestLog } from '../../domain/records.ts'

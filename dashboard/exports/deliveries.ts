@@ -1,7 +1,7 @@
 /** Deliveries as CSV, each with the answer to its last attempt. */
 
 import { deliveryFilters, deliveryPeriod, readDeliveryPage, type AnsweredDelivery } from '../installs/deliveries.ts'
-import type { Asked } from '../installs/list.ts'
+import type { AskedOfList } from '../installs/list.ts'
 import type { OrganizationFacts } from '../reads/scope.ts'
 import { isoTime, isoTimeOrNull, type ListedTable } from './table.ts'
 
@@ -26,7 +26,7 @@ const COLUMNS: ListedTable<AnsweredDelivery>['columns'] = {
   last_words: ({ last }) => last?.words ?? null,
 }
 
-export function deliveryTable(reads: OrganizationFacts, asked: Asked): ListedTable<AnsweredDelivery> {
+export function deliveryTable(reads: OrganizationFacts, asked: AskedOfList): ListedTable<AnsweredDelivery> {
   const filters = deliveryFilters(asked.queryValues)
   const { since_ms: sinceMs, until_ms: untilMs } = deliveryPeriod(asked)
   return {

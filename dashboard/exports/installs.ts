@@ -2,8 +2,14 @@
 
 import { SOURCE_COLUMN_NAMES, SOURCE_COLUMNS, type VisitSource } from '../../domain/collection/visit-source.ts'
 import type { OrganizationFacts } from '../reads/scope.ts'
-import { installFilters, installPeriod, readInstallPage, type Asked, type SourcedInstall } from '../installs/list.ts'
-import type { PageClock } from '../logs/pages.ts'
+import {
+  installFilters,
+  installPeriod,
+  readInstallPage,
+  type AskedOfList,
+  type SourcedInstall,
+} from '../installs/list.ts'
+import type { PageClock } from '../reads/walk-back.ts'
 import { isoTime, isoTimeOrNull, type ListedTable } from './table.ts'
 
 /** A statement for these takes 200 ms of processor time among 2 million install events, of 250 ms that it may take. */
@@ -40,7 +46,11 @@ const COLUMNS: ListedTable<SourcedInstall>['columns'] = {
   ...sourceColumns<SourcedInstall>(({ visit }) => visit),
 }
 
-export function installTable(reads: OrganizationFacts, asked: Asked, clock: PageClock): ListedTable<SourcedInstall> {
+export function installTable(
+  reads: OrganizationFacts,
+  asked: AskedOfList,
+  clock: PageClock,
+): ListedTable<SourcedInstall> {
   const filters = installFilters(asked.queryValues)
   const { sinceMs, from } = installPeriod(asked)
   return {

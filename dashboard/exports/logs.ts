@@ -4,7 +4,8 @@ import { LIMITS } from '../../domain/limits.ts'
 import type { LogLineRow } from '../../ports/facts/pages/logs.ts'
 import type { Cursors } from '../logs/cursor.ts'
 import { lineOf } from '../logs/line.ts'
-import { readLogPage, type LogQuestion, type PageClock } from '../logs/pages.ts'
+import type { PageClock } from '../reads/walk-back.ts'
+import { readLogPage, type LogQuestion } from '../logs/pages.ts'
 import { checkMayGoOn, type Download } from './download.ts'
 
 /** Keyset pages: none takes long, and look-ups of requests run in between. */

@@ -13,7 +13,7 @@ import { DELIVERY_LIST_SCHEMA, INSTALL_LIST_SCHEMA } from '../installs/routes.ts
 import { CURSOR_PARAMETER, refuseCursor, type Cursors } from '../logs/cursor.ts'
 import { LOG_LIST_SCHEMA } from '../logs/filters.ts'
 import { logQuestion } from '../logs/list.ts'
-import type { PageClock } from '../logs/pages.ts'
+import type { PageClock } from '../reads/walk-back.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { VISIT_LIST_SCHEMA } from '../visits/routes.ts'
 import { deliveryTable } from './deliveries.ts'

@@ -19,7 +19,7 @@ export interface ListedTable<Row> {
   ) => Promise<{ readonly rows: readonly Row[]; readonly next: LogPosition | null }>
 }
 
-export interface TableExport extends Download {
+interface TableExport extends Download {
   /** Some spreadsheets recognise UTF-8 only by a byte order mark. */
   readonly hasMark: boolean
 }

@@ -1,8 +1,8 @@
 /** Visits as CSV, each with where it came from and the steps that it has reached. */
 
 import type { VisitLineRow } from '../../ports/facts/pages/visits.ts'
-import { installPeriod, type Asked } from '../installs/list.ts'
-import type { PageClock } from '../logs/pages.ts'
+import { installPeriod, type AskedOfList } from '../installs/list.ts'
+import type { PageClock } from '../reads/walk-back.ts'
 import type { OrganizationFacts } from '../reads/scope.ts'
 import { LATER_STEPS, readVisitPage, visitFilters } from '../visits/list.ts'
 import { sourceColumns } from './installs.ts'
@@ -18,7 +18,7 @@ const COLUMNS: ListedTable<VisitLineRow>['columns'] = {
   ...Object.fromEntries(LATER_STEPS.map((step) => [step, (visit: VisitLineRow) => visit[step]])),
 }
 
-export function visitTable(reads: OrganizationFacts, asked: Asked, clock: PageClock): ListedTable<VisitLineRow> {
+export function visitTable(reads: OrganizationFacts, asked: AskedOfList, clock: PageClock): ListedTable<VisitLineRow> {
   const filters = visitFilters(asked.queryValues)
   const { sinceMs, from } = installPeriod(asked)
   return {

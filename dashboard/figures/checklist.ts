@@ -1,7 +1,7 @@
 /** What is set up, as real traffic proves: each line completes by itself. */
 
 import { DAY_MS, hourAfter } from '../../domain/durations.ts'
-import { EXAMPLE_DATA } from '../../domain/example-data.ts'
+import { EXAMPLE_DATA } from '../../domain/figures/example-data.ts'
 import { cellOf, restOf, type Cell } from '../../domain/figures/cells.ts'
 import { answer } from '../http/call.ts'
 import { totalOf } from './answers.ts'

@@ -1,7 +1,7 @@
 /** Made-up traffic in figures: pages say that they count it, and the checklist does not. */
 
 import { DAY_MS } from '../../domain/durations.ts'
-import { EXAMPLE_DATA, exampleEndMs } from '../../domain/example-data.ts'
+import { EXAMPLE_DATA, exampleEndMs } from '../../domain/figures/example-data.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { OrganizationFacts } from '../reads/scope.ts'
 

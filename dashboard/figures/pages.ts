@@ -154,7 +154,7 @@ async function trackedByDay(source: FigureSource, period: FiguresPeriod): Promis
   const visits = await readSteps(source, period, { dimension: 'visits', stepMs: DAY_MS })
   const installs = await readSteps(source, period, { dimension: 'installs', stepMs: DAY_MS })
   const countAt = (steps: typeof visits, at: number, places: number): number =>
-    sumOf(steps.find((step) => step.at === at)?.counts.slice(0, places) ?? [])
+    sumOfCounts(steps.find((step) => step.at === at)?.counts.slice(0, places) ?? [])
   const days = new Set([...visits, ...installs].map(({ at }) => at))
   return [...days]
     .sort((a, b) => a - b)
@@ -165,9 +165,9 @@ async function trackedByDay(source: FigureSource, period: FiguresPeriod): Promis
 const EVENT_TYPES = INSTALL_COUNTS.indexOf('matched')
 
 function trackedIn(days: readonly TrackedDay[]): number {
-  return sumOf(days.map(({ visits, installs }) => visits + installs))
+  return sumOfCounts(days.map(({ visits, installs }) => visits + installs))
 }
 
-function sumOf(counts: readonly number[]): number {
+function sumOfCounts(counts: readonly number[]): number {
   return counts.reduce((sum, count) => sum + count, 0)
 }

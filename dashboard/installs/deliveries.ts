@@ -11,7 +11,7 @@ import { textParameter } from '../http/parameters.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
 import { columnFilters } from '../reads/column-filters.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
-import type { Asked } from './list.ts'
+import type { AskedOfList } from './list.ts'
 
 const DEFAULT_PERIOD_MS = 7 * DAY_MS
 const LONGEST_PERIOD_MS = 90 * DAY_MS
@@ -24,7 +24,7 @@ interface DeliveryPeriod {
 }
 
 /** Both ends are Unix ms; the later one is exclusive and not after now. */
-export function deliveryPeriod({ queryValues: { since, until }, nowMs }: Asked): DeliveryPeriod {
+export function deliveryPeriod({ queryValues: { since, until }, nowMs }: AskedOfList): DeliveryPeriod {
   const end = typeof until === 'number' ? Math.min(until, nowMs + 1) : nowMs + 1
   const wanted = typeof since === 'number' ? since : end - DEFAULT_PERIOD_MS
   return { since_ms: Math.min(end, Math.max(wanted, end - LONGEST_PERIOD_MS)), until_ms: end }

@@ -12,7 +12,7 @@ import { readJsonColumn } from '../../common/json-column.ts'
 import type { CandidateVerdict } from '../../domain/model.ts'
 import { answer, type Call } from '../http/call.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
-import type { PageClock } from '../logs/pages.ts'
+import type { PageClock } from '../reads/walk-back.ts'
 import { columnFilters } from '../reads/column-filters.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { readVisitSources } from '../reads/visits-beside.ts'
@@ -94,10 +94,13 @@ export function installFilters(values: JsonObject): InstallFilters {
 }
 
 /** What a request asks for, and when. */
-export type Asked = Pick<Call, 'queryValues' | 'nowMs'>
+export type AskedOfList = Pick<Call, 'queryValues' | 'nowMs'>
 
 /** The period that a query names; without one, as long as any website of the organisation keeps its facts. */
-export function installPeriod({ queryValues, nowMs }: Asked): { readonly sinceMs: number; readonly from: LogPosition } {
+export function installPeriod({ queryValues, nowMs }: AskedOfList): {
+  readonly sinceMs: number
+  readonly from: LogPosition
+} {
   const { since, until } = queryValues
   const oldestMs = nowMs - LIMITS.retentionDays.max * DAY_MS
   const newestMs = nowMs + LIMITS.clockSkewMs

@@ -15,7 +15,7 @@ import {
 } from '../http/parameters.ts'
 import type { RouteRow } from '../http/route.ts'
 import { CURSOR_PARAMETER, type Cursors } from '../logs/cursor.ts'
-import type { PageClock } from '../logs/pages.ts'
+import type { PageClock } from '../reads/walk-back.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { DELIVERY_FILTER_SCHEMA, listDeliveries, readDeliveries } from './deliveries.ts'
 import { listInstalls, readInstall } from './list.ts'

@@ -7,10 +7,11 @@ import { dashboardPlace, websiteShown } from '../../domain/logs/dashboard-place.
 import type { LogPosition } from '../../domain/logs/walk.ts'
 import { answer, type Call } from '../http/call.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
+import type { PageClock } from '../reads/walk-back.ts'
 import { refuseCursor, type Cursors } from './cursor.ts'
 import { directedFilters } from './filters.ts'
 import { lineOf } from './line.ts'
-import { readLogPage, type LogQuestion, type PageClock } from './pages.ts'
+import { readLogPage, type LogQuestion } from './pages.ts'
 
 /** Clocks of other machines may be ahead. */
 const AHEAD_MS = LIMITS.clockSkewMs

@@ -3,6 +3,7 @@
 import { boundsBefore, newestOf, windowMs, type LogPosition } from '../../domain/logs/walk.ts'
 import type { LogPageFilters, LogLineRow } from '../../ports/facts/pages/logs.ts'
 import type { OrganizationFacts } from '../reads/scope.ts'
+import type { PageClock } from '../reads/walk-back.ts'
 import type { DirectedFilters } from './filters.ts'
 
 type LogReads = Pick<OrganizationFacts, 'run'>
@@ -22,10 +23,6 @@ interface LogRows {
   readonly rows: readonly LogLineRow[]
   /** The position of the next page; null if there is nothing older. */
   readonly next: LogPosition | null
-}
-
-export interface PageClock {
-  readonly elapsedMs: () => number
 }
 
 /** After this time a page is returned as it is, with the position that it has reached. */

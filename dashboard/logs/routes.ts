@@ -9,7 +9,7 @@ import { CURSOR_PARAMETER, type Cursors } from './cursor.ts'
 import { createLineFeeds } from './feed.ts'
 import { LOG_FILTER_SCHEMA, LOG_LIST_SCHEMA } from './filters.ts'
 import { listLogs, readLoggedAttempt, readLoggedRequest } from './list.ts'
-import type { PageClock } from './pages.ts'
+import type { PageClock } from '../reads/walk-back.ts'
 import { REFERENCE_SCHEMA, answerReferences, type ReferenceKeys } from './reference.ts'
 import { tailLogs, watchLive, type TailParts } from './tail.ts'
 

@@ -1,7 +1,6 @@
 /** Reads a list of facts from the newest back, in windows of time: a filter that few rows fit would otherwise read all that are kept in one statement. */
 
 import { boundsBefore, nextSpanMs as spanAfter, type LogPosition } from '../../domain/logs/walk.ts'
-import type { PageClock } from '../logs/pages.ts'
 
 /** What is asked for: rows from `sinceMs` (inclusive) back from a position. */
 export interface WalkBack {
@@ -13,6 +12,10 @@ export interface WalkBack {
 }
 
 export type WalkWindow = ReturnType<typeof boundsBefore> & { readonly since_ms: number; readonly limit: number }
+
+export interface PageClock {
+  readonly elapsedMs: () => number
+}
 
 interface WalkedRows<Row> {
   /** Newest first. */

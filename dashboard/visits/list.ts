@@ -1,15 +1,15 @@
 /** Visits one by one, each with the steps that it has reached: the list behind every number of the funnel and of sources. */
 
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
-import { VISIT_STEPS } from '../../domain/figures/cells.ts'
+import { VISIT_STEPS, type LaterStep } from '../../domain/figures/cells.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
-import type { LaterStep, VisitFilters, VisitLineRow } from '../../ports/facts/pages/visits.ts'
+import type { VisitFilters, VisitLineRow } from '../../ports/facts/pages/visits.ts'
 import { answer } from '../http/call.ts'
 import { installPeriod } from '../installs/list.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
-import type { PageClock } from '../logs/pages.ts'
+import type { PageClock } from '../reads/walk-back.ts'
 import { columnFilters } from '../reads/column-filters.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { walkBack, type WalkBack, type WalkWindow } from '../reads/walk-back.ts'
@@ -28,7 +28,7 @@ interface VisitQuestion extends Omit<WalkBack, 'firstSpanMs'> {
   readonly filters: VisitFilters
 }
 
-interface VisitPage {
+interface FoundVisits {
   readonly rows: readonly VisitLineRow[]
   readonly next: LogPosition | null
 }
@@ -37,7 +37,7 @@ export function readVisitPage(
   reads: OrganizationFacts,
   { filters, ...walk }: VisitQuestion,
   clock: PageClock,
-): Promise<VisitPage> {
+): Promise<FoundVisits> {
   // How much fuller the last window could have been.
   let room = 1
   const read = async (window: WalkWindow): Promise<readonly VisitLineRow[] | null> => {

@@ -6,7 +6,7 @@ import type { HandlersOf } from '../http/call.ts'
 import { ORIGIN_PARAMETERS, PERIOD_PARAMETERS, textParameter, WEBSITE_PARAMETER } from '../http/parameters.ts'
 import type { RouteRow } from '../http/route.ts'
 import { CURSOR_PARAMETER, type Cursors } from '../logs/cursor.ts'
-import type { PageClock } from '../logs/pages.ts'
+import type { PageClock } from '../reads/walk-back.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { LATER_STEPS, listVisits } from './list.ts'
 

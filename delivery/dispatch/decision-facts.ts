@@ -29,7 +29,7 @@ export async function readKnowledge(
   if (installs.length === 0) return []
   const [histories, matches] = await Promise.all([readHistories(facts, installs), readMatches(facts, installs)])
   return installs.map((install) => {
-    const around = matches.get(momentOf(install))
+    const around = matches.get(momentKeyOf(install))
     if (around === undefined) return undefined
     const states = statesAt(install, histories)
     return { states, installation: installationAt(install, around), receivedAtMs: install.receivedAtMs }
@@ -60,7 +60,7 @@ async function readMatches(
   installs: readonly Install[],
 ): Promise<ReadonlyMap<string, readonly Match[]>> {
   const found = new Map<string, readonly Match[]>()
-  for (const asked of momentsOf(installs)) {
+  for (const asked of momentsInTurn(installs)) {
     const rows = await facts.run('installationMatches', {
       websites: asked.map(({ website }) => website),
       installation_ids: asked.map(({ installationId }) => installationId),
@@ -69,28 +69,28 @@ async function readMatches(
       since_ms: Math.min(...asked.map(({ receivedAtMs }) => receivedAtMs)) - LIMITS.receiptLifetimeMs,
     })
     const byInstallation = Map.groupBy(rows, (row) => recordKey(row.website, row.installation_id))
-    for (const install of asked) found.set(momentOf(install), byInstallation.get(installationOf(install)) ?? [])
+    for (const install of asked) found.set(momentKeyOf(install), byInstallation.get(installationKeyOf(install)) ?? [])
   }
   return found
 }
 
 /** The earliest moment of each installation, then the second of those that have one, and so on. */
-function momentsOf(installs: readonly Install[]): readonly (readonly Install[])[] {
+function momentsInTurn(installs: readonly Install[]): readonly (readonly Install[])[] {
   const lists: Install[][] = []
-  const moments = new Map(installs.map((install) => [momentOf(install), install]))
-  for (const some of Map.groupBy(moments.values(), installationOf).values()) {
+  const moments = new Map(installs.map((install) => [momentKeyOf(install), install]))
+  for (const some of Map.groupBy(moments.values(), installationKeyOf).values()) {
     const sorted = some.toSorted((one, other) => one.receivedAtMs - other.receivedAtMs)
     for (const [place, install] of sorted.slice(0, MOMENTS_AT_ONCE).entries()) (lists[place] ??= []).push(install)
   }
   return lists
 }
 
-function installationOf({ website, installationId }: Install): string {
+function installationKeyOf({ website, installationId }: Install): string {
   return recordKey(website, installationId)
 }
 
-function momentOf(install: Install): string {
-  return `${install.receivedAtMs}:${installationOf(install)}`
+function momentKeyOf(install: Install): string {
+  return `${install.receivedAtMs}:${installationKeyOf(install)}`
 }
 
 /** An activation that seems to be a moment later than the event counts if no candidate was active by then. */
@@ -138,13 +138,13 @@ function isBy(atMs: number | null, byMs: number): boolean {
 function installationAt(install: Install, rows: readonly Match[]): KnownInstallation {
   const { receivedAtMs, openCandidates = [] } = install
   const before = rows.find((row) => isBefore(row, install))
-  if (before !== undefined) return resultOf(before)
-  const after = rows.filter((row) => row.received_at_ms > receivedAtMs).map(resultOf)
+  if (before !== undefined) return knownOf(before)
+  const after = rows.filter((row) => row.received_at_ms > receivedAtMs).map(knownOf)
   const usable = openCandidates.length === 0 ? after : after.filter(({ kind }) => kind === 'matched')
   return usable[0] ?? { kind: 'none' }
 }
 
-function resultOf(row: Match): KnownInstallation {
+function knownOf(row: Match): KnownInstallation {
   if (row.resolution === 'pending' || row.visit_issued_at_ms === null) return { kind: 'undecided' }
   const { visit_id: visitId, visit_issued_at_ms: issuedAtMs, gpc } = row
   return { kind: 'matched', visit: { visitId, issuedAtMs, gpc } }

@@ -42,13 +42,13 @@ export async function trimmed(
   const excess = lanes.reduce((sum, { records }) => sum + records, 0) - LIMITS.logStreamBacklogRecords
   const isOld = lanes.some(({ records, oldest_ms: atMs }) => records > 0 && atMs < oldest)
   if (excess <= 0 && !isPlanOld && !isOld) return base
-  const sinceMs = Math.min(oldestOf(lanes), progress.plan?.oldestMs ?? parts.nowMs)
+  const sinceMs = Math.min(oldestOpenMs(lanes), progress.plan?.oldestMs ?? parts.nowMs)
   const cutoff = excess <= 0 ? oldest : Math.max(oldest, await cutoffOf(parts, base, { excess, sinceMs }))
   return droppedBefore(parts, base, { sinceMs: cutoff, reason: 'overflow' })
 }
 
 /** The time of the oldest record that the filter lets pass. */
-function oldestOf(lanes: readonly OpenLaneRow[]): number {
+function oldestOpenMs(lanes: readonly OpenLaneRow[]): number {
   return Math.min(...lanes.filter(({ records }) => records > 0).map(({ oldest_ms: atMs }) => atMs))
 }
 

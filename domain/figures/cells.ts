@@ -2,6 +2,8 @@
 
 /** In the order of a row's columns. */
 export const VISIT_STEPS = ['visits', 'activated', 'copied', 'started', 'completed', 'first_run'] as const
+/** What only some visits reach, in order. */
+export type LaterStep = Exclude<(typeof VISIT_STEPS)[number], 'visits'>
 export const INSTALL_COUNTS = ['started', 'completed', 'first_run', 'matched', 'unmatched', 'counted'] as const
 
 /** Dimensions of the funnel: a visit counts in the hour in which it was issued, with every step that it ever reached. */

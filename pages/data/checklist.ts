@@ -4,7 +4,7 @@ import { queryOptions } from '@tanstack/react-query'
 
 import { ask, path, query } from './ask.ts'
 
-export interface ChecklistLine {
+interface ChecklistLine {
   readonly id: string
   readonly isDone: boolean
   readonly count: number

@@ -16,7 +16,7 @@ export interface FunnelCounts {
 }
 
 /** Of every answer with figures. */
-export interface CountedFigures extends Bounds {
+interface CountedFigures extends Bounds {
   /** Unix ms at which made-up traffic ends that they count; null: they count none. */
   readonly exampleUntil: number | null
 }
@@ -41,7 +41,7 @@ export interface SourceFigures extends CountedFigures, Listed {
   readonly before: Listed
 }
 
-export interface InstallCounts {
+interface InstallCounts {
   readonly started: number
   readonly completed: number
   readonly first_run: number

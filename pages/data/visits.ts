@@ -3,11 +3,9 @@
 import { infiniteQueryOptions } from '@tanstack/react-query'
 
 import type { VisitSource } from '../../domain/collection/visit-source.ts'
+import type { LaterStep } from '../../domain/figures/cells.ts'
 import { ask, path, query } from './ask.ts'
 import { momentsOf } from './lines.ts'
-
-/** What only some visits reach, in order. */
-export type LaterStep = 'activated' | 'copied' | 'started' | 'completed' | 'first_run'
 
 /** As in the address; names and values are those of the API. An empty text means "does not say". */
 export interface ShownVisitFilters {

@@ -12,7 +12,7 @@ import { Empty, Problem } from '../parts/states.tsx'
 import { Breakable } from '../parts/breakable.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { Waiting } from '../parts/waiting.tsx'
-import { eventsOf, InstallBreakdown } from './breakdown.tsx'
+import { installEventsOf, InstallBreakdown } from './breakdown.tsx'
 import { listOf, visitsOf } from './list-of.ts'
 
 interface AgentsProps {
@@ -43,14 +43,14 @@ interface AgentFiguresProps extends AgentsProps {
 }
 
 function AgentFigures({ organization, filters, figures }: AgentFiguresProps): ReactNode {
-  const all = eventsOf(figures.total)
+  const all = installEventsOf(figures.total)
   if (all === 0)
     return (
       <Empty title="No install in this time">
         Choose a longer time, or run your installer once with the hook in it.
       </Empty>
     )
-  const byAgents = all - eventsOf(figures.agent.values.find(({ value }) => value === ''))
+  const byAgents = all - installEventsOf(figures.agent.values.find(({ value }) => value === ''))
   return (
     <>
       <p className="question lead">

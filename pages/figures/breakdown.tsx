@@ -46,11 +46,11 @@ export function InstallBreakdown({
                   params={{ organization }}
                   search={listOf(bounds, filters, { [by]: row.value })}
                 >
-                  {shownCount(eventsOf(row))}
+                  {shownCount(installEventsOf(row))}
                 </Link>{' '}
                 <Change
-                  now={eventsOf(row)}
-                  before={eventsOf(before.values.find(({ value }) => value === row.value))}
+                  now={installEventsOf(row)}
+                  before={installEventsOf(before.values.find(({ value }) => value === row.value))}
                   since={nameOfBefore(filters)}
                 />
               </td>
@@ -64,7 +64,7 @@ export function InstallBreakdown({
 }
 
 /** Install events; those that are still to be decided are none of these yet. */
-export function eventsOf(counts: Pick<ValuedInstalls, 'matched' | 'unmatched' | 'counted'> | undefined): number {
+export function installEventsOf(counts: Pick<ValuedInstalls, 'matched' | 'unmatched' | 'counted'> | undefined): number {
   return counts === undefined ? 0 : counts.matched + counts.unmatched + counts.counted
 }
 

@@ -106,13 +106,13 @@ const HOUR = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numer
 const MINUTE = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', minute: '2-digit' })
 const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' })
 
-function nameOf(at: number, isByDay: boolean): string {
+function columnName(at: number, isByDay: boolean): string {
   if (isByDay) return DAY.format(at)
   return (new Date(at).getMinutes() === 0 ? HOUR : MINUTE).format(at)
 }
 
 /** Hours or days of UTC; the first and the last may be cut by the period. */
-function partsOf({ since, until, stepMs }: FunnelFigures): readonly (Bounds & { readonly isPart: boolean })[] {
+function columnsOfPeriod({ since, until, stepMs }: FunnelFigures): readonly (Bounds & { readonly isPart: boolean })[] {
   const parts = []
   for (let at = Math.floor(since / stepMs) * stepMs; at < until; at += stepMs) {
     const bounds = { since: Math.max(since, at), until: Math.min(until, at + stepMs) }
@@ -131,7 +131,7 @@ function Days({ organization, filters, figures }: PartProps): ReactNode {
   const { stepMs, steps } = figures
   const byTime = new Map(steps.map((step) => [step.at, step]))
   const isByDay = stepMs === DAY_MS
-  const parts = partsOf(figures)
+  const parts = columnsOfPeriod(figures)
   return (
     <section aria-labelledby="days">
       <h2 id="days">{isByDay ? 'By day (UTC)' : 'By hour'}</h2>
@@ -145,7 +145,7 @@ function Days({ organization, filters, figures }: PartProps): ReactNode {
             columns={parts.map(({ isPart, ...bounds }) => {
               const at = Math.floor(bounds.since / stepMs) * stepMs
               return {
-                ...{ key: String(at), name: nameOf(at, isByDay), isPart },
+                ...{ key: String(at), name: columnName(at, isByDay), isPart },
                 count: byTime.get(at)?.[step.id] ?? 0,
                 link: (text) => <StepLink {...{ organization, step, filters, bounds }}>{text}</StepLink>,
               }

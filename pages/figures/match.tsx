@@ -15,7 +15,7 @@ import { PeriodBar } from '../parts/period-bar.tsx'
 import { Empty, Page, Problem } from '../parts/states.tsx'
 import { Waiting } from '../parts/waiting.tsx'
 import { useOrganization } from '../shell/organization.tsx'
-import { eventsOf, InstallBreakdown } from './breakdown.tsx'
+import { installEventsOf, InstallBreakdown } from './breakdown.tsx'
 import { listOf } from './list-of.ts'
 import { TimeToInstall } from './time-to-install.tsx'
 
@@ -49,18 +49,18 @@ function Match({ organization, filters }: MatchProps): ReactNode {
       <Waiting what="the match rate" query={query} queryKey={options.queryKey} />
       {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
       {data !== undefined &&
-        (eventsOf(data.total) === 0 ? (
+        (installEventsOf(data.total) === 0 ? (
           <NoEvents organization={organization} />
         ) : (
           <div className="figures" aria-busy={isPlaceholderData}>
-            <Parts {...{ organization, filters, figures: data }} />
+            <RateParts {...{ organization, filters, figures: data }} />
           </div>
         ))}
     </Page>
   )
 }
 
-function Parts(props: RatePartProps): ReactNode {
+function RateParts(props: RatePartProps): ReactNode {
   const { organization, filters, figures } = props
   return (
     <>

@@ -44,7 +44,7 @@ export function TimeToInstall({ organization, filters, figures }: TimeToInstallP
               params={{ organization }}
               search={listOf(figures, filters, {
                 ...{ resolution: 'matched', eventType: 'install_completed' },
-                ...ageOf(buckets, fromSeconds),
+                ...visitAgeOf(buckets, fromSeconds),
               })}
             >
               {text}
@@ -57,7 +57,10 @@ export function TimeToInstall({ organization, filters, figures }: TimeToInstallP
 }
 
 /** From this bucket on, and before the next one. */
-function ageOf(buckets: Buckets, leastVisitAge: number): Pick<ShownInstallFilters, 'leastVisitAge' | 'visitAgeBelow'> {
+function visitAgeOf(
+  buckets: Buckets,
+  leastVisitAge: number,
+): Pick<ShownInstallFilters, 'leastVisitAge' | 'visitAgeBelow'> {
   const below = buckets.find(({ fromSeconds }) => fromSeconds > leastVisitAge)
   return { leastVisitAge, ...(below === undefined ? {} : { visitAgeBelow: below.fromSeconds }) }
 }

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react'
 
 import { ApiProblem } from '../data/ask.ts'
 import { lineQuery } from '../data/lines.ts'
-import { curlOf, prettyText } from '../parts/bodies.ts'
+import { curlOf, prettyText } from '../parts/lines/bodies.ts'
 import { CopyButton } from '../parts/copy.tsx'
 import { Problem } from '../parts/states.tsx'
 

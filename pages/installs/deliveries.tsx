@@ -5,9 +5,9 @@ import type { ReactNode } from 'react'
 
 import type { AttemptFacts } from '../data/installs.ts'
 import { sentenceOfReason } from '../deliveries/words.ts'
-import { prettyText } from '../parts/bodies.ts'
+import { prettyText } from '../parts/lines/bodies.ts'
 import { statusText } from '../parts/install-words.ts'
-import { Status } from '../parts/line-table.tsx'
+import { Status } from '../parts/lines/line-table.tsx'
 import { Moment } from '../parts/time.tsx'
 import { deadlineOf, isStillOpen, type DeliveryLane } from './story.ts'
 

@@ -10,8 +10,8 @@ import { livePath } from '../data/lines.ts'
 import { overviewQuery, type Overview } from '../data/overview.ts'
 import { useLines } from '../data/use-lines.ts'
 import { ExampleNotice } from '../parts/example-notice.tsx'
-import { LinePanel } from '../parts/line-panel.tsx'
-import { LineTable } from '../parts/line-table.tsx'
+import { LinePanel } from '../parts/lines/line-panel.tsx'
+import { LineTable } from '../parts/lines/line-table.tsx'
 import { Empty, Page } from '../parts/states.tsx'
 import { Tile } from '../parts/tile.tsx'
 import { useOrganization } from '../shell/organization.tsx'
@@ -48,7 +48,7 @@ function Live({ organization }: { readonly organization: string }): ReactNode {
         {lines.length > 0 ? (
           <LineTable lines={lines} selected={open?.id ?? null} onSelect={setOpen} />
         ) : (
-          <Waiting state={state} />
+          <NothingCame state={state} />
         )}
         {open !== null && <LinePanel organization={organization} line={open} onClose={() => setOpen(null)} />}
       </div>
@@ -85,7 +85,7 @@ function countOrDash(count: number | undefined): string {
   return count === undefined ? '–' : count.toLocaleString()
 }
 
-function Waiting({ state }: { readonly state: string }): ReactNode {
+function NothingCame({ state }: { readonly state: string }): ReactNode {
   if (state === 'connecting') return null
   return (
     <Empty title="Nothing came in the last half hour">

@@ -3,7 +3,7 @@
 import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useEffect, useState, type ReactNode } from 'react'
+import { useEffect, useState, type ComponentProps, type ReactNode } from 'react'
 
 import { LIMITS } from '../../domain/limits.ts'
 import type { LogLine } from '../../domain/logs/line.ts'
@@ -11,13 +11,13 @@ import { filtersOf, logsExport, logsQuery, tailPath, type LogFilters } from '../
 import { path, query } from '../data/ask.ts'
 import { useLines } from '../data/use-lines.ts'
 import { TakeAlong } from '../parts/copy.tsx'
-import { LineTable } from '../parts/line-table.tsx'
+import { LineTable } from '../parts/lines/line-table.tsx'
 import { Empty, Page, Problem } from '../parts/states.tsx'
 import { Clock } from '../parts/time.tsx'
 import { More, Waiting } from '../parts/waiting.tsx'
 import { useOrganization } from '../shell/organization.tsx'
 import { FilterBar } from './filter-bar.tsx'
-import { LinePanel } from '../parts/line-panel.tsx'
+import { LinePanel } from '../parts/lines/line-panel.tsx'
 
 export function LogsPage(): ReactNode {
   const organization = useOrganization()
@@ -98,6 +98,7 @@ function Stored({ organization, filters, open, onSelect }: ListProps): ReactNode
   const { data, error, hasNextPage } = logs
   const lines = data?.pages.flatMap(({ records }) => records) ?? []
   const search = useSearchOn(filters, logs, lines.length)
+  const more = { ...logs, fetchNextPage: search.goOn }
   const searchedBackTo = data?.pages.at(-1)?.searchedBackTo
   return (
     <>
@@ -108,20 +109,29 @@ function Stored({ organization, filters, open, onSelect }: ListProps): ReactNode
         <NothingFound isFiltered={Object.keys(filters).length > 0} />
       )}
       {searchedBackTo !== undefined && (
-        <>
-          <More
-            what="lines"
-            list={{ ...logs, fetchNextPage: search.goOn }}
-            {...{ queryKey, searchedBackTo, goingOn: search.isGoingOn ? search : null }}
-          />
-          {!hasNextPage && filters.since !== undefined && filters.since < searchedBackTo && (
-            <p className="footnote">
-              Logs are kept from <Clock ms={searchedBackTo} /> on. Older lines of this time are gone.
-            </p>
-          )}
-        </>
+        <Older {...{ list: more, queryKey, searchedBackTo, since: filters.since, search }} />
       )}
     </>
+  )
+}
+
+interface OlderProps extends Pick<ComponentProps<typeof More>, 'list' | 'queryKey'> {
+  /** What the filter asks for; Unix ms. */
+  readonly since: number | undefined
+  readonly searchedBackTo: number
+  readonly search: SearchOn
+}
+
+/** The way to older lines, or that there are none any more. */
+function Older({ list, queryKey, since, searchedBackTo, search }: OlderProps): ReactNode {
+  if (list.hasNextPage) {
+    return <More what="lines" {...{ list, queryKey, searchedBackTo, goingOn: search.isGoingOn ? search : null }} />
+  }
+  if (since === undefined || since >= searchedBackTo) return null
+  return (
+    <p className="footnote">
+      Logs are kept from <Clock ms={searchedBackTo} /> on. Older lines of this time are gone.
+    </p>
   )
 }
 

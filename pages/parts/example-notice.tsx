@@ -2,7 +2,7 @@
 
 import type { ReactNode } from 'react'
 
-import { EXAMPLE_DATA } from '../../domain/example-data.ts'
+import { EXAMPLE_DATA } from '../../domain/figures/example-data.ts'
 
 interface ExampleNoticeProps {
   /** Unix ms at which the made-up traffic ends; null: there is none. */

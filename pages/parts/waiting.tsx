@@ -44,17 +44,8 @@ export function Waiting({ what, query, queryKey }: WaitingProps): ReactNode {
   const isAsking = fetchStatus !== 'idle'
   const isAnswered = data !== undefined && !isPlaceholderData
   const wait = useWait(isAsking && !isAnswered)
-  if (isAnswered || (error !== null && !isAsking)) return null
-  if (!isAsking) {
-    return (
-      <p className="waiting" role="status">
-        Stopped{isPlaceholderData && ': below stands what was there before'}.{' '}
-        <button type="button" className="link" onClick={() => void refetch()}>
-          Ask again
-        </button>
-      </p>
-    )
-  }
+  if (isAnswered) return null
+  if (!isAsking) return error === null && <Stopped isPlaceholderData={isPlaceholderData} refetch={refetch} />
   // What is shown meanwhile does not move for a fast answer.
   if (isPlaceholderData && wait !== 'slow') return null
   return (
@@ -65,6 +56,17 @@ export function Waiting({ what, query, queryKey }: WaitingProps): ReactNode {
           Loading {what} takes longer than usual … <Stop queryKey={queryKey} />
         </>
       )}
+    </p>
+  )
+}
+
+function Stopped({ isPlaceholderData, refetch }: Pick<AskedQuery, 'isPlaceholderData' | 'refetch'>): ReactNode {
+  return (
+    <p className="waiting" role="status">
+      Stopped{isPlaceholderData && ': below stands what was there before'}.{' '}
+      <button type="button" className="link" onClick={() => void refetch()}>
+        Ask again
+      </button>
     </p>
   )
 }

@@ -6,7 +6,7 @@ import type { ResourceKind } from '../../domain/resources/resources.ts'
 import type { ResourceRow } from '../data/resources.ts'
 import { eventWords } from './event-words.ts'
 import { EVENT_WORDS, POLICIES } from '../parts/install-words.ts'
-import { lineKind } from '../parts/line-table.tsx'
+import { lineKind } from '../parts/lines/line-table.tsx'
 
 export interface KindWords {
   readonly kind: ResourceKind

@@ -28,26 +28,26 @@ export function VisitsPage(): ReactNode {
       question="Which visits are these, and how far did each get?"
       actions={<TakeAlong what="these" {...(organization.role === 'Viewer' ? {} : { file })} />}
     >
-      <FilterChips filters={filters} />
-      <VisitList organization={organization.id} filters={filters} />
+      <VisitFilterChips filters={filters} />
+      <ListedVisits organization={organization.id} filters={filters} />
     </Page>
   )
 }
 
-function FilterChips({ filters }: { readonly filters: ShownVisitFilters }): ReactNode {
+function VisitFilterChips({ filters }: { readonly filters: ShownVisitFilters }): ReactNode {
   const navigate = useNavigate()
   const show = (search: ShownVisitFilters): void => void navigate({ to: '.', search: { ...search }, replace: true })
   const { since, until, ...others } = filters
   const named = Object.entries(others).map(([name, value]) => {
     const { [name as keyof ShownVisitFilters]: _, ...without } = filters
-    return { name, text: wordsOf(name, value), remove: () => show(without) }
+    return { name, text: filterWords(name, value), remove: () => show(without) }
   })
   const time = { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) }
   const period = { name: 'time', text: <Between {...time} />, remove: () => show(others) }
   return <Chips chips={[...named, ...(since === undefined && until === undefined ? [] : [period])]} />
 }
 
-function wordsOf(name: string, value: string): string {
+function filterWords(name: string, value: string): string {
   if (name === 'step') return `Got to “${titleOfStep(value)}”`
   if (name === 'website') return `Website: ${value}`
   return filterText(name, value) ?? `${name}: ${value}`
@@ -62,7 +62,7 @@ interface VisitListProps {
   readonly filters: ShownVisitFilters
 }
 
-function VisitList({ organization, filters }: VisitListProps): ReactNode {
+function ListedVisits({ organization, filters }: VisitListProps): ReactNode {
   const options = visitsQuery(organization, filters)
   const list = useInfiniteQuery(options)
   const { queryKey } = options

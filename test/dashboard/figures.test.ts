@@ -155,7 +155,7 @@ describe('pages of figures', function () {
 
   it('say until when they count made-up traffic, and the checklist counts none', async () => {
     const ofTrial = async (page: string) =>
-      (await stage.ask('GET', `/api/organizations/trial/${page}`, { cookies })).body as Record<string, any>
+      (await stage.ask('GET', `/api/organizations/trial/${page}`, { cookies })).body
     for (const page of ['funnel', 'sources', 'match', 'shared-commands', 'overview'])
       expect((await ofTrial(page))['exampleUntil'], page).to.equal(TODAY_MS)
     // Only what the month has of it.

@@ -17,7 +17,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import { hourOf } from '../../domain/durations.ts'
-import { EXAMPLE_DATA } from '../../domain/example-data.ts'
+import { EXAMPLE_DATA } from '../../domain/figures/example-data.ts'
 import { fillFolder, rollUpAll } from '../../fixtures/scale/fill.ts'
 import { SCALE_ORGANIZATION, SCALE_WEBSITES, sinceOf, type ScaleShape } from '../../fixtures/scale/shape.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'

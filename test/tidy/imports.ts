@@ -41,7 +41,7 @@ const LAYERS: readonly (readonly string[])[] = [
   [
     ...below(
       'dashboard',
-      'pages sessions resources http reads events figures logs installs exports mail people configuration sign-in',
+      'pages sessions resources http reads events figures logs installs visits exports mail people configuration sign-in',
     ),
     'dashboard',
     ...below('dashboard', 'routes.ts dashboard.ts'),
@@ -62,7 +62,7 @@ const LAYERS: readonly (readonly string[])[] = [
       'ports/facts',
       'column-types.ts visits.ts columns.ts query-rows.ts query-parts.ts erasure/names.ts erasure/queries.ts',
     ),
-    ...below('ports/facts', 'pages streams.ts queries.ts facts.ts engine erasure'),
+    ...below('ports/facts', 'pages streams.ts deciding.ts queries.ts facts.ts engine erasure'),
     'ports/facts',
   ],
   ['ports/hot-state', ...below('ports/hot-state', 'lmdb redis')],

@@ -1,6 +1,6 @@
 /** Figures of a short period, straight from the facts: the last hours for pages, and one hour for its rollup. */
 
-import { EXAMPLE_DATA } from '../../../domain/example-data.ts'
+import { EXAMPLE_DATA } from '../../../domain/figures/example-data.ts'
 import { INSTALL_TIME_BUCKETS_S, MAX_CELLS, type Dimension } from '../../../domain/figures/cells.ts'
 import { decided, once, withinPeriod } from '../query-parts.ts'
 import { COUNTED_BY } from '../visits.ts'

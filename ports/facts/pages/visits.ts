@@ -1,6 +1,6 @@
 /** Visits of an organisation's websites, newest first, each with the steps that it has reached: what figures count, one by one. */
 
-import type { VISIT_STEPS } from '../../../domain/figures/cells.ts'
+import type { LaterStep } from '../../../domain/figures/cells.ts'
 import { SOURCE_COLUMN_NAMES } from '../../../domain/collection/visit-source.ts'
 import { selectFrom, type RowsOf } from '../columns.ts'
 import { at, newestFirst, once, pageLimit, pageOf } from '../query-parts.ts'
@@ -10,9 +10,6 @@ import { VISIT_ISSUED } from './ranges.ts'
 import { KEY_ID, reachedSteps } from './raw-figures.ts'
 
 const VISIT_LINE = selectFrom('visits', ['website', 'visit_id', 'issued_at', ...SOURCE_COLUMN_NAMES])
-
-/** A step that only some visits reach. */
-export type LaterStep = Exclude<(typeof VISIT_STEPS)[number], 'visits'>
 
 /** 1: the visit reached this step. */
 export type VisitLineRow = RowsOf<typeof VISIT_LINE> & { readonly [S in LaterStep]: number }

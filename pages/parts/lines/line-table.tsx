@@ -2,9 +2,9 @@
 
 import type { ReactNode } from 'react'
 
-import type { LogLine } from '../../domain/logs/line.ts'
-import { TableHead } from './table-head.tsx'
-import { Clock } from './time.tsx'
+import type { LogLine } from '../../../domain/logs/line.ts'
+import { TableHead } from '../table-head.tsx'
+import { Clock } from '../time.tsx'
 
 interface LineTableProps {
   readonly lines: readonly LogLine[]

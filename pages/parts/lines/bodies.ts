@@ -1,7 +1,7 @@
 /** Requests and untrusted bodies as readable text. */
 
-import { shellQuoted } from '../../common/shell.ts'
-import type { LogLine } from '../../domain/logs/line.ts'
+import { shellQuoted } from '../../../common/shell.ts'
+import type { LogLine } from '../../../domain/logs/line.ts'
 
 /** JSON is indented; everything else stays unchanged. */
 export function prettyText(text: string): string {

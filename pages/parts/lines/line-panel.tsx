@@ -4,14 +4,14 @@ import { CloseButton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, type ReactNode, type RefObject } from 'react'
 
-import type { LogLine } from '../../domain/logs/line.ts'
-import { lineQuery, type LineDetail } from '../data/lines.ts'
-import { isTyping } from './typing.ts'
+import type { LogLine } from '../../../domain/logs/line.ts'
+import { lineQuery, type LineDetail } from '../../data/lines.ts'
+import { isTyping } from '../typing.ts'
 import { curlOf, prettyText } from './bodies.ts'
-import { CopyButton } from './copy.tsx'
+import { CopyButton } from '../copy.tsx'
 import { Status } from './line-table.tsx'
-import { Loading, Problem } from './states.tsx'
-import { Moment } from './time.tsx'
+import { Loading, Problem } from '../states.tsx'
+import { Moment } from '../time.tsx'
 
 interface LinePanelProps {
   readonly organization: string

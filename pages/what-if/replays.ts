@@ -4,7 +4,7 @@ import { queryOptions } from '@tanstack/react-query'
 
 import type { ReplayResult } from '../../domain/collection/replay-decision.ts'
 import type { VisitPolicy } from '../../domain/model.ts'
-import { ask, path } from './ask.ts'
+import { ask, path } from '../data/ask.ts'
 
 export interface ReplayLine {
   readonly id: string

@@ -1,6 +1,6 @@
 /** How made-up traffic is told from real traffic, so that pages say when they count it. */
 
-import { DAY_MS } from './durations.ts'
+import { DAY_MS } from '../durations.ts'
 
 export const EXAMPLE_DATA = {
   /** Of every page. */
