@@ -1,7 +1,7 @@
 /** Shows and erases everything that is stored about one person. */
 
 import { DAY_MS } from '../../domain/durations.ts'
-import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
+import { PLAN_LIMITS } from '../../domain/limits.ts'
 import { PLANS } from '../../domain/model.ts'
 import { LETTER_LIFETIME_MS } from '../../domain/people/letters.ts'
 import type { Member } from '../../domain/people/member.ts'
@@ -54,22 +54,18 @@ export interface PersonErased {
 export async function exportPerson(email: string, parts: PersonParts): Promise<PersonExport> {
   const person = parts.personId(email)
   const members = membersOfPerson(email, parts.directory)
-  const organizations = [...new Set(members.map(({ organization }) => organization))]
-  const asked = await Promise.all(organizations.map((organization) => supportRequestsOf(person, organization, parts)))
-  return { email, person, members: members.map(membershipAnswer), supportRequests: asked.flat() }
+  return { email, person, members: members.map(membershipAnswer), supportRequests: await supportRequestsOf(person, parts) }
 }
 
+/** Also of organisations that the person has left. */
 async function supportRequestsOf(
   person: string,
-  organization: string,
   { facts, nowMs }: PersonParts,
 ): Promise<PersonExport['supportRequests']> {
   const days = Math.max(...PLANS.map((plan) => PLAN_LIMITS[plan].logRetentionDays))
-  const rows = await facts.run('activityPage', {
-    ...{ organization, subject: person, type: 'support_requested', limit: LIMITS.activityEntries.max },
-    ...{ since_ms: nowMs() - days * DAY_MS, until_ms: nowMs() + LIMITS.clockSkewMs },
-  })
-  return rows.map(({ noticed_at_ms: at, message }) => ({ organization, at, message }))
+  const asked = { subject: person, type: 'support_requested', since_ms: nowMs() - days * DAY_MS }
+  const rows = await facts.run('activityAbout', asked)
+  return rows.map(({ organization, noticed_at_ms: at, message }) => ({ organization, at, message }))
 }
 
 /** Also ends sessions, and drops support requests that were not mailed yet. Does not reach backups and the payment provider. */

@@ -63,7 +63,7 @@ export const WEBHOOK_MESSAGES: { readonly [T in WebhookMessageType]: WebhookMess
   },
   'install.unmatched': {
     when: 'an install event cannot be tied to a visit',
-    data: objectSchema({ ...INSTALL, reason: textData('The reason; docs/installs.md lists them.') }, [
+    data: objectSchema({ ...INSTALL, reason: textData('The reason; docs/tasks/unmatched.md lists them.') }, [
       'website',
       'eventId',
       'reason',

@@ -864,6 +864,22 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         ])
       })
 
+      it('give what happened about one subject in every organisation, newest first and each entry once', async () => {
+        const [subject, type] = [unique('person'), 'support_requested'] as const
+        const [first, second] = [unique('organization'), unique('organization')]
+        const told = (organization: string, atMs: number, changes = {}) =>
+          activityRecord({ organization, subject, type, atMs, ...changes })
+        const entries = [told(first, SAMPLE_MS), told(second, SAMPLE_MS + 5), told(first, SAMPLE_MS - 1)]
+        const others = [told(first, SAMPLE_MS, { subject: 'else' }), told(first, SAMPLE_MS, { type: 'quota_reached' })]
+        await store(facts(), [...entries, ...others])
+        await store(facts(), entries)
+        const rows = await facts().run('activityAbout', { subject, type, since_ms: SAMPLE_MS })
+        expect(rows.map(({ organization, noticed_at_ms: at }) => [organization, at])).to.deep.equal([
+          [second, SAMPLE_MS + 5],
+          [first, SAMPLE_MS],
+        ])
+      })
+
       it('keep the parameters of queries apart that run at the same moment, and beside inserts', async () => {
         const website = unique('site')
         const visits = Array.from({ length: 20 }, () => visitRecord({ website }))

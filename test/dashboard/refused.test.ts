@@ -101,6 +101,25 @@ describe('in the dashboard', () => {
     expect(appended.length, 'of all organisations together').to.equal(23 + LIMITS.loggedRefusalsPerS)
   })
 
+  it('changes and refusals are in the process log, reads only at the level debug, none with addresses or names', async () => {
+    const cookies = await stage.signIn(OWNER)
+    stage.logLines.splice(0)
+    await stage.ask('GET', '/api/organizations/acme/members', { cookies })
+    await stage.ask('POST', '/api/organizations/acme/members', {
+      cookies,
+      body: { email: 'x@acme.dev', role: 'Viewer' },
+    })
+    await stage.ask('PUT', '/api/organizations/acme/members/secret-name', { cookies, body: { role: 'Viewer' } })
+    const lines = stage.logLines.map((line) => JSON.parse(line) as Record<string, unknown>)
+    const told = lines.filter(({ msg }) => msg === 'dashboard')
+    expect(told.map(({ level, method, status, code }) => [level, method, status, code])).to.deep.equal([
+      ['debug', 'GET', 200, ''],
+      ['info', 'POST', 201, ''],
+      ['info', 'PUT', 404, 'not_found'],
+    ])
+    expect(JSON.stringify(told)).to.not.match(/x@acme|secret-name/)
+  })
+
   it('a person is shown as a whole and erased: members, invitations, sessions and pins', async () => {
     const owner = await stage.signIn(OWNER)
     const invite = (email: string) =>

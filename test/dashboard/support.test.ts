@@ -163,9 +163,9 @@ describe('support requests', () => {
     const { directory, writer, hotState, nowMs } = stage
     const asked: unknown[] = []
     const facts = {
-      run: (async (_query: string, params: { readonly organization: string; readonly subject: string }) => {
-        asked.push([params.organization, params.subject])
-        return [{ noticed_at_ms: 5, message: 'Support was asked for.' }]
+      run: (async (query: string, params: { readonly type: string; readonly subject: string }) => {
+        asked.push([query, params.type, params.subject])
+        return ['acme', 'left-since'].map((organization) => ({ organization, noticed_at_ms: 5, message: 'Asked.' }))
       }) as never,
     }
     const parts = {
@@ -178,8 +178,11 @@ describe('support requests', () => {
       onRemoved: async () => undefined,
     }
     const { supportRequests } = await exportPerson(VIEWER, parts)
-    expect(supportRequests).to.deep.equal([{ organization: 'acme', at: 5, message: 'Support was asked for.' }])
-    expect(asked).to.deep.equal([['acme', keys.personId(VIEWER)]])
+    expect(supportRequests, 'also of organisations that the person has left').to.deep.equal([
+      { organization: 'acme', at: 5, message: 'Asked.' },
+      { organization: 'left-since', at: 5, message: 'Asked.' },
+    ])
+    expect(asked).to.deep.equal([['activityAbout', 'support_requested', keys.personId(VIEWER)]])
     const letter = { kind: 'support', organization: 'acme', person: keys.personId(VIEWER), email: VIEWER } as const
     const createdAtMs = nowMs() - 1
     await erasePerson(VIEWER, parts)

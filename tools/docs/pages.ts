@@ -6,7 +6,8 @@ import { dashboardOpenApi } from './dashboard-openapi.ts'
 import { version } from '../../bin/wiring/version.ts'
 import { ERRORS } from '../../domain/errors.ts'
 import { NOT_BUILT, PLAN_LIMITS, PUBLIC_LIMITS, RATE_RULES } from '../../domain/limits.ts'
-import { PLANS } from '../../domain/model.ts'
+import { MEMBER_ROLES, PLANS } from '../../domain/model.ts'
+import { mayDo, ROLE_ACTIONS } from '../../domain/people/roles.ts'
 import { webhookSchemaDocument } from '../../domain/webhooks/payloads.ts'
 import { COMMANDS } from '../../runtime/settings/commands.ts'
 import type { CommandRow } from '../../runtime/settings/commands.ts'
@@ -38,6 +39,7 @@ export function docsPages(): readonly DocsPage[] {
     { path: 'docs/openapi.json', text: openApiPage() },
     { path: 'docs/dashboard-openapi.json', text: `${JSON.stringify(dashboardOpenApi(), null, 2)}\n` },
     { path: 'docs/resources.md', text: resourcesPage() },
+    { path: 'docs/roles.md', text: rolesPage() },
     { path: 'docs/settings.md', text: settingsPage() },
     { path: 'docs/webhook-events.schema.json', text: `${JSON.stringify(webhookSchemaDocument(), null, 2)}\n` },
   ]
@@ -47,6 +49,23 @@ export function docsPages(): readonly DocsPage[] {
 function openApiPage(): string {
   const document = openApiDocument({ baseUrl: 'https://whence.example', version: version(), brand: 'whence' })
   return `${JSON.stringify(document, null, 2)}\n`
+}
+
+/** Lowest role first, as each may do what those before it may. */
+function rolesPage(): string {
+  const roles = MEMBER_ROLES.toReversed()
+  const actions = Object.keys(ROLE_ACTIONS) as (keyof typeof ROLE_ACTIONS)[]
+  const sorted = actions.toSorted((a, b) => roles.indexOf(ROLE_ACTIONS[a].least) - roles.indexOf(ROLE_ACTIONS[b].least))
+  return page('Roles', 'domain/people/roles.ts', [
+    'What a member of an organisation may do, by role. The API checks by this table, and the page Members shows it. An organisation keeps at least one Owner who is a person.',
+    table(
+      ['May', ...roles.map(code)],
+      sorted.map((action) => [
+        ROLE_ACTIONS[action].what,
+        ...roles.map((role) => (mayDo(role, action) ? 'yes' : '–')),
+      ]),
+    ),
+  ])
 }
 
 type LimitName = keyof typeof PUBLIC_LIMITS

@@ -1,7 +1,10 @@
 /** The SQL texts behind the activity of an organisation. */
 
 import { ACTIVITY, type ActivityRow } from '../query-rows.ts'
-import { at, newestFirst, once, pageLimit, pageOf, withinPeriod } from '../query-parts.ts'
+import { at, newestFirst, once, pageLimit, pageOf, report, withinPeriod } from '../query-parts.ts'
+
+/** More than anybody asks for support as long as entries are kept. */
+const MAX_ABOUT = 10_000
 
 /** `since_ms` is inclusive, `until_ms` exclusive. A list is continued after its last entry by `before_ms` and `before_id`. */
 type ActivityPageParams = {
@@ -34,5 +37,11 @@ export const ACTIVITY_QUERIES = {
   activityPage: pageOf<ActivityPageParams, ActivityRow>(
     (params) => `SELECT ${ACTIVITY.sql} FROM ${once('activity')} PREWHERE ${activityConditions(params)}
     ${newestFirst('noticed_at', 'id')} ${pageLimit()}`,
+  ),
+
+  /** Entries about one subject in every organisation, also in those that it has left, newest first. */
+  activityAbout: report<{ readonly subject: string; readonly type: string; readonly since_ms: number }, ActivityRow>(
+    `SELECT ${ACTIVITY.sql} FROM ${once('activity')} PREWHERE subject = {subject:String} AND type = {type:String} AND noticed_at >= ${at('since_ms')}
+    ${newestFirst('noticed_at', 'id')} LIMIT ${MAX_ABOUT}`,
   ),
 } as const

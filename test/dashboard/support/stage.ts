@@ -65,7 +65,7 @@ export interface Stage {
   readonly directory: Directory
   readonly catalog: FolderCatalog
   readonly writer: ResourceWriter
-  readonly logLines: readonly string[]
+  readonly logLines: string[]
   /** As Prometheus reads them. */
   readonly metrics: () => Promise<string>
   /** Texts of the mails that arrived. */
