@@ -72,6 +72,11 @@ export type DestinationMode = (typeof DESTINATION_MODES)[number]
 export const MEMBER_ROLES = ['Owner', 'Admin', 'Member', 'Viewer'] as const
 export type MemberRole = (typeof MEMBER_ROLES)[number]
 
+/** Of an attempt at delivery in Logs; every other kind is of a request that came in. */
+export const ATTEMPT_KIND = 'delivery'
+/** What a line of Logs is about; `dashboard`: a request that the dashboard refused because of a rate. */
+export const LOG_KINDS = ['visit', 'activation', 'handoff', 'install', 'request', 'dashboard', ATTEMPT_KIND] as const
+
 /** Where a log stream begins: with new records, or with the ones that another stream of the organisation has kept. */
 export const LOG_STREAM_STARTS = ['Now', 'Backlog'] as const
 export type LogStreamStart = (typeof LOG_STREAM_STARTS)[number]

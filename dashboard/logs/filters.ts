@@ -2,6 +2,7 @@
 
 import { LIMITS } from '../../domain/limits.ts'
 import { referenceHash } from '../../domain/logs/references.ts'
+import { ATTEMPT_KIND, LOG_KINDS } from '../../domain/model.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { LogPageFilters } from '../../ports/facts/pages/logs.ts'
@@ -9,9 +10,6 @@ import { PERIOD_PARAMETERS, textParameter, WEBSITE_PARAMETER } from '../http/par
 import { columnFilters } from '../reads/column-filters.ts'
 
 const STATUS_CLASSES = ['none', '2xx', '3xx', '4xx', '5xx'] as const
-const REQUEST_KINDS = ['visit', 'activation', 'handoff', 'install', 'request', 'dashboard'] as const
-/** Of attempts at delivery. */
-const ATTEMPT_KIND = 'delivery'
 const MOST_REFERENCES = 5
 const MOST_TEXT_CHARS = 256
 
@@ -25,7 +23,7 @@ export const LOG_FILTER_SCHEMA = {
   status: { type: 'string', description: 'Class of the status; `none`: no answer came.', enum: STATUS_CLASSES },
   code: textParameter('Error code.', LIMITS.clientHintChars),
   path: textParameter('Path of a request, or address of an attempt.', LIMITS.outboundUrlChars),
-  kind: { type: 'string', description: 'What the line is about.', enum: [...REQUEST_KINDS, ATTEMPT_KIND] },
+  kind: { type: 'string', description: 'What the line is about.', enum: LOG_KINDS },
   origin: textParameter('Origin of a request.', LIMITS.outboundUrlChars),
   reference: textParameter(
     `IDs of an event, installation or visit, or what a receipt was turned into; up to ${MOST_REFERENCES} with commas.`,

@@ -4,10 +4,11 @@
  * A record whose row of Logs is missing was erased, or a replica does not show it yet: the caller waits before it decides.
  */
 
+import { ATTEMPT_KIND } from '../../domain/model.ts'
 import { isOfPointers } from '../../domain/streams/lane.ts'
 import { isStreamed, sentRecord, type BacklogRecord } from '../../domain/streams/plan.ts'
 import type { StreamPlan } from '../../domain/streams/progress.ts'
-import { ATTEMPT_KIND, attemptText, requestText, type SentRecord } from '../../domain/streams/record.ts'
+import { attemptText, requestText, type SentRecord } from '../../domain/streams/record.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { QueryParams } from '../../ports/facts/queries.ts'
 import { borderParams, filterParams, readBetween } from './backlog-reader.ts'

@@ -1,7 +1,7 @@
 /** The spec of a LogStream. */
 
 import { LIMITS } from '../limits.ts'
-import { LOG_STREAM_STARTS, type LogStreamStart } from '../model.ts'
+import { LOG_KINDS, LOG_STREAM_STARTS, type LogStreamStart } from '../model.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import {
   address,
@@ -86,8 +86,10 @@ export const LOG_STREAM_SCHEMA: JsonSchema = {
       description: 'Which records are sent; empty lists: all.',
       default: { websites: [], kinds: [], minStatus: 0 },
       properties: {
-        websites: filterList('Only of these websites, by their IDs.', 'ID of a website.'),
-        kinds: filterList('Only of these kinds, as Logs show them.', 'For example visit, install or delivery.'),
+        websites: listOf('Only of these websites, by their IDs.', {
+          ...{ type: 'string', description: 'ID of a website.', minLength: 1, maxLength: LIMITS.nameChars },
+        }),
+        kinds: listOf('Only of these kinds.', { type: 'string', description: 'What a line of Logs is about.', enum: LOG_KINDS }),
         minStatus: {
           type: 'integer',
           description: 'Only records with this status or a higher one; with 400, only refusals.',
@@ -116,8 +118,7 @@ export const LOG_STREAM_SCHEMA: JsonSchema = {
   },
 }
 
-function filterList(description: string, item: string): JsonSchema {
-  const items = { type: 'string', description: item, minLength: 1, maxLength: LIMITS.nameChars } as const
+function listOf(description: string, items: JsonSchema): JsonSchema {
   return { type: 'array', description, default: [], maxItems: MOST_ITEMS, uniqueItems: true, items }
 }
 

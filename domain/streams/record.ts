@@ -5,6 +5,7 @@
 
 import { websiteShown } from '../logs/dashboard-place.ts'
 import type { LogLine } from '../logs/line.ts'
+import { ATTEMPT_KIND } from '../model.ts'
 
 /** Where a record of Logs is, and what decides whether and when it is sent. */
 export interface StreamPointer {
@@ -28,8 +29,6 @@ export interface SentRecord {
 /** A row of Logs, by column name. */
 type LogRow = Readonly<Record<string, unknown>>
 
-/** The kind of every attempt; no request has it. */
-export const ATTEMPT_KIND = 'delivery'
 /** Of a line without its bodies, path and user agent: names of fields, times, IDs. */
 const FRAME_BYTES = 320
 

@@ -92,4 +92,14 @@ describe('a LogStream to a webhook', () => {
       ['/spec/webhook/previousSecretRef/key', 'RefNotFound'],
     ])
   })
+
+  it('is refused if its filter names a kind that Logs do not know, as nothing would ever be sent', () => {
+    const problems = (kinds: readonly string[]) =>
+      compile(
+        ...[organization('acme'), secret('keys', { now: 'new' })],
+        logStream('logs', { webhook: { url: 'https://logs.acme.dev/in', secretRef: KEY }, filter: { kinds } }),
+      ).problems.map(({ field, reason }) => [field, reason])
+    expect(problems(['visit', 'handoff', 'delivery'])).to.deep.equal([])
+    expect(problems(['visit', 'Copied command'])).to.deep.equal([['/spec/filter/kinds/1', 'InvalidField']])
+  })
 })
