@@ -89,7 +89,11 @@ export const LOG_STREAM_SCHEMA: JsonSchema = {
         websites: listOf('Only of these websites, by their IDs.', {
           ...{ type: 'string', description: 'ID of a website.', minLength: 1, maxLength: LIMITS.nameChars },
         }),
-        kinds: listOf('Only of these kinds.', { type: 'string', description: 'What a line of Logs is about.', enum: LOG_KINDS }),
+        kinds: listOf('Only of these kinds.', {
+          type: 'string',
+          description: 'What a line of Logs is about.',
+          enum: LOG_KINDS,
+        }),
         minStatus: {
           type: 'integer',
           description: 'Only records with this status or a higher one; with 400, only refusals.',
