@@ -311,7 +311,7 @@ describe('the dashboard in a cluster', function () {
       const copied = async (fill: () => Promise<void>, what: string): Promise<string> => {
         await page.goto(address)
         await page.getByText('Git, by argocd-controller').waitFor()
-        await page.getByRole('button', { name: 'Change fields of argocd-controller' }).click()
+        await page.getByRole('button', { name: 'Change managed fields' }).click()
         await fill()
         await page.getByRole('button', { name: 'Save' }).click()
         await page.getByText('Managed by argocd-controller: nothing was changed here').waitFor()

@@ -11,7 +11,7 @@ import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { checkNumbers } from './checks.ts'
 import { openPages, type AskedPages } from './pages.ts'
 
-const VISITS = 3_000
+const VISITS = 200_000
 
 describe('Pages over made-up facts', function () {
   this.timeout(120_000)
