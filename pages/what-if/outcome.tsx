@@ -5,7 +5,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import type { ReplayResult } from '../../domain/collection/replay-decision.ts'
-import { replayQuery } from './replays.ts'
+import { replayQuery } from './replays-data.ts'
 import { Empty, Loading, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { Tile } from '../parts/tile.tsx'

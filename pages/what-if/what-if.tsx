@@ -7,7 +7,7 @@ import { useState, type FormEvent, type ReactNode } from 'react'
 
 import { DAY_MS } from '../../domain/durations.ts'
 import { websitesQuery } from '../data/overview.ts'
-import { sendReplayWish, replayChoiceOf, replaysQuery, type ReplayLine, type ReplayWish } from './replays.ts'
+import { sendReplayWish, replayChoiceOf, replaysQuery, type ReplayLine, type ReplayWish } from './replays-data.ts'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { Moment } from '../parts/time.tsx'

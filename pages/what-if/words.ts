@@ -1,7 +1,7 @@
 /** Names selection policies for people, and says how an install was matched. */
 
 import { VISIT_POLICIES, type SelectionPolicy } from '../../domain/model.ts'
-import type { ReplayLine } from './replays.ts'
+import type { ReplayLine } from './replays-data.ts'
 
 const POLICY_WORDS: Readonly<Record<SelectionPolicy, string>> = {
   latest_visit: 'the latest visit',

@@ -20,6 +20,7 @@ import type { readMe } from '../../dashboard/people/me.ts'
 import type { listReplays, showReplay } from '../../dashboard/replays/show.ts'
 import type { listAttempts, listStreams } from '../../dashboard/streams/list.ts'
 import type { previewSupport } from '../../dashboard/support/request.ts'
+import type { listVisits } from '../../dashboard/visits/list.ts'
 import type { listLost, listWebhookAttempts, listWebhooks } from '../../dashboard/webhooks/show.ts'
 import type { activityQuery } from '../../pages/data/activity.ts'
 import type { billingQuery } from '../../pages/data/billing.ts'
@@ -29,10 +30,10 @@ import type { installQuery, installsQuery } from '../../pages/data/installs.ts'
 import type { lineQuery, logsQuery } from '../../pages/data/lines.ts'
 import type { overviewQuery, websitesQuery } from '../../pages/data/overview.ts'
 import type { meQuery } from '../../pages/data/queries.ts'
-import type { replayQuery, replaysQuery } from '../../pages/what-if/replays.ts'
 import type { resourceQuery, resourcesQuery } from '../../pages/data/resources.ts'
 import type { supportQuery } from '../../pages/data/support.ts'
 import type { usageQuery } from '../../pages/data/usage.ts'
+import type { visitsQuery } from '../../pages/data/visits.ts'
 import type { deliveriesQuery, deliveryListQuery } from '../../pages/deliveries/deliveries-data.ts'
 import type {
   lostEventsQuery,
@@ -41,6 +42,7 @@ import type {
   webhookAttemptsQuery,
   webhooksQuery,
 } from '../../pages/streams/streams-data.ts'
+import type { replayQuery, replaysQuery } from '../../pages/what-if/replays-data.ts'
 
 type Call = (...values: never[]) => unknown
 /** The body of the successful answer of a route whose handler this function makes. */
@@ -111,6 +113,7 @@ const HELD = {
   streamsQuery: fits<Body<typeof listStreams>['streams'], Shown<typeof streamsQuery>>(),
   supportQuery: fits<Body<typeof previewSupport>, Shown<typeof supportQuery>>(),
   usageQuery: fits<Body<typeof usagePage>, Shown<typeof usageQuery>>(),
+  visitsQuery: fits<Body<typeof listVisits>, Shown<typeof visitsQuery>>(),
   webhookAttemptsQuery: fits<Body<typeof listWebhookAttempts>, Shown<typeof webhookAttemptsQuery>>(),
   webhooksQuery: fits<Body<typeof listWebhooks>['webhooks'], Shown<typeof webhooksQuery>>(),
   websitesQuery: fits<Body<typeof listWebsites>['websites'], Shown<typeof websitesQuery>>(),
