@@ -28,6 +28,9 @@ interface VisitQuestion extends Omit<WalkBack, 'firstSpanMs'> {
   readonly filters: VisitFilters
 }
 
+/** A window with visits that are asked for, and the IDs of the keys that issued them. */
+type FoundWindow = WalkWindow & VisitFilters & { readonly key_ids: readonly number[] }
+
 interface FoundVisits {
   readonly rows: readonly VisitLineRow[]
   readonly next: LogPosition | null
@@ -35,24 +38,42 @@ interface FoundVisits {
 
 export function readVisitPage(
   reads: OrganizationFacts,
-  { filters, ...walk }: VisitQuestion,
+  question: VisitQuestion,
   clock: PageClock,
 ): Promise<FoundVisits> {
+  return walkVisits<VisitLineRow>(reads, question, {
+    read: (window) => reads.run('visitLines', window),
+    positionOf: ({ issued_at_ms: beforeMs, visit_id: beforeId }) => ({ beforeMs, beforeId }),
+    clock,
+  })
+}
+
+interface VisitWalk<Row> {
+  readonly read: (window: FoundWindow) => Promise<readonly Row[]>
+  readonly positionOf: (row: Row) => LogPosition
+  readonly clock: PageClock
+}
+
+/** In windows so long that one statement looks up their steps in time. Those without a visit that is asked for have no rows. */
+export function walkVisits<Row>(
+  reads: OrganizationFacts,
+  { filters, ...walk }: VisitQuestion,
+  { read: readFound, positionOf, clock }: VisitWalk<Row>,
+): Promise<{ readonly rows: readonly Row[]; readonly next: LogPosition | null }> {
   // How much fuller the last window could have been.
   let room = 1
-  const read = async (window: WalkWindow): Promise<readonly VisitLineRow[] | null> => {
+  const read = async (window: WalkWindow): Promise<readonly Row[] | null> => {
     const { since_ms, until_ms } = window
     const [within] = await reads.run('visitsWithin', { since_ms, until_ms, ...filters })
     const { visits = 0, wanted = 0, key_ids = [] } = within ?? {}
     room = Math.min(MOST_WANTED / Math.max(1, wanted), MOST_VISITS / Math.max(1, visits))
     if (room < 1 && until_ms - since_ms > LEAST_SPAN_MS) return null
-    return wanted === 0 ? [] : reads.run('visitLines', { ...window, ...filters, key_ids })
+    return wanted === 0 ? [] : readFound({ ...window, ...filters, key_ids })
   }
-  return walkBack<VisitLineRow>(
+  return walkBack<Row>(
     { ...walk, firstSpanMs: FIRST_SPAN_MS },
     {
-      read,
-      positionOf: ({ issued_at_ms: beforeMs, visit_id: beforeId }) => ({ beforeMs, beforeId }),
+      ...{ read, positionOf },
       nextSpanMs: (spanMs) => spanMs * Math.max(1, Math.min(GROWS_BY, Math.floor(room))),
     },
     clock,

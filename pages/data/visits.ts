@@ -3,7 +3,7 @@
 import { infiniteQueryOptions } from '@tanstack/react-query'
 
 import type { VisitSource } from '../../domain/collection/visit-source.ts'
-import type { LaterStep } from '../../domain/figures/cells.ts'
+import type { LaterStep, VISIT_STEPS } from '../../domain/figures/cells.ts'
 import { ask, path, query } from './ask.ts'
 import { momentsOf } from './lines.ts'
 
@@ -65,6 +65,35 @@ export function visitsQuery(organization: string, filters: ShownVisitFilters) {
       ask<VisitListPage>(visitsPath(organization) + query({ ...filters, cursor: pageParam ?? undefined }), { signal }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
+  })
+}
+
+/** Distinct visits that reached each step. */
+type VisitCounts = { readonly [S in (typeof VISIT_STEPS)[number]]: number }
+
+interface VisitCountsPage {
+  /** Of this page alone. */
+  readonly counts: VisitCounts
+  /** Unix ms: older visits were not counted yet. */
+  readonly countedBackTo: number
+  readonly next: string | null
+}
+
+/** The same visits, only counted: a page is what a second was enough for. */
+export function visitCountsQuery(organization: string, filters: ShownVisitFilters) {
+  return infiniteQueryOptions({
+    queryKey: ['visit-counts', organization, filters],
+    queryFn: ({ pageParam, signal }) =>
+      ask<VisitCountsPage>(
+        `${visitsPath(organization)}/counts${query({ ...filters, cursor: pageParam ?? undefined })}`,
+        {
+          signal,
+        },
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next }) => next,
+    // Counting goes back in time, so it is not repeated because a tab is looked at again.
+    staleTime: Infinity,
   })
 }
 

@@ -76,7 +76,7 @@ interface StopProps extends Pick<WaitingProps, 'queryKey'> {
 }
 
 /** The request ends, and with it the statement that the service runs for it. */
-function Stop({ queryKey, onStop }: StopProps): ReactNode {
+export function Stop({ queryKey, onStop }: StopProps): ReactNode {
   const queries = useQueryClient()
   const stop = (): void => {
     onStop?.()

@@ -16,6 +16,7 @@ import { TableHead } from '../parts/table-head.tsx'
 import { Between, Clock } from '../parts/time.tsx'
 import { More, Waiting } from '../parts/waiting.tsx'
 import { useOrganization } from '../shell/organization.tsx'
+import { VisitCounts } from './counts.tsx'
 
 export function VisitsPage(): ReactNode {
   const organization = useOrganization()
@@ -29,6 +30,7 @@ export function VisitsPage(): ReactNode {
       actions={<TakeAlong what="these" {...(organization.role === 'Viewer' ? {} : { file })} />}
     >
       <VisitFilterChips filters={filters} />
+      <VisitCounts key={JSON.stringify(filters)} organization={organization.id} filters={filters} />
       <ListedVisits organization={organization.id} filters={filters} />
     </Page>
   )

@@ -20,6 +20,7 @@ import type { readMe } from '../../dashboard/people/me.ts'
 import type { listReplays, showReplay } from '../../dashboard/replays/show.ts'
 import type { listAttempts, listStreams } from '../../dashboard/streams/list.ts'
 import type { previewSupport } from '../../dashboard/support/request.ts'
+import type { countVisits } from '../../dashboard/visits/count.ts'
 import type { listVisits } from '../../dashboard/visits/list.ts'
 import type { listLost, listWebhookAttempts, listWebhooks } from '../../dashboard/webhooks/show.ts'
 import type { activityQuery } from '../../pages/data/activity.ts'
@@ -33,7 +34,7 @@ import type { meQuery } from '../../pages/data/queries.ts'
 import type { resourceQuery, resourcesQuery } from '../../pages/data/resources.ts'
 import type { supportQuery } from '../../pages/data/support.ts'
 import type { usageQuery } from '../../pages/data/usage.ts'
-import type { visitsQuery } from '../../pages/data/visits.ts'
+import type { visitCountsQuery, visitsQuery } from '../../pages/data/visits.ts'
 import type { deliveriesQuery, deliveryListQuery } from '../../pages/deliveries/deliveries-data.ts'
 import type {
   lostEventsQuery,
@@ -113,6 +114,7 @@ const HELD = {
   streamsQuery: fits<Body<typeof listStreams>['streams'], Shown<typeof streamsQuery>>(),
   supportQuery: fits<Body<typeof previewSupport>, Shown<typeof supportQuery>>(),
   usageQuery: fits<Body<typeof usagePage>, Shown<typeof usageQuery>>(),
+  visitCountsQuery: fits<Body<typeof countVisits>, Shown<typeof visitCountsQuery>>(),
   visitsQuery: fits<Body<typeof listVisits>, Shown<typeof visitsQuery>>(),
   webhookAttemptsQuery: fits<Body<typeof listWebhookAttempts>, Shown<typeof webhookAttemptsQuery>>(),
   webhooksQuery: fits<Body<typeof listWebhooks>['webhooks'], Shown<typeof webhooksQuery>>(),

@@ -160,6 +160,35 @@ describe('the list of visits', function () {
     }
   })
 
+  it('is counted as a whole by any filters at once, in slices that add up', async () => {
+    const bounds = `since=${NOW_MS - 90 * DAY_MS}&until=${NOW_MS}`
+    const counted = async (query: string): Promise<Row> => {
+      const sums: Record<string, number> = {}
+      for (let cursor = ''; ;) {
+        const { counts, countedBackTo, next } = await read(`visits/counts?${bounds}&${query}${cursor}`)
+        for (const [step, count] of Object.entries(counts as Row)) sums[step] = (sums[step] ?? 0) + (count as number)
+        if (next === null) {
+          expect(countedBackTo).to.equal(NOW_MS - 90 * DAY_MS)
+          return sums
+        }
+        cursor = `&cursor=${next}`
+      }
+    }
+    const total = (await read(`funnel?${bounds}`))['total']
+    expect(await counted('')).to.deep.equal(total)
+    const page = encodeURIComponent('https://acme.dev/install')
+    for (const query of [`source=newsletter&page=${page}`, `source=&page=${page}&step=copied`, 'agent=claude-code']) {
+      const rows = await listed(`${bounds}&${query}`)
+      const reached = (step: string): number => rows.filter((row) => row['reached'].includes(step)).length
+      const steps = ['activated', 'copied', 'started', 'completed', 'first_run'].map((step) => [step, reached(step)])
+      expect(rows.length, query).to.be.greaterThan(0)
+      expect(await counted(query), query).to.deep.equal({ visits: rows.length, ...Object.fromEntries(steps) })
+    }
+    expect((await read(`visits/counts?${bounds}&source=nobody`))['counts'].visits).to.equal(0)
+    expect((await read('visits/counts?step=first_run'))['counts'].visits).to.be.greaterThan(0)
+    expect((await both.get('visits/counts?cursor=nothing')).status).to.equal(400)
+  })
+
   it('says since when Logs are kept, and shows nobody the visits of others', async () => {
     const { logsSince, searchedBackTo } = await read('visits')
     expect(logsSince)

@@ -134,6 +134,24 @@ describe('the pages that answer why', function () {
     await page.close()
   })
 
+  it('count visits by two filters at once, as the list of them holds', async () => {
+    const { page } = await stage.open('viewer@acme.dev', WIDE_LIGHT)
+    await page.goto(`${stage.url}/app/acme/visits?step=completed&source=newsletter`)
+    await page.locator('table.visits tbody tr').first().waitFor()
+    const rows = await page.locator('table.visits tbody tr').count()
+    const tile = (title: string) => page.locator('.tile').filter({ hasText: title }).locator('dd')
+    await tile('Visited').waitFor()
+    expect(numberIn(await tile('Visited').textContent()))
+      .to.equal(rows)
+      .and.be.greaterThan(0)
+    expect(numberIn(await tile('Installed').textContent())).to.equal(rows)
+    expect(numberIn(await tile('Ran first').textContent())).to.be.lessThan(rows + 1)
+    await page.goto(`${stage.url}/app/acme/visits?step=first_run&source=nobody`)
+    await page.getByText('No visit fits these filters').waitFor()
+    expect(numberIn(await tile('Visited').textContent())).to.equal(0)
+    await page.close()
+  })
+
   it('say why installs have no visit, what to do about it, and which they are', async () => {
     await look('/app/acme/match', 'Match rate', [WIDE_DARK], async (page) => {
       const expired = page.getByRole('listitem').filter({ hasText: 'The visit was too old' })

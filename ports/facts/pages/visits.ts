@@ -1,6 +1,6 @@
 /** Visits of an organisation's websites, newest first, each with the steps that it has reached: what figures count, one by one. */
 
-import type { LaterStep } from '../../../domain/figures/cells.ts'
+import type { LaterStep, VISIT_STEPS } from '../../../domain/figures/cells.ts'
 import { SOURCE_COLUMN_NAMES } from '../../../domain/collection/visit-source.ts'
 import { selectFrom, type RowsOf } from '../columns.ts'
 import { at, newestFirst, once, pageLimit, pageOf } from '../query-parts.ts'
@@ -22,13 +22,20 @@ export type VisitFilters = { readonly [D in keyof typeof COUNTED_BY]?: string } 
 
 type VisitWindow = LogWindow & VisitFilters
 
-type VisitPageParams = VisitWindow & {
-  readonly limit: number
-  readonly before_ms?: number
-  readonly before_id?: string
+type VisitKeyIds = {
   /** Those of the visits of the window: each one more takes the engine a while to plan. */
   readonly key_ids?: readonly number[]
 }
+
+type VisitPageParams = VisitWindow &
+  VisitKeyIds & {
+    readonly limit: number
+    readonly before_ms?: number
+    readonly before_id?: string
+  }
+
+/** Distinct visits that reached each step. */
+export type VisitCountsRow = { readonly [S in (typeof VISIT_STEPS)[number]]: number }
 
 interface VisitsWithinRow {
   /** Repeats included. */
@@ -44,6 +51,7 @@ const STEP_COLUMNS: Readonly<Record<LaterStep, string>> = {
   ...{ started: 'started', completed: 'completed', first_run: 'first_run' },
 }
 const STEP_NAMES = Object.entries(STEP_COLUMNS).map(([name, column]) => `${column} AS ${name}`)
+const STEP_COUNTS = Object.entries(STEP_COLUMNS).map(([name, column]) => `countIf(${column}) AS ${name}`)
 
 const SCOPE = 'website IN {websites:Array(String)} AND organization = {organization:String}'
 const AFTER = `(issued_at, visit_id) < (${at('before_ms')}, {before_id:String})`
@@ -65,6 +73,20 @@ function whereAll(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
 }
 
+/** Visits of a window with the steps that each reached, as figures look them up. */
+function steppedVisits(
+  params: VisitWindow & VisitKeyIds,
+  more: readonly string[] = [],
+  conditions: readonly string[] = [],
+): string {
+  const { columns, join } = reachedSteps(params)
+  const names = ['website', 'visit_id', 'issued_at', ...more]
+  return `SELECT visit.* EXCEPT (website), visit.website AS website, ${columns}, install.agents AS agents
+    FROM (SELECT ${names.join(', ')} FROM ${once('visits')} PREWHERE ${SCOPE} AND ${VISIT_ISSUED}
+      ${whereAll([...originConditions(params), ...conditions])}) AS visit
+    ${join}`
+}
+
 export const VISIT_QUERIES = {
   /** How many visits a window has, before their steps are looked up: it decides how long a window may be. */
   visitsWithin: pageOf<VisitWindow, VisitsWithinRow>((params) => {
@@ -73,17 +95,17 @@ export const VISIT_QUERIES = {
       FROM visits PREWHERE ${SCOPE} AND ${VISIT_ISSUED} LIMIT 1`
   }),
 
+  /** How many visits of a window reached each step. Always one row. */
+  visitCounts: pageOf<VisitWindow & VisitKeyIds, VisitCountsRow>(
+    // The names of the counts are also names of columns, so that the condition needs a query of its own.
+    (params) => `SELECT count() AS visits, ${STEP_COUNTS.join(', ')}
+      FROM (SELECT * FROM (${steppedVisits(params)}) ${whereAll(stepConditions(params))}) LIMIT 1`,
+  ),
+
   /** The steps of each are looked up as figures do. */
   visitLines: pageOf<VisitPageParams, VisitLineRow>((params) => {
-    const { columns, join } = reachedSteps(params)
-    const names = ['website', 'visit_id', 'issued_at', ...SOURCE_COLUMN_NAMES]
     const after = params.before_id === undefined ? [] : [AFTER]
-    return `SELECT ${VISIT_LINE.sql}, ${STEP_NAMES.join(', ')}
-      FROM (
-        SELECT visit.* EXCEPT (website), visit.website AS website, ${columns}, install.agents AS agents
-        FROM (SELECT ${names.join(', ')} FROM ${once('visits')} PREWHERE ${SCOPE} AND ${VISIT_ISSUED}
-          ${whereAll([...originConditions(params), ...after])}) AS visit
-        ${join}
-      ) ${whereAll(stepConditions(params))} ${newestFirst('issued_at', 'visit_id')} ${pageLimit()}`
+    return `SELECT ${VISIT_LINE.sql}, ${STEP_NAMES.join(', ')} FROM (${steppedVisits(params, SOURCE_COLUMN_NAMES, after)})
+      ${whereAll(stepConditions(params))} ${newestFirst('issued_at', 'visit_id')} ${pageLimit()}`
   }),
 } as const
