@@ -91,8 +91,9 @@ describe('a newcomer to the pages', function () {
       await until(async () => (await counted.textContent()) === '1')
     }
 
-    // 5. One of its numbers leads to the install, and that says why it was matched.
+    // 5. One of its numbers leads to the visit, that to its install, and this says why it was matched.
     await dashboard.getByRole('link', { name: /^Installed/ }).click()
+    await dashboard.locator('table.visits').getByRole('link', { name: 'its installs' }).click()
     await dashboard.locator('table.installs').getByRole('link', { name: 'Installed' }).click()
     await dashboard.getByText('The install command carried the token of this very visit.').first().waitFor()
     expect(noise).to.deep.equal([])
