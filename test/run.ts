@@ -16,10 +16,10 @@ const MOCHA = join(ROOT, 'node_modules/mocha/bin/mocha.js')
 const REPORTER = join(import.meta.dirname, 'support/reporter.ts')
 
 /**
- * Folders whose tests mostly wait for brokers, API servers and processes. They share one process, so that no two of them
+ * Folders whose tests mostly wait for brokers, API servers and processes, but not those of charts, which would make it too long. They share one process, so that no two of them
  * compete; all others run beside them. The seconds at the end say whether the two are still about equally long.
  */
-const ENGINE_FOLDERS = ['charts', 'contract', 'crash', 'dashboard', 'e2e', 'faults', 'operator', 'pages', 'versions']
+const ENGINE_FOLDERS = ['contract', 'crash', 'dashboard', 'e2e', 'faults', 'operator', 'pages', 'versions']
 
 /** Not in `.mocharc.json`: `npx mocha FILE` would then run all of them. */
 const TESTS = 'test/**/*.test.ts'

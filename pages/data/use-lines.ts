@@ -2,11 +2,14 @@
 
 import { useEffect, useState } from 'react'
 
-import { ask, query } from './ask.ts'
+import { ApiProblem, ask } from './ask.ts'
 import type { LogLine } from '../../domain/logs/line.ts'
 
-/** `polling`: too many streams are open, so the list is polled instead. */
-type LinesState = 'connecting' | 'live' | 'polling' | 'paused'
+/**
+ * `polling`: too many streams are open, so the list is polled instead; `failing`: that has failed, and is repeated. `ended`: this person
+ * is signed out, or may no longer read it.
+ */
+type LinesState = 'connecting' | 'live' | 'polling' | 'failing' | 'ended' | 'paused'
 
 interface Lines {
   /** Newest first, at most `most`. */
@@ -14,6 +17,15 @@ interface Lines {
   readonly state: LinesState
   /** Number of lines that arrived too fast to be shown. */
   readonly more: number
+  /** There may be others, which nobody has counted. */
+  readonly isAtLeast: boolean
+}
+
+/** As the stream sends them, oldest first. */
+interface NewLines {
+  readonly records: readonly LogLine[]
+  readonly more?: number
+  readonly isAtLeast?: boolean
 }
 
 interface Source {
@@ -25,10 +37,13 @@ interface Source {
 
 const MOST_LINES = 200
 const POLL_MS = 5_000
-const NOTHING: Lines = { lines: [], state: 'connecting', more: 0 }
+/** After so many of them there may be room for a stream again. */
+const MOST_POLLS = 12
+const NOTHING: Lines = { lines: [], state: 'connecting', more: 0, isAtLeast: false }
 
 export function useLines({ stream, list, isOn }: Source): Lines {
   const [seen, setSeen] = useState(NOTHING)
+  const [turn, setTurn] = useState(0)
   const isVisible = useVisible()
   useEffect(() => {
     setSeen(NOTHING)
@@ -39,49 +54,78 @@ export function useLines({ stream, list, isOn }: Source): Lines {
       return undefined
     }
     const ended = new AbortController()
-    const add = (records: readonly LogLine[], more: number): void => setSeen((before) => added(before, records, more))
+    const add = (come: NewLines): void => setSeen((before) => added(before, come))
     const tell = (state: LinesState): void => setSeen((before) => ({ ...before, state }))
     const events = new EventSource(stream)
+    const onEnd = (): void => {
+      events.close()
+      tell('ended')
+    }
+    events.addEventListener('end', ({ data }: MessageEvent<string>) => {
+      // After any other end the browser reconnects by itself.
+      if ((JSON.parse(data) as { readonly reason: string }).reason === 'no_longer_allowed') onEnd()
+    })
     events.addEventListener('open', () => tell('live'))
     events.addEventListener('lines', ({ data }: MessageEvent<string>) => {
-      const { records, more } = JSON.parse(data) as { readonly records: readonly LogLine[]; readonly more: number }
-      add(records, more)
+      add(JSON.parse(data) as NewLines)
     })
     events.addEventListener('error', () => {
       if (events.readyState !== EventSource.CLOSED) return tell('connecting')
-      tell('polling')
-      void poll(list, add, ended.signal)
+      void poll(list, { add, tell, onEnd, onRoom: () => setTurn((before) => before + 1) }, ended.signal)
     })
     return () => {
       events.close()
       ended.abort()
     }
-  }, [stream, list, isOn, isVisible])
+  }, [stream, list, isOn, isVisible, turn])
   return seen
 }
 
 /** Lines may come twice: a stream repeats some after a reconnect. */
-function added({ lines, more: before, state }: Lines, records: readonly LogLine[], more: number): Lines {
+function added({ lines, state, ...before }: Lines, { records, more = 0, isAtLeast = false }: NewLines): Lines {
   const known = new Set(lines.map(({ id }) => id))
   const fresh = records.filter(({ id }) => !known.has(id)).toReversed()
-  return { lines: [...fresh, ...lines].slice(0, MOST_LINES), state, more: before + more }
+  const seen = [...fresh, ...lines].slice(0, MOST_LINES)
+  return { lines: seen, state, more: before.more + more, isAtLeast: before.isAtLeast || isAtLeast }
 }
 
-async function poll(
-  list: string,
-  add: (records: readonly LogLine[], more: number) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const joined = list.includes('?') ? '&' : '?'
-  while (!signal.aborted) {
-    const since = query({ since: Date.now() - 3 * POLL_MS }).slice(1)
-    await ask<{ readonly records: readonly LogLine[] }>(list + joined + since, { signal }).then(
-      ({ records }) => add(records.toReversed(), 0),
+interface Polled {
+  readonly add: (come: NewLines) => void
+  readonly tell: (state: LinesState) => void
+  readonly onEnd: () => void
+  /** It is time to try a stream again. */
+  readonly onRoom: () => void
+}
+
+async function poll(list: string, { add, tell, onEnd, onRoom }: Polled, signal: AbortSignal): Promise<void> {
+  for (let polls = 0; polls < MOST_POLLS; polls++) {
+    const state = await ask<{ readonly records: readonly LogLine[] }>(recentOf(list), { signal }).then(
+      ({ records }): LinesState => {
+        add({ records: records.toReversed() })
+        return 'polling'
+      },
       // The next poll finds what this one missed.
-      () => undefined,
+      (error: unknown): LinesState => (isRefused(error) ? 'ended' : 'failing'),
     )
+    if (signal.aborted) return
+    if (state === 'ended') return onEnd()
+    tell(state)
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    if (signal.aborted) return
   }
+  onRoom()
+}
+
+/** The same list, of the last seconds alone. */
+function recentOf(list: string): string {
+  const address = new URL(list, location.origin)
+  address.searchParams.set('since', String(Date.now() - 3 * POLL_MS))
+  address.searchParams.delete('until')
+  return address.pathname + address.search
+}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof ApiProblem && [401, 403, 404].includes(error.status)
 }
 
 /** A hidden tab holds no connection: browsers allow six per host. */

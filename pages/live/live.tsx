@@ -60,6 +60,8 @@ const WORDS = {
   connecting: 'Connecting …',
   live: 'Live: the last half hour, and new lines',
   polling: 'Live, updated every five seconds',
+  failing: 'The newest requests cannot be read at the moment; this is tried again every five seconds',
+  ended: 'Ended: you are signed out, or may no longer read this. Reload the page to sign in again.',
   paused: 'Paused while nobody looks',
 } as const
 

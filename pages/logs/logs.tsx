@@ -71,22 +71,31 @@ interface ListProps extends LogsProps {
 
 function Tail({ organization, filters, open, onSelect }: ListProps): ReactNode {
   const list = path('/api/organizations/:organization/logs', { organization }) + query({ ...filters })
-  const { lines, state, more } = useLines({ stream: tailPath(organization, filters), list, isOn: true })
+  const { lines, state, more, isAtLeast } = useLines({ stream: tailPath(organization, filters), list, isOn: true })
   return (
     <section aria-label="New lines" aria-live="off" className="tail">
       <p className="question" role="status">
         {WORDS[state]}
-        {more > 0 && `, and ${more} more that came too fast to show`}
+        {moreText(more, isAtLeast)}
       </p>
       {lines.length > 0 && <LineTable lines={lines} selected={open?.id ?? null} onSelect={onSelect} />}
     </section>
   )
 }
 
+/** What was too fast to be shown. */
+function moreText(more: number, isAtLeast: boolean): string {
+  if (more === 0 && !isAtLeast) return ''
+  const count = more === 0 ? '' : `${isAtLeast ? 'at least ' : ''}${more.toLocaleString()} `
+  return `, and ${count}more that came too fast to show`
+}
+
 const WORDS = {
   connecting: 'Connecting …',
   live: 'New lines appear here as they come',
   polling: 'New lines appear here every five seconds',
+  failing: 'New lines cannot be read at the moment; this is tried again every five seconds',
+  ended: 'Ended: you are signed out, or may no longer read this. Reload the page to sign in again.',
   paused: 'Paused while nobody looks',
 } as const
 

@@ -355,6 +355,32 @@ describe('the pages', function () {
     for (const tab of tabs) await tab.close()
   })
 
+  it('say what became of new lines: polled without a stream, not readable, and no longer allowed', async () => {
+    const { page } = await stage.open('viewer@acme.dev', { width: 1280, scheme: 'light' })
+    const polls: string[] = []
+    let status = 200
+    await page.route('**/logs/tail?*', (route) => route.fulfill({ status: 429, body: '{"error":"rate_limited"}' }))
+    await page.goto(`${stage.url}/app/acme/logs?since=1&path=/v1/visits`)
+    await page.locator('table.lines').waitFor()
+    await page.route('**/acme/logs?*', async (route) => {
+      polls.push(route.request().url())
+      if (status === 200) return route.continue()
+      await route.fulfill({ status, body: '{"error":"whatever"}' })
+    })
+    await page.getByRole('button', { name: 'Follow' }).click()
+    await page.getByText('New lines appear here every five seconds').waitFor()
+    expect(new URL(polls[0] ?? '').searchParams.getAll('since')).to.have.lengthOf(1)
+    expect(new URL(polls[0] ?? '').searchParams.get('path')).to.equal('/v1/visits')
+    status = 503
+    await page.getByText('New lines cannot be read at the moment').waitFor()
+    status = 401
+    await page.getByText('Ended: you are signed out').waitFor()
+    const asked = polls.length
+    await page.waitForTimeout(6_000)
+    expect(polls.length, 'nobody asks on').to.equal(asked)
+    await page.close()
+  })
+
   it('end a read of figures that somebody stops, and ask again on request', async () => {
     const { page, noise } = await stage.open('viewer@acme.dev', { width: 390, scheme: 'light' })
     const held: Route[] = []
