@@ -1,7 +1,7 @@
 /** What was asked of other policies, how far each replay is, and what came out. */
 
 import { readJsonColumn } from '../../common/json-column.ts'
-import type { ReplayResult } from '../../domain/collection/replay-decision.ts'
+import type { ReplayResult, ReplayTrouble } from '../../domain/collection/replay-decision.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
 import type { VisitPolicy } from '../../domain/model.ts'
@@ -27,11 +27,16 @@ export function showReplay({ scope }: ShowParts) {
   return scope(async (reads, call) => {
     const [row] = await reads.run('replayById', { id: call.params['replay'] ?? '' })
     if (row === undefined) return refuse('not_found')
-    const result = readJsonColumn<ReplayResult>(row.result)
+    const result = row.state === 'done' ? readJsonColumn<ReplayResult>(row.result) : null
     const from = (call.queryValues['from'] as number | undefined) ?? 0
     const changes = result?.changes.slice(from, from + LIMITS.logsPerPage) ?? []
     return answer({ ...replayLine(row), result: result === null ? null : { ...result, changes } })
   })
+}
+
+/** Null unless it has failed. What the version before stored has no reason. */
+function failureOf({ state, result }: ReplayLineRow): NonNullable<ReplayTrouble['failure']> | null {
+  return state === 'failed' ? (readJsonColumn<ReplayTrouble>(result)?.failure ?? 'failed') : null
 }
 
 /** `progress` is the part of the period that is decided again, from 0 to 1. */
@@ -41,7 +46,7 @@ function replayLine(row: ReplayLineRow) {
   return {
     ...{ id: row.id, website: row.website, askedAt: row.asked_at_ms, since, until },
     ...{ policy: row.policy as VisitPolicy, windowDays: row.window_ms / DAY_MS, tokensOnly: row.is_tokens_only },
-    ...{ state: row.state, installs: row.installs },
+    ...{ state: row.state, installs: row.installs, failure: failureOf(row) },
     progress: row.state === 'done' ? 1 : Math.min(Math.max(part, 0), 1),
   }
 }

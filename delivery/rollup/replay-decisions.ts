@@ -1,6 +1,7 @@
 /** Decides the installs of a website again under another policy, page by page. Sends nothing and changes nothing. */
 
 import {
+  forgetExpired,
   replayDecision,
   type CarriedMatches,
   type DecidedInstall,
@@ -33,21 +34,30 @@ interface ReplayOptions {
   readonly signal?: AbortSignal
   /** Installs per page; 5,000 if absent. */
   readonly pageSize?: number
+  /** Installations that are remembered at once; 750,000 if absent. */
+  readonly mostInstallations?: number
   /** Called after each page but the last. */
   readonly onProgress?: (progress: ReplayProgress) => void | Promise<void>
 }
 
 const PAGE = 5_000
 const MOST_CHANGES = 10_000
+/** Within the lifetime of a receipt. About 200 bytes each; a pod of the role `rollup` has 384 MB. */
+const MOST_INSTALLATIONS = 750_000
 /** Further sources are counted together. */
 const MOST_SOURCES = 1_000
 const OTHER_SOURCES = '(other sources)'
 
-/** Rejects like `Facts`, and with the reason of `signal`. */
+/** The website has more installations within the lifetime of a receipt than a process remembers. */
+export class TooManyInstallations extends Error {
+  override readonly name = 'TooManyInstallations'
+}
+
+/** Rejects like `Facts`, with the reason of `signal`, and with `TooManyInstallations`. */
 export async function replayDecisions(
   facts: Pick<Facts, 'run'>,
   request: ReplayRequest,
-  { signal, pageSize = PAGE, onProgress }: ReplayOptions = {},
+  { signal, pageSize = PAGE, mostInstallations = MOST_INSTALLATIONS, onProgress }: ReplayOptions = {},
 ): Promise<ReplayResult> {
   const tally = new ReplayTally()
   const carried: CarriedMatches = new Map()
@@ -64,6 +74,10 @@ export async function replayDecisions(
       const install = decidedOf(row)
       return { install, replayed: replayDecision(install, request.policy, carried) }
     })
+    if (carried.size > mostInstallations) {
+      forgetExpired(carried, last.received_at_ms)
+      if (carried.size > mostInstallations) throw new TooManyInstallations(`more than ${mostInstallations}`)
+    }
     const pairs = all.filter(({ install }) => install.receivedAtMs >= request.sinceMs)
     tally.count(pairs)
     tally.addChanges(await changesAmong(facts, website, pairs))

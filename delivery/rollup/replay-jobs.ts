@@ -3,17 +3,19 @@
  * anew. A result is written whole, so that two processes at work on the same replay write the same.
  */
 
+import { readJsonColumn } from '../../common/json-column.ts'
+import type { ReplayTrouble } from '../../domain/collection/replay-decision.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { VisitPolicy } from '../../domain/model.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { FactsUnavailable } from '../../ports/facts/facts.ts'
-import type { AskedReplayRow } from '../../ports/facts/pages/replay.ts'
+import type { AskedReplayRow, ReplayLineRow } from '../../ports/facts/pages/replay.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { repeat } from '../repeat.ts'
 import { stoppableFacts } from '../stopping.ts'
-import { replayDecisions } from './replay-decisions.ts'
+import { replayDecisions, TooManyInstallations } from './replay-decisions.ts'
 
 interface ReplayJobDeps {
   readonly facts: Pick<Facts, 'run' | 'insert'>
@@ -23,25 +25,44 @@ interface ReplayJobDeps {
 
 const EVERY_MS = 5_000
 const JOBS_AT_ONCE = 10
+/** A replay that so many processes have begun, and none has finished, may be what ends them. */
+const MOST_STARTS = 5
 
 /** Starts at once. `stop` abandons the running replay, which begins anew at the next start. */
 export function startReplayJobs(deps: ReplayJobDeps): { readonly stop: () => Promise<void> } {
+  const begun = new Set<string>()
   return repeat({
-    act: (stopping) => runReplays({ ...deps, facts: stoppableFacts(deps.facts, stopping) }, stopping.signal),
+    act: (stopping) =>
+      runReplays({ ...deps, facts: stoppableFacts(deps.facts, stopping) }, { begun, signal: stopping.signal }),
     everyMs: EVERY_MS,
     onFailure: (reason) => deps.logger.warn({ reason }, 'decisions could not be replayed; retrying'),
   })
 }
 
+interface RunOptions {
+  readonly signal?: AbortSignal
+  /** IDs of the replays that this process has begun. */
+  readonly begun?: Set<string>
+}
+
 /** Finishes every open replay. Rejects like `Facts`. */
-export async function runReplays(deps: ReplayJobDeps, signal?: AbortSignal): Promise<void> {
+export async function runReplays(deps: ReplayJobDeps, { signal, begun = new Set() }: RunOptions = {}): Promise<void> {
   for (const job of await deps.facts.run('openReplays', { limit: JOBS_AT_ONCE })) {
     signal?.throwIfAborted()
-    await runReplay(job, deps, signal)
+    const before = readJsonColumn<ReplayTrouble>(job.result)?.starts ?? 0
+    // If the facts were away, this process begins again: only ended processes count.
+    const starts = begun.has(job.id) ? before : before + 1
+    begun.add(job.id)
+    await runReplay(job, deps, { starts, signal })
   }
 }
 
-async function runReplay(job: AskedReplayRow, deps: ReplayJobDeps, signal: AbortSignal | undefined): Promise<void> {
+interface ReplayStart {
+  readonly starts: number
+  readonly signal: AbortSignal | undefined
+}
+
+async function runReplay(job: ReplayLineRow, deps: ReplayJobDeps, { starts, signal }: ReplayStart): Promise<void> {
   const { facts, logger } = deps
   let step = 0
   const write = async (part: Pick<ResultRow, 'state' | 'installs' | 'reached' | 'result'>): Promise<void> => {
@@ -53,20 +74,30 @@ async function runReplay(job: AskedReplayRow, deps: ReplayJobDeps, signal: Abort
     }
     await facts.insert('decision_replay_results', [row])
   }
-  await write({ state: 'running', installs: 0, reached: job.since_ms, result: '' })
+  const writeTrouble = (
+    state: 'running' | 'failed',
+    trouble: Omit<ReplayTrouble, 'starts'>,
+    at = { installs: 0, reached: job.since_ms },
+  ) => write({ state, ...at, result: JSON.stringify({ starts, ...trouble } satisfies ReplayTrouble) })
+  if (starts > MOST_STARTS) {
+    logger.error(
+      { replay: job.id, starts },
+      'a replay of decisions is given up: every process that began it has ended before it was done',
+    )
+    return writeTrouble('failed', { failure: 'given_up' })
+  }
+  await writeTrouble('running', {})
   try {
     const result = await replayDecisions(facts, replayRequest(job), {
       ...(signal === undefined ? {} : { signal }),
-      onProgress: ({ installs, reachedMs }) => write({ state: 'running', installs, reached: reachedMs, result: '' }),
+      onProgress: ({ installs, reachedMs: reached }) => writeTrouble('running', {}, { installs, reached }),
     })
-    await write({
-      ...{ state: 'done', installs: result.installs, reached: job.until_ms },
-      result: JSON.stringify(result),
-    })
+    await write({ state: 'done', installs: result.installs, reached: job.until_ms, result: JSON.stringify(result) })
   } catch (error) {
     if (error instanceof FactsUnavailable || (signal?.aborted ?? false)) throw error
     logger.error({ err: error, replay: job.id }, 'a replay of decisions failed')
-    await write({ state: 'failed', installs: 0, reached: job.since_ms, result: '' })
+    const failure = error instanceof TooManyInstallations ? 'too_many_installations' : 'failed'
+    await writeTrouble('failed', { failure })
   }
 }
 

@@ -3,6 +3,7 @@
  * is looked up, so a receipt keeps the verdict of its day; only the choice among the candidates is made again.
  */
 
+import { LIMITS } from '../limits.ts'
 import type { CandidateVerdict, EventType, Resolution, SelectionPolicy, VisitId, VisitPolicy } from '../model.ts'
 import { isExpired } from '../receipt.ts'
 import { visitByPolicy } from './resolve.ts'
@@ -59,6 +60,17 @@ export interface ReplayResult {
   readonly changes: readonly ReplayChange[]
 }
 
+/** Why a replay has no result. */
+type ReplayFailure = 'too_many_installations' | 'given_up' | 'failed'
+
+/** Stored with a replay that runs or has failed. */
+export interface ReplayTrouble {
+  /** Processes that have begun it. */
+  readonly starts: number
+  /** Absent while it runs. */
+  readonly failure?: ReplayFailure
+}
+
 interface CountedVisit {
   readonly visitId: VisitId
   readonly issuedAtMs: number
@@ -68,6 +80,8 @@ interface CountedVisit {
 interface Carried {
   readonly live: VisitId
   readonly replayed: CountedVisit | null
+  /** When its latest event was received, Unix ms: neither visit began later. */
+  readonly seenAtMs: number
 }
 
 /** By installation ID, of one website; changed by each replayed install. */
@@ -93,9 +107,17 @@ export function replayDecision(
   const replayed = ownVisit(install, policy) ?? followedVisit(install, policy, before)
   const live = install.visitId ?? before?.live
   const carriedOn = replayed?.visit ?? before?.replayed ?? null
-  if (live !== undefined) carried.set(install.installationId, { live, replayed: carriedOn })
+  if (live !== undefined)
+    carried.set(install.installationId, { live, replayed: carriedOn, seenAtMs: install.receivedAtMs })
   if (replayed === null) return { visitId: null, selectionPolicy: 'none' }
   return { visitId: replayed.visit.visitId, selectionPolicy: replayed.selectionPolicy }
+}
+
+/** Forgets installations whose visits are too old to be followed at this moment, and ever after. */
+export function forgetExpired(carried: CarriedMatches, nowMs: number): void {
+  for (const [installation, { seenAtMs }] of carried) {
+    if (isExpired(seenAtMs + LIMITS.clockSkewMs, nowMs)) carried.delete(installation)
+  }
 }
 
 interface CountedMatch {

@@ -5,23 +5,30 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import type { ReplayResult } from '../../domain/collection/replay-decision.ts'
-import { replayQuery } from './replays-data.ts'
+import { replayQuery, type ReplayLine } from './replays-data.ts'
 import { Empty, Loading, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { Tile } from '../parts/tile.tsx'
 import { Moment } from '../parts/time.tsx'
 import { matchWords, policyWords } from './words.ts'
 
+const FAILURES: Readonly<Record<NonNullable<ReplayLine['failure']>, string>> = {
+  too_many_installations:
+    'It failed: within 30 days, this website has more installations than can be decided again here.',
+  given_up: 'It was given up, since every process that began it ended before it was done. Ask for a shorter period.',
+  failed: 'It failed. Ask again; if it fails again, ask support.',
+}
+
 export function Outcome({ organization, id }: { readonly organization: string; readonly id: string }): ReactNode {
   const { data, error } = useQuery(replayQuery(organization, id))
   if (data === undefined) return error === null ? <Loading what="the replay" /> : <Problem error={error} />
-  const { website, result, state, progress } = data
+  const { website, result, state, failure, progress } = data
   return (
     <section className="what-if-part" aria-live="polite">
       <h2>
         {website}: {policyWords(data)}
       </h2>
-      {state === 'failed' && <p className="problem">It failed. Ask again; if it fails again, ask support.</p>}
+      {failure !== null && <p className="problem">{FAILURES[failure]}</p>}
       {result === null && state !== 'failed' && (
         <div className="progress">
           <progress value={progress} aria-label="Part of the period that is decided again" />

@@ -2,7 +2,7 @@
 
 import { queryOptions } from '@tanstack/react-query'
 
-import type { ReplayResult } from '../../domain/collection/replay-decision.ts'
+import type { ReplayResult, ReplayTrouble } from '../../domain/collection/replay-decision.ts'
 import type { VisitPolicy } from '../../domain/model.ts'
 import { ask, path } from '../data/ask.ts'
 
@@ -18,6 +18,8 @@ export interface ReplayLine {
   readonly tokensOnly: boolean
   readonly state: 'waiting' | 'running' | 'done' | 'failed'
   readonly installs: number
+  /** Why it has no result; null unless it has failed. */
+  readonly failure: NonNullable<ReplayTrouble['failure']> | null
   /** From 0 to 1. */
   readonly progress: number
 }

@@ -136,6 +136,34 @@ describe('replays of decisions', function () {
     expect((await show(id)).body['result']).to.include({ changed: INSTALLS })
   })
 
+  it('are given up, with a reason, once every one of five processes that began them has ended', async () => {
+    const id = await asked()
+    const endAt = (error: Error, killed = new AbortController()) => ({
+      signal: killed.signal,
+      facts: {
+        insert: facts.insert.bind(facts),
+        run: (async (query: string, ...rest: never[]) => {
+          if (query !== 'installsInOrder') return (facts.run as (...all: unknown[]) => Promise<unknown>)(query, ...rest)
+          if (!(error instanceof FactsUnavailable)) killed.abort(error)
+          throw error
+        }) as Facts['run'],
+      },
+    })
+    const begin = async (error: Error, begun?: Set<string>): Promise<void> => {
+      const { signal, facts: ending } = endAt(error)
+      const options = begun === undefined ? { signal } : { signal, begun }
+      expect(await runReplays({ ...deps(), facts: ending }, options).catch((why: unknown) => why)).to.equal(error)
+      expect((await show(id)).body).to.include({ state: 'running', failure: null, result: null })
+    }
+    const begun = new Set<string>()
+    for (let times = 0; times < 9; times++) await begin(new FactsUnavailable('away'), begun)
+    for (let others = 0; others < 4; others++) await begin(new Error('killed'))
+    await runReplays(deps())
+    expect((await show(id)).body).to.include({ state: 'failed', failure: 'given_up', result: null })
+    const { replays } = (await stage.ask('GET', PATH, { cookies: member })).body
+    expect(replays[0]).to.include({ id, failure: 'given_up' })
+  })
+
   it('are made again without what was erased', async () => {
     const id = await asked()
     await runReplays(deps())

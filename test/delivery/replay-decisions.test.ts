@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { replayDecisions, type ReplayRequest } from '../../delivery/rollup/replay-decisions.ts'
+import { replayDecisions, TooManyInstallations, type ReplayRequest } from '../../delivery/rollup/replay-decisions.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Install } from '../../domain/model.ts'
@@ -53,6 +53,21 @@ describe('installs that are decided again', function () {
     const policy = { policy: 'first_visit', ...WHOLE } as const
     return replayDecisions(facts, { website, policy, ...period, ...changes }, { pageSize: 3 })
   }
+
+  it('are refused, not cut, if more installations would have to be remembered than there is room for', async () => {
+    const again = (mostInstallations: number) => {
+      const policy = { policy: 'first_visit', ...WHOLE } as const
+      const period = { sinceMs: FROM_MS, untilMs: FROM_MS + 50 * DAY_MS }
+      return replayDecisions(facts, { website, policy, ...period }, { pageSize: 2, mostInstallations })
+    }
+    // Of two installations a day, those of the days before are forgotten once their receipts have expired.
+    const days = [0, 1, 40, 41]
+    const at = (day: number) => ofBoth({ receivedAtMs: FROM_MS + day * DAY_MS })
+    await write(...days.flatMap((day) => [at(day), at(day)]))
+    expect((await again(4)).installs).to.equal(8)
+    const error = await again(3).catch((why: unknown) => why)
+    expect(error).to.be.instanceOf(TooManyInstallations)
+  })
 
   it('change their visit and its source, in every page, each once however often it was written', async () => {
     const installs = Array.from({ length: 8 }, (_, index) => ofBoth({ receivedAtMs: FROM_MS + (index >> 1) }))

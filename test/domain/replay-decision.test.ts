@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 
 import {
+  forgetExpired,
   replayDecision,
   type CarriedMatches,
   type DecidedInstall,
@@ -81,9 +82,16 @@ function decideLive(drawn: readonly DrawnEvent[], policy: VisitPolicy): readonly
   })
 }
 
-function replayAll(installs: readonly DecidedInstall[], policy: ReplayPolicy): readonly (string | null | undefined)[] {
+function replayAll(
+  installs: readonly DecidedInstall[],
+  policy: ReplayPolicy,
+  isForgetful = false,
+): readonly (string | null | undefined)[] {
   const carried: CarriedMatches = new Map()
-  return installs.map((install) => replayDecision(install, policy, carried)?.visitId)
+  return installs.map((install) => {
+    if (isForgetful) forgetExpired(carried, install.receivedAtMs)
+    return replayDecision(install, policy, carried)?.visitId
+  })
 }
 
 function decided(more: Partial<DecidedInstall>): DecidedInstall {
@@ -108,6 +116,7 @@ describe('a replay of decisions', () => {
       fc.property(events, policies, policies, (drawn, live, other) => {
         const replayed = replayAll(decideLive(drawn, live), { policy: other, ...WHOLE })
         expect(replayed).to.deep.equal(decideLive(drawn, other).map(({ visitId }) => visitId))
+        expect(replayAll(decideLive(drawn, live), { policy: other, ...WHOLE }, true)).to.deep.equal(replayed)
       }),
       { numRuns: 2_000 },
     )

@@ -58,7 +58,7 @@ export interface ReplayLineRow extends AskedReplayRow {
   readonly state: ReplayState
   readonly installs: number
   readonly reached_ms: number | null
-  /** JSON of a `ReplayResult`; empty unless it is done. Not in lists. */
+  /** JSON: of a `ReplayResult` if it is done, otherwise of a `ReplayTrouble`. In lists only if it has failed; empty while it waits. */
   readonly result: string
 }
 
@@ -77,7 +77,7 @@ const SCOPE = 'website IN {websites:Array(String)} AND organization = {organizat
 export const REPLAY_PAGE_QUERIES = {
   /** The replays that an organisation requested, newest first. */
   replayLines: pageOf<ReplayScope & { readonly limit: number }, ReplayLineRow>(
-    `${withProgress(`SELECT * FROM ${once('decision_replays')} PREWHERE ${SCOPE}`, "''")}
+    `${withProgress(`SELECT * FROM ${once('decision_replays')} PREWHERE ${SCOPE}`, "if(later.state = 'failed', later.result, '')")}
     ${newestFirst('asked_at', 'id')} ${pageLimit()}`,
   ),
 
@@ -89,9 +89,10 @@ export const REPLAY_PAGE_QUERIES = {
 
 export const REPLAY_QUERIES = {
   /** Requested and not finished, the oldest first. */
-  openReplays: report<{ readonly limit: number }, AskedReplayRow>(`SELECT ${ASKED.sql} FROM ${once('decision_replays')}
-    WHERE (website, id) NOT IN (SELECT website, id FROM ${once('decision_replay_results')} WHERE state IN ('done', 'failed'))
-    ORDER BY asked_at, id ${pageLimit()}`),
+  openReplays: report<{ readonly limit: number }, ReplayLineRow>(
+    `${withProgress(`SELECT * FROM ${once('decision_replays')}`, 'later.result')}
+    WHERE later.state NOT IN ('done', 'failed') ORDER BY asked_at, id ${pageLimit()}`,
+  ),
 
   /** A page of installs, the oldest first. Their keys are found from few columns; only then are the rows read whole. */
   installsInOrder: report<InOrder, DecidedInstallRow>(`SELECT ${DECIDED_INSTALL.sql}
