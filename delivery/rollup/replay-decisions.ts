@@ -34,7 +34,7 @@ interface ReplayOptions {
   readonly signal?: AbortSignal
   /** Installs per page; 5,000 if absent. */
   readonly pageSize?: number
-  /** Installations that are remembered at once; 750,000 if absent. */
+  /** Installations that are remembered at once; 500,000 if absent. */
   readonly mostInstallations?: number
   /** Called after each page but the last. */
   readonly onProgress?: (progress: ReplayProgress) => void | Promise<void>
@@ -42,8 +42,8 @@ interface ReplayOptions {
 
 const PAGE = 5_000
 const MOST_CHANGES = 10_000
-/** Within the lifetime of a receipt. About 200 bytes each; a pod of the role `rollup` has 384 MB. */
-const MOST_INSTALLATIONS = 750_000
+/** Within the lifetime of a receipt. About 260 bytes each; of its 384 MB, a pod of the role `rollup` has about 190 MB for objects. */
+const MOST_INSTALLATIONS = 500_000
 /** Further sources are counted together. */
 const MOST_SOURCES = 1_000
 const OTHER_SOURCES = '(other sources)'

@@ -106,11 +106,16 @@ export function replayDecision(
   const before = carried.get(install.installationId)
   const replayed = ownVisit(install, policy) ?? followedVisit(install, policy, before)
   const live = install.visitId ?? before?.live
-  const carriedOn = replayed?.visit ?? before?.replayed ?? null
+  const carriedOn = sharing(live, replayed?.visit ?? before?.replayed ?? null)
   if (live !== undefined)
     carried.set(install.installationId, { live, replayed: carriedOn, seenAtMs: install.receivedAtMs })
   if (replayed === null) return { visitId: null, selectionPolicy: 'none' }
   return { visitId: replayed.visit.visitId, selectionPolicy: replayed.selectionPolicy }
+}
+
+/** The same visit, without a second copy of the ID: hundreds of thousands of them are kept. */
+function sharing(visitId: VisitId | undefined, visit: CountedVisit | null): CountedVisit | null {
+  return visit !== null && visit.visitId === visitId ? { visitId, issuedAtMs: visit.issuedAtMs } : visit
 }
 
 /** Forgets installations whose visits are too old to be followed at this moment, and ever after. */
