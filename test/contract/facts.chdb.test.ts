@@ -326,6 +326,54 @@ describe('Facts on chDB', () => {
     }
   })
 
+  it('deletes what is too old of every table, and nothing that is younger', async () => {
+    const tables = await connection.query(
+      `SELECT name, extract(create_table_query, 'TTL toDateTime\\\\((\\\\w+)\\\\)') AS time,
+        extract(create_table_query, 'TTL [^)]*\\\\) \\\\+ toIntervalDay\\\\((\\\\w+)\\\\)') AS days
+        , splitByString(', ', sorting_key)[1] AS key FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' ORDER BY name`,
+      {},
+      { turn: 'report' },
+    )
+    const kept = (tables as readonly { name: string; time: string; days: string; key: string }[]).filter(
+      ({ time }) => time !== '',
+    )
+    expect(kept.map(({ name }) => name)).to.include.members([
+      ...[
+        'activations',
+        'activity',
+        'attempts',
+        'decision_replay_results',
+        'decision_replays',
+        'deliveries',
+        'handoffs',
+      ],
+      ...['hour_marks', 'install_decisions', 'installs', 'poison_records', 'request_logs', 'stream_backlog'],
+      ...['stream_pointers', 'stream_progress', 'visits', 'webhook_attempts', 'website_hours'],
+    ])
+    for (const { name, time, days, key } of kept) {
+      const own = days === 'retention_days'
+      const age = own ? 10 : Number(days)
+      const columns = `${key}, ${time}${own ? ', retention_days' : ''}`
+      // A day older and a day younger than what is kept, of another key; the other columns have their defaults.
+      for (const [old, many] of [
+        [age + 1, 3],
+        [age - 1, 2],
+      ] as const)
+        await connection.command(
+          `INSERT INTO ${name} (${columns}) SELECT '${unique('key')}', now() - INTERVAL ${old} DAY - number${own ? `, ${age}` : ''} FROM numbers(${many})`,
+        )
+      await connection.command(`OPTIMIZE TABLE ${name} FINAL`)
+      const within = (from: number, to: number): string =>
+        `countIf(${time} BETWEEN now() - INTERVAL ${from} DAY - INTERVAL 1 HOUR AND now() - INTERVAL ${to} DAY) > 0`
+      const [left] = (await connection.query(
+        `SELECT ${within(age + 1, age + 1)} AS old, ${within(age - 1, age - 1)} AS young FROM ${name}`,
+        {},
+        { turn: 'report' },
+      )) as readonly { old: number; young: number }[]
+      expect([Number(left?.old), Number(left?.young)], name).to.deep.equal([0, 1])
+    }
+  })
+
   it('deletes each row at the end of its own retention', async () => {
     const website = unique('site')
     const agedMs = SAMPLE_MS - 40 * 86_400_000
