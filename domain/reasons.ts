@@ -90,6 +90,7 @@ export const ACTIVITY_TYPES = {
   stream_resend: 'A person has records of a log stream sent again.',
   stream_skip: 'A person skipped what a log stream had not sent yet.',
   stream_test: 'A person has a log stream send a test.',
+  stream_too_large: 'The receiver of a log stream refused a record for its size: it was dropped.',
   support_requested: 'A person asked for support.',
   visit_matched_often: 'More installations were matched to one visit within a day than the website expects.',
   webhook_failing: 'Events could not be sent to a webhook; they can be sent again.',

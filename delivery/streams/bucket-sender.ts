@@ -55,7 +55,7 @@ async function putObject(
   const secrets = [target.secretAccessKey, ...(target.sessionToken === null ? [] : [target.sessionToken])]
   const call = { url, method: 'PUT', headers, body, secrets } as const
   const { reply, log } = await callOutbound(call, { callMs: LIMITS.streamObjectMs, ...outbound })
-  const outcome = outcomeOf(reply)
+  const outcome = outcomeOf(reply, nowMs())
   const refusal = outcome.isTaken ? undefined : REFUSAL.exec(log.responseBody)?.[1]
   const error = refusal === undefined ? outcome.error : `${outcome.error} ${refusal}`
   const answer = log.responseBody.slice(0, ANSWER_CHARS)

@@ -14,6 +14,8 @@ const MESSAGES = {
     `Its batches are not taken (${detail}). It is tried again, and nothing is lost for seven days.`,
   stream_overflow: (detail: string) =>
     `It was behind too far: the oldest ${detail} records were dropped, which the stream says too.`,
+  stream_too_large: (detail: string) =>
+    `The receiver refused ${detail} of its records for their size, though each came alone: they were dropped, which the stream says too.`,
   stream_log_renewed: () =>
     'The event log was recreated or restored: records that it lost before they were read are missing from the stream.',
 } as const satisfies Record<string, (detail: string) => string>

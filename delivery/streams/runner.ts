@@ -20,6 +20,7 @@ import { planBatch, type Watermarks } from '../../domain/streams/plan.ts'
 import {
   delivered,
   doneWithPlan,
+  refusedForSize,
   streamFailed,
   newProgress,
   withSent,
@@ -36,7 +37,7 @@ import type { StreamInForce } from './in-force.ts'
 import type { StreamNews } from './news.ts'
 import { batchBounds, isDue, leavesOpen } from './due.ts'
 import type { ProgressStore, StreamStanding } from './progress-store.ts'
-import { addressDigest, targetDigest, type StreamSender } from './sender.ts'
+import { addressDigest, targetDigest, type Sent, type StreamSender } from './sender.ts'
 import { rewound, skippedToNow, trimmed, type TrimParts } from './trim.ts'
 
 interface RunnerParts {
@@ -59,6 +60,9 @@ const COMMANDS_EVERY_MS = 4_000
 const STANDING_EVERY_MS = 30_000
 /** How long a batch waits for rows of Logs that a replica does not show yet; what is missing then was erased. */
 const MISSING_MS = 15 * MINUTE_MS
+
+/** The status by which a receiver, or a proxy before it, refuses a body for its size. */
+const TOO_LARGE = 413
 
 /** Steps of one stream; each resolves with the wait until the next one, in ms. */
 export class StreamRunner {
@@ -132,7 +136,8 @@ export class StreamRunner {
     this.#lanes = await this.#openLanes(inForce, progress.done)
     this.#areLanesWithPlan = true
     if (this.#lanes.length === 0 && progress.gaps.length === 0) return progress
-    const bounds = batchBounds(inForce)
+    const whole = batchBounds(inForce)
+    const bounds = { ...whole, records: Math.min(whole.records, progress.cut?.records ?? Infinity) }
     if (!this.#isEmptying && !isDue(inForce, progress, { lanes: this.#lanes, nowMs: nowMs() })) return progress
     const rows = await readNext(facts, organization.id, { lanes: this.#lanes, records: bounds.records })
     const planned = planBatch({
@@ -149,7 +154,7 @@ export class StreamRunner {
     if (missing > 0 && nowMs() - plan.plannedAtMs < MISSING_MS) return this.#rest(inForce, progress, MOST_MS)
     const sent = await senderOf(inForce).batch(plan, records)
     news.sent(sent)
-    if (!sent.outcome.isTaken) return this.#failed(inForce, withSent(progress, sent.shown), sent.outcome)
+    if (!sent.outcome.isTaken) return this.#refused(inForce, withSent(progress, sent.shown), sent)
     for (const gap of plan.gaps) if (gap.reason === 'log_renewed') await news.tell(inForce, 'stream_log_renewed', '')
     this.#keep(delivered(withSent(progress, sent.shown), nowMs()))
     return 0
@@ -161,6 +166,16 @@ export class StreamRunner {
     const shown = sent === undefined ? progress : withSent(progress, sent.shown)
     if (sent?.outcome.isTaken === false) return this.#failed(inForce, shown, sent.outcome)
     await this.#store(inForce, this.#keep(proven(inForce, shown)))
+    return 0
+  }
+
+  async #refused(inForce: StreamInForce, progress: StreamProgress, { outcome, shown }: Sent): Promise<number> {
+    if (shown.status !== TOO_LARGE) return this.#failed(inForce, progress, outcome)
+    const refused = refusedForSize(progress)
+    if (refused.isPlanned) return this.#failed(inForce, refused.progress, outcome)
+    await this.#store(inForce, this.#keep(refused.progress))
+    const dropped = refused.progress.dropped - progress.dropped
+    if (dropped > 0) await this.#parts.news.tell(inForce, 'stream_too_large', `${dropped}`)
     return 0
   }
 

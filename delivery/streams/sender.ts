@@ -108,7 +108,7 @@ async function post({ target, compress, outbound, nowMs }: SenderParts, message:
   }
   const call = { url: target.url, method: 'POST', headers, body, secrets } as const
   const { reply, log } = await callOutbound(call, outbound)
-  const judged = outcomeOf(reply)
+  const judged = outcomeOf(reply, nowMs())
   const outcome = judged.isTaken && !accepts(reply) ? NOT_RETURNED : judged
   const answer = log.responseBody.slice(0, ANSWER_CHARS)
   const shown = { id, kind, atMs, records, bytes: body.length, tookMs: nowMs() - atMs, status: reply.status }

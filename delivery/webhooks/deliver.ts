@@ -74,7 +74,7 @@ async function attempt(parts: DeliverParts, key: string, { job, target }: ToldJo
   const { webhook, secrets } = target
   const call = { url: webhook.url, method: 'POST', headers, body, secrets } as const
   const { reply, log } = await callOutbound(call, parts.outbound)
-  const { isTaken, error } = outcomeOf(reply)
+  const { isTaken, error } = outcomeOf(reply, startedAtMs)
   const retryAfter = reply.headers['retry-after'] ?? null
   const result: AttemptResult = { kind: isTaken ? 'delivered' : 'retry', retryAfter, isUnclear: false }
   const tried: WebhookJob = { ...job, attempts: job.attempts + 1 }

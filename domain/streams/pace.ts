@@ -24,15 +24,21 @@ const LASTING_STATUSES: ReadonlySet<number> = new Set([401, 403, 404, 410])
 const LASTING_FAILURES: ReadonlySet<string> = new Set(['address_refused', 'unsendable'])
 
 /** Only a 2xx status accepts a batch; a redirect is a refusal. A response body that breaks off after a 2xx does not matter. */
-export function outcomeOf({ status, headers, failure }: Reply): SendOutcome {
+export function outcomeOf({ status, headers, failure }: Reply, nowMs: number): SendOutcome {
   if (status >= 200 && status < 300) return { isTaken: true, isLasting: false, error: '', retryAfterMs: null }
-  const seconds = Number(headers['retry-after'] ?? NaN)
   return {
     isTaken: false,
     isLasting: LASTING_STATUSES.has(status) || LASTING_FAILURES.has(failure),
     error: status === 0 ? failure : `http_${status}`,
-    retryAfterMs: Number.isFinite(seconds) && seconds >= 0 ? seconds * SECOND_MS : null,
+    retryAfterMs: retryAfterMs(headers['retry-after'] ?? '', nowMs),
   }
+}
+
+/** Seconds, or a date (RFC 9110, 10.2.3). */
+function retryAfterMs(text: string, nowMs: number): number | null {
+  if (/^\s*\d+\s*$/.test(text)) return Number(text) * SECOND_MS
+  const atMs = /[a-z]/i.test(text) ? Date.parse(text) : NaN
+  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs)
 }
 
 const PAUSES_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS, 30 * MINUTE_MS] as const

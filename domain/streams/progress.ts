@@ -16,9 +16,10 @@ export interface Border {
 
 /**
  * Why records are missing from a stream. `overflow`: the stream was too far behind, or for too long. `skipped`: a person
- * skipped them. `log_renewed`: the log lost records before they were read.
+ * skipped them. `log_renewed`: the log lost records before they were read. `too_large`: the receiver refused a record for its size,
+ * though it came alone.
  */
-type GapReason = 'overflow' | 'skipped' | 'log_renewed'
+type GapReason = 'overflow' | 'skipped' | 'log_renewed' | 'too_large'
 
 /** What a stream sends in place of dropped records. */
 export interface Gap {
@@ -74,6 +75,16 @@ export interface SentBatch {
   readonly answer: string
 }
 
+/** Batches of fewer records than usual. */
+interface CutBatches {
+  /** Most records of a batch. */
+  readonly records: number
+  /** Batches of this size that were accepted. */
+  readonly accepted: number
+  /** How often the record that is being sent alone was refused for its size. */
+  readonly refusedAlone: number
+}
+
 export interface StreamProgress {
   readonly done: DoneOffsets
   readonly plan: StreamPlan | null
@@ -92,6 +103,8 @@ export interface StreamProgress {
   readonly provenTarget: string
   /** Digest of address and credentials at the last failure: after a change the stream retries at once. */
   readonly failedWith: string
+  /** How large batches are since the receiver refused one for its size; null if it never has, or takes whole ones again. */
+  readonly cut: CutBatches | null
   readonly registeredAtMs: number
   /** The last command that was carried out. */
   readonly commandAtMs: number
@@ -114,6 +127,7 @@ export function newProgress(done: DoneOffsets, nowMs: number): StreamProgress {
     ...{
       provenTarget: '',
       failedWith: '',
+      cut: null,
       registeredAtMs: nowMs,
       commandAtMs: nowMs,
       commandId: '',
@@ -169,7 +183,39 @@ export function delivered(progress: StreamProgress, nowMs: number): StreamProgre
   }
   const done = withoutOldLanes(advanced(progress.done, plan.borders), nowMs)
   const told = [...plan.gaps.map((gap) => ({ ...gap, atMs: nowMs })), ...progress.told].slice(0, KEPT)
-  return { ...progress, ...settled, done, told, plan: null, delivered: progress.delivered + plan.records }
+  const cut = progress.cut === null ? null : grown(progress.cut)
+  return { ...progress, ...settled, done, told, cut, plan: null, delivered: progress.delivered + plan.records }
+}
+
+/** A receiver that took so many small batches is tried with larger ones. */
+const GROWS_AFTER = 32
+/** A record that was refused alone so many times, over some 40 minutes, is given up. */
+const MOST_ALONE = 6
+
+function grown({ records, accepted }: CutBatches): CutBatches | null {
+  if (accepted + 1 < GROWS_AFTER) return { records, accepted: accepted + 1, refusedAlone: 0 }
+  return records * 2 >= LIMITS.streamObjectRecords ? null : { records: records * 2, accepted: 0, refusedAlone: 0 }
+}
+
+/**
+ * The receiver refused the batch for its size. The records are planned anew, half as many at once; a single one is tried some times
+ * more, as the receiver may have been set up wrongly, and then dropped. `isPlanned`: the plan stays, to be tried again after a pause.
+ */
+export function refusedForSize(progress: StreamProgress): {
+  readonly progress: StreamProgress
+  readonly isPlanned: boolean
+} {
+  const { plan, cut } = progress
+  const records = plan?.records ?? 0
+  if (records > 1) {
+    const half = { records: Math.floor(records / 2), accepted: 0, refusedAlone: 0 }
+    return { progress: { ...planTakenBack(progress), cut: half }, isPlanned: false }
+  }
+  const refusedAlone = (cut?.refusedAlone ?? 0) + 1
+  const alone = { ...progress, cut: { records: 1, accepted: 0, refusedAlone } }
+  if (records === 0 || refusedAlone < MOST_ALONE) return { progress: alone, isPlanned: true }
+  const without = planGivenUp({ ...alone, cut: { records: 1, accepted: 0, refusedAlone: 0 } }, 'too_large')
+  return { progress: { ...without, failures: 0, failingSinceMs: null, retryAtMs: 0, lastError: '' }, isPlanned: false }
 }
 
 interface Failure {

@@ -29,7 +29,7 @@ export interface SentRecord {
 /** A row of Logs, by column name. */
 type LogRow = Readonly<Record<string, unknown>>
 
-/** Of a line without its bodies, path and user agent: names of fields, times, IDs. */
+/** Of a line without the texts that somebody else chose: names of fields, times, IDs. */
 const FRAME_BYTES = 320
 
 const columnText = (row: LogRow, column: string): string => {
@@ -62,15 +62,16 @@ interface InsertedAttempt extends Pick<StreamPointer, 'organization' | 'website'
   readonly response_body: string
 }
 
+/** The size is that of the line as it is sent: a byte of a body may take six as JSON. */
 function requestPointer(row: InsertedRequest, byteLength: (text: string) => number): StreamPointer {
   const { organization, id, website, kind, status } = row
-  const bytes = FRAME_BYTES + row.path.length + row.origin.length + row.user_agent.length + byteLength(row.body)
+  const bytes = FRAME_BYTES + byteLength(JSON.stringify([row.path, row.origin, row.user_agent, row.body]))
   return { organization, id, atMs: row.received_at, website, kind, status, bytes }
 }
 
 function attemptPointer(row: InsertedAttempt, byteLength: (text: string) => number): StreamPointer {
   const { organization, attempt_id: id, started_at: atMs, website, response_status: status } = row
-  const bytes = FRAME_BYTES + row.request_url.length + byteLength(row.request_body) + byteLength(row.response_body)
+  const bytes = FRAME_BYTES + byteLength(JSON.stringify([row.request_url, row.request_body, row.response_body]))
   return { organization, id, atMs, website, kind: ATTEMPT_KIND, status, bytes }
 }
 

@@ -33,6 +33,7 @@ export function streamWords(stream: ListedStream): Sentence {
 const GAPS: Readonly<Record<string, string>> = {
   overflow: 'It was too far behind, so the oldest were dropped',
   skipped: 'They were skipped',
+  too_large: 'The receiver refused them for their size',
   log_renewed: 'The event log was recreated, so some may be missing',
 }
 

@@ -25,6 +25,8 @@ export type Mood = 'takes' | 'hangs' | 'redirects' | 'does not return the challe
 
 export class Receiver {
   mood: Mood = 'takes'
+  /** Larger batches are refused with 413. */
+  mostBytes = Infinity
   /** Called when a batch has arrived and before it is answered. */
   onBatch: () => void = () => undefined
   readonly ids: string[] = []
@@ -81,6 +83,7 @@ export class Receiver {
     if (this.mood === 'hangs') return null
     if (this.mood === 'redirects') return { status: 307, headers: { location: '/elsewhere' }, body: '' }
     if (typeof this.mood === 'number') return { status: this.mood, headers: {}, body: 'refused on purpose' }
+    if (text.length > this.mostBytes) return { status: 413, headers: {}, body: 'too large' }
     if (message.type === 'verify') {
       this.verifications += 1
       const isReturned = this.mood !== 'does not return the challenge'

@@ -94,6 +94,38 @@ describe('a log stream', function () {
     expect(receiver.records).to.have.lengthOf(2)
   })
 
+  it('sends fewer records at once to a receiver that refuses a size, more again later, and drops what it never takes', async () => {
+    const actor = await begun(stage.actor({ organization, receiver }))
+    const small = requests(40)
+    const large = request({ body: 'x'.repeat(9_000) })
+    await stage.write('requests', [...small.slice(0, 20), large, ...small.slice(20)])
+    receiver.mostBytes = 4_000
+    await stage.settle(actor)
+    expect(await state()).to.include({ state: 'Failing', last_error: 'http_413', dropped: 0 })
+    const before = inbound(receiver.records).length
+    expect(before).to.equal(20)
+    for (let tries = 1; tries < 6; tries += 1) {
+      expect(await state(), `after ${tries}`).to.include({ dropped: 0 })
+      stage.nowMs += 0.75 * HOUR_MS
+      await stage.settle(actor)
+    }
+    expect(inbound(receiver.records)).to.deep.equal(idsOf(small))
+    const gaps = receiver.records.filter(({ type }) => type === 'gap')
+    expect(gaps.map(({ reason, dropped }) => [reason, dropped])).to.deep.equal([['too_large', 1]])
+    expect(actor.told).to.include('stream_too_large 1')
+    expect(await state()).to.include({ state: 'Delivering', delivered: 40, dropped: 1 })
+    // The receiver takes larger ones now: after enough batches they become larger again.
+    receiver.mostBytes = Infinity
+    await stage.write('requests', requests(600))
+    await stage.settle(actor, 600)
+    expect(inbound(receiver.records)).to.have.lengthOf(640)
+    const asBefore = receiver.ids.length
+    await stage.write('requests', requests(100))
+    await stage.settle(actor, 600)
+    expect(inbound(receiver.records)).to.have.lengthOf(740)
+    expect(receiver.ids.length - asBefore).to.be.lessThan(10)
+  })
+
   for (const mood of [500, 410, 'redirects'] as const)
     it(`keeps everything while a receiver answers ${mood}, reports it, and is never switched off`, async () => {
       const actor = await begun(stage.actor({ organization, receiver }))

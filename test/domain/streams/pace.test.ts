@@ -5,7 +5,8 @@ import { expect } from 'chai'
 import { commandEntry, readCommand, type StreamCommand } from '../../../domain/streams/commands.ts'
 import { outcomeOf, pauseAfter, streamStateOf } from '../../../domain/streams/pace.ts'
 
-const reply = (status: number, failure = '', headers = {}) => outcomeOf({ status, headers, failure })
+const NOW_MS = Date.UTC(2026, 10, 24, 6)
+const reply = (status: number, failure = '', headers = {}) => outcomeOf({ status, headers, failure }, NOW_MS)
 
 describe('the pace of a log stream', () => {
   it('counts any 2xx as accepted, even if its body breaks off, and nothing else', () => {
@@ -31,6 +32,9 @@ describe('the pace of a log stream', () => {
     expect(pauseAfter(1, reply(429, '', { 'retry-after': '90' }), 0.5)).to.equal(90_000)
     expect(pauseAfter(1, reply(503, '', { 'retry-after': '999999' }), 0.5)).to.equal(3_600_000)
     expect(pauseAfter(1, reply(503, '', { 'retry-after': 'soon' }), 0.5)).to.equal(5_000)
+    const at = (laterMs: number) => ({ 'retry-after': new Date(NOW_MS + laterMs).toUTCString() })
+    expect(pauseAfter(1, reply(503, '', at(90_000)), 0.5)).to.equal(90_000)
+    expect(pauseAfter(1, reply(503, '', at(-90_000)), 0.5)).to.equal(5_000)
   })
 
   it('has one state at a time', () => {

@@ -80,6 +80,11 @@ describe('a record of a log stream', () => {
       status: 204,
     })
     expect(pointer?.bytes).to.be.greaterThanOrEqual(Buffer.byteLength(attemptText(row, true)))
+    for (const text of ['\u0001'.repeat(100), '"\\'.repeat(100), '\ud800'.repeat(100)]) {
+      const escaped = streamPointer('attempts', { ...row, request_body: text, request_url: text }, utf8Bytes)
+      const sent = attemptText({ ...row, request_body: text, request_url: text }, true)
+      expect(escaped?.bytes, text.slice(0, 2)).to.be.greaterThanOrEqual(Buffer.byteLength(sent))
+    }
     expect(streamPointer('visits', row, utf8Bytes)).to.equal(null)
   })
 
