@@ -18,11 +18,14 @@ import {
 import { pauseAfter, streamStateOf, type SendOutcome } from '../../domain/streams/pace.ts'
 import { planBatch, type Watermarks } from '../../domain/streams/plan.ts'
 import {
+  commandsSince,
   delivered,
   doneWithPlan,
+  isCommandDone,
   refusedForSize,
   streamFailed,
   newProgress,
+  withCommandDone,
   withSent,
   type DoneOffsets,
   type StreamForm,
@@ -230,14 +233,14 @@ export class StreamRunner {
     const { organization, stream } = inForce
     const rows = await facts.run('streamCommands', {
       ...{ organization: organization.id, subject: streamSubject(stream.id), types: STREAM_COMMAND_TYPES },
-      since_ms: before.commandAtMs,
+      since_ms: commandsSince(before),
     })
     let progress = before
     for (const { at_ms: atMs, id, type, message } of rows) {
-      if (atMs === progress.commandAtMs && id <= progress.commandId) continue
+      if (isCommandDone(progress, id)) continue
       const command = readCommand({ type, message })
       const next = command === null ? progress : await this.#carryOut(command, inForce, { progress, id })
-      progress = this.#keep({ ...next, commandAtMs: atMs, commandId: id })
+      progress = this.#keep(withCommandDone(next, { id, atMs }))
       await this.#store(inForce, progress)
     }
     this.#commandsAtMs = nowMs()

@@ -1,7 +1,7 @@
 /** The progress of a log stream. Every step is a function of the previous state; the role `streams` stores each state. */
 
 import { LIMITS } from '../limits.ts'
-import { DAY_MS } from '../durations.ts'
+import { DAY_MS, MINUTE_MS } from '../durations.ts'
 import { readLane, successionOf } from './lane.ts'
 
 /** By lane: everything up to and including this offset is done. */
@@ -85,6 +85,11 @@ interface CutBatches {
   readonly refusedAlone: number
 }
 
+interface DoneCommand {
+  readonly id: string
+  readonly atMs: number
+}
+
 export interface StreamProgress {
   readonly done: DoneOffsets
   readonly plan: StreamPlan | null
@@ -106,9 +111,13 @@ export interface StreamProgress {
   /** How large batches are since the receiver refused one for its size; null if it never has, or takes whole ones again. */
   readonly cut: CutBatches | null
   readonly registeredAtMs: number
-  /** The last command that was carried out. */
+  /** The newest command that was carried out; an earlier release goes on after it. */
   readonly commandAtMs: number
   readonly commandId: string
+  /** Commands before it belong to nobody, or were carried out by an earlier release; Unix ms. */
+  readonly commandsFromMs: number
+  /** Those that were carried out, as far as they are looked at again. */
+  readonly commandsDone: readonly DoneCommand[]
   /** The newest first. */
   readonly sent: readonly SentBatch[]
   /** The newest first. */
@@ -131,6 +140,8 @@ export function newProgress(done: DoneOffsets, nowMs: number): StreamProgress {
       registeredAtMs: nowMs,
       commandAtMs: nowMs,
       commandId: '',
+      commandsFromMs: nowMs,
+      commandsDone: [],
       sent: [],
       told: [],
     },
@@ -152,7 +163,10 @@ export function writtenProgress(progress: StreamProgress): string {
  * taken over for a while, its plan is forgotten: its records are still open, and only its gaps must be told.
  */
 export function readProgress(text: string): StreamProgress {
-  const { pointerPlan = null, ...known } = { ...newProgress({}, 0), ...(JSON.parse(text) as StoredProgress) }
+  const stored = JSON.parse(text) as Partial<StoredProgress>
+  const { commandAtMs = 0, commandId: id = '', commandsFromMs = commandAtMs } = stored
+  const begun = { ...newProgress({}, 0), commandsFromMs, commandsDone: [{ id, atMs: commandAtMs }] }
+  const { pointerPlan = null, ...known }: StoredProgress = { ...begun, ...stored }
   if (pointerPlan === null) return known
   const plan = { oldestMs: Math.min(pointerPlan.plannedAtMs, known.failingSinceMs ?? Infinity), ...pointerPlan }
   return { ...known, plan, gaps: (known.plan?.gaps ?? []).reduce(withGap, known.gaps) }
@@ -167,6 +181,30 @@ export function advanced(done: DoneOffsets, borders: readonly Border[]): DoneOff
 /** The positions after the batch that is being sent. */
 export function doneWithPlan({ done, plan }: Pick<StreamProgress, 'done' | 'plan'>): DoneOffsets {
   return plan === null ? done : advanced(done, plan.borders)
+}
+
+/** A command may become visible so long after later ones: pods' clocks differ, and a facts-writer may be behind. */
+const COMMAND_LATE_MS = 10 * MINUTE_MS
+
+/** From when on commands are read, Unix ms: again some of those that were carried out. */
+export function commandsSince({ commandAtMs, commandsFromMs }: StreamProgress): number {
+  return Math.max(commandsFromMs, commandAtMs - COMMAND_LATE_MS)
+}
+
+export function isCommandDone({ commandsDone }: StreamProgress, id: string): boolean {
+  return commandsDone.some((done) => done.id === id)
+}
+
+export function withCommandDone(progress: StreamProgress, command: DoneCommand): StreamProgress {
+  const isNewest = command.atMs >= progress.commandAtMs
+  const { atMs: commandAtMs, id: commandId } = isNewest
+    ? command
+    : { atMs: progress.commandAtMs, id: progress.commandId }
+  const next = { ...progress, commandAtMs, commandId }
+  return {
+    ...next,
+    commandsDone: [...progress.commandsDone, command].filter(({ atMs }) => atMs >= commandsSince(next)),
+  }
 }
 
 /** The batch was accepted. */

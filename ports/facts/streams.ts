@@ -13,6 +13,8 @@ import { STREAM_STANDING, type StreamStandingRow } from './query-rows.ts'
 const MAX_LANES = 1_000
 const MAX_STREAMS = 100_000
 const MAX_SPANS = 10_000
+/** More than people may give within the time that is read again. */
+const MAX_COMMANDS = 10_000
 /** Offsets of a lane that one statement looks at; without this bound it would sort everything that is open. */
 export const LANE_WINDOW = 20_000
 
@@ -301,5 +303,5 @@ export const STREAM_QUERIES = {
     { readonly at_ms: number; readonly id: string; readonly type: string; readonly message: string }
   >(`SELECT toUnixTimestamp64Milli(noticed_at) AS at_ms, id, type, message FROM ${once('activity')}
     WHERE organization = {organization:String} AND subject = {subject:String} AND type IN {types:Array(String)}
-      AND noticed_at >= ${at('since_ms')} ORDER BY noticed_at, id LIMIT 100`),
+      AND noticed_at >= ${at('since_ms')} ORDER BY noticed_at, id LIMIT ${MAX_COMMANDS}`),
 } as const

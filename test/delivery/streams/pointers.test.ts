@@ -6,7 +6,13 @@ import { erasedName } from '../../../delivery/facts-writer/erasures.ts'
 import type { RequestRecord } from '../../../domain/records.ts'
 import { LIMITS } from '../../../domain/limits.ts'
 import { commandEntry, streamSubject } from '../../../domain/streams/commands.ts'
-import { newProgress, readProgress, writtenProgress } from '../../../domain/streams/progress.ts'
+import {
+  commandsSince,
+  isCommandDone,
+  newProgress,
+  readProgress,
+  writtenProgress,
+} from '../../../domain/streams/progress.ts'
 import type { RowOf } from '../../../ports/facts/columns.ts'
 import { activityRecord, requestRecord, store, unique } from '../../contract/fact-samples.ts'
 import { Receiver } from './receiver.ts'
@@ -223,6 +229,14 @@ describe('a log stream over pointers', function () {
     await stage.settle(actor)
     expect(receiver.ids).to.deep.equal([plan.id])
     expect(ids()).to.deep.equal([record.request.id])
+  })
+
+  it('does not carry out again what the version before did', () => {
+    const { commandsFromMs: _from, commandsDone: _done, ...before } = newProgress({}, begunAtMs - HOUR_MS)
+    const read = readProgress(JSON.stringify({ ...before, commandAtMs: begunAtMs, commandId: 'order-2' }))
+    expect([commandsSince(read), isCommandDone(read, 'order-2'), isCommandDone(read, 'order-3')]).to.deep.equal([
+      ...[begunAtMs, true, false],
+    ])
   })
 
   it('stores a plan where the version before does not look, which would send it without its records', async () => {

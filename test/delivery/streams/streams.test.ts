@@ -269,6 +269,28 @@ describe('a log stream', function () {
     expect(sent[0]).to.include({ kind: 'test', status: 204 })
   })
 
+  it('carries out a command that becomes visible after a later one, each once, also after a restart', async () => {
+    const actor = await begun(stage.actor({ organization, receiver }))
+    const registeredAtMs = stage.nowMs
+    const round = async (): Promise<number> => {
+      stage.nowMs += 10_000
+      await stage.settle(actor)
+      return receiver.records.filter(({ type }) => type === 'test').length
+    }
+    stage.nowMs += HOUR_MS
+    await stage.write('activity', [order({ kind: 'test' })])
+    expect(await round()).to.equal(1)
+    await stage.write('activity', [order({ kind: 'test' }, stage.nowMs - 540_000)])
+    await stage.write('activity', [order({ kind: 'test' }, stage.nowMs - HOUR_MS / 5)])
+    expect(await round(), 'nine minutes before, not twelve').to.equal(2)
+    actor.restart()
+    expect(await round()).to.equal(2)
+    await stage.write('activity', [order({ kind: 'test' })])
+    expect(await round()).to.equal(3)
+    await stage.write('activity', [order({ kind: 'test' }, registeredAtMs - 1_000)])
+    expect(await round(), 'before there was such a stream').to.equal(3)
+  })
+
   it('continues in a new lane after the log was lost, and says that records may be missing', async () => {
     const actor = await begun(stage.actor({ organization, receiver }))
     const before = requests(5)
