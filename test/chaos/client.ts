@@ -2,6 +2,7 @@
 
 import { randomBytes, randomInt } from 'node:crypto'
 import { Agent, request } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
 import { CHAOS_ORIGIN } from './manifests.ts'
 import type { Call, Identity, Kind, Outcome, SentEvent, Silence } from './history.ts'
 
@@ -37,17 +38,23 @@ const PATHS = { visit: '/v1/visits', activation: '/v1/visits/activate', handoff:
 const ANSWER_MS = 10_000
 /** A connection is given up before a stopping server closes it for idling: what is sent at that moment would be cut off. */
 const IDLE_MS = 100
+const REPEATS_AT_ONCE = 8
+const REPEAT_TRIES = 5
+const REPEAT_AFTER_MS = 1_000
 
 export class Client {
   readonly calls: Call[] = []
   readonly canaries: Canaries = { addresses: new Set(), secrets: new Set(), optedOut: new Set() }
   readonly #agent = new Agent({ keepAlive: true, timeout: IDLE_MS })
+  /** Of events that were answered ok, by website and event ID: what was sent first. */
+  readonly #answered = new Map<string, Plan>()
   readonly #run = randomBytes(3).toString('hex')
   #count = 0
 
   /** Forgets the calls of the round before; canaries stay. */
   forget(): void {
     this.calls.length = 0
+    this.#answered.clear()
   }
 
   close(): void {
@@ -55,6 +62,36 @@ export class Client {
   }
 
   async send(api: Api, plan: Plan): Promise<Call> {
+    const call = await this.#call(api, plan)
+    this.calls.push(call)
+    const key = `${plan.website}/${plan.event?.eventId}`
+    if (plan.event !== null && plan.event !== undefined && call.outcome === 'ok' && !this.#answered.has(key))
+      this.#answered.set(key, plan)
+    return call
+  }
+
+  /** Asks once more, with the same body, for each event that was answered ok. */
+  async repeatAll(apis: readonly [Api, ...Api[]]): Promise<Call[]> {
+    const last: Call[] = []
+    const plans = [...this.#answered.values()]
+    for (let from = 0; from < plans.length; from += REPEATS_AT_ONCE) {
+      const some = plans.slice(from, from + REPEATS_AT_ONCE)
+      last.push(
+        ...(await Promise.all(some.map((plan, index) => this.#repeat(apis[index % apis.length] ?? apis[0], plan)))),
+      )
+    }
+    return last
+  }
+
+  async #repeat(api: Api, plan: Plan): Promise<Call> {
+    for (let tries = 1; ; tries++) {
+      const call = await this.#call(api, plan)
+      if (call.outcome !== 'unknown' || tries === REPEAT_TRIES) return call
+      await wait(REPEAT_AFTER_MS)
+    }
+  }
+
+  async #call(api: Api, plan: Plan): Promise<Call> {
     const tag = `chaos-${this.#run}/${(this.#count += 1)}`
     const origin = plan.kind === 'event' ? {} : { Origin: CHAOS_ORIGIN, Cookie: COOKIE_CANARY }
     const headers = { 'User-Agent': tag, 'X-Forwarded-For': this.#address(), ...origin }
@@ -65,9 +102,7 @@ export class Client {
     const { kind, website, previous = '', identity = null, gpc = false, event = null } = plan
     const visit = plan.visit ?? (receipt === undefined ? '' : visitOf(receipt))
     const asked = { tag, kind, website, api: api.name, beganMs, endedMs: Date.now() }
-    const call = { ...asked, ...sent, visit, previous, identity, gpc, event }
-    this.calls.push(call)
-    return call
+    return { ...asked, ...sent, visit, previous, identity, gpc, event }
   }
 
   #plant({ gpc, identity }: Plan, secrets: readonly (string | undefined)[]): void {

@@ -142,6 +142,8 @@ export interface Disturbance {
 
 export interface History {
   readonly calls: readonly Call[]
+  /** Every event that was answered ok, asked for once more when all had settled; no part of `calls`. */
+  readonly lastCalls: readonly Call[]
   readonly stored: Stored
   readonly disturbances: readonly Disturbance[]
   /** The api that keeps a spool. */

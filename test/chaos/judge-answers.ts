@@ -22,6 +22,7 @@ export function judgeAnswers(history: History): Violation[] {
   const rows = new Map(stored.installs.map((row) => [keyOf(row), row]))
   return [
     ...[...eventsOf(calls)].flatMap(([key, some]) => [...judgeTold(some, rows.get(key)), ...judgeRepeats(some)]),
+    ...judgeLast(history, rows),
     ...judgeRefusals(calls),
     ...judgeResets(history),
     ...judgeExplained(history, rows),
@@ -43,6 +44,28 @@ function judgeTold(calls: readonly EventCall[], row: StoredInstall | undefined):
     .filter(({ outcome }) => outcome === 'ok')
     .filter(({ answer }) => withoutDuplicate(answer) !== stored && answer['resolution'] !== 'pending')
     .map((call) => about(call, 'answer_differs', `was told ${JSON.stringify(call.answer)}, and stored is ${stored}`))
+}
+
+/** When all has settled, a repeat is told what is stored, which is what was answered when it was first decided. */
+function judgeLast({ calls, lastCalls }: History, rows: ReadonlyMap<string, StoredInstall>): Violation[] {
+  const before = eventsOf(calls)
+  return [...eventsOf(lastCalls)].flatMap(([key, some]) =>
+    some.flatMap((last) => {
+      if (last.outcome !== 'ok') return [about(last, 'not_repeated', `was not answered again: ${last.status}`)]
+      if (last.answer['resolution'] === 'pending') return [about(last, 'still_pending', 'is pending to the end')]
+      return [...judgeTold([last], rows.get(key)), ...judgeChanged(last, before.get(key) ?? [])]
+    }),
+  )
+}
+
+function judgeChanged(last: EventCall, calls: readonly EventCall[]): Violation[] {
+  const found: Violation[] = []
+  if (last.answer['duplicate'] !== true)
+    found.push(about(last, 'first_twice', 'is the first one, and was answered before'))
+  const first = calls.find(({ outcome, answer }) => outcome === 'ok' && answer['resolution'] !== 'pending')
+  if (first === undefined || first.answer['resolution'] === last.answer['resolution']) return found
+  const [was, is] = [first, last].map(({ answer }) => String(answer['resolution']))
+  return [...found, about(last, 'answer_changed', `is ${is}, and ${first.tag} was told ${was}`)]
 }
 
 function judgeRepeats(calls: readonly EventCall[]): Violation[] {

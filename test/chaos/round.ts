@@ -51,13 +51,17 @@ export async function playRound(options: RoundOptions): Promise<RoundResult> {
     await wait(REST_MS)
   }
   await people.stop()
-  const left = await settle(service)
+  const unsettled = await settle(service)
   const calls = [...client.calls]
+  const lastCalls = await client.repeatAll(service.apis)
+  // What a repeat leaves on the log must be read before it is judged.
+  const left = unsettled ?? (await settle(service))
   const stored = await readStored(service, calls, sinceMs)
   const explained = await explain(service, dice.shuffled(stored.installs).slice(0, EXPLAINED))
   const alone = service.alone.filter(({ endedMs }) => endedMs >= sinceMs)
   const history: History = {
     calls,
+    lastCalls,
     stored: { ...stored, explained } satisfies Stored,
     disturbances: [
       ...disturbances,

@@ -24,7 +24,7 @@ export const TOLERANCES: readonly Tolerance[] = [
     name: 'decided anew',
     sentence:
       'Losing Redis loses answers: "a repeat of an old install event may be recorded twice and is counted once" (docs/redis.md, When its data is lost); alone, "a repeat at another process may be recorded twice" (When Redis is unreachable). The first record counts.',
-    rules: ['answer_differs', 'first_twice'],
+    rules: ['answer_differs', 'answer_changed', 'first_twice'],
     allows: isDecidedAnew,
   },
   {
@@ -90,10 +90,11 @@ export const TOLERANCES: readonly Tolerance[] = [
 ]
 
 /** Whether Redis was lost between the first and the last try of an event. */
-function isDecidedAnew({ call }: Violation, { calls, disturbances }: History): boolean {
+function isDecidedAnew({ call }: Violation, { calls, lastCalls, disturbances }: History): boolean {
   if (call === null || call.event === null) return false
   const eventId = call.event.eventId
-  const repeats = calls.filter(({ website, event }) => website === call.website && event?.eventId === eventId)
+  const asked = [...calls, ...lastCalls]
+  const repeats = asked.filter(({ website, event }) => website === call.website && event?.eventId === eventId)
   const firstMs = Math.min(...repeats.map(({ beganMs }) => beganMs))
   const lastMs = Math.max(...repeats.map(({ endedMs }) => endedMs))
   return isLost(disturbances, ['memory'], firstMs, lastMs)
