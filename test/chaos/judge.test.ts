@@ -1,5 +1,6 @@
 /** The judge of chaos runs, on made-up histories: it finds every kind of violation, and nothing if all was kept. */
 
+import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { ROLLING_UPGRADE } from './history.ts'
 import type { Call, Disturbance, History, Hit, Stored, StoredDelivery, StoredInstall, StoredVisit } from './history.ts'
@@ -497,6 +498,18 @@ describe('the tolerances of chaos runs', () => {
 
   it('say each what documents it', () => {
     for (const { sentence } of TOLERANCES) expect(sentence).to.match(/docs\/\w+\.md|decisions\.md/)
+  })
+
+  it('quote what the page says, word for word', () => {
+    const quoted = TOLERANCES.flatMap(({ sentence }) => {
+      const page = /docs\/\w+\.md/.exec(sentence)?.[0]
+      return page === undefined ? [] : [...sentence.matchAll(/"([^"]+)"/g)].map(([, text = '']) => ({ page, text }))
+    })
+    expect(quoted).to.have.length.greaterThan(2)
+    for (const { page, text } of quoted) {
+      const said = readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8').replaceAll(/\s+/g, ' ')
+      expect(said).to.include(text)
+    }
   })
 
   it('forgive a repeat that is decided anew after Redis was lost, and not otherwise', () => {

@@ -23,7 +23,7 @@ export const TOLERANCES: readonly Tolerance[] = [
   {
     name: 'decided anew',
     sentence:
-      'Losing Redis loses answers: "a repeat of an old install event may be recorded twice and is counted once" (docs/redis.md, When its data is lost); alone, "a repeat at another process may be recorded twice" (When Redis is unreachable). The first record counts.',
+      'After Redis was lost a repeat\'s "answer may have `duplicate` false, and may differ from the first one, as it is decided anew" (docs/redis.md, When its data is lost); alone, "a repeat at another process may be decided anew, answered differently and recorded twice; the record that was received first counts" (When Redis is unreachable).',
     rules: ['answer_differs', 'answer_changed', 'first_twice'],
     allows: isDecidedAnew,
   },
