@@ -24,6 +24,8 @@ const DEAD_MS = 20_000
 const STOPPED_MS = 20_000
 const REDIS_AWAY_MS = 8_000
 const FACTS_AWAY_MS = 10_000
+const API_STOPPED_MS = 8_000
+const REDIS_HANGS_MS = 20_000
 const PROVIDER_MS = 12_000
 const ROLE_DEAD_MS = 2_000
 const SLOW_MS = 1_500
@@ -113,6 +115,33 @@ const redisFaults: readonly Fault[] = [
     begin: async ({ engines }) => {
       await engines.redis.kill()
       return () => engines.redis.restart()
+    },
+  },
+]
+
+/** Nothing is lost: connections stay open, and nothing answers. */
+const hangingFaults: readonly Fault[] = [
+  ...(['api with spool', 'api without spool'] as const).map((name): Fault => ({
+    name: `${name} hangs`,
+    ...{ part: 'role', lastsMs: API_STOPPED_MS },
+    begin: async (service) => {
+      const { pid } = service.program(name)
+      process.kill(pid, 'SIGSTOP')
+      return async () => void process.kill(pid, 'SIGCONT')
+    },
+  })),
+  {
+    name: 'Redis hangs, and an api is killed meanwhile',
+    ...{ part: 'memory', lastsMs: REDIS_HANGS_MS },
+    begin: async (service) => {
+      const { redis } = service.engines
+      redis.freeze()
+      await wait(REDIS_HANGS_MS / 2)
+      await service.end('api without spool', 'SIGKILL')
+      return async () => {
+        redis.thaw()
+        await service.start('api without spool')
+      }
     },
   },
 ]
@@ -230,6 +259,7 @@ export const FAULTS: readonly Fault[] = [
   noFault,
   ...brokerFaults,
   ...redisFaults,
+  ...hangingFaults,
   ...factsFaults,
   ...togetherFaults,
   ...providerFaults,
