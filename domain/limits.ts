@@ -67,6 +67,8 @@ const LIMITS_IN_FORCE = {
   unavailableRetryS: 2,
   eventLogKeepMs: 7 * DAY_MS,
   replayKeepMs: 7 * DAY_MS,
+  /** As long as data are kept by default. */
+  replayPeriodMs: 395 * DAY_MS,
   deadLetterKeepMs: 30 * DAY_MS,
   visitMissingMs: HOUR_MS,
   clockSkewMs: 5 * MINUTE_MS,

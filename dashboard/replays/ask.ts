@@ -31,6 +31,10 @@ export function askReplay({ directory, hotState, eventLog, randomness }: AskPart
     if (record.sinceMs >= record.untilMs) {
       return refuse('invalid_field', { field: '/since', message: 'must be before until' })
     }
+    if (record.untilMs - record.sinceMs > LIMITS.replayPeriodMs) {
+      const message = `must be at most ${LIMITS.replayPeriodMs / DAY_MS} days before until`
+      return refuse('invalid_field', { field: '/since', message })
+    }
     const limited = await refuseByRate([replayHit(organization.id)], hotState)
     if (limited !== null) return limited
     await eventLog.append('replays', [{ key: recordKey(website, record.id), value: encodeRecord(record) }])

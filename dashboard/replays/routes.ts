@@ -26,7 +26,10 @@ export const REPLAY_ROUTES = {
           description: `Only visits of so many days before the install count; ${WINDOW_DAYS} if absent.`,
         },
         tokensOnly: { type: 'boolean', description: 'Only tokens of copied install commands count.' },
-        since: { ...MOMENT, description: 'Installs received from then on, Unix ms.' },
+        since: {
+          ...MOMENT,
+          description: `Installs received from then on, Unix ms; at most ${LIMITS.replayPeriodMs / DAY_MS} days before \`until\`.`,
+        },
         until: { ...MOMENT, description: 'Exclusive; now if absent.' },
       },
       ['website', 'policy', 'since'],

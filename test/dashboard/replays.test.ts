@@ -183,6 +183,8 @@ describe('replays of decisions', function () {
     expect((await ask(WANTED, viewer)).status).to.equal(403)
     expect((await ask({ ...WANTED, website: 'other-site' })).status).to.equal(404)
     expect((await ask({ ...WANTED, since: NOW_MS + DAY_MS })).body).to.include({ error: 'invalid_field' })
+    const long = await ask({ ...WANTED, since: NOW_MS - 396 * DAY_MS })
+    expect([long.status, long.body['error'], long.body['field']]).to.deep.equal([400, 'invalid_field', '/since'])
     for (const wrong of [{ policy: 'best' }, { windowDays: 31 }, { windowDays: 0 }, { since: -1 }]) {
       expect((await ask({ ...WANTED, ...wrong })).status, JSON.stringify(wrong)).to.equal(400)
     }

@@ -136,6 +136,7 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   preflightCacheS: 'A preflight answer may be cached for',
   answerMemoryDays: 'The answer to an `event_id` is remembered for',
   replayKeepMs: 'Result of a replay of decisions',
+  replayPeriodMs: 'Period of a replay of decisions',
   eventLogKeepMs: 'Records stay on the event log for',
   deadLetterKeepMs: 'Dead letters stay ready for replay for',
   unavailableRetryS: '`Retry-After` of a `503`',
