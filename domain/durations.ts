@@ -1,4 +1,4 @@
-/** Lengths of time, in milliseconds and in seconds, and the hour of a moment. */
+/** Lengths of time, in milliseconds and in seconds, the hour of a moment, and the wait that a header asks for. */
 
 export const SECOND_MS = 1_000
 export const MINUTE_MS = 60 * SECOND_MS
@@ -17,4 +17,23 @@ export function hourOf(ms: number): number {
 /** Start of the hour after it. */
 export function hourAfter(ms: number): number {
   return hourOf(ms) + HOUR_MS
+}
+
+const DAYS = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)'
+const MONTHS = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)'
+/** The form that senders must use. The two obsolete forms are ambiguous and not supported (RFC 9110, section 5.6.7). */
+const HTTP_DATE = new RegExp(`^${DAYS}, [0-3][0-9] ${MONTHS} [0-9]{4} [0-2][0-9]:[0-5][0-9]:[0-6][0-9] GMT$`)
+
+/**
+ * The wait that a `Retry-After` asks for, in ms: seconds, or a date. Null if it is meaningless: words, fractions, signs, times in
+ * the past, and more than a year (RFC 9110, section 10.2.3).
+ */
+export function askedWaitMs(header: string | null, nowMs: number): number | null {
+  const text = header?.trim() ?? ''
+  const askedMs = /^[0-9]{1,8}$/.test(text) ? Number(text) * SECOND_MS : httpDateMs(text) - nowMs
+  return askedMs > 0 && askedMs <= 365 * DAY_MS ? askedMs : null
+}
+
+function httpDateMs(text: string): number {
+  return HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN
 }

@@ -54,7 +54,12 @@ export interface PersonErased {
 export async function exportPerson(email: string, parts: PersonParts): Promise<PersonExport> {
   const person = parts.personId(email)
   const members = membersOfPerson(email, parts.directory)
-  return { email, person, members: members.map(membershipAnswer), supportRequests: await supportRequestsOf(person, parts) }
+  return {
+    email,
+    person,
+    members: members.map(membershipAnswer),
+    supportRequests: await supportRequestsOf(person, parts),
+  }
 }
 
 /** Also of organisations that the person has left. */

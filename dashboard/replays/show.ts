@@ -35,7 +35,7 @@ export function showReplay({ scope }: ShowParts) {
 }
 
 /** Null unless it has failed. What the version before stored has no reason. */
-function failureOf({ state, result }: ReplayLineRow): NonNullable<ReplayTrouble['failure']> | null {
+function shownFailure({ state, result }: ReplayLineRow): NonNullable<ReplayTrouble['failure']> | null {
   return state === 'failed' ? (readJsonColumn<ReplayTrouble>(result)?.failure ?? 'failed') : null
 }
 
@@ -46,7 +46,7 @@ function replayLine(row: ReplayLineRow) {
   return {
     ...{ id: row.id, website: row.website, askedAt: row.asked_at_ms, since, until },
     ...{ policy: row.policy as VisitPolicy, windowDays: row.window_ms / DAY_MS, tokensOnly: row.is_tokens_only },
-    ...{ state: row.state, installs: row.installs, failure: failureOf(row) },
+    ...{ state: row.state, installs: row.installs, failure: shownFailure(row) },
     progress: row.state === 'done' ? 1 : Math.min(Math.max(part, 0), 1),
   }
 }

@@ -39,14 +39,14 @@ export function startReplayJobs(deps: ReplayJobDeps): { readonly stop: () => Pro
   })
 }
 
-interface RunOptions {
+interface ReplayRun {
   readonly signal?: AbortSignal
   /** IDs of the replays that this process has begun. */
   readonly begun?: Set<string>
 }
 
 /** Finishes every open replay. Rejects like `Facts`. */
-export async function runReplays(deps: ReplayJobDeps, { signal, begun = new Set() }: RunOptions = {}): Promise<void> {
+export async function runReplays(deps: ReplayJobDeps, { signal, begun = new Set() }: ReplayRun = {}): Promise<void> {
   for (const job of await deps.facts.run('openReplays', { limit: JOBS_AT_ONCE })) {
     signal?.throwIfAborted()
     const before = readJsonColumn<ReplayTrouble>(job.result)?.starts ?? 0

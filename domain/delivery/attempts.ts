@@ -2,7 +2,7 @@
 
 import type { AttemptOutcome, DeliveryReason } from '../reasons.ts'
 import { TIER_NAMES, TIERS, type Job, type TierName } from '../records.ts'
-import { DAY_MS, MINUTE_MS, SECOND_MS } from '../durations.ts'
+import { askedWaitMs, DAY_MS, MINUTE_MS, SECOND_MS } from '../durations.ts'
 
 /** Waits after the first, second, ... failed attempt; the last one repeats. The first attempt does not wait. */
 const BACKOFF_MS: readonly number[] = TIER_NAMES.map((tier) => TIERS[tier] * SECOND_MS)
@@ -102,18 +102,13 @@ export function backoffMs(attempts: number): number {
   return BACKOFF_MS[index] ?? DAY_MS
 }
 
-/**
- * `Retry-After` in ms, kept between our own wait and a day; null if it is meaningless: words, fractions, signs, times
- * in the past, and more than a year (RFC 9110, section 10.2.3).
- */
+/** `Retry-After` in ms, kept between our own wait and a day; null if it asks for no wait. */
 export function retryAfterMs(
   header: string | null,
   { baseMs, nowMs }: { baseMs: number; nowMs: number },
 ): number | null {
-  const text = header?.trim() ?? ''
-  const askedMs = /^[0-9]{1,8}$/.test(text) ? Number(text) * SECOND_MS : httpDateMs(text) - nowMs
-  if (!(askedMs > 0) || askedMs > 365 * DAY_MS) return null
-  return Math.min(Math.max(askedMs, baseMs), DAY_MS)
+  const askedMs = askedWaitMs(header, nowMs)
+  return askedMs === null ? null : Math.min(Math.max(askedMs, baseMs), DAY_MS)
 }
 
 /**
@@ -163,13 +158,4 @@ function isBeyondDedupe(job: TriedJob, dueAtMs: number, dedupeMs: number | null)
 function withoutAcceptance(job: Job): Job {
   const { accepted: _accepted, ...rest } = job
   return rest
-}
-
-const DAYS = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)'
-const MONTHS = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)'
-/** The form that senders must use. The two obsolete forms are ambiguous and not supported (RFC 9110, section 5.6.7). */
-const HTTP_DATE = new RegExp(`^${DAYS}, [0-3][0-9] ${MONTHS} [0-9]{4} [0-2][0-9]:[0-5][0-9]:[0-6][0-9] GMT$`)
-
-function httpDateMs(text: string): number {
-  return HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN
 }

@@ -86,10 +86,10 @@ export const LOG_STREAM_SCHEMA: JsonSchema = {
       description: 'Which records are sent; empty lists: all.',
       default: { websites: [], kinds: [], minStatus: 0 },
       properties: {
-        websites: listOf('Only of these websites, by their IDs.', {
+        websites: filterList('Only of these websites, by their IDs.', {
           ...{ type: 'string', description: 'ID of a website.', minLength: 1, maxLength: LIMITS.nameChars },
         }),
-        kinds: listOf('Only of these kinds.', {
+        kinds: filterList('Only of these kinds.', {
           type: 'string',
           description: 'What a line of Logs is about.',
           enum: LOG_KINDS,
@@ -122,7 +122,7 @@ export const LOG_STREAM_SCHEMA: JsonSchema = {
   },
 }
 
-function listOf(description: string, items: JsonSchema): JsonSchema {
+function filterList(description: string, items: JsonSchema): JsonSchema {
   return { type: 'array', description, default: [], maxItems: MOST_ITEMS, uniqueItems: true, items }
 }
 

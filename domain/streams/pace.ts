@@ -1,6 +1,6 @@
 /** Decides when a log stream retries, and which state it reports. A stream is never switched off. */
 
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../durations.ts'
+import { askedWaitMs, HOUR_MS, MINUTE_MS, SECOND_MS } from '../durations.ts'
 import type { StreamProgress } from './progress.ts'
 
 /** The result of one call. */
@@ -30,15 +30,8 @@ export function outcomeOf({ status, headers, failure }: Reply, nowMs: number): S
     isTaken: false,
     isLasting: LASTING_STATUSES.has(status) || LASTING_FAILURES.has(failure),
     error: status === 0 ? failure : `http_${status}`,
-    retryAfterMs: retryAfterMs(headers['retry-after'] ?? '', nowMs),
+    retryAfterMs: askedWaitMs(headers['retry-after'] ?? null, nowMs),
   }
-}
-
-/** Seconds, or a date (RFC 9110, 10.2.3). */
-function retryAfterMs(text: string, nowMs: number): number | null {
-  if (/^\s*\d+\s*$/.test(text)) return Number(text) * SECOND_MS
-  const atMs = /[a-z]/i.test(text) ? Date.parse(text) : NaN
-  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs)
 }
 
 const PAUSES_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS, 30 * MINUTE_MS] as const

@@ -60,10 +60,7 @@ function rolesPage(): string {
     'What a member of an organisation may do, by role. The API checks by this table, and the page Members shows it. An organisation keeps at least one Owner who is a person.',
     table(
       ['May', ...roles.map(code)],
-      sorted.map((action) => [
-        ROLE_ACTIONS[action].what,
-        ...roles.map((role) => (mayDo(role, action) ? 'yes' : '–')),
-      ]),
+      sorted.map((action) => [ROLE_ACTIONS[action].what, ...roles.map((role) => (mayDo(role, action) ? 'yes' : '–'))]),
     ),
   ])
 }
