@@ -164,9 +164,11 @@ export function writtenProgress(progress: StreamProgress): string {
  */
 export function readProgress(text: string): StreamProgress {
   const stored = JSON.parse(text) as Partial<StoredProgress>
-  const { commandAtMs = 0, commandId: id = '', commandsFromMs = commandAtMs } = stored
-  const begun = { ...newProgress({}, 0), commandsFromMs, commandsDone: [{ id, atMs: commandAtMs }] }
-  const { pointerPlan = null, ...known }: StoredProgress = { ...begun, ...stored }
+  const { commandAtMs = 0, commandId: id = '', commandsDone = [] } = stored
+  // Otherwise an earlier release carried out the newest command, and nobody knows which others.
+  const isOwn = commandsDone.some((done) => done.id === id)
+  const commands = isOwn ? {} : { commandsFromMs: commandAtMs, commandsDone: [{ id, atMs: commandAtMs }] }
+  const { pointerPlan = null, ...known }: StoredProgress = { ...newProgress({}, 0), ...stored, ...commands }
   if (pointerPlan === null) return known
   const plan = { oldestMs: Math.min(pointerPlan.plannedAtMs, known.failingSinceMs ?? Infinity), ...pointerPlan }
   return { ...known, plan, gaps: (known.plan?.gaps ?? []).reduce(withGap, known.gaps) }
