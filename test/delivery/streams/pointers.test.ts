@@ -11,6 +11,7 @@ import {
   isCommandDone,
   newProgress,
   readProgress,
+  withCommandDone,
   writtenProgress,
 } from '../../../domain/streams/progress.ts'
 import type { RowOf } from '../../../ports/facts/columns.ts'
@@ -237,6 +238,12 @@ describe('a log stream over pointers', function () {
     expect([commandsSince(read), isCommandDone(read, 'order-2'), isCommandDone(read, 'order-3')]).to.deep.equal([
       ...[begunAtMs, true, false],
     ])
+    // Nor what it did after a rollback, of which it left the newest alone.
+    const own = withCommandDone(read, { id: 'order-3', atMs: begunAtMs + 1_000 })
+    const again = (changes: object) => readProgress(JSON.stringify({ ...own, ...changes }))
+    expect(again({})).to.deep.equal(own)
+    const after = again({ commandAtMs: begunAtMs + 9_000, commandId: 'order-5' })
+    expect([commandsSince(after), isCommandDone(after, 'order-5')]).to.deep.equal([begunAtMs + 9_000, true])
   })
 
   it('stores a plan where the version before does not look, which would send it without its records', async () => {
