@@ -1,4 +1,4 @@
-/** Runs every test: two mocha processes in parallel, and one closing line for both. */
+/** Runs every test: two mocha processes at a time, and one closing line for all. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,7 +19,13 @@ const REPORTER = join(import.meta.dirname, 'support/reporter.ts')
  * Folders whose tests mostly wait for brokers, API servers and processes, but not those of charts, which would make it too long. They share one process, so that no two of them
  * compete; all others run beside them. The seconds at the end say whether the two are still about equally long.
  */
-const ENGINE_FOLDERS = ['contract', 'crash', 'dashboard', 'e2e', 'faults', 'operator', 'pages', 'versions']
+const ENGINE_FOLDERS = ['contract', 'crash', 'dashboard', 'e2e', 'faults', 'operator', 'pages', 'scale', 'versions']
+
+/**
+ * So many files at least, whole folders, share a process; those after them get a new one. An engine in the process of a test keeps
+ * some memory when it is closed, and after some dozens of them one has too little.
+ */
+const FILES_OF_A_PROCESS = 12
 
 /** Not in `.mocharc.json`: `npx mocha FILE` would then run all of them. */
 const TESTS = 'test/**/*.test.ts'
@@ -39,9 +45,8 @@ async function main(): Promise<number> {
   const lanes = [files.filter(isEngines), files.filter((file) => !isEngines(file))]
   const folder = mkdtempSync(join(tmpdir(), 'whence-tests-'))
   try {
-    const reportFiles = lanes.map((_, index) => join(folder, `${index}.json`))
-    const reports = await Promise.all(lanes.map((lane, index) => runLane(lane, settings, reportFiles[index] ?? '')))
-    const report = mergeReports(reports)
+    const reports = await Promise.all(lanes.map((lane, index) => runLane(lane, settings, join(folder, `${index}`))))
+    const report = mergeReports(reports.flat())
     const minutes = ((performance.now() - startedAtMs) / 60_000).toFixed(1)
     console.log([`${minutes} minutes in all.`, ...closingLines(report)].join('\n'))
     return exitCodeOf(report.tally, process.env)
@@ -50,8 +55,28 @@ async function main(): Promise<number> {
   }
 }
 
+/** Runs these files in one process after the other; a signal ends them all. */
+async function runLane(files: readonly string[], settings: MochaSettings, reports: string): Promise<RunReport[]> {
+  const done: RunReport[] = []
+  for (const some of processesOf(files)) {
+    if (process.exitCode !== undefined) break
+    done.push(await runProcess(some, settings, `${reports}-${done.length}.json`))
+  }
+  return done
+}
+
+function processesOf(files: readonly string[]): readonly (readonly string[])[] {
+  const processes: string[][] = []
+  for (const ofFolder of Map.groupBy(files, (file) => file.split('/')[1]).values()) {
+    const last = processes.at(-1)
+    if (last === undefined || last.length >= FILES_OF_A_PROCESS) processes.push([...ofFolder])
+    else last.push(...ofFolder)
+  }
+  return processes
+}
+
 /** Runs these files in one process; what it prints appears suite by suite. A process that dies is a failure. */
-async function runLane(files: readonly string[], settings: MochaSettings, reportFile: string): Promise<RunReport> {
+async function runProcess(files: readonly string[], settings: MochaSettings, reportFile: string): Promise<RunReport> {
   const loaded = settings.require.flatMap((module) => ['--require', module])
   const flags = ['--no-config', '--forbid-only', '--timeout', String(settings.timeout), ...loaded]
   const reporting = ['--reporter', REPORTER, '--reporter-option', `report=${reportFile}`]

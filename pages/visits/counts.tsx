@@ -9,7 +9,7 @@ import { shownCount } from '../parts/numbers.tsx'
 import { Problem } from '../parts/states.tsx'
 import { Tile } from '../parts/tile.tsx'
 import { Clock } from '../parts/time.tsx'
-import { Stop, Waiting } from '../parts/waiting.tsx'
+import { Stop } from '../parts/waiting.tsx'
 
 interface CountsProps {
   readonly organization: string
@@ -26,21 +26,20 @@ export function VisitCounts({ organization, filters }: CountsProps): ReactNode {
   useEffect(() => {
     if (isGoingOn && !isFetching) void fetchNextPage()
   }, [isGoingOn, isFetching, fetchNextPage])
-  const last = data?.pages.at(-1)
-  if (last === undefined)
-    return error === null ? <Waiting what="their number" {...{ query, queryKey }} /> : <Problem error={error} />
-  const shown = STEPS.map(({ id, title }) => ({
-    ...{ id, title, count: data?.pages.reduce((sum, { counts }) => sum + counts[id], 0) ?? 0 },
-  }))
+  const pages = data?.pages ?? []
+  const last = pages.at(-1)
+  // A dash until it is known; what is loading is said by the list below.
+  const countOf = (step: (typeof STEPS)[number]['id']): string =>
+    last === undefined ? '–' : shownCount(pages.reduce((sum, { counts }) => sum + counts[step], 0))
   return (
     <section aria-label="How many they are">
       <dl className="tiles">
-        {shown.map(({ id, title, count }) => (
-          <Tile key={id} title={title} value={shownCount(count)} />
+        {STEPS.map(({ id, title }) => (
+          <Tile key={id} title={title} value={countOf(id)} />
         ))}
       </dl>
       <Problem error={error} />
-      {hasNextPage && (
+      {last !== undefined && hasNextPage && (
         <p className="more" role="status">
           <span>
             {isGoingOn ? 'Counting … done back to ' : 'Counted back to '}
