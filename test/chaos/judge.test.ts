@@ -524,6 +524,17 @@ describe('the tolerances of chaos runs', () => {
     expect(judge(historyOf(kept))).to.deep.equal({ violations: [], tolerated: new Map([['decided anew', 2]]) })
   })
 
+  it('forgive nothing that was answered before Redis was lost, although the event is sent once more afterwards', () => {
+    const kept = keptHistory()
+    const last = kept.calls.at(-1) as Call
+    kept.calls = kept.calls.map((call) => (call.tag === last.tag ? { ...call, answer: { duplicate: false } } : call))
+    kept.disturbances.push({ ...memory, beganMs: last.endedMs + 600_000, endedMs: last.endedMs + 610_000 })
+    kept.lastCalls = [
+      { ...last, tag: 'c/afterwards', beganMs: last.endedMs + 900_000, endedMs: last.endedMs + 900_010 },
+    ]
+    expect(rulesOf(kept)).to.include.members(['answer_differs', 'first_twice'])
+  })
+
   it('forgive an installation that follows an answer which was decided anew', () => {
     const kept = keptHistory()
     const told = { answer: { ...answerOf({ ...UNMATCHED, ...latest(NEW), event_id: 'dead' }) } }

@@ -89,15 +89,14 @@ export const TOLERANCES: readonly Tolerance[] = [
   },
 ]
 
-/** Whether Redis was lost between the first and the last try of an event. */
+/** Whether Redis was lost between the first try of an event and this one: what breaks later explains nothing. */
 function isDecidedAnew({ call }: Violation, { calls, lastCalls, disturbances }: History): boolean {
   if (call === null || call.event === null) return false
   const eventId = call.event.eventId
   const asked = [...calls, ...lastCalls]
   const repeats = asked.filter(({ website, event }) => website === call.website && event?.eventId === eventId)
   const firstMs = Math.min(...repeats.map(({ beganMs }) => beganMs))
-  const lastMs = Math.max(...repeats.map(({ endedMs }) => endedMs))
-  return isLost(disturbances, ['memory'], firstMs, lastMs)
+  return isLost(disturbances, ['memory'], firstMs, call.endedMs)
 }
 
 /** The name of the tolerance that allows it, or null. */
