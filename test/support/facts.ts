@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
+import { openChdb, type ChdbOptions } from '../../ports/facts/engine/connect-chdb.ts'
 import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
@@ -16,9 +16,9 @@ export interface TestFacts extends Facts {
 }
 
 /** Closing the result deletes the folder. A process can have one open at a time, as with `openChdb`. */
-export async function openTestFacts(): Promise<TestFacts> {
+export async function openTestFacts(options: ChdbOptions = {}): Promise<TestFacts> {
   const folder = await mkdtemp(join(tmpdir(), 'whence-facts-'))
-  const connection = await openChdb(folder)
+  const connection = await openChdb(folder, options)
   await migrate(connection)
   const facts = clickhouseFacts(connection, { nowMs: Date.now })
   return {
