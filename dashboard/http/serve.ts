@@ -112,18 +112,14 @@ async function respond(request: Requested, res: ServerResponse, parts: ServingPa
   parts.metrics.answered({ route, status, code, seconds: durationMs / 1_000 })
   const ms = Math.round(performance.now() - startedMs)
   // The route's pattern, as the path itself may hold personal data.
-  parts.logger[logLevelOf({ method, route, status })](
+  parts.logger[logLevelOf(method, route, status)](
     { request: request.requestId, method, route, status, code, ms },
     'dashboard',
   )
 }
 
 /** Changes and refusals are what somebody looks for afterwards; pages read all the time. */
-function logLevelOf({
-  method,
-  route,
-  status,
-}: Readonly<Record<'method' | 'route', string>> & { readonly status: number }) {
+function logLevelOf(method: string, route: string, status: number): 'info' | 'debug' {
   return route !== '' && (method !== 'GET' || status >= 400) ? 'info' : 'debug'
 }
 
