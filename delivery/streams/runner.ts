@@ -174,10 +174,10 @@ export class StreamRunner {
 
   async #refused(inForce: StreamInForce, progress: StreamProgress, { outcome, shown }: Sent): Promise<number> {
     if (shown.status !== TOO_LARGE) return this.#failed(inForce, progress, outcome)
-    const refused = refusedForSize(progress)
-    if (refused.isPlanned) return this.#failed(inForce, refused.progress, outcome)
-    await this.#store(inForce, this.#keep(refused.progress))
-    const dropped = refused.progress.dropped - progress.dropped
+    const next = refusedForSize(progress)
+    if (next.plan !== null) return this.#failed(inForce, next, outcome)
+    await this.#store(inForce, this.#keep(next))
+    const dropped = next.dropped - progress.dropped
     if (dropped > 0) await this.#parts.news.tell(inForce, 'stream_too_large', `${dropped}`)
     return 0
   }

@@ -238,24 +238,20 @@ function grown({ records, accepted }: CutBatches): CutBatches | null {
 }
 
 /**
- * The receiver refused the batch for its size. The records are planned anew, half as many at once; a single one is tried some times
- * more, as the receiver may have been set up wrongly, and then dropped. `isPlanned`: the plan stays, to be tried again after a pause.
+ * The receiver refused the batch for its size. The records are planned anew, half as many at once. A single record keeps its plan, to be
+ * tried again after a pause, as the receiver may have been set up wrongly; after the last try it is dropped.
  */
-export function refusedForSize(progress: StreamProgress): {
-  readonly progress: StreamProgress
-  readonly isPlanned: boolean
-} {
+export function refusedForSize(progress: StreamProgress): StreamProgress {
   const { plan, cut } = progress
   const records = plan?.records ?? 0
   if (records > 1) {
-    const half = { records: Math.floor(records / 2), accepted: 0, refusedAlone: 0 }
-    return { progress: { ...planTakenBack(progress), cut: half }, isPlanned: false }
+    return { ...planTakenBack(progress), cut: { records: Math.floor(records / 2), accepted: 0, refusedAlone: 0 } }
   }
   const refusedAlone = (cut?.refusedAlone ?? 0) + 1
   const alone = { ...progress, cut: { records: 1, accepted: 0, refusedAlone } }
-  if (records === 0 || refusedAlone < MOST_ALONE) return { progress: alone, isPlanned: true }
+  if (records === 0 || refusedAlone < MOST_ALONE) return alone
   const without = planGivenUp({ ...alone, cut: { records: 1, accepted: 0, refusedAlone: 0 } }, 'too_large')
-  return { progress: { ...without, failures: 0, failingSinceMs: null, retryAtMs: 0, lastError: '' }, isPlanned: false }
+  return { ...without, failures: 0, failingSinceMs: null, retryAtMs: 0, lastError: '' }
 }
 
 interface Failure {
