@@ -1,7 +1,7 @@
 /** What was asked of other policies, how far each replay is, and what came out. */
 
 import { readJsonColumn } from '../../common/json-column.ts'
-import type { ReplayResult, ReplayTrouble } from '../../domain/collection/replay-decision.ts'
+import type { ReplayResult, UnfinishedReplay } from '../../domain/collection/replay-decision.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
 import type { VisitPolicy } from '../../domain/model.ts'
@@ -19,7 +19,10 @@ interface ShowParts {
 export function listReplays({ scope }: ShowParts) {
   return scope(async (reads) => {
     const rows = await reads.run('replayLines', { limit: MOST_LINES })
-    return answer({ replays: rows.map(replayLine) })
+    const ids = rows.filter(({ state }) => state === 'failed').map(({ id }) => id)
+    const failed = ids.length === 0 ? [] : await reads.run('failedReplays', { ids })
+    const results = new Map(failed.map(({ id, result }) => [id, result]))
+    return answer({ replays: rows.map((row) => replayLine({ ...row, result: results.get(row.id) ?? '' })) })
   })
 }
 
@@ -35,8 +38,8 @@ export function showReplay({ scope }: ShowParts) {
 }
 
 /** Null unless it has failed. What the version before stored has no reason. */
-function shownFailure({ state, result }: ReplayLineRow): NonNullable<ReplayTrouble['failure']> | null {
-  return state === 'failed' ? (readJsonColumn<ReplayTrouble>(result)?.failure ?? 'failed') : null
+function shownFailure({ state, result }: ReplayLineRow): NonNullable<UnfinishedReplay['failure']> | null {
+  return state === 'failed' ? (readJsonColumn<UnfinishedReplay>(result)?.failure ?? 'failed') : null
 }
 
 /** `progress` is the part of the period that is decided again, from 0 to 1. */

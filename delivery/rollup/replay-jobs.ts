@@ -4,14 +4,14 @@
  */
 
 import { readJsonColumn } from '../../common/json-column.ts'
-import type { ReplayTrouble } from '../../domain/collection/replay-decision.ts'
+import type { UnfinishedReplay } from '../../domain/collection/replay-decision.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { VisitPolicy } from '../../domain/model.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { FactsUnavailable } from '../../ports/facts/facts.ts'
-import type { AskedReplayRow, ReplayLineRow } from '../../ports/facts/pages/replay.ts'
+import type { AskedReplayRow } from '../../ports/facts/pages/replay.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { repeat } from '../repeat.ts'
 import { stoppableFacts } from '../stopping.ts'
@@ -49,7 +49,8 @@ interface ReplayRun {
 export async function runReplays(deps: ReplayJobDeps, { signal, begun = new Set() }: ReplayRun = {}): Promise<void> {
   for (const job of await deps.facts.run('openReplays', { limit: JOBS_AT_ONCE })) {
     signal?.throwIfAborted()
-    const before = readJsonColumn<ReplayTrouble>(job.result)?.starts ?? 0
+    const [stored] = await deps.facts.run('begunReplay', { website: job.website, id: job.id })
+    const before = readJsonColumn<UnfinishedReplay>(stored?.result ?? '')?.starts ?? 0
     // If the facts were away, this process begins again: only ended processes count.
     const starts = begun.has(job.id) ? before : before + 1
     begun.add(job.id)
@@ -62,7 +63,7 @@ interface ReplayStart {
   readonly signal: AbortSignal | undefined
 }
 
-async function runReplay(job: ReplayLineRow, deps: ReplayJobDeps, { starts, signal }: ReplayStart): Promise<void> {
+async function runReplay(job: AskedReplayRow, deps: ReplayJobDeps, { starts, signal }: ReplayStart): Promise<void> {
   const { facts, logger } = deps
   let step = 0
   const write = async (part: Pick<ResultRow, 'state' | 'installs' | 'reached' | 'result'>): Promise<void> => {
@@ -76,9 +77,9 @@ async function runReplay(job: ReplayLineRow, deps: ReplayJobDeps, { starts, sign
   }
   const writeTrouble = (
     state: 'running' | 'failed',
-    trouble: Omit<ReplayTrouble, 'starts'>,
+    trouble: Omit<UnfinishedReplay, 'starts'>,
     at = { installs: 0, reached: job.since_ms },
-  ) => write({ state, ...at, result: JSON.stringify({ starts, ...trouble } satisfies ReplayTrouble) })
+  ) => write({ state, ...at, result: JSON.stringify({ starts, ...trouble } satisfies UnfinishedReplay) })
   if (starts > MOST_STARTS) {
     logger.error(
       { replay: job.id, starts },

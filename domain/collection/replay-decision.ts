@@ -63,8 +63,8 @@ export interface ReplayResult {
 /** Why a replay has no result. */
 type ReplayFailure = 'too_many_installations' | 'given_up' | 'failed'
 
-/** Stored with a replay that runs or has failed. */
-export interface ReplayTrouble {
+/** What is stored in the place of a result, while a replay runs and after it has failed. */
+export interface UnfinishedReplay {
   /** Processes that have begun it. */
   readonly starts: number
   /** Absent while it runs. */

@@ -2,7 +2,7 @@
 
 import { queryOptions } from '@tanstack/react-query'
 
-import type { ReplayResult, ReplayTrouble } from '../../domain/collection/replay-decision.ts'
+import type { ReplayResult, UnfinishedReplay } from '../../domain/collection/replay-decision.ts'
 import type { VisitPolicy } from '../../domain/model.ts'
 import { ask, path } from '../data/ask.ts'
 
@@ -19,7 +19,7 @@ export interface ReplayLine {
   readonly state: 'waiting' | 'running' | 'done' | 'failed'
   readonly installs: number
   /** Why it has no result; null unless it has failed. */
-  readonly failure: NonNullable<ReplayTrouble['failure']> | null
+  readonly failure: NonNullable<UnfinishedReplay['failure']> | null
   /** From 0 to 1. */
   readonly progress: number
 }

@@ -39,6 +39,8 @@ interface Case {
   readonly start: (facts: Pick<Facts, 'run' | 'insert'>, seen: Seen) => { readonly stop: () => Promise<void> }
 }
 
+const OPEN = { ...JOB, since_ms: 0, until_ms: 1 }
+
 describe('a role that is told to stop', function () {
   this.timeout(60_000)
   let receiver: Receiver
@@ -92,7 +94,8 @@ describe('a role that is told to stop', function () {
       { at: 'hourFacts', rows: { dirtyHours: [HOUR] }, start: figures },
       { at: 'website_hours', rows: { dirtyHours: [HOUR], hourFacts: [], hourInstalls: [] }, start: figures },
       { at: 'openReplays', rows: {}, start: replays },
-      { at: 'decision_replay_results', rows: { openReplays: [{ ...JOB, since_ms: 0, until_ms: 1 }] }, start: replays },
+      { at: 'begunReplay', rows: { openReplays: [OPEN] }, start: replays },
+      { at: 'decision_replay_results', rows: { openReplays: [OPEN], begunReplay: [] }, start: replays },
       { at: 'streamProgress', rows: {}, start: streams },
       { at: 'streamCommands', rows: NO_LANES, start: streams },
       { at: 'webhook', rows: { ...NO_LANES, streamCommands: [] }, start: streams },

@@ -58,40 +58,58 @@ export interface ReplayLineRow extends AskedReplayRow {
   readonly state: ReplayState
   readonly installs: number
   readonly reached_ms: number | null
-  /** JSON: of a `ReplayResult` if it is done, otherwise of a `ReplayTrouble`. In lists only if it has failed; empty while it waits. */
+  /** JSON: of a `ReplayResult` if it is done, otherwise of an `UnfinishedReplay`. Not in lists; empty while it waits. */
   readonly result: string
 }
 
-/** Includes the progress of each replay; `result` is an expression. */
-function withProgress(asked: string, result: string): string {
+const OF_WEBSITES = 'website IN {websites:Array(String)}'
+const SCOPE = `${OF_WEBSITES} AND organization = {organization:String}`
+
+/** Includes the progress of each replay; `found` limits both sides, and `result`, which may be megabytes, is an expression. */
+function withProgress(found: string, result: string): string {
   return `SELECT ${ASKED.sql}, if(later.state = '', 'waiting', later.state) AS state, later.installs AS installs,
     if(later.state = '', NULL, toUnixTimestamp64Milli(later.reached)) AS reached_ms, ${result} AS result
-    FROM (${asked}) AS asked
-    LEFT ANY JOIN (SELECT website, id, state, installs, reached, result FROM ${once('decision_replay_results')}) AS later
+    FROM (SELECT * FROM ${once('decision_replays')} PREWHERE ${SCOPE} AND ${found}) AS asked
+    LEFT ANY JOIN (SELECT website, id, state, installs, reached, result FROM ${once('decision_replay_results')}
+      PREWHERE ${OF_WEBSITES} AND ${found}) AS later
       ON asked.website = later.website AND asked.id = later.id`
 }
 
+interface StoredReplayRow {
+  readonly id: string
+  /** As in `ReplayLineRow`. */
+  readonly result: string
+}
+
 type ReplayScope = { readonly websites: readonly string[]; readonly organization: string }
-const SCOPE = 'website IN {websites:Array(String)} AND organization = {organization:String}'
 
 export const REPLAY_PAGE_QUERIES = {
   /** The replays that an organisation requested, newest first. */
   replayLines: pageOf<ReplayScope & { readonly limit: number }, ReplayLineRow>(
-    `${withProgress(`SELECT * FROM ${once('decision_replays')} PREWHERE ${SCOPE}`, "if(later.state = 'failed', later.result, '')")}
+    `${withProgress('true', "''")}
     ${newestFirst('asked_at', 'id')} ${pageLimit()}`,
   ),
 
   /** One replay, with its result. */
   replayById: pageOf<ReplayScope & { readonly id: string }, ReplayLineRow>(
-    withProgress(`SELECT * FROM ${once('decision_replays')} PREWHERE ${SCOPE} AND id = {id:String}`, 'later.result'),
+    withProgress('id = {id:String}', 'later.result'),
+  ),
+
+  /** What is stored of replays that have failed. */
+  failedReplays: pageOf<ReplayScope & { readonly ids: readonly string[] }, StoredReplayRow>(
+    `SELECT id, result FROM ${once('decision_replay_results')} PREWHERE ${OF_WEBSITES} AND id IN {ids:Array(String)} LIMIT ${MAX_PAGE}`,
   ),
 } as const
 
 export const REPLAY_QUERIES = {
   /** Requested and not finished, the oldest first. */
-  openReplays: report<{ readonly limit: number }, ReplayLineRow>(
-    `${withProgress(`SELECT * FROM ${once('decision_replays')}`, 'later.result')}
-    WHERE later.state NOT IN ('done', 'failed') ORDER BY asked_at, id ${pageLimit()}`,
+  openReplays: report<{ readonly limit: number }, AskedReplayRow>(`SELECT ${ASKED.sql} FROM ${once('decision_replays')}
+    WHERE (website, id) NOT IN (SELECT website, id FROM ${once('decision_replay_results')} WHERE state IN ('done', 'failed'))
+    ORDER BY asked_at, id ${pageLimit()}`),
+
+  /** What is stored of one of them; no row until somebody has begun it. */
+  begunReplay: report<{ readonly website: string; readonly id: string }, StoredReplayRow>(
+    `SELECT id, result FROM ${once('decision_replay_results')} PREWHERE website = {website:String} AND id = {id:String} LIMIT 1`,
   ),
 
   /** A page of installs, the oldest first. Their keys are found from few columns; only then are the rows read whole. */
