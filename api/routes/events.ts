@@ -27,6 +27,7 @@ import type { ApiDeps } from '../deps.ts'
 import type { AcceptedAnswer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
 import { answerByNow } from '../collection/decided-answer.ts'
 import { knownInstallation, lookUpInstallation } from '../collection/installations.ts'
+import { encodeDecision, readKeptDecision, type KeptDecision } from '../collection/kept-decision.ts'
 import { cleanerOf, readReceipts, statesOf } from '../collection/receipts.ts'
 import { countTrackedEvent, uncountOnFailure } from '../collection/usage.ts'
 import { noteMatch } from '../collection/visit-matches.ts'
@@ -50,7 +51,9 @@ export function eventsRoute(parts: PipelineParts): CollectionRoute {
       const claim = claimOf(request, event, parts.deps)
       const { outcome, waitedMs } = await claimInTime(claim, parts.deps)
       if (outcome.kind !== 'first') return answerForOther(outcome, { request, claim }, parts.deps)
-      const { installation, kept } = outcome
+      const { installation } = outcome
+      const kept = readKeptDecision(outcome.kept)
+      if (kept.kind === 'newer') return leaveToLaterRelease(claim, kept, parts.deps)
       const claimedAtMs = performance.now()
       return admitFirst({ request, event, claim, claimedAtMs, waitedMs, installation, kept }, parts)
     },
@@ -101,7 +104,23 @@ interface FirstReport {
   readonly waitedMs: number
   readonly installation: Installation
   /** The decision of an earlier try that may have been stored. */
-  readonly kept: string | null
+  readonly kept: ReadableDecision
+}
+
+type ReadableDecision = Exclude<KeptDecision, { readonly kind: 'newer' }>
+
+/** A process of the release that decided answers one of the next tries: while releases change, both are there. */
+async function leaveToLaterRelease(
+  claim: Claim,
+  { version }: Extract<KeptDecision, { readonly kind: 'newer' }>,
+  deps: ApiDeps,
+): Promise<Refusal> {
+  deps.logger.warn(
+    { eventId: claim.eventId, version },
+    'an event was decided by a later release, which has to answer it',
+  )
+  await deps.hotState.releaseInstall(claim)
+  return refuse('unavailable')
 }
 
 /** Gather, decide, apply; a failure releases the claim, so that a retry need not wait for the lease. */
@@ -111,7 +130,7 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Ref
   try {
     const usage = await countTrackedEvent(request, deps, recorder)
     // A kept decision may be stored already: then the event is recorded, whatever the quota says now.
-    if (usage.isUnrecorded && first.kept === null) {
+    if (usage.isUnrecorded && first.kept.kind === 'none') {
       await deps.hotState.releaseInstall(claim)
       return { ...answerInstall(request, unrecordedAnswer(event.eventId)), isUnrecorded: true }
     }
@@ -121,7 +140,12 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Ref
       await usage.giveBack()
       return await answerForOther(renewed, first, deps)
     }
-    const install = keptDecision(renewed?.kept ?? null) ?? decided
+    const renewedKept = readKeptDecision(renewed?.kept ?? null)
+    if (renewedKept.kind === 'newer') {
+      await usage.giveBack()
+      return await leaveToLaterRelease(claim, renewedKept, deps)
+    }
+    const install = renewedKept.kind === 'decision' ? renewedKept.install : decided
     await uncountOnFailure(usage, () => storeInstall(install, first, parts))
     await deps.hotState.settleInstall({
       ...ownClaim(claim, install),
@@ -148,7 +172,7 @@ async function renewedClaim({ claim, claimedAtMs }: FirstReport, deps: ApiDeps):
 
 /** The decision is kept beside the append: a failed append may still have been stored, and the next try must give the same answer. */
 async function storeInstall(install: Install, first: FirstReport, parts: PipelineParts): Promise<void> {
-  const kept = parts.deps.hotState.keepInstall(ownClaim(first.claim, install), () => JSON.stringify(install))
+  const kept = parts.deps.hotState.keepInstall(ownClaim(first.claim, install), () => encodeDecision(install))
   await Promise.all([acceptInstall(install, first, parts), kept])
 }
 
@@ -157,13 +181,8 @@ function ownClaim(claim: Claim, { installationId }: Install): Claim {
   return claim.installationId === installationId ? claim : { ...claim, installationId }
 }
 
-function keptDecision(kept: string | null): Install | null {
-  return kept === null ? null : (JSON.parse(kept) as Install)
-}
-
 async function decideFirst(first: FirstReport, deps: ApiDeps): Promise<Install> {
-  const known = keptDecision(first.kept)
-  if (known !== null) return known
+  if (first.kept.kind === 'decision') return first.kept.install
   const { website, exchange } = first.request
   const { event } = first
   const nowMs = exchange.receivedAtMs

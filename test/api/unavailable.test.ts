@@ -3,9 +3,15 @@
 import { expect } from 'chai'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { Claim } from '../../ports/hot-state/hot-state.ts'
 import type { Reply } from '../../fixtures/service/requests.ts'
 import { eventBody, startApi, visitBody, type Api } from './support/api.ts'
 import { claimsOf } from './support/keys.ts'
+
+function claimOf(event: ReturnType<typeof eventBody>): Claim {
+  const [eventId, installationId] = [String(event['event_id']), String(event['installation_id'])]
+  return { website: 'acme-dev', eventId, installationId, owner: 'the test' }
+}
 
 describe('an event log that accepts nothing', () => {
   let api: Api
@@ -27,6 +33,21 @@ describe('an event log that accepts nothing', () => {
     expect(reply.status).to.equal(503)
     expect(reply.body).to.deep.equal({ error: 'unavailable' })
     expect(reply.headers.get('retry-after')).to.equal('2')
+  }
+  /** What the hot state keeps of an event whose append failed. */
+  const keptAfterFailure = async (event: ReturnType<typeof eventBody>): Promise<Record<string, unknown>> => {
+    breakLog()
+    expectUnavailable(await api.post('/v1/events', event))
+    heal()
+    const outcome = await api.service.hotState.claimInstall(claimOf(event))
+    expect(outcome.kind).to.equal('first')
+    await api.service.hotState.releaseInstall(claimOf(event))
+    return JSON.parse((outcome as { kept: string }).kept) as Record<string, unknown>
+  }
+  const keep = async (event: ReturnType<typeof eventBody>, decision: object): Promise<void> => {
+    await api.service.hotState.claimInstall(claimOf(event))
+    await api.service.hotState.keepInstall(claimOf(event), () => JSON.stringify(decision))
+    await api.service.hotState.releaseInstall(claimOf(event))
   }
   const used = () => api.service.hotState.readUsage('acme', new Date(api.service.nowMs()).toISOString().slice(0, 7))
 
@@ -64,6 +85,34 @@ describe('an event log that accepts nothing', () => {
     heal()
     expect((await api.post('/v1/events', event)).body).to.deep.include({ duplicate: false, resolution: 'matched' })
     expect((await api.post('/v1/events', event)).body).to.deep.include({ duplicate: true, resolution: 'matched' })
+  })
+
+  it('stores what an earlier release decided, whose kept decision has no version', async () => {
+    const event = eventBody({ receipts: [await api.activeReceipt()] })
+    const kept = await keptAfterFailure(event)
+    const { v, ...unversioned } = kept
+    expect(v).to.equal(1)
+    await keep(event, unversioned)
+    expect((await api.post('/v1/events', event)).body).to.deep.include({ duplicate: false, resolution: 'matched' })
+    await api.service.drain('facts-writer')
+    const [row] = await api.service.facts.run('installsByEventId', { event_id: event['event_id'] })
+    expect(row).to.deep.include({ resolution: 'matched' })
+  })
+
+  it('leaves an event to a later release that has decided it: 503 until that release answers, and nothing is stored', async () => {
+    const event = eventBody({ receipts: [await api.activeReceipt()] })
+    const kept = await keptAfterFailure(event)
+    await keep(event, { ...kept, v: 2 })
+    const before = await used()
+    expectUnavailable(await api.post('/v1/events', event))
+    expectUnavailable(await api.post('/v1/events', event))
+    expect(await used()).to.equal(before)
+    expect(api.service.logLines.some((line) => line.includes('decided by a later release'))).to.equal(true)
+    await api.service.drain('facts-writer')
+    expect(await api.service.facts.run('installsByEventId', { event_id: event['event_id'] })).to.deep.equal([])
+    // The later release answers.
+    await keep(event, kept)
+    expect((await api.post('/v1/events', event)).body).to.deep.include({ duplicate: false, resolution: 'matched' })
   })
 
   it('does not answer a repeat with ok while nothing can be recorded of it', async () => {

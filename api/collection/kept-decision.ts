@@ -1,0 +1,29 @@
+/**
+ * The decision about an event, as the hot state keeps it from before its append until its claim is settled. The next try of
+ * the event, which may be answered by a process of another release, stores the same decision.
+ *
+ * Its version is that of the records, since it becomes one: fields may be added within a version, all else is a new one.
+ * Decisions that older releases kept have no version; they are those of version 1.
+ */
+
+import type { Install } from '../../domain/model.ts'
+import { newerVersionOf } from '../../domain/read-record.ts'
+
+/** `newer`: a later release made it, in a form that would lose something if this one wrote it to the log. */
+export type KeptDecision =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'newer'; readonly version: number }
+  | { readonly kind: 'decision'; readonly install: Install }
+
+/** The version comes first, where it is read without parsing the rest; older releases ignore it. */
+export function encodeDecision(install: Install): string {
+  return JSON.stringify({ v: 1, ...install })
+}
+
+export function readKeptDecision(kept: string | null): KeptDecision {
+  if (kept === null) return { kind: 'none' }
+  const version = newerVersionOf(kept)
+  if (version !== null) return { kind: 'newer', version }
+  const { v: _, ...install } = JSON.parse(kept) as Install & { readonly v?: number }
+  return { kind: 'decision', install }
+}
