@@ -12,7 +12,7 @@ import { useLines } from '../data/use-lines.ts'
 import { ExampleNotice } from '../parts/example-notice.tsx'
 import { LinePanel } from '../parts/lines/line-panel.tsx'
 import { LineTable } from '../parts/lines/line-table.tsx'
-import { Empty, Page } from '../parts/states.tsx'
+import { Empty, Page, Problem } from '../parts/states.tsx'
 import { Tile } from '../parts/tile.tsx'
 import { useOrganization } from '../shell/organization.tsx'
 
@@ -23,7 +23,7 @@ export function LivePage(): ReactNode {
 
 function Live({ organization }: { readonly organization: string }): ReactNode {
   const [open, setOpen] = useState<LogLine | null>(null)
-  const { data } = useQuery(overviewQuery(organization))
+  const { data, error } = useQuery(overviewQuery(organization))
   const list = path('/api/organizations/:organization/logs?direction=inbound', { organization })
   const { lines, state } = useLines({ stream: livePath(organization), list, isOn: true })
   return (
@@ -41,6 +41,7 @@ function Live({ organization }: { readonly organization: string }): ReactNode {
         />
         <Tile title="Requests in view" value={countOrDash(lines.length)} />
       </dl>
+      <Problem error={error} />
       <p className="question pulse" role="status" data-state={state}>
         {WORDS[state]}
       </p>

@@ -381,6 +381,17 @@ describe('the pages', function () {
     await page.close()
   })
 
+  it('say on Live that its figures cannot be read, while new lines still come', async () => {
+    const { page } = await stage.open('viewer@acme.dev', { width: 390, scheme: 'dark' })
+    await page.route('**/acme/overview*', (route) => route.fulfill({ status: 503, body: '{"error":"unavailable"}' }))
+    await page.goto(`${stage.url}/app/acme/live`)
+    await page.getByRole('alert').waitFor()
+    expect(await page.getByRole('alert').textContent()).to.contain('A part of the service is unavailable')
+    await page.locator('.pulse[data-state=live]').waitFor()
+    expect(await seriousFindings(page)).to.deep.equal([])
+    await page.close()
+  })
+
   it('end a read of figures that somebody stops, and ask again on request', async () => {
     const { page, noise } = await stage.open('viewer@acme.dev', { width: 390, scheme: 'light' })
     const held: Route[] = []
