@@ -37,6 +37,9 @@ const BY = ['source', 'medium', 'campaign', 'referrer', 'page'] as const
 const BORDERED: readonly string[] = ['referrer', 'page']
 const OF_INSTALLS = ['path', 'platform', 'policy', 'agent'] as const
 
+/** Each pair of values takes a request at least. */
+const PAIRS = 20
+
 interface Checked {
   readonly pages: AskedPages
   readonly connection: FactsConnection
@@ -125,9 +128,16 @@ async function checkMatch({ pages, connection }: Checked, compare: Compare, span
   }
 }
 
-/** The list of visits, page by page, for each step. */
+/** The list of visits, page by page, for each step, and the counts of visits with two values at once. */
 async function checkVisits({ pages, connection }: Checked, compare: Compare, span: Span): Promise<void> {
-  const counted = (await rawFunnel(connection, span)).get('visits')?.get('') ?? []
+  const funnel = await rawFunnel(connection, span)
+  const counted = funnel.get('visits')?.get('') ?? []
+  const largestFirst = [...(funnel.get('source_medium') ?? [])].sort(([, a], [, b]) => (b[0] ?? 0) - (a[0] ?? 0))
+  for (const [value, counts] of largestFirst.slice(0, PAIRS)) {
+    const [source = '', medium = ''] = value.split('\t').map(encodeURIComponent)
+    const asked = `visits/counts?since=${span.sinceMs}&until=${span.untilMs}&source=${source}&medium=${medium}`
+    compareCounts(compare, `visits of ${value}`, VISIT_STEPS, await everyCount(pages, asked), counts)
+  }
   for (const [place, step] of VISIT_STEPS.entries()) {
     const only = step === 'visits' ? '' : `&step=${step}`
     const listed = await everyRow(pages, `visits?since=${span.sinceMs}&until=${span.untilMs}${only}`, 'visits')
@@ -159,6 +169,17 @@ async function checkLists({ pages, connection }: Checked, compare: Compare, endM
     const machines = new Set(own.map(({ installation }) => installation))
     if (since >= month.sinceMs) compare(`machines of ${command['visit_id']}`, command['installations'], machines.size)
   }
+}
+
+/** The sums of all requests that a count takes. */
+async function everyCount({ get }: AskedPages, path: string): Promise<Row> {
+  const sums: Record<string, number> = {}
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const { body } = await get(cursor === '' ? path : `${path}&cursor=${cursor}`)
+    for (const [step, count] of Object.entries(body['counts'] as Row)) sums[step] = (sums[step] ?? 0) + count
+    cursor = body['next'] as string | null
+  }
+  return sums
 }
 
 async function everyRow({ get }: AskedPages, path: string, name: string): Promise<readonly Row[]> {

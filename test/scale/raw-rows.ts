@@ -170,6 +170,7 @@ function valuesOf(visit: RawVisit, agents: ReadonlySet<string> = new Set()): rea
     ['visits', ''],
     ['source', visit.utm_source],
     ['medium', visit.utm_medium],
+    ['source_medium', `${visit.utm_source}\t${visit.utm_medium}`],
     ['campaign', visit.utm_campaign],
     ['referrer', visit.referrer],
     ['page', page],

@@ -30,7 +30,7 @@ import { activityRecord, store } from '../contract/fact-samples.ts'
 import { SECRET } from '../dashboard/support/stage.ts'
 import { checkNumbers } from './checks.ts'
 import { measureStatement, noting, unseenStatements, type MeasuredStatement } from './measure.ts'
-import { askEveryPage, openPages } from './pages.ts'
+import { askEveryPage, openPages, unaskedRoutes } from './pages.ts'
 import { MOST_CPU_MS, reportOf, type ScaleReport } from './report.ts'
 
 const STATE = 'scale.json'
@@ -57,6 +57,9 @@ function readOptions() {
 
 async function main(): Promise<number> {
   const { visits, folder, report } = readOptions()
+  // Known now, not after an hour.
+  const missing = unaskedRoutes()
+  if (missing.length > 0) throw new Error(`not asked: ${missing.join(', ')}`)
   const own = folder ?? (await mkdtemp(join(tmpdir(), 'whence-scale-')))
   try {
     const made = await filled(own, visits)

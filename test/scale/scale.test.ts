@@ -9,7 +9,7 @@ import { createKeyring } from '../../runtime/keyring.ts'
 import { SECRET } from '../dashboard/support/stage.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { checkNumbers } from './checks.ts'
-import { openPages, type AskedPages } from './pages.ts'
+import { openPages, unaskedRoutes, type AskedPages } from './pages.ts'
 
 const VISITS = 200_000
 /** To make the facts up at once. The process of a test also holds what engines before it left; `make scale` keeps to the engine's own bound. */
@@ -26,6 +26,10 @@ describe('Pages over made-up facts', function () {
   after(async () => {
     await pages?.stage.stop()
     await facts?.close()
+  })
+
+  it('are all that read facts', () => {
+    expect(unaskedRoutes()).to.deep.equal([])
   })
 
   it('show numbers that a count over every stored row gives too', async () => {
