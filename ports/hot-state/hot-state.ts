@@ -148,13 +148,17 @@ export interface Loss {
 export interface HotState extends SessionVerbs {
   putVisit(receipt: IssuedReceipt): Promise<void>
   activate(receipt: ReceiptRef): Promise<Activation>
-  /** In the order of `receipts`; at most `LIMITS.receiptsPerInstall`, all of one website. */
+  /**
+   * In the order of `receipts`; at most `LIMITS.receiptsPerInstall`, all of one website. A store of several processes calls an
+   * issued receipt unknown while one of them may hold its activation.
+   */
   receiptStates(receipts: readonly ReceiptRef[]): Promise<readonly ReceiptStanding[]>
   /**
    * Takes over what Facts knows of a receipt; never lowers a state. If an active receipt's predecessor is unknown, it becomes
    * the one given here, which is then revoked; a known predecessor stays.
    */
   learn(receipt: IssuedReceipt, state: ReceiptState): Promise<void>
+  /** While another process may hold a match that the store does not have, an installation that it does not know is `unknown`. */
   claimInstall(claim: Claim): Promise<ClaimOutcome>
   /**
    * Keeps the decision about a claimed event while it is written to the log. It outlives the claim: the next first caller

@@ -430,14 +430,15 @@ describe('Redis hot state', () => {
         await whole(other)
         const aloneAtMs = Date.now()
         freeze()
-        await until(async () => !(await isShared(state)()))
+        await until(async () => !(await isShared(state)()) && !(await isShared(other)()))
         const settledAtMs = Date.now()
         await settle(state, 'event-1')
         // It cannot say that it ends, as if it was killed.
         await state.close()
         server.thaw()
         await until(isShared(other))
-        expect(await installation(other)).to.deep.equal({ kind: 'none' })
+        // At once: an answer that is wrong by then would be final.
+        expect(await installation(other)).to.deep.equal({ kind: 'unknown' })
         const loss = await missing(other)
         expect(loss.sinceMs).to.be.within(aloneAtMs - 60_000, settledAtMs)
         expect(await installation(other)).to.deep.equal({ kind: 'unknown' })
@@ -446,6 +447,38 @@ describe('Redis hot state', () => {
         await other.restored(loss)
         expect(await other.forgotten()).to.equal(null)
         expect(await installation(other)).to.deep.equal({ kind: 'none' })
+      })
+
+      it('knows no installation and no activation for certain until each process was heard again', async () => {
+        const [state, other] = [await open(), await open()]
+        await whole(other)
+        const known = receipt()
+        await state.putVisit({ ...known, previous: null })
+        expect(await other.receiptStates([known])).to.deep.equal(['issued'])
+        expect(await installation(other)).to.deep.equal({ kind: 'none' })
+        freeze()
+        await until(async () => !(await isShared(state)()) && !(await isShared(other)()))
+        await state.learn({ ...known, previous: null }, 'active')
+        await state.close()
+        server.thaw()
+        await until(isShared(other))
+        expect(await other.receiptStates([known])).to.deep.equal(['unknown'])
+        expect(await installation(other)).to.deep.equal({ kind: 'unknown' })
+        // Who comes and goes meanwhile changes nothing.
+        const third = await open()
+        await third.close()
+        expect(await other.receiptStates([known])).to.deep.equal(['unknown'])
+      })
+
+      it('is complete again at once if every process came back and kept nothing', async () => {
+        const [state, other] = [await open(), await open()]
+        await whole(other)
+        freeze()
+        await until(async () => !(await isShared(state)()) && !(await isShared(other)()))
+        server.thaw()
+        await until(async () => (await isShared(state)()) && (await isShared(other)()))
+        await until(async () => JSON.stringify(await installation(other)) === '{"kind":"none"}')
+        expect(await other.forgotten()).to.equal(null)
       })
 
       it('knows it of a process that had too many', async () => {
@@ -563,7 +596,8 @@ describe('Redis hot state', () => {
       const limits = { prefix: 'whence:', deadlineMs: 2_000, probeEveryMs: 100, maxInFlight: 10, process: null }
       const address = parseRedisUrl(`redis://127.0.0.1:${sentinel.port}/0?sentinel=whence`)
       const client = redisClient(address, limits.deadlineMs)
-      const told = { onUnreachable: () => undefined, onReachable: () => undefined, onNewRun: () => undefined }
+      const ignore = (): void => undefined
+      const told = { onUnreachable: ignore, onReachable: ignore, onProbed: ignore, onNewRun: ignore }
       const connection = new RedisConnection(client, { ...limits, ...told })
       try {
         await connection.open(10_000)

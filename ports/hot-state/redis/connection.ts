@@ -21,6 +21,8 @@ export interface KeepingProcess {
   readonly id: Buffer
   /** Since when it has kept writes back (Unix ms); now if it keeps none. */
   readonly keptSinceMs: () => number
+  /** Whether it keeps any. */
+  readonly keepsSome: () => boolean
 }
 
 interface RedisConnectionOptions {
@@ -33,6 +35,8 @@ interface RedisConnectionOptions {
   readonly process: KeepingProcess | null
   readonly onUnreachable: (reason: string) => void
   readonly onReachable: () => void
+  /** After each probe that was answered. */
+  readonly onProbed: () => void
   /** `run` is an ID of this generation of the data; `before` is the previous one, or null at the first connection. */
   readonly onNewRun: (run: string, before: string | null) => void
 }
@@ -171,16 +175,22 @@ export class RedisConnection {
   async #probe(): Promise<void> {
     this.#serverRun ??= runIdOf(await answeredWithin(this.#client.info('server'), this.#options.deadlineMs))
     const { process } = this.#options
-    const alive = process === null ? ['', ''] : [process.id, process.keptSinceMs()]
-    const mark = await this.#ask('probe', ['', randomBytes(8).toString('hex'), ...alive])
+    const wasAway = this.#isToldAway ? 1 : ''
+    // What came while this probe is under way is kept too, so one that was away says so until the next probe.
+    const keeps = wasAway || (process?.keepsSome() === true ? 1 : '')
+    const alive = process === null ? ['', '', ''] : [process.id, process.keptSinceMs(), keeps]
+    const mark = await this.#ask('probe', ['', randomBytes(8).toString('hex'), ...alive, wasAway])
     const before = this.#run
     this.#mark = String(mark)
     this.#run = `${this.#serverRun}/${this.#mark}`
     if (this.#run !== before) this.#options.onNewRun(this.#run, before)
-    if (this.#isReachable || this.#isClosed) return
-    this.#isReachable = true
-    this.#isToldAway = false
-    this.#options.onReachable()
+    if (this.#isClosed) return
+    if (!this.#isReachable) {
+      this.#isReachable = true
+      this.#isToldAway = false
+      this.#options.onReachable()
+    }
+    this.#options.onProbed()
   }
 
   #reconnectIfSilent(): void {

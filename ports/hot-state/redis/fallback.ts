@@ -24,6 +24,8 @@ interface Fallback {
   goAlone(): void
   /** Redis has everything that this process had to write. */
   hasHandedOver(): boolean
+  /** Some writes are kept back or lost. */
+  keepsSome(): boolean
   /** Since when writes have been kept back or lost (Unix ms); now if none are. */
   keptSinceMs(): number
 }
@@ -104,6 +106,7 @@ export function fallBack(shared: RedisVerbs, alone: LocalHotState, unixMs: () =>
       isShared = false
     },
     hasHandedOver: () => isShared && kept.isEmpty(),
+    keepsSome: () => !kept.isEmpty(),
     keptSinceMs: kept.sinceMs,
     async handOver() {
       isWanted = true

@@ -67,7 +67,7 @@ export async function redisHotState(url: string, options: RedisHotStateOptions =
     redisVerbs(connection.run, { generation: () => connection.generation, goneAfterMs, clock })
   const client = redisClient(parseRedisUrl(url), connecting.deadlineMs * MOST_STRETCHED)
   if (whenAway === 'reject') {
-    const connection = new RedisConnection(client, { ...connecting, process: null })
+    const connection = new RedisConnection(client, { ...connecting, process: null, onProbed: nothing })
     await connection.open(connectWaitMs)
     const health = () => ({ isReachable: connection.isReachable, isShared: true })
     return {
@@ -77,7 +77,11 @@ export async function redisHotState(url: string, options: RedisHotStateOptions =
       close: async () => connection.close(),
     }
   }
-  const process: KeepingProcess = { id: randomBytes(PROCESS_BYTES), keptSinceMs: () => fallback.keptSinceMs() }
+  const process: KeepingProcess = {
+    id: randomBytes(PROCESS_BYTES),
+    keptSinceMs: () => fallback.keptSinceMs(),
+    keepsSome: () => fallback.keepsSome(),
+  }
   const connection: RedisConnection = new RedisConnection(client, {
     ...connecting,
     process,
@@ -85,10 +89,8 @@ export async function redisHotState(url: string, options: RedisHotStateOptions =
       fallback.goAlone()
       connecting.onUnreachable(reason)
     },
-    onReachable() {
-      void fallback.handOver()
-      connecting.onReachable()
-    },
+    // Also while Redis stays reachable: a single write may have been refused or late, and is kept then.
+    onProbed: () => void fallback.handOver(),
   })
   const shared = verbsOf(connection)
   const fallback = fallBack(shared, localHotState(clock ?? Date.now), Date.now)

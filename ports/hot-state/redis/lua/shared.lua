@@ -174,11 +174,12 @@ local function await_no_more(key, event)
   if known and string.sub(known, 1, 1) == AWAITS and string.sub(known, 8) == event then redis.call('DEL', key) end
 end
 
--- Processes that keep answers in their own memory while Redis is away: for each its ID (16 bytes), when it was heard (6 bytes), and
--- since when it kept answers back as it said then (6 bytes). What it said may have waited in a connection while Redis hung.
+-- Processes that keep answers in their own memory while Redis is away: for each its ID (16 bytes), when it was last heard to keep
+-- nothing back, or 0 (6 bytes), and since when it kept answers back as it said last (6 bytes). What it said may have waited in a
+-- connection while Redis hung.
 local PROCESS_BYTES = 28
--- Probes come every second from each process.
-local SILENT_MS = 5000
+-- Probes come every second from each process: after so long none came from any, and one of them has missed some.
+local SILENT_MS, MISSED_MS = 5000, 3000
 
 local function processes()
   return redis.call('GET', PREFIX .. 'alive') or ''
@@ -188,12 +189,16 @@ local function store_processes(all)
   if all == '' then redis.call('DEL', PREFIX .. 'alive') else redis.call('SET', PREFIX .. 'alive', all) end
 end
 
+-- The others; and when this one was heard, or 0.
 local function without_process(id)
   local all = processes()
   for at = 1, #all, PROCESS_BYTES do
-    if string.sub(all, at, at + 15) == id then return string.sub(all, 1, at - 1) .. string.sub(all, at + PROCESS_BYTES) end
+    if string.sub(all, at, at + 15) == id then
+      local others = string.sub(all, 1, at - 1) .. string.sub(all, at + PROCESS_BYTES)
+      return others, until_of(string.sub(all, at + 16, at + 21))
+    end
   end
-  return all
+  return all, 0
 end
 
 -- Since when those that were not heard since `before_ms` may have kept answers back, or nil if there are none; and the others.
@@ -210,16 +215,37 @@ local function gone_processes(before_ms)
   return oldest, left
 end
 
--- When the latest probe came, and since when they have come without a pause; nil before the first one.
+-- When the latest probe came, since when they have come without a pause, and when a process last came back from being away, or 0;
+-- nil before the first probe.
 local function read_heard()
   local heard = redis.call('GET', PREFIX .. 'heard')
-  if heard then return struct.unpack('>I6I6', heard) end
+  if not heard then return end
+  local latest_ms, steady_ms = struct.unpack('>I6I6', heard)
+  return latest_ms, steady_ms, #heard >= 18 and (struct.unpack('>I6', string.sub(heard, 13))) or 0
 end
 
-local function note_heard()
-  local latest_ms, steady_ms = read_heard()
+local function note_heard(was_away)
+  local latest_ms, steady_ms, back_ms = read_heard()
   local was_silent = not latest_ms or NOW - latest_ms > SILENT_MS
-  redis.call('SET', PREFIX .. 'heard', struct.pack('>I6I6', NOW, was_silent and NOW or steady_ms))
+  back_ms = was_away and NOW or back_ms or 0
+  redis.call('SET', PREFIX .. 'heard', struct.pack('>I6I6I6', NOW, was_silent and NOW or steady_ms, back_ms))
+end
+
+-- A process that keeps something back was last heard when it kept nothing.
+local function note_process(id, since_ms, keeps)
+  local others, heard_ms = without_process(id)
+  store_processes(others .. id .. struct.pack('>I6I6', keeps and heard_ms or NOW, since_ms))
+end
+
+-- Whether a process may hold answers and states that are not here: it has not been heard for some seconds, or not since another
+-- one came back that had not reached Redis either. Until it is heard again, or restored, what is not here may still exist.
+local function may_lack_news()
+  local _, _, back_ms = read_heard()
+  local all, before_ms = processes(), math.max(back_ms or 0, clock_ms('') - MISSED_MS)
+  for at = 17, #all, PROCESS_BYTES do
+    if until_of(string.sub(all, at, at + 5)) < before_ms then return true end
+  end
+  return false
 end
 
 -- Since when (Unix ms) answers are missing in this generation of the store, or nil if everything may be missing.

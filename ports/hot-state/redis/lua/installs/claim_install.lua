@@ -1,8 +1,9 @@
 -- Makes the caller the first for an install event, or returns the first caller's answer, or that it is not finished.
--- KEYS[1]  prefix; reads and writes e:<event>, reads v:<installation> and whole
+-- KEYS[1]  prefix; reads and writes e:<event>, reads v:<installation>, whole, heard and alive
 -- ARGV     clock or '', event (16 bytes), installation (16 bytes), owner, lease (ms), memory (ms)
 -- Returns  'settled' and the answer; 'busy'; or 'first', the decision of an earlier try or '', what is known of the
---          installation or '', and which generation of the store is complete or ''
+--          installation or '', and which generation of the store is complete or ''; the
+--          last is also '' while a process may hold what is not known here
 
 local key = PREFIX .. 'e:' .. ARGV[2]
 local held = kept(key)
@@ -15,4 +16,7 @@ if decision == '' then
 else
   keep_decision(key, ARGV[4], NOW + tonumber(ARGV[5]), decision, tonumber(ARGV[6]))
 end
-return { 'first', decision, kept(PREFIX .. 'v:' .. ARGV[3]) or '', redis.call('GET', PREFIX .. 'whole') or '' }
+local known = kept(PREFIX .. 'v:' .. ARGV[3]) or ''
+local whole = redis.call('GET', PREFIX .. 'whole') or ''
+if known == '' and whole ~= '' and may_lack_news() then whole = '' end
+return { 'first', decision, known, whole }

@@ -1,8 +1,8 @@
 -- Reads the states of receipts.
--- KEYS[1]  prefix; reads r:<day>:<bucket>, i:<id>, o:<id>
+-- KEYS[1]  prefix; reads r:<day>:<bucket>, i:<id>, o:<id>, heard, alive
 -- ARGV     clock or '', then for each receipt its ID and day
 -- Returns  for each receipt 0 unknown, 1 issued, 2 active, 3 revoked, 4 active with an unknown predecessor, 5 the same
---          of a revoked one
+--          of a revoked one. An issued one is unknown while a process may hold its activation
 
 local states = {}
 for index = 2, #ARGV, 2 do
@@ -12,7 +12,7 @@ for index = 2, #ARGV, 2 do
     code = state == UNKNOWN and 4 or 2
     if state == REVOKED then code = kept(open_key(ARGV[index])) and 5 or 3 end
   elseif kept(issued_key(ARGV[index])) then
-    code = 1
+    code = may_lack_news() and 0 or 1
   end
   states[#states + 1] = code
 end

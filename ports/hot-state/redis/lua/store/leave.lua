@@ -3,4 +3,4 @@
 -- ARGV     clock or '', process (16 bytes)
 -- Returns  nothing
 
-store_processes(without_process(ARGV[2]))
+store_processes((without_process(ARGV[2])))
