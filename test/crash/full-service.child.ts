@@ -5,7 +5,7 @@
  */
 
 import { randomInt } from 'node:crypto'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
@@ -46,6 +46,17 @@ const env: Record<string, string> =
 const service = startProgram([kind, '--listen', `127.0.0.1:${port}`], { env })
 await service.ready
 
+/** Leaves not one byte to anybody. */
+function fillUp(): void {
+  for (const bytes of [MIB, 4_096, 1]) {
+    try {
+      for (;;) appendFileSync(FILLER, Buffer.alloc(bytes))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+    }
+  }
+}
+
 /** Visits until one is answered so; resolves with how many were answered 200 on the way, and with the last answer. */
 async function visitUntil(wanted: number): Promise<{ readonly taken: number; readonly last: Reply }> {
   for (let taken = 0; ; await wait(50)) {
@@ -60,7 +71,7 @@ async function visitUntil(wanted: number): Promise<{ readonly taken: number; rea
   }
 }
 
-async function told(): Promise<object> {
+async function told() {
   const status = (await send(`http://127.0.0.1:${metricsPort}/status`)).body
   const ready = await send(`http://127.0.0.1:${metricsPort}/ready`)
   const health = (await send(`http://127.0.0.1:${port}/health`)).body
@@ -109,9 +120,11 @@ async function noticed(): Promise<readonly object[]> {
 }
 
 let { taken } = await visitUntil(200)
-writeFileSync(FILLER, Buffer.alloc(160 * MIB))
+fillUp()
 taken += (await visitUntil(503)).taken
 const { last: refused } = await visitUntil(503)
+// Free space is measured once a second at most.
+while (!(await told()).log.isDiskFull) await visitUntil(503)
 const refusal = { error: refused.body['error'], retryAfter: refused.headers.get('Retry-After') }
 const whileFull = { ...(await told()), taken }
 rmSync(FILLER)
