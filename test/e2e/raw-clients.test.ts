@@ -6,9 +6,9 @@ import { kafkaJars } from '../../fixtures/engines/kafka.ts'
 import { hasRedisServer } from '../../fixtures/engines/redis.ts'
 import { ROLES, ROLES_BESIDE, startDistributed, type Distributed } from '../../fixtures/service/distributed.ts'
 import type { Program } from '../../fixtures/service/programs.ts'
-import { activeReceipt, eventBody, post, send } from '../../fixtures/service/requests.ts'
+import { activeReceipt, eventBody, post } from '../../fixtures/service/requests.ts'
 import { until } from '../../fixtures/until.ts'
-import { ATTACKS, listeningPorts } from './support/hostile-sockets.ts'
+import { answersAfterAttacks, listeningPorts } from './support/hostile-sockets.ts'
 import { KAFKA_LIES, lyingLinks, type LyingLinks } from './support/lying-link.ts'
 
 /** Answers replaced before the link is honest again: more than all processes have connections. */
@@ -52,12 +52,7 @@ describe('a distributed service', function () {
       const ports = await listeningPorts(pid)
       expect(ports, name).to.have.length(name.startsWith('api') ? 2 : 1)
       for (const port of ports) {
-        await Promise.all(Object.values(ATTACKS).map((attack) => attack(port)))
-        const paths = ['health', 'live'] as const
-        const statuses = await Promise.all(
-          paths.map(async (path) => (await send(`http://127.0.0.1:${port}/${path}`)).status),
-        )
-        expect(statuses, name).to.include(200)
+        expect(await answersAfterAttacks(port), name).to.include(200)
       }
     }
     await expectAllUnharmed()

@@ -4,14 +4,25 @@ import { readdir, readFile, readlink } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 
+import { send } from '../../../fixtures/service/requests.ts'
+
 type Attack = (port: number) => Promise<void>
 
 const LINE = '\r\n'
 const HALF_A_REQUEST = `POST /v1/events HTTP/1.1${LINE}Host: a${LINE}Content-Length: 100${LINE}${LINE}{"half`
 const WHOLE_REQUEST = `GET /metrics HTTP/1.1${LINE}Host: a${LINE}${LINE}`
 
+/** What answers afterwards: one of these at each port of our processes. */
+const PATHS = ['health', 'live', ''] as const
+
+/** Resolves with what a server at the port answers afterwards to sound requests, one after the other. */
+export async function answersAfterAttacks(port: number): Promise<readonly number[]> {
+  await Promise.all(Object.values(ATTACKS).map((attack) => attack(port)))
+  return Promise.all(PATHS.map(async (path) => (await send(`http://127.0.0.1:${port}/${path}`)).status))
+}
+
 /** Each resolves when its connection is over, however it ended. */
-export const ATTACKS: Readonly<Record<string, Attack>> = {
+const ATTACKS: Readonly<Record<string, Attack>> = {
   'bytes that are no HTTP': (port) => sending(port, `\0\x01\x02 ${LINE}${LINE}`),
   'a version that does not exist': (port) => sending(port, `GET / HTTP/9.9${LINE}${LINE}`),
   'two lengths': (port) =>
