@@ -151,7 +151,7 @@ function endFetchingOfStoppedConsumers(): void {
   }
 }
 
-interface Connection {
+interface BrokerConnection {
   readonly broker: string
   /** The length of the answer that is being received. */
   readonly bytesNeeded: number
@@ -171,10 +171,10 @@ const MOST_ANSWER_BYTES = 256 * 1024 * 1024
 function endConnectionsThatMakeNoSense(): void {
   const require = createRequire(import.meta.url)
   const { KafkaJSConnectionError } = require('kafkajs/src/errors') as Errors
-  const { prototype } = require('kafkajs/src/network/connection') as { readonly prototype: Partial<Connection> }
+  const { prototype } = require('kafkajs/src/network/connection') as { readonly prototype: Partial<BrokerConnection> }
   const take = prototype.processData
   if (take === undefined) throw new Error('kafkajs is not the version that this service was made for')
-  prototype.processData = function (this: Connection, data) {
+  prototype.processData = function (this: BrokerConnection, data) {
     try {
       take.call(this, data)
       if (this.bytesNeeded <= MOST_ANSWER_BYTES) return
