@@ -41,8 +41,11 @@ export interface Engines {
   readonly facts: (options?: FactsOptions) => Promise<{ readonly facts: Facts; readonly connection: FactsConnection }>
 }
 
-/** Lets a spool copy its entries to Kafka and delete them even on a full disk. */
-const SPOOL_HEAD_ROOM_BYTES = 16 * 1024 * 1024
+/**
+ * Lets positions be stored and entries be deleted on a disk that others have filled to its last byte: a failed write would end the
+ * process, and a spool could not be emptied into Kafka.
+ */
+const HEAD_ROOM_BYTES = 16 * 1024 * 1024
 
 /** Engines are opened on first use; the lifecycle closes them in reverse. */
 export function engines(parts: EngineParts): Engines {
@@ -72,23 +75,23 @@ export function engines(parts: EngineParts): Engines {
   }
 }
 
-type EnvironmentAt = (location: string, headRoomBytes?: number) => Promise<LmdbEnvironment>
+type EnvironmentAt = (location: string) => Promise<LmdbEnvironment>
 
 /** One environment per folder: the event log and the hot state share its commits. */
 function lmdbEnvironments({ lifecycle, nowMs }: EngineParts, disk: DiskReport): EnvironmentAt {
   const opened = new Map<string, Promise<LmdbEnvironment>>()
-  const open = async (location: string, headRoomBytes: number): Promise<LmdbEnvironment> => {
+  const open = async (location: string): Promise<LmdbEnvironment> => {
     const { openLmdb } = await import('../../ports/shared/lmdb/environment.ts')
     const onFatal = (error: Error): void => lifecycle.fail('lmdb', error)
     const onSpace = (isFull: boolean): void => disk.changed(location, isFull)
     return lifecycle.start(
       'lmdb',
-      () => openLmdb(location, { onFatal, onSpace, nowMs, headRoomBytes }),
+      () => openLmdb(location, { onFatal, onSpace, nowMs, headRoomBytes: HEAD_ROOM_BYTES }),
       (environment) => environment.close(),
     )
   }
-  return (location, headRoomBytes = 0) => {
-    const environment = opened.get(location) ?? open(location, headRoomBytes)
+  return (location) => {
+    const environment = opened.get(location) ?? open(location)
     opened.set(location, environment)
     return environment
   }
@@ -128,7 +131,7 @@ async function openKafka(url: string, { spool, mayWait }: KafkaWish, parts: Engi
       onHandlerFailure: handlerFailure(logger),
       onAppendFailure: (error, topic) => logger.warn({ err: error, topic }, 'batch not stored'),
     })
-  const environment = spool === null ? null : await spool.environmentAt(spool.folder, SPOOL_HEAD_ROOM_BYTES)
+  const environment = spool === null ? null : await spool.environmentAt(spool.folder)
   return lifecycle.start(
     'event log',
     async () => (environment === null ? open() : openSpooled(await open(), environment, parts)),

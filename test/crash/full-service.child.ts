@@ -5,20 +5,22 @@
  */
 
 import { randomInt } from 'node:crypto'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
+import type { Topic } from '../../domain/records.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import { SPOOL_LOG_OPTIONS } from '../../ports/event-log/spool/spooled.ts'
 import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
 import { freePort } from '../../fixtures/engines/free-port.ts'
 import { startProgram } from '../../fixtures/service/programs.ts'
-import { send, visitBody } from '../../fixtures/service/requests.ts'
+import { send, visitBody, type Reply } from '../../fixtures/service/requests.ts'
 import { MANIFESTS, TEST_ORIGIN, TEST_SECRET } from '../../fixtures/service/service.ts'
 
 const [folder = '', kind = ''] = process.argv.slice(2)
 const MIB = 1024 * 1024
+const MOST_STORED = 100_000
 const FILLER = join(folder, 'somebody-else')
 const manifests = join(folder, 'manifests')
 mkdirSync(manifests)
@@ -44,21 +46,32 @@ const env: Record<string, string> =
 const service = startProgram([kind, '--listen', `127.0.0.1:${port}`], { env })
 await service.ready
 
-/** Visits until one is answered so; resolves with how many were answered 200 on the way. */
-async function visitUntil(wanted: number): Promise<number> {
+/** Leaves not one byte to anybody. */
+function fillUp(): void {
+  for (const bytes of [MIB, 4_096, 1]) {
+    try {
+      for (;;) appendFileSync(FILLER, Buffer.alloc(bytes))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+    }
+  }
+}
+
+/** Visits until one is answered so; resolves with how many were answered 200 on the way, and with the last answer. */
+async function visitUntil(wanted: number): Promise<{ readonly taken: number; readonly last: Reply }> {
   for (let taken = 0; ; await wait(50)) {
     const headers = {
       'Content-Type': 'application/json',
       'X-Forwarded-For': `10.${randomInt(256)}.${randomInt(256)}.1`,
     }
     const init = { method: 'POST', headers, body: JSON.stringify(visitBody()), origin: TEST_ORIGIN }
-    const { status } = await send(`http://127.0.0.1:${port}/v1/visits`, init)
-    if (status === 200) taken += 1
-    if (status === wanted) return taken
+    const last = await send(`http://127.0.0.1:${port}/v1/visits`, init)
+    if (last.status === 200) taken += 1
+    if (last.status === wanted) return { taken, last }
   }
 }
 
-async function told(): Promise<object> {
+async function told() {
   const status = (await send(`http://127.0.0.1:${metricsPort}/status`)).body
   const ready = await send(`http://127.0.0.1:${metricsPort}/ready`)
   const health = (await send(`http://127.0.0.1:${port}/health`)).body
@@ -70,21 +83,27 @@ async function told(): Promise<object> {
   }
 }
 
-/** What people are shown: of the embedded program by its tool, of an api what lies in its spool for Kafka. */
-async function activity(): Promise<readonly object[]> {
-  if (kind === 'embedded') {
-    const tool = startProgram(['activity', '--json'], { env: { WHENCE_DATA: join(folder, 'data') }, isHeard: true })
-    tool.ready.catch(() => undefined)
-    await tool.ended
-    return linesOf(tool.stdout())
-  }
-  const environment = await openLmdb(join(folder, 'spool'), { nowMs: Date.now, onFatal: () => process.exit(1) })
-  const spool = await lmdbEventLog(environment, SPOOL_LOG_OPTIONS)
-  const entries = await spool.read('activity', 0, 10)
-  await spool.close()
-  await environment.close()
-  return entries.map(({ value }) => JSON.parse(value) as object)
+/** What people are shown, by the program's own tool. */
+async function shownActivity(): Promise<readonly object[]> {
+  const tool = startProgram(['activity', '--json'], { env: { WHENCE_DATA: join(folder, 'data') }, isHeard: true })
+  tool.ready.catch(() => undefined)
+  await tool.ended
+  return linesOf(tool.stdout()).filter(isAboutDisk)
 }
+
+/** What lies in LMDB once the service has ended: everything of the embedded program, what an api kept for Kafka. */
+async function storedIn(topic: Topic): Promise<readonly object[]> {
+  const place = join(folder, kind === 'embedded' ? 'data/lmdb' : 'spool')
+  const environment = await openLmdb(place, { nowMs: Date.now, onFatal: () => process.exit(1) })
+  const log = await lmdbEventLog(environment, SPOOL_LOG_OPTIONS)
+  const entries = await log.read(topic, 0, MOST_STORED)
+  await log.close()
+  await environment.close()
+  // The request's body follows its record on a line of its own.
+  return entries.map(({ value }) => JSON.parse(value.split('\n')[0] ?? '') as object)
+}
+
+const isAboutDisk = (entry: object): boolean => 'type' in entry && entry.type === 'disk_full'
 
 function linesOf(text: string): readonly object[] {
   const lines = text.split('\n').filter((line) => line !== '')
@@ -94,26 +113,30 @@ function linesOf(text: string): readonly object[] {
 /** The embedded program shows what its facts-writer has written. */
 async function noticed(): Promise<readonly object[]> {
   for (let tries = 0; tries < 200; tries++, await wait(50)) {
-    const entries = await activity()
+    const entries = await shownActivity()
     if (entries.length > 0) return entries
   }
   return []
 }
 
-let taken = await visitUntil(200)
-writeFileSync(FILLER, Buffer.alloc(160 * MIB))
-taken += await visitUntil(503)
-await visitUntil(503)
+let { taken } = await visitUntil(200)
+fillUp()
+taken += (await visitUntil(503)).taken
+const { last: refused } = await visitUntil(503)
+// Free space is measured once a second at most.
+while (!(await told()).log.isDiskFull) await visitUntil(503)
+const refusal = { error: refused.body['error'], retryAfter: refused.headers.get('Retry-After') }
 const whileFull = { ...(await told()), taken }
 rmSync(FILLER)
-taken += await visitUntil(200)
+taken += (await visitUntil(200)).taken
 const afterwards = { ...(await told()), taken }
 const shown = kind === 'embedded' ? await noticed() : []
 const code = await service.end('SIGTERM')
-const entries = kind === 'embedded' ? shown : await activity()
+const entries = kind === 'embedded' ? shown : (await storedIn('activity')).filter(isAboutDisk)
+const stored = (await storedIn('visits')).length
 const lines = service
   .stderr()
   .split('\n')
   .filter((line) => /MB free|room on the disk/.test(line))
 const messages = lines.map((line) => (JSON.parse(line) as { readonly msg: string }).msg)
-process.stdout.write(JSON.stringify({ whileFull, afterwards, messages, entries, code }))
+process.stdout.write(JSON.stringify({ whileFull, afterwards, refusal, taken, stored, messages, entries, code }))

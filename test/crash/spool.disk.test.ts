@@ -76,13 +76,20 @@ describe('a full disk', function () {
 
   for (const [kind, what] of [
     ['api', 'of an api is said once in its log, in /health, its status and its activity, and nothing it took is lost'],
+    [
+      'embedded',
+      'of the embedded program is said in the same places, appends are refused, and nothing it took is lost',
+    ],
   ] as const) {
     it(what, async () => {
       const child = [process.execPath, SERVICE_CHILD, folder, kind]
       const { status, stdout, stderr } = await run([...apart, 'sh', '-c', ROOMY_MOUNT, 'sh', folder, ...child])
       expect(status, stderr).to.equal(0)
-      const { whileFull, afterwards, messages, entries, code } = JSON.parse(stdout) as Record<string, any>
+      const { whileFull, afterwards, refusal, taken, stored, messages, entries, code } = JSON.parse(stdout)
       expect(whileFull.ready).to.equal(503)
+      expect(refusal.error).to.equal('unavailable')
+      expect(Number(refusal.retryAfter)).to.be.greaterThan(0)
+      expect(stored).to.equal(taken)
       for (const told of [whileFull.log, whileFull.health])
         expect(told).to.include({ isAccepting: false, isDiskFull: true })
       expect(afterwards.ready).to.equal(200)

@@ -27,7 +27,9 @@ import { hasRedisServer, startRedis } from '../../fixtures/engines/redis.ts'
 import { filesBelow } from '../api/support/canaries.ts'
 import { exchangeRaw } from '../api/support/raw.ts'
 import { listenInSilence } from '../../fixtures/engines/silent.ts'
-import { startProgram } from '../../fixtures/service/programs.ts'
+import { startProgram, type Program } from '../../fixtures/service/programs.ts'
+import { until } from '../../fixtures/until.ts'
+import { answersAfterAttacks, listeningPorts } from '../e2e/support/hostile-sockets.ts'
 import { openChromium } from '../sdk/support/browsers.ts'
 
 const run = promisify(execFile)
@@ -228,7 +230,7 @@ describe('the dashboard in a cluster', function () {
     const signedIn = await fetch(`${url}/api/sign-in/link`, { method: 'POST', headers, body })
     const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? ''
     return {
-      ...{ port, url, cookie },
+      ...{ port, url, cookie, program },
       secrets: [token, cookie.split('=')[1] ?? ''],
       said: async () => program.stderr() + (await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()),
       ask: (path, options = {}) => fetch(`${url}${path}`, { headers: { ...headers, Cookie: cookie }, ...options }),
@@ -281,6 +283,35 @@ describe('the dashboard in a cluster', function () {
       expect((await me()).status).to.equal(503)
       redis.thaw()
     } finally {
+      expect(await dashboard.end()).to.equal(0)
+      await redis.stop()
+    }
+  })
+
+  it('answers at each of its ports, and the operator at its own, after clients that break HTTP or their connection', async function () {
+    if (!hasRedisServer()) return this.skip()
+    const redis = await startRedis()
+    await kube.apply([resource('Member', 'known', { ...ACTIVE, role: 'Owner' }, { namespace: 'shop' })])
+    const dashboard = await startDashboard({
+      ...{ WHENCE_HOT_STATE: redis.url, WHENCE_EVENT_LOG: 'kafka://127.0.0.1:1' },
+      ...{ WHENCE_SMTP_URL: 'smtp://127.0.0.1:1', WHENCE_FACTS: 'http://127.0.0.1:9/whence' },
+    })
+    const operator = startProgram(['operator', '--kubeconfig', kube.kubeconfig], {
+      env: {
+        ...{ WHENCE_CATALOG: 'kubernetes:shop/whence', WHENCE_WATCH_NAMESPACES: 'shop' },
+        ...{ WHENCE_BASE_URL: 'https://whence.example', WHENCE_METRICS_LISTEN: '127.0.0.1:0' },
+      },
+    })
+    try {
+      await until(() => operator.stderr().includes('"msg":"reconciling"'))
+      for (const [program, count] of [[dashboard.program, 2] as const, [operator, 1] as const]) {
+        const ports = await listeningPorts(program.pid)
+        expect(ports, program.stderr()).to.have.length(count)
+        for (const port of ports) expect(await answersAfterAttacks(port), program.stderr()).to.include(200)
+        expect(program.stderr()).not.to.match(/uncaught exception|unhandled rejection/)
+      }
+    } finally {
+      expect(await operator.end('SIGTERM')).to.equal(0)
       expect(await dashboard.end()).to.equal(0)
       await redis.stop()
     }
@@ -409,6 +440,7 @@ describe('the dashboard in a cluster', function () {
 })
 
 interface DashboardProcess {
+  readonly program: Program
   readonly port: number
   readonly url: string
   /** Of a person who is signed in. */

@@ -2,4 +2,5 @@
 
 import { refusingNobody } from './saturation.suite.ts'
 
-refusingNobody(64)
+refusingNobody(64, 'embedded')
+refusingNobody(64, 'distributed')

@@ -2,4 +2,5 @@
 
 import { refusingNobody } from '../e2e/saturation.suite.ts'
 
-refusingNobody(256)
+refusingNobody(256, 'embedded')
+refusingNobody(256, 'distributed')

@@ -16,17 +16,22 @@ import { startLateRevocations } from '../../delivery/state/late-revocations.ts'
 import { ga4 } from '../../delivery/providers/ga4.ts'
 import { listDeadLetters } from '../../delivery/tools/replay.ts'
 import { startGa4StandIn } from '../../stand-ins/ga4.ts'
+import { NOTICED_TOPICS } from '../../delivery/webhooks/notice.ts'
+import { startWebhooks } from '../../delivery/webhooks/webhooks.ts'
 import { startWorker } from '../../delivery/worker/worker.ts'
+import { webhookKey, type Webhook } from '../../domain/catalog.ts'
 import type { Topic } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
 import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { createRandomness } from '../../runtime/random.ts'
-import { catalogOf, destinationOf } from '../../fixtures/delivery/builders.ts'
-import { credentialsOf, openStore, TestClock } from '../../fixtures/delivery/harness.ts'
-import { laterEntries, sampleEntries, type SampleEntry } from './samples.ts'
+import { ACME, catalogOf, destinationOf } from '../../fixtures/delivery/builders.ts'
+import { credentialsOf, openStore, TestClock, type Store } from '../../fixtures/delivery/harness.ts'
+import { Receiver, SECRET } from '../delivery/webhooks/receiver.ts'
+import { laterEntries, sampleEntries, SAMPLE_WEBHOOK, type SampleEntry } from './samples.ts'
 
 export interface LogReport {
   /** Rows by table. */
@@ -35,6 +40,8 @@ export interface LogReport {
   readonly delivered: readonly string[]
   /** IDs of the mails that were sent, in alphabetical order. */
   readonly mailed: readonly string[]
+  /** What webhooks were told, once for each message, in alphabetical order. */
+  readonly told: readonly string[]
   /** IDs of the replays of decisions that somebody waits for. */
   readonly replays: readonly string[]
   readonly letters: readonly string[]
@@ -50,46 +57,47 @@ export interface LogReport {
 const QUIET_LOOKS = 40
 const LOOK_MS = 25
 
+const WEBHOOK: Webhook = {
+  ...{ id: SAMPLE_WEBHOOK, namespace: 'default', objectName: 'acme-events', displayName: 'Our events' },
+  ...{ url: 'https://hooks.acme.dev/in', events: ['install.matched', 'delivery.failed', 'limit.reached'] },
+  ...{ isPaused: false, previousSecretUntilMs: null },
+}
+
 export async function appendTo(folder: string, entries: readonly SampleEntry[]): Promise<void> {
   const store = await openStore(join(folder, 'log'), new TestClock().nowMs)
+  await beginWebhooks(store.log)
   for (const { topic, key, value } of entries) await store.log.append(topic as Topic, [{ key, value }])
   await store.close()
+}
+
+/** The role `webhooks` reads events from the end that a topic had when it first ran: it did so before these samples. */
+async function beginWebhooks(log: EventLog): Promise<void> {
+  const notNow = async () => ({ done: 0, resumeAtMs: Infinity })
+  for (const topic of NOTICED_TOPICS) {
+    const consumer = await log.consume(topic, 'webhooks', notNow, { maxEntries: 1, from: 'newest' })
+    await consumer.stop()
+  }
 }
 
 /** Until nothing has moved for a second. */
 export async function readLog(folder: string): Promise<LogReport> {
   const clock = new TestClock()
-  const destinations = [destinationOf()]
   const standIn = await startGa4StandIn({ port: 0, nowMs: clock.nowMs })
+  const receiver = await Receiver.open()
   const store = await openStore(join(folder, 'log'), clock.nowMs)
   const connection = await openChdb(join(folder, 'facts'))
   await migrate(connection)
   const facts = clickhouseFacts(connection, { nowMs: clock.nowMs })
   const registry = new Registry()
-  const shared = { eventLog: store.log, hotState: store.hotState, facts, nowMs: clock.nowMs, random: () => 0, registry }
-  const parts = { ...shared, logger: SILENT_LOGGER, catalog: () => catalogOf(destinations) }
   const mailed: string[] = []
-  const post: Parameters<typeof startMailRole>[0]['post'] = async (_letter, { mailId }) => {
-    mailed.push(mailId)
-    return 'sent'
-  }
-  const roles = [
-    await startFactsWriter({ ...parts, options: { lingerMs: 0, gatherMs: 0, busyGatherMs: 0, politeness: 0 } }),
-    await startLateRevocations(parts),
-    await startDecidedAnswers(parts),
-    await startMailRole({ ...parts, post, randomness: createRandomness() }),
-    await startDispatch(parts),
-    await startWorker({
-      ...parts,
-      ...{ provider: ga4, baseUrl: standIn.url, credentials: () => credentialsOf(destinations) },
-    }),
-  ]
+  const roles = await startRoles({ store, facts, clock, registry, mailed, receiver, ga4Url: standIn.url })
   await quiet(store.log)
   const { letters, unread } = await listDeadLetters(store.log)
   const report: LogReport = {
     rows: (await facts.run('counts', {}))[0] as unknown as LogReport['rows'],
     delivered: standIn.requests().flatMap((hit) => eventIdsOf(hit)),
     mailed: mailed.toSorted(),
+    told: toldTo(receiver),
     replays: (await facts.run('openReplays', { limit: 10 })).map(({ id }) => id),
     letters: letters.map(({ job }) => job.install.eventId),
     unreadLetters: unread.count,
@@ -100,7 +108,51 @@ export async function readLog(folder: string): Promise<LogReport> {
   await store.close()
   await facts.close()
   await standIn.stop()
+  await receiver.close()
   return report
+}
+
+interface RoleParts {
+  readonly store: Store
+  readonly facts: Facts
+  readonly clock: TestClock
+  readonly registry: Registry
+  /** Gets the IDs of mails. */
+  readonly mailed: string[]
+  readonly receiver: Receiver
+  readonly ga4Url: string
+}
+
+async function startRoles({ store, mailed, receiver, ...told }: RoleParts): Promise<{ stop(): Promise<unknown> }[]> {
+  const destinations = [destinationOf()]
+  const catalog = catalogOf(destinations)
+  const organizations = new Map([[ACME.id, { ...ACME, webhooks: [WEBHOOK] }]])
+  const { facts, registry, clock, ga4Url } = told
+  const shared = { eventLog: store.log, hotState: store.hotState, facts, nowMs: clock.nowMs, random: () => 0, registry }
+  const parts = { ...shared, logger: SILENT_LOGGER, catalog: () => ({ ...catalog, organizations }) }
+  const randomness = createRandomness()
+  const post: Parameters<typeof startMailRole>[0]['post'] = async (_letter, { mailId }) => {
+    mailed.push(mailId)
+    return 'sent'
+  }
+  return [
+    await startFactsWriter({ ...parts, options: { lingerMs: 0, gatherMs: 0, busyGatherMs: 0, politeness: 0 } }),
+    await startLateRevocations(parts),
+    await startDecidedAnswers(parts),
+    await startMailRole({ ...parts, post, randomness }),
+    await startDispatch(parts),
+    await startWorker({ ...parts, provider: ga4, baseUrl: ga4Url, credentials: () => credentialsOf(destinations) }),
+    await startWebhooks({
+      ...{ ...parts, randomness, outbound: receiver.outbound() },
+      credentials: () => new Map([[webhookKey(WEBHOOK), { secret: SECRET }]]),
+    }),
+  ]
+}
+
+/** Several records may tell of one event, which then has one ID; receivers recognise it by that. */
+function toldTo(receiver: Receiver): string[] {
+  const byId = new Map(receiver.received.map(({ id, payload }) => [id, payload]))
+  return [...byId.values()].map(({ type, data }) => `${type} ${String(data['eventId'] ?? data['limit'])}`).sort()
 }
 
 async function quiet(log: EventLog): Promise<void> {

@@ -1,6 +1,6 @@
 /** One record for every topic that is read, as the release writes it whose code this is: `node test/versions/samples.ts`. */
 
-import { encodeRecord, recordKey, type MailJob, type ReplayRecord } from '../../domain/records.ts'
+import { encodeRecord, recordKey, type MailJob, type ReplayRecord, type WebhookJob } from '../../domain/records.ts'
 import {
   activationRecord,
   activityRecord,
@@ -20,6 +20,9 @@ export interface SampleEntry {
   readonly value: string
 }
 
+/** The webhook of organisation `acme`. */
+export const SAMPLE_WEBHOOK = 'default/acme-events'
+
 /** Visit IDs begin with their time, as the service issues them. */
 const VISIT = visitOf({ visitId: `00${(NOON_MS - 7_200_000).toString(16).padStart(12, '0')}${'ab'.repeat(9)}` })
 const LATE_VISIT_ID = `00${(NOON_MS - 3_600_000).toString(16).padStart(12, '0')}${'cd'.repeat(9)}`
@@ -37,8 +40,8 @@ export function sampleEntries(): readonly SampleEntry[] {
     ],
     ['installs', installNamed('event-fresh')],
     ['requests', requestRecord(times)],
-    ['deliveries', deliveryRecord({ website: WEBSITE, atMs: NOON_MS })],
-    ['activity', activityRecord({ website: WEBSITE, atMs: NOON_MS })],
+    ['deliveries', failedDelivery()],
+    ['activity', activityRecord({ website: WEBSITE, organization: 'acme', atMs: NOON_MS })],
     ['deliver.ga4', jobNamed('event-job')],
     ['dispatch.5s', parked],
     ['dead-letters', letter],
@@ -57,6 +60,8 @@ export function laterEntries(): readonly SampleEntry[] {
     ['webhook_attempts', webhookAttemptRecord({ website: WEBSITE })],
     ['mail', mailNamed('sample-mail')],
     ['mail.5s', mailNamed('sample-mail-again')],
+    ['webhooks', webhookJob('sample-told')],
+    ['webhooks.5s', webhookJob('sample-told-again')],
   ]
   return records.map(([topic, later], index) => entry(topic, later, index))
 }
@@ -74,6 +79,21 @@ function mailNamed(mailId: string): MailJob {
   return {
     ...{ v: 1, mailId, letter: { kind: 'sign-in', link: 'ab'.repeat(16) }, tries: 0 },
     ...{ createdAtMs: NOON_MS, dueAtMs: NOON_MS, deadlineAtMs: NOON_MS + 3_600_000 },
+  }
+}
+
+/** One that webhooks are told of. */
+function failedDelivery(): ReturnType<typeof deliveryRecord> {
+  const own = { website: WEBSITE, organization: 'acme', eventId: 'event-failed', atMs: NOON_MS } as const
+  return deliveryRecord({ ...own, status: 'failed', reason: 'refused' })
+}
+
+function webhookJob(eventId: string): WebhookJob {
+  const body = { type: 'delivery.expired', timestamp: new Date(NOON_MS).toISOString(), data: { eventId } }
+  return {
+    ...{ v: 1, messageId: eventId, organization: 'acme', website: WEBSITE, webhook: SAMPLE_WEBHOOK, attempts: 0 },
+    ...{ type: 'delivery.expired', body: JSON.stringify(body), logRetentionDays: 30 },
+    ...{ happenedAtMs: NOON_MS, dueAtMs: NOON_MS, deadlineAtMs: NOON_MS + 3_600_000 },
   }
 }
 

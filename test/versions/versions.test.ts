@@ -6,6 +6,7 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
+import { NOTICED_TOPICS } from '../../delivery/webhooks/notice.ts'
 import { readRecord, type ReadableKind } from '../../domain/read-record.ts'
 import { RECORD_TOPICS } from '../../domain/records.ts'
 import { jobOf } from '../../fixtures/delivery/jobs.ts'
@@ -26,12 +27,20 @@ const READ_BY = [
   ...RECORD_TOPICS.map((topic) => `facts-writer ${topic}`),
   ...['dispatch installs', 'dispatch dispatch.5s', 'deliver.ga4 deliver.ga4'],
   ...['state activations', 'state state.5s', 'state install_decisions', 'mail mail', 'mail mail.5s'],
+  ...NOTICED_TOPICS.map((topic) => `webhooks ${topic}`),
+  ...['webhooks webhooks', 'webhooks webhooks.5s'],
 ].sort()
 
 const LATER_ROWS = { install_decisions: 1 } as const
 const MAILED = ['sample-mail', 'sample-mail-again']
+/** Of the first release's samples only the install is an event of an organisation with a webhook. */
+const TOLD_OF_FIRST = ['install.matched event-fresh']
+const TOLD = [
+  ...['delivery.expired sample-told', 'delivery.expired sample-told-again', 'delivery.failed event-failed'],
+  ...['install.matched event-fresh', 'limit.reached visits'],
+]
 /** The waiting activation keeps waiting: its visit is not there. */
-const ALL_READ = { mailed: MAILED, replays: ['sample-replay'], behind: ['state state.30s'] }
+const ALL_READ = { mailed: MAILED, told: TOLD, replays: ['sample-replay'], behind: ['state state.30s'] }
 
 const DELIVERED = ['event-fresh', 'event-job', 'event-parked'].map((eventId) => jobOf({ install: { eventId } }).jobId)
 
@@ -54,6 +63,7 @@ describe('two releases on one log', function () {
     expect(rows['deliveries']).to.equal(4)
     const done = {
       mailed: [],
+      told: TOLD_OF_FIRST,
       replays: [],
       letters: ['event-dead'],
       unreadLetters: 0,
@@ -88,6 +98,7 @@ describe('two releases on one log', function () {
     expect(old).to.deep.include({
       delivered: [],
       mailed: [],
+      told: [],
       replays: [],
       letters: [],
       unreadLetters: 1,
@@ -127,12 +138,15 @@ describe('two releases on one log', function () {
     const old = await readLog(place)
     expect(old.held).to.deep.equal(READ_BY)
     expect(old.rows).to.include({ visits: 1, activations: 1, handoffs: 1, installs: 1, activity: 1, poison_records: 0 })
-    // The other two jobs come after one of the later release.
-    expect(old).to.deep.include({ delivered: [DELIVERED[1]], letters: ['event-dead'], unreadLetters: 1, unreadable: 0 })
+    // The other two jobs come after one of the later release, and so do those for webhooks.
+    expect(old).to.deep.include({ delivered: [DELIVERED[1]], told: [], letters: ['event-dead'] })
+    expect(old).to.deep.include({ unreadLetters: 1, unreadable: 0 })
     const rest = JSON.parse(await next.run(place)) as LogReport
     expect([...old.delivered, ...rest.delivered].toSorted()).to.deep.equal(DELIVERED.toSorted())
     expect(rest).to.deep.include({ letters: ['event-dead'], unreadLetters: 0, held: [], unreadable: 0 })
     expect(rest.rows).to.include({ visits: 1, installs: 1, ...LATER_ROWS, poison_records: 0 })
-    expect(rest).to.deep.include({ mailed: MAILED, replays: ['sample-replay'] })
+    // Each release wrote a failure and an activity of its own; all other samples are the same.
+    const told = [...TOLD, 'delivery.failed event-failed', 'limit.reached visits'].sort()
+    expect(rest).to.deep.include({ mailed: MAILED, told, replays: ['sample-replay'] })
   })
 })

@@ -151,6 +151,42 @@ function endFetchingOfStoppedConsumers(): void {
   }
 }
 
+interface BrokerConnection {
+  readonly broker: string
+  /** The length of the answer that is being received. */
+  readonly bytesNeeded: number
+  processData(data: Buffer): void
+  rejectRequests(error: Error): void
+  disconnect(): Promise<unknown>
+}
+
+/** Far more than the largest answer: what a fetch may bring is bounded to some megabytes. */
+const MOST_ANSWER_BYTES = 256 * 1024 * 1024
+
+/**
+ * kafkajs reads answers in a listener of the socket. What it throws there, at a frame that is none, no promise catches: it would end
+ * the process. And it waits without end for a frame that says to be of gigabytes. Both now end the connection, as an error of the
+ * socket does.
+ */
+function endConnectionsThatMakeNoSense(): void {
+  const require = createRequire(import.meta.url)
+  const { KafkaJSConnectionError } = require('kafkajs/src/errors') as Errors
+  const { prototype } = require('kafkajs/src/network/connection') as { readonly prototype: Partial<BrokerConnection> }
+  const take = prototype.processData
+  if (take === undefined) throw new Error('kafkajs is not the version that this service was made for')
+  prototype.processData = function (this: BrokerConnection, data) {
+    try {
+      take.call(this, data)
+      if (this.bytesNeeded <= MOST_ANSWER_BYTES) return
+    } catch {
+      // Told below.
+    }
+    const told = { broker: this.broker, code: 'EPROTO' }
+    this.rejectRequests(new KafkaJSConnectionError('Connection error: not an answer of Kafka', told))
+    void this.disconnect().catch(() => undefined)
+  }
+}
+
 let isMended = false
 
 /** Applies the patches once, however often it is called. */
@@ -162,4 +198,5 @@ export function mendKafkajs(): void {
   endConnectionsInTime()
   countSilentBrokersAsAway()
   endFetchingOfStoppedConsumers()
+  endConnectionsThatMakeNoSense()
 }

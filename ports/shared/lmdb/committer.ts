@@ -100,7 +100,10 @@ export class Committer {
   /** Like `unavailability`, but also checks the room for that many bytes, which is all that waits. */
   unavailabilityFor(bytes: number): string | null {
     const reason = this.unavailability
-    return reason === null && this.#options.headRoom?.has(bytes) === false ? FULL : reason
+    if (reason !== null || this.#options.headRoom?.has(bytes) !== false) return reason
+    // A disk that was filled at once is met here first; without an append no transaction would measure it.
+    this.#checkSpace()
+    return FULL
   }
 
   /** As last measured. */
