@@ -18,10 +18,12 @@ import {
 import { pauseAfter, streamStateOf, type SendOutcome } from '../../domain/streams/pace.ts'
 import { planBatch, type Watermarks } from '../../domain/streams/plan.ts'
 import {
+  adoptedBy,
   commandsSince,
   delivered,
   doneWithPlan,
   isCommandDone,
+  isOfAnotherObject,
   refusedForSize,
   streamFailed,
   newProgress,
@@ -90,7 +92,7 @@ export class StreamRunner {
   async step(): Promise<number> {
     const inForce = this.#parts.current()
     if (inForce === null) return MOST_MS
-    let progress = this.#progress ?? (await this.#open(inForce))
+    let progress = await this.#open(inForce)
     progress = await this.#obey(inForce, progress)
     if (inForce.stream.isPaused) return this.#waiting(inForce, progress, MOST_MS)
     progress = this.#triedAnew(inForce, progress)
@@ -106,12 +108,21 @@ export class StreamRunner {
     return inForce === null || this.#progress === null ? null : this.#standingOf(inForce, this.#progress)
   }
 
+  /** What is stored, unless that belongs to an object that was deleted: its plan is not sent, and its counts are not shown. */
   async #open(inForce: StreamInForce): Promise<StreamProgress> {
-    const { store, nowMs } = this.#parts
-    const known = await store.load()
-    if (known !== null) return this.#keep(known)
-    const lanes = inForce.stream.startFrom === 'Backlog' ? [] : await this.#openLanes(inForce, {})
-    return this.#keep(newProgress(Object.fromEntries(lanes.map(({ lane, last }) => [lane, last])), nowMs()))
+    const { uid } = inForce.stream
+    const known = this.#progress ?? (await this.#parts.store.load())
+    const isKnown = known !== null && !isOfAnotherObject(known, uid)
+    return isKnown ? this.#keep(adoptedBy(known, uid)) : this.#begin(inForce)
+  }
+
+  async #begin(inForce: StreamInForce): Promise<StreamProgress> {
+    const { startFrom, uid } = inForce.stream
+    const lanes = startFrom === 'Backlog' ? [] : await this.#openLanes(inForce, {})
+    const done = Object.fromEntries(lanes.map(({ lane, last }) => [lane, last]))
+    this.#lanes = []
+    this.#isEmptying = false
+    return this.#keep(newProgress(done, this.#parts.nowMs(), uid))
   }
 
   #openLanes({ organization, stream }: StreamInForce, done: DoneOffsets): Promise<readonly OpenLaneRow[]> {

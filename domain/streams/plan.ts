@@ -77,7 +77,9 @@ export function planBatch(input: BatchInput): StreamProgress {
   const { taken, borders, oldestMs } = takeOldest(input)
   const gaps = [...progress.gaps, ...renewals(borders, progress)]
   if (taken === 0 && gaps.length === 0) return { ...progress, done: advanced(progress.done, borders) }
-  const about = JSON.stringify([input.stream, progress.resends, borders, gaps])
+  // A stream that was made again is a new one to its receiver, even if it begins with the same records.
+  const stream = progress.uid === '' ? input.stream : `${input.stream} ${progress.uid}`
+  const about = JSON.stringify([stream, progress.resends, borders, gaps])
   const id = input.sha256Hex(about).slice(0, PLAN_ID_DIGITS)
   const plan: StreamPlan = {
     id,

@@ -91,6 +91,8 @@ interface DoneCommand {
 }
 
 export interface StreamProgress {
+  /** Of the object that it belongs to; empty if unknown, as an earlier release stored it. */
+  readonly uid: string
   readonly done: DoneOffsets
   readonly plan: StreamPlan | null
   /** To be reported with the next batch. */
@@ -129,9 +131,9 @@ const KEPT = 20
 /** A lane is forgotten this long after its successor began: by then none of its records are left. */
 const LANE_KEPT_MS = (LIMITS.logStreamBacklogDays + 2) * DAY_MS
 
-export function newProgress(done: DoneOffsets, nowMs: number): StreamProgress {
+export function newProgress(done: DoneOffsets, nowMs: number, uid = ''): StreamProgress {
   return {
-    ...{ done, plan: null, gaps: [], delivered: 0, dropped: 0, resends: 0 },
+    ...{ uid, done, plan: null, gaps: [], delivered: 0, dropped: 0, resends: 0 },
     ...{ failures: 0, failingSinceMs: null, retryAtMs: 0, lastError: '', deliveredAtMs: null },
     ...{
       provenTarget: '',
@@ -146,6 +148,16 @@ export function newProgress(done: DoneOffsets, nowMs: number): StreamProgress {
       told: [],
     },
   }
+}
+
+/** Whether it belongs to an object that was deleted and made again under its name. An unknown UID tells nothing. */
+export function isOfAnotherObject(progress: Pick<StreamProgress, 'uid'>, uid: string): boolean {
+  return progress.uid !== '' && uid !== '' && progress.uid !== uid
+}
+
+/** Progress without a UID, of an earlier release, belongs to the object that is there now. */
+export function adoptedBy(progress: StreamProgress, uid: string): StreamProgress {
+  return progress.uid === '' && uid !== '' ? { ...progress, uid } : progress
 }
 
 /** `plan` is what the version before stores: it would send a batch of pointers without its records. */

@@ -171,6 +171,25 @@ describe('log streams in the dashboard', function () {
     expect(JSON.stringify([shown, attempts])).to.not.include(SECRET)
   })
 
+  it('are new ones after they were deleted and made again, and stay what they are through changes', async () => {
+    const object = `${own}/resources/LogStream/default/acme-logs`
+    const uid = (): string | undefined => stage.catalog.current().organizations.get(organization)?.logStreams[0]?.uid
+    await madeHere()
+    const first = uid()
+    expect((await order('pause')).status).to.equal(200)
+    expect(uid())
+      .to.equal(first)
+      .and.to.match(/^\d{13}-/)
+    const headers = { 'If-Match': `"${(await ask('GET', object)).body['version']}"` }
+    const gone = await stage.ask('DELETE', object, { cookies: admin, headers })
+    expect(gone.status, gone.text).to.equal(204)
+    expect(uid()).to.equal(undefined)
+    await madeHere()
+    expect(uid())
+      .to.match(/^\d{13}-/)
+      .and.not.to.equal(first)
+  })
+
   it('carry out a test, whose answer is found by the ID that was returned', async () => {
     await madeHere()
     const receiver = await Receiver.open()

@@ -27,7 +27,7 @@ import { SILENT_LOGGER } from '../../../runtime/logger.ts'
 import { KEYS, URL_OF_RECEIVER, type Receiver } from './receiver.ts'
 
 export const STREAM: LogStream = {
-  ...{ id: 'default/acme-logs', namespace: 'default', objectName: 'acme-logs', displayName: 'Logs' },
+  ...{ id: 'default/acme-logs', uid: '', namespace: 'default', objectName: 'acme-logs', displayName: 'Logs' },
   ...{
     webhook: { url: URL_OF_RECEIVER },
     s3: null,
