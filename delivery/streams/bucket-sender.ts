@@ -55,12 +55,18 @@ async function putObject(
   const secrets = [target.secretAccessKey, ...(target.sessionToken === null ? [] : [target.sessionToken])]
   const call = { url, method: 'PUT', headers, body, secrets } as const
   const { reply, log } = await callOutbound(call, { callMs: LIMITS.streamObjectMs, ...outbound })
-  const outcome = outcomeOf(reply, nowMs())
-  const refusal = outcome.isTaken ? undefined : REFUSAL.exec(log.responseBody)?.[1]
-  const error = refusal === undefined ? outcome.error : `${outcome.error} ${refusal}`
+  const outcome = outcomeOf(reply, nowMs(), REFUSAL.exec(log.responseBody)?.[1])
   const answer = log.responseBody.slice(0, ANSWER_CHARS)
-  const shown = { ...what, atMs, bytes: body.length, tookMs: nowMs() - atMs, status: reply.status, error, answer }
-  return { outcome: { ...outcome, error }, shown }
+  const shown = {
+    ...what,
+    atMs,
+    bytes: body.length,
+    tookMs: nowMs() - atMs,
+    status: reply.status,
+    error: outcome.error,
+    answer,
+  }
+  return { outcome, shown }
 }
 
 /** Uses the machine's clock: S3 accepts a signature for 15 minutes. */

@@ -66,9 +66,6 @@ const STANDING_EVERY_MS = 30_000
 /** How long a batch waits for rows of Logs that a replica does not show yet; what is missing then was erased. */
 const MISSING_MS = 15 * MINUTE_MS
 
-/** The status by which a receiver, or a proxy before it, refuses a body for its size. */
-const TOO_LARGE = 413
-
 /** Steps of one stream; each resolves with the wait until the next one, in ms. */
 export class StreamRunner {
   readonly #parts: RunnerParts
@@ -183,8 +180,8 @@ export class StreamRunner {
     return 0
   }
 
-  async #refused(inForce: StreamInForce, progress: StreamProgress, { outcome, shown }: Sent): Promise<number> {
-    if (shown.status !== TOO_LARGE) return this.#failed(inForce, progress, outcome)
+  async #refused(inForce: StreamInForce, progress: StreamProgress, { outcome }: Sent): Promise<number> {
+    if (!outcome.isTooLarge) return this.#failed(inForce, progress, outcome)
     const next = refusedForSize(progress)
     if (next.plan !== null) return this.#failed(inForce, next, outcome)
     await this.#store(inForce, this.#keep(next))

@@ -60,7 +60,10 @@ export function addressDigest(target: StreamTarget): string {
 
 /** Most bytes of an answer that are kept. */
 export const ANSWER_CHARS = 1_024
-const NOT_RETURNED = { isTaken: false, isLasting: true, error: 'challenge_not_returned', retryAfterMs: null } as const
+const NOT_RETURNED: SendOutcome = {
+  ...{ isTaken: false, isLasting: true, isTooLarge: false },
+  ...{ error: 'challenge_not_returned', retryAfterMs: null },
+}
 
 interface StreamMessage {
   readonly kind: SentBatch['kind']
