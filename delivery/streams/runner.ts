@@ -185,7 +185,7 @@ export class StreamRunner {
     const next = refusedForSize(progress)
     if (next.plan !== null) return this.#failed(inForce, next, outcome)
     await this.#store(inForce, this.#keep(next))
-    const dropped = next.dropped - progress.dropped
+    const dropped = this.#countDrops('too_large', progress, next)
     if (dropped > 0) await this.#parts.news.tell(inForce, 'stream_too_large', `${dropped}`)
     return 0
   }
@@ -223,9 +223,20 @@ export class StreamRunner {
     if (next === progress) return progress
     this.#lanes = await this.#openLanes(inForce, doneWithPlan(next))
     await this.#store(inForce, this.#keep(next))
-    if (next.dropped > progress.dropped)
-      await news.tell(inForce, 'stream_overflow', `${next.dropped - progress.dropped}`)
+    const dropped = this.#countDrops('overflow', progress, next)
+    if (dropped > 0) await news.tell(inForce, 'stream_overflow', `${dropped}`)
     return next
+  }
+
+  /** How many were dropped between these two states. */
+  #countDrops(
+    reason: Parameters<StreamNews['dropped']>[0],
+    before: StreamProgress,
+    { dropped }: Pick<StreamProgress, 'dropped'>,
+  ): number {
+    const count = dropped - before.dropped
+    if (count > 0) this.#parts.news.dropped(reason, count)
+    return count
   }
 
   async #trimParts({ stream, organization }: StreamInForce): Promise<TrimParts> {
@@ -261,9 +272,15 @@ export class StreamRunner {
     { progress, id }: { readonly progress: StreamProgress; readonly id: string },
   ): Promise<StreamProgress> {
     const parts = await this.#trimParts(inForce)
-    if (command.kind === 'skip') return skippedToNow(parts, progress)
+    if (command.kind === 'skip') return this.#skip(parts, progress)
     if (command.kind === 'resend') return rewound(parts, progress, command.sinceMs)
     return this.#test(inForce, progress, testBatchId(id))
+  }
+
+  async #skip(parts: TrimParts, progress: StreamProgress): Promise<StreamProgress> {
+    const next = await skippedToNow(parts, progress)
+    this.#countDrops('skipped', progress, next)
+    return next
   }
 
   /** An address that has not passed the challenge gets the challenge, and nothing else. */

@@ -159,6 +159,7 @@ export class Stage {
     const key = { organization, stream: STREAM.id }
     const news: StreamNews = {
       tell: async (_inForce, type, detail) => void told.push(`${type} ${detail}`),
+      dropped: (reason, records) => void told.push(`dropped ${reason} ${records}`),
       ...{ sent: () => undefined, standings: () => undefined },
     }
     return new StreamRunner({

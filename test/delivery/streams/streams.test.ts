@@ -113,7 +113,7 @@ describe('a log stream', function () {
     expect(inbound(receiver.records)).to.deep.equal(idsOf(small))
     const gaps = receiver.records.filter(({ type }) => type === 'gap')
     expect(gaps.map(({ reason, dropped }) => [reason, dropped])).to.deep.equal([['too_large', 1]])
-    expect(actor.told).to.include('stream_too_large 1')
+    expect(actor.told).to.include.members(['stream_too_large 1', 'dropped too_large 1'])
     expect(await state()).to.include({ state: 'Delivering', delivered: 40, dropped: 1 })
     // The receiver takes larger ones now: after enough batches they become larger again.
     receiver.mostBytes = Infinity
@@ -243,6 +243,7 @@ describe('a log stream', function () {
     expect(receiver.records[0]).to.include({ type: 'gap', reason: 'skipped', dropped: 600 })
     expect(inbound(receiver.records)).to.deep.equal(idsOf(later))
     expect(await state()).to.include({ delivered: 1, dropped: 600 })
+    expect(actor.told).to.include('dropped skipped 600')
   })
 
   it('sends again what came since a time, as new batches', async () => {
@@ -371,7 +372,7 @@ describe('a log stream', function () {
     expect(inbound(receiver.records)).to.deep.equal(idsOf(young))
     expect(receiver.records.find(({ type }) => type === 'gap')).to.include({ reason: 'overflow', dropped: 7 })
     expect(await state()).to.include({ delivered: 4, dropped: 7 })
-    expect(actor.told).to.include('stream_overflow 7')
+    expect(actor.told).to.include.members(['stream_overflow 7', 'dropped overflow 7'])
   })
 
   it('drops what has become older than seven days in a batch that is refused, and nothing else of that batch', async () => {
