@@ -3,8 +3,6 @@
  * any two steps the same plan is sent again, with the same ID and the same bytes.
  */
 
-import { randomBytes } from 'node:crypto'
-
 import type { LogStream } from '../../domain/catalog.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { HOUR_MS, MINUTE_MS } from '../../domain/durations.ts'
@@ -42,7 +40,9 @@ import type { StreamInForce } from './in-force.ts'
 import type { StreamNews } from './news.ts'
 import { batchBounds, isDue, leavesOpen } from './due.ts'
 import type { ProgressStore, StreamStanding } from './progress-store.ts'
-import { addressDigest, targetDigest, type Sent, type StreamSender } from './sender.ts'
+import type { PackingRoom } from './packing-room.ts'
+import { isProven, newChallenge, proven } from './proof.ts'
+import { targetDigest, type Sent, type StreamSender } from './sender.ts'
 import { rewound, skippedToNow, trimmed, type TrimParts } from './trim.ts'
 
 interface RunnerParts {
@@ -52,6 +52,8 @@ interface RunnerParts {
   readonly current: () => StreamInForce | null
   readonly senderOf: (inForce: StreamInForce) => StreamSender
   readonly watermarks: () => Promise<Watermarks>
+  /** Shared by all streams of the process. */
+  readonly packing: PackingRoom
   readonly news: StreamNews
   readonly nowMs: () => number
   /** In [0, 1). */
@@ -160,15 +162,23 @@ export class StreamRunner {
   }
 
   async #send(inForce: StreamInForce, progress: StreamProgress, plan: StreamPlan): Promise<number> {
-    const { facts, senderOf, nowMs, news } = this.#parts
-    const { records, missing } = await readBatch(facts, inForce.organization.id, plan)
-    if (missing > 0 && nowMs() - plan.plannedAtMs < MISSING_MS) return this.#rest(inForce, progress, MOST_MS)
-    const sent = await senderOf(inForce).batch(plan, records)
+    const { packing, nowMs, news } = this.#parts
+    const send = await packing.within(plan.bytes, () => this.#packed(inForce, plan))
+    if (send === null) return this.#rest(inForce, progress, MOST_MS)
+    const sent = await send()
     news.sent(sent)
     if (!sent.outcome.isTaken) return this.#refused(inForce, withSent(progress, sent.shown), sent)
     for (const gap of plan.gaps) if (gap.reason === 'log_renewed') await news.tell(inForce, 'stream_log_renewed', '')
     this.#keep(delivered(withSent(progress, sent.shown), nowMs()))
     return 0
+  }
+
+  /** Null while records may be missing only because a replica does not show them yet. */
+  async #packed(inForce: StreamInForce, plan: StreamPlan): Promise<(() => Promise<Sent>) | null> {
+    const { facts, senderOf, nowMs } = this.#parts
+    const { records, missing } = await readBatch(facts, inForce.organization.id, plan)
+    if (missing > 0 && nowMs() - plan.plannedAtMs < MISSING_MS) return null
+    return senderOf(inForce).pack(plan, records)
   }
 
   async #prove(inForce: StreamInForce, progress: StreamProgress): Promise<number> {
@@ -341,21 +351,6 @@ export class StreamRunner {
 
 /** Failures in a row before they are reported; the restart of a receiver is not worth reporting. */
 const TOLD_AFTER = 3
-
-function newChallenge(): string {
-  return randomBytes(16).toString('hex')
-}
-
-/** The address passed the challenge. */
-function proven(inForce: StreamInForce, progress: StreamProgress): StreamProgress {
-  const settled = { failures: 0, failingSinceMs: null, retryAtMs: 0, lastError: '', failedWith: '' }
-  return { ...progress, ...settled, provenTarget: addressDigest(inForce.target) }
-}
-
-/** An address that passed the challenge once need not pass it again for a new secret. */
-function isProven({ target }: StreamInForce, { provenTarget }: StreamProgress): boolean {
-  return provenTarget === addressDigest(target)
-}
 
 function streamForm({ filter, includeBodies, compress }: LogStream): StreamForm {
   return { ...filter, includeBodies, compress }

@@ -53,6 +53,8 @@ export interface StreamPlan {
   readonly borders: readonly Border[]
   readonly gaps: readonly Gap[]
   readonly records: number
+  /** Of the texts of its records, about. */
+  readonly bytes: number
   readonly form: StreamForm
   readonly plannedAtMs: number
   /** Time of its oldest record; `plannedAtMs` if it has none. */
@@ -162,8 +164,8 @@ export function adoptedBy(progress: StreamProgress, uid: string): StreamProgress
 
 /** `plan` is what the version before stores: it would send a batch of pointers without its records. */
 type StoredProgress = StreamProgress & { readonly pointerPlan?: StoredPlan | null }
-/** An earlier release did not store how old its records are. */
-type StoredPlan = Omit<StreamPlan, 'oldestMs'> & Partial<Pick<StreamPlan, 'oldestMs'>>
+/** An earlier release did not store how old and how large its records are. */
+type StoredPlan = Omit<StreamPlan, 'oldestMs' | 'bytes'> & Partial<Pick<StreamPlan, 'oldestMs' | 'bytes'>>
 
 export function writtenProgress(progress: StreamProgress): string {
   const stored: StoredProgress = { ...progress, plan: null, pointerPlan: progress.plan }
@@ -181,9 +183,18 @@ export function readProgress(text: string): StreamProgress {
   const isOwn = commandsDone.some((done) => done.id === id)
   const commands = isOwn ? {} : { commandsFromMs: commandAtMs, commandsDone: [{ id, atMs: commandAtMs }] }
   const { pointerPlan = null, ...known }: StoredProgress = { ...newProgress({}, 0), ...stored, ...commands }
-  if (pointerPlan === null) return known
-  const plan = { oldestMs: Math.min(pointerPlan.plannedAtMs, known.failingSinceMs ?? Infinity), ...pointerPlan }
+  const plan = wholePlan(pointerPlan ?? known.plan, known)
+  if (pointerPlan === null) return { ...known, plan }
   return { ...known, plan, gaps: (known.plan?.gaps ?? []).reduce(withGap, known.gaps) }
+}
+
+function wholePlan(
+  plan: StoredPlan | null,
+  { failingSinceMs }: Pick<StreamProgress, 'failingSinceMs'>,
+): StreamPlan | null {
+  if (plan === null) return null
+  const oldestMs = Math.min(plan.plannedAtMs, failingSinceMs ?? Infinity)
+  return { oldestMs, bytes: LIMITS.streamObjectBytes, ...plan }
 }
 
 export function advanced(done: DoneOffsets, borders: readonly Border[]): DoneOffsets {

@@ -5,10 +5,11 @@ import { expect } from 'chai'
 import { createErasures } from '../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
+import { createPackingRoom } from '../../delivery/streams/packing-room.ts'
 import { createProgressStore } from '../../delivery/streams/progress-store.ts'
 import { StreamRunner } from '../../delivery/streams/runner.ts'
 import { senderFor } from '../../delivery/streams/sender-for.ts'
-import { RATE_RULES } from '../../domain/limits.ts'
+import { LIMITS, RATE_RULES } from '../../domain/limits.ts'
 import { newProgress, type StreamProgress } from '../../domain/streams/progress.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { unique } from '../contract/fact-samples.ts'
@@ -299,6 +300,7 @@ function runnerOf({ stage, facts, receiver, organization }: RunnerStage): Stream
   return new StreamRunner({
     ...{ facts, nowMs, random: () => 0.5, current: () => inForce, watermarks: async () => new Map() },
     news: { tell: async () => undefined, sent: () => undefined, dropped: () => undefined, standings: () => undefined },
+    packing: createPackingRoom(LIMITS.streamPackingBytes),
     store: createProgressStore({ facts, key, leasedAtMs: nowMs(), nowMs }),
     senderOf: (current) => senderFor(current, { webhook: receiver.outbound(), bucket: {} }, nowMs),
   })

@@ -118,8 +118,8 @@ describe('a log stream to a bucket', function () {
     const actor = await begun({
       sender: (own) => ({
         ...own,
-        batch: async (plan, records) => {
-          const sent = await own.batch(plan, records)
+        pack: (plan, records) => async () => {
+          const sent = await own.pack(plan, records)()
           const [key = ''] = await keys()
           bodies.push(`${key} ${(await readFile(join(folder, key))).toString('base64')}`)
           if (armed) {

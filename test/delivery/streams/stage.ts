@@ -6,6 +6,8 @@ import { join } from 'node:path'
 
 import { startFactsWriter } from '../../../delivery/facts-writer/facts-writer.ts'
 import { createWatermarks } from '../../../delivery/streams/backlog-reader.ts'
+import { createPackingRoom, type PackingRoom } from '../../../delivery/streams/packing-room.ts'
+import { LIMITS } from '../../../domain/limits.ts'
 import { createProgressStore, type ProgressStore } from '../../../delivery/streams/progress-store.ts'
 import type { StreamNews } from '../../../delivery/streams/news.ts'
 import type { StreamInForce } from '../../../delivery/streams/in-force.ts'
@@ -57,6 +59,8 @@ export interface ActorOptions {
   readonly store?: (store: ProgressStore) => ProgressStore
   readonly sender?: (sender: StreamSender) => StreamSender
   readonly callMs?: number
+  /** Of all streams that pack together; each has its own without it. */
+  readonly packing?: PackingRoom
   /** A bucket instead of the receiver, and how it is reached. */
   readonly target?: StreamTarget
   readonly bucket?: OutboundParts
@@ -164,6 +168,7 @@ export class Stage {
     }
     return new StreamRunner({
       ...{ facts: this.facts, current, news, nowMs, random: () => 0.5 },
+      packing: options.packing ?? createPackingRoom(LIMITS.streamPackingBytes),
       store: store(createProgressStore({ facts: this.facts, key, leasedAtMs: nowMs(), nowMs })),
       watermarks: createWatermarks(this.#log, nowMs),
       senderOf: ({ stream, target }) =>

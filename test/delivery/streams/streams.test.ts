@@ -460,9 +460,9 @@ function killsAt(point: (typeof POINTS)[number], seed: number) {
   })
   const sender = (own: StreamSender): StreamSender => ({
     ...own,
-    batch: async (plan, records) => {
+    pack: (plan, records) => async () => {
       strike('before the batch leaves')
-      const sent = await own.batch(plan, records)
+      const sent = await own.pack(plan, records)()
       strike('after the batch arrived')
       return sent
     },

@@ -133,6 +133,13 @@ describe('the next batch of a log stream', () => {
     expect(plan(rows, { progress: again }).plan?.id).not.to.equal(id)
   })
 
+  it('says how large it is, without the record that it leaves for the next', () => {
+    const rows = [0, 1, 2].map((offset) => ({ ...record(VISITS, offset), bytes: 40 }))
+    const bounds = { records: 10, bytes: 100 }
+    expect(plan(rows, { bounds }).plan).to.include({ records: 2, bytes: 80 })
+    expect(plan(rows.slice(0, 1), { bounds: { records: 10, bytes: 10 } }).plan).to.include({ records: 1, bytes: 40 })
+  })
+
   it('has another ID if the stream was made again, though it begins with the same records', () => {
     const ids = ['', 'one', 'two'].map((uid) => {
       return plan([record(VISITS, 0)], { progress: newProgress({}, NOW_MS - 1, uid) }).plan?.id
