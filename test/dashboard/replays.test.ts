@@ -75,12 +75,16 @@ describe('replays of decisions', function () {
     const entries = await stage.eventLog.read(topic, offsets[topic], 100)
     offsets[topic] += entries.length
     const marks = createHourMarks('test', Date.now)
-    const { done } = await writeBatch(facts, { topic, partition: 0, entries }, {
-      nowMs: Date.now,
-      marks,
-      erasures: createErasures(facts),
-      backlog: NO_BACKLOG,
-    })
+    const { done } = await writeBatch(
+      facts,
+      { topic, partition: 0, entries },
+      {
+        nowMs: Date.now,
+        marks,
+        erasures: createErasures(facts),
+        backlog: NO_BACKLOG,
+      },
+    )
     expect(done).to.equal(entries.length)
   }
   const asked = async (body: object = WANTED): Promise<string> => {
