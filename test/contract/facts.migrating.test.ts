@@ -1,6 +1,7 @@
 /**
  * Migrations while visits and installs are collected: from the tables of the first release to those of this one, step by step, beside
- * a facts-writer of this release, which waits for its tables, and inserts as the first release made them, which go on.
+ * a facts-writer of this release, which waits for its tables, and inserts as the first release made them, which go on. The embedded
+ * program migrates before it accepts anything: what it had on its log is stored afterwards.
  */
 
 import { readdirSync } from 'node:fs'
@@ -16,9 +17,12 @@ import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
 import { FACTS_WRITER_GROUP } from '../../domain/collection/facts-lag.ts'
 import { encodeRecord, type LogRecord, type RecordTopic } from '../../domain/records.ts'
 import { startClickHouse, type ClickHouseServer } from '../../fixtures/engines/clickhouse-server.ts'
+import { eventBody, newId, post, visitBody } from '../../fixtures/service/requests.ts'
+import { startTestService, TEST_ORIGIN, type TestService } from '../../fixtures/service/service.ts'
 import { until } from '../../fixtures/until.ts'
 import { lmdbEventLog, type LmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
+import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
@@ -34,6 +38,11 @@ const LATER = readdirSync(SQL_FOLDER)
   .toSorted()
 const WEBSITE = 'acme-dev'
 const EVERY_MS = 10
+const onFatal = (error: Error): void => {
+  throw error
+}
+/** Begins with the time, as IDs of visits do. */
+const visitIdNow = (): string => `0a${Date.now().toString(16).padStart(12, '0')}${newId().slice(0, 18)}`
 
 describe('migrations while facts are collected', function () {
   this.timeout(300_000)
@@ -50,9 +59,6 @@ describe('migrations while facts are collected', function () {
     folder = await mkdtemp(join(tmpdir(), 'whence-migrating-'))
     server = await startClickHouse()
     connection = openClickHouse(server.url)
-    const onFatal = (error: Error): void => {
-      throw error
-    }
     environment = await openLmdb(join(folder, 'log'), { nowMs: Date.now, onFatal, minFreeBytes: 0 })
     log = await lmdbEventLog(environment)
   })
@@ -72,7 +78,7 @@ describe('migrations while facts are collected', function () {
     while (isCollecting) {
       const visit = visitRecord({
         website: WEBSITE,
-        visitId: `${Date.now().toString(16).padStart(14, '0')}${unique('')}`,
+        visitId: visitIdNow(),
       })
       await append('visits', visit)
       kept.visits.push(visit.visit.visitId)
@@ -140,5 +146,63 @@ describe('migrations while facts are collected', function () {
     expect(refused.map((row) => Number((row as { rows: unknown }).rows))).to.deep.equal([0])
     await writer.stop()
     await facts.close()
+  })
+})
+
+describe('the embedded program over data of the first release', function () {
+  this.timeout(120_000)
+  let folder: string
+  let service: TestService | null = null
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'whence-upgraded-'))
+  })
+  after(async () => {
+    await service?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  /** Its tables with a row, and on its log what it had answered and not stored yet when it was stopped. */
+  const leftBehind = async (visits: readonly ReturnType<typeof visitRecord>[]): Promise<void> => {
+    const [data, sql] = [join(folder, 'data'), join(folder, 'sql')]
+    await mkdir(data)
+    await mkdir(sql)
+    await cp(new URL(FIRST_RELEASE, SQL_FOLDER), join(sql, FIRST_RELEASE))
+    const connection = await openChdb(join(data, 'chdb'))
+    await migrate(connection, { folder: pathToFileURL(`${sql}/`) })
+    await connection.command(`INSERT INTO installs (website, event_id, resolution, received_at, retention_days)
+      SELECT '${WEBSITE}', 'stored-before', 'matched', now64(3), 395`)
+    await connection.close()
+    const environment = await openLmdb(join(data, 'lmdb'), { nowMs: Date.now, onFatal, minFreeBytes: 0 })
+    const log = await lmdbEventLog(environment)
+    for (const visit of visits) {
+      await log.append('visits', [{ key: visit.visit.visitId, value: encodeRecord(visit) }], { deadlineMs: 10_000 })
+    }
+    await log.close()
+    await environment.close()
+  }
+
+  it('accepts visits and installs as soon as it has migrated, and keeps what was stored and what was on the log', async () => {
+    const before = Array.from({ length: 50 }, () => visitRecord({ website: WEBSITE, visitId: visitIdNow() }))
+    await leftBehind(before)
+    service = await startTestService({ folder })
+    const { url, facts } = service
+    const posted = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const event = eventBody()
+        const visit = await post(`${url}/v1/visits`, visitBody(), TEST_ORIGIN)
+        const install = await post(`${url}/v1/events`, event)
+        expect([visit.status, install.status]).to.deep.equal([200, 200])
+        return String(event['event_id'])
+      }),
+    )
+    await service.drain()
+    const ids = before.map(({ visit }) => visit.visitId)
+    const found = await facts.run('sourcesOfVisits', { website: WEBSITE, visit_ids: ids })
+    expect(found.map(({ visit_id: id }) => id).toSorted()).to.deep.equal(ids.toSorted())
+    for (const id of ['stored-before', ...posted])
+      expect(await facts.run('installByEvent', { website: WEBSITE, event_id: id }), id).to.have.lengthOf(1)
+    const [counts] = await facts.run('counts', {})
+    expect(counts).to.include({ visits: before.length + posted.length })
   })
 })
