@@ -217,7 +217,16 @@ async function readStream(facts: Facts, lanes: readonly OpenLaneRow[], size: num
   for (const { lane, first, last } of lanes)
     for (let after = first - 1; after < last; after += size) {
       const borders = [{ lane, after, through: Math.min(last, after + size) }]
-      const plan = { id: '', borders, gaps: [], records: size, form, plannedAtMs: Date.now(), oldestMs: Date.now() }
+      const plan = {
+        id: '',
+        borders,
+        gaps: [],
+        records: size,
+        bytes: 0,
+        form,
+        plannedAtMs: Date.now(),
+        oldestMs: Date.now(),
+      }
       const { records, missing } = await readBatch(facts, 'acme', plan)
       if (missing > 0) throw new Error(`${missing} records are missing`)
       count += records.length

@@ -74,6 +74,8 @@ interface LogStreamWebhook {
 export interface LogStream {
   /** Namespace and name of its resource: `default/acme-logs`. */
   readonly id: string
+  /** Of its resource, another one when that is deleted and made again; empty if unknown, as in catalogs of releases before. */
+  readonly uid: string
   readonly namespace: string
   readonly objectName: string
   readonly displayName: string

@@ -117,6 +117,8 @@ const TUNING = {
   streamObjectRecords: 10_000,
   streamObjectBytes: 16 * 1024 * KIB,
   streamObjectMs: MINUTE_MS,
+  /** Texts of batches that one process packs at the same time, in bytes; an object takes two or three times its texts while it is packed. */
+  streamPackingBytes: 32 * 1024 * KIB,
   /** Log streams that one process serves. */
   streamsPerProcess: 64,
   /** How long a log stream is leased, and how often the lease is renewed. */

@@ -7,6 +7,7 @@ import { objectSchema } from '../../domain/schema/json-schema.ts'
 import type { HandlersOf } from '../http/call.ts'
 import type { RouteRow } from '../http/route.ts'
 import { askReplay, type AskParts } from './ask.ts'
+import { cancelReplay } from './cancel.ts'
 import { listReplays, showReplay } from './show.ts'
 
 const PATH = '/api/organizations/:organization/replays'
@@ -46,8 +47,18 @@ export const REPLAY_ROUTES = {
       from: { ...MOMENT, maximum: 10_000, description: 'How many of the changed installs to skip.' },
     },
   },
+  cancelReplay: {
+    ...{ method: 'POST', path: `${PATH}/:replay/cancel`, needs: 'Member', rate: 'write' },
+    summary:
+      'Cancel a replay that waits or runs: it stops within seconds, has no result, and its state is `cancelled`.',
+  },
 } as const satisfies Record<string, RouteRow>
 
-export function replayHandlers(parts: AskParts): HandlersOf<typeof REPLAY_ROUTES> {
-  return { askReplay: askReplay(parts), listReplays: listReplays(parts), showReplay: showReplay(parts) }
+export function replayHandlers(parts: AskParts & Parameters<typeof cancelReplay>[0]): HandlersOf<typeof REPLAY_ROUTES> {
+  return {
+    askReplay: askReplay(parts),
+    listReplays: listReplays(parts),
+    showReplay: showReplay(parts),
+    cancelReplay: cancelReplay(parts),
+  }
 }

@@ -37,9 +37,20 @@ export function showReplay({ scope }: ShowParts) {
   })
 }
 
+type ShownFailure = Exclude<NonNullable<UnfinishedReplay['failure']>, 'cancelled'>
+
 /** Null unless it has failed. What the version before stored has no reason. */
-function shownFailure({ state, result }: ReplayLineRow): NonNullable<UnfinishedReplay['failure']> | null {
+function storedFailure({ state, result }: ReplayLineRow): UnfinishedReplay['failure'] | null {
   return state === 'failed' ? (readJsonColumn<UnfinishedReplay>(result)?.failure ?? 'failed') : null
+}
+
+export function replayState(row: ReplayLineRow): ReplayLineRow['state'] | 'cancelled' {
+  return storedFailure(row) === 'cancelled' ? 'cancelled' : row.state
+}
+
+function shownFailure(row: ReplayLineRow): ShownFailure | null {
+  const failure = storedFailure(row)
+  return failure === 'cancelled' || failure === undefined ? null : failure
 }
 
 /** `progress` is the part of the period that is decided again, from 0 to 1. */
@@ -49,7 +60,7 @@ function replayLine(row: ReplayLineRow) {
   return {
     ...{ id: row.id, website: row.website, askedAt: row.asked_at_ms, since, until },
     ...{ policy: row.policy as VisitPolicy, windowDays: row.window_ms / DAY_MS, tokensOnly: row.is_tokens_only },
-    ...{ state: row.state, installs: row.installs, failure: shownFailure(row) },
+    ...{ state: replayState(row), installs: row.installs, failure: shownFailure(row) },
     progress: row.state === 'done' ? 1 : Math.min(Math.max(part, 0), 1),
   }
 }

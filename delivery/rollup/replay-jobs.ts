@@ -4,7 +4,7 @@
  */
 
 import { readJsonColumn } from '../../common/json-column.ts'
-import type { UnfinishedReplay } from '../../domain/collection/replay-decision.ts'
+import { REPLAY_CANCELLED, replaySubject, type UnfinishedReplay } from '../../domain/collection/replay-decision.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { VisitPolicy } from '../../domain/model.ts'
@@ -80,6 +80,7 @@ async function runReplay(job: AskedReplayRow, deps: ReplayJobDeps, { starts, sig
     trouble: Omit<UnfinishedReplay, 'starts'>,
     at = { installs: 0, reached: job.since_ms },
   ) => write({ state, ...at, result: JSON.stringify({ starts, ...trouble } satisfies UnfinishedReplay) })
+  if (await isCancelled(job, facts)) return writeTrouble('failed', { failure: 'cancelled' })
   if (starts > MOST_STARTS) {
     logger.error(
       { replay: job.id, starts },
@@ -91,15 +92,36 @@ async function runReplay(job: AskedReplayRow, deps: ReplayJobDeps, { starts, sig
   try {
     const result = await replayDecisions(facts, replayRequest(job), {
       ...(signal === undefined ? {} : { signal }),
-      onProgress: ({ installs, reachedMs: reached }) => writeTrouble('running', {}, { installs, reached }),
+      async onProgress({ installs, reachedMs: reached }) {
+        if (await isCancelled(job, facts)) throw new ReplayCancelled('somebody cancelled it')
+        await writeTrouble('running', {}, { installs, reached })
+      },
     })
     await write({ state: 'done', installs: result.installs, reached: job.until_ms, result: JSON.stringify(result) })
   } catch (error) {
     if (error instanceof FactsUnavailable || (signal?.aborted ?? false)) throw error
-    logger.error({ err: error, replay: job.id }, 'a replay of decisions failed')
-    const failure = error instanceof TooManyInstallations ? 'too_many_installations' : 'failed'
+    const failure = reasonOfEnd(error)
+    if (failure !== 'cancelled') logger.error({ err: error, replay: job.id }, 'a replay of decisions failed')
     await writeTrouble('failed', { failure })
   }
+}
+
+class ReplayCancelled extends Error {
+  override readonly name = 'ReplayCancelled'
+}
+
+function reasonOfEnd(error: unknown): NonNullable<UnfinishedReplay['failure']> {
+  if (error instanceof ReplayCancelled) return 'cancelled'
+  return error instanceof TooManyInstallations ? 'too_many_installations' : 'failed'
+}
+
+async function isCancelled(
+  { id, organization, asked_at_ms: askedAtMs }: AskedReplayRow,
+  facts: Pick<Facts, 'run'>,
+): Promise<boolean> {
+  const entry = { organization, subject: replaySubject(id), type: REPLAY_CANCELLED }
+  // The clocks of two pods may differ.
+  return (await facts.run('cancelledReplay', { ...entry, since_ms: askedAtMs - LIMITS.clockSkewMs })).length > 0
 }
 
 type ResultRow = RowOf<'decision_replay_results'>

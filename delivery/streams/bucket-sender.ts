@@ -27,47 +27,64 @@ export function bucketSender(parts: BucketSenderParts): StreamSender {
   const place = { stream, prefix: parts.target.prefix }
   return {
     verify: null,
-    batch: (plan, records) => {
-      return putObject(parts, batchObject(place, plan, records), {
+    pack: (plan, records) => {
+      return packedObject(parts, batchObject(place, plan, records), {
         id: plan.id,
         kind: 'batch',
         records: records.length,
       })
     },
-    test: (id) => putObject(parts, testObject(place, id, nowMs()), { id, kind: 'test', records: 1 }),
+    test: (id) => packedObject(parts, testObject(place, id, nowMs()), { id, kind: 'test', records: 1 })(),
   }
 }
 
 /** The code of a refusal, as S3 names it. */
 const REFUSAL = /<Code>([A-Za-z]{1,64})<\/Code>/
 
+type SentObject = Pick<SentBatch, 'id' | 'kind' | 'records'>
+type PackedObject = Omit<BucketObject, 'text'> & { readonly body: Buffer }
+
+function packedObject(
+  parts: BucketSenderParts,
+  { text, ...object }: BucketObject,
+  what: SentObject,
+): () => Promise<Sent> {
+  // Without `content-encoding`: clients would decompress it, but keep the name of a compressed file.
+  const body = gzipSync(text)
+  return () => putObject(parts, { ...object, body }, what)
+}
+
 async function putObject(
   { target, outbound, nowMs }: BucketSenderParts,
-  object: BucketObject,
-  what: Pick<SentBatch, 'id' | 'kind' | 'records'>,
+  object: PackedObject,
+  what: SentObject,
 ): Promise<Sent> {
-  // Without `content-encoding`: clients would decompress it, but keep the name of a compressed file.
-  const body = gzipSync(object.text)
+  const { body } = object
   const atMs = nowMs()
   const url = objectUrl(target, object.key)
   // A request to an address that the guard refuses may be impossible to sign.
-  const headers = parseOutboundUrl(url, outbound.policy).ok ? await signedHeaders(target, { ...object, url }, body) : {}
+  const headers = parseOutboundUrl(url, outbound.policy).ok ? await signedHeaders(target, { ...object, url }) : {}
   const secrets = [target.secretAccessKey, ...(target.sessionToken === null ? [] : [target.sessionToken])]
   const call = { url, method: 'PUT', headers, body, secrets } as const
   const { reply, log } = await callOutbound(call, { callMs: LIMITS.streamObjectMs, ...outbound })
-  const outcome = outcomeOf(reply, nowMs())
-  const refusal = outcome.isTaken ? undefined : REFUSAL.exec(log.responseBody)?.[1]
-  const error = refusal === undefined ? outcome.error : `${outcome.error} ${refusal}`
+  const outcome = outcomeOf(reply, nowMs(), REFUSAL.exec(log.responseBody)?.[1])
   const answer = log.responseBody.slice(0, ANSWER_CHARS)
-  const shown = { ...what, atMs, bytes: body.length, tookMs: nowMs() - atMs, status: reply.status, error, answer }
-  return { outcome: { ...outcome, error }, shown }
+  const shown = {
+    ...what,
+    atMs,
+    bytes: body.length,
+    tookMs: nowMs() - atMs,
+    status: reply.status,
+    error: outcome.error,
+    answer,
+  }
+  return { outcome, shown }
 }
 
 /** Uses the machine's clock: S3 accepts a signature for 15 minutes. */
 async function signedHeaders(
   target: BucketTarget,
-  { url, metadata }: BucketObject & { readonly url: string },
-  body: Buffer,
+  { url, metadata, body }: PackedObject & { readonly url: string },
 ): Promise<Readonly<Record<string, string>>> {
   const { region, accessKeyId, secretAccessKey, sessionToken } = target
   const described = Object.entries(metadata).map(([name, value]) => [`x-amz-meta-${name}`, value])

@@ -4,6 +4,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 
 import { streamSubject } from '../../domain/streams/commands.ts'
 import type { StreamState } from '../../domain/streams/pace.ts'
+import type { Gap } from '../../domain/streams/progress.ts'
 import { createHourlyNews, type HourlyNewsParts } from '../hourly-news.ts'
 import type { StreamStanding } from './progress-store.ts'
 import type { StreamInForce } from './in-force.ts'
@@ -20,10 +21,15 @@ const MESSAGES = {
     'The event log was recreated or restored: records that it lost before they were read are missing from the stream.',
 } as const satisfies Record<string, (detail: string) => string>
 
+const DROP_REASONS = ['overflow', 'skipped', 'too_large'] as const satisfies readonly Gap['reason'][]
+type DropReason = (typeof DROP_REASONS)[number]
+
 export interface StreamNews {
   /** Never rejects: what is not reported now is reported in an hour. */
   readonly tell: (inForce: StreamInForce, type: keyof typeof MESSAGES, detail: string) => Promise<void>
   readonly sent: (sent: Sent) => void
+  /** Records that the stream does not send; it reports the gap itself. */
+  readonly dropped: (reason: DropReason, records: number) => void
   readonly standings: (all: readonly StreamStanding[]) => void
 }
 
@@ -38,6 +44,7 @@ export function createStreamNews(parts: NewsParts): StreamNews {
       await news({ organization, type, subject: streamSubject(stream.id), message: MESSAGES[type](detail) })
     },
     sent: ({ shown }) => metrics?.sent(shown.error === '' ? 'taken' : 'refused', shown.records),
+    dropped: (reason, records) => metrics?.dropped(reason, records),
     standings: (all) => metrics?.standings(all),
   }
 }
@@ -71,7 +78,16 @@ function createStreamMetrics(registry: Registry | undefined) {
     labelNames: ['type'],
     registers,
   })
+  const drops = new Counter({
+    name: 'whence_stream_dropped_records_total',
+    help: 'Records that log streams did not send, by why: too many or too old, skipped by a person, or refused for their size.',
+    labelNames: ['reason'],
+    registers,
+  })
+  // From the start, so that the first drop is an increase.
+  for (const reason of DROP_REASONS) drops.inc({ reason }, 0)
   return {
+    dropped: (reason: DropReason, count: number) => drops.inc({ reason }, count),
     told: (type: string) => news.inc({ type }),
     sent: (result: 'taken' | 'refused', count: number) => {
       batches.inc({ result })

@@ -3,8 +3,6 @@
  * any two steps the same plan is sent again, with the same ID and the same bytes.
  */
 
-import { randomBytes } from 'node:crypto'
-
 import type { LogStream } from '../../domain/catalog.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { HOUR_MS, MINUTE_MS } from '../../domain/durations.ts'
@@ -18,10 +16,12 @@ import {
 import { pauseAfter, streamStateOf, type SendOutcome } from '../../domain/streams/pace.ts'
 import { planBatch, type Watermarks } from '../../domain/streams/plan.ts'
 import {
+  adoptedBy,
   commandsSince,
   delivered,
   doneWithPlan,
   isCommandDone,
+  isOfAnotherObject,
   refusedForSize,
   streamFailed,
   newProgress,
@@ -40,7 +40,9 @@ import type { StreamInForce } from './in-force.ts'
 import type { StreamNews } from './news.ts'
 import { batchBounds, isDue, leavesOpen } from './due.ts'
 import type { ProgressStore, StreamStanding } from './progress-store.ts'
-import { addressDigest, targetDigest, type Sent, type StreamSender } from './sender.ts'
+import type { PackingRoom } from './packing-room.ts'
+import { isProven, newChallenge, proven } from './proof.ts'
+import { targetDigest, type Sent, type StreamSender } from './sender.ts'
 import { rewound, skippedToNow, trimmed, type TrimParts } from './trim.ts'
 
 interface RunnerParts {
@@ -50,6 +52,8 @@ interface RunnerParts {
   readonly current: () => StreamInForce | null
   readonly senderOf: (inForce: StreamInForce) => StreamSender
   readonly watermarks: () => Promise<Watermarks>
+  /** Shared by all streams of the process. */
+  readonly packing: PackingRoom
   readonly news: StreamNews
   readonly nowMs: () => number
   /** In [0, 1). */
@@ -63,9 +67,6 @@ const COMMANDS_EVERY_MS = 4_000
 const STANDING_EVERY_MS = 30_000
 /** How long a batch waits for rows of Logs that a replica does not show yet; what is missing then was erased. */
 const MISSING_MS = 15 * MINUTE_MS
-
-/** The status by which a receiver, or a proxy before it, refuses a body for its size. */
-const TOO_LARGE = 413
 
 /** Steps of one stream; each resolves with the wait until the next one, in ms. */
 export class StreamRunner {
@@ -90,7 +91,7 @@ export class StreamRunner {
   async step(): Promise<number> {
     const inForce = this.#parts.current()
     if (inForce === null) return MOST_MS
-    let progress = this.#progress ?? (await this.#open(inForce))
+    let progress = await this.#open(inForce)
     progress = await this.#obey(inForce, progress)
     if (inForce.stream.isPaused) return this.#waiting(inForce, progress, MOST_MS)
     progress = this.#triedAnew(inForce, progress)
@@ -106,12 +107,21 @@ export class StreamRunner {
     return inForce === null || this.#progress === null ? null : this.#standingOf(inForce, this.#progress)
   }
 
+  /** What is stored, unless that belongs to an object that was deleted: its plan is not sent, and its counts are not shown. */
   async #open(inForce: StreamInForce): Promise<StreamProgress> {
-    const { store, nowMs } = this.#parts
-    const known = await store.load()
-    if (known !== null) return this.#keep(known)
-    const lanes = inForce.stream.startFrom === 'Backlog' ? [] : await this.#openLanes(inForce, {})
-    return this.#keep(newProgress(Object.fromEntries(lanes.map(({ lane, last }) => [lane, last])), nowMs()))
+    const { uid } = inForce.stream
+    const known = this.#progress ?? (await this.#parts.store.load())
+    const isKnown = known !== null && !isOfAnotherObject(known, uid)
+    return isKnown ? this.#keep(adoptedBy(known, uid)) : this.#begin(inForce)
+  }
+
+  async #begin(inForce: StreamInForce): Promise<StreamProgress> {
+    const { startFrom, uid } = inForce.stream
+    const lanes = startFrom === 'Backlog' ? [] : await this.#openLanes(inForce, {})
+    const done = Object.fromEntries(lanes.map(({ lane, last }) => [lane, last]))
+    this.#lanes = []
+    this.#isEmptying = false
+    return this.#keep(newProgress(done, this.#parts.nowMs(), uid))
   }
 
   #openLanes({ organization, stream }: StreamInForce, done: DoneOffsets): Promise<readonly OpenLaneRow[]> {
@@ -152,15 +162,23 @@ export class StreamRunner {
   }
 
   async #send(inForce: StreamInForce, progress: StreamProgress, plan: StreamPlan): Promise<number> {
-    const { facts, senderOf, nowMs, news } = this.#parts
-    const { records, missing } = await readBatch(facts, inForce.organization.id, plan)
-    if (missing > 0 && nowMs() - plan.plannedAtMs < MISSING_MS) return this.#rest(inForce, progress, MOST_MS)
-    const sent = await senderOf(inForce).batch(plan, records)
+    const { packing, nowMs, news } = this.#parts
+    const send = await packing.within(plan.bytes, () => this.#packed(inForce, plan))
+    if (send === null) return this.#rest(inForce, progress, MOST_MS)
+    const sent = await send()
     news.sent(sent)
     if (!sent.outcome.isTaken) return this.#refused(inForce, withSent(progress, sent.shown), sent)
     for (const gap of plan.gaps) if (gap.reason === 'log_renewed') await news.tell(inForce, 'stream_log_renewed', '')
     this.#keep(delivered(withSent(progress, sent.shown), nowMs()))
     return 0
+  }
+
+  /** Null while records may be missing only because a replica does not show them yet. */
+  async #packed(inForce: StreamInForce, plan: StreamPlan): Promise<(() => Promise<Sent>) | null> {
+    const { facts, senderOf, nowMs } = this.#parts
+    const { records, missing } = await readBatch(facts, inForce.organization.id, plan)
+    if (missing > 0 && nowMs() - plan.plannedAtMs < MISSING_MS) return null
+    return senderOf(inForce).pack(plan, records)
   }
 
   async #prove(inForce: StreamInForce, progress: StreamProgress): Promise<number> {
@@ -172,12 +190,12 @@ export class StreamRunner {
     return 0
   }
 
-  async #refused(inForce: StreamInForce, progress: StreamProgress, { outcome, shown }: Sent): Promise<number> {
-    if (shown.status !== TOO_LARGE) return this.#failed(inForce, progress, outcome)
+  async #refused(inForce: StreamInForce, progress: StreamProgress, { outcome }: Sent): Promise<number> {
+    if (!outcome.isTooLarge) return this.#failed(inForce, progress, outcome)
     const next = refusedForSize(progress)
     if (next.plan !== null) return this.#failed(inForce, next, outcome)
     await this.#store(inForce, this.#keep(next))
-    const dropped = next.dropped - progress.dropped
+    const dropped = this.#countDrops('too_large', progress, next)
     if (dropped > 0) await this.#parts.news.tell(inForce, 'stream_too_large', `${dropped}`)
     return 0
   }
@@ -215,9 +233,20 @@ export class StreamRunner {
     if (next === progress) return progress
     this.#lanes = await this.#openLanes(inForce, doneWithPlan(next))
     await this.#store(inForce, this.#keep(next))
-    if (next.dropped > progress.dropped)
-      await news.tell(inForce, 'stream_overflow', `${next.dropped - progress.dropped}`)
+    const dropped = this.#countDrops('overflow', progress, next)
+    if (dropped > 0) await news.tell(inForce, 'stream_overflow', `${dropped}`)
     return next
+  }
+
+  /** How many were dropped between these two states. */
+  #countDrops(
+    reason: Parameters<StreamNews['dropped']>[0],
+    before: StreamProgress,
+    { dropped }: Pick<StreamProgress, 'dropped'>,
+  ): number {
+    const count = dropped - before.dropped
+    if (count > 0) this.#parts.news.dropped(reason, count)
+    return count
   }
 
   async #trimParts({ stream, organization }: StreamInForce): Promise<TrimParts> {
@@ -253,9 +282,15 @@ export class StreamRunner {
     { progress, id }: { readonly progress: StreamProgress; readonly id: string },
   ): Promise<StreamProgress> {
     const parts = await this.#trimParts(inForce)
-    if (command.kind === 'skip') return skippedToNow(parts, progress)
+    if (command.kind === 'skip') return this.#skip(parts, progress)
     if (command.kind === 'resend') return rewound(parts, progress, command.sinceMs)
     return this.#test(inForce, progress, testBatchId(id))
+  }
+
+  async #skip(parts: TrimParts, progress: StreamProgress): Promise<StreamProgress> {
+    const next = await skippedToNow(parts, progress)
+    this.#countDrops('skipped', progress, next)
+    return next
   }
 
   /** An address that has not passed the challenge gets the challenge, and nothing else. */
@@ -316,21 +351,6 @@ export class StreamRunner {
 
 /** Failures in a row before they are reported; the restart of a receiver is not worth reporting. */
 const TOLD_AFTER = 3
-
-function newChallenge(): string {
-  return randomBytes(16).toString('hex')
-}
-
-/** The address passed the challenge. */
-function proven(inForce: StreamInForce, progress: StreamProgress): StreamProgress {
-  const settled = { failures: 0, failingSinceMs: null, retryAtMs: 0, lastError: '', failedWith: '' }
-  return { ...progress, ...settled, provenTarget: addressDigest(inForce.target) }
-}
-
-/** An address that passed the challenge once need not pass it again for a new secret. */
-function isProven({ target }: StreamInForce, { provenTarget }: StreamProgress): boolean {
-  return provenTarget === addressDigest(target)
-}
 
 function streamForm({ filter, includeBodies, compress }: LogStream): StreamForm {
   return { ...filter, includeBodies, compress }

@@ -35,7 +35,8 @@ export interface Sent {
 export interface StreamSender {
   /** Sends the challenge; null if the credentials replace it. */
   readonly verify: ((challenge: string) => Promise<Sent>) | null
-  readonly batch: (plan: StreamPlan, records: readonly SentRecord[]) => Promise<Sent>
+  /** Packs a batch; the result sends it, and holds nothing but what is sent. */
+  readonly pack: (plan: StreamPlan, records: readonly SentRecord[]) => () => Promise<Sent>
   readonly test: (id: string) => Promise<Sent>
 }
 
@@ -60,7 +61,10 @@ export function addressDigest(target: StreamTarget): string {
 
 /** Most bytes of an answer that are kept. */
 export const ANSWER_CHARS = 1_024
-const NOT_RETURNED = { isTaken: false, isLasting: true, error: 'challenge_not_returned', retryAfterMs: null } as const
+const NOT_RETURNED: SendOutcome = {
+  ...{ isTaken: false, isLasting: true, isTooLarge: false },
+  ...{ error: 'challenge_not_returned', retryAfterMs: null },
+}
 
 interface StreamMessage {
   readonly kind: SentBatch['kind']
@@ -78,27 +82,36 @@ export function webhookSender(
   return {
     verify: (challenge) => {
       const accepts: StreamMessage['accepts'] = (reply) => returnsChallenge(reply, challenge)
-      return post(parts, {
+      return packedPost(parts, {
         kind: 'verify',
         id: `verify-${challenge}`,
         text: verifyBody(stream, challenge),
         records: 0,
         accepts,
-      })
+      })()
     },
-    batch: (plan, records) => {
+    pack: (plan, records) => {
       const texts = records.map(({ text }) => text)
       const text = batchBody(stream, plan, texts)
-      return post(parts, { kind: 'batch', id: plan.id, text, records: records.length })
+      return packedPost(parts, { kind: 'batch', id: plan.id, text, records: records.length })
     },
-    test: (id) => post(parts, { kind: 'test', id, text: testBody(stream, id, nowMs()), records: 1 }),
+    test: (id) => packedPost(parts, { kind: 'test', id, text: testBody(stream, id, nowMs()), records: 1 })(),
   }
 }
 
-async function post({ target, compress, outbound, nowMs }: SenderParts, message: StreamMessage): Promise<Sent> {
-  const { kind, id, text, records, accepts = () => true } = message
-  const isPacked = compress && kind !== 'verify'
+function packedPost(parts: SenderParts, { text, ...message }: StreamMessage): () => Promise<Sent> {
+  const isPacked = parts.compress && message.kind !== 'verify'
   const body = isPacked ? gzipSync(text) : Buffer.from(text)
+  return () => post(parts, { ...message, body, isPacked })
+}
+
+interface PackedMessage extends Omit<StreamMessage, 'text'> {
+  readonly body: Buffer
+  readonly isPacked: boolean
+}
+
+async function post({ target, outbound, nowMs }: SenderParts, message: PackedMessage): Promise<Sent> {
+  const { kind, id, body, isPacked, records, accepts = () => true } = message
   const atMs = nowMs()
   const secrets = secretsAt(target, atMs)
   const headers = {

@@ -20,6 +20,7 @@ import { createStopping, stoppableFacts, type Stopping } from '../stopping.ts'
 import { createWatermarks } from './backlog-reader.ts'
 import { streamsInForce, type StreamInForce } from './in-force.ts'
 import { createStreamNews, type StreamNews } from './news.ts'
+import { createPackingRoom } from './packing-room.ts'
 import { createProgressStore } from './progress-store.ts'
 import { StreamRunner } from './runner.ts'
 import { senderFor } from './sender-for.ts'
@@ -81,6 +82,7 @@ class StreamsRole {
   readonly #deps: StreamsDeps
   readonly #news: StreamNews
   readonly #watermarks: () => Promise<Watermarks>
+  readonly #packing = createPackingRoom(LIMITS.streamPackingBytes)
   /** By `leaseKey`. */
   readonly #running = new Map<string, Running>()
   #known: { readonly from: readonly unknown[]; readonly streams: ReadonlyMap<string, StreamInForce> } | null = null
@@ -156,6 +158,7 @@ class StreamsRole {
     })
     return new StreamRunner({
       ...{ facts, store, nowMs, random: randomness.fraction, news: this.#news, watermarks: this.#watermarks },
+      packing: this.#packing,
       current: () => this.#inForce().get(key) ?? null,
       senderOf: (inForce) =>
         senderFor(inForce, { webhook: outbound, bucket: { ...outbound, ...bucketOutbound } }, nowMs),

@@ -40,10 +40,10 @@ export function compileLogStream(compiler: Compiler, resource: Resource<'LogStre
 
 /** The same object as long as its resource is the same. */
 function finishedStream(resource: Resource<'LogStream'>, displayName: string): LogStream {
-  const { namespace, name: objectName, spec } = resource
+  const { namespace, name: objectName, uid, spec } = resource
   const { webhook, s3, paused: isPaused, filter, includeBodies, startFrom, compress, flushSeconds } = spec
   resource.memo ??= Object.freeze({
-    ...{ id: `${namespace}/${objectName}`, namespace, objectName, displayName },
+    ...{ id: `${namespace}/${objectName}`, uid, namespace, objectName, displayName },
     webhook: webhook === undefined ? null : { url: webhook.url, previousSecretUntilMs: previousSecretUntilMs(webhook) },
     s3: s3 === undefined ? null : bucketOf(s3),
     ...{ isPaused, filter, includeBodies, startFrom, compress, flushSeconds },

@@ -23,6 +23,8 @@ export interface SourceObject {
    * with a warning. Otherwise they count as misspelt, and the object is refused.
    */
   readonly isAdmitted?: boolean
+  /** Its UID, if its metadata do not have it. */
+  readonly uid?: string
   /** Why it counts as too large, whatever its content: only its name and its tenant are known. */
   readonly tooLarge?: string
   /**
@@ -45,6 +47,8 @@ export interface ObjectId {
 
 export interface Resource<K extends ResourceKind> extends ObjectId {
   readonly kind: K
+  /** Tells it from an object that had its name before; empty if unknown. */
+  readonly uid: string
   readonly spec: Specs[K]
   /** What its step of the compiler derived from this object alone, for the next compilation; null at first. */
   memo: unknown
@@ -204,7 +208,7 @@ function readSource(source: SourceObject, reading: ReadObjects, reports: Reports
   if (!isFirst(id, reading, report) || !isSound(source, id, reports)) return
   const raw = source.value as RawObject
   if (!isSecret) {
-    source.read = resourceOf(id, raw)
+    source.read = resourceOf(id, source)
     addObject(source.read, reading)
     return
   }
@@ -244,11 +248,13 @@ function warnOfUnknown(id: ObjectId, { unknown = [] }: SourceObject, { warn }: R
 }
 
 /** The schema has shown that the spec has the shape of its kind; the cast gives it that type. */
-function resourceOf(id: ObjectId, raw: RawObject): Resource<ResourceKind> {
+function resourceOf(id: ObjectId, source: SourceObject): Resource<ResourceKind> {
+  const { metadata, spec: given } = source.value as RawObject
   const kind = id.kind as ResourceKind
   const schema = SPEC_SCHEMAS[kind]
-  const spec = withDefaults(schema, withoutUnknown(schema, raw.spec)) as Specs[ResourceKind]
-  return { ...id, kind, spec, memo: null }
+  const spec = withDefaults(schema, withoutUnknown(schema, given)) as Specs[ResourceKind]
+  const uid = source.uid ?? textMember({ ...metadata }, 'uid')
+  return { ...id, kind, uid, spec, memo: null }
 }
 
 /** Whether no earlier object has this name; a duplicate is reported. */

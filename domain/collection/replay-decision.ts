@@ -60,8 +60,8 @@ export interface ReplayResult {
   readonly changes: readonly ReplayChange[]
 }
 
-/** Why a replay has no result. */
-type ReplayFailure = 'too_many_installations' | 'given_up' | 'failed'
+/** Why a replay has no result. A cancelled one is stored as one that failed: the release before knows no other end. */
+type ReplayFailure = 'too_many_installations' | 'given_up' | 'failed' | 'cancelled'
 
 /** What is stored in the place of a result, while a replay runs and after it has failed. */
 export interface UnfinishedReplay {
@@ -69,6 +69,19 @@ export interface UnfinishedReplay {
   readonly starts: number
   /** Absent while it runs. */
   readonly failure?: ReplayFailure
+}
+
+/** Of the entry of the activity that cancels a replay. */
+export const REPLAY_CANCELLED = 'replay_cancelled'
+
+export function replaySubject(id: string): string {
+  return `Replay/${id}`
+}
+
+/** The entry that cancels it: durable, with whoever cancelled it, and read by the role `rollup` from the activity. */
+export function cancelEntry({ id, website }: { readonly id: string; readonly website: string }) {
+  const message = `A replay of the decisions about ${website} was cancelled.`
+  return { website, type: REPLAY_CANCELLED, subject: replaySubject(id), message } as const
 }
 
 interface CountedVisit {

@@ -90,10 +90,10 @@ function readShard(text: string, memory: ShardMemory): ReadShard {
   return { text, organizations: own, stored: websites, websites: null }
 }
 
-/** Earlier versions stored no webhooks and no log streams, or none to buckets. */
+/** Earlier versions stored no webhooks and no log streams, none to buckets, or none with a UID. */
 function withSenders(organization: Organization): Organization {
   const { logStreams = [], webhooks = [] } = organization as Partial<Organization>
-  const streams = logStreams.map((stream) => ({ ...{ s3: null, flushSeconds: 60 }, ...stream }))
+  const streams = logStreams.map((stream) => ({ ...{ uid: '', s3: null, flushSeconds: 60 }, ...stream }))
   return { ...organization, logStreams: streams, webhooks }
 }
 

@@ -8,6 +8,8 @@ export interface SendOutcome {
   readonly isTaken: boolean
   /** The receiver is unlikely to accept it until someone changes something. */
   readonly isLasting: boolean
+  /** It is refused for its size: the receiver may accept fewer records at once. */
+  readonly isTooLarge: boolean
   /** A short code from a closed list, for people and metrics: `http_503`, `timeout`; empty if the batch was accepted. */
   readonly error: string
   readonly retryAfterMs: number | null
@@ -20,16 +22,27 @@ interface Reply {
   readonly failure: string
 }
 
+/** The status by which a receiver, or a proxy before it, refuses a body for its size. */
+const TOO_LARGE = 413
+/** The codes by which S3 does that, with the status 400. */
+const TOO_LARGE_REFUSALS: ReadonlySet<string> = new Set(['EntityTooLarge', 'MaxMessageLengthExceeded'])
 const LASTING_STATUSES: ReadonlySet<number> = new Set([401, 403, 404, 410])
 const LASTING_FAILURES: ReadonlySet<string> = new Set(['address_refused', 'unsendable'])
 
-/** Only a 2xx status accepts a batch; a redirect is a refusal. A response body that breaks off after a 2xx does not matter. */
-export function outcomeOf({ status, headers, failure }: Reply, nowMs: number): SendOutcome {
-  if (status >= 200 && status < 300) return { isTaken: true, isLasting: false, error: '', retryAfterMs: null }
+const TAKEN: SendOutcome = { isTaken: true, isLasting: false, isTooLarge: false, error: '', retryAfterMs: null }
+
+/**
+ * Only a 2xx status accepts a batch; a redirect is a refusal. A response body that breaks off after a 2xx does not matter. `refusal`: the
+ * code in a store's answer; empty if it has none.
+ */
+export function outcomeOf({ status, headers, failure }: Reply, nowMs: number, refusal = ''): SendOutcome {
+  if (status >= 200 && status < 300) return TAKEN
+  const code = status === 0 ? failure : `http_${status}`
   return {
     isTaken: false,
     isLasting: LASTING_STATUSES.has(status) || LASTING_FAILURES.has(failure),
-    error: status === 0 ? failure : `http_${status}`,
+    isTooLarge: status === TOO_LARGE || TOO_LARGE_REFUSALS.has(refusal),
+    error: refusal === '' ? code : `${code} ${refusal}`,
     retryAfterMs: askedWaitMs(headers['retry-after'] ?? null, nowMs),
   }
 }

@@ -74,16 +74,19 @@ const PLAN_ID_DIGITS = 16
  */
 export function planBatch(input: BatchInput): StreamProgress {
   const { progress, form, nowMs } = input
-  const { taken, borders, oldestMs } = takeOldest(input)
+  const { taken, bytes, borders, oldestMs } = takeOldest(input)
   const gaps = [...progress.gaps, ...renewals(borders, progress)]
   if (taken === 0 && gaps.length === 0) return { ...progress, done: advanced(progress.done, borders) }
-  const about = JSON.stringify([input.stream, progress.resends, borders, gaps])
+  // A stream that was made again is a new one to its receiver, even if it begins with the same records.
+  const stream = progress.uid === '' ? input.stream : `${input.stream} ${progress.uid}`
+  const about = JSON.stringify([stream, progress.resends, borders, gaps])
   const id = input.sha256Hex(about).slice(0, PLAN_ID_DIGITS)
   const plan: StreamPlan = {
     id,
     borders,
     gaps,
     records: taken,
+    bytes,
     form,
     plannedAtMs: nowMs,
     oldestMs: Math.min(oldestMs, nowMs),
@@ -127,9 +130,9 @@ function takeOldest(input: BatchInput) {
   for (let queue = oldestOf(queues); queue !== null; queue = oldestOf(queues)) {
     const row = queue.rows[queue.at] as OpenRecord
     if (isStreamed(row, form)) {
-      bytes += row.bytes
       // A record that is larger than a batch is sent alone.
-      if (taken > 0 && (taken >= bounds.records || bytes > bounds.bytes)) break
+      if (taken > 0 && (taken >= bounds.records || bytes + row.bytes > bounds.bytes)) break
+      bytes += row.bytes
       taken += 1
       oldestMs = Math.min(oldestMs, row.atMs)
     }
@@ -137,7 +140,7 @@ function takeOldest(input: BatchInput) {
     queue.at += 1
   }
   const borders = [...throughs].map(([lane, through]): Border => ({ lane, after: progress.done[lane] ?? -1, through }))
-  return { taken, borders: borders.toSorted((a, b) => (a.lane < b.lane ? -1 : 1)), oldestMs }
+  return { taken, borders: borders.toSorted((a, b) => (a.lane < b.lane ? -1 : 1)), bytes, oldestMs }
 }
 
 interface Queue {

@@ -53,6 +53,8 @@ export interface StreamPlan {
   readonly borders: readonly Border[]
   readonly gaps: readonly Gap[]
   readonly records: number
+  /** Of the texts of its records, about. */
+  readonly bytes: number
   readonly form: StreamForm
   readonly plannedAtMs: number
   /** Time of its oldest record; `plannedAtMs` if it has none. */
@@ -91,6 +93,8 @@ interface DoneCommand {
 }
 
 export interface StreamProgress {
+  /** Of the object that it belongs to; empty if unknown, as an earlier release stored it. */
+  readonly uid: string
   readonly done: DoneOffsets
   readonly plan: StreamPlan | null
   /** To be reported with the next batch. */
@@ -129,9 +133,9 @@ const KEPT = 20
 /** A lane is forgotten this long after its successor began: by then none of its records are left. */
 const LANE_KEPT_MS = (LIMITS.logStreamBacklogDays + 2) * DAY_MS
 
-export function newProgress(done: DoneOffsets, nowMs: number): StreamProgress {
+export function newProgress(done: DoneOffsets, nowMs: number, uid = ''): StreamProgress {
   return {
-    ...{ done, plan: null, gaps: [], delivered: 0, dropped: 0, resends: 0 },
+    ...{ uid, done, plan: null, gaps: [], delivered: 0, dropped: 0, resends: 0 },
     ...{ failures: 0, failingSinceMs: null, retryAtMs: 0, lastError: '', deliveredAtMs: null },
     ...{
       provenTarget: '',
@@ -148,10 +152,20 @@ export function newProgress(done: DoneOffsets, nowMs: number): StreamProgress {
   }
 }
 
+/** Whether it belongs to an object that was deleted and made again under its name. An unknown UID tells nothing. */
+export function isOfAnotherObject(progress: Pick<StreamProgress, 'uid'>, uid: string): boolean {
+  return progress.uid !== '' && uid !== '' && progress.uid !== uid
+}
+
+/** Progress without a UID, of an earlier release, belongs to the object that is there now. */
+export function adoptedBy(progress: StreamProgress, uid: string): StreamProgress {
+  return progress.uid === '' && uid !== '' ? { ...progress, uid } : progress
+}
+
 /** `plan` is what the version before stores: it would send a batch of pointers without its records. */
 type StoredProgress = StreamProgress & { readonly pointerPlan?: StoredPlan | null }
-/** An earlier release did not store how old its records are. */
-type StoredPlan = Omit<StreamPlan, 'oldestMs'> & Partial<Pick<StreamPlan, 'oldestMs'>>
+/** An earlier release did not store how old and how large its records are. */
+type StoredPlan = Omit<StreamPlan, 'oldestMs' | 'bytes'> & Partial<Pick<StreamPlan, 'oldestMs' | 'bytes'>>
 
 export function writtenProgress(progress: StreamProgress): string {
   const stored: StoredProgress = { ...progress, plan: null, pointerPlan: progress.plan }
@@ -169,9 +183,18 @@ export function readProgress(text: string): StreamProgress {
   const isOwn = commandsDone.some((done) => done.id === id)
   const commands = isOwn ? {} : { commandsFromMs: commandAtMs, commandsDone: [{ id, atMs: commandAtMs }] }
   const { pointerPlan = null, ...known }: StoredProgress = { ...newProgress({}, 0), ...stored, ...commands }
-  if (pointerPlan === null) return known
-  const plan = { oldestMs: Math.min(pointerPlan.plannedAtMs, known.failingSinceMs ?? Infinity), ...pointerPlan }
+  const plan = wholePlan(pointerPlan ?? known.plan, known)
+  if (pointerPlan === null) return { ...known, plan }
   return { ...known, plan, gaps: (known.plan?.gaps ?? []).reduce(withGap, known.gaps) }
+}
+
+function wholePlan(
+  plan: StoredPlan | null,
+  { failingSinceMs }: Pick<StreamProgress, 'failingSinceMs'>,
+): StreamPlan | null {
+  if (plan === null) return null
+  const oldestMs = Math.min(plan.plannedAtMs, failingSinceMs ?? Infinity)
+  return { oldestMs, bytes: LIMITS.streamObjectBytes, ...plan }
 }
 
 export function advanced(done: DoneOffsets, borders: readonly Border[]): DoneOffsets {

@@ -114,7 +114,7 @@ const WITHOUT_ROOM =
 /** Lists do not contain the kind of each object. */
 function knownSource(kind: ResourceKind, object: KubeObject): SourceObject {
   const { metadata, spec } = object
-  const { name, namespace } = metadata
+  const { name, namespace, uid = '' } = metadata
   const value = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace }, spec }
-  return { value, locate: nowhere, isAdmitted: true, ...(isCut(object) ? { tooLarge: WITHOUT_ROOM } : {}) }
+  return { value, uid, locate: nowhere, isAdmitted: true, ...(isCut(object) ? { tooLarge: WITHOUT_ROOM } : {}) }
 }

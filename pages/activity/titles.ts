@@ -17,6 +17,7 @@ export const ACTIVITY_TITLES: Readonly<Record<string, string>> = {
   destination_resumed: 'A destination delivers again',
   catalog_problem: 'Something in the configuration is wrong',
   visit_matched_often: 'One visit was matched by many installations',
+  replay_cancelled: 'A replay of decisions was cancelled',
   deliveries_replayed: 'Failed deliveries were sent again',
   export: 'Records were downloaded',
   support_requested: 'Support was asked for',

@@ -5,11 +5,13 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import type { ReplayResult } from '../../domain/collection/replay-decision.ts'
-import { replayQuery, type ReplayLine } from './replays-data.ts'
+import { isOpen, replayQuery, type ReplayLine } from './replays-data.ts'
+import type { OwnOrganization } from '../shell/organization.tsx'
 import { Empty, Loading, Problem } from '../parts/states.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { Tile } from '../parts/tile.tsx'
 import { Moment } from '../parts/time.tsx'
+import { CancelReplay } from './cancel.tsx'
 import { matchWords, policyWords } from './words.ts'
 
 const FAILURES: Readonly<Record<NonNullable<ReplayLine['failure']>, string>> = {
@@ -19,7 +21,12 @@ const FAILURES: Readonly<Record<NonNullable<ReplayLine['failure']>, string>> = {
   failed: 'It failed. Ask again; if it fails again, ask support.',
 }
 
-export function Outcome({ organization, id }: { readonly organization: string; readonly id: string }): ReactNode {
+interface OutcomeProps {
+  readonly organization: OwnOrganization
+  readonly id: string
+}
+
+export function Outcome({ organization: { id: organization, role }, id }: OutcomeProps): ReactNode {
   const { data, error } = useQuery(replayQuery(organization, id))
   if (data === undefined) return error === null ? <Loading what="the replay" /> : <Problem error={error} />
   const { website, result, state, failure, progress } = data
@@ -29,12 +36,14 @@ export function Outcome({ organization, id }: { readonly organization: string; r
         {website}: {policyWords(data)}
       </h2>
       {failure !== null && <p className="problem">{FAILURES[failure]}</p>}
-      {result === null && state !== 'failed' && (
+      {state === 'cancelled' && <p>It was cancelled, and has no result.</p>}
+      {isOpen(data) && (
         <div className="progress">
           <progress value={progress} aria-label="Part of the period that is decided again" />
           <p>
             {state === 'waiting' ? 'Begins within seconds.' : 'Installs are decided again, in the order they came.'}
           </p>
+          {role !== 'Viewer' && <CancelReplay key={id} {...{ organization, id }} />}
         </div>
       )}
       {result !== null && <Difference {...{ organization, website, result }} />}

@@ -16,10 +16,10 @@ export interface ReplayLine {
   readonly policy: VisitPolicy
   readonly windowDays: number
   readonly tokensOnly: boolean
-  readonly state: 'waiting' | 'running' | 'done' | 'failed'
+  readonly state: 'waiting' | 'running' | 'done' | 'failed' | 'cancelled'
   readonly installs: number
   /** Why it has no result; null unless it has failed. */
-  readonly failure: NonNullable<UnfinishedReplay['failure']> | null
+  readonly failure: Exclude<NonNullable<UnfinishedReplay['failure']>, 'cancelled'> | null
   /** From 0 to 1. */
   readonly progress: number
 }
@@ -46,7 +46,7 @@ export function replayChoiceOf({ replay }: Readonly<Record<string, unknown>>): {
 const PATH = '/api/organizations/:organization/replays'
 const AGAIN_MS = 2_000
 
-function isOpen({ state }: ReplayLine): boolean {
+export function isOpen({ state }: Pick<ReplayLine, 'state'>): boolean {
   return state === 'waiting' || state === 'running'
 }
 
@@ -72,4 +72,8 @@ export function replayQuery(organization: string, id: string) {
 /** The ID of the new replay. */
 export function sendReplayWish(organization: string, wish: ReplayWish): Promise<{ readonly id: string }> {
   return ask(path(PATH, { organization }), { method: 'POST', body: wish })
+}
+
+export function sendCancellation(organization: string, id: string): Promise<unknown> {
+  return ask(path(`${PATH}/:id/cancel`, { organization, id }), { method: 'POST', body: {} })
 }

@@ -22,7 +22,7 @@ export function WhatIfPage(): ReactNode {
   return (
     <Page title="What if" question="What would another policy have made of the installs that came?">
       {organization.role !== 'Viewer' && <ReplayForm organization={organization.id} />}
-      {replay !== undefined && <Outcome organization={organization.id} id={replay} />}
+      {replay !== undefined && <Outcome organization={organization} id={replay} />}
       <Replays organization={organization} />
     </Page>
   )
@@ -183,7 +183,8 @@ function stateWords({ state, installs, progress }: ReplayLine): string {
     case 'running':
       return `${Math.round(progress * 100)} %`
     case 'failed':
-      return 'failed'
+    case 'cancelled':
+      return state
     case 'done':
       return `${installs.toLocaleString()} installs`
   }

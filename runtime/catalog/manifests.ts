@@ -162,10 +162,15 @@ function parseManifest(file: ManifestFile, env: Variables): ParsedManifests {
     if (object === null) return
     for (const each of listItems(object, problems)) {
       expandSecret(each, env, problems)
-      objects.push(each)
+      objects.push(isWritten(file.name) ? { ...each, uid: uidOf(file.name) } : each)
     }
   })
   return { objects, problems }
+}
+
+/** The dashboard names each file by the time at which the object was made, and no second one so. */
+function uidOf(file: string): string {
+  return file.slice(WRITTEN_PREFIX.length).replace(/\.ya?ml$/, '')
 }
 
 interface DocumentPlace {

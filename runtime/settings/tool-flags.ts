@@ -70,6 +70,7 @@ export const REPLAY_FLAGS = {
     doc: 'Installs from this time on: a date, or an age such as 7d. (default: 30 days)',
   },
   '--until': { placeholder: 'TIME', doc: 'Until this time. (default: now)' },
+  '--cancel': { placeholder: 'ID', doc: 'Cancel a replay that was asked for in the dashboard, and nothing else.' },
 } as const
 
 /** Of `whence erase`. */

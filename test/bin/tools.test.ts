@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connectTools, serveTools } from '../../bin/tools/control.ts'
+import { openFolders } from '../../bin/tools/folders.ts'
 import type { ToolBackend } from '../../bin/tools/live.ts'
 import { encodeRecord } from '../../domain/records.ts'
 import { installRecord, requestRecord, rowsOf as rowsOfRecords } from '../contract/fact-samples.ts'
@@ -365,6 +366,26 @@ describe('the tools', function () {
       expect(good(await tool('logs', '--limit', '1')).stdout).to.include('POST')
       expect(good(await tool('dead-letters')).stdout).to.include(ids.failing)
       expect(good(await tool('migrate')).stdout).to.equal('Everything is up to date.\n')
+    })
+
+    it('cancel a replay that waits, with an entry of the activity that the role will find', async () => {
+      const stores = () => openFolders(join(folder, 'data', 'lmdb'), join(folder, 'data', 'chdb'))
+      const none = await tool('replay-decisions', '--cancel', 'no-such-replay')
+      expect([none.status, none.stdout]).to.deep.equal([1, ''])
+      expect(none.stderr).to.include('no replay with the ID no-such-replay waits or runs')
+      const { facts, close } = await stores()
+      const place = { log_topic: 'replays', log_partition: 0, log_offset: 0, row_version: 1, retention_days: 7 }
+      const replay = { ...place, id: 'replay-one', organization: 'acme', website: 'acme-dev', asked_at: Date.now() }
+      const wish = { policy: 'first_visit', window_ms: 1, is_tokens_only: false, since: 0, until: 1 }
+      await facts.insert('decision_replays', [{ ...replay, ...wish }])
+      await close()
+      const ran = good(await tool('replay-decisions', '--cancel', replay.id))
+      expect(ran.stdout).to.equal('replay-one is cancelled when the service runs\n')
+      const after = await stores()
+      const entries = await after.eventLog.read('activity', 0, 1_000)
+      await after.close()
+      const found = entries.filter(({ value }) => value.toString().includes('Replay/replay-one'))
+      expect(found).to.have.lengthOf(1)
     })
 
     it('refuse --follow, because nothing new could come', async () => {

@@ -29,7 +29,7 @@ describe('replays of decisions', function () {
   let facts: TestFacts
   let stage: Stage
   let member: string
-  let offset = 0
+  let offsets = { replays: 0, activity: 0 }
   const deps = () => ({ facts, logger: SILENT, nowMs: Date.now })
 
   before(async () => {
@@ -59,7 +59,7 @@ describe('replays of decisions', function () {
     ].join('---\n')
     stage = await startStage({ manifests, facts })
     member = await stage.signIn('member@acme.dev')
-    offset = 0
+    offsets = { replays: 0, activity: 0 }
   })
   afterEach(() => stage?.stop())
   after(async () => {
@@ -69,17 +69,22 @@ describe('replays of decisions', function () {
   const ask = (body: object, cookies = member): Promise<Told> => stage.ask('POST', PATH, { cookies, body })
   const show = async (id: string, more = '', cookies = member): Promise<Told> =>
     stage.ask('GET', `${PATH}/${id}${more}`, { cookies })
+  const cancel = (id: string, cookies = member): Promise<Told> => stage.ask('POST', `${PATH}/${id}/cancel`, { cookies })
   /** As the facts-writer does. */
-  const written = async (): Promise<void> => {
-    const entries = await stage.eventLog.read('replays', offset, 100)
-    offset += entries.length
+  const written = async (topic: 'replays' | 'activity' = 'replays'): Promise<void> => {
+    const entries = await stage.eventLog.read(topic, offsets[topic], 100)
+    offsets[topic] += entries.length
     const marks = createHourMarks('test', Date.now)
-    const { done } = await writeBatch(facts, { topic: 'replays', partition: 0, entries } as never, {
-      nowMs: Date.now,
-      marks,
-      erasures: createErasures(facts),
-      backlog: NO_BACKLOG,
-    })
+    const { done } = await writeBatch(
+      facts,
+      { topic, partition: 0, entries },
+      {
+        nowMs: Date.now,
+        marks,
+        erasures: createErasures(facts),
+        backlog: NO_BACKLOG,
+      },
+    )
     expect(done).to.equal(entries.length)
   }
   const asked = async (body: object = WANTED): Promise<string> => {
@@ -162,6 +167,47 @@ describe('replays of decisions', function () {
     expect((await show(id)).body).to.include({ state: 'failed', failure: 'given_up', result: null })
     const { replays } = (await stage.ask('GET', PATH, { cookies: member })).body
     expect(replays[0]).to.include({ id, failure: 'given_up' })
+  })
+
+  it('are cancelled while they wait: they never begin, and the activity says who cancelled them', async () => {
+    const id = await asked()
+    const told = await cancel(id)
+    expect([told.status, told.body]).to.deep.equal([202, { id }])
+    await written('activity')
+    const untouched = facts.run.bind(facts)
+    const asks: string[] = []
+    const run: Facts['run'] = (query, ...rest) => {
+      asks.push(query)
+      return untouched(query, ...rest)
+    }
+    await runReplays({ ...deps(), facts: { insert: facts.insert.bind(facts), run } })
+    expect(asks).to.include('cancelledReplay').and.not.to.include('installsInOrder')
+    expect((await show(id)).body).to.include({ state: 'cancelled', failure: null, result: null })
+    const { replays } = (await stage.ask('GET', PATH, { cookies: member })).body
+    expect(replays[0]).to.include({ id, state: 'cancelled', failure: null })
+    const { entries } = (
+      await stage.ask('GET', `/api/organizations/acme/activity?type=replay_cancelled`, { cookies: member })
+    ).body
+    expect(entries[0]).to.include({ object: `Replay/${id}`, website: 'acme-site' })
+    expect(entries[0].actor).to.match(/^p_[0-9a-f]{16}$/)
+    const again = await cancel(id)
+    expect([again.status, again.body['field'], again.body['message']]).to.deep.equal([
+      400,
+      '/replay',
+      'is over: cancelled',
+    ])
+  })
+
+  it('are cancelled by Members, of their own organisation, and not once they are done', async () => {
+    const id = await asked()
+    expect((await cancel(id, await stage.signIn('viewer@acme.dev'))).status).to.equal(403)
+    const stranger = await stage.signIn('bert@other.dev')
+    expect((await cancel(id, stranger)).status).to.equal(404)
+    const theirs = `/api/organizations/other/replays/${id}/cancel`
+    expect((await stage.ask('POST', theirs, { cookies: stranger })).status).to.equal(404)
+    await runReplays(deps())
+    expect((await cancel(id)).body['message']).to.equal('is over: done')
+    expect((await show(id)).body).to.include({ state: 'done' })
   })
 
   it('are made again without what was erased', async () => {

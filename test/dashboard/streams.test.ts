@@ -5,10 +5,11 @@ import { expect } from 'chai'
 import { createErasures } from '../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
+import { createPackingRoom } from '../../delivery/streams/packing-room.ts'
 import { createProgressStore } from '../../delivery/streams/progress-store.ts'
 import { StreamRunner } from '../../delivery/streams/runner.ts'
 import { senderFor } from '../../delivery/streams/sender-for.ts'
-import { RATE_RULES } from '../../domain/limits.ts'
+import { LIMITS, RATE_RULES } from '../../domain/limits.ts'
 import { newProgress, type StreamProgress } from '../../domain/streams/progress.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { unique } from '../contract/fact-samples.ts'
@@ -171,6 +172,25 @@ describe('log streams in the dashboard', function () {
     expect(JSON.stringify([shown, attempts])).to.not.include(SECRET)
   })
 
+  it('are new ones after they were deleted and made again, and stay what they are through changes', async () => {
+    const object = `${own}/resources/LogStream/default/acme-logs`
+    const uid = (): string | undefined => stage.catalog.current().organizations.get(organization)?.logStreams[0]?.uid
+    await madeHere()
+    const first = uid()
+    expect((await order('pause')).status).to.equal(200)
+    expect(uid())
+      .to.equal(first)
+      .and.to.match(/^\d{13}-/)
+    const headers = { 'If-Match': `"${(await ask('GET', object)).body['version']}"` }
+    const gone = await stage.ask('DELETE', object, { cookies: admin, headers })
+    expect(gone.status, gone.text).to.equal(204)
+    expect(uid()).to.equal(undefined)
+    await madeHere()
+    expect(uid())
+      .to.match(/^\d{13}-/)
+      .and.not.to.equal(first)
+  })
+
   it('carry out a test, whose answer is found by the ID that was returned', async () => {
     await madeHere()
     const receiver = await Receiver.open()
@@ -279,7 +299,8 @@ function runnerOf({ stage, facts, receiver, organization }: RunnerStage): Stream
   }
   return new StreamRunner({
     ...{ facts, nowMs, random: () => 0.5, current: () => inForce, watermarks: async () => new Map() },
-    news: { tell: async () => undefined, sent: () => undefined, standings: () => undefined },
+    news: { tell: async () => undefined, sent: () => undefined, dropped: () => undefined, standings: () => undefined },
+    packing: createPackingRoom(LIMITS.streamPackingBytes),
     store: createProgressStore({ facts, key, leasedAtMs: nowMs(), nowMs }),
     senderOf: (current) => senderFor(current, { webhook: receiver.outbound(), bucket: {} }, nowMs),
   })

@@ -2,10 +2,17 @@
 
 import { expect } from 'chai'
 
+import { runReplays } from '../../delivery/rollup/replay-jobs.ts'
+import { cancelOpenReplay } from '../../delivery/tools/cancel-replay.ts'
 import { replayDecisions, TooManyInstallations, type ReplayRequest } from '../../delivery/rollup/replay-decisions.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Install } from '../../domain/model.ts'
+import type { ActivityRecord } from '../../domain/records.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { RowOf } from '../../ports/facts/columns.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { AskedReplayRow, DecidedInstallRow } from '../../ports/facts/pages/replay.ts'
 import { decisionRecord, installRecord, rowsOf, unique, visitRecord } from '../contract/fact-samples.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 
@@ -126,5 +133,66 @@ describe('installs that are decided again', function () {
       (why: unknown) => why,
     )
     expect(error).to.equal(gone)
+  })
+})
+
+describe('a replay that somebody cancels', () => {
+  const PAGE = 5_000
+  const job: AskedReplayRow = {
+    ...{ website: 'acme-site', id: 'replay-1', organization: 'acme', asked_at_ms: FROM_MS, policy: 'first_visit' },
+    ...{ window_ms: LIMITS.receiptLifetimeMs, is_tokens_only: false, since_ms: FROM_MS, until_ms: FROM_MS + DAY_MS },
+  }
+  const install: DecidedInstallRow = {
+    ...{ event_id: 'event', installation_id: 'installation', event_type: 'install_completed', resolution: 'unmatched' },
+    ...{ received_at_ms: FROM_MS, selection_policy: 'none', visit_id: '', visit_issued_at_ms: null, verdicts: '[]' },
+  }
+  /** Facts with installs without end; it is cancelled after so many pages. */
+  const endless = (cancelledAfter: number) => {
+    let pages = 0
+    const rows: RowOf<'decision_replay_results'>[] = []
+    const answers: Readonly<Record<string, () => readonly object[]>> = {
+      openReplays: () => [job],
+      begunReplay: () => [],
+      cancelledReplay: () => (pages < cancelledAfter ? [] : [{ id: 'entry' }]),
+      installsInOrder() {
+        pages += 1
+        return Array.from({ length: PAGE }, () => ({ ...install, received_at_ms: FROM_MS + pages }))
+      },
+    }
+    const facts = {
+      run: (async (query: string) => answers[query]?.() ?? []) as Facts['run'],
+      insert: async (_table: string, inserted: readonly object[]) => void rows.push(...(inserted as typeof rows)),
+    }
+    return { facts, rows, pages: () => pages }
+  }
+
+  for (const pages of [0, 1, 3])
+    it(`stops after ${pages} pages if it is cancelled then, and says so`, async () => {
+      const world = endless(pages)
+      const errors: unknown[] = []
+      const logger = { warn: () => undefined, error: (...all: unknown[]) => void errors.push(all) }
+      await runReplays({ facts: world.facts, logger, nowMs: Date.now })
+      expect(world.pages()).to.equal(pages)
+      const [last] = world.rows.toSorted((one, other) => Number(other.row_version) - Number(one.row_version))
+      expect(last).to.include({ state: 'failed', id: job.id })
+      expect(JSON.parse(last?.result ?? '')).to.deep.equal({ starts: 1, failure: 'cancelled' })
+      expect(errors, 'it is no error of the service').to.deep.equal([])
+    })
+
+  it('is cancelled by the operator of the service with an entry that the role finds, if it waits or runs', async () => {
+    const { facts } = endless(0)
+    const entries: ActivityRecord[] = []
+    const append: EventLog['append'] = async (_topic, all) => {
+      for (const { value } of all) entries.push(JSON.parse(value.toString()) as ActivityRecord)
+      return { offsets: [] } as never
+    }
+    const deps = { facts, eventLog: { append }, nowMs: () => FROM_MS }
+    expect(await cancelOpenReplay(deps, 'another')).to.equal(false)
+    expect(entries).to.deep.equal([])
+    expect(await cancelOpenReplay(deps, job.id)).to.equal(true)
+    expect(entries).to.have.lengthOf(1)
+    expect(entries[0]).to.include({
+      ...{ organization: 'acme', website: 'acme-site', type: 'replay_cancelled', subject: 'Replay/replay-1' },
+    })
   })
 })

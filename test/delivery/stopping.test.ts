@@ -95,7 +95,12 @@ describe('a role that is told to stop', function () {
       { at: 'website_hours', rows: { dirtyHours: [HOUR], hourFacts: [], hourInstalls: [] }, start: figures },
       { at: 'openReplays', rows: {}, start: replays },
       { at: 'begunReplay', rows: { openReplays: [OPEN] }, start: replays },
-      { at: 'decision_replay_results', rows: { openReplays: [OPEN], begunReplay: [] }, start: replays },
+      {
+        at: 'decision_replay_results',
+        rows: { openReplays: [OPEN], begunReplay: [], cancelledReplay: [] },
+        start: replays,
+      },
+      { at: 'cancelledReplay', rows: { openReplays: [OPEN], begunReplay: [] }, start: replays },
       { at: 'streamProgress', rows: {}, start: streams },
       { at: 'streamCommands', rows: NO_LANES, start: streams },
       { at: 'webhook', rows: { ...NO_LANES, streamCommands: [] }, start: streams },

@@ -70,7 +70,7 @@ describe('the backlog of log streams', () => {
   const planOfAll = async (): Promise<StreamPlan> => {
     const borders = (await lanes()).map(({ lane, last }) => ({ lane, after: -1, through: last }))
     const form = { websites: [], kinds: [], minStatus: 0, includeBodies: true, compress: false }
-    return { id: 'plan', borders, gaps: [], records: 3, form, plannedAtMs: nowMs, oldestMs: nowMs }
+    return { id: 'plan', borders, gaps: [], records: 3, bytes: 0, form, plannedAtMs: nowMs, oldestMs: nowMs }
   }
   const mine = (changes = {}) => requestRecord({ organization, website: 'acme', ...changes })
 

@@ -248,12 +248,9 @@ describe('the operator', function () {
     const role = await stage.catalog('streams')
     const key = 'LogStream/streams/logs'
     await until('the role has them', () => role.credentials().get(key)?.['secret'] === 'the-hook-secret')
-    expect(
-      role
-        .current()
-        .organizations.get('streams/acme')
-        ?.logStreams.map(({ id }) => id),
-    ).to.deep.equal(['streams/logs'])
+    const streams = () => role.current().organizations.get('streams/acme')?.logStreams ?? []
+    const { metadata } = await kube.want(path('LogStream', 'streams', 'logs'))
+    expect(streams().map(({ id, uid }) => [id, uid])).to.deep.equal([['streams/logs', metadata.uid]])
     const worker = await stage.catalog('ga4')
     expect(worker.credentials().has(key)).to.equal(false)
     await becomes('LogStream', 'streams', 'logs', 'Ready', 'True', 'Ready')

@@ -23,7 +23,7 @@ import { createPublisher } from '../../operator/apply/publisher.ts'
 import { dataMember, unpacked } from '../../runtime/catalog/members.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { publishedProblems, wholeCatalog } from '../../runtime/catalog/whole-catalog.ts'
-import { compile, ga4Destination, organization, secret, website } from '../../fixtures/service/manifests.ts'
+import { compile, ga4Destination, logStream, organization, secret, website } from '../../fixtures/service/manifests.ts'
 import { PLACE } from './support/stage.ts'
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
@@ -70,6 +70,17 @@ describe('parts of a catalog', () => {
     const keys = parts.map(({ key }) => key)
     expect(textsOf(catalog, undefined, keys).map(({ key }) => key)).to.deep.equal(keys)
     expect(textsOf(catalog, undefined, ['', 'x', '01', '0', '01111']).length).to.be.at.least(parts.length)
+  })
+
+  it('of an earlier release have log streams without a UID', () => {
+    const { catalog } = compile(organization('acme'), secret('keys', { hook: 'x' }), logStream('logs'), website('one'))
+    const texts = textsOf(catalog).map(({ packed }) => unpacked(packedBase64(packed)))
+    expect(texts.join('')).to.include('"uid":"",')
+    const again = fromShards(
+      catalog.version,
+      texts.map((text) => text.replace('"uid":"",', '')),
+    )
+    expect(again.organizations.get('acme')).to.deep.equal(catalog.organizations.get('acme'))
   })
 
   it('change one by one, and become one again when there is little left', () => {

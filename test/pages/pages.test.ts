@@ -298,6 +298,37 @@ describe('the pages', function () {
     }
   })
 
+  it('cancel a replay that waits, for Admins and not for Viewers, and say that it was cancelled', async () => {
+    const place = { log_topic: 'replays', log_partition: 0, log_offset: 1, row_version: 1, retention_days: 7 }
+    const key = { website: 'acme-docs', id: 'replay-two' }
+    await facts.insert('decision_replays', [
+      {
+        ...{ ...key, ...place, organization: 'acme', asked_at: Date.now(), since: 1, until: 2 },
+        ...{ policy: 'first_visit', window_ms: 30 * 86_400_000, is_tokens_only: false },
+      },
+    ])
+    const address = `${stage.url}/app/acme/what-if?replay=${key.id}`
+    const viewer = await stage.open('viewer@acme.dev', LOOKS[0]!)
+    await viewer.page.goto(address)
+    await viewer.page.getByText('Begins within seconds.').waitFor()
+    expect(await viewer.page.getByRole('button', { name: 'Cancel' }).count()).to.equal(0)
+    await viewer.page.close()
+    const { page, noise } = await stage.open('admin@acme.dev', LOOKS[0]!)
+    await page.goto(address)
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText('It stops within seconds.').waitFor()
+    await facts.insert('decision_replay_results', [
+      {
+        ...{ ...key, made_at: Date.now(), state: 'failed', installs: 0, reached: 1, retention_days: 7, row_version: 1 },
+        result: JSON.stringify({ starts: 1, failure: 'cancelled' }),
+      },
+    ])
+    await page.getByText('It was cancelled, and has no result.').waitFor()
+    await page.getByRole('cell', { name: 'cancelled' }).waitFor()
+    expect(noise).to.deep.equal([])
+    await page.close()
+  })
+
   it('send a support request with what was shown, and only on request', async () => {
     const { page, noise } = await stage.open('viewer@acme.dev', { width: 390, scheme: 'light' })
     await page.goto(`${stage.url}/app/acme/support`)

@@ -1,6 +1,7 @@
 /** `whence replay-decisions`: what another policy would have decided about the installs of a period. */
 
 import { replayDecisions, type ReplayRequest } from '../../../delivery/rollup/replay-decisions.ts'
+import { cancelOpenReplay } from '../../../delivery/tools/cancel-replay.ts'
 import type { ReplayResult } from '../../../domain/collection/replay-decision.ts'
 import { DAY_MS } from '../../../domain/durations.ts'
 import { LIMITS } from '../../../domain/limits.ts'
@@ -20,6 +21,8 @@ const SHOWN_CHANGES = 50
 type Change = ReplayResult['changes'][number]
 
 export async function replayDecisionsTool(run: RunOutcome): Promise<number> {
+  const cancelled = run.flags.get('--cancel')
+  if (cancelled !== undefined) return cancel(run, cancelled)
   const wanted = wantedReplay(run, Date.now())
   if (wanted === null) return 2
   const backend = await openBackend(run.settings)
@@ -35,6 +38,18 @@ export async function replayDecisionsTool(run: RunOutcome): Promise<number> {
     await backend.close()
   }
   return 0
+}
+
+async function cancel(run: RunOutcome, id: string): Promise<number> {
+  const backend = await openBackend(run.settings)
+  try {
+    const isOpen = await cancelOpenReplay({ facts: backend, eventLog: backend, nowMs: Date.now }, id)
+    if (isOpen) print(`${id} is cancelled${backend.isLive ? '' : ' when the service runs'}\n`)
+    else complain(`whence replay-decisions: no replay with the ID ${id} waits or runs\n`)
+    return isOpen ? 0 : 1
+  } finally {
+    await backend.close()
+  }
 }
 
 /** Null after a message on standard error. */

@@ -41,6 +41,7 @@ interface SourceRow {
 const ASKED = selectFrom('decision_replays', [
   'website',
   'id',
+  'organization',
   'asked_at',
   'policy',
   'window_ms',
@@ -111,6 +112,13 @@ export const REPLAY_QUERIES = {
   begunReplay: report<{ readonly website: string; readonly id: string }, StoredReplayRow>(
     `SELECT id, result FROM ${once('decision_replay_results')} PREWHERE website = {website:String} AND id = {id:String} LIMIT 1`,
   ),
+
+  /** A row if somebody cancelled it: an entry of the activity, which is no older than the replay. */
+  cancelledReplay: report<
+    { readonly organization: string; readonly subject: string; readonly type: string; readonly since_ms: number },
+    { readonly id: string }
+  >(`SELECT id FROM activity WHERE organization = {organization:String} AND noticed_at >= ${at('since_ms')}
+    AND type = {type:String} AND subject = {subject:String} LIMIT 1`),
 
   /** A page of installs, the oldest first. Their keys are found from few columns; only then are the rows read whole. */
   installsInOrder: report<InOrder, DecidedInstallRow>(`SELECT ${DECIDED_INSTALL.sql}

@@ -112,6 +112,15 @@ const deliveries: readonly AlertCase[] = [
     labels: {},
   },
   {
+    alert: 'WhenceStreamRecordsTooLarge',
+    fires: [['whence_stream_dropped_records_total{reason="too_large",OURS}', '0x100 1x20']],
+    quiet: [
+      [['whence_stream_dropped_records_total{reason="too_large",OURS}', '0x30 2x90']],
+      [['whence_stream_dropped_records_total{reason="overflow",OURS}', GROWS]],
+    ],
+    labels: {},
+  },
+  {
     alert: 'WhenceLogRenewed',
     fires: [['whence_stream_news_total{type="stream_log_renewed",OURS}', '_x100 1x20']],
     quiet: [

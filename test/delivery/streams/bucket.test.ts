@@ -15,6 +15,7 @@ import { testCertificate } from '../../../fixtures/engines/certificate.ts'
 import { S3_KEYS, S3_REGION, startS3, versitygwProgram, type S3Server } from '../../../fixtures/engines/versitygw.ts'
 import { requestRecord, unique } from '../../contract/fact-samples.ts'
 import { hostileUrls } from '../outbound/hostile.ts'
+import { TlsServer } from '../support/tls-server.ts'
 import { Receiver } from './receiver.ts'
 import { Stage, type ActorOptions } from './stage.ts'
 
@@ -117,8 +118,8 @@ describe('a log stream to a bucket', function () {
     const actor = await begun({
       sender: (own) => ({
         ...own,
-        batch: async (plan, records) => {
-          const sent = await own.batch(plan, records)
+        pack: (plan, records) => async () => {
+          const sent = await own.pack(plan, records)()
           const [key = ''] = await keys()
           bodies.push(`${key} ${(await readFile(join(folder, key))).toString('base64')}`)
           if (armed) {
@@ -156,6 +157,42 @@ describe('a log stream to a bucket', function () {
     expect(
       JSON.stringify(await stage.facts.run('streamProgress', { organization, stream: 'default/acme-logs' })),
     ).to.not.include(S3_KEYS.secretAccessKey)
+  })
+
+  it('writes fewer records at once to a store that refuses a size, and drops the record that it never takes', async () => {
+    const taken: string[] = []
+    const small = new TlsServer(CERTIFICATE, (_request, body, response) => {
+      const text = gunzipSync(body).toString()
+      const isLarge = text.length > 4_000
+      if (!isLarge) taken.push(...text.trimEnd().split('\n'))
+      const refusal = '<Error><Code>EntityTooLarge</Code><Message>too large</Message></Error>'
+      response.writeHead(isLarge ? 400 : 200).end(isLarge ? refusal : '')
+    })
+    await small.listen()
+    try {
+      const actor = await begun({ bucket: small.outbound() })
+      const [first, last] = [requests(9), requests(9)]
+      const large = requestRecord({
+        ...{ organization, website: 'acme', receivedAtMs: Date.now(), body: 'x'.repeat(9_000) },
+      })
+      await stage.write('requests', [...first, large, ...last])
+      await stage.settle(actor)
+      expect(await state()).to.include({ state: 'Failing', last_error: 'http_400 EntityTooLarge', dropped: 0 })
+      for (let tries = 1; tries < 6; tries += 1) {
+        expect(await state(), `after ${tries}`).to.include({ dropped: 0 })
+        stage.nowMs += 45 * 60_000
+        await stage.settle(actor)
+      }
+      const lines = taken.map((line) => JSON.parse(line) as { id: string; type?: string; reason?: string })
+      expect(lines.filter(({ type }) => type === undefined).map(({ id }) => id)).to.deep.equal(
+        idsOf([...first, ...last]),
+      )
+      expect(lines.filter(({ type }) => type === 'gap').map(({ reason }) => reason)).to.deep.equal(['too_large'])
+      expect(actor.told).to.include('stream_too_large 1')
+      expect(await state()).to.include({ state: 'Delivering', delivered: 18, dropped: 1 })
+    } finally {
+      await small.close()
+    }
   })
 
   it('writes a test beside the batches', async () => {

@@ -173,7 +173,7 @@ describe('a log stream over pointers', function () {
     stage.nowMs += 2 * MINUTE_MS
     await stage.settle(actor)
     expect(await state()).to.include({ state: 'Paused', behind: MOST_RECORDS, dropped: 7 })
-    expect(actor.told).to.deep.equal(['stream_overflow 7'])
+    expect(actor.told).to.deep.equal(['dropped overflow 7', 'stream_overflow 7'])
     const order = { id: unique('order'), atMs: stage.nowMs, ...commandEntry({ kind: 'skip' }, 'p_1') }
     await store(stage.facts, [activityRecord({ organization, subject: streamSubject(STREAM.id), ...order })])
     stage.nowMs += MINUTE_MS
@@ -261,7 +261,7 @@ describe('a log stream over pointers', function () {
   it('remembers the gaps of a plan that the version before made meanwhile', () => {
     const gap = { reason: 'overflow', dropped: 4, fromMs: 1, toMs: 2 } as const
     const form = { websites: [], kinds: [], minStatus: 0, includeBodies: true, compress: false }
-    const plan = { id: 'a', borders: [], gaps: [], records: 1, form, plannedAtMs: 1, oldestMs: 1 }
+    const plan = { id: 'a', borders: [], gaps: [], records: 1, bytes: 1, form, plannedAtMs: 1, oldestMs: 1 }
     const own = JSON.parse(writtenProgress({ ...newProgress({}, 1), plan })) as object
     const read = readProgress(JSON.stringify({ ...own, plan: { ...plan, id: 'b', gaps: [gap] } }))
     expect([read.plan?.id, read.gaps]).to.deep.equal(['a', [gap]])

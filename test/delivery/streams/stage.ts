@@ -6,6 +6,8 @@ import { join } from 'node:path'
 
 import { startFactsWriter } from '../../../delivery/facts-writer/facts-writer.ts'
 import { createWatermarks } from '../../../delivery/streams/backlog-reader.ts'
+import { createPackingRoom, type PackingRoom } from '../../../delivery/streams/packing-room.ts'
+import { LIMITS } from '../../../domain/limits.ts'
 import { createProgressStore, type ProgressStore } from '../../../delivery/streams/progress-store.ts'
 import type { StreamNews } from '../../../delivery/streams/news.ts'
 import type { StreamInForce } from '../../../delivery/streams/in-force.ts'
@@ -27,7 +29,7 @@ import { SILENT_LOGGER } from '../../../runtime/logger.ts'
 import { KEYS, URL_OF_RECEIVER, type Receiver } from './receiver.ts'
 
 export const STREAM: LogStream = {
-  ...{ id: 'default/acme-logs', namespace: 'default', objectName: 'acme-logs', displayName: 'Logs' },
+  ...{ id: 'default/acme-logs', uid: '', namespace: 'default', objectName: 'acme-logs', displayName: 'Logs' },
   ...{
     webhook: { url: URL_OF_RECEIVER },
     s3: null,
@@ -57,6 +59,8 @@ export interface ActorOptions {
   readonly store?: (store: ProgressStore) => ProgressStore
   readonly sender?: (sender: StreamSender) => StreamSender
   readonly callMs?: number
+  /** Of all streams that pack together; each has its own without it. */
+  readonly packing?: PackingRoom
   /** A bucket instead of the receiver, and how it is reached. */
   readonly target?: StreamTarget
   readonly bucket?: OutboundParts
@@ -159,10 +163,12 @@ export class Stage {
     const key = { organization, stream: STREAM.id }
     const news: StreamNews = {
       tell: async (_inForce, type, detail) => void told.push(`${type} ${detail}`),
+      dropped: (reason, records) => void told.push(`dropped ${reason} ${records}`),
       ...{ sent: () => undefined, standings: () => undefined },
     }
     return new StreamRunner({
       ...{ facts: this.facts, current, news, nowMs, random: () => 0.5 },
+      packing: options.packing ?? createPackingRoom(LIMITS.streamPackingBytes),
       store: store(createProgressStore({ facts: this.facts, key, leasedAtMs: nowMs(), nowMs })),
       watermarks: createWatermarks(this.#log, nowMs),
       senderOf: ({ stream, target }) =>

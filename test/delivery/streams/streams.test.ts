@@ -4,6 +4,7 @@ import { expect } from 'chai'
 
 import type { ProgressStore } from '../../../delivery/streams/progress-store.ts'
 import { webhookSender, type StreamSender } from '../../../delivery/streams/sender.ts'
+import type { LogStream } from '../../../domain/catalog.ts'
 import type { LogRecord } from '../../../domain/records.ts'
 import { commandEntry, streamSubject, type StreamCommand } from '../../../domain/streams/commands.ts'
 import { activityRecord, attempt, deliveryRecord, requestRecord, unique } from '../../contract/fact-samples.ts'
@@ -112,7 +113,7 @@ describe('a log stream', function () {
     expect(inbound(receiver.records)).to.deep.equal(idsOf(small))
     const gaps = receiver.records.filter(({ type }) => type === 'gap')
     expect(gaps.map(({ reason, dropped }) => [reason, dropped])).to.deep.equal([['too_large', 1]])
-    expect(actor.told).to.include('stream_too_large 1')
+    expect(actor.told).to.include.members(['stream_too_large 1', 'dropped too_large 1'])
     expect(await state()).to.include({ state: 'Delivering', delivered: 40, dropped: 1 })
     // The receiver takes larger ones now: after enough batches they become larger again.
     receiver.mostBytes = Infinity
@@ -242,6 +243,7 @@ describe('a log stream', function () {
     expect(receiver.records[0]).to.include({ type: 'gap', reason: 'skipped', dropped: 600 })
     expect(inbound(receiver.records)).to.deep.equal(idsOf(later))
     expect(await state()).to.include({ delivered: 1, dropped: 600 })
+    expect(actor.told).to.include('dropped skipped 600')
   })
 
   it('sends again what came since a time, as new batches', async () => {
@@ -267,6 +269,56 @@ describe('a log stream', function () {
     const [row] = await stage.facts.run('streamProgress', { organization, stream: STREAM.id })
     const { sent } = JSON.parse(row?.progress ?? '{}') as { sent: readonly { kind: string; status: number }[] }
     expect(sent[0]).to.include({ kind: 'test', status: 204 })
+  })
+
+  for (const when of ['while it is served', 'while no process serves it'] as const)
+    it(`begins anew if its object was deleted and made again ${when}: neither its plan nor its counts go on`, async () => {
+      const actor = await begun(stage.actor({ organization, receiver, stream: { uid: 'one' } }))
+      const madeAgain = (changes: Partial<LogStream>): void => {
+        actor.inForce = { ...actor.inForce, stream: { ...actor.inForce.stream, ...changes } }
+        if (when !== 'while it is served') actor.restart()
+        stage.nowMs += 2 * HOUR_MS
+      }
+      const [first, second, third] = [requests(2), requests(3), requests(4)]
+      await stage.write('requests', first)
+      await stage.settle(actor)
+      receiver.mood = 503
+      await stage.write('requests', second)
+      await stage.settle(actor)
+      expect(await state()).to.include({ state: 'Failing', delivered: 2, behind: 3 })
+      receiver.mood = 'takes'
+      madeAgain({ uid: 'two', startFrom: 'Now' })
+      await stage.settle(actor)
+      await stage.write('requests', third)
+      await stage.settle(actor)
+      expect(inbound(receiver.records), 'without the plan of the one before').to.deep.equal(idsOf([...first, ...third]))
+      expect(await state()).to.include({ state: 'Delivering', delivered: 4, behind: 0, last_error: '' })
+      const idsBefore = receiver.ids.length
+      madeAgain({ uid: 'three', startFrom: 'Backlog' })
+      await stage.settle(actor)
+      expect(inbound(receiver.records.slice(6))).to.deep.equal(idsOf([...first, ...second, ...third]))
+      expect(receiver.ids.slice(0, idsBefore)).not.to.include(receiver.ids.at(-1))
+      expect(await state()).to.include({ delivered: 9 })
+      madeAgain({ uid: '' })
+      await stage.settle(actor)
+      expect(await state(), 'a catalog of the release before has no UIDs').to.include({ delivered: 9 })
+      expect(receiver.verifications).to.equal(3)
+    })
+
+  it('goes on if an earlier release stored its progress, without a UID', async () => {
+    const actor = await begun(stage.actor({ organization, receiver }))
+    receiver.mood = 503
+    const waiting = requests(2)
+    await stage.write('requests', waiting)
+    await stage.settle(actor)
+    receiver.mood = 'takes'
+    actor.inForce = { ...actor.inForce, stream: { ...actor.inForce.stream, uid: 'one' } }
+    actor.restart()
+    stage.nowMs += 2 * HOUR_MS
+    await stage.settle(actor)
+    expect(inbound(receiver.records)).to.deep.equal(idsOf(waiting))
+    const [row] = await stage.facts.run('streamProgress', { organization, stream: STREAM.id })
+    expect(JSON.parse(row?.progress ?? '{}')).to.include({ uid: 'one', delivered: 2 })
   })
 
   it('carries out a command that becomes visible after a later one, each once, also after a restart', async () => {
@@ -320,7 +372,7 @@ describe('a log stream', function () {
     expect(inbound(receiver.records)).to.deep.equal(idsOf(young))
     expect(receiver.records.find(({ type }) => type === 'gap')).to.include({ reason: 'overflow', dropped: 7 })
     expect(await state()).to.include({ delivered: 4, dropped: 7 })
-    expect(actor.told).to.include('stream_overflow 7')
+    expect(actor.told).to.include.members(['stream_overflow 7', 'dropped overflow 7'])
   })
 
   it('drops what has become older than seven days in a batch that is refused, and nothing else of that batch', async () => {
@@ -408,9 +460,9 @@ function killsAt(point: (typeof POINTS)[number], seed: number) {
   })
   const sender = (own: StreamSender): StreamSender => ({
     ...own,
-    batch: async (plan, records) => {
+    pack: (plan, records) => async () => {
       strike('before the batch leaves')
-      const sent = await own.batch(plan, records)
+      const sent = await own.pack(plan, records)()
       strike('after the batch arrived')
       return sent
     },

@@ -61,6 +61,20 @@ describe('a LogStream to a bucket', () => {
   })
 })
 
+describe('a LogStream that is deleted and made again', () => {
+  const uidIn = (metadata: object) =>
+    compile(
+      ...[organization('acme'), secret('keys', KEYS)],
+      resource('LogStream', 'logs', { organizationRef: { name: 'acme' }, s3: S3 }, { ...metadata }),
+    ).catalog.organizations.get('acme')?.logStreams[0]?.uid
+
+  it('is told by its UID from the one before, if it has one', () => {
+    expect([uidIn({ uid: 'one' }), uidIn({ uid: 'two' }), uidIn({}), uidIn({ uid: 7 })]).to.deep.equal([
+      ...['one', 'two', '', ''],
+    ])
+  })
+})
+
 describe('a LogStream to a webhook', () => {
   const KEY = { name: 'keys', key: 'now' }
   const compiled = (webhook: object) =>

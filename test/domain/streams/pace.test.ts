@@ -37,6 +37,19 @@ describe('the pace of a log stream', () => {
     expect(pauseAfter(1, reply(503, '', at(-90_000)), 0.5)).to.equal(5_000)
   })
 
+  it('knows a refusal for the size: by its status, or by the words of S3, and no other 400', () => {
+    const refusals = ['EntityTooLarge', 'MaxMessageLengthExceeded', 'EntityTooSmall', ''].map((refusal) =>
+      outcomeOf({ status: 400, headers: {}, failure: '' }, NOW_MS, refusal),
+    )
+    expect(refusals.map(({ isTooLarge, error }) => [isTooLarge, error])).to.deep.equal([
+      [true, 'http_400 EntityTooLarge'],
+      [true, 'http_400 MaxMessageLengthExceeded'],
+      [false, 'http_400 EntityTooSmall'],
+      [false, 'http_400'],
+    ])
+    expect([413, 400, 503].map((status) => reply(status).isTooLarge)).to.deep.equal([true, false, false])
+  })
+
   it('has one state at a time', () => {
     const standing = { isPaused: false, isProven: true, oldestMs: null, nowMs: 100_000_000 }
     expect(streamStateOf({ failures: 0 }, standing)).to.equal('Delivering')

@@ -7,14 +7,18 @@ import { sha256Hex } from '../../../common/digest.ts'
 import { laneName, readLane } from '../../../domain/streams/lane.ts'
 import { bordersOfDrop, isStreamed, planBatch, type OpenRecord, type Watermark } from '../../../domain/streams/plan.ts'
 import {
+  adoptedBy,
   delivered,
   doneWithPlan,
+  isOfAnotherObject,
   streamFailed,
   newProgress,
   passedOver,
   planGivenUp,
   planTakenBack,
+  readProgress,
   sentAgain,
+  writtenProgress,
   type StreamForm,
   type StreamProgress,
 } from '../../../domain/streams/progress.ts'
@@ -127,6 +131,31 @@ describe('the next batch of a log stream', () => {
     expect(plan([record(VISITS, 1)]).plan?.id).not.to.equal(id)
     const again = sentAgain(delivered(plan(rows), NOW_MS), { [VISITS]: 0 })
     expect(plan(rows, { progress: again }).plan?.id).not.to.equal(id)
+  })
+
+  it('says how large it is, without the record that it leaves for the next', () => {
+    const rows = [0, 1, 2].map((offset) => ({ ...record(VISITS, offset), bytes: 40 }))
+    const bounds = { records: 10, bytes: 100 }
+    expect(plan(rows, { bounds }).plan).to.include({ records: 2, bytes: 80 })
+    expect(plan(rows.slice(0, 1), { bounds: { records: 10, bytes: 10 } }).plan).to.include({ records: 1, bytes: 40 })
+  })
+
+  it('has another ID if the stream was made again, though it begins with the same records', () => {
+    const ids = ['', 'one', 'two'].map((uid) => {
+      return plan([record(VISITS, 0)], { progress: newProgress({}, NOW_MS - 1, uid) }).plan?.id
+    })
+    expect(new Set(ids).size).to.equal(3)
+    expect(ids[0], 'as an earlier release made it').to.equal(plan([record(VISITS, 0)]).plan?.id)
+  })
+
+  it('belongs to the object whose progress it is in, as far as their UIDs are known', () => {
+    const [unknown, one] = [newProgress({}, NOW_MS), newProgress({}, NOW_MS, 'one')]
+    expect(['one', 'two', ''].map((uid) => isOfAnotherObject(one, uid))).to.deep.equal([false, true, false])
+    expect(['one', ''].map((uid) => isOfAnotherObject(unknown, uid))).to.deep.equal([false, false])
+    expect(adoptedBy(unknown, 'one')).to.deep.equal(one)
+    expect([adoptedBy(one, 'two'), adoptedBy(one, '')]).to.deep.equal([one, one])
+    const { uid: _uid, ...before } = JSON.parse(writtenProgress(one)) as StreamProgress
+    expect(readProgress(JSON.stringify(before)).uid, 'stored by an earlier release').to.equal('')
   })
 
   it('does not drop a young record because of an old one after it, nor what is not complete yet', () => {
