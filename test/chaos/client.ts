@@ -39,7 +39,7 @@ const ANSWER_MS = 10_000
 /** A connection is given up before a stopping server closes it for idling: what is sent at that moment would be cut off. */
 const IDLE_MS = 100
 const REPEATS_AT_ONCE = 8
-const REPEAT_TRIES = 5
+const REPEAT_TRIES = 30
 const REPEAT_AFTER_MS = 1_000
 
 export class Client {
@@ -86,7 +86,9 @@ export class Client {
   async #repeat(api: Api, plan: Plan): Promise<Call> {
     for (let tries = 1; ; tries++) {
       const call = await this.#call(api, plan)
-      if (call.outcome !== 'unknown' || tries === REPEAT_TRIES) return call
+      // After a loss of Redis a repeat may be decided anew, and be pending for a moment: its decision counts.
+      const isOpen = call.outcome === 'unknown' || call.answer['resolution'] === 'pending'
+      if (!isOpen || tries === REPEAT_TRIES) return call
       await wait(REPEAT_AFTER_MS)
     }
   }

@@ -5,7 +5,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import { expect } from 'chai'
 
-import type { Claim, HotState, IssuedReceipt, Loss, ReceiptRef } from '../../ports/hot-state/hot-state.ts'
+import type {
+  Claim,
+  HotState,
+  IssuedReceipt,
+  Loss,
+  ReceiptRef,
+  ReceiptStanding,
+} from '../../ports/hot-state/hot-state.ts'
 import { redisClient } from '../../ports/hot-state/redis/client.ts'
 import { receiptId } from '../../ports/hot-state/redis/codec.ts'
 import { RedisConnection } from '../../ports/hot-state/redis/connection.ts'
@@ -318,7 +325,24 @@ describe('Redis hot state', () => {
       await state.learn({ ...second, previous: first }, 'issued')
       expect(await state.activate(second)).to.deep.equal({ kind: 'activated', revoked: first })
       expect(await state.activate(first)).to.deep.equal({ kind: 'revoked' })
-      expect(await state.receiptStates([first, second])).to.deep.equal(['revoked', 'predecessor_unknown'])
+      expect(await state.receiptStates([first, second])).to.deep.equal([
+        'revoked_predecessor_unknown',
+        'predecessor_unknown',
+      ])
+    })
+
+    it('does not say what a revoked receipt had replaced that another process may have activated', async () => {
+      const state = await open()
+      const [first, second, third] = [receipt(), receipt(), receipt()]
+      await state.learn({ ...first, previous: null }, 'active')
+      freeze()
+      await until(async () => !(await isShared(state)()))
+      await state.learn({ ...third, previous: second }, 'active')
+      expect(await state.receiptStates([second])).to.deep.equal(['revoked_predecessor_unknown'])
+      await state.learn({ ...second, previous: first }, 'active')
+      expect(await state.receiptStates([second])).to.deep.equal(['revoked'])
+      // Its own activation went to Redis alone, so this process cannot vouch for what that one had replaced.
+      expect(await state.receiptStates([first])).to.deep.equal(['revoked_predecessor_unknown'])
     })
 
     it('refuses to activate what facts say is revoked', async () => {
@@ -452,9 +476,10 @@ describe('Redis hot state', () => {
       it('knows no installation and no activation for certain until each process was heard again', async () => {
         const [state, other] = [await open(), await open()]
         await whole(other)
-        const known = receipt()
+        const [known, replaced, newer] = [receipt(), receipt(), receipt()]
         await state.putVisit({ ...known, previous: null })
-        expect(await other.receiptStates([known])).to.deep.equal(['issued'])
+        await state.learn({ ...newer, previous: replaced }, 'active')
+        expect(await other.receiptStates([known, replaced])).to.deep.equal(['issued', 'revoked'])
         expect(await installation(other)).to.deep.equal({ kind: 'none' })
         freeze()
         await until(async () => !(await isShared(state)()) && !(await isShared(other)()))
@@ -462,12 +487,13 @@ describe('Redis hot state', () => {
         await state.close()
         server.thaw()
         await until(isShared(other))
-        expect(await other.receiptStates([known])).to.deep.equal(['unknown'])
+        const unsure: readonly ReceiptStanding[] = ['unknown', 'revoked_predecessor_unknown']
+        expect(await other.receiptStates([known, replaced])).to.deep.equal(unsure)
         expect(await installation(other)).to.deep.equal({ kind: 'unknown' })
         // Who comes and goes meanwhile changes nothing.
         const third = await open()
         await third.close()
-        expect(await other.receiptStates([known])).to.deep.equal(['unknown'])
+        expect(await other.receiptStates([known, replaced])).to.deep.equal(unsure)
       })
 
       it('is complete again at once if every process came back and kept nothing', async () => {

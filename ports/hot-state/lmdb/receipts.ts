@@ -22,6 +22,8 @@ const KEEP_STATE_MS = LIMITS.receiptLifetimeMs + 86_400_000
 interface Receipts {
   activate(receipt: ReceiptRef): Activation
   stateOf(receipt: ReceiptRef): ReceiptStanding
+  /** Whether it is revoked, and nobody has said here whether it was active and what it replaced. */
+  isUnseen(receipt: ReceiptRef): boolean
   learn(receipt: IssuedReceipt, state: ReceiptState): void
   /** Deletes up to `limit` expired states; returns how many. */
   sweep(limit: number): number
@@ -79,6 +81,7 @@ export function openReceipts(table: Table, issued: IssuedReceipts, nowMs: () => 
       if (state === 'revoked' && isOpen(receipt)) return 'revoked_predecessor_unknown'
       return state ?? (issued.find(receipt) === null ? 'unknown' : 'issued')
     },
+    isUnseen: (receipt) => table.get(unseenKey(receipt)) !== undefined,
     learn(receipt, state) {
       if (state === 'issued') return issued.put(receipt)
       if (state === 'active') return makeActive(receipt, receipt.previous)
