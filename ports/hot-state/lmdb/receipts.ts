@@ -39,9 +39,7 @@ export function openReceipts(table: Table, issued: IssuedReceipts, nowMs: () => 
     if (stored === null || stored === 'R') return stored === null ? null : 'revoked'
     return stored === PREDECESSOR_UNKNOWN ? 'predecessor_unknown' : 'active'
   }
-  const openKey = (receipt: ReceiptRef): string => `${knownKey(receipt)}/open`
   const isOpen = (receipt: ReceiptRef): boolean => table.get(openKey(receipt)) !== undefined
-  const unseenKey = (receipt: ReceiptRef): string => `${knownKey(receipt)}/unseen`
   const raise = (receipt: ReceiptRef, stored: string): void => {
     table.put(knownKey(receipt), stored)
     issued.forget(receipt)
@@ -115,6 +113,14 @@ function sweepKnown(table: Table, nowMs: number, limit: number): number {
   const due = table.range({ start: 'known/', end: `known/${timeKey(nowMs - KEEP_STATE_MS)}`, limit })
   for (const { key } of due) table.remove(key)
   return due.length
+}
+
+function openKey(receipt: ReceiptRef): string {
+  return `${knownKey(receipt)}/open`
+}
+
+function unseenKey(receipt: ReceiptRef): string {
+  return `${knownKey(receipt)}/unseen`
 }
 
 function knownKey(receipt: ReceiptRef): string {
