@@ -10,7 +10,7 @@ import type { Install } from '../../domain/model.ts'
 import { newerVersionOf } from '../../domain/read-record.ts'
 
 /** `newer`: a later release made it, in a form that would lose something if this one wrote it to the log. */
-export type KeptDecision =
+export type KeptReading =
   | { readonly kind: 'none' }
   | { readonly kind: 'newer'; readonly version: number }
   | { readonly kind: 'decision'; readonly install: Install }
@@ -20,7 +20,7 @@ export function encodeDecision(install: Install): string {
   return JSON.stringify({ v: 1, ...install })
 }
 
-export function readKeptDecision(kept: string | null): KeptDecision {
+export function readKeptDecision(kept: string | null): KeptReading {
   if (kept === null) return { kind: 'none' }
   const version = newerVersionOf(kept)
   if (version !== null) return { kind: 'newer', version }

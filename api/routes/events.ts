@@ -27,7 +27,7 @@ import type { ApiDeps } from '../deps.ts'
 import type { AcceptedAnswer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
 import { answerByNow } from '../collection/decided-answer.ts'
 import { knownInstallation, lookUpInstallation } from '../collection/installations.ts'
-import { encodeDecision, readKeptDecision, type KeptDecision } from '../collection/kept-decision.ts'
+import { encodeDecision, readKeptDecision, type KeptReading } from '../collection/kept-decision.ts'
 import { cleanerOf, readReceipts, statesOf } from '../collection/receipts.ts'
 import { countTrackedEvent, uncountOnFailure } from '../collection/usage.ts'
 import { noteMatch } from '../collection/visit-matches.ts'
@@ -107,12 +107,12 @@ interface FirstReport {
   readonly kept: ReadableDecision
 }
 
-type ReadableDecision = Exclude<KeptDecision, { readonly kind: 'newer' }>
+type ReadableDecision = Exclude<KeptReading, { readonly kind: 'newer' }>
 
 /** A process of the release that decided answers one of the next tries: while releases change, both are there. */
 async function leaveToLaterRelease(
   claim: Claim,
-  { version }: Extract<KeptDecision, { readonly kind: 'newer' }>,
+  { version }: Extract<KeptReading, { readonly kind: 'newer' }>,
   deps: ApiDeps,
 ): Promise<Refusal> {
   deps.logger.warn(
