@@ -478,13 +478,16 @@ function numberIn(text: string | null): number {
   return Number(/[\d,]+/.exec(text ?? '')?.[0].replaceAll(',', '') ?? Number.NaN)
 }
 
-/** How many rows a list has, once its older ones are there too: a busy machine shows it in more pieces. */
+/** How many rows a list has, once its older ones are there too: a busy machine shows it in more pieces, of which some have no rows. */
 async function allRows(page: Page, rows: Locator): Promise<number> {
   const older = page.getByRole('button', { name: /^Older/ })
   while ((await older.count()) > 0) {
-    const before = await rows.count()
+    const answered = page.waitForResponse((response) => new URL(response.url()).searchParams.has('cursor'))
     await older.click()
-    await until(async () => (await older.count()) === 0 || (await rows.count()) > before)
+    await answered
+    await until(
+      async () => (await older.count()) === 0 || (await older.isEnabled({ timeout: 1_000 }).catch(() => false)),
+    )
   }
   return rows.count()
 }
