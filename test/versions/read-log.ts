@@ -54,7 +54,7 @@ export interface LogReport {
   readonly unreadable: number
 }
 
-const QUIET_LOOKS = 40
+const QUIET_LOOKS = 100
 const LOOK_MS = 25
 
 const WEBHOOK: Webhook = {
