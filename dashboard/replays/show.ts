@@ -37,10 +37,10 @@ export function showReplay({ scope }: ShowParts) {
   })
 }
 
-type ShownFailure = Exclude<NonNullable<UnfinishedReplay['failure']>, 'cancelled'>
+type StoredFailure = NonNullable<UnfinishedReplay['failure']>
 
 /** Null unless it has failed. What the version before stored has no reason. */
-function storedFailure({ state, result }: ReplayLineRow): UnfinishedReplay['failure'] | null {
+function storedFailure({ state, result }: ReplayLineRow): StoredFailure | null {
   return state === 'failed' ? (readJsonColumn<UnfinishedReplay>(result)?.failure ?? 'failed') : null
 }
 
@@ -48,9 +48,10 @@ export function replayState(row: ReplayLineRow): ReplayLineRow['state'] | 'cance
   return storedFailure(row) === 'cancelled' ? 'cancelled' : row.state
 }
 
-function shownFailure(row: ReplayLineRow): ShownFailure | null {
+/** A cancelled one is stored as failed, but has not failed. */
+function shownFailure(row: ReplayLineRow): Exclude<StoredFailure, 'cancelled'> | null {
   const failure = storedFailure(row)
-  return failure === 'cancelled' || failure === undefined ? null : failure
+  return failure === 'cancelled' ? null : failure
 }
 
 /** `progress` is the part of the period that is decided again, from 0 to 1. */

@@ -2,8 +2,8 @@
 -- KEYS[1]  prefix; reads and writes e:<event>, reads v:<installation>, whole, heard and alive
 -- ARGV     clock or '', event (16 bytes), installation (16 bytes), owner, lease (ms), memory (ms)
 -- Returns  'settled' and the answer; 'busy'; or 'first', the decision of an earlier try or '', what is known of the
---          installation or '', and which generation of the store is complete or ''; the
---          last is also '' while a process may hold what is not known here
+--          installation or '', and which generation of the store is complete. That is '' if none is, and while another
+--          process may hold a match of an installation that is not known here
 
 local key = PREFIX .. 'e:' .. ARGV[2]
 local held = kept(key)
