@@ -76,33 +76,45 @@ export async function statesOf(
   const known = new Map<VisitId, Standing>(wanted.map((ref, index) => [ref.visitId, states[index] ?? 'unknown']))
   const open = wanted.filter(({ visitId }) => OPEN_STATES.has(known.get(visitId) ?? 'unknown'))
   if (open.length === 0) return settleUnknown(known)
-  const active = new Set(open.flatMap(({ visitId }) => (known.get(visitId) === 'unknown' ? [] : [visitId])))
+  const active = new Set(
+    open.flatMap(({ visitId }) => (WAS_ACTIVE.has(known.get(visitId) ?? 'unknown') ? [visitId] : [])),
+  )
   const asked = await askFacts(open, deps)
   const isSure = asked !== null && !asked.isBehind
   const recalled =
     asked === null ? new Map<VisitId, Standing>() : await applyFacts(asked.rows, open, { deps, active, isSure })
   for (const { visitId } of open) {
-    const state = standingBy(known.get(visitId) ?? 'unknown', recalled.get(visitId))
+    const state = standingBy(known.get(visitId) ?? 'unknown', recalled.get(visitId), isSure)
     known.set(visitId, isSure || REVOKED_STATES.has(state) || active.has(visitId) ? state : 'undecided')
   }
   return settleUnknown(withRevocations(known, recalled))
 }
 
-/** `revoked_predecessor_unknown`: said by the hot state, or of an activation that is in ClickHouse before its visit. */
-type Standing = KnownState | 'revoked_predecessor_unknown'
+/**
+ * `revoked_predecessor_unknown`: said by the hot state, or of an activation that is in ClickHouse before its visit.
+ * `revoked_unseen`: said by the hot state, or of a revoked one whose activation may not be in ClickHouse yet.
+ */
+type Standing = KnownState | 'revoked_predecessor_unknown' | 'revoked_unseen'
 
-/** What was revoked stays revoked, even if ClickHouse has only its activation so far: that says what it had replaced. */
-function standingBy(held: Standing, recalled: Standing | undefined): Standing {
-  if (held !== 'revoked_predecessor_unknown') return recalled ?? held
-  return recalled === 'active' || recalled === 'revoked' ? 'revoked' : held
+/**
+ * What was revoked stays revoked, even if ClickHouse has only its activation so far: that says what it had replaced. If nobody
+ * knows of an activation and ClickHouse has everything, it was never active, and replaced none.
+ */
+function standingBy(held: Standing, recalled: Standing | undefined, isSure: boolean): Standing {
+  if (!REVOKED_STATES.has(held)) return recalled ?? held
+  if (recalled === 'active' || recalled === 'revoked') return 'revoked'
+  if (held === 'revoked_predecessor_unknown') return held
+  if (recalled === 'predecessor_unknown' || recalled === 'revoked_predecessor_unknown')
+    return 'revoked_predecessor_unknown'
+  return isSure ? 'revoked' : 'revoked_unseen'
 }
 
 /** A revoked receipt no longer counts, but may have replaced one of the others; the facts will say which. */
 function settleUnknown(standings: ReadonlyMap<VisitId, Standing>): ReadonlyMap<VisitId, KnownState> {
   const replacer: KnownState = standings.size > 1 ? 'undecided' : 'revoked'
-  return new Map(
-    [...standings].map(([visitId, state]) => [visitId, state === 'revoked_predecessor_unknown' ? replacer : state]),
-  )
+  const settled = (state: Standing): KnownState =>
+    state === 'revoked_predecessor_unknown' || state === 'revoked_unseen' ? replacer : state
+  return new Map([...standings].map(([visitId, state]) => [visitId, settled(state)]))
 }
 
 /** Revoked stays revoked. So does a receipt that the hot state still called active and a forgotten one has replaced. */
@@ -113,10 +125,14 @@ function withRevocations(
   return new Map([...known, ...[...recalled].filter(([, state]) => REVOKED_STATES.has(state))])
 }
 
-const REVOKED_STATES: ReadonlySet<Standing> = new Set<Standing>(['revoked', 'revoked_predecessor_unknown'])
-const OPEN_STATES: ReadonlySet<Standing> = new Set<Standing>([
-  ...(['unknown', 'predecessor_unknown', 'revoked_predecessor_unknown'] as const),
+const REVOKED_STATES: ReadonlySet<Standing> = new Set<Standing>([
+  ...(['revoked', 'revoked_predecessor_unknown', 'revoked_unseen'] as const),
 ])
+const OPEN_STATES: ReadonlySet<Standing> = new Set<Standing>([
+  ...(['unknown', 'predecessor_unknown', 'revoked_predecessor_unknown', 'revoked_unseen'] as const),
+])
+/** Of the open ones, those that were active for certain, and so have replaced what their visit names. */
+const WAS_ACTIVE: ReadonlySet<Standing> = new Set<Standing>(['predecessor_unknown', 'revoked_predecessor_unknown'])
 
 /**
  * Null if the facts did not answer in time. Their lag is checked first, so that the rows contain everything up to then.
@@ -154,43 +170,50 @@ export async function recall(refs: readonly ReceiptRef[], deps: ApiDeps): Promis
   return applyFacts(rows, refs, { deps, active: new Set(), isSure: true })
 }
 
-interface Recalling {
-  readonly deps: ApiDeps
+interface Certainty {
   /** Known to be active already, though ClickHouse may not have their activations yet. */
   readonly active: ReadonlySet<VisitId>
-  /** False if a revocation may not have reached ClickHouse yet: then the hot state only learns what cannot change. */
+  /** False if an activation or revocation may not have reached ClickHouse yet: then the hot state only learns what cannot change. */
   readonly isSure: boolean
+}
+
+interface Recalling extends Certainty {
+  readonly deps: ApiDeps
 }
 
 /** The predecessor of an active receipt is revoked, whether it was requested or not. */
 async function applyFacts(
   rows: readonly ReceiptFactsRow[],
   refs: readonly ReceiptRef[],
-  { deps, active, isSure }: Recalling,
+  { deps, ...certainty }: Recalling,
 ): Promise<ReadonlyMap<VisitId, Standing>> {
+  const { active, isSure } = certainty
   const states = new Map<VisitId, Standing>()
   const replaced: VisitId[] = []
   for (const row of rows) {
     const ref = refs.find(({ visitId }) => visitId === row.visit_id)
     if (ref === undefined) continue
-    const { told, previous, standing } = readFacts(row, ref.website, active)
+    const { told, previous, standing } = readFacts(row, ref.website, certainty)
     states.set(ref.visitId, standing)
     if (told.includes('active') && previous !== null && previous !== 'unknown') replaced.push(previous.visitId)
     if (!isSure && !row.is_revoked && !active.has(ref.visitId)) continue
     for (const state of told) await deps.hotState.learn({ ...ref, previous }, state)
   }
-  for (const visitId of replaced) states.set(visitId, replacedStanding(visitId, states, active))
+  const asked = new Set(refs.map(({ visitId }) => visitId))
+  const withoutRow = (visitId: VisitId): Standing => {
+    if (active.has(visitId)) return 'predecessor_unknown'
+    // If the hot state knows it for certain, what it had replaced is revoked already.
+    return asked.has(visitId) ? 'issued' : 'active'
+  }
+  for (const visitId of replaced)
+    states.set(visitId, replacedStanding(states.get(visitId) ?? withoutRow(visitId), isSure))
   return states
 }
 
 /** If no row says what it had itself replaced, that stays unknown. */
-function replacedStanding(
-  visitId: VisitId,
-  recalled: ReadonlyMap<VisitId, Standing>,
-  active: ReadonlySet<VisitId>,
-): Standing {
-  const standing = recalled.get(visitId) ?? (active.has(visitId) ? 'predecessor_unknown' : 'revoked')
-  return OPEN_STATES.has(standing) ? 'revoked_predecessor_unknown' : 'revoked'
+function replacedStanding(before: Standing, isSure: boolean): Standing {
+  if (OPEN_STATES.has(before)) return 'revoked_predecessor_unknown'
+  return before === 'issued' && !isSure ? 'revoked_unseen' : 'revoked'
 }
 
 /**
@@ -200,15 +223,16 @@ function replacedStanding(
 function readFacts(
   row: ReceiptFactsRow,
   website: WebsiteId,
-  active: ReadonlySet<VisitId>,
+  { active, isSure }: Certainty,
 ): { readonly told: readonly ReceiptState[]; readonly previous: Predecessor; readonly standing: Standing } {
   const isActive = row.is_active || active.has(row.visit_id)
   const previous = predecessorInRow(website, row)
   const isOpen = isActive && previous === 'unknown'
-  if (row.is_revoked) {
-    const standing = isOpen ? 'revoked_predecessor_unknown' : 'revoked'
-    return { told: isActive ? ['active', 'revoked'] : ['revoked'], previous, standing }
-  }
+  if (row.is_revoked && isActive)
+    return { told: ['active', 'revoked'], previous, standing: isOpen ? 'revoked_predecessor_unknown' : 'revoked' }
+  if (row.is_revoked && (isSure || previous === null)) return { told: ['revoked'], previous, standing: 'revoked' }
+  // With its predecessor the hot state would learn that it was never active.
+  if (row.is_revoked) return { told: ['revoked'], previous: 'unknown', standing: 'revoked_unseen' }
   if (!isActive) return { told: ['issued'], previous, standing: 'issued' }
   return { told: ['active'], previous, standing: isOpen ? 'predecessor_unknown' : 'active' }
 }

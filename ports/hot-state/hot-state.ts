@@ -15,9 +15,12 @@ export type ReceiptState = 'issued' | 'active' | 'revoked'
 /**
  * What the store knows about a receipt. `predecessor_unknown`: it is active, but it is not known yet which receipt it
  * replaced, so one that seems active beside it may be revoked.
- * `revoked_predecessor_unknown`: the same for one that has been replaced itself. `unknown`: nothing is known (any more).
+ * `revoked_predecessor_unknown`: the same for one that has been replaced itself. `revoked_unseen`: it has been replaced, and a
+ * process that is not heard may know that it was active before, and so had replaced another one. `unknown`: nothing is known
+ * (any more).
  */
-export type ReceiptStanding = ReceiptState | 'predecessor_unknown' | 'revoked_predecessor_unknown' | 'unknown'
+export type ReceiptStanding =
+  ReceiptState | 'predecessor_unknown' | 'revoked_predecessor_unknown' | 'revoked_unseen' | 'unknown'
 
 /**
  * A receipt, by the data that it carries. `issuedAtMs` gives the day to which its state belongs, and when that state

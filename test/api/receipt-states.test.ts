@@ -172,6 +172,57 @@ describe('the states of receipts', () => {
     expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'predecessor_unknown' })
   })
 
+  describe('of a receipt that was replaced, and that a process may know as active which is not heard', () => {
+    const UNSEEN = 'revoked_unseen' as KnownState
+    const whatItReplaced = { previous_visit_id: OTHER.visitId }
+    beforeEach(() => {
+      parts.hot = new Map([
+        [ONE.visitId, 'active'],
+        [OTHER.visitId, 'active'],
+        [THIRD.visitId, UNSEEN],
+      ])
+    })
+
+    it('are revoked, and it has replaced none, if ClickHouse has everything and no activation of it', async () => {
+      for (const rows of [[row(THIRD, whatItReplaced)], [row(THIRD, { ...whatItReplaced, is_revoked: true })], []]) {
+        parts.rows = rows
+        expect(await parts.states(ONE, OTHER, THIRD)).to.deep.equal({
+          [ONE.visitId]: 'active',
+          [OTHER.visitId]: 'active',
+          [THIRD.visitId]: 'revoked',
+        })
+      }
+    })
+
+    it('are revoked, and so is what it replaced, if ClickHouse has its activation', async () => {
+      for (const isBehind of [true, false])
+        for (const more of [{ is_revoked: true }, {}]) {
+          parts.isBehind = isBehind
+          parts.rows = [row(THIRD, { ...whatItReplaced, ...more, is_active: true })]
+          expect(await parts.states(ONE, OTHER, THIRD)).to.deep.equal({
+            [ONE.visitId]: 'active',
+            [OTHER.visitId]: 'revoked',
+            [THIRD.visitId]: 'revoked',
+          })
+        }
+    })
+
+    it('are undecided beside others while ClickHouse may lack its activation, or has it without its visit', async () => {
+      parts.isBehind = true
+      for (const rows of [[row(THIRD, whatItReplaced)], [row(THIRD, { ...whatItReplaced, is_revoked: true })], []]) {
+        parts.rows = rows
+        expect(await parts.states(OTHER, THIRD)).to.deep.equal({
+          [OTHER.visitId]: 'active',
+          [THIRD.visitId]: 'undecided',
+        })
+        expect(await parts.states(THIRD)).to.deep.equal({ [THIRD.visitId]: 'revoked' })
+      }
+      parts.isBehind = false
+      parts.rows = [row(THIRD, { is_active: true, is_recorded: false })]
+      expect(await parts.states(OTHER, THIRD)).to.deep.include({ [THIRD.visitId]: 'undecided' })
+    })
+  })
+
   describe('of a receipt that was replaced before its own predecessor was known', () => {
     const held = (): void => {
       parts.isBehind = true
@@ -212,6 +263,25 @@ describe('the states of receipts', () => {
       parts.isBehind = true
       parts.rows = [row(THIRD, { is_active: true, is_revoked: true, is_recorded: false })]
       expect(await parts.states(THIRD)).to.deep.equal({ [THIRD.visitId]: 'revoked' })
+    })
+
+    it('are undecided beside others if the facts are behind and do not say whether a replaced one was active', async () => {
+      parts.isBehind = true
+      parts.hot = new Map<string, KnownState>([
+        [ONE.visitId, 'unknown'],
+        [OTHER.visitId, 'active'],
+      ])
+      parts.rows = [row(ONE, { is_revoked: true, previous_visit_id: OTHER.visitId })]
+      const both = { [ONE.visitId]: 'undecided', [OTHER.visitId]: 'active' }
+      expect(await parts.states(ONE, OTHER)).to.deep.equal(both)
+      // The hot state must not take it for certain that it was never active.
+      expect(parts.learnt).to.deep.equal([[{ ...receiptRef(WEBSITE, ONE), previous: 'unknown' }, 'revoked']])
+      expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'revoked' })
+      parts.hot.set(THIRD.visitId, 'unknown')
+      for (const rows of [[row(ONE)], []]) {
+        parts.rows = [row(THIRD, { is_active: true, previous_visit_id: ONE.visitId }), ...rows]
+        expect(await parts.states(ONE, OTHER, THIRD)).to.deep.include(both)
+      }
     })
 
     it('are undecided if it is replaced by one that is looked up with it', async () => {

@@ -864,7 +864,12 @@ async function applyStep(
     if (before === 'issued') raiseWithPrevious(model, index)
     const kinds: Record<ReceiptStanding, string> = {
       ...{ unknown: 'unknown', issued: 'activated', predecessor_unknown: 'already_active' },
-      ...{ active: 'already_active', revoked: 'revoked', revoked_predecessor_unknown: 'revoked' },
+      ...{
+        active: 'already_active',
+        revoked: 'revoked',
+        revoked_predecessor_unknown: 'revoked',
+        revoked_unseen: 'revoked',
+      },
     }
     expect(outcome.kind).to.equal(kinds[before ?? 'unknown'])
   } else if (verb === 'learn unknown') {

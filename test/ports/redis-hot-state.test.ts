@@ -325,10 +325,7 @@ describe('Redis hot state', () => {
       await state.learn({ ...second, previous: first }, 'issued')
       expect(await state.activate(second)).to.deep.equal({ kind: 'activated', revoked: first })
       expect(await state.activate(first)).to.deep.equal({ kind: 'revoked' })
-      expect(await state.receiptStates([first, second])).to.deep.equal([
-        'revoked_predecessor_unknown',
-        'predecessor_unknown',
-      ])
+      expect(await state.receiptStates([first, second])).to.deep.equal(['revoked_unseen', 'predecessor_unknown'])
     })
 
     it('does not say what a revoked receipt had replaced that another process may have activated', async () => {
@@ -338,11 +335,11 @@ describe('Redis hot state', () => {
       freeze()
       await until(async () => !(await isShared(state)()))
       await state.learn({ ...third, previous: second }, 'active')
-      expect(await state.receiptStates([second])).to.deep.equal(['revoked_predecessor_unknown'])
+      expect(await state.receiptStates([second])).to.deep.equal(['revoked_unseen'])
       await state.learn({ ...second, previous: first }, 'active')
       expect(await state.receiptStates([second])).to.deep.equal(['revoked'])
       // Its own activation went to Redis alone, so this process cannot vouch for what that one had replaced.
-      expect(await state.receiptStates([first])).to.deep.equal(['revoked_predecessor_unknown'])
+      expect(await state.receiptStates([first])).to.deep.equal(['revoked_unseen'])
     })
 
     it('refuses to activate what facts say is revoked', async () => {
@@ -487,7 +484,7 @@ describe('Redis hot state', () => {
         await state.close()
         server.thaw()
         await until(isShared(other))
-        const unsure: readonly ReceiptStanding[] = ['unknown', 'revoked_predecessor_unknown']
+        const unsure: readonly ReceiptStanding[] = ['unknown', 'revoked_unseen']
         expect(await other.receiptStates([known, replaced])).to.deep.equal(unsure)
         expect(await installation(other)).to.deep.equal({ kind: 'unknown' })
         // Who comes and goes meanwhile changes nothing.
@@ -607,8 +604,8 @@ describe('Redis hot state', () => {
         await master.kill()
         await state.learn(meanwhile, 'issued')
         expect(await state.activate(meanwhile)).to.include({ kind: 'activated' })
-        await until(isShared(state))
-        expect(await state.receiptStates([known, meanwhile])).to.deep.equal(['active', 'active'])
+        // On a busy machine a call may still be answered without Redis.
+        await until(async () => (await state.receiptStates([known, meanwhile])).every((each) => each === 'active'))
         expect(replica.cli('role').split('\n')[0]).to.equal('master')
         expect(runs.length).to.equal(2)
       } finally {

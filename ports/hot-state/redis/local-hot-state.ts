@@ -111,7 +111,7 @@ function receiptsInMemory(nowMs: () => number): ReceiptVerbs {
       asked.map((receipt) => {
         const state = receipts.stateOf(receipt)
         // Another process may have activated it, and only the facts know what it had replaced then.
-        if (state === 'revoked' && receipts.isUnseen(receipt)) return 'revoked_predecessor_unknown'
+        if (state === 'revoked' && receipts.isUnseen(receipt)) return 'revoked_unseen'
         if (isRevokedStanding(state)) return state
         // An install follows its page's activation by moments: Facts cannot have that activation yet, but may know that another
         // process has replaced the receipt since. About everything else Facts knows more.

@@ -39,6 +39,7 @@ const ANSWER_MEMORY_MS = LIMITS.answerMemoryDays * DAY_MS
 const USAGE_MEMORY_MS = 2 * 366 * DAY_MS
 const STATES: readonly ReceiptStanding[] = [
   ...(['unknown', 'issued', 'active', 'revoked', 'predecessor_unknown', 'revoked_predecessor_unknown'] as const),
+  'revoked_unseen',
 ]
 
 interface VerbsOptions {

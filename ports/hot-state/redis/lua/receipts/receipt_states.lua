@@ -2,11 +2,19 @@
 -- KEYS[1]  prefix; reads r:<day>:<bucket>, i:<id>, o:<id>, n:<id>, heard, alive
 -- ARGV     clock or '', then for each receipt its ID and day
 -- Returns  for each receipt 0 unknown, 1 issued, 2 active, 3 revoked, 4 active with an unknown predecessor, 5 the same
---          of a revoked one. While a process may hold activations, an issued one is unknown, and
---          a revoked one that nobody has called active counts as 5
+--          of a revoked one, 6 revoked and unseen. While a process may hold activations, an issued one is unknown, and
+--          a revoked one that nobody has called active is unseen
 
-local function is_open(id)
-  return kept(open_key(id)) or (kept(unseen_key(id)) and may_lack_news())
+-- Asked at most once: it reads every process.
+local lacks_news = nil
+local function is_unsure()
+  if lacks_news == nil then lacks_news = may_lack_news() end
+  return lacks_news
+end
+
+local function revoked_code(id)
+  if kept(open_key(id)) then return 5 end
+  return kept(unseen_key(id)) and is_unsure() and 6 or 3
 end
 
 local states = {}
@@ -15,9 +23,9 @@ for index = 2, #ARGV, 2 do
   local code = 0
   if state then
     code = state == UNKNOWN and 4 or 2
-    if state == REVOKED then code = is_open(ARGV[index]) and 5 or 3 end
+    if state == REVOKED then code = revoked_code(ARGV[index]) end
   elseif kept(issued_key(ARGV[index])) then
-    code = may_lack_news() and 0 or 1
+    code = is_unsure() and 0 or 1
   end
   states[#states + 1] = code
 end
