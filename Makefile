@@ -31,7 +31,7 @@ test: node_modules ## Every test, with real parts; installs what they need if it
 	@npm run -s build
 	@npm run -s test
 
-test-long: node_modules ## What is too long for every day: real Vite and Next.js projects, images, the docs site, a release rehearsed, a backup under load
+test-long: node_modules ## What is too long for every day: real Vite and Next.js projects, a made-up provider, images, the docs site, a release rehearsed, a backup under load
 	@sh test/install-tools.sh chromium etcd soffice
 	@npm run -s build
 	@npm run -s test-long

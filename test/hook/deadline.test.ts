@@ -11,6 +11,7 @@ import {
   REAL_PATH,
   run,
   servedScript,
+  type Shell,
   SHELLS,
   temporaryFolder,
   toolFolder,
@@ -51,20 +52,30 @@ describe('hook: deadline', function () {
       .stdout.split('\n')
       .filter((line) => line.includes(word))
 
-  for (const shell of SHELLS.filter(({ name }) => !VARIANTS.includes(name))) {
-    const id = shell.name.replaceAll(' ', '-')
+  describe('a program without its own time limit hangs', () => {
+    const shells = SHELLS.filter(({ name }) => !VARIANTS.includes(name))
+    const nameOf = (shell: Shell): string => `hangs-${shell.name.replaceAll(' ', '-')}`
+    let outcomes: Map<Shell, unknown>
 
-    it(`${shell.name}: a program without its own time limit hangs: everything ends when the time is up`, async () => {
-      const name = `hangs-${id}`
-      // Only its own alarm can end this run: nothing else limits uname, and the stand-in would stay for ever.
-      const path = standIns(name, ['uname'], `trap '' TERM INT HUP\n${programPath('sleep')} 7777 & wait`)
-      const script = `${servedScript({ baseUrl: recorder.baseUrl })}\necho "after: \${whence_worker-unset} $(trap)"`
-      const outcome = await run({ shell, script, args: ['install_completed'], env: { HOME: home.path, PATH: path } })
-      expect(outcome).to.deep.equal({ status: 0, stdout: 'after: unset \n', stderr: '' })
-      expect(processesWith(join(folder.path, name))).to.deep.equal([])
-      expect(processesWith('sleep 7777').filter((line) => line.includes(programPath('sleep')))).to.deep.equal([])
+    /** All at the same time: each takes as long as the hook may. */
+    before(async () => {
+      const runIn = async (shell: Shell): Promise<[Shell, unknown]> => {
+        // Only its own alarm can end this run: nothing else limits uname, and the stand-in would stay for ever.
+        const path = standIns(nameOf(shell), ['uname'], `trap '' TERM INT HUP\n${programPath('sleep')} 7777 & wait`)
+        const script = `${servedScript({ baseUrl: recorder.baseUrl })}\necho "after: \${whence_worker-unset} $(trap)"`
+        const env = { HOME: home.path, PATH: path }
+        return [shell, await run({ shell, script, args: ['install_completed'], env })]
+      }
+      outcomes = new Map(await Promise.all(shells.map(runIn)))
     })
-  }
+
+    for (const shell of shells)
+      it(`${shell.name}: everything ends when the time is up`, () => {
+        expect(outcomes.get(shell)).to.deep.equal({ status: 0, stdout: 'after: unset \n', stderr: '' })
+        expect(processesWith(join(folder.path, nameOf(shell)))).to.deep.equal([])
+        expect(processesWith('sleep 7777').filter((line) => line.includes(programPath('sleep')))).to.deep.equal([])
+      })
+  })
 
   it('grep hangs: the scan is cut short, and the request is sent', async () => {
     const path = standIns('slow-grep', ['grep'], `${programPath('sleep')} 8`)
