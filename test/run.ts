@@ -19,7 +19,7 @@ const REPORTER = join(import.meta.dirname, 'support/reporter.ts')
  * Folders whose tests mostly wait for brokers, API servers and processes, but not those of charts, which would make it too long. They share one process, so that no two of them
  * compete; all others run beside them. The seconds at the end say whether the two are still about equally long.
  */
-const ENGINE_FOLDERS = ['contract', 'crash', 'dashboard', 'e2e', 'faults', 'operator', 'pages', 'scale', 'versions']
+const ENGINE_FOLDERS = ['contract', 'dashboard', 'e2e', 'faults', 'operator', 'pages', 'scale', 'versions']
 
 /**
  * So many files at least, whole folders, share a process; those after them get a new one. An engine in the process of a test keeps
