@@ -3,7 +3,8 @@
  *
  * Node.js bounds how long a request's head and the whole request may take to arrive. But it does not bound the
  * connections of one address, counts an empty line between requests as activity, and waits for ever for a client that
- * does not read. This code adds those bounds by checking all connections once a second.
+ * does not read. This code adds those bounds by checking all connections once a second. Time in which the process stood still
+ * does not count: what arrived meanwhile is read only after the check.
  */
 
 import type { Server, ServerResponse } from 'node:http'
@@ -64,9 +65,13 @@ export function limitConnections(
       if (peer !== null) forgetSocket(byPeer, peer, socket)
     })
   })
+  let lookedAtMs = performance.now()
   const timer = setInterval(() => {
+    const stillMs = performance.now() - lookedAtMs - LOOK_EVERY_MS
+    lookedAtMs = performance.now()
     const idleMs = connections.size * 2 > limits.max ? limits.idleInCrowdMs : limits.idleMs
     for (const [socket, connection] of connections) {
+      if (stillMs > 0) passOver(connection, stillMs)
       const why = reasonToEnd(socket, connection, { ...limits, idleMs })
       if (why === null) continue
       onEnd(why)
@@ -76,6 +81,11 @@ export function limitConnections(
     }
   }, LOOK_EVERY_MS).unref()
   server.on('close', () => clearInterval(timer))
+}
+
+function passOver(connection: Connection, stillMs: number): void {
+  connection.quietSinceMs += stillMs
+  if (connection.unreadSinceMs !== null) connection.unreadSinceMs += stillMs
 }
 
 /**

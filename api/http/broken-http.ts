@@ -4,11 +4,14 @@ import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
+import { watchStandstill } from './standstill.ts'
 
 /** How long a client may take to read the last answer and to disconnect. */
 const LINGER_MS = 500
 /** How much may still arrive meanwhile; it is discarded unread. */
 const LINGER_BYTES = 1_048_576
+/** How long a request that is late has to be read after the process stood still; in each such second many are. */
+const GRACE_MS = 1_000
 
 /** `onBroken` is called for each message that never became a request. */
 export function guardSockets(server: Server, onBroken: (status: number, code: ErrorCode) => void): void {
@@ -19,12 +22,32 @@ export function guardSockets(server: Server, onBroken: (status: number, code: Er
   server.on('connection', (socket: Socket) => {
     socket.destroySoon = () => endGently(socket)
   })
-  server.on('clientError', (error: Error & { code?: string }, socket) => {
-    if (!socket.writable || error.code === 'ECONNRESET') socket.destroy()
-    else if (!finishCurrent(socket as BusySocket)) answer(socket, brokenHttpCode(error.code))
+  const standstill = watchStandstill()
+  server.on('close', () => standstill.close())
+  const end = (socket: BusySocket, code: string | undefined): void => {
+    if (!socket.writable || code === 'ECONNRESET') socket.destroy()
+    else if (!finishCurrent(socket)) answer(socket, brokenHttpCode(code))
+  }
+  server.on('clientError', ({ code }: Error & { code?: string }, duplex) => {
+    const socket = duplex as BusySocket
+    if (code === LATE && standstill.wasWithin(GRACE_MS)) endUnlessRead(socket, () => end(socket, code))
+    else end(socket, code)
   })
   server.on('checkExpectation', ({ socket }) => answer(socket, 'invalid_request'))
   server.on('connect', (_req, socket) => answer(socket, 'invalid_request'))
+}
+
+const LATE = 'ERR_HTTP_REQUEST_TIMEOUT'
+
+/** Node calls a request late only once, so what is still not complete after the grace is ended here. */
+function endUnlessRead(socket: BusySocket, end: () => void): void {
+  const { bytesRead } = socket
+  const look = (): void => {
+    const isPending = socket._httpMessage?.req.complete === false
+    if (!socket.destroyed && (isPending || socket.bytesRead === bytesRead)) end()
+  }
+  const timer = setTimeout(look, GRACE_MS).unref()
+  socket.once('close', () => clearTimeout(timer))
 }
 
 /** Node's own handler reads this too; there is no public way. */
@@ -78,6 +101,6 @@ function answerBrokenHttp(socket: Duplex, code: ErrorCode): void {
 
 function brokenHttpCode(code: string | undefined): ErrorCode {
   if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout'
+  if (code === LATE) return 'request_timeout'
   return 'invalid_request'
 }
