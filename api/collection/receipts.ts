@@ -170,6 +170,13 @@ export async function recall(refs: readonly ReceiptRef[], deps: ApiDeps): Promis
   return applyFacts(rows, refs, { deps, active: new Set(), isSure: true })
 }
 
+/** Whether a newer receipt has replaced it: by the hot state, or by ClickHouse if that has forgotten it. */
+export async function isRevoked(ref: ReceiptRef, deps: ApiDeps): Promise<boolean> {
+  const [state = 'unknown'] = await deps.hotState.receiptStates([ref])
+  const standing = state === 'unknown' ? (await recall([ref], deps)).get(ref.visitId) : state
+  return standing !== undefined && REVOKED_STATES.has(standing)
+}
+
 interface Certainty {
   /** Known to be active already, though ClickHouse may not have their activations yet. */
   readonly active: ReadonlySet<VisitId>

@@ -6,7 +6,7 @@ import { HANDOFF_RECEIPT_SCHEMA, HANDOFF_VISIT_SCHEMA } from '../../domain/colle
 import type { JsonObject } from '../../domain/strict-json.ts'
 import { checkVisitFields } from '../../domain/collection/visit.ts'
 import type { AcceptedAnswer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
-import { isRefusal, recall, receiptRef, requireReceipt } from '../collection/receipts.ts'
+import { isRefusal, isRevoked, receiptRef, requireReceipt } from '../collection/receipts.ts'
 import { withPage, type VisitRequest } from '../collection/visit-page.ts'
 import { saysGpc } from '../collection/request-logs.ts'
 import { uncountOnFailure } from '../collection/usage.ts'
@@ -36,7 +36,8 @@ async function handOffReceipt(request: CheckedRequest, parts: PipelineParts): Pr
   if (isRefusal(claims)) return claims
   if (isExpired(claims.issuedAtMs, exchange.receivedAtMs)) return refuse('receipt_expired')
   if (claims.isUnrecorded) return { ...answerToken(request, claims, parts), isUnrecorded: true }
-  if (!claims.isHandoffOnly && (await isRevoked(request, claims, parts))) return refuse('receipt_revoked')
+  if (!claims.isHandoffOnly && (await isRevoked(receiptRef(website.id, claims), parts.deps)))
+    return refuse('receipt_revoked')
   await parts.recorder.accept(request, {
     topic: 'handoffs',
     id: claims.visitId,
@@ -88,17 +89,6 @@ async function recordHandoffVisit(
       retentionDays,
     }),
   })
-}
-
-async function isRevoked(
-  { website }: CheckedRequest,
-  claims: ReceiptClaims,
-  { deps }: PipelineParts,
-): Promise<boolean> {
-  const ref = receiptRef(website.id, claims)
-  const [state] = await deps.hotState.receiptStates([ref])
-  if (state !== 'unknown') return state === 'revoked'
-  return (await recall([ref], deps)).get(ref.visitId) === 'revoked'
 }
 
 function answerToken(

@@ -7,7 +7,7 @@ import { expect } from 'chai'
 
 import type { ApiDeps } from '../../api/deps.ts'
 import type { CheckedRequest } from '../../api/collection/pipeline.ts'
-import { isRefusal, recall, receiptRef, requireReceipt, statesOf } from '../../api/collection/receipts.ts'
+import { isRefusal, isRevoked, recall, receiptRef, requireReceipt, statesOf } from '../../api/collection/receipts.ts'
 import { issueReceipt, readReceipt, type ReceiptClaims } from '../../domain/receipt.ts'
 import type { KnownState } from '../../domain/collection/resolve.ts'
 import type { ReceiptFactsRow } from '../../ports/facts/query-rows.ts'
@@ -336,6 +336,22 @@ describe('the states of receipts', () => {
     parts.rows = new Error('away')
     expect([...(await recall([receiptRef(WEBSITE, ONE)], parts.deps))]).to.deep.equal([])
     expect(parts.warnings).to.deep.equal([[{ err: parts.rows }, 'receipts could not be looked up']])
+  })
+
+  it('say that a receipt is revoked, also if it is not known what it had replaced', async () => {
+    const isOneRevoked = (): Promise<boolean> => isRevoked(receiptRef(WEBSITE, ONE), parts.deps)
+    for (const state of ['revoked', 'revoked_predecessor_unknown', 'revoked_unseen', 'issued', 'active'] as const) {
+      parts.hot.set(ONE.visitId, state as KnownState)
+      expect(await isOneRevoked(), state).to.equal(state.startsWith('revoked'))
+    }
+    expect(parts.asked).to.deep.equal([])
+    parts.hot.set(ONE.visitId, 'unknown')
+    for (const more of [{}, { is_active: true }, { is_revoked: true }, { is_revoked: true, is_active: true }]) {
+      parts.rows = [row(ONE, { ...more, is_recorded: false })]
+      expect(await isOneRevoked()).to.equal('is_revoked' in more)
+    }
+    parts.rows = new Error('away')
+    expect(await isOneRevoked()).to.equal(false)
   })
 
   it('cost no look-up if there is no receipt', async () => {
