@@ -74,11 +74,9 @@ export async function statesOf(
   if (wanted.length === 0) return new Map()
   const states = await deps.hotState.receiptStates(wanted)
   const known = new Map<VisitId, Standing>(wanted.map((ref, index) => [ref.visitId, states[index] ?? 'unknown']))
-  const open = wanted.filter(({ visitId }) => OPEN_STATES.has(known.get(visitId) ?? 'unknown'))
+  const open = wanted.filter(({ visitId }) => OPEN_STATES.has(known.get(visitId)))
   if (open.length === 0) return settleUnknown(known)
-  const active = new Set(
-    open.flatMap(({ visitId }) => (WAS_ACTIVE.has(known.get(visitId) ?? 'unknown') ? [visitId] : [])),
-  )
+  const active = new Set(open.map(({ visitId }) => visitId).filter((visitId) => WAS_ACTIVE.has(known.get(visitId))))
   const asked = await askFacts(open, deps)
   const isSure = asked !== null && !asked.isBehind
   const recalled =
@@ -98,15 +96,14 @@ type Standing = KnownState | 'revoked_predecessor_unknown' | 'revoked_unseen'
 
 /**
  * What was revoked stays revoked, even if ClickHouse has only its activation so far: that says what it had replaced. If nobody
- * knows of an activation and ClickHouse has everything, it was never active, and replaced none.
+ * knows of an activation and ClickHouse has everything, it was never active, and replaced none. What ClickHouse calls revoked
+ * counts in the end (`withRevocations`).
  */
 function standingBy(held: Standing, recalled: Standing | undefined, isSure: boolean): Standing {
   if (!REVOKED_STATES.has(held)) return recalled ?? held
-  if (recalled === 'active' || recalled === 'revoked') return 'revoked'
-  if (held === 'revoked_predecessor_unknown') return held
-  if (recalled === 'predecessor_unknown' || recalled === 'revoked_predecessor_unknown')
-    return 'revoked_predecessor_unknown'
-  return isSure ? 'revoked' : 'revoked_unseen'
+  if (recalled === 'active') return 'revoked'
+  if (recalled === 'predecessor_unknown') return 'revoked_predecessor_unknown'
+  return held === 'revoked_unseen' && isSure ? 'revoked' : held
 }
 
 /** A revoked receipt no longer counts, but may have replaced one of the others; the facts will say which. */
@@ -125,14 +122,16 @@ function withRevocations(
   return new Map([...known, ...[...recalled].filter(([, state]) => REVOKED_STATES.has(state))])
 }
 
-const REVOKED_STATES: ReadonlySet<Standing> = new Set<Standing>([
+const REVOKED_STATES: ReadonlySet<Standing | undefined> = new Set<Standing>([
   ...(['revoked', 'revoked_predecessor_unknown', 'revoked_unseen'] as const),
 ])
-const OPEN_STATES: ReadonlySet<Standing> = new Set<Standing>([
+const OPEN_STATES: ReadonlySet<Standing | undefined> = new Set<Standing>([
   ...(['unknown', 'predecessor_unknown', 'revoked_predecessor_unknown', 'revoked_unseen'] as const),
 ])
 /** Of the open ones, those that were active for certain, and so have replaced what their visit names. */
-const WAS_ACTIVE: ReadonlySet<Standing> = new Set<Standing>(['predecessor_unknown', 'revoked_predecessor_unknown'])
+const WAS_ACTIVE: ReadonlySet<Standing | undefined> = new Set<Standing>([
+  ...(['predecessor_unknown', 'revoked_predecessor_unknown'] as const),
+])
 
 /**
  * Null if the facts did not answer in time. Their lag is checked first, so that the rows contain everything up to then.
@@ -172,9 +171,8 @@ export async function recall(refs: readonly ReceiptRef[], deps: ApiDeps): Promis
 
 /** Whether a newer receipt has replaced it: by the hot state, or by ClickHouse if that has forgotten it. */
 export async function isRevoked(ref: ReceiptRef, deps: ApiDeps): Promise<boolean> {
-  const [state = 'unknown'] = await deps.hotState.receiptStates([ref])
-  const standing = state === 'unknown' ? (await recall([ref], deps)).get(ref.visitId) : state
-  return standing !== undefined && REVOKED_STATES.has(standing)
+  const [state] = await deps.hotState.receiptStates([ref])
+  return REVOKED_STATES.has(state === 'unknown' ? (await recall([ref], deps)).get(ref.visitId) : state)
 }
 
 interface Certainty {
@@ -207,20 +205,23 @@ async function applyFacts(
     for (const state of told) await deps.hotState.learn({ ...ref, previous }, state)
   }
   const asked = new Set(refs.map(({ visitId }) => visitId))
-  const withoutRow = (visitId: VisitId): Standing => {
-    if (active.has(visitId)) return 'predecessor_unknown'
-    // If the hot state knows it for certain, what it had replaced is revoked already.
-    return asked.has(visitId) ? 'issued' : 'active'
+  for (const visitId of replaced) {
+    // One that was not asked for is known for certain.
+    const isCertain = isSure || !asked.has(visitId)
+    states.set(visitId, replacedStanding(visitId, states, { active, isSure: isCertain }))
   }
-  for (const visitId of replaced)
-    states.set(visitId, replacedStanding(states.get(visitId) ?? withoutRow(visitId), isSure))
   return states
 }
 
-/** If no row says what it had itself replaced, that stays unknown. */
-function replacedStanding(before: Standing, isSure: boolean): Standing {
-  if (OPEN_STATES.has(before)) return 'revoked_predecessor_unknown'
-  return before === 'issued' && !isSure ? 'revoked_unseen' : 'revoked'
+/** If no row says what it had itself replaced, that stays unknown. Undecided while even its activation may be missing. */
+function replacedStanding(
+  visitId: VisitId,
+  recalled: ReadonlyMap<VisitId, Standing>,
+  { active, isSure }: Certainty,
+): Standing {
+  const standing = recalled.get(visitId) ?? (active.has(visitId) ? 'predecessor_unknown' : undefined)
+  if (OPEN_STATES.has(standing)) return 'revoked_predecessor_unknown'
+  return isSure || standing === 'active' ? 'revoked' : 'undecided'
 }
 
 /**

@@ -239,6 +239,8 @@ describe('the states of receipts', () => {
       parts.rows = new Error('away')
       expect(await parts.states(OTHER, THIRD)).to.deep.include({ [THIRD.visitId]: 'undecided' })
       expect(await parts.states(THIRD)).to.deep.equal({ [THIRD.visitId]: 'revoked' })
+      Object.assign(parts, { rows: [], isBehind: false })
+      expect(await parts.states(OTHER, THIRD)).to.deep.include({ [THIRD.visitId]: 'undecided' })
     })
 
     it('are revoked, and so is what it replaced, once the visit says so, though its own revocation is not there', async () => {
@@ -281,6 +283,19 @@ describe('the states of receipts', () => {
       for (const rows of [[row(ONE)], []]) {
         parts.rows = [row(THIRD, { is_active: true, previous_visit_id: ONE.visitId }), ...rows]
         expect(await parts.states(ONE, OTHER, THIRD)).to.deep.include(both)
+      }
+    })
+
+    it('are revoked, whether the facts are behind or not, if it was active and what it had replaced is known', async () => {
+      parts.hot = new Map<string, KnownState>([
+        [ONE.visitId, 'predecessor_unknown'],
+        [OTHER.visitId, 'unknown'],
+      ])
+      parts.rows = [row(ONE, { previous_visit_id: OTHER.visitId }), row(OTHER, { is_active: true })]
+      for (const isBehind of [true, false]) {
+        parts.isBehind = isBehind
+        const both = { [ONE.visitId]: 'active', [OTHER.visitId]: 'revoked' }
+        expect(await parts.states(ONE, OTHER)).to.deep.equal(both)
       }
     })
 

@@ -85,43 +85,18 @@ const RECEIPT_SURVIVORS: readonly Survivor[] = [
   ...survivors(
     {
       file: RECEIPTS,
-      line: "const open = wanted.filter(({ visitId }) => OPEN_STATES.has(known.get(visitId) ?? 'unknown'))",
+      line: "const state = standingBy(known.get(visitId) ?? 'unknown', recalled.get(visitId), isSure)",
       reason: ASKED_FOR,
     },
-    'const open = wanted.filter(({ visitId }) => OPEN_STATES.has(known.get(visitId) ?? ""))',
+    'const state = standingBy(known.get(visitId) ?? "", recalled.get(visitId), isSure)',
   ),
   ...survivors(
     {
       file: RECEIPTS,
-      line: "const state = standingBy(known.get(visitId) ?? 'unknown', recalled.get(visitId))",
-      reason: ASKED_FOR,
+      line: "return isSure || standing === 'active' ? 'revoked' : 'undecided'",
+      reason: 'While the facts are behind, what was asked for and is not revoked is undecided anyway.',
     },
-    'const state = standingBy(known.get(visitId) ?? "", recalled.get(visitId))',
-  ),
-  ...survivors(
-    {
-      file: RECEIPTS,
-      line: "return recalled === 'active' || recalled === 'revoked' ? 'revoked' : held",
-      reason: 'What the facts call revoked replaces every other state in the end.',
-    },
-    "return recalled === 'active' || false ? 'revoked' : held",
-    `return recalled === 'active' || recalled === "" ? 'revoked' : held`,
-  ),
-  ...survivors(
-    {
-      file: RECEIPTS,
-      line: "const standing = recalled.get(visitId) ?? (active.has(visitId) ? 'predecessor_unknown' : 'revoked')",
-      reason: 'It is only compared with the open states, and what is none of them is revoked.',
-    },
-    `const standing = recalled.get(visitId) ?? (active.has(visitId) ? 'predecessor_unknown' : "")`,
-  ),
-  ...survivors(
-    {
-      file: RECEIPTS,
-      line: "const active = new Set(open.flatMap(({ visitId }) => (known.get(visitId) === 'unknown' ? [] : [visitId])))",
-      reason: 'No visit has this ID, so that it is active changes nothing.',
-    },
-    `const active = new Set(open.flatMap(({ visitId }) => (known.get(visitId) === 'unknown' ? ["Stryker was here"] : [visitId])))`,
+    `return isSure || standing === 'active' ? 'revoked' : ""`,
   ),
   ...survivors(
     {
