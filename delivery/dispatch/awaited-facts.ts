@@ -28,8 +28,7 @@ export async function whoIsDue<A extends Arrival>(
     const ends = isPending(arrival) ? { ...endsNow, ...arrival.ends } : (arrival.ends ?? {})
     const isReached = AWAITED_TOPICS.every((topic) => hasReached(done[topic] ?? [], ends[topic] ?? []))
     const isDue = isReached || isGivenUp(arrival, nowMs())
-    if (!isAwaiting(arrival)) due.push(arrival)
-    else if (!isDue) waiting.push({ ...arrival, ends })
+    if (!isDue) waiting.push({ ...arrival, ends })
     else due.push(isPending(arrival) ? { ...arrival, ends } : withoutEnds(arrival))
   }
   return { due, waiting }

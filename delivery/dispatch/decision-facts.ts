@@ -26,7 +26,6 @@ export async function readKnowledge(
   facts: FactsReader,
   installs: readonly Install[],
 ): Promise<readonly (LaterKnowledge | undefined)[]> {
-  if (installs.length === 0) return []
   const [histories, matches] = await Promise.all([readHistories(facts, installs), readMatches(facts, installs)])
   return installs.map((install) => {
     const around = matches.get(momentKeyOf(install))

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import { whoIsDue } from '../../delivery/dispatch/awaited-facts.ts'
-import { decidePending, type Arrival, type DecideDeps } from '../../delivery/dispatch/decide-pending.ts'
+import { decidePending, OwnDecisions, type Arrival, type DecideDeps } from '../../delivery/dispatch/decide-pending.ts'
 import { AWAITED_TOPICS, hasReached } from '../../domain/collection/facts-lag.ts'
 import type { Install, OpenCandidate } from '../../domain/model.ts'
 import type { DecisionRecord } from '../../domain/records.ts'
@@ -222,6 +222,35 @@ describe('deciding pending installs', () => {
     expect(decisions[0]?.resolution).to.equal('matched')
     const planned = install.deliveries.map((plan) => ({ ...plan, sessionMode: 'client_only' }))
     expect(decisions[0]?.deliveries).to.deep.equal(planned)
+  })
+
+  it('leaves others as they are beside those that it decides', async () => {
+    facts.histories.push(activeHistory())
+    const plain = arrival({ ...pendingInstall({ eventId: 'event-plain' }), resolution: 'unmatched' })
+    const { ready, decisions } = await advance([plain, arrival()])
+    expect(ready.map(({ record }) => record.install.resolution)).to.deep.equal(['unmatched', 'matched'])
+    expect([ready[0], decisions.length]).to.deep.equal([plain, 1])
+  })
+
+  it('decides ten events of an installation at once, and leaves the others waiting', async () => {
+    const many = Array.from({ length: 11 }, (_, place) =>
+      arrival(pendingInstall({ eventId: `event-${place}`, receivedAtMs: NOON_MS + place, openCandidates: [] })),
+    )
+    const { ready, waiting } = await advance(many)
+    expect([ready.length, waiting]).to.deep.equal([10, [many[10]].map((each) => ({ ...each, ends: waiting[0]?.ends }))])
+  })
+
+  it('remembers its decision about that very record until it is forgotten', async () => {
+    const own = new OwnDecisions()
+    facts.histories.push(activeHistory())
+    const { decisions } = await advance([arrival()])
+    own.remember(decisions)
+    expect(own.about(arrival())).to.equal(decisions[0])
+    expect(own.about(arrival(pendingInstall({ receivedAtMs: NOON_MS + 1 })))).to.equal(undefined)
+    own.forget(arrival(pendingInstall({ eventId: 'another' })))
+    expect(own.about(arrival())).to.equal(decisions[0])
+    own.forget(arrival())
+    expect(own.about(arrival())).to.equal(undefined)
   })
 
   it('needs only a few queries for many', async () => {

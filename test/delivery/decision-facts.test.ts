@@ -118,6 +118,8 @@ describe('what is known of pending installs', () => {
       expect(await installationOf(pendingInstall())).to.deep.equal({ kind: 'matched', visit: MATCHED })
       facts.matches.pop()
       expect(await installationOf(pendingInstall())).to.deep.equal({ kind: 'none' })
+      const { openCandidates: _, ...without } = pendingInstall()
+      expect(await installationOf(without)).to.deep.equal({ kind: 'undecided' })
     })
   })
 

@@ -273,8 +273,9 @@ describe('dispatch, as a consumer of the log', () => {
     readonly stopped: string[]
     readonly log: EventLog
   }
+  type Progress = (topic: string) => { readonly done: readonly number[]; readonly ends: readonly number[] }
   /** A log that keeps handlers, so that a test hands them batches itself. */
-  function doubleLog(refusedAt = Infinity): Started {
+  function doubleLog(refusedAt = Infinity, progress: Progress = () => ({ done: [9], ends: [9] })): Started {
     const handlers: Started['handlers'] = new Map()
     const appended: Started['appended'] = []
     const stopped: string[] = []
@@ -285,6 +286,7 @@ describe('dispatch, as a consumer of the log', () => {
         handlers.set(topic, handler)
         return { stop: async () => void stopped.push(topic) }
       },
+      progress: async (topic: string) => progress(topic),
       append: async (topic: string, entries: readonly { readonly value: string }[], options: unknown) => {
         // Nobody waits for an answer, so a busy log gets longer than a request has.
         expect(options).to.deep.equal({ deadlineMs: 5_000 })
@@ -303,15 +305,21 @@ describe('dispatch, as a consumer of the log', () => {
   const late = (number: number): InstallRecord =>
     recordOf(installOf({ visit: visitOf({ visitId: 'f'.repeat(32) }), overrides: { eventId: `late-${number}` } }))
 
-  const begun = async (facts: FactsDouble, more: Partial<Parameters<typeof startDispatch>[0]> = {}) => {
-    const started = doubleLog()
+  type Deps = Parameters<typeof startDispatch>[0]
+  const begun = async (facts: FactsDouble, more: Partial<Deps> = {}, progress?: Progress) => {
+    const started = doubleLog(Infinity, progress)
     const clock = { nowMs: NOON_MS }
     const dispatch = await startDispatch({
       ...{ eventLog: started.log, facts, catalog: () => catalogOf([destinationOf()]), nowMs: () => clock.nowMs },
       ...{ random: () => 0, logger: SILENT_LOGGER, ...more },
     })
     const hand = (...records: readonly InstallRecord[]) => started.handlers.get('installs')?.(batchOf(...records))
-    return { ...started, dispatch, hand, clock }
+    const handText = (value: string, offset = 0) =>
+      started.handlers.get('installs')?.({
+        ...{ topic: 'installs', partition: 0 },
+        entries: [{ key: 'k', value, offset, appendedAtMs: NOON_MS }],
+      })
+    return { ...started, dispatch, hand, handText, clock }
   }
 
   it('leaves no consumer behind if one of its topics cannot be joined', async () => {
@@ -360,12 +368,52 @@ describe('dispatch, as a consumer of the log', () => {
     expect([facts.asked, appended]).to.deep.equal([[], []])
   })
 
+  it('runs no query for one that another release wrote with its members in another order', async () => {
+    const facts = new FactsDouble()
+    const { handText, appended } = await begun(facts)
+    const record = recordOf(installOf({ overrides: { resolution: 'unmatched', deliveries: [] } }))
+    const { deliveries, ...install } = record.install
+    await handText(encodeRecord({ ...record, install: { ...install, deliveries } }))
+    expect([facts.asked, appended]).to.deep.equal([[], []])
+  })
+
+  it('does not even read an install without deliveries, whatever its body contains, unless it is pending', async () => {
+    const errors: unknown[] = []
+    const logger = { ...SILENT_LOGGER, error: (...words: unknown[]) => void errors.push(words) }
+    const { handText } = await begun(new FactsDouble(), { logger })
+    const isRead = async (text: string): Promise<boolean> => {
+      errors.length = 0
+      // None of these texts can be read, which is said in the log.
+      await handText(text)
+      return errors.length > 0
+    }
+    const without = '{"v":1,"resolution":"unmatched","deliveries":[],"answer":{'
+    expect(await isRead(without)).to.equal(false)
+    expect(await isRead(`${without}\nbody`)).to.equal(false)
+    expect(await isRead(without.replace('unmatched', 'pending'))).to.equal(true)
+    expect(await isRead(`{"v":1,"deliveries":[{}],"answer":{\n${without}`)).to.equal(true)
+    expect(await isRead('{"v":1')).to.equal(true)
+  })
+
+  it('lets a pending install wait for all that was on the log, not only for what came before it in its partition', async () => {
+    const positions = [4, 6]
+    const progress: Progress = (topic) =>
+      topic === 'installs' ? { done: [positions.shift() ?? 6], ends: [9] } : { done: [9], ends: [9] }
+    const { appended, handText } = await begun(new FactsDouble(), {}, progress)
+    await handText(encodeRecord(recordOf(pendingInstall())), 5)
+    expect(appended.map(([topic]) => topic)).to.deep.equal(['dispatch.5s'])
+    const parked = JSON.parse(appended[0]?.[1][0]?.value ?? '') as { readonly ends: { readonly installs: unknown } }
+    expect(parked.ends.installs).to.deep.equal([9])
+  })
+
   it('looks again for a visit soon, but not soon again after it has looked in vain', async () => {
     const facts = new FactsDouble()
     const { hand, appended, clock } = await begun(facts)
     const looks = (): number => facts.asked.filter((query) => query === 'visitsByIds').length
     await hand(late(1))
     expect(looks()).to.equal(7)
+    // Whether it is the first record of its event does not change meanwhile.
+    expect(facts.asked.filter((query) => query === 'firstInstalls')).to.have.length(1)
     clock.nowMs += 4_999
     await hand(late(2))
     expect(looks()).to.equal(8)
@@ -389,7 +437,7 @@ describe('dispatch, as a consumer of the log', () => {
     const facts = new FactsDouble()
     facts.show(visitOf())
     const { hand, appended } = await begun(facts)
-    await hand(recordOf(installOf()))
+    expect(await hand(recordOf(installOf()))).to.deep.equal({ done: 1 })
     await hand(recordOf(installOf()))
     expect(appended.map(([topic]) => topic)).to.deep.equal(['deliver.ga4', 'deliveries'])
   })

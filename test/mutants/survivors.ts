@@ -27,6 +27,7 @@ const DECIDE = 'delivery/dispatch/decide-pending.ts'
 const DISPATCHER = 'delivery/dispatch/dispatch.ts'
 const PLAN = 'delivery/dispatch/plan.ts'
 const FIRSTS = 'delivery/dispatch/first-records.ts'
+const AWAITED = 'delivery/dispatch/awaited-facts.ts'
 const DECISION_FACTS = 'delivery/dispatch/decision-facts.ts'
 const BATCH = 'delivery/facts-writer/fact-batch.ts'
 const STREAM_ROWS = 'delivery/facts-writer/stream-rows.ts'
@@ -205,6 +206,71 @@ const FACTS_WRITER: readonly Survivor[] = [
 ]
 
 const DISPATCH: readonly Survivor[] = [
+  ...survivors(
+    {
+      file: AWAITED,
+      line: 'const isReached = AWAITED_TOPICS.every((topic) => hasReached(done[topic] ?? [], ends[topic] ?? []))',
+      reason: 'Positions are read of every topic, which the compiler cannot know.',
+    },
+    'const isReached = AWAITED_TOPICS.every((topic) => hasReached(done[topic] ?? ["Stryker was here"], ends[topic] ?? []))',
+  ),
+  ...survivors(
+    {
+      file: AWAITED,
+      line: 'Object.fromEntries(AWAITED_TOPICS.map((topic, place) => [topic, progress[place]?.[of] ?? []]))',
+      reason: 'Positions are read of every topic, which the compiler cannot know.',
+    },
+    'Object.fromEntries(AWAITED_TOPICS.map((topic, place) => [topic, progress[place]?.[of] ?? ["Stryker was here"]]))',
+    'Object.fromEntries(AWAITED_TOPICS.map((topic, place) => [topic, progress[place][of] ?? []]))',
+  ),
+  ...survivors(
+    {
+      file: AWAITED,
+      line: 'const passage = this.#enter(partition, entries[0]?.offset ?? 0)',
+      reason: 'A batch has an entry at least.',
+    },
+    'const passage = this.#enter(partition, entries[0].offset ?? 0)',
+  ),
+  ...survivors(
+    {
+      file: AWAITED,
+      line: 'passage.nextOffset = (entries.at(-1)?.offset ?? 0) + 1',
+      reason: 'A batch has an entry at least.',
+    },
+    'passage.nextOffset = (entries.at(-1).offset ?? 0) + 1',
+  ),
+  ...survivors(
+    {
+      file: DECISION_FACTS,
+      line: 'const { openCandidates = [], receivedAtMs } = install',
+      reason: 'A text in the place of a candidate has no visit, so it has no state.',
+    },
+    'const { openCandidates = ["Stryker was here"], receivedAtMs } = install',
+  ),
+  ...survivors(
+    {
+      file: DECISION_FACTS,
+      line: '{ website, openCandidates = [], receivedAtMs }: Install,',
+      reason: 'A text in the place of a candidate has no visit, so it has no state.',
+    },
+    '{ website, openCandidates = ["Stryker was here"], receivedAtMs }: Install,',
+  ),
+  ...survivors(
+    {
+      file: DISPATCHER,
+      line: "const awaited = ends === undefined || record.install.resolution === 'pending' ? {} : { ends }",
+      reason: 'Ends that are undefined are none, which the compiler does not take for the same.',
+    },
+    "const awaited = false || record.install.resolution === 'pending' ? {} : { ends }",
+  ),
+  ...survivors(
+    {
+      file: DISPATCHER,
+      line: 'return end === -1 || at < end',
+      reason: 'The two places are of different characters.',
+    },
+    'return end === -1 || at <= end',
+  ),
   ...survivors(
     {
       file: DECISION_FACTS,
