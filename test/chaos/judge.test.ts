@@ -551,6 +551,27 @@ describe('the tolerances of chaos runs', () => {
     expect(rulesOf(kept)).to.deep.equal([])
   })
 
+  it('forgive a pending event that follows the next one of its installation, within the difference of clocks', () => {
+    const kept = keptHistory()
+    const story = new Story()
+    const at = (tag: string, beganMs: number): Partial<Call> => ({ tag, beganMs, endedMs: beganMs + 10 })
+    const early = story.event('early', { installation: 'new machine' }, at('c/early', 1_100_000))
+    const next = story.event('next', { installation: 'new machine', token: HANDED }, at('c/next', 1_104_000))
+    const rows = [rowOf(early, HANDED, 'same_installation', 0), rowOf(next, HANDED, 'handoff', 1)] as const
+    const told = answerOf({ event_id: 'early', resolution: 'pending', selection_policy: 'none', candidate_count: 0 })
+    kept.calls.push({ ...early, answer: told }, { ...next, answer: JSON.parse(rows[1].answer) as Call['answer'] })
+    kept.installs.push(...rows)
+    Object.assign(kept, deliveredOf(kept.installs))
+    const outcome = new Map([['next event of the installation', 1]])
+    expect(judge(historyOf(kept))).to.deep.equal({ violations: [], tolerated: outcome })
+    bend(kept, 'next', { received_at_ms: rows[0].received_at_ms + 5_001 })
+    expect(rulesOf(kept)).to.deep.equal(['wrong_visit'])
+    bend(kept, 'next', { received_at_ms: rows[0].received_at_ms + 5_000 })
+    expect(rulesOf(kept)).to.deep.equal([])
+    change(kept, 'early', { answer: { ...told, resolution: 'matched' } })
+    expect(rulesOf(kept)).to.include('wrong_visit')
+  })
+
   it('forgive only an older receipt, and only while its successor cannot be known', () => {
     const kept = keptHistory()
     bend(kept, 'dead', latest(OLD))

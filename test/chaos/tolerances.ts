@@ -16,6 +16,8 @@ interface Tolerance {
 const REVOKED_WITHIN_MS = 60_000
 /** How long an api may take to empty its spool after the log is back. */
 const SPOOLED_FOR_MS = 30_000
+/** How far clocks may differ. */
+const CLOCKS_MS = 5_000
 /** A process that loses sight of Redis continues alone for a moment longer. */
 const MARGIN_MS = 2_000
 
@@ -63,6 +65,26 @@ export const TOLERANCES: readonly Tolerance[] = [
         const isForgotten = made !== undefined && isLost(disturbances, ['memory'], made.beganMs, activeMs)
         return isForgotten && event.beganMs >= activeMs && event.beganMs - activeMs < REVOKED_WITHIN_MS
       })
+    },
+  },
+  {
+    name: 'next event of the installation',
+    sentence:
+      'A pending event without a candidate of its own, and without an earlier event of its installation, "follows the installation\'s next event if that came within five seconds" (docs/redis.md, When its data is lost).',
+    rules: ['wrong_visit'],
+    allows: ({ call }, { stored }) => {
+      if (call === null || call.event === null || call.answer['resolution'] !== 'pending') return false
+      const { eventId, receipts, token } = call.event
+      const row = stored.installs.find((one) => one.website === call.website && one.event_id === eventId)
+      if (row === undefined || receipts.length > 0 || token !== '') return false
+      return stored.installs.some(
+        (next) =>
+          next.website === row.website &&
+          next.installation_id === row.installation_id &&
+          next.visit_id === row.visit_id &&
+          next.received_at_ms > row.received_at_ms &&
+          next.received_at_ms <= row.received_at_ms + CLOCKS_MS,
+      )
     },
   },
   {

@@ -250,6 +250,14 @@ const DISPATCH: readonly Survivor[] = [
   ...survivors(
     {
       file: DECISION_FACTS,
+      line: 'for (const install of asked) found.set(momentKeyOf(install), byInstallation.get(installationKeyOf(install)) ?? [])',
+      reason: 'A text in the place of a row has no time, so it is neither before nor after.',
+    },
+    'for (const install of asked) found.set(momentKeyOf(install), byInstallation.get(installationKeyOf(install)) ?? ["Stryker was here"])',
+  ),
+  ...survivors(
+    {
+      file: DECISION_FACTS,
       line: '{ website, openCandidates = [], receivedAtMs }: Install,',
       reason: 'A text in the place of a candidate has no visit, so it has no state.',
     },
