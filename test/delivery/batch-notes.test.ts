@@ -208,6 +208,22 @@ describe('what the backlog of streams takes from a batch', () => {
     ])
   })
 
+  it('never has records in a row that differ in one of these, although one follows the other', async () => {
+    streaming = ['acme', 'other']
+    const rows = await process().collect(batch([0]))
+    const differing = [{}, { website: 'acme-app' }, { kind: 'event' }, { status: 200 }, { organization: 'other' }]
+    for (const [place, more] of differing.entries())
+      for (const [half, base] of [logRow(), { ...logRow(), ...more }].entries())
+        rows.note('request_logs', { ...base, id: `r${place}${half}`, received_at: NOW_MS + place }, entryAt(place))
+    expect(rows.rows().map(({ ids, oldest_at: oldestAt }) => [ids, oldestAt])).to.deep.equal([
+      ['r00,r01,r10,r20,r30,r40', NOW_MS],
+      ['r11', NOW_MS + 1],
+      ['r21', NOW_MS + 2],
+      ['r31', NOW_MS + 3],
+      ['r41', NOW_MS + 4],
+    ])
+  })
+
   it('is nothing, and asks for no lane, while there is no stream', async () => {
     streaming = []
     const rows = await process().collect(batch([0]))

@@ -30,6 +30,7 @@ const FIRSTS = 'delivery/dispatch/first-records.ts'
 const AWAITED = 'delivery/dispatch/awaited-facts.ts'
 const DECISION_FACTS = 'delivery/dispatch/decision-facts.ts'
 const BATCH = 'delivery/facts-writer/fact-batch.ts'
+const HOUR_MARKS = 'delivery/facts-writer/hour-marks.ts'
 const STREAM_ROWS = 'delivery/facts-writer/stream-rows.ts'
 
 const VERY_MILLISECOND = 'It differs in that very millisecond alone; the next look, a moment later, does the same.'
@@ -145,7 +146,7 @@ const FACTS_WRITER: readonly Survivor[] = [
   ),
   ...survivors(
     {
-      file: 'delivery/facts-writer/hour-marks.ts',
+      file: HOUR_MARKS,
       line: 'for (const column of TIMES[table] ?? []) {',
       reason: 'No row has a column of this name.',
     },
@@ -202,6 +203,73 @@ const FACTS_WRITER: readonly Survivor[] = [
     },
     'if ((known.get(key)?.lane.begunAtMs ?? -1) >= lane.begunAtMs) continue',
     'if ((known.get(key)?.lane.begunAtMs ?? +1) > lane.begunAtMs) continue',
+  ),
+  ...survivors(
+    {
+      file: BATCH,
+      line: 'hours.stored()',
+      reason:
+        'A mark that is not remembered is written again by the next batch, which costs a row and changes no figure.',
+    },
+    ';',
+  ),
+  ...survivors(
+    {
+      file: HOUR_MARKS,
+      line: 'for (const website of present ?? []) if (served.has(website)) present?.delete(website)',
+      reason: 'Within the loop it is there; and no website has this name.',
+    },
+    'for (const website of present ?? []) if (served.has(website)) present.delete(website)',
+    'for (const website of present ?? ["Stryker was here"]) if (served.has(website)) present?.delete(website)',
+  ),
+  ...survivors(
+    {
+      file: HOUR_MARKS,
+      line: 'for (const website of hours.get(hourOf(now)) ?? []) served.add(website)',
+      reason: 'No website has this name.',
+    },
+    'for (const website of hours.get(hourOf(now)) ?? ["Stryker was here"]) served.add(website)',
+  ),
+  ...survivors(
+    {
+      file: HOUR_MARKS,
+      line: 'let serving = { period: -1, websites: new Set<string>() }',
+      reason: 'No batch is of such a period, so the first one makes its own.',
+    },
+    'let serving = {}',
+    'let serving = { period: +1, websites: new Set<string>() }',
+  ),
+  ...survivors(
+    {
+      file: STREAM_ROWS,
+      line: 'if (latest === undefined || !isAlike(latest.alike, pointer)) latest = open.get(alikeKey(pointer))',
+      reason: 'The map has the same row; only the way to it is longer.',
+    },
+    'if (true) latest = open.get(alikeKey(pointer))',
+  ),
+  ...survivors(
+    {
+      file: STREAM_ROWS,
+      line: 'function isAlike(a: Alike, b: Alike): boolean {',
+      reason: 'The map has the same row; only the way to it is longer.',
+    },
+    'function isAlike(a: Alike, b: Alike): boolean {}',
+  ),
+  ...survivors(
+    {
+      file: STREAM_ROWS,
+      line: 'return a.website === b.website && a.kind === b.kind && a.status === b.status && a.organization === b.organization',
+      reason: 'The map has the same row; only the way to it is longer.',
+    },
+    'return false',
+  ),
+  ...survivors(
+    {
+      file: STREAM_ROWS,
+      line: 'const oldest = times.reduce((least, time) => (time < least ? time : least), Infinity)',
+      reason: 'Of two equal times either is the least.',
+    },
+    'const oldest = times.reduce((least, time) => (time <= least ? time : least), Infinity)',
   ),
 ]
 
