@@ -83,6 +83,7 @@ export function limitConnections(
   server.on('close', () => clearInterval(timer))
 }
 
+/** Makes the connection look as if the time had not passed. */
 function passOver(connection: Connection, stillMs: number): void {
   connection.quietSinceMs += stillMs
   if (connection.unreadSinceMs !== null) connection.unreadSinceMs += stillMs

@@ -10,7 +10,7 @@ import { watchStandstill } from './standstill.ts'
 const LINGER_MS = 500
 /** How much may still arrive meanwhile; it is discarded unread. */
 const LINGER_BYTES = 1_048_576
-/** How long a request that is late has to be read after the process stood still; in each such second many are. */
+/** After the process stood still, how much time it has to read the rest of a request that looks late. */
 const GRACE_MS = 1_000
 
 /** `onBroken` is called for each message that never became a request. */

@@ -1,7 +1,7 @@
 /**
  * Notices that the process stood still: stopped, paused with its machine, or busy for seconds.
  *
- * Afterwards timers that are due fire before anything is read that arrived meanwhile. Who ends what came too late must not count
+ * Afterwards timers that are due fire before anything is read that arrived meanwhile. Code that ends late requests must not count
  * this time, because the client may have sent everything.
  */
 
