@@ -141,6 +141,23 @@ describe('LMDB event log', () => {
     expect(await valuesOf('visits')).to.deep.equal([])
   })
 
+  it('fails, once and for all, if its folder is gone, and leaves nobody waiting', async () => {
+    await close()
+    const failures: string[] = []
+    const onFatal = ({ message }: Error): void => void failures.push(message)
+    environment = await openLmdb(folder, { nowMs: clock.nowMs, onFatal, minFreeBytes: 0 })
+    log = await lmdbEventLog(environment, { trimEveryMs: 0 })
+    await append('visits', 'kept')
+    await deleteFolder(folder)
+    const refused = (value: string): Promise<unknown> => append('visits', value).catch((reason: unknown) => reason)
+    for (const error of await Promise.all([refused('lost'), refused('lost, too')])) {
+      expect(error).to.be.instanceOf(LogUnavailable)
+    }
+    expect(await refused('too late')).to.be.instanceOf(LogUnavailable)
+    expect(failures).to.deep.equal(['the data folder cannot be read'])
+    expect(log.health().isAccepting).to.equal(false)
+  })
+
   it('sets no timer while there is nothing to do', async () => {
     // lmdb ends its read transactions by short timers; what is left in the end is the one of this test itself.
     const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length

@@ -215,6 +215,7 @@ export class Committer {
       clearTimeout(stalled)
     }
     if (this.#failure === null) this.#next(settles)
+    else settleAll(settles, this.#failure)
   }
 
   #collect(): { writes: Write[]; settles: Settle[] } {
@@ -263,12 +264,23 @@ export class Committer {
     if (!isDue && this.#bytesSinceCheck < minFreeBytes * SPACE_CHECK_SHARE) return
     this.#spaceCheckedAtMs = nowMs
     this.#bytesSinceCheck = 0
-    const { bavail, bsize } = statfsSync(folder)
-    const freeBytes = bavail * bsize
+    const freeBytes = this.#freeBytes(folder)
+    if (freeBytes === null) return
     const isFull = freeBytes < minFreeBytes && freeBytes + (headRoom?.reusableBytes() ?? 0) < minFreeBytes
     if (isFull === this.#isFull) return
     this.#isFull = isFull
     this.#options.onSpace(isFull)
+  }
+
+  /** Null if the folder cannot be looked at: then it is gone, or its disk is, and what is written there is lost. */
+  #freeBytes(folder: string): number | null {
+    try {
+      const { bavail, bsize } = statfsSync(folder)
+      return bavail * bsize
+    } catch (cause) {
+      this.#fail(new StorageFailed('the data folder cannot be read', { cause }))
+      return null
+    }
   }
 }
 
