@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 
 import { expect } from 'chai'
 
+import { newestInstalls } from '../../bin/tools/lists/newest-installs.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { TABLE_COLUMNS } from '../../ports/facts/columns.ts'
 import type { Columns, ColumnType } from '../../ports/facts/column-types.ts'
@@ -19,6 +20,7 @@ import type { Facts } from '../../ports/facts/facts.ts'
 import { FACT_TABLES } from '../../ports/facts/columns.ts'
 import { FactsUnavailable, RowsRefused } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
+import type { InstallFilters } from '../../ports/facts/pages/installs.ts'
 import { QUERIES } from '../../ports/facts/queries.ts'
 import { changedSettings, EngineUnfit, requireEveryInsert, selfTest } from '../../ports/facts/engine/self-test.ts'
 import { mayRaisePriority } from '../../ports/facts/engine/thread-priority.ts'
@@ -294,12 +296,17 @@ describe('Facts on chDB', () => {
   })
 
   it('finds visits, installs and installations without reading the table', async () => {
-    const rows = 200_000
-    await connection.command(`INSERT INTO visits (website, visit_id, issued_at, retention_days)
-      SELECT 'many', lower(leftPad(hex(number * 7919), 32, '0')), now64(3) - number % 86400, 395 FROM numbers(${rows})`)
-    await connection.command(`INSERT INTO installs (website, event_id, installation_id, resolution, received_at, visit_issued_at, retention_days)
-      SELECT 'many', lower(hex(cityHash64(number))), concat('installation-', toString(number)), 'matched', now64(3), now64(3), 395
-      FROM numbers(${rows})`)
+    const visitId = "lower(leftPad(hex(number * 7919), 32, '0'))"
+    // All rows in one statement would need most of the engine's memory.
+    for (let first = 0; first < 200_000; first += 50_000) {
+      const numbers = `numbers(${first}, 50000)`
+      await connection.command(`INSERT INTO visits (website, visit_id, issued_at, retention_days)
+        SELECT 'many', ${visitId}, now64(3) - number % 86400, 395 FROM ${numbers}`)
+      await connection.command(`INSERT INTO installs (website, event_id, installation_id, visit_id, resolution, received_at, visit_issued_at, retention_days)
+        SELECT 'many', lower(hex(cityHash64(number))), concat('installation-', toString(number)), ${visitId}, 'matched', now64(3) - number * 2, now64(3), 395
+        FROM ${numbers}`)
+    }
+    for (const table of ['visits', 'installs']) await connection.command(`OPTIMIZE TABLE ${table} FINAL`)
     const id = (7919 * 1234).toString(16).padStart(32, '0')
     const plans = {
       visitsByIds: await granules('visitsByIds', { websites: ['many'], visit_ids: [id] }),
@@ -323,6 +330,29 @@ describe('Facts on chDB', () => {
     for (const [query, { read, all }] of Object.entries(plans)) {
       expect(all, query).to.be.greaterThan(20)
       expect(read, query).to.be.at.most(2)
+    }
+  })
+
+  it('finds installs of a window by their arrival, whatever else is asked of them', async () => {
+    const window = {
+      websites: ['many'],
+      organization: '',
+      since_ms: Date.now() - 86_400_000,
+      until_ms: Date.now(),
+      limit: 200,
+    }
+    const filters: readonly InstallFilters[] = [
+      ...[{}, { event_type: 'first_run' }, { install_path: 'a' }, { platform: 'a' }, { agent: 'a' }],
+      ...([{ ran_by: 'agent' }, { resolution: 'matched' }, { resolution: 'pending' }] as const),
+      ...[{ reason: 'a' }, { selection_policy: 'handoff' }, { visit_since_ms: 1 }, { visit_until_ms: 1 }],
+      ...[{ least_visit_age_s: 60 }, { visit_age_below_s: 60 }],
+    ]
+    for (const filter of filters) {
+      const params = { ...window, ...filter }
+      const statement = `EXPLAIN projections = 1 ${QUERIES.installKeys.sql(params)}`
+      const rows = (await connection.query(statement, params, { turn: 'report' })) as readonly { explain: string }[]
+      const plan = rows.map(({ explain }) => explain).join('\n')
+      expect(plan, JSON.stringify(filter)).to.include('ReadFromMergeTree (by_arrival)')
     }
   })
 
@@ -386,7 +416,7 @@ describe('Facts on chDB', () => {
     ])
     for (const table of ['request_logs', 'installs']) await connection.command(`OPTIMIZE TABLE ${table} FINAL`)
     const all = { since_ms: 0, until_ms: Date.now(), limit: 10, website }
-    expect(await facts.run('listInstalls', all)).to.have.lengthOf(1)
+    expect(await newestInstalls(facts, all)).to.have.lengthOf(1)
     const [left, ...more] = (await facts.run('listLogs', all)).filter((row) => row.received_at_ms === agedMs)
     expect(left?.website).to.equal(website)
     expect(more).to.deep.equal([])

@@ -15,8 +15,11 @@ export interface TestFacts extends Facts {
   readonly connection: FactsConnection
 }
 
+/** More than the program gives it: the engine counts what the whole process holds, and that of a test also holds what engines before it left. */
+const MEMORY_BYTES = 1024 * 1024 * 1024
+
 /** Closing the result deletes the folder. A process can have one open at a time, as with `openChdb`. */
-export async function openTestFacts(options: ChdbOptions = {}): Promise<TestFacts> {
+export async function openTestFacts(options: ChdbOptions = { memoryBytes: MEMORY_BYTES }): Promise<TestFacts> {
   const folder = await mkdtemp(join(tmpdir(), 'whence-facts-'))
   const connection = await openChdb(folder, options)
   await migrate(connection)

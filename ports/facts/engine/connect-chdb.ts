@@ -1,7 +1,7 @@
 /** Connects to ClickHouse inside this process: chDB on a folder that only this process has open. */
 
 import { randomUUID } from 'node:crypto'
-import { open, readdir, rm } from 'node:fs/promises'
+import { open, readdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
 import { createClient } from '@clickhouse/client'
@@ -21,6 +21,8 @@ export interface ChdbOptions {
 }
 
 const MIB = 1024 * 1024
+/** In the engine's folder: whom it lets in, which is this process, and with which settings. */
+const PROFILE_FILE = 'profile.xml'
 const DEFAULT_MEMORY_BYTES = 512 * MIB
 /** Inserts and commands follow each other in their order. */
 const WRITE = { turn: 'report' } as const
@@ -75,8 +77,15 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
   return connection
 }
 
-/** What chDB itself sets, on top of ClickHouse's defaults. */
+/**
+ * Settings that merges go by, too: no statement brings them any. A merge of installs makes their projections anew and first gathers so many
+ * rows for each; with the engine's own million and 256 MiB, one of a million installs needed 330 MiB, failed beside others in 512 MiB, and began again
+ * for ever, while statements failed for want of memory.
+ */
+const PROFILE = { min_insert_block_size_rows: '65536', min_insert_block_size_bytes: `${16 * MIB}` }
+/** Settings of the session that are not ClickHouse's: what chDB itself sets, and ours. */
 const ENGINE_DEFAULTS: Readonly<Record<string, string>> = {
+  ...PROFILE,
   allow_introspection_functions: '1',
   implicit_select: '1',
   output_format_arrow_use_native_writer: '0',
@@ -98,8 +107,10 @@ interface Engine {
 async function startEngine(path: string, memoryBytes: number, isYielding: boolean): Promise<Engine> {
   const { Session, drainPending } = await import('chdb')
   const { createChdbConnection } = await import('chdb/connection')
+  const profile = join(path, PROFILE_FILE)
+  await writeFile(profile, profileText(), { mode: 0o600 })
   // Only the first connection to a folder reads server settings; the clients' connections then share its engine.
-  const anchor = new Session(path, { connectionArgs: engineArguments(memoryBytes, isYielding) })
+  const anchor = new Session(path, { connectionArgs: engineArguments({ memoryBytes, isYielding, profile }) })
   // The two packages carry one interface in two copies; the compiler treats their private fields as different.
   const connect = (): ClientConnection => createChdbConnection({ path }) as unknown as ClientConnection
   const writer = createClient({ connection: connect() })
@@ -124,12 +135,35 @@ async function startEngine(path: string, memoryBytes: number, isYielding: boolea
   }
 }
 
+interface EngineShare {
+  readonly memoryBytes: number
+  readonly isYielding: boolean
+  /** The file that `profileText` is in. */
+  readonly profile: string
+}
+
+/** The engine's usual user, which needs no password because nobody else can reach it, with `PROFILE`. */
+function profileText(): string {
+  const settings = Object.entries(PROFILE).map(([name, value]) => `<${name}>${value}</${name}>`)
+  return `<clickhouse>
+  <profiles><default>${settings.join('')}</default></profiles>
+  <quotas><default/></quotas>
+  <users><default>
+    <password/><networks><ip>::/0</ip></networks><profile>default</profile><quota>default</quota>
+  </default></users>
+</clickhouse>
+`
+}
+
 /**
  * The engine sizes its caches for a machine of its own, but here it shares a process. Its memory is what its own
  * allocator handed out (a cgroup's figure would include the rest of the process), and merges yield to requests.
  */
-function engineArguments(memoryBytes: number, isYielding: boolean): readonly string[] {
+function engineArguments({ memoryBytes, isYielding, profile }: EngineShare): readonly string[] {
   const settings = {
+    // The engine reads users from a file only if it also has a configuration file.
+    'config-file': profile,
+    users_config: profile,
     max_server_memory_usage: memoryBytes,
     memory_worker_use_cgroup: 0,
     // No merge begins while others hold this much; the engine would allow them half of the machine's memory, and statements fail.
