@@ -20,6 +20,7 @@ import {
   cpuWhenQuiet,
   luaScript,
   measureBare,
+  residentFilesMb,
   residentMb,
   startEmbedded,
   stop,
@@ -40,6 +41,8 @@ const wanted = (process.argv[4] ?? LOADS.join()).split(',')
 interface Measured extends Figures {
   readonly restMb: number
   readonly loadMb: number
+  /** Pages of files that have become resident between the two. */
+  readonly mappedMb: number
   readonly startMs: number
   /** Of processor time for each request, until the service is quiet again. */
   readonly quietUs: number
@@ -55,14 +58,14 @@ async function measureService(load: Load, script: string, ga4Url: string): Promi
   try {
     await waitFor(`http://127.0.0.1:${port}/health`)
     const startMs = performance.now() - startedMs
-    const restMb = residentMb(child.pid)
+    const [restMb, filesMb] = [residentMb(child.pid), residentFilesMb(child.pid)]
     writeFileSync(script, luaScript(load, load === 'matched' ? await activatedVisits(port) : []))
     wrk(port, script, WARM_UP_S)
     const beforeS = await cpuWhenQuiet(child.pid)
     const figures = wrk(port, script, SECONDS, { pid: child.pid })
-    const loadMb = residentMb(child.pid)
+    const [loadMb, mappedMb] = [residentMb(child.pid), residentFilesMb(child.pid) - filesMb]
     const quietUs = (((await cpuWhenQuiet(child.pid)) - beforeS) / figures.requests) * 1e6
-    const measured = { ...figures, restMb, loadMb, startMs, quietUs }
+    const measured = { ...figures, restMb, loadMb, mappedMb, startMs, quietUs }
     console.log(`  ${load}: ${JSON.stringify({ ...measured, cpuS: cpuSeconds(child.pid) })}`)
     return measured
   } finally {
@@ -79,8 +82,10 @@ function tell(load: Load, service: readonly Measured[], bare: readonly Figures[]
   console.log(`durable ${what}: ${rate.toFixed(0)}/s, ${ratio} of bare node:http (${ceiling.toFixed(0)}/s)`)
   console.log(`  p50 ${of('p50Ms').toFixed(1)} ms, p99 ${of('p99Ms').toFixed(1)} ms, every answer 2xx`)
   console.log(`  ${of('quietUs').toFixed(0)} us of processor time each, until nothing is left to do`)
-  const [rest, loaded, start] = [of('restMb').toFixed(0), of('loadMb').toFixed(0), of('startMs').toFixed(0)]
-  console.log(`  resident: at rest ${rest} MB, after load ${loaded} MB; start ${start} ms`)
+  const mb = (key: 'restMb' | 'loadMb' | 'mappedMb'): string => of(key).toFixed(0)
+  const mapped = `of which ${mb('mappedMb')} MB are pages of files mapped meanwhile`
+  console.log(`  resident: at rest ${mb('restMb')} MB, after load ${mb('loadMb')} MB, ${mapped}`)
+  console.log(`  start ${of('startMs').toFixed(0)} ms`)
 }
 
 /** On core 1, beside wrk: what it costs must not be the service's. */

@@ -28,6 +28,8 @@ export interface ReadTarget {
   readonly dashboard: number
   /** Data folder of the process that signs people in. */
   readonly data: string
+  /** Of the process that has core 0 to itself; absent if several share it. */
+  readonly pid?: number | undefined
   readonly stop: () => Promise<void>
 }
 
@@ -48,7 +50,14 @@ export async function embeddedTarget({ folder, tables, organizations }: TargetOp
   const port = await freePort()
   const child = startEmbedded(port, { folder, manifests })
   await waitFor(`http://127.0.0.1:${port}/health`)
-  return { collection: port, dashboard: port, data, stop: () => stop(child) }
+  return { collection: port, dashboard: port, data, pid: child.pid, stop: () => stop(child) }
+}
+
+/** The program on both cores; what loads it has one of them, too. */
+export async function bothCoresTarget(options: TargetOptions): Promise<ReadTarget> {
+  const { pid, ...target } = await embeddedTarget(options)
+  spawnSync('taskset', ['-acp', '0,1', String(pid)])
+  return target
 }
 
 /** Without the replays of `make scale`, which were only asked for: they would be worked off meanwhile. */

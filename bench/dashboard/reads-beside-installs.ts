@@ -1,10 +1,11 @@
 /**
  * How much everything that people read affects install events. A service has two million visits and gets install events at a fixed rate: alone,
  * and while 50 tails of Logs are open and one organisation loads pages, downloads its installs and has its installs decided again under another
- * policy. Each round has both, in turns; the result is the median of the rounds' ratios of p99. Once for the embedded program, and once for
- * processes on Kafka, Redis and ClickHouse's engine behind an HTTP fixture (`read-targets.ts`).
+ * policy. Each round has both, in turns; the result is the median of the rounds' ratios of p99. Once for the embedded program on one core, where
+ * each part that other processes disturbed is repeated, once for it on both cores, and once for processes on Kafka, Redis and ClickHouse's engine
+ * behind an HTTP fixture (`read-targets.ts`).
  *
- * Use: node bench/dashboard/reads-beside-installs.ts [rounds] [seconds] [events a second] [embedded,distributed] [visits] [folder of `make scale`, copied]
+ * Use: node bench/dashboard/reads-beside-installs.ts [rounds] [seconds] [events a second] [embedded,both,distributed] [visits] [folder of `make scale`, copied]
  */
 
 import { spawnSync } from 'node:child_process'
@@ -19,14 +20,14 @@ import { Worker } from 'node:worker_threads'
 import { SCALE_ORGANIZATION, SCALE_WEBSITES } from '../../fixtures/scale/shape.ts'
 import { emailOf, organizationName, ownPage, signInAll, WEBSITES_EACH } from '../support/dashboard-people.ts'
 import { bareRate } from '../support/http-load.ts'
-import { openLoop, type DueRequest } from '../support/open-loop.ts'
+import { openLoop, undisturbed, type DueRequest } from '../support/open-loop.ts'
 import { at } from '../support/operator-figures.ts'
 import { median, needTools, roundsFrom } from '../support/rounds.ts'
 import { fillFacts, SCALE_OWNER, SCALE_SECRET } from '../support/scale-facts.ts'
 import type { InstallEvents } from './install-events.ts'
-import { distributedTarget, embeddedTarget, type ReadTarget } from './read-targets.ts'
+import { bothCoresTarget, distributedTarget, embeddedTarget, type ReadTarget } from './read-targets.ts'
 
-const TARGETS = { embedded: embeddedTarget, distributed: distributedTarget } as const
+const TARGETS = { embedded: embeddedTarget, both: bothCoresTarget, distributed: distributedTarget } as const
 const rounds = roundsFrom(process.argv[2], 5)
 const [seconds = 15, perSecond = 200] = process.argv.slice(3, 5).map(Number)
 const wanted = (process.argv[5] ?? Object.keys(TARGETS).join()).split(',')
@@ -92,7 +93,8 @@ async function measure(name: string, target: ReadTarget, bare: number): Promise<
     for (const turn of round % 2 === 0 ? (['alone', 'beside'] as const) : (['beside', 'alone'] as const)) {
       await wait(REST_MS)
       await untilAtRest(people)
-      p99s[turn].push(at(await (turn === 'alone' ? loaded() : besideReads(people, loaded)), 0.99))
+      const part = (): Promise<Times> => (turn === 'alone' ? loaded() : besideReads(people, loaded))
+      p99s[turn].push(at(await (target.pid === undefined ? part() : undisturbed(target.pid, part)), 0.99))
     }
     const [alone = NaN, beside = NaN] = [p99s.alone.at(-1), p99s.beside.at(-1)]
     ratios.push(beside / alone)

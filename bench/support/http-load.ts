@@ -330,8 +330,16 @@ export function cpuSeconds(pid: number | undefined): number {
 }
 
 export function residentMb(pid: number | undefined): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024
+  return statusMb(pid, /VmRSS:\s+(\d+)/)
+}
+
+/** The resident pages that have a file behind them: code, and what LMDB maps of its log, which the kernel takes back when it needs room. */
+export function residentFilesMb(pid: number | undefined): number {
+  return statusMb(pid, /RssFile:\s+(\d+)/)
+}
+
+function statusMb(pid: number | undefined, line: RegExp): number {
+  return Number(line.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024
 }
 
 /** For bare node:http, the ceiling of the same run. */
