@@ -22,10 +22,12 @@ const REPORTER = join(import.meta.dirname, 'support/reporter.ts')
 const ENGINE_FOLDERS = ['contract', 'dashboard', 'e2e', 'faults', 'operator', 'pages', 'scale', 'versions']
 
 /**
- * So many files at least, whole folders, share a process; those after them get a new one. An engine in the process of a test keeps
+ * So many files at least share a process; those after them get a new one. An engine in the process of a test keeps
  * some memory when it is closed, and after some dozens of them one has too little.
  */
 const FILES_OF_A_PROCESS = 12
+/** A folder of more files is divided among several processes, for the same reason. */
+const MOST_FILES_OF_A_PROCESS = 24
 
 /** Not in `.mocharc.json`: `npx mocha FILE` would then run all of them. */
 const TESTS = 'test/**/*.test.ts'
@@ -67,12 +69,18 @@ async function runLane(files: readonly string[], settings: MochaSettings, report
 
 function processesOf(files: readonly string[]): readonly (readonly string[])[] {
   const processes: string[][] = []
-  for (const ofFolder of Map.groupBy(files, (file) => file.split('/')[1]).values()) {
+  for (const some of [...Map.groupBy(files, (file) => file.split('/')[1]).values()].flatMap(piecesOf)) {
     const last = processes.at(-1)
-    if (last === undefined || last.length >= FILES_OF_A_PROCESS) processes.push([...ofFolder])
-    else last.push(...ofFolder)
+    if (last === undefined || last.length >= FILES_OF_A_PROCESS) processes.push([...some])
+    else last.push(...some)
   }
   return processes
+}
+
+/** About equally many files each. */
+function piecesOf(files: readonly string[]): readonly (readonly string[])[] {
+  const size = Math.ceil(files.length / Math.ceil(files.length / MOST_FILES_OF_A_PROCESS))
+  return files.flatMap((_, index) => (index % size === 0 ? [files.slice(index, index + size)] : []))
 }
 
 /** Runs these files in one process; what it prints appears suite by suite. A process that dies is a failure. */

@@ -18,6 +18,7 @@ import { newId } from '../../fixtures/service/requests.ts'
 import { eventBody, startApi, visitBody, type Api } from './support/api.ts'
 
 type Body = Record<string, unknown>
+type Validator = (body: Body) => Refusal | null
 
 /** Everything that JSON can contain, and a few values that often cause trouble. */
 const oddText = fc.oneof(
@@ -212,9 +213,13 @@ describe('made-up bodies', () => {
 })
 
 describe('the validators', () => {
-  const validators: readonly (readonly [string, (body: Body) => Refusal | null, () => Body])[] = [
-    ['visits', compileValidator(VISIT_SCHEMA), visitBody],
-    ['visits for a handoff', compileValidator(HANDOFF_VISIT_SCHEMA), visitBody],
+  // What passed the schema of a visit goes on to `checkVisitFields`, and nothing else does.
+  const ofVisits = (bySchema: Validator): Validator => {
+    return (body) => bySchema(body) ?? checkVisitFields(body)
+  }
+  const validators: readonly (readonly [string, Validator, () => Body])[] = [
+    ['visits', ofVisits(compileValidator(VISIT_SCHEMA)), visitBody],
+    ['visits for a handoff', ofVisits(compileValidator(HANDOFF_VISIT_SCHEMA)), visitBody],
     ['handoffs of a receipt', compileValidator(HANDOFF_RECEIPT_SCHEMA), () => ({ project: 'acme-dev', receipt: 'x' })],
     ['activations', compileValidator(ACTIVATION_SCHEMA), () => ({ project: 'acme-dev', receipt: 'x' })],
     ['events', compileValidator(EVENT_SCHEMA), eventBody],
@@ -230,7 +235,7 @@ describe('the validators', () => {
           const text = JSON.stringify(marked.reduce((body, [place, value]) => put(body, place, value), sound()))
           const body = parseStrictJson(text)
           if (body === null) return
-          const refusal = validate(body) ?? (body['page_url'] === undefined ? null : checkVisitFields(body))
+          const refusal = validate(body)
           if (refusal === null) return
           expect(refusal.code).to.equal('invalid_field')
           const pointer = refusal.extra?.['field'] as string
@@ -240,7 +245,7 @@ describe('the validators', () => {
           )
           expect(JSON.stringify(refusal)).to.not.include(mark)
         }),
-        { numRuns: 4_000 },
+        { numRuns: 4_000, examples: [[[[['page_url'], { toString: 0 }]]]] },
       )
     })
   }

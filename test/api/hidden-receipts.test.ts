@@ -2,6 +2,7 @@
 
 import { createHash, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
+import { newestInstalls } from '../../bin/tools/lists/newest-installs.ts'
 import { newId } from '../../fixtures/service/requests.ts'
 import { eventBody, logsOf, MANIFESTS, startApi, type Api } from './support/api.ts'
 
@@ -23,7 +24,7 @@ describe('receipts in places for other values', () => {
   const installOf = async (event: Record<string, unknown>) => {
     await api.service.drain('facts-writer')
     const period = { since_ms: 0, until_ms: api.service.nowMs() + 1_000, limit: 1_000, website: 'acme-dev' }
-    const rows = await api.service.facts.run('listInstalls', period)
+    const rows = await newestInstalls(api.service.facts, period)
     return rows.filter(({ arch }) => arch === event['arch'])
   }
 

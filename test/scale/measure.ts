@@ -1,6 +1,6 @@
 /** Notes which statements pages run, and measures each of them alone. */
 
-import type { Facts } from '../../ports/facts/facts.ts'
+import { FactsUnavailable, type Facts } from '../../ports/facts/facts.ts'
 import { QUERIES, type QueryName } from '../../ports/facts/queries.ts'
 import { PAGE_QUERIES } from '../../ports/facts/pages/pages.ts'
 import { median } from '../../bench/support/rounds.ts'
@@ -8,6 +8,7 @@ import { median } from '../../bench/support/rounds.ts'
 /** A statement that takes so long is measured twice more: then its figure is the median of three rounds. */
 const AGAIN_MS = 50
 const ROUNDS = 3
+const MOST_TRIES = 5
 
 export interface Statement {
   readonly name: QueryName
@@ -45,12 +46,22 @@ export async function measureStatement(facts: Facts, { name, params }: Statement
   let rows = 0
   for (let round = 0; round < ROUNDS; round++) {
     const [all, main] = [process.cpuUsage(), process.threadCpuUsage()]
-    rows = (await facts.run(name, params as never)).length
+    rows = await rowsOf(facts, { name, params })
     const [usedInAll, usedInMain] = [process.cpuUsage(all), process.threadCpuUsage(main)]
     rounds.push((usedInAll.user + usedInAll.system - usedInMain.user - usedInMain.system) / 1_000)
     if ((rounds[0] ?? 0) < AGAIN_MS) break
   }
   return { name, params, rows, cpuMs: median(rounds) }
+}
+
+/** What the clock cut off, because other programs had the processor, is run again; its processor time then counts twice. */
+async function rowsOf(facts: Facts, { name, params }: Statement, tries = MOST_TRIES): Promise<number> {
+  try {
+    return (await facts.run(name, params as never)).length
+  } catch (error) {
+    if (!(error instanceof FactsUnavailable) || tries === 1) throw error
+    return rowsOf(facts, { name, params }, tries - 1)
+  }
 }
 
 /** A page may also run look-ups, which requests wait for. */

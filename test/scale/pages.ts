@@ -1,14 +1,29 @@
 /** Asks every page of the dashboard that reads facts, with each of its filters, as a person would. */
 
+import type { UnfinishedReplay } from '../../domain/collection/replay-decision.ts'
 import { DAY_MS } from '../../domain/durations.ts'
-import { OTHER_ORGANIZATION, OTHER_WEBSITE, SCALE_ORGANIZATION, SCALE_WEBSITES } from '../../fixtures/scale/shape.ts'
+import { EXAMPLE_DATA } from '../../domain/figures/example-data.ts'
+import {
+  OTHER_ORGANIZATION,
+  OTHER_WEBSITE,
+  SCALE_ORGANIZATION,
+  SCALE_WEBSITES,
+  sinceOf,
+  type ScaleShape,
+} from '../../fixtures/scale/shape.ts'
 import { ROUTES } from '../../dashboard/routes.ts'
+import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { URL_OF_RECEIVER } from '../delivery/streams/receiver.ts'
+import { activityRecord, store } from '../contract/fact-samples.ts'
 import { organizationOf, startStage, websiteOf, type Stage, type Told } from '../dashboard/support/stage.ts'
 
 const MAIN = SCALE_WEBSITES[0]
 const ROOT = '/api/organizations'
+/** Of a page whose statements other programs keep from the processor: they are cut off by the clock, but measured by their processor time. */
+const MOST_TRIES = 5
+/** ID of the first of the made-up replays. */
+const FIRST_REPLAY = '0'.repeat(28)
 
 export interface AskedPages {
   readonly stage: Stage
@@ -51,8 +66,9 @@ export async function openPages(facts: Pick<Facts, 'run'>, untilMs: number): Pro
   const stage = await startStage({ manifests, facts })
   stage.advance(untilMs - stage.nowMs())
   const cookies = await stage.signIn('anna@scale.dev')
-  const get = async (path: string): Promise<Told> => {
+  const get = async (path: string, tries = MOST_TRIES): Promise<Told> => {
     const told = await stage.ask('GET', `${ROOT}/${SCALE_ORGANIZATION}/${path}`, { cookies })
+    if (told.status === 503 && tries > 1) return get(path, tries - 1)
     if (told.status !== 200) throw new Error(`${path} was answered ${told.status}: ${told.text.slice(0, 300)}`)
     return told
   }
@@ -162,9 +178,27 @@ function logPaths(nowMs: number): readonly string[] {
 }
 
 const OTHERS = [
-  ...['replays', `replays/${'0'.repeat(28)}`, 'streams', 'streams/scale-logs/attempts', 'webhooks'],
+  ...['replays', `replays/${FIRST_REPLAY}`, 'streams', 'streams/scale-logs/attempts', 'webhooks'],
   ...['webhooks/default/scale-hook/attempts', 'webhooks/default/scale-hook/lost'],
 ]
+
+/** What pages ask more about if they find it: example data in the checklist, and a replay that failed. */
+export async function storeRarities(facts: Facts, { untilMs }: ScaleShape): Promise<void> {
+  const filledIn = { organization: SCALE_ORGANIZATION, subject: MAIN, type: EXAMPLE_DATA.activityType }
+  await store(facts, [activityRecord({ ...filledIn, id: 'scale-example', atMs: untilMs - 1 })])
+  const result: UnfinishedReplay = { starts: 1, failure: 'too_many_installations' }
+  const failed: RowOf<'decision_replay_results'> = {
+    ...{ website: MAIN, id: FIRST_REPLAY, state: 'failed', installs: 0, reached: untilMs - 1 },
+    ...{ result: JSON.stringify(result), made_at: untilMs - 1, retention_days: 7, row_version: untilMs },
+  }
+  await facts.insert('decision_replay_results', [failed])
+}
+
+/** What a command asks, and no page: it shows what is stored about a person. */
+export async function askAsCommands(facts: Pick<Facts, 'run'>, shape: ScaleShape): Promise<void> {
+  const person = { subject: '0'.repeat(32), type: 'support_requested', since_ms: sinceOf(shape) }
+  await facts.run('activityAbout', person)
+}
 
 /** Every path that is asked, without those of single things. */
 export function pagePaths(nowMs: number): readonly string[] {
@@ -172,9 +206,24 @@ export function pagePaths(nowMs: number): readonly string[] {
   return [...figurePaths(nowMs), ...lists, ...OTHERS]
 }
 
+/** Those of single things, too. */
+async function allPaths(pages: AskedPages): Promise<readonly string[]> {
+  return [...pagePaths(pages.stage.nowMs()), ...(await known(pages))]
+}
+
 /** Resolves with the number of pages asked. */
 export async function askEveryPage(pages: AskedPages, say: (text: string) => void): Promise<number> {
-  const paths = [...pagePaths(pages.stage.nowMs()), ...(await known(pages))]
+  return ask(pages, await allPaths(pages), say)
+}
+
+/** Asks each page with each set of filters once, whatever their values and bounds. Resolves with the number of pages asked. */
+export async function askEachKindOfPage(pages: AskedPages, say: (text: string) => void): Promise<number> {
+  const kindOf = (path: string): string => path.replace(/(website|since|until)?=[^&]*&?/g, '')
+  const kinds = new Map((await allPaths(pages)).map((path) => [kindOf(path), path]))
+  return ask(pages, [...kinds.values()], say)
+}
+
+async function ask(pages: AskedPages, paths: readonly string[], say: (text: string) => void): Promise<number> {
   for (const [index, path] of paths.entries()) {
     // Reads are limited by the minute.
     if (index > 0 && index % 400 === 0) pages.stage.advance(60_000)

@@ -17,20 +17,18 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import { hourOf } from '../../domain/durations.ts'
-import { EXAMPLE_DATA } from '../../domain/figures/example-data.ts'
 import { fillFolder, rollUpAll } from '../../fixtures/scale/fill.ts'
-import { SCALE_ORGANIZATION, SCALE_WEBSITES, sinceOf, type ScaleShape } from '../../fixtures/scale/shape.ts'
+import { sinceOf, type ScaleShape } from '../../fixtures/scale/shape.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
-import { activityRecord, store } from '../contract/fact-samples.ts'
 import { SECRET } from '../dashboard/support/stage.ts'
 import { checkNumbers } from './checks.ts'
 import { measureStatement, noting, unseenStatements, type MeasuredStatement } from './measure.ts'
-import { askEveryPage, openPages, unaskedRoutes } from './pages.ts'
+import { askAsCommands, askEveryPage, openPages, storeRarities, unaskedRoutes } from './pages.ts'
 import { MOST_CPU_MS, reportOf, type ScaleReport } from './report.ts'
 
 const STATE = 'scale.json'
@@ -122,10 +120,9 @@ async function measureAll(
   const noted = noting(facts)
   const pages = await openPages(noted.facts, shape.untilMs - 1)
   try {
-    // The checklist then asks for what is made up, too.
-    const filledIn = { organization: SCALE_ORGANIZATION, subject: SCALE_WEBSITES[0], type: EXAMPLE_DATA.activityType }
-    await store(facts, [activityRecord({ ...filledIn, id: 'scale-example', atMs: shape.untilMs - 1 })])
+    await storeRarities(facts, shape)
     const asked = await askEveryPage(pages, say)
+    await askAsCommands(noted.facts, shape)
     const statements = noted.statements()
     const unseen = unseenStatements(statements)
     if (unseen.length > 0) throw new Error(`no page ran ${unseen.join(', ')}`)
