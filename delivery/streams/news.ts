@@ -12,7 +12,7 @@ import type { Sent } from './sender.ts'
 
 const MESSAGES = {
   stream_failing: (detail: string) =>
-    `Its batches are not taken (${detail}). It is tried again, and nothing is lost for seven days.`,
+    `Its batches are not taken (${detail}). It is tried again; nothing is lost for seven days, or up to a million records.`,
   stream_overflow: (detail: string) =>
     `It was behind too far: the oldest ${detail} records were dropped, which the stream says too.`,
   stream_too_large: (detail: string) =>

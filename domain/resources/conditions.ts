@@ -50,7 +50,7 @@ const STATE_REASONS = {
   },
   Failing: {
     meaning:
-      'The receiver of a log stream did not accept the last batch. It is tried again, and nothing is lost for seven days.',
+      'The receiver of a log stream did not accept the last batch. It is tried again; nothing is lost for seven days, or up to a million records.',
     fix: 'See `status.lastError` and the last attempts in the dashboard; docs/streams.md says what counts as accepted.',
   },
   NotVerified: {

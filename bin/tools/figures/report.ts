@@ -3,10 +3,18 @@
 import { randomUUID } from 'node:crypto'
 
 import { csvCell } from '../../../common/csv.ts'
-import { named } from '../../../dashboard/figures/answers.ts'
+import { named, totalOf } from '../../../dashboard/figures/answers.ts'
 import { readFigures, readSteps, type FigureSource } from '../../../dashboard/figures/read-figures.ts'
 import { DAY_MS, hourAfter, hourOf } from '../../../domain/durations.ts'
-import { INSTALL_COUNTS, VISIT_STEPS, type Cell, type Dimension } from '../../../domain/figures/cells.ts'
+import {
+  cellOf,
+  INSTALL_COUNTS,
+  restOf,
+  VISIT_STEPS,
+  type Cell,
+  type Counts,
+  type Dimension,
+} from '../../../domain/figures/cells.ts'
 import { KEY_IDS } from '../../../domain/receipt.ts'
 import type { RunOutcome } from '../../../runtime/settings/settings.ts'
 import { complain, print, printJson } from '../../terminal/output.ts'
@@ -89,25 +97,45 @@ async function sourceOf(backend: ToolBackend, wanted: string | undefined): Promi
 interface ReportRows {
   readonly names: readonly string[]
   readonly cells: readonly Cell[]
+  /** What the cells leave out of the total: values beyond those that are kept of an hour. Null if they leave out nothing. */
+  readonly other: Counts | null
 }
 
 async function cellsOf(source: FigureSource, period: ReportPeriod, by: string): Promise<ReportRows> {
   if (by === 'day') {
     const steps = await readSteps(source, period, { dimension: 'visits', stepMs: DAY_MS })
     const cells = steps.map(({ at, counts }): Cell => [new Date(at).toISOString().slice(0, 10), ...counts])
-    return { names: VISIT_STEPS, cells }
+    return { names: VISIT_STEPS, cells, other: null }
   }
   const dimension = by as Dimension
-  const figures = await readFigures(source, period, [dimension])
-  const isOfVisits = (VISITS_BY as readonly string[]).includes(by)
-  return { names: isOfVisits ? VISIT_STEPS : INSTALL_COUNTS, cells: figures.get(dimension) ?? [] }
+  return figureRows(dimension, await readFigures(source, period, [dimension, wholeOf(dimension)]))
 }
 
-function printReport(run: RunOutcome, by: string, { names, cells }: ReportRows): void {
+/** The dimension with the total of all values of this one. */
+function wholeOf(by: Dimension): 'visits' | 'installs' {
+  return (VISITS_BY as readonly string[]).includes(by) ? 'visits' : 'installs'
+}
+
+/** Rows by one dimension, from figures of it and of the whole. Reasons are few, and only unmatched installs have one. */
+export function figureRows(by: Dimension, figures: ReadonlyMap<Dimension, readonly Cell[]>): ReportRows {
+  const whole = wholeOf(by)
+  const names = whole === 'visits' ? VISIT_STEPS : INSTALL_COUNTS
+  const cells = figures.get(by) ?? []
+  const rest = restOf(totalOf(figures.get(whole)), cells)
+  const hasOther = by !== 'reason' && rest.some((count) => count > 0)
+  return { names, cells, other: hasOther ? rest : null }
+}
+
+/** The value of the line that sums up all others. In JSON it is null, because a visit's source could be this text. */
+const OTHER = '(other)'
+
+function printReport(run: RunOutcome, by: string, { names, cells: listed, other }: ReportRows): void {
   if (run.flags.has('--json')) {
-    printJson(cells.map(([value, ...counts]) => ({ [by]: value, ...named(names, counts) })))
+    const rows = listed.map(([value, ...counts]) => ({ [by]: value, ...named(names, counts) }))
+    printJson(other === null ? rows : [...rows, { [by]: null, ...named(names, other) }])
     return
   }
+  const cells: readonly Cell[] = other === null ? listed : [...listed, cellOf({ value: OTHER, counts: other })]
   if (run.flags.has('--csv')) {
     print(
       // Lines for a terminal, whose carriage returns would be escaped.
