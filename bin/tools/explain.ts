@@ -2,6 +2,7 @@
 
 import type { InstallRow } from '../../ports/facts/query-rows.ts'
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
+import { newestInstalls } from './lists/newest-installs.ts'
 import { openBackend } from './backend.ts'
 import type { ToolBackend } from './live.ts'
 import { explainText } from './explain/explain-text.ts'
@@ -40,5 +41,5 @@ async function findInstalls(
     return rows.filter((row) => website === undefined || row.website === website)
   }
   const filters = website === undefined ? {} : { website }
-  return backend.run('listInstalls', { since_ms: 0, until_ms: Number.MAX_SAFE_INTEGER, limit: 1, ...filters })
+  return newestInstalls(backend, { since_ms: 0, until_ms: Number.MAX_SAFE_INTEGER, limit: 1, ...filters })
 }

@@ -13,7 +13,7 @@ import type { PageClock } from '../reads/walk-back.ts'
 import { isoTime, isoTimeOrNull, type ListedTable } from './table.ts'
 
 /** A statement for these takes 200 ms of processor time among 2 million install events, of 250 ms that it may take. */
-const PAGE_ROWS = 2_500
+const PAGE_ROWS = 2_000
 
 type CellOf<Row> = (row: Row) => string | number | null
 

@@ -8,6 +8,8 @@ import { checkMayGoOn, type Download } from './download.ts'
 export interface ListedTable<Row> {
   /** What a row is, as the last line counts them: "installs". */
   readonly what: string
+  /** Since when, if that is not as far back as rows are stored: the file must say so by itself. Unix ms. */
+  readonly sinceMs?: number
   /** Each cell by the name of its column. */
   readonly columns: Readonly<Record<string, (row: Row) => string | number | null>>
   /** As many as a statement may find in a quarter of a second. */
@@ -43,5 +45,6 @@ export async function* exportTable<Row>(table: ListedTable<Row>, wanted: TableEx
     yield page.rows.map((row) => csvLine(cells.map((cell) => cell(row)))).join('')
     position = page.next
   }
-  yield csvLine([`# ${rows} ${table.what}${position === null ? '' : '; older ones are left out'}`])
+  const since = table.sinceMs === undefined ? '' : ` since ${isoTime(table.sinceMs)}`
+  yield csvLine([`# ${rows} ${table.what}${since}${position === null ? '' : '; older ones are left out'}`])
 }

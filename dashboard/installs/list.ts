@@ -3,6 +3,7 @@
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import type { FoundRows } from '../../domain/logs/first-records.ts'
 import { FIRST_SPAN_MS, type LogPosition } from '../../domain/logs/walk.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
@@ -14,6 +15,7 @@ import { answer, type Call } from '../http/call.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
 import type { PageClock } from '../reads/walk-back.ts'
 import { columnFilters } from '../reads/column-filters.ts'
+import { readFirstRecords } from '../reads/first-records.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { readVisitSources } from '../reads/visits-beside.ts'
 import { walkBack, type WalkBack, type WalkWindow } from '../reads/walk-back.ts'
@@ -59,18 +61,28 @@ async function readInstallWindow(
   reads: OrganizationFacts,
   bounds: WalkWindow,
   filters: InstallFilters,
-): Promise<readonly InstallLineRow[] | null> {
+): Promise<FoundRows<InstallLineRow> | null> {
   const isOrigin = ([name]: readonly [string, unknown]): boolean => (ORIGINS as readonly string[]).includes(name)
   const own = Object.entries(filters)
   const origin = Object.fromEntries(own.filter(isOrigin))
-  if (Object.keys(origin).length === 0) return reads.run('installLines', { ...bounds, ...filters })
+  if (Object.keys(origin).length === 0) return readInstallRows(reads, { ...bounds, ...filters })
   const { since_ms, until_ms } = bounds
   const visits = await reads.run('visitsOfOrigin', { since_ms, until_ms, ...origin, limit: MOST_VISITS })
-  if (visits.length === 0) return []
+  if (visits.length === 0) return { rows: [], reached: null }
   if (visits.length === MOST_VISITS) return null
   const keys = { of_websites: visits.map(({ website }) => website), visit_ids: visits.map((row) => row.visit_id) }
   const others: InstallFilters = Object.fromEntries(own.filter((entry) => !isOrigin(entry)))
-  return reads.run('installLines', { ...bounds, ...others, ...keys })
+  return readInstallRows(reads, { ...bounds, ...others, ...keys })
+}
+
+function readInstallRows(
+  reads: OrganizationFacts,
+  { limit: wanted, ...window }: WalkWindow & InstallFilters & { readonly visit_ids?: readonly string[] },
+): Promise<FoundRows<InstallLineRow>> {
+  return readFirstRecords(wanted, {
+    keys: (limit) => reads.run('installKeys', { ...window, limit }),
+    rows: (eventIds) => reads.run('installLines', { ...window, event_ids: eventIds }),
+  })
 }
 
 const ORIGINS = [

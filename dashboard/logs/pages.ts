@@ -32,7 +32,7 @@ export function readLogPage(reads: LogReads, question: LogQuestion, clock: PageC
   return walkBack<LogLineRow>(
     { ...walk, firstSpanMs: windowMs(isText, windows) },
     {
-      read: (window) => readWindow(reads, filters, { ...window, hasBodies }),
+      read: async (window) => ({ rows: await readWindow(reads, filters, { ...window, hasBodies }), reached: null }),
       positionOf: ({ at_ms: beforeMs, id: beforeId }) => ({ beforeMs, beforeId }),
       nextSpanMs: () => windowMs(isText, ++windows),
     },

@@ -1,5 +1,6 @@
 /** Reads a list of facts from the newest back, in windows of time: a filter that few rows fit would otherwise read all that are kept in one statement. */
 
+import type { FoundRows } from '../../domain/logs/first-records.ts'
 import { boundsBefore, nextSpanMs as spanAfter, type LogPosition } from '../../domain/logs/walk.ts'
 
 /** What is asked for: rows from `sinceMs` (inclusive) back from a position. */
@@ -26,7 +27,7 @@ interface WalkedRows<Row> {
 
 interface Walked<Row> {
   /** Null: the window is too long for one statement. */
-  readonly read: (window: WalkWindow) => Promise<readonly Row[] | null>
+  readonly read: (window: WalkWindow) => Promise<FoundRows<Row> | null>
   readonly positionOf: (row: Row) => LogPosition
   /** Length of the window after one of this length that took so long. */
   readonly nextSpanMs?: (spanMs: number, tookMs: number) => number
@@ -51,12 +52,13 @@ export async function walkBack<Row>(
       spanMs /= 2
       continue
     }
-    rows.push(...found)
-    const last = rows.at(-1)
-    if (rows.length >= limit && last !== undefined) return { rows, next: positionOf(last) }
-    if (floorMs <= sinceMs) return { rows, next: null }
-    position = { beforeMs: floorMs, beforeId: '' }
+    rows.push(...found.rows)
+    const last = rows.at(limit - 1)
+    // There may be more than were asked for: the next page has the rest.
+    if (last !== undefined) return { rows: rows.slice(0, limit), next: positionOf(last) }
+    if (floorMs <= sinceMs && found.reached === null) return { rows, next: null }
+    position = found.reached ?? { beforeMs: floorMs, beforeId: '' }
     if (elapsedMs() - startedMs > PATIENCE_MS) return { rows, next: position }
-    spanMs = nextSpanMs(spanMs, elapsedMs() - beganMs)
+    if (found.reached === null) spanMs = nextSpanMs(spanMs, elapsedMs() - beganMs)
   }
 }

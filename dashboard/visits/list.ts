@@ -3,6 +3,7 @@
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import { VISIT_STEPS, type LaterStep } from '../../domain/figures/cells.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import type { FoundRows } from '../../domain/logs/first-records.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { VisitFilters, VisitLineRow } from '../../ports/facts/pages/visits.ts'
@@ -62,13 +63,13 @@ export function walkVisits<Row>(
 ): Promise<{ readonly rows: readonly Row[]; readonly next: LogPosition | null }> {
   // How much fuller the last window could have been.
   let room = 1
-  const read = async (window: WalkWindow): Promise<readonly Row[] | null> => {
+  const read = async (window: WalkWindow): Promise<FoundRows<Row> | null> => {
     const { since_ms, until_ms } = window
     const [within] = await reads.run('visitsWithin', { since_ms, until_ms, ...filters })
     const { visits = 0, wanted = 0, key_ids = [] } = within ?? {}
     room = Math.min(MOST_WANTED / Math.max(1, wanted), MOST_VISITS / Math.max(1, visits))
     if (room < 1 && until_ms - since_ms > LEAST_SPAN_MS) return null
-    return wanted === 0 ? [] : readFound({ ...window, ...filters, key_ids })
+    return { rows: wanted === 0 ? [] : await readFound({ ...window, ...filters, key_ids }), reached: null }
   }
   return walkBack<Row>(
     { ...walk, firstSpanMs: FIRST_SPAN_MS },

@@ -5,11 +5,12 @@
  * of the text, so that the remaining ones can use the order of the table.
  */
 
+import type { FoundKey } from '../../domain/logs/first-records.ts'
 import { DERIVED_TABLES, FACT_TABLES } from './columns.ts'
 import { DECIDING_QUERIES } from './deciding.ts'
 import { ERASURE_QUERIES } from './erasure/queries.ts'
 import { ROLLUP_QUERIES } from './pages/figures.ts'
-import { installList, type InstallFilters } from './pages/installs.ts'
+import { installKeys, installList, type InstallFilters, type OfEvents } from './pages/installs.ts'
 import { filteredAttempts, filteredRequests, type LogPageFilters } from './pages/logs.ts'
 import { PAGE_QUERIES } from './pages/pages.ts'
 import { REPLAY_QUERIES } from './pages/replay.ts'
@@ -102,6 +103,7 @@ function filtered(params: Readonly<Record<string, unknown>>, names: readonly str
 
 /** Columns that visits, installs and decisions have in common. */
 const OWNERS = ['organization', 'website'] as const
+const installScope = (params: Filters<(typeof OWNERS)[number]>): string => `true ${filtered(params, OWNERS)}`
 
 /** Keys read for a page: a key that was inserted twice and is not merged yet occurs more than once. */
 const candidateLimit = (): string => `LIMIT least({limit:UInt32}, ${MAX_PAGE}) * ${MAX_REPEATS}`
@@ -207,8 +209,11 @@ export const QUERIES = {
     ${newestFirst('started_at', 'attempt_id')} LIMIT 1 BY website, event_id, destination, attempt_id ${pageLimit()}`,
   ),
 
-  listInstalls: report<InstallListFilters, InstallRow>((params) =>
-    installList(params, { columns: INSTALL.sql, scope: `true ${filtered(params, OWNERS)}`, hasWebsites: false }),
+  /** `listInstalls` reads the rows of these; together they are a list (`newestInstalls`). */
+  listInstallKeys: report<InstallListFilters, FoundKey>((params) => installKeys(params, installScope(params))),
+
+  listInstalls: report<Omit<InstallListFilters, 'limit'> & OfEvents, InstallRow>((params) =>
+    installList(params, { columns: INSTALL.sql, scope: installScope(params) }),
   ),
 
   listDeliveries: report<DeliveryFilters, DeliveryRow>(

@@ -64,6 +64,7 @@ const REPORT = {
 const ROWS: Readonly<Record<string, readonly unknown[]>> = {
   ...{
     listLogs: [LOG_ROW],
+    listInstallKeys: [INSTALL_ROW],
     listInstalls: [INSTALL_ROW],
     installsByEventId: [INSTALL_ROW],
     listActivity: [ACTIVITY_ROW],

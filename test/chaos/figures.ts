@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import { newestInstalls } from '../../bin/tools/lists/newest-installs.ts'
 import { jobIdOf } from '../../domain/delivery/deliveries.ts'
 import type { Client } from './client.ts'
 import { keyOf, type Call } from './history.ts'
@@ -84,7 +85,7 @@ async function isAnyStored(
   sinceMs: number,
 ): Promise<boolean> {
   const page = { since_ms: sinceMs, until_ms: Date.now() * 2, limit: 1_000 }
-  const rows = await facts.run('listInstalls', page).catch(() => [])
+  const rows = await newestInstalls(facts, page).catch(() => [])
   return rows.some((row) => fresh.has(keyOf(row)))
 }
 

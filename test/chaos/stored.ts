@@ -1,6 +1,7 @@
 /** Waits until nothing is on its way any more, and reads back all that a round has left behind. */
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { newestInstalls } from '../../bin/tools/lists/newest-installs.ts'
 import type { RecordedHit } from '../../stand-ins/ga4.ts'
 import type { RecordedRequest } from '../../stand-ins/server.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
@@ -56,7 +57,7 @@ export async function readStored(
   )
   const tags = new Map(logs.map(({ id, user_agent: tag }) => [id, tag]))
   const installs = await pages(
-    (page) => facts.run('listInstalls', page),
+    (page) => newestInstalls(facts, page),
     (row) => ({ before_ms: row.received_at_ms, before_id: row.event_id }),
     sinceMs,
   )

@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 
+import { newestInstalls } from '../../bin/tools/lists/newest-installs.ts'
 import type { ActivityType } from '../../domain/reasons.ts'
 import type { DeliveryStatus } from '../../domain/model.ts'
 import { erasedName } from '../../delivery/facts-writer/erasures.ts'
@@ -129,7 +130,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const website = unique('site')
         const records = [installRecord({ website, agent: 'codex' }), installRecord({ website })]
         await store(facts(), records)
-        const rows = await facts().run('listInstalls', { ...AROUND, website })
+        const rows = await newestInstalls(facts(), { ...AROUND, website })
         const agents = new Map(rows.map(({ event_id, agent }) => [event_id, agent]))
         expect(records.map(({ install }) => agents.get(install.eventId))).to.deep.equal(['codex', ''])
       })
@@ -188,7 +189,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         expect(batch.chars).to.be.greaterThan(0)
         await batch.insert()
         await batch.insert()
-        const installs = await facts().run('listInstalls', { ...AROUND, website })
+        const installs = await newestInstalls(facts(), { ...AROUND, website })
         const logs = await facts().run('listLogs', { ...AROUND, website })
         expect([installs.length, logs.length]).to.deep.equal([1, 1])
       })
@@ -281,7 +282,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
             const website = unique('site')
             const records = samples.map(([browsers, language]) => installRecord({ website, browsers, language }))
             await store(facts(), records)
-            const rows = await facts().run('listInstalls', { ...AROUND, website })
+            const rows = await newestInstalls(facts(), { ...AROUND, website })
             const stored = new Map(rows.map(({ event_id, browsers, language }) => [event_id, { browsers, language }]))
             const sent = records.map(({ install }) => ({
               browsers: install.browsers.map((browser) => browser.toWellFormed()),
@@ -666,12 +667,12 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         expect(byId).to.deep.equal(row)
         const from = { since_ms: SAMPLE_MS - 1, limit: 100, after_website: website, after_event_id: '' }
         const paged = (await facts().run('installsAfter', from)).filter((each) => each.website === website)
-        const listed = await facts().run('listInstalls', { ...AROUND, website })
+        const listed = await newestInstalls(facts(), { ...AROUND, website })
         for (const rows of [paged, listed]) {
           expect(Object.fromEntries(rows.map((each) => [each.event_id, each.resolution]))).to.deep.equal(expected)
         }
         for (const resolution of ['pending', 'matched', 'unmatched', 'counted']) {
-          const rows = await facts().run('listInstalls', { ...AROUND, website, resolution })
+          const rows = await newestInstalls(facts(), { ...AROUND, website, resolution })
           const ids = Object.keys(expected).filter((id) => expected[id] === resolution)
           expect(rows.map((each) => each.event_id)).to.have.members(ids)
         }
@@ -690,7 +691,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
           const [row] = await facts().run('installByEvent', { website: shared.website, event_id: shared.eventId })
           const lists = await Promise.all(
             ['pending', 'matched'].map((resolution) =>
-              facts().run('listInstalls', { ...AROUND, website: shared.website, resolution }),
+              newestInstalls(facts(), { ...AROUND, website: shared.website, resolution }),
             ),
           )
           return [row?.resolution, row?.visit_id, lists.map((rows) => rows.length)]
@@ -799,7 +800,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const bounds = { since_ms: 0, until_ms: Number.MAX_SAFE_INTEGER }
         const rows = await facts().run('listLogs', { ...bounds, website, limit: 3 })
         expect(rows.map((row) => row.received_at_ms)).to.deep.equal([4, 3, 2].map((ms) => SAMPLE_MS + ms))
-        expect(await facts().run('listInstalls', { ...bounds, website, limit: 3 })).to.have.lengthOf(0)
+        expect(await newestInstalls(facts(), { ...bounds, website, limit: 3 })).to.have.lengthOf(0)
       })
 
       it('list deliveries by status and destination', async () => {

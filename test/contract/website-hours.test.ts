@@ -5,6 +5,8 @@ import { expect } from 'chai'
 import { INSTALL_DIMENSIONS, MAX_CELLS, VISIT_DIMENSIONS } from '../../domain/figures/cells.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 
+/** Of the embedded engine. */
+const MEMORY_BYTES = 512 * 1024 * 1024
 /** Of parts that are merged: as many as 30 days have. */
 const [PARTS, HOURS] = [4, 180] as const
 /** Counted anew, rows are merged with those they replace, while the engine still holds memory of the merges before. */
@@ -15,7 +17,7 @@ describe('Figures of many hours', function () {
   let facts: TestFacts
 
   before(async () => {
-    facts = await openTestFacts()
+    facts = await openTestFacts({ memoryBytes: MEMORY_BYTES })
   })
   after(() => facts?.close())
 

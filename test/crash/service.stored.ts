@@ -1,6 +1,7 @@
 /** Reads back everything that the service has stored, once all its roles have worked off their topics. */
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { newestInstalls } from '../../bin/tools/lists/newest-installs.ts'
 import type { Ga4StandIn } from '../../stand-ins/ga4.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
@@ -37,7 +38,7 @@ export async function readStored(facts: Facts, ga4: Ga4StandIn, operations: read
   const logs = new Map<string, number>()
   for (const { user_agent: tag } of await allLogs(facts)) logs.set(tag, (logs.get(tag) ?? 0) + 1)
   const installs = await pages<StoredInstall & { received_at_ms: number }>(
-    (page) => facts.run('listInstalls', page),
+    (page) => newestInstalls(facts, page),
     (row) => ({ before_ms: row.received_at_ms, before_id: row.event_id }),
   )
   const { visitIds, activeVisitIds } = await visitsOf(facts, operations)

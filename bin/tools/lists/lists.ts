@@ -15,6 +15,7 @@ import { limitOf } from '../flags.ts'
 import { FAR_MS, installFlags, listPeriodOf, logFlags } from './list-filters.ts'
 import { createTable, preciseTimeText, terminalChars, timeText, type TextColumn } from '../../terminal/table.ts'
 import { complain, print, printJson } from '../../terminal/output.ts'
+import { newestInstalls } from './newest-installs.ts'
 
 const FOLLOW_EVERY_MS = 500
 /** Rows become visible a moment after their time; a follower looks back this far and shows each row once. */
@@ -75,7 +76,7 @@ export async function installsTool(run: RunOutcome): Promise<number> {
     columns: [...INSTALL_COLUMNS, { head: 'CAME FROM', cell: cameFrom }],
     idOf: (row) => `${row.website}/${row.event_id}`,
     fetch: async (backend, period) =>
-      besideVisits(backend, await backend.run('listInstalls', { ...period, ...of, ...own })),
+      besideVisits(backend, await newestInstalls(backend, { ...period, ...of, ...own })),
   })
 }
 

@@ -4,8 +4,10 @@ import { SOURCE_COLUMN_NAMES } from '../../../domain/collection/visit-source.ts'
 import { selectFrom, type RowsOf } from '../columns.ts'
 import {
   at,
+  decided,
   installs,
   MAX_PAGE,
+  ms,
   newestFirst,
   once,
   pageLimit,
@@ -13,10 +15,11 @@ import {
   resolvedAs,
   withinPeriod,
 } from '../query-parts.ts'
+import type { FoundKey } from '../../../domain/logs/first-records.ts'
 import type { LogWindow } from './logs.ts'
 import { COUNTED_BY } from '../visits.ts'
-import { issuedWithin } from './ranges.ts'
-import { VISIT_AGE_S } from './raw-figures.ts'
+import { ISSUED_AT, issuedWithin } from './ranges.ts'
+import { visitAgeS } from './raw-figures.ts'
 
 /** Where the matched visit came from; empty if the visit does not say. */
 type OriginFilters = { readonly [D in Counted]?: string }
@@ -48,7 +51,19 @@ type InstallPageFilters = InstallFilters & {
   readonly visit_ids?: readonly string[]
 }
 type InstallWindow = Pick<LogWindow, 'since_ms' | 'until_ms'>
+/** Those that the keys of the window name. */
+export type OfEvents = { readonly event_ids: readonly string[] }
+type InstallRowsParams = InstallWindow & InstallPageFilters & OfEvents
 
+/** What a decision replaces of a line. */
+const LINE_DECIDED = [
+  'resolution',
+  'selection_policy',
+  'candidate_count',
+  'visit_id',
+  'visit_issued_at',
+  'reason',
+] as const
 const INSTALL_LINE = selectFrom('installs', [
   'website',
   'event_id',
@@ -59,12 +74,7 @@ const INSTALL_LINE = selectFrom('installs', [
   'platform',
   'arch',
   'agent',
-  'resolution',
-  'selection_policy',
-  'candidate_count',
-  'visit_id',
-  'visit_issued_at',
-  'reason',
+  ...LINE_DECIDED,
 ])
 export type InstallLineRow = RowsOf<typeof INSTALL_LINE>
 
@@ -83,6 +93,12 @@ const NARROWING = {
 
 const OF_VISITS = '(website, visit_id) IN arrayZip({of_websites:Array(String)}, {visit_ids:Array(String)})'
 
+/**
+ * Whole seconds from the visit to the install, as figures count them. A visit's ID says when it was issued, and is in the projection by
+ * arrival; the column of that time is not, so a list would read all installs that there are.
+ */
+const VISIT_AGE_S = visitAgeS(ISSUED_AT)
+
 /** Columns that the decision about a pending install replaces. */
 const DECIDED = {
   resolution: 'resolution = {resolution:String}',
@@ -90,8 +106,8 @@ const DECIDED = {
   selection_policy: 'selection_policy = {selection_policy:String}',
   visit_id: 'visit_id = {visit_id:String}',
   visit_ids: OF_VISITS,
-  least_visit_age_s: `${VISIT_AGE_S} >= {least_visit_age_s:UInt32}`,
-  visit_age_below_s: `${VISIT_AGE_S} < {visit_age_below_s:UInt32}`,
+  least_visit_age_s: `visit_id != '' AND ${VISIT_AGE_S} >= {least_visit_age_s:UInt32}`,
+  visit_age_below_s: `visit_id != '' AND ${VISIT_AGE_S} < {visit_age_below_s:UInt32}`,
 } as const
 
 type Counted = keyof typeof COUNTED_BY
@@ -165,35 +181,45 @@ interface SharedCommandRow extends VisitKeyRow {
   readonly last_ms: number
 }
 
-/** A key that was inserted twice and is not merged yet occurs twice. */
-const CANDIDATES = 3
-
 interface InstallListText {
   readonly columns: string
   /** A condition on columns that `installs`, `visits` and `install_decisions` have: it limits which rows may be read at all. */
   readonly scope: string
-  /** Whether `scope` names websites. */
-  readonly hasWebsites: boolean
+  /** Those of `columns` that a decision replaces; all if absent. */
+  readonly decidedColumns?: Parameters<typeof decided>[2]
+}
+
+/** Conditions on the rows of a page. */
+function pageConditions(params: InstallWindow & InstallPageFilters, scope: string) {
+  const after = params.before_id === undefined ? '' : ` AND ${AFTER}`
+  return {
+    bounds: `${scope} AND ${withinPeriod('received_at')}${after}${joined(filterConditions(NARROWING, params))}`,
+    decided: [...filterConditions(DECIDED, params), ...visitConditions(params, scope)],
+  }
 }
 
 /**
- * Installs of a window, newest first. Keys are found first, from few columns; only then are the rows read whole. Within
- * named websites the ID is enough, which the engine compares faster than a pair: the window is judged again by the row.
+ * Events with a record in the window that fits, each once, those of the newest records first; it reads few columns, by the projection by arrival.
+ * `completeRows` says what follows from them, because a record may be a repeat that does not count.
  */
-export function installList(
-  params: InstallWindow & InstallPageFilters,
-  { columns, scope, hasWebsites }: InstallListText,
-): string {
-  const key = hasWebsites ? 'event_id' : 'website, event_id'
-  const after = params.before_id === undefined ? '' : ` AND ${AFTER}`
-  const bounds = `${scope} AND ${withinPeriod('received_at')}${after}${joined(filterConditions(NARROWING, params))}`
-  const decided = [...filterConditions(DECIDED, params), ...visitConditions(params, scope)]
-  return `SELECT ${columns}
-    FROM ${installs(`${scope} AND (${key}) IN (SELECT ${key} FROM installs
-      WHERE ${bounds}${keptByDecision(decided, params, scope)} ${newestFirst('received_at', 'event_id')}
-      LIMIT least({limit:UInt32}, ${MAX_PAGE}) * ${CANDIDATES})`)}
-    WHERE ${bounds}${joined(decided)}
-    ${newestFirst('received_at', 'event_id')} ${pageLimit()}`
+export function installKeys(params: InstallWindow & InstallPageFilters, scope: string): string {
+  const { bounds, decided: conditions } = pageConditions(params, scope)
+  return `SELECT event_id, ${ms('received_at')} FROM installs
+    WHERE ${bounds}${keptByDecision(conditions, params, scope)}
+    ${newestFirst('received_at', 'event_id')} LIMIT 1 BY event_id ${pageLimit()}`
+}
+
+/**
+ * The first records of `event_ids` that are in the window and fit, newest first. The engine compares an ID faster than a pair of website and
+ * ID; the row itself is judged again.
+ */
+export function installList(params: InstallRowsParams, { columns, scope, decidedColumns }: InstallListText): string {
+  const { bounds, decided: conditions } = pageConditions(params, scope)
+  const firsts = `SELECT * FROM ${once('installs')} PREWHERE ${scope} AND event_id IN {event_ids:Array(String)}`
+  // A decision has the time of its install, so it is in the window, too.
+  const decisions = `PREWHERE ${scope} AND ${withinPeriod('received_at')}`
+  return `SELECT ${columns} FROM ${decided(firsts, decisions, decidedColumns)}
+    WHERE ${bounds}${joined(conditions)} ${newestFirst('received_at', 'event_id')} LIMIT ${MAX_PAGE}`
 }
 
 const BY_TOKEN = `${SCOPE} AND ${withinPeriod('received_at')} AND resolution = 'matched' AND selection_policy = 'handoff'`
@@ -203,6 +229,7 @@ const eventsOfVisits = (table: 'installs' | 'install_decisions'): string =>
 
 /** Visits by position in both lists. */
 type OfVisits = { readonly of_websites: readonly string[]; readonly visit_ids: readonly string[] }
+type InstallsOfWindow = LogWindow & InstallPageFilters & Partial<OfVisits>
 type SharedWindow = LogWindow & { readonly least: number; readonly limit: number }
 
 export const INSTALL_QUERIES = {
@@ -211,8 +238,14 @@ export const INSTALL_QUERIES = {
     (params) => `${visitsOfOrigin(params, SCOPE)} ${pageLimit()}`,
   ),
 
-  installLines: pageOf<LogWindow & InstallPageFilters & Partial<OfVisits> & { readonly limit: number }, InstallLineRow>(
-    (params) => installList(params, { columns: INSTALL_LINE.sql, scope: SCOPE, hasWebsites: true }),
+  /** Newest first, of which `installLines` then reads the rows. */
+  installKeys: pageOf<InstallsOfWindow & { readonly limit: number }, FoundKey>((params) => installKeys(params, SCOPE)),
+
+  installLines: pageOf<InstallsOfWindow & OfEvents, InstallLineRow>((params) =>
+    installList(params, {
+      ...{ columns: INSTALL_LINE.sql, decidedColumns: LINE_DECIDED },
+      ...{ scope: SCOPE, hasWebsites: true },
+    }),
   ),
 
   /** Visits whose copied command seems to have been run on several machines, by rows that may be repeats; those of the most machines first. */

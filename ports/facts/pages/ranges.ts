@@ -28,12 +28,23 @@ export function issuedBetween({
 }
 
 /**
- * The same for the table of visits, whose index of times finds them with any key ID. The engine plans it in a sixth of the time of
- * ranges for all key IDs; tables without that index would be read as a whole.
+ * The same for the table of visits, whose index of times finds them with any key ID. Without `FINAL` the engine plans it in a sixth of the
+ * time of ranges for all key IDs; tables without that index would be read as a whole.
  */
 export const VISIT_ISSUED = withinPeriod('issued_at')
+
+/**
+ * The same for visits that are merged while they are read (`FINAL`): by ranges of IDs, if the key IDs are known. By the index of times the engine
+ * has to add every row that could have the same key, and takes a dozen times as long for 20 million visits.
+ */
+export const issuedOfMerged = (period: Omit<RawPeriod, 'websites'>): string =>
+  period.key_ids === undefined ? VISIT_ISSUED : issuedBetween(period)
 
 /** The same for rows that have been read already: it does not use the order, and is faster to plan. */
 export function issuedWithin({ since_ms: since, until_ms: until }: Pick<RawPeriod, 'since_ms' | 'until_ms'>): string {
   return `(substring(visit_id, 3, 12) >= '${visitIdTime(since)}' AND substring(visit_id, 3, 12) < '${visitIdTime(until)}')`
 }
+
+/** When the visit was issued, by its ID: to the millisecond the time that the visit has. */
+export const ISSUED_AT =
+  "fromUnixTimestamp64Milli(reinterpretAsInt64(reverse(unhex(substring(visit_id, 3, 12)))), 'UTC')"

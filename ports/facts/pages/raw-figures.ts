@@ -4,7 +4,7 @@ import { EXAMPLE_DATA } from '../../../domain/figures/example-data.ts'
 import { INSTALL_TIME_BUCKETS_S, MAX_CELLS, type Dimension } from '../../../domain/figures/cells.ts'
 import { decided, once, withinPeriod } from '../query-parts.ts'
 import { COUNTED_BY } from '../visits.ts'
-import { issuedBetween, issuedWithin, VISIT_ISSUED, type RawPeriod } from './ranges.ts'
+import { issuedBetween, issuedWithin, VISIT_ISSUED, issuedOfMerged, type RawPeriod } from './ranges.ts'
 
 /** One value of one dimension. The six counts are those of `domain/figures/cells.ts`. */
 export interface CellRow {
@@ -31,7 +31,6 @@ const BY = {
 
 const ASKED = 'website IN {websites:Array(String)}'
 const issued = (period: RawPeriod): string => `${ASKED} AND ${issuedBetween(period)}`
-const VISITS_ISSUED = `${ASKED} AND ${VISIT_ISSUED}`
 const RECEIVED = `${ASKED} AND ${withinPeriod('received_at')}`
 
 /**
@@ -85,7 +84,7 @@ export function visitSteps(period: RawPeriod): string {
   SELECT toUnixTimestamp(toStartOfHour(issued_at)) * 1000 AS at_ms, ${STEP_COUNTS}
   FROM (
     SELECT visit.issued_at AS issued_at, ${columns}
-    FROM (SELECT website, visit_id, issued_at FROM ${once('visits')} PREWHERE ${VISITS_ISSUED}) AS visit ${join}
+    FROM (SELECT website, visit_id, issued_at FROM ${once('visits')} PREWHERE ${ASKED} AND ${issuedOfMerged(period)}) AS visit ${join}
   ) GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
 }
 
@@ -103,14 +102,15 @@ export function funnelCells(period: RawPeriod, by: By = 'all'): string {
       arrayConcat([('visits', ''), ${VISIT_PAIRS}],
         arrayMap(agent -> ('agent_page', concat(agent, '\\t', by_page)), install.agents)) AS pairs
     FROM (SELECT website, visit_id, ${VISIT_VALUES.map(([dimension, value]) => `${value} AS by_${dimension}`).join(', ')}
-      FROM ${once('visits')} PREWHERE ${VISITS_ISSUED}) AS visit
+      FROM ${once('visits')} PREWHERE ${ASKED} AND ${issuedOfMerged(period)}) AS visit
     ${join}
   ) ARRAY JOIN pairs AS pair ${topCells(by)}`
 }
 
 const EVENTS_RECEIVED = ofEvents(`SELECT event_id FROM installs WHERE ${RECEIVED}`)
 /** Whole seconds from the visit of a matched install to the install. */
-export const VISIT_AGE_S = "dateDiff('second', assumeNotNull(visit_issued_at), received_at)"
+export const visitAgeS = (issuedAt: string): string => `dateDiff('second', ${issuedAt}, received_at)`
+const VISIT_AGE_S = visitAgeS('assumeNotNull(visit_issued_at)')
 const BUCKETS = `[${INSTALL_TIME_BUCKETS_S.join(', ')}]`
 
 const EVENT_COUNTS = `[countIf(event_type = 'install_started'), countIf(event_type = 'install_completed'), countIf(event_type = 'first_run'),
@@ -169,6 +169,6 @@ export const KEY_ID = 'reinterpretAsUInt8(unhex(substring(visit_id, 1, 2))) % 16
 export const HOUR_FACTS = `
   SELECT website, count() AS facts, max(retention_days) AS days, arrayFilter(id -> id != 255, groupUniqArray(key_id)) AS key_ids FROM (
     SELECT website, retention_days, ${KEY_ID} AS key_id
-    FROM visits PREWHERE ${VISITS_ISSUED}
+    FROM visits PREWHERE ${ASKED} AND ${VISIT_ISSUED}
     UNION ALL SELECT website, retention_days, toUInt8(255) FROM installs PREWHERE ${EVENTS_RECEIVED} WHERE ${RECEIVED})
   GROUP BY website LIMIT ${HOUR_WEBSITES_MAX}`

@@ -6,7 +6,7 @@ import { selectFrom, type RowsOf } from '../columns.ts'
 import { at, newestFirst, once, pageLimit, pageOf } from '../query-parts.ts'
 import { COUNTED_BY } from '../visits.ts'
 import type { LogWindow } from './logs.ts'
-import { VISIT_ISSUED } from './ranges.ts'
+import { VISIT_ISSUED, issuedOfMerged } from './ranges.ts'
 import { KEY_ID, reachedSteps } from './raw-figures.ts'
 
 const VISIT_LINE = selectFrom('visits', ['website', 'visit_id', 'issued_at', ...SOURCE_COLUMN_NAMES])
@@ -82,7 +82,7 @@ function steppedVisits(
   const { columns, join } = reachedSteps(params)
   const names = ['website', 'visit_id', 'issued_at', ...more]
   return `SELECT visit.* EXCEPT (website), visit.website AS website, ${columns}, install.agents AS agents
-    FROM (SELECT ${names.join(', ')} FROM ${once('visits')} PREWHERE ${SCOPE} AND ${VISIT_ISSUED}
+    FROM (SELECT ${names.join(', ')} FROM ${once('visits')} PREWHERE ${SCOPE} AND ${issuedOfMerged(params)}
       ${whereAll([...originConditions(params), ...conditions])}) AS visit
     ${join}`
 }

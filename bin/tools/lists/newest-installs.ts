@@ -1,0 +1,27 @@
+/** The newest installs, as the commands show them. */
+
+import { readFirstRecords } from '../../../dashboard/reads/first-records.ts'
+import { boundsBefore } from '../../../domain/logs/walk.ts'
+import type { InstallRow } from '../../../ports/facts/query-rows.ts'
+import type { QUERIES } from '../../../ports/facts/queries.ts'
+import type { ToolBackend } from '../live.ts'
+
+type InstallsAsked = Parameters<(typeof QUERIES)['listInstallKeys']['sql']>[0]
+
+/** As many as `limit` says, newest first, however many events of other times were recorded again among them. */
+export async function newestInstalls(
+  { run }: Pick<ToolBackend, 'run'>,
+  { limit, ...asked }: InstallsAsked,
+): Promise<readonly InstallRow[]> {
+  const found: InstallRow[] = []
+  let window: Omit<InstallsAsked, 'limit'> = asked
+  for (;;) {
+    const { rows, reached } = await readFirstRecords(limit - found.length, {
+      keys: (most) => run('listInstallKeys', { ...window, limit: most }),
+      rows: (eventIds) => run('listInstalls', { ...window, event_ids: eventIds }),
+    })
+    found.push(...rows)
+    if (found.length >= limit || reached === null) return found.slice(0, limit)
+    window = { ...asked, ...boundsBefore(reached) }
+  }
+}
