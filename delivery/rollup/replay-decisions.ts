@@ -1,14 +1,18 @@
 /** Decides the installs of a website again under another policy, page by page. Sends nothing and changes nothing. */
 
 import {
+  FOLLOWED_FOR_MS,
   forgetExpired,
   replayDecision,
   type CarriedMatches,
   type DecidedInstall,
   type ReplayChange,
+  type ReplayCheckpoint,
   type ReplayPolicy,
   type ReplayResult,
+  type SourceDifference,
 } from '../../domain/collection/replay-decision.ts'
+import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { CandidateVerdict, EventType, Resolution, SelectionPolicy, VisitId } from '../../domain/model.ts'
 import { readJsonColumn } from '../../common/json-column.ts'
@@ -28,6 +32,8 @@ interface ReplayProgress {
   readonly installs: number
   /** Unix ms: every install received before this moment is decided. */
   readonly reachedMs: number
+  /** Costs as much as there are changes. */
+  readonly checkpoint: () => ReplayCheckpoint
 }
 
 interface ReplayOptions {
@@ -36,11 +42,14 @@ interface ReplayOptions {
   readonly pageSize?: number
   /** Installations that are remembered at once; 500,000 if absent. */
   readonly mostInstallations?: number
+  /** Where an earlier call was; absent: at the beginning. */
+  readonly from?: ReplayCheckpoint
   /** Called after each page but the last. */
   readonly onProgress?: (progress: ReplayProgress) => void | Promise<void>
 }
 
 const PAGE = 5_000
+const LIFETIME_DAYS = LIMITS.receiptLifetimeMs / DAY_MS
 const MOST_CHANGES = 10_000
 /** Within the lifetime of a receipt. About 260 bytes each; of its 384 MB, a pod of the role `rollup` has about 190 MB for objects. */
 const MOST_INSTALLATIONS = 500_000
@@ -51,38 +60,86 @@ const OTHER_SOURCES = '(other sources)'
 /** The website has more installations within the lifetime of a receipt than a process remembers. */
 export class TooManyInstallations extends Error {
   override readonly name = 'TooManyInstallations'
+
+  constructor(most: number) {
+    super(`more than ${most.toLocaleString('en')} installations within ${LIFETIME_DAYS} days: choose a shorter period`)
+  }
 }
 
 /** Rejects like `Facts`, with the reason of `signal`, and with `TooManyInstallations`. */
 export async function replayDecisions(
   facts: Pick<Facts, 'run'>,
   request: ReplayRequest,
-  { signal, pageSize = PAGE, mostInstallations = MOST_INSTALLATIONS, onProgress }: ReplayOptions = {},
+  options: ReplayOptions = {},
 ): Promise<ReplayResult> {
-  const tally = new ReplayTally()
+  const { signal, pageSize = PAGE, mostInstallations = MOST_INSTALLATIONS, from, onProgress } = options
+  const tally = new ReplayTally(from?.result)
   const carried: CarriedMatches = new Map()
-  // Later events of an installation follow a match for as long as its receipt holds.
-  const { website, untilMs } = request
-  const begin = { since_ms: Math.max(0, request.sinceMs - LIMITS.receiptLifetimeMs), until_ms: untilMs }
-  let after = { after_ms: begin.since_ms, after_id: '' }
-  for (;;) {
-    signal?.throwIfAborted()
-    const rows = await facts.run('installsInOrder', { website, ...begin, ...after, limit: pageSize }, { signal })
-    const last = rows.at(-1)
-    if (last === undefined) return tally.result()
+  const { website } = request
+  for await (const { rows, last, isLast } of pagesInOrder(facts, request, { signal, pageSize, from })) {
     const all = rows.map((row): Pair => {
       const install = decidedOf(row)
       return { install, replayed: replayDecision(install, request.policy, carried) }
     })
     if (carried.size > mostInstallations) {
-      forgetExpired(carried, last.received_at_ms)
-      if (carried.size > mostInstallations) throw new TooManyInstallations(`more than ${mostInstallations}`)
+      forgetExpired(carried, last.afterMs)
+      if (carried.size > mostInstallations) throw new TooManyInstallations(mostInstallations)
     }
-    const pairs = all.filter(({ install }) => install.receivedAtMs >= request.sinceMs)
+    const pairs = all.filter(({ install }) => install.receivedAtMs >= request.sinceMs && isAfter(install, from))
     tally.count(pairs)
     tally.addChanges(await changesAmong(facts, website, pairs))
-    after = { after_ms: last.received_at_ms, after_id: last.event_id }
-    if (rows.length === pageSize) await onProgress?.({ installs: tally.installs, reachedMs: last.received_at_ms })
+    if (isLast) break
+    const reached = from === undefined || last.afterMs > from.afterMs ? last : from
+    await onProgress?.({
+      ...{ installs: tally.installs, reachedMs: reached.afterMs },
+      checkpoint: () => ({ afterMs: reached.afterMs, afterId: reached.afterId, result: tally.result() }),
+    })
+  }
+  return tally.result()
+}
+
+type Position = Pick<ReplayCheckpoint, 'afterMs' | 'afterId'>
+
+function isAfter({ receivedAtMs: atMs, eventId }: DecidedInstall, position: Position | undefined): boolean {
+  if (position === undefined) return true
+  return atMs > position.afterMs || (atMs === position.afterMs && eventId > position.afterId)
+}
+
+interface PageOptions {
+  readonly signal: AbortSignal | undefined
+  readonly pageSize: number
+  readonly from: ReplayCheckpoint | undefined
+}
+
+interface OrderedPage {
+  readonly rows: readonly DecidedInstallRow[]
+  /** Of its last record. */
+  readonly last: Position
+  readonly isLast: boolean
+}
+
+/**
+ * The oldest first. They begin before the period, and before the checkpoint: later events
+ * of an installation follow a match for as long as its receipt holds.
+ */
+async function* pagesInOrder(
+  facts: Pick<Facts, 'run'>,
+  { website, sinceMs, untilMs }: ReplayRequest,
+  { signal, pageSize, from }: PageOptions,
+): AsyncGenerator<OrderedPage> {
+  const bounds = { website, since_ms: Math.max(0, (from?.afterMs ?? sinceMs) - FOLLOWED_FOR_MS), until_ms: untilMs }
+  let after = { after_ms: bounds.since_ms, after_id: '' }
+  for (;;) {
+    signal?.throwIfAborted()
+    const [page] = await facts.run('pageInOrder', { ...bounds, ...after, limit: pageSize }, { signal })
+    if (page === undefined || page.events === 0) return
+    const { last_ms: afterMs, last_id: afterId } = page
+    const upTo = { last_ms: afterMs, last_id: afterId }
+    const rows = await facts.run('installsInOrder', { ...bounds, ...after, ...upTo }, { signal })
+    const isLast = page.events < pageSize
+    yield { rows, last: { afterMs, afterId }, isLast }
+    if (isLast) return
+    after = { after_ms: afterMs, after_id: afterId }
   }
 }
 
@@ -126,14 +183,35 @@ async function changesAmong(
   }))
 }
 
+/** The most changed first; in the same order whatever order they were found in. */
+function byChanges(one: SourceDifference, other: SourceDifference): number {
+  const difference = other.lost + other.gained - (one.lost + one.gained)
+  return difference || other.lost - one.lost || (one.source < other.source ? -1 : 1)
+}
+
+const NOTHING_COUNTED: ReplayResult = {
+  ...{ installs: 0, matched: 0, replayedMatched: 0, notDecided: 0, changed: 0 },
+  ...{ sources: [], changes: [] },
+}
+
 class ReplayTally {
-  installs = 0
-  #matched = 0
-  #replayedMatched = 0
-  #notDecided = 0
-  #changed = 0
-  readonly #changes: ReplayChange[] = []
-  readonly #sources = new Map<string, { lost: number; gained: number }>()
+  installs: number
+  #matched: number
+  #replayedMatched: number
+  #notDecided: number
+  #changed: number
+  readonly #changes: ReplayChange[]
+  readonly #sources: Map<string, { lost: number; gained: number }>
+
+  constructor(before: ReplayResult = NOTHING_COUNTED) {
+    this.installs = before.installs
+    this.#matched = before.matched
+    this.#replayedMatched = before.replayedMatched
+    this.#notDecided = before.notDecided
+    this.#changed = before.changed
+    this.#changes = [...before.changes]
+    this.#sources = new Map(before.sources.map(({ source, ...counts }) => [source, counts]))
+  }
 
   count(pairs: readonly Pair[]): void {
     for (const { install, replayed } of pairs) {
@@ -168,8 +246,8 @@ class ReplayTally {
       replayedMatched: this.#replayedMatched,
       notDecided: this.#notDecided,
       changed: this.#changed,
-      sources: sources.toSorted((one, other) => other.lost + other.gained - (one.lost + one.gained)),
-      changes: this.#changes,
+      sources: sources.toSorted(byChanges),
+      changes: [...this.#changes],
     }
   }
 }

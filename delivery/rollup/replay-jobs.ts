@@ -1,10 +1,16 @@
 /**
- * Role `rollup`: decides installs again for the requests on the log. If the process is killed, the running replay begins
- * anew. A result is written whole, so that two processes at work on the same replay write the same.
+ * Role `rollup`: decides installs again for the requests on the log. If the process is killed, another goes on from the last
+ * checkpoint. A result is written whole, so that two processes at work on the same replay write the same.
  */
 
 import { readJsonColumn } from '../../common/json-column.ts'
-import { REPLAY_CANCELLED, replaySubject, type UnfinishedReplay } from '../../domain/collection/replay-decision.ts'
+import {
+  REPLAY_CANCELLED,
+  replaySubject,
+  type ReplayCheckpoint,
+  type ReplayResult,
+  type UnfinishedReplay,
+} from '../../domain/collection/replay-decision.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { VisitPolicy } from '../../domain/model.ts'
@@ -25,10 +31,12 @@ interface ReplayJobDeps {
 
 const EVERY_MS = 5_000
 const JOBS_AT_ONCE = 10
-/** A replay that so many processes have begun, and none has finished, may be what ends them. */
+/** A replay that so many processes have gone on with, and none has reached a checkpoint, may be what ends them. */
 const MOST_STARTS = 5
+/** A checkpoint holds all changes so far, up to some megabytes. */
+const CHECKPOINT_EVERY_MS = 5_000
 
-/** Starts at once. `stop` abandons the running replay, which begins anew at the next start. */
+/** Starts at once. `stop` abandons the running replay; the next start goes on with it. */
 export function startReplayJobs(deps: ReplayJobDeps): { readonly stop: () => Promise<void> } {
   const begun = new Set<string>()
   return repeat({
@@ -50,59 +58,76 @@ export async function runReplays(deps: ReplayJobDeps, { signal, begun = new Set(
   for (const job of await deps.facts.run('openReplays', { limit: JOBS_AT_ONCE })) {
     signal?.throwIfAborted()
     const [stored] = await deps.facts.run('begunReplay', { website: job.website, id: job.id })
-    const before = readJsonColumn<UnfinishedReplay>(stored?.result ?? '')?.starts ?? 0
-    // If the facts were away, this process begins again: only ended processes count.
+    const { starts: before = 0, checkpoint } = readJsonColumn<UnfinishedReplay>(stored?.result ?? '') ?? {}
+    // If the facts were away, this process goes on by itself: only ended processes count.
     const starts = begun.has(job.id) ? before : before + 1
     begun.add(job.id)
-    await runReplay(job, deps, { starts, signal })
+    await runReplay(job, deps, { starts, checkpoint, signal })
   }
 }
 
 interface ReplayStart {
   readonly starts: number
+  readonly checkpoint: ReplayCheckpoint | undefined
   readonly signal: AbortSignal | undefined
 }
 
-async function runReplay(job: AskedReplayRow, deps: ReplayJobDeps, { starts, signal }: ReplayStart): Promise<void> {
-  const { facts, logger } = deps
+async function runReplay(job: AskedReplayRow, deps: ReplayJobDeps, start: ReplayStart): Promise<void> {
+  const { facts, logger, nowMs } = deps
+  const { starts, checkpoint, signal } = start
+  const write = createResultWriter(job, deps)
+  const fail = (failure: NonNullable<UnfinishedReplay['failure']>) => write.unfinished('failed', { starts, failure })
+  if (await isCancelled(job, facts)) return fail('cancelled')
+  if (starts > MOST_STARTS) {
+    logger.error(
+      { replay: job.id, starts },
+      'a replay of decisions is given up: every process that went on with it has ended before it got any further',
+    )
+    return fail('given_up')
+  }
+  await write.unfinished('running', { starts, checkpoint })
+  let writtenAtMs = nowMs()
+  try {
+    const result = await replayDecisions(facts, replayRequest(job), {
+      ...(signal === undefined ? {} : { signal }),
+      ...(checkpoint === undefined ? {} : { from: checkpoint }),
+      async onProgress(progress) {
+        if (await isCancelled(job, facts)) throw new ReplayCancelled('somebody cancelled it')
+        if (nowMs() - writtenAtMs < CHECKPOINT_EVERY_MS) return
+        // What was reached now ended no process.
+        await write.unfinished('running', { starts: 1, checkpoint: progress.checkpoint() })
+        writtenAtMs = nowMs()
+      },
+    })
+    await write.done(result)
+  } catch (error) {
+    if (error instanceof FactsUnavailable || (signal?.aborted ?? false)) throw error
+    const failure = reasonOfEnd(error)
+    if (failure !== 'cancelled') logger.error({ err: error, replay: job.id }, 'a replay of decisions failed')
+    await fail(failure)
+  }
+}
+
+/** Writes the row of a replay; each takes the place of the one before. */
+function createResultWriter(job: AskedReplayRow, { facts, nowMs }: Pick<ReplayJobDeps, 'facts' | 'nowMs'>) {
   let step = 0
   const write = async (part: Pick<ResultRow, 'state' | 'installs' | 'reached' | 'result'>): Promise<void> => {
     // The steps of a later start outrank those of an earlier one.
-    const madeAtMs = deps.nowMs()
+    const madeAtMs = nowMs()
     const row: ResultRow = {
       ...{ ...part, website: job.website, id: job.id, made_at: madeAtMs, retention_days: KEEP_DAYS },
       row_version: rankOf(part.state, madeAtMs, step++),
     }
     await facts.insert('decision_replay_results', [row])
   }
-  const writeTrouble = (
-    state: 'running' | 'failed',
-    trouble: Omit<UnfinishedReplay, 'starts'>,
-    at = { installs: 0, reached: job.since_ms },
-  ) => write({ state, ...at, result: JSON.stringify({ starts, ...trouble } satisfies UnfinishedReplay) })
-  if (await isCancelled(job, facts)) return writeTrouble('failed', { failure: 'cancelled' })
-  if (starts > MOST_STARTS) {
-    logger.error(
-      { replay: job.id, starts },
-      'a replay of decisions is given up: every process that began it has ended before it was done',
-    )
-    return writeTrouble('failed', { failure: 'given_up' })
-  }
-  await writeTrouble('running', {})
-  try {
-    const result = await replayDecisions(facts, replayRequest(job), {
-      ...(signal === undefined ? {} : { signal }),
-      async onProgress({ installs, reachedMs: reached }) {
-        if (await isCancelled(job, facts)) throw new ReplayCancelled('somebody cancelled it')
-        await writeTrouble('running', {}, { installs, reached })
-      },
-    })
-    await write({ state: 'done', installs: result.installs, reached: job.until_ms, result: JSON.stringify(result) })
-  } catch (error) {
-    if (error instanceof FactsUnavailable || (signal?.aborted ?? false)) throw error
-    const failure = reasonOfEnd(error)
-    if (failure !== 'cancelled') logger.error({ err: error, replay: job.id }, 'a replay of decisions failed')
-    await writeTrouble('failed', { failure })
+  return {
+    unfinished(state: 'running' | 'failed', unfinished: UnfinishedReplay): Promise<void> {
+      const { checkpoint } = unfinished
+      const at = { installs: checkpoint?.result.installs ?? 0, reached: checkpoint?.afterMs ?? job.since_ms }
+      return write({ state, ...at, result: JSON.stringify(unfinished) })
+    },
+    done: (result: ReplayResult): Promise<void> =>
+      write({ state: 'done', installs: result.installs, reached: job.until_ms, result: JSON.stringify(result) }),
   }
 }
 
@@ -127,7 +152,7 @@ async function isCancelled(
 type ResultRow = RowOf<'decision_replay_results'>
 
 const KEEP_DAYS = LIMITS.replayKeepMs / DAY_MS
-/** Above the number of pages of any replay. */
+/** Steps of the same millisecond are told apart; a replay has fewer. */
 const STEP_SPAN = 1_000
 
 /** A finished replay outranks any progress that another process reports. */

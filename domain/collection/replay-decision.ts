@@ -41,7 +41,7 @@ export interface ReplayChange {
   readonly replayedSource: string | null
 }
 
-interface SourceDifference {
+export interface SourceDifference {
   /** Of the campaign; empty if the visit names none. */
   readonly source: string
   readonly lost: number
@@ -63,10 +63,20 @@ export interface ReplayResult {
 /** Why a replay has no result. A cancelled one is stored as one that failed: the release before knows no other end. */
 type ReplayFailure = 'too_many_installations' | 'given_up' | 'failed' | 'cancelled'
 
+/** Up to which install a replay is, and what it comes to so far: another process goes on from there. */
+export interface ReplayCheckpoint {
+  /** When that install was received, Unix ms, and its event ID. */
+  readonly afterMs: number
+  readonly afterId: string
+  readonly result: ReplayResult
+}
+
 /** What is stored in the place of a result, while a replay runs and after it has failed. */
 export interface UnfinishedReplay {
-  /** Processes that have begun it. */
+  /** Processes that have begun it or gone on with it, since the checkpoint if there is one. */
   readonly starts: number
+  /** Absent until there is one, and after the replay has failed. */
+  readonly checkpoint?: ReplayCheckpoint | undefined
   /** Absent while it runs. */
   readonly failure?: ReplayFailure
 }
@@ -159,6 +169,12 @@ function ownVisit(
   const visit = visitByPolicy(counted('active'), policy)
   return visit === null ? null : { visit, selectionPolicy: policy }
 }
+
+/**
+ * How long before a moment an event must be for it not to matter to any install after that moment, in ms: the visits that it could have been
+ * matched to can be followed no more.
+ */
+export const FOLLOWED_FOR_MS = LIMITS.receiptLifetimeMs + 2 * LIMITS.clockSkewMs
 
 /** Of an earlier event of the installation. */
 function followedVisit(

@@ -5,7 +5,8 @@ import { expect } from 'chai'
 import { runReplays } from '../../delivery/rollup/replay-jobs.ts'
 import { cancelOpenReplay } from '../../delivery/tools/cancel-replay.ts'
 import { replayDecisions, TooManyInstallations, type ReplayRequest } from '../../delivery/rollup/replay-decisions.ts'
-import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
+import { FOLLOWED_FOR_MS, type ReplayCheckpoint, type UnfinishedReplay } from '../../domain/collection/replay-decision.ts'
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Install } from '../../domain/model.ts'
 import type { ActivityRecord } from '../../domain/records.ts'
@@ -93,6 +94,39 @@ describe('installs that are decided again', function () {
     })
   })
 
+  it('are all found beside events that were recorded again at another time, however many of these there are', async () => {
+    const installs = Array.from({ length: 4 }, (_, index) => ofBoth({ receivedAtMs: FROM_MS + index * HOUR_MS }))
+    await write(...visits(), ...installs)
+    // More than three pages of records that do not count.
+    const again = installs.flatMap(({ install: { eventId } }) =>
+      Array.from({ length: 8 }, (_, index) => ofBoth({ eventId, receivedAtMs: FROM_MS + 5 * HOUR_MS + index })),
+    )
+    await write(...again)
+    await write(ofBoth({ receivedAtMs: FROM_MS + 6 * HOUR_MS }))
+    expect(await replay()).to.deep.include({ installs: 5, changed: 5 })
+  })
+
+  it('come to the same if another process goes on from a checkpoint, whichever it is', async () => {
+    const installationId = unique('installation')
+    const ofDay = (day: number, more: Partial<Install> = {}) =>
+      ofBoth({ receivedAtMs: FROM_MS + day * HOUR_MS, ...more })
+    const follows = { installationId, verdicts: [], selectionPolicy: 'same_installation' } as const
+    await write(...visits(), ofDay(0, { installationId }), ...[0, 1, 1, 2, 3, 4, 4].map((day) => ofDay(day)))
+    await write(ofDay(5, follows), ofDay(6, follows))
+    const policy = { policy: 'first_visit', ...WHOLE } as const
+    const request = { website, policy, sinceMs: FROM_MS, untilMs: FROM_MS + DAY_MS }
+    const checkpoints: ReplayCheckpoint[] = []
+    const onProgress = ({ checkpoint }: { checkpoint: () => ReplayCheckpoint }): void =>
+      void checkpoints.push(JSON.parse(JSON.stringify(checkpoint())) as ReplayCheckpoint)
+    const whole = await replayDecisions(facts, request, { pageSize: 2, onProgress })
+    expect(whole).to.include({ installs: 10, changed: 10 })
+    expect(checkpoints).to.have.lengthOf(5)
+    for (const from of checkpoints) {
+      const resumed = await replayDecisions(facts, request, { pageSize: 3, from })
+      expect(resumed, `from ${from.result.installs}`).to.deep.equal(whole)
+    }
+  })
+
   it('come out as they were under the policy that decided them, also those that were pending', async () => {
     const pending = ofBoth({ resolution: 'pending', selectionPolicy: 'none', visitId: null, visitIssuedAtMs: null })
     const still = ofBoth({ resolution: 'pending', selectionPolicy: 'none', visitId: null, visitIssuedAtMs: null })
@@ -136,7 +170,7 @@ describe('installs that are decided again', function () {
   })
 })
 
-describe('a replay that somebody cancels', () => {
+describe('a replay that ends before it is done', () => {
   const PAGE = 5_000
   const job: AskedReplayRow = {
     ...{ website: 'acme-site', id: 'replay-1', organization: 'acme', asked_at_ms: FROM_MS, policy: 'first_visit' },
@@ -152,25 +186,57 @@ describe('a replay that somebody cancels', () => {
     const rows: RowOf<'decision_replay_results'>[] = []
     const answers: Readonly<Record<string, () => readonly object[]>> = {
       openReplays: () => [job],
-      begunReplay: () => [],
+      begunReplay: () => rows.slice(-1),
       cancelledReplay: () => (pages < cancelledAfter ? [] : [{ id: 'entry' }]),
+      pageInOrder: () => [{ events: PAGE, last_ms: FROM_MS + pages + 1, last_id: 'event' }],
       installsInOrder() {
         pages += 1
         return Array.from({ length: PAGE }, () => ({ ...install, received_at_ms: FROM_MS + pages }))
       },
     }
+    const asked: { readonly query: string; readonly params: object }[] = []
     const facts = {
-      run: (async (query: string) => answers[query]?.() ?? []) as Facts['run'],
+      run: (async (query: string, params: object) => {
+        asked.push({ query, params })
+        return answers[query]?.() ?? []
+      }) as Facts['run'],
       insert: async (_table: string, inserted: readonly object[]) => void rows.push(...(inserted as typeof rows)),
     }
-    return { facts, rows, pages: () => pages }
+    return { facts, rows, asked, pages: () => pages }
   }
+  const SILENT = { warn: () => undefined, error: () => undefined }
+
+  it('goes on from its checkpoint in another process, and is not given up while it gets further', async () => {
+    const world = endless(Number.POSITIVE_INFINITY)
+    let nowMs = FROM_MS
+    let begunAtMs: number | undefined
+    for (let processes = 1; processes <= 7; processes++) {
+      const killed = new AbortController()
+      const run: Facts['run'] = (query, ...rest) => {
+        nowMs += 2 * SECOND_MS
+        if (query === 'installsInOrder' && world.pages() === processes * 5) killed.abort(new Error('killed'))
+        killed.signal.throwIfAborted()
+        return world.facts.run(query, ...rest)
+      }
+      const deps = { facts: { ...world.facts, run }, logger: SILENT, nowMs: () => nowMs }
+      const error = await runReplays(deps, { signal: killed.signal }).catch((why: unknown) => why)
+      expect(error).to.equal(killed.signal.reason)
+      const { starts, checkpoint } = JSON.parse(world.rows.at(-1)?.result ?? '') as UnfinishedReplay
+      expect(starts).to.equal(1)
+      expect(checkpoint?.result.installs).to.be.greaterThan((processes - 1) * 5 * PAGE - PAGE)
+      expect(world.rows.at(-1)).to.include({ state: 'running', installs: checkpoint?.result.installs })
+      const [begin] = world.asked.splice(0).filter(({ query }) => query === 'pageInOrder')
+      const from = processes === 1 ? FROM_MS : (begunAtMs ?? 0)
+      expect(begin?.params).to.include({ since_ms: from - FOLLOWED_FOR_MS })
+      begunAtMs = checkpoint?.afterMs
+    }
+  })
 
   for (const pages of [0, 1, 3])
     it(`stops after ${pages} pages if it is cancelled then, and says so`, async () => {
       const world = endless(pages)
       const errors: unknown[] = []
-      const logger = { warn: () => undefined, error: (...all: unknown[]) => void errors.push(all) }
+      const logger = { ...SILENT, error: (...all: unknown[]) => void errors.push(all) }
       await runReplays({ facts: world.facts, logger, nowMs: Date.now })
       expect(world.pages()).to.equal(pages)
       const [last] = world.rows.toSorted((one, other) => Number(other.row_version) - Number(one.row_version))

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 
 import {
+  FOLLOWED_FOR_MS,
   forgetExpired,
   replayDecision,
   type CarriedMatches,
@@ -94,6 +95,17 @@ function replayAll(
   })
 }
 
+/** As a process goes on that was told only where another one was: it reads again what may still matter. */
+function replayFrom(
+  position: number,
+  installs: readonly DecidedInstall[],
+  policy: ReplayPolicy,
+): readonly (string | null | undefined)[] {
+  const sinceMs = (installs[position]?.receivedAtMs ?? 0) - FOLLOWED_FOR_MS
+  const first = installs.findIndex(({ receivedAtMs }) => receivedAtMs >= sinceMs)
+  return replayAll(installs.slice(first), policy).slice(position - first)
+}
+
 function decided(more: Partial<DecidedInstall>): DecidedInstall {
   return {
     eventId: 'event-1',
@@ -117,6 +129,10 @@ describe('a replay of decisions', () => {
         const replayed = replayAll(decideLive(drawn, live), { policy: other, ...WHOLE })
         expect(replayed).to.deep.equal(decideLive(drawn, other).map(({ visitId }) => visitId))
         expect(replayAll(decideLive(drawn, live), { policy: other, ...WHOLE }, true)).to.deep.equal(replayed)
+        for (const [position] of replayed.entries()) {
+          const resumed = replayFrom(position, decideLive(drawn, live), { policy: other, ...WHOLE })
+          expect(resumed, `from ${position}`).to.deep.equal(replayed.slice(position))
+        }
       }),
       { numRuns: 2_000 },
     )

@@ -16,22 +16,26 @@ const DECIDED_INSTALL = selectFrom('installs', [
 ])
 export type DecidedInstallRow = RowsOf<typeof DECIDED_INSTALL>
 
-/** `since_ms` (inclusive) and `until_ms` (exclusive) bound the time; rows come after `after_ms` and `after_id`. */
+/** Installs from `since_ms` (inclusive) to `until_ms` (exclusive) that come after `after_ms` and `after_id`. */
 type InOrder = {
   readonly website: string
   readonly since_ms: number
   readonly until_ms: number
   readonly after_ms: number
   readonly after_id: string
-  readonly limit: number
+}
+
+interface OrderedPageRow {
+  /** Events with a record on the page; 0: there are no more. */
+  readonly events: number
+  readonly last_ms: number
+  readonly last_id: string
 }
 
 const BOUNDS = `website = {website:String} AND ${withinPeriod('received_at')}
   AND (received_at, event_id) > (${at('after_ms')}, {after_id:String})`
 const OLDEST_FIRST = 'ORDER BY received_at, event_id'
-
-/** A key that was inserted twice and is not merged yet occurs twice. */
-const CANDIDATES = 3
+const UP_TO_LAST = `(received_at, event_id) <= (${at('last_ms')}, {last_id:String})`
 
 interface SourceRow {
   readonly visit_id: string
@@ -120,11 +124,15 @@ export const REPLAY_QUERIES = {
   >(`SELECT id FROM activity WHERE organization = {organization:String} AND noticed_at >= ${at('since_ms')}
     AND type = {type:String} AND subject = {subject:String} LIMIT 1`),
 
-  /** A page of installs, the oldest first. Their keys are found from few columns; only then are the rows read whole. */
-  installsInOrder: report<InOrder, DecidedInstallRow>(`SELECT ${DECIDED_INSTALL.sql}
-    FROM ${installs(`(website, event_id) IN (SELECT website, event_id FROM installs WHERE ${BOUNDS} ${OLDEST_FIRST}
-      LIMIT least({limit:UInt32}, ${MAX_PAGE}) * ${CANDIDATES})`)}
-    WHERE ${BOUNDS} ${OLDEST_FIRST} ${pageLimit()}`),
+  /** Where the next page of installs ends: one row. Records that do not count, because the event was recorded before, are on it, too. */
+  pageInOrder: report<InOrder & { readonly limit: number }, OrderedPageRow>(`SELECT count() AS events,
+    toUnixTimestamp64Milli(max(received_at)) AS last_ms, argMax(event_id, (received_at, event_id)) AS last_id
+    FROM (SELECT received_at, event_id FROM installs WHERE ${BOUNDS} ${OLDEST_FIRST} LIMIT 1 BY event_id ${pageLimit()})`),
+
+  /** The installs of that page, the oldest first; there may be none. */
+  installsInOrder: report<InOrder & Omit<OrderedPageRow, 'events'>, DecidedInstallRow>(`SELECT ${DECIDED_INSTALL.sql}
+    FROM ${installs(`(website, event_id) IN (SELECT website, event_id FROM installs WHERE ${BOUNDS} AND ${UP_TO_LAST})`)}
+    WHERE ${BOUNDS} AND ${UP_TO_LAST} ${OLDEST_FIRST} LIMIT ${MAX_PAGE}`),
 
   /** The campaign's source of these visits, by ID; empty if a visit names none. */
   sourcesOfVisits: report<{ readonly website: string; readonly visit_ids: readonly string[] }, SourceRow>(
