@@ -69,6 +69,8 @@ const LIMITS_IN_FORCE = {
   replayKeepMs: 7 * DAY_MS,
   /** As long as data are kept by default. */
   replayPeriodMs: 395 * DAY_MS,
+  /** Within the lifetime of a receipt. About 260 bytes each; of its 384 MB, a pod of the role `rollup` has about 190 MB for objects. */
+  replayInstallations: 500_000,
   deadLetterKeepMs: 30 * DAY_MS,
   visitMissingMs: HOUR_MS,
   clockSkewMs: 5 * MINUTE_MS,

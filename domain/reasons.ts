@@ -83,7 +83,7 @@ export const ACTIVITY_TYPES = {
   quota_near: '80 % of the tracked events of the month are used.',
   quota_reached: 'The quota of tracked events of the month is used up.',
   rate_limit_reached: 'A rate limit was reached.',
-  replay_cancelled: 'Somebody cancelled a replay of decisions.',
+  replay_cancelled: 'Somebody cancelled a replay of decisions, or whoever asked for it may not have it any more.',
   sign_in: 'A person signed in.',
   stream_failing: 'The receiver of a log stream does not accept its records; they are sent again.',
   stream_log_renewed: 'The event log was recreated or restored: a log stream may lack records.',

@@ -22,6 +22,8 @@ export interface StreamPlace {
 }
 
 export interface EventStreams {
+  /** Aborted when the process ends. */
+  readonly closing: AbortSignal
   /** Null if the maximum is reached. */
   readonly enter: (call: Call) => StreamPlace | null
   /** Ends all streams; browsers reconnect a little later, at different times. */
@@ -39,6 +41,7 @@ export function createEventStreams(): EventStreams {
     else ofSessions.set(session, left)
   }
   return {
+    closing: closing.signal,
     enter(call) {
       const { id } = sessionOf(call)
       if (closing.signal.aborted || all >= MOST_OF_PROCESS || (ofSessions.get(id) ?? 0) >= MOST_OF_SESSION) return null

@@ -12,6 +12,7 @@ import { answerAccepted, scopeOf, textField, type Call } from '../http/call.ts'
 import { refuseByRate, replayHit } from '../http/limits.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import type { Directory } from '../resources/directory.ts'
+import type { WatchedReplay } from './watch.ts'
 
 export interface AskParts {
   readonly scope: ReadScope
@@ -19,10 +20,12 @@ export interface AskParts {
   readonly hotState: Pick<HotState, 'countHits'>
   readonly eventLog: Pick<EventLog, 'append'>
   readonly randomness: Randomness
+  /** Ends it if the person loses the right to it. */
+  readonly watch: (call: Call, replay: WatchedReplay) => void
 }
 
 /** Rejects like `EventLog.append`: once it resolves, the request cannot be lost. */
-export function askReplay({ directory, hotState, eventLog, randomness }: AskParts) {
+export function askReplay({ directory, hotState, eventLog, randomness, watch }: AskParts) {
   return async (call: Call) => {
     const { organization } = scopeOf(call)
     const website = textField(call, 'website')
@@ -38,6 +41,7 @@ export function askReplay({ directory, hotState, eventLog, randomness }: AskPart
     const limited = await refuseByRate([replayHit(organization.id)], hotState)
     if (limited !== null) return limited
     await eventLog.append('replays', [{ key: recordKey(website, record.id), value: encodeRecord(record) }])
+    watch(call, record)
     return answerAccepted({ id: record.id })
   }
 }

@@ -9,15 +9,17 @@ import type { RouteRow } from '../http/route.ts'
 import { askReplay, type AskParts } from './ask.ts'
 import { cancelReplay } from './cancel.ts'
 import { listReplays, showReplay } from './show.ts'
+import { watchReplay } from './watch.ts'
 
 const PATH = '/api/organizations/:organization/replays'
 const WINDOW_DAYS = LIMITS.receiptLifetimeMs / DAY_MS
+const MOST_INSTALLATIONS = LIMITS.replayInstallations.toLocaleString('en')
 const MOMENT = { type: 'integer', minimum: 0 } as const
 
 export const REPLAY_ROUTES = {
   askReplay: {
     ...{ method: 'POST', path: PATH, needs: 'Member', rate: 'write' },
-    summary: `Have the installs of a period decided again under another policy; nothing is sent and nothing changes. ${REPLAY_RULES.decision_replays.limit} an hour.`,
+    summary: `Have the installs of a period decided again under another policy; nothing is sent and nothing changes. It ends if whoever asked for it is removed, gets a lower role or signs out, and fails as \`too_many_installations\` above ${MOST_INSTALLATIONS} installations within ${WINDOW_DAYS} days. ${REPLAY_RULES.decision_replays.limit} an hour.`,
     body: objectSchema(
       {
         website: { type: 'string', minLength: 1, maxLength: LIMITS.websiteIdChars },
@@ -54,9 +56,11 @@ export const REPLAY_ROUTES = {
   },
 } as const satisfies Record<string, RouteRow>
 
-export function replayHandlers(parts: AskParts & Parameters<typeof cancelReplay>[0]): HandlersOf<typeof REPLAY_ROUTES> {
+type ReplayParts = Omit<AskParts, 'watch'> & Parameters<typeof cancelReplay>[0] & Parameters<typeof watchReplay>[0]
+
+export function replayHandlers(parts: ReplayParts): HandlersOf<typeof REPLAY_ROUTES> {
   return {
-    askReplay: askReplay(parts),
+    askReplay: askReplay({ ...parts, watch: (...asked) => void watchReplay(parts, ...asked) }),
     listReplays: listReplays(parts),
     showReplay: showReplay(parts),
     cancelReplay: cancelReplay(parts),

@@ -51,8 +51,6 @@ interface ReplayOptions {
 const PAGE = 5_000
 const LIFETIME_DAYS = LIMITS.receiptLifetimeMs / DAY_MS
 const MOST_CHANGES = 10_000
-/** Within the lifetime of a receipt. About 260 bytes each; of its 384 MB, a pod of the role `rollup` has about 190 MB for objects. */
-const MOST_INSTALLATIONS = 500_000
 /** Further sources are counted together. */
 const MOST_SOURCES = 1_000
 const OTHER_SOURCES = '(other sources)'
@@ -72,7 +70,7 @@ export async function replayDecisions(
   request: ReplayRequest,
   options: ReplayOptions = {},
 ): Promise<ReplayResult> {
-  const { signal, pageSize = PAGE, mostInstallations = MOST_INSTALLATIONS, from, onProgress } = options
+  const { signal, pageSize = PAGE, mostInstallations = LIMITS.replayInstallations, from, onProgress } = options
   const tally = new ReplayTally(from?.result)
   const carried: CarriedMatches = new Map()
   const { website } = request

@@ -3,12 +3,16 @@
 import { expect } from 'chai'
 
 import { NO_BACKLOG } from '../delivery/support/memory-facts.ts'
+import { createEventStreams } from '../../dashboard/events/event-streams.ts'
+import type { Call } from '../../dashboard/http/call.ts'
+import { watchReplay } from '../../dashboard/replays/watch.ts'
 import { createErasures, erasedName } from '../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
 import { runReplays, startReplayJobs } from '../../delivery/rollup/replay-jobs.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import { REPLAY_RULES } from '../../domain/limits.ts'
+import type { MemberRole } from '../../domain/model.ts'
 import { until } from '../../fixtures/until.ts'
 import { eraseNamed } from '../../ports/facts/erasure/erase.ts'
 import { FactsUnavailable, type Facts } from '../../ports/facts/facts.ts'
@@ -207,6 +211,65 @@ describe('replays of decisions', function () {
     expect((await stage.ask('POST', theirs, { cookies: stranger })).status).to.equal(404)
     await runReplays(deps())
     expect((await cancel(id)).body['message']).to.equal('is over: done')
+    expect((await show(id)).body).to.include({ state: 'done' })
+  })
+
+  it('end if whoever asked for them signs out, is removed or may only read, and say so; those of others go on', async () => {
+    const roles = { 'owner@acme.dev': 'Owner', 'viewer@acme.dev': 'Viewer' } as const
+    const members = { 'leaves@acme.dev': 'Member', 'removed@acme.dev': 'Member', 'reads@acme.dev': 'Member' } as const
+    const applied = (all: Readonly<Record<string, MemberRole>>): string =>
+      `${organizationOf('acme', { members: all })}---\n${websiteOf('acme-site', 'acme')}`
+    await stage.apply('all.yaml', applied({ ...roles, ...members }))
+    const ids: string[] = []
+    for (const name of ['leaves', 'removed', 'reads', 'owner']) {
+      const cookies = await stage.signIn(`${name}@acme.dev`)
+      const told = await ask(WANTED, cookies)
+      expect(told.status, name).to.equal(202)
+      ids.push(told.body['id'])
+      if (name === 'leaves') await stage.ask('POST', '/api/sign-out', { cookies, body: {} })
+    }
+    await written()
+    await stage.apply('all.yaml', applied({ ...roles, 'leaves@acme.dev': 'Member', 'reads@acme.dev': 'Viewer' }))
+    await until(async () => {
+      const entries = await stage.eventLog.read('activity', offsets.activity, 100)
+      return entries.filter(({ value }) => value.toString().includes('"replay_cancelled"')).length === 3
+    })
+    await written('activity')
+    await runReplays(deps())
+    const cookies = await stage.signIn('owner@acme.dev')
+    const states = await Promise.all(ids.map(async (id) => (await show(id, '', cookies)).body['state']))
+    expect(states).to.deep.equal(['cancelled', 'cancelled', 'cancelled', 'done'])
+    const path = '/api/organizations/acme/activity?type=replay_cancelled'
+    const { entries } = (await stage.ask('GET', path, { cookies })).body
+    const objects = entries.map(({ object }: { readonly object: string }) => object)
+    expect(objects).to.include.members(ids.slice(0, 3).map((id) => `Replay/${id}`))
+    expect(entries[0].message).to.match(/: whoever asked for it was removed, has another role, or signed out\.$/)
+    expect(entries[0], 'nobody cancelled it').not.to.have.property('actor')
+  })
+
+  it('are watched until they are over, also while it cannot be known who may have them', async () => {
+    const id = await asked()
+    const call = { session: null, scope: { organization: { id: 'acme', logRetentionDays: 30 }, role: 'Member' } }
+    const asks: string[] = []
+    let isAway = true
+    const over = watchReplay(
+      {
+        ...{ facts, streams: createEventStreams(), logger: SILENT, everyMs: 1 },
+        stillAllowed: async () => {
+          asks.push('right')
+          if (isAway) throw new Error('the hot state is away')
+          return true
+        },
+        noteActivity: () => Promise.reject(new Error('nothing is to be noted')),
+      },
+      call as unknown as Call,
+      { id, website: 'acme-site' },
+    )
+    await until(() => asks.length > 3)
+    isAway = false
+    await until(() => asks.length > 30)
+    await runReplays(deps())
+    await over
     expect((await show(id)).body).to.include({ state: 'done' })
   })
 

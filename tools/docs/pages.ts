@@ -134,6 +134,7 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   answerMemoryDays: 'The answer to an `event_id` is remembered for',
   replayKeepMs: 'Result of a replay of decisions',
   replayPeriodMs: 'Period of a replay of decisions',
+  replayInstallations: 'Installations of a replay of decisions within the lifetime of a receipt',
   eventLogKeepMs: 'Records stay on the event log for',
   deadLetterKeepMs: 'Dead letters stay ready for replay for',
   unavailableRetryS: '`Retry-After` of a `503`',
