@@ -28,6 +28,7 @@ import type { DashboardMetrics } from './http/metrics.ts'
 import { createPost, type Post } from './mail/post.ts'
 import { writeInvitation } from './people/invitation-letter.ts'
 import { createReadScope, type ReadParts } from './reads/scope.ts'
+import type { PageClock } from './reads/walk-back.ts'
 import { replayHandlers } from './replays/routes.ts'
 import { ROUTES } from './routes.ts'
 import { createSessions } from './sessions/sessions.ts'
@@ -56,6 +57,8 @@ type Handlers = HandlersOf<Omit<typeof ROUTES, keyof typeof BILLING_ROUTES>> &
 
 interface DashboardParts extends Shared {
   readonly claimRules: ClaimRules
+  /** How long a page of a list takes to read. */
+  readonly clock: PageClock
   /** Close them before the server. */
   readonly streams: EventStreams
   readonly metrics: DashboardMetrics
@@ -116,7 +119,6 @@ export function createDashboard(parts: DashboardParts): Serve {
   const scope = createReadScope(parts)
   const reading = {
     ...{ ...parts, scope, cursors: createCursors(parts.keys.cursorMac) },
-    clock: { elapsedMs: () => performance.now() },
     stillAllowed: createStillAllowed({ ...parts, sessions }),
     noteActivity,
   }

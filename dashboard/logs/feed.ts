@@ -36,6 +36,12 @@ interface FeedParts {
 const OVERLAP_MS = 15 * SECOND_MS
 /** All that come within the overlap are read again, so that none is missed that becomes visible late. */
 const MOST_LINES = 2_000
+/**
+ * If the facts are further behind, lines become visible after no poll looks back to them any more. They are counted: so often, and those of
+ * so long.
+ */
+const COUNT_EVERY_MS = 15 * SECOND_MS
+const COUNTED_MS = 60 * SECOND_MS
 
 export function createLineFeeds(parts: FeedParts): LineFeeds {
   const feeds = new Map<string, Feed>()
@@ -66,16 +72,18 @@ function startFeed(key: FeedKey, { facts, nowMs, pollMs = SECOND_MS }: FeedParts
   const { signal } = feed.end
   const seen = new Map<string, number>()
   const startMs = nowMs()
+  const count = createLateCount(key, { facts, startMs, signal })
   let readUntilMs = startMs
   const poll = async (): Promise<void> => {
     const atOnceMs = nowMs()
     const rows = await newestLines(key, { facts, nowMs: atOnceMs, signal })
-    const isCut = rows.length >= MOST_LINES || atOnceMs - readUntilMs > OVERLAP_MS
+    const isBehind = rows.length >= MOST_LINES || atOnceMs - readUntilMs > OVERLAP_MS
     readUntilMs = atOnceMs
     const fresh = rows.filter(({ id, at_ms: atMs }) => atMs >= startMs - SECOND_MS && !seen.has(id)).toReversed()
     for (const { id, at_ms: atMs } of fresh) seen.set(id, atMs)
     for (const [id, atMs] of seen) if (atMs < atOnceMs - OVERLAP_MS) seen.delete(id)
-    tell({ rows: fresh, isCut })
+    count.add(fresh)
+    tell({ rows: fresh, isCut: (await count.hasMore(atOnceMs)) || isBehind })
   }
   const tell = (tick: FeedTick): void => {
     for (const watcher of feed.watchers) watcher(tick)
@@ -89,6 +97,40 @@ function startFeed(key: FeedKey, { facts, nowMs, pollMs = SECOND_MS }: FeedParts
   }
   void run()
   return feed
+}
+
+interface LateCountParts {
+  readonly facts: FeedParts['facts']
+  /** Lines from before are none of the feed's. */
+  readonly startMs: number
+  readonly signal: AbortSignal
+}
+
+/** Finds out whether lines became visible that no poll has found, each only once. */
+function createLateCount(key: FeedKey, { facts, startMs, signal }: LateCountParts) {
+  /** Lines by the second in which they began. */
+  const known = new Map<number, number>()
+  let countedAtMs = startMs
+  const ofSecond = (ms: number): number => ms - (ms % SECOND_MS)
+  return {
+    add(rows: readonly LogLineRow[]): void {
+      for (const { at_ms: atMs } of rows) known.set(ofSecond(atMs), (known.get(ofSecond(atMs)) ?? 0) + 1)
+    },
+
+    async hasMore(nowMs: number): Promise<boolean> {
+      if (nowMs - countedAtMs < COUNT_EVERY_MS) return false
+      countedAtMs = nowMs
+      const since = ofSecond(Math.max(startMs, nowMs - COUNTED_MS)) + SECOND_MS
+      const period = { since_ms: since, until_ms: ofSecond(nowMs - OVERLAP_MS) }
+      const visible = new Map<number, number>()
+      for (const { second_ms: second, lines } of await facts.run('lineSeconds', { ...key, ...period }, { signal }))
+        visible.set(second, (visible.get(second) ?? 0) + lines)
+      for (const second of known.keys()) if (second < since) known.delete(second)
+      const missed = [...visible].filter(([second, lines]) => lines > (known.get(second) ?? 0))
+      for (const [second, lines] of missed) known.set(second, lines)
+      return missed.length > 0
+    },
+  }
 }
 
 async function newestLines(

@@ -90,6 +90,41 @@ describe('Logs in the dashboard', () => {
   const logs = (query = '', organization = 'acme', cookies = anna): Promise<Told> =>
     stage.ask('GET', `${ROOT}/${organization}/logs${query}`, { cookies })
 
+  it('tell a feed that there is more if lines become visible too late to be found', async () => {
+    const startMs = Date.now() - 5 * 60_000
+    let nowMs = startMs
+    const feeds = createLineFeeds({ facts, nowMs: () => nowMs, pollMs: 1 })
+    const ticks: FeedTick[] = []
+    const stop = feeds.watch({ organization: 'acme', websites: ['acme-late'] }, (tick) => void ticks.push(tick))
+    const isCutWithin = async (spanMs: number): Promise<boolean> => {
+      const before = ticks.length
+      for (const endMs = nowMs + spanMs; nowMs < endMs; nowMs += 5_000) {
+        const seen = ticks.length
+        await until(() => ticks.length > seen + 1)
+      }
+      return ticks.slice(before).some(({ isCut }) => isCut)
+    }
+    const at = (ms: number) => log('acme-late', Date.now() - ms)
+    const soon = [0, 1, 2].map((second) => at(startMs + (25 + second) * 1_000))
+    expect(await isCutWithin(30_000)).to.equal(false)
+    await store(facts, soon)
+    // Written again, as after a restart of the facts-writer.
+    await store(facts, soon)
+    expect(await isCutWithin(60_000)).to.equal(false)
+    expect(ticks.flatMap(({ rows }) => rows)).to.have.lengthOf(3)
+    const sent = deliveryRecord({
+      ...{ website: 'acme-late', organization: 'acme', eventId: 'event-late' },
+      attempt: attempt({ startedAtMs: nowMs - 30_000, attemptId: 'attempt-late' }),
+    })
+    await store(facts, [sent])
+    expect(await isCutWithin(20_000)).to.equal(true)
+    expect(await isCutWithin(60_000), 'each is told once').to.equal(false)
+    await store(facts, [at(nowMs - 40_000)])
+    expect(await isCutWithin(20_000)).to.equal(true)
+    expect(ticks.flatMap(({ rows }) => rows)).to.have.lengthOf(3)
+    stop()
+  })
+
   it('give every line once over all pages, newest first, requests and attempts, while more come', async () => {
     const old = Array.from({ length: 430 }, (_, index) => log('acme-one', HOUR_MS + index * 200_000))
     const sent = deliveryRecord({

@@ -190,15 +190,12 @@ describe('the list of visits', function () {
   })
 
   it('says since when Logs are kept, and shows nobody the visits of others', async () => {
-    const { logsSince, searchedBackTo } = await read('visits')
-    expect(logsSince)
-      .to.be.within(NOW_MS - 31 * DAY_MS, NOW_MS)
-      .and.to.be.greaterThan(searchedBackTo)
+    const { logsSince } = await read('visits')
+    expect(logsSince).to.be.within(NOW_MS - 30 * DAY_MS, NOW_MS - 29 * DAY_MS)
     expect((await both.get('visits', both.bert, 'other')).body['visits']).to.deep.equal([])
     expect((await both.get('visits?website=other-one')).status).to.equal(404)
     expect((await both.get('visits?step=visits')).status).to.equal(400)
-    const { next } = await read('visits?since=1&until=9999999999999')
-    expect(next).to.equal(null)
+    expect(await listed('since=1&until=9999999999999')).to.have.lengthOf((await listed('since=1')).length)
     expect((await both.get('visits?cursor=nothing')).status).to.equal(400)
   })
 

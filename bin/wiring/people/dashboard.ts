@@ -152,7 +152,7 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   const metrics = createDashboardMetrics(parts.registry, nowMs)
   const api = createDashboard({
     ...{ baseUrl, streams, eventLog, hotState, facts, directory, inventory, writer, pins, keys },
-    ...{ randomness, nowMs, logger, metrics },
+    ...{ randomness, nowMs, logger, metrics, clock: { elapsedMs: () => performance.now() } },
     addressHashOf: (req: IncomingMessage) => keys.addressHash(addressOf(req), nowMs()),
     replayDeliveries: (query) => replayDeadLetters({ eventLog: parts.eventLog, facts, nowMs }, query),
     outbox: await openOutbox(parts, randomness),

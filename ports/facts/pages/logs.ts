@@ -140,6 +140,13 @@ export const LOG_QUERIES = {
     ${newestFirst('started_at', 'attempt_id')} LIMIT 1 BY website, event_id, destination, attempt_id ${pageLimit()}`,
   ),
 
+  /** How many requests and attempts are visible, by the second in which each began; a second may be in two rows. */
+  lineSeconds: pageOf<LogWindow, { readonly second_ms: number; readonly lines: number }>(`
+    SELECT toUnixTimestamp(received_at) * 1000 AS second_ms, uniqExact(website, id) AS lines FROM request_logs
+    PREWHERE ${logConditions('received_at', {}, {})} GROUP BY second_ms
+    UNION ALL SELECT toUnixTimestamp(started_at) * 1000 AS second_ms, uniqExact(website, event_id, destination, attempt_id) AS lines
+    FROM attempts PREWHERE ${logConditions('started_at', {}, {})} GROUP BY second_ms`),
+
   /** One request with its body. */
   requestLog: pageOf<RequestKey, RequestLogRow>(`SELECT ${REQUEST_LOG.sql} FROM ${once('request_logs')}
     PREWHERE website = {website:String} AND website IN {websites:Array(String)} AND received_at = ${at('at_ms')}
