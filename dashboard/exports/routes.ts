@@ -87,7 +87,7 @@ function downloadLogs(parts: ExportParts) {
     })
     const name = format === 'ndjson' ? 'logs.ndjson' : 'logs.log'
     const contentType = format === 'ndjson' ? 'application/x-ndjson' : 'text/plain; charset=utf-8'
-    return download({ name, contentType, chunks: noted(parts, call, counted, chunks) })
+    return download({ name, contentType, chunks: noted(parts, call, { what: 'Logs', counted }, chunks) })
   })
 }
 
@@ -105,7 +105,7 @@ function downloadTable<Row>(parts: ExportParts, tableOf: TableOf<Row>) {
       onRows: (rows) => void (counted.rows += rows),
     })
     const contentType = 'text/csv; charset=utf-8'
-    return download({ name: `${table.what}.csv`, contentType, chunks: noted(parts, call, counted, chunks) })
+    return download({ name: `${table.what}.csv`, contentType, chunks: noted(parts, call, { what: table.what, counted }, chunks) })
   })
 }
 
@@ -117,22 +117,28 @@ function download<Type extends string>(
   return { kind: 'stream', contentType, headers, chunks }
 }
 
-/** Records what was sent, even if the download was cut off. */
+interface Downloaded {
+  /** The list. */
+  readonly what: string
+  readonly counted: { readonly rows: number }
+}
+
+/** Records what was sent, even if the download was cut off: at most the rows of one page more than the client received. */
 async function* noted(
   { noteActivity, logger }: ExportParts,
   call: Call,
-  counted: { readonly rows: number },
+  { what, counted }: Downloaded,
   chunks: AsyncIterable<string>,
 ): AsyncGenerator<string> {
   try {
     yield* chunks
   } finally {
     const { organization } = scopeOf(call)
-    const what = call.query.size === 0 ? 'without filters' : `with ${[...call.query.keys()].join(', ')}`
+    const filters = call.query.size === 0 ? 'without filters' : `with ${[...call.query.keys()].join(', ')}`
     await noteActivity({
       ...{ organization: organization.id, website: '', type: 'export' },
       ...{ subject: sessionOf(call).person, actor: sessionOf(call).person },
-      message: `${counted.rows} records were downloaded, ${what}.`,
+      message: `${counted.rows} records were downloaded: ${what} ${filters}.`,
       logRetentionDays: organization.logRetentionDays,
     }).catch((error: unknown) => logger.error({ err: error, request: call.requestId }, 'an export was not noted'))
   }

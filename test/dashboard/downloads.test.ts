@@ -80,7 +80,7 @@ describe('a download', () => {
       expect(trailer.truncated).to.equal('bytes')
       expect(trailer.records).to.be.within(least, most)
       await until(async () => (await noted()).length > before)
-      expect((await noted()).at(-1)).to.equal(`${trailer.records} records were downloaded, with direction.`)
+      expect((await noted()).at(-1)).to.equal(`${trailer.records} records were downloaded: Logs with direction.`)
     }
   })
 
