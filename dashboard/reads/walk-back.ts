@@ -36,6 +36,16 @@ interface Walked<Row> {
 /** After this time a page is returned as it is, with the position that it has reached. */
 const PATIENCE_MS = 1_000
 
+/** The next page has the rest: also the last rows of this one, if others have their position. */
+function cutAt<Row>(limit: number, rows: readonly Row[], positionOf: Walked<Row>['positionOf']): WalkedRows<Row> {
+  const positions = rows.map(positionOf)
+  const isSame = (one?: LogPosition, other?: LogPosition): boolean =>
+    one?.beforeMs === other?.beforeMs && one?.beforeId === other?.beforeId
+  let end = limit
+  while (end > 1 && isSame(positions[end - 1], positions[limit])) end -= 1
+  return { rows: rows.slice(0, end), next: positions[end - 1] ?? null }
+}
+
 export async function walkBack<Row>(
   { sinceMs, from, limit, firstSpanMs }: WalkBack,
   { read, positionOf, nextSpanMs = spanAfter }: Walked<Row>,
@@ -53,9 +63,7 @@ export async function walkBack<Row>(
       continue
     }
     rows.push(...found.rows)
-    const last = rows.at(limit - 1)
-    // There may be more than were asked for: the next page has the rest.
-    if (last !== undefined) return { rows: rows.slice(0, limit), next: positionOf(last) }
+    if (rows.length >= limit) return cutAt(limit, rows, positionOf)
     if (floorMs <= sinceMs && found.reached === null) return { rows, next: null }
     position = found.reached ?? { beforeMs: floorMs, beforeId: '' }
     if (elapsedMs() - startedMs > PATIENCE_MS) return { rows, next: position }

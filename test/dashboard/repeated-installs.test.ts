@@ -12,6 +12,7 @@ import { openTestFacts, type TestFacts } from '../support/facts.ts'
 
 const NOW_MS = Date.UTC(2026, 6, 20, 12)
 const WEBSITE = 'site-repeats'
+const OTHER_WEBSITE = 'site-repeats-too'
 const ORGANIZATION = 'org-repeats'
 
 describe('installs that were recorded again', () => {
@@ -38,7 +39,7 @@ describe('installs that were recorded again', () => {
 
   /** By pages of 200, as a person reads them. */
   const listed = async (sinceMs: number, filters: InstallFilters = {}): Promise<readonly string[]> => {
-    const scope = { websites: [WEBSITE], organization: ORGANIZATION }
+    const scope = { websites: [WEBSITE, OTHER_WEBSITE], organization: ORGANIZATION }
     const run = (name: 'installKeys', params: object) => facts.run(name, { ...params, ...scope } as never)
     const reads = { run } as unknown as OrganizationFacts
     const ids: string[] = []
@@ -75,6 +76,21 @@ describe('installs that were recorded again', () => {
     const all = await listed(NOW_MS - 90 * DAY_MS)
     expect(all).to.have.length(251)
     expect(counts(all)).to.deep.equal({ today: 199, yesterday: 50, repeated: 2 })
+  })
+
+  it('are not taken for one another if two websites have the same event in the same millisecond, at the end of a page', async () => {
+    const of = (website: string, index: number) =>
+      installRecord({
+        ...{ website, organization: ORGANIZATION, eventId: `twin-event-${String(index).padStart(4, '0')}` },
+        receivedAtMs: NOW_MS - HOUR_MS + index,
+      })
+    const records = Array.from({ length: 300 }, (_, index) => of(WEBSITE, index))
+    for (const website of [WEBSITE, OTHER_WEBSITE]) {
+      await store(facts, website === WEBSITE ? records : [of(website, 100)], offset)
+      offset += 10_000
+    }
+    // The 200th of the newest is one of two.
+    expect(await listed(NOW_MS - DAY_MS)).to.have.length(301)
   })
 
   it('do not hide installs from the commands', async () => {
