@@ -105,7 +105,11 @@ function downloadTable<Row>(parts: ExportParts, tableOf: TableOf<Row>) {
       onRows: (rows) => void (counted.rows += rows),
     })
     const contentType = 'text/csv; charset=utf-8'
-    return download({ name: `${table.what}.csv`, contentType, chunks: noted(parts, call, { what: table.what, counted }, chunks) })
+    return download({
+      name: `${table.what}.csv`,
+      contentType,
+      chunks: noted(parts, call, { what: table.what, counted }, chunks),
+    })
   })
 }
 

@@ -1,6 +1,7 @@
 /** A list as CSV, the newest rows first. */
 
 import { csvLine } from '../../common/csv.ts'
+import { inSlices } from '../../common/in-slices.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
 import { checkMayGoOn, type Download } from './download.ts'
@@ -42,7 +43,9 @@ export async function* exportTable<Row>(table: ListedTable<Row>, wanted: TableEx
     const page = await table.read(position, Math.min(table.pageRows, LIMITS.csvExportEvents - rows))
     rows += page.rows.length
     wanted.onRows(page.rows.length)
-    yield page.rows.map((row) => csvLine(cells.map((cell) => cell(row)))).join('')
+    let text = ''
+    for await (const row of inSlices(page.rows)) text += csvLine(cells.map((cell) => cell(row)))
+    yield text
     position = page.next
   }
   const since = table.sinceMs === undefined ? '' : ` since ${isoTime(table.sinceMs)}`

@@ -15,6 +15,7 @@ import {
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { CandidateVerdict, EventType, Resolution, SelectionPolicy, VisitId } from '../../domain/model.ts'
+import { inSlices } from '../../common/in-slices.ts'
 import { readJsonColumn } from '../../common/json-column.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { DecidedInstallRow } from '../../ports/facts/pages/replay.ts'
@@ -75,10 +76,11 @@ export async function replayDecisions(
   const carried: CarriedMatches = new Map()
   const { website } = request
   for await (const { rows, last, isLast } of pagesInOrder(facts, request, { signal, pageSize, from })) {
-    const all = rows.map((row): Pair => {
+    const all: Pair[] = []
+    for await (const row of inSlices(rows)) {
       const install = decidedOf(row)
-      return { install, replayed: replayDecision(install, request.policy, carried) }
-    })
+      all.push({ install, replayed: replayDecision(install, request.policy, carried) })
+    }
     if (carried.size > mostInstallations) {
       forgetExpired(carried, last.afterMs)
       if (carried.size > mostInstallations) throw new TooManyInstallations(mostInstallations)
@@ -87,13 +89,19 @@ export async function replayDecisions(
     tally.count(pairs)
     tally.addChanges(await changesAmong(facts, website, pairs))
     if (isLast) break
-    const reached = from === undefined || last.afterMs > from.afterMs ? last : from
-    await onProgress?.({
-      ...{ installs: tally.installs, reachedMs: reached.afterMs },
-      checkpoint: () => ({ afterMs: reached.afterMs, afterId: reached.afterId, result: tally.result() }),
-    })
+    await onProgress?.(progressOf(tally, laterOf(last, from)))
   }
   return tally.result()
+}
+
+function progressOf(tally: ReplayTally, { afterMs, afterId }: Position): ReplayProgress {
+  const checkpoint = (): ReplayCheckpoint => ({ afterMs, afterId, result: tally.result() })
+  return { installs: tally.installs, reachedMs: afterMs, checkpoint }
+}
+
+/** Before the checkpoint, installs are only read again. */
+function laterOf(last: Position, from: Position | undefined): Position {
+  return from === undefined || last.afterMs > from.afterMs ? last : from
 }
 
 type Position = Pick<ReplayCheckpoint, 'afterMs' | 'afterId'>

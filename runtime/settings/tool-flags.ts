@@ -5,7 +5,12 @@ export const WEBSITE_FLAG = { '--website': { placeholder: 'ID', doc: 'Only of th
 const ORGANIZATION_FLAG = { '--organization': { placeholder: 'ID', doc: 'Only of this organisation.' } }
 export const LIMIT_FLAG = { '--limit': { placeholder: 'N', doc: 'Show at most N, the newest. (default: 50)' } }
 const LIST_FLAGS = { ...JSON_FLAG, ...WEBSITE_FLAG, ...LIMIT_FLAG }
-const FOLLOW_FLAG = { '--follow': { placeholder: null, doc: 'Keep running and show new ones as they arrive, if they are visible within 10 s.' } }
+const FOLLOW_FLAG = {
+  '--follow': {
+    placeholder: null,
+    doc: 'Keep running and show new ones as they arrive, if they are visible within 10 s.',
+  },
+}
 
 /** Of `whence activity`. */
 export const ACTIVITY_FLAGS = { ...JSON_FLAG, ...LIMIT_FLAG, ...FOLLOW_FLAG, ...ORGANIZATION_FLAG }

@@ -5,7 +5,11 @@ import { expect } from 'chai'
 import { runReplays } from '../../delivery/rollup/replay-jobs.ts'
 import { cancelOpenReplay } from '../../delivery/tools/cancel-replay.ts'
 import { replayDecisions, TooManyInstallations, type ReplayRequest } from '../../delivery/rollup/replay-decisions.ts'
-import { FOLLOWED_FOR_MS, type ReplayCheckpoint, type UnfinishedReplay } from '../../domain/collection/replay-decision.ts'
+import {
+  FOLLOWED_FOR_MS,
+  type ReplayCheckpoint,
+  type UnfinishedReplay,
+} from '../../domain/collection/replay-decision.ts'
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Install } from '../../domain/model.ts'

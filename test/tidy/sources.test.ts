@@ -58,6 +58,7 @@ const COMMON_FILES = [
   'deadline.ts',
   'digest.ts',
   'in-lanes.ts',
+  'in-slices.ts',
   'json-column.ts',
   'once-per-object.ts',
   'pages-manifest.ts',

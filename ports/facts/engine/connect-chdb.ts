@@ -11,6 +11,7 @@ import { makePrivateFolder } from '../../shared/folders.ts'
 import { settingsClause } from './connection.ts'
 import type { QueryParameters } from '../query-rows.ts'
 import type { FactsConnection, InsertStatement } from './connection.ts'
+import { readRows } from './read-rows.ts'
 import { selfTest } from './self-test.ts'
 import { mayRaisePriority } from './thread-priority.ts'
 import { createTurns } from './turns.ts'
@@ -194,7 +195,7 @@ async function selectInProcess(
   parameters: QueryParameters,
 ): Promise<readonly unknown[]> {
   const result = await client.query({ query: statement, query_params: { ...parameters }, format: 'JSONEachRow' })
-  return result.json()
+  return readRows(result)
 }
 
 /**

@@ -12,6 +12,7 @@ import type { ClickHouseTls } from './clickhouse-url.ts'
 import { settingsClause } from './connection.ts'
 import { EngineSilent } from './engine-codes.ts'
 import type { FactsConnection, InsertStatement } from './connection.ts'
+import { readRows } from './read-rows.ts'
 
 /** Long enough for a batch on a busy server; the facts-writer repeats an insert that took longer. */
 const REQUEST_TIMEOUT_MS = 30_000
@@ -99,7 +100,7 @@ async function actWithin<T>(forMs: number, closing: AbortSignal, act: (signal: A
 async function selectFromServer(client: ClickHouseClient, params: QueryParams): Promise<readonly unknown[]> {
   // Thousands of keys do not fit a URL.
   const result = await client.query({ ...params, use_multipart_params_auto: true, format: 'JSONEachRow' })
-  return result.json()
+  return readRows(result)
 }
 
 async function stream(client: ClickHouseClient, insert: InsertStatement, signal: AbortSignal): Promise<void> {
