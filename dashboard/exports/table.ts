@@ -1,7 +1,7 @@
 /** A list as CSV, the newest rows first. */
 
 import { csvLine } from '../../common/csv.ts'
-import { inSlices } from '../../common/in-slices.ts'
+import { sliced } from '../../common/sliced.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
 import { checkMayGoOn, type Download } from './download.ts'
@@ -44,7 +44,7 @@ export async function* exportTable<Row>(table: ListedTable<Row>, wanted: TableEx
     rows += page.rows.length
     wanted.onRows(page.rows.length)
     let text = ''
-    for await (const row of inSlices(page.rows)) text += csvLine(cells.map((cell) => cell(row)))
+    for await (const row of sliced(page.rows)) text += csvLine(cells.map((cell) => cell(row)))
     yield text
     position = page.next
   }

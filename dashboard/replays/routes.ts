@@ -56,9 +56,11 @@ export const REPLAY_ROUTES = {
   },
 } as const satisfies Record<string, RouteRow>
 
-type ReplayParts = Omit<AskParts, 'watch'> & Parameters<typeof cancelReplay>[0] & Parameters<typeof watchReplay>[0]
+type DecisionReplayParts = Omit<AskParts, 'watch'> &
+  Parameters<typeof cancelReplay>[0] &
+  Parameters<typeof watchReplay>[0]
 
-export function replayHandlers(parts: ReplayParts): HandlersOf<typeof REPLAY_ROUTES> {
+export function replayHandlers(parts: DecisionReplayParts): HandlersOf<typeof REPLAY_ROUTES> {
   return {
     askReplay: askReplay({ ...parts, watch: (...asked) => void watchReplay(parts, ...asked) }),
     listReplays: listReplays(parts),

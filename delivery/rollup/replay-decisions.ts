@@ -15,7 +15,7 @@ import {
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { CandidateVerdict, EventType, Resolution, SelectionPolicy, VisitId } from '../../domain/model.ts'
-import { inSlices } from '../../common/in-slices.ts'
+import { sliced } from '../../common/sliced.ts'
 import { readJsonColumn } from '../../common/json-column.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { DecidedInstallRow } from '../../ports/facts/pages/replay.ts'
@@ -77,7 +77,7 @@ export async function replayDecisions(
   const { website } = request
   for await (const { rows, last, isLast } of pagesInOrder(facts, request, { signal, pageSize, from })) {
     const all: Pair[] = []
-    for await (const row of inSlices(rows)) {
+    for await (const row of sliced(rows)) {
       const install = decidedOf(row)
       all.push({ install, replayed: replayDecision(install, request.policy, carried) })
     }
@@ -111,7 +111,7 @@ function isAfter({ receivedAtMs: atMs, eventId }: DecidedInstall, position: Posi
   return atMs > position.afterMs || (atMs === position.afterMs && eventId > position.afterId)
 }
 
-interface PageOptions {
+interface PagesToRead {
   readonly signal: AbortSignal | undefined
   readonly pageSize: number
   readonly from: ReplayCheckpoint | undefined
@@ -131,7 +131,7 @@ interface OrderedPage {
 async function* pagesInOrder(
   facts: Pick<Facts, 'run'>,
   { website, sinceMs, untilMs }: ReplayRequest,
-  { signal, pageSize, from }: PageOptions,
+  { signal, pageSize, from }: PagesToRead,
 ): AsyncGenerator<OrderedPage> {
   const bounds = { website, since_ms: Math.max(0, (from?.afterMs ?? sinceMs) - FOLLOWED_FOR_MS), until_ms: untilMs }
   let after = { after_ms: bounds.since_ms, after_id: '' }

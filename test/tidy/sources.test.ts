@@ -58,12 +58,12 @@ const COMMON_FILES = [
   'deadline.ts',
   'digest.ts',
   'in-lanes.ts',
-  'in-slices.ts',
   'json-column.ts',
   'once-per-object.ts',
   'pages-manifest.ts',
   'printable.ts',
   'shell.ts',
+  'sliced.ts',
   'window-counts.ts',
 ]
 

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { inSlices } from '../../common/in-slices.ts'
+import { sliced } from '../../common/sliced.ts'
 
 function busyFor(ms: number): void {
   for (const endsAtMs = performance.now() + ms; performance.now() < endsAtMs;);
@@ -11,7 +11,7 @@ function busyFor(ms: number): void {
 describe('work in slices', () => {
   it('has the same items in their order', async () => {
     const seen: number[] = []
-    for await (const item of inSlices([3, 1, 2])) seen.push(item)
+    for await (const item of sliced([3, 1, 2])) seen.push(item)
     expect(seen).to.deep.equal([3, 1, 2])
   })
 
@@ -22,10 +22,10 @@ describe('work in slices', () => {
       if (!isOver) setImmediate(others)
     }
     setImmediate(others)
-    for await (const item of inSlices([1, 2, 3, 4])) busyFor(item === 4 ? 0 : 3)
+    for await (const item of sliced([1, 2, 3, 4])) busyFor(item === 4 ? 0 : 3)
     expect(turns).to.be.at.least(3)
     const before = turns
-    for await (const item of inSlices([1, 2, 3, 4])) expect(item).to.be.within(1, 4)
+    for await (const item of sliced([1, 2, 3, 4])) expect(item).to.be.within(1, 4)
     expect(turns - before).to.be.at.most(1)
     isOver = true
   })

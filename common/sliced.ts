@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 const SLICE_MS = 2
 
 /** The same items, with a turn of the event loop in between whenever those before have taken a slice of time. */
-export async function* inSlices<T>(items: Iterable<T>): AsyncGenerator<T> {
+export async function* sliced<T>(items: Iterable<T>): AsyncGenerator<T> {
   let beganAtMs = performance.now()
   for (const item of items) {
     if (performance.now() - beganAtMs >= SLICE_MS) {
