@@ -89,12 +89,12 @@ export async function replayDecisions(
     tally.count(pairs)
     tally.addChanges(await changesAmong(facts, website, pairs))
     if (isLast) break
-    await onProgress?.(progressOf(tally, laterOf(last, from)))
+    await onProgress?.(progressAt(tally, laterOf(last, from)))
   }
   return tally.result()
 }
 
-function progressOf(tally: ReplayTally, { afterMs, afterId }: Position): ReplayProgress {
+function progressAt(tally: ReplayTally, { afterMs, afterId }: Position): ReplayProgress {
   const checkpoint = (): ReplayCheckpoint => ({ afterMs, afterId, result: tally.result() })
   return { installs: tally.installs, reachedMs: afterMs, checkpoint }
 }
