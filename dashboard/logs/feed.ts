@@ -83,7 +83,8 @@ function startFeed(key: FeedKey, { facts, nowMs, pollMs = SECOND_MS }: FeedParts
     for (const { id, at_ms: atMs } of fresh) seen.set(id, atMs)
     for (const [id, atMs] of seen) if (atMs < atOnceMs - OVERLAP_MS) seen.delete(id)
     count.add(fresh)
-    tell({ rows: fresh, isCut: (await count.hasMore(atOnceMs)) || isBehind })
+    tell({ rows: fresh, isCut: isBehind })
+    if (await count.hasMore(atOnceMs)) tell({ rows: [], isCut: true })
   }
   const tell = (tick: FeedTick): void => {
     for (const watcher of feed.watchers) watcher(tick)
@@ -106,7 +107,7 @@ interface LateCountParts {
   readonly signal: AbortSignal
 }
 
-/** Finds out whether lines became visible that no poll has found, each only once. */
+/** Finds out whether lines became visible that no poll has found, each only once. If the facts do not answer, it counts at the next poll. */
 function createLateCount(key: FeedKey, { facts, startMs, signal }: LateCountParts) {
   /** Lines by the second in which they began. */
   const known = new Map<number, number>()
@@ -119,16 +120,18 @@ function createLateCount(key: FeedKey, { facts, startMs, signal }: LateCountPart
 
     async hasMore(nowMs: number): Promise<boolean> {
       if (nowMs - countedAtMs < COUNT_EVERY_MS) return false
-      countedAtMs = nowMs
+      // Lines of the time in between would not be counted any more.
+      const isLate = nowMs - countedAtMs > COUNTED_MS - OVERLAP_MS
       const since = ofSecond(Math.max(startMs, nowMs - COUNTED_MS)) + SECOND_MS
       const period = { since_ms: since, until_ms: ofSecond(nowMs - OVERLAP_MS) }
       const visible = new Map<number, number>()
       for (const { second_ms: second, lines } of await facts.run('lineSeconds', { ...key, ...period }, { signal }))
         visible.set(second, (visible.get(second) ?? 0) + lines)
+      countedAtMs = nowMs
       for (const second of known.keys()) if (second < since) known.delete(second)
       const missed = [...visible].filter(([second, lines]) => lines > (known.get(second) ?? 0))
       for (const [second, lines] of missed) known.set(second, lines)
-      return missed.length > 0
+      return missed.length > 0 || isLate
     },
   }
 }

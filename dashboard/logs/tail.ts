@@ -97,8 +97,10 @@ async function* lineEvents(watched: WatchedLines, place: StreamPlace): AsyncGene
       if (!(await stillAllowed(call, 'Viewer'))) return void (yield endText('no_longer_allowed', random()))
       if (unsent.rows.length > 0 || unsent.isAtLeast) {
         heardMs = nowMs()
-        yield linesText({ ...unsent, rows: unsent.rows.splice(0) })
+        const text = linesText({ ...unsent, rows: unsent.rows.splice(0) })
+        // While a browser does not read, more come.
         Object.assign(unsent, { more: 0, isAtLeast: false })
+        yield text
       } else if (nowMs() - heardMs > IDLE_MS) return void (yield endText('idle', random()))
       else yield ': still here\n\n'
     }

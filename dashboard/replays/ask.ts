@@ -58,7 +58,7 @@ function replayRecord(call: Call, id: string): ReplayRecord {
       isTokensOnly: body['tokensOnly'] === true,
     },
     sinceMs: body['since'] as number,
-    // Whether installs that are received meanwhile count would be a matter of chance.
+    // Whether installs that are received meanwhile count would be a matter of chance. Those that are not stored yet do not.
     untilMs: Math.min((body['until'] as number | undefined) ?? nowMs, nowMs),
   }
 }

@@ -40,9 +40,13 @@ export async function watchReplay(
 ): Promise<void> {
   const { organization } = scopeOf(call)
   const asked = { id: replay.id, websites: [replay.website], organization: organization.id }
+  let isKnown = false
   const isOver = async (): Promise<boolean> => {
     const [row] = await facts.run('replayById', asked)
-    return row?.state === 'done' || row?.state === 'failed'
+    // It is stored a moment after it was asked for, and is gone after its retention.
+    if (row === undefined) return isKnown
+    isKnown = true
+    return row.state === 'done' || row.state === 'failed'
   }
   const cancel = async (): Promise<void> => {
     const { message, ...entry } = cancelEntry(replay)
@@ -54,11 +58,12 @@ export async function watchReplay(
     })
   }
   const look = async (turn: number): Promise<boolean> => {
-    if (!(await stillAllowed(call, 'Member'))) {
-      await cancel()
-      return true
-    }
-    return turn % TURNS_OF_FACTS === 0 && (await isOver())
+    const isAllowed = await stillAllowed(call, 'Member')
+    if (isAllowed && turn % TURNS_OF_FACTS !== 0) return false
+    if (await isOver()) return true
+    if (isAllowed) return false
+    await cancel()
+    return true
   }
   for (let turn = 1; !streams.closing.aborted; turn++) {
     const isEnded = await look(turn).catch((error: unknown) => {

@@ -33,6 +33,8 @@ interface ReplayProgress {
   readonly installs: number
   /** Unix ms: every install received before this moment is decided. */
   readonly reachedMs: number
+  /** Beyond the checkpoint that it began with. */
+  readonly isFurther: boolean
   /** Costs as much as there are changes. */
   readonly checkpoint: () => ReplayCheckpoint
 }
@@ -85,30 +87,35 @@ export async function replayDecisions(
       forgetExpired(carried, last.afterMs)
       if (carried.size > mostInstallations) throw new TooManyInstallations(mostInstallations)
     }
-    const pairs = all.filter(({ install }) => install.receivedAtMs >= request.sinceMs && isAfter(install, from))
+    const pairs = all.filter(({ install }) => install.receivedAtMs >= request.sinceMs && isNew(install, from))
     tally.count(pairs)
     tally.addChanges(await changesAmong(facts, website, pairs))
     if (isLast) break
-    await onProgress?.(progressAt(tally, laterOf(last, from)))
+    await onProgress?.(progressAt(tally, { last, from }))
   }
   return tally.result()
 }
 
-function progressAt(tally: ReplayTally, { afterMs, afterId }: Position): ReplayProgress {
+function progressAt(
+  tally: ReplayTally,
+  { last, from }: { readonly last: Position; readonly from: Position | undefined },
+): ReplayProgress {
+  const isFurther = from === undefined || comesAfter(last, from)
+  // Before the checkpoint, installs are only read again.
+  const { afterMs, afterId } = isFurther ? last : from
   const checkpoint = (): ReplayCheckpoint => ({ afterMs, afterId, result: tally.result() })
-  return { installs: tally.installs, reachedMs: afterMs, checkpoint }
-}
-
-/** Before the checkpoint, installs are only read again. */
-function laterOf(last: Position, from: Position | undefined): Position {
-  return from === undefined || last.afterMs > from.afterMs ? last : from
+  return { installs: tally.installs, reachedMs: afterMs, isFurther, checkpoint }
 }
 
 type Position = Pick<ReplayCheckpoint, 'afterMs' | 'afterId'>
 
-function isAfter({ receivedAtMs: atMs, eventId }: DecidedInstall, position: Position | undefined): boolean {
-  if (position === undefined) return true
-  return atMs > position.afterMs || (atMs === position.afterMs && eventId > position.afterId)
+function comesAfter(one: Position, other: Position): boolean {
+  return one.afterMs > other.afterMs || (one.afterMs === other.afterMs && one.afterId > other.afterId)
+}
+
+/** Not counted before the checkpoint. */
+function isNew({ receivedAtMs: afterMs, eventId: afterId }: DecidedInstall, from: Position | undefined): boolean {
+  return from === undefined || comesAfter({ afterMs, afterId }, from)
 }
 
 interface PagesToRead {
@@ -138,11 +145,11 @@ async function* pagesInOrder(
   for (;;) {
     signal?.throwIfAborted()
     const [page] = await facts.run('pageInOrder', { ...bounds, ...after, limit: pageSize }, { signal })
-    if (page === undefined || page.events === 0) return
+    if (page === undefined || page.records === 0) return
     const { last_ms: afterMs, last_id: afterId } = page
     const upTo = { last_ms: afterMs, last_id: afterId }
     const rows = await facts.run('installsInOrder', { ...bounds, ...after, ...upTo }, { signal })
-    const isLast = page.events < pageSize
+    const isLast = page.records < pageSize
     yield { rows, last: { afterMs, afterId }, isLast }
     if (isLast) return
     after = { after_ms: afterMs, after_id: afterId }
@@ -189,10 +196,11 @@ async function changesAmong(
   }))
 }
 
-/** The most changed first; in the same order whatever order they were found in. */
+/** The most changed first, those without a source last among equals; in the same order whatever order they were found in. */
 function byChanges(one: SourceDifference, other: SourceDifference): number {
   const difference = other.lost + other.gained - (one.lost + one.gained)
-  return difference || other.lost - one.lost || (one.source < other.source ? -1 : 1)
+  if (difference !== 0 || other.lost !== one.lost) return difference || other.lost - one.lost
+  return one.source === '' || (other.source !== '' && one.source > other.source) ? 1 : -1
 }
 
 const NOTHING_COUNTED: ReplayResult = {

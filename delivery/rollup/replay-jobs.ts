@@ -36,9 +36,12 @@ const MOST_STARTS = 5
 /** A checkpoint holds all changes so far, up to some megabytes. */
 const CHECKPOINT_EVERY_MS = 5_000
 
+/** So often one's own statements may fail while the facts answer others: it is the replay, then, that they cannot bear. */
+const MOST_TROUBLES = 20
+
 /** Starts at once. `stop` abandons the running replay; the next start goes on with it. */
 export function startReplayJobs(deps: ReplayJobDeps): { readonly stop: () => Promise<void> } {
-  const begun = new Set<string>()
+  const begun: BegunReplays = new Map()
   return repeat({
     act: (stopping) =>
       runReplays({ ...deps, facts: stoppableFacts(deps.facts, stopping) }, { begun, signal: stopping.signal }),
@@ -47,70 +50,130 @@ export function startReplayJobs(deps: ReplayJobDeps): { readonly stop: () => Pro
   })
 }
 
+/** What this process has begun, by ID: how often the facts failed it since it got any further. */
+type BegunReplays = Map<string, number>
+
 interface ReplayRun {
   readonly signal?: AbortSignal
-  /** IDs of the replays that this process has begun. */
-  readonly begun?: Set<string>
+  readonly begun?: BegunReplays
 }
 
-/** Finishes every open replay. Rejects like `Facts`. */
-export async function runReplays(deps: ReplayJobDeps, { signal, begun = new Set() }: ReplayRun = {}): Promise<void> {
+/** Finishes every open replay that can be finished now. Rejects like `Facts`, if they fail one of them, once it has tried all. */
+export async function runReplays(deps: ReplayJobDeps, { signal, begun = new Map() }: ReplayRun = {}): Promise<void> {
+  const failures: unknown[] = []
   for (const job of await deps.facts.run('openReplays', { limit: JOBS_AT_ONCE })) {
     signal?.throwIfAborted()
-    const [stored] = await deps.facts.run('begunReplay', { website: job.website, id: job.id })
-    const { starts: before = 0, checkpoint } = readJsonColumn<UnfinishedReplay>(stored?.result ?? '') ?? {}
-    // If the facts were away, this process goes on by itself: only ended processes count.
-    const starts = begun.has(job.id) ? before : before + 1
-    begun.add(job.id)
-    await runReplay(job, deps, { starts, checkpoint, signal })
+    await goOn(job, deps, { signal, begun }).catch((error: unknown) => void failures.push(error))
+  }
+  if (failures.length > 0) throw failures[0]
+}
+
+async function goOn(
+  job: AskedReplayRow,
+  deps: ReplayJobDeps,
+  { signal, begun }: { readonly signal: AbortSignal | undefined; readonly begun: BegunReplays },
+): Promise<void> {
+  const erasures = await countErasures(deps.facts)
+  const [stored] = await deps.facts.run('begunReplay', { website: job.website, id: job.id })
+  const { starts: before = 0, checkpoint } = readJsonColumn<UnfinishedReplay>(stored?.result ?? '') ?? {}
+  const troubles = begun.get(job.id)
+  // If the facts were away, this process goes on by itself: only ended processes count.
+  const starts = troubles === undefined ? before + 1 : before
+  begun.set(job.id, troubles ?? 0)
+  const onStep = (): void => void begun.set(job.id, 0)
+  try {
+    await runReplay(job, deps, { starts, checkpoint, erasures, signal, troubles: troubles ?? 0, onStep })
+  } catch (error) {
+    begun.set(job.id, (begun.get(job.id) ?? 0) + 1)
+    throw error
   }
 }
+
+async function countErasures(facts: ReplayJobDeps['facts']): Promise<number> {
+  const [row] = await facts.run('erasureCount', {})
+  return row?.rows ?? 0
+}
+
+type ResultWriter = ReturnType<typeof createResultWriter>
 
 interface ReplayStart {
   readonly starts: number
   readonly checkpoint: ReplayCheckpoint | undefined
+  /** How many there were before the checkpoint was read. */
+  readonly erasures: number
   readonly signal: AbortSignal | undefined
+  readonly troubles: number
+  /** Called when a step is stored that was not reached before. */
+  readonly onStep: () => void
 }
 
 async function runReplay(job: AskedReplayRow, deps: ReplayJobDeps, start: ReplayStart): Promise<void> {
-  const { facts, logger, nowMs } = deps
-  const { starts, checkpoint, signal } = start
-  const write = createResultWriter(job, deps)
-  const fail = (failure: NonNullable<UnfinishedReplay['failure']>) => write.unfinished('failed', { starts, failure })
+  const { facts, logger } = deps
+  const { starts, signal } = start
+  const write = createResultWriter(job, deps, start)
+  const fail = (failure: ReplayFailure) => write.unfinished('failed', { starts, failure })
   if (await isCancelled(job, facts)) return fail('cancelled')
-  if (starts > MOST_STARTS) {
+  if (starts > MOST_STARTS || start.troubles > MOST_TROUBLES) {
     logger.error(
-      { replay: job.id, starts },
-      'a replay of decisions is given up: every process that went on with it has ended before it got any further',
+      { replay: job.id, starts, troubles: start.troubles },
+      'a replay of decisions is given up: the processes that went on with it have ended, or the facts failed them, before it got any further',
     )
     return fail('given_up')
   }
-  await write.unfinished('running', { starts, checkpoint })
-  let writtenAtMs = nowMs()
   try {
-    const result = await replayDecisions(facts, replayRequest(job), {
-      ...(signal === undefined ? {} : { signal }),
-      ...(checkpoint === undefined ? {} : { from: checkpoint }),
-      async onProgress(progress) {
-        if (await isCancelled(job, facts)) throw new ReplayCancelled('somebody cancelled it')
-        if (nowMs() - writtenAtMs < CHECKPOINT_EVERY_MS) return
-        // What was reached now ended no process.
-        await write.unfinished('running', { starts: 1, checkpoint: progress.checkpoint() })
-        writtenAtMs = nowMs()
-      },
-    })
+    const result = await decideAgain(job, deps, { ...start, write })
+    if (await isCancelled(job, facts)) throw new ReplayCancelled('somebody cancelled it')
     await write.done(result)
   } catch (error) {
     if (error instanceof FactsUnavailable || (signal?.aborted ?? false)) throw error
+    // It begins anew at the next look, from nothing that names what was erased.
+    if (error instanceof ErasedMeanwhile) return write.unfinished('running', { starts })
     const failure = reasonOfEnd(error)
     if (failure !== 'cancelled') logger.error({ err: error, replay: job.id }, 'a replay of decisions failed')
     await fail(failure)
   }
 }
 
-/** Writes the row of a replay; each takes the place of the one before. */
-function createResultWriter(job: AskedReplayRow, { facts, nowMs }: Pick<ReplayJobDeps, 'facts' | 'nowMs'>) {
+/** Stores how far it is. Rejects like `replayDecisions`, with `ReplayCancelled` and with `ErasedMeanwhile`. */
+async function decideAgain(
+  job: AskedReplayRow,
+  { facts, nowMs }: ReplayJobDeps,
+  { starts, checkpoint, signal, onStep, write }: ReplayStart & { readonly write: ResultWriter },
+): Promise<ReplayResult> {
+  await write.unfinished('running', { starts, checkpoint })
+  let writtenAtMs = nowMs()
+  return replayDecisions(facts, replayRequest(job), {
+    ...(signal === undefined ? {} : { signal }),
+    ...(checkpoint === undefined ? {} : { from: checkpoint }),
+    async onProgress(progress) {
+      if (await isCancelled(job, facts)) throw new ReplayCancelled('somebody cancelled it')
+      if (!progress.isFurther || nowMs() - writtenAtMs < CHECKPOINT_EVERY_MS) return
+      // What was reached now ended no process.
+      await write.unfinished('running', { starts: 1, checkpoint: progress.checkpoint() })
+      onStep()
+      writtenAtMs = nowMs()
+    },
+  })
+}
+
+/** What was counted so far may name what was erased meanwhile. */
+class ErasedMeanwhile extends Error {
+  override readonly name = 'ErasedMeanwhile'
+}
+
+/**
+ * Writes the row of a replay; each takes the place of the one before. Rejects with `ErasedMeanwhile` in the place of writing what may name something
+ * erased. An erasure says so first and deletes rows a moment later, so what is being written at this moment is deleted, too.
+ */
+function createResultWriter(
+  job: AskedReplayRow,
+  { facts, nowMs }: Pick<ReplayJobDeps, 'facts' | 'nowMs'>,
+  { erasures }: Pick<ReplayStart, 'erasures'>,
+) {
   let step = 0
+  const checkErasures = async (): Promise<void> => {
+    if ((await countErasures(facts)) !== erasures) throw new ErasedMeanwhile('something was erased meanwhile')
+  }
   const write = async (part: Pick<ResultRow, 'state' | 'installs' | 'reached' | 'result'>): Promise<void> => {
     // The steps of a later start outrank those of an earlier one.
     const madeAtMs = nowMs()
@@ -121,13 +184,16 @@ function createResultWriter(job: AskedReplayRow, { facts, nowMs }: Pick<ReplayJo
     await facts.insert('decision_replay_results', [row])
   }
   return {
-    unfinished(state: 'running' | 'failed', unfinished: UnfinishedReplay): Promise<void> {
+    async unfinished(state: 'running' | 'failed', unfinished: UnfinishedReplay): Promise<void> {
       const { checkpoint } = unfinished
+      if (checkpoint !== undefined) await checkErasures()
       const at = { installs: checkpoint?.result.installs ?? 0, reached: checkpoint?.afterMs ?? job.since_ms }
-      return write({ state, ...at, result: JSON.stringify(unfinished) })
+      await write({ state, ...at, result: JSON.stringify(unfinished) })
     },
-    done: (result: ReplayResult): Promise<void> =>
-      write({ state: 'done', installs: result.installs, reached: job.until_ms, result: JSON.stringify(result) }),
+    async done(result: ReplayResult): Promise<void> {
+      await checkErasures()
+      await write({ state: 'done', installs: result.installs, reached: job.until_ms, result: JSON.stringify(result) })
+    },
   }
 }
 
@@ -135,7 +201,9 @@ class ReplayCancelled extends Error {
   override readonly name = 'ReplayCancelled'
 }
 
-function reasonOfEnd(error: unknown): NonNullable<UnfinishedReplay['failure']> {
+type ReplayFailure = NonNullable<UnfinishedReplay['failure']>
+
+function reasonOfEnd(error: unknown): ReplayFailure {
   if (error instanceof ReplayCancelled) return 'cancelled'
   return error instanceof TooManyInstallations ? 'too_many_installations' : 'failed'
 }

@@ -77,7 +77,7 @@ const ROWS: Readonly<Record<string, readonly unknown[]>> = {
   },
   websitesWithFigures: [{ website: 'acme' }],
   rolledCells: [{ value: HOSTILE, counts: [3, 2, 1, 1, 1, 1] }],
-  pageInOrder: [{ events: 1, last_ms: Date.now(), last_id: HOSTILE }],
+  pageInOrder: [{ records: 1, last_ms: Date.now(), last_id: HOSTILE }],
   installsInOrder: [
     {
       ...{ event_id: HOSTILE, installation_id: 'i', event_type: 'first_run', received_at_ms: Date.now() - 60_000 },

@@ -158,13 +158,13 @@ describe('replays of decisions', function () {
         }) as Facts['run'],
       },
     })
-    const begin = async (error: Error, begun?: Set<string>): Promise<void> => {
+    const begin = async (error: Error, begun?: Map<string, number>): Promise<void> => {
       const { signal, facts: ending } = endAt(error)
       const options = begun === undefined ? { signal } : { signal, begun }
       expect(await runReplays({ ...deps(), facts: ending }, options).catch((why: unknown) => why)).to.equal(error)
       expect((await show(id)).body).to.include({ state: 'running', failure: null, result: null })
     }
-    const begun = new Set<string>()
+    const begun = new Map<string, number>()
     for (let times = 0; times < 9; times++) await begin(new FactsUnavailable('away'), begun)
     for (let others = 0; others < 4; others++) await begin(new Error('killed'))
     await runReplays(deps())
@@ -211,6 +211,68 @@ describe('replays of decisions', function () {
     expect((await stage.ask('POST', theirs, { cookies: stranger })).status).to.equal(404)
     await runReplays(deps())
     expect((await cancel(id)).body['message']).to.equal('is over: done')
+    expect((await show(id)).body).to.include({ state: 'done' })
+  })
+
+  it('are given up if the facts fail them again and again while they answer others, which go on meanwhile', async () => {
+    const id = await asked()
+    const other = await asked({ ...WANTED, since: NOW_MS - 6 * DAY_MS })
+    const failing = {
+      insert: facts.insert.bind(facts),
+      run: (async (query: string, params: { since_ms?: number }, ...rest: never[]) => {
+        const isFirst = (params.since_ms ?? NOW_MS) < NOW_MS - 37 * DAY_MS + HOUR_MS
+        if (query === 'pageInOrder' && isFirst) throw new FactsUnavailable('too much memory')
+        return (facts.run as (...all: unknown[]) => Promise<unknown>)(query, params, ...rest)
+      }) as Facts['run'],
+    }
+    const begun = new Map<string, number>()
+    const look = () => runReplays({ ...deps(), facts: failing }, { begun }).catch((why: unknown) => why)
+    expect(await look()).to.be.instanceOf(FactsUnavailable)
+    expect((await show(other)).body).to.include({ state: 'done' })
+    for (let times = 0; times < 20; times++) expect(await look()).to.be.instanceOf(FactsUnavailable)
+    expect(await look()).to.equal(undefined)
+    expect((await show(id)).body).to.include({ state: 'failed', failure: 'given_up' })
+  })
+
+  it('are cancelled to their last page', async () => {
+    const id = await asked()
+    const run = (async (query: string, ...rest: never[]) => {
+      const rows = await (facts.run as (...all: unknown[]) => Promise<readonly unknown[]>)(query, ...rest)
+      if (query !== 'installsInOrder') return rows
+      await cancel(id)
+      await written('activity')
+      return rows
+    }) as Facts['run']
+    await runReplays({ ...deps(), facts: { insert: facts.insert.bind(facts), run } })
+    expect((await show(id)).body).to.include({ state: 'cancelled', result: null })
+  })
+
+  it('begin anew, and store nothing of it, if something is erased while they run', async () => {
+    const id = await asked()
+    const erased: string[] = []
+    const inserted: string[] = []
+    const running = {
+      insert: (async (table: never, rows: readonly { readonly result: string }[]) => {
+        inserted.push(...rows.map(({ result }) => result))
+        return facts.insert(table, rows)
+      }) as Facts['insert'],
+      run: (async (query: string, ...rest: never[]) => {
+        const rows = await (facts.run as (...all: unknown[]) => Promise<readonly { event_id: string }[]>)(
+          query,
+          ...rest,
+        )
+        const [first] = rows
+        if (query !== 'installsInOrder' || erased.length > 0 || first === undefined) return rows
+        erased.push(first.event_id)
+        const name = erasedName('acme-site', first.event_id)
+        await facts.insert('erasures', [{ ...name, erased_at: Date.now(), row_version: 1 }])
+        return rows
+      }) as Facts['run'],
+    }
+    await runReplays({ ...deps(), facts: running })
+    expect((await show(id)).body).to.include({ state: 'running', result: null })
+    expect(inserted.join()).not.to.include(erased[0])
+    await runReplays(deps())
     expect((await show(id)).body).to.include({ state: 'done' })
   })
 

@@ -125,9 +125,14 @@ describe('installs that are decided again', function () {
     const whole = await replayDecisions(facts, request, { pageSize: 2, onProgress })
     expect(whole).to.include({ installs: 10, changed: 10 })
     expect(checkpoints).to.have.lengthOf(5)
-    for (const from of checkpoints) {
-      const resumed = await replayDecisions(facts, request, { pageSize: 3, from })
+    for (const from of checkpoints.splice(0)) {
+      const resumed = await replayDecisions(facts, request, { pageSize: 3, from, onProgress })
       expect(resumed, `from ${from.result.installs}`).to.deep.equal(whole)
+    }
+    expect(checkpoints.length).to.be.greaterThan(5)
+    for (const from of checkpoints) {
+      const again = await replayDecisions(facts, request, { pageSize: 4, from })
+      expect(again, `again from ${from.result.installs}`).to.deep.equal(whole)
     }
   })
 
@@ -192,7 +197,7 @@ describe('a replay that ends before it is done', () => {
       openReplays: () => [job],
       begunReplay: () => rows.slice(-1),
       cancelledReplay: () => (pages < cancelledAfter ? [] : [{ id: 'entry' }]),
-      pageInOrder: () => [{ events: PAGE, last_ms: FROM_MS + pages + 1, last_id: 'event' }],
+      pageInOrder: () => [{ records: PAGE, last_ms: FROM_MS + pages + 1, last_id: 'event' }],
       installsInOrder() {
         pages += 1
         return Array.from({ length: PAGE }, () => ({ ...install, received_at_ms: FROM_MS + pages }))

@@ -26,8 +26,8 @@ type InOrder = {
 }
 
 interface OrderedPageRow {
-  /** Events with a record on the page; 0: there are no more. */
-  readonly events: number
+  /** Each time that an event was recorded; 0: there are no more. */
+  readonly records: number
   readonly last_ms: number
   readonly last_id: string
 }
@@ -95,9 +95,9 @@ export const REPLAY_PAGE_QUERIES = {
     ${newestFirst('asked_at', 'id')} ${pageLimit()}`,
   ),
 
-  /** One replay, with its result. */
+  /** One replay, with its result or the reason for its end: while it runs, a checkpoint would be read in vain. */
   replayById: pageOf<ReplayScope & { readonly id: string }, ReplayLineRow>(
-    withProgress('id = {id:String}', 'later.result'),
+    withProgress('id = {id:String}', "if(later.state = 'running', '', later.result)"),
   ),
 
   /** What is stored of replays that have failed. */
@@ -125,12 +125,12 @@ export const REPLAY_QUERIES = {
     AND type = {type:String} AND subject = {subject:String} LIMIT 1`),
 
   /** Where the next page of installs ends: one row. Records that do not count, because the event was recorded before, are on it, too. */
-  pageInOrder: report<InOrder & { readonly limit: number }, OrderedPageRow>(`SELECT count() AS events,
+  pageInOrder: report<InOrder & { readonly limit: number }, OrderedPageRow>(`SELECT count() AS records,
     toUnixTimestamp64Milli(max(received_at)) AS last_ms, argMax(event_id, (received_at, event_id)) AS last_id
-    FROM (SELECT received_at, event_id FROM installs WHERE ${BOUNDS} ${OLDEST_FIRST} LIMIT 1 BY event_id ${pageLimit()})`),
+    FROM (SELECT received_at, event_id FROM installs WHERE ${BOUNDS} ${OLDEST_FIRST} ${pageLimit()})`),
 
   /** The installs of that page, the oldest first; there may be none. */
-  installsInOrder: report<InOrder & Omit<OrderedPageRow, 'events'>, DecidedInstallRow>(`SELECT ${DECIDED_INSTALL.sql}
+  installsInOrder: report<InOrder & Omit<OrderedPageRow, 'records'>, DecidedInstallRow>(`SELECT ${DECIDED_INSTALL.sql}
     FROM ${installs(`(website, event_id) IN (SELECT website, event_id FROM installs WHERE ${BOUNDS} AND ${UP_TO_LAST})`)}
     WHERE ${BOUNDS} AND ${UP_TO_LAST} ${OLDEST_FIRST} LIMIT ${MAX_PAGE}`),
 
