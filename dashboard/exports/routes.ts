@@ -87,7 +87,7 @@ function downloadLogs(parts: ExportParts) {
     })
     const name = format === 'ndjson' ? 'logs.ndjson' : 'logs.log'
     const contentType = format === 'ndjson' ? 'application/x-ndjson' : 'text/plain; charset=utf-8'
-    return download({ name, contentType, chunks: noted(parts, call, { what: 'Logs', counted }, chunks) })
+    return download(parts, call, { name, contentType, chunks: noted(parts, call, { what: 'Logs', counted }, chunks) })
   })
 }
 
@@ -105,7 +105,7 @@ function downloadTable<Row>(parts: ExportParts, tableOf: TableOf<Row>) {
       onRows: (rows) => void (counted.rows += rows),
     })
     const contentType = 'text/csv; charset=utf-8'
-    return download({
+    return download(parts, call, {
       name: `${table.what}.csv`,
       contentType,
       chunks: noted(parts, call, { what: table.what, counted }, chunks),
@@ -114,11 +114,13 @@ function downloadTable<Row>(parts: ExportParts, tableOf: TableOf<Row>) {
 }
 
 function download<Type extends string>(
+  { stillAllowed }: ExportParts,
+  call: Call,
   file: Pick<StreamAnswer<Type>, 'contentType' | 'chunks'> & { readonly name: string },
 ): StreamAnswer<Type> {
   const { name, contentType, chunks } = file
   const headers = { 'Content-Disposition': `attachment; filename="${name}"` }
-  return { kind: 'stream', contentType, headers, chunks }
+  return { kind: 'stream', contentType, headers, chunks, mayGoOn: () => stillAllowed(call, 'Member') }
 }
 
 interface Downloaded {

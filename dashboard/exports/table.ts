@@ -9,8 +9,8 @@ import { checkMayGoOn, type Download } from './download.ts'
 export interface ListedTable<Row> {
   /** What a row is, as the last line counts them: "installs". */
   readonly what: string
-  /** Since when, if that is not as far back as rows are stored: the file must say so by itself. Unix ms. */
-  readonly sinceMs?: number
+  /** Of which time, if rows move while they are read, or are not read as far back as they are stored: the file must say so by itself. Unix ms. */
+  readonly period?: { readonly sinceMs: number; readonly untilMs: number }
   /** Each cell by the name of its column. */
   readonly columns: Readonly<Record<string, (row: Row) => string | number | null>>
   /** As many as a statement may find in a quarter of a second. */
@@ -48,6 +48,9 @@ export async function* exportTable<Row>(table: ListedTable<Row>, wanted: TableEx
     yield text
     position = page.next
   }
-  const since = table.sinceMs === undefined ? '' : ` since ${isoTime(table.sinceMs)}`
-  yield csvLine([`# ${rows} ${table.what}${since}${position === null ? '' : '; older ones are left out'}`])
+  yield csvLine([`# ${rows} ${table.what}${periodText(table)}${position === null ? '' : '; older ones are left out'}`])
+}
+
+function periodText<Row>({ period }: ListedTable<Row>): string {
+  return period === undefined ? '' : ` that changed last from ${isoTime(period.sinceMs)} to ${isoTime(period.untilMs)}`
 }

@@ -259,10 +259,25 @@ interface OwnHeaders {
   readonly Allow?: string
 }
 
+const RIGHT_EVERY_MS = 500
+
+/** If it cannot be asked, an answer that has begun goes on. */
+function watchRight(mayGoOn: StreamAnswer['mayGoOn']): { readonly ended: AbortSignal; readonly stop: () => void } {
+  const ended = new AbortController()
+  if (mayGoOn === undefined) return { ended: ended.signal, stop: () => undefined }
+  const timer = setInterval(() => {
+    mayGoOn().then(
+      (may) => may || ended.abort(new Error('its person may not have it any more')),
+      () => undefined,
+    )
+  }, RIGHT_EVERY_MS)
+  return { ended: ended.signal, stop: () => clearInterval(timer) }
+}
+
 /** Resolves once everything is sent or the client is gone. */
 async function sendStream(
   res: ServerResponse,
-  { contentType, headers: own, chunks, onEnd }: StreamAnswer,
+  { contentType, headers: own, chunks, mayGoOn, onEnd }: StreamAnswer,
   headers: OwnHeaders,
   logger: Logger,
 ): Promise<number> {
@@ -271,10 +286,17 @@ async function sendStream(
   else if (!res.destroyed) {
     res.flushHeaders()
     // Prepares at most one chunk ahead: a client that does not read causes no work.
-    await pipeline(Readable.from(chunks, { highWaterMark: 1 }), res).catch((error: unknown) => {
-      if ((error as { readonly code?: unknown }).code !== 'ERR_STREAM_PREMATURE_CLOSE')
-        logger.error({ err: error, request: headers['X-Request-Id'] }, 'an answer of the dashboard was cut off')
-    })
+    const watch = watchRight(mayGoOn)
+    await pipeline(Readable.from(chunks, { highWaterMark: 1 }), res, { signal: watch.ended }).catch(
+      (error: unknown) => {
+        if ((error as { readonly code?: unknown }).code !== 'ERR_STREAM_PREMATURE_CLOSE')
+          logger.error(
+            { err: watch.ended.aborted ? watch.ended.reason : error, request: headers['X-Request-Id'] },
+            'an answer of the dashboard was cut off',
+          )
+      },
+    )
+    watch.stop()
   }
   onEnd?.()
   return 200

@@ -1,6 +1,6 @@
 /** New lines of Logs: from a stream while the tab is visible, or by polling every few seconds if no stream is available. */
 
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 
 import { ApiProblem, ask } from './ask.ts'
 import type { LogLine } from '../../domain/logs/line.ts'
@@ -45,7 +45,10 @@ export function useLines({ stream, list, isOn }: Source): Lines {
   const [seen, setSeen] = useState(NOTHING)
   const [turn, setTurn] = useState(0)
   const isVisible = useVisible()
+  /** The stream that was open last. */
+  const opened = useRef<string | null>(null)
   useEffect(() => {
+    opened.current = null
     setSeen(NOTHING)
   }, [stream])
   useEffect(() => {
@@ -65,7 +68,12 @@ export function useLines({ stream, list, isOn }: Source): Lines {
       // After any other end the browser reconnects by itself.
       if ((JSON.parse(data) as { readonly reason: string }).reason === 'no_longer_allowed') onEnd()
     })
-    events.addEventListener('open', () => tell('live'))
+    events.addEventListener('open', () => {
+      tell('live')
+      // What came between two streams is in neither.
+      add({ records: [], isAtLeast: opened.current === stream })
+      opened.current = stream
+    })
     events.addEventListener('lines', ({ data }: MessageEvent<string>) => {
       add(JSON.parse(data) as NewLines)
     })
@@ -89,6 +97,12 @@ function added({ lines, state, ...before }: Lines, { records, more = 0, isAtLeas
   return { lines: seen, state, more: before.more + more, isAtLeast: before.isAtLeast || isAtLeast }
 }
 
+interface PolledLines {
+  readonly records: readonly LogLine[]
+  /** If a page has no room for all. */
+  readonly next: string | null
+}
+
 interface Polled {
   readonly add: (come: NewLines) => void
   readonly tell: (state: LinesState) => void
@@ -99,9 +113,9 @@ interface Polled {
 
 async function poll(list: string, { add, tell, onEnd, onRoom }: Polled, signal: AbortSignal): Promise<void> {
   for (let polls = 0; polls < MOST_POLLS; polls++) {
-    const state = await ask<{ readonly records: readonly LogLine[] }>(recentOf(list), { signal }).then(
-      ({ records }): LinesState => {
-        add({ records: records.toReversed() })
+    const state = await ask<PolledLines>(recentOf(list), { signal }).then(
+      ({ records, next }): LinesState => {
+        add({ records: records.toReversed(), isAtLeast: next !== null })
         return 'polling'
       },
       // The next poll finds what this one missed.

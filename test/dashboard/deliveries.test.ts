@@ -87,7 +87,9 @@ describe('Deliveries in the dashboard', () => {
       (await both.get('deliveries/list?destination=acme-list&code=http_400&answered=500')).body['deliveries'],
     ).to.deep.equal([])
     const download = await both.get('deliveries/export?destination=acme-list&status=expired')
-    expect(download.text.trimEnd().split('\r\n').at(-1)).to.match(/^# 1 deliveries since 20\d\d-\d\d-\d\dT[\d:.]+Z$/)
+    expect(download.text.trimEnd().split('\r\n').at(-1)).to.match(
+      /^# 1 deliveries that changed last from 20\d\d-\d\d-\d\dT[\d:.]+Z to 20\d\d-\d\d-\d\dT[\d:.]+Z$/,
+    )
     const { body } = await both.get('deliveries')
     const [error] = body['errors'].filter(({ destination }: { destination: string }) => destination === 'acme-list')
     expect(error).to.include({ status: 400, code: 'http_400', deliveries: 203, tries: 203, words: 'Invalid pixel 202' })

@@ -97,12 +97,18 @@ describe('a download', () => {
     expect(atTheEnd - whileWaiting).to.be.at.most(1)
   })
 
-  it('is cut off without its last line once its person has signed out', async () => {
-    body = 'x'.repeat(2_000)
-    const response = await start()
-    await quiet()
-    await stage.ask('POST', '/api/sign-out', { cookies, body: {} })
-    const failure = await response.text().catch((error: unknown) => error)
-    expect(failure).to.be.instanceOf(Error)
-  })
+  for (const [characters, pages] of [
+    [2_000, 'several pages'],
+    [16_000, 'a single page'],
+  ] as const)
+    it(`of ${pages} is cut off without its last line once its person has signed out, though nobody reads it`, async () => {
+      body = 'x'.repeat(characters)
+      const before = (await noted()).length
+      const response = await start()
+      await quiet()
+      await stage.ask('POST', '/api/sign-out', { cookies, body: {} })
+      await until(async () => (await noted()).length > before)
+      const failure = await response.text().catch((error: unknown) => error)
+      expect(failure).to.be.instanceOf(Error)
+    })
 })
