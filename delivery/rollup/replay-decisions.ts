@@ -87,7 +87,7 @@ export async function replayDecisions(
       forgetExpired(carried, last.afterMs)
       if (carried.size > mostInstallations) throw new TooManyInstallations(mostInstallations)
     }
-    const pairs = all.filter(({ install }) => install.receivedAtMs >= request.sinceMs && isNew(install, from))
+    const pairs = all.filter(({ install }) => install.receivedAtMs >= request.sinceMs && isUncounted(install, from))
     tally.count(pairs)
     tally.addChanges(await changesAmong(facts, website, pairs))
     if (isLast) break
@@ -113,8 +113,8 @@ function comesAfter(one: Position, other: Position): boolean {
   return one.afterMs > other.afterMs || (one.afterMs === other.afterMs && one.afterId > other.afterId)
 }
 
-/** Not counted before the checkpoint. */
-function isNew({ receivedAtMs: afterMs, eventId: afterId }: DecidedInstall, from: Position | undefined): boolean {
+/** Not in the checkpoint. */
+function isUncounted({ receivedAtMs: afterMs, eventId: afterId }: DecidedInstall, from: Position | undefined): boolean {
   return from === undefined || comesAfter({ afterMs, afterId }, from)
 }
 

@@ -8,6 +8,7 @@ import {
   REPLAY_CANCELLED,
   replaySubject,
   type ReplayCheckpoint,
+  type ReplayFailure,
   type ReplayResult,
   type UnfinishedReplay,
 } from '../../domain/collection/replay-decision.ts'
@@ -200,8 +201,6 @@ function createResultWriter(
 class ReplayCancelled extends Error {
   override readonly name = 'ReplayCancelled'
 }
-
-type ReplayFailure = NonNullable<UnfinishedReplay['failure']>
 
 function reasonOfEnd(error: unknown): ReplayFailure {
   if (error instanceof ReplayCancelled) return 'cancelled'
