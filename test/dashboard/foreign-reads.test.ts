@@ -159,6 +159,7 @@ function comparable(value: unknown, named: Named): string {
   )
   return text
     .replace(/\b1[78]\d{11}\b/g, 'TIME')
+    .replace(/ to 20\d\d-\d\d-\d\dT[\d:.]+Z/g, ' to TIME')
     .replace(/"refs":\[\d+\]/g, '"refs":[NAMED]')
     .replace(/"(cursor|next)":"[^"]*"/g, '"$1":"CURSOR"')
 }
