@@ -1,7 +1,7 @@
 /** Asks every page of the dashboard that reads facts, with each of its filters, as a person would. */
 
 import type { UnfinishedReplay } from '../../domain/collection/replay-decision.ts'
-import { DAY_MS } from '../../domain/durations.ts'
+import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts'
 import { EXAMPLE_DATA } from '../../domain/figures/example-data.ts'
 import {
   OTHER_ORGANIZATION,
@@ -194,10 +194,12 @@ export async function storeRarities(facts: Facts, { untilMs }: ScaleShape): Prom
   await facts.insert('decision_replay_results', [failed])
 }
 
-/** What a command asks, and no page: it shows what is stored about a person. */
-export async function askAsCommands(facts: Pick<Facts, 'run'>, shape: ScaleShape): Promise<void> {
+/** What no page asks: a command shows what is stored about a person, and a tail of Logs counts, after a while, what became visible too late. */
+export async function askBesidePages(facts: Pick<Facts, 'run'>, shape: ScaleShape): Promise<void> {
   const person = { subject: '0'.repeat(32), type: 'support_requested', since_ms: sinceOf(shape) }
   await facts.run('activityAbout', person)
+  const minute = { since_ms: shape.untilMs - MINUTE_MS, until_ms: shape.untilMs }
+  await facts.run('lineSeconds', { organization: SCALE_ORGANIZATION, websites: SCALE_WEBSITES, ...minute })
 }
 
 /** Every path that is asked, without those of single things. */

@@ -28,7 +28,7 @@ import { createKeyring } from '../../runtime/keyring.ts'
 import { SECRET } from '../dashboard/support/stage.ts'
 import { checkNumbers } from './checks.ts'
 import { measureStatement, noting, unseenStatements, type MeasuredStatement } from './measure.ts'
-import { askAsCommands, askEveryPage, openPages, storeRarities, unaskedRoutes } from './pages.ts'
+import { askBesidePages, askEveryPage, openPages, storeRarities, unaskedRoutes } from './pages.ts'
 import { MOST_CPU_MS, reportOf, type ScaleReport } from './report.ts'
 
 const STATE = 'scale.json'
@@ -122,7 +122,7 @@ async function measureAll(
   try {
     await storeRarities(facts, shape)
     const asked = await askEveryPage(pages, say)
-    await askAsCommands(noted.facts, shape)
+    await askBesidePages(noted.facts, shape)
     const statements = noted.statements()
     const unseen = unseenStatements(statements)
     if (unseen.length > 0) throw new Error(`no page ran ${unseen.join(', ')}`)

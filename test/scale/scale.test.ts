@@ -10,7 +10,7 @@ import { SECRET } from '../dashboard/support/stage.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { checkNumbers } from './checks.ts'
 import { noting, unseenStatements } from './measure.ts'
-import { askAsCommands, askEachKindOfPage, openPages, storeRarities, unaskedRoutes, type AskedPages } from './pages.ts'
+import { askBesidePages, askEachKindOfPage, openPages, storeRarities, unaskedRoutes, type AskedPages } from './pages.ts'
 
 const VISITS = 200_000
 /** To make the facts up at once. The process of a test also holds what engines before it left; `make scale` keeps to the engine's own bound. */
@@ -56,7 +56,7 @@ describe('Pages over made-up facts', function () {
   it('run every statement that `make scale` measures', async () => {
     await storeRarities(facts, shape)
     await askEachKindOfPage(pages, say)
-    await askAsCommands(noted.facts, shape)
+    await askBesidePages(noted.facts, shape)
     expect(unseenStatements(noted.statements())).to.deep.equal([])
   })
 })
