@@ -9,7 +9,10 @@ import { checkMayGoOn, type Download } from './download.ts'
 export interface ListedTable<Row> {
   /** What a row is, as the last line counts them: "installs". */
   readonly what: string
-  /** Of which time, if rows move while they are read, or are not read as far back as they are stored: the file must say so by itself. Unix ms. */
+  /**
+   * When its rows changed last, Unix ms. Set if rows that change while they are read are left out, or if older ones are stored: the last line
+   * of the file then says so.
+   */
   readonly period?: { readonly sinceMs: number; readonly untilMs: number }
   /** Each cell by the name of its column. */
   readonly columns: Readonly<Record<string, (row: Row) => string | number | null>>

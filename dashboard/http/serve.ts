@@ -261,7 +261,7 @@ interface OwnHeaders {
 
 const RIGHT_EVERY_MS = 500
 
-/** If it cannot be asked, an answer that has begun goes on. */
+/** Aborts once the person has lost the right to the answer. While that cannot be found out, the answer goes on. */
 function watchRight(mayGoOn: StreamAnswer['mayGoOn']): { readonly ended: AbortSignal; readonly stop: () => void } {
   const ended = new AbortController()
   if (mayGoOn === undefined) return { ended: ended.signal, stop: () => undefined }

@@ -36,11 +36,9 @@ interface FeedParts {
 const OVERLAP_MS = 15 * SECOND_MS
 /** All that come within the overlap are read again, so that none is missed that becomes visible late. */
 const MOST_LINES = 2_000
-/**
- * If the facts are further behind, lines become visible after no poll looks back to them any more. They are counted: so often, and those of
- * so long.
- */
+/** If the facts are further behind, lines become visible too late for any poll to find them. So often it is checked whether there are such lines. */
 const COUNT_EVERY_MS = 15 * SECOND_MS
+/** How far back lines are counted for this check. */
 const COUNTED_MS = 60 * SECOND_MS
 
 export function createLineFeeds(parts: FeedParts): LineFeeds {
@@ -102,12 +100,12 @@ function startFeed(key: FeedKey, { facts, nowMs, pollMs = SECOND_MS }: FeedParts
 
 interface LateCountParts {
   readonly facts: FeedParts['facts']
-  /** Lines from before are none of the feed's. */
+  /** Lines from before are not shown, so they are not counted either. */
   readonly startMs: number
   readonly signal: AbortSignal
 }
 
-/** Finds out whether lines became visible that no poll has found, each only once. If the facts do not answer, it counts at the next poll. */
+/** Finds out whether lines became visible that no poll has found; it reports each only once. If the facts do not answer, the next poll counts. */
 function createLateCount(key: FeedKey, { facts, startMs, signal }: LateCountParts) {
   /** Lines by the second in which they began. */
   const known = new Map<number, number>()

@@ -36,14 +36,18 @@ interface Walked<Row> {
 /** After this time a page is returned as it is, with the position that it has reached. */
 const PATIENCE_MS = 1_000
 
-/** The next page has the rest: also the last rows of this one, if others have their position. */
+/** The next page has the rest. It begins after a position, so rows that share one must not be divided between two pages. */
 function cutAt<Row>(limit: number, rows: readonly Row[], positionOf: Walked<Row>['positionOf']): WalkedRows<Row> {
-  const positions = rows.map(positionOf)
-  const isSame = (one?: LogPosition, other?: LogPosition): boolean =>
-    one?.beforeMs === other?.beforeMs && one?.beforeId === other?.beforeId
+  const positionAt = (index: number): LogPosition | null => {
+    const row = rows[index]
+    return row === undefined ? null : positionOf(row)
+  }
+  const following = positionAt(limit)
+  const isShared = (position: LogPosition | null): boolean =>
+    position?.beforeMs === following?.beforeMs && position?.beforeId === following?.beforeId
   let end = limit
-  while (end > 1 && isSame(positions[end - 1], positions[limit])) end -= 1
-  return { rows: rows.slice(0, end), next: positions[end - 1] ?? null }
+  while (end > 1 && isShared(positionAt(end - 1))) end -= 1
+  return { rows: rows.slice(0, end), next: positionAt(end - 1) }
 }
 
 export async function walkBack<Row>(

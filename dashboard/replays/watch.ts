@@ -1,6 +1,6 @@
 /**
- * Ends a replay whose person loses the right to it: who is removed, gets a lower role or signs out. The process that took the request looks
- * until the replay is over. If that process ends first, the replay goes on: it shows nothing to anybody who may not see it.
+ * Ends a replay if the person who asked for it loses the right to it: is removed, gets a lower role or signs out. The process that took
+ * the request checks this until the replay is over. If that process ends first, the replay goes on: it shows nothing to anybody who may not see it.
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
@@ -29,8 +29,9 @@ export interface WatchedReplay {
 }
 
 const EVERY_MS = SECOND_MS / 2
-/** The facts are asked more rarely whether it is over. */
-const TURNS_OF_FACTS = 10
+/** Whether it is over is asked of the facts, and only in every so many turns. */
+const FACTS_EVERY_TURNS = 10
+const RIGHT_LOST = 'whoever asked for it was removed, has another role, or signed out'
 
 /** Resolves once the replay is over or cancelled, or when the process stops. Never rejects. */
 export async function watchReplay(
@@ -48,21 +49,13 @@ export async function watchReplay(
     isKnown = true
     return row.state === 'done' || row.state === 'failed'
   }
-  const cancel = async (): Promise<void> => {
-    const { message, ...entry } = cancelEntry(replay)
-    const why = 'whoever asked for it was removed, has another role, or signed out'
-    const { logRetentionDays } = organization
-    await noteActivity({
-      ...{ ...entry, organization: organization.id, logRetentionDays },
-      message: `${message.slice(0, -1)}: ${why}.`,
-    })
-  }
   const look = async (turn: number): Promise<boolean> => {
     const isAllowed = await stillAllowed(call, 'Member')
-    if (isAllowed && turn % TURNS_OF_FACTS !== 0) return false
+    if (isAllowed && turn % FACTS_EVERY_TURNS !== 0) return false
     if (await isOver()) return true
     if (isAllowed) return false
-    await cancel()
+    const { id, logRetentionDays } = organization
+    await noteActivity({ ...cancelEntry(replay, RIGHT_LOST), organization: id, logRetentionDays })
     return true
   }
   for (let turn = 1; !streams.closing.aborted; turn++) {

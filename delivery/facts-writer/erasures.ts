@@ -22,13 +22,18 @@ export interface Erasures {
   readonly kept: (record: LogRecord) => LogRecord | null
 }
 
+/** How many there have been; it changes with each. Rejects like `Facts`. */
+export async function countErasures(facts: Pick<Facts, 'run'>): Promise<number> {
+  const [row] = await facts.run('erasureCount', {})
+  return row?.rows ?? 0
+}
+
 export function createErasures(facts: Pick<Facts, 'run'>): Erasures {
   let known = 0
   let digests: ReadonlyMap<string, ReadonlySet<string>> = new Map()
   return {
     refresh: async () => {
-      const [row] = await facts.run('erasureCount', {})
-      const rows = row?.rows ?? 0
+      const rows = await countErasures(facts)
       if (rows === known) return
       const byWebsite = Map.groupBy(await facts.run('erasures', {}), ({ website }) => website)
       digests = new Map([...byWebsite].map(([website, own]) => [website, new Set(own.map(({ digest }) => digest))]))

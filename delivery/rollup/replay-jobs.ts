@@ -20,6 +20,7 @@ import type { Facts } from '../../ports/facts/facts.ts'
 import { FactsUnavailable } from '../../ports/facts/facts.ts'
 import type { AskedReplayRow } from '../../ports/facts/pages/replay.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { countErasures } from '../facts-writer/erasures.ts'
 import { repeat } from '../repeat.ts'
 import { stoppableFacts } from '../stopping.ts'
 import { replayDecisions, TooManyInstallations } from './replay-decisions.ts'
@@ -37,8 +38,8 @@ const MOST_STARTS = 5
 /** A checkpoint holds all changes so far, up to some megabytes. */
 const CHECKPOINT_EVERY_MS = 5_000
 
-/** So often one's own statements may fail while the facts answer others: it is the replay, then, that they cannot bear. */
-const MOST_TROUBLES = 20
+/** If the statements of a replay fail so often, while the facts answer others, the replay itself is the cause. */
+const MOST_FAILURES = 20
 
 /** Starts at once. `stop` abandons the running replay; the next start goes on with it. */
 export function startReplayJobs(deps: ReplayJobDeps): { readonly stop: () => Promise<void> } {
@@ -51,7 +52,7 @@ export function startReplayJobs(deps: ReplayJobDeps): { readonly stop: () => Pro
   })
 }
 
-/** What this process has begun, by ID: how often the facts failed it since it got any further. */
+/** How often statements of each replay that this process has begun have failed since its last checkpoint, by ID. */
 type BegunReplays = Map<string, number>
 
 interface ReplayRun {
@@ -59,14 +60,14 @@ interface ReplayRun {
   readonly begun?: BegunReplays
 }
 
-/** Finishes every open replay that can be finished now. Rejects like `Facts`, if they fail one of them, once it has tried all. */
+/** Finishes every open replay that can be finished now. If statements of one fail, it goes on with the others, and then rejects like `Facts`. */
 export async function runReplays(deps: ReplayJobDeps, { signal, begun = new Map() }: ReplayRun = {}): Promise<void> {
-  const failures: unknown[] = []
+  const errors: unknown[] = []
   for (const job of await deps.facts.run('openReplays', { limit: JOBS_AT_ONCE })) {
     signal?.throwIfAborted()
-    await goOn(job, deps, { signal, begun }).catch((error: unknown) => void failures.push(error))
+    await goOn(job, deps, { signal, begun }).catch((error: unknown) => void errors.push(error))
   }
-  if (failures.length > 0) throw failures[0]
+  if (errors.length > 0) throw errors[0]
 }
 
 async function goOn(
@@ -77,22 +78,17 @@ async function goOn(
   const erasures = await countErasures(deps.facts)
   const [stored] = await deps.facts.run('begunReplay', { website: job.website, id: job.id })
   const { starts: before = 0, checkpoint } = readJsonColumn<UnfinishedReplay>(stored?.result ?? '') ?? {}
-  const troubles = begun.get(job.id)
   // If the facts were away, this process goes on by itself: only ended processes count.
-  const starts = troubles === undefined ? before + 1 : before
-  begun.set(job.id, troubles ?? 0)
-  const onStep = (): void => void begun.set(job.id, 0)
+  const starts = begun.has(job.id) ? before : before + 1
+  const failures = begun.get(job.id) ?? 0
+  begun.set(job.id, failures)
+  const onCheckpoint = (): void => void begun.set(job.id, 0)
   try {
-    await runReplay(job, deps, { starts, checkpoint, erasures, signal, troubles: troubles ?? 0, onStep })
+    await runReplay(job, deps, { starts, checkpoint, erasures, signal, failures, onCheckpoint })
   } catch (error) {
     begun.set(job.id, (begun.get(job.id) ?? 0) + 1)
     throw error
   }
-}
-
-async function countErasures(facts: ReplayJobDeps['facts']): Promise<number> {
-  const [row] = await facts.run('erasureCount', {})
-  return row?.rows ?? 0
 }
 
 type ResultWriter = ReturnType<typeof createResultWriter>
@@ -103,9 +99,10 @@ interface ReplayStart {
   /** How many there were before the checkpoint was read. */
   readonly erasures: number
   readonly signal: AbortSignal | undefined
-  readonly troubles: number
-  /** Called when a step is stored that was not reached before. */
-  readonly onStep: () => void
+  /** Of its statements, since its last checkpoint. */
+  readonly failures: number
+  /** Called when a checkpoint is stored that was not reached before. */
+  readonly onCheckpoint: () => void
 }
 
 async function runReplay(job: AskedReplayRow, deps: ReplayJobDeps, start: ReplayStart): Promise<void> {
@@ -114,10 +111,10 @@ async function runReplay(job: AskedReplayRow, deps: ReplayJobDeps, start: Replay
   const write = createResultWriter(job, deps, start)
   const fail = (failure: ReplayFailure) => write.unfinished('failed', { starts, failure })
   if (await isCancelled(job, facts)) return fail('cancelled')
-  if (starts > MOST_STARTS || start.troubles > MOST_TROUBLES) {
+  if (starts > MOST_STARTS || start.failures > MOST_FAILURES) {
     logger.error(
-      { replay: job.id, starts, troubles: start.troubles },
-      'a replay of decisions is given up: the processes that went on with it have ended, or the facts failed them, before it got any further',
+      { replay: job.id, starts, failures: start.failures },
+      'a replay of decisions is given up: the processes that went on with it ended, or its statements failed, before it got any further',
     )
     return fail('given_up')
   }
@@ -139,7 +136,7 @@ async function runReplay(job: AskedReplayRow, deps: ReplayJobDeps, start: Replay
 async function decideAgain(
   job: AskedReplayRow,
   { facts, nowMs }: ReplayJobDeps,
-  { starts, checkpoint, signal, onStep, write }: ReplayStart & { readonly write: ResultWriter },
+  { starts, checkpoint, signal, onCheckpoint, write }: ReplayStart & { readonly write: ResultWriter },
 ): Promise<ReplayResult> {
   await write.unfinished('running', { starts, checkpoint })
   let writtenAtMs = nowMs()
@@ -151,7 +148,7 @@ async function decideAgain(
       if (!progress.isFurther || nowMs() - writtenAtMs < CHECKPOINT_EVERY_MS) return
       // What was reached now ended no process.
       await write.unfinished('running', { starts: 1, checkpoint: progress.checkpoint() })
-      onStep()
+      onCheckpoint()
       writtenAtMs = nowMs()
     },
   })
@@ -163,8 +160,8 @@ class ErasedMeanwhile extends Error {
 }
 
 /**
- * Writes the row of a replay; each takes the place of the one before. Rejects with `ErasedMeanwhile` in the place of writing what may name something
- * erased. An erasure says so first and deletes rows a moment later, so what is being written at this moment is deleted, too.
+ * Writes the row of a replay; each takes the place of the one before. If what it should write may name something erased, it
+ * rejects with `ErasedMeanwhile` instead. An erasure says so first and deletes rows a moment later, so what is being written at this moment is deleted, too.
  */
 function createResultWriter(
   job: AskedReplayRow,

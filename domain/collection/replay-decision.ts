@@ -88,9 +88,12 @@ export function replaySubject(id: string): string {
   return `Replay/${id}`
 }
 
-/** The entry that cancels it: durable, with whoever cancelled it, and read by the role `rollup` from the activity. */
-export function cancelEntry({ id, website }: { readonly id: string; readonly website: string }) {
-  const message = `A replay of the decisions about ${website} was cancelled.`
+/**
+ * The entry that cancels it: durable, with whoever cancelled it, and read by the role `rollup` from the activity. `why` says why it was
+ * cancelled, if nobody did it by hand.
+ */
+export function cancelEntry({ id, website }: { readonly id: string; readonly website: string }, why?: string) {
+  const message = `A replay of the decisions about ${website} was cancelled${why === undefined ? '' : `: ${why}`}.`
   return { website, type: REPLAY_CANCELLED, subject: replaySubject(id), message } as const
 }
 

@@ -45,10 +45,9 @@ export function useLines({ stream, list, isOn }: Source): Lines {
   const [seen, setSeen] = useState(NOTHING)
   const [turn, setTurn] = useState(0)
   const isVisible = useVisible()
-  /** The stream that was open last. */
-  const opened = useRef<string | null>(null)
+  const wasOpen = useRef(false)
   useEffect(() => {
-    opened.current = null
+    wasOpen.current = false
     setSeen(NOTHING)
   }, [stream])
   useEffect(() => {
@@ -71,8 +70,8 @@ export function useLines({ stream, list, isOn }: Source): Lines {
     events.addEventListener('open', () => {
       tell('live')
       // What came between two streams is in neither.
-      add({ records: [], isAtLeast: opened.current === stream })
-      opened.current = stream
+      add({ records: [], isAtLeast: wasOpen.current })
+      wasOpen.current = true
     })
     events.addEventListener('lines', ({ data }: MessageEvent<string>) => {
       add(JSON.parse(data) as NewLines)

@@ -1,5 +1,6 @@
 /** Facts in ClickHouse, over either connection: inserts checked rows by partition, and runs named queries. */
 
+import { sliced } from '../../common/sliced.ts'
 import type { FactsConnection, InsertStatement, TableLayout } from './engine/connection.ts'
 import { insertError, queryError } from './engine/engine-codes.ts'
 import { countNamed, eraseFigures, eraseNamed } from './erasure/erase.ts'
@@ -15,9 +16,6 @@ import { quorumOf, readSupportedSettings, sequenceOf } from './engine/settings.t
 interface ClickHouseFactsOptions {
   readonly nowMs: () => number
 }
-
-/** Rows written as text before other work runs: about 2 ms of them. */
-const ROWS_PER_SLICE = 250
 
 /** The tables must exist (`migrate`). Closing the result closes the connection. */
 export function clickhouseFacts(connection: FactsConnection, options: ClickHouseFactsOptions): Facts {
@@ -67,10 +65,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
     },
     async insert(table, rows) {
       const collected = collectRows()
-      for (const [index, row] of rows.entries()) {
-        if (index > 0 && index % ROWS_PER_SLICE === 0) await new Promise((resolve) => setImmediate(resolve))
-        collected.add(table, row)
-      }
+      for await (const row of sliced(rows)) collected.add(table, row)
       await insertAll(collected)
     },
     countNamed: (names) => countNamed(connection, names).catch(asQueryError),

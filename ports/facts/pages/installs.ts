@@ -242,10 +242,7 @@ export const INSTALL_QUERIES = {
   installKeys: pageOf<InstallsOfWindow & { readonly limit: number }, FoundKey>((params) => installKeys(params, SCOPE)),
 
   installLines: pageOf<InstallsOfWindow & OfEvents, InstallLineRow>((params) =>
-    installList(params, {
-      ...{ columns: INSTALL_LINE.sql, decidedColumns: LINE_DECIDED },
-      ...{ scope: SCOPE, hasWebsites: true },
-    }),
+    installList(params, { columns: INSTALL_LINE.sql, decidedColumns: LINE_DECIDED, scope: SCOPE }),
   ),
 
   /** Visits whose copied command seems to have been run on several machines, by rows that may be repeats; those of the most machines first. */
