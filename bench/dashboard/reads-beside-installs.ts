@@ -5,7 +5,8 @@
  * each part that other processes disturbed is repeated, once for it on both cores, and once for processes on Kafka, Redis and ClickHouse's engine
  * behind an HTTP fixture (`read-targets.ts`).
  *
- * Use: node bench/dashboard/reads-beside-installs.ts [rounds] [seconds] [events a second] [embedded,both,distributed] [visits] [folder of `make scale`, copied]
+ * Use: node bench/dashboard/reads-beside-installs.ts [--reads tails,pages,downloads,replay] [rounds] [seconds] [events a second]
+ *        [embedded,both,distributed] [visits] [folder of `make scale`, copied]
  */
 
 import { spawnSync } from 'node:child_process'
@@ -15,6 +16,7 @@ import { get, type ClientRequest } from 'node:http'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 
 import { SCALE_ORGANIZATION, SCALE_WEBSITES } from '../../fixtures/scale/shape.ts'
@@ -28,11 +30,19 @@ import type { InstallEvents } from './install-events.ts'
 import { bothCoresTarget, distributedTarget, embeddedTarget, type ReadTarget } from './read-targets.ts'
 
 const TARGETS = { embedded: embeddedTarget, both: bothCoresTarget, distributed: distributedTarget } as const
-const rounds = roundsFrom(process.argv[2], 5)
-const [seconds = 15, perSecond = 200] = process.argv.slice(3, 5).map(Number)
-const wanted = (process.argv[5] ?? Object.keys(TARGETS).join()).split(',')
-const visits = Number(process.argv[6] ?? 2_000_000)
-const kept = process.argv[7]
+const KINDS = ['tails', 'pages', 'downloads', 'replay'] as const
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { reads: { type: 'string', default: KINDS.join() } },
+})
+const kinds = new Set(values.reads.split(','))
+const unknown = [...kinds].filter((kind) => !(KINDS as readonly string[]).includes(kind))
+if (unknown.length > 0) throw new Error(`--reads takes ${KINDS.join()}, not ${unknown.join()}`)
+const rounds = roundsFrom(positionals[0], 5)
+const [seconds = 15, perSecond = 200] = positionals.slice(1, 3).map(Number)
+const wanted = (positionals[3] ?? Object.keys(TARGETS).join()).split(',')
+const visits = Number(positionals[4] ?? 2_000_000)
+const kept = positionals[5]
 const ORGANIZATIONS = 25
 const TAILS = 50
 const TAILS_OF_A_SESSION = 4
@@ -105,7 +115,7 @@ async function measure(name: string, target: ReadTarget, bare: number): Promise<
   await worker.terminate()
   const ratio = median(ratios)
   console.log(
-    `${name}: ${perSecond} install events/s beside ${TAILS} tails, ${READS_PER_S} pages/s, downloads and a replay over ${visits} visits: p99 ${median(p99s.beside).toFixed(1)} ms, alone ${median(p99s.alone).toFixed(1)} ms, ratio ${ratio.toFixed(2)} of ${rounds} rounds (load ${loadavg()[0]?.toFixed(1)}, bare node:http ${bare.toFixed(0)}/s)`,
+    `${name}: ${perSecond} install events/s beside ${readsInWords()} over ${visits} visits: p99 ${median(p99s.beside).toFixed(1)} ms, alone ${median(p99s.alone).toFixed(1)} ms, ratio ${ratio.toFixed(2)} of ${rounds} rounds (load ${loadavg()[0]?.toFixed(1)}, bare node:http ${bare.toFixed(0)}/s)`,
   )
   console.log(`  read: ${JSON.stringify(read)}`)
   console.log(`  at most ${GOAL}: ${ratio <= GOAL ? 'reached' : 'MISSED'}`)
@@ -150,24 +160,35 @@ async function untilMember({ dashboard, reader: headers }: People): Promise<void
   await patiently('the reader is not a member', STEP_MS, async () => (await fetch(own, { headers })).ok)
 }
 
+function readsInWords(): string {
+  const words = { tails: `${TAILS} tails`, pages: `${READS_PER_S} pages/s`, downloads: 'downloads', replay: 'a replay' }
+  return KINDS.filter((kind) => kinds.has(kind))
+    .map((kind) => words[kind])
+    .join(', ')
+}
+
 async function besideReads(people: People, loaded: () => Promise<Times>): Promise<Times> {
-  const { dashboard: port, reader } = people
-  const tails = await Promise.all(Array.from({ length: TAILS }, (_, index) => openTail(people, index)))
-  await askReplay(people)
+  const tailCount = kinds.has('tails') ? TAILS : 0
+  const tails = await Promise.all(Array.from({ length: tailCount }, (_, index) => openTail(people, index)))
+  if (kinds.has('replay')) await askReplay(people)
+  const ended = new AbortController()
+  const downloads = kinds.has('downloads') ? download(people, ended.signal) : undefined
+  const pages = kinds.has('pages') ? loadPages(people) : undefined
+  const work = Promise.all([loaded(), pages]).finally(() => ended.abort())
+  const [[times]] = await Promise.all([work, downloads])
+  for (const tail of tails) tail.destroy()
+  return times
+}
+
+async function loadPages({ dashboard: port, reader: headers }: People): Promise<void> {
   const since = Date.now() - 7 * 86_400_000
   const paths = [
     ...[`${OWN}/funnel?since=${since}`, `${OWN}/sources?by=page&since=${since}`, `${OWN}/match?since=${since}`],
     ...[`${OWN}/installs`, `${OWN}/logs?status=4xx`, `${OWN}/deliveries`, `${OWN}/overview`],
   ]
-  const ended = new AbortController()
-  const downloads = download(people, ended.signal)
-  const next = (index: number): DueRequest => ({ path: paths[index % paths.length] ?? '', headers: reader })
-  const reads = openLoop({ port, perSecond: READS_PER_S, seconds, next, onRefusal: () => void (read.refused += 1) })
-  const work = Promise.all([loaded(), reads]).finally(() => ended.abort())
-  const [[times]] = await Promise.all([work, downloads])
+  const next = (index: number): DueRequest => ({ path: paths[index % paths.length] ?? '', headers })
+  await openLoop({ port, perSecond: READS_PER_S, seconds, next, onRefusal: () => void (read.refused += 1) })
   read.pages += READS_PER_S * seconds
-  for (const tail of tails) tail.destroy()
-  return times
 }
 
 /** All of one organisation, whose websites get events: one session holds four of them. */
