@@ -1,4 +1,4 @@
-/** Runs every test: two mocha processes at a time, and one closing line for all. */
+/** Runs every test: three mocha processes at a time, and one closing line for all. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,10 +16,14 @@ const MOCHA = join(ROOT, 'node_modules/mocha/bin/mocha.js')
 const REPORTER = join(import.meta.dirname, 'support/reporter.ts')
 
 /**
- * Folders whose tests mostly wait for brokers, API servers and processes, but not those of charts, which would make it too long. They share one process, so that no two of them
- * compete; all others run beside them. The seconds at the end say whether the two are still about equally long.
+ * Folders that share a lane: one of its processes runs after the other, and no two of them compete. All other folders share one more. Most of these
+ * tests wait for brokers, API servers and processes, so that three lanes keep two cores busy where two lanes left a third of them idle.
+ * The seconds at the end say whether the lanes are still about equally long.
  */
-const ENGINE_FOLDERS = ['contract', 'dashboard', 'e2e', 'faults', 'operator', 'pages', 'scale', 'versions']
+const LANES_OF_ENGINES = [
+  ['contract', 'crash', 'faults', 'scale', 'versions'],
+  ['charts', 'dashboard', 'e2e', 'operator', 'pages'],
+] as const
 
 /**
  * So many files at least share a process; those after them get a new one. An engine in the process of a test keeps
@@ -43,8 +47,7 @@ async function main(): Promise<number> {
   const startedAtMs = performance.now()
   const settings = JSON.parse(readFileSync(join(ROOT, '.mocharc.json'), 'utf8')) as MochaSettings
   const files = globSync(TESTS, { cwd: ROOT }).sort()
-  const isEngines = (file: string): boolean => ENGINE_FOLDERS.includes(file.split('/')[1] ?? '')
-  const lanes = [files.filter(isEngines), files.filter((file) => !isEngines(file))]
+  const lanes = Object.values(Object.groupBy(files, laneOf)) as string[][]
   const folder = mkdtempSync(join(tmpdir(), 'whence-tests-'))
   try {
     const reports = await Promise.all(lanes.map((lane, index) => runLane(lane, settings, join(folder, `${index}`))))
@@ -55,6 +58,13 @@ async function main(): Promise<number> {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Its place in `LANES_OF_ENGINES`, or the one after them. */
+function laneOf(file: string): number {
+  const folder = file.split('/')[1]
+  const lane = LANES_OF_ENGINES.findIndex((folders) => folders.some((name) => name === folder))
+  return lane === -1 ? LANES_OF_ENGINES.length : lane
 }
 
 /** Runs these files in one process after the other; a signal ends them all. */
