@@ -42,7 +42,7 @@ async function fillWithExamples(options: ExampleWish): Promise<number> {
   const today = exampleEndMs(nowMs)
   let written = 0
   for (let day = days; day > 0; day -= 1) {
-    const records = trafficOfDay({ website, organization, seed, dayMs: today - day * DAY_MS, keyId })
+    const records = trafficOfDay({ website, organization, seed, dayMs: today - day * DAY_MS, untilMs: today, keyId })
     written += await appendRecords(live, records)
   }
   await appendRecords(live, [madeUpNote(options, written)])

@@ -27,7 +27,8 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   ...PROVIDER_WORDS,
   custom: 'Adapters of your own: an object of texts, numbers and booleans for each.',
   source: 'How the visitor came to the website, as seen on the page of the landing.',
-  'source.referrer': 'Referrer of the landing. Only origin and path are stored.',
+  'source.referrer':
+    'Referrer of the landing; without `source`, that of the visit counts. Only origin and path are stored.',
   'source.landed_at': 'When the visitor landed: Unix milliseconds, or a date as text.',
   utm: "The campaign's parameters in the address of the landing.",
   'utm.source': '`utm_source`',

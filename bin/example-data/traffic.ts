@@ -16,6 +16,8 @@ interface MadeUpDay {
   readonly seed: number
   /** Unix ms at which the UTC day begins. */
   readonly dayMs: number
+  /** Nothing is received from this moment on, Unix ms: an install may come a day after its visit. */
+  readonly untilMs?: number
   /** Key ID in the IDs of visits, so that ranges of time find them. */
   readonly keyId: number
 }
@@ -69,7 +71,8 @@ export function trafficOfDay(options: MadeUpDay): readonly LogRecord[] {
   const trend = Math.exp(GROWTH * ((options.dayMs / DAY_MS) % 120))
   const count = Math.round(VISITS_A_DAY * trend * (day === 0 || day === 6 ? WEEKEND : 1) * (0.85 + 0.3 * random()))
   const records = Array.from({ length: count }, (_, index) => visitStory(options, index, random)).flat()
-  return records.toSorted((a, b) => receivedAt(a) - receivedAt(b))
+  const { untilMs = Infinity } = options
+  return records.filter((record) => receivedAt(record) < untilMs).toSorted((a, b) => receivedAt(a) - receivedAt(b))
 }
 
 function receivedAt(record: LogRecord): number {
@@ -136,7 +139,8 @@ function madeUpVisit(
   const { source, medium, campaign, referrer } = pickWeighted(CHANNELS, random)
   const utm = Object.entries({ source, medium, campaign }).filter(([, value]) => value !== '')
   return plainVisit({
-    ...{ ...known, origin: EXAMPLE_DATA.origin, pageUrl: EXAMPLE_DATA.origin + pickWeighted(PAGES, random), referrer },
+    ...{ ...known, origin: EXAMPLE_DATA.origin, pageUrl: EXAMPLE_DATA.origin + pickWeighted(PAGES, random) },
+    ...{ referrer, sourceReferrer: referrer },
     utm: Object.fromEntries(utm),
   })
 }

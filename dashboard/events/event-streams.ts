@@ -15,17 +15,24 @@ const MOST_OF_PROCESS = 50
 
 /** A place among the streams. */
 export interface StreamPlace {
+  readonly kind: 'place'
   /** Aborted when the process ends. */
   readonly closing: AbortSignal
   /** Call it once the stream has ended, for whatever reason. */
   readonly leave: () => void
 }
 
+/** There are as many streams as there may be. */
+interface NoStreamPlace {
+  readonly kind: 'full'
+  /** Name of the limit; absent if there is none, and the process ends. */
+  readonly rule?: 'streams_per_session' | 'streams_per_process'
+}
+
 export interface EventStreams {
   /** Aborted when the process ends. */
   readonly closing: AbortSignal
-  /** Null if the maximum is reached. */
-  readonly enter: (call: Call) => StreamPlace | null
+  readonly enter: (call: Call) => StreamPlace | NoStreamPlace
   /** Ends all streams; browsers reconnect a little later, at different times. */
   readonly close: () => void
 }
@@ -44,10 +51,13 @@ export function createEventStreams(): EventStreams {
     closing: closing.signal,
     enter(call) {
       const { id } = sessionOf(call)
-      if (closing.signal.aborted || all >= MOST_OF_PROCESS || (ofSessions.get(id) ?? 0) >= MOST_OF_SESSION) return null
+      if (closing.signal.aborted) return { kind: 'full' }
+      if ((ofSessions.get(id) ?? 0) >= MOST_OF_SESSION) return { kind: 'full', rule: 'streams_per_session' }
+      if (all >= MOST_OF_PROCESS) return { kind: 'full', rule: 'streams_per_process' }
       count(id, 1)
       let isIn = true
       return {
+        kind: 'place',
         closing: closing.signal,
         leave: () => {
           if (isIn) count(id, -1)

@@ -1,6 +1,6 @@
 /** The period that a page of figures asks for: whole hours. */
 
-import { DAY_MS, hourAfter, hourOf } from '../../domain/durations.ts'
+import { DAY_MS, endOfHours, hourAfter, hourOf } from '../../domain/durations.ts'
 import { refuseField, type Refusal } from '../../domain/errors.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { Call } from '../http/call.ts'
@@ -20,7 +20,8 @@ export const PERIOD_QUERY = { since: time, until: time } as const
 /** The 7 days up to now unless the query says otherwise, extended to whole hours. */
 export function periodOf({ queryValues, nowMs }: Call): FiguresPeriod | Refusal {
   const { since, until } = queryValues
-  const end = hourAfter(Math.min(typeof until === 'number' ? until : nowMs, nowMs))
+  const present = hourAfter(nowMs)
+  const end = typeof until === 'number' ? Math.min(endOfHours(until), present) : present
   const start = hourOf(typeof since === 'number' ? since : end - DEFAULT_DAYS * DAY_MS)
   if (start >= end) return refuseField('/since', 'must be before until and now')
   if (end - start > MAX_DAYS * DAY_MS) {

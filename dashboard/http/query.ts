@@ -5,6 +5,9 @@ import { checkSchema, objectSchema } from '../../domain/schema/json-schema.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { RouteRow } from './route.ts'
 
+const MOST_DIGITS = 15
+const WHOLE_NUMBER = new RegExp(`^-?[0-9]{1,${MOST_DIGITS}}$`)
+
 type ReadQuery = { readonly kind: 'object'; readonly value: JsonObject } | Refusal
 
 /** Refuses repeated parameters; numbers and booleans become values if the schema asks for them. */
@@ -14,13 +17,19 @@ export function readQuery(query: URLSearchParams, { query: schema }: Pick<RouteR
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) return refuseField(`/${twice}`, 'comes twice')
   const value = Object.fromEntries([...query].map(([name, text]) => [name, valueOf(text, schema[name]?.type)]))
+  const misread = names.find((name) => schema[name]?.type === 'integer' && typeof value[name] === 'string')
+  if (misread !== undefined)
+    return refuseField(`/${misread}`, `must be a whole number of at most ${MOST_DIGITS} digits`)
   const [finding] = checkSchema(objectSchema(schema, []), value)
   if (finding !== undefined) return refuseField(finding.field, finding.message)
+  const { since, until } = value
+  if (typeof since === 'number' && typeof until === 'number' && since > until)
+    return refuseField('/since', 'must be before until')
   return { kind: 'object', value }
 }
 
 function valueOf(text: string, type: string | undefined): string | number | boolean {
-  if (type === 'integer' && /^-?[0-9]{1,15}$/.test(text)) return Number(text)
+  if (type === 'integer' && WHOLE_NUMBER.test(text)) return Number(text)
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
   return text
 }

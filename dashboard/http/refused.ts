@@ -134,7 +134,7 @@ export function limitIn({ code, rule = '', extra }: Refusal): string {
   return typeof named === 'string' ? named : code
 }
 
-/** Whether this code says that a limit of the organisation was reached. */
-export function isLimit(code: Refusal['code']): boolean {
-  return code === 'rate_limited' || code === 'plan_limit' || code === 'plan_required'
+/** Whether a limit of the organisation was reached. A process that ends asks for patience, too, without a limit. */
+export function isLimit({ code, rule }: Refusal): boolean {
+  return code === 'rate_limited' ? rule !== undefined : code === 'plan_limit' || code === 'plan_required'
 }

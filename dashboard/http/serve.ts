@@ -53,7 +53,7 @@ export type Serve = (req: IncomingMessage, res: ServerResponse) => boolean
 export function createServe(parts: ServeParts): Serve {
   const cookies = cookieRules(parts.baseUrl)
   return (req, res) => {
-    const [path = '/', query = ''] = (req.url ?? '/').split('?', 2)
+    const [path, query] = dividedAddress(req.url ?? '/')
     if (!path.startsWith('/api/')) return false
     const request: Requested = {
       req,
@@ -64,6 +64,12 @@ export function createServe(parts: ServeParts): Serve {
     void respond(request, res, { ...parts, cookies })
     return true
   }
+}
+
+/** A query may have question marks of its own. */
+function dividedAddress(url: string): readonly [path: string, query: string] {
+  const mark = url.indexOf('?')
+  return mark === -1 ? [url, ''] : [url.slice(0, mark), url.slice(mark + 1)]
 }
 
 interface Requested {
@@ -97,7 +103,7 @@ async function respond(request: Requested, res: ServerResponse, parts: ServingPa
   )
   if (outcome === null) return
   const durationMs = performance.now() - startedMs
-  if (outcome.kind === 'refused' && isLimit(outcome.code)) {
+  if (outcome.kind === 'refused' && isLimit(outcome)) {
     parts.metrics.limitReached(limitIn(outcome))
     await note({ request, found, outcome, durationMs }, parts)
   }

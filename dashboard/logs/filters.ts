@@ -25,10 +25,14 @@ export const LOG_FILTER_SCHEMA = {
   path: textParameter('Path of a request, or address of an attempt.', LIMITS.outboundUrlChars),
   kind: { type: 'string', description: 'What the line is about.', enum: LOG_KINDS },
   origin: textParameter('Origin of a request.', LIMITS.outboundUrlChars),
-  reference: textParameter(
-    `IDs of an event, installation or visit, or what a receipt was turned into; up to ${MOST_REFERENCES} with commas.`,
-    MOST_REFERENCES * (LIMITS.idChars.max + 1),
-  ),
+  reference: {
+    ...textParameter(
+      `IDs of an event, installation or visit, or what a receipt was turned into; up to ${MOST_REFERENCES} with commas. Attempts at delivery are found by their event alone.`,
+      MOST_REFERENCES * (LIMITS.idChars.max + 1),
+    ),
+    pattern: `^[^,]+(,[^,]+){0,${MOST_REFERENCES - 1}}$`,
+    patternMeaning: `must be 1 to ${MOST_REFERENCES} IDs with commas between them`,
+  },
 } as const satisfies Readonly<Record<string, JsonSchema>>
 
 export const LOG_LIST_SCHEMA = {
@@ -57,7 +61,7 @@ export function directedFilters(values: JsonObject): DirectedFilters {
     requests: wantsRequests
       ? {
           ...{ ...shared, ...columnFilters<LogPageFilters>(values, REQUEST_COLUMNS) },
-          ...(references === null ? {} : { refs: references.slice(0, MOST_REFERENCES).map(referenceHash) }),
+          ...(references === null ? {} : { refs: references.map(referenceHash) }),
         }
       : null,
     attempts: wantsAttempts ? { ...shared, ...(references === null ? {} : { references }) } : null,

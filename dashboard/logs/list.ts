@@ -1,7 +1,7 @@
 /** One page of Logs, and one line with its bodies. */
 
 import { refuse } from '../../domain/errors.ts'
-import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
+import { LIMITS } from '../../domain/limits.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { dashboardPlace, websiteShown } from '../../domain/logs/dashboard-place.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
@@ -23,7 +23,7 @@ export function logQuestion(
   page: { readonly cursors: Cursors; readonly limit: number },
 ): LogQuestion | null {
   const { since, until, cursor } = queryValues
-  const oldestMs = nowMs - PLAN_LIMITS[organization.plan].logRetentionDays * DAY_MS
+  const oldestMs = nowMs - organization.logRetentionDays * DAY_MS
   const sinceMs = typeof since === 'number' ? Math.max(since, oldestMs) : oldestMs
   const newest = { beforeMs: nowMs + AHEAD_MS, beforeId: '' }
   const start = typeof until === 'number' && until < newest.beforeMs ? { ...newest, beforeMs: until } : newest

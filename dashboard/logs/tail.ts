@@ -55,7 +55,8 @@ type LineStream = StreamAnswer<'text/event-stream; charset=utf-8'>
 
 function streamLines(watched: WatchedLines): LineStream | Refusal {
   const place = watched.streams.enter(watched.call)
-  if (place === null) return refuse('rate_limited', { retryAfter: POLL_AFTER_S })
+  if (place.kind === 'full')
+    return { ...refuse('rate_limited', { retryAfter: POLL_AFTER_S }), ...place, kind: 'refused' }
   return {
     kind: 'stream',
     contentType: 'text/event-stream; charset=utf-8',

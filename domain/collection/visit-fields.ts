@@ -56,7 +56,8 @@ export function pageFieldsOf(body: JsonObject, clean: (text: string) => string):
   const source = objectOf(body['source'])
   return {
     referrer: clean(referrerOf(body['referrer'])),
-    sourceReferrer: clean(referrerOf(source['referrer'])),
+    // A visit without a source is its own landing.
+    sourceReferrer: clean(referrerOf(body['source'] === undefined ? body['referrer'] : source['referrer'])),
     landedAtMs: toMoment(source['landed_at']),
     utm: sentUtm(objectOf(source['utm']), clean),
     client: keepClient(objectOf(body['client']), clean),

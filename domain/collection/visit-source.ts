@@ -5,19 +5,18 @@ interface SourceColumn {
   /** Its column of a CSV file. */
   readonly csv: string
   readonly isAddress?: true
-  /** Shown if the column is empty. */
-  readonly otherwise?: 'referrer'
 }
 
 /** By column of the table of visits. */
 export const SOURCE_COLUMNS = {
   page_url: { title: 'Page', csv: 'page_url', isAddress: true },
-  source_referrer: { title: 'Referrer', csv: 'referrer', isAddress: true, otherwise: 'referrer' },
+  source_referrer: { title: 'Referrer', csv: 'referrer', isAddress: true },
   utm_source: { title: 'Source', csv: 'utm_source' },
   utm_medium: { title: 'Medium', csv: 'utm_medium' },
   utm_campaign: { title: 'Campaign', csv: 'utm_campaign' },
   utm_term: { title: 'Term', csv: 'utm_term' },
   utm_content: { title: 'Content', csv: 'utm_content' },
+  utm_id: { title: 'Campaign ID', csv: 'utm_id' },
 } as const satisfies Readonly<Record<string, SourceColumn>>
 
 type SourceColumnName = keyof typeof SOURCE_COLUMNS
@@ -27,15 +26,11 @@ export const SOURCE_COLUMN_NAMES = Object.keys(SOURCE_COLUMNS) as readonly Sourc
 
 /** Their labels, in order. */
 export function sourceFacts(
-  visit: VisitSource & { readonly referrer: string },
+  visit: VisitSource,
 ): readonly { readonly title: string; readonly value: string; readonly isAddress: boolean }[] {
   return SOURCE_COLUMN_NAMES.map((name) => {
-    const { title, isAddress, otherwise }: SourceColumn = SOURCE_COLUMNS[name]
-    return {
-      title,
-      isAddress: isAddress === true,
-      value: visit[name] || (otherwise === undefined ? '' : visit[otherwise]),
-    }
+    const { title, isAddress }: SourceColumn = SOURCE_COLUMNS[name]
+    return { title, isAddress: isAddress === true, value: visit[name] }
   })
 }
 

@@ -34,7 +34,7 @@ export const LOG_FLAGS = {
   '--origin': { placeholder: 'ORIGIN', doc: 'Only requests of this Origin.' },
   '--reference': {
     placeholder: 'IDS',
-    doc: 'Only lines that name this event, installation or visit; several with commas.',
+    doc: 'Only lines that name this event, installation or visit, up to 5 with commas; attempts name their event alone.',
   },
   '--text': { placeholder: 'TEXT', doc: 'Only with this text in a body.' },
 } as const

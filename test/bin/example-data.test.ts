@@ -24,6 +24,18 @@ describe('example data', function () {
     expect(trafficOfDay({ ...OPTIONS, seed: 2 })).to.not.deep.equal(once)
   })
 
+  it('ends when it is told to, though installs come up to a day after their visits', () => {
+    const days = Array.from({ length: 20 }, (_, day) => ({ ...OPTIONS, dayMs: DAY + day * DAY_MS }))
+    const timesOf = (options: typeof OPTIONS & { readonly untilMs?: number }): number[] =>
+      trafficOfDay(options).map((record) => ('request' in record ? record.request.receivedAtMs : 0))
+    const isLate = (dayMs: number) => (atMs: number) => atMs >= dayMs + DAY_MS
+    expect(days.flatMap((day) => timesOf(day).filter(isLate(day.dayMs)))).to.not.deep.equal([])
+    for (const day of days)
+      expect(timesOf({ ...day, untilMs: day.dayMs + DAY_MS })).to.deep.equal(
+        timesOf(day).filter((atMs) => !isLate(day.dayMs)(atMs)),
+      )
+  })
+
   it('are marked as made up, and reach no provider', () => {
     for (const record of trafficOfDay(OPTIONS)) {
       if (record.kind === 'visit') expect(record.visit.pageUrl).to.match(/^https:\/\/made-up\.example\//)

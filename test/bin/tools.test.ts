@@ -26,6 +26,7 @@ describe('the tools', function () {
   let service: TestService
   let data: string[]
   const ids = { matched: newId(), replaced: newId(), failing: newId() }
+  const beganAtMs = Date.now()
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'whence-tools-'))
@@ -123,6 +124,32 @@ describe('the tools', function () {
     expect(await tool('report', '--by', 'password')).to.deep.include({ status: 2, stdout: '' })
     expect(good(await tool('report', '--website', 'no-such-website')).stdout).to.equal('')
     expect(good(await tool('rebuild-rollups', '--since', '2d')).stdout).to.match(/^Marked [1-9]\d* hours/)
+  })
+
+  it('leave out of figures what came after a period that ends at a full hour', async () => {
+    const hour = new Date(beganAtMs - (beganAtMs % 3_600_000)).toISOString()
+    const until = good(await tool('report', '--by', 'path', '--until', hour))
+    expect(until).to.include({ stdout: '', stderr: 'There are no figures to show.\n' })
+    expect(good(await tool('report', '--by', 'path', '--since', hour)).stdout).to.include('cli')
+  })
+
+  it('refuse flags that can find nothing, with the reason', async () => {
+    const refusals: readonly (readonly [words: string, reason: string])[] = [
+      ['installs --since 1d --until 2d', '--since must be before --until'],
+      ['logs --since 1d --until 2d', '--since must be before --until'],
+      ['logs --reference a,b,c,d,e,f', '--reference must be 1 to 5 IDs with commas between them'],
+      ['logs --follow --until 1h', '--follow shows rows as they come'],
+      ['replay-decisions --website no-such-website', '--website must name one of acme-dev'],
+    ]
+    for (const [words, reason] of refusals) {
+      const ran = await tool(...words.split(' '))
+      expect(ran, words).to.include({ status: 2, stdout: '' })
+      expect(ran.stderr, words).to.include(reason)
+    }
+    const contradiction = good(await tool('logs', '--kind', 'delivery', '--direction', 'inbound'))
+    expect(contradiction.stderr).to.include('No line fits all flags')
+    const none = good(await tool('report', '--website', 'no-such-website'))
+    expect(none.stderr).to.equal('There are no figures of no-such-website to show.\n')
   })
 
   it('decide installs again under another policy, and say which would change', async () => {

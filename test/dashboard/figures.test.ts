@@ -31,13 +31,14 @@ const idAt = (ms: number): string =>
 /** A visit that was activated and copied, and led to an install by an agent two minutes later. */
 function story(site: string, atMs: number, source: string) {
   const visitId = idAt(atMs)
-  const about = { website: site, visitId, issuedAtMs: atMs }
+  const organization = site.replace('-site', '')
+  const about = { website: site, organization, visitId, issuedAtMs: atMs }
   const outcome = { resolution: 'matched', selectionPolicy: 'latest_visit', visitId, visitIssuedAtMs: atMs } as const
   return [
     visitRecord({ ...about, utm: { source } }),
     activationRecord(about),
     handoffRecord(about),
-    installRecord({ website: site, receivedAtMs: atMs + 120_000, agent: 'claude-code', ...outcome }),
+    installRecord({ website: site, organization, receivedAtMs: atMs + 120_000, agent: 'claude-code', ...outcome }),
   ]
 }
 
@@ -64,7 +65,7 @@ describe('pages of figures', function () {
     ].join('---\n')
     stage = await startStage({ manifests, facts })
     cookies = await stage.signIn('anna@acme.dev')
-    const unmatched = installRecord({ website: 'acme-site', receivedAtMs: NOW_MS - 26 * HOUR_MS })
+    const unmatched = installRecord({ website: 'acme-site', organization: 'acme', receivedAtMs: NOW_MS - 26 * HOUR_MS })
     const records = [
       ...story('acme-site', NOW_MS - 1_000, 'now'),
       ...story('acme-site', NOW_MS - HOUR_MS, 'hour ago'),
@@ -106,6 +107,26 @@ describe('pages of figures', function () {
     expect(sum).to.equal(5)
     const short = await read(`funnel?since=${NOW_MS - 30 * HOUR_MS}&until=${NOW_MS - 20 * HOUR_MS}`)
     expect([short['total'].visits, short['stepMs'], short['steps'].length]).to.deep.equal([3, HOUR_MS, 1])
+  })
+
+  it('do not count the hour that begins when a period ends, so that periods add up and equal the list', async () => {
+    const hour = Math.floor((NOW_MS - 26 * HOUR_MS) / HOUR_MS) * HOUR_MS
+    const counted = async (since: number, until: number): Promise<object> => {
+      const [funnel, match] = [
+        await read(`funnel?since=${since}&until=${until}`),
+        await read(`match?since=${since}&until=${until}`),
+      ]
+      const { installs } = await read(`installs?since=${since}&until=${until}`)
+      expect([funnel['until'], match['until']]).to.deep.equal([until, until])
+      expect(match['total'].completed).to.equal((installs as readonly unknown[]).length)
+      return { visits: funnel['total'].visits, installs: match['total'].completed }
+    }
+    expect(await counted(hour - 5 * HOUR_MS, hour)).to.deep.equal({ visits: 0, installs: 0 })
+    // The visits are of the hour; their installs, two minutes later, may be of the next one.
+    expect(await counted(hour, hour + 2 * HOUR_MS)).to.deep.equal({ visits: 3, installs: 3 })
+    expect(await counted(hour - 5 * HOUR_MS, hour + 2 * HOUR_MS)).to.deep.equal({ visits: 3, installs: 3 })
+    const touched = await read(`funnel?since=${hour - 5 * HOUR_MS}&until=${hour + 1}`)
+    expect([touched['until'], touched['total'].visits]).to.deep.equal([hour + HOUR_MS, 3])
   })
 
   it('show sources with those of the week before, and the rest as other', async () => {

@@ -17,6 +17,8 @@ const MANIFESTS = [
   ...['acme-one', 'acme-two', 'acme-live', 'acme-busy', 'acme-text'].map((id) => websiteOf(id, 'acme')),
   `---\n${organizationOf('other', { members: { 'bert@other.dev': 'Owner' } })}`,
   websiteOf('other-one', 'other'),
+  `---\n${organizationOf('brief', { members: { 'anna@acme.dev': 'Viewer' }, logRetentionDays: 7 })}`,
+  websiteOf('brief-one', 'brief'),
 ].join('')
 
 const HOUR_MS = 3_600_000
@@ -175,6 +177,35 @@ describe('Logs in the dashboard', () => {
     expect(found.map(({ body }) => body['records'].length)).to.deep.equal([2, 0, 0, 0, 1])
     for (const wrong of ['status=9xx', 'kind=x', 'limit=9', 'since=x', `text=${'a'.repeat(300)}`])
       expect((await logs(`?${wrong}`)).status, wrong).to.equal(400)
+  })
+
+  it('are not narrowed by the part of a filter before a question mark', async () => {
+    const since = Date.now() - 4 * HOUR_MS
+    await store(facts, [
+      log('acme-two', HOUR_MS, { path: '/v1/asked?x' }),
+      log('acme-two', HOUR_MS, { path: '/v1/asked' }),
+    ])
+    const { body } = await logs(`?since=${since}&path=/v1/asked?x`)
+    expect(body['records'].map(({ path }: { path: string }) => path)).to.deep.equal(['/v1/asked?x'])
+  })
+
+  it('are refused for what can find none, with the reason', async () => {
+    const refusals = [
+      ['reference=a,b,c,d,e,f', { field: '/reference', message: 'must be 1 to 5 IDs with commas between them' }],
+      ['reference=a,,b', { field: '/reference', message: 'must be 1 to 5 IDs with commas between them' }],
+      ['since=2000&until=1000', { field: '/since', message: 'must be before until' }],
+      [`until=${'9'.repeat(20)}`, { field: '/until', message: 'must be a whole number of at most 15 digits' }],
+    ] as const
+    for (const [query, refusal] of refusals)
+      expect((await logs(`?${query}`)).body, query).to.deep.equal({ error: 'invalid_field', ...refusal })
+  })
+
+  it('are shown as long as the organisation wants, not as long as its plan allows', async () => {
+    const [old, recent] = [log('brief-one', 8 * DAY_MS), log('brief-one', 6 * DAY_MS)]
+    await store(facts, [old, recent])
+    const ids = (await logs('', 'brief')).body['records'].map(({ id }: { id: string }) => id)
+    expect(ids).to.deep.equal([recent.request.id])
+    expect((await logs(`?since=${Date.now() - 20 * DAY_MS}`, 'brief')).body['records']).to.have.lengthOf(1)
   })
 
   it('are found by IDs, and by a receipt, which never appears in an address', async () => {
@@ -420,6 +451,7 @@ describe('Logs in the dashboard', () => {
       const anew = await stage.signIn('anna@acme.dev')
       const four = await Promise.all([1, 2, 3, 4].map(() => watch('acme/logs/tail', anew)))
       expect((await watch('acme/live', anew)).status).to.equal(429)
+      expect(await stage.metrics()).to.match(/^whence_dashboard_limits_total\{limit="streams_per_session"\} 1$/m)
       four[0]?.leave()
       await until(async () => (await watch('acme/logs/tail', anew)).status === 200)
     })
@@ -434,6 +466,8 @@ describe('Logs in the dashboard', () => {
       await second.ended
       expect(second.text()).to.match(/retry: \d{4,5}\nevent: end\ndata: \{"reason":"closing"\}/)
       expect((await watch('acme/logs/tail', staying)).status).to.equal(429)
+      // It is no limit of the organisation that the process ends.
+      expect(await stage.metrics()).not.to.include('whence_dashboard_limits_total{limit=""}')
     })
   })
 })

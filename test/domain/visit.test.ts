@@ -135,6 +135,12 @@ describe('a visit', () => {
       })
     })
 
+    it('its own referrer as that of the landing only if no source is given', () => {
+      const own = { referrer: 'https://u:p@a.example/x?y#z' }
+      expect(admit(own).visit.sourceReferrer).to.equal('https://a.example/x')
+      expect(admit({ ...own, source: { landed_at: NOW_MS } }).visit.sourceReferrer).to.equal('')
+    })
+
     it('no previous receipt that is not a recorded browser receipt of this website and origin', () => {
       const issue = (more: Record<string, unknown>): string =>
         issueReceipt(keys, {

@@ -83,7 +83,7 @@ function visitFacts(visit: VisitRow): string[] {
   const gpc = visit.gpc ? ', under Global Privacy Control' : ''
   return [
     `  page       ${visit.page_url}`,
-    `  came from  ${visit.source_referrer || visit.referrer || 'no referrer'}`,
+    `  came from  ${visit.source_referrer || 'no referrer'}`,
     ...labelled('campaign', campaign),
     `  known to   ${identities === null ? 'damaged, cannot be read' : providers.length === 0 ? 'no provider' : providers.join(', ')}${gpc}`,
   ]

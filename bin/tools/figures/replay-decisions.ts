@@ -80,10 +80,10 @@ function isVisitPolicy(text: string): text is VisitPolicy {
 
 /** The named website, or the only one; null after a message on standard error. */
 async function websiteOf(backend: ToolBackend, named: string | undefined): Promise<string | null> {
-  if (named !== undefined) return named
   const known = (await backend.run('websitesWithFigures', {})).map(({ website }) => website)
+  if (named !== undefined && known.includes(named)) return named
   const [only] = known
-  if (only !== undefined && known.length === 1) return only
+  if (named === undefined && only !== undefined && known.length === 1) return only
   complain(
     known.length === 0
       ? 'There are no installs to decide again.\n'

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { csvCell } from '../../../common/csv.ts'
 import { named, totalOf } from '../../../dashboard/figures/answers.ts'
 import { readFigures, readSteps, type FigureSource } from '../../../dashboard/figures/read-figures.ts'
-import { DAY_MS, hourAfter, hourOf } from '../../../domain/durations.ts'
+import { DAY_MS, endOfHours, hourAfter, hourOf } from '../../../domain/durations.ts'
 import {
   cellOf,
   INSTALL_COUNTS,
@@ -39,8 +39,9 @@ export async function reportTool(run: RunOutcome): Promise<number> {
   const backend = await openBackend(run.settings)
   try {
     const source = await sourceOf(backend, run.flags.get('--website'))
-    if (source === null) complain('There are no figures to show.\n')
-    else printReport(run, by, await cellsOf(source, period, by))
+    const rows = source === null ? null : await cellsOf(source, period, by)
+    if (rows !== null) printReport(run, by, rows)
+    if (rows === null || rows.cells.length === 0) complain(`There are no figures${ofWebsite(run)} to show.\n`)
   } finally {
     await backend.close()
   }
@@ -62,6 +63,11 @@ export async function rebuildRollupsTool(run: RunOutcome): Promise<number> {
   return 0
 }
 
+function ofWebsite({ flags }: RunOutcome): string {
+  const website = flags.get('--website')
+  return website === undefined ? '' : ` of ${website}`
+}
+
 interface ReportPeriod {
   readonly sinceMs: number
   readonly untilMs: number
@@ -72,7 +78,7 @@ function reportPeriodOf(run: RunOutcome, nowMs: number): ReportPeriod | null {
   const until = momentOf(run, '--until', nowMs)
   const since = momentOf(run, '--since', nowMs)
   if (until === null || since === null) return null
-  const untilMs = hourAfter(until ?? nowMs)
+  const untilMs = until === undefined ? hourAfter(nowMs) : endOfHours(until)
   const sinceMs = hourOf(since ?? untilMs - DEFAULT_DAYS * DAY_MS)
   if (sinceMs < untilMs) return { sinceMs, untilMs }
   complain('--since must be before --until\n')

@@ -5,7 +5,7 @@ import { installFilters } from '../../../dashboard/installs/list.ts'
 import { directedFilters, LOG_LIST_SCHEMA, type DirectedFilters } from '../../../dashboard/logs/filters.ts'
 import { DAY_MS } from '../../../domain/durations.ts'
 import { RECEIPT_OR_TOKEN } from '../../../domain/receipt.ts'
-import type { JsonSchema } from '../../../domain/schema/json-schema.ts'
+import { checkSchema, type JsonSchema } from '../../../domain/schema/json-schema.ts'
 import type { InstallFilters } from '../../../ports/facts/pages/installs.ts'
 import type { RunOutcome } from '../../../runtime/settings/settings.ts'
 import { complain } from '../../terminal/output.ts'
@@ -37,7 +37,11 @@ export function logFlags(run: RunOutcome): DirectedFilters | null {
   if (values?.['reference']?.split(',').some((text) => RECEIPT_OR_TOKEN.test(text)) === true) {
     complain('Receipts and tokens are stored as hashes, so none is found; search for the ID of the visit.\n')
   }
-  return values === null ? null : directedFilters(values)
+  if (values === null) return null
+  const filters = directedFilters(values)
+  if (filters.requests === null && filters.attempts === null)
+    complain('No line fits all flags: attempts are outbound, of the kind delivery, and have no origin.\n')
+  return filters
 }
 
 /** Null, with a message on standard error, if a flag is invalid. */
@@ -53,7 +57,10 @@ export function listPeriodOf(
 ): { readonly since_ms: number; readonly until_ms: number } | null {
   const [since, until] = [momentOf(run, '--since', nowMs), momentOf(run, '--until', nowMs)]
   if (since === null || until === null) return null
-  return { since_ms: since ?? 0, until_ms: until ?? nowMs + FAR_MS }
+  const period = { since_ms: since ?? 0, until_ms: until ?? nowMs + FAR_MS }
+  if (period.since_ms < period.until_ms) return period
+  complain('--since must be before --until\n')
+  return null
 }
 
 function valuesOf(
@@ -65,9 +72,11 @@ function valuesOf(
   for (const [name, flag] of Object.entries(flags)) {
     const value = run.flags.get(flag)
     if (value === undefined) continue
-    const allowed = schemas[name]?.enum
-    if (allowed !== undefined && !allowed.includes(value)) {
-      complain(`${flag} must be one of ${allowed.join(', ')}\n`)
+    const schema = schemas[name]
+    const [finding] = schema === undefined ? [] : checkSchema(schema, value)
+    if (finding !== undefined) {
+      const allowed = schema?.enum
+      complain(`${flag} ${allowed === undefined ? finding.message : `must be one of ${allowed.join(', ')}`}\n`)
       return null
     }
     values[name] = value

@@ -5,8 +5,12 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { visitsBeside } from '../../../dashboard/reads/visits-beside.ts'
+import type { WalkWindow } from '../../../dashboard/reads/walk-back.ts'
 import { SOURCE_COLUMN_NAMES, type VisitSource } from '../../../domain/collection/visit-source.ts'
+import { DAY_MS } from '../../../domain/durations.ts'
+import { LIMITS, PLAN_LIMITS } from '../../../domain/limits.ts'
 import { websiteShown } from '../../../domain/logs/dashboard-place.ts'
+import type { FoundRows } from '../../../domain/logs/first-records.ts'
 import type { ActivityRow, AttemptRow, InstallRow, RequestLogRow, VisitRow } from '../../../ports/facts/query-rows.ts'
 import type { RunOutcome } from '../../../runtime/settings/settings.ts'
 import { openBackend } from '../backend.ts'
@@ -15,27 +19,33 @@ import { limitOf } from '../flags.ts'
 import { FAR_MS, installFlags, listPeriodOf, logFlags } from './list-filters.ts'
 import { createTable, preciseTimeText, terminalChars, timeText, type TextColumn } from '../../terminal/table.ts'
 import { complain, print, printJson } from '../../terminal/output.ts'
-import { newestInstalls } from './newest-installs.ts'
+import { readNewestInstalls } from './newest-installs.ts'
+import { readBack, type ReadBack } from './read-back.ts'
 
 const FOLLOW_EVERY_MS = 500
 /** Rows become visible a moment after their time; a follower looks back this far and shows each row once. */
 const FOLLOW_OVERLAP_MS = 10_000
 const REMEMBERED_ROWS = 10_000
-
-interface ListRange {
-  readonly since_ms: number
-  readonly until_ms: number
-  readonly limit: number
-}
+const PROGRESS_EVERY_MS = 3_000
 
 interface Listing<R> {
   /** What the list shows, for the message that there is none. */
   readonly what: string
   readonly columns: readonly TextColumn<R>[]
   readonly idOf: (row: R) => string
-  /** Newest first. */
-  readonly fetch: (backend: ToolBackend, period: ListRange) => Promise<readonly R[]>
+  /** No row is kept for longer. */
+  readonly keptDays: number
+  readonly of: ReadBack<R>['of']
+  readonly positionOf: ReadBack<R>['positionOf']
+  readonly read: (backend: ToolBackend, window: WalkWindow) => Promise<FoundRows<R>>
 }
+
+/** Of a window that was read as a whole. */
+function whole<R>(rows: readonly R[]): FoundRows<R> {
+  return { rows, reached: null }
+}
+
+const KEPT_LOG_DAYS = Math.max(...Object.values(PLAN_LIMITS).map(({ logRetentionDays }) => logRetentionDays))
 
 export async function logsTool(run: RunOutcome): Promise<number> {
   const filters = logFlags(run)
@@ -47,16 +57,20 @@ export async function logsTool(run: RunOutcome): Promise<number> {
       what: 'attempt at delivery',
       columns: ATTEMPT_COLUMNS,
       idOf: (row) => `${row.website}/${row.event_id}/${row.destination}/${row.attempt_id}`,
-      fetch: async (backend, period) =>
-        attempts === null ? [] : backend.run('listAttempts', { ...period, ...of, ...attempts }),
+      ...{ keptDays: KEPT_LOG_DAYS, of: attempts?.text === undefined ? 'lines' : 'texts' },
+      positionOf: (row) => ({ beforeMs: row.started_at_ms, beforeId: row.attempt_id }),
+      read: async (backend, window) =>
+        whole(attempts === null ? [] : await backend.run('listAttempts', { ...window, ...of, ...attempts })),
     })
   }
   return list(run, {
     what: 'request',
     columns: LOG_COLUMNS,
     idOf: (row) => row.id,
-    fetch: async (backend, period) =>
-      (await backend.run('listLogs', { ...period, ...of, ...requests })).map(ofShownWebsite),
+    ...{ keptDays: KEPT_LOG_DAYS, of: requests.text === undefined ? 'lines' : 'texts' },
+    positionOf: (row) => ({ beforeMs: row.received_at_ms, beforeId: row.id }),
+    read: async (backend, window) =>
+      whole((await backend.run('listLogs', { ...window, ...of, ...requests })).map(ofShownWebsite)),
   })
 }
 
@@ -75,8 +89,12 @@ export async function installsTool(run: RunOutcome): Promise<number> {
     what: 'install',
     columns: [...INSTALL_COLUMNS, { head: 'CAME FROM', cell: cameFrom }],
     idOf: (row) => `${row.website}/${row.event_id}`,
-    fetch: async (backend, period) =>
-      besideVisits(backend, await newestInstalls(backend, { ...period, ...of, ...own })),
+    ...{ keptDays: LIMITS.retentionDays.max, of: 'others' },
+    positionOf: (row) => ({ beforeMs: row.received_at_ms, beforeId: row.event_id }),
+    read: async (backend, window) => {
+      const { rows, reached } = await readNewestInstalls(backend, { ...window, ...of, ...own })
+      return { rows: await besideVisits(backend, rows), reached }
+    },
   })
 }
 
@@ -86,7 +104,9 @@ export async function activityTool(run: RunOutcome): Promise<number> {
     what: 'activity',
     columns: ACTIVITY_COLUMNS,
     idOf: (row) => row.id,
-    fetch: (backend, period) => backend.run('listActivity', { ...period, ...filters }),
+    ...{ keptDays: KEPT_LOG_DAYS, of: 'others' },
+    positionOf: (row) => ({ beforeMs: row.noticed_at_ms, beforeId: row.id }),
+    read: async (backend, window) => whole(await backend.run('listActivity', { ...window, ...filters })),
   })
 }
 
@@ -150,15 +170,19 @@ function whereFrom(visit: VisitRow): VisitSource {
 }
 
 async function list<R>(run: RunOutcome, listing: Listing<R>): Promise<number> {
+  const isFollowing = run.flags.has('--follow')
   const [limit, period] = [limitOf(run), listPeriodOf(run, Date.now())]
   if (limit === null || period === null) return 2
+  if (isFollowing && run.flags.has('--until')) {
+    complain('--follow shows rows as they come, so it has no --until\n')
+    return 2
+  }
   const backend = await openBackend(run.settings)
   try {
-    const isFollowing = run.flags.has('--follow')
     // This process holds the folder it has opened itself: no new rows could come, and no service could start.
     if (isFollowing && !backend.isLive) throw new Error('--follow needs a running service, and none runs on this data')
     const show = printer(listing, run.flags.has('--json'))
-    const rows = await listing.fetch(backend, { ...period, limit })
+    const rows = await readList(backend, listing, { ...period, limit })
     show(rows)
     if (rows.length === 0) complain(`There is no ${listing.what} ${isFollowing ? 'yet' : 'to show'}.\n`)
     if (isFollowing) await follow(backend, listing, { show, shown: rows })
@@ -166,6 +190,24 @@ async function list<R>(run: RunOutcome, listing: Listing<R>): Promise<number> {
     await backend.close()
   }
   return 0
+}
+
+function readList<R>(
+  backend: ToolBackend,
+  listing: Listing<R>,
+  { since_ms: sinceMs, until_ms: untilMs, limit }: Pick<WalkWindow, 'since_ms' | 'until_ms' | 'limit'>,
+): Promise<readonly R[]> {
+  const oldestMs = Date.now() - (listing.keptDays + 1) * DAY_MS
+  let saidAtMs = performance.now()
+  const onSearched = (backToMs: number): void => {
+    if (performance.now() - saidAtMs < PROGRESS_EVERY_MS) return
+    saidAtMs = performance.now()
+    complain(`Searched back to ${timeText(backToMs)} UTC ...\n`)
+  }
+  return readBack(
+    { ...listing, read: (window) => listing.read(backend, window) },
+    { sinceMs: Math.max(sinceMs, oldestMs), untilMs, limit, onSearched },
+  )
 }
 
 /** Runs until the process or the service is stopped. */
@@ -179,7 +221,7 @@ async function follow<R>(
     await wait(FOLLOW_EVERY_MS)
     const nowMs = Date.now()
     const period = { since_ms: nowMs - FOLLOW_OVERLAP_MS, until_ms: nowMs + FAR_MS, limit: REMEMBERED_ROWS }
-    const fresh = (await listing.fetch(backend, period)).filter((row) => !seen.has(listing.idOf(row)))
+    const fresh = (await listing.read(backend, period)).rows.filter((row) => !seen.has(listing.idOf(row)))
     for (const row of fresh) seen.add(listing.idOf(row))
     show(fresh)
     for (const id of seen) if (seen.size > REMEMBERED_ROWS) seen.delete(id)

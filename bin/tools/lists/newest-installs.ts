@@ -1,6 +1,7 @@
 /** The newest installs, as the commands show them. */
 
 import { readFirstRecords } from '../../../dashboard/reads/first-records.ts'
+import type { FoundRows } from '../../../domain/logs/first-records.ts'
 import { boundsBefore } from '../../../domain/logs/walk.ts'
 import type { InstallRow } from '../../../ports/facts/query-rows.ts'
 import type { QUERIES } from '../../../ports/facts/queries.ts'
@@ -8,18 +9,26 @@ import type { ToolBackend } from '../live.ts'
 
 type InstallsAsked = Parameters<(typeof QUERIES)['listInstallKeys']['sql']>[0]
 
+/** The newest of a window, and how far back they are complete. */
+export function readNewestInstalls(
+  { run }: Pick<ToolBackend, 'run'>,
+  { limit, ...asked }: InstallsAsked,
+): Promise<FoundRows<InstallRow>> {
+  return readFirstRecords(limit, {
+    keys: (most) => run('listInstallKeys', { ...asked, limit: most }),
+    rows: (eventIds) => run('listInstalls', { ...asked, event_ids: eventIds }),
+  })
+}
+
 /** As many as `limit` says, newest first, however many events of other times were recorded again among them. */
 export async function newestInstalls(
-  { run }: Pick<ToolBackend, 'run'>,
+  backend: Pick<ToolBackend, 'run'>,
   { limit, ...asked }: InstallsAsked,
 ): Promise<readonly InstallRow[]> {
   const found: InstallRow[] = []
   let window: Omit<InstallsAsked, 'limit'> = asked
   for (;;) {
-    const { rows, reached } = await readFirstRecords(limit - found.length, {
-      keys: (most) => run('listInstallKeys', { ...window, limit: most }),
-      rows: (eventIds) => run('listInstalls', { ...window, event_ids: eventIds }),
-    })
+    const { rows, reached } = await readNewestInstalls(backend, { ...window, limit: limit - found.length })
     found.push(...rows)
     if (found.length >= limit || reached === null) return found.slice(0, limit)
     window = { ...asked, ...boundsBefore(reached) }

@@ -290,10 +290,15 @@ async function textOf(response: Response): Promise<string> {
 /** Manifests of one organisation with a member of each role, `owner@acme.dev` and so on, as far as they are wanted. */
 export function organizationOf(
   name: string,
-  options: { readonly plan?: string; readonly members?: Readonly<Record<string, string>> } = {},
+  options: {
+    readonly plan?: string
+    readonly members?: Readonly<Record<string, string>>
+    readonly logRetentionDays?: number
+  } = {},
 ): string {
-  const { plan = 'Enterprise', members = {} } = options
-  const head = `apiVersion: whence.dev/v1alpha1\nkind: Organization\nmetadata: { name: ${name} }\nspec: { displayName: ${name} Ltd, plan: ${plan} }\n`
+  const { plan = 'Enterprise', members = {}, logRetentionDays } = options
+  const kept = logRetentionDays === undefined ? '' : `, logRetentionDays: ${logRetentionDays}`
+  const head = `apiVersion: whence.dev/v1alpha1\nkind: Organization\nmetadata: { name: ${name} }\nspec: { displayName: ${name} Ltd, plan: ${plan}${kept} }\n`
   const rows = Object.entries(members).map(
     ([email, role], place) =>
       `---\napiVersion: whence.dev/v1alpha1\nkind: Member\nmetadata: { name: ${name}-${place} }\nspec: { organizationRef: { name: ${name} }, email: ${email}, role: ${role} }\n`,
