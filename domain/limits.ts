@@ -61,6 +61,7 @@ const LIMITS_IN_FORCE = {
   reconstructionHours: { min: 1, max: 168, fallback: 72 },
   retentionDays: { min: 30, max: 1_095, fallback: 395 },
   logRetentionDays: { min: 7, fallback: 30 },
+  auditRetentionDays: 90,
   limitsCacheS: 300,
   preflightCacheS: 7_200,
   answerMemoryDays: 31,

@@ -1,7 +1,7 @@
 /** One page of what an organisation's people should notice. */
 
 import { DAY_MS } from '../../domain/durations.ts'
-import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
+import { LIMITS } from '../../domain/limits.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { ActivityRow } from '../../ports/facts/query-rows.ts'
 import { answer } from '../http/call.ts'
@@ -37,7 +37,7 @@ export function listActivity({ scope, cursors }: ActivityListParts) {
     const from = typeof cursor === 'string' ? cursors.read(list, cursor) : undefined
     if (from === null) return refuseCursor()
     const rows = await reads.run('activityPage', {
-      since_ms: call.nowMs - PLAN_LIMITS[organization.plan].logRetentionDays * DAY_MS,
+      since_ms: call.nowMs - Math.max(organization.logRetentionDays, LIMITS.auditRetentionDays) * DAY_MS,
       // Clocks of other machines may be ahead.
       until_ms: call.nowMs + LIMITS.clockSkewMs,
       limit: Number(limit) + 1,

@@ -5,7 +5,7 @@
 
 import { DAY_MS } from '../../domain/durations.ts'
 import { ERRORS } from '../../domain/errors.ts'
-import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
+import { LIMITS } from '../../domain/limits.ts'
 import { MEMBER_ROLES, PLANS } from '../../domain/model.ts'
 import { CONDITION_TYPES } from '../../domain/resources/conditions.ts'
 import { OBJECT_NAME_SCHEMA } from '../../domain/resources/envelope.ts'
@@ -104,7 +104,7 @@ function unhealthyConditions(organization: string, inventory: Inventory) {
 async function errorsOf(call: Call, scope: ReadScope): Promise<Diagnostics['errors']> {
   const readErrors = scope((reads) =>
     reads.run('requestLines', {
-      since_ms: call.nowMs - PLAN_LIMITS[reads.organization.plan].logRetentionDays * DAY_MS,
+      since_ms: call.nowMs - reads.organization.logRetentionDays * DAY_MS,
       until_ms: call.nowMs + LIMITS.clockSkewMs,
       ...{ status_from: 400, limit: ERRORS_MAX },
     }),

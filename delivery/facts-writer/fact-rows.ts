@@ -3,6 +3,7 @@
 import { unmatchedReason } from '../../domain/collection/unmatched-reason.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import { AUDIT_TYPES } from '../../domain/reasons.ts'
 import { dashboardPlace } from '../../domain/logs/dashboard-place.ts'
 import { referencesOf } from '../../domain/logs/references.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
@@ -269,7 +270,7 @@ function activityRow(record: ActivityRecord, place: EntryPlace): RowOf<'activity
     actor: record.actor ?? '',
     manager: record.manager ?? '',
     fields: record.fields ?? [],
-    retention_days: record.logRetentionDays,
+    retention_days: Math.max(record.logRetentionDays, AUDIT_TYPES.has(record.type) ? LIMITS.auditRetentionDays : 0),
     ...trace(place),
     row_version: firstWins(record.atMs, place.offset),
   }

@@ -223,6 +223,23 @@ describe('rows of a record', () => {
     })
   })
 
+  it('keep an activity about rights for at least 90 days, and any other as long as Logs', () => {
+    const daysOf = (changes: Parameters<typeof activityRecord>[0]) =>
+      rowsOf(activityRecord(changes))[0]?.[1]['retention_days' as never]
+    for (const type of [
+      'object_created',
+      'object_changed',
+      'object_removal',
+      'object_removed',
+      'sign_in',
+      'account_replaced',
+    ] as const)
+      expect([daysOf({ type, logRetentionDays: 7 }), daysOf({ type, logRetentionDays: 365 })], type).to.deep.equal([
+        90, 365,
+      ])
+    expect(daysOf({ type: 'export', logRetentionDays: 7 })).to.equal(7)
+  })
+
   it('name nobody and no field of an activity that nobody brought about', () => {
     expect(rowsOf(activityRecord())[0]?.[1]).to.deep.include({ actor: '', manager: '', fields: [] })
     const named = { actor: 'p_1', manager: 'helm', fields: ['/spec/plan'] }

@@ -128,6 +128,7 @@ describe('the limits that the contract leaves to the project', () => {
       // A receipt is activated within seconds of its visit; ClickHouse knows what is forgotten after an hour.
       issuedMemoryMs: 3_600_000,
       visitMissingMs: 3_600_000,
+      auditRetentionDays: 90,
     })
   })
 

@@ -129,6 +129,8 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   reconstructionHours: "Reconstruction window: the install counts toward the visit's own session",
   retentionDays: 'Visits and installs are kept',
   logRetentionDays: "Logs are kept, up to the plan's maximum; the default is that maximum if it is less",
+  auditRetentionDays:
+    'Activity about sign-ins and changes of objects is kept, in days, or as long as Logs if that is longer',
   limitsCacheS: '`/api/limits` may be cached for',
   preflightCacheS: 'A preflight answer may be cached for',
   answerMemoryDays: 'The answer to an `event_id` is remembered for',
