@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -32,6 +32,10 @@ const LANES_OF_ENGINES = [
 const FILES_OF_A_PROCESS = 12
 /** A folder of more files is divided among several processes, for the same reason. */
 const MOST_FILES_OF_A_PROCESS = 24
+
+/** A process may take so long to end after its last test. */
+const LINGERS_MS = 60_000
+const LOOK_EVERY_MS = 1_000
 
 /** Not in `.mocharc.json`: `npx mocha FILE` would then run all of them. */
 const TESTS = 'test/**/*.test.ts'
@@ -93,7 +97,7 @@ function piecesOf(files: readonly string[]): readonly (readonly string[])[] {
   return files.flatMap((_, index) => (index % size === 0 ? [files.slice(index, index + size)] : []))
 }
 
-/** Runs these files in one process; what it prints appears suite by suite. A process that dies is a failure. */
+/** Runs these files in one process; what it prints appears suite by suite. A process that dies, or does not end, is a failure. */
 async function runProcess(files: readonly string[], settings: MochaSettings, reportFile: string): Promise<RunReport> {
   const loaded = settings.require.flatMap((module) => ['--require', module])
   const flags = ['--no-config', '--forbid-only', '--timeout', String(settings.timeout), ...loaded]
@@ -104,15 +108,41 @@ async function runProcess(files: readonly string[], settings: MochaSettings, rep
   })
   children.add(child)
   const ended = once(child, 'close')
+  const lingering = endLingering(child, reportFile)
   for await (const block of blocksOf(createInterface({ input: child.stdout }))) console.log(block)
   const [code, signal] = (await ended) as [number | null, string | null]
   children.delete(child)
   try {
-    return JSON.parse(readFileSync(reportFile, 'utf8')) as RunReport
+    return withFailures(JSON.parse(readFileSync(reportFile, 'utf8')) as RunReport, lingering.failures())
   } catch {
     const failure = `A mocha process ended without a report: exit code ${String(code)}, signal ${String(signal)}.`
     return { tally: { passed: 0, failed: 1, skipped: 0 }, seconds: {}, skipped: {}, failures: [failure] }
   }
+}
+
+/**
+ * A process whose tests are over has written its report. If it goes on, a test has left something open, most often one that failed: it is killed,
+ * since the run would wait for ever.
+ */
+function endLingering(child: ChildProcess, reportFile: string): { readonly failures: () => readonly string[] } {
+  const failures: string[] = []
+  let reportedAtMs = Infinity
+  const timer = setInterval(() => {
+    if (reportedAtMs === Infinity && existsSync(reportFile)) reportedAtMs = performance.now()
+    if (performance.now() - reportedAtMs < LINGERS_MS) return
+    clearInterval(timer)
+    failures.push(
+      `A mocha process did not end within ${LINGERS_MS / 1_000} s of its last test: something is still open.`,
+    )
+    child.kill('SIGKILL')
+  }, LOOK_EVERY_MS)
+  child.once('close', () => clearInterval(timer))
+  return { failures: () => failures }
+}
+
+function withFailures(report: RunReport, failures: readonly string[]): RunReport {
+  const failed = report.tally.failed + failures.length
+  return { ...report, tally: { ...report.tally, failed }, failures: [...report.failures, ...failures] }
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
