@@ -75,7 +75,7 @@ export function exportHandlers(parts: ExportParts): HandlersOf<typeof EXPORT_ROU
 function downloadLogs(parts: ExportParts) {
   const { scope, hotState, cursors, clock } = parts
   return scope(async (reads, call) => {
-    const question = logQuestion(call, reads, { cursors, limit: 0 })
+    const question = await logQuestion(call, reads, { cursors, limit: 0 })
     if (question === null) return refuseCursor()
     const limited = await refuseByRate([logExportHit(reads.organization.id)], hotState)
     if (limited !== null) return limited

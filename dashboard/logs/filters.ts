@@ -27,7 +27,7 @@ export const LOG_FILTER_SCHEMA = {
   origin: textParameter('Origin of a request.', LIMITS.outboundUrlChars),
   reference: {
     ...textParameter(
-      `IDs of an event, installation or visit, or what a receipt was turned into; up to ${MOST_REFERENCES} with commas. Attempts at delivery are found by their event alone.`,
+      `IDs of an event, installation or visit, or what a receipt was turned into; up to ${MOST_REFERENCES} with commas. New attempts at delivery are followed by their event alone.`,
       MOST_REFERENCES * (LIMITS.idChars.max + 1),
     ),
     pattern: `^[^,]+(,[^,]+){0,${MOST_REFERENCES - 1}}$`,

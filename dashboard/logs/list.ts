@@ -11,26 +11,28 @@ import type { PageClock } from '../reads/walk-back.ts'
 import { refuseCursor, type Cursors } from './cursor.ts'
 import { directedFilters } from './filters.ts'
 import { lineOf } from './line.ts'
+import { withNamedEvents } from './named-events.ts'
 import { readLogPage, type LogQuestion } from './pages.ts'
 
 /** Clocks of other machines may be ahead. */
 const AHEAD_MS = LIMITS.clockSkewMs
 
-/** What the query asks for; null if its cursor is not genuine. */
-export function logQuestion(
+/** What the query asks for; null if its cursor is not genuine. Rejects like `run`. */
+export async function logQuestion(
   { queryValues, nowMs }: Call,
-  { organization }: Pick<OrganizationFacts, 'organization'>,
+  { organization, run }: Pick<OrganizationFacts, 'organization' | 'run'>,
   page: { readonly cursors: Cursors; readonly limit: number },
-): LogQuestion | null {
+): Promise<LogQuestion | null> {
   const { since, until, cursor } = queryValues
   const oldestMs = nowMs - organization.logRetentionDays * DAY_MS
   const sinceMs = typeof since === 'number' ? Math.max(since, oldestMs) : oldestMs
   const newest = { beforeMs: nowMs + AHEAD_MS, beforeId: '' }
   const start = typeof until === 'number' && until < newest.beforeMs ? { ...newest, beforeMs: until } : newest
   const from = typeof cursor === 'string' ? page.cursors.read(organization.id, cursor) : start
-  return from === null
-    ? null
-    : { filters: directedFilters(queryValues), sinceMs, from, limit: page.limit, hasBodies: false }
+  if (from === null) return null
+  const eventsOf = (references: readonly string[]) => run('eventsOfReferences', { references })
+  const filters = await withNamedEvents(directedFilters(queryValues), eventsOf)
+  return { filters, sinceMs, from, limit: page.limit, hasBodies: false }
 }
 
 interface LogParts {
@@ -41,7 +43,7 @@ interface LogParts {
 
 export function listLogs({ scope, cursors, clock }: LogParts) {
   return scope(async (reads, call) => {
-    const question = logQuestion(call, reads, { cursors, limit: LIMITS.logsPerPage })
+    const question = await logQuestion(call, reads, { cursors, limit: LIMITS.logsPerPage })
     if (question === null) return refuseCursor()
     const { rows, next } = await readLogPage(reads, question, clock)
     return answer({

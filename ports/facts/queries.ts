@@ -11,7 +11,7 @@ import { DECIDING_QUERIES } from './deciding.ts'
 import { ERASURE_QUERIES } from './erasure/queries.ts'
 import { ROLLUP_QUERIES } from './pages/figures.ts'
 import { installKeys, installList, type InstallFilters, type OfEvents } from './pages/installs.ts'
-import { filteredAttempts, filteredRequests, type LogPageFilters } from './pages/logs.ts'
+import { eventsOfReferences, filteredAttempts, filteredRequests, type LogPageFilters } from './pages/logs.ts'
 import { PAGE_QUERIES } from './pages/pages.ts'
 import { REPLAY_QUERIES } from './pages/replay.ts'
 import { STREAM_QUERIES } from './streams.ts'
@@ -201,6 +201,11 @@ export const QUERIES = {
       ${newestFirst('received_at', 'id')} ${candidateLimit()})
     ${newestFirst('received_at', 'id')} ${pageLimit()}`
   }),
+
+  /** What `references` of a list of attempts stand for, if they are IDs of installations or visits. */
+  listEventsOfReferences: report<{ readonly references: readonly string[] }, { readonly event_id: string }>(
+    eventsOfReferences('true'),
+  ),
 
   /** Attempts at delivery, newest first; rows of one key agree in all columns. */
   listAttempts: report<LogListFilters, AttemptRow>(

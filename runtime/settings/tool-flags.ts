@@ -34,7 +34,7 @@ export const LOG_FLAGS = {
   '--origin': { placeholder: 'ORIGIN', doc: 'Only requests of this Origin.' },
   '--reference': {
     placeholder: 'IDS',
-    doc: 'Only lines that name this event, installation or visit, up to 5 with commas; attempts name their event alone.',
+    doc: 'Only lines that name this event, installation or visit, up to 5 with commas.',
   },
   '--text': { placeholder: 'TEXT', doc: 'Only with this text in a body.' },
 } as const

@@ -240,6 +240,34 @@ describe('Logs in the dashboard', () => {
     expect(stage.logLines.join('')).not.to.include(text)
   })
 
+  it('are attempts at the events of an installation or a visit, too, before and after they were decided', async () => {
+    const mine = { website: 'acme-two', organization: 'acme' }
+    const sendOf = (eventId: string) =>
+      deliveryRecord({
+        ...mine,
+        eventId,
+        attempt: attempt({ startedAtMs: Date.now() - HOUR_MS, attemptId: `of-${eventId}` }),
+      })
+    const events = ['event-of-visit', 'event-of-machine', 'event-of-nobody']
+    const visitId = idAt(Date.now() - 2 * HOUR_MS).padEnd(32, '0')
+    await store(facts, [
+      installRecord({ ...mine, eventId: 'event-of-visit', visitId, visitIssuedAtMs: Date.now() - 2 * HOUR_MS }),
+      installRecord({ ...mine, eventId: 'event-of-machine', installationId: 'machine-sent' }),
+      installRecord({ ...mine, eventId: 'event-of-nobody' }),
+      ...events.map(sendOf),
+    ])
+    const found = async (reference: string): Promise<string[]> => {
+      const query = `?direction=outbound&reference=${reference}&since=${Date.now() - DAY_MS}`
+      return (await logs(query)).body['records'].map(({ event }: { event: string }) => event)
+    }
+    expect(await found(visitId)).to.deep.equal(['event-of-visit'])
+    expect(await found('machine-sent')).to.deep.equal(['event-of-machine'])
+    expect(await found('event-of-nobody,machine-sent')).to.have.members(['event-of-nobody', 'event-of-machine'])
+    expect(
+      (await logs(`?reference=${visitId}&since=${Date.now() - DAY_MS}`, 'other', bert)).body['records'],
+    ).to.deep.equal([])
+  })
+
   it('are searched by text, from the newest back, and report how far', async () => {
     const needle = 'needle "in" %_ hay'
     await store(

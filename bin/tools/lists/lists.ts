@@ -4,6 +4,8 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { withNamedEvents } from '../../../dashboard/logs/named-events.ts'
+import type { DirectedFilters } from '../../../dashboard/logs/filters.ts'
 import { visitsBeside } from '../../../dashboard/reads/visits-beside.ts'
 import type { WalkWindow } from '../../../dashboard/reads/walk-back.ts'
 import { SOURCE_COLUMN_NAMES, type VisitSource } from '../../../domain/collection/visit-source.ts'
@@ -53,14 +55,18 @@ export async function logsTool(run: RunOutcome): Promise<number> {
   const { requests, attempts } = filters
   const of = { ...textFlag(run, '--website', 'website'), ...textFlag(run, '--organization', 'organization') }
   if (requests === null) {
+    let named: Promise<DirectedFilters> | null = null
     return list(run, {
       what: 'attempt at delivery',
       columns: ATTEMPT_COLUMNS,
       idOf: (row) => `${row.website}/${row.event_id}/${row.destination}/${row.attempt_id}`,
       ...{ keptDays: KEPT_LOG_DAYS, of: attempts?.text === undefined ? 'lines' : 'texts' },
       positionOf: (row) => ({ beforeMs: row.started_at_ms, beforeId: row.attempt_id }),
-      read: async (backend, window) =>
-        whole(attempts === null ? [] : await backend.run('listAttempts', { ...window, ...of, ...attempts })),
+      read: async (backend, window) => {
+        named ??= withNamedEvents(filters, (references) => backend.run('listEventsOfReferences', { references }))
+        const { attempts: own } = await named
+        return whole(own === null ? [] : await backend.run('listAttempts', { ...window, ...of, ...own }))
+      },
     })
   }
   return list(run, {

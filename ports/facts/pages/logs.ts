@@ -120,7 +120,29 @@ type AttemptKey = Pick<LogWindow, 'organization' | 'websites'> & {
   readonly attempt_id: string
 }
 
+/** Events whose attempts are read, too, when a list of Logs is asked for an installation or a visit. */
+const MOST_NAMED_EVENTS = 1_000
+
+/**
+ * Events of these installations, by an index, and of these visits, by projections; repeats of an event are one row. `of` limits the websites.
+ * A list of attempts then checks whose they are.
+ */
+export function eventsOfReferences(of: string): string {
+  const named = (table: string, column: string): string =>
+    `SELECT event_id FROM ${table} WHERE ${of} AND ${column} IN {references:Array(String)}`
+  return `SELECT DISTINCT event_id FROM (${named('installs', 'installation_id')}
+    UNION ALL ${named('installs', 'visit_id')} UNION ALL ${named('install_decisions', 'visit_id')}) LIMIT ${MOST_NAMED_EVENTS}`
+}
+
+type NamedEvent = { readonly event_id: string }
+
 export const LOG_QUERIES = {
+  /** What `references` stand for, if they are IDs of installations or visits. */
+  eventsOfReferences: pageOf<
+    Pick<LogWindow, 'organization' | 'websites'> & { readonly references: readonly string[] },
+    NamedEvent
+  >(eventsOfReferences('website IN {websites:Array(String)}')),
+
   /** Requests, newest first. */
   requestLines: pageOf<LogPageParams, LogLineRow>(
     (
