@@ -140,7 +140,7 @@ function madeUpVisit(
   const utm = Object.entries({ source, medium, campaign }).filter(([, value]) => value !== '')
   return plainVisit({
     ...{ ...known, origin: EXAMPLE_DATA.origin, pageUrl: EXAMPLE_DATA.origin + pickWeighted(PAGES, random) },
-    ...{ referrer, sourceReferrer: referrer },
+    referrer,
     utm: Object.fromEntries(utm),
   })
 }

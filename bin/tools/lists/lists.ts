@@ -188,7 +188,7 @@ async function list<R>(run: RunOutcome, listing: Listing<R>): Promise<number> {
     // This process holds the folder it has opened itself: no new rows could come, and no service could start.
     if (isFollowing && !backend.isLive) throw new Error('--follow needs a running service, and none runs on this data')
     const show = printer(listing, run.flags.has('--json'))
-    const rows = await readList(backend, listing, { ...period, limit })
+    const rows = await readRowsBack(backend, listing, { ...period, limit })
     show(rows)
     if (rows.length === 0) complain(`There is no ${listing.what} ${isFollowing ? 'yet' : 'to show'}.\n`)
     if (isFollowing) await follow(backend, listing, { show, shown: rows })
@@ -198,7 +198,7 @@ async function list<R>(run: RunOutcome, listing: Listing<R>): Promise<number> {
   return 0
 }
 
-function readList<R>(
+function readRowsBack<R>(
   backend: ToolBackend,
   listing: Listing<R>,
   { since_ms: sinceMs, until_ms: untilMs, limit }: Pick<WalkWindow, 'since_ms' | 'until_ms' | 'limit'>,
