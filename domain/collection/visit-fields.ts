@@ -68,10 +68,11 @@ const NO_PAGE_FIELDS: PageFields = { referrer: '', sourceReferrer: '', landedAtM
 
 type GivenField = 'website' | 'visitId' | 'organization' | 'issuedAtMs' | 'origin' | 'pageUrl'
 
-/** A visit with only the given fields, which is its own landing, for tests of destinations and of the service. */
+/** A visit with only the given fields, its own landing unless the time of one is given, for tests of destinations and of the service. */
 export function plainVisit(given: Pick<Visit, GivenField> & Partial<Visit>): Visit {
   const rest = { urlId: '', identities: {}, gpc: false, isHandoffOnly: false, previousVisitId: null }
-  return { ...NO_PAGE_FIELDS, ...rest, sourceReferrer: given.referrer ?? '', ...given }
+  const landing = given.landedAtMs === undefined ? { sourceReferrer: given.referrer ?? '' } : {}
+  return { ...NO_PAGE_FIELDS, ...rest, ...landing, ...given }
 }
 
 function sentUtm(sent: JsonObject, clean: (text: string) => string): Utm {
