@@ -21,7 +21,7 @@ const REPORTER = join(import.meta.dirname, 'support/reporter.ts')
  * The seconds at the end say whether the lanes are still about equally long.
  */
 const LANES_OF_ENGINES = [
-  ['contract', 'crash', 'faults', 'scale', 'versions'],
+  ['contract', 'crash', 'faults', 'hook', 'scale', 'versions'],
   ['charts', 'dashboard', 'e2e', 'operator', 'pages'],
 ] as const
 
