@@ -78,22 +78,25 @@ export async function replayDecisions(
   const carried: CarriedMatches = new Map()
   const { website } = request
   for await (const { rows, last, isLast } of pagesInOrder(facts, request, { signal, pageSize, from })) {
-    const all: Pair[] = []
+    const changed: ChangedInstall[] = []
     for await (const row of sliced(rows)) {
       const install = decidedOf(row)
-      all.push({ install, replayed: replayDecision(install, request.policy, carried) })
+      const replayed = replayDecision(install, request.policy, carried)
+      // What is not changed is forgotten at once: thousands of objects would be copied by each garbage collection.
+      if (isCounted(install, request, from) && tally.count(install, replayed)) changed.push({ install, replayed })
     }
-    if (carried.size > mostInstallations) {
-      forgetExpired(carried, last.afterMs)
-      if (carried.size > mostInstallations) throw new TooManyInstallations(mostInstallations)
-    }
-    const pairs = all.filter(({ install }) => install.receivedAtMs >= request.sinceMs && isUncounted(install, from))
-    tally.count(pairs)
-    tally.addChanges(await changesAmong(facts, website, pairs))
+    keepWithin(mostInstallations, carried, last)
+    tally.addChanges(await changesAmong(facts, website, changed))
     if (isLast) break
     await onProgress?.(progressAt(tally, { last, from }))
   }
   return tally.result()
+}
+
+/** Throws `TooManyInstallations` if more of them still matter. */
+function keepWithin(most: number, carried: CarriedMatches, { afterMs }: Position): void {
+  if (carried.size > most) forgetExpired(carried, afterMs)
+  if (carried.size > most) throw new TooManyInstallations(most)
 }
 
 function progressAt(
@@ -113,9 +116,13 @@ function comesAfter(one: Position, other: Position): boolean {
   return one.afterMs > other.afterMs || (one.afterMs === other.afterMs && one.afterId > other.afterId)
 }
 
-/** Not in the checkpoint. */
-function isUncounted({ receivedAtMs: afterMs, eventId: afterId }: DecidedInstall, from: Position | undefined): boolean {
-  return from === undefined || comesAfter({ afterMs, afterId }, from)
+/** In the period, and not in the checkpoint. */
+function isCounted(
+  { receivedAtMs: afterMs, eventId: afterId }: DecidedInstall,
+  { sinceMs }: ReplayRequest,
+  from: Position | undefined,
+): boolean {
+  return afterMs >= sinceMs && (from === undefined || comesAfter({ afterMs, afterId }, from))
 }
 
 interface PagesToRead {
@@ -170,19 +177,19 @@ function decidedOf(row: DecidedInstallRow): DecidedInstall {
   }
 }
 
-interface Pair {
+/** Null: it is not decided under any policy. */
+type DecidedAnew = ReturnType<typeof replayDecision>
+
+interface ChangedInstall {
   readonly install: DecidedInstall
-  readonly replayed: ReturnType<typeof replayDecision>
+  readonly replayed: NonNullable<DecidedAnew>
 }
 
 async function changesAmong(
   facts: Pick<Facts, 'run'>,
   website: string,
-  pairs: readonly Pair[],
+  changed: readonly ChangedInstall[],
 ): Promise<readonly ReplayChange[]> {
-  const changed = pairs.flatMap(({ install, replayed }) =>
-    replayed === null || replayed.visitId === install.visitId ? [] : [{ install, replayed }],
-  )
   const visitIds = changed.flatMap(({ install, replayed }) => [install.visitId, replayed.visitId])
   const wanted = [...new Set(visitIds)].filter((id) => id !== null)
   const rows = wanted.length === 0 ? [] : await facts.run('sourcesOfVisits', { website, visit_ids: wanted })
@@ -227,13 +234,13 @@ class ReplayTally {
     this.#sources = new Map(before.sources.map(({ source, ...counts }) => [source, counts]))
   }
 
-  count(pairs: readonly Pair[]): void {
-    for (const { install, replayed } of pairs) {
-      this.installs += 1
-      if (install.visitId !== null) this.#matched += 1
-      if (replayed === null) this.#notDecided += 1
-      else if (replayed.visitId !== null) this.#replayedMatched += 1
-    }
+  /** Whether it has another visit under this policy, or none. */
+  count({ visitId }: DecidedInstall, replayed: DecidedAnew): replayed is NonNullable<DecidedAnew> {
+    this.installs += 1
+    if (visitId !== null) this.#matched += 1
+    if (replayed === null) this.#notDecided += 1
+    else if (replayed.visitId !== null) this.#replayedMatched += 1
+    return replayed !== null && replayed.visitId !== visitId
   }
 
   addChanges(changes: readonly ReplayChange[]): void {

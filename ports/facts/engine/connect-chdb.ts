@@ -11,7 +11,7 @@ import { makePrivateFolder } from '../../shared/folders.ts'
 import { settingsClause } from './connection.ts'
 import type { QueryParameters } from '../query-rows.ts'
 import type { FactsConnection, InsertStatement } from './connection.ts'
-import { readRows } from './read-rows.ts'
+import { readWholeRows } from './read-rows.ts'
 import { selfTest } from './self-test.ts'
 import { mayRaisePriority } from './thread-priority.ts'
 import { createTurns } from './turns.ts'
@@ -175,6 +175,8 @@ function engineArguments({ memoryBytes, isYielding, profile }: EngineShare): rea
     query_condition_cache_size: 8 * MIB,
     compiled_expression_cache_size: 8 * MIB,
     ...(isYielding ? { os_threads_nice_value_merge_mutate: 10 } : {}),
+    // Otherwise up to 128 threads at once delete the parts that merges left behind, every few seconds, at the priority of requests.
+    max_parts_cleaning_thread_pool_size: 1,
     // Only this program gives the engine statements.
     'backups.allowed_path': '/',
   }
@@ -195,7 +197,7 @@ async function selectInProcess(
   parameters: QueryParameters,
 ): Promise<readonly unknown[]> {
   const result = await client.query({ query: statement, query_params: { ...parameters }, format: 'JSONEachRow' })
-  return readRows(result)
+  return readWholeRows(result)
 }
 
 /**
