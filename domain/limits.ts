@@ -200,6 +200,9 @@ export const PLAN_LIMITS: { readonly [P in Plan]: PlanLimits } = {
   },
 }
 
+/** The longest that any plan keeps Logs. */
+export const MOST_LOG_RETENTION_DAYS = Math.max(...Object.values(PLAN_LIMITS).map((plan) => plan.logRetentionDays))
+
 /** Fixed windows aligned to the clock: a window's number is the Unix time divided by `windowS`. */
 const RATES_IN_FORCE = {
   collection: { limit: 240, windowS: MINUTE_S, per: 'client address' },

@@ -33,7 +33,7 @@ const FILES_OF_A_PROCESS = 12
 /** A folder of more files is divided among several processes, for the same reason. */
 const MOST_FILES_OF_A_PROCESS = 24
 
-/** A process may take so long to end after its last test. */
+/** The longest that a process may take to end after its last test. */
 const LINGERS_MS = 60_000
 const LOOK_EVERY_MS = 1_000
 
@@ -108,12 +108,13 @@ async function runProcess(files: readonly string[], settings: MochaSettings, rep
   })
   children.add(child)
   const ended = once(child, 'close')
-  const lingering = endLingering(child, reportFile)
+  endLingering(child, reportFile)
   for await (const block of blocksOf(createInterface({ input: child.stdout }))) console.log(block)
   const [code, signal] = (await ended) as [number | null, string | null]
   children.delete(child)
   try {
-    return withFailures(JSON.parse(readFileSync(reportFile, 'utf8')) as RunReport, lingering.failures())
+    const report = JSON.parse(readFileSync(reportFile, 'utf8')) as RunReport
+    return signal === null ? report : withFailure(report, signal)
   } catch {
     const failure = `A mocha process ended without a report: exit code ${String(code)}, signal ${String(signal)}.`
     return { tally: { passed: 0, failed: 1, skipped: 0 }, seconds: {}, skipped: {}, failures: [failure] }
@@ -121,28 +122,22 @@ async function runProcess(files: readonly string[], settings: MochaSettings, rep
 }
 
 /**
- * A process whose tests are over has written its report. If it goes on, a test has left something open, most often one that failed: it is killed,
- * since the run would wait for ever.
+ * Kills a process that goes on after its tests, of which it has written its report: a test has left something open, most often one that failed, and
+ * the run would wait for ever.
  */
-function endLingering(child: ChildProcess, reportFile: string): { readonly failures: () => readonly string[] } {
-  const failures: string[] = []
-  let reportedAtMs = Infinity
+function endLingering(child: ChildProcess, reportFile: string): void {
+  let reportedAtMs: number | null = null
   const timer = setInterval(() => {
-    if (reportedAtMs === Infinity && existsSync(reportFile)) reportedAtMs = performance.now()
-    if (performance.now() - reportedAtMs < LINGERS_MS) return
-    clearInterval(timer)
-    failures.push(
-      `A mocha process did not end within ${LINGERS_MS / 1_000} s of its last test: something is still open.`,
-    )
-    child.kill('SIGKILL')
+    if (existsSync(reportFile)) reportedAtMs ??= performance.now()
+    if (reportedAtMs !== null && performance.now() - reportedAtMs >= LINGERS_MS) child.kill('SIGKILL')
   }, LOOK_EVERY_MS)
   child.once('close', () => clearInterval(timer))
-  return { failures: () => failures }
 }
 
-function withFailures(report: RunReport, failures: readonly string[]): RunReport {
-  const failed = report.tally.failed + failures.length
-  return { ...report, tally: { ...report.tally, failed }, failures: [...report.failures, ...failures] }
+function withFailure(report: RunReport, signal: string): RunReport {
+  const failure = `A mocha process ended by ${signal}, not by itself after its last test: is something still open?`
+  const failed = report.tally.failed + 1
+  return { ...report, tally: { ...report.tally, failed }, failures: [...report.failures, failure] }
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const)

@@ -55,8 +55,10 @@ type LineStream = StreamAnswer<'text/event-stream; charset=utf-8'>
 
 function streamLines(watched: WatchedLines): LineStream | Refusal {
   const place = watched.streams.enter(watched.call)
-  if (place.kind === 'full')
-    return { ...refuse('rate_limited', { retryAfter: POLL_AFTER_S }), ...place, kind: 'refused' }
+  if (place.kind === 'full') {
+    const refusal = refuse('rate_limited', { retryAfter: POLL_AFTER_S })
+    return place.rule === undefined ? refusal : { ...refusal, rule: place.rule }
+  }
   return {
     kind: 'stream',
     contentType: 'text/event-stream; charset=utf-8',

@@ -1,8 +1,7 @@
 /** Shows and erases everything that is stored about one person. */
 
 import { DAY_MS } from '../../domain/durations.ts'
-import { PLAN_LIMITS } from '../../domain/limits.ts'
-import { PLANS } from '../../domain/model.ts'
+import { MOST_LOG_RETENTION_DAYS } from '../../domain/limits.ts'
 import { LETTER_LIFETIME_MS } from '../../domain/people/letters.ts'
 import type { Member } from '../../domain/people/member.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
@@ -67,8 +66,8 @@ async function supportRequestsOf(
   person: string,
   { facts, nowMs }: PersonParts,
 ): Promise<PersonExport['supportRequests']> {
-  const days = Math.max(...PLANS.map((plan) => PLAN_LIMITS[plan].logRetentionDays))
-  const asked = { subject: person, type: 'support_requested', since_ms: nowMs() - days * DAY_MS }
+  const sinceMs = nowMs() - MOST_LOG_RETENTION_DAYS * DAY_MS
+  const asked = { subject: person, type: 'support_requested', since_ms: sinceMs }
   const rows = await facts.run('activityAbout', asked)
   return rows.map(({ organization, noticed_at_ms: at, message }) => ({ organization, at, message }))
 }

@@ -7,7 +7,15 @@ import { issueReceipt } from '../../domain/receipt.ts'
 import { decodeRecord, type RequestLog, type RequestRecord } from '../../domain/records.ts'
 import { RATE_RULES } from '../../domain/limits.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
-import { attempt, deliveryRecord, installRecord, requestRecord, store, visitRecord } from '../contract/fact-samples.ts'
+import {
+  attempt,
+  decisionRecord,
+  deliveryRecord,
+  installRecord,
+  requestRecord,
+  store,
+  visitRecord,
+} from '../contract/fact-samples.ts'
 import { until } from '../../fixtures/until.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { organizationOf, SECRET, startStage, type Stage, type Told, websiteOf } from './support/stage.ts'
@@ -248,12 +256,17 @@ describe('Logs in the dashboard', () => {
         eventId,
         attempt: attempt({ startedAtMs: Date.now() - HOUR_MS, attemptId: `of-${eventId}` }),
       })
-    const events = ['event-of-visit', 'event-of-machine', 'event-of-nobody']
-    const visitId = idAt(Date.now() - 2 * HOUR_MS).padEnd(32, '0')
+    const events = ['event-of-visit', 'event-of-machine', 'event-decided', 'event-of-nobody']
+    const [visitId, laterId] = [2, 3].map((hours) => idAt(Date.now() - hours * HOUR_MS).padEnd(32, '0')) as [
+      string,
+      string,
+    ]
+    const pending = installRecord({ ...mine, eventId: 'event-decided', resolution: 'pending' })
     await store(facts, [
       installRecord({ ...mine, eventId: 'event-of-visit', visitId, visitIssuedAtMs: Date.now() - 2 * HOUR_MS }),
       installRecord({ ...mine, eventId: 'event-of-machine', installationId: 'machine-sent' }),
       installRecord({ ...mine, eventId: 'event-of-nobody' }),
+      ...[pending, decisionRecord(pending, { visitId: laterId })],
       ...events.map(sendOf),
     ])
     const found = async (reference: string): Promise<string[]> => {
@@ -261,6 +274,7 @@ describe('Logs in the dashboard', () => {
       return (await logs(query)).body['records'].map(({ event }: { event: string }) => event)
     }
     expect(await found(visitId)).to.deep.equal(['event-of-visit'])
+    expect(await found(laterId)).to.deep.equal(['event-decided'])
     expect(await found('machine-sent')).to.deep.equal(['event-of-machine'])
     expect(await found('event-of-nobody,machine-sent')).to.have.members(['event-of-nobody', 'event-of-machine'])
     expect(

@@ -10,7 +10,7 @@ import { visitsBeside } from '../../../dashboard/reads/visits-beside.ts'
 import type { WalkWindow } from '../../../dashboard/reads/walk-back.ts'
 import { SOURCE_COLUMN_NAMES, type VisitSource } from '../../../domain/collection/visit-source.ts'
 import { DAY_MS } from '../../../domain/durations.ts'
-import { LIMITS, PLAN_LIMITS } from '../../../domain/limits.ts'
+import { LIMITS, MOST_LOG_RETENTION_DAYS } from '../../../domain/limits.ts'
 import { websiteShown } from '../../../domain/logs/dashboard-place.ts'
 import type { FoundRows } from '../../../domain/logs/first-records.ts'
 import type { ActivityRow, AttemptRow, InstallRow, RequestLogRow, VisitRow } from '../../../ports/facts/query-rows.ts'
@@ -47,8 +47,6 @@ function whole<R>(rows: readonly R[]): FoundRows<R> {
   return { rows, reached: null }
 }
 
-const KEPT_LOG_DAYS = Math.max(...Object.values(PLAN_LIMITS).map(({ logRetentionDays }) => logRetentionDays))
-
 export async function logsTool(run: RunOutcome): Promise<number> {
   const filters = logFlags(run)
   if (filters === null) return 2
@@ -60,7 +58,7 @@ export async function logsTool(run: RunOutcome): Promise<number> {
       what: 'attempt at delivery',
       columns: ATTEMPT_COLUMNS,
       idOf: (row) => `${row.website}/${row.event_id}/${row.destination}/${row.attempt_id}`,
-      ...{ keptDays: KEPT_LOG_DAYS, of: attempts?.text === undefined ? 'lines' : 'texts' },
+      ...{ keptDays: MOST_LOG_RETENTION_DAYS, of: attempts?.text === undefined ? 'lines' : 'texts' },
       positionOf: (row) => ({ beforeMs: row.started_at_ms, beforeId: row.attempt_id }),
       read: async (backend, window) => {
         named ??= withNamedEvents(filters, (references) => backend.run('listEventsOfReferences', { references }))
@@ -73,7 +71,7 @@ export async function logsTool(run: RunOutcome): Promise<number> {
     what: 'request',
     columns: LOG_COLUMNS,
     idOf: (row) => row.id,
-    ...{ keptDays: KEPT_LOG_DAYS, of: requests.text === undefined ? 'lines' : 'texts' },
+    ...{ keptDays: MOST_LOG_RETENTION_DAYS, of: requests.text === undefined ? 'lines' : 'texts' },
     positionOf: (row) => ({ beforeMs: row.received_at_ms, beforeId: row.id }),
     read: async (backend, window) =>
       whole((await backend.run('listLogs', { ...window, ...of, ...requests })).map(ofShownWebsite)),
@@ -110,7 +108,7 @@ export async function activityTool(run: RunOutcome): Promise<number> {
     what: 'activity',
     columns: ACTIVITY_COLUMNS,
     idOf: (row) => row.id,
-    ...{ keptDays: KEPT_LOG_DAYS, of: 'others' },
+    ...{ keptDays: Math.max(MOST_LOG_RETENTION_DAYS, LIMITS.auditRetentionDays), of: 'others' },
     positionOf: (row) => ({ beforeMs: row.noticed_at_ms, beforeId: row.id }),
     read: async (backend, window) => whole(await backend.run('listActivity', { ...window, ...filters })),
   })
