@@ -29,10 +29,13 @@ interface LocalStores {
   readonly isWriterRunning: boolean
 }
 
+/** A busy machine or a long period may take longer than a page waits, and a tool has nobody behind it. */
+const PATIENT = { isPatient: true } as const
+
 export function localBackend(stores: LocalStores): ToolBackend {
   const { facts, eventLog } = stores
   return {
-    run: (query, params) => facts.run(query, params),
+    run: (query, params) => facts.run(query, params, PATIENT),
     read: (topic, fromOffset, maxEntries) => eventLog.read(topic, fromOffset, maxEntries),
     append: (topic, entries, options) => eventLog.append(topic, entries, options),
     markHours: (request) => markHours(facts, request),
@@ -61,7 +64,7 @@ function openServers(logEngine: EngineUrl, factsEngine: EngineUrl): OpenBackend 
   const facts = openOnce(() => connectFacts(factsEngine))
   const eventLog = openOnce(() => connectLog(logEngine))
   return {
-    run: async (query, params) => (await facts.value()).run(query, params),
+    run: async (query, params) => (await facts.value()).run(query, params, PATIENT),
     read: async (topic, fromOffset, maxEntries) => (await eventLog.value()).read(topic, fromOffset, maxEntries),
     append: async (topic, entries, options) => (await eventLog.value()).append(topic, entries, options),
     markHours: async (request) => markHours(await facts.value(), request),

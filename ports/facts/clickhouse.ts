@@ -36,10 +36,14 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
     lastInsertAtMs = options.nowMs()
   }
 
-  const run: Facts['run'] = async (name, params, { signal } = {}) => {
-    const { sql, turn, isSequential = false } = QUERIES[name] as unknown as Query<typeof params, QueryRow<typeof name>>
+  const run: Facts['run'] = async (name, params, { signal, isPatient = false } = {}) => {
+    const query = QUERIES[name] as unknown as Query<typeof params, QueryRow<typeof name>>
+    const { sql, isSequential = false } = query
     try {
-      const text = `${sql(params)} ${(await settings()).clauses[turn]}${sequenceOf(isSequential, connection.layout)}`
+      const { clauses, patientClauses } = await settings()
+      const clause = (isPatient ? patientClauses : clauses)[query.turn]
+      const text = `${sql(params)} ${clause}${sequenceOf(isSequential, connection.layout)}`
+      const turn = isPatient ? 'report' : query.turn
       const rows = await connection.query(text, params, { turn, signal })
       isReachable = true
       return rows as readonly QueryRow<typeof name>[]

@@ -27,6 +27,8 @@ interface RowBatch {
 interface RunOptions {
   /** Aborted if the caller has gone: the query is not started, or is ended as soon as the engine can; `run` rejects with the reason. */
   readonly signal?: AbortSignal | undefined
+  /** True if no request and no page waits: every statement then has the time of a report, and gives way to theirs. */
+  readonly isPatient?: boolean
 }
 
 export interface Facts {

@@ -15,6 +15,7 @@ import { TABLE_COLUMNS } from '../../ports/facts/columns.ts'
 import type { Columns, ColumnType } from '../../ports/facts/column-types.ts'
 import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import type { FactsConnection, InsertStatement } from '../../ports/facts/engine/connection.ts'
+import { localBackend } from '../../bin/tools/backend.ts'
 import { insertError } from '../../ports/facts/engine/engine-codes.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { FACT_TABLES } from '../../ports/facts/columns.ts'
@@ -111,6 +112,31 @@ describe('Facts on chDB', () => {
 
   describe('show of Logs', () => logsContract(() => facts))
   describe('show of the backlog of log streams, which', () => streamsContract(() => facts))
+
+  it('give a tool the time of a report for every statement, and let pages and requests go first', async () => {
+    const sent: { readonly turn: string; readonly seconds: string | undefined }[] = []
+    const watched: FactsConnection = {
+      ...connection,
+      query: async (statement, parameters, options) => {
+        sent.push({ turn: options.turn, seconds: / max_execution_time = (\d+)/.exec(statement)?.[1] })
+        return connection.query(statement, parameters, options)
+      },
+    }
+    const read = clickhouseFacts(watched, { nowMs: Date.now })
+    const tool = localBackend({ facts: read, eventLog: undefined as never, isWriterRunning: false })
+    for (const run of [read.run, tool.run]) {
+      sent.length = 0
+      await run('counts', {})
+      await run('receiptFacts', { website: 'a', visit_ids: ['v'] })
+      await run('rolledCells', { websites: ['a'], since_ms: 0, until_ms: 1, column: 'source' })
+      const isTool = run === tool.run
+      expect(sent.slice(-3)).to.deep.equal([
+        { turn: 'report', seconds: '30' },
+        { turn: isTool ? 'report' : 'look-up', seconds: isTool ? '30' : '2' },
+        { turn: isTool ? 'report' : 'page', seconds: isTool ? '30' : '2' },
+      ])
+    }
+  })
 
   it('are read and written in sequence on replicas where streams or decisions depend on it, and nowhere else', async () => {
     const sent: string[] = []

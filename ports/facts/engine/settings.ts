@@ -33,6 +33,8 @@ const QUERY_SETTINGS: EngineSettings = {
   do_not_merge_across_partitions_select_final: 0,
 }
 
+/** Of a statement that nothing but a tool or a role waits for. */
+const PATIENT: EngineSettings = { max_execution_time: 30 }
 /** For look-ups within a request, bounded by seconds, and for everything else. */
 const LOOK_UP_SETTINGS: EngineSettings = { ...QUERY_SETTINGS, max_execution_time: 2 }
 /**
@@ -43,7 +45,7 @@ const PAGE_SETTINGS: EngineSettings = {
   ...LOOK_UP_SETTINGS,
   do_not_merge_across_partitions_select_final: 1,
 }
-const REPORT_SETTINGS: EngineSettings = { ...QUERY_SETTINGS, max_execution_time: 30 }
+const REPORT_SETTINGS: EngineSettings = { ...QUERY_SETTINGS, ...PATIENT }
 
 /** Tables that are read by position, or that decide about installs: a row that a replica shows late would be missed for good. */
 const QUORUM_TABLES: readonly string[] = [
@@ -66,6 +68,8 @@ interface SupportedSettings {
   readonly insert: EngineSettings
   /** Settings of queries, as a clause. */
   readonly clauses: Readonly<Record<Turn, string>>
+  /** The same with the time of a report. */
+  readonly patientClauses: Readonly<Record<Turn, string>>
 }
 
 /** Leaves out settings unknown to this engine's version, which would refuse the whole statement. */
@@ -76,12 +80,11 @@ export async function readSupportedSettings(connection: FactsConnection): Promis
   const known = new Set(rows.map((row) => row.name))
   const supported = (settings: EngineSettings): EngineSettings =>
     Object.fromEntries(Object.entries(settings).filter(([name]) => known.has(name)))
+  const report = settingsClause({ ...supported(REPORT_SETTINGS), ...connection.yielding })
+  const page = { ...supported(PAGE_SETTINGS), ...connection.yielding }
   return {
     insert: supported(INSERT_SETTINGS),
-    clauses: {
-      'look-up': settingsClause(supported(LOOK_UP_SETTINGS)),
-      page: settingsClause({ ...supported(PAGE_SETTINGS), ...connection.yielding }),
-      report: settingsClause({ ...supported(REPORT_SETTINGS), ...connection.yielding }),
-    },
+    clauses: { 'look-up': settingsClause(supported(LOOK_UP_SETTINGS)), page: settingsClause(page), report },
+    patientClauses: { 'look-up': report, page: settingsClause({ ...page, ...supported(PATIENT) }), report },
   }
 }
