@@ -124,12 +124,11 @@ describe('Facts on chDB', () => {
     }
     const read = clickhouseFacts(watched, { nowMs: Date.now })
     const tool = localBackend({ facts: read, eventLog: undefined as never, isWriterRunning: false })
-    for (const run of [read.run, tool.run]) {
-      sent.length = 0
-      await run('counts', {})
-      await run('receiptFacts', { website: 'a', visit_ids: ['v'] })
-      await run('rolledCells', { websites: ['a'], since_ms: 0, until_ms: 1, column: 'source' })
-      const isTool = run === tool.run
+    for (const caller of [read, tool]) {
+      await caller.run('counts', {})
+      await caller.run('receiptFacts', { website: 'a', visit_ids: ['v'] })
+      await caller.run('rolledCells', { websites: ['a'], since_ms: 0, until_ms: 1, column: 'source' })
+      const isTool = caller === tool
       expect(sent.slice(-3)).to.deep.equal([
         { turn: 'report', seconds: '30' },
         { turn: isTool ? 'report' : 'look-up', seconds: isTool ? '30' : '2' },
