@@ -2,6 +2,7 @@
 
 import type { RunOutcome } from '../runtime/settings/settings.ts'
 import { startExampleSite } from './example-site.ts'
+import { yieldV8Threads } from './wiring/v8-threads.ts'
 import { runProgram } from './wiring/process.ts'
 import { startService, type Service } from './service.ts'
 import { startStandIns } from './stand-ins.ts'
@@ -9,6 +10,7 @@ import { version } from './wiring/version.ts'
 import { print } from './terminal/output.ts'
 
 export function embedded({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
+  yieldV8Threads()
   return runProgram('embedded', settings, async ({ logger, lifecycle }) => {
     const { exampleSite, listen, baseUrl } = settings
     // People who try the example have no provider accounts: unless addresses are set, stand-ins take the deliveries.

@@ -15,7 +15,7 @@ import {
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { CandidateVerdict, EventType, Resolution, SelectionPolicy, VisitId } from '../../domain/model.ts'
-import { sliced } from '../../common/sliced.ts'
+import { IN_BACKGROUND, sliced } from '../../common/sliced.ts'
 import { readJsonColumn } from '../../common/json-column.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { DecidedInstallRow } from '../../ports/facts/pages/replay.ts'
@@ -79,7 +79,7 @@ export async function replayDecisions(
   const { website } = request
   for await (const { rows, last, isLast } of pagesInOrder(facts, request, { signal, pageSize, from })) {
     const changed: ChangedInstall[] = []
-    for await (const row of sliced(rows)) {
+    for await (const row of sliced(rows, IN_BACKGROUND)) {
       const install = decidedOf(row)
       const replayed = replayDecision(install, request.policy, carried)
       // What is not changed is forgotten at once: thousands of objects would be copied by each garbage collection.

@@ -1,8 +1,8 @@
 /** The life of the service as a process: it starts quickly, takes changes while it runs, and ends without losing anything. */
 
 import { expect } from 'chai'
-import { cp, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, mkdtemp, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises'
+import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { startGa4StandIn, type Ga4StandIn } from '../../stand-ins/ga4.ts'
@@ -56,6 +56,19 @@ describe('the life of the service', function () {
     const health = await until(() => send(`${child?.url}/health`).catch(() => null))
     console.log(`        first answer after ${Math.round(performance.now() - beganMs)} ms`)
     expect(health.body).to.include({ ok: true, ga_mode: 'live', delivery: 'live' })
+  })
+
+  it("lets the threads that help V8 give way to the requests' thread", async function () {
+    if (process.platform !== 'linux') this.skip()
+    const { pid } = await beginReady()
+    const names = new Set<string>()
+    for (const thread of await readdir(`/proc/${pid}/task`)) {
+      const name = (await readFile(`/proc/${pid}/task/${thread}/comm`, 'utf8')).trim()
+      if (name.startsWith('V8Worker')) expect(getPriority(Number(thread)), name).to.equal(getPriority() + 10)
+      if (thread === `${pid}`) expect(getPriority(pid), name).to.equal(getPriority())
+      names.add(name)
+    }
+    expect([...names].filter((name) => name.startsWith('V8Worker'))).not.to.deep.equal([])
   })
 
   it('finishes on SIGTERM what it has accepted, and has it all after the next start', async () => {

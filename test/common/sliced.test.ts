@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { sliced } from '../../common/sliced.ts'
+import { IN_BACKGROUND, sliced } from '../../common/sliced.ts'
 
 function busyFor(ms: number): void {
   for (const endsAtMs = performance.now() + ms; performance.now() < endsAtMs;);
@@ -28,5 +28,23 @@ describe('work in slices', () => {
     for await (const item of sliced([1, 2, 3, 4])) expect(item).to.be.within(1, 4)
     expect(turns - before).to.be.at.most(1)
     isOver = true
+  })
+
+  it('leaves others many turns after each slice if nobody waits for it', async () => {
+    let [turns, isOver] = [0, false]
+    const others = (): void => {
+      turns += 1
+      if (!isOver) setImmediate(others)
+    }
+    setImmediate(others)
+    const turnsBefore: number[] = []
+    for await (const item of sliced([1, 2, 3, 4], IN_BACKGROUND)) {
+      turnsBefore.push(turns)
+      busyFor(item)
+    }
+    isOver = true
+    expect(turnsBefore).to.have.length(4)
+    for (const [index, before] of turnsBefore.slice(0, -1).entries())
+      expect((turnsBefore[index + 1] ?? 0) - before, `after item ${index + 1}`).to.be.above(10)
   })
 })

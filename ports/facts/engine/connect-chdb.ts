@@ -50,8 +50,11 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
     isExclusive: true,
     yielding,
     command: (statement) => writes.take(WRITE, () => runStatement(engine.writer, statement)),
-    query: (statement, parameters, options) =>
-      reads.take(options, () => selectInProcess(engine.reader, statement, parameters)),
+    query: async (statement, parameters, options) => {
+      const found = await reads.take(options, () => selectInProcess(engine.reader, statement, parameters))
+      // The next statement need not wait for it.
+      return readWholeRows(found, options.turn)
+    },
     insert: (insert) => {
       const settings = { ...insert.settings, ...FILE_SETTINGS, ...yielding }
       const file = join(inbox, `${randomUUID()}.tsv`)
@@ -195,9 +198,9 @@ async function selectInProcess(
   client: ClickHouseClient,
   statement: string,
   parameters: QueryParameters,
-): Promise<readonly unknown[]> {
+): Promise<string> {
   const result = await client.query({ query: statement, query_params: { ...parameters }, format: 'JSONEachRow' })
-  return readWholeRows(result)
+  return result.text()
 }
 
 /**

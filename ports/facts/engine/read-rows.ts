@@ -2,7 +2,8 @@
 
 import type { ResultSet } from '@clickhouse/client'
 
-import { sliced } from '../../../common/sliced.ts'
+import { IN_BACKGROUND, sliced } from '../../../common/sliced.ts'
+import type { Turn } from '../query-rows.ts'
 
 /** All rows of an answer that arrives in pieces; rejects like the client. */
 export async function readRows(result: ResultSet<'JSONEachRow'>): Promise<readonly unknown[]> {
@@ -12,12 +13,13 @@ export async function readRows(result: ResultSet<'JSONEachRow'>): Promise<readon
 }
 
 /**
- * All rows of an answer that is there as a whole. The client would make a text of each row first, for all rows at once: megabytes that each
+ * All rows of an answer that is there as a whole; those of a report bit by bit, as nobody waits for it. The client would make a text of each row first, for all rows at once: megabytes that each
  * garbage collection copies while requests wait.
  */
-export async function readWholeRows(result: ResultSet<'JSONEachRow'>): Promise<readonly unknown[]> {
+export async function readWholeRows(text: string, turn: Turn): Promise<readonly unknown[]> {
   const found: unknown[] = []
-  for await (const line of sliced(linesOf(await result.text()))) found.push(JSON.parse(line))
+  const lines = turn === 'report' ? sliced(linesOf(text), IN_BACKGROUND) : sliced(linesOf(text))
+  for await (const line of lines) found.push(JSON.parse(line))
   return found
 }
 
