@@ -2,6 +2,7 @@
 
 import { DAY_MS, SECOND_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import { SELECTION_POLICIES } from '../../domain/model.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { NoteActivity } from '../events/activity.ts'
@@ -49,7 +50,7 @@ export const INSTALL_LIST_SCHEMA = {
   agent: maybeEmptyParameter('Coding agent that ran it; empty: a person.', LIMITS.clientHintChars),
   ranBy: { type: 'string', description: 'Whether any coding agent ran it.', enum: ['agent', 'person'] },
   reason: maybeEmptyParameter('Why it is unmatched; empty: no reason was recorded.', LIMITS.clientHintChars),
-  policy: textParameter('How its visit was chosen.', LIMITS.clientHintChars),
+  policy: { type: 'string', description: 'How its visit was chosen.', enum: SELECTION_POLICIES },
   visit: textParameter('ID of the visit that it was matched to.', LIMITS.idChars.max),
   ...ORIGIN_PARAMETERS,
   visitSince: {

@@ -240,10 +240,13 @@ describe('the tools', function () {
       .and.not.to.include(ids.replaced)
     expect(await found('--page', `${TEST_ORIGIN}/install`, '--organization', 'acme')).to.include(ids.matched)
     expect(await found('--resolution', 'unmatched', '--since', '1d')).to.include(ids.replaced)
-    expect(await found('--policy', 'handoff_token')).not.to.include(ids.matched)
+    expect(await found('--policy', 'handoff')).not.to.include(ids.matched)
     const [unmatched] = rowsOf(good(await tool('installs', '--json', '--resolution', 'unmatched')))
     expect(unmatched?.['visit']).to.equal(null)
     expect(await tool('installs', '--resolution', 'lost')).to.include({ status: 2, stdout: '' })
+    const refused = await tool('installs', '--policy', 'handoff_token')
+    expect(refused).to.include({ status: 2, stdout: '' })
+    expect(refused.stderr).to.match(/--policy must be one of .*first_visit, handoff, /)
   })
 
   it('list what people should notice, of one organisation or of all', async () => {
