@@ -29,7 +29,7 @@ interface LocalStores {
   readonly isWriterRunning: boolean
 }
 
-/** A busy machine or a long period may take longer than a page waits, and a tool has nobody behind it. */
+/** A busy machine or a long period may take longer than a page waits, and nothing else waits for a tool. */
 const PATIENT = { isPatient: true } as const
 
 export function localBackend(stores: LocalStores): ToolBackend {

@@ -12,8 +12,8 @@ const LATER = 10
 const LOWEST = 19
 
 /**
- * V8 has four of them, however few cores there are: on one core, marking a heap kept requests waiting for 140 ms. Where a core is
- * free they are as fast as before. Does nothing where the system shows no threads or does not let a process change their order.
+ * V8 has four of them, however few cores there are: on one core, marking a heap kept requests waiting for 140 ms. If another core is
+ * free, they are as fast as before. Does nothing if the system shows no threads or does not let a process change their priority.
  */
 export function yieldV8Threads(): void {
   try {

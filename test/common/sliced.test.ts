@@ -8,6 +8,17 @@ function busyFor(ms: number): void {
   for (const endsAtMs = performance.now() + ms; performance.now() < endsAtMs;);
 }
 
+/** Counts turns of the event loop until it is stopped. */
+function countTurns(): { readonly turns: () => number; readonly stop: () => void } {
+  let [turns, isOver] = [0, false]
+  const others = (): void => {
+    turns += 1
+    if (!isOver) setImmediate(others)
+  }
+  setImmediate(others)
+  return { turns: () => turns, stop: () => void (isOver = true) }
+}
+
 describe('work in slices', () => {
   it('has the same items in their order', async () => {
     const seen: number[] = []
@@ -16,33 +27,23 @@ describe('work in slices', () => {
   })
 
   it('lets others run after each long item, and not after each short one', async () => {
-    let [turns, isOver] = [0, false]
-    const others = (): void => {
-      turns += 1
-      if (!isOver) setImmediate(others)
-    }
-    setImmediate(others)
+    const others = countTurns()
     for await (const item of sliced([1, 2, 3, 4])) busyFor(item === 4 ? 0 : 3)
-    expect(turns).to.be.at.least(3)
-    const before = turns
+    expect(others.turns()).to.be.at.least(3)
+    const before = others.turns()
     for await (const item of sliced([1, 2, 3, 4])) expect(item).to.be.within(1, 4)
-    expect(turns - before).to.be.at.most(1)
-    isOver = true
+    expect(others.turns() - before).to.be.at.most(1)
+    others.stop()
   })
 
   it('leaves others many turns after each slice if nobody waits for it', async () => {
-    let [turns, isOver] = [0, false]
-    const others = (): void => {
-      turns += 1
-      if (!isOver) setImmediate(others)
-    }
-    setImmediate(others)
+    const others = countTurns()
     const turnsBefore: number[] = []
     for await (const item of sliced([1, 2, 3, 4], IN_BACKGROUND)) {
-      turnsBefore.push(turns)
+      turnsBefore.push(others.turns())
       busyFor(item)
     }
-    isOver = true
+    others.stop()
     expect(turnsBefore).to.have.length(4)
     for (const [index, before] of turnsBefore.slice(0, -1).entries())
       expect((turnsBefore[index + 1] ?? 0) - before, `after item ${index + 1}`).to.be.above(10)
