@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 
 import { blocksOf } from './output-blocks.ts'
-import { exitCodeOf, mergeReports, notRunLines, summaryLine, timeLines, type RunReport } from './run-report.ts'
+import { exitCodeOf, failureLine, mergeReports, notRunLines, summaryLine, timeLines, type RunReport } from './run-report.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -25,6 +25,13 @@ describe('the summary of a test run', () => {
     expect(exitCodeOf({ passed: 0, failed: 0, skipped: 0 }, {})).to.equal(1)
     expect(exitCodeOf({ passed: 1, failed: 0, skipped: 1 }, {})).to.equal(0)
     expect(exitCodeOf({ passed: 1, failed: 0, skipped: 1 }, { CI: 'true' })).to.equal(1)
+  })
+
+  it('says how a long error begins and how it ends: a program says last why it ended', () => {
+    const error = new Error(`the service ended: ${'a line of its log\n'.repeat(500)}the port is taken`)
+    const line = failureLine({ file: 'test/a/x.test.ts', title: 'starts', error })
+    expect(line).to.match(/^FAILED test\/a\/x\.test\.ts: starts: the service ended: a line .* … .* the port is taken$/)
+    expect(line.length).to.be.below(1_000)
   })
 
   it('adds up what the processes of a run report', () => {

@@ -16,7 +16,7 @@ export interface RunReport {
   readonly seconds: Readonly<Record<string, number>>
   /** How many tests of a file were skipped; files without any are absent. */
   readonly skipped: Readonly<Record<string, number>>
-  /** A line for each failed test or hook: its file, its title and the beginning of the error. */
+  /** A line for each failed test or hook: its file, its title and both ends of the error. */
   readonly failures: readonly string[]
 }
 
@@ -76,7 +76,14 @@ export function failureLine({ file, title, error }: Failure): string {
   const message = error instanceof Error ? error.message : String(error)
   // A browser says in the lines below the first one what it waited for, in colours.
   const line = stripVTControlCharacters(message).trim().replaceAll(/\s+/g, ' ')
-  return `FAILED ${file}: ${title}: ${line.slice(0, MOST_OF_AN_ERROR)}${listedIn(error)}`
+  return `FAILED ${file}: ${title}: ${bothEnds(line)}${listedIn(error)}`
+}
+
+/** What a program printed says at its end why it ended. */
+function bothEnds(line: string): string {
+  return line.length <= 2 * MOST_OF_AN_ERROR
+    ? line
+    : `${line.slice(0, MOST_OF_AN_ERROR)} … ${line.slice(-MOST_OF_AN_ERROR)}`
 }
 
 /** Chai's messages abridge a list (`[ …(25) ]`), and CI shows nothing but these lines. */
