@@ -9,7 +9,15 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 
 import { blocksOf } from './output-blocks.ts'
-import { exitCodeOf, failureLine, mergeReports, notRunLines, summaryLine, timeLines, type RunReport } from './run-report.ts'
+import {
+  exitCodeOf,
+  failureLine,
+  mergeReports,
+  notRunLines,
+  summaryLine,
+  timeLines,
+  type RunReport,
+} from './run-report.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
