@@ -69,7 +69,7 @@ export class TooManyInstallations extends Error {
 
 /** Rejects like `Facts`, with the reason of `signal`, and with `TooManyInstallations`. */
 export async function replayDecisions(
-  facts: Pick<Facts, 'run'>,
+  facts: Pick<Facts, 'run' | 'each'>,
   request: ReplayRequest,
   options: ReplayOptions = {},
 ): Promise<ReplayResult> {
@@ -132,7 +132,8 @@ interface PagesToRead {
 }
 
 interface OrderedPage {
-  readonly rows: readonly DecidedInstallRow[]
+  /** To be taken once. */
+  readonly rows: Iterable<DecidedInstallRow>
   /** Of its last record. */
   readonly last: Position
   readonly isLast: boolean
@@ -143,7 +144,7 @@ interface OrderedPage {
  * of an installation follow a match for as long as its receipt holds.
  */
 async function* pagesInOrder(
-  facts: Pick<Facts, 'run'>,
+  facts: Pick<Facts, 'run' | 'each'>,
   { website, sinceMs, untilMs }: ReplayRequest,
   { signal, pageSize, from }: PagesToRead,
 ): AsyncGenerator<OrderedPage> {
@@ -155,7 +156,7 @@ async function* pagesInOrder(
     if (page === undefined || page.records === 0) return
     const { last_ms: afterMs, last_id: afterId } = page
     const upTo = { last_ms: afterMs, last_id: afterId }
-    const rows = await facts.run('installsInOrder', { ...bounds, ...after, ...upTo }, { signal })
+    const rows = await facts.each('installsInOrder', { ...bounds, ...after, ...upTo }, { signal })
     const isLast = page.records < pageSize
     yield { rows, last: { afterMs, afterId }, isLast }
     if (isLast) return

@@ -26,7 +26,7 @@ import { stoppableFacts } from '../stopping.ts'
 import { replayDecisions, TooManyInstallations } from './replay-decisions.ts'
 
 interface ReplayJobDeps {
-  readonly facts: Pick<Facts, 'run' | 'insert'>
+  readonly facts: Pick<Facts, 'run' | 'each' | 'insert'>
   readonly logger: Pick<Logger, 'warn' | 'error'>
   readonly nowMs: () => number
 }
@@ -45,8 +45,11 @@ const MOST_FAILURES = 20
 export function startReplayJobs(deps: ReplayJobDeps): { readonly stop: () => Promise<void> } {
   const begun: BegunReplays = new Map()
   return repeat({
-    act: (stopping) =>
-      runReplays({ ...deps, facts: stoppableFacts(deps.facts, stopping) }, { begun, signal: stopping.signal }),
+    act: (stopping) => {
+      const each: Facts['each'] = (...asked) => stopping.unlessGivenUp(() => deps.facts.each(...asked))
+      const facts = { ...stoppableFacts(deps.facts, stopping), each }
+      return runReplays({ ...deps, facts }, { begun, signal: stopping.signal })
+    },
     everyMs: EVERY_MS,
     onFailure: (reason) => deps.logger.warn({ reason }, 'decisions could not be replayed; retrying'),
   })

@@ -1,14 +1,15 @@
 /** Facts in ClickHouse, over either connection: inserts checked rows by partition, and runs named queries. */
 
 import { sliced } from '../../common/sliced.ts'
-import type { FactsConnection, InsertStatement, TableLayout } from './engine/connection.ts'
+import type { FactsConnection, InsertStatement, QueryOptions, TableLayout } from './engine/connection.ts'
 import { insertError, queryError } from './engine/engine-codes.ts'
 import { countNamed, eraseFigures, eraseNamed } from './erasure/erase.ts'
 import { RowsRefused } from './facts.ts'
-import type { Facts } from './facts.ts'
+import type { Facts, RunOptions } from './facts.ts'
 import { QUERIES } from './queries.ts'
-import type { QueryRow } from './queries.ts'
+import type { QueryName, QueryParams, QueryRow } from './queries.ts'
 import type { Query } from './query-parts.ts'
+import type { QueryParameters } from './query-rows.ts'
 import { collectRows } from './row-batch.ts'
 import type { CollectedRows } from './row-batch.ts'
 import { quorumOf, readSupportedSettings, sequenceOf } from './engine/settings.ts'
@@ -36,17 +37,20 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
     lastInsertAtMs = options.nowMs()
   }
 
-  const run: Facts['run'] = async (name, params, { signal, isPatient = false } = {}) => {
-    const query = QUERIES[name] as unknown as Query<typeof params, QueryRow<typeof name>>
-    const { sql, isSequential = false } = query
+  async function ask<Rows>(
+    method: (statement: string, parameters: QueryParameters, options: QueryOptions) => Promise<Rows>,
+    name: QueryName,
+    params: QueryParameters,
+    { signal, isPatient = false }: RunOptions = {},
+  ): Promise<Rows> {
+    const { sql, turn, isSequential = false } = QUERIES[name] as unknown as Query<QueryParameters, unknown>
     try {
       const { clauses, patientClauses } = await settings()
-      const clause = (isPatient ? patientClauses : clauses)[query.turn]
+      const clause = (isPatient ? patientClauses : clauses)[turn]
       const text = `${sql(params)} ${clause}${sequenceOf(isSequential, connection.layout)}`
-      const turn = isPatient ? 'report' : query.turn
-      const rows = await connection.query(text, params, { turn, signal })
+      const rows = await method(text, params, { turn: isPatient ? 'report' : turn, signal })
       isReachable = true
-      return rows as readonly QueryRow<typeof name>[]
+      return rows
     } catch (error) {
       // No caller waits for it any more, so the abort says nothing about the engine.
       signal?.throwIfAborted()
@@ -56,7 +60,10 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
   }
 
   return {
-    run,
+    run: async <Q extends QueryName>(name: Q, params: QueryParams<Q>, options?: RunOptions) =>
+      (await ask(connection.query, name, params, options)) as readonly QueryRow<Q>[],
+    each: async <Q extends QueryName>(name: Q, params: QueryParams<Q>, options?: RunOptions) =>
+      (await ask(connection.each, name, params, options)) as Iterable<QueryRow<Q>>,
     startBatch() {
       const rows = collectRows()
       return {

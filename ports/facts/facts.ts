@@ -24,7 +24,7 @@ interface RowBatch {
   insert(): Promise<void>
 }
 
-interface RunOptions {
+export interface RunOptions {
   /** Aborted if the caller has gone: the query is not started, or is ended as soon as the engine can; `run` rejects with the reason. */
   readonly signal?: AbortSignal | undefined
   /** True if no request and no page waits: every statement then has the time of a report, and gives way to theirs. */
@@ -36,6 +36,11 @@ export interface Facts {
   /** Inserts whole or rejects; safe to repeat. Rejects with `FactsUnavailable` (repeat) or `RowsRefused` (bisect). */
   insert(table: FactTable, rows: readonly FactRow[]): Promise<void>
   run<Q extends QueryName>(query: Q, params: QueryParams<Q>, options?: RunOptions): Promise<readonly QueryRow<Q>[]>
+  /**
+   * As `run`, for thousands of rows of which each is done with at once: they are to be taken once, and may be made only as they are
+   * taken, so that no garbage collection copies all of them.
+   */
+  each<Q extends QueryName>(query: Q, params: QueryParams<Q>, options?: RunOptions): Promise<Iterable<QueryRow<Q>>>
   /** Rows of each table that name one of these; all tables. At most `MAX_NAMES`. */
   countNamed(names: readonly ErasedName[]): Promise<ErasedRows>
   /**

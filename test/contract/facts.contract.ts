@@ -312,6 +312,39 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
       })
     })
 
+    describe('rows taken one by one', () => {
+      it('are those of the same query, however hostile, also while other statements run, and not after the last', async () => {
+        const website = unique('site')
+        const texts = [...HOSTILE, ...UNICODE, 'x'.repeat(100_000)]
+        await store(
+          facts(),
+          texts.map((subject) => activityRecord({ website, organization: website, subject })),
+        )
+        const params = { ...AROUND, organization: website }
+        const all = await facts().run('listActivity', params)
+        const rows = await facts().each('listActivity', params)
+        const [few, none] = [
+          await facts().each('listActivity', params),
+          await facts().each('listActivity', { ...AROUND, organization: unique('none') }),
+        ]
+        const taken: unknown[] = []
+        for (const row of rows) taken.push(row, ...(await facts().run('listActivity', { ...params, limit: 1 })))
+        expect(taken.filter((_, index) => index % 2 === 0)).to.deep.equal(all)
+        for (const row of few) {
+          expect(row).to.deep.equal(all[0])
+          break
+        }
+        expect([...none].length).to.equal(0)
+        expect(all.map(({ subject }) => subject)).to.have.members(texts)
+      })
+
+      it('are not there for a caller who has gone', async () => {
+        const why = new Error('gone')
+        const asked = facts().each('listActivity', AROUND, { signal: AbortSignal.abort(why) })
+        expect(await asked.catch((error: unknown) => error)).to.equal(why)
+      })
+    })
+
     describe('refusal', () => {
       const canary = 'canary-secret-of-a-row'
       const bad: readonly (readonly [string, FactTable, FactRow])[] = [

@@ -98,6 +98,13 @@ describe('replays of decisions', function () {
     return told.body['id']
   }
 
+  /** The facts, with reads of the test's own. */
+  const reading = (run: Facts['run'], insert: Facts['insert'] = facts.insert.bind(facts)) => ({
+    run,
+    each: run,
+    insert,
+  })
+
   it('wait, are decided by the role, and show what each source would lose or gain', async () => {
     const id = await asked()
     expect((await show(id)).body).to.deep.include({ state: 'waiting', progress: 0, result: null, tokensOnly: false })
@@ -131,13 +138,10 @@ describe('replays of decisions', function () {
 
   it('start again after a kill, and wait while the facts are unreachable', async () => {
     const id = await asked()
-    const away = {
-      insert: facts.insert.bind(facts),
-      run: (async (query: string, ...rest: never[]) => {
-        if (query === 'sourcesOfVisits') throw new FactsUnavailable('away')
-        return (facts.run as (...all: unknown[]) => Promise<unknown>)(query, ...rest)
-      }) as Facts['run'],
-    }
+    const away = reading((async (query: string, ...rest: never[]) => {
+      if (query === 'sourcesOfVisits') throw new FactsUnavailable('away')
+      return (facts.run as (...all: unknown[]) => Promise<unknown>)(query, ...rest)
+    }) as Facts['run'])
     const error = await runReplays({ ...deps(), facts: away }).catch((why: unknown) => why)
     expect(error).to.be.instanceOf(FactsUnavailable)
     expect((await show(id)).body).to.include({ state: 'running', result: null })
@@ -149,14 +153,11 @@ describe('replays of decisions', function () {
     const id = await asked()
     const endAt = (error: Error, killed = new AbortController()) => ({
       signal: killed.signal,
-      facts: {
-        insert: facts.insert.bind(facts),
-        run: (async (query: string, ...rest: never[]) => {
-          if (query !== 'installsInOrder') return (facts.run as (...all: unknown[]) => Promise<unknown>)(query, ...rest)
-          if (!(error instanceof FactsUnavailable)) killed.abort(error)
-          throw error
-        }) as Facts['run'],
-      },
+      facts: reading((async (query: string, ...rest: never[]) => {
+        if (query !== 'installsInOrder') return (facts.run as (...all: unknown[]) => Promise<unknown>)(query, ...rest)
+        if (!(error instanceof FactsUnavailable)) killed.abort(error)
+        throw error
+      }) as Facts['run']),
     })
     const begin = async (error: Error, begun?: Map<string, number>): Promise<void> => {
       const { signal, facts: ending } = endAt(error)
@@ -184,7 +185,7 @@ describe('replays of decisions', function () {
       asks.push(query)
       return untouched(query, ...rest)
     }
-    await runReplays({ ...deps(), facts: { insert: facts.insert.bind(facts), run } })
+    await runReplays({ ...deps(), facts: reading(run) })
     expect(asks).to.include('cancelledReplay').and.not.to.include('installsInOrder')
     expect((await show(id)).body).to.include({ state: 'cancelled', failure: null, result: null })
     const { replays } = (await stage.ask('GET', PATH, { cookies: member })).body
@@ -217,14 +218,11 @@ describe('replays of decisions', function () {
   it('are given up if the facts fail them again and again while they answer others, which go on meanwhile', async () => {
     const id = await asked()
     const other = await asked({ ...WANTED, since: NOW_MS - 6 * DAY_MS })
-    const failing = {
-      insert: facts.insert.bind(facts),
-      run: (async (query: string, params: { since_ms?: number }, ...rest: never[]) => {
-        const isFirst = (params.since_ms ?? NOW_MS) < NOW_MS - 37 * DAY_MS + HOUR_MS
-        if (query === 'pageInOrder' && isFirst) throw new FactsUnavailable('too much memory')
-        return (facts.run as (...all: unknown[]) => Promise<unknown>)(query, params, ...rest)
-      }) as Facts['run'],
-    }
+    const failing = reading((async (query: string, params: { since_ms?: number }, ...rest: never[]) => {
+      const isFirst = (params.since_ms ?? NOW_MS) < NOW_MS - 37 * DAY_MS + HOUR_MS
+      if (query === 'pageInOrder' && isFirst) throw new FactsUnavailable('too much memory')
+      return (facts.run as (...all: unknown[]) => Promise<unknown>)(query, params, ...rest)
+    }) as Facts['run'])
     const begun = new Map<string, number>()
     const look = () => runReplays({ ...deps(), facts: failing }, { begun }).catch((why: unknown) => why)
     expect(await look()).to.be.instanceOf(FactsUnavailable)
@@ -243,7 +241,7 @@ describe('replays of decisions', function () {
       await written('activity')
       return rows
     }) as Facts['run']
-    await runReplays({ ...deps(), facts: { insert: facts.insert.bind(facts), run } })
+    await runReplays({ ...deps(), facts: reading(run) })
     expect((await show(id)).body).to.include({ state: 'cancelled', result: null })
   })
 
@@ -251,25 +249,20 @@ describe('replays of decisions', function () {
     const id = await asked()
     const erased: string[] = []
     const inserted: string[] = []
-    const running = {
-      insert: (async (table: never, rows: readonly { readonly result: string }[]) => {
-        inserted.push(...rows.map(({ result }) => result))
-        return facts.insert(table, rows)
-      }) as Facts['insert'],
-      run: (async (query: string, ...rest: never[]) => {
-        const rows = await (facts.run as (...all: unknown[]) => Promise<readonly { event_id: string }[]>)(
-          query,
-          ...rest,
-        )
-        const [first] = rows
-        if (query !== 'installsInOrder' || erased.length > 0 || first === undefined) return rows
-        erased.push(first.event_id)
-        const name = erasedName('acme-site', first.event_id)
-        await facts.insert('erasures', [{ ...name, erased_at: Date.now(), row_version: 1 }])
-        return rows
-      }) as Facts['run'],
-    }
-    await runReplays({ ...deps(), facts: running })
+    const insert = (async (table: never, rows: readonly { readonly result: string }[]) => {
+      inserted.push(...rows.map(({ result }) => result))
+      return facts.insert(table, rows)
+    }) as Facts['insert']
+    const run = (async (query: string, ...rest: never[]) => {
+      const rows = await (facts.run as (...all: unknown[]) => Promise<readonly { event_id: string }[]>)(query, ...rest)
+      const [first] = rows
+      if (query !== 'installsInOrder' || erased.length > 0 || first === undefined) return rows
+      erased.push(first.event_id)
+      const name = erasedName('acme-site', first.event_id)
+      await facts.insert('erasures', [{ ...name, erased_at: Date.now(), row_version: 1 }])
+      return rows
+    }) as Facts['run']
+    await runReplays({ ...deps(), facts: reading(run, insert) })
     expect((await show(id)).body).to.include({ state: 'running', result: null })
     expect(inserted.join()).not.to.include(erased[0])
     await runReplays(deps())

@@ -204,11 +204,12 @@ describe('a replay that ends before it is done', () => {
       },
     }
     const asked: { readonly query: string; readonly params: object }[] = []
+    const run = (async (query: string, params: object) => {
+      asked.push({ query, params })
+      return answers[query]?.() ?? []
+    }) as Facts['run']
     const facts = {
-      run: (async (query: string, params: object) => {
-        asked.push({ query, params })
-        return answers[query]?.() ?? []
-      }) as Facts['run'],
+      ...{ run, each: run },
       insert: async (_table: string, inserted: readonly object[]) => void rows.push(...(inserted as typeof rows)),
     }
     return { facts, rows, asked, pages: () => pages }
@@ -227,7 +228,7 @@ describe('a replay that ends before it is done', () => {
         killed.signal.throwIfAborted()
         return world.facts.run(query, ...rest)
       }
-      const deps = { facts: { ...world.facts, run }, logger: SILENT, nowMs: () => nowMs }
+      const deps = { facts: { ...world.facts, run, each: run }, logger: SILENT, nowMs: () => nowMs }
       const error = await runReplays(deps, { signal: killed.signal }).catch((why: unknown) => why)
       expect(error).to.equal(killed.signal.reason)
       const { starts, checkpoint } = JSON.parse(world.rows.at(-1)?.result ?? '') as UnfinishedReplay

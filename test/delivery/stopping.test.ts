@@ -56,7 +56,8 @@ describe('a role that is told to stop', function () {
     return new Promise(() => undefined)
   }
   const figures: Case['start'] = (facts, seen) => startRollup({ facts, logger: loggerOf(seen), nowMs: Date.now })
-  const replays: Case['start'] = (facts, seen) => startReplayJobs({ facts, logger: loggerOf(seen), nowMs: Date.now })
+  const replays: Case['start'] = (facts, seen) =>
+    startReplayJobs({ facts: { ...facts, each: facts.run }, logger: loggerOf(seen), nowMs: Date.now })
   const streams: Case['start'] = (facts, seen) =>
     startStreams({
       ...{ facts, logger: loggerOf(seen), nowMs: Date.now, randomness: createRandomness(), owner: 'one' },
@@ -79,7 +80,7 @@ describe('a role that is told to stop', function () {
       {
         run: ((query: string) =>
           rows[query] === undefined ? hang(query, seen) : Promise.resolve(rows[query])) as Facts['run'],
-        insert: (table) => hang(table, seen),
+        insert: (table) => (rows[table] === undefined ? hang(table, seen) : Promise.resolve()),
       },
       seen,
     )
@@ -99,6 +100,14 @@ describe('a role that is told to stop', function () {
       {
         at: 'decision_replay_results',
         rows: { openReplays: [OPEN], erasureCount: [], begunReplay: [], cancelledReplay: [] },
+        start: replays,
+      },
+      {
+        at: 'installsInOrder',
+        rows: {
+          ...{ openReplays: [OPEN], erasureCount: [], begunReplay: [], cancelledReplay: [] },
+          ...{ decision_replay_results: [], pageInOrder: [{ records: 1, last_ms: 0, last_id: 'event' }] },
+        },
         start: replays,
       },
       {

@@ -31,7 +31,11 @@ export async function replayDecisionsTool(run: RunOutcome): Promise<number> {
     if (website === null) return 2
     const onProgress = ({ installs, reachedMs }: { installs: number; reachedMs: number }): void =>
       complain(`${installs} installs decided again, up to ${timeText(reachedMs)} ...\n`)
-    const result = await replayDecisions(backend, { ...wanted, website }, { onProgress })
+    const result = await replayDecisions(
+      { run: backend.run, each: backend.run },
+      { ...wanted, website },
+      { onProgress },
+    )
     if (run.flags.has('--json')) printJson([{ website, ...result }])
     else show(result)
   } finally {

@@ -11,7 +11,7 @@ import { makePrivateFolder } from '../../shared/folders.ts'
 import { settingsClause } from './connection.ts'
 import type { QueryParameters } from '../query-rows.ts'
 import type { FactsConnection, InsertStatement } from './connection.ts'
-import { readWholeRows } from './read-rows.ts'
+import { allRows, rowsIn } from './read-rows.ts'
 import { selfTest } from './self-test.ts'
 import { mayRaisePriority } from './thread-priority.ts'
 import { createTurns } from './turns.ts'
@@ -45,16 +45,16 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
   const writes = createTurns()
   const reads = createTurns()
   const copies = createTurns()
+  const each: FactsConnection['each'] = async (statement, parameters, options) =>
+    // The next statement need not wait for the rows to be read.
+    rowsIn(await reads.take(options, () => selectInProcess(engine.reader, statement, parameters)))
   const connection: FactsConnection = {
     kind: 'chdb',
     isExclusive: true,
     yielding,
     command: (statement) => writes.take(WRITE, () => runStatement(engine.writer, statement)),
-    query: async (statement, parameters, options) => {
-      const found = await reads.take(options, () => selectInProcess(engine.reader, statement, parameters))
-      // The next statement need not wait for it.
-      return readWholeRows(found, options.turn)
-    },
+    query: async (statement, parameters, options) => allRows(await each(statement, parameters, options), options.turn),
+    each,
     insert: (insert) => {
       const settings = { ...insert.settings, ...FILE_SETTINGS, ...yielding }
       const file = join(inbox, `${randomUUID()}.tsv`)
@@ -198,9 +198,11 @@ async function selectInProcess(
   client: ClickHouseClient,
   statement: string,
   parameters: QueryParameters,
-): Promise<string> {
-  const result = await client.query({ query: statement, query_params: { ...parameters }, format: 'JSONEachRow' })
-  return result.text()
+): Promise<Buffer> {
+  const { stream } = await client.exec({ query: `${statement} FORMAT JSONEachRow`, query_params: { ...parameters } })
+  const pieces: Buffer[] = []
+  for await (const piece of stream) pieces.push(piece as Buffer)
+  return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces)
 }
 
 /**

@@ -57,6 +57,12 @@ export function openClickHouse(url: string, options: ClickHouseOptions = {}): Fa
   })
   /** Aborts the requests in flight when the connection is closed. */
   const closing = new AbortController()
+  const query: FactsConnection['query'] = (statement, parameters, { turn, signal: caller }) => {
+    const forMs = turn === 'report' ? requestTimeoutMs : Math.min(LOOK_UP_TIMEOUT_MS, requestTimeoutMs)
+    const asked = { query: statement, query_params: { ...parameters } }
+    const leaving = caller === undefined ? closing.signal : AbortSignal.any([closing.signal, caller])
+    return actWithin(forMs, leaving, (signal) => selectFromServer(client, { ...asked, abort_signal: signal }))
+  }
   return {
     kind: 'server',
     isExclusive: false,
@@ -64,12 +70,9 @@ export function openClickHouse(url: string, options: ClickHouseOptions = {}): Fa
     command: async (statement) => {
       await client.command({ query: statement })
     },
-    query: (statement, parameters, { turn, signal: caller }) => {
-      const forMs = turn === 'report' ? requestTimeoutMs : Math.min(LOOK_UP_TIMEOUT_MS, requestTimeoutMs)
-      const query = { query: statement, query_params: { ...parameters } }
-      const leaving = caller === undefined ? closing.signal : AbortSignal.any([closing.signal, caller])
-      return actWithin(forMs, leaving, (signal) => selectFromServer(client, { ...query, abort_signal: signal }))
-    },
+    query,
+    // A connection must not stay open for as long as somebody takes over the rows.
+    each: query,
     insert: (insert) => actWithin(requestTimeoutMs, closing.signal, (signal) => stream(client, insert, signal)),
     close: () => {
       closing.abort()
@@ -89,6 +92,8 @@ function readTls({ caFile, certFile, keyFile }: ClickHouseTls): TlsOptions {
 
 /** Rejects with `EngineSilent` after `forMs`, whatever error the client reports then. */
 async function actWithin<T>(forMs: number, closing: AbortSignal, act: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  // The client notices only what is aborted later.
+  closing.throwIfAborted()
   const inTime = AbortSignal.timeout(forMs)
   try {
     return await act(AbortSignal.any([inTime, closing]))
