@@ -1,7 +1,7 @@
 /** Facts in ClickHouse, over either connection: inserts checked rows by partition, and runs named queries. */
 
 import { sliced } from '../../common/sliced.ts'
-import type { FactsConnection, InsertStatement, QueryOptions, TableLayout } from './engine/connection.ts'
+import type { FactsConnection, InsertStatement, TableLayout } from './engine/connection.ts'
 import { insertError, queryError } from './engine/engine-codes.ts'
 import { countNamed, eraseFigures, eraseNamed } from './erasure/erase.ts'
 import { RowsRefused } from './facts.ts'
@@ -9,7 +9,6 @@ import type { Facts, RunOptions } from './facts.ts'
 import { QUERIES } from './queries.ts'
 import type { QueryName, QueryParams, QueryRow } from './queries.ts'
 import type { Query } from './query-parts.ts'
-import type { QueryParameters } from './query-rows.ts'
 import { collectRows } from './row-batch.ts'
 import type { CollectedRows } from './row-batch.ts'
 import { quorumOf, readSupportedSettings, sequenceOf } from './engine/settings.ts'
@@ -17,6 +16,9 @@ import { quorumOf, readSupportedSettings, sequenceOf } from './engine/settings.t
 interface ClickHouseFactsOptions {
   readonly nowMs: () => number
 }
+
+/** What a query is asked with. */
+type Asked<Q extends QueryName> = [name: Q, params: QueryParams<Q>, options?: RunOptions]
 
 /** The tables must exist (`migrate`). Closing the result closes the connection. */
 export function clickhouseFacts(connection: FactsConnection, options: ClickHouseFactsOptions): Facts {
@@ -37,20 +39,18 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
     lastInsertAtMs = options.nowMs()
   }
 
-  async function ask<Rows>(
-    method: (statement: string, parameters: QueryParameters, options: QueryOptions) => Promise<Rows>,
-    name: QueryName,
-    params: QueryParameters,
-    { signal, isPatient = false }: RunOptions = {},
-  ): Promise<Rows> {
-    const { sql, turn, isSequential = false } = QUERIES[name] as unknown as Query<QueryParameters, unknown>
+  async function ask<Q extends QueryName>(
+    method: 'query' | 'each',
+    [name, params, { signal, isPatient = false } = {}]: Asked<Q>,
+  ): Promise<Iterable<QueryRow<Q>>> {
+    const { sql, turn, isSequential = false } = QUERIES[name] as unknown as Query<QueryParams<Q>, QueryRow<Q>>
     try {
       const { clauses, patientClauses } = await settings()
       const clause = (isPatient ? patientClauses : clauses)[turn]
       const text = `${sql(params)} ${clause}${sequenceOf(isSequential, connection.layout)}`
-      const rows = await method(text, params, { turn: isPatient ? 'report' : turn, signal })
+      const rows = await connection[method](text, params, { turn: isPatient ? 'report' : turn, signal })
       isReachable = true
-      return rows
+      return rows as Iterable<QueryRow<Q>>
     } catch (error) {
       // No caller waits for it any more, so the abort says nothing about the engine.
       signal?.throwIfAborted()
@@ -60,10 +60,8 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
   }
 
   return {
-    run: async <Q extends QueryName>(name: Q, params: QueryParams<Q>, options?: RunOptions) =>
-      (await ask(connection.query, name, params, options)) as readonly QueryRow<Q>[],
-    each: async <Q extends QueryName>(name: Q, params: QueryParams<Q>, options?: RunOptions) =>
-      (await ask(connection.each, name, params, options)) as Iterable<QueryRow<Q>>,
+    run: async <Q extends QueryName>(...asked: Asked<Q>) => (await ask('query', asked)) as readonly QueryRow<Q>[],
+    each: (...asked) => ask('each', asked),
     startBatch() {
       const rows = collectRows()
       return {
