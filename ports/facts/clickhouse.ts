@@ -18,7 +18,7 @@ interface ClickHouseFactsOptions {
 }
 
 /** What a query is asked with. */
-type Asked<Q extends QueryName> = [name: Q, params: QueryParams<Q>, options?: RunOptions]
+type Asked<Q extends QueryName> = [name: Q, params: QueryParams<Q>, options?: RunOptions | undefined]
 
 /** The tables must exist (`migrate`). Closing the result closes the connection. */
 export function clickhouseFacts(connection: FactsConnection, options: ClickHouseFactsOptions): Facts {
