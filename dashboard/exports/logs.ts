@@ -1,6 +1,6 @@
 /** Logs as a download, newest first: whole records as lines of JSON, or one short line of text for each. */
 
-import { sliced } from '../../common/sliced.ts'
+import { IN_BACKGROUND, sliced } from '../../common/sliced.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { LogLineRow } from '../../ports/facts/pages/logs.ts'
 import type { Cursors } from '../logs/cursor.ts'
@@ -41,7 +41,7 @@ export async function* exportLogs(wanted: LogExport): AsyncGenerator<string> {
     const { rows, next } = await readLogPage(reads, question, clock)
     const before = records
     let [text, truncated]: [string, LogTrailer['truncated']] = ['', null]
-    for await (const row of sliced(rows)) {
+    for await (const row of sliced(rows, IN_BACKGROUND)) {
       const line = format === 'ndjson' ? `${JSON.stringify(lineOf(row))}\n` : logTextLine(row)
       bytes += Buffer.byteLength(line)
       truncated = records >= LIMITS.logExportRecords ? 'records' : bytes > LIMITS.logExportBytes ? 'bytes' : null

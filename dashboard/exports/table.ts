@@ -1,7 +1,7 @@
 /** A list as CSV, the newest rows first. */
 
 import { csvLine } from '../../common/csv.ts'
-import { sliced } from '../../common/sliced.ts'
+import { IN_BACKGROUND, sliced } from '../../common/sliced.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
 import { checkMayGoOn, type Download } from './download.ts'
@@ -47,7 +47,7 @@ export async function* exportTable<Row>(table: ListedTable<Row>, wanted: TableEx
     rows += page.rows.length
     wanted.onRows(page.rows.length)
     let text = ''
-    for await (const row of sliced(page.rows)) text += csvLine(cells.map((cell) => cell(row)))
+    for await (const row of sliced(page.rows, IN_BACKGROUND)) text += csvLine(cells.map((cell) => cell(row)))
     yield text
     position = page.next
   }
