@@ -29,7 +29,7 @@ export interface OrganizationFacts {
 }
 
 /** What a handler reads with. */
-export interface ScopedReads extends OrganizationFacts {
+interface ScopedReads extends OrganizationFacts {
   /** The same for a download: its statements let those of pages go first, and have the time of a report. */
   readonly patient: OrganizationFacts
 }
