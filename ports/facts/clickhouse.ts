@@ -18,7 +18,7 @@ interface ClickHouseFactsOptions {
 }
 
 /** What a query is asked with. */
-type AskedQuery<Q extends QueryName> = [name: Q, params: QueryParams<Q>, options?: RunOptions | undefined]
+type QueryCall<Q extends QueryName> = [name: Q, params: QueryParams<Q>, options?: RunOptions | undefined]
 
 /** The tables must exist (`migrate`). Closing the result closes the connection. */
 export function clickhouseFacts(connection: FactsConnection, options: ClickHouseFactsOptions): Facts {
@@ -41,7 +41,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
 
   async function ask<Q extends QueryName>(
     method: 'query' | 'each',
-    [name, params, { signal, isPatient = false } = {}]: AskedQuery<Q>,
+    [name, params, { signal, isPatient = false } = {}]: QueryCall<Q>,
   ): Promise<Iterable<QueryRow<Q>>> {
     const { sql, turn, isSequential = false } = QUERIES[name] as unknown as Query<QueryParams<Q>, QueryRow<Q>>
     try {
@@ -60,7 +60,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
   }
 
   return {
-    run: async <Q extends QueryName>(...asked: AskedQuery<Q>) => (await ask('query', asked)) as readonly QueryRow<Q>[],
+    run: async <Q extends QueryName>(...asked: QueryCall<Q>) => (await ask('query', asked)) as readonly QueryRow<Q>[],
     each: (...asked) => ask('each', asked),
     startBatch() {
       const rows = collectRows()
