@@ -63,7 +63,8 @@ export async function walkBack<Row>(
     const beganMs = elapsedMs()
     const found = await read({ since_ms: floorMs, limit: limit - rows.length, ...boundsBefore(position) })
     if (found === null) {
-      spanMs /= 2
+      // Statements take whole milliseconds.
+      spanMs = Math.ceil(spanMs / 2)
       continue
     }
     rows.push(...found.rows)
