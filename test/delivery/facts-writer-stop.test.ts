@@ -13,7 +13,6 @@ import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import { FactsUnavailable, type Facts } from '../../ports/facts/facts.ts'
 import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
 import { visitRecord } from '../contract/fact-samples.ts'
-import { until } from '../../fixtures/until.ts'
 import { listenInSilence, type SilentServer } from '../../fixtures/engines/silent.ts'
 
 describe('a ClickHouse that accepts connections and never answers', function () {
@@ -71,19 +70,6 @@ describe('a ClickHouse that accepts connections and never answers', function () 
     const asked = connection.query('SELECT 1', {}, { turn: 'report' }).catch((error: unknown) => error)
     await facts.close()
     expect(await asked).to.be.instanceOf(Error)
-  })
-
-  it('is asked for what can wait by half of the connections that serve people, so that pages still reach it', async () => {
-    const connection = openClickHouse(url, { isReadOnly: true })
-    const before = server.connections()
-    const ask = (turn: 'page' | 'report') => connection.query('SELECT 1', {}, { turn }).catch((error: unknown) => error)
-    const asked = Array.from({ length: 8 }, () => ask('report'))
-    await until(() => server.connections() - before === 4)
-    asked.push(ask('page'))
-    await until(() => server.connections() - before === 5)
-    await connection.close()
-    for (const answer of await Promise.all(asked)) expect(answer).to.be.instanceOf(Error)
-    expect(server.connections() - before, 'none of those that waited was begun').to.be.at.most(5)
   })
 
   it('is said with the time that it was given, and without a code', async () => {

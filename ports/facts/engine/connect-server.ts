@@ -13,7 +13,6 @@ import { settingsClause } from './connection.ts'
 import { EngineSilent } from './engine-codes.ts'
 import type { FactsConnection, InsertStatement } from './connection.ts'
 import { readRows } from './read-rows.ts'
-import { createTurns } from './turns.ts'
 
 /** Long enough for a batch on a busy server; the facts-writer repeats an insert that took longer. */
 const REQUEST_TIMEOUT_MS = 30_000
@@ -28,10 +27,7 @@ const IDLE_SOCKET_TTL_MS = 1_500
 interface ClickHouseOptions {
   /** After this time a statement's outcome is unknown. */
   readonly requestTimeoutMs?: number
-  /**
-   * For connections that serve people: the server itself refuses every change of data, and statements that can wait, as those of
-   * downloads, take half of the connections at most.
-   */
+  /** The server itself then refuses every change of data; for connections that serve people. */
   readonly isReadOnly?: boolean
 }
 
@@ -61,15 +57,11 @@ export function openClickHouse(url: string, options: ClickHouseOptions = {}): Fa
   })
   /** Aborts the requests in flight when the connection is closed. */
   const closing = new AbortController()
-  const reports = options.isReadOnly === true ? MAX_OPEN_CONNECTIONS / 2 : MAX_OPEN_CONNECTIONS
-  const reads = createTurns({ atOnce: MAX_OPEN_CONNECTIONS, reports })
   const query: FactsConnection['query'] = (statement, parameters, { turn, signal: caller }) => {
     const forMs = turn === 'report' ? requestTimeoutMs : Math.min(LOOK_UP_TIMEOUT_MS, requestTimeoutMs)
     const asked = { query: statement, query_params: { ...parameters } }
     const leaving = caller === undefined ? closing.signal : AbortSignal.any([closing.signal, caller])
-    return actWithin(forMs, leaving, (signal) =>
-      reads.take({ turn, signal }, () => selectFromServer(client, { ...asked, abort_signal: signal })),
-    )
+    return actWithin(forMs, leaving, (signal) => selectFromServer(client, { ...asked, abort_signal: signal }))
   }
   return {
     kind: 'server',
