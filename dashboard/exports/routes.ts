@@ -74,7 +74,7 @@ export function exportHandlers(parts: ExportParts): HandlersOf<typeof EXPORT_ROU
 
 function downloadLogs(parts: ExportParts) {
   const { scope, hotState, cursors, clock } = parts
-  return scope(async ({ patient: reads }, call) => {
+  return scope(async (reads, call) => {
     const question = await logQuestion(call, reads, { cursors, limit: 0 })
     if (question === null) return refuseCursor()
     const limited = await refuseByRate([logExportHit(reads.organization.id)], hotState)
@@ -95,7 +95,7 @@ function downloadLogs(parts: ExportParts) {
 type TableOf<Row> = (reads: OrganizationFacts, call: Call, clock: PageClock) => ListedTable<Row>
 
 function downloadTable<Row>(parts: ExportParts, tableOf: TableOf<Row>) {
-  return parts.scope(async ({ patient: reads }, call) => {
+  return parts.scope(async (reads, call) => {
     const counted = { rows: 0 }
     const table = tableOf(reads, call, parts.clock)
     const chunks = exportTable(table, {

@@ -60,9 +60,8 @@ export function shareFigures({ run }: Pick<Facts, 'run'>, elapsedMs: () => numbe
       : undefined
   }
 
-  return async (query, params, options = {}) => {
-    const { signal } = options
-    if (!SHARED.has(query)) return run(query, params, options)
+  return async (query, params, { signal } = {}) => {
+    if (!SHARED.has(query)) return run(query, params, { signal })
     signal?.throwIfAborted()
     const key = `${query} ${JSON.stringify(params)}`
     const statement = known(key) ?? begin(key, (stopped) => run(query, params, { signal: stopped }))

@@ -28,15 +28,9 @@ export interface OrganizationFacts {
   ) => Promise<readonly QueryRow<Q>[]>
 }
 
-/** What a handler reads with. */
-interface ScopedReads extends OrganizationFacts {
-  /** The same for a download: its statements let those of pages go first, and have the time of a report. */
-  readonly patient: OrganizationFacts
-}
-
 /** Turns a reading function into a route's handler, which refuses calls that name another organisation's website. */
 export type ReadScope = <T extends object>(
-  handle: (reads: ScopedReads, call: Call) => Promise<T>,
+  handle: (reads: OrganizationFacts, call: Call) => Promise<T>,
 ) => (call: Call) => Promise<T | Refusal>
 
 export interface ReadParts {
@@ -55,14 +49,10 @@ export function createReadScope({ directory, facts }: ReadParts): ReadScope {
     if (wanted !== null && websites.length === 0) return refuse('not_found')
     const ids = websites.map(({ id }) => id)
     const logPlaces = wanted === null ? [...ids, dashboardPlace(organization.id)] : ids
-    const reader =
-      (isPatient: boolean): OrganizationFacts['run'] =>
-      (query, params) => {
-        const scope = { organization: organization.id, websites: OF_REQUESTS.has(query) ? logPlaces : ids }
-        const scoped = { ...params, ...scope } as unknown as QueryParams<typeof query>
-        return runShared(query, scoped, { signal: call.signal, isPatient })
-      }
-    const scoped = { organization, websites, logPlaces }
-    return handle({ ...scoped, run: reader(false), patient: { ...scoped, run: reader(true) } }, call)
+    const run: OrganizationFacts['run'] = (query, params) => {
+      const scope = { organization: organization.id, websites: OF_REQUESTS.has(query) ? logPlaces : ids }
+      return runShared(query, { ...params, ...scope } as unknown as QueryParams<typeof query>, { signal: call.signal })
+    }
+    return handle({ organization, websites, logPlaces, run }, call)
   }
 }

@@ -20,20 +20,13 @@ describe('a download', () => {
   let stage: Stage
   let cookies: string
   let queries: number
-  /** Whether statements let those of pages go first. */
-  const patience = new Set<boolean>()
   let body: string
   /** So many queries; later ones hang. */
   let answered: number
   /** As many lines as requested, each a millisecond older, without end. */
-  const run = async (
-    _query: string,
-    params: Readonly<Record<string, number>>,
-    { signal, isPatient }: { signal: AbortSignal; isPatient: boolean },
-  ) => {
+  const run = async (_query: string, params: Readonly<Record<string, number>>, { signal }: { signal: AbortSignal }) => {
     signal.throwIfAborted()
     queries += 1
-    patience.add(isPatient)
     if (queries > answered) await once(signal, 'abort')
     signal.throwIfAborted()
     const { limit = 0, until_ms: untilMs = 0 } = params
@@ -50,7 +43,6 @@ describe('a download', () => {
   })
   beforeEach(async () => {
     queries = 0
-    patience.clear()
     answered = Number.POSITIVE_INFINITY
     body = 'x'
     cookies = await stage.signIn('anna@acme.dev')
@@ -80,24 +72,6 @@ describe('a download', () => {
     for (let seen = -1; seen !== queries; await wait(QUIET_MS)) seen = queries
     return queries
   }
-
-  it('lets the statements of pages go first, whatever it reads', async () => {
-    answered = 0
-    const begin = async (path: string): Promise<readonly boolean[]> => {
-      patience.clear()
-      const leaving = new AbortController()
-      const address = `${stage.url}/api/organizations/acme/${path}`
-      const asked = fetch(address, { headers: headers(), signal: leaving.signal }).catch(() => undefined)
-      await until(() => patience.size > 0)
-      leaving.abort()
-      await asked
-      return [...patience]
-    }
-    for (const list of ['logs', 'installs', 'visits', 'deliveries']) {
-      expect(await begin(list), list).to.deep.equal([false])
-      expect(await begin(`${list}/export`), list).to.deep.equal([true])
-    }
-  })
 
   it('ends at 100,000 records and says where to continue', async () => {
     const trailer = await trailerOf(await start())
