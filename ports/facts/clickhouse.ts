@@ -61,7 +61,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
 
   return {
     run: async <Q extends QueryName>(...asked: QueryCall<Q>) => (await ask('query', asked)) as readonly QueryRow<Q>[],
-    each: (...asked) => ask('each', asked),
+    each: async (...asked) => readable(await ask('each', asked)),
     startBatch() {
       const rows = collectRows()
       return {
@@ -82,6 +82,15 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
     eraseFigures: (website, hours) => eraseFigures(connection, website, hours).catch(asQueryError),
     health: () => ({ isReachable, lastInsertAtMs }),
     close: () => connection.close(),
+  }
+}
+
+/** The same rows; one that cannot be read rejects like the statement itself, as its text may be in the error. */
+function* readable<Row>(rows: Iterable<Row>): Generator<Row> {
+  try {
+    yield* rows
+  } catch (error) {
+    throw queryError(error)
   }
 }
 

@@ -38,7 +38,7 @@ export interface Facts {
   run<Q extends QueryName>(query: Q, params: QueryParams<Q>, options?: RunOptions): Promise<readonly QueryRow<Q>[]>
   /**
    * As `run`, for thousands of rows of which each is done with at once: they are to be taken once, and may be made only as they are
-   * taken, so that no garbage collection copies all of them.
+   * taken, so that no garbage collection copies all of them. Taking them throws like `run` if one cannot be read.
    */
   each<Q extends QueryName>(query: Q, params: QueryParams<Q>, options?: RunOptions): Promise<Iterable<QueryRow<Q>>>
   /** Rows of each table that name one of these; all tables. At most `MAX_NAMES`. */

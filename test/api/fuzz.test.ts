@@ -154,9 +154,10 @@ describe('made-up bodies', () => {
   }
   const send = async (path: keyof typeof accepted, body: unknown): Promise<void> => {
     asked++
-    const { status } = await api.post(path, body)
+    const { status, body: answer } = await api.post(path, body)
     expect(status).to.be.below(500)
-    if (status === 200) accepted[path]++
+    // An odd value may be a valid event ID, and come twice.
+    if (status === 200 && answer['duplicate'] !== true) accepted[path]++
   }
 
   for (const path of Object.keys(accepted) as (keyof typeof accepted)[]) {

@@ -313,7 +313,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
     })
 
     describe('rows taken one by one', () => {
-      it('are those of the same query, however hostile, also while other statements run, and not after the last', async () => {
+      it('are those of the same query, however hostile, also while other statements run', async () => {
         const website = unique('site')
         const texts = [...HOSTILE, ...UNICODE, 'x'.repeat(100_000)]
         await store(
