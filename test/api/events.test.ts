@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
 import { issueReceipt, issueToken } from '../../domain/receipt.ts'
 import { newId } from '../../fixtures/service/requests.ts'
+import { until } from '../../fixtures/until.ts'
 import { eventBody, manifestsWith, startApi, TEST_ORIGIN, visitBody, type Api } from './support/api.ts'
 import { claimsOf, KEYS } from './support/keys.ts'
 
@@ -85,7 +86,10 @@ describe('POST /v1/events', () => {
       const receipt = await api.activeReceipt({ page_url: `${TEST_ORIGIN}/same` })
       const event = eventBody({ receipts: [receipt] })
       await api.post('/v1/events', event)
-      await api.service.drain()
+      const deliveries = () =>
+        api.service.facts.run('deliveriesOfInstall', { website: 'acme-dev', event_id: event['event_id'] })
+      // On a busy machine the visit may reach the facts so late that the install waits for it in a tier.
+      await until(async () => (await deliveries())[0]?.status === 'delivered')
       const install = await installOf(event['event_id'])
       const asked = { websites: ['acme-dev'], visit_ids: [install.visit_id] }
       const [visit] = await api.service.facts.run('visitsByIds', asked)
@@ -93,11 +97,8 @@ describe('POST /v1/events', () => {
       const clientId = JSON.parse(visit!.identities).ga4['G-TEST000001'].client_id
       const hits = api.service.ga4.requests().filter(({ body }) => (body as any).client_id === clientId)
       expect(hits.at(-1)?.messages).to.deep.equal([])
-      const [delivery] = await api.service.facts.run('deliveriesOfInstall', {
-        website: 'acme-dev',
-        event_id: event['event_id'],
-      })
-      expect(delivery).to.deep.include({ destination: 'acme-ga4', status: 'delivered' })
+      const all = await deliveries()
+      expect(all.map(({ destination }) => destination)).to.deep.equal(['acme-ga4'])
     })
 
     it('chooses the latest of several candidates and counts each visit once', async () => {

@@ -3,6 +3,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Reply } from '../../fixtures/service/requests.ts'
+import { until } from '../../fixtures/until.ts'
 import { eventBody, freshAddress, startApi, type Api } from './support/api.ts'
 
 const POSTS = 1_000
@@ -28,17 +29,17 @@ describe('a thousand concurrent reports of one event', () => {
     const [answer] = first
     expect(answer!.body).to.deep.include({ resolution: 'matched', candidate_count: 1 })
     for (const { body } of replies) expect({ ...body, duplicate: false }).to.deep.equal(answer!.body)
+    const deliveries = () =>
+      api.service.facts.run('deliveriesOfInstall', { website: 'acme-dev', event_id: event['event_id'] })
+    // On a busy machine the visit may reach the facts so late that the install waits for it in a tier.
+    await until(async () => (await deliveries())[0]?.status === 'delivered')
     await api.service.drain()
     const appended = await api.service.eventLog.read('installs', 0, 10)
     expect(appended.length).to.equal(1)
     const rows = await api.service.facts.run('installsByEventId', { event_id: event['event_id'] })
     expect(rows.length).to.equal(1)
     expect(api.service.ga4.total()).to.equal(1)
-    const deliveries = await api.service.facts.run('deliveriesOfInstall', {
-      website: 'acme-dev',
-      event_id: event['event_id'],
-    })
-    expect(deliveries.map(({ status }) => status)).to.deep.equal(['delivered'])
+    expect((await deliveries()).length).to.equal(1)
     const month = new Date(api.service.nowMs()).toISOString().slice(0, 7)
     expect(await api.service.hotState.readUsage('acme', month)).to.equal(2)
   }).timeout(60_000)
