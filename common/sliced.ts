@@ -12,7 +12,7 @@ interface SlicePace {
 /** Somebody waits for it: far below what a person or a percentile of answers notices. */
 const AT_ONCE: SlicePace = { sliceMs: 2, restMs: 0 }
 /**
- * Nobody waits for it. An answer takes several turns of the event loop, so a slice in each of them is felt: during the 25 ms of a page
+ * Nobody waits for it, or it takes long in any case, as a download does. An answer takes several turns of the event loop, so a slice in each of them is felt: during the 25 ms of a page
  * of a replay, answers came 20 to 40 ms late.
  */
 export const IN_BACKGROUND: SlicePace = { sliceMs: 0.5, restMs: 1 }

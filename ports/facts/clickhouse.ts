@@ -85,7 +85,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
   }
 }
 
-/** The same rows; one that cannot be read rejects like the statement itself, as its text may be in the error. */
+/** The same rows. If one cannot be read, the error may quote it, so a `FactsUnavailable` is thrown in its place. */
 function* readable<Row>(rows: Iterable<Row>): Generator<Row> {
   try {
     yield* rows

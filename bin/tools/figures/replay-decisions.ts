@@ -31,6 +31,7 @@ export async function replayDecisionsTool(run: RunOutcome): Promise<number> {
     if (website === null) return 2
     const onProgress = ({ installs, reachedMs }: { installs: number; reachedMs: number }): void =>
       complain(`${installs} installs decided again, up to ${timeText(reachedMs)} ...\n`)
+    // From another process rows come all at once.
     const result = await replayDecisions(
       { run: backend.run, each: backend.run },
       { ...wanted, website },
