@@ -11,17 +11,18 @@ import { startFolderTidying } from '../dashboard/resources/folder-tidying.ts'
 import { migrate } from '../ports/facts/migrate.ts'
 import type { HotState } from '../ports/hot-state/hot-state.ts'
 import { openCatalogFolder, type CatalogSource, type FolderCatalog } from '../runtime/catalog/source.ts'
-import type { Keyring } from '../runtime/keyring.ts'
+import { createKeyring, type Keyring } from '../runtime/keyring.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import { reportCatalog } from './wiring/catalog-report.ts'
 import { auditFolder, folderResources, openDashboard, toolsOf, type OpenDashboard } from './wiring/people/dashboard.ts'
 import { openBackupSource } from './wiring/backup.ts'
 import { openDataFolder } from './wiring/data-folder.ts'
+import { createReadThread } from './reads/thread.ts'
 import { engines, type EngineParts } from './wiring/engines.ts'
 import { recallAnswers } from '../delivery/recovery/recall-answers.ts'
 import { recallVisits } from '../delivery/recovery/recall-visits.ts'
 import { startRole, startWorkers, stateOfOneProcess } from './wiring/roles.ts'
-import { keyringOf, serveApi, startMetrics } from './wiring/serve-api.ts'
+import { secretsOf, serveApi, startMetrics } from './wiring/serve-api.ts'
 import { serveTools } from './tools/control.ts'
 import { localBackend } from './tools/backend.ts'
 import { answerSendTest } from './tools/send-test.ts'
@@ -44,6 +45,8 @@ export interface Service {
 
 /** What every part above the engines is built from. */
 interface Foundation extends ServiceOptions {
+  /** Master secrets of the keys. */
+  readonly secrets: readonly string[]
   readonly keys: Keyring
   readonly catalog: FolderCatalog
   readonly eventLog: EventLog
@@ -62,16 +65,25 @@ interface StoreWatch {
 export async function startService(options: ServiceOptions): Promise<Service> {
   const foundation = await layFoundation(options)
   const { catalog, eventLog, facts, hotState, lifecycle, settings, registry } = foundation
-  const workers = await startRoles(foundation)
+  const resources = folderResources(foundation)
+  const reads = await lifecycle.start(
+    'reads',
+    () =>
+      createReadThread({
+        ...{ ...foundation, ...resources },
+        onFailure: (error) => lifecycle.fail('reads', error),
+      }),
+    (thread) => thread.stop(),
+  )
+  const workers = await startRoles({ ...foundation, runElsewhere: reads.runReplays })
   const sendTest = (request: SendTestRequest) =>
     answerSendTest({ settings, catalog: catalog.current(), credentials: catalog.credentials() }, request)
-  const resources = folderResources(foundation)
   await lifecycle.start(
     'tidying of the folder',
     () => startFolderTidying({ ...foundation, ...resources, written: settings.dashboardFolder }),
     (tidying) => tidying.stop(),
   )
-  const dashboard = await openDashboard({ ...foundation, ...resources })
+  const dashboard = await openDashboard({ ...foundation, ...resources, readingHandlers: reads.handlers })
   await lifecycle.start(
     'audit',
     () => auditFolder(foundation),
@@ -114,7 +126,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   const { settings, lifecycle, logger, nowMs } = options
   openDataFolder(settings.data, logger)
-  const keys = keyringOf(settings, { mayCreate: true })
+  const secrets = secretsOf(settings, { mayCreate: true })
   const catalog = await lifecycle.start(
     'catalog',
     () =>
@@ -139,11 +151,24 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   await hotState.flush()
   if (recalled > 0) logger.info({ recalled }, 'restored answers that a crash had cut off')
   reportCatalog({ catalog, eventLog, nowMs })
-  return { ...options, keys, catalog, eventLog, hotState, store, facts, connection, registry }
+  return {
+    ...options,
+    secrets,
+    keys: createKeyring(secrets),
+    catalog,
+    eventLog,
+    hotState,
+    store,
+    facts,
+    connection,
+    registry,
+  }
 }
 
 /** Every role, on the engines that are open; of `state` the part that a single process needs. */
-async function startRoles(foundation: Foundation): Promise<ReadonlyMap<ProviderId, Worker>> {
+async function startRoles(
+  foundation: Foundation & Pick<Parameters<typeof startRole>[1], 'runElsewhere'>,
+): Promise<ReadonlyMap<ProviderId, Worker>> {
   const { eventLog, catalog, facts, hotState, store } = foundation
   const open = {
     eventLog: async () => eventLog,

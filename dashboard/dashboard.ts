@@ -3,6 +3,7 @@
 import type { ClaimRules } from '../domain/people/oidc-claims.ts'
 import { KEY_IDS } from '../domain/receipt.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
+import type { Facts } from '../ports/facts/facts.ts'
 import { billingHandlers, type BILLING_ROUTES, type BillingParts } from './billing/routes.ts'
 import { configurationHandlers } from './configuration/routes.ts'
 import type { SignUpParts } from './configuration/sign-up.ts'
@@ -10,24 +11,23 @@ import type { WriteParts } from './configuration/write.ts'
 import { createActivity } from './events/activity.ts'
 import { notingSignIns } from './events/notes.ts'
 import { createStillAllowed, type EventStreams } from './events/event-streams.ts'
-import { exportHandlers } from './exports/routes.ts'
-import { figureHandlers } from './figures/routes.ts'
-import type { HandlersOf } from './http/call.ts'
+import { scopeOf, type Call, type HandlersOf } from './http/call.ts'
 import { noteRefused } from './http/refused.ts'
 import { createServe, type Serve, type ServeParts } from './http/serve.ts'
 import type { RouteRow } from './http/route.ts'
-import { installHandlers } from './installs/routes.ts'
+import { redeliveryHandlers } from './installs/routes.ts'
 import type { ReplayDeliveries } from './installs/replay.ts'
 import { createCursors } from './logs/cursor.ts'
 import type { ReferenceKeys } from './logs/reference.ts'
-import { logHandlers } from './logs/routes.ts'
+import { logWatchHandlers } from './logs/routes.ts'
 import { peopleHandlers } from './people/routes.ts'
 import type { InvitationParts } from './people/invitations.ts'
 import type { Mailer } from './mail/mailer.ts'
 import type { DashboardMetrics } from './http/metrics.ts'
 import { createPost, type Post } from './mail/post.ts'
 import { writeInvitation } from './people/invitation-letter.ts'
-import { createReadScope, type ReadParts } from './reads/scope.ts'
+import { readingHandlers, type ReadingHandlers, type ReadingParts } from './reading.ts'
+import { createReadScope } from './reads/scope.ts'
 import type { PageClock } from './reads/walk-back.ts'
 import { replayHandlers } from './replays/routes.ts'
 import { ROUTES } from './routes.ts'
@@ -38,15 +38,15 @@ import { signInHandlers, type SignInParts } from './sign-in/routes.ts'
 import { writeSupport } from './support/letter.ts'
 import { streamHandlers } from './streams/routes.ts'
 import { supportHandlers } from './support/routes.ts'
-import { visitHandlers } from './visits/routes.ts'
 import { webhookHandlers } from './webhooks/routes.ts'
 
 type Shared = Omit<ServeParts, 'routes' | 'sessions' | 'onLimit' | 'metrics'> &
   Omit<SignInParts, 'sessions' | 'hash' | 'rules' | 'personId' | 'countSignIn'> &
   Omit<InvitationParts, 'hash' | 'onRemoved' | 'changeHash' | 'noteActivity' | 'hasBilling'> &
   Omit<WriteParts, 'changeHash' | 'noteActivity'> &
-  Omit<SignUpParts, 'memberHash' | 'changeHash'> &
-  ReadParts
+  Omit<SignUpParts, 'memberHash' | 'changeHash'> & {
+    readonly facts: Pick<Facts, 'run'>
+  }
 
 /** What billing needs in addition to the parts of all areas. */
 export type DashboardBilling = Pick<BillingParts, 'payments' | 'plans' | 'offers' | 'pageHosts' | 'webhookSecrets'>
@@ -64,6 +64,8 @@ interface DashboardParts extends Shared {
   readonly metrics: DashboardMetrics
   readonly eventLog: Pick<EventLog, 'append'>
   readonly replayDeliveries: ReplayDeliveries
+  /** Runs them in a thread of their own; absent: in this one. */
+  readonly readingHandlers?: (parts: ReadingParts) => ReadingHandlers
   /** Of this service. */
   readonly version: string
   /** Whether this service offers support. */
@@ -116,9 +118,10 @@ export function createDashboard(parts: DashboardParts): Serve {
     personId,
     noteActivity,
   })
-  const scope = createReadScope(parts)
+  const websitesOf = (call: Call) => parts.directory.websites(scopeOf(call).organization.id)
+  const scope = createReadScope({ ...parts, websitesOf })
   const reading = {
-    ...{ ...parts, scope, cursors: createCursors(parts.keys.cursorMac) },
+    ...{ ...parts, scope, cursors: createCursors(parts.keys.cursorMac), keyIds: KEY_IDS.filter(parts.keys.hasKey) },
     stillAllowed: createStillAllowed({ ...parts, sessions }),
     noteActivity,
   }
@@ -133,11 +136,9 @@ export function createDashboard(parts: DashboardParts): Serve {
       hasBilling: billing !== null,
     }),
     ...configurationHandlers({ ...parts, ...parts.keys, noteActivity }),
-    ...figureHandlers({ scope, keyIds: KEY_IDS.filter(parts.keys.hasKey) }),
-    ...logHandlers(reading),
-    ...visitHandlers(reading),
-    ...installHandlers(reading),
-    ...exportHandlers(reading),
+    ...(parts.readingHandlers ?? readingHandlers)(reading),
+    ...logWatchHandlers(reading),
+    ...redeliveryHandlers(reading),
     ...replayHandlers(reading),
     ...streamHandlers({ ...reading, changeHash }),
     ...webhookHandlers({ ...reading, changeHash }),

@@ -133,9 +133,15 @@ export async function startMetrics({ lifecycle, settings }: EngineParts, registr
 
 /** On one machine the secret file is made at the first start; elsewhere all processes must share one. */
 export function keyringOf(settings: Settings, { mayCreate }: { readonly mayCreate: boolean }): Keyring {
-  const { secret, secretFile, data } = settings
-  if (secret !== null) return createKeyring(parseSecrets(secret))
-  return createKeyring(loadSecretFile(secretFile ?? `${data}/secret`, { mayCreate }))
+  return createKeyring(secretsOf(settings, { mayCreate }))
+}
+
+/** The master secrets, the one that signs first. Throws like `loadSecretFile`. */
+export function secretsOf(
+  { secret, secretFile, data }: Settings,
+  options: { readonly mayCreate: boolean },
+): readonly string[] {
+  return secret === null ? loadSecretFile(secretFile ?? `${data}/secret`, options) : parseSecrets(secret)
 }
 
 interface LagNews {

@@ -1,10 +1,11 @@
-/** Lets the threads that help V8 collect garbage and compile give way to the thread of the requests. */
+/** Lets other threads give way to the thread of the requests: those that help V8 collect garbage and compile, and the thread of reads. */
 
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 
 /** Where the system shows a process its own threads: Linux only. */
 const THREADS = '/proc/self/task'
+const THIS_THREAD = '/proc/thread-self'
 /** As Node names them. */
 const HELPER = /^V8Worker/
 /** Of nice: beside one busy thread, four of them then get a third of a core; otherwise they get most of it. */
@@ -19,6 +20,16 @@ export function yieldV8Threads(): void {
   try {
     const priority = Math.min(getPriority() + LATER, LOWEST)
     for (const thread of readdirSync(THREADS)) if (isHelper(thread)) setPriority(Number(thread), priority)
+  } catch {
+    return
+  }
+}
+
+/** The calling thread, which is not that of the requests, gives way to it, too. Linux only. */
+export function yieldThisThread(): void {
+  try {
+    const thread = Number(readlinkSync(THIS_THREAD).split('/').at(-1))
+    setPriority(thread, Math.min(getPriority(thread) + LATER, LOWEST))
   } catch {
     return
   }

@@ -59,6 +59,12 @@ export interface Answer<
   readonly etag?: string
 }
 
+/** An answer whose body is written as JSON already: by the thread that made it, in UTF-8. */
+export interface WrittenAnswer extends Omit<Answer, 'kind' | 'body'> {
+  readonly kind: 'written'
+  readonly json: Uint8Array
+}
+
 /** A streamed answer: a download, or a stream of events. It ends with its chunks. */
 export interface StreamAnswer<Type extends string = string> {
   readonly kind: 'stream'
@@ -72,7 +78,7 @@ export interface StreamAnswer<Type extends string = string> {
   readonly onEnd?: () => void
 }
 
-export type HandlerOutcome = Answer | StreamAnswer | Refusal
+export type HandlerOutcome = Answer | WrittenAnswer | StreamAnswer | Refusal
 export type Handler = (call: Call) => Promise<HandlerOutcome>
 
 /** A handler for each row of a table of routes. */

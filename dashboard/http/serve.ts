@@ -17,7 +17,7 @@ import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
 import { PROBLEM_HEADERS, problemPage, wantsPage } from '../pages/problem-page.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 import { readObject, readRawBody } from './body.ts'
-import type { Answer, Call, Handler, HandlerOutcome, OrganizationScope, StreamAnswer } from './call.ts'
+import type { Answer, Call, Handler, HandlerOutcome, OrganizationScope, StreamAnswer, WrittenAnswer } from './call.ts'
 import { cookieRules, type CookieRules } from './cookies.ts'
 import { isOwnOrigin } from './own-origin.ts'
 import { hitsOf, refuseByRate } from './limits.ts'
@@ -314,11 +314,10 @@ function sendOutcome(
   headers: OwnHeaders,
   cookies: CookieRules,
 ): number {
-  const { status, body, more } = outcome.kind === 'refused' ? refusalParts(outcome, res) : answerParts(outcome, cookies)
+  const { status, json, more } = outcome.kind === 'refused' ? refusalParts(outcome, res) : answerParts(outcome, cookies)
   const isPage = outcome.kind === 'refused' && wantsPage(res.req)
-  const json = body === undefined ? '' : JSON.stringify(body)
-  const text = isPage ? problemPage({ code: outcome.code, requestId: headers['X-Request-Id'] }) : json
-  const type = isPage ? PROBLEM_HEADERS : body === undefined ? {} : JSON_TYPE
+  const text = isPage ? problemPage({ code: outcome.code, requestId: headers['X-Request-Id'] }) : (json ?? '')
+  const type = isPage ? PROBLEM_HEADERS : json === undefined ? {} : JSON_TYPE
   res.writeHead(status, { ...COMMON_HEADERS, ...headers, ...more, ...type, 'Content-Length': Buffer.byteLength(text) })
   res.end(res.req.method === 'HEAD' ? undefined : text)
   return status
@@ -328,7 +327,8 @@ const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' }
 
 interface SentParts {
   readonly status: number
-  readonly body: object | undefined
+  /** The body; undefined if there is none. */
+  readonly json: string | Uint8Array | undefined
   readonly more: Readonly<Record<string, string | string[]>>
 }
 
@@ -336,18 +336,21 @@ function refusalParts({ code, extra }: Refusal, res: ServerResponse): SentParts 
   const retry = code === 'rate_limited' ? { 'Retry-After': String(Number(extra?.['retryAfter'] ?? 1)) } : {}
   // An unread body would otherwise be taken for the next request.
   const connection = res.req.complete ? {} : { Connection: 'close' }
-  return { status: ERRORS[code].status, body: { error: code, ...extra }, more: { ...retry, ...connection } }
+  const json = JSON.stringify({ error: code, ...extra })
+  return { status: ERRORS[code].status, json, more: { ...retry, ...connection } }
 }
 
-function answerParts(outcome: Answer, cookies: CookieRules): SentParts {
-  const { status, body, location, etag } = outcome
+function answerParts(outcome: Answer | WrittenAnswer, cookies: CookieRules): SentParts {
+  const { status, location, etag } = outcome
   const lines = cookieLines(outcome, cookies)
   const target = location === undefined ? {} : { Location: location }
   const version = etag === undefined ? {} : { ETag: `"${etag}"` }
-  return { status, body, more: { ...target, ...version, ...(lines.length === 0 ? {} : { 'Set-Cookie': lines }) } }
+  const json =
+    outcome.kind === 'written' ? outcome.json : outcome.body === undefined ? undefined : JSON.stringify(outcome.body)
+  return { status, json, more: { ...target, ...version, ...(lines.length === 0 ? {} : { 'Set-Cookie': lines }) } }
 }
 
-function cookieLines({ cookies = {} }: Answer, rules: CookieRules): string[] {
+function cookieLines({ cookies = {} }: Pick<Answer, 'cookies'>, rules: CookieRules): string[] {
   return (['session', 'browser'] as const).flatMap((name) => {
     const change = cookies[name]
     return change === undefined ? [] : [rules.write(name, change)]

@@ -95,22 +95,27 @@ export const INSTALL_ROUTES = {
   },
 } as const satisfies Record<string, RouteRow>
 
-interface InstallParts {
+interface InstallListParts {
   readonly scope: ReadScope
   readonly facts: Pick<Facts, 'run'>
   readonly cursors: Cursors
   readonly clock: PageClock
-  readonly replayDeliveries: ReplayDeliveries
-  readonly noteActivity: NoteActivity
 }
 
-export function installHandlers(parts: InstallParts): HandlersOf<typeof INSTALL_ROUTES> {
-  const { scope, facts, cursors, clock } = parts
+export function installListHandlers({ scope, facts, cursors, clock }: InstallListParts) {
   return {
     installs: listInstalls(scope, cursors, clock),
     install: readInstall(scope, facts),
     deliveries: readDeliveries(scope),
     deliveryList: listDeliveries(scope, cursors),
-    replayDeliveries: replayFailed(parts),
-  }
+  } satisfies Partial<HandlersOf<typeof INSTALL_ROUTES>>
+}
+
+interface RedeliveryParts extends Pick<InstallListParts, 'scope' | 'facts'> {
+  readonly replayDeliveries: ReplayDeliveries
+  readonly noteActivity: NoteActivity
+}
+
+export function redeliveryHandlers(parts: RedeliveryParts) {
+  return { replayDeliveries: replayFailed(parts) } satisfies Partial<HandlersOf<typeof INSTALL_ROUTES>>
 }

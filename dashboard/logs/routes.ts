@@ -9,6 +9,7 @@ import { CURSOR_PARAMETER, type Cursors } from './cursor.ts'
 import { createLineFeeds } from './feed.ts'
 import { LOG_FILTER_SCHEMA, LOG_LIST_SCHEMA } from './filters.ts'
 import { listLogs, readLoggedAttempt, readLoggedRequest } from './list.ts'
+import type { ReadScope } from '../reads/scope.ts'
 import type { PageClock } from '../reads/walk-back.ts'
 import { REFERENCE_SCHEMA, answerReferences, type ReferenceKeys } from './reference.ts'
 import { tailLogs, watchLive, type TailParts } from './tail.ts'
@@ -54,23 +55,32 @@ export const LOG_ROUTES = {
   },
 } as const satisfies Record<string, RouteRow>
 
-interface LogRouteParts extends Omit<TailParts, 'feeds' | 'random'> {
-  readonly facts: Pick<Facts, 'run'>
-  readonly keys: ReferenceKeys
+interface LogListParts {
+  readonly scope: ReadScope
   readonly cursors: Cursors
   readonly clock: PageClock
 }
 
-export function logHandlers({ scope, keys, ...rest }: LogRouteParts): HandlersOf<typeof LOG_ROUTES> {
-  const parts = { scope, cursors: rest.cursors, clock: rest.clock }
-  const watching = { ...rest, scope, feeds: createLineFeeds(rest), random: Math.random }
+export function logListHandlers(parts: LogListParts) {
+  const { scope } = parts
   return {
-    logTail: tailLogs(watching),
-    live: watchLive(watching),
     logs: listLogs(parts),
     loggedRequest: readLoggedRequest(scope),
     loggedAttempt: readLoggedAttempt(scope),
     activity: listActivity(parts),
-    logReference: answerReferences(scope, keys),
-  }
+  } satisfies Partial<HandlersOf<typeof LOG_ROUTES>>
+}
+
+interface WatchingParts extends Omit<TailParts, 'feeds' | 'random'> {
+  readonly facts: Pick<Facts, 'run'>
+  readonly keys: ReferenceKeys
+}
+
+export function logWatchHandlers({ keys, ...parts }: WatchingParts) {
+  const watching = { ...parts, feeds: createLineFeeds(parts), random: Math.random }
+  return {
+    logTail: tailLogs(watching),
+    live: watchLive(watching),
+    logReference: answerReferences(parts.scope, keys),
+  } satisfies Partial<HandlersOf<typeof LOG_ROUTES>>
 }

@@ -7,7 +7,7 @@ import type { PageQueryName } from '../../ports/facts/pages/pages.ts'
 import type { QueryName, QueryParams, QueryRow } from '../../ports/facts/queries.ts'
 import { scopeOf, type Call } from '../http/call.ts'
 import { shareFigures } from './equal-figures.ts'
-import type { Directory, DirectoryOrganization, DirectoryWebsite } from '../resources/directory.ts'
+import type { DirectoryOrganization, DirectoryWebsite } from '../resources/directory.ts'
 
 /** Statements that read requests, which may be of the dashboard. */
 const OF_REQUESTS: ReadonlySet<QueryName> = new Set<QueryName>(['requestLines', 'requestLog'])
@@ -34,16 +34,17 @@ export type ReadScope = <T extends object>(
 ) => (call: Call) => Promise<T | Refusal>
 
 export interface ReadParts {
-  readonly directory: Directory
+  /** All websites of the organisation that a call is about. */
+  readonly websitesOf: (call: Call) => readonly DirectoryWebsite[]
   readonly facts: Pick<Facts, 'run'>
 }
 
 /** Refuses a website of another organisation as one that does not exist. */
-export function createReadScope({ directory, facts }: ReadParts): ReadScope {
+export function createReadScope({ websitesOf, facts }: ReadParts): ReadScope {
   const runShared = shareFigures(facts, () => performance.now())
   return (handle) => async (call) => {
     const { organization } = scopeOf(call)
-    const all = directory.websites(organization.id)
+    const all = websitesOf(call)
     const wanted = call.query.get('website')
     const websites = wanted === null ? all : all.filter(({ id }) => id === wanted)
     if (wanted !== null && websites.length === 0) return refuse('not_found')

@@ -22,10 +22,10 @@ import type { AskedReplayRow } from '../../ports/facts/pages/replay.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { countErasures } from '../facts-writer/erasures.ts'
 import { repeat } from '../repeat.ts'
-import { stoppableFacts } from '../stopping.ts'
+import { stoppableFacts, type Stopping } from '../stopping.ts'
 import { replayDecisions, TooManyInstallations } from './replay-decisions.ts'
 
-interface ReplayJobDeps {
+export interface ReplayJobDeps {
   readonly facts: Pick<Facts, 'run' | 'each' | 'insert'>
   readonly logger: Pick<Logger, 'warn' | 'error'>
   readonly nowMs: () => number
@@ -41,14 +41,25 @@ const CHECKPOINT_EVERY_MS = 5_000
 /** If the statements of a replay fail so often, while the facts answer others, the replay itself is the cause. */
 const MOST_FAILURES = 20
 
+interface ReplayRoleDeps extends ReplayJobDeps {
+  /** Finishes the open replays in another thread, like `runReplays`; absent: in this one. */
+  readonly runElsewhere?: (signal: AbortSignal) => Promise<void>
+}
+
 /** Starts at once. `stop` abandons the running replay; the next start goes on with it. */
-export function startReplayJobs(deps: ReplayJobDeps): { readonly stop: () => Promise<void> } {
+export function startReplayJobs(deps: ReplayRoleDeps): { readonly stop: () => Promise<void> } {
+  const { facts, runElsewhere } = deps
   const begun: BegunReplays = new Map()
+  const runHere = (stopping: Stopping): Promise<void> => {
+    const each: Facts['each'] = (...asked) => stopping.unlessGivenUp(() => facts.each(...asked))
+    return runReplays({ ...deps, facts: { ...stoppableFacts(facts, stopping), each } }, { begun, ...stopping })
+  }
   return repeat({
-    act: (stopping) => {
-      const each: Facts['each'] = (...asked) => stopping.unlessGivenUp(() => deps.facts.each(...asked))
-      const facts = { ...stoppableFacts(deps.facts, stopping), each }
-      return runReplays({ ...deps, facts }, { begun, signal: stopping.signal })
+    act: async (stopping) => {
+      if (runElsewhere === undefined) return runHere(stopping)
+      // The other thread is started only if there is something to do.
+      const open = await stopping.unlessGivenUp(() => facts.run('openReplays', { limit: 1 }))
+      if (open.length > 0) await runElsewhere(stopping.signal)
     },
     everyMs: EVERY_MS,
     onFailure: (reason) => deps.logger.warn({ reason }, 'decisions could not be replayed; retrying'),
@@ -56,7 +67,7 @@ export function startReplayJobs(deps: ReplayJobDeps): { readonly stop: () => Pro
 }
 
 /** How often statements of each replay that this process has begun have failed since its last checkpoint, by ID. */
-type BegunReplays = Map<string, number>
+export type BegunReplays = Map<string, number>
 
 interface ReplayRun {
   readonly signal?: AbortSignal

@@ -16,6 +16,7 @@ import { createDashboard, createLetterPost, type DashboardBilling } from '../../
 import { createEventStreams, type EventStreams } from '../../../dashboard/events/event-streams.ts'
 import type { Serve } from '../../../dashboard/http/serve.ts'
 import { createOutbox, type Outbox } from '../../../dashboard/mail/outbox.ts'
+import type { ReadingHandlers, ReadingParts } from '../../../dashboard/reading.ts'
 import { createDashboardMetrics, type DashboardMetrics } from '../../../dashboard/http/metrics.ts'
 import { smtpMailer } from '../../../dashboard/mail/smtp.ts'
 import { startDeletingExpired } from '../../../dashboard/people/expired.ts'
@@ -67,6 +68,8 @@ interface DashboardWiring extends EngineParts {
   readonly inventory: Inventory
   readonly writer: ResourceWriter
   readonly pins: Pins
+  /** Runs handlers that read facts in another thread; absent: in this one. */
+  readonly readingHandlers?: (parts: ReadingParts) => ReadingHandlers
 }
 
 interface FolderParts extends EngineParts {
@@ -161,6 +164,7 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
     billing: await openBilling(parts, metrics),
     ...{ version: version(), hasSupport: settings.supportMail !== null },
     claimRules: { trustedDomains: settings.oidcTrustDomains, groupsClaim: settings.oidcGroupsClaim },
+    ...(parts.readingHandlers === undefined ? {} : { readingHandlers: parts.readingHandlers }),
   })
   await lifecycle.start(
     'expired invitations',

@@ -45,9 +45,11 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
   const writes = createTurns()
   const reads = createTurns()
   const copies = createTurns()
+  // The next statement need not wait for the rows to be read.
+  const lines: NonNullable<FactsConnection['lines']> = (statement, parameters, options) =>
+    reads.take(options, () => selectInProcess(engine.reader, statement, parameters))
   const each: FactsConnection['each'] = async (statement, parameters, options) =>
-    // The next statement need not wait for the rows to be read.
-    rowsIn(await reads.take(options, () => selectInProcess(engine.reader, statement, parameters)))
+    rowsIn(await lines(statement, parameters, options))
   const connection: FactsConnection = {
     kind: 'chdb',
     isExclusive: true,
@@ -55,6 +57,7 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
     command: (statement) => writes.take(WRITE, () => runStatement(engine.writer, statement)),
     query: async (statement, parameters, options) => allRows(await each(statement, parameters, options), options.turn),
     each,
+    lines,
     insert: (insert) => {
       const settings = { ...insert.settings, ...FILE_SETTINGS, ...yielding }
       const file = join(inbox, `${randomUUID()}.tsv`)

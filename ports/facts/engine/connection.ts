@@ -13,7 +13,7 @@ export interface InsertStatement {
   readonly body: readonly Uint8Array[]
 }
 
-interface QueryOptions {
+export interface QueryOptions {
   /** Of statements that wait for each other, look-ups go first and reports last. */
   readonly turn: Turn
   /** Aborting ends a statement that waits, or that a server runs; chDB finishes what it has started. */
@@ -43,6 +43,11 @@ export interface FactsConnection {
   query(statement: string, parameters: QueryParameters, options: QueryOptions): Promise<readonly unknown[]>
   /** The same rows, to be taken once: an engine in this process makes each only as it is taken. */
   each(statement: string, parameters: QueryParameters, options: QueryOptions): Promise<Iterable<unknown>>
+  /**
+   * Only on an engine in this process: the same rows as lines of JSON, for another thread, which cannot ask the engine itself. They are
+   * the caller's alone.
+   */
+  readonly lines?: (statement: string, parameters: QueryParameters, options: QueryOptions) => Promise<Buffer>
   insert(insert: InsertStatement): Promise<void>
   /** Only on an engine in this process; a server has means of its own. */
   readonly copies?: FactsCopies

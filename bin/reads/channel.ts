@@ -1,0 +1,133 @@
+/**
+ * Calls between two threads: each side offers functions and calls those of the other. A call resolves with a copy of its result, or rejects
+ * with an error of the same name, message, code and stack. If its signal is aborted it rejects at once, and the other side's signal is aborted, too.
+ */
+
+/** What a side offers. Arguments and results must be such as `structuredClone` copies. */
+export type Offers = Readonly<Record<string, (argument: never, signal: AbortSignal) => Promise<unknown>>>
+
+/** One end of a message channel: of a worker or of its parent. */
+interface ThreadPort {
+  postMessage: (value: unknown, transfer?: readonly ArrayBuffer[]) => void
+  on: (event: 'message', listener: (message: unknown) => void) => unknown
+}
+
+export interface Channel<Theirs extends Offers> {
+  readonly call: <N extends keyof Theirs & string>(
+    name: N,
+    argument: Parameters<Theirs[N]>[0],
+    signal?: AbortSignal,
+  ) => Promise<Received<Awaited<ReturnType<Theirs[N]>>>>
+  /** Every call that waits, and every later one, rejects with this reason. */
+  readonly close: (reason: Error) => void
+}
+
+/** A result whose bytes change hands in place of being copied; the side that sends them must not use them any more. */
+export class Moved<T> {
+  readonly value: T
+  readonly bytes: Uint8Array
+
+  constructor(value: T, bytes: Uint8Array) {
+    this.value = value
+    this.bytes = bytes
+  }
+}
+
+export type Received<T> = T extends Moved<infer Value> ? Value : T
+
+type Message =
+  | { readonly kind: 'call'; readonly id: number; readonly name: string; readonly argument: unknown }
+  | { readonly kind: 'abort'; readonly id: number }
+  | { readonly kind: 'result'; readonly id: number; readonly value: unknown }
+  | { readonly kind: 'failure'; readonly id: number; readonly error: CarriedError }
+
+interface CarriedError {
+  readonly name: string
+  readonly message: string
+  readonly code: unknown
+  readonly stack: string | undefined
+}
+
+interface WaitingCall {
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+export function openChannel<Theirs extends Offers>(port: ThreadPort, own: Offers): Channel<Theirs> {
+  const waiting = new Map<number, WaitingCall>()
+  const running = new Map<number, AbortController>()
+  let lastId = 0
+  let closedBy: Error | null = null
+
+  function call(name: string, argument: unknown, signal?: AbortSignal): Promise<unknown> {
+    const id = ++lastId
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    const leave = (): void => {
+      port.postMessage({ kind: 'abort', id } satisfies Message)
+      waiting.get(id)?.reject(signal?.reason)
+    }
+    const end = (): void => {
+      waiting.delete(id)
+      signal?.removeEventListener('abort', leave)
+    }
+    waiting.set(id, { resolve, reject })
+    signal?.addEventListener('abort', leave, { once: true })
+    try {
+      if (closedBy !== null) throw closedBy
+      signal?.throwIfAborted()
+      port.postMessage({ kind: 'call', id, name, argument } satisfies Message)
+    } catch (error) {
+      reject(error)
+    }
+    return promise.finally(end)
+  }
+
+  async function answer({ id, name, argument }: Extract<Message, { kind: 'call' }>): Promise<void> {
+    const gone = new AbortController()
+    running.set(id, gone)
+    try {
+      const act = own[name]
+      if (act === undefined) throw new Error(`the other thread offers no ${name}`)
+      const result = await act(argument as never, gone.signal)
+      const { value, transfer } = result instanceof Moved ? movable(result) : { value: result, transfer: [] }
+      port.postMessage({ kind: 'result', id, value } satisfies Message, transfer)
+    } catch (error) {
+      port.postMessage({ kind: 'failure', id, error: carried(error) } satisfies Message)
+    } finally {
+      running.delete(id)
+    }
+  }
+
+  port.on('message', (received) => {
+    const message = received as Message
+    if (message.kind === 'call') void answer(message)
+    else if (message.kind === 'abort') running.get(message.id)?.abort()
+    else if (message.kind === 'result') waiting.get(message.id)?.resolve(message.value)
+    else waiting.get(message.id)?.reject(restored(message.error))
+  })
+
+  return {
+    call: call as Channel<Theirs>['call'],
+    close(reason) {
+      closedBy = reason
+      for (const each of waiting.values()) each.reject(reason)
+    },
+  }
+}
+
+/** Bytes that share their memory with others stay, and are copied. */
+function movable({ value, bytes }: Moved<unknown>): { readonly value: unknown; readonly transfer: ArrayBuffer[] } {
+  const { buffer } = bytes
+  const isAlone = buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength
+  return { value, transfer: isAlone ? [buffer] : [] }
+}
+
+function carried(error: unknown): CarriedError {
+  if (!(error instanceof Error)) return { name: 'Error', message: String(error), code: undefined, stack: undefined }
+  const { name, message, stack } = error
+  return { name, message, stack, code: 'code' in error ? error.code : undefined }
+}
+
+function restored({ name, message, code, stack }: CarriedError): Error {
+  return Object.assign(new Error(message), { name, stack }, code === undefined ? {} : { code })
+}

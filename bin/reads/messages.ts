@@ -1,0 +1,66 @@
+/** What the thread of the requests and the thread of reads ask of each other. */
+
+import type { Refusal } from '../../domain/errors.ts'
+import type { MemberRole } from '../../domain/model.ts'
+import type { READING_ROUTES, ReadingParts } from '../../dashboard/reading.ts'
+import type { Call, StreamAnswer, WrittenAnswer } from '../../dashboard/http/call.ts'
+import type { DirectoryWebsite } from '../../dashboard/resources/directory.ts'
+import type { EngineSettings } from '../../ports/facts/engine/connection.ts'
+import type { FactTable } from '../../ports/facts/columns.ts'
+import type { FactRow } from '../../ports/facts/facts.ts'
+import type { QueryParameters, Turn } from '../../ports/facts/query-rows.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
+import type { Moved } from './channel.ts'
+
+/** What the thread of reads is started with. */
+export interface ReadThreadData extends Pick<Settings, 'logLevel' | 'logFormat'> {
+  /** Of the keyring: the one that signs first. */
+  readonly secrets: readonly string[]
+  /** Address of ClickHouse; null: statements are run by the thread of the requests, whose process has the engine. */
+  readonly server: string | null
+  /** Further settings of statements that no request waits for. */
+  readonly yielding: EngineSettings
+}
+
+/** A call of a route, without what cannot be copied. */
+export interface CarriedCall extends Omit<Call, 'query' | 'signal'> {
+  readonly queryText: string
+  /** Of the organisation. */
+  readonly websites: readonly DirectoryWebsite[]
+}
+
+/** The head of a streamed answer; its chunks are asked for one after another. */
+interface StreamHead extends Pick<StreamAnswer, 'kind' | 'contentType' | 'headers'> {
+  /** Whether it is to be checked while it is sent that the person still has the right to it. */
+  readonly isChecked: boolean
+}
+
+export type CarriedOutcome = Refusal | WrittenAnswer | StreamHead
+
+/** Offered by the thread of reads. `request` is the ID of a call. */
+export type ReadOffers = {
+  readonly handle: (
+    asked: { readonly route: (typeof READING_ROUTES)[number]; readonly call: CarriedCall },
+    signal: AbortSignal,
+  ) => Promise<CarriedOutcome | Moved<CarriedOutcome>>
+  /** The next chunk of a streamed answer; null: that was the last one. */
+  readonly next: (request: string) => Promise<Moved<Uint8Array> | null>
+  readonly mayGoOn: (request: string) => Promise<boolean>
+  /** Ends a streamed answer, also one that nobody has read from. */
+  readonly leave: (request: string) => Promise<void>
+  /** Finishes the open replays of decisions; times are counted from `nowMs`. */
+  readonly runReplays: (asked: { readonly nowMs: number }, signal: AbortSignal) => Promise<void>
+}
+
+/** Offered by the thread of the requests. */
+export type MainOffers = {
+  /** Rows as lines of JSON. */
+  readonly lines: (
+    asked: { readonly statement: string; readonly parameters: QueryParameters; readonly turn: Turn },
+    signal: AbortSignal,
+  ) => Promise<Moved<Uint8Array>>
+  readonly insert: (asked: { readonly table: FactTable; readonly rows: readonly FactRow[] }) => Promise<void>
+  readonly countHits: ReadingParts['hotState']['countHits']
+  readonly noteActivity: ReadingParts['noteActivity']
+  readonly stillAllowed: (asked: { readonly request: string; readonly least: MemberRole }) => Promise<boolean>
+}

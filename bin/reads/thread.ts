@@ -1,0 +1,171 @@
+/**
+ * The thread of reads, as the thread of the requests sees it: what people read in the dashboard, and replays of decisions, are worked off there. Its
+ * garbage collections and its long loops then hold up no install event. It is started when it is first needed.
+ */
+
+import { Worker } from 'node:worker_threads'
+
+import { READING_ROUTES, type ReadingHandlers, type ReadingParts } from '../../dashboard/reading.ts'
+import { scopeOf, type Call, type Handler, type StreamAnswer } from '../../dashboard/http/call.ts'
+import type { Directory } from '../../dashboard/resources/directory.ts'
+import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
+import type { Settings } from '../../runtime/settings/settings.ts'
+import { Moved, openChannel, type Channel } from './channel.ts'
+import type { CarriedCall, CarriedOutcome, MainOffers, ReadOffers, ReadThreadData } from './messages.ts'
+
+export interface ReadThread {
+  /** The same handlers, run in the thread. */
+  readonly handlers: (parts: ReadingParts) => ReadingHandlers
+  /** Finishes the open replays of decisions; rejects like `runReplays`. */
+  readonly runReplays: (signal: AbortSignal) => Promise<void>
+  /** Ends it; what it still does is given up. */
+  readonly stop: () => Promise<void>
+}
+
+interface ReadThreadParts {
+  readonly settings: Pick<Settings, 'facts' | 'logLevel' | 'logFormat'>
+  /** Master secrets. */
+  readonly secrets: readonly string[]
+  readonly connection: FactsConnection
+  readonly facts: Pick<Facts, 'insert'>
+  readonly directory: Pick<Directory, 'websites'>
+  readonly nowMs: () => number
+  /** Called if the thread ends by itself, which is a fault of the program. */
+  readonly onFailure: (error: Error) => void
+}
+
+const ENDED = 'the thread of reads has ended'
+
+interface RunningThread {
+  readonly worker: Worker
+  readonly channel: Channel<ReadOffers>
+}
+
+export function createReadThread(parts: ReadThreadParts): ReadThread {
+  /** Calls that the thread works on, by the ID of their request. */
+  const calls = new Map<string, Call>()
+  let reading: ReadingParts | null = null
+  let running: RunningThread | null = null
+  let isStopped = false
+
+  function channel(): Channel<ReadOffers> {
+    if (isStopped) throw new Error(ENDED)
+    running ??= startThread(
+      parts,
+      offersOf(parts, calls, () => reading),
+    )
+    return running.channel
+  }
+
+  async function handle(route: (typeof READING_ROUTES)[number], call: Call): ReturnType<Handler> {
+    const { requestId: request, signal } = call
+    const thread = channel()
+    const end = (): void => {
+      calls.delete(request)
+      // It can only fail if the thread has ended, and with it everything that it had begun.
+      thread.call('leave', request).catch(() => undefined)
+    }
+    calls.set(request, call)
+    try {
+      const outcome: CarriedOutcome = await thread.call('handle', { route, call: carriedCall(call, parts) }, signal)
+      if (outcome.kind === 'stream') return streamOf(outcome, { channel: thread, request, end })
+      calls.delete(request)
+      return outcome
+    } catch (error) {
+      // The client may have left while its download was opened.
+      end()
+      throw error
+    }
+  }
+
+  return {
+    handlers(given) {
+      reading = given
+      return Object.fromEntries(
+        READING_ROUTES.map((route): [string, Handler] => [route, (call) => handle(route, call)]),
+      ) as ReadingHandlers
+    },
+    runReplays: async (signal) => channel().call('runReplays', { nowMs: parts.nowMs() }, signal),
+    async stop() {
+      isStopped = true
+      running?.channel.close(new Error(ENDED))
+      running?.worker.removeAllListeners()
+      await running?.worker.terminate()
+    },
+  }
+}
+
+function startThread({ settings, secrets, connection, onFailure }: ReadThreadParts, offers: MainOffers): RunningThread {
+  const workerData: ReadThreadData = {
+    ...{ secrets, yielding: connection.yielding ?? {}, logLevel: settings.logLevel, logFormat: settings.logFormat },
+    server: connection.lines === undefined ? (settings.facts?.url ?? null) : null,
+  }
+  const worker = new Worker(new URL('worker.ts', import.meta.url), { name: 'reads', workerData })
+  const channel = openChannel<ReadOffers>(worker, offers)
+  const fail = (error: Error): void => {
+    worker.removeAllListeners()
+    channel.close(error)
+    onFailure(error)
+  }
+  worker.on('error', (error) => fail(error as Error))
+  worker.on('exit', (code) => fail(new Error(`it ended by itself, with code ${code}`)))
+  return { worker, channel }
+}
+
+function offersOf(
+  { connection, facts }: ReadThreadParts,
+  calls: ReadonlyMap<string, Call>,
+  reading: () => ReadingParts | null,
+): MainOffers {
+  const parts = (): ReadingParts => {
+    const given = reading()
+    if (given === null) throw new Error('no handlers were asked for')
+    return given
+  }
+  return {
+    async lines({ statement, parameters, turn }, signal) {
+      if (connection.lines === undefined) throw new Error('the engine is not in this process')
+      const lines = await connection.lines(statement, parameters, { turn, signal })
+      return new Moved<Uint8Array>(lines, lines)
+    },
+    insert: ({ table, rows }) => facts.insert(table, rows),
+    countHits: (hits) => parts().hotState.countHits(hits),
+    noteActivity: (entry) => parts().noteActivity(entry),
+    async stillAllowed({ request, least }) {
+      const call = calls.get(request)
+      return call !== undefined && (await parts().stillAllowed(call, least))
+    },
+  }
+}
+
+function carriedCall(call: Call, { directory }: ReadThreadParts): CarriedCall {
+  const { query, signal: _, ...rest } = call
+  return { ...rest, queryText: query.toString(), websites: directory.websites(scopeOf(call).organization.id) }
+}
+
+interface OpenStream {
+  readonly channel: Channel<ReadOffers>
+  readonly request: string
+  readonly end: () => void
+}
+
+function streamOf(
+  { kind, contentType, headers, isChecked }: Extract<CarriedOutcome, { kind: 'stream' }>,
+  { channel, request, end }: OpenStream,
+): StreamAnswer {
+  return {
+    ...{ kind, contentType, ...(headers === undefined ? {} : { headers }) },
+    chunks: chunksOf(channel, request),
+    ...(isChecked ? { mayGoOn: () => channel.call('mayGoOn', request) } : {}),
+    onEnd: end,
+  }
+}
+
+async function* chunksOf(channel: Channel<ReadOffers>, request: string): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    const chunk = await channel.call('next', request)
+    if (chunk === null) return
+    yield chunk
+  }
+}

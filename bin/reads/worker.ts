@@ -1,0 +1,117 @@
+/** The thread of reads itself: handlers and replays on facts that the thread of the requests reads for it, or on a server's. */
+
+import { parentPort, workerData } from 'node:worker_threads'
+
+import { readingHandlers } from '../../dashboard/reading.ts'
+import type { Call, HandlerOutcome, StreamAnswer } from '../../dashboard/http/call.ts'
+import { createCursors } from '../../dashboard/logs/cursor.ts'
+import { createReadScope } from '../../dashboard/reads/scope.ts'
+import type { DirectoryWebsite } from '../../dashboard/resources/directory.ts'
+import { runReplays, type BegunReplays } from '../../delivery/rollup/replay-jobs.ts'
+import { KEY_IDS } from '../../domain/receipt.ts'
+import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
+import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
+import { FactsUnavailable, type Facts } from '../../ports/facts/facts.ts'
+import { createKeyring } from '../../runtime/keyring.ts'
+import { createLogger } from '../../runtime/logger.ts'
+import { yieldThisThread } from '../wiring/v8-threads.ts'
+import { Moved, openChannel, type Channel } from './channel.ts'
+import { linesConnection } from './lines-connection.ts'
+import type { CarriedCall, CarriedOutcome, MainOffers, ReadOffers, ReadThreadData } from './messages.ts'
+
+const { secrets, server, yielding, logLevel: level, logFormat: format } = workerData as ReadThreadData
+if (parentPort === null) throw new Error('this file is the code of a thread')
+yieldThisThread()
+const logger = createLogger({ program: 'embedded', level, format })
+const main: Channel<MainOffers> = openChannel<MainOffers>(parentPort, readOffers())
+
+function readOffers(): ReadOffers {
+  const facts = clickhouseFacts(
+    server === null
+      ? linesConnection((asked, signal) => main.call('lines', asked, signal), yielding)
+      : openClickHouse(server),
+    { nowMs: Date.now },
+  )
+  const keys = createKeyring(secrets)
+  const websites = new WeakMap<Call, readonly DirectoryWebsite[]>()
+  const handlers = readingHandlers({
+    ...{ facts, scope: createReadScope({ facts, websitesOf: (call) => websites.get(call) ?? [] }) },
+    ...{ cursors: createCursors(keys.cursorMac), keyIds: KEY_IDS.filter(keys.hasKey), logger },
+    clock: { elapsedMs: () => performance.now() },
+    hotState: { countHits: (hits) => main.call('countHits', hits) },
+    stillAllowed: ({ requestId: request }, least) => main.call('stillAllowed', { request, least }),
+    noteActivity: (entry) => main.call('noteActivity', entry),
+  })
+  const streams = new Map<string, OpenDownload>()
+  const begun: BegunReplays = new Map()
+  return {
+    async handle({ route, call: carried }, signal) {
+      const gone = new AbortController()
+      const leave = (): void => gone.abort(signal.reason)
+      signal.addEventListener('abort', leave)
+      const call = callOf(carried, gone.signal)
+      websites.set(call, carried.websites)
+      const outcome = await handlers[route](call)
+      if (outcome.kind !== 'stream') return written(outcome)
+      const download = openDownload(outcome, gone)
+      streams.set(call.requestId, download)
+      // Its client left just now, and nobody will ask for it.
+      if (signal.aborted) await end(streams, call.requestId)
+      const { kind, contentType, headers, mayGoOn } = outcome
+      const head = { kind, contentType, ...(headers === undefined ? {} : { headers }) }
+      return { ...head, isChecked: mayGoOn !== undefined }
+    },
+    async next(request) {
+      const download = streams.get(request)
+      if (download === undefined) throw new Error('this download is ended')
+      const { done = false, value } = await download.chunks.next()
+      if (done) return null
+      const bytes = typeof value === 'string' ? new TextEncoder().encode(value) : value
+      return new Moved(bytes, bytes)
+    },
+    mayGoOn: async (request) => (await streams.get(request)?.mayGoOn?.()) ?? false,
+    leave: (request) => end(streams, request),
+    runReplays({ nowMs }, signal) {
+      const aheadMs = nowMs - Date.now()
+      const { run, each } = facts
+      const deps = { facts: { run, each, insert }, logger, nowMs: () => Date.now() + aheadMs }
+      return runReplays(deps, { begun, signal })
+    },
+  }
+}
+
+interface OpenDownload extends Pick<StreamAnswer, 'mayGoOn'> {
+  readonly chunks: AsyncIterator<string | Uint8Array>
+  readonly gone: AbortController
+}
+
+function openDownload({ chunks, mayGoOn }: StreamAnswer, gone: AbortController): OpenDownload {
+  return { chunks: chunks[Symbol.asyncIterator](), gone, ...(mayGoOn === undefined ? {} : { mayGoOn }) }
+}
+
+/** Also one that is ended already. */
+async function end(streams: Map<string, OpenDownload>, request: string): Promise<void> {
+  const download = streams.get(request)
+  streams.delete(request)
+  download?.gone.abort()
+  await download?.chunks.return?.()
+}
+
+function callOf({ queryText, websites: _, ...call }: CarriedCall, signal: AbortSignal): Call {
+  return { ...call, query: new URLSearchParams(queryText), signal }
+}
+
+/** Its body as JSON, so that the thread of the requests need not write it. */
+function written(outcome: Exclude<HandlerOutcome, StreamAnswer>): CarriedOutcome | Moved<CarriedOutcome> {
+  if (outcome.kind !== 'answer') return outcome
+  const { body, ...head } = outcome
+  const json = new TextEncoder().encode(JSON.stringify(body))
+  return new Moved<CarriedOutcome>({ ...head, kind: 'written', json }, json)
+}
+
+/** Rows of results, which the thread of the requests inserts in its turn. */
+const insert: Facts['insert'] = async (table, rows) => {
+  await main.call('insert', { table, rows }).catch((error: Error) => {
+    throw error.name === 'FactsUnavailable' ? new FactsUnavailable(error.message) : error
+  })
+}
