@@ -70,7 +70,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     'reads',
     () =>
       createReadThread({
-        ...{ ...foundation, ...resources },
+        ...{ ...foundation, ...resources, factsUrl: settings.facts?.url ?? null },
         onFailure: (error) => lifecycle.fail('reads', error),
       }),
     (thread) => thread.stop(),

@@ -44,7 +44,7 @@ type Message =
 interface CarriedError {
   readonly name: string
   readonly message: string
-  readonly code: unknown
+  readonly code: string | number | undefined
   readonly stack: string | undefined
 }
 
@@ -125,7 +125,8 @@ function movable({ value, bytes }: Moved<unknown>): { readonly value: unknown; r
 function carried(error: unknown): CarriedError {
   if (!(error instanceof Error)) return { name: 'Error', message: String(error), code: undefined, stack: undefined }
   const { name, message, stack } = error
-  return { name, message, stack, code: 'code' in error ? error.code : undefined }
+  const code = 'code' in error ? error.code : undefined
+  return { name, message, stack, code: typeof code === 'string' || typeof code === 'number' ? code : undefined }
 }
 
 function restored({ name, message, code, stack }: CarriedError): Error {

@@ -23,11 +23,13 @@ export interface ReadThread {
   readonly stop: () => Promise<void>
 }
 
-interface ReadThreadParts {
-  readonly settings: Pick<Settings, 'facts' | 'logLevel' | 'logFormat'>
+export interface ReadThreadParts {
+  readonly settings: Pick<Settings, 'logLevel' | 'logFormat'>
   /** Master secrets. */
   readonly secrets: readonly string[]
-  readonly connection: FactsConnection
+  /** Of an engine that is a server, to which the thread connects by itself. */
+  readonly factsUrl: string | null
+  readonly connection: Pick<FactsConnection, 'lines' | 'yielding'>
   readonly facts: Pick<Facts, 'insert'>
   readonly directory: Pick<Directory, 'websites'>
   readonly nowMs: () => number
@@ -69,7 +71,7 @@ export function createReadThread(parts: ReadThreadParts): ReadThread {
     calls.set(request, call)
     try {
       const outcome: CarriedOutcome = await thread.call('handle', { route, call: carriedCall(call, parts) }, signal)
-      if (outcome.kind === 'stream') return streamOf(outcome, { channel: thread, request, end })
+      if (outcome.kind === 'stream') return streamOf(outcome, { channel: thread, call, end })
       calls.delete(request)
       return outcome
     } catch (error) {
@@ -96,10 +98,13 @@ export function createReadThread(parts: ReadThreadParts): ReadThread {
   }
 }
 
-function startThread({ settings, secrets, connection, onFailure }: ReadThreadParts, offers: MainOffers): RunningThread {
+function startThread(
+  { settings, secrets, factsUrl, connection, onFailure }: ReadThreadParts,
+  offers: MainOffers,
+): RunningThread {
   const workerData: ReadThreadData = {
     ...{ secrets, yielding: connection.yielding ?? {}, logLevel: settings.logLevel, logFormat: settings.logFormat },
-    server: connection.lines === undefined ? (settings.facts?.url ?? null) : null,
+    server: connection.lines === undefined ? factsUrl : null,
   }
   const worker = new Worker(new URL('worker.ts', import.meta.url), { name: 'reads', workerData })
   const channel = openChannel<ReadOffers>(worker, offers)
@@ -146,25 +151,25 @@ function carriedCall(call: Call, { directory }: ReadThreadParts): CarriedCall {
 
 interface OpenStream {
   readonly channel: Channel<ReadOffers>
-  readonly request: string
+  readonly call: Call
   readonly end: () => void
 }
 
 function streamOf(
   { kind, contentType, headers, isChecked }: Extract<CarriedOutcome, { kind: 'stream' }>,
-  { channel, request, end }: OpenStream,
+  { channel, call, end }: OpenStream,
 ): StreamAnswer {
   return {
     ...{ kind, contentType, ...(headers === undefined ? {} : { headers }) },
-    chunks: chunksOf(channel, request),
-    ...(isChecked ? { mayGoOn: () => channel.call('mayGoOn', request) } : {}),
+    chunks: chunksOf(channel, call),
+    ...(isChecked ? { mayGoOn: () => channel.call('mayGoOn', call.requestId) } : {}),
     onEnd: end,
   }
 }
 
-async function* chunksOf(channel: Channel<ReadOffers>, request: string): AsyncGenerator<Uint8Array> {
+async function* chunksOf(channel: Channel<ReadOffers>, { requestId, signal }: Call): AsyncGenerator<Uint8Array> {
   for (;;) {
-    const chunk = await channel.call('next', request)
+    const chunk = await channel.call('next', requestId, signal)
     if (chunk === null) return
     yield chunk
   }

@@ -295,11 +295,10 @@ async function sendStream(
     const watch = watchRight(mayGoOn)
     await pipeline(Readable.from(chunks, { highWaterMark: 1 }), res, { signal: watch.ended }).catch(
       (error: unknown) => {
-        if ((error as { readonly code?: unknown }).code !== 'ERR_STREAM_PREMATURE_CLOSE')
-          logger.error(
-            { err: watch.ended.aborted ? watch.ended.reason : error, request: headers['X-Request-Id'] },
-            'an answer of the dashboard was cut off',
-          )
+        const reason: unknown = watch.ended.aborted ? watch.ended.reason : error
+        // The client has left by itself.
+        if ((reason as { readonly code?: unknown }).code === 'ERR_STREAM_PREMATURE_CLOSE') return
+        logger.error({ err: reason, request: headers['X-Request-Id'] }, 'an answer of the dashboard was cut off')
       },
     )
     watch.stop()

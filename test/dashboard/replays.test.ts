@@ -17,8 +17,9 @@ import { until } from '../../fixtures/until.ts'
 import { eraseNamed } from '../../ports/facts/erasure/erase.ts'
 import { FactsUnavailable, type Facts } from '../../ports/facts/facts.ts'
 import { installRecord, rowsOf, unique, visitRecord } from '../contract/fact-samples.ts'
+import { createReadThread, type ReadThread } from '../../bin/reads/thread.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
-import { organizationOf, startStage, type Stage, type Told, websiteOf } from './support/stage.ts'
+import { organizationOf, SECRET, startStage, type Stage, type Told, websiteOf } from './support/stage.ts'
 
 const NOW_MS = Date.now()
 const START_MS = 120_000
@@ -105,10 +106,9 @@ describe('replays of decisions', function () {
     insert,
   })
 
-  it('wait, are decided by the role, and show what each source would lose or gain', async () => {
-    const id = await asked()
+  const expectDecided = async (id: string, runElsewhere?: ReadThread['runReplays']): Promise<void> => {
     expect((await show(id)).body).to.deep.include({ state: 'waiting', progress: 0, result: null, tokensOnly: false })
-    const role = startReplayJobs(deps())
+    const role = startReplayJobs({ ...deps(), ...(runElsewhere === undefined ? {} : { runElsewhere }) })
     try {
       await until(async () => (await show(id)).body['state'] === 'done')
     } finally {
@@ -126,6 +126,54 @@ describe('replays of decisions', function () {
     const { replays } = (await stage.ask('GET', PATH, { cookies: member })).body
     expect(replays[0]).to.deep.include({ id, state: 'done', installs: INSTALLS })
     expect(replays[0]).not.to.have.property('result')
+  }
+
+  it('wait, are decided by the role, and show what each source would lose or gain', async () => {
+    await expectDecided(await asked())
+  })
+
+  const aheadMs = 7 * HOUR_MS
+  const openThread = (insert: Facts['insert']): ReadThread =>
+    createReadThread({
+      ...{ connection: facts.connection, factsUrl: null, facts: { insert }, directory: stage.directory },
+      ...{
+        secrets: [SECRET],
+        settings: { logLevel: 'silent', logFormat: 'json' },
+        nowMs: () => Date.now() + aheadMs,
+      },
+      onFailure: (error) => {
+        throw error
+      },
+    })
+
+  it('are decided in a thread of their own in the same way, by the clock of the program', async () => {
+    const [id, made] = [await asked(), [] as unknown[]]
+    const thread = openThread((table, rows) => {
+      made.push(...rows.map((row) => row['made_at']))
+      return facts.insert(table, rows)
+    })
+    try {
+      await expectDecided(id, thread.runReplays)
+    } finally {
+      await thread.stop()
+    }
+    expect(made).to.have.lengthOf.at.least(2)
+    for (const atMs of made) expect(atMs).to.be.within(Date.now() + aheadMs - START_MS, Date.now() + aheadMs)
+  })
+
+  it('wait in that thread while results cannot be stored, and end with the role', async () => {
+    const id = await asked()
+    const thread = openThread(() => Promise.reject(new FactsUnavailable('the engine is away')))
+    try {
+      const error = await thread.runReplays(new AbortController().signal).catch((why: unknown) => why)
+      expect(error).to.include({ name: 'FactsUnavailable', message: 'the engine is away' })
+      const ended = AbortSignal.abort(new Error('the role has ended'))
+      expect(await thread.runReplays(ended).catch((why: unknown) => why)).to.equal(ended.reason)
+    } finally {
+      await thread.stop()
+    }
+    expect((await show(id)).body['state']).to.equal('waiting')
+    await cancel(id)
   })
 
   it('come to no change under the policy in force, and leave the facts as they were', async () => {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 
 import { Registry } from 'prom-client'
 
+import { createReadThread, type ReadThreadParts } from '../../../bin/reads/thread.ts'
 import { createEventStreams } from '../../../dashboard/events/event-streams.ts'
 import { replayDeadLetters } from '../../../delivery/tools/replay.ts'
 import { createDashboard, createLetterPost, type DashboardBilling } from '../../../dashboard/dashboard.ts'
@@ -94,6 +95,8 @@ export interface StageOptions {
   readonly port?: number
   /** None of its own: its queries find nothing. */
   readonly facts?: Pick<Facts, 'run'>
+  /** Runs what reads facts in a thread of its own. */
+  readonly readThread?: Pick<ReadThreadParts, 'connection' | 'factsUrl' | 'onFailure'>
   /** What answers before the API, such as the pages. */
   readonly before?: Serve
   /** Given the address of the dashboard. */
@@ -170,7 +173,15 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const startAudit = () => startFolderAudit({ ...auditParts, nowMs, logger, retryMs: 50 })
   let audit = options.isAudited === true ? startAudit() : null
   const streams = createEventStreams()
+  const reads =
+    options.readThread === undefined
+      ? null
+      : createReadThread({
+          ...{ ...options.readThread, facts: { insert: nothingToInsert }, directory, nowMs, secrets: [SECRET] },
+          settings: { logLevel: 'silent', logFormat: 'json' },
+        })
   const serve = createDashboard({
+    ...(reads === null ? {} : { readingHandlers: reads.handlers }),
     ...{ baseUrl, eventLog: noted, hotState, keys, randomness, nowMs, logger, discovery, ...ofRequests },
     ...{ directory, streams, inventory: folderInventory(catalog, nowMs) },
     metrics: createDashboardMetrics(registry, nowMs),
@@ -221,6 +232,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
         server.close(() => done())
         server.closeAllConnections()
       })
+      await reads?.stop()
       discovery?.close()
       await mailRole.stop()
       await audit?.stop()
@@ -234,6 +246,8 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     },
   }
 }
+
+const nothingToInsert = (): Promise<never> => Promise.reject(new Error('handlers insert nothing'))
 
 /** Makes the steps before and after a call known. */
 export function stepper(onStep: (step: string) => void = () => undefined) {
