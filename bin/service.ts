@@ -22,7 +22,7 @@ import { engines, type EngineParts } from './wiring/engines.ts'
 import { recallAnswers } from '../delivery/recovery/recall-answers.ts'
 import { recallVisits } from '../delivery/recovery/recall-visits.ts'
 import { startRole, startWorkers, stateOfOneProcess } from './wiring/roles.ts'
-import { secretsOf, serveApi, startMetrics } from './wiring/serve-api.ts'
+import { masterSecrets, serveApi, startMetrics } from './wiring/serve-api.ts'
 import { serveTools } from './tools/control.ts'
 import { localBackend } from './tools/backend.ts'
 import { answerSendTest } from './tools/send-test.ts'
@@ -126,7 +126,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   const { settings, lifecycle, logger, nowMs } = options
   openDataFolder(settings.data, logger)
-  const secrets = secretsOf(settings, { mayCreate: true })
+  const secrets = masterSecrets(settings, { mayCreate: true })
   const catalog = await lifecycle.start(
     'catalog',
     () =>

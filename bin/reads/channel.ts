@@ -33,9 +33,9 @@ export class Moved<T> {
   }
 }
 
-export type Received<T> = T extends Moved<infer Value> ? Value : T
+type Received<T> = T extends Moved<infer Value> ? Value : T
 
-type Message =
+type ThreadMessage =
   | { readonly kind: 'call'; readonly id: number; readonly name: string; readonly argument: unknown }
   | { readonly kind: 'abort'; readonly id: number }
   | { readonly kind: 'result'; readonly id: number; readonly value: unknown }
@@ -54,8 +54,20 @@ interface WaitingCall {
 }
 
 export function openChannel<Theirs extends Offers>(port: ThreadPort, own: Offers): Channel<Theirs> {
+  const caller = createCaller(port)
+  const answerer = createAnswerer(port, own)
+  port.on('message', (received) => {
+    const message = received as ThreadMessage
+    if (message.kind === 'call') void answerer.answer(message)
+    else if (message.kind === 'abort') answerer.abort(message)
+    else caller.settle(message)
+  })
+  return { call: caller.call as Channel<Theirs>['call'], close: caller.close }
+}
+
+/** Makes the calls of this side. */
+function createCaller(port: ThreadPort) {
   const waiting = new Map<number, WaitingCall>()
-  const running = new Map<number, AbortController>()
   let lastId = 0
   let closedBy: Error | null = null
 
@@ -63,54 +75,62 @@ export function openChannel<Theirs extends Offers>(port: ThreadPort, own: Offers
     const id = ++lastId
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     const leave = (): void => {
-      port.postMessage({ kind: 'abort', id } satisfies Message)
-      waiting.get(id)?.reject(signal?.reason)
-    }
-    const end = (): void => {
-      waiting.delete(id)
-      signal?.removeEventListener('abort', leave)
+      port.postMessage({ kind: 'abort', id } satisfies ThreadMessage)
+      reject(signal?.reason)
     }
     waiting.set(id, { resolve, reject })
     signal?.addEventListener('abort', leave, { once: true })
     try {
       if (closedBy !== null) throw closedBy
       signal?.throwIfAborted()
-      port.postMessage({ kind: 'call', id, name, argument } satisfies Message)
+      port.postMessage({ kind: 'call', id, name, argument } satisfies ThreadMessage)
     } catch (error) {
       reject(error)
     }
-    return promise.finally(end)
+    return promise.finally(() => {
+      waiting.delete(id)
+      signal?.removeEventListener('abort', leave)
+    })
   }
-
-  async function answer({ id, name, argument }: Extract<Message, { kind: 'call' }>): Promise<void> {
-    const gone = new AbortController()
-    running.set(id, gone)
-    try {
-      const act = own[name]
-      if (act === undefined) throw new Error(`the other thread offers no ${name}`)
-      const result = await act(argument as never, gone.signal)
-      const { value, transfer } = result instanceof Moved ? movable(result) : { value: result, transfer: [] }
-      port.postMessage({ kind: 'result', id, value } satisfies Message, transfer)
-    } catch (error) {
-      port.postMessage({ kind: 'failure', id, error: carried(error) } satisfies Message)
-    } finally {
-      running.delete(id)
-    }
-  }
-
-  port.on('message', (received) => {
-    const message = received as Message
-    if (message.kind === 'call') void answer(message)
-    else if (message.kind === 'abort') running.get(message.id)?.abort()
-    else if (message.kind === 'result') waiting.get(message.id)?.resolve(message.value)
-    else waiting.get(message.id)?.reject(restored(message.error))
-  })
 
   return {
-    call: call as Channel<Theirs>['call'],
-    close(reason) {
+    call,
+    /** An answer to a call that was left is dropped. */
+    settle(message: Extract<ThreadMessage, { kind: 'result' | 'failure' }>): void {
+      const { resolve, reject } = waiting.get(message.id) ?? NOBODY
+      if (message.kind === 'result') resolve(message.value)
+      else reject(errorOf(message.error))
+    },
+    close(reason: Error): void {
       closedBy = reason
       for (const each of waiting.values()) each.reject(reason)
+    },
+  }
+}
+
+const NOBODY: WaitingCall = { resolve: () => undefined, reject: () => undefined }
+
+/** Answers the calls of the other side. */
+function createAnswerer(port: ThreadPort, own: Offers) {
+  const running = new Map<number, AbortController>()
+  return {
+    async answer({ id, name, argument }: Extract<ThreadMessage, { kind: 'call' }>): Promise<void> {
+      const left = new AbortController()
+      running.set(id, left)
+      try {
+        const act = own[name]
+        if (act === undefined) throw new Error(`the other thread offers no ${name}`)
+        const result = await act(argument as never, left.signal)
+        const { value, transfer } = result instanceof Moved ? movable(result) : { value: result, transfer: [] }
+        port.postMessage({ kind: 'result', id, value } satisfies ThreadMessage, transfer)
+      } catch (error) {
+        port.postMessage({ kind: 'failure', id, error: carried(error) } satisfies ThreadMessage)
+      } finally {
+        running.delete(id)
+      }
+    },
+    abort({ id }: Extract<ThreadMessage, { kind: 'abort' }>): void {
+      running.get(id)?.abort()
     },
   }
 }
@@ -129,6 +149,6 @@ function carried(error: unknown): CarriedError {
   return { name, message, stack, code: typeof code === 'string' || typeof code === 'number' ? code : undefined }
 }
 
-function restored({ name, message, code, stack }: CarriedError): Error {
+function errorOf({ name, message, code, stack }: CarriedError): Error {
   return Object.assign(new Error(message), { name, stack }, code === undefined ? {} : { code })
 }

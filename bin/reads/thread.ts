@@ -71,7 +71,7 @@ export function createReadThread(parts: ReadThreadParts): ReadThread {
     calls.set(request, call)
     try {
       const outcome: CarriedOutcome = await thread.call('handle', { route, call: carriedCall(call, parts) }, signal)
-      if (outcome.kind === 'stream') return streamOf(outcome, { channel: thread, call, end })
+      if (outcome.kind === 'stream') return streamedAnswer(outcome, { channel: thread, call, end })
       calls.delete(request)
       return outcome
     } catch (error) {
@@ -155,7 +155,7 @@ interface OpenStream {
   readonly end: () => void
 }
 
-function streamOf(
+function streamedAnswer(
   { kind, contentType, headers, isChecked }: Extract<CarriedOutcome, { kind: 'stream' }>,
   { channel, call, end }: OpenStream,
 ): StreamAnswer {

@@ -52,11 +52,11 @@ function readOffers(): ReadOffers {
       const call = callOf(carried, gone.signal)
       websites.set(call, carried.websites)
       const outcome = await handlers[route](call)
-      if (outcome.kind !== 'stream') return written(outcome)
+      if (outcome.kind !== 'stream') return writtenOutcome(outcome)
       const download = openDownload(outcome, gone)
       streams.set(call.requestId, download)
       // Its client left just now, and nobody will ask for it.
-      if (signal.aborted) await end(streams, call.requestId)
+      if (signal.aborted) await endDownload(streams, call.requestId)
       const { kind, contentType, headers, mayGoOn } = outcome
       const head = { kind, contentType, ...(headers === undefined ? {} : { headers }) }
       return { ...head, isChecked: mayGoOn !== undefined }
@@ -64,24 +64,23 @@ function readOffers(): ReadOffers {
     async next(request) {
       const download = streams.get(request)
       if (download === undefined) throw new Error('this download is ended')
-      const { done = false, value } = await download.chunks.next()
-      if (done) return null
+      const { value } = await download.chunks.next()
+      if (value === undefined) return null
       const bytes = typeof value === 'string' ? new TextEncoder().encode(value) : value
       return new Moved(bytes, bytes)
     },
     mayGoOn: async (request) => (await streams.get(request)?.mayGoOn?.()) ?? false,
-    leave: (request) => end(streams, request),
+    leave: (request) => endDownload(streams, request),
     runReplays({ nowMs }, signal) {
       const aheadMs = nowMs - Date.now()
-      const { run, each } = facts
-      const deps = { facts: { run, each, insert }, logger, nowMs: () => Date.now() + aheadMs }
+      const deps = { facts: { ...facts, insert }, logger, nowMs: () => Date.now() + aheadMs }
       return runReplays(deps, { begun, signal })
     },
   }
 }
 
 interface OpenDownload extends Pick<StreamAnswer, 'mayGoOn'> {
-  readonly chunks: AsyncIterator<string | Uint8Array>
+  readonly chunks: AsyncIterator<string | Uint8Array, void>
   readonly gone: AbortController
 }
 
@@ -90,7 +89,7 @@ function openDownload({ chunks, mayGoOn }: StreamAnswer, gone: AbortController):
 }
 
 /** Also one that is ended already. */
-async function end(streams: Map<string, OpenDownload>, request: string): Promise<void> {
+async function endDownload(streams: Map<string, OpenDownload>, request: string): Promise<void> {
   const download = streams.get(request)
   streams.delete(request)
   download?.gone.abort()
@@ -102,7 +101,7 @@ function callOf({ queryText, websites: _, ...call }: CarriedCall, signal: AbortS
 }
 
 /** Its body as JSON, so that the thread of the requests need not write it. */
-function written(outcome: Exclude<HandlerOutcome, StreamAnswer>): CarriedOutcome | Moved<CarriedOutcome> {
+function writtenOutcome(outcome: Exclude<HandlerOutcome, StreamAnswer>): CarriedOutcome | Moved<CarriedOutcome> {
   if (outcome.kind !== 'answer') return outcome
   const { body, ...head } = outcome
   const json = new TextEncoder().encode(JSON.stringify(body))

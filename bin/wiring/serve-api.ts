@@ -133,11 +133,11 @@ export async function startMetrics({ lifecycle, settings }: EngineParts, registr
 
 /** On one machine the secret file is made at the first start; elsewhere all processes must share one. */
 export function keyringOf(settings: Settings, { mayCreate }: { readonly mayCreate: boolean }): Keyring {
-  return createKeyring(secretsOf(settings, { mayCreate }))
+  return createKeyring(masterSecrets(settings, { mayCreate }))
 }
 
 /** The master secrets, the one that signs first. Throws like `loadSecretFile`. */
-export function secretsOf(
+export function masterSecrets(
   { secret, secretFile, data }: Settings,
   options: { readonly mayCreate: boolean },
 ): readonly string[] {

@@ -71,7 +71,7 @@ export interface StreamAnswer<Type extends string = string> {
   readonly contentType: Type
   readonly headers?: Readonly<Record<string, string>>
   /** Read one after another, as fast as the client accepts them. If reading throws, the answer is cut off. */
-  readonly chunks: AsyncIterable<string | Uint8Array>
+  readonly chunks: AsyncIterable<string | Uint8Array, void>
   /** Called twice a second while the answer is sent; once it says false, the answer is cut off. If absent, nothing is checked. */
   readonly mayGoOn?: () => Promise<boolean>
   /** Called once nothing more is sent, also if no chunk was ever read: to HEAD, or if the client left before. */

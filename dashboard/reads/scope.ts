@@ -33,7 +33,7 @@ export type ReadScope = <T extends object>(
   handle: (reads: OrganizationFacts, call: Call) => Promise<T>,
 ) => (call: Call) => Promise<T | Refusal>
 
-export interface ReadParts {
+interface ReadParts {
   /** All websites of the organisation that a call is about. */
   readonly websitesOf: (call: Call) => readonly DirectoryWebsite[]
   readonly facts: Pick<Facts, 'run'>

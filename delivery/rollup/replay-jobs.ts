@@ -25,7 +25,7 @@ import { repeat } from '../repeat.ts'
 import { stoppableFacts, type Stopping } from '../stopping.ts'
 import { replayDecisions, TooManyInstallations } from './replay-decisions.ts'
 
-export interface ReplayJobDeps {
+interface ReplayJobDeps {
   readonly facts: Pick<Facts, 'run' | 'each' | 'insert'>
   readonly logger: Pick<Logger, 'warn' | 'error'>
   readonly nowMs: () => number

@@ -44,9 +44,9 @@ const LAYERS: readonly (readonly string[])[] = [
       'pages sessions resources http reads events figures logs installs visits exports mail people configuration sign-in',
     ),
     'dashboard',
-    ...below('dashboard', 'routes.ts dashboard.ts'),
+    ...below('dashboard', 'routes.ts reading.ts dashboard.ts'),
   ],
-  [...below('bin', 'terminal wiring demo tools kubectl service.ts'), 'bin'],
+  [...below('bin', 'terminal wiring reads demo tools kubectl service.ts'), 'bin'],
   [
     'delivery',
     ...below(
@@ -112,6 +112,7 @@ export const ENTRIES: readonly string[] = [
   'bin/kubectl-whence.ts',
   'bin/demo.ts',
   'bin/example-data.ts',
+  'bin/reads/worker.ts',
   'sdk/build.ts',
   'sdk/build-package.ts',
   'sdk/package/index.ts',

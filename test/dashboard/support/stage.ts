@@ -7,7 +7,7 @@ import { join } from 'node:path'
 
 import { Registry } from 'prom-client'
 
-import { createReadThread, type ReadThreadParts } from '../../../bin/reads/thread.ts'
+import { createReadThread, type ReadThread, type ReadThreadParts } from '../../../bin/reads/thread.ts'
 import { createEventStreams } from '../../../dashboard/events/event-streams.ts'
 import { replayDeadLetters } from '../../../delivery/tools/replay.ts'
 import { createDashboard, createLetterPost, type DashboardBilling } from '../../../dashboard/dashboard.ts'
@@ -173,15 +173,9 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const startAudit = () => startFolderAudit({ ...auditParts, nowMs, logger, retryMs: 50 })
   let audit = options.isAudited === true ? startAudit() : null
   const streams = createEventStreams()
-  const reads =
-    options.readThread === undefined
-      ? null
-      : createReadThread({
-          ...{ ...options.readThread, facts: { insert: nothingToInsert }, directory, nowMs, secrets: [SECRET] },
-          settings: { logLevel: 'silent', logFormat: 'json' },
-        })
+  const reads = readThreadOf(options, { directory, nowMs })
   const serve = createDashboard({
-    ...(reads === null ? {} : { readingHandlers: reads.handlers }),
+    ...reads.parts,
     ...{ baseUrl, eventLog: noted, hotState, keys, randomness, nowMs, logger, discovery, ...ofRequests },
     ...{ directory, streams, inventory: folderInventory(catalog, nowMs) },
     metrics: createDashboardMetrics(registry, nowMs),
@@ -232,7 +226,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
         server.close(() => done())
         server.closeAllConnections()
       })
-      await reads?.stop()
+      await reads.stop()
       discovery?.close()
       await mailRole.stop()
       await audit?.stop()
@@ -245,6 +239,17 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+function readThreadOf(
+  { readThread }: StageOptions,
+  parts: Pick<ReadThreadParts, 'directory' | 'nowMs'>,
+): Pick<ReadThread, 'stop'> & { readonly parts: { readonly readingHandlers?: ReadThread['handlers'] } } {
+  if (readThread === undefined) return { parts: {}, stop: async () => undefined }
+  const settings = { logLevel: 'silent', logFormat: 'json' } as const
+  const given = { ...readThread, ...parts, settings, secrets: [SECRET], facts: { insert: nothingToInsert } }
+  const { handlers, stop } = createReadThread(given)
+  return { parts: { readingHandlers: handlers }, stop }
 }
 
 const nothingToInsert = (): Promise<never> => Promise.reject(new Error('handlers insert nothing'))
