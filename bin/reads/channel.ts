@@ -62,7 +62,7 @@ export function openChannel<Theirs extends Offers>(port: ThreadPort, own: Offers
     else if (message.kind === 'abort') answerer.abort(message)
     else caller.settle(message)
   })
-  return { call: caller.call as Channel<Theirs>['call'], close: caller.close }
+  return { call: caller.call as Channel<Theirs>['call'], close: (reason) => caller.close(reason) }
 }
 
 /** Makes the calls of this side. */
