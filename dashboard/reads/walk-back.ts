@@ -16,6 +16,8 @@ export type WalkWindow = ReturnType<typeof boundsBefore> & { readonly since_ms: 
 
 export interface PageClock {
   readonly elapsedMs: () => number
+  /** After this time a page is returned as it is, with the position that it has reached; a second if absent. */
+  readonly patienceMs?: number
 }
 
 interface WalkedRows<Row> {
@@ -33,7 +35,7 @@ interface Walked<Row> {
   readonly nextSpanMs?: (spanMs: number, tookMs: number) => number
 }
 
-/** After this time a page is returned as it is, with the position that it has reached. */
+/** As long as a person waits for a page. */
 const PATIENCE_MS = 1_000
 
 /** The next page has the rest. It begins after a position, so rows that share one must not be divided between two pages. */
@@ -53,7 +55,7 @@ function cutAt<Row>(limit: number, rows: readonly Row[], positionOf: Walked<Row>
 export async function walkBack<Row>(
   { sinceMs, from, limit, firstSpanMs }: WalkBack,
   { read, positionOf, nextSpanMs = spanAfter }: Walked<Row>,
-  { elapsedMs }: PageClock,
+  { elapsedMs, patienceMs = PATIENCE_MS }: PageClock,
 ): Promise<WalkedRows<Row>> {
   const startedMs = elapsedMs()
   const rows: Row[] = []
@@ -71,7 +73,7 @@ export async function walkBack<Row>(
     if (rows.length >= limit) return cutAt(limit, rows, positionOf)
     if (floorMs <= sinceMs && found.reached === null) return { rows, next: null }
     position = found.reached ?? { beforeMs: floorMs, beforeId: '' }
-    if (elapsedMs() - startedMs > PATIENCE_MS) return { rows, next: position }
+    if (elapsedMs() - startedMs > patienceMs) return { rows, next: position }
     if (found.reached === null) spanMs = nextSpanMs(spanMs, elapsedMs() - beganMs)
   }
 }

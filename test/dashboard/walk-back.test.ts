@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { walkBack, type WalkWindow } from '../../dashboard/reads/walk-back.ts'
+import { walkBack, type PageClock, type WalkWindow } from '../../dashboard/reads/walk-back.ts'
 import { DAY_MS, SECOND_MS } from '../../domain/durations.ts'
 
 const NOW_MS = Date.UTC(2026, 6, 20, 12)
@@ -40,4 +40,26 @@ describe('a list that is read back in windows', () => {
       ])
       expect(seen.at(-1)?.since_ms).to.equal(sinceMs)
     })
+
+  it('ends after a second with the position that it has reached, unless more time is given', async () => {
+    const sinceMs = NOW_MS - 90 * DAY_MS
+    const walk = async (patience: Pick<PageClock, 'patienceMs'>) => {
+      let nowMs = 0
+      const spans: number[] = []
+      const read = async ({ since_ms: fromMs, until_ms: toMs }: WalkWindow) => {
+        nowMs += 700
+        spans.push(toMs - fromMs)
+        return { rows: [], reached: null }
+      }
+      const positionOf = ({ atMs: beforeMs }: Row) => ({ beforeMs, beforeId: '' })
+      const asked = { sinceMs, from: { beforeMs: NOW_MS, beforeId: '' }, limit: 1, firstSpanMs: DAY_MS }
+      const grown = { read, positionOf, nextSpanMs: (spanMs: number) => 2 * spanMs }
+      const { next } = await walkBack<Row>(asked, grown, { elapsedMs: () => nowMs, ...patience })
+      return { next, days: spans.map((span) => span / DAY_MS) }
+    }
+    expect(await walk({})).to.deep.equal({ next: { beforeMs: NOW_MS - 3 * DAY_MS, beforeId: '' }, days: [1, 2] })
+    expect(await walk({ patienceMs: Number.POSITIVE_INFINITY })).to.deep.equal({
+      ...{ next: null, days: [1, 2, 4, 8, 16, 32, 27] },
+    })
+  })
 })
