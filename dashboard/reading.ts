@@ -13,6 +13,7 @@ import type { Cursors } from './logs/cursor.ts'
 import { logListHandlers } from './logs/routes.ts'
 import type { ReadScope } from './reads/scope.ts'
 import type { PageClock } from './reads/walk-back.ts'
+import { replayListHandlers } from './replays/routes.ts'
 import type { ROUTES } from './routes.ts'
 import { visitHandlers } from './visits/routes.ts'
 import type { Facts } from '../ports/facts/facts.ts'
@@ -38,6 +39,7 @@ export const READING_ROUTES = [
   ...(['logs', 'loggedRequest', 'loggedAttempt', 'activity'] as const),
   ...(['visits', 'visitCounts', 'installs', 'install', 'deliveries', 'deliveryList'] as const),
   ...(['logExport', 'installExport', 'visitExport', 'deliveryExport'] as const),
+  ...(['listReplays', 'showReplay'] as const),
 ] as const satisfies readonly (keyof typeof ROUTES)[]
 
 export type ReadingHandlers = HandlersOf<Pick<typeof ROUTES, (typeof READING_ROUTES)[number]>>
@@ -49,5 +51,6 @@ export function readingHandlers(parts: ReadingParts): ReadingHandlers {
     ...visitHandlers(parts),
     ...installListHandlers(parts),
     ...exportHandlers(parts),
+    ...replayListHandlers(parts),
   }
 }

@@ -18,7 +18,7 @@ export interface Channel<Theirs extends Offers> {
     argument: Parameters<Theirs[N]>[0],
     signal?: AbortSignal,
   ) => Promise<Received<Awaited<ReturnType<Theirs[N]>>>>
-  /** Every call that waits, and every later one, rejects with this reason. */
+  /** For an end of the other side: every call that waits, and every later one, rejects with this reason, and what runs for the other side is aborted. */
   readonly close: (reason: Error) => void
 }
 
@@ -62,7 +62,11 @@ export function openChannel<Theirs extends Offers>(port: ThreadPort, own: Offers
     else if (message.kind === 'abort') answerer.abort(message)
     else caller.settle(message)
   })
-  return { call: caller.call as Channel<Theirs>['call'], close: (reason) => caller.close(reason) }
+  const close = (reason: Error): void => {
+    caller.close(reason)
+    answerer.close(reason)
+  }
+  return { call: caller.call as Channel<Theirs>['call'], close }
 }
 
 /** Makes the calls of this side. */
@@ -131,6 +135,9 @@ function createAnswerer(port: ThreadPort, own: Offers) {
     },
     abort({ id }: Extract<ThreadMessage, { kind: 'abort' }>): void {
       running.get(id)?.abort()
+    },
+    close(reason: Error): void {
+      for (const each of running.values()) each.abort(reason)
     },
   }
 }

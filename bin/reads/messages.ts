@@ -4,7 +4,7 @@ import type { Refusal } from '../../domain/errors.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import type { READING_ROUTES, ReadingParts } from '../../dashboard/reading.ts'
 import type { Call, StreamAnswer, WrittenAnswer } from '../../dashboard/http/call.ts'
-import type { DirectoryWebsite } from '../../dashboard/resources/directory.ts'
+import type { ReadWebsite } from '../../dashboard/reads/scope.ts'
 import type { EngineSettings } from '../../ports/facts/engine/connection.ts'
 import type { FactTable } from '../../ports/facts/columns.ts'
 import type { FactRow } from '../../ports/facts/facts.ts'
@@ -25,8 +25,8 @@ export interface ReadThreadData extends Pick<Settings, 'logLevel' | 'logFormat'>
 /** A call of a route, without what cannot be copied. */
 export interface CarriedCall extends Omit<Call, 'query' | 'signal'> {
   readonly queryText: string
-  /** Of the organisation. */
-  readonly websites: readonly DirectoryWebsite[]
+  /** Of the organisation; only the one that the query names, if it names one. */
+  readonly websites: readonly ReadWebsite[]
 }
 
 /** The head of a streamed answer; its chunks are asked for one after another. */

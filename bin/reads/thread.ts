@@ -5,9 +5,12 @@
 
 import { Worker } from 'node:worker_threads'
 
+import { endedWithin } from '../../common/deadline.ts'
 import { READING_ROUTES, type ReadingHandlers, type ReadingParts } from '../../dashboard/reading.ts'
 import { scopeOf, type Call, type Handler, type StreamAnswer } from '../../dashboard/http/call.ts'
-import type { Directory } from '../../dashboard/resources/directory.ts'
+import type { ReadWebsite } from '../../dashboard/reads/scope.ts'
+import type { Directory, DirectoryOrganization, DirectoryWebsite } from '../../dashboard/resources/directory.ts'
+import type { Destination } from '../../domain/catalog.ts'
 import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
@@ -17,7 +20,7 @@ import type { CarriedCall, CarriedOutcome, MainOffers, ReadOffers, ReadThreadDat
 export interface ReadThread {
   /** The same handlers, run in the thread. */
   readonly handlers: (parts: ReadingParts) => ReadingHandlers
-  /** Finishes the open replays of decisions; rejects like `runReplays`. */
+  /** Finishes the open replays of decisions. Rejects like `runReplays`, and at once with the reason of `signal`: the thread may then still store a step. */
   readonly runReplays: (signal: AbortSignal) => Promise<void>
   /** Ends it; what it still does is given up. */
   readonly stop: () => Promise<void>
@@ -38,6 +41,8 @@ export interface ReadThreadParts {
 }
 
 const ENDED = 'the thread of reads has ended'
+/** How long a stop waits for entries of downloads that end at the same time; the process has 25 s for all its parts. */
+const LAST_ENTRIES_MS = 2_000
 
 interface RunningThread {
   readonly worker: Worker
@@ -50,6 +55,8 @@ export function createReadThread(parts: ReadThreadParts): ReadThread {
   let reading: ReadingParts | null = null
   let running: RunningThread | null = null
   let isStopped = false
+  /** Downloads that end just now: each still writes its entry of the activity. */
+  const leaving = new Set<Promise<void>>()
 
   function channel(): Channel<ReadOffers> {
     if (isStopped) throw new Error(ENDED)
@@ -66,7 +73,9 @@ export function createReadThread(parts: ReadThreadParts): ReadThread {
     const end = (): void => {
       calls.delete(request)
       // It can only fail if the thread has ended, and with it everything that it had begun.
-      thread.call('leave', request).catch(() => undefined)
+      const left = thread.call('leave', request).catch(() => undefined)
+      leaving.add(left)
+      void left.finally(() => leaving.delete(left))
     }
     calls.set(request, call)
     try {
@@ -91,9 +100,11 @@ export function createReadThread(parts: ReadThreadParts): ReadThread {
     runReplays: async (signal) => channel().call('runReplays', { nowMs: parts.nowMs() }, signal),
     async stop() {
       isStopped = true
-      running?.channel.close(new Error(ENDED))
-      running?.worker.removeAllListeners()
-      await running?.worker.terminate()
+      await endedWithin(Promise.allSettled(leaving), LAST_ENTRIES_MS)
+      if (running === null) return
+      running.channel.close(new Error(ENDED))
+      forget(running.worker)
+      await running.worker.terminate()
     },
   }
 }
@@ -109,13 +120,20 @@ function startThread(
   const worker = new Worker(new URL('worker.ts', import.meta.url), { name: 'reads', workerData })
   const channel = openChannel<ReadOffers>(worker, offers)
   const fail = (error: Error): void => {
-    worker.removeAllListeners()
+    forget(worker)
     channel.close(error)
     onFailure(error)
   }
   worker.on('error', (error) => fail(error as Error))
+  worker.on('messageerror', fail)
   worker.on('exit', (code) => fail(new Error(`it ended by itself, with code ${code}`)))
   return { worker, channel }
+}
+
+/** Nothing more is to be heard of it; an error without a listener would end this thread. */
+function forget(worker: Worker): void {
+  worker.removeAllListeners()
+  worker.on('error', () => undefined)
 }
 
 function offersOf(
@@ -144,9 +162,29 @@ function offersOf(
   }
 }
 
+/** Only what handlers use: the catalog's own objects hold much more, and this thread would have to copy it for every read. */
 function carriedCall(call: Call, { directory }: ReadThreadParts): CarriedCall {
   const { query, signal: _, ...rest } = call
-  return { ...rest, queryText: query.toString(), websites: directory.websites(scopeOf(call).organization.id) }
+  const { organization, role } = scopeOf(call)
+  const wanted = query.get('website')
+  const websites = directory.websites(organization.id).filter(({ id }) => wanted === null || id === wanted)
+  return {
+    ...{ ...rest, scope: { organization: carriedOrganization(organization), role } },
+    ...{ queryText: query.toString(), websites: websites.map(carriedWebsite) },
+  }
+}
+
+function carriedOrganization(organization: DirectoryOrganization): DirectoryOrganization {
+  const { id, namespace, objectName, displayName, plan, tenant, logRetentionDays, installPaths } = organization
+  const carried = { id, namespace, objectName, displayName, plan, logRetentionDays, installPaths }
+  return tenant === undefined ? carried : { ...carried, tenant }
+}
+
+function carriedWebsite({ id, displayName, destinations }: DirectoryWebsite): ReadWebsite {
+  const shown = (each: Destination) => {
+    return { id: each.id, displayName: each.displayName, provider: each.provider, mode: each.mode }
+  }
+  return { id, displayName, destinations: destinations.map(shown) }
 }
 
 interface OpenStream {

@@ -5,8 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { readingHandlers } from '../../dashboard/reading.ts'
 import type { Call, HandlerOutcome, StreamAnswer } from '../../dashboard/http/call.ts'
 import { createCursors } from '../../dashboard/logs/cursor.ts'
-import { createReadScope } from '../../dashboard/reads/scope.ts'
-import type { DirectoryWebsite } from '../../dashboard/resources/directory.ts'
+import { createReadScope, type ReadWebsite } from '../../dashboard/reads/scope.ts'
 import { runReplays, type BegunReplays } from '../../delivery/rollup/replay-jobs.ts'
 import { KEY_IDS } from '../../domain/receipt.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
@@ -29,11 +28,11 @@ function readOffers(): ReadOffers {
   const facts = clickhouseFacts(
     server === null
       ? linesConnection((asked, signal) => main.call('lines', asked, signal), yielding)
-      : openClickHouse(server),
+      : openClickHouse(server, { isReadOnly: true }),
     { nowMs: Date.now },
   )
   const keys = createKeyring(secrets)
-  const websites = new WeakMap<Call, readonly DirectoryWebsite[]>()
+  const websites = new WeakMap<Call, readonly ReadWebsite[]>()
   const handlers = readingHandlers({
     ...{ facts, scope: createReadScope({ facts, websitesOf: (call) => websites.get(call) ?? [] }) },
     ...{ cursors: createCursors(keys.cursorMac), keyIds: KEY_IDS.filter(keys.hasKey), logger },

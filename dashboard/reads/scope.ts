@@ -1,5 +1,6 @@
 /** Gives a handler only its organisation's websites and the facts about them. */
 
+import type { Destination } from '../../domain/catalog.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { dashboardPlace } from '../../domain/logs/dashboard-place.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
@@ -15,10 +16,15 @@ const OF_REQUESTS: ReadonlySet<QueryName> = new Set<QueryName>(['requestLines', 
 /** What the scope fills in. */
 type Scoped = 'websites' | 'organization'
 
+/** What handlers know of a website, besides its facts. */
+export interface ReadWebsite extends Pick<DirectoryWebsite, 'id' | 'displayName'> {
+  readonly destinations: readonly Pick<Destination, 'id' | 'displayName' | 'provider' | 'mode'>[]
+}
+
 export interface OrganizationFacts {
   readonly organization: DirectoryOrganization
   /** All websites of the organisation, or the one that the parameter `website` of the query names. */
-  readonly websites: readonly DirectoryWebsite[]
+  readonly websites: readonly ReadWebsite[]
   /** Under what lines of Logs are stored: these websites and, unless one is named, the requests of the dashboard. */
   readonly logPlaces: readonly string[]
   /** Runs a query of pages over these websites; it ends with the client. Rejects like `Facts.run`. */
@@ -34,8 +40,8 @@ export type ReadScope = <T extends object>(
 ) => (call: Call) => Promise<T | Refusal>
 
 interface ReadParts {
-  /** All websites of the organisation that a call is about. */
-  readonly websitesOf: (call: Call) => readonly DirectoryWebsite[]
+  /** The websites of the organisation that a call is about; at least the one that its query names, if it names one. */
+  readonly websitesOf: (call: Call) => readonly ReadWebsite[]
   readonly facts: Pick<Facts, 'run'>
 }
 

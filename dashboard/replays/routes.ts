@@ -56,15 +56,19 @@ export const REPLAY_ROUTES = {
   },
 } as const satisfies Record<string, RouteRow>
 
+export function replayListHandlers(parts: Parameters<typeof listReplays>[0]) {
+  return { listReplays: listReplays(parts), showReplay: showReplay(parts) } satisfies Partial<
+    HandlersOf<typeof REPLAY_ROUTES>
+  >
+}
+
 type DecisionReplayParts = Omit<AskParts, 'watch'> &
   Parameters<typeof cancelReplay>[0] &
   Parameters<typeof watchReplay>[0]
 
-export function replayHandlers(parts: DecisionReplayParts): HandlersOf<typeof REPLAY_ROUTES> {
+export function replayHandlers(parts: DecisionReplayParts) {
   return {
     askReplay: askReplay({ ...parts, watch: (...asked) => void watchReplay(parts, ...asked) }),
-    listReplays: listReplays(parts),
-    showReplay: showReplay(parts),
     cancelReplay: cancelReplay(parts),
-  }
+  } satisfies Partial<HandlersOf<typeof REPLAY_ROUTES>>
 }

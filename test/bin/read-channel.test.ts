@@ -83,6 +83,25 @@ describe('a call between threads', () => {
     expect(aborted, 'a call that was never made').to.deep.equal([true])
   })
 
+  it('is aborted if the side that made it ends', async () => {
+    const { port1: asking, port2: answering } = new MessageChannel()
+    const seen: unknown[] = []
+    const wait = async (_: null, signal: AbortSignal) => {
+      await once(signal, 'abort')
+      seen.push(signal.reason)
+    }
+    const answerer = openChannel(answering, { wait, double: offers.double })
+    const asker: Channel<typeof offers> = openChannel(asking, {})
+    void failure(asker.call('wait', null))
+    await asker.call('double', 1)
+    answerer.close(new Error('the other thread has ended'))
+    await asker.call('double', 1)
+    expect(seen).to.have.lengthOf(1)
+    expect(seen[0]).to.include({ message: 'the other thread has ended' })
+    asking.close()
+    answering.close()
+  })
+
   it('rejects once the channel is closed, whether it waits or is made later', async () => {
     const waiting = failure(call('wait', null))
     const reason = new Error('the thread has ended')

@@ -2,8 +2,9 @@
 
 import { expect } from 'chai'
 
+import { createReadThread } from '../../bin/reads/thread.ts'
 import { READING_ROUTES } from '../../dashboard/reading.ts'
-import { MINUTE_MS } from '../../domain/durations.ts'
+import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts'
 import { startClickHouse, type ClickHouseServer } from '../../fixtures/engines/clickhouse-server.ts'
 import { visitIdTime } from '../../domain/receipt.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
@@ -71,6 +72,8 @@ const ASKED: Readonly<Record<ReadingRoute, string>> = {
   installExport: `installs/export?excel=true&${PERIOD}`,
   visitExport: `visits/export?${PERIOD}`,
   deliveryExport: `deliveries/export?${PERIOD}`,
+  listReplays: 'replays',
+  showReplay: `replays/${REQUEST}?from=0`,
 }
 
 async function fill(facts: Facts): Promise<void> {
@@ -89,6 +92,10 @@ async function fill(facts: Facts): Promise<void> {
       ...{ ...OF, eventId: EVENT, destination: 'acme-ga4', status: 'failed', reason: 'refused', atMs: AT_MS },
       attempt: attempt({ startedAtMs: AT_MS, attemptId: ATTEMPT }),
     }),
+    {
+      ...{ v: 1, kind: 'replay', id: REQUEST, ...OF, askedAtMs: AT_MS, sinceMs: AT_MS - MINUTE_MS, untilMs: AT_MS },
+      policy: { policy: 'first_visit', windowMs: 30 * DAY_MS, isTokensOnly: false },
+    },
     ...[1, 2].map((ago) => activityRecord({ ...OF, atMs: AT_MS - ago, subject: 'Website/acme-one' })),
   ])
 }
@@ -186,13 +193,15 @@ describe('reads in a thread of their own', function () {
         )
         expect((await apart.ask('activity?cursor=none')).status).to.be.at.least(400)
         expect((await apart.ask('installs?website=other-one')).status).to.equal(404)
-        await apart.ask(ASKED.visitExport)
         const noted = async () =>
           (await apart.stage.eventLog.read('activity', 0, 100)).filter(({ value }) =>
             value.includes(`${VISITS} records were downloaded: visits with since, until.`),
           )
-        await until(async () => (await noted()).length > 0)
-        expect(await noted()).to.have.lengthOf.at.least(1)
+        const before = (await noted()).length
+        await apart.ask(ASKED.visitExport)
+        await until(async () => (await noted()).length > before)
+        await apart.ask(ASKED.websites)
+        expect(await noted()).to.have.lengthOf(before + 1)
       })
     })
 
@@ -224,5 +233,29 @@ describe('reads in a thread of their own', function () {
     }
     expect(failures).to.have.lengthOf(1)
     expect(failures[0]?.message).to.include('the address of ClickHouse must look like')
+  })
+
+  it('end with an entry for each download that ends at the same time', async () => {
+    const noted: unknown[] = []
+    const thread = createReadThread({
+      ...{ connection: facts.connection, factsUrl: null, facts, directory: { websites: () => [] }, nowMs: Date.now },
+      ...{ secrets: [SECRET], settings: { logLevel: 'silent', logFormat: 'json' }, onFailure: mustNotFail },
+    })
+    const handlers = thread.handlers({
+      noteActivity: async ({ message }: { readonly message: string }) => void noted.push(message),
+    } as never)
+    const organization = { id: 'acme', logRetentionDays: 30, installPaths: [] }
+    const outcome = await handlers.visitExport({
+      ...{ requestId: 'one', nowMs: Date.now(), params: {}, query: new URLSearchParams(), queryValues: {}, body: {} },
+      ...{ session: { person: 'p_1' }, scope: { organization, role: 'Member' }, raw: null },
+      signal: new AbortController().signal,
+    } as never)
+    if (outcome.kind !== 'stream') throw new Error(`answered ${outcome.kind}`)
+    await outcome.chunks[Symbol.asyncIterator]().next()
+    outcome.onEnd?.()
+    await thread.stop()
+    expect(noted).to.deep.equal(['0 records were downloaded: visits without filters.'])
+    const late = await handlers.websites({ requestId: 'two' } as never).catch((error: unknown) => error)
+    expect(late).to.include({ message: 'the thread of reads has ended' })
   })
 })
