@@ -75,7 +75,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       }),
     (thread) => thread.stop(),
   )
-  const workers = await startRoles({ ...foundation, runElsewhere: reads.runReplays })
+  const workers = await startRoles({ ...foundation, runReplaysElsewhere: reads.runReplays })
   const sendTest = (request: SendTestRequest) =>
     answerSendTest({ settings, catalog: catalog.current(), credentials: catalog.credentials() }, request)
   await lifecycle.start(
@@ -127,6 +127,8 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   const { settings, lifecycle, logger, nowMs } = options
   openDataFolder(settings.data, logger)
   const secrets = masterSecrets(settings, { mayCreate: true })
+  // An unusable secret ends the start before anything is opened.
+  const keys = createKeyring(secrets)
   const catalog = await lifecycle.start(
     'catalog',
     () =>
@@ -151,23 +153,12 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
   await hotState.flush()
   if (recalled > 0) logger.info({ recalled }, 'restored answers that a crash had cut off')
   reportCatalog({ catalog, eventLog, nowMs })
-  return {
-    ...options,
-    secrets,
-    keys: createKeyring(secrets),
-    catalog,
-    eventLog,
-    hotState,
-    store,
-    facts,
-    connection,
-    registry,
-  }
+  return { ...options, secrets, keys, catalog, eventLog, hotState, store, facts, connection, registry }
 }
 
 /** Every role, on the engines that are open; of `state` the part that a single process needs. */
 async function startRoles(
-  foundation: Foundation & Pick<Parameters<typeof startRole>[1], 'runElsewhere'>,
+  foundation: Foundation & Pick<Parameters<typeof startRole>[1], 'runReplaysElsewhere'>,
 ): Promise<ReadonlyMap<ProviderId, Worker>> {
   const { eventLog, catalog, facts, hotState, store } = foundation
   const open = {

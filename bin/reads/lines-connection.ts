@@ -1,7 +1,7 @@
 /** The engine of another thread, which only reads for this one: each statement is asked of that thread, and its rows are read in this one. */
 
-import type { EngineSettings, FactsConnection, QueryOptions } from '../../ports/facts/engine/connection.ts'
-import { allRows, rowsIn } from '../../ports/facts/engine/read-rows.ts'
+import type { EngineSettings, FactsConnection } from '../../ports/facts/engine/connection.ts'
+import { readsOfLines } from '../../ports/facts/engine/read-rows.ts'
 import type { QueryParameters, Turn } from '../../ports/facts/query-rows.ts'
 
 interface AskedLines {
@@ -15,15 +15,13 @@ export function linesConnection(
   ask: (asked: AskedLines, signal?: AbortSignal) => Promise<Uint8Array>,
   yielding: EngineSettings,
 ): FactsConnection {
-  const lines = async (statement: string, parameters: QueryParameters, { turn, signal }: QueryOptions) => {
+  const lines: NonNullable<FactsConnection['lines']> = async (statement, parameters, { turn, signal }) => {
     const { buffer, byteOffset, byteLength } = await ask({ statement, parameters, turn }, signal)
     return Buffer.from(buffer, byteOffset, byteLength)
   }
   return {
     ...{ kind: 'chdb', isExclusive: true, yielding, command: readsOnly, insert: readsOnly },
-    query: async (statement, parameters, options) =>
-      allRows(rowsIn(await lines(statement, parameters, options)), options.turn),
-    each: async (statement, parameters, options) => rowsIn(await lines(statement, parameters, options)),
+    ...readsOfLines(lines),
     close: async () => undefined,
   }
 }

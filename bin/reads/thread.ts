@@ -1,5 +1,5 @@
 /**
- * The thread of reads, as the thread of the requests sees it: what people read in the dashboard, and replays of decisions, are worked off there. Its
+ * The thread of reads, as the thread of the requests sees it: what people read in the dashboard, and replays of decisions, run there. Its
  * garbage collections and its long loops then hold up no install event. It is started when it is first needed.
  */
 

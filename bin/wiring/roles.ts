@@ -37,15 +37,15 @@ interface RoleEngines {
 }
 
 type EngineName = keyof RoleEngines
-type PartsOn<N extends EngineName> = Omit<EngineParts, 'lifecycle'> & Pick<RoleEngines, N> & Given
+type PartsOn<N extends EngineName> = Omit<EngineParts, 'lifecycle'> & Pick<RoleEngines, N> & GivenParts
 
-interface Given {
+interface GivenParts {
   readonly registry: Registry
   /** Finishes open replays of decisions in another thread; absent: the role does so in this one. */
-  readonly runElsewhere?: (signal: AbortSignal) => Promise<void>
+  readonly runReplaysElsewhere?: (signal: AbortSignal) => Promise<void>
 }
 
-interface RoleParts extends EngineParts, Given {
+interface RoleParts extends EngineParts, GivenParts {
   /** Opens an engine for a role that needs it; a process connects to no other. */
   readonly open: { readonly [N in Exclude<EngineName, 'hotState'>]: () => Promise<RoleEngines[N]> } & {
     readonly hotState: Engines['hotState']

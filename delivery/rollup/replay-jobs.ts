@@ -43,23 +43,26 @@ const MOST_FAILURES = 20
 
 interface ReplayRoleDeps extends ReplayJobDeps {
   /** Finishes the open replays in another thread, like `runReplays`; absent: in this one. */
-  readonly runElsewhere?: (signal: AbortSignal) => Promise<void>
+  readonly runReplaysElsewhere?: (signal: AbortSignal) => Promise<void>
 }
 
 /** Starts at once. `stop` abandons the running replay; the next start goes on with it. */
 export function startReplayJobs(deps: ReplayRoleDeps): { readonly stop: () => Promise<void> } {
-  const { facts, runElsewhere } = deps
+  const { facts, runReplaysElsewhere } = deps
   const begun: BegunReplays = new Map()
   const runHere = (stopping: Stopping): Promise<void> => {
     const each: Facts['each'] = (...asked) => stopping.unlessGivenUp(() => facts.each(...asked))
-    return runReplays({ ...deps, facts: { ...stoppableFacts(facts, stopping), each } }, { begun, ...stopping })
+    return runReplays(
+      { ...deps, facts: { ...stoppableFacts(facts, stopping), each } },
+      { begun, signal: stopping.signal },
+    )
   }
   return repeat({
     act: async (stopping) => {
-      if (runElsewhere === undefined) return runHere(stopping)
+      if (runReplaysElsewhere === undefined) return runHere(stopping)
       // The other thread is started only if there is something to do.
       const open = await stopping.unlessGivenUp(() => facts.run('openReplays', { limit: 1 }))
-      if (open.length > 0) await runElsewhere(stopping.signal)
+      if (open.length > 0) await runReplaysElsewhere(stopping.signal)
     },
     everyMs: EVERY_MS,
     onFailure: (reason) => deps.logger.warn({ reason }, 'decisions could not be replayed; retrying'),

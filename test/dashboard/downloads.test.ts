@@ -51,10 +51,6 @@ for (const isApart of [false, true])
     }
     const apart: NonNullable<StageOptions['readThread']> = {
       connection: { lines: lines as never },
-      factsUrl: null,
-      onFailure: (error) => {
-        throw error
-      },
     }
     before(async () => {
       const manifests = organizationOf('acme', { members: MEMBERS }) + WEBSITE

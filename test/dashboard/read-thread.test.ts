@@ -2,7 +2,6 @@
 
 import { expect } from 'chai'
 
-import { createReadThread } from '../../bin/reads/thread.ts'
 import { READING_ROUTES } from '../../dashboard/reading.ts'
 import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts'
 import { startClickHouse, type ClickHouseServer } from '../../fixtures/engines/clickhouse-server.ts'
@@ -24,6 +23,7 @@ import {
 } from '../contract/fact-samples.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import {
+  openReadThread,
   organizationOf,
   SECRET,
   startStage,
@@ -113,10 +113,6 @@ async function startReader(options: Omit<StageOptions, 'manifests'>): Promise<Re
   return { stage, cookies, ask: (path) => stage.ask('GET', `/api/organizations/acme/${path}`, { cookies }) }
 }
 
-const mustNotFail = (error: Error): void => {
-  throw error
-}
-
 describe('reads in a thread of their own', function () {
   this.timeout(60_000)
   let facts: TestFacts
@@ -140,11 +136,11 @@ describe('reads in a thread of their own', function () {
   const engines = {
     'the engine of this process': () => ({
       facts,
-      readThread: { connection: facts.connection, factsUrl: null, onFailure: mustNotFail },
+      readThread: { connection: facts.connection },
     }),
     'a server': () => ({
       facts: onServer,
-      readThread: { connection: {}, factsUrl: server.url, onFailure: mustNotFail },
+      readThread: { connection: {}, factsUrl: server.url },
     }),
   } as const
 
@@ -208,7 +204,7 @@ describe('reads in a thread of their own', function () {
   it('are unavailable while the engine is away, and say nothing of its error', async () => {
     const fail = () => Promise.reject(Object.assign(new Error('Memory limit exceeded: SELECT'), { code: '241' }))
     const reader = await startReader({
-      readThread: { connection: { lines: fail }, factsUrl: null, onFailure: mustNotFail },
+      readThread: { connection: { lines: fail } },
     })
     try {
       const told = await reader.ask(ASKED.funnel)
@@ -237,9 +233,8 @@ describe('reads in a thread of their own', function () {
 
   it('end with an entry for each download that ends at the same time', async () => {
     const noted: unknown[] = []
-    const thread = createReadThread({
-      ...{ connection: facts.connection, factsUrl: null, facts, directory: { websites: () => [] }, nowMs: Date.now },
-      ...{ secrets: [SECRET], settings: { logLevel: 'silent', logFormat: 'json' }, onFailure: mustNotFail },
+    const thread = openReadThread({
+      ...{ connection: facts.connection, facts, directory: { websites: () => [] }, nowMs: Date.now },
     })
     const handlers = thread.handlers({
       noteActivity: async ({ message }: { readonly message: string }) => void noted.push(message),

@@ -17,9 +17,9 @@ import { until } from '../../fixtures/until.ts'
 import { eraseNamed } from '../../ports/facts/erasure/erase.ts'
 import { FactsUnavailable, type Facts } from '../../ports/facts/facts.ts'
 import { installRecord, rowsOf, unique, visitRecord } from '../contract/fact-samples.ts'
-import { createReadThread, type ReadThread } from '../../bin/reads/thread.ts'
+import type { ReadThread } from '../../bin/reads/thread.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
-import { organizationOf, SECRET, startStage, type Stage, type Told, websiteOf } from './support/stage.ts'
+import { openReadThread, organizationOf, startStage, type Stage, type Told, websiteOf } from './support/stage.ts'
 
 const NOW_MS = Date.now()
 const START_MS = 120_000
@@ -106,9 +106,9 @@ describe('replays of decisions', function () {
     insert,
   })
 
-  const expectDecided = async (id: string, runElsewhere?: ReadThread['runReplays']): Promise<void> => {
+  const expectDecided = async (id: string, runReplaysElsewhere?: ReadThread['runReplays']): Promise<void> => {
     expect((await show(id)).body).to.deep.include({ state: 'waiting', progress: 0, result: null, tokensOnly: false })
-    const role = startReplayJobs({ ...deps(), ...(runElsewhere === undefined ? {} : { runElsewhere }) })
+    const role = startReplayJobs({ ...deps(), ...(runReplaysElsewhere === undefined ? {} : { runReplaysElsewhere }) })
     try {
       await until(async () => (await show(id)).body['state'] === 'done')
     } finally {
@@ -134,16 +134,9 @@ describe('replays of decisions', function () {
 
   const aheadMs = 7 * HOUR_MS
   const openThread = (insert: Facts['insert']): ReadThread =>
-    createReadThread({
-      ...{ connection: facts.connection, factsUrl: null, facts: { insert }, directory: stage.directory },
-      ...{
-        secrets: [SECRET],
-        settings: { logLevel: 'silent', logFormat: 'json' },
-        nowMs: () => Date.now() + aheadMs,
-      },
-      onFailure: (error) => {
-        throw error
-      },
+    openReadThread({
+      ...{ connection: facts.connection, facts: { insert }, directory: stage.directory },
+      nowMs: () => Date.now() + aheadMs,
     })
 
   it('are decided in a thread of their own in the same way, by the clock of the program', async () => {

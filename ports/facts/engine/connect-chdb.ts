@@ -11,7 +11,7 @@ import { makePrivateFolder } from '../../shared/folders.ts'
 import { settingsClause } from './connection.ts'
 import type { QueryParameters } from '../query-rows.ts'
 import type { FactsConnection, InsertStatement } from './connection.ts'
-import { allRows, rowsIn } from './read-rows.ts'
+import { readsOfLines } from './read-rows.ts'
 import { selfTest } from './self-test.ts'
 import { mayRaisePriority } from './thread-priority.ts'
 import { createTurns } from './turns.ts'
@@ -48,16 +48,13 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
   // The next statement need not wait for the rows to be read.
   const lines: NonNullable<FactsConnection['lines']> = (statement, parameters, options) =>
     reads.take(options, () => selectInProcess(engine.reader, statement, parameters))
-  const each: FactsConnection['each'] = async (statement, parameters, options) =>
-    rowsIn(await lines(statement, parameters, options))
   const connection: FactsConnection = {
     kind: 'chdb',
     isExclusive: true,
     yielding,
     command: (statement) => writes.take(WRITE, () => runStatement(engine.writer, statement)),
-    query: async (statement, parameters, options) => allRows(await each(statement, parameters, options), options.turn),
-    each,
     lines,
+    ...readsOfLines(lines),
     insert: (insert) => {
       const settings = { ...insert.settings, ...FILE_SETTINGS, ...yielding }
       const file = join(inbox, `${randomUUID()}.tsv`)

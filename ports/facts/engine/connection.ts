@@ -13,7 +13,7 @@ export interface InsertStatement {
   readonly body: readonly Uint8Array[]
 }
 
-export interface QueryOptions {
+interface QueryOptions {
   /** Of statements that wait for each other, look-ups go first and reports last. */
   readonly turn: Turn
   /** Aborting ends a statement that waits, or that a server runs; chDB finishes what it has started. */

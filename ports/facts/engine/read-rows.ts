@@ -4,6 +4,7 @@ import type { ResultSet } from '@clickhouse/client'
 
 import { IN_BACKGROUND, sliced } from '../../../common/sliced.ts'
 import type { Turn } from '../query-rows.ts'
+import type { FactsConnection } from './connection.ts'
 
 const NEWLINE = 0x0a
 
@@ -14,8 +15,17 @@ export async function readRows(result: ResultSet<'JSONEachRow'>): Promise<readon
   return found
 }
 
+/** The reads of a connection whose rows come as lines of JSON, all at once. */
+export function readsOfLines(lines: NonNullable<FactsConnection['lines']>): Pick<FactsConnection, 'query' | 'each'> {
+  const each: FactsConnection['each'] = async (...asked) => rowsIn(await lines(...asked))
+  return {
+    query: async (statement, parameters, options) => allRows(await each(statement, parameters, options), options.turn),
+    each,
+  }
+}
+
 /** All of these rows; those of a report bit by bit, as nobody waits for it. */
-export async function allRows(rows: Iterable<unknown>, turn: Turn): Promise<readonly unknown[]> {
+async function allRows(rows: Iterable<unknown>, turn: Turn): Promise<readonly unknown[]> {
   const found: unknown[] = []
   for await (const row of turn === 'report' ? sliced(rows, IN_BACKGROUND) : sliced(rows)) found.push(row)
   return found
@@ -25,7 +35,7 @@ export async function allRows(rows: Iterable<unknown>, turn: Turn): Promise<read
  * The rows of an answer that is there as a whole, to be taken once, each made as it is taken. A text of the whole answer would be megabytes
  * that last until V8 marks the heap, and brings that about sooner; for the same reason the bytes are given back when the last row is taken.
  */
-export function* rowsIn(answer: Buffer): Generator<unknown> {
+function* rowsIn(answer: Buffer): Generator<unknown> {
   for (let start = 0; start < answer.length;) {
     const newline = answer.indexOf(NEWLINE, start)
     const end = newline === -1 ? answer.length : newline

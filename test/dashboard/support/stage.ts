@@ -96,7 +96,7 @@ export interface StageOptions {
   /** None of its own: its queries find nothing. */
   readonly facts?: Pick<Facts, 'run'>
   /** Runs what reads facts in a thread of its own. */
-  readonly readThread?: Pick<ReadThreadParts, 'connection' | 'factsUrl' | 'onFailure'>
+  readonly readThread?: Pick<ReadThreadParts, 'connection'> & Partial<Pick<ReadThreadParts, OptionalReadThreadParts>>
   /** What answers before the API, such as the pages. */
   readonly before?: Serve
   /** Given the address of the dashboard. */
@@ -241,14 +241,26 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   }
 }
 
+type OptionalReadThreadParts = 'factsUrl' | 'onFailure'
+
+/** With the secret of a stage, on an engine in this process, and without failures, unless told otherwise. */
+export function openReadThread(
+  parts: Omit<ReadThreadParts, 'settings' | 'secrets' | OptionalReadThreadParts> &
+    Partial<Pick<ReadThreadParts, OptionalReadThreadParts>>,
+): ReadThread {
+  const onFailure = (error: Error): void => {
+    throw error
+  }
+  const settings = { logLevel: 'silent', logFormat: 'json' } as const
+  return createReadThread({ factsUrl: null, onFailure, ...parts, settings, secrets: [SECRET] })
+}
+
 function readThreadOf(
   { readThread }: StageOptions,
   parts: Pick<ReadThreadParts, 'directory' | 'nowMs'>,
 ): Pick<ReadThread, 'stop'> & { readonly parts: { readonly readingHandlers?: ReadThread['handlers'] } } {
   if (readThread === undefined) return { parts: {}, stop: async () => undefined }
-  const settings = { logLevel: 'silent', logFormat: 'json' } as const
-  const given = { ...readThread, ...parts, settings, secrets: [SECRET], facts: { insert: nothingToInsert } }
-  const { handlers, stop } = createReadThread(given)
+  const { handlers, stop } = openReadThread({ ...readThread, ...parts, facts: { insert: nothingToInsert } })
   return { parts: { readingHandlers: handlers }, stop }
 }
 
