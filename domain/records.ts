@@ -214,6 +214,8 @@ export interface ReplayRecord {
   readonly sinceMs: number
   /** Exclusive. */
   readonly untilMs: number
+  /** ID of the session from which it was requested, which is a digest of its cookie. Absent in records of earlier releases. */
+  readonly session?: string
 }
 
 /** How one try to call a webhook ended. `waiting`: it is sent again, because a person asked for that. */

@@ -8,7 +8,7 @@ import { encodeRecord, recordKey, type ReplayRecord } from '../../domain/records
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
-import { answerAccepted, scopeOf, textField, type Call } from '../http/call.ts'
+import { answerAccepted, scopeOf, sessionOf, textField, type Call } from '../http/call.ts'
 import { refuseByRate, replayHit } from '../http/limits.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import type { Directory } from '../resources/directory.ts'
@@ -21,7 +21,7 @@ export interface AskParts {
   readonly eventLog: Pick<EventLog, 'append'>
   readonly randomness: Randomness
   /** Ends it if the person loses the right to it. */
-  readonly watch: (call: Call, replay: WatchedReplay) => void
+  readonly watch: (replay: WatchedReplay) => void
 }
 
 /** Rejects like `EventLog.append`: once it resolves, the request cannot be lost. */
@@ -41,12 +41,12 @@ export function askReplay({ directory, hotState, eventLog, randomness, watch }: 
     const limited = await refuseByRate([replayHit(organization.id)], hotState)
     if (limited !== null) return limited
     await eventLog.append('replays', [{ key: recordKey(website, record.id), value: encodeRecord(record) }])
-    watch(call, record)
+    watch(record)
     return answerAccepted({ id: record.id })
   }
 }
 
-function replayRecord(call: Call, id: string): ReplayRecord {
+function replayRecord(call: Call, id: string): ReplayRecord & WatchedReplay {
   const { body, nowMs } = call
   const windowDays = body['windowDays'] as number | undefined
   return {
@@ -60,5 +60,6 @@ function replayRecord(call: Call, id: string): ReplayRecord {
     sinceMs: body['since'] as number,
     // Whether installs that are received meanwhile count would be a matter of chance. Those that are not stored yet do not.
     untilMs: Math.min((body['until'] as number | undefined) ?? nowMs, nowMs),
+    session: sessionOf(call).id,
   }
 }

@@ -9,7 +9,7 @@ import type { RouteRow } from '../http/route.ts'
 import { askReplay, type AskParts } from './ask.ts'
 import { cancelReplay } from './cancel.ts'
 import { listReplays, showReplay } from './show.ts'
-import { watchReplay } from './watch.ts'
+import { startReplayWatch } from './watch.ts'
 
 const PATH = '/api/organizations/:organization/replays'
 const WINDOW_DAYS = LIMITS.receiptLifetimeMs / DAY_MS
@@ -64,11 +64,11 @@ export function replayListHandlers(parts: Parameters<typeof listReplays>[0]) {
 
 type DecisionReplayParts = Omit<AskParts, 'watch'> &
   Parameters<typeof cancelReplay>[0] &
-  Parameters<typeof watchReplay>[0]
+  Parameters<typeof startReplayWatch>[0]
 
 export function replayHandlers(parts: DecisionReplayParts) {
   return {
-    askReplay: askReplay({ ...parts, watch: (...asked) => void watchReplay(parts, ...asked) }),
+    askReplay: askReplay({ ...parts, watch: startReplayWatch(parts).add }),
     cancelReplay: cancelReplay(parts),
   } satisfies Partial<HandlersOf<typeof REPLAY_ROUTES>>
 }

@@ -31,8 +31,6 @@ interface ClusterDirectoryOptions {
 
 export interface ClusterDirectory extends Directory {
   readonly inventory: Inventory
-  /** Resolves once all kinds have been read everywhere. */
-  readonly synced: Promise<void>
   readonly close: () => Promise<void>
 }
 

@@ -34,7 +34,7 @@ export interface Sessions {
   /** Null if the session has expired, was ended, or never existed. Rejects while the hot state is unavailable. */
   readonly read: (cookie: string) => Promise<Session | null>
   /** The session's present state; null if it has ended. */
-  readonly readAgain: (session: Session) => Promise<Session | null>
+  readonly readAgain: (session: Pick<Session, 'id'>) => Promise<Session | null>
   readonly end: (session: Session) => Promise<void>
   readonly endAllOf: (session: Session) => Promise<void>
 }

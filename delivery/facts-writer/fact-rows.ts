@@ -281,6 +281,7 @@ function replayRow(record: ReplayRecord, place: EntryPlace): RowOf<'decision_rep
   return {
     ...{ website, id, organization, asked_at: askedAtMs, policy: policy.policy },
     ...{ window_ms: policy.windowMs, is_tokens_only: policy.isTokensOnly, since: sinceMs, until: untilMs },
+    session: record.session ?? '',
     retention_days: LIMITS.replayKeepMs / DAY_MS,
     ...trace(place),
     row_version: firstWins(askedAtMs, place.offset),

@@ -188,6 +188,7 @@ export const TABLE_COLUMNS = {
       is_tokens_only: 'flag',
       since: 'time',
       until: 'time',
+      session: 'text',
       ...KEPT,
     },
     partitionedBy: null,

@@ -3,13 +3,14 @@
 import { expect } from 'chai'
 
 import { NO_BACKLOG } from '../delivery/support/memory-facts.ts'
-import { createEventStreams } from '../../dashboard/events/event-streams.ts'
-import type { Call } from '../../dashboard/http/call.ts'
-import { watchReplay } from '../../dashboard/replays/watch.ts'
+import { createEventStreams, createSessionAllowed } from '../../dashboard/events/event-streams.ts'
+import { startReplayWatch } from '../../dashboard/replays/watch.ts'
+import { createSessions } from '../../dashboard/sessions/sessions.ts'
 import { createErasures, erasedName } from '../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
 import { runReplays, startReplayJobs } from '../../delivery/rollup/replay-jobs.ts'
+import { replaySubject } from '../../domain/collection/replay-decision.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import { REPLAY_RULES } from '../../domain/limits.ts'
 import type { MemberRole } from '../../domain/model.ts'
@@ -18,8 +19,18 @@ import { eraseNamed } from '../../ports/facts/erasure/erase.ts'
 import { FactsUnavailable, type Facts } from '../../ports/facts/facts.ts'
 import { installRecord, rowsOf, unique, visitRecord } from '../contract/fact-samples.ts'
 import type { ReadThread } from '../../bin/reads/thread.ts'
+import { createKeyring } from '../../runtime/keyring.ts'
+import { createRandomness } from '../../runtime/random.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
-import { openReadThread, organizationOf, startStage, type Stage, type Told, websiteOf } from './support/stage.ts'
+import {
+  openReadThread,
+  organizationOf,
+  SECRET,
+  startStage,
+  type Stage,
+  type Told,
+  websiteOf,
+} from './support/stage.ts'
 
 const NOW_MS = Date.now()
 const START_MS = 120_000
@@ -343,30 +354,80 @@ describe('replays of decisions', function () {
     expect(entries[0], 'nobody cancelled it').not.to.have.property('actor')
   })
 
+  /** That of another process, which notes in `noted` what it ends. */
+  const watchElsewhere = (noted: string[], more: Partial<Parameters<typeof startReplayWatch>[0]> = {}) => {
+    const { hotState, directory, nowMs } = stage
+    const keys = createKeyring([SECRET])
+    const readGroups = () => Promise.reject(new Error('nobody signed in by an identity provider'))
+    const sessions = createSessions({ ...{ hotState, nowMs, readGroups }, ...keys, randomness: createRandomness() })
+    const streams = createEventStreams()
+    const watch = startReplayWatch({
+      ...{ facts, hotState, directory, streams, logger: SILENT, everyMs: 1 },
+      sessionAllowed: createSessionAllowed({ sessions, directory }),
+      noteActivity: async ({ subject = '' }) => `${noted.push(subject)}`,
+      ...more,
+    })
+    return { ...watch, stop: () => (streams.close(), watch.ended) }
+  }
+
+  it('end by any process if the one that took the request has ended, once, and not before it is known who has which rights', async () => {
+    const leaver = await stage.signIn('member@acme.dev')
+    const told = await ask(WANTED, leaver)
+    const stays = await asked()
+    stage.endStreams()
+    await stage.ask('POST', '/api/sign-out', { cookies: leaver, body: {} })
+    const [known, turns, noted] = [Promise.withResolvers<void>(), [] as string[], [] as string[]]
+    const run: Facts['run'] = (query, ...more) => (turns.push(query), facts.run(query, ...more))
+    const unknown = { organizations: () => new Map(), websites: () => [], members: () => [] }
+    const others = [
+      watchElsewhere(noted, { facts: { run } }),
+      watchElsewhere(noted),
+      watchElsewhere(noted, { directory: { ...unknown, synced: known.promise }, sessionAllowed: async () => false }),
+    ]
+    try {
+      await until(() => noted.length > 0)
+      const before = turns.length
+      await until(() => turns.slice(before).filter((query) => query === 'openReplays').length > 2)
+      expect(noted).to.deep.equal([replaySubject(told.body['id'])])
+      known.resolve()
+      await until(() => noted.length > 1)
+      expect(noted.slice(1), 'of a process that now knows that nobody has rights').to.deep.equal([replaySubject(stays)])
+    } finally {
+      await Promise.all(others.map(({ stop }) => stop()))
+    }
+  })
+
   it('are watched until they are over, also while it cannot be known who may have them', async () => {
     const id = await asked()
-    const call = { session: null, scope: { organization: { id: 'acme', logRetentionDays: 30 }, role: 'Member' } }
+    stage.endStreams()
     const asks: string[] = []
     let isAway = true
-    const over = watchReplay(
-      {
-        ...{ facts, streams: createEventStreams(), logger: SILENT, everyMs: 1 },
-        stillAllowed: async () => {
-          asks.push('right')
-          if (isAway) throw new Error('the hot state is away')
-          return true
-        },
-        noteActivity: () => Promise.reject(new Error('nothing is to be noted')),
+    const run: Facts['run'] = (query, ...more) => (asks.push(query), facts.run(query, ...more))
+    const watch = watchElsewhere(asks, {
+      facts: { run },
+      sessionAllowed: async () => {
+        asks.push('right')
+        if (isAway) throw new Error('the hot state is away')
+        return true
       },
-      call as unknown as Call,
-      { id, website: 'acme-site' },
-    )
-    await until(() => asks.length > 3)
-    isAway = false
-    await until(() => asks.length > 30)
-    await runReplays(deps())
-    await over
-    expect((await show(id)).body).to.include({ state: 'done' })
+    })
+    const rights = (): number => asks.filter((name) => name === 'right').length
+    try {
+      await until(() => rights() > 3)
+      isAway = false
+      await until(() => rights() > 30)
+      await runReplays(deps())
+      const reads = (): number => asks.filter((name) => name === 'openReplays').length
+      const before = reads()
+      await until(() => reads() > before + 1)
+      const [seen, looks] = [rights(), reads()]
+      await until(() => reads() > looks + 2)
+      expect(rights(), 'it is over').to.equal(seen)
+      expect(asks, 'nothing is to be noted').not.to.include(replaySubject(id))
+      expect((await show(id)).body).to.include({ state: 'done' })
+    } finally {
+      await watch.stop()
+    }
   })
 
   it('are made again without what was erased', async () => {
@@ -377,7 +438,11 @@ describe('replays of decisions', function () {
     expect((await show(id)).body)
       .to.include({ result: null })
       .and.not.to.include({ state: 'done' })
-    await runReplays(deps())
+    // Those of other tests, which are made again as well, come first.
+    await until(async () => {
+      await runReplays(deps())
+      return (await show(id)).body['state'] === 'done'
+    })
     const { changes } = (await show(id)).body['result']
     expect(changes.map((change: { eventId: string }) => change.eventId)).to.have.lengthOf(INSTALLS - 1)
     expect(JSON.stringify(changes)).to.not.include(`"${eventId}"`)

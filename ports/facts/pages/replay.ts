@@ -1,6 +1,6 @@
 /** Installs of a website in the order in which they were received, to decide them again; the requests for this, and their results. */
 
-import { selectFrom, type RowsOf } from '../columns.ts'
+import { selectFrom, type RowOf, type RowsOf } from '../columns.ts'
 import { at, installs, MAX_PAGE, newestFirst, once, pageLimit, pageOf, report, withinPeriod } from '../query-parts.ts'
 
 const DECIDED_INSTALL = selectFrom('installs', [
@@ -55,6 +55,9 @@ const ASKED = selectFrom('decision_replays', [
 ])
 export type AskedReplayRow = RowsOf<typeof ASKED>
 
+/** `session` is empty in rows of earlier releases. */
+export type OpenReplayRow = AskedReplayRow & Pick<RowOf<'decision_replays'>, 'session'>
+
 /** `waiting` until the role `rollup` has started. */
 type ReplayState = 'waiting' | 'running' | 'done' | 'failed'
 
@@ -108,7 +111,10 @@ export const REPLAY_PAGE_QUERIES = {
 
 export const REPLAY_QUERIES = {
   /** Requested and not finished, the oldest first. */
-  openReplays: report<{ readonly limit: number }, AskedReplayRow>(`SELECT ${ASKED.sql} FROM ${once('decision_replays')}
+  openReplays: report<
+    { readonly limit: number },
+    OpenReplayRow
+  >(`SELECT ${ASKED.sql}, session FROM ${once('decision_replays')}
     WHERE (website, id) NOT IN (SELECT website, id FROM ${once('decision_replay_results')} WHERE state IN ('done', 'failed'))
     ORDER BY asked_at, id ${pageLimit()}`),
 
