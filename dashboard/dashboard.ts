@@ -10,7 +10,7 @@ import type { SignUpParts } from './configuration/sign-up.ts'
 import type { WriteParts } from './configuration/write.ts'
 import { createActivity } from './events/activity.ts'
 import { notingSignIns } from './events/notes.ts'
-import { createSessionAllowed, createStillAllowed, type EventStreams } from './events/event-streams.ts'
+import { createStillAllowed, type EventStreams } from './events/event-streams.ts'
 import { scopeOf, type Call, type HandlersOf } from './http/call.ts'
 import { noteRefused } from './http/refused.ts'
 import { createServe, type Serve, type ServeParts } from './http/serve.ts'
@@ -120,11 +120,9 @@ export function createDashboard(parts: DashboardParts): Serve {
   })
   const websitesOf = (call: Call) => parts.directory.websites(scopeOf(call).organization.id)
   const scope = createReadScope({ ...parts, websitesOf })
-  const sessionAllowed = createSessionAllowed({ ...parts, sessions })
   const reading = {
     ...{ ...parts, scope, cursors: createCursors(parts.keys.cursorMac), keyIds: KEY_IDS.filter(parts.keys.hasKey) },
-    sessionAllowed,
-    stillAllowed: createStillAllowed(sessionAllowed),
+    stillAllowed: createStillAllowed({ ...parts, sessions }),
     noteActivity,
   }
   const { billing } = parts
@@ -141,7 +139,7 @@ export function createDashboard(parts: DashboardParts): Serve {
     ...(parts.readingHandlers ?? readingHandlers)(reading),
     ...logWatchHandlers(reading),
     ...redeliveryHandlers(reading),
-    ...replayHandlers(reading),
+    ...replayHandlers({ ...reading, sessions }),
     ...streamHandlers({ ...reading, changeHash }),
     ...webhookHandlers({ ...reading, changeHash }),
     ...supportHandlers({

@@ -6,7 +6,7 @@ import { SECOND_MS } from '../../domain/durations.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import { scopeOf, sessionOf, type Call } from '../http/call.ts'
 import type { Directory } from '../resources/directory.ts'
-import type { Session, Sessions } from '../sessions/sessions.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 
 /** Browsers allow six connections per host; a page needs some for itself. */
 const MOST_OF_SESSION = 4
@@ -87,20 +87,15 @@ interface StandingParts {
   readonly directory: Directory
 }
 
-/** Whether the person of a session may still have what they requested of an organisation. */
-export type SessionAllowed = (session: Pick<Session, 'id'>, organization: string, least: MemberRole) => Promise<boolean>
-
-export function createSessionAllowed({ sessions, directory }: StandingParts): SessionAllowed {
-  return async ({ id }, organization, least) => {
-    const session = await sessions.readAgain({ id })
-    if (session === null || !directory.organizations().has(organization)) return false
-    return isAtLeast(rolesOf(session, directory.members()).get(organization) ?? null, least)
-  }
-}
-
-/** The same of the person of a call. */
+/** Whether the person of a call may still read what they requested. */
 export type StillAllowed = (call: Call, least: MemberRole) => Promise<boolean>
 
-export function createStillAllowed(sessionAllowed: SessionAllowed): StillAllowed {
-  return (call, least) => sessionAllowed(sessionOf(call), scopeOf(call).organization.id, least)
+export function createStillAllowed({ sessions, directory }: StandingParts): StillAllowed {
+  return async (call, least) => {
+    const session = await sessions.readAgain(sessionOf(call))
+    if (session === null) return false
+    const { organization } = scopeOf(call)
+    if (!directory.organizations().has(organization.id)) return false
+    return isAtLeast(rolesOf(session, directory.members()).get(organization.id) ?? null, least)
+  }
 }

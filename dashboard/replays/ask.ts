@@ -41,12 +41,12 @@ export function askReplay({ directory, hotState, eventLog, randomness, watch }: 
     const limited = await refuseByRate([replayHit(organization.id)], hotState)
     if (limited !== null) return limited
     await eventLog.append('replays', [{ key: recordKey(website, record.id), value: encodeRecord(record) }])
-    watch(record)
+    watch({ ...record, asked_at_ms: record.askedAtMs })
     return answerAccepted({ id: record.id })
   }
 }
 
-function replayRecord(call: Call, id: string): ReplayRecord & WatchedReplay {
+function replayRecord(call: Call, id: string): ReplayRecord & Required<Pick<ReplayRecord, 'session'>> {
   const { body, nowMs } = call
   const windowDays = body['windowDays'] as number | undefined
   return {

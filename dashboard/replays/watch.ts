@@ -3,107 +3,211 @@
  * replays that are not over, whoever took the request: that process may have ended since.
  */
 
-import { setTimeout as wait } from 'node:timers/promises'
+import { once } from 'node:events'
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 
 import { cancelEntry } from '../../domain/collection/replay-decision.ts'
-import { SECOND_MS } from '../../domain/durations.ts'
+import { MINUTE_MS, SECOND_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { OpenReplayRow } from '../../ports/facts/pages/replay.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { NoteActivity } from '../events/activity.ts'
-import type { EventStreams, SessionAllowed } from '../events/event-streams.ts'
+import type { EventStreams } from '../events/event-streams.ts'
 import type { Directory } from '../resources/directory.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { standingOf } from './standing.ts'
 
 interface WatchParts {
   readonly facts: Pick<Facts, 'run'>
-  readonly hotState: Pick<SessionVerbs, 'putOnce' | 'replaceOnce'>
-  readonly directory: Pick<Directory, 'organizations' | 'synced'>
+  readonly hotState: Pick<SessionVerbs, 'putOnce' | 'replaceOnce' | 'takeOnce'>
+  readonly sessions: Pick<Sessions, 'readUnattended'>
+  readonly directory: Directory
   readonly streams: Pick<EventStreams, 'closing'>
-  readonly sessionAllowed: SessionAllowed
   readonly noteActivity: NoteActivity
   readonly logger: Pick<Logger, 'warn'>
+  readonly nowMs: () => number
   /** Half a second if absent. */
   readonly everyMs?: number
 }
 
-export type WatchedReplay = Pick<OpenReplayRow, 'id' | 'website' | 'organization' | 'session'>
+export type WatchedReplay = Pick<OpenReplayRow, 'id' | 'website' | 'organization' | 'session' | 'asked_at_ms'>
 
 export interface ReplayWatch {
-  /** Looks after a replay before it is stored. */
+  /** Looks after a replay that its person has just requested, before it is stored. */
   readonly add: (replay: WatchedReplay) => void
   /** Resolves when the process stops; never rejects. */
   readonly ended: Promise<void>
 }
 
 const EVERY_MS = SECOND_MS / 2
-/** Which replays are open is asked of the facts, and only in every so many turns. */
+/** Which replays are open is asked of the facts, and only in every so many turns, but in each of the first: the one of before may have ended. */
 const FACTS_EVERY_TURNS = 10
-/** Far more than are asked for in a day; the oldest first. */
+const FIRST_TURNS = 20
+/** Far more than are requested in a day; the oldest first. */
 const MOST_OPEN = 1_000
+/** Others have a turn of the event loop, or of the store, after so many. */
+const AT_ONCE = 20
 /** Of several processes one notes the end. If it dies before it has, another does so after this time. */
 const CLAIM_MS = 30 * SECOND_MS
+/**
+ * A process that has never seen the person's role may have old objects: a first list comes from a cache of the API server, and a
+ * broken watch is noticed after a minute and a half.
+ */
+const OBJECTS_LATE_MS = 2 * MINUTE_MS
 const RIGHT_LOST = 'whoever asked for it was removed, has another role, or signed out'
 
-/** Starts as soon as it is known who has which rights. */
+/** Starts as soon as the objects are known. */
 export function startReplayWatch(parts: WatchParts): ReplayWatch {
   const { directory, streams, logger, everyMs = EVERY_MS } = parts
-  const watched: Watched = new Map()
-  const look = async (turn: number): Promise<void> => {
-    if (turn % FACTS_EVERY_TURNS === 0) await readOpen(watched, parts)
-    for (const { session, ...replay } of [...watched.values()]) {
-      if (!(await parts.sessionAllowed({ id: session }, replay.organization, 'Member'))) await endReplay(replay, parts)
-    }
-  }
+  const watch = new Watch(parts)
+  let isFailing = false
   const loop = async (): Promise<void> => {
-    await directory.synced
+    await Promise.race([directory.synced, closed(streams.closing)])
     for (let turn = 0; !streams.closing.aborted; turn++) {
-      await look(turn).catch((error: unknown) => {
-        if (!streams.closing.aborted)
-          logger.warn({ err: error }, 'whether replays may go on is not known; asking again')
-      })
+      if (turn < FIRST_TURNS || turn % FACTS_EVERY_TURNS === 0) watch.readOpen()
+      await watch.look()
+      const [failure] = watch.takeFailures()
+      if (failure !== undefined && !isFailing && !streams.closing.aborted) {
+        logger.warn({ err: failure }, 'whether replays may go on is not known; asking again')
+      }
+      isFailing = failure !== undefined
       await wait(everyMs, undefined, { signal: streams.closing, ref: false }).catch(() => undefined)
     }
   }
-  return {
-    add: (replay) => void watched.set(replay.id, { ...replay, isStored: false }),
-    ended: loop(),
+  return { add: (replay) => watch.add(replay), ended: loop() }
+}
+
+async function closed(closing: AbortSignal): Promise<void> {
+  if (!closing.aborted) await once(closing, 'abort')
+}
+
+interface Watched {
+  readonly replay: WatchedReplay
+  /** The facts know it. */
+  isStored: boolean
+  /** This process has seen that its person may have it. */
+  hasHadRight: boolean
+  /** Since when its person has had no role, as far as this process knows; null if they have one. Unix ms. */
+  deniedSinceMs: number | null
+  /** Its end is in hand. Unix ms. */
+  restsUntilMs: number
+}
+
+class Watch {
+  readonly #parts: WatchParts
+  readonly #watched = new Map<string, Watched>()
+  #failures: unknown[] = []
+  #isReading = false
+
+  constructor(parts: WatchParts) {
+    this.#parts = parts
+  }
+
+  add(replay: WatchedReplay): void {
+    this.#watched.set(replay.id, { ...UNSEEN, replay, hasHadRight: true })
+  }
+
+  takeFailures(): readonly unknown[] {
+    const failures = this.#failures
+    this.#failures = []
+    return failures
+  }
+
+  /** Beside the looks, which do not wait for the facts. */
+  readOpen(): void {
+    if (this.#isReading) return
+    this.#isReading = true
+    void this.#readOpen()
+      .catch((error: unknown) => this.#failures.push(error))
+      .finally(() => (this.#isReading = false))
+  }
+
+  /** Never rejects. */
+  async look(): Promise<void> {
+    const nowMs = this.#parts.nowMs()
+    const due = [...this.#watched.values()].filter(({ restsUntilMs }) => restsUntilMs <= nowMs)
+    for (let from = 0; from < due.length && !this.#parts.streams.closing.aborted; from += AT_ONCE) {
+      if (from > 0) await nextTurn()
+      await Promise.all(due.slice(from, from + AT_ONCE).map((each) => this.#lookAt(each, nowMs)))
+    }
+  }
+
+  async #lookAt(watched: Watched, nowMs: number): Promise<void> {
+    try {
+      if (!(await this.#isLost(watched, nowMs))) return
+    } catch (error) {
+      return void this.#failures.push(error)
+    }
+    watched.restsUntilMs = nowMs + CLAIM_MS
+    // Others do not wait for the log.
+    void this.#end(watched.replay).catch((error: unknown) => {
+      watched.restsUntilMs = 0
+      this.#failures.push(error)
+    })
+  }
+
+  async #isLost(watched: Watched, nowMs: number): Promise<boolean> {
+    const standing = await standingOf(watched.replay, this.#parts)
+    if (standing === 'signed_out') return true
+    if (standing === 'allowed') {
+      watched.hasHadRight = true
+      watched.deniedSinceMs = null
+      return false
+    }
+    if (watched.hasHadRight) return true
+    // Perhaps it is one of a namespace that only other processes watch.
+    if (standing === 'unknown_organization') return false
+    watched.deniedSinceMs ??= nowMs
+    return nowMs - watched.deniedSinceMs >= OBJECTS_LATE_MS
+  }
+
+  /** Does nothing if another process does it, or if it was done before. */
+  async #end(replay: WatchedReplay): Promise<void> {
+    const { hotState, directory, noteActivity } = this.#parts
+    const { organization } = replay
+    if (!(await hotState.putOnce(endKey(replay), 'claimed', CLAIM_MS))) return
+    try {
+      const isOver = await this.#isOver(replay)
+      const { logRetentionDays = LIMITS.logRetentionDays.fallback } = directory.organizations().get(organization) ?? {}
+      if (!isOver) await noteActivity({ ...cancelEntry(replay, RIGHT_LOST), organization, logRetentionDays })
+      await hotState.replaceOnce(endKey(replay), isOver ? 'over' : 'noted', LIMITS.replayKeepMs)
+    } catch (error) {
+      await hotState.takeOnce(endKey(replay)).catch(() => undefined)
+      throw error
+    }
+  }
+
+  /** Those of an earlier release, whose session is not known, go on. */
+  async #readOpen(): Promise<void> {
+    const open = await this.#parts.facts.run('openReplays', { limit: MOST_OPEN })
+    for (const replay of open) {
+      const known = this.#watched.get(replay.id)
+      if (known !== undefined) known.isStored = true
+      else if (replay.session !== '') this.#watched.set(replay.id, { ...UNSEEN, replay, isStored: true })
+    }
+    const ids = new Set(open.map(({ id }) => id))
+    for (const { replay, isStored } of [...this.#watched.values()]) {
+      if (ids.has(replay.id)) continue
+      const isOver = await this.#isOver(replay)
+      // If something is erased it is made again, which its person need not be there for.
+      if (isOver) await this.#parts.hotState.putOnce(endKey(replay), 'over', LIMITS.replayKeepMs)
+      const isKept = this.#parts.nowMs() - replay.asked_at_ms < LIMITS.replayKeepMs
+      if (isOver || isStored || !isKept) this.#watched.delete(replay.id)
+    }
+  }
+
+  /** It is stored a moment after it was requested. */
+  async #isOver({ id, website, organization }: WatchedReplay): Promise<boolean> {
+    const [row] = await this.#parts.facts.run('replayById', { id, websites: [website], organization })
+    return row?.state === 'done' || row?.state === 'failed'
   }
 }
 
-/** By ID. `isStored`: the facts know it. */
-type Watched = Map<string, WatchedReplay & { readonly isStored: boolean }>
+const UNSEEN = { isStored: false, hasHadRight: false, deniedSinceMs: null, restsUntilMs: 0 }
 
-/** Those of an earlier release, whose session is not known, go on. */
-async function readOpen(watched: Watched, { facts }: Pick<WatchParts, 'facts'>): Promise<void> {
-  const open = await facts.run('openReplays', { limit: MOST_OPEN })
-  const ids = new Set(open.map(({ id }) => id))
-  for (const { id, website, organization, session } of open) {
-    if (session !== '') watched.set(id, { id, website, organization, session, isStored: true })
-  }
-  for (const [id, replay] of watched) {
-    if (!ids.has(id) && (replay.isStored || (await isOver(replay, facts)))) watched.delete(id)
-  }
-}
-
-type EndedReplay = Omit<WatchedReplay, 'session'>
-
-/** Does nothing if another process does it, or if it is over. */
-async function endReplay(
-  replay: EndedReplay,
-  { facts, hotState, directory, noteActivity }: Pick<WatchParts, 'facts' | 'hotState' | 'directory' | 'noteActivity'>,
-): Promise<void> {
-  const { organization } = replay
-  const claim = `replay-end:${replay.id}`
-  if ((await isOver(replay, facts)) || !(await hotState.putOnce(claim, 'claimed', CLAIM_MS))) return
-  const { logRetentionDays = LIMITS.logRetentionDays.fallback } = directory.organizations().get(organization) ?? {}
-  await noteActivity({ ...cancelEntry(replay, RIGHT_LOST), organization, logRetentionDays })
-  await hotState.replaceOnce(claim, 'noted', LIMITS.replayKeepMs)
-}
-
-/** It is stored a moment after it was requested. */
-async function isOver({ id, website, organization }: EndedReplay, facts: WatchParts['facts']): Promise<boolean> {
-  const [row] = await facts.run('replayById', { id, websites: [website], organization })
-  return row?.state === 'done' || row?.state === 'failed'
+/** What is known of its end: claimed by a process, noted, or not to be noted any more. */
+function endKey({ id }: WatchedReplay): string {
+  return `replay-end:${id}`
 }

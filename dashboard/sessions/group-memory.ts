@@ -45,10 +45,12 @@ interface GroupMemory {
   readonly end: (id: string) => Promise<void>
 }
 
-interface SessionKey {
+export interface SessionKey {
   readonly id: string
   /** The browser's cookie; null if it is unknown here. */
   readonly cookie: string | null
+  /** No request with the cookie is to be expected, so groups count as if they could not be read. */
+  readonly isUnattended?: boolean
 }
 
 interface RememberedGroups {
@@ -77,13 +79,13 @@ export function createGroupMemory(parts: GroupMemoryParts): GroupMemory {
       const text = grant === null || cookie === null ? '' : sealed(grant, cookie)
       await keepGroups(id, { groups, readAtMs: nowMs(), isAway: text === '', sealed: text }, hotState)
     },
-    current: async ({ id, cookie }) => {
+    current: async ({ id, cookie, isUnattended = false }) => {
       const known = await rememberedGroups(id, hotState)
       if (known === null) return null
       const ageMs = nowMs() - known.readAtMs
       if (ageMs < LIMITS.groupsReadAgainMs || known.groups.length + known.sealed.length === 0) return known.groups
       if (cookie !== null) return readAgain({ id, cookie }, known, parts)
-      const isDue = !known.isAway && ageMs >= LIMITS.groupsReadAgainMs + GRACE_MS
+      const isDue = !isUnattended && !known.isAway && ageMs >= LIMITS.groupsReadAgainMs + GRACE_MS
       return isDue ? [] : stillCounting(known, nowMs())
     },
     end: async (id) => void (await hotState.takeOnce(groupsKey(id))),

@@ -4,7 +4,7 @@ import { sha256Hex } from '../../common/digest.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { ProvenIdentity } from '../../domain/people/standing.ts'
 import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
-import { createGroupMemory, type GroupGrant, type ReadGroups } from './group-memory.ts'
+import { createGroupMemory, type GroupGrant, type ReadGroups, type SessionKey } from './group-memory.ts'
 import type { Randomness } from '../../runtime/random.ts'
 
 type SignInMethod = 'mail' | 'oidc' | 'link'
@@ -34,7 +34,9 @@ export interface Sessions {
   /** Null if the session has expired, was ended, or never existed. Rejects while the hot state is unavailable. */
   readonly read: (cookie: string) => Promise<Session | null>
   /** The session's present state; null if it has ended. */
-  readonly readAgain: (session: Pick<Session, 'id'>) => Promise<Session | null>
+  readonly readAgain: (session: Session) => Promise<Session | null>
+  /** The same for work that goes on without a browser, which would have the groups read again: they count for an hour. */
+  readonly readUnattended: (session: Pick<Session, 'id'>) => Promise<Session | null>
   readonly end: (session: Session) => Promise<void>
   readonly endAllOf: (session: Session) => Promise<void>
 }
@@ -51,11 +53,12 @@ type SessionRecord = Omit<Session, 'id' | 'groups'>
 
 export function createSessions({ hotState, randomness, personId, readGroups, nowMs }: SessionParts): Sessions {
   const memory = createGroupMemory({ hotState, readGroups, nowMs })
-  const readById = async (id: string, cookie: string | null): Promise<Session | null> => {
+  const readById = async (key: SessionKey): Promise<Session | null> => {
+    const { id } = key
     const record = await hotState.readSession(id)
     if (record === null) return null
     const stored = JSON.parse(record) as SessionRecord
-    const groups = stored.method === 'oidc' ? await memory.current({ id, cookie }) : null
+    const groups = stored.method === 'oidc' ? await memory.current(key) : null
     return { ...stored, id, groups: groups ?? [] }
   }
   return {
@@ -72,8 +75,9 @@ export function createSessions({ hotState, randomness, personId, readGroups, now
       })
       return cookie
     },
-    read: (cookie) => readById(sha256Hex(cookie), cookie),
-    readAgain: ({ id }) => readById(id, null),
+    read: (cookie) => readById({ id: sha256Hex(cookie), cookie }),
+    readAgain: ({ id }) => readById({ id, cookie: null }),
+    readUnattended: ({ id }) => readById({ id, cookie: null, isUnattended: true }),
     end: async ({ id }) => {
       await hotState.dropSession(id)
       await memory.end(id)

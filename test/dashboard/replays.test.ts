@@ -3,15 +3,16 @@
 import { expect } from 'chai'
 
 import { NO_BACKLOG } from '../delivery/support/memory-facts.ts'
-import { createEventStreams, createSessionAllowed } from '../../dashboard/events/event-streams.ts'
+import { createEventStreams } from '../../dashboard/events/event-streams.ts'
 import { startReplayWatch } from '../../dashboard/replays/watch.ts'
+import type { Directory } from '../../dashboard/resources/directory.ts'
 import { createSessions } from '../../dashboard/sessions/sessions.ts'
 import { createErasures, erasedName } from '../../delivery/facts-writer/erasures.ts'
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
 import { runReplays, startReplayJobs } from '../../delivery/rollup/replay-jobs.ts'
 import { replaySubject } from '../../domain/collection/replay-decision.ts'
-import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../domain/durations.ts'
 import { REPLAY_RULES } from '../../domain/limits.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import { until } from '../../fixtures/until.ts'
@@ -354,7 +355,7 @@ describe('replays of decisions', function () {
     expect(entries[0], 'nobody cancelled it').not.to.have.property('actor')
   })
 
-  /** That of another process, which notes in `noted` what it ends. */
+  /** The watch of another process, which notes in `noted` what it ends. */
   const watchElsewhere = (noted: string[], more: Partial<Parameters<typeof startReplayWatch>[0]> = {}) => {
     const { hotState, directory, nowMs } = stage
     const keys = createKeyring([SECRET])
@@ -362,72 +363,230 @@ describe('replays of decisions', function () {
     const sessions = createSessions({ ...{ hotState, nowMs, readGroups }, ...keys, randomness: createRandomness() })
     const streams = createEventStreams()
     const watch = startReplayWatch({
-      ...{ facts, hotState, directory, streams, logger: SILENT, everyMs: 1 },
-      sessionAllowed: createSessionAllowed({ sessions, directory }),
+      ...{ facts, hotState, sessions, directory, streams, nowMs, logger: SILENT, everyMs: 1 },
       noteActivity: async ({ subject = '' }) => `${noted.push(subject)}`,
       ...more,
     })
     return { ...watch, stop: () => (streams.close(), watch.ended) }
   }
-
-  it('end by any process if the one that took the request has ended, once, and not before it is known who has which rights', async () => {
-    const leaver = await stage.signIn('member@acme.dev')
-    const told = await ask(WANTED, leaver)
-    const stays = await asked()
-    stage.endStreams()
-    await stage.ask('POST', '/api/sign-out', { cookies: leaver, body: {} })
-    const [known, turns, noted] = [Promise.withResolvers<void>(), [] as string[], [] as string[]]
-    const run: Facts['run'] = (query, ...more) => (turns.push(query), facts.run(query, ...more))
-    const unknown = { organizations: () => new Map(), websites: () => [], members: () => [] }
-    const others = [
-      watchElsewhere(noted, { facts: { run } }),
-      watchElsewhere(noted),
-      watchElsewhere(noted, { directory: { ...unknown, synced: known.promise }, sessionAllowed: async () => false }),
-    ]
+  type WatchElsewhere = ReturnType<typeof watchElsewhere>
+  const during = async (watches: readonly WatchElsewhere[], act: () => Promise<void>): Promise<void> => {
     try {
-      await until(() => noted.length > 0)
-      const before = turns.length
-      await until(() => turns.slice(before).filter((query) => query === 'openReplays').length > 2)
-      expect(noted).to.deep.equal([replaySubject(told.body['id'])])
-      known.resolve()
-      await until(() => noted.length > 1)
-      expect(noted.slice(1), 'of a process that now knows that nobody has rights').to.deep.equal([replaySubject(stays)])
+      await act()
     } finally {
-      await Promise.all(others.map(({ stop }) => stop()))
+      await Promise.all(watches.map(({ stop }) => stop()))
     }
+  }
+  const turnsOf = (looks: readonly unknown[], count = 20): Promise<void> => {
+    const before = looks.length
+    return until(() => looks.length > before + count)
+  }
+  /** Whose person has signed out, while no process looks after it. */
+  const abandoned = async (): Promise<string> => {
+    const cookies = await stage.signIn('member@acme.dev')
+    const told = await ask(WANTED, cookies)
+    await written()
+    stage.endStreams()
+    await stage.ask('POST', '/api/sign-out', { cookies, body: {} })
+    return told.body['id']
+  }
+  /** Facts that count what is asked of them. */
+  const counting = (queries: string[]): { readonly run: Facts['run'] } => ({
+    run: (query, ...more) => (queries.push(query), facts.run(query, ...more)),
+  })
+
+  /** Facts that never say which replays are open. */
+  const hanging =
+    (queries: string[]): Facts['run'] =>
+    (query, ...more) => {
+      queries.push(query)
+      return query === 'openReplays' ? new Promise(() => undefined) : facts.run(query, ...more)
+    }
+
+  it('end by any process if the one that took the request has ended, and once', async () => {
+    const [stays, id] = [await asked(), await abandoned()]
+    const [noted, queries] = [[] as string[], [] as string[]]
+    const others = [watchElsewhere(noted, { facts: counting(queries) }), watchElsewhere(noted)]
+    await during(others, async () => {
+      await until(() => noted.includes(replaySubject(id)))
+      stage.advance(3 * MINUTE_MS)
+      await turnsOf(queries)
+      expect(noted.filter((subject) => subject === replaySubject(id))).to.have.lengthOf(1)
+      expect(noted).not.to.include(replaySubject(stays))
+    })
+  })
+
+  it('end before they are stored, too, and if another process has claimed the end and died', async () => {
+    const cookies = await stage.signIn('member@acme.dev')
+    await ask(WANTED, cookies)
+    const [entry] = await stage.eventLog.read('replays', offsets.replays, 1)
+    const { session, id, organization, website, askedAtMs } = JSON.parse(String(entry?.value))
+    stage.endStreams()
+    await stage.ask('POST', '/api/sign-out', { cookies, body: {} })
+    const [noted, queries] = [[] as string[], [] as string[]]
+    const claimed: string[] = []
+    const dying = async ({ subject = '' }): Promise<never> => (claimed.push(subject), new Promise(() => undefined))
+    const died = watchElsewhere([], { noteActivity: dying })
+    const watch = watchElsewhere(noted, { facts: counting(queries) })
+    const replay = { id, organization, website, session, asked_at_ms: askedAtMs }
+    died.add(replay)
+    await until(() => claimed.includes(replaySubject(id)))
+    watch.add(replay)
+    await during([died, watch], async () => {
+      await turnsOf(queries)
+      expect(noted).not.to.include(replaySubject(id))
+      stage.advance(61_000)
+      await until(() => noted.includes(replaySubject(id)))
+    })
+    await written()
+  })
+
+  it('do not end by a process that does not know who has which rights', async () => {
+    const id = await asked()
+    stage.endStreams()
+    const [noted, looks] = [[] as string[], [] as string[]]
+    const nothing = { websites: () => [], members: () => (looks.push('members'), []) }
+    const knowing = (organizations: Directory['organizations'], synced = Promise.resolve()): WatchElsewhere =>
+      watchElsewhere(noted, { directory: { ...nothing, organizations, synced } })
+    const known = Promise.withResolvers<void>()
+    const organizations = stage.directory.organizations
+    const unknown = () => (looks.push('none'), new Map())
+    const watches = [knowing(organizations, known.promise), knowing(unknown)]
+    await during(watches, async () => {
+      await turnsOf(looks)
+      stage.advance(3 * MINUTE_MS)
+      await turnsOf(looks)
+      expect(noted, 'the objects are not known, or not those of the organisation').not.to.include(replaySubject(id))
+      known.resolve()
+      await turnsOf(looks, 100)
+      expect(looks).to.include('members')
+      expect(noted, 'the member may be on its way').not.to.include(replaySubject(id))
+      stage.advance(3 * MINUTE_MS)
+      await until(() => noted.includes(replaySubject(id)))
+    })
+  })
+
+  it('of an earlier release, whose session is not known, go on', async () => {
+    const id = unique('replay')
+    const asks = { asked_at: Date.now(), since: AT_MS, until: NOW_MS, policy: 'first_visit', window_ms: DAY_MS }
+    const trace = { log_topic: 'replays', log_partition: 0, log_offset: 0, row_version: 1, retention_days: 7 }
+    const row = { id, website: 'acme-site', organization: 'acme', is_tokens_only: false, session: '' }
+    await facts.insert('decision_replays', [{ ...asks, ...trace, ...row }])
+    const [noted, queries] = [[] as string[], [] as string[]]
+    await during([watchElsewhere(noted, { facts: counting(queries) })], async () => {
+      await turnsOf(queries)
+      expect(noted).not.to.include(replaySubject(id))
+    })
+  })
+
+  it('that are over are not ended, nor when they are made again without what was erased', async () => {
+    const cookies = await stage.signIn('member@acme.dev')
+    const told = await ask(WANTED, cookies)
+    await written()
+    const id = told.body['id']
+    const [noted, queries, looks] = [[] as string[], [] as string[], [] as string[]]
+    const watch = watchElsewhere(noted, { facts: counting(queries) })
+    const [row] = (await facts.run('openReplays', { limit: 100 })).filter((each) => each.id === id)
+    if (row === undefined) throw new Error('it is open')
+    await during([watch], async () => {
+      await turnsOf(queries)
+      await until(async () => {
+        await runReplays(deps())
+        return (await show(id)).body['state'] === 'done'
+      })
+      await until(async () => (await stage.hotState.readOnce(`replay-end:${id}`)) === 'over')
+      await stage.ask('POST', '/api/sign-out', { cookies, body: {} })
+      // As an erasure does.
+      await facts.connection.command(`DELETE FROM decision_replay_results WHERE id = '${id}'`)
+      expect((await show(id)).body['state']).to.equal('waiting')
+      await turnsOf(queries)
+      expect(noted).not.to.include(replaySubject(id))
+    })
+    await stage.hotState.takeOnce(`replay-end:${id}`)
+    await until(async () => {
+      await runReplays(deps())
+      return (await show(id)).body['state'] === 'done'
+    })
+    const late = watchElsewhere(noted, { facts: { run: hanging(looks) } })
+    late.add(row)
+    await during([late], async () => {
+      await until(() => looks.includes('replayById'))
+      await until(async () => (await stage.hotState.readOnce(`replay-end:${id}`)) === 'over')
+      expect(noted, 'it is over, although this process has not read that').not.to.include(replaySubject(id))
+    })
+  })
+
+  it('end at the next look if their end could not be noted, or if the facts or other replays hang', async () => {
+    const [stuck, id] = [await asked(), await abandoned()]
+    const { hotState, directory } = stage
+    const noted: string[] = []
+    const keys = createKeyring([SECRET])
+    const readGroups = () => Promise.reject(new Error('nobody signed in by an identity provider'))
+    const parts = { ...{ hotState, readGroups, nowMs: stage.nowMs }, ...keys, randomness: createRandomness() }
+    const sessions = createSessions(parts)
+    let isFirst = true
+    const failing = async ({ subject = '' }): Promise<string> => {
+      if (!isFirst) return `${noted.push(subject)}`
+      isFirst = false
+      throw new Error('the log is away')
+    }
+    const rows = await facts.run('openReplays', { limit: 100 })
+    const [lost, other] = [id, stuck].map((wanted) => rows.find((row) => row.id === wanted))
+    if (lost === undefined || other === undefined) throw new Error('they are open')
+    const looks: string[] = []
+    const watch = watchElsewhere(noted, {
+      ...{ directory, noteActivity: failing, facts: { run: hanging([]) } },
+      sessions: {
+        readUnattended(session) {
+          if (session.id !== other.session) return sessions.readUnattended(session)
+          looks.push('other')
+          throw new Error('away')
+        },
+      },
+    })
+    watch.add(other)
+    watch.add(lost)
+    await during([watch], async () => {
+      await turnsOf(looks, 50)
+      expect(noted).to.deep.equal([replaySubject(id)])
+    })
   })
 
   it('are watched until they are over, also while it cannot be known who may have them', async () => {
     const id = await asked()
     stage.endStreams()
-    const asks: string[] = []
+    const [asks, noted] = [[] as string[], [] as string[]]
     let isAway = true
-    const run: Facts['run'] = (query, ...more) => (asks.push(query), facts.run(query, ...more))
-    const watch = watchElsewhere(asks, {
-      facts: { run },
-      sessionAllowed: async () => {
-        asks.push('right')
-        if (isAway) throw new Error('the hot state is away')
-        return true
+    const watch = watchElsewhere(noted, {
+      facts: counting(asks),
+      sessions: {
+        async readUnattended(session) {
+          asks.push('right')
+          if (isAway) throw new Error('the hot state is away')
+          return {
+            ...session,
+            ...{ email: 'member@acme.dev', groups: [], person: '', method: 'link', signedInAtMs: 0 },
+          }
+        },
       },
     })
-    const rights = (): number => asks.filter((name) => name === 'right').length
-    try {
-      await until(() => rights() > 3)
+    const count = (name: string): number => asks.filter((each) => each === name).length
+    await during([watch], async () => {
+      await until(() => count('right') > 3)
       isAway = false
-      await until(() => rights() > 30)
-      await runReplays(deps())
-      const reads = (): number => asks.filter((name) => name === 'openReplays').length
-      const before = reads()
-      await until(() => reads() > before + 1)
-      const [seen, looks] = [rights(), reads()]
-      await until(() => reads() > looks + 2)
-      expect(rights(), 'it is over').to.equal(seen)
-      expect(asks, 'nothing is to be noted').not.to.include(replaySubject(id))
+      await until(() => count('right') > 30)
+      await until(async () => {
+        await runReplays(deps())
+        return (await facts.run('openReplays', { limit: 100 })).length === 0
+      })
+      const before = count('openReplays')
+      await until(() => count('openReplays') > before + 1)
+      const seen = count('right')
+      await until(() => count('openReplays') > before + 4)
+      expect(count('right'), 'all are over').to.equal(seen)
+      expect(noted, 'nothing is to be noted').not.to.include(replaySubject(id))
       expect((await show(id)).body).to.include({ state: 'done' })
-    } finally {
-      await watch.stop()
-    }
+    })
   })
 
   it('are made again without what was erased', async () => {

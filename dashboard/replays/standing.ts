@@ -1,0 +1,26 @@
+/** Whether the person who asked for a replay may still have it. */
+
+import { isAtLeast } from '../../domain/people/roles.ts'
+import { rolesOf } from '../../domain/people/standing.ts'
+import type { Directory } from '../resources/directory.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+
+/** Sessions are the same everywhere; what this process knows of objects may be old. */
+type ReplayStanding = 'allowed' | 'signed_out' | 'no_role' | 'unknown_organization'
+
+interface StandingSource {
+  readonly sessions: Pick<Sessions, 'readUnattended'>
+  readonly directory: Pick<Directory, 'organizations' | 'members'>
+}
+
+/** Rejects while the hot state is unavailable. */
+export async function standingOf(
+  { session: id, organization }: { readonly session: string; readonly organization: string },
+  { sessions, directory }: StandingSource,
+): Promise<ReplayStanding> {
+  const session = await sessions.readUnattended({ id })
+  if (session === null) return 'signed_out'
+  if (!directory.organizations().has(organization)) return 'unknown_organization'
+  const role = rolesOf(session, directory.members()).get(organization) ?? null
+  return isAtLeast(role, 'Member') ? 'allowed' : 'no_role'
+}
