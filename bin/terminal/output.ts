@@ -7,6 +7,11 @@ export function print(text: string): void {
   process.stdout.write(printableLines(text))
 }
 
+/** Lines of CSV on standard output; a file or another program gets every character of the values. */
+export function printCsv(text: string): void {
+  process.stdout.write(process.stdout.isTTY ? printableLines(text) : text)
+}
+
 /** Values on standard output as JSON, one per line. */
 export function printJson(values: readonly unknown[]): void {
   if (values.length > 0)

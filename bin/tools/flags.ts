@@ -19,10 +19,16 @@ export function momentOf(run: RunOutcome, flag: string, nowMs: number): number |
   const [, amount = '', unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
   if (unit !== '') return nowMs - Number(amount) * (UNITS_MS[unit] ?? 0)
   const hasZone = text.length === 10 || /(Z|[+-]\d{2}:\d{2})$/.test(text)
-  const ms = MOMENT.test(text) ? Date.parse(hasZone ? text : `${text}Z`) : Number.NaN
+  const ms = MOMENT.test(text) && isDay(text.slice(0, 10)) ? Date.parse(hasZone ? text : `${text}Z`) : Number.NaN
   if (!Number.isNaN(ms)) return ms
   complain(`${flag} must be a date such as 2026-11-21T13:00 (UTC), or an age such as 90m, 6h or 2d\n`)
   return null
+}
+
+/** `Date.parse` takes 30 February for 2 March. */
+function isDay(day: string): boolean {
+  const ms = Date.parse(day)
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day)
 }
 
 /** Number of rows to show; null, with a message on standard error, if it is not valid for a page. */

@@ -32,6 +32,8 @@ export interface Call {
   readonly browser: string | null
   readonly session: Session | null
   readonly scope: OrganizationScope | null
+  /** A HEAD request: only the head of the answer is sent. */
+  readonly isHead: boolean
   /** Aborted as soon as the client is gone. */
   readonly signal: AbortSignal
 }

@@ -10,9 +10,12 @@ const WHOLE_NUMBER = new RegExp(`^-?[0-9]{1,${MOST_DIGITS}}$`)
 
 type ReadQuery = { readonly kind: 'object'; readonly value: JsonObject } | Refusal
 
-/** Refuses repeated parameters; numbers and booleans become values if the schema asks for them. */
-export function readQuery(query: URLSearchParams, { query: schema }: Pick<RouteRow, 'query'>): ReadQuery {
-  if (schema === undefined) return { kind: 'object', value: {} }
+/** Refuses unknown and repeated parameters; numbers and booleans become values if the schema asks for them. Empty for requests of providers. */
+export function readQuery(
+  query: URLSearchParams,
+  { query: schema = {}, rate }: Pick<RouteRow, 'query' | 'rate'>,
+): ReadQuery {
+  if (isOfOthers(rate)) return { kind: 'object', value: {} }
   const names = [...query.keys()]
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) return refuseField(`/${twice}`, 'comes twice')
@@ -26,6 +29,11 @@ export function readQuery(query: URLSearchParams, { query: schema }: Pick<RouteR
   if (typeof since === 'number' && typeof until === 'number' && since > until)
     return refuseField('/since', 'must be before until')
   return { kind: 'object', value }
+}
+
+/** What identity and payment providers add to an address of ours is theirs. */
+export function isOfOthers(rate: RouteRow['rate']): boolean {
+  return rate === 'callback' || rate === 'signed'
 }
 
 function valueOf(text: string, type: string | undefined): string | number | boolean {

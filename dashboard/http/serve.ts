@@ -201,6 +201,7 @@ async function handleRequest(request: Served, found: RouteMatch, parts: ServingP
     requestId: request.requestId,
     nowMs: parts.nowMs(),
     ...{ params, query: request.query, ...contents.values, addressHash, session, scope },
+    isHead: request.req.method === 'HEAD',
     signal: request.signal,
     browser: parts.cookies.read(headers.cookie, 'browser'),
     ifMatch: entityTagIn(headers['if-match']),

@@ -41,6 +41,9 @@ export const REPLAY_ROUTES = {
   listReplays: {
     ...{ method: 'GET', path: PATH, needs: 'Viewer', rate: 'read' },
     summary: 'Replays requested within the last seven days, newest first, with their progress.',
+    query: {
+      website: { type: 'string', description: 'Only those of this website.', maxLength: LIMITS.websiteIdChars },
+    },
   },
   showReplay: {
     ...{ method: 'GET', path: `${PATH}/:replay`, needs: 'Viewer', rate: 'read' },

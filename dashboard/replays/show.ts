@@ -1,14 +1,19 @@
 /** What was asked of other policies, how far each replay is, and what came out. */
 
 import { readJsonColumn } from '../../common/json-column.ts'
-import type { ReplayResult, UnfinishedReplay } from '../../domain/collection/replay-decision.ts'
+import {
+  REPLAY_CANCELLED,
+  replaySubject,
+  type ReplayResult,
+  type UnfinishedReplay,
+} from '../../domain/collection/replay-decision.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
 import type { VisitPolicy } from '../../domain/model.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { ReplayLineRow } from '../../ports/facts/pages/replay.ts'
 import { answer } from '../http/call.ts'
-import type { ReadScope } from '../reads/scope.ts'
+import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 
 const MOST_LINES = 100
 
@@ -22,13 +27,17 @@ export function listReplays({ scope }: ShowParts) {
     const ids = rows.filter(({ state }) => state === 'failed').map(({ id }) => id)
     const failed = ids.length === 0 ? [] : await reads.run('failedReplays', { ids })
     const results = new Map(failed.map(({ id, result }) => [id, result]))
-    return answer({ replays: rows.map((row) => replayLine({ ...row, result: results.get(row.id) ?? '' })) })
+    const lines = await withCancelled(
+      rows.map((row) => ({ ...row, result: results.get(row.id) ?? '' })),
+      reads,
+    )
+    return answer({ replays: lines.map(replayLine) })
   })
 }
 
 export function showReplay({ scope }: ShowParts) {
   return scope(async (reads, call) => {
-    const [row] = await reads.run('replayById', { id: call.params['replay'] ?? '' })
+    const [row] = await withCancelled(await reads.run('replayById', { id: call.params['replay'] ?? '' }), reads)
     if (row === undefined) return refuse('not_found')
     const result = row.state === 'done' ? readJsonColumn<ReplayResult>(row.result) : null
     const from = (call.queryValues['from'] as number | undefined) ?? 0
@@ -36,6 +45,30 @@ export function showReplay({ scope }: ShowParts) {
     return answer({ ...replayLine(row), result: result === null ? null : { ...result, changes } })
   })
 }
+
+/**
+ * A replay may be done before the role reads that it was cancelled, as the entry takes a moment to the facts. Who cancelled it was told that it has no
+ * result.
+ */
+async function withCancelled(
+  rows: readonly ReplayLineRow[],
+  { run }: Pick<OrganizationFacts, 'run'>,
+): Promise<readonly ReplayLineRow[]> {
+  const done = rows.filter(({ state }) => state === 'done')
+  if (done.length === 0) return rows
+  const since_ms = Math.min(...done.map((row) => row.asked_at_ms)) - LIMITS.clockSkewMs
+  const subjects = done.map(({ id }) => replaySubject(id))
+  const found = await run('cancelledReplays', { subjects, since_ms, type: REPLAY_CANCELLED })
+  const cancelled = new Set(found.map(({ subject }) => subject))
+  return rows.map((row) =>
+    row.state === 'done' && cancelled.has(replaySubject(row.id)) ? { ...row, ...CANCELLED } : row,
+  )
+}
+
+const CANCELLED = {
+  state: 'failed',
+  result: JSON.stringify({ starts: 1, failure: 'cancelled' } satisfies UnfinishedReplay),
+} as const
 
 type StoredFailure = NonNullable<UnfinishedReplay['failure']>
 

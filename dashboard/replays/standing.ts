@@ -14,7 +14,7 @@ interface StandingSource {
 }
 
 /** Rejects while the hot state is unavailable. */
-export async function standingOf(
+export async function replayStanding(
   { session: id, organization }: { readonly session: string; readonly organization: string },
   { sessions, directory }: StandingSource,
 ): Promise<ReplayStanding> {

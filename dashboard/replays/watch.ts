@@ -17,7 +17,7 @@ import type { NoteActivity } from '../events/activity.ts'
 import type { EventStreams } from '../events/event-streams.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { standingOf } from './standing.ts'
+import { replayStanding } from './standing.ts'
 
 interface WatchParts {
   readonly facts: Pick<Facts, 'run'>
@@ -34,7 +34,7 @@ interface WatchParts {
 
 export type WatchedReplay = Pick<OpenReplayRow, 'id' | 'website' | 'organization' | 'session' | 'asked_at_ms'>
 
-export interface ReplayWatch {
+interface ReplayWatch {
   /** Looks after a replay that its person has just requested, before it is stored. */
   readonly add: (replay: WatchedReplay) => void
   /** Resolves when the process stops; never rejects. */
@@ -149,7 +149,7 @@ class Watch {
   }
 
   async #isLost(watched: Watched, nowMs: number): Promise<boolean> {
-    const standing = await standingOf(watched.replay, this.#parts)
+    const standing = await replayStanding(watched.replay, this.#parts)
     if (standing === 'signed_out') return true
     if (standing === 'allowed') {
       watched.hasHadRight = true

@@ -122,6 +122,19 @@ describe('the memory of groups', () => {
     expect(await memory.current({ ...SESSION, cookie: null })).to.deep.equal([])
   })
 
+  it('counts them for an hour for work that goes on without a browser', async () => {
+    const memory = memoryOf(async () => {
+      throw new Error('nobody is there with the cookie')
+    })
+    const unattended = { ...SESSION, cookie: null, isUnattended: true }
+    await memory.begin(SESSION, ['platform'], GRANT)
+    pass(LIMITS.groupMembershipMs - 1)
+    expect(await memory.current({ ...SESSION, cookie: null })).to.deep.equal([])
+    expect(await memory.current(unattended)).to.deep.equal(['platform'])
+    pass(1)
+    expect(await memory.current(unattended)).to.deep.equal([])
+  })
+
   it('asks with the latest grant after the provider has renewed it and then did not answer', async () => {
     const asked: (string | null)[] = []
     const memory = memoryOf(async (grant) => {

@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 
 import { NO_BACKLOG } from '../delivery/support/memory-facts.ts'
+import { createActivity } from '../../dashboard/events/activity.ts'
 import { createEventStreams } from '../../dashboard/events/event-streams.ts'
 import { startReplayWatch } from '../../dashboard/replays/watch.ts'
 import type { Directory } from '../../dashboard/resources/directory.ts'
@@ -11,7 +12,7 @@ import { createErasures, erasedName } from '../../delivery/facts-writer/erasures
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
 import { runReplays, startReplayJobs } from '../../delivery/rollup/replay-jobs.ts'
-import { replaySubject } from '../../domain/collection/replay-decision.ts'
+import { cancelEntry, replaySubject } from '../../domain/collection/replay-decision.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../domain/durations.ts'
 import { REPLAY_RULES } from '../../domain/limits.ts'
 import type { MemberRole } from '../../domain/model.ts'
@@ -587,6 +588,22 @@ describe('replays of decisions', function () {
       expect(noted, 'nothing is to be noted').not.to.include(replaySubject(id))
       expect((await show(id)).body).to.include({ state: 'done' })
     })
+  })
+
+  it('that were cancelled have no result, even if the role learned of it too late', async () => {
+    const id = await asked()
+    await until(async () => {
+      await runReplays(deps())
+      return (await show(id)).body['state'] === 'done'
+    })
+    const noteActivity = createActivity({ ...stage, randomness: createRandomness() })
+    await noteActivity({ ...cancelEntry({ id, website: 'acme-site' }), organization: 'acme', logRetentionDays: 30 })
+    await written('activity')
+    expect((await show(id)).body).to.include({ state: 'cancelled', result: null, failure: null })
+    const { replays } = (await stage.ask('GET', PATH, { cookies: member })).body
+    expect(replays.find((each: { id: string }) => each.id === id)).to.include({ state: 'cancelled' })
+    expect((await stage.ask('GET', `${PATH}?website=acme-site`, { cookies: member })).body['replays']).not.to.be.empty
+    expect((await stage.ask('GET', `${PATH}?websites=acme-site`, { cookies: member })).status).to.equal(400)
   })
 
   it('are made again without what was erased', async () => {

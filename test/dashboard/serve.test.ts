@@ -48,7 +48,7 @@ describe('serving a route of the dashboard', () => {
       async ({ queryValues }) => answer(queryValues),
     ],
     [
-      { ...EVERYONE, path: '/api/stream' },
+      { ...EVERYONE, path: '/api/stream', query: { fails: { type: 'string', description: 'Whether it fails.' } } },
       async ({ signal, query }) => ({
         kind: 'stream',
         contentType: 'text/event-stream',

@@ -24,6 +24,7 @@ const ROOT = '/api/organizations'
 const MOST_TRIES = 5
 /** ID of the first of the made-up replays. */
 const FIRST_REPLAY = '0'.repeat(28)
+const DONE_REPLAY = `${'0'.repeat(27)}1`
 
 export interface AskedPages {
   readonly stage: Stage
@@ -178,11 +179,18 @@ function logPaths(nowMs: number): readonly string[] {
 }
 
 const OTHERS = [
-  ...['replays', `replays/${FIRST_REPLAY}`, 'streams', 'streams/scale-logs/attempts', 'webhooks'],
+  ...[
+    'replays',
+    `replays/${FIRST_REPLAY}`,
+    `replays/${DONE_REPLAY}`,
+    'streams',
+    'streams/scale-logs/attempts',
+    'webhooks',
+  ],
   ...['webhooks/default/scale-hook/attempts', 'webhooks/default/scale-hook/lost'],
 ]
 
-/** What pages ask more about if they find it: example data in the checklist, and a replay that failed. */
+/** What pages ask more about if they find it: example data in the checklist, and replays that failed or are done. */
 export async function storeRarities(facts: Facts, { untilMs }: ScaleShape): Promise<void> {
   const filledIn = { organization: SCALE_ORGANIZATION, subject: MAIN, type: EXAMPLE_DATA.activityType }
   await store(facts, [activityRecord({ ...filledIn, id: 'scale-example', atMs: untilMs - 1 })])
@@ -191,7 +199,8 @@ export async function storeRarities(facts: Facts, { untilMs }: ScaleShape): Prom
     ...{ website: MAIN, id: FIRST_REPLAY, state: 'failed', installs: 0, reached: untilMs - 1 },
     ...{ result: JSON.stringify(result), made_at: untilMs - 1, retention_days: 7, row_version: untilMs },
   }
-  await facts.insert('decision_replay_results', [failed])
+  const done = { ...failed, id: DONE_REPLAY, state: 'done', result: '{}' }
+  await facts.insert('decision_replay_results', [failed, done])
 }
 
 /** What no page asks: a command shows what is stored about a person, and a tail of Logs counts, after a while, what became visible too late. */

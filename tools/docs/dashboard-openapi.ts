@@ -5,6 +5,7 @@ import { ROUTES } from '../../dashboard/routes.ts'
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import { answerTypes, type RouteAnswer } from './answer-types.ts'
+import { isOfOthers } from '../../dashboard/http/query.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -116,7 +117,7 @@ function hasVersion(name: string, status: number): boolean {
 
 const SHOW_OBJECTS: ReadonlySet<string> = new Set(['createResource', 'resource', 'changeResource'])
 
-function refusals(name: string, { needs, body, query, rate }: RouteRow): Json {
+function refusals(name: string, { needs, body, rate }: RouteRow): Json {
   const inOrganization = needs !== null && needs !== 'Person'
   const codes: readonly ErrorCode[] = [
     ...EVERYWHERE,
@@ -124,7 +125,8 @@ function refusals(name: string, { needs, body, query, rate }: RouteRow): Json {
     ...(inOrganization ? (['forbidden'] as const) : []),
     ...(rate === 'callback' ? [] : (['cross_origin'] as const)),
     ...(body === undefined ? [] : OF_BODIES),
-    ...(query === undefined ? [] : (['invalid_field'] as const)),
+    // An unknown parameter of the query, if nothing else.
+    ...(isOfOthers(rate) ? [] : (['invalid_field'] as const)),
     ...(VERSIONED.has(name) ? (['conflict', 'version_required', 'managed_elsewhere'] as const) : []),
     ...(name === 'createResource' || name === 'invite' ? (['plan_limit', 'plan_required'] as const) : []),
   ]

@@ -5,7 +5,7 @@ import { apiPage } from './api.ts'
 import { dashboardOpenApi } from './dashboard-openapi.ts'
 import { version } from '../../bin/wiring/version.ts'
 import { ERRORS } from '../../domain/errors.ts'
-import { NOT_BUILT, PLAN_LIMITS, PUBLIC_LIMITS, RATE_RULES } from '../../domain/limits.ts'
+import { NOT_BUILT, PLAN_LIMITS, PUBLIC_LIMITS, RATE_RULES, REPLAY_RULES, SIGN_IN_RULES } from '../../domain/limits.ts'
 import { MEMBER_ROLES, PLANS } from '../../domain/model.ts'
 import { mayDo, ROLE_ACTIONS } from '../../domain/people/roles.ts'
 import { webhookSchemaDocument } from '../../domain/webhooks/payloads.ts'
@@ -188,11 +188,14 @@ function limitsPage(): string {
     PLAN_WORDS[name],
     ...PLANS.map((plan) => number(PLAN_LIMITS[plan][name])),
   ])
-  const rates = Object.entries(RATE_RULES).map(([name, { limit, windowS, per }]) => [
-    code(name) + markOf(NOT_BUILT.rates, name),
-    `${number(limit)} per ${WINDOW_WORDS[windowS] ?? `${windowS} s`}`,
-    per,
-  ])
+  const ratesOf = (
+    rules: Readonly<Record<string, { readonly limit: number; readonly windowS: number; readonly per: string }>>,
+  ) =>
+    Object.entries(rules).map(([name, { limit, windowS, per }]) => [
+      code(name) + markOf(NOT_BUILT.rates, name),
+      `${number(limit)} per ${WINDOW_WORDS[windowS] ?? `${windowS} s`}`,
+      per,
+    ])
   const limits = (Object.keys(PUBLIC_LIMITS) as LimitName[]).map((name) => [
     LIMIT_WORDS[name] + markOf(NOT_BUILT.service, name),
     limitText(name, PUBLIC_LIMITS[name]),
@@ -204,7 +207,9 @@ function limitsPage(): string {
       'Free is only counted; paid plans are never cut off.',
     table(['', ...PLANS], plans),
     '## Rates\n\nFixed windows aligned to the clock. Above a limit: `429` `rate_limited`, with `retryAfter` in seconds and `Retry-After`.',
-    table(['Rule', 'Limit', 'Counted per'], rates),
+    table(['Rule', 'Limit', 'Counted per'], ratesOf(RATE_RULES)),
+    'In the dashboard alone, and not in `/api/limits`:',
+    table(['Rule', 'Limit', 'Counted per'], ratesOf({ ...SIGN_IN_RULES, ...REPLAY_RULES })),
     '## Sizes, counts and times',
     table(['What', 'Limit'], limits),
   ])

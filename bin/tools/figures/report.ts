@@ -17,7 +17,7 @@ import {
 } from '../../../domain/figures/cells.ts'
 import { KEY_IDS } from '../../../domain/receipt.ts'
 import type { RunOutcome } from '../../../runtime/settings/settings.ts'
-import { complain, print, printJson } from '../../terminal/output.ts'
+import { complain, print, printCsv, printJson } from '../../terminal/output.ts'
 import { createTable, terminalChars, type TextColumn } from '../../terminal/table.ts'
 import { openBackend } from '../backend.ts'
 import { momentOf } from '../flags.ts'
@@ -143,10 +143,8 @@ function printReport(run: RunOutcome, by: string, { names, cells: listed, other 
   }
   const cells: readonly Cell[] = other === null ? listed : [...listed, cellOf({ value: OTHER, counts: other })]
   if (run.flags.has('--csv')) {
-    print(
-      // Lines for a terminal, whose carriage returns would be escaped.
-      [[by, ...names], ...cells].map((row) => `${row.map(csvCell).join(',')}\n`).join(''),
-    )
+    // A terminal would be shown carriage returns.
+    printCsv([[by, ...names], ...cells].map((row) => `${row.map(csvCell).join(',')}\n`).join(''))
     return
   }
   const columns: readonly TextColumn<Cell>[] = [

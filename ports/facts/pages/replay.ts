@@ -91,6 +91,12 @@ interface StoredReplayRow {
 
 type ReplayScope = { readonly websites: readonly string[]; readonly organization: string }
 
+type CancelledScope = ReplayScope & {
+  readonly subjects: readonly string[]
+  readonly type: string
+  readonly since_ms: number
+}
+
 export const REPLAY_PAGE_QUERIES = {
   /** The replays that an organisation requested, newest first. */
   replayLines: pageOf<ReplayScope & { readonly limit: number }, ReplayLineRow>(
@@ -102,6 +108,11 @@ export const REPLAY_PAGE_QUERIES = {
   replayById: pageOf<ReplayScope & { readonly id: string }, ReplayLineRow>(
     withProgress('id = {id:String}', "if(later.state = 'running', '', later.result)"),
   ),
+
+  /** Those of these subjects of the activity for which somebody noted a cancellation. */
+  cancelledReplays: pageOf<CancelledScope, { readonly subject: string }>(`SELECT DISTINCT subject FROM activity
+    PREWHERE organization = {organization:String} AND noticed_at >= ${at('since_ms')} AND type = {type:String}
+    WHERE subject IN {subjects:Array(String)} LIMIT ${MAX_PAGE}`),
 
   /** What is stored of replays that have failed. */
   failedReplays: pageOf<ReplayScope & { readonly ids: readonly string[] }, StoredReplayRow>(

@@ -13,7 +13,8 @@ import type { Table } from '../../shared/lmdb/table.ts'
 import type { Hit, HitOutcome, KnownUsage, UsageOutcome, UsageRequest } from '../hot-state.ts'
 import { timeKey } from './time-key.ts'
 
-const DURABLE_FROM_S = 86_400
+/** Windows of an hour and longer outlive the process; of collection, only those of a day. */
+const DURABLE_FROM_S = 3_600
 /** A count is stored once it has reached a fiftieth of its limit. */
 const STORED_FROM = 1 / 50
 /** Bounds the memory of one window; the oldest keys are forgotten first, in the clients' favour. */
