@@ -198,6 +198,11 @@ describe('Installs in the dashboard', () => {
       const text = lines((await raw(`logs/export?format=text&${recent}`, both.bert, 'other')).text, '\n')
       expect(text).to.have.lengthOf(2_501)
       expect(text[0]).to.match(/^\d{4}-.*Z 200 POST \/v1\/visits - 18 [0-9a-f]{28}$/)
+      const headers = { Cookie: both.bert, 'Sec-Fetch-Site': 'same-origin' }
+      for (let times = 0; times < 10; times++) {
+        const head = await fetch(`${both.stage.url}${ROOT}/other/logs/export?${recent}`, { method: 'HEAD', headers })
+        expect(head.status, 'nothing is downloaded').to.equal(200)
+      }
       for (let times = 2; times < 10; times++) await raw(`logs/export?${recent}&kind=visit`, both.bert, 'other')
       // A new hour may begin in between.
       const more = await Promise.all(
