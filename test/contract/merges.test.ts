@@ -8,8 +8,6 @@ import { expect } from 'chai'
 
 import { deleteFolder, temporaryFolder } from './lmdb-harness.ts'
 
-const CHILD = fileURLToPath(new URL('./merges.child.ts', import.meta.url))
-
 interface Merged {
   readonly inserted: number
   readonly parts: readonly unknown[]
@@ -18,15 +16,25 @@ interface Merged {
 describe('Merges', function () {
   this.timeout(120_000)
 
-  it('of many installs make their projections anew in little memory', async () => {
+  /** The engine counts what its whole process holds, and this one holds what other tests left. */
+  const mergedBy = async (child: string): Promise<Merged> => {
     const folder = await temporaryFolder()
     try {
-      // The engine counts what its whole process holds, and this one holds what other tests left.
-      const { stdout } = await promisify(execFile)(process.execPath, [CHILD, folder])
-      const { inserted, parts } = JSON.parse(stdout) as Merged
-      expect(parts).to.deep.equal([{ rows: inserted, projections: 2 }])
+      const file = fileURLToPath(new URL(child, import.meta.url))
+      const { stdout } = await promisify(execFile)(process.execPath, [file, folder])
+      return JSON.parse(stdout) as Merged
     } finally {
       await deleteFolder(folder)
     }
+  }
+
+  it('of many installs make their projections anew in little memory', async () => {
+    const { inserted, parts } = await mergedBy('./merges.child.ts')
+    expect(parts).to.deep.equal([{ rows: inserted, projections: 2 }])
+  })
+
+  it('of figures of many hours, counted twice, need no more than the embedded engine has', async () => {
+    const { inserted, parts } = await mergedBy('./website-hours.child.ts')
+    expect(parts).to.deep.equal([{ rows: inserted }])
   })
 })
