@@ -406,7 +406,7 @@ describe('the tools', function () {
       const { facts, close } = await stores()
       const place = { log_topic: 'replays', log_partition: 0, log_offset: 0, row_version: 1, retention_days: 7 }
       const replay = { ...place, id: 'replay-one', organization: 'acme', website: 'acme-dev', asked_at: Date.now() }
-      const wish = { policy: 'first_visit', window_ms: 1, is_tokens_only: false, since: 0, until: 1 }
+      const wish = { policy: 'first_visit', window_ms: 1, is_tokens_only: false, session: '', since: 0, until: 1 }
       await facts.insert('decision_replays', [{ ...replay, ...wish }])
       await close()
       const ran = good(await tool('replay-decisions', '--cancel', replay.id))

@@ -206,7 +206,10 @@ describe('rows of a record', () => {
     expect(row).to.include({
       ...{ website: 'acme-dev', id: 'one', organization: 'acme', asked_at: 7 },
       ...{ policy: 'first_visit', window_ms: 3, is_tokens_only: true, since: 1, until: 5, retention_days: 7 },
+      session: '',
     })
+    const [[, own] = []] = rowsOf({ ...record, session: 'digest' })
+    expect(own).to.include({ session: 'digest' })
   })
 
   it('are one for an attempt at a webhook, of which a repeated one with the same number replaces the one before', () => {

@@ -254,7 +254,15 @@ describe('the pages', function () {
     const place = { log_topic: 'replays', log_partition: 0, log_offset: 0, row_version: 1, retention_days: 7 }
     const period = { since: Date.now() - 86_400_000, until: Date.now() }
     await facts.insert('decision_replays', [
-      { ...asked, ...place, ...period, policy: 'first_visit', window_ms: 30 * 86_400_000, is_tokens_only: false },
+      {
+        ...asked,
+        ...place,
+        ...period,
+        policy: 'first_visit',
+        window_ms: 30 * 86_400_000,
+        is_tokens_only: false,
+        session: '',
+      },
     ])
     const change = {
       ...{ eventId: 'event-one', receivedAtMs: Date.now(), visitId: 'a', replayedVisitId: 'b' },
@@ -304,7 +312,7 @@ describe('the pages', function () {
     await facts.insert('decision_replays', [
       {
         ...{ ...key, ...place, organization: 'acme', asked_at: Date.now(), since: 1, until: 2 },
-        ...{ policy: 'first_visit', window_ms: 30 * 86_400_000, is_tokens_only: false },
+        ...{ policy: 'first_visit', window_ms: 30 * 86_400_000, is_tokens_only: false, session: '' },
       },
     ])
     const address = `${stage.url}/app/acme/what-if?replay=${key.id}`

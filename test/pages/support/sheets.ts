@@ -146,7 +146,7 @@ async function storeReplay(facts: Awaited<ReturnType<typeof openWhyFacts>>['fact
   await facts.insert('decision_replays', [
     {
       ...{ ...key, ...period, organization: 'acme', asked_at: nowMs - 600_000, policy: 'first_visit' },
-      ...{ window_ms: 30 * DAY_MS, is_tokens_only: false, retention_days: 7, row_version: 1 },
+      ...{ window_ms: 30 * DAY_MS, is_tokens_only: false, session: '', retention_days: 7, row_version: 1 },
       ...{ log_topic: 'replays', log_partition: 0, log_offset: 0 },
     },
   ])
