@@ -1,6 +1,6 @@
 /** Asks every page of the dashboard that reads facts, with each of its filters, as a person would. */
 
-import type { UnfinishedReplay } from '../../domain/collection/replay-decision.ts'
+import type { ReplayResult, UnfinishedReplay } from '../../domain/collection/replay-decision.ts'
 import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts'
 import { EXAMPLE_DATA } from '../../domain/figures/example-data.ts'
 import {
@@ -199,7 +199,9 @@ export async function storeRarities(facts: Facts, { untilMs }: ScaleShape): Prom
     ...{ website: MAIN, id: FIRST_REPLAY, state: 'failed', installs: 0, reached: untilMs - 1 },
     ...{ result: JSON.stringify(result), made_at: untilMs - 1, retention_days: 7, row_version: untilMs },
   }
-  const done = { ...failed, id: DONE_REPLAY, state: 'done', result: '{}' }
+  const counts = { installs: 0, matched: 0, replayedMatched: 0, notDecided: 0, changed: 0 }
+  const nothing: ReplayResult = { ...counts, sources: [], changes: [] }
+  const done = { ...failed, id: DONE_REPLAY, state: 'done', result: JSON.stringify(nothing) }
   await facts.insert('decision_replay_results', [failed, done])
 }
 
