@@ -15,7 +15,7 @@ export function readQuery(
   query: URLSearchParams,
   { query: schema = {}, rate }: Pick<RouteRow, 'query' | 'rate'>,
 ): ReadQuery {
-  if (isOfOthers(rate)) return { kind: 'object', value: {} }
+  if (isFromProvider(rate)) return { kind: 'object', value: {} }
   const names = [...query.keys()]
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) return refuseField(`/${twice}`, 'comes twice')
@@ -31,8 +31,8 @@ export function readQuery(
   return { kind: 'object', value }
 }
 
-/** What identity and payment providers add to an address of ours is theirs. */
-export function isOfOthers(rate: RouteRow['rate']): boolean {
+/** Identity and payment providers may add parameters of their own. */
+export function isFromProvider(rate: RouteRow['rate']): boolean {
   return rate === 'callback' || rate === 'signed'
 }
 

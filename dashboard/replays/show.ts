@@ -47,8 +47,8 @@ export function showReplay({ scope }: ShowParts) {
 }
 
 /**
- * A replay may be done before the role reads that it was cancelled, as the entry takes a moment to the facts. Who cancelled it was told that it has no
- * result.
+ * A replay may be done before the role reads that it was cancelled, as the entry takes a moment to reach the facts. Whoever cancelled it was told
+ * that it has no result.
  */
 async function withCancelled(
   rows: readonly ReplayLineRow[],

@@ -42,7 +42,7 @@ interface ReplayWatch {
 }
 
 const EVERY_MS = SECOND_MS / 2
-/** Which replays are open is asked of the facts, and only in every so many turns, but in each of the first: the one of before may have ended. */
+/** Which replays are open is asked of the facts, and only in every so many turns; a process that has just started asks in each, as it may replace one that looked after them. */
 const FACTS_EVERY_TURNS = 10
 const FIRST_TURNS = 20
 /** Far more than are requested in a day; the oldest first. */

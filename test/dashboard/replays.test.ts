@@ -356,15 +356,18 @@ describe('replays of decisions', function () {
     expect(entries[0], 'nobody cancelled it').not.to.have.property('actor')
   })
 
+  const sessionsOf = ({ hotState, nowMs }: Stage): ReturnType<typeof createSessions> => {
+    const readGroups = () => Promise.reject(new Error('nobody signed in by an identity provider'))
+    const randomness = createRandomness()
+    return createSessions({ ...{ hotState, nowMs, readGroups, randomness }, ...createKeyring([SECRET]) })
+  }
+
   /** The watch of another process, which notes in `noted` what it ends. */
   const watchElsewhere = (noted: string[], more: Partial<Parameters<typeof startReplayWatch>[0]> = {}) => {
     const { hotState, directory, nowMs } = stage
-    const keys = createKeyring([SECRET])
-    const readGroups = () => Promise.reject(new Error('nobody signed in by an identity provider'))
-    const sessions = createSessions({ ...{ hotState, nowMs, readGroups }, ...keys, randomness: createRandomness() })
     const streams = createEventStreams()
     const watch = startReplayWatch({
-      ...{ facts, hotState, sessions, directory, streams, nowMs, logger: SILENT, everyMs: 1 },
+      ...{ facts, hotState, sessions: sessionsOf(stage), directory, streams, nowMs, logger: SILENT, everyMs: 1 },
       noteActivity: async ({ subject = '' }) => `${noted.push(subject)}`,
       ...more,
     })
@@ -519,12 +522,8 @@ describe('replays of decisions', function () {
 
   it('end at the next look if their end could not be noted, or if the facts or other replays hang', async () => {
     const [stuck, id] = [await asked(), await abandoned()]
-    const { hotState, directory } = stage
     const noted: string[] = []
-    const keys = createKeyring([SECRET])
-    const readGroups = () => Promise.reject(new Error('nobody signed in by an identity provider'))
-    const parts = { ...{ hotState, readGroups, nowMs: stage.nowMs }, ...keys, randomness: createRandomness() }
-    const sessions = createSessions(parts)
+    const sessions = sessionsOf(stage)
     let isFirst = true
     const failing = async ({ subject = '' }): Promise<string> => {
       if (!isFirst) return `${noted.push(subject)}`
@@ -536,7 +535,7 @@ describe('replays of decisions', function () {
     if (lost === undefined || other === undefined) throw new Error('they are open')
     const looks: string[] = []
     const watch = watchElsewhere(noted, {
-      ...{ directory, noteActivity: failing, facts: { run: hanging([]) } },
+      ...{ noteActivity: failing, facts: { run: hanging([]) } },
       sessions: {
         readUnattended(session) {
           if (session.id !== other.session) return sessions.readUnattended(session)

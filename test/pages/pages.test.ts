@@ -255,13 +255,8 @@ describe('the pages', function () {
     const period = { since: Date.now() - 86_400_000, until: Date.now() }
     await facts.insert('decision_replays', [
       {
-        ...asked,
-        ...place,
-        ...period,
-        policy: 'first_visit',
-        window_ms: 30 * 86_400_000,
-        is_tokens_only: false,
-        session: '',
+        ...{ ...asked, ...place, ...period },
+        ...{ policy: 'first_visit', window_ms: 30 * 86_400_000, is_tokens_only: false, session: '' },
       },
     ])
     const change = {

@@ -1,11 +1,11 @@
 /** The OpenAPI 3.1 document of the dashboard's API, from its one table of routes: the program and the document agree. */
 
 import { isOwnOriginOnly, isRead, type RouteRow } from '../../dashboard/http/route.ts'
+import { isFromProvider } from '../../dashboard/http/query.ts'
 import { ROUTES } from '../../dashboard/routes.ts'
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import { answerTypes, type RouteAnswer } from './answer-types.ts'
-import { isOfOthers } from '../../dashboard/http/query.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -126,7 +126,7 @@ function refusals(name: string, { needs, body, rate }: RouteRow): Json {
     ...(rate === 'callback' ? [] : (['cross_origin'] as const)),
     ...(body === undefined ? [] : OF_BODIES),
     // An unknown parameter of the query, if nothing else.
-    ...(isOfOthers(rate) ? [] : (['invalid_field'] as const)),
+    ...(isFromProvider(rate) ? [] : (['invalid_field'] as const)),
     ...(VERSIONED.has(name) ? (['conflict', 'version_required', 'managed_elsewhere'] as const) : []),
     ...(name === 'createResource' || name === 'invite' ? (['plan_limit', 'plan_required'] as const) : []),
   ]
