@@ -1,5 +1,6 @@
 /** The EventLog contract with a spool in front, and what the spool adds. */
 
+import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 
 import type { Topic } from '../../domain/records.ts'
@@ -212,6 +213,24 @@ describe('a spool', () => {
     await spooled.append('visits', [entry(1)])
     await close()
     expect((await open(log)).spool().entries).to.equal(1)
+  })
+
+  it('counts an entry whose time is over as long as it may still be stored', async () => {
+    const log = switchedLog()
+    log.isAway = true
+    const spooled = await open(log)
+    const release = await holdWriteLock(folder)
+    try {
+      expect(await rejection(spooled.append('visits', [entry(1)], { deadlineMs: 40 }))).to.be.instanceOf(LogUnavailable)
+      // Longer than the pause between two looks at topics without appends.
+      await wait(1_200)
+      expect(spooled.spool().entries).to.equal(1)
+    } finally {
+      await release()
+    }
+    log.isAway = false
+    await until(() => log.stored.length === 1)
+    await until(() => spooled.spool().entries === 0)
   })
 
   it('gives its room on the disk free', async () => {

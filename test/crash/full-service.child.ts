@@ -57,17 +57,25 @@ function fillUp(): void {
   }
 }
 
-/** Visits until one is answered so; resolves with how many were answered 200 on the way, and with the last answer. */
-async function visitUntil(wanted: number): Promise<{ readonly taken: number; readonly last: Reply }> {
-  for (let taken = 0; ; await wait(50)) {
+/** The GA4 client of each visit that was answered 200. */
+const taken: string[] = []
+/** Those of visits that were refused: one whose time was over while it was being stored may be there nevertheless. */
+const refused: string[] = []
+
+/** Visits until one is answered so; resolves with that answer. */
+async function visitUntil(wanted: number): Promise<Reply> {
+  for (; ; await wait(50)) {
     const headers = {
       'Content-Type': 'application/json',
       'X-Forwarded-For': `10.${randomInt(256)}.${randomInt(256)}.1`,
     }
-    const init = { method: 'POST', headers, body: JSON.stringify(visitBody()), origin: TEST_ORIGIN }
+    const clientId = `${taken.length + refused.length}.${Math.floor(Date.now() / 1_000)}`
+    const identities = { ga4: { 'G-TEST000001': { client_id: clientId } } }
+    const init = { method: 'POST', headers, body: JSON.stringify(visitBody({ identities })), origin: TEST_ORIGIN }
     const last = await send(`http://127.0.0.1:${port}/v1/visits`, init)
-    if (last.status === 200) taken += 1
-    if (last.status === wanted) return { taken, last }
+    if (last.status === 200) taken.push(clientId)
+    else refused.push(clientId)
+    if (last.status === wanted) return last
   }
 }
 
@@ -103,6 +111,10 @@ async function storedIn(topic: Topic): Promise<readonly object[]> {
   return entries.map(({ value }) => JSON.parse(value.split('\n')[0] ?? '') as object)
 }
 
+function clientOf(record: any): string {
+  return record.visit.identities.ga4['G-TEST000001'].client_id
+}
+
 const isAboutDisk = (entry: object): boolean => 'type' in entry && entry.type === 'disk_full'
 
 function linesOf(text: string): readonly object[] {
@@ -119,24 +131,36 @@ async function noticed(): Promise<readonly object[]> {
   return []
 }
 
-let { taken } = await visitUntil(200)
+await visitUntil(200)
 fillUp()
-taken += (await visitUntil(503)).taken
-const { last: refused } = await visitUntil(503)
+await visitUntil(503)
 // Free space is measured once a second at most.
 while (!(await told()).log.isDiskFull) await visitUntil(503)
-const refusal = { error: refused.body['error'], retryAfter: refused.headers.get('Retry-After') }
-const whileFull = { ...(await told()), taken }
+const { body: refusal, headers } = await visitUntil(503)
+const refusedWhileFull = refused.at(-1)
+const whileFull = { ...(await told()), taken: taken.length }
 rmSync(FILLER)
-taken += (await visitUntil(200)).taken
-const afterwards = { ...(await told()), taken }
+await visitUntil(200)
+const afterwards = { ...(await told()), taken: taken.length }
 const shown = kind === 'embedded' ? await noticed() : []
 const code = await service.end('SIGTERM')
 const entries = kind === 'embedded' ? shown : (await storedIn('activity')).filter(isAboutDisk)
-const stored = (await storedIn('visits')).length
+const stored = (await storedIn('visits')).map(clientOf)
 const lines = service
   .stderr()
   .split('\n')
   .filter((line) => /MB free|room on the disk/.test(line))
-const messages = lines.map((line) => (JSON.parse(line) as { readonly msg: string }).msg)
-process.stdout.write(JSON.stringify({ whileFull, afterwards, refusal, taken, stored, messages, entries, code }))
+process.stdout.write(
+  JSON.stringify({
+    whileFull,
+    afterwards,
+    refusal: { error: refusal['error'], retryAfter: headers.get('Retry-After') },
+    lost: taken.filter((client) => !stored.includes(client)),
+    storedTwice: stored.filter((client, index) => stored.indexOf(client) !== index),
+    storedThoughFull: stored.filter((client) => client === refusedWhileFull),
+    storedUnasked: stored.filter((client) => !taken.includes(client) && !refused.includes(client)),
+    messages: lines.map((line) => (JSON.parse(line) as { readonly msg: string }).msg),
+    entries,
+    code,
+  }),
+)

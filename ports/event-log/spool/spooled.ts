@@ -273,7 +273,8 @@ class LogWithSpool implements SpooledEventLog {
   /** Entries that are counted but never arrived must not keep their topic in the spool for ever. */
   async #look(): Promise<void> {
     const quiet = this.#counts.quiet()
-    if (quiet.length === 0) return
+    // An append that has ended at its deadline may still be stored by the transaction under way.
+    if (quiet.length === 0 || this.#spool.health().queuedBytes > 0) return
     const lags = await this.#spool.lag().catch(() => null)
     if (lags === null) return
     for (const topic of quiet) {
