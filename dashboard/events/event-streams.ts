@@ -1,7 +1,7 @@
 /** Streams of events to browsers (server-sent events): how many there may be, and how they end. */
 
 import { isAtLeast } from '../../domain/people/roles.ts'
-import { rolesOf } from '../../domain/people/standing.ts'
+import { roleIn } from '../../domain/people/standing.ts'
 import { SECOND_MS } from '../../domain/durations.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import { scopeOf, sessionOf, type Call } from '../http/call.ts'
@@ -96,6 +96,6 @@ export function createStillAllowed({ sessions, directory }: StandingParts): Stil
     if (session === null) return false
     const { organization } = scopeOf(call)
     if (!directory.organizations().has(organization.id)) return false
-    return isAtLeast(rolesOf(session, directory.members()).get(organization.id) ?? null, least)
+    return isAtLeast(roleIn(organization.id, session, directory.members()), least)
   }
 }

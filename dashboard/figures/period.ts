@@ -22,7 +22,7 @@ export function periodOf({ queryValues, nowMs }: Call): FiguresPeriod | Refusal 
   const { since, until } = queryValues
   const present = hourAfter(nowMs)
   const end = typeof until === 'number' ? Math.min(endOfHours(until), present) : present
-  const start = hourOf(typeof since === 'number' ? since : end - DEFAULT_DAYS * DAY_MS)
+  const start = hourOf(typeof since === 'number' ? since : Math.max(0, end - DEFAULT_DAYS * DAY_MS))
   if (start >= end) return refuseField('/since', 'must be before until and now')
   if (end - start > MAX_DAYS * DAY_MS) {
     return refuseField('/since', `must be at most ${MAX_DAYS} days before until`)

@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises'
 
 import { ERRORS, refuse, type Refusal } from '../../domain/errors.ts'
 import type { Directory } from '../resources/directory.ts'
-import { rolesOf } from '../../domain/people/standing.ts'
+import { roleIn } from '../../domain/people/standing.ts'
 import { isAtLeast } from '../../domain/people/roles.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -248,9 +248,9 @@ function findScope(
   if (session === null) return refuse('unauthenticated')
   if (needs === 'Person') return null
   const id = params['organization'] ?? ''
-  const role = rolesOf(session, directory.members()).get(id)
+  const role = roleIn(id, session, directory.members())
   const organization = directory.organizations().get(id)
-  if (role === undefined || organization === undefined) return refuse('not_found')
+  if (role === null || organization === undefined) return refuse('not_found')
   return isAtLeast(role, needs) ? { organization, role } : refuse('forbidden')
 }
 

@@ -1,7 +1,7 @@
 /** Whether the person who asked for a replay may still have it. */
 
 import { isAtLeast } from '../../domain/people/roles.ts'
-import { rolesOf } from '../../domain/people/standing.ts'
+import { roleIn } from '../../domain/people/standing.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 
@@ -21,6 +21,5 @@ export async function replayStanding(
   const session = await sessions.readUnattended({ id })
   if (session === null) return 'signed_out'
   if (!directory.organizations().has(organization)) return 'unknown_organization'
-  const role = rolesOf(session, directory.members()).get(organization) ?? null
-  return isAtLeast(role, 'Member') ? 'allowed' : 'no_role'
+  return isAtLeast(roleIn(organization, session, directory.members()), 'Member') ? 'allowed' : 'no_role'
 }

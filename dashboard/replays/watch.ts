@@ -68,11 +68,11 @@ export function startReplayWatch(parts: WatchParts): ReplayWatch {
     for (let turn = 0; !streams.closing.aborted; turn++) {
       if (turn < FIRST_TURNS || turn % FACTS_EVERY_TURNS === 0) watch.readOpen()
       await watch.look()
-      const [failure] = watch.takeFailures()
-      if (failure !== undefined && !isFailing && !streams.closing.aborted) {
+      const failure = watch.failure()
+      if (failure !== null && !isFailing && !streams.closing.aborted) {
         logger.warn({ err: failure }, 'whether replays may go on is not known; asking again')
       }
-      isFailing = failure !== undefined
+      isFailing = failure !== null
       await wait(everyMs, undefined, { signal: streams.closing, ref: false }).catch(() => undefined)
     }
   }
@@ -93,12 +93,15 @@ interface Watched {
   deniedSinceMs: number | null
   /** Its end is in hand. Unix ms. */
   restsUntilMs: number
+  /** Why the last look at it, or its end, failed; null if neither did. */
+  failure: unknown
 }
 
 class Watch {
   readonly #parts: WatchParts
   readonly #watched = new Map<string, Watched>()
-  #failures: unknown[] = []
+  /** Why the facts could not be read the last time; null if they could. */
+  #factsFailure: unknown = null
   #isReading = false
 
   constructor(parts: WatchParts) {
@@ -109,10 +112,10 @@ class Watch {
     this.#watched.set(replay.id, { ...UNSEEN, replay, hasHadRight: true })
   }
 
-  takeFailures(): readonly unknown[] {
-    const failures = this.#failures
-    this.#failures = []
-    return failures
+  /** One of those that nothing has come right since; null if there is none. */
+  failure(): unknown {
+    const ofOne = [...this.#watched.values()].find(({ failure }) => failure !== null)
+    return this.#factsFailure ?? ofOne?.failure ?? null
   }
 
   /** Beside the looks, which do not wait for the facts. */
@@ -120,7 +123,10 @@ class Watch {
     if (this.#isReading) return
     this.#isReading = true
     void this.#readOpen()
-      .catch((error: unknown) => this.#failures.push(error))
+      .then(
+        () => (this.#factsFailure = null),
+        (error: unknown) => (this.#factsFailure = error),
+      )
       .finally(() => (this.#isReading = false))
   }
 
@@ -136,16 +142,19 @@ class Watch {
 
   async #lookAt(watched: Watched, nowMs: number): Promise<void> {
     try {
-      if (!(await this.#isLost(watched, nowMs))) return
+      if (!(await this.#isLost(watched, nowMs))) return void (watched.failure = null)
     } catch (error) {
-      return void this.#failures.push(error)
+      return void (watched.failure = error)
     }
     watched.restsUntilMs = nowMs + CLAIM_MS
     // Others do not wait for the log.
-    void this.#end(watched.replay).catch((error: unknown) => {
-      watched.restsUntilMs = 0
-      this.#failures.push(error)
-    })
+    void this.#end(watched.replay).then(
+      () => (watched.failure = null),
+      (error: unknown) => {
+        watched.restsUntilMs = 0
+        watched.failure = error
+      },
+    )
   }
 
   async #isLost(watched: Watched, nowMs: number): Promise<boolean> {
@@ -205,7 +214,7 @@ class Watch {
   }
 }
 
-const UNSEEN = { isStored: false, hasHadRight: false, deniedSinceMs: null, restsUntilMs: 0 }
+const UNSEEN = { isStored: false, hasHadRight: false, deniedSinceMs: null, restsUntilMs: 0, failure: null }
 
 /** What is known of its end: claimed by a process, noted, or not to be noted any more. */
 function endKey({ id }: WatchedReplay): string {

@@ -22,6 +22,11 @@ export function rolesOf(who: ProvenIdentity, members: readonly Member[]): Readon
   return roles
 }
 
+/** The role of a person in one organisation; null if they have none there. */
+export function roleIn(organization: string, who: ProvenIdentity, members: readonly Member[]): MemberRole | null {
+  return rolesOf(who, members).get(organization) ?? null
+}
+
 /** Active members that name this person, and not a group. */
 export function membersNamed(email: string, members: readonly Member[]): readonly Member[] {
   return members.filter(

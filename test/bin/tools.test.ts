@@ -139,6 +139,7 @@ describe('the tools', function () {
       ['logs --since 1d --until 2d', '--since must be before --until'],
       ['logs --reference a,b,c,d,e,f', '--reference must be 1 to 5 IDs with commas between them'],
       ['logs --follow --until 1h', '--follow shows rows as they come'],
+      ['report --csv --json', 'give either --csv or --json'],
       ['replay-decisions --website no-such-website', '--website must name one of acme-dev'],
     ]
     for (const [words, reason] of refusals) {
@@ -149,7 +150,14 @@ describe('the tools', function () {
     const contradiction = good(await tool('logs', '--kind', 'delivery', '--direction', 'inbound'))
     expect(contradiction.stderr).to.include('No line fits all flags')
     const none = good(await tool('report', '--website', 'no-such-website'))
-    expect(none.stderr).to.equal('There are no figures of no-such-website to show.\n')
+    expect(none.stderr).to.equal(
+      'There are no figures of no-such-website to show.\nWebsites that have figures: acme-dev.\n',
+    )
+    const [requests, inbound] = [good(await tool('logs', '--status', '3xx')), ['--direction', 'inbound']]
+    expect(requests.stderr).to.equal(
+      'There is no request to show. Attempts at delivery are listed with --direction outbound.\n',
+    )
+    expect(good(await tool('logs', '--status', '3xx', ...inbound)).stderr).to.equal('There is no request to show.\n')
   })
 
   it('decide installs again under another policy, and say which would change', async () => {

@@ -125,6 +125,8 @@ describe('pages of figures', function () {
     // The visits are of the hour; their installs, two minutes later, may be of the next one.
     expect(await counted(hour, hour + 2 * HOUR_MS)).to.deep.equal({ visits: 3, installs: 3 })
     expect(await counted(hour - 5 * HOUR_MS, hour + 2 * HOUR_MS)).to.deep.equal({ visits: 3, installs: 3 })
+    for (const page of ['funnel', 'shared-commands'])
+      expect(await read(`${page}?until=${HOUR_MS}`), page).to.include({ since: 0, until: HOUR_MS })
     const touched = await read(`funnel?since=${hour - 5 * HOUR_MS}&until=${hour + 1}`)
     expect([touched['until'], touched['total'].visits]).to.deep.equal([hour + HOUR_MS, 3])
   })

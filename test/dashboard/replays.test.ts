@@ -435,8 +435,10 @@ describe('replays of decisions', function () {
     const replay = { id, organization, website, session, asked_at_ms: askedAtMs }
     died.add(replay)
     await until(() => claimed.includes(replaySubject(id)))
+    // Otherwise it might claim it again.
+    await died.stop()
     watch.add(replay)
-    await during([died, watch], async () => {
+    await during([watch], async () => {
       await turnsOf(queries)
       expect(noted).not.to.include(replaySubject(id))
       stage.advance(61_000)
@@ -547,9 +549,31 @@ describe('replays of decisions', function () {
     watch.add(other)
     watch.add(lost)
     await during([watch], async () => {
+      await until(() => noted.length > 0)
       await turnsOf(looks, 50)
       expect(noted).to.deep.equal([replaySubject(id)])
     })
+  })
+
+  it('are said once to be unwatched while the facts are away, and again when they are away anew', async () => {
+    const [warnings, asks] = [[] as string[], [] as string[]]
+    let isAway = true
+    const run: Facts['run'] = (query, ...more) => {
+      asks.push(query)
+      return isAway ? Promise.reject(new FactsUnavailable('away')) : facts.run(query, ...more)
+    }
+    const warn = (_error: unknown, text: string): void => void warnings.push(text)
+    const watch = watchElsewhere([], { facts: { run }, logger: { warn } as never })
+    await during([watch], async () => {
+      // More than the first turns, so that turns without a read of the facts are among them.
+      await turnsOf(asks, 23)
+      expect(warnings).to.have.lengthOf(1)
+      isAway = false
+      await turnsOf(asks, 2)
+      isAway = true
+      await until(() => warnings.length === 2)
+    })
+    expect(warnings[1]).to.equal('whether replays may go on is not known; asking again')
   })
 
   it('are watched until they are over, also while it cannot be known who may have them', async () => {

@@ -27,21 +27,25 @@ const VISITS_BY = ['source', 'campaign', 'page'] as const
 const INSTALLS_BY = ['path', 'agent', 'reason'] as const
 const WAYS: readonly string[] = [...VISITS_BY, ...INSTALLS_BY, 'day']
 const DEFAULT_DAYS = 30
+const MOST_NAMED = 20
 
 export async function reportTool(run: RunOutcome): Promise<number> {
   const by = run.flags.get('--by') ?? 'source'
   const period = reportPeriodOf(run, Date.now())
   if (period === null) return 2
-  if (!WAYS.includes(by)) {
-    complain(`--by must be one of ${WAYS.join(', ')}\n`)
+  const problem = problemOf(run, by)
+  if (problem !== null) {
+    complain(`${problem}\n`)
     return 2
   }
   const backend = await openBackend(run.settings)
   try {
-    const source = await sourceOf(backend, run.flags.get('--website'))
+    const known = (await backend.run('websitesWithFigures', {})).map(({ website }) => website)
+    const source = sourceOf(backend, known, run.flags.get('--website'))
     const rows = source === null ? null : await cellsOf(source, period, by)
     if (rows !== null) printReport(run, by, rows)
     if (rows === null || rows.cells.length === 0) complain(`There are no figures${ofWebsite(run)} to show.\n`)
+    if (rows === null && known.length > 0) complain(`Websites that have figures: ${listed(known)}.\n`)
   } finally {
     await backend.close()
   }
@@ -85,8 +89,18 @@ function reportPeriodOf(run: RunOutcome, nowMs: number): ReportPeriod | null {
   return null
 }
 
-async function sourceOf(backend: ToolBackend, wanted: string | undefined): Promise<FigureSource | null> {
-  const known = (await backend.run('websitesWithFigures', {})).map(({ website }) => website)
+function problemOf({ flags }: RunOutcome, by: string): string | null {
+  if (!WAYS.includes(by)) return `--by must be one of ${WAYS.join(', ')}`
+  return flags.has('--csv') && flags.has('--json') ? 'give either --csv or --json' : null
+}
+
+/** The first of them, so that a long list stays readable. */
+function listed(websites: readonly string[]): string {
+  const shown = websites.toSorted().slice(0, MOST_NAMED).join(', ')
+  return websites.length > MOST_NAMED ? `${shown} and ${websites.length - MOST_NAMED} more` : shown
+}
+
+function sourceOf(backend: ToolBackend, known: readonly string[], wanted: string | undefined): FigureSource | null {
   const websites = wanted === undefined ? known : known.filter((website) => website === wanted)
   if (websites.length === 0) return null
   return {
@@ -135,13 +149,13 @@ export function figureRows(by: Dimension, figures: ReadonlyMap<Dimension, readon
 /** The value of the line that sums up all others. In JSON it is null, because a visit's source could be this text. */
 const OTHER = '(other)'
 
-function printReport(run: RunOutcome, by: string, { names, cells: listed, other }: ReportRows): void {
+function printReport(run: RunOutcome, by: string, { names, cells: kept, other }: ReportRows): void {
   if (run.flags.has('--json')) {
-    const rows = listed.map(([value, ...counts]) => ({ [by]: value, ...named(names, counts) }))
+    const rows = kept.map(([value, ...counts]) => ({ [by]: value, ...named(names, counts) }))
     printJson(other === null ? rows : [...rows, { [by]: null, ...named(names, other) }])
     return
   }
-  const cells: readonly Cell[] = other === null ? listed : [...listed, cellOf({ value: OTHER, counts: other })]
+  const cells: readonly Cell[] = other === null ? kept : [...kept, cellOf({ value: OTHER, counts: other })]
   if (run.flags.has('--csv')) {
     // A terminal would be shown carriage returns.
     printCsv([[by, ...names], ...cells].map((row) => `${row.map(csvCell).join(',')}\n`).join(''))

@@ -40,6 +40,8 @@ interface Listing<R> {
   readonly of: ReadBack<R>['of']
   readonly positionOf: ReadBack<R>['positionOf']
   readonly read: (backend: ToolBackend, window: WalkWindow) => Promise<FoundRows<R>>
+  /** Said if nothing is found: where else it may be. */
+  readonly elsewhere?: string | undefined
 }
 
 /** Of a window that was read as a whole. */
@@ -71,6 +73,7 @@ export async function logsTool(run: RunOutcome): Promise<number> {
     what: 'request',
     columns: LOG_COLUMNS,
     idOf: (row) => row.id,
+    elsewhere: attempts === null ? undefined : 'Attempts at delivery are listed with --direction outbound.',
     ...{ keptDays: MOST_LOG_RETENTION_DAYS, of: requests.text === undefined ? 'lines' : 'texts' },
     positionOf: (row) => ({ beforeMs: row.received_at_ms, beforeId: row.id }),
     read: async (backend, window) =>
@@ -188,7 +191,10 @@ async function list<R>(run: RunOutcome, listing: Listing<R>): Promise<number> {
     const show = printer(listing, run.flags.has('--json'))
     const rows = await readRowsBack(backend, listing, { ...period, limit })
     show(rows)
-    if (rows.length === 0) complain(`There is no ${listing.what} ${isFollowing ? 'yet' : 'to show'}.\n`)
+    if (rows.length === 0) {
+      const elsewhere = listing.elsewhere === undefined ? '' : ` ${listing.elsewhere}`
+      complain(`There is no ${listing.what} ${isFollowing ? 'yet' : 'to show'}.${elsewhere}\n`)
+    }
     if (isFollowing) await follow(backend, listing, { show, shown: rows })
   } finally {
     await backend.close()
