@@ -94,6 +94,9 @@ async function goOn(
 ): Promise<void> {
   const erasures = await countErasures(deps.facts)
   const [stored] = await deps.facts.run('begunReplay', { website: job.website, id: job.id })
+  const version = stored?.version ?? 0
+  // Another process has finished it since it was listed.
+  if (version >= FINISHED) return
   const { starts: before = 0, checkpoint } = readJsonColumn<UnfinishedReplay>(stored?.result ?? '') ?? {}
   // If the facts were away, this process goes on by itself: only ended processes count.
   const starts = begun.has(job.id) ? before : before + 1
@@ -101,7 +104,7 @@ async function goOn(
   begun.set(job.id, failures)
   const onCheckpoint = (): void => void begun.set(job.id, 0)
   try {
-    await runReplay(job, deps, { starts, checkpoint, erasures, signal, failures, onCheckpoint })
+    await runReplay(job, deps, { starts, checkpoint, version, erasures, signal, failures, onCheckpoint })
   } catch (error) {
     begun.set(job.id, (begun.get(job.id) ?? 0) + 1)
     throw error
@@ -113,6 +116,8 @@ type ResultWriter = ReturnType<typeof createResultWriter>
 interface ReplayStart {
   readonly starts: number
   readonly checkpoint: ReplayCheckpoint | undefined
+  /** Of the row that is stored of it; 0 if there is none. */
+  readonly version: number
   /** How many there were before the checkpoint was read. */
   readonly erasures: number
   readonly signal: AbortSignal | undefined
@@ -183,18 +188,19 @@ class ErasedMeanwhile extends Error {
 function createResultWriter(
   job: AskedReplayRow,
   { facts, nowMs }: Pick<ReplayJobDeps, 'facts' | 'nowMs'>,
-  { erasures }: Pick<ReplayStart, 'erasures'>,
+  { erasures, version: stored }: Pick<ReplayStart, 'erasures' | 'version'>,
 ) {
-  let step = 0
+  let version = stored
   const checkErasures = async (): Promise<void> => {
     if ((await countErasures(facts)) !== erasures) throw new ErasedMeanwhile('something was erased meanwhile')
   }
   const write = async (part: Pick<ResultRow, 'state' | 'installs' | 'reached' | 'result'>): Promise<void> => {
-    // The steps of a later start outrank those of an earlier one.
     const madeAtMs = nowMs()
+    // The steps of a later start outrank those of an earlier one, even if the clock of its process was ahead.
+    version = Math.max(madeAtMs * STEP_SPAN, version + 1)
     const row: ResultRow = {
       ...{ ...part, website: job.website, id: job.id, made_at: madeAtMs, retention_days: KEEP_DAYS },
-      row_version: rankOf(part.state, madeAtMs, step++),
+      row_version: part.state === 'running' ? version : version + FINISHED,
     }
     await facts.insert('decision_replay_results', [row])
   }
@@ -233,16 +239,13 @@ async function isCancelled(
 type ResultRow = RowOf<'decision_replay_results'>
 
 const KEEP_DAYS = LIMITS.replayKeepMs / DAY_MS
-/** Steps of the same millisecond are told apart; a replay has fewer. */
+/** Versions of one millisecond; a replay has fewer steps in it. */
 const STEP_SPAN = 1_000
 
-/** A finished replay outranks any progress that another process reports. */
-function rankOf(state: string, madeAtMs: number, step: number): number {
-  const rank = madeAtMs * STEP_SPAN + Math.min(step, STEP_SPAN - 1)
-  return state === 'running' ? rank : rank + FINISHED
-}
-
-/** 2^52: above every version of a running replay, and their sum stays below 2^53. */
+/**
+ * Added to the version of a finished replay, which outranks any progress that another process reports. 2^52: above every version of a
+ * running replay, and their sum stays below 2^53.
+ */
 const FINISHED = 4_503_599_627_370_496
 
 function replayRequest(job: AskedReplayRow): Parameters<typeof replayDecisions>[1] {

@@ -199,8 +199,14 @@ describe('replays of decisions', function () {
     const error = await runReplays({ ...deps(), facts: away }).catch((why: unknown) => why)
     expect(error).to.be.instanceOf(FactsUnavailable)
     expect((await show(id)).body).to.include({ state: 'running', result: null })
+    const [open] = (await facts.run('openReplays', { limit: 10 })).filter((each) => each.id === id)
     await runReplays(deps())
     expect((await show(id)).body['result']).to.include({ changed: INSTALLS })
+    const late = reading((async (query: string, ...rest: never[]) => {
+      return query === 'openReplays' ? [open] : (facts.run as (...all: unknown[]) => Promise<unknown>)(query, ...rest)
+    }) as Facts['run'])
+    await runReplays({ ...deps(), facts: { ...late, insert: () => Promise.reject(new Error('it is over')) } })
+    expect((await show(id)).body['state'], 'another process was faster').to.equal('done')
   })
 
   it('are given up, with a reason, once every one of five processes that began them has ended', async () => {
@@ -213,10 +219,14 @@ describe('replays of decisions', function () {
         throw error
       }) as Facts['run']),
     })
+    // The clock of each one is behind that of the one before.
+    let behindMs = 0
     const begin = async (error: Error, begun?: Map<string, number>): Promise<void> => {
       const { signal, facts: ending } = endAt(error)
       const options = begun === undefined ? { signal } : { signal, begun }
-      expect(await runReplays({ ...deps(), facts: ending }, options).catch((why: unknown) => why)).to.equal(error)
+      const atMs = Date.now() - (behindMs += MINUTE_MS)
+      const own = { ...deps(), facts: ending, nowMs: () => atMs }
+      expect(await runReplays(own, options).catch((why: unknown) => why)).to.equal(error)
       expect((await show(id)).body).to.include({ state: 'running', failure: null, result: null })
     }
     const begun = new Map<string, number>()

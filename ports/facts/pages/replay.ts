@@ -130,8 +130,11 @@ export const REPLAY_QUERIES = {
     ORDER BY asked_at, id ${pageLimit()}`),
 
   /** What is stored of one of them; no row until somebody has begun it. */
-  begunReplay: report<{ readonly website: string; readonly id: string }, StoredReplayRow>(
-    `SELECT id, result FROM ${once('decision_replay_results')} PREWHERE website = {website:String} AND id = {id:String} LIMIT 1`,
+  begunReplay: report<
+    { readonly website: string; readonly id: string },
+    StoredReplayRow & { readonly version: number }
+  >(
+    `SELECT id, result, row_version AS version FROM ${once('decision_replay_results')} PREWHERE website = {website:String} AND id = {id:String} LIMIT 1`,
   ),
 
   /** A row if somebody cancelled it: an entry of the activity, which is no older than the replay. */
