@@ -170,10 +170,11 @@ describe('LMDB hot state', () => {
     expect(await state.countHits([hit])).to.deep.equal({ kind: 'counted', counts: [11] })
   })
 
-  it('stores nothing for short windows', async () => {
-    await state.countHits([{ key: 'address', limit: 5, windowS: 60 }])
-    await state.countHits([{ key: 'organization', limit: 5, windowS: 3_600 }])
-    expect(await stored()).to.deep.equal([])
+  it('stores windows of an hour and longer, and nothing for short ones', async () => {
+    for (const windowS of [60, 1_800, 3_600]) await state.countHits([{ key: `of ${windowS} s`, limit: 5, windowS }])
+    await state.close()
+    expect((await stored()).map((key) => key.split('/').at(-1))).to.deep.equal(['of 3600 s'])
+    state = await lmdbHotState(environment, { sweepEveryMs: 0 })
   })
 
   it('stores settled answers by itself, without being closed', async () => {
