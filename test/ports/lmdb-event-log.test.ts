@@ -104,6 +104,37 @@ describe('LMDB event log', () => {
       await pass('visits', 'g', 1)
     })
 
+    it('keeps what has just been stored, before the log has learnt that', async () => {
+      await close()
+      environment = await openTestEnvironment(folder, clock.nowMs)
+      const trims: Promise<number>[] = []
+      // Of the stores in a transaction, the first learns first that it is on disk.
+      environment.committer.contribute(() => () => {
+        clock.set(clock.nowMs() + 1)
+        trims.push(log.trim())
+      })
+      log = await lmdbEventLog(environment, { trimEveryMs: 0, keepMs: () => 0 })
+      const held = async () => ({ done: 0, resumeAtMs: Number.MAX_SAFE_INTEGER })
+      const consumer = await log.consume('visits', 'drain', held, { maxEntries: 1 })
+      const before = trims.length
+      await append('visits', 'first')
+      expect(trims.length).to.be.greaterThan(before)
+      expect(await Promise.all(trims)).to.deep.equal(trims.map(() => 0))
+      await append('visits', 'second')
+      expect(await valuesOf('visits')).to.deep.equal(['first', 'second'])
+      await consumer.stop()
+    })
+
+    it('gives a group what comes next, even if it was stored as having passed more than there is', async () => {
+      environment.openTable('log-positions').put('visits\ndrain', '5')
+      await environment.committer.durable()
+      await close()
+      await open()
+      await append('visits', 'next')
+      await pass('visits', 'drain', 1)
+      expect(await log.lag()).to.deep.equal([{ topic: 'visits', group: 'drain', entries: 0 }])
+    })
+
     it('deletes many transactions worth of entries, and no other topic', async () => {
       for (let round = 0; round < 450; round++) await Promise.all([append('visits', 'x'), append('installs', 'y')])
       await pass('installs', 'g', 1)

@@ -112,7 +112,9 @@ class LogInLmdb implements LmdbEventLog {
     this.#positions = environment.openTable('log-positions')
     for (const { key, value } of this.#positions.range({ start: '', end: '\uffff', limit: MAX_GROUPS })) {
       const [topic = '', name = ''] = key.split('\n')
-      this.#addGroup(topic as Topic, name, Number(value))
+      const { endOffset } = this.#topics.of(topic as Topic)
+      // Earlier releases could delete entries of a spool too early, and its group then stands past the end: it would skip what comes next.
+      this.#addGroup(topic as Topic, name, Math.min(Number(value), endOffset))
     }
     environment.committer.contribute((write) => {
       const { appends, settle } = this.#queue.take()

@@ -169,9 +169,12 @@ export class Topics {
     const keys = [...this.#log.getKeys({ ...topicBounds(topic), limit: bounds.maxChunks + 1 })]
     let removed = 0
     for (const [index, key] of keys.slice(0, bounds.maxChunks).entries()) {
+      const { firstOffset, appendedAtMs } = chunkPlace(key)
+      // LMDB shows a chunk as soon as it is on disk; the log learns of it a moment later, and nobody has passed it yet.
+      if (firstOffset >= log.endOffset) break
       const next = keys[index + 1]
       const endOffset = next === undefined ? log.endOffset : chunkPlace(next).firstOffset
-      if (endOffset > bounds.belowOffset || chunkPlace(key).appendedAtMs >= bounds.beforeMs) break
+      if (endOffset > bounds.belowOffset || appendedAtMs >= bounds.beforeMs) break
       this.#removals.push(key)
       removed++
     }
