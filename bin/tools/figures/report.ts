@@ -45,7 +45,7 @@ export async function reportTool(run: RunOutcome): Promise<number> {
     const rows = source === null ? null : await cellsOf(source, period, by)
     if (rows !== null) printReport(run, by, rows)
     if (rows === null || rows.cells.length === 0) complain(`There are no figures${ofWebsite(run)} to show.\n`)
-    if (rows === null && known.length > 0) complain(`Websites that have figures: ${listed(known)}.\n`)
+    if (rows === null && known.length > 0) complain(`Websites that have figures: ${namesShown(known)}.\n`)
   } finally {
     await backend.close()
   }
@@ -95,7 +95,7 @@ function problemOf({ flags }: RunOutcome, by: string): string | null {
 }
 
 /** The first of them, so that a long list stays readable. */
-function listed(websites: readonly string[]): string {
+function namesShown(websites: readonly string[]): string {
   const shown = websites.toSorted().slice(0, MOST_NAMED).join(', ')
   return websites.length > MOST_NAMED ? `${shown} and ${websites.length - MOST_NAMED} more` : shown
 }
