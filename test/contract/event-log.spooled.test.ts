@@ -196,6 +196,32 @@ describe('a spool', () => {
     expect(valuesOf(log, 'installs')).to.deep.equal(numbers(50).map(String))
   })
 
+  it('counts only what is left if it had copied the first half of what was appended at once', async () => {
+    const log = switchedLog()
+    log.isAway = true
+    let spooled = await open(log)
+    await spooled.append(
+      'visits',
+      numbers(3_000).map((number) => entry(number)),
+    )
+    const append = log.append.bind(log)
+    log.append = async (topic, entries) => {
+      await append(topic, entries)
+      log.isAway = true
+    }
+    log.isAway = false
+    await until(() => log.stored.length > 0)
+    const copied = log.stored.length
+    await close()
+    spooled = await open(log)
+    expect(copied).to.be.within(1, 2_999)
+    expect(spooled.spool().entries).to.equal(3_000 - copied)
+    log.append = append
+    log.isAway = false
+    await until(() => spooled.spool().entries === 0)
+    expect(valuesOf(log, 'visits')).to.deep.equal(numbers(3_000).map(String))
+  })
+
   it('is brought to the log when it is closed, as far as the log takes it in time', async () => {
     const log = switchedLog()
     log.isAway = true
@@ -215,13 +241,19 @@ describe('a spool', () => {
     expect((await open(log)).spool().entries).to.equal(1)
   })
 
-  it('counts an entry whose time is over as long as it may still be stored', async () => {
+  it('counts an entry whose time is over only as long as it may still be stored', async () => {
     const log = switchedLog()
     log.isAway = true
     const spooled = await open(log)
     const release = await holdWriteLock(folder)
     try {
-      expect(await rejection(spooled.append('visits', [entry(1)], { deadlineMs: 40 }))).to.be.instanceOf(LogUnavailable)
+      // The first is being written when the second comes, which waits for its turn and is never stored.
+      const first = rejection(spooled.append('visits', [entry(1)], { deadlineMs: 400 }))
+      await wait(100)
+      expect(await rejection(spooled.append('visits', [entry(2)], { deadlineMs: 100 }))).to.be.instanceOf(
+        LogUnavailable,
+      )
+      expect(await first).to.be.instanceOf(LogUnavailable)
       // Longer than the pause between two looks at topics without appends.
       await wait(1_200)
       expect(spooled.spool().entries).to.equal(1)
@@ -231,6 +263,7 @@ describe('a spool', () => {
     log.isAway = false
     await until(() => log.stored.length === 1)
     await until(() => spooled.spool().entries === 0)
+    expect(valuesOf(log, 'visits')).to.deep.equal(['1'])
   })
 
   it('gives its room on the disk free', async () => {

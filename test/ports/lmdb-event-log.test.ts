@@ -125,13 +125,24 @@ describe('LMDB event log', () => {
       await consumer.stop()
     })
 
+    it('keeps what no group follows if that is wanted, until a group has passed it', async () => {
+      await close()
+      await open({ keepMs: () => 0, keepsUnfollowed: true })
+      await append('visits', 'kept')
+      clock.set(clock.nowMs() + 1)
+      expect(await log.trim()).to.equal(0)
+      await pass('visits', 'drain', 1)
+      expect(await log.trim()).to.equal(1)
+    })
+
     it('gives a group what comes next, even if it was stored as having passed more than there is', async () => {
+      await append('visits', 'still there')
       environment.openTable('log-positions').put('visits\ndrain', '5')
       await environment.committer.durable()
       await close()
       await open()
       await append('visits', 'next')
-      await pass('visits', 'drain', 1)
+      await pass('visits', 'drain', 2)
       expect(await log.lag()).to.deep.equal([{ topic: 'visits', group: 'drain', entries: 0 }])
     })
 

@@ -113,6 +113,7 @@ export class KafkaSender {
       timeout: this.#options.requestMs,
       messages: entries.map(({ key, value }) => ({ key, value, timestamp })),
     })
+    if (answers.length === 0) throw new Error('Kafka answered for no partition')
     const refused = answers.find(({ errorCode }) => errorCode !== 0)
     if (refused !== undefined) throw new Error(`Kafka refused a batch with code ${refused.errorCode}`)
   }

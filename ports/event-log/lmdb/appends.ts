@@ -3,7 +3,7 @@
 import type { Topic } from '../../../domain/records.ts'
 
 import type { AppendPatience } from '../append-patience.ts'
-import type { Entry } from '../event-log.ts'
+import type { AppendOptions, Entry } from '../event-log.ts'
 import { LogUnavailable } from '../event-log.ts'
 import { settleAppend, WaitingAppends, type AppendBounds, type WaitingAppend } from '../waiting-appends.ts'
 import { entryBytes } from './chunks.ts'
@@ -12,6 +12,22 @@ export interface Append {
   readonly topic: Topic
   readonly entries: readonly Entry[]
   readonly bytes: number
+}
+
+/**
+ * Called once it is certain whether the entries are stored: with the answer, or later if that came at the deadline. Never called
+ * if the storage fails meanwhile.
+ */
+type OnKnown = (isStored: boolean) => void
+
+const IGNORE: OnKnown = () => undefined
+
+export interface LmdbAppendOptions extends AppendOptions {
+  readonly onKnown?: OnKnown
+}
+
+interface QueuedAppend extends WaitingAppend, Append {
+  readonly onKnown: OnKnown
 }
 
 interface AppendQueueOptions extends AppendBounds {
@@ -23,8 +39,8 @@ interface AppendQueueOptions extends AppendBounds {
 export class AppendQueue {
   readonly #stuckMs: () => number
   readonly #all: WaitingAppends
-  #waiting: (WaitingAppend & Append)[] = []
-  readonly #underWay = new Set<readonly WaitingAppend[]>()
+  #waiting: QueuedAppend[] = []
+  readonly #underWay = new Set<readonly QueuedAppend[]>()
 
   constructor(options: AppendQueueOptions) {
     this.#stuckMs = options.stuckMs
@@ -45,13 +61,16 @@ export class AppendQueue {
   }
 
   /** Rejects at once if the entries do not fit, otherwise if they fail or reach their deadline. */
-  add(topic: Topic, entries: readonly Entry[], patience: AppendPatience): Promise<void> {
+  add(topic: Topic, entries: readonly Entry[], patience: AppendPatience, onKnown: OnKnown = IGNORE): Promise<void> {
     let bytes = 0
     for (const entry of entries) bytes += entryBytes(entry)
     const sinceMs = this.#all.enter(entries, bytes, patience)
-    if (sinceMs === null) return Promise.reject(new LogUnavailable('the append queue is full'))
+    if (sinceMs === null) {
+      onKnown(false)
+      return Promise.reject(new LogUnavailable('the append queue is full'))
+    }
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ topic, entries, bytes, sinceMs, patience, resolve, reject, isAnswered: false })
+      this.#waiting.push({ topic, entries, bytes, sinceMs, patience, resolve, reject, onKnown, isAnswered: false })
     })
   }
 
@@ -68,12 +87,13 @@ export class AppendQueue {
     return this.#all.drained()
   }
 
-  #settle(taken: readonly WaitingAppend[], failure: LogUnavailable | null): void {
+  #settle(taken: readonly QueuedAppend[], failure: LogUnavailable | null): void {
     if (!this.#underWay.delete(taken)) return
     if (failure === null) this.#all.stored()
     for (const append of taken) {
       settleAppend(append, failure)
       this.#all.leave(append)
+      if (failure === null) append.onKnown(true)
     }
   }
 
@@ -84,6 +104,9 @@ export class AppendQueue {
     // An append that is being written may still be stored. One that is only queued must never be: its caller got an error.
     const overdue = this.#waiting.filter(({ isAnswered }) => isAnswered)
     this.#waiting = this.#waiting.filter(({ isAnswered }) => !isAnswered)
-    for (const append of overdue) this.#all.leave(append)
+    for (const append of overdue) {
+      this.#all.leave(append)
+      append.onKnown(false)
+    }
   }
 }

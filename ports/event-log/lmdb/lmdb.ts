@@ -6,7 +6,6 @@ import type { LmdbEnvironment } from '../../shared/lmdb/environment.ts'
 import type { Table } from '../../shared/lmdb/table.ts'
 
 import type {
-  AppendOptions,
   BatchHandler,
   ConsumeOptions,
   Consumer,
@@ -20,7 +19,7 @@ import type {
 } from '../event-log.ts'
 import { IN_HAND_MS, LogUnavailable } from '../event-log.ts'
 import { patienceOf } from '../append-patience.ts'
-import { AppendQueue } from './appends.ts'
+import { AppendQueue, type LmdbAppendOptions } from './appends.ts'
 import { isKeyShort } from './chunks.ts'
 import { Group } from './groups.ts'
 import type { GroupOptions } from './groups.ts'
@@ -46,11 +45,14 @@ export interface LmdbEventLogOptions {
   readonly onHandlerFailure?: GroupOptions['onHandlerFailure']
   /** How long entries of a topic are kept after all groups have passed them. */
   readonly keepMs?: (topic: Topic) => number
+  /** Whether they are kept, however old they are, as long as the topic has no group. */
+  readonly keepsUnfollowed?: boolean
   /** Pause between two runs of `trim`; 0 runs none. */
   readonly trimEveryMs?: number
 }
 
 export interface LmdbEventLog extends EventLog {
+  append(topic: Topic, entries: readonly Entry[], options?: LmdbAppendOptions): Promise<void>
   /**
    * Deletes entries that are old enough and that every known group has passed; returns the number of chunks deleted.
    */
@@ -76,6 +78,7 @@ const DEFAULTS = {
   random: Math.random,
   onHandlerFailure: () => undefined,
   keepMs: (topic: Topic) => (topic === 'dead-letters' ? LIMITS.deadLetterKeepMs : LIMITS.eventLogKeepMs),
+  keepsUnfollowed: false,
   trimEveryMs: 600_000,
 } satisfies Required<LmdbEventLogOptions>
 
@@ -112,9 +115,7 @@ class LogInLmdb implements LmdbEventLog {
     this.#positions = environment.openTable('log-positions')
     for (const { key, value } of this.#positions.range({ start: '', end: '\uffff', limit: MAX_GROUPS })) {
       const [topic = '', name = ''] = key.split('\n')
-      const { endOffset } = this.#topics.of(topic as Topic)
-      // Earlier releases could delete entries of a spool too early, and its group then stands past the end: it would skip what comes next.
-      this.#addGroup(topic as Topic, name, Math.min(Number(value), endOffset))
+      this.#addGroup(topic as Topic, name, this.#knownPosition(topic as Topic, Number(value)))
     }
     environment.committer.contribute((write) => {
       const { appends, settle } = this.#queue.take()
@@ -133,11 +134,13 @@ class LogInLmdb implements LmdbEventLog {
     }
   }
 
-  append(topic: Topic, entries: readonly Entry[], options?: AppendOptions): Promise<void> {
-    const refusal = this.#refusal()
-    if (refusal !== null) return Promise.reject(new LogUnavailable(refusal))
-    if (!entries.every(isKeyShort)) return Promise.reject(new RangeError('an entry has a key above 65,535 bytes'))
-    const appended = this.#queue.add(topic, entries, patienceOf(options, this.#options))
+  append(topic: Topic, entries: readonly Entry[], options?: LmdbAppendOptions): Promise<void> {
+    const refusal = this.#refusalOf(entries)
+    if (refusal !== null) {
+      options?.onKnown?.(false)
+      return Promise.reject(refusal)
+    }
+    const appended = this.#queue.add(topic, entries, patienceOf(options, this.#options), options?.onKnown)
     this.#environment.committer.request()
     return appended
   }
@@ -229,8 +232,22 @@ class LogInLmdb implements LmdbEventLog {
     return underWayMs < this.#options.stuckMs ? 0 : underWayMs
   }
 
+  #refusalOf(entries: readonly Entry[]): Error | null {
+    const reason = this.#refusal()
+    if (reason !== null) return new LogUnavailable(reason)
+    return entries.every(isKeyShort) ? null : new RangeError('an entry has a key above 65,535 bytes')
+  }
+
   #refusal(): string | null {
     return this.#isClosed ? 'the log is closed' : this.#environment.committer.unavailabilityFor(this.#queue.bytes)
+  }
+
+  /**
+   * Earlier releases could delete entries of a spool too early, and its group then stands past the end: it would skip what comes
+   * next, and what came since. It begins with the oldest again, as what was passed may still be there.
+   */
+  #knownPosition(topic: Topic, stored: number): number {
+    return stored > this.#topics.of(topic).endOffset ? this.#topics.oldestOffset(topic) : stored
   }
 
   #startOf(topic: Topic, { from = 'oldest' }: ConsumeOptions): number {
@@ -279,7 +296,9 @@ class LogInLmdb implements LmdbEventLog {
   async #trimAll(): Promise<number> {
     let removed = 0
     for (const { topic, endOffset } of [...this.#topics.all()]) {
-      const belowOffset = Math.min(endOffset, ...this.#groupsOf(topic).map(({ position }) => position))
+      const positions = this.#groupsOf(topic).map(({ position }) => position)
+      if (positions.length === 0 && this.#options.keepsUnfollowed) continue
+      const belowOffset = Math.min(endOffset, ...positions)
       const beforeMs = this.#environment.nowMs() - this.#options.keepMs(topic)
       removed += await this.#trimTopic(topic, { belowOffset, beforeMs })
     }

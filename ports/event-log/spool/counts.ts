@@ -7,7 +7,7 @@ import type { Entry, SpoolHealth, StoredEntry } from '../event-log.ts'
 interface TopicCount {
   entries: number
   bytes: number
-  /** Appends to the spool that have not ended. */
+  /** Appends to the spool of which it is not certain whether they are stored. */
   underWay: number
   oldestAtMs: number
 }
@@ -40,7 +40,7 @@ export function* topicParts(entries: readonly StoredEntry[]): Iterable<readonly 
   if (part.length > 0) yield part
 }
 
-/** An append with an unknown outcome stays counted until its topic is found empty: too much, never too little. */
+/** An append stays counted as long as it may be stored: too much, never too little. */
 export class SpoolCounts {
   readonly #counts = new Map<Topic, TopicCount>()
   readonly #maxBytes: number
@@ -78,11 +78,14 @@ export class SpoolCounts {
     this.#add(topic, { entries: entries.length, bytes: spooledBytes(entries), atMs: first.appendedAtMs })
   }
 
-  /** Counts an append before it begins; call the returned function when it has ended. */
-  begin(topic: Topic, entries: number, bytes: number): () => void {
+  /** Counts an append before it begins; call the returned function once it is certain whether it is stored. */
+  begin(topic: Topic, entries: number, bytes: number): (isStored: boolean) => void {
     const count = this.#add(topic, { entries, bytes, atMs: this.#nowMs() })
     count.underWay++
-    return () => void count.underWay--
+    return (isStored) => {
+      count.underWay--
+      if (!isStored) remove(count, entries, bytes)
+    }
   }
 
   /** The log has stored these; `next` is the entry after them if it is known. */
@@ -90,12 +93,11 @@ export class SpoolCounts {
     const count = this.#counts.get(topic)
     const last = entries.at(-1)
     if (count === undefined || last === undefined) return
-    count.entries = Math.max(0, count.entries - entries.length)
-    count.bytes = count.entries === 0 ? 0 : Math.max(0, count.bytes - spooledBytes(entries))
+    remove(count, entries.length, spooledBytes(entries))
     count.oldestAtMs = (next ?? last).appendedAtMs
   }
 
-  /** Topics with entries and no append in progress. */
+  /** Topics with entries, and with no append that may still be stored. */
   quiet(): readonly Topic[] {
     return [...this.#counts].filter(([, count]) => count.entries > 0 && count.underWay === 0).map(([topic]) => topic)
   }
@@ -128,4 +130,9 @@ export class SpoolCounts {
     for (const count of this.#counts.values()) sum += of(count)
     return sum
   }
+}
+
+function remove(count: TopicCount, entries: number, bytes: number): void {
+  count.entries = Math.max(0, count.entries - entries)
+  count.bytes = count.entries === 0 ? 0 : Math.max(0, count.bytes - bytes)
 }

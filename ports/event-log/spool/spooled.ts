@@ -81,7 +81,12 @@ const DEFAULTS = {
 } satisfies Omit<Required<SpoolOptions>, 'maxBytes'>
 
 /** The spool's LMDB log deletes copied entries at once, to free its room. */
-export const SPOOL_LOG_OPTIONS = { keepMs: () => 0, trimEveryMs: 1_000, retryMs: { first: 100, most: 2_000 } } as const
+export const SPOOL_LOG_OPTIONS = {
+  keepMs: () => 0,
+  keepsUnfollowed: true,
+  trimEveryMs: 1_000,
+  retryMs: { first: 100, most: 2_000 },
+} as const
 
 /**
  * Takes over both logs: `close` closes them. At once it starts to copy the entries that an earlier process left in the spool, and
@@ -122,7 +127,6 @@ class LogWithSpool implements SpooledEventLog {
   }
 
   async takeUp(): Promise<void> {
-    // Deletes copied entries, so that they do not count; a half-copied chunk still counts a little.
     await this.#spool.trim()
     for (const { topic, entries } of await this.#spool.lag()) {
       if (entries > 0) await this.#count(topic)
@@ -220,15 +224,20 @@ class LogWithSpool implements SpooledEventLog {
     if (!this.#counts.hasRoomFor(bytes)) throw new LogUnavailable('the log is unavailable and the spool is full')
     if (!this.#spool.health().isAccepting)
       throw new LogUnavailable('the log is unavailable and the spool accepts nothing')
-    const ended = this.#counts.begin(topic, entries.length, bytes)
-    try {
-      this.#tell()
-      // In one turn, and so in one transaction: after a crash no entry is left without a group that follows.
-      this.#drainOf(topic).catch(() => undefined)
-      await this.#spool.append(topic, entries, { deadlineMs })
-    } finally {
-      ended()
+    const known = this.#counts.begin(topic, entries.length, bytes)
+    const onKnown = (isStored: boolean): void => {
+      known(isStored)
+      this.#noteIfEmpty(topic)
     }
+    this.#tell()
+    // In one turn, and so in one transaction: after a crash no entry is left without a group that follows.
+    this.#drainOf(topic).catch(() => undefined)
+    await this.#spool.append(topic, entries, { deadlineMs, onKnown })
+  }
+
+  #noteIfEmpty(topic: Topic): void {
+    if (!this.#counts.holds(topic)) this.#handovers.end(topic)
+    this.#tell()
   }
 
   #drainOf(topic: Topic): Promise<Consumer> {
@@ -260,8 +269,7 @@ class LogWithSpool implements SpooledEventLog {
     }
     // The log answers again: the next append need not avoid it.
     this.#avoidUntilMs = Number.NEGATIVE_INFINITY
-    if (!this.#counts.holds(topic)) this.#handovers.end(topic)
-    this.#tell()
+    this.#noteIfEmpty(topic)
     return { done }
   }
 
@@ -270,11 +278,10 @@ class LogWithSpool implements SpooledEventLog {
     return performance.now() >= this.#avoidUntilMs && this.#log.health().isAccepting
   }
 
-  /** Entries that are counted but never arrived must not keep their topic in the spool for ever. */
+  /** Takes up topics whose drain could not begin. A count that is too high must not keep a topic in the spool for ever. */
   async #look(): Promise<void> {
     const quiet = this.#counts.quiet()
-    // An append that has ended at its deadline may still be stored by the transaction under way.
-    if (quiet.length === 0 || this.#spool.health().queuedBytes > 0) return
+    if (quiet.length === 0) return
     const lags = await this.#spool.lag().catch(() => null)
     if (lags === null) return
     for (const topic of quiet) {
@@ -288,7 +295,7 @@ class LogWithSpool implements SpooledEventLog {
   }
 
   async #count(topic: Topic): Promise<void> {
-    let offset = 0
+    let [offset = 0] = (await this.#spool.progress(topic, GROUP)).done
     for (;;) {
       const entries = await this.#spool.read(topic, offset, SCAN_ENTRIES)
       const last = entries.at(-1)
