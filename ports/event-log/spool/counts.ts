@@ -84,7 +84,7 @@ export class SpoolCounts {
     count.underWay++
     return (isStored) => {
       count.underWay--
-      if (!isStored) remove(count, entries, bytes)
+      if (!isStored) uncount(count, entries, bytes)
     }
   }
 
@@ -93,7 +93,7 @@ export class SpoolCounts {
     const count = this.#counts.get(topic)
     const last = entries.at(-1)
     if (count === undefined || last === undefined) return
-    remove(count, entries.length, spooledBytes(entries))
+    uncount(count, entries.length, spooledBytes(entries))
     count.oldestAtMs = (next ?? last).appendedAtMs
   }
 
@@ -132,7 +132,7 @@ export class SpoolCounts {
   }
 }
 
-function remove(count: TopicCount, entries: number, bytes: number): void {
+function uncount(count: TopicCount, entries: number, bytes: number): void {
   count.entries = Math.max(0, count.entries - entries)
   count.bytes = count.entries === 0 ? 0 : Math.max(0, count.bytes - bytes)
 }
