@@ -486,7 +486,7 @@ describe('the pages', function () {
       await page.getByText('These numbers count made-up traffic, too.').waitFor()
     }
     expect(await seriousFindings(page)).to.deep.equal([])
-    await page.goto(`${stage.url}/app/trial/funnel?days=1`)
+    await page.goto(`${stage.url}/app/trial/funnel?days=30`)
     await page.getByText('made-up.example').waitFor()
     expect(noise).to.deep.equal([])
     await page.close()

@@ -253,9 +253,12 @@ describe('the pages that answer why', function () {
       const { page } = await stage.open('viewer@acme.dev', look)
       await page.goto(`${stage.url}/app/acme/funnel`)
       await page.locator('.columns .some:not(.part)').first().waitFor()
+      // In the last hour of a day the period of whole hours begins and ends with a day, so that no day is cut.
+      const hasPart = new Date().getUTCHours() < 23
+      expect((await page.locator('.columns .some.part').count()) > 0).to.equal(hasPart)
       const drawn = [
         '.columns .some:not(.part) fill',
-        '.columns .some.part stroke',
+        ...(hasPart ? ['.columns .some.part stroke'] : []),
         '.funnel .share-bar > span backgroundColor',
       ]
       const contrasts = await contrastsOf(page, '.columns', drawn)
