@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import { RATE_RULES } from '../../domain/limits.ts'
 import { startDistributed, type Distributed } from '../../fixtures/service/distributed.ts'
 import type { Program } from '../../fixtures/service/programs.ts'
@@ -25,9 +26,8 @@ const SOCKETS = 16
 const [UNAVAILABLE, REACHABLE] = ['hot state unavailable', 'hot state reachable']
 const PODS = 4
 const WARM_UP = 400
-const HOUR_MS = 3_600_000
-/** How far ahead or behind each pod's clock is; the limits use Redis's. */
-const SKEWS_MS = [0, 40_000, -40_000, HOUR_MS]
+/** Addresses are hashed by another key each day, so a pod whose clock is in another day counts apart: around midnight all go one way. */
+const NEAR_MIDNIGHT_MS = 2 * HOUR_MS
 const TRIES = 6
 const SWAPS = 10
 const SWAP_PAUSE_MS = 150
@@ -37,6 +37,12 @@ const CLIENTS = 8
  * website together with the admitted ones of the test before (400 to warm up, 240 for each try), however fast the machine.
  */
 const CLIENT_PAUSE_MS = 125
+
+/** How far ahead or behind each pod's clock is; the limits use Redis's. */
+function skewsMs(ofDayMs: number): readonly number[] {
+  if (ofDayMs > DAY_MS - NEAR_MIDNIGHT_MS) return [0, -20_000, -40_000, -HOUR_MS]
+  return ofDayMs < NEAR_MIDNIGHT_MS ? [0, 20_000, 40_000, HOUR_MS] : [0, 40_000, -40_000, HOUR_MS]
+}
 
 type Pod = Program & { readonly url: string }
 
@@ -52,7 +58,7 @@ export function manyPods({ place }: FaultParts): void {
       folder = await mkdtemp(join(tmpdir(), 'whence-pods-'))
       service = await startDistributed({ engines: await place(), envOf: { api: LOAD_ENV } })
       pods = await Promise.all(
-        SKEWS_MS.map(async (skewMs) => {
+        skewsMs(Date.now() % DAY_MS).map(async (skewMs) => {
           const MOVED_CLOCK = join(folder, `clock-${skewMs}`)
           await writeFile(MOVED_CLOCK, String(skewMs))
           return service.add('api', { MOVED_CLOCK })
