@@ -499,6 +499,8 @@ describe('replays of decisions', function () {
     const cookies = await stage.signIn('member@acme.dev')
     const told = await ask(WANTED, cookies)
     await written()
+    // Otherwise the process that took the request might note the end first.
+    stage.endStreams()
     const id = told.body['id']
     const [noted, queries, looks] = [[] as string[], [] as string[], [] as string[]]
     const watch = watchElsewhere(noted, { facts: counting(queries) })
