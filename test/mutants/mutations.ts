@@ -312,7 +312,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the spool does not count what was refused and is not stored',
     file: 'ports/event-log/spool/counts.ts',
-    old: 'if (!isStored) uncount(count, entries, bytes)',
+    old: 'if (count !== undefined) uncount(count, entries, bytes)',
     new: '',
     suites: ['test/contract/event-log.spooled.test.ts'],
   },

@@ -20,14 +20,12 @@ export interface Append {
  */
 type OnKnown = (isStored: boolean) => void
 
-const IGNORE: OnKnown = () => undefined
-
 export interface LmdbAppendOptions extends AppendOptions {
   readonly onKnown?: OnKnown
 }
 
 interface QueuedAppend extends WaitingAppend, Append {
-  readonly onKnown: OnKnown
+  readonly onKnown: OnKnown | undefined
 }
 
 interface AppendQueueOptions extends AppendBounds {
@@ -61,12 +59,12 @@ export class AppendQueue {
   }
 
   /** Rejects at once if the entries do not fit, otherwise if they fail or reach their deadline. */
-  add(topic: Topic, entries: readonly Entry[], patience: AppendPatience, onKnown: OnKnown = IGNORE): Promise<void> {
+  add(topic: Topic, entries: readonly Entry[], patience: AppendPatience, onKnown?: OnKnown): Promise<void> {
     let bytes = 0
     for (const entry of entries) bytes += entryBytes(entry)
     const sinceMs = this.#all.enter(entries, bytes, patience)
     if (sinceMs === null) {
-      onKnown(false)
+      onKnown?.(false)
       return Promise.reject(new LogUnavailable('the append queue is full'))
     }
     return new Promise((resolve, reject) => {
@@ -93,7 +91,7 @@ export class AppendQueue {
     for (const append of taken) {
       settleAppend(append, failure)
       this.#all.leave(append)
-      if (failure === null) append.onKnown(true)
+      if (failure === null) append.onKnown?.(true)
     }
   }
 
@@ -106,7 +104,7 @@ export class AppendQueue {
     this.#waiting = this.#waiting.filter(({ isAnswered }) => !isAnswered)
     for (const append of overdue) {
       this.#all.leave(append)
-      append.onKnown(false)
+      append.onKnown?.(false)
     }
   }
 }

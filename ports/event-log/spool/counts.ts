@@ -7,8 +7,6 @@ import type { Entry, SpoolHealth, StoredEntry } from '../event-log.ts'
 interface TopicCount {
   entries: number
   bytes: number
-  /** Appends to the spool of which it is not certain whether they are stored. */
-  underWay: number
   oldestAtMs: number
 }
 
@@ -78,14 +76,15 @@ export class SpoolCounts {
     this.#add(topic, { entries: entries.length, bytes: spooledBytes(entries), atMs: first.appendedAtMs })
   }
 
-  /** Counts an append before it begins; call the returned function once it is certain whether it is stored. */
-  begin(topic: Topic, entries: number, bytes: number): (isStored: boolean) => void {
-    const count = this.#add(topic, { entries, bytes, atMs: this.#nowMs() })
-    count.underWay++
-    return (isStored) => {
-      count.underWay--
-      if (!isStored) uncount(count, entries, bytes)
-    }
+  /** Counts an append before it begins. */
+  begin(topic: Topic, entries: number, bytes: number): void {
+    this.#add(topic, { entries, bytes, atMs: this.#nowMs() })
+  }
+
+  /** It is certain that an append that was counted is not stored. */
+  refused(topic: Topic, entries: number, bytes: number): void {
+    const count = this.#counts.get(topic)
+    if (count !== undefined) uncount(count, entries, bytes)
   }
 
   /** The log has stored these; `next` is the entry after them if it is known. */
@@ -97,17 +96,9 @@ export class SpoolCounts {
     count.oldestAtMs = (next ?? last).appendedAtMs
   }
 
-  /** Topics with entries, and with no append that may still be stored. */
-  quiet(): readonly Topic[] {
-    return [...this.#counts].filter(([, count]) => count.entries > 0 && count.underWay === 0).map(([topic]) => topic)
-  }
-
-  /** The spool turned out to hold nothing for a quiet topic. */
-  seenEmpty(topic: Topic): void {
-    const count = this.#counts.get(topic)
-    if (count === undefined || count.underWay > 0) return
-    count.entries = 0
-    count.bytes = 0
+  /** Topics of which the spool holds entries. */
+  held(): readonly Topic[] {
+    return [...this.#counts].filter(([, { entries }]) => entries > 0).map(([topic]) => topic)
   }
 
   health(): SpoolHealth {
@@ -116,13 +107,12 @@ export class SpoolCounts {
     return { entries: this.entries, bytes: this.bytes, maxBytes: this.#maxBytes, oldestAgeMs }
   }
 
-  #add(topic: Topic, more: { readonly entries: number; readonly bytes: number; readonly atMs: number }): TopicCount {
-    const count = this.#counts.get(topic) ?? { entries: 0, bytes: 0, underWay: 0, oldestAtMs: more.atMs }
+  #add(topic: Topic, more: { readonly entries: number; readonly bytes: number; readonly atMs: number }): void {
+    const count = this.#counts.get(topic) ?? { entries: 0, bytes: 0, oldestAtMs: more.atMs }
     if (count.entries === 0) count.oldestAtMs = more.atMs
     count.entries += more.entries
     count.bytes += more.bytes
     this.#counts.set(topic, count)
-    return count
   }
 
   #sum(of: (count: TopicCount) => number): number {

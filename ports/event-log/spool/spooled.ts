@@ -123,10 +123,11 @@ class LogWithSpool implements SpooledEventLog {
     this.#spool = spool
     this.#options = options
     this.#counts = new SpoolCounts(options.maxBytes, options.nowMs)
-    this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
+    this.#timer = setInterval(() => this.#beginDrains(), LOOK_EVERY_MS).unref()
   }
 
   async takeUp(): Promise<void> {
+    // Frees the room of what an earlier process had copied.
     await this.#spool.trim()
     for (const { topic, entries } of await this.#spool.lag()) {
       if (entries > 0) await this.#count(topic)
@@ -224,9 +225,10 @@ class LogWithSpool implements SpooledEventLog {
     if (!this.#counts.hasRoomFor(bytes)) throw new LogUnavailable('the log is unavailable and the spool is full')
     if (!this.#spool.health().isAccepting)
       throw new LogUnavailable('the log is unavailable and the spool accepts nothing')
-    const known = this.#counts.begin(topic, entries.length, bytes)
+    this.#counts.begin(topic, entries.length, bytes)
     const onKnown = (isStored: boolean): void => {
-      known(isStored)
+      if (isStored) return
+      this.#counts.refused(topic, entries.length, bytes)
       this.#noteIfEmpty(topic)
     }
     this.#tell()
@@ -278,20 +280,9 @@ class LogWithSpool implements SpooledEventLog {
     return performance.now() >= this.#avoidUntilMs && this.#log.health().isAccepting
   }
 
-  /** Takes up topics whose drain could not begin. A count that is too high must not keep a topic in the spool for ever. */
-  async #look(): Promise<void> {
-    const quiet = this.#counts.quiet()
-    if (quiet.length === 0) return
-    const lags = await this.#spool.lag().catch(() => null)
-    if (lags === null) return
-    for (const topic of quiet) {
-      const left = lags.find((lag) => lag.topic === topic && lag.group === GROUP)
-      if (left?.entries === 0) {
-        this.#counts.seenEmpty(topic)
-        this.#handovers.end(topic)
-      } else this.#drainOf(topic).catch(() => undefined)
-    }
-    this.#tell()
+  /** Tries again to begin the drains that could not begin. */
+  #beginDrains(): void {
+    for (const topic of this.#counts.held()) this.#drainOf(topic).catch(() => undefined)
   }
 
   async #count(topic: Topic): Promise<void> {
