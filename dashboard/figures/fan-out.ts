@@ -11,7 +11,7 @@ import { answer } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { readVisitSources } from '../reads/visits-beside.ts'
 import { readExampleUntil } from './example.ts'
-import { periodOf } from './period.ts'
+import { periodBefore, periodOf } from './period.ts'
 
 /** One person may have a laptop and a server. */
 const LEAST_INSTALLATIONS = 3
@@ -36,7 +36,7 @@ export function readSharedCommands(scope: ReadScope) {
     const keys = { of_websites: visits.map(({ website }) => website), visit_ids: visits.map((row) => row.visit_id) }
     const commands = visits.length === 0 ? [] : await reads.run('sharedCommands', { ...asked, ...keys })
     const visitOf = await readVisitSources(reads, commands)
-    const earlier = { since_ms: Math.max(0, 2 * sinceMs - untilMs), until_ms: sinceMs, least: 1, limit: MOST_LISTED }
+    const earlier = { since_ms: periodBefore(period).sinceMs, until_ms: sinceMs, least: 1, limit: MOST_LISTED }
     const before = commands.length === 0 ? [] : await reads.run('sharedCommands', { ...earlier, ...keys })
     const keyOf = (row: VisitKey): string => recordKey(row.website, row.visit_id)
     const machinesBefore = new Map(before.map((row) => [keyOf(row), row.installations]))

@@ -15,7 +15,7 @@ import { answer, type Call } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { listed, named, totalOf } from './answers.ts'
 import { readExampleUntil } from './example.ts'
-import { periodOf, type FiguresPeriod } from './period.ts'
+import { periodBefore, periodOf, type FiguresPeriod } from './period.ts'
 import { readFigures, readSteps, type FigureSource, type FiguresOf } from './read-figures.ts'
 
 export interface FigureParts {
@@ -43,11 +43,6 @@ export function figurePage<Page extends object>({ scope, keyIds }: FigureParts, 
 
 function isRefusedPeriod(value: FiguresPeriod | Refusal): value is Refusal {
   return 'code' in value
-}
-
-/** The period of the same length right before it. */
-function periodBefore({ sinceMs, untilMs }: FiguresPeriod): FiguresPeriod {
-  return { sinceMs: Math.max(0, 2 * sinceMs - untilMs), untilMs: sinceMs }
 }
 
 /** Visits of the period with every step that each has reached until now, and the same for the previous period. */

@@ -29,3 +29,8 @@ export function periodOf({ queryValues, nowMs }: Call): FiguresPeriod | Refusal 
   }
   return { sinceMs: start, untilMs: end }
 }
+
+/** The period of the same length right before it, cut at the beginning of Unix time. */
+export function periodBefore({ sinceMs, untilMs }: FiguresPeriod): FiguresPeriod {
+  return { sinceMs: Math.max(0, 2 * sinceMs - untilMs), untilMs: sinceMs }
+}
