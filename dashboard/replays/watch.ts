@@ -112,7 +112,7 @@ class Watch {
     this.#watched.set(replay.id, { ...UNSEEN, replay, hasHadRight: true })
   }
 
-  /** One of those that nothing has come right since; null if there is none. */
+  /** A failure that no success has followed; null if there is none. */
   failure(): unknown {
     const ofOne = [...this.#watched.values()].find(({ failure }) => failure !== null)
     return this.#factsFailure ?? ofOne?.failure ?? null

@@ -26,7 +26,7 @@ const SOCKETS = 16
 const [UNAVAILABLE, REACHABLE] = ['hot state unavailable', 'hot state reachable']
 const PODS = 4
 const WARM_UP = 400
-/** Addresses are hashed by another key each day, so a pod whose clock is in another day counts apart: around midnight all go one way. */
+/** Addresses are hashed with another key each day, so a pod whose clock shows another day counts separately: near midnight no clock is moved across it. */
 const NEAR_MIDNIGHT_MS = 2 * HOUR_MS
 const TRIES = 6
 const SWAPS = 10

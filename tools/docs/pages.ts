@@ -206,7 +206,7 @@ function limitsPage(): string {
       'resource gets the reason `PlanLimit` or `PlanRequired` and is left out, and older ones keep their place. Above the monthly quota, ' +
       'Free is only counted; paid plans are never cut off.',
     table(['', ...PLANS], plans),
-    "## Rates\n\nFixed windows aligned to the clock. Above a limit: `429` `rate_limited`, with `retryAfter` in seconds and `Retry-After`. Addresses are hashed with another key each day (UTC), so a process whose clock is in another day than the others' counts an address apart: keep clocks in step.",
+    '## Rates\n\nFixed windows aligned to the clock. Above a limit: `429` `rate_limited`, with `retryAfter` in seconds and `Retry-After`. Addresses are hashed with another key each day (UTC), so a process whose clock shows another day counts the requests of an address separately: keep clocks in step.',
     table(['Rule', 'Limit', 'Counted per'], ratesOf(RATE_RULES)),
     'In the dashboard alone, and not in `/api/limits`:',
     table(['Rule', 'Limit', 'Counted per'], ratesOf({ ...SIGN_IN_RULES, ...REPLAY_RULES })),
