@@ -1,5 +1,7 @@
 /** Puts the request for a replay on the event log, where the role `rollup` finds it. */
 
+import { setTimeout as wait } from 'node:timers/promises'
+
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
@@ -10,7 +12,7 @@ import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
 import { answerAccepted, scopeOf, sessionOf, textField, type Call } from '../http/call.ts'
 import { refuseByRate, replayHit } from '../http/limits.ts'
-import type { ReadScope } from '../reads/scope.ts'
+import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { WatchedReplay } from './watch.ts'
 
@@ -25,9 +27,8 @@ export interface AskParts {
 }
 
 /** Rejects like `EventLog.append`: once it resolves, the request cannot be lost. */
-export function askReplay({ directory, hotState, eventLog, randomness, watch }: AskParts) {
-  return async (call: Call) => {
-    const { organization } = scopeOf(call)
+export function askReplay({ scope, directory, hotState, eventLog, randomness, watch }: AskParts) {
+  return scope(async ({ organization, run }, call) => {
     const website = textField(call, 'website')
     if (!directory.websites(organization.id).some(({ id }) => id === website)) return refuse('not_found')
     const record = replayRecord(call, timeOrderedId(randomness, call.nowMs))
@@ -42,7 +43,29 @@ export function askReplay({ directory, hotState, eventLog, randomness, watch }: 
     if (limited !== null) return limited
     await eventLog.append('replays', [{ key: recordKey(website, record.id), value: encodeRecord(record) }])
     watch({ ...record, asked_at_ms: record.askedAtMs })
+    await untilFound(record.id, { run, signal: call.signal })
     return answerAccepted({ id: record.id })
+  })
+}
+
+/** Rows are stored after a fifth of a second, and nearly always within the first half. */
+const PAUSES_MS = [100, 100, 150, 200, 250] as const
+
+/**
+ * Whoever has the answer can read the replay: its request reaches the facts a moment after the log. If they are away or late the answer comes
+ * nevertheless, as nothing can be lost.
+ */
+async function untilFound(
+  id: string,
+  { run, signal }: Pick<OrganizationFacts, 'run'> & Pick<Call, 'signal'>,
+): Promise<void> {
+  try {
+    for (const pauseMs of PAUSES_MS) {
+      await wait(pauseMs, undefined, { signal })
+      if ((await run('replayById', { id })).length > 0) return
+    }
+  } catch {
+    // Statements also end with the client.
   }
 }
 

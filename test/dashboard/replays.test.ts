@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { NO_BACKLOG } from '../delivery/support/memory-facts.ts'
 import { createActivity } from '../../dashboard/events/activity.ts'
 import { createEventStreams } from '../../dashboard/events/event-streams.ts'
+import { askReplay } from '../../dashboard/replays/ask.ts'
 import { startReplayWatch } from '../../dashboard/replays/watch.ts'
 import type { Directory } from '../../dashboard/resources/directory.ts'
 import { createSessions } from '../../dashboard/sessions/sessions.ts'
@@ -106,9 +107,13 @@ describe('replays of decisions', function () {
     expect(done).to.equal(entries.length)
   }
   const asked = async (body: object = WANTED): Promise<string> => {
-    const told = await ask(body)
-    expect(told.status, JSON.stringify(told.body)).to.equal(202)
+    const telling = ask(body)
+    // The answer waits for it.
+    const isAsked = async (): Promise<boolean> => (await stage.eventLog.read('replays', offsets.replays, 1)).length > 0
+    await Promise.race([telling, until(isAsked)])
     await written()
+    const told = await telling
+    expect(told.status, JSON.stringify(told.body)).to.equal(202)
     return told.body['id']
   }
 
@@ -679,9 +684,52 @@ describe('replays of decisions', function () {
   })
 
   it(`are requested at most ${REPLAY_RULES.decision_replays.limit} times an hour by an organisation`, async () => {
-    const answers: number[] = []
-    for (let turn = 0; turn <= REPLAY_RULES.decision_replays.limit; turn++) answers.push((await ask(WANTED)).status)
+    const turns = Array.from({ length: REPLAY_RULES.decision_replays.limit + 1 }, () => ask(WANTED))
+    const answers = (await Promise.all(turns)).map(({ status }) => status)
     expect(answers.filter((status) => status === 202)).to.have.lengthOf(REPLAY_RULES.decision_replays.limit)
-    expect(answers.at(-1)).to.equal(429)
+    expect(answers.filter((status) => status === 429)).to.have.lengthOf(1)
+  })
+})
+
+describe('the answer to a request for a replay', () => {
+  /** Answers of the statement that looks for it, one after another; the last one repeats. */
+  async function answered(found: readonly (() => unknown[])[], signal = new AbortController().signal) {
+    const looked: string[] = []
+    const appended: unknown[] = []
+    const run = async (query: string) => {
+      looked.push(query)
+      return (found[looked.length - 1] ?? found.at(-1))?.()
+    }
+    const handle = askReplay({
+      scope: ((read: (reads: object, call: object) => unknown) => (call: object) =>
+        read({ organization: { id: 'acme' }, run }, call)) as never,
+      directory: { websites: () => [{ id: 'acme-site' }] } as never,
+      hotState: { countHits: async () => ({ kind: 'counted' }) } as never,
+      eventLog: { append: async (topic: string) => void appended.push(topic) } as never,
+      ...{ randomness: createRandomness(), watch: () => undefined },
+    })
+    const session = { id: 'a session' }
+    const call = { nowMs: NOW_MS, body: WANTED, scope: { organization: { id: 'acme' }, role: 'Member' }, session, signal }
+    return { outcome: await handle(call as never), looked, appended }
+  }
+
+  it('comes once the replay can be read', async () => {
+    const { outcome, looked } = await answered([() => [], () => [], () => [{}], () => []])
+    expect(outcome).to.include({ kind: 'answer', status: 202 })
+    expect(looked).to.deep.equal(['replayById', 'replayById', 'replayById'])
+  })
+
+  it('comes without it, too, if the facts are late or away, or the person has left', async () => {
+    const away = () => {
+      throw new FactsUnavailable('away')
+    }
+    for (const [found, looks] of [[[() => []], 5] as const, [[away], 1] as const]) {
+      const { outcome, looked, appended } = await answered(found)
+      expect(outcome).to.include({ kind: 'answer', status: 202 })
+      expect([looked.length, appended]).to.deep.equal([looks, ['replays']])
+    }
+    const { outcome, looked } = await answered([() => []], AbortSignal.abort())
+    expect(outcome).to.include({ kind: 'answer', status: 202 })
+    expect(looked).to.deep.equal([])
   })
 })
