@@ -49,7 +49,7 @@ export function askReplay({ scope, directory, hotState, eventLog, randomness, wa
 }
 
 /** Rows are stored after a fifth of a second, and nearly always within the first half. */
-const PAUSES_MS = [100, 100, 150, 200, 250] as const
+const PAUSES_MS = [100, 100, 100, 200, 300] as const
 
 /**
  * Whoever has the answer can read the replay: its request reaches the facts a moment after the log. If they are away or late the answer comes

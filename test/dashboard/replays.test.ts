@@ -705,7 +705,7 @@ describe('the answer to a request for a replay', () => {
         read({ organization: { id: 'acme' }, run }, call)) as never,
       directory: { websites: () => [{ id: 'acme-site' }] } as never,
       hotState: { countHits: async () => ({ kind: 'counted' }) } as never,
-      eventLog: { append: async (topic: string) => void appended.push(topic) } as never,
+      eventLog: { append: async (topic: string) => void appended.push(topic) },
       ...{ randomness: createRandomness(), watch: () => undefined },
     })
     const session = { id: 'a session' }
