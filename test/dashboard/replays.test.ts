@@ -709,7 +709,13 @@ describe('the answer to a request for a replay', () => {
       ...{ randomness: createRandomness(), watch: () => undefined },
     })
     const session = { id: 'a session' }
-    const call = { nowMs: NOW_MS, body: WANTED, scope: { organization: { id: 'acme' }, role: 'Member' }, session, signal }
+    const call = {
+      nowMs: NOW_MS,
+      body: WANTED,
+      scope: { organization: { id: 'acme' }, role: 'Member' },
+      session,
+      signal,
+    }
     return { outcome: await handle(call as never), looked, appended }
   }
 
