@@ -7,6 +7,7 @@ import { createActivity } from '../../dashboard/events/activity.ts'
 import { createEventStreams } from '../../dashboard/events/event-streams.ts'
 import { askReplay } from '../../dashboard/replays/ask.ts'
 import { startReplayWatch } from '../../dashboard/replays/watch.ts'
+import { createReadScope } from '../../dashboard/reads/scope.ts'
 import type { Directory } from '../../dashboard/resources/directory.ts'
 import { createSessions } from '../../dashboard/sessions/sessions.ts'
 import { createErasures, erasedName } from '../../delivery/facts-writer/erasures.ts'
@@ -107,12 +108,12 @@ describe('replays of decisions', function () {
     expect(done).to.equal(entries.length)
   }
   const asked = async (body: object = WANTED): Promise<string> => {
-    const telling = ask(body)
-    // The answer waits for it.
+    const answer = ask(body)
+    // The answer waits until the request is stored.
     const isAsked = async (): Promise<boolean> => (await stage.eventLog.read('replays', offsets.replays, 1)).length > 0
-    await Promise.race([telling, until(isAsked)])
+    await Promise.race([answer, until(isAsked)])
     await written()
-    const told = await telling
+    const told = await answer
     expect(told.status, JSON.stringify(told.body)).to.equal(202)
     return told.body['id']
   }
@@ -684,10 +685,10 @@ describe('replays of decisions', function () {
   })
 
   it(`are requested at most ${REPLAY_RULES.decision_replays.limit} times an hour by an organisation`, async () => {
-    const turns = Array.from({ length: REPLAY_RULES.decision_replays.limit + 1 }, () => ask(WANTED))
-    const answers = (await Promise.all(turns)).map(({ status }) => status)
+    const within = Array.from({ length: REPLAY_RULES.decision_replays.limit }, () => ask(WANTED))
+    const answers = [...(await Promise.all(within)), await ask(WANTED)].map(({ status }) => status)
     expect(answers.filter((status) => status === 202)).to.have.lengthOf(REPLAY_RULES.decision_replays.limit)
-    expect(answers.filter((status) => status === 429)).to.have.lengthOf(1)
+    expect(answers.at(-1)).to.equal(429)
   })
 })
 
@@ -701,8 +702,7 @@ describe('the answer to a request for a replay', () => {
       return (found[looked.length - 1] ?? found.at(-1))?.()
     }
     const handle = askReplay({
-      scope: ((read: (reads: object, call: object) => unknown) => (call: object) =>
-        read({ organization: { id: 'acme' }, run }, call)) as never,
+      scope: createReadScope({ websitesOf: () => [], facts: { run } as never }),
       directory: { websites: () => [{ id: 'acme-site' }] } as never,
       hotState: { countHits: async () => ({ kind: 'counted' }) } as never,
       eventLog: { append: async (topic: string) => void appended.push(topic) },
@@ -710,11 +710,8 @@ describe('the answer to a request for a replay', () => {
     })
     const session = { id: 'a session' }
     const call = {
-      nowMs: NOW_MS,
-      body: WANTED,
+      ...{ nowMs: NOW_MS, body: WANTED, query: new URLSearchParams(), session, signal },
       scope: { organization: { id: 'acme' }, role: 'Member' },
-      session,
-      signal,
     }
     return { outcome: await handle(call as never), looked, appended }
   }

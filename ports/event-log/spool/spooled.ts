@@ -68,7 +68,7 @@ const LOG_SHARE = 0.5
 const AVOID_MS = 1_000
 /** When no more than this is left of a topic, its appends wait for the log. */
 const HANDOVER_ENTRIES = DRAIN_ENTRIES
-const LOOK_EVERY_MS = 500
+const BEGIN_DRAINS_EVERY_MS = 500
 const CLOSE_LOOK_MS = 20
 const DEFAULTS = {
   maxEntryBytes: 900 * KIB,
@@ -123,7 +123,7 @@ class LogWithSpool implements SpooledEventLog {
     this.#spool = spool
     this.#options = options
     this.#counts = new SpoolCounts(options.maxBytes, options.nowMs)
-    this.#timer = setInterval(() => this.#beginDrains(), LOOK_EVERY_MS).unref()
+    this.#timer = setInterval(() => this.#beginDrains(), BEGIN_DRAINS_EVERY_MS).unref()
   }
 
   async takeUp(): Promise<void> {
