@@ -51,6 +51,8 @@ export const DELIVERY_REASONS = {
 } as const satisfies Record<string, DeliveryReasonRow>
 
 export type DeliveryReason = keyof typeof DELIVERY_REASONS
+/** Sent again, it may count twice: the provider may have it, and would not recognise its ID. A person has to ask for just these. */
+export const MAY_COUNT_TWICE = 'unclear_too_long' satisfies DeliveryReason
 /** The reasons that end a delivery as `skipped`. */
 export type SkipReason = {
   [R in DeliveryReason]: (typeof DELIVERY_REASONS)[R]['status'] extends 'skipped' ? R : never

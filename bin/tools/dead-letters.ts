@@ -3,6 +3,7 @@
 import { listDeadLetters, replayDeadLetters, REPLAYS_PER_S } from '../../delivery/tools/replay.ts'
 import type { DeadLetterFilter, ReplayStep, UnreadLetters } from '../../delivery/tools/replay.ts'
 import type { ReadDeadLetter } from '../../domain/read-record.ts'
+import { MAY_COUNT_TWICE } from '../../domain/reasons.ts'
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { openBackend } from './backend.ts'
 import type { ToolBackend } from './live.ts'
@@ -63,7 +64,8 @@ export async function replayTool(run: RunOutcome): Promise<number> {
   }
   const backend = await openBackend(run.settings)
   try {
-    const deps = { eventLog: backend, facts: backend, nowMs: Date.now, perSecond }
+    const mayCountTwice = jobId !== undefined || filter.reason?.startsWith(MAY_COUNT_TWICE) === true
+    const deps = { eventLog: backend, facts: backend, nowMs: Date.now, perSecond, mayCountTwice }
     const wanted = { ...filter, ...(jobId === undefined ? {} : { jobIds: new Set([jobId]) }) }
     const tell = stepTeller(run.flags.has('--json'))
     const { replayed, refused, unread } = await replayDeadLetters(deps, wanted, tell)
@@ -115,6 +117,7 @@ function paceOf(run: RunOutcome): number | null {
 const REFUSAL_TEXTS = {
   deadline_passed: 'its provider would no longer accept it',
   not_failed: 'its status is not failed, because it was replayed before or is being delivered',
+  may_count_twice: `the provider may have it and would count it again; to send it all the same, name its job ID or use --reason ${MAY_COUNT_TWICE}`,
 } as const
 
 async function withStatus(backend: ToolBackend, letters: readonly ReadDeadLetter[]): Promise<readonly ListedLetter[]> {

@@ -2,6 +2,7 @@
 
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import { MAY_COUNT_TWICE } from '../../domain/reasons.ts'
 import { objectSchema } from '../../domain/schema/json-schema.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import { answer, optionalText, sessionOf, textField, type Call } from '../http/call.ts'
@@ -11,6 +12,8 @@ import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 interface DeadLetterQuery {
   readonly website: string
   readonly jobIds: ReadonlySet<string>
+  /** Also those that the provider may have and would count again. */
+  readonly mayCountTwice: boolean
 }
 
 /** Sends failed deliveries again, under their old IDs. */
@@ -25,7 +28,10 @@ export const REPLAY_SCHEMA = objectSchema(
   {
     website: textParameter('The website.', LIMITS.websiteIdChars),
     destination: textParameter('One destination instead of all.', LIMITS.groupChars),
-    reason: textParameter('Only those that failed for this reason.', LIMITS.clientHintChars),
+    reason: textParameter(
+      'Only those that failed for this reason. Without it, none that the provider may count twice (`unclear_too_long`).',
+      LIMITS.clientHintChars,
+    ),
     job: textParameter('One delivery, by its job ID.', LIMITS.idChars.max),
   },
   ['website'],
@@ -46,9 +52,10 @@ export function replayFailed({ scope, replayDeliveries, noteActivity }: ReplayPa
     const website = textField(call, 'website')
     if (!reads.websites.some((each) => each.id === website)) return refuse('not_found')
     const jobId = optionalText(call, 'job')
+    const mayCountTwice = jobId !== null || optionalText(call, 'reason') === MAY_COUNT_TWICE
     const jobIds = jobId === null ? await failedJobs(reads, call) : new Set([jobId])
     const none = { replayed: 0, refused: 0 }
-    const { replayed, refused } = jobIds.size === 0 ? none : await replayDeliveries({ website, jobIds })
+    const { replayed, refused } = jobIds.size === 0 ? none : await replayDeliveries({ website, jobIds, mayCountTwice })
     if (replayed > 0)
       await noteActivity({
         ...{ organization: reads.organization.id, website, type: 'deliveries_replayed' },
@@ -60,7 +67,7 @@ export function replayFailed({ scope, replayDeliveries, noteActivity }: ReplayPa
   })
 }
 
-/** IDs of jobs of the website that failed and that the provider would still accept. */
+/** IDs of jobs of the website that failed and that the provider would still accept; those that it may count twice only by their reason. */
 async function failedJobs(reads: OrganizationFacts, call: Call): Promise<ReadonlySet<string>> {
   const website = textField(call, 'website')
   const [destination, reason] = [optionalText(call, 'destination'), optionalText(call, 'reason')]
@@ -68,7 +75,7 @@ async function failedJobs(reads: OrganizationFacts, call: Call): Promise<Readonl
     ...{ website, status: 'failed', open_after_ms: call.nowMs, limit: MOST_REPLAYED },
     ...{ since_ms: call.nowMs - LIMITS.deadLetterKeepMs, until_ms: call.nowMs + LIMITS.clockSkewMs },
     ...(destination === null ? {} : { destination }),
-    ...(reason === null ? {} : { reason }),
+    ...(reason === null ? { except_reason: MAY_COUNT_TWICE } : { reason }),
   })
   return new Set(rows.map(({ job_id: id }) => id))
 }

@@ -1,7 +1,9 @@
 /** Lists deliveries that failed for good and sends them again, under their old IDs, if that still makes sense. */
 
 import { BoundedMap } from '../../common/bounded-map.ts'
+import { isBeyondDedupe } from '../../domain/delivery/attempts.ts'
 import { recordOfJob } from '../../domain/delivery/record-of-job.ts'
+import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import { readRecord } from '../../domain/read-record.ts'
 import type { ReadDeadLetter } from '../../domain/read-record.ts'
 import { encodeRecord, recordKey } from '../../domain/records.ts'
@@ -32,12 +34,15 @@ export interface ReplayDeps {
   readonly perSecond?: number
   /** Resolves after this many ms; the default is a real wait. */
   readonly pause?: (waitMs: number) => Promise<void>
+  /** Also those that the provider may have and would count again: only if a person asked for just these. */
+  readonly mayCountTwice?: boolean
 }
 
 /**
- * `deadline_passed`: the provider would no longer accept it. `not_failed`: it was replayed before, or has not ended.
+ * `deadline_passed`: the provider would no longer accept it. `not_failed`: it was replayed before, or has not ended. `may_count_twice`: an attempt
+ * ended without a clear answer, so that the provider may have it, and would no longer recognise its ID.
  */
-export type ReplayRefusal = 'deadline_passed' | 'not_failed'
+export type ReplayRefusal = 'deadline_passed' | 'not_failed' | 'may_count_twice'
 
 /** The result of one letter, and the progress of the whole. */
 export interface ReplayStep {
@@ -120,8 +125,7 @@ type Replayed = Pick<ReplayStep, 'letter' | 'refusal'>
 
 async function replaySome(deps: ReplayDeps, letters: readonly ReadDeadLetter[]): Promise<readonly Replayed[]> {
   const failed = await failedNow(deps.facts, letters)
-  const nowMs = deps.nowMs()
-  const steps = letters.map((letter) => ({ letter, refusal: replayRefusal(letter, failed, nowMs) }))
+  const steps = letters.map((letter) => ({ letter, refusal: replayRefusal(deps, letter, failed) }))
   const allowed = steps.filter(({ refusal }) => refusal === null)
   await Promise.all(allowed.map(({ letter }) => replayOne(deps, letter)))
   return steps
@@ -217,9 +221,19 @@ async function failedNow(facts: FactsReader, letters: readonly ReadDeadLetter[])
   return new Set(failed.map((row) => deliveryKey(row.website, row.event_id, row.destination)))
 }
 
-function replayRefusal({ job }: ReadDeadLetter, failed: ReadonlySet<string>, nowMs: number): ReplayRefusal | null {
-  if (job.deadlineAtMs <= nowMs) return 'deadline_passed'
-  return failed.has(deliveryKey(job.website, job.install.eventId, job.destination)) ? null : 'not_failed'
+function replayRefusal(
+  { nowMs, mayCountTwice = false }: ReplayDeps,
+  { job }: ReadDeadLetter,
+  failed: ReadonlySet<string>,
+): ReplayRefusal | null {
+  if (job.deadlineAtMs <= nowMs()) return 'deadline_passed'
+  if (!failed.has(deliveryKey(job.website, job.install.eventId, job.destination))) return 'not_failed'
+  return !mayCountTwice && isForgotten(job, nowMs()) ? 'may_count_twice' : null
+}
+
+/** The provider may have it, and would no longer recognise its ID. */
+function isForgotten(job: ReadDeadLetter['job'], nowMs: number): boolean {
+  return isBeyondDedupe(job, nowMs, PROVIDER_DESCRIPTORS[job.provider].dedupeMs)
 }
 
 /** The attempt count continues, so that the worker does not take the job for a settled one. */
@@ -228,7 +242,7 @@ async function replayOne(deps: ReplayDeps, { job }: ReadDeadLetter): Promise<voi
   const key = recordKey(job.website, job.jobId)
   await appendWithRetries(deps.eventLog, `deliver.${job.provider}`, {
     key,
-    value: encodeRecord({ ...job, dueAtMs: nowMs }),
+    value: encodeRecord({ ...job, dueAtMs: nowMs, ...(isForgotten(job, nowMs) ? { unclearSinceMs: null } : {}) }),
   })
   const { sessionMode } = job
   const outcome = {

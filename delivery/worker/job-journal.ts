@@ -81,8 +81,8 @@ export function createJobJournal(deps: JournalDeps): JobJournal {
     await record(job, { ...outcome, status: STATUS_AFTER[step.kind], reason, nextAttemptAtMs })
   }
 
-  const end: JobJournal['end'] = (job, step) =>
-    record(job, { ...step, sessionMode: 'none', detail: '', nextAttemptAtMs: null, attempt: null })
+  const end: JobJournal['end'] = (job, { status, reason }) =>
+    record(job, { status, reason, sessionMode: 'none', detail: '', nextAttemptAtMs: null, attempt: null })
 
   function deadLetterOf(job: Job, step: { reason: DeliveryReason }, outcome: Pick<RecordedOutcome, 'attempt'>): string {
     const code = outcome.attempt?.code ?? ''

@@ -54,6 +54,8 @@ const BACKUP_COPY_AFTER_MS = 3 * LIMITS.webhookMs
 /** A job that waits for a slot or a quota falls due at least this long before its deadline. */
 const RETRY_BEFORE_DEADLINE_MS = 60_000
 
+const UNJUDGED = 'accepted by the provider, whose verdict cannot be requested any more'
+
 /** Aborted once jobs have waited long enough. */
 interface WaitLimits {
   readonly forSlot: AbortSignal
@@ -150,7 +152,19 @@ export class JobRunner {
         await this.#journal.end(job, action)
         this.#deps.settledJobs.add(job)
         return
+      case 'settle':
+        await this.#settle(job, action.step)
+        this.#deps.settledJobs.add(job)
+        return
     }
+  }
+
+  async #settle(job: Job, step: Extract<NextAction, { kind: 'settle' }>['step']): Promise<void> {
+    const { sessionMode } = job
+    if (step.kind === 'done') return this.#journal.settle(job, step, { sessionMode, detail: UNJUDGED, attempt: null })
+    // Counted as an attempt, so that a replay is not mistaken for this one.
+    const counted = { ...job, attempts: job.attempts + 1 }
+    await this.#journal.settle(counted, step, { sessionMode, detail: '', attempt: null })
   }
 
   async #send(batch: RequestBatch, limits: WaitLimits): Promise<void> {

@@ -7,7 +7,9 @@ import {
   type Credentials,
   type Destination,
 } from '../../domain/catalog.ts'
+import { isBeyondDedupe, isVerdictOverdue, type NextStep } from '../../domain/delivery/attempts.ts'
 import { hasCredentials } from '../../domain/providers/credentials.ts'
+import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import type { DeliveryReason } from '../../domain/reasons.ts'
 import type { Job } from '../../domain/records.ts'
 import { setupOf, type DestinationGate } from './destination-gate.ts'
@@ -26,6 +28,8 @@ export type NextAction =
   /** `untilMs`: Unix ms; if absent, the job is checked again after a growing pause. */
   | { readonly kind: 'hold'; readonly reason: DeliveryReason; readonly untilMs?: number }
   | { readonly kind: 'end'; readonly status: 'skipped' | 'expired'; readonly reason: DeliveryReason }
+  /** Ends it by what its earlier attempts came to: nothing more is sent. */
+  | { readonly kind: 'settle'; readonly step: Extract<NextStep, { kind: 'done' | 'failed' }> }
   /** `isTrusted`: nothing failed there recently, so the batch may wait for the answer. */
   | { readonly kind: 'send'; readonly target: DeliveryTarget; readonly isTrusted: boolean }
 
@@ -45,14 +49,27 @@ export const BUSY_MS = 5_000
 export function nextActionFor(deps: NextActionDeps, job: Job, nowMs: number): NextAction {
   if (deps.settledJobs.has(job)) return { kind: 'drop' }
   if (deps.inFlight.has(attemptKey(job))) return { kind: 'wait', untilMs: nowMs + BUSY_MS }
-  // A job that the provider has accepted arrived in time, however long its verdict takes.
-  if (job.deadlineAtMs <= nowMs && job.accepted === undefined)
-    return { kind: 'end', status: 'expired', reason: 'deadline_passed' }
+  if (job.accepted !== undefined) return actionForAccepted(deps, job, nowMs)
+  if (job.deadlineAtMs <= nowMs) return { kind: 'end', status: 'expired', reason: 'deadline_passed' }
   if (job.dueAtMs > nowMs) return { kind: 'wait', untilMs: job.dueAtMs }
   const destination = findDestination(deps.catalog(), job)
   if (destination === null) return { kind: 'end', status: 'skipped', reason: 'destination_removed' }
-  if (destination.mode === 'Paused') return { kind: 'hold', reason: 'destination_on_hold' }
+  // It may have been held since its last attempt.
+  if (isBeyondDedupe(job, nowMs, PROVIDER_DESCRIPTORS[job.provider].dedupeMs))
+    return { kind: 'settle', step: { kind: 'failed', reason: 'unclear_too_long' } }
   return actionAtDestination(deps, { job, destination }, nowMs)
+}
+
+/**
+ * A job that the provider has accepted arrived in time, however long its verdict takes. It counts, so nothing that happens to its destination
+ * can skip it: if the provider cannot be polled any more, it counts as delivered, as it does without a verdict.
+ */
+function actionForAccepted(deps: NextActionDeps, job: Job, nowMs: number): NextAction {
+  if (job.dueAtMs > nowMs) return { kind: 'wait', untilMs: job.dueAtMs }
+  const destination = findDestination(deps.catalog(), job)
+  if (destination === null) return { kind: 'settle', step: { kind: 'done' } }
+  const action = actionAtDestination(deps, { job, destination }, nowMs)
+  return action.kind === 'hold' && isVerdictOverdue(job, nowMs) ? { kind: 'settle', step: { kind: 'done' } } : action
 }
 
 function actionAtDestination(
@@ -60,6 +77,7 @@ function actionAtDestination(
   { job, destination }: { job: Job; destination: Destination },
   nowMs: number,
 ): NextAction {
+  if (destination.mode === 'Paused') return { kind: 'hold', reason: 'destination_on_hold' }
   const key = destinationKey(job.website, job.destination)
   const secrets = deps.credentials().get(key) ?? {}
   if (!hasCredentials(deps.provider.id, secrets)) return { kind: 'hold', reason: 'credentials_missing' }

@@ -25,6 +25,8 @@ const VERDICT_MS: readonly number[] = [
   ...[1, 2, 4, 8, 16, 24, 48, 72].map((hours) => hours * 3_600_000),
 ]
 
+const LAST_POLL_MS = Math.max(...VERDICT_MS)
+
 /** A delivery that came too early is sent once more after this long. */
 const RESEND_MS = 6 * 3_600_000
 
@@ -150,9 +152,21 @@ function dueBefore(deadlineAtMs: number, nowMs: number, wait: { waitMs: number; 
   return lastCallAtMs > nowMs + wait.leastMs ? lastCallAtMs : null
 }
 
-/** If an earlier attempt may have arrived, a repeat is safe only while the provider still recognises its ID. */
-function isBeyondDedupe(job: TriedJob, dueAtMs: number, dedupeMs: number | null): boolean {
-  return dedupeMs !== null && job.unclearSinceMs !== null && dueAtMs > job.unclearSinceMs + dedupeMs
+/**
+ * If an earlier attempt may have arrived, a repeat at `atMs` (Unix ms) is safe only while the provider still recognises its ID:
+ * for `dedupeMs`, or without a bound if that is null.
+ */
+export function isBeyondDedupe(
+  { unclearSinceMs }: Pick<Job, 'unclearSinceMs'>,
+  atMs: number,
+  dedupeMs: number | null,
+): boolean {
+  return dedupeMs !== null && unclearSinceMs !== null && atMs > unclearSinceMs + dedupeMs
+}
+
+/** Whether the provider has accepted it and the last poll for the verdict is past: then it counts as delivered. */
+export function isVerdictOverdue({ accepted }: Pick<Job, 'accepted'>, nowMs: number): boolean {
+  return accepted !== undefined && nowMs >= accepted.atMs + LAST_POLL_MS
 }
 
 function withoutAcceptance(job: Job): Job {

@@ -8,6 +8,7 @@ import { prettyText } from '../parts/lines/bodies.ts'
 import { Status } from '../parts/lines/line-table.tsx'
 import { shownCount } from '../parts/numbers.tsx'
 import { Clock } from '../parts/time.tsx'
+import { MAY_COUNT_TWICE } from '../../domain/reasons.ts'
 import type { DeliveryGroup } from '../../domain/delivery/counts.ts'
 import type { DeliveryFigures, ShownError } from './deliveries-data.ts'
 import { SendAgain } from './send-again.tsx'
@@ -65,6 +66,7 @@ function DeadLetter({ organization, filters, group, mayReplay }: DeadLetterProps
           {mayReplay && (
             <SendAgain
               {...{ organization, destination, count: replayable, wanted: { website, destination, reason } }}
+              mayCountTwice={reason === MAY_COUNT_TWICE}
             />
           )}
         </p>

@@ -4,6 +4,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import { MAY_COUNT_TWICE } from '../../domain/reasons.ts'
 import { Chips } from '../parts/chips.tsx'
 import { TakeAlong } from '../parts/copy.tsx'
 import { statusText } from '../parts/install-words.ts'
@@ -161,7 +162,8 @@ function Until({
   organization,
   delivery,
 }: { readonly organization: OwnOrganization } & Pick<ListedDelivery, 'delivery'>): ReactNode {
-  const { status, deadline_at_ms: deadline, next_attempt_at_ms: next, website, destination, job_id: job } = delivery
+  const { status, reason, website, destination, job_id: job } = delivery
+  const { deadline_at_ms: deadline, next_attempt_at_ms: next } = delivery
   if (status === 'delivered' || status === 'skipped' || deadline === null) return <span className="none">–</span>
   const isOver = deadline <= Date.now()
   return (
@@ -174,7 +176,10 @@ function Until({
         </small>
       )}
       {status === 'failed' && !isOver && organization.role !== 'Viewer' && (
-        <SendAgain {...{ organization: organization.id, wanted: { website, job }, destination, count: 1 }} />
+        <SendAgain
+          {...{ organization: organization.id, wanted: { website, job }, destination, count: 1 }}
+          mayCountTwice={reason === MAY_COUNT_TWICE}
+        />
       )}
     </>
   )

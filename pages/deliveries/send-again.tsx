@@ -18,11 +18,13 @@ interface SendAgainProps {
   /** Where they go. */
   readonly destination: string
   readonly count: number
+  /** The provider may have them, and would not recognise their IDs. */
+  readonly mayCountTwice: boolean
 }
 
 const CLOSE = { 'aria-label': 'Close' }
 
-export function SendAgain({ organization, wanted, destination, count }: SendAgainProps): ReactNode {
+export function SendAgain({ organization, wanted, destination, count, mayCountTwice }: SendAgainProps): ReactNode {
   const queries = useQueryClient()
   const [isAsking, setIsAsking] = useState(false)
   const send = useMutation({
@@ -47,8 +49,10 @@ export function SendAgain({ organization, wanted, destination, count }: SendAgai
         closeButtonProps={CLOSE}
       >
         <p>
-          {count === 1 ? 'It goes' : `${count.toLocaleString()} deliveries go`} out under the old ID, so that the
-          provider counts nothing twice.
+          {count === 1 ? 'It goes' : `${count.toLocaleString()} deliveries go`} out under the old ID
+          {mayCountTwice
+            ? '. The provider may have it from an attempt that it never answered. That was too long ago to be recognised, so it may count twice.'
+            : ', so that the provider counts nothing twice.'}
         </p>
         {count > 50 && <p>At most 50 are sent at a time, the latest first. Press again for the rest.</p>}
         <Problem error={send.error} />
@@ -63,6 +67,7 @@ export function SendAgain({ organization, wanted, destination, count }: SendAgai
 function outcomeText({ replayed, refused, mayHaveMore }: ReplayedDeliveries): string {
   if (replayed + refused === 0) return 'There is none left that can be sent again.'
   const sent = `${replayed.toLocaleString()} sent again`
-  const left = refused === 0 ? '' : `, ${refused.toLocaleString()} not: too late, or on their way already`
+  const left =
+    refused === 0 ? '' : `, ${refused.toLocaleString()} not: too late, on their way already, or perhaps counted already`
   return `${sent}${left}.${mayHaveMore ? ' There may be more.' : ''}`
 }

@@ -97,6 +97,27 @@ describe('Deliveries in the dashboard', () => {
     expect((await both.get('deliveries/list', both.bert, 'other')).text).not.to.include('acme-list')
   })
 
+  it('are sent again only by name if they may count twice', async () => {
+    const atMs = Date.now() - 60_000
+    const open = { deadlineAtMs: atMs + HOUR_MS, atMs }
+    const own = { ...MINE, ...open, jobId: 'job-unclear', destination: 'acme-unclear' }
+    const job = { ...jobOf({ install: { eventId: 'event-unclear' } }), ...own, provider: 'meta' as const }
+    const letter = { ...{ v: 1, reason: 'unclear_too_long', failedAtMs: atMs }, job: { ...job, unclearSinceMs: 1 } }
+    await both.stage.eventLog.append('dead-letters', [{ key: job.jobId, value: encodeRecord(letter as DeadLetter) }])
+    const state = { ...own, eventId: 'event-unclear', status: 'failed', reason: 'unclear_too_long' } as const
+    await store(both.facts, [deliveryRecord(state)])
+    const replay = async (more: object) => {
+      const body = { website: 'acme-one', destination: 'acme-unclear', ...more }
+      const address = '198.51.100.253'
+      return (await both.stage.ask('POST', `${ROOT}/acme/deliveries/replay`, { cookies: both.anna, body, address }))
+        .body
+    }
+    expect(await replay({})).to.deep.equal({ replayed: 0, refused: 0, mayHaveMore: false })
+    expect(await replay({ reason: 'unclear_too_long' })).to.deep.equal({ replayed: 1, refused: 0, mayHaveMore: false })
+    const [sent] = await both.stage.eventLog.read('deliver.meta', 0, 10)
+    expect(JSON.parse(sent?.value ?? '')).to.include({ jobId: 'job-unclear', unclearSinceMs: null })
+  })
+
   it('are sent again by the reason of their failure, fifty at a time, until none is left', async () => {
     const failed = { ...MINE, destination: 'acme-again', status: 'failed', reason: 'refused' } as const
     // A failure of a moment ago still counts as earlier: clocks differ.

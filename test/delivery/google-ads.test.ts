@@ -363,6 +363,30 @@ describe('a worker for Google Ads', () => {
     expect(ingests()).to.have.lengthOf(1)
   })
 
+  it('counts what Google has accepted as delivered if the destination is removed before the verdict', async () => {
+    await stage.enqueue(job())
+    await stage.recorded(1)
+    stage.setup.destination = null
+    clock.advance(31 * MINUTE_MS)
+    const [, ended] = await stage.recorded(2)
+    expect(ended).to.include({ status: 'delivered', reason: '', sessionMode: 'original_session_window', attempts: 1 })
+    expect(ended?.detail).to.contain('verdict')
+    expect(ads.requests().filter(({ path }) => path !== '/v1/events:ingest')).to.be.empty
+  })
+
+  it('holds the question for the verdict while the destination is paused, and counts it as delivered after three days', async () => {
+    await stage.enqueue(job())
+    await stage.recorded(1)
+    stage.setup.destination = { ...destination, mode: 'Paused' }
+    clock.advance(31 * MINUTE_MS)
+    expect((await stage.recorded(2))[1]).to.include({ status: 'retrying', reason: 'destination_on_hold' })
+    clock.advance(71 * HOUR_MS)
+    await until(async () => (await stage.inTier('30m')).length > 1)
+    expect(await stage.records()).to.have.lengthOf(2)
+    clock.advance(HOUR_MS)
+    expect((await stage.recorded(3))[2]).to.include({ status: 'delivered', reason: '' })
+  })
+
   it('holds a fresh click until it is six hours old, says so once, and sends it then', async () => {
     await stage.enqueue(job(1, 2 * HOUR_MS))
     const [held] = await stage.recorded(1)

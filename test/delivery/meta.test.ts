@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 
+import { replayDeadLetters } from '../../delivery/tools/replay.ts'
 import { meta } from '../../delivery/providers/meta.ts'
 import { checkMetaRequest, startMetaStandIn } from '../../stand-ins/meta.ts'
 import type { StandInServer } from '../../stand-ins/server.ts'
@@ -18,7 +19,7 @@ import {
   SOON_MS,
   type OutcomeRow,
 } from './support/ad-provider.contract.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS } from '../../fixtures/delivery/builders.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, NOON_MS, WEBSITE } from '../../fixtures/delivery/builders.ts'
 import { TestClock, until } from '../../fixtures/delivery/harness.ts'
 
 const TOKEN = 'EAAcanary+token/meta='
@@ -209,6 +210,37 @@ describe('a worker for Meta', () => {
     expect(record?.attempt).to.include({ code: 'checked_here', responseStatus: 0 })
     expect(record?.attempt?.requestBody).to.contain('"CLIInstall"')
     expect(standIn.total()).to.equal(0)
+  })
+
+  it('does not send again what Meta may have, if it was held until Meta would no longer recognise it', async () => {
+    standIn.fail('*', { kind: 'reset' })
+    await stage.enqueue(adJob(destination))
+    await stage.recorded(1)
+    standIn.fail('*', null)
+    stage.setup.destination = { ...destination, mode: 'Paused' }
+    clock.advance(5_001)
+    expect((await stage.recorded(2))[1]).to.include({ status: 'retrying', reason: 'destination_on_hold' })
+    const sent = standIn.total()
+    clock.advance(48 * HOUR_MS)
+    stage.setup.destination = destination
+    const records = await stage.recorded(3)
+    expect(records[2]).to.include({ status: 'failed', reason: 'unclear_too_long' })
+    expect(standIn.total()).to.equal(sent)
+    const [letter] = await stage.deadLetters()
+    expect(letter).to.include({ reason: 'unclear_too_long' })
+
+    const row = { website: WEBSITE, event_id: records[2]!.eventId, destination: destination.id, status: 'failed' }
+    const facts = { run: async () => [{ ...row, install_received_at_ms: 0 }] } as never
+    const replay = async (mayCountTwice: boolean) => {
+      const refusals: unknown[] = []
+      const deps = { eventLog: stage.eventLog, facts, nowMs: clock.nowMs, mayCountTwice }
+      await replayDeadLetters(deps, {}, ({ refusal }) => refusals.push(refusal))
+      return refusals
+    }
+    expect(await replay(false)).to.deep.equal(['may_count_twice'])
+    expect(await replay(true)).to.deep.equal([null])
+    await until(async () => (await stage.records()).at(-1)?.status === 'delivered')
+    expect(standIn.total()).to.equal(sent + 1)
   })
 
   it('comes back after an outage', async () => {

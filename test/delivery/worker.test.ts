@@ -156,10 +156,10 @@ describe('the delivery worker', () => {
     const nobody = eventJob(2, { visit: visitOf({ identities: {} }) })
     await stage.enqueue(eventJob(1, { destination: destinationOf({ id: 'gone' }) }), nobody)
     await until(async () => (await stage.records()).length === 2)
-    const reasons = (await stage.records()).map((record) => [record.eventId, record.status, record.reason])
+    const reasons = (await stage.records()).map((record) => [record.kind, record.eventId, record.status, record.reason])
     expect(reasons).to.have.deep.members([
-      ['event-0001', 'skipped', 'destination_removed'],
-      ['event-0002', 'skipped', 'no_client_id'],
+      ['delivery', 'event-0001', 'skipped', 'destination_removed'],
+      ['delivery', 'event-0002', 'skipped', 'no_client_id'],
     ])
     expect(stage.standIn.total()).to.equal(0)
   })

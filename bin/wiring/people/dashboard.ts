@@ -157,7 +157,8 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
     ...{ baseUrl, streams, eventLog, hotState, facts, directory, inventory, writer, pins, keys },
     ...{ randomness, nowMs, logger, metrics, clock: { elapsedMs: () => performance.now() } },
     addressHashOf: (req: IncomingMessage) => keys.addressHash(addressOf(req), nowMs()),
-    replayDeliveries: (query) => replayDeadLetters({ eventLog: parts.eventLog, facts, nowMs }, query),
+    replayDeliveries: ({ mayCountTwice, ...query }) =>
+      replayDeadLetters({ eventLog: parts.eventLog, facts, nowMs, mayCountTwice }, query),
     outbox: await openOutbox(parts, randomness),
     discovery: await openDiscovery(parts),
     signUp: signUpOf(settings),

@@ -35,6 +35,7 @@ export type DeliveryListFilters = {
   readonly destination?: string
   readonly status?: string
   readonly reason?: string
+  readonly except_reason?: string
   /** Outcome of an attempt within the period; the status below is that of its answer. */
   readonly code?: string
   readonly response_status?: number
@@ -79,6 +80,7 @@ const OF_DELIVERIES = {
   destination: 'destination = {destination:String}',
   status: 'status = {status:String}',
   reason: 'reason = {reason:String}',
+  except_reason: 'reason != {except_reason:String}',
   open_after_ms: `deadline_at > ${at('open_after_ms')}`,
   before_id: `(changed_at, job_id) < (${at('before_ms')}, {before_id:String})`,
 } as const

@@ -181,8 +181,8 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     metrics: createDashboardMetrics(registry, nowMs),
     signUp: options.isOpen === true ? { namespace: 'default', installation: null } : null,
     pins: hotStatePins(hotState),
-    replayDeliveries: (query) =>
-      replayDeadLetters({ eventLog, facts: options.facts ?? { run: async () => [] }, nowMs }, query),
+    replayDeliveries: ({ mayCountTwice, ...query }) =>
+      replayDeadLetters({ eventLog, facts: options.facts ?? { run: async () => [] }, nowMs, mayCountTwice }, query),
     addressHashOf: (req) => keys.addressHash(String(req.headers['x-address'] ?? '192.0.2.1'), nowMs()),
     facts: options.facts ?? { run: async () => [] },
     billing: (await options.billing?.(baseUrl)) ?? null,

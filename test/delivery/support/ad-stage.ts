@@ -9,6 +9,7 @@ import {
   decodeRecord,
   encodeRecord,
   recordKey,
+  type DeadLetter,
   type DeliveryRecord,
   type Job,
   type Topic,
@@ -32,12 +33,18 @@ export interface AdStageOptions {
   readonly clock: TestClock
 }
 
+interface AdSetup {
+  /** Null once it is removed. */
+  destination: Destination | null
+  secrets: Readonly<Record<string, string>>
+}
+
 export class AdStage {
   readonly #options: AdStageOptions
   readonly #folder: string
   readonly #store: Store
   readonly #worker: Worker
-  readonly #setup: { destination: Destination; secrets: Readonly<Record<string, string>> }
+  readonly #setup: AdSetup
 
   private constructor(
     options: AdStageOptions,
@@ -51,7 +58,7 @@ export class AdStage {
   }
 
   /** Destination and credentials in force; a test may replace them. */
-  get setup(): { destination: Destination; secrets: Readonly<Record<string, string>> } {
+  get setup(): AdSetup {
     return this.#setup
   }
 
@@ -63,14 +70,14 @@ export class AdStage {
     const { provider, destination, secrets, others = [], baseUrl, tokenUrl, clock } = options
     const folder = await mkdtemp(join(tmpdir(), 'whence-delivery-'))
     const store = await openStore(folder, clock.nowMs)
-    const setup = { destination, secrets }
+    const setup: AdSetup = { destination, secrets }
     const worker = await startWorker({
       provider,
       baseUrl,
       ...(tokenUrl === undefined ? {} : { tokenUrl }),
       eventLog: store.log,
       hotState: store.hotState,
-      catalog: () => catalogOf([setup.destination, ...others]),
+      catalog: () => catalogOf([...(setup.destination === null ? [] : [setup.destination]), ...others]),
       credentials: () =>
         new Map([destination, ...others].map((each) => [destinationKey(WEBSITE, each.id), setup.secrets])),
       nowMs: clock.nowMs,
@@ -97,6 +104,10 @@ export class AdStage {
 
   inTier(tier: string): Promise<Job[]> {
     return this.#all<Job>(`deliver.${this.#options.provider.id}.${tier}` as Topic)
+  }
+
+  deadLetters(): Promise<DeadLetter[]> {
+    return this.#all<DeadLetter>('dead-letters')
   }
 
   activityTypes(): Promise<string[]> {
