@@ -55,7 +55,16 @@ export function attend(page: Page, tokens: HandoffTokens): void {
       void ask(elementScope(page, target as HTMLElement), true)
     }
   })
-  for (const element of document.querySelectorAll(commandElements(page))) inView.observe(element)
+  const watch = () => {
+    for (const element of document.querySelectorAll(commandElements(page))) {
+      // An element that is observed anew is reported anew.
+      inView.unobserve(element)
+      inView.observe(element)
+    }
+  }
+  watch()
+  // Another route is another visit, with a token of its own.
+  ;(window as Window & { navigation?: EventTarget }).navigation?.addEventListener('currententrychange', watch)
 }
 
 /** How to fill a command at this place of the page. */

@@ -16,28 +16,37 @@ const PAUSE_MS = 5_000
 interface Asked {
   readonly answer: Promise<Handoff | null>
   handoff: Handoff | null
+  /** Receipt of the visit that the token is for. */
+  receipt: string | undefined
 }
 
 /** Keeps at most one token per visit. `optionsOfPage` applies if a call has no options. */
 export function createHandoffs(optionsOfPage: () => FillOptions) {
   let isAllowed = () => false
   const tokens = new Map<Scope, Asked>()
+  /** The token, if it is still valid and for the present visit: a route or a withdrawn consent has ended the visit before. */
+  const loaded = (scope: Scope): string | undefined => {
+    const { handoff, receipt } = tokens.get(scope) ?? {}
+    return handoff && handoff.expiresAt >= Date.now() && receipt === scope.currentReceipt ? handoff.token : undefined
+  }
   /** Requests a token if none is loaded or requested. Null if the service gives none. Never rejects. */
   const handoff = (scope: Scope): Promise<Handoff | null> => {
     if (!isAllowed()) return Promise.resolve(null)
     const known = tokens.get(scope)
-    if (known && !(known.handoff && known.handoff.expiresAt < Date.now())) return known.answer
-    const asked: Asked = { answer: requestHandoff(scope).catch(() => null), handoff: null }
+    if (known && (!known.handoff || loaded(scope))) return known.answer
+    const requested = requestHandoff(scope).catch((): Issued => [null])
+    const asked: Asked = { answer: requested.then(([handoff]) => handoff), handoff: null, receipt: undefined }
     tokens.set(scope, asked)
-    void asked.answer.then((answer) => {
-      asked.handoff = answer
-      if (!answer) setTimeout(() => tokens.delete(scope), PAUSE_MS)
+    void requested.then(([handoff, receipt]) => {
+      asked.handoff = handoff
+      asked.receipt = receipt
+      if (!handoff) setTimeout(() => tokens.delete(scope), PAUSE_MS)
     })
     return asked.answer
   }
   /** The command with a token that is already loaded; undefined if there is none, or no place for it. */
   const fill = (scope: Scope, text: string, options = optionsOfPage()): string | undefined => {
-    const token = isAllowed() && tokens.get(scope)?.handoff?.token
+    const token = isAllowed() && loaded(scope)
     return token ? fillCommand(text, token, options) : undefined
   }
   /** The same, but waits a short time for a token that is being requested. */
@@ -50,27 +59,31 @@ export function createHandoffs(optionsOfPage: () => FillOptions) {
   return { handoff, fill, command, obey }
 }
 
-async function requestHandoff(scope: Scope): Promise<Handoff | null> {
+/** The token, null if there is none, and the receipt of its visit. */
+type Issued = readonly [handoff: Handoff | null, receipt?: string | undefined]
+
+async function requestHandoff(scope: Scope): Promise<Issued> {
   scope.isUrgent = true
   await scope.running
-  return (await linked(scope)) ?? (await alone(scope))
+  const { currentReceipt: receipt } = scope
+  const handoff = receipt ? await linked(scope, receipt) : null
+  return handoff ? [handoff, receipt] : alone(scope)
 }
 
-async function linked(scope: Scope): Promise<Handoff | null> {
-  const { project, currentReceipt: receipt } = scope
-  if (!receipt) return null
+async function linked(scope: Scope, receipt: string): Promise<Handoff | null> {
+  const { project } = scope
   const answer = await scope.send('v1/handoffs', { project, receipt, gpc: hasGpc() })
   // Refused for good: another tab's visit has replaced this one, or it is too old. A new visit replaces it.
   if (String(answer['error']).startsWith('receipt_')) scope.currentReceipt = undefined
   return readHandoff(answer)
 }
 
-async function alone(scope: Scope): Promise<Handoff | null> {
-  if (scope.currentReceipt) return null
+async function alone(scope: Scope): Promise<Issued> {
+  if (scope.currentReceipt) return [null]
   const answer = await scope.send('v1/handoffs', await scope.compose())
   const { receipt } = answer
   if (typeof receipt === 'string') scope.currentReceipt = receipt
-  return readHandoff(answer)
+  return [readHandoff(answer), scope.currentReceipt]
 }
 
 function readHandoff({ token, expires_at: expiresAt }: ServiceAnswer): Handoff | null {

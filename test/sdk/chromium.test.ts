@@ -355,6 +355,21 @@ describe('sdk in Chromium', function () {
       await service.waitFor('/activate', 2)
     })
 
+    it('that is withdrawn ends the token, too: what is copied later is of the visit after it', async () => {
+      await page.goto(site.add(asking('granted') + INSTALL))
+      const withdrawn = await tokenHere()
+      await run('whence.deny()')
+      await run('whence.grant()')
+      await service.waitFor('/activate', 2)
+      const later = await tokenHere()
+      expect(later.token).not.to.equal(withdrawn.token)
+      expect(await copy()).to.equal(true)
+      expect(await clipboard()).to.include(later.token)
+      const handoffs = await service.waitFor('/v1/handoffs', 2)
+      const receipts = (await service.waitFor('/activate', 2)).map(({ body }) => body.receipt)
+      expect(handoffs.map(({ body }) => body.receipt)).to.deep.equal(receipts)
+    })
+
     it('that is withdrawn while a visit is on its way leaves no marker', async () => {
       service.misbehave.set('/v1/visits', 'hang')
       await page.goto(site.add(asking('granted')))
@@ -397,6 +412,21 @@ describe('sdk in Chromium', function () {
       expect(all.map(({ body }) => body.page_url)).to.deep.equal([url, `${site.origin}/spa-two`])
       expect(all[0]?.body.url_id).to.equal('start')
       expect(all[1]?.body.url_id).to.match(/^url_/)
+    })
+
+    it('has a token of its own for each route: a command in view asks for it by itself', async () => {
+      await page.goto(site.add(script('data-spa') + INSTALL))
+      await service.waitFor('/v1/handoffs')
+      const first = await tokenHere()
+      expect(await run(`whence.fill('${COMMAND}')`)).to.include(first.token)
+      await run(`void history.pushState({}, '', '/spa-two')`)
+      const [, second] = await service.waitFor('/v1/handoffs', 2)
+      expect(second?.body.receipt).to.equal((await service.waitFor('/activate', 2))[1]?.body.receipt)
+      const later = await tokenHere()
+      expect(later.token).not.to.equal(first.token)
+      expect(await run(`whence.fill('${COMMAND}')`)).to.include(later.token)
+      expect(await tokenHere()).to.deep.equal(later)
+      expect(await service.waitFor('/v1/handoffs', 2)).to.have.lengthOf(2)
     })
 
     it('counts once although the script is in the page twice', async () => {
