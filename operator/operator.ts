@@ -336,8 +336,9 @@ class OperatorLoop {
     this.#spaces = spaces
     await this.#secretCleanup.run()
     const isDamaged = this.#inForce !== undefined && (await this.#credentials.tidy())
-    // The guard's memory also changes with time.
-    if (isNews || isDamaged || this.#memory.guard.size > 0) this.#changed()
+    // Invitations expire and the guard's memory changes without an event.
+    const isOver = this.#decision !== null && this.#decision.changesAtMs <= this.#options.nowMs()
+    if (isNews || isDamaged || isOver || this.#memory.guard.size > 0) this.#changed()
   }
 
   #failed(key: string, error: unknown, failures: number): void {

@@ -77,6 +77,8 @@ export interface Compilation {
   readonly websiteCounts: ReadonlyMap<string, number>
   /** Who may do what, the oldest first. Only the dashboard reads this; it is not part of the catalog. */
   readonly members: readonly Member[]
+  /** Unix ms of the next expiry of an invitation: from then on the same objects give another result. Infinity if there is none. */
+  readonly changesAtMs: number
   /** IDs of the organisations that objects belong to, by `objectKey`; refused objects are included if their references are valid. */
   readonly owners: ReadonlyMap<string, string>
   readonly problems: readonly CatalogProblem[]
@@ -105,7 +107,7 @@ function* revision(
   { objects, sha256Hex, nowMs = 0 }: CatalogInput,
   { last, digests }: CompileMemory,
 ): SmallSteps<Compilation | null> {
-  if (last === null || last.compilation.members.some((member) => isExpiry(member, last.atMs, nowMs))) return null
+  if (last === null || nowMs < last.atMs || nowMs >= last.compilation.changesAtMs) return null
   const { catalog } = last.compilation
   const revised = yield* revisedWebsites(last.objects, objects, catalog)
   if (revised === null) return null
@@ -114,11 +116,6 @@ function* revision(
   for (const website of revised) websites.set(website.id, website)
   const version = yield* catalogVersion({ ...catalog, websites }, sha256Hex, digests)
   return { ...last.compilation, catalog: Object.freeze({ ...catalog, version, websites }) }
-}
-
-/** Whether its invitation counts differently at these two times. */
-function isExpiry({ invitation }: Member, atMs: number, nowMs: number): boolean {
-  return invitation !== null && invitation.expiresAtMs <= atMs !== invitation.expiresAtMs <= nowMs
 }
 
 function* compilerOf(input: CatalogInput, problems: CatalogProblem[]): SmallSteps<Compiler> {
@@ -176,11 +173,11 @@ function* compileAll(input: CatalogInput, digests: PartMemory<string>): SmallSte
   holdLogStreams(compiler, held)
   for (const resource of resources.Webhook) compileWebhook(compiler, resource)
   holdWebhooks(compiler, held)
-  const members = compileMembers(compiler, input.nowMs ?? 0)
+  const { members, changesAtMs } = compileMembers(compiler, input.nowMs ?? 0)
   const catalog = yield* assemble(compiler, input.sha256Hex, digests)
   const { credentials, credentialRefs, organizations, owners } = compiler
   const websiteCounts = new Map([...organizations.values()].map((each) => [each.id, each.websiteCount]))
-  return { catalog, credentials, credentialRefs, websiteCounts, members, owners, problems }
+  return { catalog, credentials, credentialRefs, websiteCounts, members, changesAtMs, owners, problems }
 }
 
 function addOrganization(compiler: Compiler, resource: Resource<'Organization'>): void {

@@ -20,15 +20,29 @@ interface MemberCounts {
   readonly owned: Map<string, number>
 }
 
-/** All members in force, the oldest first. `nowMs` decides whether an invitation still takes up a place. */
-export function compileMembers(compiler: Compiler, nowMs: number): readonly Member[] {
+interface CompiledMembers {
+  /** Those in force, the oldest first. */
+  readonly members: readonly Member[]
+  /** When the next invitation expires, of refused ones too; Infinity if none does. */
+  readonly changesAtMs: number
+}
+
+/** `nowMs` decides whether an invitation still takes up a place. */
+export function compileMembers(compiler: Compiler, nowMs: number): CompiledMembers {
   const counts: MemberCounts = { seats: new Map(), known: new Set(), joined: new Map(), owned: new Map() }
   const members = compiler.objects.resources.Member.flatMap((resource) => {
     const member = compileMember(compiler, resource, { counts, nowMs })
     return member === null ? [] : [member]
   })
   warnOfNoOwner(compiler, members)
-  return members
+  return { members, changesAtMs: nextExpiryMs(compiler, nowMs) }
+}
+
+function nextExpiryMs({ objects }: Compiler, nowMs: number): number {
+  return objects.resources.Member.reduce((next, { spec: { invitation } }) => {
+    const expiresAtMs = invitation === undefined ? Infinity : Date.parse(invitation.expiresAt)
+    return expiresAtMs > nowMs ? Math.min(next, expiresAtMs) : next
+  }, Infinity)
 }
 
 interface Around {

@@ -24,7 +24,5 @@ export function* compileWithin(
   const compilation = yield* compileInSteps({ ...input, ownSecrets, held, memory })
   const withoutRoom = yield* overflow(compilation, credentialSlots, texts)
   if (withoutRoom.size === 0) return compilation
-  const { objects, sha256Hex } = input
-  const less = { objects, sha256Hex, ownSecrets, held, withoutRoom, memory: emptyCompileMemory(texts) }
-  return yield* compileInSteps(less)
+  return yield* compileInSteps({ ...input, ownSecrets, held, withoutRoom, memory: emptyCompileMemory(texts) })
 }

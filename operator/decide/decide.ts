@@ -35,6 +35,8 @@ export interface Decision {
   readonly problems: readonly PublishedProblem[]
   /** By `objectKey`. */
   readonly objects: ReadonlyMap<string, DecidedObject>
+  /** Unix ms from which on the same objects are decided otherwise. */
+  readonly changesAtMs: number
   /** IDs of the organisations that they belong to, by `objectKey`. */
   readonly owners: ReadonlyMap<string, string>
 }
@@ -96,6 +98,7 @@ export function* decide(gathered: Gathered, tools: LayoutTools, memory: Decision
     credentials: credentialParts(compilation, memory.credentials),
     problems: problemsToPublish(compilation.problems, gathered.published, gathered.nowMs),
     objects: decided,
+    changesAtMs: compilation.changesAtMs,
     owners: compilation.owners,
   }
 }

@@ -68,9 +68,8 @@ export function* compileKept(
     namespaces,
     objects: new Set([...kept.keys(), ...paused]),
   }
-  const { objects, sha256Hex } = input
   const memory = emptyCompileMemory(input.memory?.digests.texts)
-  const compilation = yield* compileWithin(gathered, { objects, sha256Hex, memory }, held)
+  const compilation = yield* compileWithin(gathered, { ...input, memory }, held)
   const names = new Map(forms.map(({ website }) => [shownWebsite(website), website.organization.id]))
   const isKept = ({ object }: CatalogProblem) => names.has(object)
   const problems = [...compilation.problems.filter((each) => !isKept(each)), ...compiled.problems.filter(isKept)]

@@ -418,6 +418,26 @@ describe('an invitation, for a compilation with a memory', () => {
     expect(membersAt(expiresAtMs - 1, 'Second')).to.equal(places)
     expect(membersAt(expiresAtMs, 'Third')).to.equal(places + 1)
   })
+
+  it('is looked at again once it has expired, also if the plan had no room for it', () => {
+    const source = (value: object) => ({ value: { apiVersion: 'whence.dev/v1alpha1', ...value }, locate: () => '' })
+    const member = (name: string, more: object) => ({
+      ...{ kind: 'Member', metadata: { name } },
+      spec: { organizationRef: { name: 'x' }, email: `${name}@x.example`, role: 'Owner', ...more },
+    })
+    const invitation = { id: 'a'.repeat(32), expiresAt: '2026-01-01T00:00:00Z' }
+    const expiresAtMs = Date.parse(invitation.expiresAt)
+    const organization = { kind: 'Organization', metadata: { name: 'x' }, spec: { plan: 'Free' } }
+    const objects = [organization, member('anna', {}), member('invited', { invitation })].map(source)
+    const memory = emptyCompileMemory()
+    const at = (nowMs: number) => compileCatalog({ objects, sha256Hex, memory, nowMs })
+    const problemsAt = (nowMs: number) => at(nowMs).problems.map(({ reason }) => reason)
+    expect(problemsAt(expiresAtMs - 1)).to.deep.equal(['PlanLimit'])
+    expect(at(expiresAtMs - 1).changesAtMs).to.equal(expiresAtMs)
+    expect(problemsAt(expiresAtMs)).to.deep.equal([])
+    expect(at(expiresAtMs).changesAtMs).to.equal(Infinity)
+    expect(problemsAt(expiresAtMs - 1), 'a clock that was set back').to.deep.equal(['PlanLimit'])
+  })
 })
 
 describe('a reader of shards with a memory', () => {

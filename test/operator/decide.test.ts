@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 
 import { atOnce } from '../../domain/published/steps.ts'
+import { PLAN_LIMITS } from '../../domain/limits.ts'
 import { conditionsOf, sayTheSame } from '../../domain/resources/conditions.ts'
 import { pack } from '../../operator/decide/pack.ts'
 import { decide, emptyMemory } from '../../operator/decide/decide.ts'
@@ -94,6 +95,35 @@ describe('a decision', () => {
       `curl -fsSL https://whence.example/v1/projects/p${where}/report.sh | sh -s -- install_completed`
     expect(commandWith([])).to.equal(command(''))
     expect(commandWith([path('cli', 1)])).to.equal(command('/paths/cli'))
+  })
+
+  it('gives an expired invitation no place, also where a destination has no room', () => {
+    const expiresAt = '2026-01-08T00:00:00Z'
+    const member = (name: string, spec: object) => ({
+      metadata: { name, namespace: 'a', creationTimestamp: '2026-01-01T00:00:00Z' },
+      spec: { organizationRef: { name: 'acme' }, email: `${name}@acme.example`, role: 'Owner', ...spec },
+    })
+    const others = Array.from({ length: PLAN_LIMITS.Standard.members }, (_, index) => member(`m${index}`, {}))
+    const Member = [member('invited', { invitation: { id: 'a'.repeat(32), expiresAt } }), ...others]
+    const ga4 = { measurementId: 'G-ABC1234567', apiSecretRef: { name: 'keys', key: 'ga4' } }
+    const Destination = [
+      { metadata: { name: 'out', namespace: 'a' }, spec: { websiteRef: { name: 'p' }, provider: 'ga4', ga4 } },
+    ]
+    const { resources, ...gathered } = gatheredOf([site('p', 0)])
+    const { objects } = atOnce(
+      decide(
+        {
+          ...{ ...gathered, resources: { ...resources, Member, Destination } },
+          ...{ secrets: [{ metadata: { name: 'keys', namespace: 'a' }, data: { ga4: 'dG9rZW4=' } }] },
+          ...{ credentialSlots: 0, nowMs: Date.parse(expiresAt) },
+        },
+        TOOLS,
+        emptyMemory(),
+      ),
+    )
+    const reasonsOf = (key: string) => objects.get(key)?.problems.map(({ reason }) => reason)
+    expect(reasonsOf('Destination/a/out')).to.deep.equal(['TooLarge'])
+    for (const { metadata } of Member) expect(reasonsOf(`Member/a/${metadata.name}`), metadata.name).to.deep.equal([])
   })
 
   it('lets the older websites keep their place, in whatever order they were gathered', () => {

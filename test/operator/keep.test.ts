@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 
 import { atOnce } from '../../domain/published/steps.ts'
-import { LIMITS } from '../../domain/limits.ts'
+import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
 import { pack } from '../../operator/decide/pack.ts'
 import type { Decision, DecisionMemory } from '../../operator/decide/decide.ts'
 import type { Gathered, InForce } from '../../operator/decide/gathered.ts'
@@ -298,6 +298,19 @@ describe('many websites that are refused at once', () => {
     const few = sequence()
     few(world(many(9)), 0)
     expect(few(world(many(9, WRONG)), 1).inForce.catalog.websites.size).to.equal(0)
+  })
+
+  it('give an expired invitation no place while they stay', () => {
+    const expiresAt = '2026-01-08T00:00:00Z'
+    const member = (name: string, spec: object = {}) =>
+      object('a', name, { organizationRef: { name: 'acme' }, email: `${name}@acme.example`, role: 'Owner', ...spec })
+    const others = Array.from({ length: PLAN_LIMITS.Enterprise.members }, (_, index) => member(`m${index}`))
+    const Member = [member('invited', { invitation: { id: 'a'.repeat(32), expiresAt } }), ...others]
+    const next = sequence()
+    next(world(many(12), { Member }), Date.parse(expiresAt))
+    const after = next(world(many(12, WRONG), { Member }), Date.parse(expiresAt) + 1)
+    expect(after.held).to.equal(12)
+    for (const { metadata } of Member) expect(reasonsOf(after, `Member/a/${metadata.name}`)).to.deep.equal([])
   })
 
   it('keep their organisation and destinations if these are refused with them', () => {

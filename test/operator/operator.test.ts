@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 
+import { LIMITS } from '../../domain/limits.ts'
 import type { ActivityType } from '../../domain/reasons.ts'
 import type { Condition } from '../../domain/resources/conditions.ts'
 import { credentialsPartName, partName } from '../../domain/published/place.ts'
@@ -39,6 +40,8 @@ import type { Stage, StartedOperator } from './support/stage.ts'
 import { BASE_URL, openStage, PLACE, until } from './support/stage.ts'
 
 const BUILD_AND_START_MS = 1_300_000
+/** An operator without passes for this long has looked at everything: its last look of its own comes once its patience with namespaces ends. */
+const RESTING_MS = LIMITS.namespacePatienceMs + 1_000
 
 const NAMESPACES = [
   'whence',
@@ -53,6 +56,7 @@ const NAMESPACES = [
   'audit',
   'streams',
   'cleanup',
+  'invited',
 ]
 
 describe('the operator', function () {
@@ -669,6 +673,41 @@ describe('the operator', function () {
     })
     expect(await left()).to.include.members(['look-alike', 'of-a-person', 'used'])
     await operator.close()
+  })
+
+  it('gives the place of an expired invitation to the next member, although nothing else changes', async () => {
+    let aheadMs = 0
+    const place = { namespace: 'invited', name: 'invited' }
+    const own = { installation: 'invited', place, namespaces: ['invited'], nowMs: () => Date.now() + aheadMs }
+    const expiresAt = `${new Date(Date.now() + 86_400_000).toISOString().slice(0, 19)}Z`
+    const member = (name: string, more: object) => ({
+      ...{ apiVersion: 'whence.dev/v1alpha1', kind: 'Member', metadata: { name, namespace: 'invited' } },
+      spec: {
+        organizationRef: { name: 'own' },
+        email: `${name}@acme.dev`,
+        role: 'Owner',
+        installation: 'invited',
+        ...more,
+      },
+    })
+    await kube.apply(at('invited', [organization('own', { plan: 'Free', installation: 'invited' })]))
+    await kube.apply([member('anna', { invitation: { id: 'a'.repeat(32), expiresAt } })])
+    const operator = stage.operator(undefined, null, own)
+    await becomes('Member', 'invited', 'anna', 'Accepted', 'True', 'Accepted')
+    await kube.apply([member('bert', {})])
+    await becomes('Member', 'invited', 'bert', 'Accepted', 'False', 'PlanLimit')
+    const passes = async () => /^whence_operator_pass_seconds_count (\d+)/m.exec(await operator.registry.metrics())?.[1]
+    let last = { count: await passes(), sinceMs: Date.now() }
+    await until('the operator rests', async () => {
+      const count = await passes()
+      if (count !== last.count) last = { count, sinceMs: Date.now() }
+      return Date.now() - last.sinceMs > RESTING_MS
+    })
+    aheadMs = 2 * 86_400_000
+    await becomes('Member', 'invited', 'bert', 'Accepted', 'True', 'Accepted')
+    await operator.close()
+    for (const kind of ['members', 'organizations'])
+      await kube.want(`/apis/whence.dev/v1alpha1/namespaces/invited/${kind}`, { method: 'DELETE' })
   })
 
   it('takes objects out of force when they are deleted, whole namespaces without a finalizer in the way', async () => {
