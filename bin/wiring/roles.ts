@@ -23,6 +23,7 @@ import type { Facts } from '../../ports/facts/facts.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { CatalogSource } from '../../runtime/catalog/source.ts'
 import { createRandomness } from '../../runtime/random.ts'
+import { ROLE_ENGINES } from '../../runtime/settings/setting-groups.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import { reportEngines } from './engine-metrics.ts'
 import type { EngineParts, Engines } from './engines.ts'
@@ -63,18 +64,18 @@ type DeliveryRole = NonNullable<Settings['role']>
 const WORKERS = Object.fromEntries(
   PROVIDER_IDS.map((id) => [
     id,
-    role(['eventLog', 'catalog', 'hotState'], { [id]: (parts) => openWorker(PROVIDERS[id], parts) }),
+    role([...ROLE_ENGINES[id], 'catalog'], { [id]: (parts) => openWorker(PROVIDERS[id], parts) }),
   ]),
 ) as Record<ProviderId, StartRole>
 
 const ROLES: Readonly<Record<DeliveryRole, StartRole>> = {
-  'facts-writer': role(['eventLog', 'facts'], { 'facts-writer': startFactsWriter }),
+  'facts-writer': role(ROLE_ENGINES['facts-writer'], { 'facts-writer': startFactsWriter }),
   state: startStateRole,
-  dispatch: role(['eventLog', 'catalog', 'facts'], {
+  dispatch: role([...ROLE_ENGINES.dispatch, 'catalog'], {
     dispatch: ({ catalog, ...parts }) => startDispatch({ ...parts, catalog: catalog.current, random: Math.random }),
   }),
-  rollup: role(['facts'], { rollup: startRollup, 'replays of decisions': startReplayJobs }),
-  streams: role(['eventLog', 'catalog', 'facts', 'hotState'], {
+  rollup: role(ROLE_ENGINES.rollup, { rollup: startRollup, 'replays of decisions': startReplayJobs }),
+  streams: role([...ROLE_ENGINES.streams, 'catalog'], {
     streams: ({ catalog, ...parts }) =>
       startStreams({
         ...{ ...parts, catalog: catalog.current, credentials: streamCredentials(catalog) },
@@ -82,7 +83,7 @@ const ROLES: Readonly<Record<DeliveryRole, StartRole>> = {
         bucketOutbound: { policy: { ...PUBLIC_ONLY, networks: parts.settings.streamAllow } },
       }),
   }),
-  webhooks: role(['eventLog', 'catalog', 'hotState'], {
+  webhooks: role([...ROLE_ENGINES.webhooks, 'catalog'], {
     webhooks: ({ catalog, ...parts }) =>
       startWebhooks({
         ...{ ...parts, catalog: catalog.current, credentials: webhookCredentials(catalog) },
@@ -150,7 +151,7 @@ function role<N extends EngineName>(
 async function startStateRole(given: RoleParts): Promise<void> {
   let state: StateRole | null = null
   const hotState = () => given.open.hotState({ whenAway: 'reject', onLost: () => state?.storeLost() })
-  const parts = await on(['eventLog', 'hotState', 'facts'], { ...given, open: { ...given.open, hotState } })
+  const parts = await on(ROLE_ENGINES.state, { ...given, open: { ...given.open, hotState } })
   state = await startPart(given.lifecycle, 'state', () =>
     startState({ ...parts, random: Math.random, owner: randomUUID() }),
   )

@@ -12,7 +12,7 @@ import {
   REPORT_FLAGS,
   WEBSITE_FLAG,
 } from './tool-flags.ts'
-import { ENGINES, KUBE, PEOPLE, SECRETS, SERVING, TOOL } from './setting-groups.ts'
+import { ENGINES, KUBE, PEOPLE, ROLE_ENGINES, SECRETS, SERVING, TOOL } from './setting-groups.ts'
 import { PROVIDER_URL_SETTINGS } from '../../domain/providers/addresses.ts'
 import type { SettingName } from './table.ts'
 
@@ -32,6 +32,8 @@ export interface CommandRow {
   readonly engines?: 'folders' | 'servers'
   /** Settings without which it does not start. */
   readonly requires?: readonly SettingName[]
+  /** Those without which one of its roles does not start. */
+  readonly roleRequires?: Readonly<Record<string, readonly SettingName[]>>
   /** It needs the master secret only together with this setting. */
   readonly secretWith?: SettingName
   readonly flags: Readonly<Record<string, FlagRow>>
@@ -182,7 +184,8 @@ export const COMMANDS = {
       'logFormat',
     ],
     engines: 'servers',
-    requires: [...ENGINES, 'role'],
+    requires: ['role'],
+    roleRequires: ROLE_ENGINES,
     flags: {},
     positionals: [],
   },

@@ -1,6 +1,25 @@
 /** Settings that several commands read together. */
 
+import { PROVIDER_IDS, type ProviderId } from '../../domain/providers/index.ts'
+import type { DELIVERY_ROLES } from './table.ts'
+
 export const ENGINES = ['eventLog', 'hotState', 'facts'] as const
+
+/** The engines that each role of the delivery side connects to; it is given the address of no other. */
+export const ROLE_ENGINES = {
+  'facts-writer': ['eventLog', 'facts'],
+  state: ['eventLog', 'hotState', 'facts'],
+  dispatch: ['eventLog', 'facts'],
+  rollup: ['facts'],
+  streams: ['eventLog', 'hotState', 'facts'],
+  webhooks: ['eventLog', 'hotState'],
+  ...everyProvider(['eventLog', 'hotState']),
+} as const satisfies Readonly<Record<(typeof DELIVERY_ROLES)[number], readonly (typeof ENGINES)[number][]>>
+
+function everyProvider<const E>(engines: E): Readonly<Record<ProviderId, E>> {
+  return Object.fromEntries(PROVIDER_IDS.map((id) => [id, engines])) as Record<ProviderId, E>
+}
+
 /** How a process reaches the API of its cluster. */
 export const KUBE = ['kubeconfig', 'kubeUrl', 'kubeTokenFile', 'kubeCaFile'] as const
 export const SECRETS = ['secretFile', 'secret'] as const

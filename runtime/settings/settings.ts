@@ -164,12 +164,19 @@ function serverChecks(row: CommandRow, texts: SettingTexts): readonly SettingPro
 }
 
 function missingSettings(command: string, row: CommandRow, texts: SettingTexts): readonly SettingProblem[] {
-  return (row.requires ?? [])
+  const { requires = [], roleRequires = {} } = row
+  const role = texts.get('role')?.text ?? ''
+  const ofRole = Object.hasOwn(roleRequires, role) ? (roleRequires[role] ?? []) : []
+  return [...missingAmong(requires, command, texts), ...missingAmong(ofRole, `the role ${role}`, texts)]
+}
+
+function missingAmong(names: readonly SettingName[], user: string, texts: SettingTexts): readonly SettingProblem[] {
+  return names
     .filter((name) => !texts.has(name))
     .map(rowOf)
     .map(({ env, option, isPartOfCommand }) => ({
       name: isPartOfCommand === true && option !== null ? option : env,
-      message: `is required for ${command}`,
+      message: `is required for ${user}`,
     }))
 }
 

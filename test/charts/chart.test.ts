@@ -9,6 +9,7 @@ import { parse } from 'yaml'
 
 import { createOperatorMetrics } from '../../operator/metrics.ts'
 import { compileSettings } from '../../runtime/settings/settings.ts'
+import { ROLE_ENGINES } from '../../runtime/settings/setting-groups.ts'
 import { SETTINGS } from '../../runtime/settings/table.ts'
 import { RECORD_TOPICS } from '../../domain/records.ts'
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
@@ -29,6 +30,12 @@ const SECRET_VALUES: Readonly<Record<string, string>> = {
   WHENCE_HOT_STATE: 'redis://redis:6379/0',
   WHENCE_FACTS: 'http://clickhouse:8123/whence',
   WHENCE_SMTP_URL: 'smtp://mail:587',
+}
+/** Destinations of network policies, by the variable with the address. */
+const ENGINE_PLACES: Readonly<Record<string, string>> = {
+  WHENCE_EVENT_LOG: 'kafka',
+  WHENCE_HOT_STATE: 'redis',
+  WHENCE_FACTS: 'clickhouse',
 }
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
@@ -94,7 +101,7 @@ describe('the chart', function () {
     expect(checked).to.be.greaterThan(50)
   })
 
-  it('gives each pod only what it reads: the hot state to none that has no use for it, the master secret to api, dashboard and the operator that audits', () => {
+  it('gives each pod only what it reads: the master secret to api, dashboard and the operator that audits', () => {
     for (const { pod, args = [], env = [] } of containers()) {
       const names = env.map(({ name }: KubeManifest) => name)
       const isServing = ['api', 'embedded', 'dashboard'].includes(args[0])
@@ -106,6 +113,55 @@ describe('the chart', function () {
       const peoples = names.filter((name: string) => /_(SMTP|MAIL|OIDC)_/.test(name))
       if (!['dashboard', 'embedded'].includes(args[0])) expect(peoples, pod.of).to.deep.equal([])
     }
+  })
+
+  it('gives each pod the addresses of the engines that it may reach, and of no other', () => {
+    let [compared, roles] = [0, 0]
+    for (const [name, manifests] of rendered) {
+      const reaching = (place: string): readonly string[] | null => {
+        const policy = manifests.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith(`-${place}`))
+        return policy?.['spec'].podSelector.matchExpressions[0].values ?? null
+      }
+      for (const { of, spec, metadata } of podsOf(manifests)) {
+        const component: string = metadata['labels']['app.kubernetes.io/component']
+        const [{ args = [], env = [] }] = spec['containers']
+        const names: readonly string[] = env.map((each: KubeManifest) => each['name']).filter((each: string) => each in ENGINE_PLACES)
+        const reached = Object.keys(ENGINE_PLACES).filter((each) => reaching(ENGINE_PLACES[each] ?? '')?.includes(component))
+        // The migration has a policy of its own.
+        if (reaching('kafka') !== null && component !== 'migrate') {
+          expect(names, `${of} in ${name}`).to.have.members(reached)
+          compared += 1
+        }
+        if (args[0] !== 'delivery') continue
+        const engines = ROLE_ENGINES[args[2] as keyof typeof ROLE_ENGINES].map((engine) => SETTINGS[engine].env)
+        expect(names, `${of} in ${name}`).to.have.members(engines)
+        roles += 1
+      }
+    }
+    expect(compared).to.be.greaterThan(200)
+    expect(roles).to.be.greaterThan(100)
+  })
+
+  it('mounts Secrets only in pods that read them', () => {
+    let mounted = 0
+    for (const { of, in: where, spec } of everyPod()) {
+      const [{ args = [], env = [], command }] = spec['containers']
+      const names: readonly string[] = env.map((each: KubeManifest) => each['name'])
+      const readers: Readonly<Record<string, boolean>> = {
+        secret: names.includes('WHENCE_SECRET_FILE'),
+        engines: args[0] !== 'embedded' && names.some((each) => each in ENGINE_PLACES),
+        oidc: names.includes('WHENCE_OIDC_CLIENT_SECRET_FILE'),
+        billing: names.includes('WHENCE_STRIPE_SECRET_FILE'),
+        manifests: args[0] === 'embedded',
+      }
+      for (const { name, secret, projected } of spec['volumes'] ?? []) {
+        const isOfSecret = secret !== undefined || JSON.stringify(projected ?? {}).includes('"secret"')
+        if (!isOfSecret || command !== undefined) continue
+        expect(readers[name], `${String(name)} of ${of} in ${where}`).to.equal(true)
+        mounted += 1
+      }
+    }
+    expect(mounted).to.be.greaterThan(100)
   })
 
   it("leaves room in the operator's limit of memory beside the heap that it may take", () => {

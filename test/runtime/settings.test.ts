@@ -7,7 +7,8 @@ import { expect } from 'chai'
 import { COMMANDS } from '../../runtime/settings/commands.ts'
 import type { RunOutcome, SettingsOutcome } from '../../runtime/settings/settings.ts'
 import { compileSettings, overview } from '../../runtime/settings/settings.ts'
-import { SETTINGS } from '../../runtime/settings/table.ts'
+import { ROLE_ENGINES } from '../../runtime/settings/setting-groups.ts'
+import { DELIVERY_ROLES, SETTINGS } from '../../runtime/settings/table.ts'
 import type { SettingRow } from '../../runtime/settings/table.ts'
 
 const CLUSTER = {
@@ -198,6 +199,19 @@ describe('compileSettings', () => {
       'WHENCE_EVENT_LOG lmdb: works only in the embedded program',
       'WHENCE_FACTS chdb: works only in the embedded program',
     ])
+  })
+
+  it('requires for each role the engines that it connects to, and no other', () => {
+    for (const role of DELIVERY_ROLES) {
+      const engines = ROLE_ENGINES[role]
+      expect(problems(compileSettings('delivery', ['--role', role], {})), role).to.deep.equal(
+        engines.map((name) => `${SETTINGS[name].env} is required for the role ${role}`),
+      )
+      const given = Object.fromEntries(engines.map((name) => [SETTINGS[name].env, CLUSTER[SETTINGS[name].env]]))
+      expect(run(compileSettings('delivery', ['--role', role], given)).settings.role).to.equal(role)
+    }
+    expect(ROLE_ENGINES).to.deep.include({ 'facts-writer': ['eventLog', 'facts'], rollup: ['facts'] })
+    expect(ROLE_ENGINES.ga4).to.deep.equal(['eventLog', 'hotState'])
   })
 
   it('requires a known role for delivery', () => {

@@ -1,6 +1,6 @@
 {{- /* Allowed connections. A test compares the rules of each component with this list. */ -}}
 
-{{- /* Components by destination, as YAML. The migration has its own policy. */ -}}
+{{- /* Components by destination, as YAML: pods get the addresses of what they reach, too. The migration has its own policy. */ -}}
 {{- define "whence.reaches" -}}
 {{- $providers := list -}}
 {{- range include "whence.deliveryComponents" . | fromYamlArray }}{{ if hasKey . "provider" }}{{ $providers = append $providers .name }}{{ end }}{{ end -}}

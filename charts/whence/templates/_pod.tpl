@@ -118,9 +118,14 @@ annotations:
 - { name: WHENCE_METRICS_LISTEN, value: '0.0.0.0:9090' }
 {{- end -}}
 
+{{- /* Addresses, with their passwords, of the engines that this component may reach, and of no other. Arguments: root, component. */ -}}
 {{- define "whence.engineEnv" -}}
-{{ include "whence.eventLogEnv" . }}
-{{ include "whence.factsEnv" . }}
+{{- $reaches := include "whence.reaches" .root | fromYaml -}}
+{{- range $place, $env := dict "kafka" "whence.eventLogEnv" "redis" "whence.hotStateEnv" "clickhouse" "whence.factsEnv" }}
+{{- if has $.component (get $reaches $place) }}
+{{ include $env $.root }}
+{{- end }}
+{{- end }}
 {{- end -}}
 
 {{- define "whence.eventLogEnv" -}}
