@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import { Registry } from 'prom-client'
 import { parse } from 'yaml'
 
+import { NOTICED_TOPICS } from '../../delivery/webhooks/notice.ts'
 import { createOperatorMetrics } from '../../operator/metrics.ts'
 import { compileSettings } from '../../runtime/settings/settings.ts'
 import { ROLE_ENGINES } from '../../runtime/settings/setting-groups.ts'
@@ -413,6 +414,22 @@ describe('the chart', function () {
     const mounts = api.template.spec.containers[0].volumeMounts.map(({ name }: KubeManifest) => name)
     expect(mounts).to.include(api.volumeClaimTemplates[0].metadata.name)
     expect(manifests.map(({ kind }) => kind)).not.to.include('HorizontalPodAutoscaler')
+  })
+
+  it('scales by every topic that a role takes work from, and by no other', () => {
+    const wanted = new Map<string, readonly string[]>([
+      ['facts-writer', RECORD_TOPICS],
+      ['dispatch', ['installs']],
+      ['webhooks', ['webhooks', ...NOTICED_TOPICS]],
+      ...PROVIDER_IDS.map((id) => [id.replaceAll('_', '-'), [`deliver.${id}`]] as const),
+    ])
+    const scaled = at('everything').filter(({ kind }) => kind === 'ScaledObject')
+    expect(scaled.map(({ metadata }) => metadata.name)).to.have.members([...wanted.keys()].map((name) => `w-whence-${name}`))
+    for (const { metadata, spec } of scaled) {
+      const topics = spec.triggers.map((trigger: KubeManifest) => trigger['metadata'].topic)
+      const own = wanted.get(metadata.name.replace('w-whence-', ''))?.map((topic) => `whence.${topic}`)
+      expect(topics, metadata.name).to.have.members(own ?? [])
+    }
   })
 
   it('scales by topics and groups that are on Kafka', () => {
