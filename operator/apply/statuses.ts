@@ -150,8 +150,6 @@ interface StatusContext {
   readonly installation: string
 }
 
-const ANNOTATION_CHARS = 256
-
 interface Status {
   readonly observedGeneration: number
   readonly conditions: readonly Condition[]
@@ -167,7 +165,8 @@ function newStatus(
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`
   const conditions = conditionsOf({ kind, generation, problems, isPublished, previous: conditionsIn(current), now })
   const asked = current.metadata.annotations?.[RECONCILE_ANNOTATION]
-  const handled = asked === undefined ? {} : { lastHandledReconcileAt: asked.slice(0, ANNOTATION_CHARS) }
+  // As long as the copy of the object admits: a program that waits for its value finds all of it.
+  const handled = asked === undefined ? {} : { lastHandledReconcileAt: asked }
   const lagging = due === null ? {} : { recordedGeneration: due }
   return { observedGeneration: generation, ...lagging, installation, conditions, ...handled, ...fields }
 }

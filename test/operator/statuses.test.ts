@@ -1,4 +1,4 @@
-/** What is written of a status, and how often its event is told, while the copy of the cluster lags behind. */
+/** What is written of a status, and how often it is written and told while the copy of the cluster lags behind. */
 
 import { expect } from 'chai'
 
@@ -7,6 +7,7 @@ import { atOnce } from '../../domain/published/steps.ts'
 import { createStatuses, type Transition } from '../../operator/apply/statuses.ts'
 import { decide, emptyMemory } from '../../operator/decide/decide.ts'
 import { pack } from '../../operator/decide/pack.ts'
+import { resourceCopy } from '../../operator/gather/copies.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 
 const KEY = 'Organization/a/acme'
@@ -58,9 +59,24 @@ function stageOf(organization: KubeObject) {
       const resourceVersion = String(Number(there.metadata.resourceVersion) + 1)
       there = { ...there, metadata: { ...there.metadata, resourceVersion }, status }
     },
+    status: () => there['status'],
     told: () => ({ writes, events: transitions.map(({ after }) => `${after.type} ${after.status}`) }),
   }
 }
+
+describe('a request to look at an object again', () => {
+  const repeatedOf = async (asked: string): Promise<unknown> => {
+    const metadata = { ...ACME.metadata, annotations: { 'whence.dev/reconcile-now': asked } }
+    const stage = stageOf(resourceCopy({ ...ACME, metadata }, undefined))
+    await stage.settle()
+    return (stage.status() as Readonly<Record<string, unknown>>)['lastHandledReconcileAt']
+  }
+
+  it('is repeated by the status as it is, up to 1,024 characters, and is ignored beyond', async () => {
+    for (const chars of [1, 257, 1_024]) expect(await repeatedOf('a'.repeat(chars))).to.equal('a'.repeat(chars))
+    expect(await repeatedOf('a'.repeat(1_025))).to.equal(undefined)
+  })
+})
 
 describe('a status that the copy does not show yet', () => {
   it('is written once, and its event is told once, however often the object is looked at meanwhile', async () => {
