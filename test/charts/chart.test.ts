@@ -177,13 +177,22 @@ describe('the chart', function () {
   })
 
   it('says how Node.js divides its memory wherever it would go by a small limit', () => {
-    const roles = containers().filter(({ args = [] }) => ['api', 'delivery', 'operator'].includes(args[0]))
+    const roles = containers().filter(({ args = [] }) => ['api', 'dashboard', 'delivery', 'operator'].includes(args[0]))
     expect(roles.length).to.be.greaterThan(30)
+    const doc: string = valueRows().find(({ path }) => path === 'pods.nodeOptions')?.schema.description ?? ''
+    for (const program of ['api', 'dashboard', 'delivery role']) expect(doc.split(';')[0]).to.contain(program)
     for (const { pod, env = [] } of roles) {
       const options = env.filter(({ name }: KubeManifest) => name === 'NODE_OPTIONS')
       expect(options.length, pod.of).to.equal(1)
       expect(options[0].value, pod.of).to.match(/--max-semi-space-size=\d/)
     }
+  })
+
+  it("says of an api's memory what was measured", () => {
+    const row = /^\| memory of that api process.*?(\d+) MB after visits/m.exec(read('docs/performance.md'))
+    const places = [/It took (\d+) MB under full load/.exec(read('docs/kubernetes.md')), /it uses (\d+) MB under load/.exec(read('charts/whence/values.yaml'))]
+    expect(row?.[1]).to.match(/^\d+$/)
+    expect(places.map((place) => place?.[1])).to.deep.equal([row?.[1], row?.[1]])
   })
 
   it('holds every pod to the restricted standard, with a read-only root and bounds', () => {
