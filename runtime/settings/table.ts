@@ -88,7 +88,7 @@ export const SETTINGS = {
     option: '--base-url',
     env: 'WHENCE_BASE_URL',
     placeholder: 'URL',
-    doc: 'The address at which websites and installers reach the service.',
+    doc: 'The address at which websites and installers reach the service. A path in it is for your proxy to take off.',
     parse: parseBaseUrl,
     fallback: ({ text }) => `http://${text('listen')}`,
     fallbackDoc: '`http://` and the listen address',

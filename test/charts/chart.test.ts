@@ -297,6 +297,8 @@ describe('the chart', function () {
       ['baseUrl=', /baseUrl: the address/],
       ['baseUrl=acme.dev', /baseUrl/],
       ['gateway.enabled=true', /gateway\.parentRefs/],
+      ['baseUrl=https://acme.dev/collect,gateway.enabled=true,gateway.parentRefs[0].name=public', /baseUrl: without a path/],
+      ['baseUrl=https://acme.dev/collect/,ingress.enabled=true,ingress.hosts={acme.dev}', /baseUrl: without a path/],
       ['keda.enabled=true', /keda\.bootstrapServers/],
       ['mail.support=help@acme.dev', /mail\.existingSecret/],
       ['mail.existingSecret=mail', /mail\.from[^]*networkPolicy\.mail\.to/],
@@ -311,6 +313,17 @@ describe('the chart', function () {
       )
       expect(refusal, set).to.match(said)
     }
+  })
+
+  it('lets a proxy of the team take off a path of the base address, and tests the Service without it', async () => {
+    const manifests = await render(helm, 'cluster', ['baseUrl=https://acme.dev/collect'])
+    const [pod] = podsOf(manifests).filter(({ of }) => of === 'Pod w-whence-test')
+    expect(pod?.spec['containers'][0].args[0]).to.equal('http://w-whence:80')
+    const [api] = podsOf(manifests).filter(({ of }) => of === 'Deployment w-whence-api')
+    expect(api?.spec['containers'][0].env).to.deep.include({ name: 'WHENCE_BASE_URL', value: 'https://acme.dev/collect' })
+    const route = 'baseUrl=https://acme.dev/,gateway.enabled=true,gateway.parentRefs[0].name=public'
+    const bare = await render(helm, 'cluster', [route])
+    expect(one(bare, 'HTTPRoute', 'w-whence')['spec'].hostnames).to.deep.equal(['acme.dev'])
   })
 
   it('has a meaning for each value, and a default for each meaning', () => {
@@ -352,7 +365,7 @@ describe('the chart', function () {
     expect(ofSignIn.every(isPage)).to.equal(true)
     const [route] = at('everything').filter(({ kind }) => kind === 'HTTPRoute')
     const rules = route?.['spec'].rules.flatMap(({ matches, backendRefs }: KubeManifest) =>
-      matches.map(({ path }: KubeManifest) => ({ ...path, value: path.value.replace('/collect', ''), to: backendRefs[0].name })),
+      matches.map(({ path }: KubeManifest) => ({ ...path, value: path.value, to: backendRefs[0].name })),
     ) as readonly KubeManifest[]
     const [ingress] = at('everything').filter(({ kind }) => kind === 'Ingress')
     const paths = ingress?.['spec'].rules[0].http.paths.map(({ path, pathType, backend }: KubeManifest) => ({

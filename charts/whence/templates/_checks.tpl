@@ -3,6 +3,7 @@
 {{- define "whence.checkValues" -}}
 {{- $problems := list -}}
 {{- if not .Values.baseUrl }}{{ $problems = append $problems "baseUrl: the address under which websites and installers reach the service" }}{{ end -}}
+{{- if and (include "whence.basePath" .) (or .Values.gateway.enabled .Values.ingress.enabled) }}{{ $problems = append $problems "baseUrl: without a path, which neither gateway nor ingress takes off; with one, a proxy of your own has to (docs/kubernetes.md)" }}{{ end -}}
 {{- if include "whence.isCluster" . }}{{ $problems = concat $problems (include "whence.clusterProblems" . | fromYamlArray) }}{{ end -}}
 {{- $problems = concat $problems (include "whence.peopleProblems" . | fromYamlArray) -}}
 {{- if and .Values.ingress.enabled (not .Values.ingress.hosts) }}{{ $problems = append $problems "ingress.hosts: the host names" }}{{ end -}}

@@ -47,6 +47,11 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 {{- end -}}
 
+{{- /* Of the address that people give to websites; the programs answer without it. */ -}}
+{{- define "whence.basePath" -}}
+{{- (urlParse .Values.baseUrl).path | trimSuffix "/" -}}
+{{- end -}}
+
 {{- define "whence.isCluster" -}}
 {{- if eq .Values.profile "cluster" }}true{{ end -}}
 {{- end -}}
