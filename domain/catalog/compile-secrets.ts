@@ -79,10 +79,9 @@ export function signingSecrets(
   return previous === null ? null : { secret, previous }
 }
 
-/** When the previous secret stops signing, in Unix ms. Null: it signs as long as it is referred to. */
+/** When the previous secret stops signing, in Unix ms. Null: it signs as long as it is referred to. The schema has shown that a time can be read. */
 export function previousSecretUntilMs({ previousSecretUntil }: PreviousSecretSpec): number | null {
-  const untilMs = Date.parse(previousSecretUntil ?? '')
-  return Number.isFinite(untilMs) ? untilMs : null
+  return previousSecretUntil === undefined ? null : Date.parse(previousSecretUntil)
 }
 
 interface NamedValue {

@@ -3,7 +3,7 @@
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS } from '../limits.ts'
 import { MEMBER_ROLES, type MemberRole } from '../model.ts'
-import { OBJECT_NAME_CHARS, ref } from './resource-fields.ts'
+import { OBJECT_NAME_CHARS, ref, utcTime } from './resource-fields.ts'
 
 /** A checked spec. Exactly one of `email` and `group` is present. */
 export interface MemberSpec {
@@ -28,7 +28,6 @@ interface InvitationSpec {
 const EMAIL_PATTERN = String.raw`^[!#-&\x27*+./0-9=?^-~-]{1,64}@[a-z0-9-]+([.][a-z0-9-]+)+$`
 /** RFC 5321, as corrected by its erratum 1690. */
 export const EMAIL_CHARS = 254
-const TIME_PATTERN = '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$'
 export const INVITATION_ID_CHARS = 32
 
 export const EMAIL_SCHEMA: JsonSchema = {
@@ -75,14 +74,7 @@ export const MEMBER_SCHEMA: JsonSchema = {
           pattern: '^[0-9a-f]+$',
           patternMeaning: 'must be hexadecimal digits',
         },
-        expiresAt: {
-          type: 'string',
-          description: 'When the link ends, in UTC, for example 2026-11-29T06:00:00Z.',
-          minLength: 20,
-          maxLength: 20,
-          pattern: TIME_PATTERN,
-          patternMeaning: 'must be a time in UTC such as 2026-11-29T06:00:00Z',
-        },
+        expiresAt: utcTime('When the link ends, in UTC, for example 2026-11-29T06:00:00Z.'),
       },
     },
   },

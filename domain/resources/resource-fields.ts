@@ -124,15 +124,20 @@ export interface PreviousSecretSpec {
   readonly previousSecretUntil?: string
 }
 
+/** 29 February passes in every year; in one that has none it is read as 1 March. */
+const MONTH_AND_DAY =
+  '(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|[12][0-9])'
+
+/** A time that `Date.parse` can always read: an end that cannot be read would never come. */
+export const utcTime = (description: string): JsonSchema => ({
+  ...{ type: 'string', description, minLength: 20, maxLength: 20 },
+  pattern: `^[0-9]{4}-(${MONTH_AND_DAY})T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$`,
+  patternMeaning: 'must be a time in UTC such as 2026-11-29T06:00:00Z',
+})
+
 export const PREVIOUS_SECRET_FIELDS: Readonly<Record<keyof PreviousSecretSpec, JsonSchema>> = {
   previousSecretRef: keyRef('The previous secret, which also signs, so that receivers can change over one by one.'),
-  previousSecretUntil: {
-    type: 'string',
-    description:
-      'Until when the previous secret also signs, in UTC, for example 2026-11-29T06:00:00Z. If absent, as long as the secret is named.',
-    minLength: 20,
-    maxLength: 20,
-    pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$',
-    patternMeaning: 'must be a time in UTC such as 2026-11-29T06:00:00Z',
-  },
+  previousSecretUntil: utcTime(
+    'Until when the previous secret also signs, in UTC, for example 2026-11-29T06:00:00Z. If absent, as long as the secret is named.',
+  ),
 }

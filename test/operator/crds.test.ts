@@ -196,6 +196,7 @@ function senderExamples(add: (kind: ResourceKind, message: string, good: Manifes
   }
   add('LogStream', 'must be a time', signedUntil('2026-11-29T06:00:00Z'), signedUntil('2026-11-29 06:00:00Z'))
   add('Webhook', 'must be a time', until('2026-11-29T06:00:00Z'), until('2026-11-29 06:00:00Z'))
+  add('Webhook', 'must be a time', until('2026-12-31T23:59:59Z'), until('2026-13-01T00:00:00Z'))
   const bucket = (s3: object) =>
     resource('LogStream', 'one', {
       organizationRef,
@@ -233,6 +234,7 @@ function memberExamples(add: (kind: ResourceKind, message: string, good: Manifes
   add('Member', 'must not have line breaks', member({ group: 'Alle Entwickler' }), member({ group: 'a\nb' }))
   add('Member', 'must be hexadecimal', invited({}), invited({ id: 'g'.repeat(32) }))
   add('Member', 'must be a time', invited({}), invited({ expiresAt: '2026-11-29 06:00:00Z' }))
+  add('Member', 'must be a time', invited({}), invited({ expiresAt: '2026-04-31T06:00:00Z' }))
 }
 
 /** The messages of all rules in a schema, at any depth. */
