@@ -65,8 +65,6 @@ const underData =
   ({ hasFolders, text }: FallbackSource): string | null =>
     hasFolders ? `${scheme}:${text('data').replace(/\/+$/, '')}/${folder}` : null
 
-const EMBEDDED_ONLY = 'embedded only'
-
 export const SETTINGS = {
   listen: {
     option: '--listen',
@@ -167,10 +165,10 @@ export const SETTINGS = {
     option: '--hot-state',
     env: 'WHENCE_HOT_STATE',
     placeholder: 'URL',
-    doc: 'The hot state: a folder, or redis://HOST:6379/0; rediss: with TLS (docs/redis.md).',
+    doc: 'The hot state, redis://HOST:6379/0; rediss: with TLS (docs/redis.md).',
     parse: parseEngineUrl(['lmdb', 'redis', 'rediss']),
     fallback: underData('lmdb', 'lmdb'),
-    fallbackDoc: `\`lmdb:\` under the data folder (${EMBEDDED_ONLY})`,
+    fallbackDoc: 'must be given; `embedded` always keeps it under the data folder',
     isSecret: true,
   },
   facts: {

@@ -4,7 +4,7 @@
 
 import { expect } from 'chai'
 
-import { COMMANDS } from '../../runtime/settings/commands.ts'
+import { COMMANDS, type CommandRow } from '../../runtime/settings/commands.ts'
 import type { RunOutcome, SettingsOutcome } from '../../runtime/settings/settings.ts'
 import { compileSettings, overview } from '../../runtime/settings/settings.ts'
 import { ROLE_ENGINES } from '../../runtime/settings/setting-groups.ts'
@@ -49,6 +49,15 @@ describe('compileSettings', () => {
       logLevel: 'info',
       prices: null,
     })
+  })
+
+  it('promises a default under the data folder only for what a command without servers reads', () => {
+    for (const [name, { fallbackDoc = '', env }] of Object.entries(SETTINGS) as [string, SettingRow<unknown>][]) {
+      if (!/^(made|`(lmdb|chdb):`) under the data folder/.test(fallbackDoc)) continue
+      const readers = Object.values(COMMANDS).filter(({ settings }) => (settings as readonly string[]).includes(name))
+      const usesFolders = (row: CommandRow): boolean => row.engines !== 'servers'
+      expect(readers.some(usesFolders), env).to.equal(true)
+    }
   })
 
   it('prefers an option to its variable, and both before the default', () => {
