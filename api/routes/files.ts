@@ -3,7 +3,7 @@
  * skill.
  */
 
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { renderHookBody } from '../../domain/collection/hook-script.ts'
 import type { ApiOptions } from '../deps.ts'
@@ -50,7 +50,9 @@ interface SdkManifest {
 
 /** Cached briefly under its plain name, for ever under the name that contains its hash. */
 function sdkFiles(folder: string): [string, StaticFile][] {
-  const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as SdkManifest
+  const path = join(folder, 'manifest.json')
+  if (!existsSync(path)) throw new Error('the SDK is not built: run npm run -s build')
+  const manifest = JSON.parse(readFileSync(path, 'utf8')) as SdkManifest
   return manifest.files.flatMap(({ name, url, immutableUrl }) => {
     const content = readFileSync(join(folder, name))
     const make = (cache: string) => staticFile({ type: SCRIPT_TYPE, content, cache, isShared: true })

@@ -11,7 +11,9 @@ import { text } from 'node:stream/consumers'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { NOT_BUILT, PUBLIC_LIMITS, PLAN_LIMITS, RATE_RULES } from '../../domain/limits.ts'
+import { createApp } from '../../api/app.ts'
 import { manifestsWith, startApi, type Api } from './support/api.ts'
+import { bareCatalog, bareDeps } from './support/bare-api.ts'
 
 interface SdkFile {
   readonly url: string
@@ -25,6 +27,20 @@ const SDK = JSON.parse(readFileSync(new URL('../../sdk/dist/manifest.json', impo
 }
 const SKILL = '/skills/whence-setup'
 const sha256 = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex')
+
+describe('the public files of a checkout in which nothing was built', () => {
+  let folder = ''
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'whence-unbuilt-'))
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  it('end the start with what to do', () => {
+    const deps = bareDeps(bareCatalog())
+    const unbuilt = { ...deps, options: { ...deps.options, sdkFolder: join(folder, 'dist') } }
+    expect(() => createApp(unbuilt)).to.throw('the SDK is not built: run npm run -s build')
+  })
+})
 
 describe('public files', () => {
   let api: Api

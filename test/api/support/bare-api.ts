@@ -65,7 +65,7 @@ const NO_SESSIONS: SessionVerbs = {
   replaceOnce: refused,
 }
 
-function bareDeps(catalog: Catalog): ApiDeps {
+export function bareDeps(catalog: Catalog): ApiDeps {
   const hotState = {
     ...localHotState(Date.now),
     countHits: async (hits: readonly unknown[]) => ({ kind: 'counted', counts: hits.map(() => 1) }) as const,
