@@ -69,10 +69,6 @@ describe('the examples for GitOps', function () {
       ]
       for (const object of waiting) expect(healthOf(object)['status'], JSON.stringify(object)).to.equal('Progressing')
     })
-
-    it('that does not call broken what this version cannot do', () => {
-      expect(healthOf(website(1, [['Ready', 'False', 'NotImplemented'], ['Stalled', 'True', 'NotImplemented']]))['status']).to.equal('Suspended')
-    })
   })
 
   describe('have values', () => {
