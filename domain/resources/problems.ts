@@ -1,6 +1,7 @@
 /** The closed set of reasons for refusing an object, with the meaning and the fix of each. */
 
 import type { CatalogProblem } from '../catalog.ts'
+import { RESOURCE_API_VERSION, RESOURCE_KINDS } from './resources.ts'
 
 interface ProblemReasonRow {
   readonly meaning: string
@@ -25,7 +26,7 @@ export const PROBLEM_REASONS = {
   },
   UnknownKind: {
     meaning: 'The object names the group whence.dev, but its kind or apiVersion does not exist.',
-    fix: 'Use apiVersion whence.dev/v1alpha1 and one of the five kinds, or v1 and Secret.',
+    fix: `Use apiVersion ${RESOURCE_API_VERSION} and one of ${RESOURCE_KINDS.join(', ')}, or v1 and Secret.`,
     isBlocking: true,
   },
   UnknownField: {

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 
 import { isBlocking, PROBLEM_REASONS } from '../../domain/resources/problems.ts'
+import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 import { compileCatalog } from '../../domain/catalog/compile-catalog.ts'
 import { LIMITS, PLAN_LIMITS } from '../../domain/limits.ts'
 import { PLANS } from '../../domain/model.ts'
@@ -948,6 +949,10 @@ describe('compileCatalog', () => {
   })
 
   describe('the table of reasons', () => {
+    it('name every kind to whoever wrote one that does not exist', () => {
+      for (const kind of RESOURCE_KINDS) expect(PROBLEM_REASONS.UnknownKind.fix).to.include(kind)
+    })
+
     it('contains only reasons of the compiler or the folder, each with meaning and fix', () => {
       for (const [reason, row] of Object.entries(PROBLEM_REASONS)) {
         expect(reason).to.match(/^[A-Z][A-Za-z]+$/)
