@@ -6,7 +6,7 @@
 import type { Identities } from '../model.ts'
 import { ADVERTISING_PROVIDERS, PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
 import type { IdentifierKind } from '../providers/descriptor.ts'
-import { isObject, mapTexts, type JsonObject } from '../strict-json.ts'
+import { isObject, mapTexts, memberOf, type JsonObject } from '../strict-json.ts'
 
 /** Names of advertising identifiers, wherever they occur. */
 export const ADVERTISING_FIELDS: readonly string[] = ADVERTISING_PROVIDERS.flatMap((id) =>
@@ -46,12 +46,20 @@ export function keepIdentities(sent: JsonObject, { providers, gpc, clean }: Keep
   return kept
 }
 
-/** Values of a body sent under GPC that must not be kept in the clear, including those in the page's address. */
+/**
+ * Values of a body sent under GPC that must not be kept in the clear, including those in the page's address. Those of known fields
+ * come first, so that no number of unknown ones displaces them.
+ */
 export function advertisingValues(body: JsonObject): readonly string[] {
   const identities = isObject(body['identities']) ? body['identities'] : {}
-  const values = ADVERTISING_PROVIDERS.flatMap((provider) => leavesOf(identities[provider]))
+  const known = ADVERTISING_PROVIDERS.flatMap((provider) =>
+    Object.keys(PROVIDER_DESCRIPTORS[provider].identifiers).flatMap((name) =>
+      leavesOf(memberOf(identities[provider], name)),
+    ),
+  )
+  const all = ADVERTISING_PROVIDERS.flatMap((provider) => leavesOf(identities[provider]))
   const source = isObject(body['source']) ? body['source'] : {}
-  return [...values, ...[body['page_url'], body['referrer'], source['referrer']].flatMap(clickValues)]
+  return [...known, ...all, ...[body['page_url'], body['referrer'], source['referrer']].flatMap(clickValues)]
 }
 
 /** Every text and number inside. Recursion is safe: the depth of a body is limited. */

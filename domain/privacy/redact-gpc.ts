@@ -15,8 +15,11 @@ type Hash = (value: string) => string
 
 /** Shorter values are replaced only if they are a whole text: inside other texts they would match by accident. */
 const CONTAINED_CHARS_MIN = 6
-/** Click IDs beyond this many are replaced only in addresses, not everywhere. */
-const VALUES_MAX = 64
+/**
+ * Values beyond this many are replaced only if they are a whole text, or a parameter of an address: a search takes longer the
+ * more there are. All providers together have fewer known fields.
+ */
+const CONTAINED_MAX = 64
 const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/gs
 const PARAMETER = /([?&#;])([^=&#;?\s]{1,96})=([^&#;\s]*)/g
 const FIELD = new RegExp(
@@ -27,12 +30,8 @@ const WISH = /"gpc"\s{0,64}:\s{0,64}true/
 
 /** `text` is the raw body, `body` its parsed form. */
 export function hashAdvertising(text: string, body: JsonObject, hash: Hash): string {
-  const values = new Set(
-    advertisingValues(body)
-      .filter((value) => value !== '')
-      .slice(0, VALUES_MAX),
-  )
-  const contained = containedOf(values)
+  const values = new Set(advertisingValues(body).filter((value) => value !== ''))
+  const contained = containedOf([...values].slice(0, CONTAINED_MAX))
   return text.replace(STRING_OR_NUMBER, (token) => {
     if (!token.startsWith('"'))
       return values.has(String(Number(token))) ? hashedText(hash(String(Number(token)))) : token
@@ -80,7 +79,7 @@ interface Contained {
   readonly find: Finder
 }
 
-function containedOf(values: ReadonlySet<string>): Contained {
+function containedOf(values: readonly string[]): Contained {
   const spelled = new Map<string, string>()
   for (const value of values) {
     if (value.length < CONTAINED_CHARS_MIN) continue

@@ -16,6 +16,19 @@ describe('advertising identities in a body that was sent under Global Privacy Co
     expect(clean(text)).to.equal(text.replace('fb.1.17.23', mark('fb.1.17.23')))
   })
 
+  it('are hashed however many unknown members stand before them', () => {
+    const unknown = Object.fromEntries(Array.from({ length: 400 }, (_, place) => [`u${place}`, `unknown-${place}`]))
+    const known = { meta: { ...unknown, fbp: 'fb.1.17.23' }, x: { twclid: 'tw-value-1', twclid_at: 1795251875123 } }
+    const around = { seen_at: 1795251875123, note: '<fb.1.17.23> and <tw-value-1>' }
+    const identities = { google_ads: { ...unknown, deeper: [unknown] }, ...known }
+    const cleaned = JSON.parse(clean(JSON.stringify({ identities, ...around, url: 'https://a.example/?gclid=abc' })))
+    expect(cleaned.identities.meta.fbp).to.equal(mark('fb.1.17.23'))
+    expect(cleaned.identities.x).to.deep.equal({ twclid: mark('tw-value-1'), twclid_at: mark('1795251875123') })
+    expect(cleaned.note).to.equal(`<${mark('fb.1.17.23')}> and <${mark('tw-value-1')}>`)
+    expect(cleaned.seen_at).to.equal(mark('1795251875123'))
+    expect(JSON.stringify(cleaned.identities)).to.not.include('unknown-')
+  })
+
   it('are found behind escapes', () => {
     expect(clean('{"identities":{"x":{"twclid":"tw\\u002dvalue\\/1"}}}')).to.equal(
       `{"identities":{"x":{"twclid":"${mark('tw-value/1')}"}}}`,
