@@ -17,7 +17,7 @@ const DANGEROUS_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor',
 
 /**
  * Null if the text is not one acceptable object. The grammar itself refuses a byte-order mark. Members of objects that
- * are null are removed, at every level: in the contract null counts as absent.
+ * are null are removed, at every level and in lists too: in the contract null counts as absent.
  */
 export function parseStrictJson(text: string): JsonObject | null {
   let value: unknown
@@ -37,13 +37,19 @@ function withoutNulls(value: JsonObject): JsonObject {
   let copy: Record<string, unknown> | null = null
   for (const key of Object.keys(value)) {
     const member = value[key]
-    const kept = isObject(member) ? withoutNulls(member) : member
+    const kept = memberWithoutNulls(member)
     if (kept === member && member !== null) continue
     copy ??= { ...value }
     if (member === null) delete copy[key]
     else copy[key] = kept
   }
   return copy ?? value
+}
+
+/** Entries of a list keep their places, so those that are null stay. */
+function memberWithoutNulls(member: unknown): unknown {
+  if (Array.isArray(member)) return member.map(memberWithoutNulls)
+  return isObject(member) ? withoutNulls(member) : member
 }
 
 /** The same value with every text in it cleaned, including names. */

@@ -132,6 +132,11 @@ describe('POST /v1/visits', () => {
       expect(JSON.stringify(fact)).to.not.match(/unknown\d/)
     })
 
+    it('counts null in a list of hints as absent', async () => {
+      const fact = await factOf(await api.visit({ client: { brands: [{ brand: 'Chromium', version: null }] } }))
+      expect(JSON.parse(fact.client)).to.deep.equal({ brands: [{ brand: 'Chromium' }] })
+    })
+
     it('also accepts a landing time as a date', async () => {
       const fact = await factOf(await api.visit({ source: { landed_at: '2026-11-21T09:04:35.123Z' } }))
       expect(fact.landed_at_ms).to.equal(Date.UTC(2026, 10, 21, 9, 4, 35, 123))

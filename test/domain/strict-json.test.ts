@@ -96,7 +96,7 @@ describe('a request body as strict JSON', () => {
   })
 
   it('counts null as absent at every level, except as an entry of a list', () => {
-    const text = '{"a":null,"b":{"c":null,"d":1,"e":{"f":null}},"g":[null,{"h":null}]}'
-    expect(parseStrictJson(text)).to.deep.equal({ b: { d: 1, e: {} }, g: [null, { h: null }] })
+    const text = '{"a":null,"b":{"c":null,"d":1,"e":{"f":null}},"g":[null,{"h":null,"i":[[{"j":null,"k":2}]]}]}'
+    expect(parseStrictJson(text)).to.deep.equal({ b: { d: 1, e: {} }, g: [null, { i: [[{ k: 2 }]] }] })
   })
 })
