@@ -24,7 +24,7 @@ export function shownAlone(stored: StoredObject, listed: ListedObject | null, ro
 }
 
 /** Without the ID of an invitation: its link contains it, so only the mail may. */
-function shownSpec({ kind, spec }: WrittenObject, role: MemberRole): WrittenObject['spec'] {
+export function shownSpec({ kind, spec }: WrittenObject, role: MemberRole): WrittenObject['spec'] {
   if (kind !== 'Member') return spec
   const { email, invitation, ...rest } = spec
   const until = (invitation as { readonly expiresAt?: string } | undefined)?.expiresAt

@@ -22,7 +22,7 @@ import type { StoredObject, WriteManner, WriteOutcome, WrittenObject } from '../
 import { copiedPatch } from '../resources/patch.ts'
 import { requestedKind, ownRefOf, type ObjectReadParts } from './read.ts'
 import { randomName } from './random-name.ts'
-import { shownAlone } from './shown.ts'
+import { shownAlone, shownSpec } from './shown.ts'
 
 export interface WriteParts extends ObjectReadParts {
   readonly randomness: Randomness
@@ -110,11 +110,9 @@ async function expected(call: Call, { inventory, writer }: ObjectReadParts): Pro
   const stored = ref === null ? null : await writer.read(ref)
   if (ref === null || stored === null) return refuse('not_found')
   if (call.ifMatch === null) return refuse('version_required')
-  return call.ifMatch === stored.version ? { ref, stored } : conflict(call.ifMatch, stored)
-}
-
-function conflict(given: string, { version, spec }: StoredObject): Refusal {
-  return refuse('conflict', { given, current: { version, spec } })
+  if (call.ifMatch === stored.version) return { ref, stored }
+  const current = { version: stored.version, spec: shownSpec(stored, scopeOf(call).role) }
+  return refuse('conflict', { given: call.ifMatch, current })
 }
 
 /** The path decides which organisation it belongs to, whatever the body says. Objects of tenants have random names. */

@@ -87,6 +87,15 @@ describe('configuration through the dashboard', () => {
     expect(await asSeen('other'))
       .to.include('"invitation":{"expiresAt"')
       .and.not.match(/"id":/)
+    const [invited] = JSON.parse(await asSeen('other'))['resources'].filter(
+      ({ spec }: { spec: { invitation?: object } }) => spec.invitation !== undefined,
+    )
+    for (const method of ['PUT', 'DELETE']) {
+      const path = `${at}/resources/Member/default/${invited.name}`
+      const headers = { 'If-Match': '"x"' }
+      const told = await ask(method, path, 'other', { headers, ...(method === 'PUT' ? { body: { spec: {} } } : {}) })
+      expect([told.status, told.body['current'].spec.invitation]).to.deep.equal([412, invited.spec.invitation])
+    }
   })
 
   it('makes, changes and removes an object, each version with its own ETag', async () => {
