@@ -38,7 +38,8 @@ export async function refuseByRate(
   if (hits.length === 0) return null
   const outcome = await hotState.countHits(hits)
   if (outcome.kind === 'counted') return null
-  const [rule = ''] = (hits[0]?.key ?? '').split(':', 1)
+  // The narrowest of the full ones.
+  const [rule = ''] = (hits[outcome.exceeded[0] ?? 0]?.key ?? '').split(':', 1)
   return { ...refuse('rate_limited', { retryAfter: outcome.retryAfterS }), rule }
 }
 

@@ -118,7 +118,7 @@ describe('support requests', () => {
     expect(Object.keys(last.body)).to.deep.equal(['error', 'retryAfter'])
     expect(last.body['retryAfter']).to.be.within(1, 86_400)
     const rules = async (): Promise<readonly string[]> =>
-      (await stage.eventLog.read('activity', 0, 20))
+      (await stage.eventLog.read('activity', 0, 1_000))
         .map(({ value }) => decodeRecord<ActivityRecord>(value))
         .filter(({ type }) => type === 'rate_limit_reached')
         .map(({ subject }) => subject)
@@ -127,7 +127,7 @@ describe('support requests', () => {
     const people = Array.from({ length: 4 }, (_, place) => `p${place}@acme.dev`)
     await stage.apply(
       'more.yaml',
-      organizationOf('busy', { members: Object.fromEntries(people.map((each) => [each, 'Viewer'])) }),
+      organizationOf('busy', { members: Object.fromEntries([...people, 'late@acme.dev'].map((each) => [each, 'Viewer'])) }),
     )
     const busy = '/api/organizations/busy/support'
     let taken = 0
@@ -140,6 +140,11 @@ describe('support requests', () => {
       }
     }
     expect(taken).to.equal(RATE_RULES.support_per_organization.limit)
+    // Whoever asked for nothing yet learns that the organisation did, and so does its activity.
+    const who = await stage.signIn('late@acme.dev')
+    const late = await stage.ask('POST', busy, { cookies: who, body: { id: newId(), message: 'x' }, address: '10.3.0.1' })
+    expect(late.status).to.equal(429)
+    await until(async () => (await rules()).includes('support_per_organization'))
   })
 
   it('are refused before anything is promised while the log is unreachable, and if there is no recipient', async () => {
