@@ -40,7 +40,10 @@ export async function stripePayments(options: StripeOptions): Promise<Payments> 
       }),
     readCustomer: (customer) => asked(() => readCustomer(stripe, customer)),
     subscriptions: (customer) =>
-      asked(async () => (await stripe.subscriptions.list({ customer, status: 'all', limit: PAGE })).data.map(ofStripe)),
+      asked(async () => {
+        const expand = ['data.latest_invoice']
+        return (await stripe.subscriptions.list({ customer, status: 'all', limit: PAGE, expand })).data.map(ofStripe)
+      }),
     checkouts: (customer) =>
       asked(async () => {
         const { data } = await stripe.checkout.sessions.list({ customer, limit: PAGE })
@@ -69,11 +72,13 @@ async function readCustomer(stripe: Stripe, id: string): ReturnType<Payments['re
 }
 
 /** In current versions of the API the period belongs to the item. */
-function ofStripe({ id, status, created, items }: Stripe.Subscription): Subscription {
+function ofStripe({ id, status, created, items, latest_invoice: invoice }: Stripe.Subscription): Subscription {
   const [item] = items.data
   return {
     ...{ id, status, price: item?.price.id ?? '', createdAtMs: created * SECOND_MS },
+    periodBeganAtMs: Math.max(0, ...items.data.map((each) => each.current_period_start)) * SECOND_MS,
     periodEndsAtMs: Math.max(0, ...items.data.map((each) => each.current_period_end)) * SECOND_MS,
+    isOwed: typeof invoice === 'object' && invoice !== null && invoice.status !== 'paid',
   }
 }
 

@@ -8,7 +8,11 @@ export interface Subscription {
   readonly status: string
   readonly price: string
   readonly createdAtMs: number
+  /** The present period. An `unpaid` subscription goes on to others, which nobody pays for. */
+  readonly periodBeganAtMs: number
   readonly periodEndsAtMs: number
+  /** Whether its latest invoice is not paid. */
+  readonly isOwed: boolean
 }
 
 /** The plan that each of the provider's prices pays for, or once paid for. */
@@ -21,8 +25,8 @@ interface PaidPlan {
 }
 
 const LIVE: readonly string[] = ['active', 'trialing', 'past_due']
-/** Paid for up to the end of the period. */
-const ENDED: readonly string[] = ['unpaid', 'canceled']
+/** Whose first invoice is not paid. */
+const NEVER_PAID: readonly string[] = ['incomplete', 'incomplete_expired']
 
 /** Whether a second subscription would charge the organisation twice. */
 export function isLive({ status }: Pick<Subscription, 'status'>): boolean {
@@ -36,14 +40,19 @@ export function isLive({ status }: Pick<Subscription, 'status'>): boolean {
 export function paidPlan(subscriptions: readonly Subscription[], plans: PlanOfPrice, nowMs: number): PaidPlan | null {
   if (subscriptions.some((each) => isLive(each) && !plans.has(each.price))) return null
   const counted = subscriptions
-    .filter((each) => isLive(each) || ENDED.includes(each.status))
     .flatMap((subscription) => {
       const plan = plans.get(subscription.price)
-      const isOver = !isLive(subscription) && subscription.periodEndsAtMs <= nowMs
+      const isOver = !isLive(subscription) && paidUntilMs(subscription) <= nowMs
       return plan === undefined ? [] : [{ plan: isOver ? 'Free' : plan, subscription } as const]
     })
     .toSorted((a, b) => PLANS.indexOf(b.plan) - PLANS.indexOf(a.plan) || laterFirst(a.subscription, b.subscription))
   return counted[0] ?? null
+}
+
+/** The end of the last period that was paid, whatever else the status means: a status that is new to us ends the plan then, too. */
+function paidUntilMs({ status, isOwed, periodBeganAtMs, periodEndsAtMs }: Subscription): number {
+  if (NEVER_PAID.includes(status)) return 0
+  return isOwed || status === 'unpaid' ? periodBeganAtMs : periodEndsAtMs
 }
 
 function laterFirst(a: Subscription, b: Subscription): number {

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { reconcilePlans } from '../../dashboard/billing/reconcile.ts'
 import { isSigned } from '../../dashboard/billing/signature.ts'
 import type { DashboardBilling } from '../../dashboard/dashboard.ts'
+import { DAY_MS } from '../../domain/durations.ts'
 import { RATE_RULES } from '../../domain/limits.ts'
 import { signStripeEvent, type StripeStandIn } from '../../fixtures/service/stripe.ts'
 import { billingOver, ENTERPRISE, sendEvent, STANDARD, startStripe, WEBHOOK_SECRET } from './support/billing.ts'
@@ -120,7 +121,7 @@ describe('billing', () => {
       )
     }
     const endsAtS = Math.floor(stage.nowMs() / 1_000) + 3_600
-    for (const status of ['past_due', 'unpaid', 'canceled'] as const) {
+    for (const status of ['past_due', 'active', 'canceled'] as const) {
       stripe.change(subscription, { status, endsAtS })
       expect((await post('refresh')).body['plan'], status).to.equal('Enterprise')
     }
@@ -142,6 +143,59 @@ describe('billing', () => {
     await stage.writer.replace({ ...ORGANIZATION, spec: { ...ended?.spec, plan: 'Standard' } }, ended?.version ?? '')
     expect(await reconcile()).to.equal(0)
     expect(await plan()).to.equal('Standard')
+  })
+
+  it('ends with the period that was paid, although Stripe goes on to others, and does not come back with the cancellation', async () => {
+    const subscription = await subscribe('Enterprise')
+    await post('refresh')
+    stage.advance(31 * DAY_MS)
+    cookies = await stage.signIn(OWNER)
+    stripe.change(subscription, { status: 'past_due' })
+    expect((await post('refresh')).body['plan'], 'tried again').to.equal('Enterprise')
+    stripe.change(subscription, { status: 'unpaid' })
+    expect((await post('refresh')).body['plan'], 'given up').to.equal('Free')
+    for (let month = 0; month < 24; month += 1) {
+      stage.advance(30 * DAY_MS)
+      await reconcile()
+      expect(await plan(), `month ${month}`).to.equal('Free')
+    }
+    stripe.change(subscription, { status: 'canceled' })
+    await reconcile()
+    expect(await plan(), 'cancelled').to.equal('Free')
+    cookies = await stage.signIn(OWNER)
+    stripe.change(subscription, { status: 'active' })
+    expect((await post('refresh')).body['plan'], 'paid after all').to.equal('Enterprise')
+  })
+
+  it('ends with a cancellation after payments that failed', async () => {
+    const subscription = await subscribe('Enterprise')
+    await post('refresh')
+    stage.advance(31 * DAY_MS)
+    stripe.change(subscription, { status: 'past_due' })
+    stripe.change(subscription, { status: 'canceled' })
+    await reconcile()
+    expect(await plan()).to.equal('Free')
+  })
+
+  it('ends with the period of a status that keeps none, even if it is the only subscription', async () => {
+    for (const status of ['paused', 'made_up_since']) {
+      const subscription = await subscribe('Enterprise')
+      await post('refresh')
+      stripe.change(subscription, { status, endsAtS: Math.floor(stage.nowMs() / 1_000) + 60 })
+      expect((await post('refresh')).body['plan'], status).to.equal('Enterprise')
+      stage.advance(61_000)
+      expect((await post('refresh')).body['plan'], status).to.equal('Free')
+    }
+  })
+
+  it('begins with the first payment, and not while that is missing or after it failed', async () => {
+    const subscription = await subscribe('Enterprise')
+    for (const status of ['incomplete', 'incomplete_expired']) {
+      stripe.change(subscription, { status })
+      expect((await post('refresh')).body['plan'], status).to.equal('Free')
+    }
+    await put({ plan: 'Standard' })
+    expect((await post('refresh')).body['plan'], 'set by hand').to.equal('Standard')
   })
 
   it('ends whatever that leaves out, even the install path that the organisation names', async () => {

@@ -32,6 +32,7 @@ describe('requests to Stripe', function () {
     expect(subscription?.id).to.be.a('string').and.not.equal('')
     expect(subscription?.createdAtMs).to.be.greaterThan(0)
     expect(subscription?.periodEndsAtMs, "the end of the period is the item's").to.be.greaterThan(0)
+    expect(subscription?.periodBeganAtMs, 'and so is its beginning').to.be.greaterThan(0)
     const checkout = {
       customer,
       organization: 'acme',

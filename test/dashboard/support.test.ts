@@ -127,7 +127,9 @@ describe('support requests', () => {
     const people = Array.from({ length: 4 }, (_, place) => `p${place}@acme.dev`)
     await stage.apply(
       'more.yaml',
-      organizationOf('busy', { members: Object.fromEntries([...people, 'late@acme.dev'].map((each) => [each, 'Viewer'])) }),
+      organizationOf('busy', {
+        members: Object.fromEntries([...people, 'late@acme.dev'].map((each) => [each, 'Viewer'])),
+      }),
     )
     const busy = '/api/organizations/busy/support'
     let taken = 0
@@ -142,7 +144,11 @@ describe('support requests', () => {
     expect(taken).to.equal(RATE_RULES.support_per_organization.limit)
     // Whoever asked for nothing yet learns that the organisation did, and so does its activity.
     const who = await stage.signIn('late@acme.dev')
-    const late = await stage.ask('POST', busy, { cookies: who, body: { id: newId(), message: 'x' }, address: '10.3.0.1' })
+    const late = await stage.ask('POST', busy, {
+      cookies: who,
+      body: { id: newId(), message: 'x' },
+      address: '10.3.0.1',
+    })
     expect(late.status).to.equal(429)
     await until(async () => (await rules()).includes('support_per_organization'))
   })
