@@ -6,13 +6,13 @@ import type { Compiler, OrganizationDraft } from './compiler.ts'
 import { hasRoom } from './compiler.ts'
 import { organizationOf } from './compile-references.ts'
 import { LIMITS } from '../limits.ts'
+import type { Plan } from '../model.ts'
+import { isOwner } from '../people/change-member.ts'
 import type { Member } from '../people/member.ts'
 import { MEMBER_RULES, type MemberSpec } from '../resources/member-schema.ts'
 
 /** What the members compiled so far have taken up. */
 interface MemberCounts {
-  /** By the ID of the organisation. */
-  readonly seats: Map<string, number>
   /** Organisation and identity. */
   readonly known: Set<string>
   /** By address. */
@@ -29,11 +29,13 @@ interface CompiledMembers {
 
 /** `nowMs` decides whether an invitation still takes up a place. */
 export function compileMembers(compiler: Compiler, nowMs: number): CompiledMembers {
-  const counts: MemberCounts = { seats: new Map(), known: new Set(), joined: new Map(), owned: new Map() }
-  const members = compiler.objects.resources.Member.flatMap((resource) => {
-    const member = compileMember(compiler, resource, { counts, nowMs })
-    return member === null ? [] : [member]
+  const counts: MemberCounts = { known: new Set(), joined: new Map(), owned: new Map() }
+  const candidates = compiler.objects.resources.Member.flatMap((resource) => {
+    const candidate = compileMember(compiler, resource, { counts, nowMs })
+    return candidate === null ? [] : [candidate]
   })
+  const seated = takeSeats(compiler, candidates)
+  const members = candidates.filter((candidate) => seated.has(candidate)).map(({ member }) => member)
   warnOfNoOwner(compiler, members)
   return { members, changesAtMs: nextExpiryMs(compiler, nowMs) }
 }
@@ -45,12 +47,37 @@ function nextExpiryMs({ objects }: Compiler, nowMs: number): number {
   }, Infinity)
 }
 
+/** A member who is in force if the plan has room. */
+interface Candidate {
+  readonly resource: Resource<'Member'>
+  readonly member: Member
+  readonly plan: Plan
+  /** An expired invitation grants nothing and takes up no place, until it is renewed or deleted. */
+  readonly isExpired: boolean
+}
+
+/** By age, except that the oldest Owner of an organisation comes first: without one nobody could pay for more places. */
+function takeSeats(compiler: Compiler, candidates: readonly Candidate[]): ReadonlySet<Candidate> {
+  const seats = new Map<string, number>()
+  const owners = new Map<string, Candidate>()
+  for (const each of candidates)
+    if (isOwner(each.member)) owners.set(each.member.organization, owners.get(each.member.organization) ?? each)
+  const seated = [...new Set([...owners.values(), ...candidates])].filter(({ resource, member, plan, isExpired }) => {
+    if (isExpired) return true
+    const wanted = (seats.get(member.organization) ?? 0) + 1
+    if (!hasRoom(compiler, resource, plan, { count: 'members', wanted, field: '' })) return false
+    seats.set(member.organization, wanted)
+    return true
+  })
+  return new Set(seated)
+}
+
 interface Around {
   readonly counts: MemberCounts
   readonly nowMs: number
 }
 
-function compileMember(compiler: Compiler, resource: Resource<'Member'>, around: Around): Member | null {
+function compileMember(compiler: Compiler, resource: Resource<'Member'>, around: Around): Candidate | null {
   const organization = organizationOf(compiler, resource)
   const fault = faultOf(resource.spec)
   if (fault !== null) compiler.report(resource, 'InvalidField', '/spec', fault)
@@ -58,14 +85,8 @@ function compileMember(compiler: Compiler, resource: Resource<'Member'>, around:
   const member = newMember(resource, organization)
   if (!isSingle(compiler, resource, member, around.counts)) return null
   const isExpired = member.invitation !== null && member.invitation.expiresAtMs <= around.nowMs
-  // It grants nothing and takes up no place, until it is renewed or deleted.
-  if (isExpired) return member
-  if (!hasRoomForPerson(compiler, resource, member, around.counts)) return null
-  const { seats } = around.counts
-  const wanted = (seats.get(organization.id) ?? 0) + 1
-  if (!hasRoom(compiler, resource, organization.plan, { count: 'members', wanted, field: '' })) return null
-  seats.set(organization.id, wanted)
-  return member
+  if (!isExpired && !hasRoomForPerson(compiler, resource, member, around.counts)) return null
+  return { resource, member, plan: organization.plan, isExpired }
 }
 
 function faultOf(spec: MemberSpec): string | null {
@@ -121,8 +142,6 @@ function hasRoomForPerson(
 
 /** Only for organisations that have members: one that is managed with kubectl alone needs none. */
 function warnOfNoOwner({ objects, organizations, warn }: Compiler, members: readonly Member[]): void {
-  const isOwner = ({ identity, role, invitation }: Member) =>
-    role === 'Owner' && identity.kind === 'person' && invitation === null
   const withMembers = new Set(members.map(({ organization }) => organization))
   const withOwner = new Set(members.filter(isOwner).map(({ organization }) => organization))
   for (const resource of objects.resources.Organization) {

@@ -32,7 +32,8 @@ export function refuseLastOwner(before: Member, after: MemberRole | null, member
   return others.some(isOwner) ? null : refuse('last_owner')
 }
 
-function isOwner({ identity, role, invitation }: Member): boolean {
+/** A group is none: nobody may be in it. An invitation is none until it is accepted. */
+export function isOwner({ identity, role, invitation }: Member): boolean {
   return role === 'Owner' && identity.kind === 'person' && invitation === null
 }
 

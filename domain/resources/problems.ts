@@ -114,7 +114,7 @@ export const PROBLEM_REASONS = {
   },
   PlanLimit: {
     meaning:
-      "The organisation's plan has no room for one more; older objects keep their place. If a website has pages on too many origins, only those pages are left out.",
+      "The organisation's plan has no room for one more; older objects keep their place; among members the oldest Owner comes first. If a website has pages on too many origins, only those pages are left out.",
     fix: 'Remove an older one, or choose a larger plan.',
     isBlocking: false,
   },

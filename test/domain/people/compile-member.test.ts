@@ -94,6 +94,31 @@ describe('members', () => {
     expect(after.members.map(({ name }) => name)).to.deep.equal(['a', 'b', 'c', 'd'])
   })
 
+  it('keep an Owner when the plan has fewer places: the oldest one comes first, then the oldest members', () => {
+    const viewer = member('viewer', { role: 'Viewer' })
+    const others = [member('pending', { invitation }), member('team', { email: undefined, group: 'team' })]
+    const owners = [member('owner'), member('second')]
+    const all = [viewer, ...others, ...owners, member('gone', { role: 'Admin' })]
+    const free = compile(organization('acme', { plan: 'Free' }), ...all)
+    expect(free.members.map(({ name }) => name)).to.deep.equal(['owner'])
+    expect(findings(free)).to.deep.equal(
+      ['viewer', 'pending', 'team', 'second', 'gone'].map(
+        (name) => `Member/${name} PlanLimit the plan Free allows 1 member`,
+      ),
+    )
+    const standard = compile(organization('acme', { plan: 'Standard' }), ...all)
+    expect(standard.members.map(({ name }) => name)).to.deep.equal(['viewer', 'pending', 'owner'])
+  })
+
+  it('keep an Owner who may own the organisation, and not one who owns too many', () => {
+    const many = Array.from({ length: 5 }, (_, place) => `org-${place}`)
+    const anna = (name: string) => member(`anna-${name}`, { organizationRef: { name }, email: 'anna@acme.dev' })
+    const free = organization('acme', { plan: 'Free' })
+    const both = [member('anna'), member('viewer', { role: 'Viewer' }), member('owner')]
+    const { members } = compile(free, ...many.map((name) => organization(name)), ...many.map(anna), ...both)
+    expect(members.filter((each) => each.organization === 'acme').map(({ name }) => name)).to.deep.equal(['owner'])
+  })
+
   it('own 5 organisations and belong to 20, and invitations by strangers use up neither', () => {
     const many = Array.from({ length: 24 }, (_, place) => `org-${place}`)
     const anna = (name: string, spec: object = {}) =>
