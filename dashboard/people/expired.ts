@@ -3,18 +3,21 @@
 import { LIMITS } from '../../domain/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Directory } from '../resources/directory.ts'
+import type { Inventory } from '../resources/inventory.ts'
 import type { ResourceWriter } from '../resources/writer.ts'
+import { everyMember } from './out-of-force.ts'
 
 interface ExpiredParts {
   readonly directory: Directory
+  readonly inventory: Pick<Inventory, 'all' | 'organizationOf'>
   readonly writer: ResourceWriter
   readonly nowMs: () => number
 }
 
 /** Resolves with the number deleted. Of several processes one deletes each; objects of another manager stay. */
-export async function deleteExpired({ directory, writer, nowMs }: ExpiredParts): Promise<number> {
+export async function deleteExpired({ writer, nowMs, ...parts }: ExpiredParts): Promise<number> {
   let deleted = 0
-  for (const { namespace, name, invitation } of directory.members()) {
+  for (const { namespace, name, invitation } of everyMember(parts)) {
     if (invitation === null || invitation.expiresAtMs + LIMITS.expiredInvitationMs > nowMs()) continue
     const ref = { kind: 'Member', namespace, name }
     const stored = await writer.read(ref)

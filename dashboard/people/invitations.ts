@@ -11,14 +11,14 @@ import {
 import type { OpenInvitation, Member, MemberIdentity } from '../../domain/people/member.ts'
 import { invitationsOf } from '../../domain/people/standing.ts'
 import { INVITATION_ID_CHARS } from '../../domain/resources/member-schema.ts'
-import type { MemberRole } from '../../domain/model.ts'
+import type { MemberRole, Plan } from '../../domain/model.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import { answer, answerCreated, optionalText, scopeOf, sessionOf, textField, type Call } from '../http/call.ts'
 import { invitationHit, refuseByRate } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import { membersOf } from '../resources/directory.ts'
-import { installationOf, type Inventory } from '../resources/inventory.ts'
+import { installationOf } from '../resources/inventory.ts'
 import { signedBy } from '../events/signed-by.ts'
 import { memberAddress, memberOfPath, readJudged, refusedWrite, type MemberParts } from './members.ts'
 import { memberName } from './names.ts'
@@ -26,7 +26,6 @@ import { linkOf } from './invitation-letter.ts'
 import { invitationSpec, memberSpec } from './spec.ts'
 
 export interface InvitationParts extends MemberParts {
-  readonly inventory: Pick<Inventory, 'find'>
   readonly hotState: Pick<HotState, 'countHits'>
   /** Null: no mail; the answer then carries the link, for the inviting person to pass on. */
   readonly outbox: Outbox | null
@@ -71,13 +70,15 @@ export function invite(parts: InvitationParts) {
 export function inviteAgain(parts: InvitationParts) {
   return async (call: Call) => {
     const { organization, role: actor } = scopeOf(call)
-    const before = memberOfPath(call, parts.directory)
+    const before = memberOfPath(call, parts)
     if (before?.invitation === null || before === null) return refuse('not_found')
     const change = { before, after: before.role }
     const members = membersOf(parts.directory, organization.id)
     const refused =
       refuseMemberChange(actor, change, members) ??
-      refuseRenewal(before.invitation, organization.plan, members, call.nowMs) ??
+      (before.refusal === undefined
+        ? refuseRenewal(before.invitation, organization.plan, members, call.nowMs)
+        : refuseOutOfForce(organization.plan, members, call.nowMs)) ??
       (await refuseByRate([invitationHit(organization.id)], parts.hotState))
     if (refused !== null) return refused
     const invitation = newInvitation(call, parts.randomness)
@@ -89,6 +90,11 @@ export function inviteAgain(parts: InvitationParts) {
     const outcome = await parts.writer.replace({ ...memberAddress(before), spec }, stored.version, { sign })
     return outcome.kind === 'written' ? invited({ ...before, invitation }, parts) : refusedWrite(outcome)
   }
+}
+
+/** Its link would lead nowhere: out of force it has no place in the plan, or repeats an older one. */
+function refuseOutOfForce(plan: Plan, members: readonly Member[], nowMs: number): Refusal {
+  return refuseByMembers(plan, members, nowMs) ?? refuse('already_member')
 }
 
 /** Only a person who has proven the invited address may accept; the ID in the link names the only valid invitation. */

@@ -5,7 +5,12 @@
 
 import { shownName } from '../../domain/catalog/objects.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
-import { refuseByPerson, refuseLastOwner, refuseMemberChange } from '../../domain/people/change-member.ts'
+import {
+  refuseByMembers,
+  refuseByPerson,
+  refuseLastOwner,
+  refuseMemberChange,
+} from '../../domain/people/change-member.ts'
 import type { Member } from '../../domain/people/member.ts'
 import { mayDo } from '../../domain/people/roles.ts'
 import { refuseUse } from '../../domain/plan.ts'
@@ -15,10 +20,13 @@ import { answer, DONE, scopeOf, sessionOf, textField, type Call } from '../http/
 import type { NoteActivity } from '../events/activity.ts'
 import { noteRemoval } from '../events/notes.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
+import type { Inventory } from '../resources/inventory.ts'
 import { signedBy, type ChangeHash } from '../events/signed-by.ts'
 import type { ResourceAddress, ResourceWriter, StoredObject, WriteOutcome } from '../resources/writer.ts'
+import { membersOutOfForce, type MemberOutOfForce } from './out-of-force.ts'
 
 export interface MemberParts {
+  readonly inventory: Pick<Inventory, 'find' | 'list'>
   /** Called to delete what else is stored about a removed member. */
   readonly onRemoved: (member: Member) => Promise<void>
   readonly directory: Directory
@@ -27,16 +35,24 @@ export interface MemberParts {
   readonly noteActivity: NoteActivity
 }
 
-export function listMembers(directory: Directory) {
+/** Those in force, then the others. */
+export function listMembers(parts: Pick<MemberParts, 'directory' | 'inventory'>) {
   return async (call: Call) => {
     const { organization, role } = scopeOf(call)
     const seesAddresses = mayDo(role, 'readAddresses')
-    const members = membersOf(directory, organization.id).map((member) => memberAnswer(member, seesAddresses))
-    return answer({ members })
+    const inForce = membersOf(parts.directory, organization.id)
+    const all: readonly (Member & Partial<MemberOutOfForce>)[] = [
+      ...inForce,
+      ...membersOutOfForce(parts, organization.id),
+    ]
+    return answer({ members: all.map((member) => memberAnswer(member, seesAddresses)) })
   }
 }
 
-function memberAnswer({ name, identity, role, invitation }: Member, seesAddresses: boolean) {
+function memberAnswer(
+  { name, identity, role, invitation, refusal }: Member & Partial<MemberOutOfForce>,
+  seesAddresses: boolean,
+) {
   const address = identity.kind === 'person' && seesAddresses ? { email: identity.email } : {}
   return {
     name,
@@ -44,18 +60,23 @@ function memberAnswer({ name, identity, role, invitation }: Member, seesAddresse
     ...(identity.kind === 'group' ? { group: identity.group } : address),
     role,
     ...(invitation === null ? {} : { invitedUntil: invitation.expiresAtMs }),
+    ...(refusal === undefined ? {} : { outOfForce: refusal }),
   }
 }
 
-export function changeMember({ directory, writer, changeHash }: MemberParts) {
+export function changeMember(parts: MemberParts) {
+  const { directory, writer, changeHash } = parts
   return async (call: Call) => {
     const { role: actor } = scopeOf(call)
     const members = directory.members()
-    const before = memberOfPath(call, directory)
+    const before = memberOfPath(call, parts)
     if (before === null) return refuse('not_found')
     const after = textField(call, 'role') as MemberRole
     const others = members.filter((member) => member !== before)
-    const refused = refuseMemberChange(actor, { before, after }, members) ?? refuseNewOwner(before, after, others)
+    const refused =
+      refuseMemberChange(actor, { before, after }, members) ??
+      refuseNewOwner(before, after, others) ??
+      refuseFirstPlace(call, { before, after }, others)
     if (refused !== null) return refused
     const stored = await readJudged(before, writer)
     if ('code' in stored) return stored
@@ -77,10 +98,22 @@ function refuseNewOwner(
   return refuseByPerson(identity.email, after, others)
 }
 
+/** An Owner who is older than the present one has the first place in the plan: who is out of force becomes one only if there is room for both. */
+function refuseFirstPlace(
+  call: Call,
+  { before, after }: { readonly before: Member & Partial<MemberOutOfForce>; readonly after: MemberRole },
+  others: readonly Member[],
+): Refusal | null {
+  if (before.refusal === undefined || after !== 'Owner' || before.role === 'Owner') return null
+  const { id, plan } = scopeOf(call).organization
+  const members = others.filter(({ organization }) => organization === id)
+  return refuseByMembers(plan, members, call.nowMs)
+}
+
 export function removeMember(parts: MemberParts) {
   return async (call: Call) => {
     const { directory } = parts
-    const before = memberOfPath(call, directory)
+    const before = memberOfPath(call, parts)
     if (before === null) return refuse('not_found')
     const refused = refuseMemberChange(scopeOf(call).role, { before, after: null }, directory.members())
     return refused ?? deleteMember(call, before, parts)
@@ -161,9 +194,13 @@ export function memberAddress({ namespace, name }: Member): ResourceAddress {
   return { kind: 'Member', namespace, name }
 }
 
-/** The member that the path names, if the organisation of the path has it. */
-export function memberOfPath(call: Call, directory: Directory): Member | null {
+/** The member that the path names, in force or not, if the organisation of the path has it. */
+export function memberOfPath(
+  call: Call,
+  parts: Pick<MemberParts, 'directory' | 'inventory'>,
+): (Member & Partial<MemberOutOfForce>) | null {
   const { organization } = scopeOf(call)
-  const name = call.params['member']
-  return membersOf(directory, organization.id).find((member) => member.name === name) ?? null
+  const isNamed = ({ name }: Member): boolean => name === call.params['member']
+  const inForce = membersOf(parts.directory, organization.id).find(isNamed)
+  return inForce ?? membersOutOfForce(parts, organization.id).find(isNamed) ?? null
 }

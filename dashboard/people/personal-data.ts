@@ -8,14 +8,17 @@ import type { Facts } from '../../ports/facts/facts.ts'
 import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
 import { erasedKey } from '../mail/erased.ts'
 import type { Directory } from '../resources/directory.ts'
+import type { Inventory } from '../resources/inventory.ts'
 import type { ResourceWriter } from '../resources/writer.ts'
 import { memberAddress } from './members.ts'
+import { everyMember } from './out-of-force.ts'
 
 /** A letter may still be attempted at its deadline. */
 const ERASED_MS = LETTER_LIFETIME_MS.support + DAY_MS
 
 interface PersonParts {
   readonly directory: Directory
+  readonly inventory: Pick<Inventory, 'all' | 'organizationOf'>
   readonly writer: ResourceWriter
   readonly hotState: Pick<SessionVerbs, 'dropSessionsOf' | 'replaceOnce'>
   readonly facts: Pick<Facts, 'run'>
@@ -26,6 +29,7 @@ interface PersonParts {
 
 /** Of one Member object. */
 interface PersonMember {
+  /** Empty if it is gone. */
   readonly organization: string
   readonly namespace: string
   readonly name: string
@@ -52,7 +56,7 @@ export interface PersonErased {
 /** Rejects with `FactsUnavailable`. */
 export async function exportPerson(email: string, parts: PersonParts): Promise<PersonExport> {
   const person = parts.personId(email)
-  const members = membersOfPerson(email, parts.directory)
+  const members = membersOfPerson(email, parts)
   return {
     email,
     person,
@@ -77,7 +81,7 @@ export async function erasePerson(email: string, parts: PersonParts): Promise<Pe
   const person = parts.personId(email)
   const removed: PersonMember[] = []
   const left: (PersonMember & { readonly manager: string })[] = []
-  for (const member of membersOfPerson(email, parts.directory)) {
+  for (const member of membersOfPerson(email, parts)) {
     const manager = await removeMembership(member, parts)
     if (manager === null) removed.push(membershipAnswer(member))
     else left.push({ ...membershipAnswer(member), manager })
@@ -97,8 +101,9 @@ async function removeMembership(member: Member, { writer, onRemoved }: PersonPar
   return null
 }
 
-function membersOfPerson(email: string, directory: Directory): readonly Member[] {
-  return directory.members().filter(({ identity }) => identity.kind === 'person' && identity.email === email)
+/** Those out of force, too: they would be in force again with the next larger plan. */
+function membersOfPerson(email: string, parts: PersonParts): readonly Member[] {
+  return everyMember(parts).filter(({ identity }) => identity.kind === 'person' && identity.email === email)
 }
 
 function membershipAnswer({ organization, namespace, name, role, invitation }: Member): PersonMember {

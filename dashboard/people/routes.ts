@@ -35,7 +35,8 @@ export const PEOPLE_ROUTES = {
   },
   members: {
     ...{ method: 'GET', path: '/api/organizations/:organization/members', needs: 'Viewer', rate: 'read' },
-    summary: 'Its members and open invitations; addresses for Members and above.',
+    summary:
+      'Its members and open invitations, also those out of force, with the reason; addresses for Members and above.',
   },
   invite: {
     ...{ method: 'POST', path: '/api/organizations/:organization/members', needs: 'Admin', rate: 'write' },
@@ -74,7 +75,7 @@ export function peopleHandlers(parts: InvitationParts): HandlersOf<typeof PEOPLE
     me: readMe(parts),
     acceptInvitation: accept(parts),
     organization: readOrganization(),
-    members: listMembers(parts.directory),
+    members: listMembers(parts),
     invite: invite(parts),
     changeMember: changeMember(parts),
     removeMember: removeMember(parts),

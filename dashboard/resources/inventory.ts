@@ -37,6 +37,8 @@ interface DryRunVerdict {
 export interface Inventory {
   /** Of one organisation, the oldest first. */
   readonly list: (kind: ResourceKind, organization: string) => readonly ListedObject[]
+  /** The oldest first; also those of no organisation. */
+  readonly all: (kind: ResourceKind) => readonly ListedObject[]
   readonly find: (ref: ResourceAddress) => ListedObject | null
   /** ID of the organisation that it belongs to; null if it belongs to none, or is not there. */
   readonly organizationOf: (ref: ResourceAddress) => string | null
@@ -75,6 +77,7 @@ export function createInventory(view: () => InventoryView, nowMs: () => number):
   }
   return {
     list: (kind, organization) => index().byOwner.get(`${kind} ${organization}`) ?? [],
+    all: (kind) => view().objects.filter((object) => object.kind === kind),
     find: (ref) => index().byKey.get(addressKey(ref)) ?? null,
     organizationOf: (ref) => index().owners.get(addressKey(ref)) ?? null,
     isNamed: ({ namespace, name }) => index().named.has(objectKey('Organization', namespace, name)),

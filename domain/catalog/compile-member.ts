@@ -2,13 +2,13 @@
 
 import type { Resource } from './objects.ts'
 import { objectKey } from './objects.ts'
-import type { Compiler, OrganizationDraft } from './compiler.ts'
+import type { Compiler } from './compiler.ts'
 import { hasRoom } from './compiler.ts'
 import { organizationOf } from './compile-references.ts'
 import { LIMITS } from '../limits.ts'
 import type { Plan } from '../model.ts'
 import { isOwner } from '../people/change-member.ts'
-import type { Member } from '../people/member.ts'
+import { memberFrom, type Member } from '../people/member.ts'
 import { MEMBER_RULES, type MemberSpec } from '../resources/member-schema.ts'
 
 /** What the members compiled so far have taken up. */
@@ -48,7 +48,7 @@ function nextExpiryMs({ objects }: Compiler, nowMs: number): number {
 }
 
 /** A member who is in force if the plan has room. */
-interface Candidate {
+interface MemberCandidate {
   readonly resource: Resource<'Member'>
   readonly member: Member
   readonly plan: Plan
@@ -57,9 +57,9 @@ interface Candidate {
 }
 
 /** By age, except that the oldest Owner of an organisation comes first: without one nobody could pay for more places. */
-function takeSeats(compiler: Compiler, candidates: readonly Candidate[]): ReadonlySet<Candidate> {
+function takeSeats(compiler: Compiler, candidates: readonly MemberCandidate[]): ReadonlySet<MemberCandidate> {
   const seats = new Map<string, number>()
-  const owners = new Map<string, Candidate>()
+  const owners = new Map<string, MemberCandidate>()
   for (const each of candidates)
     if (isOwner(each.member)) owners.set(each.member.organization, owners.get(each.member.organization) ?? each)
   const seated = [...new Set([...owners.values(), ...candidates])].filter(({ resource, member, plan, isExpired }) => {
@@ -77,12 +77,12 @@ interface Around {
   readonly nowMs: number
 }
 
-function compileMember(compiler: Compiler, resource: Resource<'Member'>, around: Around): Candidate | null {
+function compileMember(compiler: Compiler, resource: Resource<'Member'>, around: Around): MemberCandidate | null {
   const organization = organizationOf(compiler, resource)
   const fault = faultOf(resource.spec)
   if (fault !== null) compiler.report(resource, 'InvalidField', '/spec', fault)
   if (organization === null || fault !== null) return null
-  const member = newMember(resource, organization)
+  const member = memberFrom(resource, organization.id)
   if (!isSingle(compiler, resource, member, around.counts)) return null
   const isExpired = member.invitation !== null && member.invitation.expiresAtMs <= around.nowMs
   if (!isExpired && !hasRoomForPerson(compiler, resource, member, around.counts)) return null
@@ -93,18 +93,6 @@ function faultOf(spec: MemberSpec): string | null {
   const [exactlyOne, noInvitation] = MEMBER_RULES
   if ((spec.email === undefined) === (spec.group === undefined)) return exactlyOne.message
   return spec.group !== undefined && spec.invitation !== undefined ? noInvitation.message : null
-}
-
-function newMember({ namespace, name, spec }: Resource<'Member'>, organization: OrganizationDraft): Member {
-  const { email, group = '', role, invitation } = spec
-  return {
-    namespace,
-    name,
-    organization: organization.id,
-    identity: email === undefined ? { kind: 'group', group } : { kind: 'person', email },
-    role,
-    invitation: invitation === undefined ? null : { id: invitation.id, expiresAtMs: Date.parse(invitation.expiresAt) },
-  }
 }
 
 function isSingle(compiler: Compiler, resource: Resource<'Member'>, member: Member, { known }: MemberCounts): boolean {

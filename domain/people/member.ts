@@ -1,6 +1,7 @@
 /** Members as the dashboard knows them. */
 
 import type { MemberRole } from '../model.ts'
+import type { MemberSpec } from '../resources/member-schema.ts'
 
 export type MemberIdentity =
   | { readonly kind: 'person'; readonly email: string }
@@ -22,4 +23,20 @@ export interface Member {
 export interface OpenInvitation {
   readonly id: string
   readonly expiresAtMs: number
+}
+
+/** `organization` is its ID. */
+export function memberFrom(
+  { namespace, name, spec }: { readonly namespace: string; readonly name: string; readonly spec: MemberSpec },
+  organization: string,
+): Member {
+  const { email, group = '', role, invitation } = spec
+  return {
+    namespace,
+    name,
+    organization,
+    identity: email === undefined ? { kind: 'group', group } : { kind: 'person', email },
+    role,
+    invitation: invitation === undefined ? null : { id: invitation.id, expiresAtMs: Date.parse(invitation.expiresAt) },
+  }
 }

@@ -8,6 +8,7 @@ import { ask, path } from '../data/ask.ts'
 import { MEMBER_ROLES, type MemberRole } from '../../domain/model.ts'
 import { ROLE_ACTIONS } from '../../domain/people/roles.ts'
 import { Loading, Page, Problem } from '../parts/states.tsx'
+import { problemWords } from '../resources/words.ts'
 import { TableHead } from '../parts/table-head.tsx'
 import { Moment } from '../parts/time.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
@@ -21,6 +22,8 @@ interface MemberRow {
   readonly role: MemberRole
   /** Unix ms; absent once the person has joined. */
   readonly invitedUntil?: number
+  /** Why they have no rights, as in conditions; absent if they have. */
+  readonly outOfForce?: { readonly reason: string; readonly message: string }
 }
 
 function membersQuery(organization: string) {
@@ -129,7 +132,16 @@ function nameOf({ kind, email, group, name }: MemberRow): string {
   return kind === 'group' ? `Group ${group ?? name}` : (email ?? name)
 }
 
-function stateOf({ kind, invitedUntil }: MemberRow): ReactNode {
+function stateOf({ kind, invitedUntil, outOfForce }: MemberRow): ReactNode {
+  if (outOfForce !== undefined) {
+    const { words, fix } = problemWords(outOfForce)
+    return (
+      <>
+        <span className="status bad">Out of force{words !== '' && `: ${words}`}</span>
+        {fix !== '' && <span className="also">{fix}</span>}
+      </>
+    )
+  }
   if (invitedUntil !== undefined) {
     return (
       <>
@@ -183,7 +195,7 @@ function MemberActions({ member, organization }: MemberProps): ReactNode {
   const who = nameOf(member)
   return (
     <>
-      {member.invitedUntil !== undefined && (
+      {member.invitedUntil !== undefined && member.outOfForce === undefined && (
         <Button size="xs" variant="default" loading={again.isPending} onClick={() => again.mutate()}>
           Send again
         </Button>

@@ -66,7 +66,12 @@ export function conditionWords(conditions: readonly Condition[]): StateWords {
 
 const ORDER = ['Accepted', 'ResolvedRefs', 'Programmed', 'Delivering']
 
-function sentence(tone: StateWords['tone'], { reason, message }: Condition): StateWords {
+/** Why an object is not in force. */
+export function problemWords(problem: Pick<Condition, 'reason' | 'message'>): StateWords {
+  return sentence('bad', problem)
+}
+
+function sentence(tone: StateWords['tone'], { reason, message }: Pick<Condition, 'reason' | 'message'>): StateWords {
   const known = CONDITION_REASONS[reason]
   const words = message === '' ? (known?.meaning ?? reason) : message
   const fix = known === undefined || known.fix === 'Nothing to do.' ? '' : known.fix

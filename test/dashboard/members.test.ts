@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 
 import { inviteAgain } from '../../dashboard/people/invitations.ts'
+import { ownerWish } from '../../dashboard/people/first-owner.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { createRandomness } from '../../runtime/random.ts'
 import { organizationOf, startStage, type Stage, type Told } from './support/stage.ts'
@@ -266,6 +267,74 @@ describe('members', () => {
     }
     expect(await inviteAgain(parts as never)(call as never)).to.include({ code: 'conflict' })
     expect(await rolesOf(person)).to.deep.equal({ small: 'Viewer' })
+  })
+
+  it('whom a smaller plan left out are listed with the reason, and can be changed and removed; an Owner stays in force', async () => {
+    const at = (kind: string, name: string) => ({ kind, namespace: 'default', name })
+    const organization = at('Organization', 'shrunk')
+    await stage.writer.create({ ...organization, spec: { displayName: 'Shrunk', plan: 'Standard' } })
+    for (const [name, role] of [
+      ['viewer', 'Viewer'],
+      ['owner', 'Owner'],
+      ['gone', 'Admin'],
+    ] as const) {
+      const spec = { organizationRef: { name: 'shrunk' }, email: `${name}@shrunk.dev`, role }
+      expect((await stage.writer.create({ ...at('Member', name), spec })).kind).to.equal('written')
+    }
+    const stored = await stage.writer.read(organization)
+    if (stored === null) throw new Error('the organisation is there')
+    await stage.writer.writeBilling(stored, { plan: 'Free', billing: undefined })
+    const owner = await stage.signIn('owner@shrunk.dev')
+    expect(await rolesOf(owner)).to.deep.equal({ shrunk: 'Owner' })
+    for (const email of ['viewer@shrunk.dev', 'gone@shrunk.dev'])
+      expect(await rolesOf(await stage.signIn(email)), email).to.deep.equal({})
+    const outOfForce = { reason: 'PlanLimit', message: 'the plan Free allows 1 member' }
+    const listed = async () =>
+      (await stage.ask('GET', '/api/organizations/shrunk/members', { cookies: owner })).body['members']
+    expect(await listed()).to.deep.equal([
+      { name: 'owner', kind: 'person', email: 'owner@shrunk.dev', role: 'Owner' },
+      { name: 'viewer', kind: 'person', email: 'viewer@shrunk.dev', role: 'Viewer', outOfForce },
+      { name: 'gone', kind: 'person', email: 'gone@shrunk.dev', role: 'Admin', outOfForce },
+    ])
+    // The older one would take the only place, and the Owner be out of force.
+    const promoted = await write('PUT', 'shrunk/members/viewer', owner, { role: 'Owner' })
+    expect([promoted.status, promoted.body['error']]).to.deep.equal([402, 'plan_limit'])
+    expect((await write('PUT', 'shrunk/members/gone', owner, { role: 'Viewer' })).status).to.equal(204)
+    expect((await listed())[2].role).to.equal('Viewer')
+    expect((await write('DELETE', 'shrunk/members/gone', owner)).status).to.equal(204)
+    expect((await listed()).map(({ name }: { name: string }) => name)).to.deep.equal(['owner', 'viewer'])
+    expect((await write('DELETE', 'acme/members/viewer', await as('Owner'))).status, 'of another').to.equal(404)
+  })
+
+  it('who are out of force count neither as the Owner who is left nor as invited', async () => {
+    const at = (kind: string, name: string) => ({ kind, namespace: 'default', name })
+    const organization = at('Organization', 'shrunk')
+    await stage.writer.create({ ...organization, spec: { displayName: 'Shrunk', plan: 'Standard' } })
+    const expiresAt = new Date(stage.nowMs() + 86_400_000).toISOString().replace(/\.\d+/, '')
+    const invitation = { id: '0'.repeat(32), expiresAt }
+    for (const [name, more] of [
+      ['owner', { role: 'Owner' }],
+      ['second', { role: 'Owner' }],
+      ['asked', { role: 'Viewer', invitation }],
+    ] as const) {
+      const spec = { organizationRef: { name: 'shrunk' }, email: `${name}@shrunk.dev`, ...more }
+      expect((await stage.writer.create({ ...at('Member', name), spec })).kind).to.equal('written')
+    }
+    const stored = await stage.writer.read(organization)
+    if (stored === null) throw new Error('the organisation is there')
+    await stage.writer.writeBilling(stored, { plan: 'Free', billing: undefined })
+    const owner = await stage.signIn('owner@shrunk.dev')
+    expect((await write('POST', 'shrunk/leave', owner)).body).to.deep.equal({ error: 'last_owner' })
+    const mails = stage.mails.length
+    expect((await write('POST', 'shrunk/members/asked/invitation', owner)).body['error']).to.equal('plan_limit')
+    await stage.mailSent()
+    expect(stage.mails.length, 'no mail').to.equal(mails)
+    const { directory, inventory, writer } = stage
+    const wish = { email: 'second@shrunk.dev', organization: 'shrunk' }
+    expect(await ownerWish({ directory, inventory, writer, hash: String }, wish)).to.equal(
+      'the person is a member (Owner) that is out of force: the plan Free allows 1 member',
+    )
+    expect((await write('DELETE', 'shrunk/members/second', owner)).status).to.equal(204)
   })
 
   it('are invited once, and 20 times a day in an organisation', async () => {

@@ -129,7 +129,7 @@ describe('in the dashboard', () => {
     const session = await stage.signIn('gone@acme.dev')
     const forgotten: string[] = []
     const parts = {
-      ...{ directory: stage.directory, writer: stage.writer, hotState: stage.hotState },
+      ...{ directory: stage.directory, inventory: stage.inventory, writer: stage.writer, hotState: stage.hotState },
       ...{ facts: { run: async () => [] }, nowMs: stage.nowMs },
       personId: createKeyring([SECRET]).personId,
       onRemoved: async ({ name }: { readonly name: string }) => void forgotten.push(name),
@@ -148,6 +148,43 @@ describe('in the dashboard', () => {
     const left = (await erasePerson(OWNER, parts)).left
     expect(left.map(({ manager }) => manager)).to.deep.equal(['all.yaml'])
     expect((await stage.ask('GET', '/api/me', { cookies: owner })).status, 'signed out all the same').to.equal(401)
+  })
+
+  it('a person whom a smaller plan left out is shown and erased as well, and does not come back with a larger one', async () => {
+    const at = (kind: string, name: string) => ({ kind, namespace: 'default', name })
+    const organization = at('Organization', 'shrunk')
+    const planIs = async (plan: 'Free' | 'Standard') => {
+      const stored = await stage.writer.read(organization)
+      if (stored !== null) await stage.writer.writeBilling(stored, { plan, billing: undefined })
+    }
+    await stage.writer.create({ ...organization, spec: { displayName: 'Shrunk', plan: 'Standard' } })
+    for (const [name, role] of [
+      ['first', 'Owner'],
+      ['gone', 'Admin'],
+    ] as const) {
+      const spec = { organizationRef: { name: 'shrunk' }, email: `${name}@shrunk.dev`, role }
+      await stage.writer.create({ ...at('Member', `shrunk-${name}`), spec })
+    }
+    await planIs('Free')
+    const { directory, inventory, writer, hotState, nowMs } = stage
+    const parts = {
+      ...{ directory, inventory, writer, hotState, nowMs },
+      ...{ facts: { run: async () => [] }, onRemoved: async () => undefined },
+      personId: createKeyring([SECRET]).personId,
+    }
+    const member = {
+      ...{ organization: 'shrunk', namespace: 'default', name: 'shrunk-gone', role: 'Admin', isInvited: false },
+    }
+    expect((await exportPerson('gone@shrunk.dev', parts)).members).to.deep.equal([member])
+    expect((await erasePerson('gone@shrunk.dev', parts)).removed).to.deep.equal([member])
+    await planIs('Standard')
+    expect(JSON.stringify(stage.directory.members())).to.not.include('gone@')
+    expect(await stage.writer.read(at('Member', 'shrunk-gone'))).to.equal(null)
+    // Nobody belongs to an organisation that is gone, but the address is still there.
+    const stored = await stage.writer.read(organization)
+    await stage.writer.remove(organization, stored?.version ?? '')
+    const { removed } = await erasePerson('first@shrunk.dev', parts)
+    expect(removed.map(({ organization: of, name }) => [of, name])).to.deep.equal([['', 'shrunk-first']])
   })
 
   it('an invitation that expired 30 days ago is deleted, and no other', async () => {

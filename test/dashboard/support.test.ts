@@ -181,6 +181,7 @@ describe('support requests', () => {
     }
     const parts = {
       directory,
+      inventory: stage.inventory,
       writer,
       hotState,
       facts,

@@ -169,10 +169,13 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   })
   await lifecycle.start(
     'expired invitations',
-    () => startDeletingExpired({ directory, writer, nowMs, logger }),
+    () => startDeletingExpired({ directory, inventory, writer, nowMs, logger }),
     (started) => started.stop(),
   )
-  const people = { directory, writer, hotState, facts, nowMs, personId: keys.personId, onRemoved: pins.forget }
+  const people = {
+    ...{ directory, inventory, writer, hotState, facts, nowMs },
+    ...{ personId: keys.personId, onRemoved: pins.forget },
+  }
   return {
     streams,
     server: serverParts(settings, { onBroken: metrics.broken, onEnded: metrics.connectionEnded }),

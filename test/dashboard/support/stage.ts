@@ -12,6 +12,7 @@ import { createEventStreams } from '../../../dashboard/events/event-streams.ts'
 import { replayDeadLetters } from '../../../delivery/tools/replay.ts'
 import { createDashboard, createLetterPost, type DashboardBilling } from '../../../dashboard/dashboard.ts'
 import type { Directory } from '../../../dashboard/resources/directory.ts'
+import type { Inventory } from '../../../dashboard/resources/inventory.ts'
 import type { ResourceWriter } from '../../../dashboard/resources/writer.ts'
 import type { Serve } from '../../../dashboard/http/serve.ts'
 import { createOutbox } from '../../../dashboard/mail/outbox.ts'
@@ -64,6 +65,7 @@ export interface Stage {
   readonly hotState: HotState
   readonly eventLog: EventLog
   readonly directory: Directory
+  readonly inventory: Inventory
   readonly catalog: FolderCatalog
   readonly writer: ResourceWriter
   readonly logLines: string[]
@@ -141,6 +143,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const keys = createKeyring([SECRET])
   const randomness = createRandomness()
   const directory = folderDirectory(catalog)
+  const inventory = folderInventory(catalog, nowMs)
   const writer = folderWriter({ folder: manifests, written, env: {}, refresh: catalog.refresh, nowMs })
   const sendLetter = createLetterPost({
     hotState,
@@ -177,7 +180,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const serve = createDashboard({
     ...reads.parts,
     ...{ baseUrl, eventLog: noted, hotState, keys, randomness, nowMs, logger, discovery, ...ofRequests },
-    ...{ directory, streams, inventory: folderInventory(catalog, nowMs) },
+    ...{ directory, streams, inventory },
     metrics: createDashboardMetrics(registry, nowMs),
     signUp: options.isOpen === true ? { namespace: 'default', installation: null } : null,
     pins: hotStatePins(hotState),
@@ -198,7 +201,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const ask = asker(baseUrl)
   let people = 0
   return {
-    ...{ manifests, written, directory, catalog, writer, metrics: () => registry.metrics() },
+    ...{ manifests, written, directory, inventory, catalog, writer, metrics: () => registry.metrics() },
     ...{ url: baseUrl, hotState, eventLog, logLines, mails: post.mails, ask, nowMs },
     async signIn(email) {
       const link = await makeSignInLink(hotState, randomness, { email, baseUrl })
