@@ -118,7 +118,7 @@ export async function matchPage(source: FigureSource, period: FiguresPeriod) {
   }
 }
 
-/** Tracked events of this UTC month against the quota of the plan, by day, and as many of the month before up to the same moment in it. */
+/** Tracked events of the organisation in this UTC month against the quota of the plan, by day, and as many of the month before up to the same moment in it. */
 export function usagePage({ scope, keyIds }: FigureParts) {
   return scope(async (reads, call) => {
     const now = new Date(call.nowMs)
@@ -144,17 +144,35 @@ interface TrackedDay {
   readonly installs: number
 }
 
-/** Days without any are left out. */
+/** Of all websites that the organisation has or had, as the quota counts. Days without any are left out. */
 async function trackedByDay(source: FigureSource, period: FiguresPeriod): Promise<readonly TrackedDay[]> {
+  const former = await trackedByFormer(source, period)
   const visits = await readSteps(source, period, { dimension: 'visits', stepMs: DAY_MS })
   const installs = await readSteps(source, period, { dimension: 'installs', stepMs: DAY_MS })
   const countAt = (steps: typeof visits, at: number, places: number): number =>
     sumOfCounts(steps.find((step) => step.at === at)?.counts.slice(0, places) ?? [])
-  const days = new Set([...visits, ...installs].map(({ at }) => at))
+  const formerAt = (at: number) => former.find((day) => day.at_ms === at) ?? { visits: 0, installs: 0 }
+  const days = new Set([...visits, ...installs].map(({ at }) => at).concat(former.map((day) => day.at_ms)))
   return [...days]
     .sort((a, b) => a - b)
-    .map((at) => ({ at, visits: countAt(visits, at, 1), installs: countAt(installs, at, EVENT_TYPES) }))
+    .map((at) => ({
+      at,
+      visits: countAt(visits, at, 1) + formerAt(at).visits,
+      installs: countAt(installs, at, EVENT_TYPES) + formerAt(at).installs,
+    }))
 }
+
+/** Websites that were deleted, in pieces of days: of a large one, a month is more than one statement should count. */
+async function trackedByFormer({ reads }: FigureSource, { sinceMs, untilMs }: FiguresPeriod) {
+  const days = []
+  for (let since = sinceMs; since < untilMs; since += FORMER_DAYS * DAY_MS) {
+    const slice = { since_ms: since, until_ms: Math.min(untilMs, since + FORMER_DAYS * DAY_MS) }
+    days.push(...(await reads.run('formerUsage', slice)))
+  }
+  return days
+}
+
+const FORMER_DAYS = 8
 
 /** The first counts of installs are those of the types of events. */
 const EVENT_TYPES = INSTALL_COUNTS.indexOf('matched')

@@ -22,6 +22,7 @@ const HOUR_MS = 3_600_000
 const NOW_MS = Date.now()
 const KEY_ID = createKeyring([SECRET]).currentKeyId
 
+const MONTH_MS = Date.UTC(new Date(NOW_MS).getUTCFullYear(), new Date(NOW_MS).getUTCMonth())
 const MONTH_BEFORE_MS = Date.UTC(new Date(NOW_MS).getUTCFullYear(), new Date(NOW_MS).getUTCMonth() - 1)
 
 let serial = 0
@@ -43,6 +44,8 @@ function story(site: string, atMs: number, source: string) {
 }
 
 const TRIAL = { website: 'trial-site', organization: 'trial' }
+/** Its first website was deleted, and another one was made. */
+const MOVED = { organization: 'moved', website: 'moved-before' }
 const TODAY_MS = Math.floor(NOW_MS / (24 * HOUR_MS)) * 24 * HOUR_MS
 
 /** As `npm run -s example-data` fills it in, of one day. */
@@ -62,6 +65,7 @@ describe('pages of figures', function () {
       organizationOf('acme', { members: { 'anna@acme.dev': 'Viewer' } }) + websiteOf('acme-site', 'acme'),
       organizationOf('other', { members: { 'bert@other.dev': 'Owner' } }) + websiteOf('other-site', 'other'),
       organizationOf('trial', { members: { 'anna@acme.dev': 'Viewer' } }) + websiteOf('trial-site', 'trial'),
+      organizationOf('moved', { members: { 'anna@acme.dev': 'Viewer' } }) + websiteOf('moved-site', 'moved'),
     ].join('---\n')
     stage = await startStage({ manifests, facts })
     cookies = await stage.signIn('anna@acme.dev')
@@ -83,6 +87,11 @@ describe('pages of figures', function () {
       unmatched,
       ...madeUpTraffic(),
       visitRecord({ visitId: idAt(NOW_MS - 1_000), issuedAtMs: NOW_MS - 1_000, ...TRIAL }),
+      ...[MONTH_BEFORE_MS, MONTH_BEFORE_MS, MONTH_MS, MONTH_MS, MONTH_MS].flatMap((ms) => [
+        visitRecord({ ...MOVED, visitId: idAt(ms), issuedAtMs: ms }),
+        installRecord({ ...MOVED, receivedAtMs: ms }),
+      ]),
+      visitRecord({ ...MOVED, website: 'moved-site', visitId: idAt(NOW_MS), issuedAtMs: NOW_MS }),
     ]
     const hours = createHourMarks('test', Date.now).collect()
     for (const [table, rows] of rowsOf(records)) {
@@ -174,6 +183,14 @@ describe('pages of figures', function () {
       install_matched: true,
       destination_live: false,
     })
+  })
+
+  it('count the events of websites that are deleted, as the quota does', async () => {
+    const { body } = await stage.ask('GET', '/api/organizations/moved/usage', { cookies })
+    expect([body['used'], body['before'].used]).to.deep.equal([7, 4])
+    const days = body['days'] as readonly { at: number; visits: number; installs: number }[]
+    expect(days.reduce((sum, { visits, installs }) => sum + visits + installs, 0)).to.equal(7)
+    expect(days.find(({ at }) => at === MONTH_MS)).to.deep.include({ installs: 3 })
   })
 
   it('say until when they count made-up traffic, and the checklist counts none', async () => {

@@ -4,6 +4,7 @@ import { once, pageOf, report } from '../query-parts.ts'
 import { VISIT_ISSUED, type RawPeriod } from './ranges.ts'
 import {
   deliveryCells,
+  FORMER_USAGE,
   funnelCells,
   HOUR_FACTS,
   installCells,
@@ -11,6 +12,8 @@ import {
   madeUpInstalls,
   visitSteps,
   type CellRow,
+  type FormerPeriod,
+  type FormerUsageRow,
   type WebsiteCellRow,
 } from './raw-figures.ts'
 import {
@@ -52,6 +55,8 @@ export const FIGURE_QUERIES = {
   /** Only asked about an organisation that was filled with made-up traffic. */
   madeUpInstalls: pageOf<RawPeriod, Pick<CellRow, 'counts'>>(madeUpInstalls()),
   deliveryCells: pageOf<RawPeriod, CellRow>(deliveryCells()),
+  /** What the quota of an organisation counts beside the figures of the websites that it has. */
+  formerUsage: pageOf<FormerPeriod, FormerUsageRow>(FORMER_USAGE),
   /** The greatest counts first. */
   rolledCells: pageOf<RolledPeriod, RolledCellRow>(rolledCells),
   /** Totals by hour of the dimensions `visits` and `installs`. */

@@ -17,6 +17,16 @@ export interface CellRow {
 const HOUR_WEBSITES_MAX = 1_000
 export const HOUR_ROWS_MAX = 100_000
 
+/** `websites` are those that the organisation has. */
+export type FormerPeriod = Omit<RawPeriod, 'key_ids'> & { readonly organization: string }
+
+export interface FormerUsageRow {
+  /** Start of a UTC day. */
+  readonly at_ms: number
+  readonly visits: number
+  readonly installs: number
+}
+
 /** Of one website, for the role `rollup`, which counts many small websites at once. */
 export interface WebsiteCellRow extends CellRow {
   readonly website: string
@@ -153,6 +163,17 @@ export const installCells = (by: By = 'all'): string => `
       DECIDED_FIGURES,
     )} WHERE ${RECEIVED}
   ) ARRAY JOIN pairs AS pair ${topCells(by)}`
+
+/** The order of the tables leaves out the websites that there are; of others only the organisation is read. */
+const OF_FORMER = 'website NOT IN {websites:Array(String)} AND organization = {organization:String}'
+
+/** Tracked events of each UTC day on websites that the organisation had, and has no longer. */
+export const FORMER_USAGE = `
+  SELECT toUnixTimestamp(toStartOfDay(at)) * 1000 AS at_ms, countIf(is_visit) AS visits, countIf(NOT is_visit) AS installs
+  FROM (
+    SELECT issued_at AS at, true AS is_visit FROM ${once('visits')} PREWHERE ${OF_FORMER} AND ${VISIT_ISSUED}
+    UNION ALL SELECT received_at, false FROM ${once('installs')} PREWHERE ${OF_FORMER} WHERE ${withinPeriod('received_at')}
+  ) GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_HOURS}`
 
 /** Deliveries of install events of the period by destination, status and reason. */
 export const deliveryCells = (by: By = 'all'): string => `
