@@ -24,17 +24,18 @@ interface BucketSenderParts {
 /** No challenge: the credentials of a bucket prove that its owner wants the stream. */
 export function bucketSender(parts: BucketSenderParts): StreamSender {
   const { stream, nowMs } = parts
-  const place = { stream, prefix: parts.target.prefix }
+  const placeIn = (prefix: string) => ({ stream, prefix })
   return {
     verify: null,
     pack: (plan, records) => {
-      return packedObject(parts, batchObject(place, plan, records), {
+      return packedObject(parts, batchObject(placeIn(plan.form.prefix ?? parts.target.prefix), plan, records), {
         id: plan.id,
         kind: 'batch',
         records: records.length,
       })
     },
-    test: (id) => packedObject(parts, testObject(place, id, nowMs()), { id, kind: 'test', records: 1 })(),
+    test: (id) =>
+      packedObject(parts, testObject(placeIn(parts.target.prefix), id, nowMs()), { id, kind: 'test', records: 1 })(),
   }
 }
 

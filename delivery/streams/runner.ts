@@ -3,7 +3,6 @@
  * any two steps the same plan is sent again, with the same ID and the same bytes.
  */
 
-import type { LogStream } from '../../domain/catalog.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { HOUR_MS, MINUTE_MS } from '../../domain/durations.ts'
 import {
@@ -23,6 +22,7 @@ import {
   isCommandDone,
   isOfAnotherObject,
   refusedForSize,
+  refusedInOldForm,
   streamFailed,
   newProgress,
   withCommandDone,
@@ -124,8 +124,8 @@ export class StreamRunner {
     return this.#keep(newProgress(done, this.#parts.nowMs(), uid))
   }
 
-  #openLanes({ organization, stream }: StreamInForce, done: DoneOffsets): Promise<readonly OpenLaneRow[]> {
-    return openLanes(this.#parts.facts, organization.id, { done, form: streamForm(stream) })
+  #openLanes(inForce: StreamInForce, done: DoneOffsets): Promise<readonly OpenLaneRow[]> {
+    return openLanes(this.#parts.facts, inForce.organization.id, { done, form: streamForm(inForce) })
   }
 
   #keep(progress: StreamProgress): StreamProgress {
@@ -155,7 +155,7 @@ export class StreamRunner {
     const rows = await readNext(facts, organization.id, { lanes: this.#lanes, records: bounds.records })
     const planned = planBatch({
       ...{ stream: `${organization.id} ${stream.id}`, progress, rows, watermarks: found },
-      ...{ form: streamForm(stream), bounds, nowMs: nowMs(), sha256Hex },
+      ...{ form: streamForm(inForce), bounds, nowMs: nowMs(), sha256Hex },
     })
     this.#isEmptying = planned.plan !== null && leavesOpen(planned.plan, this.#lanes)
     return planned
@@ -191,8 +191,9 @@ export class StreamRunner {
   }
 
   async #refused(inForce: StreamInForce, progress: StreamProgress, { outcome }: Sent): Promise<number> {
-    if (!outcome.isTooLarge) return this.#failed(inForce, progress, outcome)
-    const next = refusedForSize(progress)
+    const next = outcome.isTooLarge
+      ? refusedForSize(progress)
+      : refusedInOldForm(progress, streamForm(inForce), outcome.error)
     if (next.plan !== null) return this.#failed(inForce, next, outcome)
     await this.#store(inForce, this.#keep(next))
     const dropped = this.#countDrops('too_large', progress, next)
@@ -249,10 +250,10 @@ export class StreamRunner {
     return count
   }
 
-  async #trimParts({ stream, organization }: StreamInForce): Promise<TrimParts> {
+  async #trimParts(inForce: StreamInForce): Promise<TrimParts> {
     const { facts, nowMs, watermarks } = this.#parts
-    const form = streamForm(stream)
-    return { facts, organization: organization.id, form, watermarks: await watermarks(), nowMs: nowMs() }
+    const form = streamForm(inForce)
+    return { facts, organization: inForce.organization.id, form, watermarks: await watermarks(), nowMs: nowMs() }
   }
 
   /** Carries out new commands, each once. */
@@ -352,6 +353,6 @@ export class StreamRunner {
 /** Failures in a row before they are reported; the restart of a receiver is not worth reporting. */
 const TOLD_AFTER = 3
 
-function streamForm({ filter, includeBodies, compress }: LogStream): StreamForm {
-  return { ...filter, includeBodies, compress }
+function streamForm({ stream: { filter, includeBodies, compress }, target }: StreamInForce): StreamForm {
+  return { ...filter, includeBodies, compress, ...(target.kind === 's3' ? { prefix: target.prefix } : {}) }
 }

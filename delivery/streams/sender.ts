@@ -44,6 +44,7 @@ interface SenderParts {
   /** The stream's name in bodies. */
   readonly stream: string
   readonly target: WebhookTarget
+  /** For tests; a batch is sent as it was planned. */
   readonly compress: boolean
   readonly outbound: OutboundParts
   readonly nowMs: () => number
@@ -67,6 +68,7 @@ const NOT_RETURNED: SendOutcome = {
 }
 
 interface StreamMessage {
+  readonly isPacked: boolean
   readonly kind: SentBatch['kind']
   readonly id: string
   readonly text: string
@@ -85,6 +87,7 @@ export function webhookSender(
       return packedPost(parts, {
         kind: 'verify',
         id: `verify-${challenge}`,
+        isPacked: false,
         text: verifyBody(stream, challenge),
         records: 0,
         accepts,
@@ -93,21 +96,23 @@ export function webhookSender(
     pack: (plan, records) => {
       const texts = records.map(({ text }) => text)
       const text = batchBody(stream, plan, texts)
-      return packedPost(parts, { kind: 'batch', id: plan.id, text, records: records.length })
+      const isPacked = plan.form.compress
+      return packedPost(parts, { kind: 'batch', id: plan.id, text, isPacked, records: records.length })
     },
-    test: (id) => packedPost(parts, { kind: 'test', id, text: testBody(stream, id, nowMs()), records: 1 })(),
+    test: (id) => {
+      const text = testBody(stream, id, nowMs())
+      return packedPost(parts, { kind: 'test', id, text, isPacked: parts.compress, records: 1 })()
+    },
   }
 }
 
 function packedPost(parts: SenderParts, { text, ...message }: StreamMessage): () => Promise<Sent> {
-  const isPacked = parts.compress && message.kind !== 'verify'
-  const body = isPacked ? gzipSync(text) : Buffer.from(text)
-  return () => post(parts, { ...message, body, isPacked })
+  const body = message.isPacked ? gzipSync(text) : Buffer.from(text)
+  return () => post(parts, { ...message, body })
 }
 
 interface PackedMessage extends Omit<StreamMessage, 'text'> {
   readonly body: Buffer
-  readonly isPacked: boolean
 }
 
 async function post({ target, outbound, nowMs }: SenderParts, message: PackedMessage): Promise<Sent> {

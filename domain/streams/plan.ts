@@ -79,7 +79,8 @@ export function planBatch(input: BatchInput): StreamProgress {
   if (taken === 0 && gaps.length === 0) return { ...progress, done: advanced(progress.done, borders) }
   // A stream that was made again is a new one to its receiver, even if it begins with the same records.
   const stream = progress.uid === '' ? input.stream : `${input.stream} ${progress.uid}`
-  const about = JSON.stringify([stream, progress.resends, borders, gaps])
+  // A batch that is planned anew in another form has other bytes.
+  const about = JSON.stringify([stream, progress.resends, borders, gaps, form.compress, form.prefix])
   const id = input.sha256Hex(about).slice(0, PLAN_ID_DIGITS)
   const plan: StreamPlan = {
     id,

@@ -44,6 +44,8 @@ export interface StreamForm {
   readonly minStatus: number
   readonly includeBodies: boolean
   readonly compress: boolean
+  /** Of the keys in a bucket; absent for a webhook, and in what an earlier release stored. */
+  readonly prefix?: string
 }
 
 /** A batch, stored before it is sent: the same plan gives the same bytes under the same ID. */
@@ -276,6 +278,19 @@ export function refusedForSize(progress: StreamProgress): StreamProgress {
   const without = planGivenUp({ ...alone, cut: { records: 1, accepted: 0, refusedAlone: 0 } }, 'too_large')
   return { ...without, failures: 0, failingSinceMs: null, retryAtMs: 0, lastError: '' }
 }
+
+/**
+ * The receiver refused the batch, and its form is changed since: its records are planned anew, as another batch. In the form before they might
+ * never be taken.
+ */
+export function refusedInOldForm(progress: StreamProgress, form: StreamForm, error: string): StreamProgress {
+  const { plan } = progress
+  const isOld = plan !== null && (plan.form.compress !== form.compress || plan.form.prefix !== form.prefix)
+  return isOld && REFUSED.test(error) ? planTakenBack(progress) : progress
+}
+
+/** Says that nothing was taken; after anything else the batch may have arrived. */
+const REFUSED = /^http_4/
 
 interface Failure {
   readonly error: string

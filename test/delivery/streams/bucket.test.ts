@@ -142,6 +142,57 @@ describe('a log stream to a bucket', function () {
     expect(await state()).to.include({ delivered: 40 })
   })
 
+  it('writes the same object again after its prefix was changed, and the next one under the new prefix', async () => {
+    let isKilled = false
+    const actor = await begun({
+      sender: (own) => ({
+        ...own,
+        pack: (plan, records) => async () => {
+          const sent = await own.pack(plan, records)()
+          if (isKilled) return sent
+          isKilled = true
+          actor.inForce = { ...actor.inForce, target: { ...target, prefix: 'elsewhere' } }
+          throw new Error('killed')
+        },
+      }),
+    })
+    await stage.write('requests', requests(4))
+    await stage.settle(actor)
+    const [key = '', ...others] = await keys()
+    expect(others).to.deep.equal([])
+    expect(key).to.match(/^logs of/)
+    stage.nowMs += 60_000
+    await stage.write('requests', requests(1))
+    await stage.settle(actor)
+    expect((await keys()).filter((each) => each.startsWith('elsewhere/'))).to.have.lengthOf(1)
+    expect(await state()).to.include({ delivered: 5 })
+  })
+
+  it('writes under its new prefix, as another object, what the bucket refuses under the one before', async () => {
+    const [asked, taken]: [string[], string[]] = [[], []]
+    const policed = new TlsServer(CERTIFICATE, ({ url = '' }, body, response) => {
+      const isRefused = url.includes('/wrong/')
+      asked.push(url)
+      if (!isRefused) taken.push(...gunzipSync(body).toString().trimEnd().split('\n'))
+      response
+        .writeHead(isRefused ? 403 : 200, { 'content-type': 'application/xml' })
+        .end(isRefused ? '<Error><Code>AccessDenied</Code></Error>' : '')
+    })
+    await policed.listen()
+    const actor = await begun({ bucket: policed.outbound(), target: { ...target, prefix: 'wrong' } })
+    await stage.write('requests', requests(2))
+    await stage.settle(actor)
+    expect(await state()).to.include({ state: 'Failing', last_error: 'http_403 AccessDenied' })
+    actor.inForce = { ...actor.inForce, target: { ...target, prefix: 'right' } }
+    await stage.settle(actor)
+    expect(taken).to.have.lengthOf(2)
+    expect(asked.map((url) => url.split('/')[2])).to.deep.equal(['wrong', 'wrong', 'right'])
+    const names = new Set(asked.map((url) => url.split('/').at(-1)))
+    expect(names.size).to.equal(2)
+    expect(await state()).to.include({ state: 'Delivering', delivered: 2, dropped: 0 })
+    await policed.close()
+  })
+
   it('keeps everything while credentials or bucket are wrong, says so in the words of S3, and goes on once they are right', async () => {
     const wrong = { ...target, secretAccessKey: 'wrong' }
     const actor = await begun({ target: wrong })

@@ -29,9 +29,13 @@ export class Receiver {
   mostBytes = Infinity
   /** Called when a batch has arrived and before it is answered. */
   onBatch: () => void = () => undefined
+  /** Called when a message has arrived, before its signature and its answer are thought of. */
+  onMessage: () => void = () => undefined
   readonly ids: string[] = []
   /** Bodies by message ID, as they came. */
   readonly bodies = new Map<string, string[]>()
+  /** ID and bytes of every message, also of those that were not taken. */
+  readonly messages: string[] = []
   records: ReceivedRecord[] = []
   verifications = 0
   /** Requests of any kind, answered or not. */
@@ -43,6 +47,8 @@ export class Receiver {
     this.#server = new TlsServer(CERTIFICATE, (request, body, response) => {
       this.asked += 1
       this.#checkSignature(request.headers, body)
+      this.messages.push(`${String(request.headers['webhook-id'])} ${body.toString('base64')}`)
+      this.onMessage()
       const text = request.headers['content-encoding'] === 'gzip' ? gunzipSync(body).toString() : body.toString()
       const answer = this.#take(String(request.headers['webhook-id']), text)
       if (answer === null) return

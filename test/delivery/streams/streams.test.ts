@@ -23,6 +23,9 @@ const POINTS = [
   'before it is stored as done',
 ] as const
 
+/** Of a message as the receiver keeps it. */
+const isGzip = (message: string): boolean => message.split(' ')[1]?.startsWith('H4sI') ?? false
+
 describe('a log stream', function () {
   this.timeout(120_000)
   let stage: Stage
@@ -199,6 +202,41 @@ describe('a log stream', function () {
     await stage.settle(actor)
     expect(inbound(receiver.records)).to.deep.equal(idsOf([wanted]))
     expect(receiver.records[0]).not.to.have.property('body')
+  })
+
+  for (const compress of [true, false])
+    it(`sends a batch again with the same bytes if it is ${compress ? 'no longer ' : ''}to be compressed since`, async () => {
+      const actor = await begun(stage.actor({ organization, receiver, callMs: 300, stream: { compress } }))
+      await stage.write('requests', requests(3))
+      receiver.mood = 'hangs'
+      await stage.settle(actor)
+      actor.inForce = { ...actor.inForce, stream: { ...actor.inForce.stream, compress: !compress } }
+      actor.restart()
+      receiver.mood = 'takes'
+      stage.nowMs += HOUR_MS
+      await stage.settle(actor)
+      const [, first, again, ...others] = receiver.messages
+      expect([again, others]).to.deep.equal([first, []])
+      await stage.write('requests', requests(1))
+      await stage.settle(actor)
+      expect(receiver.messages.map(isGzip)).to.deep.equal([false, compress, compress, !compress])
+    })
+
+  it('sends in its new form, under another ID, a batch that the receiver refuses in the one before', async () => {
+    const actor = await begun(stage.actor({ organization, receiver, stream: { compress: true } }))
+    const wanted = requests(3)
+    await stage.write('requests', wanted)
+    receiver.mood = 415
+    await stage.settle(actor)
+    actor.inForce = { ...actor.inForce, stream: { ...actor.inForce.stream, compress: false } }
+    stage.nowMs += HOUR_MS
+    receiver.onMessage = () => (receiver.mood = receiver.messages.length === 3 ? 415 : 'takes')
+    await stage.settle(actor)
+    const [, first, again, anew = '', ...others] = receiver.messages
+    expect([again, others]).to.deep.equal([first, []])
+    expect([anew.split(' ')[0] === first?.split(' ')[0], isGzip(anew)]).to.deep.equal([false, false])
+    expect(inbound(receiver.records)).to.deep.equal(idsOf(wanted))
+    expect(await state()).to.include({ state: 'Delivering', delivered: 3, dropped: 0 })
   })
 
   it('sends nothing while it is paused, and everything afterwards', async () => {
