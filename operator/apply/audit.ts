@@ -89,14 +89,26 @@ function createAudit(options: AuditOptions): Audit {
       return false
     }
   }
+  const sendUnsent = async (): Promise<void> => {
+    const waiting = unsent.slice(-MOST_UNSENT)
+    unsent = []
+    for (const entry of waiting) if (!(await append(entry))) unsent.push(entry)
+  }
   return {
     async record(audited, recorded) {
       const { kind, object } = audited
       const { name, namespace = '', generation = 0 } = object.metadata
       const key = objectKey(kind, namespace, name)
       const owner = options.ownerOf(key)
+      const before = last.get(key)
+      if (before !== undefined && before.object.metadata.uid !== object.metadata.uid) {
+        // It was deleted and made again between two looks.
+        last.delete(key)
+        unsent.push(goneEntry(before, before.owner, nowMs()))
+      }
+      if (unsent.length > 0) await sendUnsent()
       if (generation > recorded) {
-        const change = { audited, recorded, before: last.get(key)?.object }
+        const change = { audited, recorded, before: before?.object }
         if (!(await append(changeEntry(change, owner, options)))) return recorded
       }
       last.set(key, { ...audited, owner })
@@ -108,9 +120,7 @@ function createAudit(options: AuditOptions): Audit {
         last.delete(key)
         unsent.push(goneEntry({ kind, object }, owner, nowMs()))
       }
-      const waiting = unsent.slice(-MOST_UNSENT)
-      unsent = []
-      for (const entry of waiting) if (!(await append(entry))) unsent.push(entry)
+      await sendUnsent()
     },
   }
 }
