@@ -8,6 +8,7 @@ import type {
   DeliveryStatus,
   Install,
   InstallOutcome,
+  Plan,
   SessionMode,
   VisitId,
   WebhookMessageType,
@@ -198,6 +199,8 @@ export interface ActivityRecord {
   readonly manager?: string
   /** For a change of an object: JSON pointers of the fields that changed; no values. */
   readonly fields?: readonly string[]
+  /** For a change of an organisation's plan: the one that it has now. The release before did not write it. */
+  readonly plan?: Plan
   readonly logRetentionDays: number
 }
 

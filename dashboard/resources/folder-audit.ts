@@ -10,7 +10,13 @@ import { sha256Hex } from '../../common/digest.ts'
 import { oncePerObject } from '../../common/once-per-object.ts'
 import { shownName, type SourceObject } from '../../domain/catalog/objects.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { changeText, fieldsThatDiffer, fieldTexts, type ChangeText } from '../../domain/people/change-entry.ts'
+import {
+  changeText,
+  fieldsThatDiffer,
+  fieldTexts,
+  planGiven,
+  type ChangeText,
+} from '../../domain/people/change-entry.ts'
 import { provenPerson } from '../../domain/people/changed-by.ts'
 import { CHANGED_BY_ANNOTATION } from '../../domain/resources/field-owners.ts'
 import { encodeRecord, recordKey, type ActivityRecord } from '../../domain/records.ts'
@@ -118,6 +124,8 @@ interface SeenObject extends RecordedObject {
   readonly actor: string | null
   /** Name of the file. */
   readonly manager: string
+  /** As it stands in the spec. */
+  readonly plan: unknown
 }
 
 interface Manifest {
@@ -156,6 +164,7 @@ function digestedObject({ value, locate }: SourceObject, changeHash: (text: stri
     subject: `${kind}/${shownName(ref)}`,
     actor: provenPerson(metadata.annotations?.[CHANGED_BY_ANNOTATION], proofOf(key, kind, spec), changeHash),
     manager: fileOf(locate('')),
+    plan: spec['plan'],
   }
 }
 
@@ -182,7 +191,7 @@ function dueEntries(
     const text = changeText('object_removed', { manager: '' })
     return [
       folderEntry(
-        { owner, subject: `${kind}/${shownName({ namespace, name })}`, actor: null, manager: '', text },
+        { owner, subject: `${kind}/${shownName({ namespace, name })}`, actor: null, manager: '', plan: null, text },
         parts,
       ),
     ]
@@ -192,16 +201,19 @@ function dueEntries(
 
 type FolderChange = Omit<SeenObject, 'fields'> & { readonly text: ChangeText }
 
-function folderEntry({ owner, subject, actor, manager, text }: FolderChange, parts: FolderAuditParts): ActivityRecord {
+function folderEntry({ text, ...object }: FolderChange, parts: FolderAuditParts): ActivityRecord {
+  const { owner, subject, actor, manager } = object
   const { catalog, randomness, nowMs } = parts
   const atMs = nowMs()
   const { type, fields, message } = text
+  const plan = planGiven(subject.split('/')[0] ?? '', object, fields)
   return {
     ...{ v: 1, kind: 'activity', id: timeOrderedId(randomness, atMs), atMs, organization: owner, website: '' },
     ...{ type, subject, message },
     ...(actor === null ? {} : { actor }),
     ...(manager === '' ? {} : { manager }),
     ...(fields.length === 0 ? {} : { fields }),
+    ...(plan === null ? {} : { plan }),
     logRetentionDays: catalog.current().organizations.get(owner)?.logRetentionDays ?? LIMITS.logRetentionDays.fallback,
   }
 }

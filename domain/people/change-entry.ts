@@ -1,5 +1,6 @@
 /** Describes a change of an object for the activity: which fields, by which manager, and by which person if that is proven. */
 
+import { PLANS, type Plan } from '../model.ts'
 import { canonicalText, escapedName, isSame } from '../resources/field-owners.ts'
 
 type SpecFields = Readonly<Record<string, unknown>>
@@ -91,6 +92,12 @@ export function specChange(
 ): Pick<ChangeText, 'type'> & { readonly fields: readonly string[] | null } {
   if (before === null) return { type: 'object_created', fields: [] }
   return { type: 'object_changed', fields: before === undefined ? null : changedFields(before, after) }
+}
+
+/** The plan that a change gave an organisation; null for any other change, and for a plan that there is not. */
+export function planGiven(kind: string, { plan }: { readonly plan?: unknown }, fields: readonly string[]): Plan | null {
+  if (kind !== 'Organization' || !fields.includes('/spec/plan')) return null
+  return PLANS.find((each) => each === plan) ?? null
 }
 
 function isMapOfFields(value: unknown): value is SpecFields {

@@ -92,9 +92,10 @@ function toldBy(entry: ReadActivity, plan: string): ToldActivity | null {
   }
 }
 
-function toldByChange({ subject, fields = [] }: ReadActivity, plan: string): ToldActivity | null {
+/** `planNow` may still be the one of before the change, as the catalog and the log come by different ways. */
+function toldByChange({ subject, fields = [], plan }: ReadActivity, planNow: string): ToldActivity | null {
   if (subject.startsWith('Organization/') && fields.includes('/spec/plan'))
-    return { type: 'plan.changed', data: { plan } }
+    return { type: 'plan.changed', data: { plan: plan ?? planNow } }
   // An invitation that is sent again changes fields inside it; once it is accepted the whole field is gone.
   if (subject.startsWith('Member/') && fields.includes('/spec/invitation'))
     return { type: 'member.joined', data: { member: objectNameIn(subject) } }

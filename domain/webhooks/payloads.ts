@@ -110,7 +110,7 @@ export const WEBHOOK_MESSAGES: { readonly [T in WebhookMessageType]: WebhookMess
   },
   'plan.changed': {
     when: 'the organisation has another plan',
-    data: objectSchema({ plan: textData('The plan as it is now.') }, ['plan']),
+    data: objectSchema({ plan: textData('The plan since this change.') }, ['plan']),
     example: { plan: 'Enterprise' },
   },
   'member.joined': {

@@ -7,7 +7,7 @@
 import { sha256Hex } from '../../common/digest.ts'
 import { objectKey, shownName } from '../../domain/catalog/objects.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { changeText, specChange, type ChangeText } from '../../domain/people/change-entry.ts'
+import { changeText, planGiven, specChange, type ChangeText } from '../../domain/people/change-entry.ts'
 import { provenPerson } from '../../domain/people/changed-by.ts'
 import type { ActivityRecord } from '../../domain/records.ts'
 import { CHANGED_BY_ANNOTATION, type LastWriter } from '../../domain/resources/field-owners.ts'
@@ -147,9 +147,11 @@ function changeEntry(change: ObservedChange, owner: AuditOwner, options: AuditOp
   const actor = provenPerson(annotations[CHANGED_BY_ANNOTATION], proof, options.changeHash)
   const atMs = writtenAtMs(object, writer) ?? options.nowMs()
   const text = changeText(type, { fields, manager: writer?.manager ?? '', merged })
+  const plan = planGiven(kind, spec, text.fields)
   return {
     ...entryAbout({ audited: change.audited, text, owner }, `${uid} ${generation}`, atMs),
     ...namesOf(actor, writer),
+    ...(plan === null ? {} : { plan }),
   }
 }
 

@@ -97,6 +97,20 @@ describe('payloads of webhooks', () => {
   })
 })
 
+describe('an event about a plan', () => {
+  const organizations = new Map([['acme-org', { plan: 'Free' }]]) as never
+  const changed = activityRecord({ type: 'object_changed', subject: 'Organization/acme', fields: ['/spec/plan'] })
+
+  it('names the plan that the change gave, even if the process that tells it has not seen the change yet', () => {
+    const event = eventOfActivity({ ...changed, plan: 'Standard' }, { organizations })
+    expect(event?.data).to.deep.equal({ plan: 'Standard' })
+  })
+
+  it('names the plan of now if the version before recorded the change', () => {
+    expect(eventOfActivity(changed, { organizations })?.data).to.deep.equal({ plan: 'Free' })
+  })
+})
+
 describe('the verification of the docs', () => {
   type Verify = (body: string, headers: Readonly<Record<string, string>>, secrets: readonly string[]) => unknown
   let verify: Verify

@@ -39,9 +39,9 @@ describe('the audit of the operator', () => {
     ...{ spec },
   })
   /** As a watch shows it: the one of before is not seen any more. */
-  const see = (shown: KubeObject, recorded: number): Promise<number> => {
+  const see = (kind: 'Member' | 'Organization', shown: KubeObject, recorded: number): Promise<number> => {
     there = shown
-    return audit.record({ kind: 'Member', object: shown }, recorded)
+    return audit.record({ kind, object: shown }, recorded)
   }
   const look = async (): Promise<void> => {
     nowMs += 30_000
@@ -50,8 +50,8 @@ describe('the audit of the operator', () => {
   const told = () => entries.map(({ type }) => type)
 
   it('tells the removal of an object that was made again before anybody looked, and that of the later one', async () => {
-    await see(object('u1', 1, { role: 'Viewer' }), 0)
-    await see(object('u2', 1, { role: 'Owner' }), 0)
+    await see('Member', object('u1', 1, { role: 'Viewer' }), 0)
+    await see('Member', object('u2', 1, { role: 'Owner' }), 0)
     await look()
     there = undefined
     await look()
@@ -61,16 +61,25 @@ describe('the audit of the operator', () => {
   })
 
   it('tells that removal once, and first, if the log is away meanwhile', async () => {
-    await see(object('u1', 1, { role: 'Viewer' }), 0)
+    await see('Member', object('u1', 1, { role: 'Viewer' }), 0)
     isLogAway = true
     const second = object('u2', 1, { role: 'Owner' })
-    expect(await see(second, 0)).to.equal(0)
+    expect(await see('Member', second, 0)).to.equal(0)
     nowMs += 2_000
-    expect(await see(second, 0)).to.equal(0)
+    expect(await see('Member', second, 0)).to.equal(0)
     isLogAway = false
     nowMs += 2_000
-    expect(await see(second, 0)).to.equal(1)
+    expect(await see('Member', second, 0)).to.equal(1)
     await look()
     expect(told()).to.deep.equal(['object_created', 'object_removed', 'object_created'])
+  })
+
+  it('says which plan a change has given an organisation, and nothing of plans in any other entry', async () => {
+    await see('Organization', object('u1', 1, { plan: 'Free' }), 0)
+    await see('Organization', object('u1', 2, { plan: 'Standard' }), 1)
+    await see('Organization', object('u1', 3, { plan: 'Standard', displayName: 'Acme' }), 2)
+    await see('Organization', object('u1', 4, { plan: 'a made-up one', displayName: 'Acme' }), 3)
+    await see('Member', object('u9', 2, { plan: 'Free' }), 1)
+    expect(entries.map(({ plan }) => plan)).to.deep.equal([undefined, 'Standard', undefined, undefined, undefined])
   })
 })
