@@ -22,9 +22,9 @@ export function clickId(value: string | undefined): string | null {
   return value !== undefined && /^[A-Za-z0-9_.~-]{1,1024}$/.test(value) ? value : null
 }
 
-/** When the visitor came to the website; clicks are shortly before. */
-export function landedAtMs(job: Job): number {
-  return job.visit.landedAtMs ?? job.visit.issuedAtMs
+/** When the visitor came to the website; clicks are shortly before. The browser's clock says so and may be ahead, but the visit was issued later. */
+export function landedAtMs({ visit }: Job): number {
+  return Math.min(visit.landedAtMs ?? visit.issuedAtMs, visit.issuedAtMs)
 }
 
 /** Time of the install, but never ahead of the sender's clock. */

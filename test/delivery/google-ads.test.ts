@@ -149,6 +149,12 @@ describe('a click that is too fresh for Google', () => {
     expect(notBefore({ wbraid: 'a' })).to.equal(landedAtMs + 6 * HOUR_MS)
   })
 
+  it('is not held longer by a browser whose clock is ahead', () => {
+    const identities = { google_ads: { wbraid: 'a' } }
+    const job = adJob(destination, { identities, visit: { landedAtMs: NOON_MS + 365 * 24 * HOUR_MS } })
+    expect(googleAds.notBeforeMs?.(job, context)).to.equal(job.visit.issuedAtMs + 6 * HOUR_MS)
+  })
+
   it('is not held longer by a cookie from the future, nor in mode Validate, nor without a click', () => {
     const visitedAtMs = NOON_MS - 2 * HOUR_MS
     expect(notBefore({ gcl_aw: 'GCL.9999999999.a' })).to.equal(visitedAtMs + 6 * HOUR_MS)

@@ -64,6 +64,15 @@ describe('the Meta request', () => {
     expect(userOf({ fbclid }, { landedAtMs: null }).fbc).to.equal(`fb.1.${NOON_MS - 2 * HOUR_MS}.canary-fbclid`)
   })
 
+  it('builds from the click ID by the time of the visit if the clock of the browser was ahead', () => {
+    const visit = { landedAtMs: CLICKED_AT_MS + 365 * DAY_MS }
+    const { issuedAtMs } = adJob(destination, { visit }).visit
+    for (const fbc of [undefined, `fb.1.${visit.landedAtMs}.ahead`])
+      expect(userOf({ fbclid: 'IwAR_x-1', ...(fbc === undefined ? {} : { fbc }) }, visit)).to.deep.equal({
+        fbc: `fb.1.${issuedAtMs}.IwAR_x-1`,
+      })
+  })
+
   it('leaves out what would get a whole batch refused: malformed cookies and clicks older than 90 days', () => {
     const { fbp, fbclid } = IDENTITIES.meta
     expect(userOf({ fbp, fbc: 'fb.1.x.y' })).to.deep.equal({ fbp })
