@@ -64,9 +64,9 @@ export async function replayTool(run: RunOutcome): Promise<number> {
   }
   const backend = await openBackend(run.settings)
   try {
-    const mayCountTwice = jobId !== undefined || filter.reason?.startsWith(MAY_COUNT_TWICE) === true
-    const deps = { eventLog: backend, facts: backend, nowMs: Date.now, perSecond, mayCountTwice }
     const wanted = { ...filter, ...(jobId === undefined ? {} : { jobIds: new Set([jobId]) }) }
+    const mayCountTwice = selectsJustUnclear(wanted)
+    const deps = { eventLog: backend, facts: backend, nowMs: Date.now, perSecond, mayCountTwice }
     const tell = stepTeller(run.flags.has('--json'))
     const { replayed, refused, unread } = await replayDeadLetters(deps, wanted, tell)
     tellUnread(unread)
@@ -80,6 +80,11 @@ export async function replayTool(run: RunOutcome): Promise<number> {
   } finally {
     await backend.close()
   }
+}
+
+/** A delivery that may count twice is sent again only if it is named, by ID or by reason. */
+function selectsJustUnclear({ jobIds, reason = '' }: DeadLetterFilter): boolean {
+  return jobIds !== undefined || reason.startsWith(MAY_COUNT_TWICE)
 }
 
 /** On standard error: the readable ones are the result. */

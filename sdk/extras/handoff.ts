@@ -34,7 +34,7 @@ export function createHandoffs(optionsOfPage: () => FillOptions) {
     if (!isAllowed()) return Promise.resolve(null)
     const known = tokens.get(scope)
     if (known && (!known.handoff || loaded(scope))) return known.answer
-    const requested = requestHandoff(scope).catch((): Issued => [null])
+    const requested = requestHandoff(scope).catch((): IssuedHandoff => [null])
     const asked: Asked = { answer: requested.then(([handoff]) => handoff), handoff: null, receipt: undefined }
     tokens.set(scope, asked)
     void requested.then(([handoff, receipt]) => {
@@ -60,9 +60,9 @@ export function createHandoffs(optionsOfPage: () => FillOptions) {
 }
 
 /** The token, null if there is none, and the receipt of its visit. */
-type Issued = readonly [handoff: Handoff | null, receipt?: string | undefined]
+type IssuedHandoff = readonly [handoff: Handoff | null, receipt?: string | undefined]
 
-async function requestHandoff(scope: Scope): Promise<Issued> {
+async function requestHandoff(scope: Scope): Promise<IssuedHandoff> {
   scope.isUrgent = true
   await scope.running
   const { currentReceipt: receipt } = scope
@@ -78,7 +78,7 @@ async function linked(scope: Scope, receipt: string): Promise<Handoff | null> {
   return readHandoff(answer)
 }
 
-async function alone(scope: Scope): Promise<Issued> {
+async function alone(scope: Scope): Promise<IssuedHandoff> {
   if (scope.currentReceipt) return [null]
   const answer = await scope.send('v1/handoffs', await scope.compose())
   const { receipt } = answer
