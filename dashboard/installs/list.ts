@@ -149,17 +149,26 @@ export function readInstall(scope: ReadScope, facts: Pick<Facts, 'run'>) {
     const { signal } = call
     const [install] = await facts.run('installByEvent', key, { signal })
     if (install === undefined || install.organization !== reads.organization.id) return refuse('not_found')
-    const visits = visitIdsOf(install)
-    const ids = { websites: visits.map(() => website), visit_ids: visits }
+    const examined = visitIdsOf(install)
+    const found = examined.length === 0 ? [] : await facts.run('visitsByIds', keysOf(website, examined), { signal })
+    const isOwn = ({ organization }: { readonly organization: string }): boolean =>
+      organization === reads.organization.id
+    // A receipt of whoever had the website's ID before proves itself, too.
+    const foreign = new Set(found.filter((visit) => !isOwn(visit)).map(({ visit_id: id }) => id))
+    const own = examined.filter((id) => !foreign.has(id))
     return answer({
       install,
-      visits: visits.length === 0 ? [] : await facts.run('visitsByIds', ids, { signal }),
-      receipts: visits.length === 0 ? [] : await facts.run('receiptHistory', ids, { signal }),
-      handoffs: visits.length === 0 ? [] : await facts.run('handoffsOfVisits', ids, { signal }),
+      visits: found.filter(isOwn),
+      receipts: own.length === 0 ? [] : await facts.run('receiptHistory', keysOf(website, own), { signal }),
+      handoffs: own.length === 0 ? [] : await facts.run('handoffsOfVisits', keysOf(website, own), { signal }),
       deliveries: await facts.run('deliveriesOfInstall', key, { signal }),
       attempts: await facts.run('attemptsOfInstall', key, { signal }),
     })
   })
+}
+
+function keysOf(website: string, visits: readonly string[]) {
+  return { websites: visits.map(() => website), visit_ids: visits }
 }
 
 /** Every visit that was considered, including the chosen one. */

@@ -22,6 +22,8 @@ import type { DecidedInstallRow } from '../../ports/facts/pages/replay.ts'
 
 export interface ReplayRequest {
   readonly website: string
+  /** Whose facts are decided again; a website's ID may have been another one's before. Absent: whosever they are. */
+  readonly organization?: string
   readonly policy: ReplayPolicy
   /** Inclusive, Unix ms. */
   readonly sinceMs: number
@@ -76,7 +78,6 @@ export async function replayDecisions(
   const { signal, pageSize = PAGE, mostInstallations = LIMITS.replayInstallations, from, onProgress } = options
   const tally = new ReplayTally(from?.result)
   const carried: CarriedMatches = new Map()
-  const { website } = request
   for await (const { rows, last, isLast } of pagesInOrder(facts, request, { signal, pageSize, from })) {
     const changed: ChangedInstall[] = []
     for await (const row of sliced(rows, IN_BACKGROUND)) {
@@ -86,7 +87,7 @@ export async function replayDecisions(
       if (isCounted(install, request, from) && tally.count(install, replayed)) changed.push({ install, replayed })
     }
     keepWithin(mostInstallations, carried, last)
-    tally.addChanges(await changesAmong(facts, website, changed))
+    tally.addChanges(await changesAmong(facts, ofWebsite(request), changed))
     if (isLast) break
     await onProgress?.(progressAt(tally, { last, from }))
   }
@@ -145,10 +146,11 @@ interface OrderedPage {
  */
 async function* pagesInOrder(
   facts: Pick<Facts, 'run' | 'each'>,
-  { website, sinceMs, untilMs }: ReplayRequest,
+  request: ReplayRequest,
   { signal, pageSize, from }: PagesToRead,
 ): AsyncGenerator<OrderedPage> {
-  const bounds = { website, since_ms: Math.max(0, (from?.afterMs ?? sinceMs) - FOLLOWED_FOR_MS), until_ms: untilMs }
+  const sinceMs = Math.max(0, (from?.afterMs ?? request.sinceMs) - FOLLOWED_FOR_MS)
+  const bounds = { ...ofWebsite(request), since_ms: sinceMs, until_ms: request.untilMs }
   let after = { after_ms: bounds.since_ms, after_id: '' }
   for (;;) {
     signal?.throwIfAborted()
@@ -162,6 +164,12 @@ async function* pagesInOrder(
     if (isLast) return
     after = { after_ms: afterMs, after_id: afterId }
   }
+}
+
+type OfWebsite = Pick<ReplayRequest, 'website' | 'organization'>
+
+function ofWebsite({ website, organization }: OfWebsite): OfWebsite {
+  return { website, ...(organization === undefined ? {} : { organization }) }
 }
 
 function decidedOf(row: DecidedInstallRow): DecidedInstall {
@@ -188,12 +196,12 @@ interface ChangedInstall {
 
 async function changesAmong(
   facts: Pick<Facts, 'run'>,
-  website: string,
+  website: OfWebsite,
   changed: readonly ChangedInstall[],
 ): Promise<readonly ReplayChange[]> {
   const visitIds = changed.flatMap(({ install, replayed }) => [install.visitId, replayed.visitId])
   const wanted = [...new Set(visitIds)].filter((id) => id !== null)
-  const rows = wanted.length === 0 ? [] : await facts.run('sourcesOfVisits', { website, visit_ids: wanted })
+  const rows = wanted.length === 0 ? [] : await facts.run('sourcesOfVisits', { ...website, visit_ids: wanted })
   const sources = new Map(rows.map(({ visit_id: id, source }) => [id, source]))
   const sourceOf = (visitId: VisitId | null): string | null => (visitId === null ? null : (sources.get(visitId) ?? ''))
   return changed.map(({ install: { eventId, receivedAtMs, visitId, selectionPolicy }, replayed }) => ({

@@ -56,18 +56,18 @@ describe('replays of decisions', function () {
     facts = await openTestFacts()
     const first = { visitId: 'aa'.repeat(16), issuedAtMs: AT_MS - 2 * HOUR_MS }
     const latest = { visitId: 'bb'.repeat(16), issuedAtMs: AT_MS - HOUR_MS }
-    const website = 'acme-site'
+    const of = { website: 'acme-site', organization: 'acme' }
     const verdicts = [first, latest].map((visit) => ({ ...visit, verdict: 'active' as const }))
     const installs = Array.from({ length: INSTALLS }, () =>
       installRecord({
-        ...{ website, eventId: unique('event'), installationId: unique('installation'), receivedAtMs: AT_MS },
+        ...{ ...of, eventId: unique('event'), installationId: unique('installation'), receivedAtMs: AT_MS },
         ...{ resolution: 'matched', selectionPolicy: 'latest_visit', verdicts },
         ...{ visitId: latest.visitId, visitIssuedAtMs: latest.issuedAtMs },
       }),
     )
     const visits = [
-      visitRecord({ website, ...first, utm: { source: 'blog' } }),
-      visitRecord({ website, ...latest, utm: { source: 'search' } }),
+      visitRecord({ ...of, ...first, utm: { source: 'blog' } }),
+      visitRecord({ ...of, ...latest, utm: { source: 'search' } }),
     ]
     for (const [table, rows] of rowsOf([...visits, ...installs])) await facts.insert(table, rows)
   })

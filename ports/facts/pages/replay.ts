@@ -2,6 +2,7 @@
 
 import { selectFrom, type RowOf, type RowsOf } from '../columns.ts'
 import { at, installs, MAX_PAGE, newestFirst, once, pageLimit, pageOf, report, withinPeriod } from '../query-parts.ts'
+import { ofOrganization } from './ranges.ts'
 
 const DECIDED_INSTALL = selectFrom('installs', [
   'event_id',
@@ -19,6 +20,8 @@ export type DecidedInstallRow = RowsOf<typeof DECIDED_INSTALL>
 /** Installs from `since_ms` (inclusive) to `until_ms` (exclusive) that come after `after_ms` and `after_id`. */
 type InOrder = {
   readonly website: string
+  /** Only its installs; all if absent. */
+  readonly organization?: string
   readonly since_ms: number
   readonly until_ms: number
   readonly after_ms: number
@@ -32,8 +35,10 @@ interface OrderedPageRow {
   readonly last_id: string
 }
 
-const BOUNDS = `website = {website:String} AND ${withinPeriod('received_at')}
-  AND (received_at, event_id) > (${at('after_ms')}, {after_id:String})`
+const boundsOf = (
+  asked: Pick<InOrder, 'organization'>,
+): string => `website = {website:String} AND ${withinPeriod('received_at')}
+  AND (received_at, event_id) > (${at('after_ms')}, {after_id:String}) ${ofOrganization(asked)}`
 const OLDEST_FIRST = 'ORDER BY received_at, event_id'
 const UP_TO_LAST = `(received_at, event_id) <= (${at('last_ms')}, {last_id:String})`
 
@@ -145,18 +150,26 @@ export const REPLAY_QUERIES = {
     AND type = {type:String} AND subject = {subject:String} LIMIT 1`),
 
   /** Where the next page of installs ends: one row. Records that do not count, because the event was recorded before, are on it, too. */
-  pageInOrder: report<InOrder & { readonly limit: number }, OrderedPageRow>(`SELECT count() AS records,
+  pageInOrder: report<InOrder & { readonly limit: number }, OrderedPageRow>(
+    (asked) => `SELECT count() AS records,
     toUnixTimestamp64Milli(max(received_at)) AS last_ms, argMax(event_id, (received_at, event_id)) AS last_id
-    FROM (SELECT received_at, event_id FROM installs WHERE ${BOUNDS} ${OLDEST_FIRST} ${pageLimit()})`),
+    FROM (SELECT received_at, event_id FROM installs WHERE ${boundsOf(asked)} ${OLDEST_FIRST} ${pageLimit()})`,
+  ),
 
   /** The installs of that page, the oldest first; there may be none. */
-  installsInOrder: report<InOrder & Omit<OrderedPageRow, 'records'>, DecidedInstallRow>(`SELECT ${DECIDED_INSTALL.sql}
-    FROM ${installs(`(website, event_id) IN (SELECT website, event_id FROM installs WHERE ${BOUNDS} AND ${UP_TO_LAST})`)}
-    WHERE ${BOUNDS} AND ${UP_TO_LAST} ${OLDEST_FIRST} LIMIT ${MAX_PAGE}`),
+  installsInOrder: report<InOrder & Omit<OrderedPageRow, 'records'>, DecidedInstallRow>((asked) => {
+    const bounds = `${boundsOf(asked)} AND ${UP_TO_LAST}`
+    return `SELECT ${DECIDED_INSTALL.sql}
+    FROM ${installs(`(website, event_id) IN (SELECT website, event_id FROM installs WHERE ${bounds})`)}
+    WHERE ${bounds} ${OLDEST_FIRST} LIMIT ${MAX_PAGE}`
+  }),
 
   /** The campaign's source of these visits, by ID; empty if a visit names none. */
-  sourcesOfVisits: report<{ readonly website: string; readonly visit_ids: readonly string[] }, SourceRow>(
-    `SELECT visit_id, utm_source AS source FROM ${once('visits')}
-    PREWHERE website = {website:String} AND visit_id IN {visit_ids:Array(String)} LIMIT ${MAX_PAGE}`,
+  sourcesOfVisits: report<
+    Pick<InOrder, 'website' | 'organization'> & { readonly visit_ids: readonly string[] },
+    SourceRow
+  >(
+    (asked) => `SELECT visit_id, utm_source AS source FROM ${once('visits')}
+    PREWHERE website = {website:String} AND visit_id IN {visit_ids:Array(String)} ${ofOrganization(asked)} LIMIT ${MAX_PAGE}`,
   ),
 } as const
