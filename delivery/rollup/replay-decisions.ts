@@ -87,7 +87,7 @@ export async function replayDecisions(
       if (isCounted(install, request, from) && tally.count(install, replayed)) changed.push({ install, replayed })
     }
     keepWithin(mostInstallations, carried, last)
-    tally.addChanges(await changesAmong(facts, ofWebsite(request), changed))
+    tally.addChanges(await changesAmong(facts, factsAskedOf(request), changed))
     if (isLast) break
     await onProgress?.(progressAt(tally, { last, from }))
   }
@@ -150,7 +150,7 @@ async function* pagesInOrder(
   { signal, pageSize, from }: PagesToRead,
 ): AsyncGenerator<OrderedPage> {
   const sinceMs = Math.max(0, (from?.afterMs ?? request.sinceMs) - FOLLOWED_FOR_MS)
-  const bounds = { ...ofWebsite(request), since_ms: sinceMs, until_ms: request.untilMs }
+  const bounds = { ...factsAskedOf(request), since_ms: sinceMs, until_ms: request.untilMs }
   let after = { after_ms: bounds.since_ms, after_id: '' }
   for (;;) {
     signal?.throwIfAborted()
@@ -168,7 +168,7 @@ async function* pagesInOrder(
 
 type OfWebsite = Pick<ReplayRequest, 'website' | 'organization'>
 
-function ofWebsite({ website, organization }: OfWebsite): OfWebsite {
+function factsAskedOf({ website, organization }: OfWebsite): OfWebsite {
   return { website, ...(organization === undefined ? {} : { organization }) }
 }
 

@@ -35,7 +35,7 @@ interface OrderedPageRow {
   readonly last_id: string
 }
 
-const boundsOf = (
+const boundsInOrder = (
   asked: Pick<InOrder, 'organization'>,
 ): string => `website = {website:String} AND ${withinPeriod('received_at')}
   AND (received_at, event_id) > (${at('after_ms')}, {after_id:String}) ${ofOrganization(asked)}`
@@ -153,12 +153,12 @@ export const REPLAY_QUERIES = {
   pageInOrder: report<InOrder & { readonly limit: number }, OrderedPageRow>(
     (asked) => `SELECT count() AS records,
     toUnixTimestamp64Milli(max(received_at)) AS last_ms, argMax(event_id, (received_at, event_id)) AS last_id
-    FROM (SELECT received_at, event_id FROM installs WHERE ${boundsOf(asked)} ${OLDEST_FIRST} ${pageLimit()})`,
+    FROM (SELECT received_at, event_id FROM installs WHERE ${boundsInOrder(asked)} ${OLDEST_FIRST} ${pageLimit()})`,
   ),
 
   /** The installs of that page, the oldest first; there may be none. */
   installsInOrder: report<InOrder & Omit<OrderedPageRow, 'records'>, DecidedInstallRow>((asked) => {
-    const bounds = `${boundsOf(asked)} AND ${UP_TO_LAST}`
+    const bounds = `${boundsInOrder(asked)} AND ${UP_TO_LAST}`
     return `SELECT ${DECIDED_INSTALL.sql}
     FROM ${installs(`(website, event_id) IN (SELECT website, event_id FROM installs WHERE ${bounds})`)}
     WHERE ${bounds} ${OLDEST_FIRST} LIMIT ${MAX_PAGE}`
