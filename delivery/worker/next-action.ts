@@ -46,6 +46,8 @@ interface NextActionDeps {
 /** The shortest wait, if another process has the job, its destination is busy, or this is its own backup copy. */
 export const BUSY_MS = 5_000
 
+const COUNTS_AS_DELIVERED: NextAction = { kind: 'settle', step: { kind: 'done' } }
+
 export function nextActionFor(deps: NextActionDeps, job: Job, nowMs: number): NextAction {
   if (deps.settledJobs.has(job)) return { kind: 'drop' }
   if (deps.inFlight.has(attemptKey(job))) return { kind: 'wait', untilMs: nowMs + BUSY_MS }
@@ -67,9 +69,9 @@ export function nextActionFor(deps: NextActionDeps, job: Job, nowMs: number): Ne
 function actionForAccepted(deps: NextActionDeps, job: Job, nowMs: number): NextAction {
   if (job.dueAtMs > nowMs) return { kind: 'wait', untilMs: job.dueAtMs }
   const destination = findDestination(deps.catalog(), job)
-  if (destination === null) return { kind: 'settle', step: { kind: 'done' } }
+  if (destination === null) return COUNTS_AS_DELIVERED
   const action = actionAtDestination(deps, { job, destination }, nowMs)
-  return action.kind === 'hold' && isVerdictOverdue(job, nowMs) ? { kind: 'settle', step: { kind: 'done' } } : action
+  return action.kind === 'hold' && isVerdictOverdue(job, nowMs) ? COUNTS_AS_DELIVERED : action
 }
 
 function actionAtDestination(

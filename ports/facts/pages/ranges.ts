@@ -8,15 +8,8 @@ export type RawPeriod = {
   readonly websites: readonly string[]
   readonly since_ms: number
   readonly until_ms: number
-  /** Only its facts; a website may have some of an organisation that had its ID before. All if absent: for tools and the role `rollup`. */
-  readonly organization?: string
   /** Key IDs that visits of the period can have; all if absent. The fewer there are, the faster the engine plans. */
   readonly key_ids?: readonly number[]
-}
-
-/** A condition on tables that have the organisation, after others. */
-export function ofOrganization({ organization }: { readonly organization?: string }): string {
-  return organization === undefined ? '' : 'AND organization = {organization:String}'
 }
 
 /**

@@ -2,7 +2,6 @@
 
 import { selectFrom, type RowOf, type RowsOf } from '../columns.ts'
 import { at, installs, MAX_PAGE, newestFirst, once, pageLimit, pageOf, report, withinPeriod } from '../query-parts.ts'
-import { ofOrganization } from './ranges.ts'
 
 const DECIDED_INSTALL = selectFrom('installs', [
   'event_id',
@@ -33,6 +32,11 @@ interface OrderedPageRow {
   readonly records: number
   readonly last_ms: number
   readonly last_id: string
+}
+
+/** A condition to stand after others. */
+function ofOrganization({ organization }: Pick<InOrder, 'organization'>): string {
+  return organization === undefined ? '' : 'AND organization = {organization:String}'
 }
 
 const boundsInOrder = (
