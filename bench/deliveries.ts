@@ -172,7 +172,7 @@ async function append(log: EventLog, topic: Topic, jobs: readonly Job[]): Promis
   for (let from = 0; from < jobs.length; from += APPEND_ENTRIES) {
     const entries: Entry[] = jobs
       .slice(from, from + APPEND_ENTRIES)
-      .map((job) => ({ key: recordKey(job.website, job.jobId), value: encodeRecord(job) }))
+      .map((job) => ({ key: recordKey(job, job.jobId), value: encodeRecord(job) }))
     await log.append(topic, entries, { deadlineMs: 60_000 })
   }
 }
@@ -238,7 +238,10 @@ async function deliver({ plan, log, hotState, url }: Stage): Promise<Run> {
   const all = destinations(plan.provider)
   const catalog = catalogOf(all)
   const credentials = new Map(
-    all.map((each) => [destinationKey(WEBSITE, each.id), { apiSecret: API_SECRET, accessToken: 'token' }]),
+    all.map((each) => [
+      destinationKey({ organization: 'acme', website: WEBSITE }, each.id),
+      { apiSecret: API_SECRET, accessToken: 'token' },
+    ]),
   )
   const jobs = jobsOf(plan, plan.deliveries).filter((job) => plan.hasHole || isWell(job))
   // A few beforehand, so that code is compiled and connections are open.

@@ -55,6 +55,7 @@ async function measureVerbs(state: HotState): Promise<void> {
   const hit = (key: string) => ({ key, limit: 1e9, windowS: 60 })
   const hits = [hit('visits:acme-dev'), hit('events:acme-dev'), hit('address:acme-dev')]
   const claim = () => ({
+    organization: 'acme',
     website: 'acme-dev',
     eventId: randomBytes(16).toString('hex'),
     installationId: randomBytes(16).toString('hex'),
@@ -105,7 +106,7 @@ async function perSecond(call: () => Promise<unknown>): Promise<number> {
 function receipt(daysAgo: number): ReceiptRef {
   const issuedAtMs = Date.now() - daysAgo * DAY_MS
   const visitId = `01${issuedAtMs.toString(16).padStart(12, '0')}${randomBytes(9).toString('hex')}`
-  return { website: 'acme-dev', visitId, issuedAtMs }
+  return { organization: 'acme', website: 'acme-dev', visitId, issuedAtMs }
 }
 
 function usedMemory(server: RedisServer): number {

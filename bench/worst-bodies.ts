@@ -29,7 +29,13 @@ const open = (body: object): string => JSON.stringify(body).slice(0, -1)
 function genuineReceipts(count: number): string[] {
   return Array.from({ length: count }, (_, index) => {
     const random = Uint8Array.from([index, 1, 2, 3, 4])
-    const receipt = { website: 'acme-dev', origin: TEST_ORIGIN, issuedAtMs: Date.now() - index, random }
+    const receipt = {
+      organization: 'acme',
+      website: 'acme-dev',
+      origin: TEST_ORIGIN,
+      issuedAtMs: Date.now() - index,
+      random,
+    }
     return issueReceipt(keys, { ...receipt, isHandoffOnly: false, isUnrecorded: false, gpc: false }).text
   })
 }

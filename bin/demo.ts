@@ -157,8 +157,8 @@ async function showExplanation({ run, service }: Stage, eventId: string | null):
 async function isMatchedAndDelivered({ facts }: Service, eventId: string): Promise<boolean> {
   for (let tries = 0; tries < DELIVERY_TRIES; tries++) {
     const [row] = await facts.run('installsByEventId', { event_id: eventId })
-    const deliveries =
-      row === undefined ? [] : await facts.run('deliveriesOfInstall', { website: row.website, event_id: eventId })
+    const { organization = '', website = '' } = row ?? {}
+    const deliveries = await facts.run('deliveriesOfInstall', { organization, website, event_id: eventId })
     const isSettled = deliveries.length > 0 && deliveries.every(({ status }) => status !== 'pending')
     if (row !== undefined && (isSettled || row.resolution !== 'matched')) {
       return row.resolution === 'matched' && deliveries.every(({ status }) => status === 'delivered')

@@ -74,14 +74,14 @@ async function appendRecords(live: Pick<LiveTools, 'append'>, records: readonly 
 function keyOfRecord(record: LogRecord): string {
   switch (record.kind) {
     case 'visit':
-      return recordKey(record.visit.website, record.visit.visitId)
+      return recordKey(record.visit, record.visit.visitId)
     case 'activation':
     case 'handoff':
-      return recordKey(record.website, record.visitId)
+      return recordKey(record, record.visitId)
     case 'install':
-      return recordKey(record.install.website, record.install.eventId)
+      return recordKey(record.install, record.install.eventId)
     default:
-      return recordKey('', 'example')
+      return recordKey({ organization: '', website: '' }, 'example')
   }
 }
 

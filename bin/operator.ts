@@ -73,7 +73,7 @@ async function openAudit(parts: EngineParts): Promise<AuditTools | null> {
   return {
     changeHash,
     append: (entry) =>
-      eventLog.append('activity', [{ key: recordKey('', entry.id), value: encodeRecord(entry) }], {
+      eventLog.append('activity', [{ key: recordKey(entry, entry.id), value: encodeRecord(entry) }], {
         deadlineMs: ENTRY_MS,
         patienceMs: ENTRY_MS,
       }),

@@ -35,7 +35,7 @@ export function createHourlyNews({ eventLog, hotState, logger, randomness, nowMs
       ...{ v: 1, kind: 'activity', id, atMs, organization: organization.id, website: '', type, subject, message },
       logRetentionDays: organization.logRetentionDays,
     }
-    const entry = { key: recordKey('', id), value: encodeRecord(record) }
+    const entry = { key: recordKey(record, id), value: encodeRecord(record) }
     await eventLog.append('activity', [entry]).catch((error: unknown) => logger.warn({ err: error }, 'news not stored'))
   }
 }

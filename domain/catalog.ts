@@ -5,6 +5,7 @@ import type {
   EventType,
   HookScan,
   LogStreamStart,
+  OwnedWebsite,
   Plan,
   VisitPolicy,
   WebhookEventType,
@@ -107,7 +108,7 @@ export interface Webhook {
 }
 
 export interface Organization extends CompiledFrom {
-  /** `metadata.name`, prefixed with the namespace (`team/acme`) unless that is `default`. */
+  /** `metadata.name`, after the namespace (`team/acme`) unless that is `default`, and before the tenant if there is one (`o-1@o-1`). */
   readonly id: string
   readonly displayName: string
   readonly plan: Plan
@@ -164,6 +165,11 @@ export interface Website extends CompiledFrom {
   readonly measurementIds: readonly string[]
 }
 
+/** Whose the website is, as everything that is stored about it says. */
+export function ownedWebsite({ id, organization }: Website): OwnedWebsite {
+  return { organization: organization.id, website: id }
+}
+
 export interface Catalog {
   /** Digest of the compiled form; two equal catalogs have equal versions. */
   readonly version: string
@@ -176,8 +182,8 @@ export interface Catalog {
 /** Credentials of destinations, log streams and webhooks, by `destinationKey`, `logStreamKey` and `webhookKey`; only the roles that deliver get them. */
 export type Credentials = ReadonlyMap<string, Readonly<Record<string, string>>>
 
-export function destinationKey(website: WebsiteId, destination: string): string {
-  return `${website}/${destination}`
+export function destinationKey({ organization, website }: OwnedWebsite, destination: string): string {
+  return `${organization}/${website}/${destination}`
 }
 
 /** No website's ID has capital letters. */
@@ -190,17 +196,22 @@ export function webhookKey({ id }: Pick<Webhook, 'id'>): string {
   return `Webhook/${id}`
 }
 
-/** The destination of a job or a plan; null if it is gone, or if its name now belongs to a destination of another provider. */
+/**
+ * The destination of a job or a plan; null if it is gone, or if its name now belongs to a destination of another provider or another
+ * organisation.
+ */
 export function findDestination(
   { websites }: Pick<Catalog, 'websites'>,
-  {
-    website,
-    destination,
-    provider,
-  }: { readonly website: WebsiteId; readonly destination: string; readonly provider: ProviderId },
+  { destination, provider, ...owned }: OwnedWebsite & { readonly destination: string; readonly provider: ProviderId },
 ): Destination | null {
-  const destinations = websites.get(website)?.destinations ?? []
+  const destinations = findOwned({ websites }, owned)?.destinations ?? []
   return destinations.find((each) => each.id === destination && each.provider === provider) ?? null
+}
+
+/** The website, if it still belongs to this organisation. */
+export function findOwned({ websites }: Pick<Catalog, 'websites'>, owned: OwnedWebsite): Website | null {
+  const website = websites.get(owned.website)
+  return website?.organization.id === owned.organization ? website : null
 }
 
 /** One fault of one object: its place, the field, and a reason that helps to fix it. */

@@ -55,8 +55,17 @@
 import type { ProviderId, ProviderIdentities } from './providers/index.ts'
 import type { DeliveryReason } from './reasons.ts'
 
-/** Website ID, `[a-z0-9-]`, unique in the installation. */
+/** Website ID, `[a-z0-9-]`, unique in the installation at any one time. */
 export type WebsiteId = string
+/**
+ * A website as it belongs to one organisation. Receipts, decisions, answers, jobs and facts belong to it and not to the ID alone, which may
+ * get another owner: nothing of the former one may reach the next.
+ */
+export type OwnedWebsite = {
+  /** `Organization.id`: namespace, name and tenant of its resource. */
+  readonly organization: string
+  readonly website: WebsiteId
+}
 /** 32 hex digits: the first 16 bytes of a receipt with the bits for tokens and GPC cleared. */
 export type VisitId = string
 

@@ -117,6 +117,7 @@ function shape(members: Readonly<Record<string, Check>>, under: readonly string[
 }
 
 const ACTIVATION = {
+  organization: isAnyText,
   website: isAnyText,
   visitId: isVisitId,
   issuedAtMs: isNumber,
@@ -127,6 +128,7 @@ const ACTIVATION = {
 const INSTALL = {
   request: isObject,
   retentionDays: isNumber,
+  'install.organization': isAnyText,
   'install.website': isAnyText,
   'install.eventId': isAnyText,
   'install.installationId': isAnyText,
@@ -157,6 +159,7 @@ const JOB = {
 const SHAPES: { readonly [K in ReadableKind]: readonly KnownField[] } = {
   fact: shape({ kind: isAnyText }),
   visit: shape({
+    'visit.organization': isAnyText,
     'visit.website': isAnyText,
     'visit.visitId': isVisitId,
     'visit.issuedAtMs': isNumber,
@@ -165,6 +168,7 @@ const SHAPES: { readonly [K in ReadableKind]: readonly KnownField[] } = {
   activation: shape(ACTIVATION),
   install: shape(INSTALL),
   decision: shape({
+    organization: isAnyText,
     website: isAnyText,
     eventId: isAnyText,
     installationId: isAnyText,
@@ -174,7 +178,7 @@ const SHAPES: { readonly [K in ReadableKind]: readonly KnownField[] } = {
     answer: isObject,
   }),
   delivery: shape({ jobId: isAnyText, provider: isAnyText, attempts: isNumber }),
-  activity: shape({ website: isAnyText, subject: isAnyText, type: isAnyText, atMs: isNumber }),
+  activity: shape({ organization: isAnyText, website: isAnyText, subject: isAnyText, type: isAnyText, atMs: isNumber }),
   job: shape(JOB),
   parkedInstall: [...shape(INSTALL, ['record']), ...shape({ firstSeenAtMs: isNumber, dueAtMs: isNumber })],
   waitingActivation: [...shape(ACTIVATION, ['record']), ...shape({ dueAtMs: isNumber })],

@@ -8,7 +8,7 @@
 
 import { decodeBase64url, encodeBase64url } from './base64url.ts'
 import { LIMITS } from './limits.ts'
-import type { VisitId, WebsiteId } from './model.ts'
+import type { OwnedWebsite, VisitId } from './model.ts'
 
 const BODY_BYTES = 16
 const TAG_START = 12
@@ -28,14 +28,13 @@ export interface ReceiptKeys {
   readonly currentKeyId: number
   /** Whether a secret of this key ID is still read. */
   readonly hasKey: (keyId: number) => boolean
-  /** 16 bytes over website ID, a zero byte and `body`. */
-  readonly mac: (use: 'receipt' | 'token', keyId: number, website: WebsiteId, body: Uint8Array) => Uint8Array
-  /** 4 bytes over website ID, a zero byte and the origin. */
-  readonly originTag: (keyId: number, website: WebsiteId, origin: string) => Uint8Array
+  /** 16 bytes over the organisation's ID, a zero byte, the website ID, a zero byte and `body`. */
+  readonly mac: (use: 'receipt' | 'token', keyId: number, of: OwnedWebsite, body: Uint8Array) => Uint8Array
+  /** 4 bytes over the organisation's ID, a zero byte, the website ID, a zero byte and the origin. */
+  readonly originTag: (keyId: number, of: OwnedWebsite, origin: string) => Uint8Array
 }
 
-interface NewReceipt {
-  readonly website: WebsiteId
+interface NewReceipt extends OwnedWebsite {
   readonly origin: string
   readonly issuedAtMs: number
   /** Exactly 5 random bytes. */
@@ -69,26 +68,26 @@ export function issueReceipt(
     (receipt.gpc ? RECEIPT_FLAGS.gpc : 0)
   writeTime(body, receipt.issuedAtMs)
   body.set(receipt.random, 7)
-  body.set(keys.originTag(keys.currentKeyId, receipt.website, receipt.origin), TAG_START)
-  return { text: seal(keys, 'receipt', receipt.website, body), claims: claimsOf(body) }
+  body.set(keys.originTag(keys.currentKeyId, receipt, receipt.origin), TAG_START)
+  return { text: seal(keys, 'receipt', receipt, body), claims: claimsOf(body) }
 }
 
 /** The token of a visit; `gpc` marks it as requested under Global Privacy Control, and the visit's own mark stays. */
-export function issueToken(keys: ReceiptKeys, website: WebsiteId, claims: ReceiptClaims, gpc: boolean): string {
+export function issueToken(keys: ReceiptKeys, of: OwnedWebsite, claims: ReceiptClaims, gpc: boolean): string {
   const body = Uint8Array.from(claims.body)
   body[0] = (body[0] ?? 0) | RECEIPT_FLAGS.token | (gpc ? RECEIPT_FLAGS.gpc : 0)
-  return TOKEN_PREFIX + seal(keys, 'token', website, body)
+  return TOKEN_PREFIX + seal(keys, 'token', of, body)
 }
 
-/** Null for anything that this website's receipt key did not sign in canonical spelling. */
-export function readReceipt(keys: ReceiptKeys, website: WebsiteId, text: string): ReceiptClaims | null {
-  const claims = open(keys, 'receipt', website, text)
+/** Null for anything that was not signed for this website of this organisation, in canonical spelling. */
+export function readReceipt(keys: ReceiptKeys, of: OwnedWebsite, text: string): ReceiptClaims | null {
+  const claims = open(keys, 'receipt', of, text)
   return claims !== null && ((claims.body[0] ?? 0) & RECEIPT_FLAGS.token) === 0 ? claims : null
 }
 
-export function readToken(keys: ReceiptKeys, website: WebsiteId, text: string): ReceiptClaims | null {
+export function readToken(keys: ReceiptKeys, of: OwnedWebsite, text: string): ReceiptClaims | null {
   if (!text.startsWith(TOKEN_PREFIX)) return null
-  const claims = open(keys, 'token', website, text.slice(TOKEN_PREFIX.length))
+  const claims = open(keys, 'token', of, text.slice(TOKEN_PREFIX.length))
   return claims !== null && ((claims.body[0] ?? 0) & RECEIPT_FLAGS.token) !== 0 ? claims : null
 }
 
@@ -115,8 +114,8 @@ export function isIssueTime(timeMs: number, nowMs: number): boolean {
 }
 
 /** Whether the receipt's visit came from this origin. */
-export function isFromOrigin(keys: ReceiptKeys, website: WebsiteId, claims: ReceiptClaims, origin: string): boolean {
-  const tag = keys.originTag(claims.keyId, website, origin)
+export function isFromOrigin(keys: ReceiptKeys, of: OwnedWebsite, claims: ReceiptClaims, origin: string): boolean {
+  const tag = keys.originTag(claims.keyId, of, origin)
   return isEqual(tag, claims.body.subarray(TAG_START))
 }
 
@@ -148,21 +147,21 @@ export function isExpired(issuedAtMs: number, nowMs: number): boolean {
   return nowMs > expiresAtMs(issuedAtMs)
 }
 
-function seal(keys: ReceiptKeys, use: 'receipt' | 'token', website: WebsiteId, body: Uint8Array): string {
+function seal(keys: ReceiptKeys, use: 'receipt' | 'token', of: OwnedWebsite, body: Uint8Array): string {
   const bytes = new Uint8Array(BODY_BYTES + MAC_BYTES)
   bytes.set(body)
-  bytes.set(keys.mac(use, (body[0] ?? 0) & KEY_ID_BITS, website, body), BODY_BYTES)
+  bytes.set(keys.mac(use, (body[0] ?? 0) & KEY_ID_BITS, of, body), BODY_BYTES)
   return encodeBase64url(bytes)
 }
 
-function open(keys: ReceiptKeys, use: 'receipt' | 'token', website: WebsiteId, text: string): ReceiptClaims | null {
+function open(keys: ReceiptKeys, use: 'receipt' | 'token', of: OwnedWebsite, text: string): ReceiptClaims | null {
   if (text.length !== LIMITS.receiptChars) return null
   const bytes = decodeBase64url(text)
   if (bytes === null) return null
   const body = bytes.subarray(0, BODY_BYTES)
   const keyId = (body[0] ?? 0) & KEY_ID_BITS
   if (!keys.hasKey(keyId)) return null
-  const isGenuine = isEqual(keys.mac(use, keyId, website, body), bytes.subarray(BODY_BYTES))
+  const isGenuine = isEqual(keys.mac(use, keyId, of, body), bytes.subarray(BODY_BYTES))
   return isGenuine ? claimsOf(body) : null
 }
 

@@ -8,6 +8,7 @@ import type {
   DeliveryStatus,
   Install,
   InstallOutcome,
+  OwnedWebsite,
   Plan,
   SessionMode,
   VisitId,
@@ -85,9 +86,8 @@ export interface VisitRecord extends RecordBase {
   readonly retentionDays: number
 }
 
-export interface ActivationRecord extends RecordBase {
+export interface ActivationRecord extends RecordBase, OwnedWebsite {
   readonly kind: 'activation'
-  readonly website: WebsiteId
   readonly visitId: VisitId
   readonly issuedAtMs: number
   readonly activatedAtMs: number
@@ -101,9 +101,8 @@ export interface ActivationRecord extends RecordBase {
   readonly retentionDays: number
 }
 
-export interface HandoffRecord extends RecordBase {
+export interface HandoffRecord extends RecordBase, OwnedWebsite {
   readonly kind: 'handoff'
-  readonly website: WebsiteId
   readonly visitId: VisitId
   readonly issuedAtMs: number
   readonly askedAtMs: number
@@ -268,7 +267,7 @@ export interface Accepted {
 /** One delivery to make: everything a provider's worker needs except credentials and settings. */
 export interface Job {
   readonly v: 1
-  /** 32 hex digits derived from website, event ID and destination; the provider's dedupe key. */
+  /** 32 hex digits derived from organisation, website, event ID and destination; the provider's dedupe key. */
   readonly jobId: string
   readonly website: WebsiteId
   readonly organization: string
@@ -361,9 +360,14 @@ export interface WebhookJob {
   readonly logRetentionDays: number
 }
 
-/** The key of a record: website plus its own ID, never the website alone, which would make one partition hot. */
-export function recordKey(website: WebsiteId, id: string): string {
-  return `${website}:${id}`
+/** Tells websites with their owners apart. No ID of an organisation or website contains a colon, and no website's a slash. */
+export function ownerKey({ organization, website }: OwnedWebsite): string {
+  return `${organization}/${website}`
+}
+
+/** The key of a record: its website, with its owner, and its own ID; never the website alone, which would make one partition hot. */
+export function recordKey(of: OwnedWebsite, id: string): string {
+  return `${ownerKey(of)}:${id}`
 }
 
 /**

@@ -182,13 +182,14 @@ function receiptKeys(rings: ReadonlyMap<number, KeySet>, currentKeyId: number): 
   return {
     currentKeyId,
     hasKey: (keyId) => rings.has(keyId),
-    mac: (use, keyId, website, body) =>
-      Buffer.from(keysOf(keyId)[use](`${website}\0`, body, 'binary').slice(0, MAC_BYTES), 'binary'),
-    originTag: (keyId, website, origin) => {
-      const name = `${keyId}\0${website}\0${origin}`
+    mac: (use, keyId, { organization, website }, body) =>
+      Buffer.from(keysOf(keyId)[use](`${organization}\0${website}\0`, body, 'binary').slice(0, MAC_BYTES), 'binary'),
+    originTag: (keyId, { organization, website }, origin) => {
+      const text = `${organization}\0${website}\0${origin}`
+      const name = `${keyId}\0${text}`
       const known = tags.get(name)
       if (known !== undefined) return known
-      const mac = keysOf(keyId).originTag(`${website}\0${origin}`, NO_BYTES, 'binary')
+      const mac = keysOf(keyId).originTag(text, NO_BYTES, 'binary')
       const tag = Buffer.from(mac.slice(0, TAG_BYTES), 'binary')
       // Only registered origins reach this, so it fills up only if catalogs change for years.
       if (tags.size >= CACHE_ENTRIES) tags.clear()

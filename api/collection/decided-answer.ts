@@ -19,7 +19,7 @@ import { inTime } from './look-up.ts'
  */
 export async function answerByNow(
   held: string,
-  claim: Pick<Claim, 'website' | 'eventId'>,
+  claim: Pick<Claim, 'organization' | 'website' | 'eventId'>,
   deps: ApiDeps,
 ): Promise<InstallAnswer> {
   const answer = JSON.parse(held) as InstallAnswer
@@ -33,11 +33,11 @@ export async function answerByNow(
 }
 
 async function lookUpInstall(
-  { website, eventId }: Pick<Claim, 'website' | 'eventId'>,
+  { organization, website, eventId }: Pick<Claim, 'organization' | 'website' | 'eventId'>,
   deps: ApiDeps,
 ): Promise<QueryRow<'settledInstall'> | undefined> {
   deps.metrics.lookup('decisions')
-  const asked = { website, event_id: eventId }
+  const asked = { organization, website, event_id: eventId }
   const rows = await inTime(deps.facts.run('settledInstall', asked)).catch((error: unknown) => {
     deps.logger.warn({ err: error }, 'the decision about an install could not be looked up')
     return []

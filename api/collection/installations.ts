@@ -18,12 +18,18 @@ export function knownInstallation(installation: Installation): KnownInstallation
 
 /** `undecided` if ClickHouse is unreachable or behind, or if its last event is pending. */
 export async function lookUpInstallation(
-  { website, installationId }: Claim,
+  { organization, website, installationId }: Claim,
   deps: ApiDeps,
   nowMs: number,
 ): Promise<KnownInstallation> {
   deps.metrics.lookup('installations')
-  const asked = { websites: [website], installation_ids: [installationId], since_ms: nowMs - LIMITS.receiptLifetimeMs }
+  const sinceMs = nowMs - LIMITS.receiptLifetimeMs
+  const asked = {
+    organizations: [organization],
+    websites: [website],
+    installation_ids: [installationId],
+    since_ms: sinceMs,
+  }
   const ask = async (): Promise<KnownInstallation> => {
     if (await areFactsBehind(['installs'], deps.eventLog)) return { kind: 'undecided' }
     const [latest] = await deps.facts.run('installationVisits', asked)

@@ -1,10 +1,10 @@
 /** Reads receipts and their states: first the receipts themselves, then the hot state, then ClickHouse. */
 
-import type { Catalog, Website } from '../../domain/catalog.ts'
+import { ownedWebsite, type Catalog, type Website } from '../../domain/catalog.ts'
 import { websitesByOrganization } from '../../domain/collection/catalog-index.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
-import type { VisitId, WebsiteId } from '../../domain/model.ts'
+import type { OwnedWebsite, VisitId } from '../../domain/model.ts'
 import { couldBeReceipt, isFromOrigin, issuedAtOfVisit, readReceipt, type ReceiptClaims } from '../../domain/receipt.ts'
 import { RECEIPT_TOPICS } from '../../domain/collection/facts-lag.ts'
 import { factCleaner } from '../../domain/privacy/redact.ts'
@@ -20,17 +20,18 @@ const SIBLING_MISSES_MAX = PLAN_LIMITS.Enterprise.websites
 
 /** The verified receipt of an activation or handoff: genuine and from this origin. */
 export function requireReceipt({ body, website, origin }: CheckedRequest, deps: ApiDeps): Refusal | ReceiptClaims {
-  const claims = readReceipt(deps.keys, website.id, body['receipt'] as string)
+  const owned = ownedWebsite(website)
+  const claims = readReceipt(deps.keys, owned, body['receipt'] as string)
   if (claims === null) return refuse('receipt_not_found')
-  return isFromOrigin(deps.keys, website.id, claims, origin) ? claims : refuse('origin_mismatch')
+  return isFromOrigin(deps.keys, owned, claims, origin) ? claims : refuse('origin_mismatch')
 }
 
 export function isRefusal(value: Refusal | ReceiptClaims): value is Refusal {
   return 'kind' in value
 }
 
-export function receiptRef(website: WebsiteId, claims: ReceiptClaims): ReceiptRef {
-  return { website, visitId: claims.visitId, issuedAtMs: claims.issuedAtMs }
+export function receiptRef({ organization, website }: OwnedWebsite, claims: ReceiptClaims): ReceiptRef {
+  return { organization, website, visitId: claims.visitId, issuedAtMs: claims.issuedAtMs }
 }
 
 /** Prepares texts of a request to become facts: without receipts of the organisation's websites. */
@@ -39,11 +40,11 @@ export function cleanerOf(
   { keys, catalog }: Pick<ApiDeps, 'keys' | 'catalog'>,
   nowMs: number,
 ): (text: string) => string {
-  return factCleaner(keys, website.id, nowMs, siblingsOf(website, catalog()))
+  return factCleaner(keys, ownedWebsite(website), nowMs, siblingsOf(website, catalog()))
 }
 
-/** IDs of all websites of its organisation, including its own. */
-export function siblingsOf({ organization }: Website, catalog: Catalog): readonly WebsiteId[] {
+/** All websites of its organisation, including itself. */
+export function siblingsOf({ organization }: Website, catalog: Catalog): readonly OwnedWebsite[] {
   return websitesByOrganization(catalog).get(organization.id) ?? []
 }
 
@@ -55,8 +56,9 @@ export function readReceipts(
   nowMs: number,
 ): readonly ReadReceipt[] {
   const isOfSibling = siblingTest(website, deps, nowMs)
+  const owned = ownedWebsite(website)
   return texts.map((text) => {
-    const claims = readReceipt(deps.keys, website.id, text)
+    const claims = readReceipt(deps.keys, owned, text)
     return { claims, isForeign: claims === null && isOfSibling(text) }
   })
 }
@@ -67,7 +69,7 @@ export function readReceipts(
  */
 export async function statesOf(
   receipts: readonly ReadReceipt[],
-  website: WebsiteId,
+  website: OwnedWebsite,
   { deps, nowMs }: { readonly deps: ApiDeps; readonly nowMs: number },
 ): Promise<ReadonlyMap<VisitId, KnownState>> {
   const wanted = lookupsOf(receipts, nowMs).map((claims) => receiptRef(website, claims))
@@ -152,7 +154,8 @@ async function askFacts(
 
 function receiptFacts(refs: readonly ReceiptRef[], deps: ApiDeps): Promise<readonly ReceiptFactsRow[]> {
   deps.metrics.lookup('receipts')
-  const asked = { website: refs[0]?.website ?? '', visit_ids: refs.map(({ visitId }) => visitId) }
+  const { organization = '', website = '' } = refs[0] ?? {}
+  const asked = { organization, website, visit_ids: refs.map(({ visitId }) => visitId) }
   return deps.facts.run('receiptFacts', asked)
 }
 
@@ -198,7 +201,7 @@ async function applyFacts(
   for (const row of rows) {
     const ref = refs.find(({ visitId }) => visitId === row.visit_id)
     if (ref === undefined) continue
-    const { told, previous, standing } = readFacts(row, ref.website, certainty)
+    const { told, previous, standing } = readFacts(row, ref, certainty)
     states.set(ref.visitId, standing)
     if (told.includes('active') && previous !== null && previous !== 'unknown') replaced.push(previous.visitId)
     if (!isSure && !row.is_revoked && !active.has(ref.visitId)) continue
@@ -230,11 +233,11 @@ function replacedStanding(
  */
 function readFacts(
   row: ReceiptFactsRow,
-  website: WebsiteId,
+  owned: OwnedWebsite,
   { active, isSure }: Certainty,
 ): { readonly told: readonly ReceiptState[]; readonly previous: Predecessor; readonly standing: Standing } {
   const isActive = row.is_active || active.has(row.visit_id)
-  const previous = predecessorInRow(website, row)
+  const previous = predecessorInRow(owned, row)
   const isOpen = isActive && previous === 'unknown'
   if (row.is_revoked && isActive)
     return { told: ['active', 'revoked'], previous, standing: isOpen ? 'revoked_predecessor_unknown' : 'revoked' }
@@ -246,9 +249,9 @@ function readFacts(
 }
 
 /** The visit contains it; an activation may reach ClickHouse before its visit. */
-function predecessorInRow(website: WebsiteId, row: ReceiptFactsRow): Predecessor {
+function predecessorInRow({ organization, website }: OwnedWebsite, row: ReceiptFactsRow): Predecessor {
   const visitId = row.previous_visit_id
-  if (visitId !== '') return { website, visitId, issuedAtMs: issuedAtOfVisit(visitId) }
+  if (visitId !== '') return { organization, website, visitId, issuedAtMs: issuedAtOfVisit(visitId) }
   return row.is_recorded ? null : 'unknown'
 }
 
@@ -262,7 +265,7 @@ function siblingTest(
   { keys, catalog }: Pick<ApiDeps, 'keys' | 'catalog'>,
   nowMs: number,
 ): (text: string) => boolean {
-  const siblings = siblingsOf(website, catalog()).filter((id) => id !== website.id)
+  const siblings = siblingsOf(website, catalog()).filter((sibling) => sibling.website !== website.id)
   let missesLeft = SIBLING_MISSES_MAX
   return (text) => {
     if (!couldBeReceipt(keys, text, nowMs)) return false

@@ -69,7 +69,7 @@ export function createRecorder(deps: ApiDeps): Recorder {
     const id = timeOrderedId(deps.randomness, atMs)
     const logRetentionDays = retentionOf(deps, entry.organization)
     const record: ActivityRecord = { v: 1, kind: 'activity', id, atMs, ...entry, logRetentionDays }
-    appendQuietly('activity', recordKey(entry.website, id), encodeRecord(record), 'activity')
+    appendQuietly('activity', recordKey(entry, id), encodeRecord(record), 'activity')
   }
   return {
     accept: ({ exchange, website, isUnrecorded }, fact) => {
@@ -77,7 +77,7 @@ export function createRecorder(deps: ApiDeps): Recorder {
       const form = isUnrecorded === true ? 'withheld' : 'kept'
       const request = requestLog(exchange, { website, status: 200, code: '', form }, deps)
       const record: LogRecord = fact === null ? { v: 1, kind: 'request', request } : fact.build(request)
-      const key = recordKey(request.website, fact?.id ?? request.id)
+      const key = recordKey(request, fact?.id ?? request.id)
       const deadlineMs = Math.max(APPEND_MS_MIN, LIMITS.appendDeadlineMs - (fact?.waitedMs ?? 0))
       return deps.eventLog.append(fact?.topic ?? 'requests', [{ key, value: encodeRecord(record) }], { deadlineMs })
     },
@@ -89,7 +89,7 @@ export function createRecorder(deps: ApiDeps): Recorder {
       const form = isDigest ? 'digest' : 'kept'
       const request = requestLog(exchange, { website: ownerOf(exchange, deps), status, code, form }, deps)
       const value = encodeRecord({ v: 1, kind: 'request', request })
-      appendQuietly('requests', recordKey(request.website, request.id), value, 'request_record')
+      appendQuietly('requests', recordKey(request, request.id), value, 'request_record')
     },
     activity,
     limitReached: (website, rule) =>

@@ -1,6 +1,7 @@
 /** `POST /v1/events`: an install is reported once, tied to its visit, and its deliveries are planned. */
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { ownedWebsite } from '../../domain/catalog.ts'
 import { planDeliveries } from '../../domain/delivery/deliveries.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import {
@@ -68,7 +69,7 @@ function refuseBoth(body: JsonObject): Refusal | null {
 
 function claimOf({ website }: CheckedRequest, event: InstallEvent, deps: ApiDeps): Claim {
   const owner = deps.randomness.hex(OWNER_BYTES)
-  return { website: website.id, eventId: event.eventId, installationId: event.installationId, owner }
+  return { ...ownedWebsite(website), eventId: event.eventId, installationId: event.installationId, owner }
 }
 
 /** A repeat that arrives while the first is being handled waits for its answer, at most a second. */
@@ -205,10 +206,11 @@ async function resolveEvent(first: FirstReport, path: PathChoice, deps: ApiDeps)
   const { event, claim, installation } = first
   if (isOnlyCounted(website.organization, path)) return COUNTED
   const nowMs = exchange.receivedAtMs
+  const owned = ownedWebsite(website)
   const receipts = readReceipts(event.receipts, website, deps, nowMs)
-  const states = await statesOf(receipts, website.id, { deps, nowMs })
+  const states = await statesOf(receipts, owned, { deps, nowMs })
   const handoff: ReadReceipt | null =
-    event.handoff === null ? null : { claims: readToken(deps.keys, website.id, event.handoff), isForeign: false }
+    event.handoff === null ? null : { claims: readToken(deps.keys, owned, event.handoff), isForeign: false }
   const known = { nowMs, receipts, states, handoff, policy: website.selectionPolicy }
   const result = resolve({ ...known, installation: knownInstallation(installation) })
   const isOnlyInstallation = result.resolution === 'pending' && result.openCandidates?.length === 0

@@ -1,5 +1,6 @@
 /** `POST /v1/handoffs`: a token for a visit that has a receipt, or for a visit made only for the handoff. */
 
+import { ownedWebsite } from '../../domain/catalog.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { expiresAtMs, isExpired, issueToken, type ReceiptClaims } from '../../domain/receipt.ts'
 import { HANDOFF_RECEIPT_SCHEMA, HANDOFF_VISIT_SCHEMA } from '../../domain/collection/schemas.ts'
@@ -36,7 +37,7 @@ async function handOffReceipt(request: CheckedRequest, parts: PipelineParts): Pr
   if (isRefusal(claims)) return claims
   if (isExpired(claims.issuedAtMs, exchange.receivedAtMs)) return refuse('receipt_expired')
   if (claims.isUnrecorded) return { ...answerToken(request, claims, parts), isUnrecorded: true }
-  if (!claims.isHandoffOnly && (await isRevoked(receiptRef(website.id, claims), parts.deps)))
+  if (!claims.isHandoffOnly && (await isRevoked(receiptRef(ownedWebsite(website), claims), parts.deps)))
     return refuse('receipt_revoked')
   await parts.recorder.accept(request, {
     topic: 'handoffs',
@@ -45,7 +46,7 @@ async function handOffReceipt(request: CheckedRequest, parts: PipelineParts): Pr
       v: 1,
       kind: 'handoff',
       request: log,
-      website: website.id,
+      ...ownedWebsite(website),
       visitId: claims.visitId,
       issuedAtMs: claims.issuedAtMs,
       askedAtMs: exchange.receivedAtMs,
@@ -80,7 +81,7 @@ async function recordHandoffVisit(
       v: 1,
       kind: 'handoff',
       request: log,
-      website: website.id,
+      ...ownedWebsite(website),
       visitId: visit.visitId,
       issuedAtMs: visit.issuedAtMs,
       askedAtMs: visit.issuedAtMs,
@@ -97,6 +98,6 @@ function answerToken(
   { deps }: PipelineParts,
   more: { readonly receipt?: string; readonly recorded?: false } = {},
 ): AcceptedAnswer {
-  const token = issueToken(deps.keys, website.id, claims, saysGpc(exchange))
+  const token = issueToken(deps.keys, ownedWebsite(website), claims, saysGpc(exchange))
   return { kind: 'answer', body: { ok: true, token, expires_at: expiresAtMs(claims.issuedAtMs), ...more } }
 }

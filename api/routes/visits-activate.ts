@@ -3,10 +3,11 @@
  * longer does.
  */
 
+import { ownedWebsite } from '../../domain/catalog.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { isExpired, type ReceiptClaims } from '../../domain/receipt.ts'
 import { ACTIVATION_SCHEMA } from '../../domain/collection/schemas.ts'
-import type { Activation } from '../../ports/hot-state/hot-state.ts'
+import type { Activation, ReceiptRef } from '../../ports/hot-state/hot-state.ts'
 import type { ApiDeps } from '../deps.ts'
 import type { CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
 import { isRefusal, recall, receiptRef, requireReceipt } from '../collection/receipts.ts'
@@ -37,7 +38,8 @@ async function applyActivation(
   parts: PipelineParts,
 ): Promise<Refusal | typeof OK> {
   const { exchange, website } = request
-  const activation = await activate(website.id, claims, parts.deps)
+  const ref = receiptRef(ownedWebsite(website), claims)
+  const activation = await activate(ref, parts.deps)
   if (activation.kind === 'revoked') return refuse('receipt_revoked')
   const predecessor = activation.kind === 'unknown' ? 'unknown' : activation.revoked
   const revoked = predecessor === 'unknown' ? null : predecessor
@@ -49,9 +51,7 @@ async function applyActivation(
       v: 1,
       kind: 'activation',
       request: log,
-      website: website.id,
-      visitId: claims.visitId,
-      issuedAtMs: claims.issuedAtMs,
+      ...ref,
       activatedAtMs: exchange.receivedAtMs,
       revokedVisitId: revoked?.visitId ?? null,
       revokedIssuedAtMs: revoked?.issuedAtMs ?? null,
@@ -66,8 +66,7 @@ async function applyActivation(
  * A genuine receipt was issued. If the state has forgotten it, the facts or the receipt itself decide. The receipt does
  * not contain the one it replaces.
  */
-async function activate(website: string, claims: ReceiptClaims, deps: ApiDeps): Promise<Activation> {
-  const ref = receiptRef(website, claims)
+async function activate(ref: ReceiptRef, deps: ApiDeps): Promise<Activation> {
   const first = await deps.hotState.activate(ref)
   if (first.kind !== 'unknown') return first
   const recalled = await recall([ref], deps)

@@ -4,7 +4,7 @@ import { visitHits } from '../../domain/collection/rate.ts'
 import { VISIT_SCHEMA } from '../../domain/collection/schemas.ts'
 import { admitVisit, checkVisitFields, markerOf, type AdmittedVisit } from '../../domain/collection/visit.ts'
 import type { AcceptedAnswer, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
-import { siblingsOf } from '../collection/receipts.ts'
+import { receiptRef, siblingsOf } from '../collection/receipts.ts'
 import { withPage, type VisitRequest } from '../collection/visit-page.ts'
 import { saysGpc } from '../collection/request-logs.ts'
 import { countTrackedEvent, uncountOnFailure, type CountedEvent } from '../collection/usage.ts'
@@ -55,9 +55,8 @@ export async function admit(
 }
 
 async function applyVisit(request: VisitRequest, admitted: AdmittedRequest, parts: PipelineParts): Promise<void> {
-  const { visit, previous } = admitted
+  const { visit, claims, previous } = admitted
   const { retentionDays } = request.website
-  const refOf = (visitId: string, issuedAtMs: number) => ({ website: visit.website, visitId, issuedAtMs })
   // Neither depends on the other.
   await Promise.all([
     parts.recorder.accept(request, {
@@ -66,8 +65,8 @@ async function applyVisit(request: VisitRequest, admitted: AdmittedRequest, part
       build: (log) => ({ v: 1, kind: 'visit', request: log, visit, retentionDays }),
     }),
     parts.deps.hotState.putVisit({
-      ...refOf(visit.visitId, visit.issuedAtMs),
-      previous: previous === null ? null : refOf(previous.visitId, previous.issuedAtMs),
+      ...receiptRef(visit, claims),
+      previous: previous === null ? null : receiptRef(visit, previous),
     }),
   ])
 }

@@ -194,7 +194,7 @@ function entriesOf({ organizations }: SentPlan, count: number, first: number): r
     const organization = `org-${index % organizations}`
     const install = { ...installOf({}), organization, eventId, receivedAtMs, resolution: 'matched' as const }
     const record = recordOf({ ...install, visitId: 'ab'.repeat(16), visitIssuedAtMs: receivedAtMs - 60_000 })
-    return { key: recordKey(install.website, eventId), value: encodeRecord(record) }
+    return { key: recordKey(install, eventId), value: encodeRecord(record) }
   })
 }
 

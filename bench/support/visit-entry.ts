@@ -40,7 +40,7 @@ export function visitEntry(number: number, nowMs: number): Entry {
     }),
     retentionDays: 395,
   }
-  return { key: recordKey('acme-dev', visitId), value: encodeRecord(record) }
+  return { key: recordKey({ organization: 'acme', website: 'acme-dev' }, visitId), value: encodeRecord(record) }
 }
 
 /** The answered call of a webhook that the install of a visit led to: about 0.7 KB. */

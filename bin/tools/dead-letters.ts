@@ -1,5 +1,7 @@
 /** `whence dead-letters` and `whence replay`: deliveries that failed for good, and their retries. */
 
+import { deliveryKey } from '../../delivery/tools/replay.ts'
+import { ownersOf } from '../../ports/facts/query-parts.ts'
 import { listDeadLetters, replayDeadLetters, REPLAYS_PER_S } from '../../delivery/tools/replay.ts'
 import type { DeadLetterFilter, ReplayStep, UnreadLetters } from '../../delivery/tools/replay.ts'
 import type { ReadDeadLetter } from '../../domain/read-record.ts'
@@ -128,12 +130,12 @@ const REFUSAL_TEXTS = {
 async function withStatus(backend: ToolBackend, letters: readonly ReadDeadLetter[]): Promise<readonly ListedLetter[]> {
   if (letters.length === 0) return []
   const jobs = letters.map(({ job }) => job)
-  const keys = { websites: jobs.map(({ website }) => website), event_ids: jobs.map(({ install }) => install.eventId) }
+  const keys = { ...ownersOf(jobs), event_ids: jobs.map(({ install }) => install.eventId) }
   const rows = await backend.run('dispatchedJobs', keys)
-  const now = new Map(rows.map((row) => [`${row.website}/${row.event_id}/${row.destination}`, row.status]))
+  const now = new Map(rows.map((row) => [deliveryKey(row, row.event_id, row.destination), row.status]))
   return letters.map((letter) => {
-    const { website, install, destination } = letter.job
-    return { letter, now: now.get(`${website}/${install.eventId}/${destination}`) ?? 'unknown' }
+    const { job } = letter
+    return { letter, now: now.get(deliveryKey(job, job.install.eventId, job.destination)) ?? 'unknown' }
   })
 }
 

@@ -63,7 +63,7 @@ async function trialOf(
   if (!PROVIDER_IDS.includes(destination.provider))
     return { kind: 'unknown', message: `this version cannot deliver to ${destination.provider}` }
   const provider = PROVIDERS[destination.provider]
-  const secrets = credentials.get(destinationKey(destination.website, destination.id)) ?? {}
+  const secrets = credentials.get(destinationKey(destination, destination.id)) ?? {}
   const deps = {
     provider,
     baseUrl: baseUrlOf(provider.id, settings),

@@ -71,5 +71,5 @@ function activityEntry(
     message: [problem.source, problem.field, problem.message].filter((part) => part !== '').join(': '),
     logRetentionDays: retentionDays ?? LIMITS.logRetentionDays.fallback,
   }
-  return { key: recordKey('', id), value: encodeRecord(record) }
+  return { key: recordKey(record, id), value: encodeRecord(record) }
 }

@@ -33,7 +33,7 @@ export function diskReport({ logger, nowMs }: DiskReportParts): DiskReport {
     const own = { id, atMs, organization: '', website: '', logRetentionDays: LIMITS.logRetentionDays.fallback }
     const record: ActivityRecord = { v: 1, kind: 'activity', ...own, type: 'disk_full', subject: folder, message }
     // The log on the full disk refuses the first entry; the second one, when there is room again, contains both times.
-    eventLog?.append('activity', [{ key: recordKey('', id), value: encodeRecord(record) }]).catch(() => undefined)
+    eventLog?.append('activity', [{ key: recordKey(record, id), value: encodeRecord(record) }]).catch(() => undefined)
   }
   return {
     changed: (folder, isFull) => {

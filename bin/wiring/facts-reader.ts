@@ -12,8 +12,8 @@ export function factsReader(facts: Pick<Facts, 'run'>): TrafficFacts {
     traffic: ({ sinceMs, untilMs }) => facts.run('traffic', { since_ms: sinceMs, until_ms: untilMs }),
     destinationStates: async () => {
       const rows = await facts.run('destinationStates', {})
-      return rows.map(({ website, destination, latest_type: type, since_ms: sinceMs }) => {
-        return { website, destination, isPaused: type === PAUSED, sinceMs }
+      return rows.map(({ organization, website, destination, latest_type: type, since_ms: sinceMs }) => {
+        return { organization, website, destination, isPaused: type === PAUSED, sinceMs }
       })
     },
     streamStates: async () => {

@@ -1,5 +1,6 @@
 /** Creates an organisation for a person who signs up, if sign-up is open. It is a tenant, from which nothing of others can be reached. */
 
+import { organizationId } from '../../domain/catalog/objects.ts'
 import { refuse, refuseField } from '../../domain/errors.ts'
 import { refuseByPerson } from '../../domain/people/change-member.ts'
 import type { MemberIdentity } from '../../domain/people/member.ts'
@@ -46,7 +47,7 @@ export function signUp(parts: SignUpParts) {
     const identity: MemberIdentity = { kind: 'person', email }
     for (let number = 1; number <= NAMES_MAX; number += 1) {
       const name = `o-${memberHash(`organization ${number}\n${email}`).slice(0, NAME_HEX)}`
-      const id = namespace === 'default' ? name : `${namespace}/${name}`
+      const id = organizationId({ namespace, name, tenant: name })
       if (membersOf(directory, id).length > 0 || (await wasRemoved({ namespace, name }, parts))) continue
       const plan = { displayName: textField(call, 'displayName'), plan: 'Free', tenant: name, ...installation }
       const made = await writer.create({ kind: 'Organization', namespace, name, spec: plan }, { sign })

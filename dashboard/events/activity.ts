@@ -18,7 +18,7 @@ export function createActivity({ eventLog, randomness, nowMs }: NotingParts): No
     const atMs = nowMs()
     const id = timeOrderedId(randomness, atMs)
     const record: ActivityRecord = { v: 1, kind: 'activity', id, atMs, ...entry }
-    await eventLog.append('activity', [{ key: recordKey(entry.website, id), value: encodeRecord(record) }])
+    await eventLog.append('activity', [{ key: recordKey(entry, id), value: encodeRecord(record) }])
     return id
   }
 }

@@ -5,11 +5,9 @@
 
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuseField } from '../../domain/errors.ts'
-import { recordKey } from '../../domain/records.ts'
-import type { QueryRow } from '../../ports/facts/queries.ts'
 import { answer } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
-import { readVisitSources } from '../reads/visits-beside.ts'
+import { readVisitSources, visitName } from '../reads/visits-beside.ts'
 import { readExampleUntil } from './example.ts'
 import { periodBefore, periodOf } from './period.ts'
 
@@ -18,8 +16,6 @@ const LEAST_INSTALLATIONS = 3
 const MOST_LISTED = 50
 /** It reads install events themselves, not the figures by hour. */
 const MOST_DAYS = 31
-
-type VisitKey = Pick<QueryRow<'sharedCommands'>, 'website' | 'visit_id'>
 
 /** Those of the most installations first, each with the page that the command was copied from, and those of the previous period. */
 export function readSharedCommands(scope: ReadScope) {
@@ -38,14 +34,13 @@ export function readSharedCommands(scope: ReadScope) {
     const visitOf = await readVisitSources(reads, commands)
     const earlier = { since_ms: periodBefore(period).sinceMs, until_ms: sinceMs, least: 1, limit: MOST_LISTED }
     const before = commands.length === 0 ? [] : await reads.run('sharedCommands', { ...earlier, ...keys })
-    const keyOf = (row: VisitKey): string => recordKey(row.website, row.visit_id)
-    const machinesBefore = new Map(before.map((row) => [keyOf(row), row.installations]))
+    const machinesBefore = new Map(before.map((row) => [visitName(row), row.installations]))
     return answer({
       ...{ since: sinceMs, until: untilMs, leastInstallations: LEAST_INSTALLATIONS, mostListed: MOST_LISTED },
       exampleUntil: await readExampleUntil(reads, sinceMs, call.nowMs),
       commands: commands.map((row) => ({
         ...{ ...row, visit: visitOf(row) },
-        before: { installations: machinesBefore.get(keyOf(row)) ?? 0 },
+        before: { installations: machinesBefore.get(visitName(row)) ?? 0 },
       })),
     })
   })

@@ -71,8 +71,8 @@ function appendRecord(
   topic: 'requests' | 'activity',
   record: ActivityRecord | RequestRecord,
 ): Promise<void> {
-  const id = record.kind === 'request' ? record.request.id : record.id
-  return eventLog.append(topic, [{ key: recordKey('', id), value: encodeRecord(record) }])
+  const named = record.kind === 'request' ? record.request : record
+  return eventLog.append(topic, [{ key: recordKey(named, named.id), value: encodeRecord(record) }])
 }
 
 function requestRecordOf(

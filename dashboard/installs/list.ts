@@ -1,5 +1,6 @@
 /** Installs: a page of them with their sources, and a single one with everything that explains it. */
 
+import { ownersOf } from '../../ports/facts/query-parts.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
@@ -145,30 +146,22 @@ export function readInstall(scope: ReadScope, facts: Pick<Facts, 'run'>) {
   return scope(async (reads, call) => {
     const { website = '', event: eventId = '' } = call.params
     if (!reads.websites.some(({ id }) => id === website)) return refuse('not_found')
-    const key = { website, event_id: eventId }
+    const owned = { organization: reads.organization.id, website }
+    const key = { ...owned, event_id: eventId }
     const { signal } = call
     const [install] = await facts.run('installByEvent', key, { signal })
-    if (install === undefined || install.organization !== reads.organization.id) return refuse('not_found')
-    const examined = visitIdsOf(install)
-    const found = examined.length === 0 ? [] : await facts.run('visitsByIds', keysOf(website, examined), { signal })
-    const isOwn = ({ organization }: { readonly organization: string }): boolean =>
-      organization === reads.organization.id
-    // A receipt of whoever had the website's ID before proves itself, too.
-    const foreign = new Set(found.filter((visit) => !isOwn(visit)).map(({ visit_id: id }) => id))
-    const own = examined.filter((id) => !foreign.has(id))
+    if (install === undefined) return refuse('not_found')
+    const visits = visitIdsOf(install)
+    const keys = { ...ownersOf(visits.map(() => owned)), visit_ids: visits }
     return answer({
       install,
-      visits: found.filter(isOwn),
-      receipts: own.length === 0 ? [] : await facts.run('receiptHistory', keysOf(website, own), { signal }),
-      handoffs: own.length === 0 ? [] : await facts.run('handoffsOfVisits', keysOf(website, own), { signal }),
+      visits: visits.length === 0 ? [] : await facts.run('visitsByIds', keys, { signal }),
+      receipts: visits.length === 0 ? [] : await facts.run('receiptHistory', keys, { signal }),
+      handoffs: visits.length === 0 ? [] : await facts.run('handoffsOfVisits', keys, { signal }),
       deliveries: await facts.run('deliveriesOfInstall', key, { signal }),
       attempts: await facts.run('attemptsOfInstall', key, { signal }),
     })
   })
-}
-
-function keysOf(website: string, visits: readonly string[]) {
-  return { websites: visits.map(() => website), visit_ids: visits }
 }
 
 /** Every visit that was considered, including the chosen one. */

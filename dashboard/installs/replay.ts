@@ -2,6 +2,7 @@
 
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import type { OwnedWebsite } from '../../domain/model.ts'
 import { MAY_COUNT_TWICE } from '../../domain/reasons.ts'
 import { objectSchema } from '../../domain/schema/json-schema.ts'
 import type { NoteActivity } from '../events/activity.ts'
@@ -9,8 +10,7 @@ import { answer, optionalText, sessionOf, textField, type Call } from '../http/c
 import { textParameter } from '../http/parameters.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 
-interface DeadLetterQuery {
-  readonly website: string
+interface DeadLetterQuery extends OwnedWebsite {
   readonly jobIds: ReadonlySet<string>
   /** Also those that the provider may have and would count again. */
   readonly mayCountTwice: boolean
@@ -55,7 +55,8 @@ export function replayFailed({ scope, replayDeliveries, noteActivity }: ReplayPa
     const mayCountTwice = jobId !== null || optionalText(call, 'reason') === MAY_COUNT_TWICE
     const jobIds = jobId === null ? await failedJobs(reads, call) : new Set([jobId])
     const none = { replayed: 0, refused: 0 }
-    const { replayed, refused } = jobIds.size === 0 ? none : await replayDeliveries({ website, jobIds, mayCountTwice })
+    const query = { organization: reads.organization.id, website, jobIds, mayCountTwice }
+    const { replayed, refused } = jobIds.size === 0 ? none : await replayDeliveries(query)
     if (replayed > 0)
       await noteActivity({
         ...{ organization: reads.organization.id, website, type: 'deliveries_replayed' },

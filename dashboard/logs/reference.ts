@@ -28,7 +28,8 @@ export function answerReferences(scope: ReadScope, keys: ReferenceKeys) {
     const text = textField(call, 'text').trim()
     if (!RECEIPT_OR_TOKEN.test(text)) return answer({ references: [text] })
     const visits = reads.websites.flatMap(({ id }) => {
-      const claims = readReceipt(keys, id, text) ?? readToken(keys, id, text)
+      const owned = { organization: reads.organization.id, website: id }
+      const claims = readReceipt(keys, owned, text) ?? readToken(keys, owned, text)
       return claims === null ? [] : [claims.visitId]
     })
     // An event's ID may have the form of a receipt.

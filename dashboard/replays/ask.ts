@@ -41,7 +41,7 @@ export function askReplay({ scope, directory, hotState, eventLog, randomness, wa
     }
     const limited = await refuseByRate([replayHit(organization.id)], hotState)
     if (limited !== null) return limited
-    await eventLog.append('replays', [{ key: recordKey(website, record.id), value: encodeRecord(record) }])
+    await eventLog.append('replays', [{ key: recordKey(record, record.id), value: encodeRecord(record) }])
     watch({ ...record, asked_at_ms: record.askedAtMs })
     await untilFound(record.id, { run, signal: call.signal })
     return answerAccepted({ id: record.id })

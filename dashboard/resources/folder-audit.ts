@@ -109,7 +109,7 @@ function changeRecorder(parts: FolderAuditParts): () => Promise<void> {
     if (due.length === 0) return
     const objects = Object.fromEntries([...seen].map(([key, { owner, fields }]) => [key, { owner, fields }]))
     await remember({ v: 1, objects, due })
-    const entries = due.map((entry) => ({ key: recordKey('', entry.id), value: encodeRecord(entry) }))
+    const entries = due.map((entry) => ({ key: recordKey(entry, entry.id), value: encodeRecord(entry) }))
     await eventLog.append('activity', entries)
     await remember({ v: 1, objects, due: [] })
   }

@@ -5,7 +5,7 @@
  * A decision depends on the state when the event was received, and a decision that was made before is taken over.
  */
 
-import type { Catalog } from '../../domain/catalog.ts'
+import { findOwned, type Catalog } from '../../domain/catalog.ts'
 import { planDecided } from '../../domain/delivery/deliveries.ts'
 import type { LogEnds } from '../../domain/collection/facts-lag.ts'
 import { decideInstall } from '../../domain/collection/install.ts'
@@ -83,7 +83,7 @@ export class OwnDecisions {
   readonly #made = new BoundedMap<string, DecisionRecord>(OWN_DECISIONS)
 
   remember(decisions: readonly DecisionRecord[]): void {
-    for (const decision of decisions) this.#made.set(recordKey(decision.website, decision.eventId), decision)
+    for (const decision of decisions) this.#made.set(recordKey(decision, decision.eventId), decision)
   }
 
   /** The decision about this very record. */
@@ -129,7 +129,7 @@ function decideOne(
   const result = resolveLater(install, isGivenUp(arrival, nowMs) ? asFarAsKnown(known) : known)
   if (result.resolution === 'pending') return null
   const plans = planDecided(install.deliveries, {
-    destinations: deps.catalog().websites.get(install.website)?.destinations ?? [],
+    destinations: findOwned(deps.catalog(), install)?.destinations ?? [],
     eventType: install.eventType,
     resolution: result.resolution,
     visitIssuedAtMs: result.visit?.issuedAtMs ?? null,
@@ -183,10 +183,10 @@ function withoutCandidates({ openCandidates: _open, visitPolicy: _policy, ...ins
 }
 
 function eventOf({ record: { install } }: Arrival): DecidedEvent {
-  const { website, eventId, receivedAtMs } = install
-  return { website, eventId, receivedAtMs }
+  const { organization, website, eventId, receivedAtMs } = install
+  return { organization, website, eventId, receivedAtMs }
 }
 
 export function eventKey({ record: { install } }: Arrival): string {
-  return recordKey(install.website, install.eventId)
+  return recordKey(install, install.eventId)
 }

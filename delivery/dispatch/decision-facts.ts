@@ -11,7 +11,8 @@ import type { Install, VisitId } from '../../domain/model.ts'
 import { recordKey } from '../../domain/records.ts'
 import type { KnownInstallation, KnownState, LaterKnowledge } from '../../domain/collection/resolve.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
-import type { FactsReader } from './reads.ts'
+import { ownersOf } from '../../ports/facts/query-parts.ts'
+import type { FactsReader, VisitRef } from './reads.ts'
 
 type History = QueryRow<'receiptHistory'>
 type Match = QueryRow<'installationMatches'>
@@ -36,19 +37,22 @@ export async function readKnowledge(
 }
 
 async function readHistories(facts: FactsReader, installs: readonly Install[]): Promise<ReadonlyMap<string, History>> {
-  const asked = new Map<string, Pick<History, 'website' | 'visit_id'>>()
-  for (const { website, openCandidates = [] } of installs) {
-    for (const { visitId } of openCandidates) asked.set(recordKey(website, visitId), { website, visit_id: visitId })
+  const asked = new Map<string, VisitRef>()
+  for (const { organization, website, openCandidates = [] } of installs) {
+    for (const { visitId } of openCandidates) {
+      const visit = { organization, website, visitId }
+      asked.set(recordKey(visit, visitId), visit)
+    }
   }
   const keys = [...asked.values()]
   const histories = new Map<string, History>()
   for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
     const some = keys.slice(from, from + KEYS_AT_ONCE)
     const rows = await facts.run('receiptHistory', {
-      websites: some.map((key) => key.website),
-      visit_ids: some.map((key) => key.visit_id),
+      ...ownersOf(some),
+      visit_ids: some.map(({ visitId }) => visitId),
     })
-    for (const row of rows) histories.set(recordKey(row.website, row.visit_id), row)
+    for (const row of rows) histories.set(recordKey(row, row.visit_id), row)
   }
   return histories
 }
@@ -61,13 +65,13 @@ async function readMatches(
   const found = new Map<string, readonly Match[]>()
   for (const asked of momentsInTurn(installs)) {
     const rows = await facts.run('installationMatches', {
-      websites: asked.map(({ website }) => website),
+      ...ownersOf(asked),
       installation_ids: asked.map(({ installationId }) => installationId),
       at_ms: asked.map(({ receivedAtMs }) => receivedAtMs),
       margin_ms: LIMITS.clockDifferenceMs,
       since_ms: Math.min(...asked.map(({ receivedAtMs }) => receivedAtMs)) - LIMITS.receiptLifetimeMs,
     })
-    const byInstallation = Map.groupBy(rows, (row) => recordKey(row.website, row.installation_id))
+    const byInstallation = Map.groupBy(rows, (row) => recordKey(row, row.installation_id))
     for (const install of asked) found.set(momentKeyOf(install), byInstallation.get(installationKeyOf(install)) ?? [])
   }
   return found
@@ -84,8 +88,8 @@ function momentsInTurn(installs: readonly Install[]): readonly (readonly Install
   return lists
 }
 
-function installationKeyOf({ website, installationId }: Install): string {
-  return recordKey(website, installationId)
+function installationKeyOf(install: Install): string {
+  return recordKey(install, install.installationId)
 }
 
 function momentKeyOf(install: Install): string {
@@ -109,13 +113,14 @@ function statesAt(install: Install, histories: ReadonlyMap<string, History>): Re
  */
 function statesBy(
   activeByMs: number,
-  { website, openCandidates = [], receivedAtMs }: Install,
+  install: Install,
   histories: ReadonlyMap<string, History>,
 ): ReadonlyMap<VisitId, KnownState> {
+  const { openCandidates = [], receivedAtMs } = install
   const states = new Map<VisitId, KnownState>()
   const replaced = new Set<VisitId>()
   for (const { visitId } of openCandidates) {
-    const history = histories.get(recordKey(website, visitId))
+    const history = histories.get(recordKey(install, visitId))
     if (history === undefined) continue
     const isActive = isBy(history.activated_at_ms, activeByMs)
     if (isActive) states.set(visitId, 'active')

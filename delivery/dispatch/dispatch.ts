@@ -18,7 +18,7 @@ import {
 } from '../../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, Entry, EventLog } from '../../ports/event-log/event-log.ts'
 import { Passages, whoIsDue } from './awaited-facts.ts'
-import { decidePending, OwnDecisions, type Arrival } from './decide-pending.ts'
+import { decidePending, eventKey, OwnDecisions, type Arrival } from './decide-pending.ts'
 import { deliveriesOf, visitNeededBy, type Dispatched } from './plan.ts'
 import { readVisits, type FactsReader, type VisitRef } from './reads.ts'
 import { FirstRecords, type OwnArrival } from './first-records.ts'
@@ -151,7 +151,7 @@ class Dispatcher {
     await this.#append(
       'install_decisions',
       decided.decisions.map((decision) => ({
-        key: recordKey(decision.website, decision.eventId),
+        key: recordKey(decision, decision.eventId),
         value: encodeRecord(decision),
       })),
     )
@@ -170,7 +170,7 @@ class Dispatcher {
     const needed = new Map<string, VisitRef>()
     for (const { record } of arrivals) {
       const visit = visitNeededBy(record.install)
-      if (visit !== null) needed.set(recordKey(visit.website, visit.visitId), visit)
+      if (visit !== null) needed.set(recordKey(visit, visit.visitId), visit)
     }
     return readVisits(this.#deps.facts, [...needed.values()], this.#onUnreadableVisit)
   }
@@ -182,7 +182,7 @@ class Dispatcher {
     const nowMs = this.#deps.nowMs()
     for (const arrival of arrivals) {
       const needed = visitNeededBy(arrival.record.install)
-      const visit = needed === null ? null : (visits.get(recordKey(needed.website, needed.visitId)) ?? null)
+      const visit = needed === null ? null : (visits.get(recordKey(needed, needed.visitId)) ?? null)
       const isGivenUp = nowMs - arrival.firstSeenAtMs >= LIMITS.visitMissingMs
       if (needed !== null && visit === null && !isGivenUp) {
         waiting.push(arrival)
@@ -212,14 +212,14 @@ class Dispatcher {
     const appends = [...jobs].map(([provider, ofProvider]) =>
       this.#append(
         `deliver.${provider}`,
-        ofProvider.map((job) => ({ key: recordKey(job.website, job.jobId), value: encodeRecord(job) })),
+        ofProvider.map((job) => ({ key: recordKey(job, job.jobId), value: encodeRecord(job) })),
       ),
     )
     await Promise.all(appends)
     const records = dispatched.flatMap((each) => each.records)
     await this.#append(
       'deliveries',
-      records.map((record) => ({ key: recordKey(record.website, record.jobId), value: encodeRecord(record) })),
+      records.map((record) => ({ key: recordKey(record, record.jobId), value: encodeRecord(record) })),
     )
   }
 
@@ -232,9 +232,7 @@ class Dispatcher {
     const waitMs = Math.round(holdMs(nowMs - arrival.firstSeenAtMs) * (1 + JITTER * this.#deps.random()))
     const { superseded, ...kept } = arrival
     const parked: ParkedInstall = { v: kept.record.v, ...kept, dueAtMs: nowMs + waitMs }
-    await this.#append(`dispatch.${tierFor(waitMs)}`, [
-      { key: recordKey(arrival.record.install.website, arrival.record.install.eventId), value: encodeRecord(parked) },
-    ])
+    await this.#append(`dispatch.${tierFor(waitMs)}`, [{ key: eventKey(arrival), value: encodeRecord(parked) }])
     const skipped = superseded === undefined ? this.#firsts.skippedBefore(arrival) : superseded?.skipped
     this.#remember(arrival, { isParked: true, skipped: skipped ?? new Set() })
   }

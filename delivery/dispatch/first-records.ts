@@ -54,6 +54,7 @@ export class FirstRecords {
     const firsts = new Map(this.knownAmong(all).map((arrival) => [eventKey(arrival), arrival]))
     if (firsts.size === 0) return []
     const events = [...firsts.values()].map(({ record: { install } }) => ({
+      organization: install.organization,
       website: install.website,
       eventId: install.eventId,
     }))

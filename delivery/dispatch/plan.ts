@@ -55,11 +55,17 @@ export function deliveriesOf(input: DispatchInput): Dispatched {
 /** The visit that at least one pending delivery needs, or null. */
 export function visitNeededBy(install: Install): VisitRef | null {
   const isNeeded = install.deliveries.some((plan) => plan.status === 'pending')
-  return isNeeded && install.visitId !== null ? { website: install.website, visitId: install.visitId } : null
+  return isNeeded && install.visitId !== null
+    ? { organization: install.organization, website: install.website, visitId: install.visitId }
+    : null
 }
 
 function skipNow({ record, visit, catalog }: DispatchInput, plan: DeliveryPlan): DeliveryReason | '' {
-  const destination = findDestination(catalog, { ...plan, website: record.install.website })
+  const destination = findDestination(catalog, {
+    ...plan,
+    website: record.install.website,
+    organization: record.install.organization,
+  })
   if (destination === null) return 'destination_removed'
   if (!PROVIDER_IDS.includes(plan.provider)) return 'provider_unknown'
   if (visit === null) return 'visit_missing'
@@ -77,7 +83,7 @@ function plannedRecord(input: DispatchInput, plan: DeliveryPlan, reason: Deliver
   return {
     v: 1,
     kind: 'delivery',
-    jobId: jobIdOf({ website, eventId, destination: plan.destination }, sha256Hex),
+    jobId: jobIdOf({ organization, website, eventId, destination: plan.destination }, sha256Hex),
     website,
     organization,
     eventId,

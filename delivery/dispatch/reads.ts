@@ -7,26 +7,25 @@ import type {
   DeliveryPlan,
   InstallAnswer,
   InstallOutcome,
+  OwnedWebsite,
   Resolution,
   SelectionPolicy,
   VisitId,
-  WebsiteId,
 } from '../../domain/model.ts'
 import { recordKey } from '../../domain/records.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
+import { ownersOf, type EventKeys } from '../../ports/facts/query-parts.ts'
 import { visitOfRow } from '../../ports/facts/visits.ts'
 
 /** The part of the facts that queries need. */
 export type FactsReader = Pick<Facts, 'run'>
 
-interface EventRef {
-  readonly website: WebsiteId
+interface EventRef extends OwnedWebsite {
   readonly eventId: string
 }
 
-export interface VisitRef {
-  readonly website: WebsiteId
+export interface VisitRef extends OwnedWebsite {
   readonly visitId: VisitId
 }
 
@@ -44,7 +43,7 @@ export async function readEarlierDeliveries(
   events: readonly EventRef[],
 ): Promise<ReadonlyMap<string, readonly DeliveryBefore[]>> {
   const rows = await facts.run('dispatchedJobs', eventKeys(events))
-  const byEvent = Map.groupBy(rows, (row) => recordKey(row.website, row.event_id))
+  const byEvent = Map.groupBy(rows, (row) => recordKey(row, row.event_id))
   return new Map([...byEvent].map(([key, ofEvent]) => [key, ofEvent.map(deliveryBefore)]))
 }
 
@@ -62,11 +61,11 @@ export async function readFirsts(
   events: readonly EventRef[],
 ): Promise<ReadonlyMap<string, QueryRow<'firstInstalls'>>> {
   const rows = await facts.run('firstInstalls', eventKeys(events))
-  return new Map(rows.map((row) => [recordKey(row.website, row.event_id), row]))
+  return new Map(rows.map((row) => [recordKey(row, row.event_id), row]))
 }
 
-function eventKeys(events: readonly EventRef[]): { websites: string[]; event_ids: string[] } {
-  return { websites: events.map(({ website }) => website), event_ids: events.map(({ eventId }) => eventId) }
+function eventKeys(events: readonly EventRef[]): EventKeys {
+  return { ...ownersOf(events), event_ids: events.map(({ eventId }) => eventId) }
 }
 
 /**
@@ -80,14 +79,14 @@ export async function readVisits(
 ): Promise<ReadonlyMap<string, Visit>> {
   if (visits.length === 0) return new Map()
   const rows = await facts.run('visitsByIds', {
-    websites: visits.map((visit) => visit.website),
+    ...ownersOf(visits),
     visit_ids: visits.map((visit) => visit.visitId),
   })
   const found = new Map<string, Visit>()
   for (const row of rows) {
     const visit = visitOfRow(row)
-    if (visit === null) onUnreadable({ website: row.website, visitId: row.visit_id })
-    else found.set(recordKey(row.website, row.visit_id), visit)
+    if (visit === null) onUnreadable({ organization: row.organization, website: row.website, visitId: row.visit_id })
+    else found.set(recordKey(row, row.visit_id), visit)
   }
   return found
 }
@@ -106,10 +105,10 @@ export async function readDecisions(
   events: readonly DecidedEvent[],
 ): Promise<ReadonlyMap<string, InstallOutcome>> {
   const rows = await facts.run('decisionsByEvents', eventKeys(events))
-  const received = new Map(events.map((event) => [recordKey(event.website, event.eventId), event.receivedAtMs]))
+  const received = new Map(events.map((event) => [recordKey(event, event.eventId), event.receivedAtMs]))
   const decisions = new Map<string, InstallOutcome>()
   for (const row of rows) {
-    const key = recordKey(row.website, row.event_id)
+    const key = recordKey(row, row.event_id)
     const decided = row.received_at_ms === received.get(key) ? decidedPart(row) : null
     if (decided !== null) decisions.set(key, decided)
   }

@@ -2,14 +2,16 @@
 
 import { sha256Hex } from '../../common/digest.ts'
 import { referenceHash } from '../../domain/logs/references.ts'
-import { websiteOfRecord, withoutErased } from '../../domain/logs/names.ts'
-import type { LogRecord } from '../../domain/records.ts'
+import { ownerOfRecord, withoutErased } from '../../domain/logs/names.ts'
+import type { OwnedWebsite } from '../../domain/model.ts'
+import { ownerKey, type LogRecord } from '../../domain/records.ts'
 import type { ErasedName } from '../../ports/facts/erasure/names.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 
 /** An installation, a visit or an event by the digest under which it is remembered as erased. */
-export function erasedName(website: string, id: string): ErasedName {
-  return { website, digest: sha256Hex(`${website}\n${id}`), reference: referenceHash(id) }
+export function erasedName({ organization, website }: OwnedWebsite, id: string): ErasedName {
+  const digest = sha256Hex(`${organization}\n${website}\n${id}`)
+  return { organization, website, digest, reference: referenceHash(id) }
 }
 
 export interface Erasures {
@@ -35,14 +37,14 @@ export function createErasures(facts: Pick<Facts, 'run'>): Erasures {
     refresh: async () => {
       const rows = await countErasures(facts)
       if (rows === known) return
-      const byWebsite = Map.groupBy(await facts.run('erasures', {}), ({ website }) => website)
-      digests = new Map([...byWebsite].map(([website, own]) => [website, new Set(own.map(({ digest }) => digest))]))
+      const byOwner = Map.groupBy(await facts.run('erasures', {}), ownerKey)
+      digests = new Map([...byOwner].map(([owner, own]) => [owner, new Set(own.map(({ digest }) => digest))]))
       known = rows
     },
     kept: (record) => {
-      const website = websiteOfRecord(record)
-      const own = digests.get(website)
-      return own === undefined ? record : withoutErased(record, (id) => own.has(erasedName(website, id).digest))
+      const owner = ownerOfRecord(record)
+      const own = digests.get(ownerKey(owner))
+      return own === undefined ? record : withoutErased(record, (id) => own.has(erasedName(owner, id).digest))
     },
   }
 }

@@ -100,6 +100,7 @@ function visitRow(visit: Visit, retentionDays: number, place: EntryPlace): RowOf
 /** The receipt that became active, and the one that it revoked: each is found by its own visit ID. */
 function addActivation(record: ActivationRecord, place: EntryPlace, add: AddRow): void {
   const shared = {
+    organization: record.organization,
     website: record.website,
     effective_at: record.activatedAtMs,
     caused_by_visit_id: record.visitId,
@@ -120,6 +121,7 @@ function addActivation(record: ActivationRecord, place: EntryPlace, add: AddRow)
 function addHandoff(record: HandoffRecord, place: EntryPlace, add: AddRow): void {
   if (record.visit !== null) add('visits', visitRow(record.visit, record.retentionDays, place))
   add('handoffs', {
+    organization: record.organization,
     website: record.website,
     visit_id: record.visitId,
     issued_at: record.issuedAtMs,
@@ -216,11 +218,11 @@ function requestLogRow(record: RecordWithRequest, place: EntryPlace): RowOf<'req
 
 function addDelivery(record: DeliveryRecord, place: EntryPlace, add: AddRow): void {
   const shared = {
+    organization: record.organization,
     website: record.website,
     event_id: record.eventId,
     destination: record.destination,
     job_id: record.jobId,
-    organization: record.organization,
     provider: record.provider,
     ...trace(place),
   }

@@ -2,6 +2,8 @@
 
 import { hourAfter, hourOf, MINUTE_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import type { OwnedWebsite } from '../../domain/model.ts'
+import { ownerKey } from '../../domain/records.ts'
 import type { FactTable, RowOf } from '../../ports/facts/columns.ts'
 import type { FactRow } from '../../ports/facts/facts.ts'
 
@@ -47,17 +49,17 @@ export function createHourMarks(writer: string, nowMs: () => number): HourMarks 
   }
   return {
     collect() {
-      const hours = new Map<number, Set<string>>()
+      const hours = new Map<number, Map<string, OwnedWebsite>>()
       return {
         note(table, row) {
           for (const column of TIMES[table] ?? []) {
             const time = row[column]
             if (typeof time !== 'number' || time === 0) continue
             const hour = hourOf(time)
-            const website = String(row['website'])
-            const marked = hours.get(hour)
-            if (marked === undefined) hours.set(hour, new Set([website]))
-            else marked.add(website)
+            const owned = { organization: String(row['organization']), website: String(row['website']) }
+            const marked = hours.get(hour) ?? new Map<string, OwnedWebsite>()
+            marked.set(ownerKey(owned), owned)
+            hours.set(hour, marked)
           }
         },
         rows() {
@@ -65,15 +67,15 @@ export function createHourMarks(writer: string, nowMs: () => number): HourMarks 
           const madeAt = nowMs()
           const served = madeAt < hourAfter(madeAt) - LAST_MS ? servingAt(madeAt) : new Set()
           const present = hours.get(hourOf(madeAt))
-          for (const website of present ?? []) if (served.has(website)) present?.delete(website)
+          for (const key of present?.keys() ?? []) if (served.has(key)) present?.delete(key)
           return [...hours].flatMap(([hour, websites]) =>
-            [...websites].map((website) => ({ website, hour, writer, made_at: madeAt, row_version: count })),
+            [...websites.values()].map((owned) => ({ ...owned, hour, writer, made_at: madeAt, row_version: count })),
           )
         },
         stored() {
           const now = nowMs()
           const served = servingAt(now)
-          for (const website of hours.get(hourOf(now)) ?? []) served.add(website)
+          for (const key of hours.get(hourOf(now))?.keys() ?? []) served.add(key)
         },
       }
     },

@@ -95,7 +95,7 @@ async function giveUp(
     message: why === 'refused' ? 'the mail server refused the mail' : 'the mail server did not accept the mail in time',
     logRetentionDays: LIMITS.logRetentionDays.fallback,
   }
-  const entry = { key: recordKey('', record.id), value: encodeRecord(record) }
+  const entry = { key: recordKey(record, record.id), value: encodeRecord(record) }
   await eventLog.append('activity', [entry], { deadlineMs: APPEND_DEADLINE_MS })
 }
 

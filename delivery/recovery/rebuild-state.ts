@@ -1,6 +1,7 @@
 /** Refills a lost hot state from the facts: the states of receipts, the answers to installs, and usage. */
 
 import { LIMITS } from '../../domain/limits.ts'
+import type { OwnedWebsite } from '../../domain/model.ts'
 import { monthOf } from '../../domain/collection/rate.ts'
 import { recordKey } from '../../domain/records.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
@@ -53,7 +54,7 @@ export async function rebuildAnswersSince(sinceMs: number, deps: RebuildDeps): P
 
 async function rebuildReceipts({ facts, hotState, nowMs, onProgress }: RebuildDeps): Promise<number> {
   const since_ms = nowMs() - LIMITS.receiptLifetimeMs - DAY_MS
-  let after = { after_website: '', after_visit_id: '', after_effect: 0 }
+  let after = { after_organization: '', after_website: '', after_visit_id: '', after_effect: 0 }
   let applied = 0
   for (;;) {
     const rows = await facts.run('activationsAfter', { since_ms, limit: PAGE_ROWS, ...after })
@@ -61,7 +62,7 @@ async function rebuildReceipts({ facts, hotState, nowMs, onProgress }: RebuildDe
     if (last === undefined) return applied
     await learnPage(rows, { facts, hotState, nowMs })
     onProgress('activations', (applied += rows.length))
-    after = { after_website: last.website, after_visit_id: last.visit_id, after_effect: last.effect }
+    after = { ...afterOwner(last), after_visit_id: last.visit_id, after_effect: last.effect }
   }
 }
 
@@ -70,8 +71,8 @@ async function learnPage(
   rows: readonly QueryRow<'activationsAfter'>[],
   { facts, hotState, nowMs }: Pick<RebuildDeps, 'facts' | 'hotState' | 'nowMs'>,
 ): Promise<void> {
-  const receipts = rows.map(({ website, visit_id: visitId, issued_at_ms: issuedAtMs, effect }) => {
-    return { website, visitId, issuedAtMs, isRevoked: effect === REVOKED }
+  const receipts = rows.map(({ organization, website, visit_id: visitId, issued_at_ms: issuedAtMs, effect }) => {
+    return { organization, website, visitId, issuedAtMs, isRevoked: effect === REVOKED }
   })
   const predecessors = await readPredecessors(
     facts,
@@ -80,14 +81,14 @@ async function learnPage(
   const openSinceMs = nowMs() - LIMITS.eventLogKeepMs
   await inParts(receipts, ({ isRevoked, ...receipt }) => {
     const absent = receipt.issuedAtMs >= openSinceMs ? 'unknown' : null
-    const found = predecessors.get(recordKey(receipt.website, receipt.visitId))
+    const found = predecessors.get(recordKey(receipt, receipt.visitId))
     const previous = found === undefined ? absent : found
     return hotState.learn({ ...receipt, previous }, isRevoked ? 'revoked' : 'active')
   })
 }
 
 async function rebuildAnswers({ facts, hotState, onProgress }: RebuildDeps, since_ms: number): Promise<number> {
-  let after = { after_website: '', after_event_id: '' }
+  let after = { after_organization: '', after_website: '', after_event_id: '' }
   let applied = 0
   for (;;) {
     const rows = await facts.run('installsAfter', { since_ms, limit: PAGE_ROWS, ...after })
@@ -95,7 +96,7 @@ async function rebuildAnswers({ facts, hotState, onProgress }: RebuildDeps, sinc
     if (last === undefined) return applied
     await inParts(rows, (row) => restoreAnswer(row, hotState))
     onProgress('installs', (applied += rows.length))
-    after = { after_website: last.website, after_event_id: last.event_id }
+    after = { ...afterOwner(last), after_event_id: last.event_id }
   }
 }
 
@@ -119,6 +120,10 @@ async function rebuildUsage({ facts, hotState, nowMs, onProgress }: RebuildDeps)
   await inParts(rows, ({ organization, events }) => hotState.raiseUsage({ organization, month, atLeast: events }))
   onProgress('organizations', rows.length)
   return rows.length
+}
+
+function afterOwner({ organization, website }: OwnedWebsite) {
+  return { after_organization: organization, after_website: website }
 }
 
 async function inParts<T>(items: readonly T[], apply: (item: T) => Promise<unknown>): Promise<void> {

@@ -36,9 +36,13 @@ export async function recallAnswers(parts: {
 }
 
 function knownFromRecord({ install }: InstallRecord): KnownAnswer {
-  const { website, eventId, installationId, receivedAtMs } = install
+  const { organization, website, eventId, installationId, receivedAtMs } = install
   return {
-    ...{ website, eventId, installationId, receivedAtMs },
+    organization,
+    website,
+    eventId,
+    installationId,
+    receivedAtMs,
     answer: JSON.stringify(install.answer),
     isPending: install.resolution === 'pending',
     matched: matchedVisit(install),

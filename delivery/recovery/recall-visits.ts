@@ -27,10 +27,10 @@ export async function recallVisits(parts: {
 }
 
 function receiptOf({ visit }: VisitRecord): IssuedReceipt {
-  const { website, visitId, issuedAtMs, previousVisitId } = visit
+  const { organization, website, visitId, issuedAtMs, previousVisitId } = visit
   const previous =
     previousVisitId === null
       ? null
-      : { website, visitId: previousVisitId, issuedAtMs: issuedAtOfVisit(previousVisitId) }
-  return { website, visitId, issuedAtMs, previous }
+      : { organization, website, visitId: previousVisitId, issuedAtMs: issuedAtOfVisit(previousVisitId) }
+  return { organization, website, visitId, issuedAtMs, previous }
 }

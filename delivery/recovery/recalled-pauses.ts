@@ -26,9 +26,10 @@ export async function recallPauses(source: PauseSource): Promise<ReadonlyMap<str
     for (const stored of entries) {
       const entry = stored.value.includes('"destination_') ? source.read('activity', stored, 'activity') : null
       if (entry === null) continue
-      const { website, subject: destination } = entry
-      if (findDestination(source.catalog(), { website, destination, provider: source.provider }) === null) continue
-      const key = destinationKey(website, destination)
+      const { organization, website, subject: destination } = entry
+      const paused = { organization, website, destination, provider: source.provider }
+      if (findDestination(source.catalog(), paused) === null) continue
+      const key = destinationKey(entry, destination)
       if (entry.type === PAUSED) pausedAtMs.set(key, entry.atMs)
       if (entry.type === RESUMED) pausedAtMs.delete(key)
     }

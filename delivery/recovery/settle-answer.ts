@@ -11,8 +11,9 @@ export async function settleAnswer(
   owner: string,
   hotState: Pick<HotState, 'claimInstall' | 'settleInstall'>,
 ): Promise<boolean> {
-  const { website, eventId, installationId } = known
-  if ((await hotState.claimInstall({ website, eventId, installationId, owner })).kind !== 'first') return false
+  const { organization, website, eventId, installationId } = known
+  const claim = { organization, website, eventId, installationId, owner }
+  if ((await hotState.claimInstall(claim)).kind !== 'first') return false
   await hotState.settleInstall({ ...known, owner })
   return true
 }

@@ -1,5 +1,6 @@
 /** Marks hours to be counted again, after an erasure or for `whence rebuild-rollups`. */
 
+import type { OwnedWebsite } from '../../domain/model.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 
 export interface MarkRequest {
@@ -16,13 +17,12 @@ const MAX_HOURS = 10_000_000
 export async function markHours(facts: Pick<Facts, 'run' | 'insert'>, request: MarkRequest): Promise<number> {
   const { writer, sinceMs, untilMs, nowMs } = request
   const hours = await facts.run('hoursWithFacts', { since_ms: sinceMs, until_ms: untilMs, limit: MAX_HOURS })
-  const rows = hours.map(({ website, hour_ms: hour }) => ({ website, hour, writer, made_at: nowMs, row_version: 1 }))
+  const rows = hours.map(({ hour_ms: hour, ...owned }) => ({ ...owned, hour, writer, made_at: nowMs, row_version: 1 }))
   await facts.insert('hour_marks', rows)
   return rows.length
 }
 
-interface HoursRequest {
-  readonly website: string
+interface HoursRequest extends OwnedWebsite {
   /** Starts of hours, as Unix ms. */
   readonly hours: readonly number[]
   /** Must never be reused. */
@@ -30,9 +30,9 @@ interface HoursRequest {
   readonly nowMs: number
 }
 
-/** Marks these hours of one website, whether they have facts or not. Rejects like `Facts`. */
+/** Marks these hours of one website of an organisation, whether they have facts or not. Rejects like `Facts`. */
 export async function markTheseHours(facts: Pick<Facts, 'insert'>, request: HoursRequest): Promise<void> {
-  const { website, hours, writer, nowMs } = request
-  const rows = hours.map((hour) => ({ website, hour, writer, made_at: nowMs, row_version: 1 }))
+  const { organization, website, hours, writer, nowMs } = request
+  const rows = hours.map((hour) => ({ organization, website, hour, writer, made_at: nowMs, row_version: 1 }))
   await facts.insert('hour_marks', rows)
 }

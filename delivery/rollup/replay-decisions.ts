@@ -14,16 +14,20 @@ import {
 } from '../../domain/collection/replay-decision.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { CandidateVerdict, EventType, Resolution, SelectionPolicy, VisitId } from '../../domain/model.ts'
+import type {
+  CandidateVerdict,
+  EventType,
+  OwnedWebsite,
+  Resolution,
+  SelectionPolicy,
+  VisitId,
+} from '../../domain/model.ts'
 import { IN_BACKGROUND, sliced } from '../../common/sliced.ts'
 import { readJsonColumn } from '../../common/json-column.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { DecidedInstallRow } from '../../ports/facts/pages/replay.ts'
 
-export interface ReplayRequest {
-  readonly website: string
-  /** Whose facts are decided again; a website's ID may have been another one's before. Absent: whosever they are. */
-  readonly organization?: string
+export interface ReplayRequest extends OwnedWebsite {
   readonly policy: ReplayPolicy
   /** Inclusive, Unix ms. */
   readonly sinceMs: number
@@ -87,7 +91,7 @@ export async function replayDecisions(
       if (isCounted(install, request, from) && tally.count(install, replayed)) changed.push({ install, replayed })
     }
     keepWithin(mostInstallations, carried, last)
-    tally.addChanges(await changesAmong(facts, factsAskedOf(request), changed))
+    tally.addChanges(await changesAmong(facts, request, changed))
     if (isLast) break
     await onProgress?.(progressAt(tally, { last, from }))
   }
@@ -150,7 +154,8 @@ async function* pagesInOrder(
   { signal, pageSize, from }: PagesToRead,
 ): AsyncGenerator<OrderedPage> {
   const sinceMs = Math.max(0, (from?.afterMs ?? request.sinceMs) - FOLLOWED_FOR_MS)
-  const bounds = { ...factsAskedOf(request), since_ms: sinceMs, until_ms: request.untilMs }
+  const { organization, website } = request
+  const bounds = { organization, website, since_ms: sinceMs, until_ms: request.untilMs }
   let after = { after_ms: bounds.since_ms, after_id: '' }
   for (;;) {
     signal?.throwIfAborted()
@@ -164,12 +169,6 @@ async function* pagesInOrder(
     if (isLast) return
     after = { after_ms: afterMs, after_id: afterId }
   }
-}
-
-type OfWebsite = Pick<ReplayRequest, 'website' | 'organization'>
-
-function factsAskedOf({ website, organization }: OfWebsite): OfWebsite {
-  return { website, ...(organization === undefined ? {} : { organization }) }
 }
 
 function decidedOf(row: DecidedInstallRow): DecidedInstall {
@@ -196,12 +195,13 @@ interface ChangedInstall {
 
 async function changesAmong(
   facts: Pick<Facts, 'run'>,
-  website: OfWebsite,
+  { organization, website }: OwnedWebsite,
   changed: readonly ChangedInstall[],
 ): Promise<readonly ReplayChange[]> {
   const visitIds = changed.flatMap(({ install, replayed }) => [install.visitId, replayed.visitId])
   const wanted = [...new Set(visitIds)].filter((id) => id !== null)
-  const rows = wanted.length === 0 ? [] : await facts.run('sourcesOfVisits', { ...website, visit_ids: wanted })
+  const rows =
+    wanted.length === 0 ? [] : await facts.run('sourcesOfVisits', { organization, website, visit_ids: wanted })
   const sources = new Map(rows.map(({ visit_id: id, source }) => [id, source]))
   const sourceOf = (visitId: VisitId | null): string | null => (visitId === null ? null : (sources.get(visitId) ?? ''))
   return changed.map(({ install: { eventId, receivedAtMs, visitId, selectionPolicy }, replayed }) => ({

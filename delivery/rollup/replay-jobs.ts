@@ -93,7 +93,8 @@ async function goOn(
   { signal, begun }: { readonly signal: AbortSignal | undefined; readonly begun: BegunReplays },
 ): Promise<void> {
   const erasures = await countErasures(deps.facts)
-  const [stored] = await deps.facts.run('begunReplay', { website: job.website, id: job.id })
+  const { organization, website, id } = job
+  const [stored] = await deps.facts.run('begunReplay', { organization, website, id })
   const version = stored?.version ?? 0
   // Another process has finished it since it was listed.
   if (version >= FINISHED) return
@@ -199,7 +200,12 @@ function createResultWriter(
     // The steps of a later start outrank those of an earlier one, even if the clock of its process was ahead.
     version = Math.max(madeAtMs * STEP_SPAN, version + 1)
     const row: ResultRow = {
-      ...{ ...part, website: job.website, id: job.id, made_at: madeAtMs, retention_days: KEEP_DAYS },
+      ...part,
+      organization: job.organization,
+      website: job.website,
+      id: job.id,
+      made_at: madeAtMs,
+      retention_days: KEEP_DAYS,
       row_version: part.state === 'running' ? version : version + FINISHED,
     }
     await facts.insert('decision_replay_results', [row])

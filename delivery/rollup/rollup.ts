@@ -8,11 +8,13 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 
 import { HOUR_MS, hourOf } from '../../domain/durations.ts'
 import { hourCells, hourRetention } from '../../domain/figures/hour-row.ts'
+import { ownerKey } from '../../domain/records.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { HOUR_ROWS_MAX } from '../../ports/facts/pages/raw-figures.ts'
 import type { RawPeriod } from '../../ports/facts/pages/ranges.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
+import { ownersOf } from '../../ports/facts/query-parts.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { repeat } from '../repeat.ts'
 import { stoppableFacts } from '../stopping.ts'
@@ -83,7 +85,7 @@ async function countAll(
   try {
     for await (const { part, known } of partsToCount(facts, dirty)) {
       const cells = await countedCells(facts, part, known)
-      rows.push(...part.map((each) => hourRow(each, cells.get(each.website) ?? [], known.get(each.website))))
+      rows.push(...part.map((each) => hourRow(each, cells.get(ownerKey(each)) ?? [], known.get(ownerKey(each)))))
       if (rows.length >= HOURS_PER_INSERT) await store()
       if (signal?.aborted ?? false) return
     }
@@ -95,7 +97,7 @@ async function countAll(
 /** Websites of one hour, to be counted together, with what there is of each. */
 async function* partsToCount(facts: RollupDeps['facts'], dirty: readonly DirtyHour[]) {
   for (const hour of Map.groupBy(dirty, ({ hour_ms }) => hour_ms).values()) {
-    const known = new Map((await facts.run('hourFacts', hourPeriod(hour))).map((row) => [row.website, row]))
+    const known = new Map((await facts.run('hourFacts', hourPeriod(hour))).map((row) => [ownerKey(row), row]))
     for (const part of partsOf(hour, known)) yield { part, known }
   }
 }
@@ -111,7 +113,7 @@ function partsOf(
   const parts: DirtyHour[][] = []
   let left = 0
   for (const hour of dirty) {
-    const own = known.get(hour.website)?.facts ?? 0
+    const own = known.get(ownerKey(hour))?.facts ?? 0
     const part = parts.at(-1)
     if (part !== undefined && own <= left) {
       part.push(hour)
@@ -130,15 +132,15 @@ async function countedCells(
   part: readonly DirtyHour[],
   known: ReadonlyMap<string, HourFacts>,
 ): Promise<ReadonlyMap<string, readonly WebsiteCell[]>> {
-  const withFacts = part.filter(({ website }) => known.has(website))
+  const withFacts = part.filter((hour) => known.has(ownerKey(hour)))
   if (withFacts.length === 0) return new Map()
   const period = hourPeriod(withFacts)
-  const keyIds = [...new Set(withFacts.flatMap(({ website }) => known.get(website)?.key_ids ?? []))]
+  const keyIds = [...new Set(withFacts.flatMap((hour) => known.get(ownerKey(hour))?.key_ids ?? []))]
   const funnel = keyIds.length === 0 ? [] : await facts.run('hourFunnel', { ...period, key_ids: keyIds })
   const installs = await facts.run('hourInstalls', period)
   const deliveries = installs.length === 0 ? [] : await facts.run('hourDeliveries', period)
   const isCut = [funnel, installs, deliveries].some((rows) => rows.length >= HOUR_ROWS_MAX)
-  if (!isCut || part.length === 1) return Map.groupBy([...funnel, ...installs, ...deliveries], ({ website }) => website)
+  if (!isCut || part.length === 1) return Map.groupBy([...funnel, ...installs, ...deliveries], ownerKey)
   const apart: (readonly [string, readonly WebsiteCell[]])[] = []
   for (const hour of part) apart.push(...(await countedCells(facts, [hour], known)))
   return new Map(apart)
@@ -146,16 +148,19 @@ async function countedCells(
 
 function hourPeriod(hours: readonly DirtyHour[]): RawPeriod {
   const hour = hours[0]?.hour_ms ?? 0
-  return { websites: hours.map(({ website }) => website), since_ms: hour, until_ms: hour + HOUR_MS }
+  return { ...ownersOf(hours), since_ms: hour, until_ms: hour + HOUR_MS }
 }
 
 function hourRow(
-  { website, hour_ms: hour, marks, retention_days: before, row_version: version }: DirtyHour,
+  { organization, website, hour_ms: hour, marks, retention_days: before, row_version: version }: DirtyHour,
   cells: readonly WebsiteCell[],
   known: HourFacts | undefined,
 ): RowOf<'website_hours'> {
   return {
-    ...{ website, hour, marks_read: marks },
+    organization,
+    website,
+    hour,
+    marks_read: marks,
     ...hourCells(cells),
     retention_days: hourRetention(known?.days ?? 0, before),
     row_version: version + 1,

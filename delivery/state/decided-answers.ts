@@ -21,6 +21,7 @@ export async function startDecidedAnswers(deps: DecidedAnswersDeps): Promise<{ s
   const handle = async (batch: Batch): Promise<BatchOutcome> => {
     for (const record of batch.entries.flatMap((entry) => read('decision', entry, batch.topic) ?? [])) {
       await hotState.decideInstall({
+        organization: record.organization,
         website: record.website,
         eventId: record.eventId,
         installationId: record.installationId,

@@ -135,12 +135,15 @@ export class LateRevocations {
   }
 
   async #settle(record: ActivationRecord, known: Predecessors): Promise<void> {
-    const { website, visitId, issuedAtMs } = record
+    const { organization, website, visitId, issuedAtMs } = record
     const previous = known.get(activationKey(record))
     const isOver = this.#deps.nowMs() - record.activatedAtMs >= LIMITS.eventLogKeepMs
     if (previous === undefined && !isOver) return this.#wait(record)
     if (previous === undefined) this.#giveUp(record)
-    await this.#deps.hotState.learn({ website, visitId, issuedAtMs, previous: previous ?? null }, 'active')
+    await this.#deps.hotState.learn(
+      { organization, website, visitId, issuedAtMs, previous: previous ?? null },
+      'active',
+    )
     if (previous !== undefined && previous !== null) await this.#complete(record, previous)
   }
 
@@ -170,8 +173,8 @@ export class LateRevocations {
   }
 }
 
-function activationKey({ website, visitId }: ActivationRecord): string {
-  return recordKey(website, visitId)
+function activationKey(record: ActivationRecord): string {
+  return recordKey(record, record.visitId)
 }
 
 function givenUpCounter(registry: Registry | undefined): Counter | null {

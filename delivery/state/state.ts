@@ -100,11 +100,13 @@ function rewinding(consumer: Consumer, { logger, nowMs }: Pick<StateDeps, 'logge
 }
 
 async function learnActivation(record: ActivationRecord, hotState: Pick<HotState, 'learn'>): Promise<void> {
-  const { website, visitId, issuedAtMs } = record
-  await hotState.learn({ website, visitId, issuedAtMs, previous: predecessorInRecord(record) }, 'active')
+  const { organization, website, visitId, issuedAtMs } = record
+  const previous = predecessorInRecord(record)
+  await hotState.learn({ organization, website, visitId, issuedAtMs, previous }, 'active')
 }
 
 function predecessorInRecord({
+  organization,
   website,
   revokedVisitId,
   revokedIssuedAtMs,
@@ -112,5 +114,5 @@ function predecessorInRecord({
 }: ActivationRecord): Predecessor {
   if (isPredecessorUnknown === true) return 'unknown'
   if (revokedVisitId === null || revokedIssuedAtMs === null) return null
-  return { website, visitId: revokedVisitId, issuedAtMs: revokedIssuedAtMs }
+  return { organization, website, visitId: revokedVisitId, issuedAtMs: revokedIssuedAtMs }
 }

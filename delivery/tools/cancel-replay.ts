@@ -27,6 +27,6 @@ export async function cancelOpenReplay({ facts, eventLog, nowMs }: CancelDeps, i
     ...{ organization: replay.organization, ...cancelEntry(replay) },
     logRetentionDays: LIMITS.logRetentionDays.fallback,
   }
-  await eventLog.append('activity', [{ key: recordKey(replay.website, record.id), value: encodeRecord(record) }])
+  await eventLog.append('activity', [{ key: recordKey(replay, record.id), value: encodeRecord(record) }])
   return true
 }

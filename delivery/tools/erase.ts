@@ -9,7 +9,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 import { FACTS_WRITER_GROUP, hasReached } from '../../domain/collection/facts-lag.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { encodeRecord, RECORD_TOPICS, recordKey, type ActivityRecord } from '../../domain/records.ts'
+import type { OwnedWebsite } from '../../domain/model.ts'
+import { encodeRecord, ownerKey, RECORD_TOPICS, recordKey, type ActivityRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { ErasedName } from '../../ports/facts/erasure/names.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
@@ -63,15 +64,12 @@ export async function eraseAgain(
 ): Promise<void> {
   await facts.insert('erasures', remembered.map(erasureRow))
   await facts.erase(remembered)
-  const websites = [...new Set(remembered.map(({ website }) => website))]
   const hours = await facts.run('hoursWithFacts', { since_ms: 0, until_ms: nowMs() * 2, limit: MOST_HOURS })
-  const own = hours.filter(({ website }) => websites.includes(website))
-  for (const website of websites)
-    await correctFigures(
-      { facts, nowMs },
-      own.filter((hour) => hour.website === website).map(({ hour_ms: ms }) => ms),
-      website,
-    )
+  const byOwner = Map.groupBy(hours, ownerKey)
+  for (const [key, [owner]] of Map.groupBy(remembered, ownerKey)) {
+    const own = byOwner.get(key)?.map(({ hour_ms: ms }) => ms) ?? []
+    if (owner !== undefined) await correctFigures({ facts, nowMs }, own, owner)
+  }
 }
 
 const MOST_HOURS = 10_000_000
@@ -84,8 +82,8 @@ async function remember({ facts, nowMs }: ErasureDeps, plan: ErasurePlan): Promi
   )
 }
 
-function erasureRow({ website, digest, reference, erasedAtMs }: RememberedErasure): RowOf<'erasures'> {
-  return { website, digest, reference, erased_at: erasedAtMs, row_version: 1 }
+function erasureRow({ organization, website, digest, reference, erasedAtMs }: RememberedErasure): RowOf<'erasures'> {
+  return { organization, website, digest, reference, erased_at: erasedAtMs, row_version: 1 }
 }
 
 /** Resolves once every writer has finished the batches that it began before it could know about the erasure. */
@@ -106,30 +104,29 @@ async function untilWritten({ eventLog, isWriterRunning, nowMs }: ErasureDeps): 
 
 async function eraseNow(deps: ErasureDeps, names: readonly ErasedName[], plan: ErasurePlan): Promise<void> {
   await deps.facts.erase(names)
-  await correctFigures(deps, plan.hours, plan.website)
+  await correctFigures(deps, plan.hours, plan)
 }
 
 /** Counted again within a minute; until then these hours have no figures, rather than figures that include the erased data. */
 async function correctFigures(
   { facts, nowMs }: Pick<ErasureDeps, 'facts' | 'nowMs'>,
   hours: readonly number[],
-  website: string,
+  { organization, website }: OwnedWebsite,
 ): Promise<void> {
-  await facts.eraseFigures(website, hours)
-  await markTheseHours(facts, { website, hours, writer: randomUUID(), nowMs: nowMs() })
+  await facts.eraseFigures({ organization, website }, hours)
+  await markTheseHours(facts, { organization, website, hours, writer: randomUUID(), nowMs: nowMs() })
 }
 
 /** Reports how much was erased, but not whose data it was. */
 async function noteErasure({ eventLog, nowMs }: ErasureDeps, plan: ErasurePlan): Promise<void> {
   const { organization, website, installationIds, visitIds, eventIds } = plan
-  if (organization === '') return
   const id = randomBytes(ID_BYTES).toString('hex')
   const record: ActivityRecord = {
     ...{ v: 1, kind: 'activity', id, atMs: nowMs(), organization, website, type: 'data_erased', subject: website },
     message: `Data of a person was erased: ${installationIds.length} installations, ${visitIds.length} visits, ${eventIds.length} install events.`,
     logRetentionDays: LIMITS.logRetentionDays.fallback,
   }
-  await eventLog.append('activity', [{ key: recordKey(website, id), value: encodeRecord(record) }])
+  await eventLog.append('activity', [{ key: recordKey(record, id), value: encodeRecord(record) }])
 }
 
 function merged(before: ErasurePlan, after: ErasurePlan): ErasurePlan {
@@ -138,7 +135,6 @@ function merged(before: ErasurePlan, after: ErasurePlan): ErasurePlan {
   ]
   return {
     ...after,
-    organization: after.organization === '' ? before.organization : after.organization,
     visitIds: both(({ visitIds }) => visitIds),
     eventIds: both(({ eventIds }) => eventIds),
     hours: [...new Set([...before.hours, ...after.hours])],

@@ -4,6 +4,7 @@
  * that name one of them. So nothing that remains names anything that was erased.
  */
 
+import type { OwnedWebsite } from '../../domain/model.ts'
 import { hourOf } from '../../domain/durations.ts'
 import { MAX_NAMES, type ErasedName, type ErasedRows } from '../../ports/facts/erasure/names.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
@@ -13,14 +14,13 @@ import { erasedName } from '../facts-writer/erasures.ts'
 /** The person's data, as the command names it. */
 export interface ErasureSubject {
   readonly website: string
+  /** Whose data; null: of the only organisation that has facts about the website. */
+  readonly organization: string | null
   readonly installationIds: readonly string[]
   readonly visitIds: readonly string[]
 }
 
-export interface ErasurePlan {
-  readonly website: string
-  /** Empty if no facts name it. */
-  readonly organization: string
+export interface ErasurePlan extends OwnedWebsite {
   readonly installationIds: readonly string[]
   readonly visitIds: readonly string[]
   readonly eventIds: readonly string[]
@@ -47,14 +47,14 @@ interface FoundNames {
 
 /** Rejects like `Facts`, and with an explanation if the data is not that of a single person. */
 export async function planErasure(facts: Facts, subject: ErasureSubject): Promise<ErasurePlan> {
-  const { website, installationIds } = subject
-  const { visits, chain, installs, shared } = await findAll(facts, subject)
+  const { installationIds } = subject
+  const owner = await erasedOwner(facts, subject)
+  const { visits, chain, installs, shared } = await findAll(facts, owner, subject)
   const eventIds = installs.map(({ event_id: id }) => id)
   const others = installs.map(({ installation_id: id }) => id).filter((id) => !installationIds.includes(id))
   const times = [...chain.map(({ issued_at_ms: ms }) => ms), ...installs.map(({ received_at_ms: ms }) => ms)]
   const plan = {
-    website,
-    organization: [...chain, ...installs].find(({ organization }) => organization !== '')?.organization ?? '',
+    ...owner,
     installationIds,
     visitIds: [...visits],
     eventIds,
@@ -62,30 +62,47 @@ export async function planErasure(facts: Facts, subject: ErasureSubject): Promis
     otherInstallations: new Set(others).size,
     hours: [...new Set(times.map(hourOf))],
   }
-  return { ...plan, rows: await facts.countNamed(erasedNamesOf(plan)), sentTo: await sentTo(facts, website, eventIds) }
+  return { ...plan, rows: await facts.countNamed(erasedNamesOf(plan)), sentTo: await sentTo(facts, owner, eventIds) }
 }
 
 /** Everything that is erased, in the form that is remembered. */
 export function erasedNamesOf(
-  plan: Pick<ErasurePlan, 'website' | 'installationIds' | 'visitIds' | 'eventIds'>,
+  plan: Pick<ErasurePlan, 'organization' | 'website' | 'installationIds' | 'visitIds' | 'eventIds'>,
 ): readonly ErasedName[] {
-  const { website, installationIds, visitIds, eventIds } = plan
-  return [...new Set([...installationIds, ...visitIds, ...eventIds])].map((id) => erasedName(website, id))
+  const { installationIds, visitIds, eventIds } = plan
+  return [...new Set([...installationIds, ...visitIds, ...eventIds])].map((id) => erasedName(plan, id))
+}
+
+/** Rejects with an explanation if the website alone does not say whose data it is. */
+async function erasedOwner(facts: Facts, { organization, website }: ErasureSubject): Promise<OwnedWebsite> {
+  if (organization !== null) return { organization, website }
+  const owners = await facts.run('ownersOfWebsite', { website })
+  const [only] = owners
+  if (only !== undefined && owners.length === 1) return { organization: only.organization, website }
+  if (only === undefined) throw new Error(`no facts name the website ${website}: say whose it is, with --organization`)
+  const names = owners.map((owner) => owner.organization).join(', ')
+  throw new Error(`the website ${website} has had several owners: say whose data it is, with --organization (${names})`)
 }
 
 /** Repeats until nothing more is found. */
-async function findAll(facts: Facts, { website, installationIds, visitIds }: ErasureSubject): Promise<FoundNames> {
+async function findAll(
+  facts: Facts,
+  owner: OwnedWebsite,
+  { installationIds, visitIds }: ErasureSubject,
+): Promise<FoundNames> {
   const visits = new Set(visitIds)
   const shared = new Set<string>()
   for (;;) {
     const before = visits.size
     const installs = await facts.run('installsNaming', {
-      ...{ website, installation_ids: installationIds, visit_ids: [...visits] },
+      ...owner,
+      installation_ids: installationIds,
+      visit_ids: [...visits],
     })
-    const named = await furtherVisits(facts, { website, installs, installationIds, visits })
+    const named = await furtherVisits(facts, { owner, installs, installationIds, visits })
     for (const id of named.own) visits.add(id)
     for (const id of named.shared) shared.add(id)
-    const chain = await facts.run('visitsNaming', { website, visit_ids: [...visits] })
+    const chain = await facts.run('visitsNaming', { ...owner, visit_ids: [...visits] })
     const chained = chain.flatMap(({ visit_id: id, previous_visit_id: previous }) => [id, previous])
     for (const id of chained) if (id !== '') visits.add(id)
     if (visits.size + installs.length + installationIds.length > MAX_NAMES)
@@ -95,7 +112,7 @@ async function findAll(facts: Facts, { website, installationIds, visitIds }: Era
 }
 
 interface Naming {
-  readonly website: string
+  readonly owner: OwnedWebsite
   readonly installs: readonly InstallNaming[]
   readonly installationIds: readonly string[]
   readonly visits: ReadonlySet<string>
@@ -104,21 +121,21 @@ interface Naming {
 /** Further visits that the installations' own events name, except those that others were matched to as well. */
 async function furtherVisits(
   facts: Facts,
-  { website, installs, installationIds, visits }: Naming,
+  { owner, installs, installationIds, visits }: Naming,
 ): Promise<{ readonly own: readonly string[]; readonly shared: readonly string[] }> {
   const own = installs.filter(({ installation_id: id }) => installationIds.includes(id))
   const named = [...new Set(own.flatMap(({ visit_ids: ids }) => ids))].filter((id) => !visits.has(id))
   if (named.length === 0) return { own: [], shared: [] }
-  const all = await facts.run('installsNaming', { website, installation_ids: [], visit_ids: named })
+  const all = await facts.run('installsNaming', { ...owner, installation_ids: [], visit_ids: named })
   const others = all.filter(({ installation_id: id }) => !installationIds.includes(id))
   const taken = new Set(others.flatMap(({ visit_ids: ids }) => ids))
   return { own: named.filter((id) => !taken.has(id)), shared: named.filter((id) => taken.has(id)) }
 }
 
-async function sentTo(facts: Facts, website: string, eventIds: readonly string[]): Promise<readonly string[]> {
+async function sentTo(facts: Facts, owner: OwnedWebsite, eventIds: readonly string[]): Promise<readonly string[]> {
   const found = new Set<string>()
   for (const event_id of eventIds)
-    for (const row of await facts.run('deliveriesOfInstall', { website, event_id }))
+    for (const row of await facts.run('deliveriesOfInstall', { ...owner, event_id }))
       if (row.attempts > 0) found.add(`${row.destination} (${row.provider})`)
   return [...found].sort()
 }

@@ -1,5 +1,7 @@
 /** Lists deliveries that failed for good and sends them again, under their old IDs, if that still makes sense. */
 
+import type { OwnedWebsite } from '../../domain/model.ts'
+import { ownersOf } from '../../ports/facts/query-parts.ts'
 import { BoundedMap } from '../../common/bounded-map.ts'
 import { isBeyondDedupe } from '../../domain/delivery/attempts.ts'
 import { recordOfJob } from '../../domain/delivery/record-of-job.ts'
@@ -14,6 +16,7 @@ import { SECOND_MS } from '../../domain/durations.ts'
 
 export interface DeadLetterFilter {
   readonly website?: string
+  readonly organization?: string
   readonly destination?: string
   /** The beginning of the reason, for example `refused` or `refused: http_400`. */
   readonly reason?: string
@@ -202,8 +205,7 @@ async function* entriesFrom(
 
 function isWanted({ job, reason, failedAtMs }: ReadDeadLetter, filter: DeadLetterFilter): boolean {
   return (
-    (filter.website === undefined || job.website === filter.website) &&
-    (filter.destination === undefined || job.destination === filter.destination) &&
+    isFor(job, filter) &&
     filter.jobIds?.has(job.jobId) !== false &&
     (filter.reason === undefined || reason.startsWith(filter.reason)) &&
     failedAtMs >= (filter.sinceMs ?? 0) &&
@@ -211,14 +213,22 @@ function isWanted({ job, reason, failedAtMs }: ReadDeadLetter, filter: DeadLette
   )
 }
 
+function isFor(job: ReadDeadLetter['job'], { organization, website, destination }: DeadLetterFilter): boolean {
+  return (
+    (website === undefined || job.website === website) &&
+    (organization === undefined || job.organization === organization) &&
+    (destination === undefined || job.destination === destination)
+  )
+}
+
 /** Keys of letters whose delivery is still failed: a letter stays on the log after its job was replayed. */
 async function failedNow(facts: FactsReader, letters: readonly ReadDeadLetter[]): Promise<ReadonlySet<string>> {
   const rows = await facts.run('dispatchedJobs', {
-    websites: letters.map(({ job }) => job.website),
+    ...ownersOf(letters.map(({ job }) => job)),
     event_ids: letters.map(({ job }) => job.install.eventId),
   })
   const failed = rows.filter((row) => row.status === 'failed')
-  return new Set(failed.map((row) => deliveryKey(row.website, row.event_id, row.destination)))
+  return new Set(failed.map((row) => deliveryKey(row, row.event_id, row.destination)))
 }
 
 function replayRefusal(
@@ -227,7 +237,7 @@ function replayRefusal(
   failed: ReadonlySet<string>,
 ): ReplayRefusal | null {
   if (job.deadlineAtMs <= nowMs()) return 'deadline_passed'
-  if (!failed.has(deliveryKey(job.website, job.install.eventId, job.destination))) return 'not_failed'
+  if (!failed.has(deliveryKey(job, job.install.eventId, job.destination))) return 'not_failed'
   return !mayCountTwice && isForgotten(job, nowMs()) ? 'may_count_twice' : null
 }
 
@@ -239,7 +249,7 @@ function isForgotten(job: ReadDeadLetter['job'], nowMs: number): boolean {
 /** The attempt count continues, so that the worker does not take the job for a settled one. */
 async function replayOne(deps: ReplayDeps, { job }: ReadDeadLetter): Promise<void> {
   const nowMs = deps.nowMs()
-  const key = recordKey(job.website, job.jobId)
+  const key = recordKey(job, job.jobId)
   await appendWithRetries(deps.eventLog, `deliver.${job.provider}`, {
     key,
     value: encodeRecord({ ...job, dueAtMs: nowMs, ...(isForgotten(job, nowMs) ? { unclearSinceMs: null } : {}) }),
@@ -257,6 +267,7 @@ async function replayOne(deps: ReplayDeps, { job }: ReadDeadLetter): Promise<voi
   await appendWithRetries(deps.eventLog, 'deliveries', { key, value: encodeRecord(record) })
 }
 
-function deliveryKey(website: string, eventId: string, destination: string): string {
-  return `${website}/${eventId}/${destination}`
+/** Tells deliveries apart: whose website, which event, where to. */
+export function deliveryKey(of: OwnedWebsite, eventId: string, destination: string): string {
+  return `${recordKey(of, eventId)}/${destination}`
 }

@@ -25,7 +25,7 @@ export async function recordOutcome(
   job: Job,
   result: { outcome: Verdict; target: DeliveryTarget },
 ): Promise<void> {
-  const key = destinationKey(job.website, job.destination)
+  const key = destinationKey(job, job.destination)
   const nowMs = deps.nowMs()
   if (result.outcome.kind === 'credentials') {
     const setup = setupOf(result.target.destination, result.target.secrets)
@@ -59,7 +59,7 @@ export function worstOf(outcomes: readonly Verdict[]): Verdict | undefined {
 
 async function recordActivity(deps: OutcomeDeps, job: Job, type: ActivityType, message: string): Promise<void> {
   const nowMs = deps.nowMs()
-  deps.logger.warn({ destination: destinationKey(job.website, job.destination), type }, 'destination changed state')
+  deps.logger.warn({ destination: destinationKey(job, job.destination), type }, 'destination changed state')
   await deps.journal.activity({
     v: 1,
     kind: 'activity',

@@ -51,12 +51,12 @@ export function createJobJournal(deps: JournalDeps): JobJournal {
     const nowMs = deps.nowMs()
     deps.metrics.recorded(outcome.status, outcome.reason, nowMs - job.install.receivedAtMs)
     const entry = encodeRecord(recordOfJob(job, outcome, nowMs))
-    return append('deliveries', recordKey(job.website, job.jobId), entry)
+    return append('deliveries', recordKey(job, job.jobId), entry)
   }
 
   const wait: JobJournal['wait'] = (job) => {
     const tier = tierFor(job.dueAtMs - deps.nowMs() + DECIDED_AGO_MS)
-    return append(`deliver.${job.provider}.${tier}`, recordKey(job.website, job.jobId), encodeRecord(job))
+    return append(`deliver.${job.provider}.${tier}`, recordKey(job, job.jobId), encodeRecord(job))
   }
 
   const hold: JobJournal['hold'] = async (job, reason, untilMs) => {
@@ -75,7 +75,7 @@ export function createJobJournal(deps: JournalDeps): JobJournal {
   const settle: JobJournal['settle'] = async (job, step, outcome) => {
     if (step.kind === 'retry') await wait(withoutHold({ ...job, dueAtMs: step.dueAtMs }))
     if (step.kind === 'failed')
-      await append('dead-letters', recordKey(job.website, job.jobId), deadLetterOf(job, step, outcome))
+      await append('dead-letters', recordKey(job, job.jobId), deadLetterOf(job, step, outcome))
     const reason = step.kind === 'done' ? '' : step.reason
     const nextAttemptAtMs = step.kind === 'retry' ? step.dueAtMs : null
     await record(job, { ...outcome, status: STATUS_AFTER[step.kind], reason, nextAttemptAtMs })
@@ -92,7 +92,7 @@ export function createJobJournal(deps: JournalDeps): JobJournal {
   }
 
   const activity: JobJournal['activity'] = (entry) =>
-    append('activity', recordKey(entry.website, entry.id), encodeRecord(entry))
+    append('activity', recordKey(entry, entry.id), encodeRecord(entry))
 
   return { record, wait, hold, settle, end, activity }
 }

@@ -80,7 +80,7 @@ function actionAtDestination(
   nowMs: number,
 ): NextAction {
   if (destination.mode === 'Paused') return { kind: 'hold', reason: 'destination_on_hold' }
-  const key = destinationKey(job.website, job.destination)
+  const key = destinationKey(job, job.destination)
   const secrets = deps.credentials().get(key) ?? {}
   if (!hasCredentials(deps.provider.id, secrets)) return { kind: 'hold', reason: 'credentials_missing' }
   const notBeforeMs = earliestMs(deps.provider, job, contextOf({ destination, secrets }))

@@ -59,9 +59,9 @@ function remembered(
 
 function ownOf(provider: ProviderId, catalog: Catalog, all: Credentials): Credentials {
   const own = new Map<string, Readonly<Record<string, string>>>()
-  for (const { id, destinations } of catalog.websites.values()) {
+  for (const { destinations } of catalog.websites.values()) {
     for (const destination of destinations) {
-      const key = destinationKey(id, destination.id)
+      const key = destinationKey(destination, destination.id)
       const secrets = destination.provider === provider ? all.get(key) : undefined
       if (secrets !== undefined) own.set(key, secrets)
     }

@@ -35,7 +35,7 @@ export function requestBatches(jobs: readonly ReadyJob[], rules: BatchRules): Re
   const open = new Map<string, ReadyJob[]>()
   const groups: { readonly key: string; readonly jobs: ReadyJob[] }[] = []
   for (const ready of jobs) {
-    const key = destinationKey(ready.job.website, ready.job.destination)
+    const key = destinationKey(ready.job, ready.job.destination)
     const group = batchKey(ready, rules)
     const current = group === null ? undefined : open.get(`${key}\n${group}`)
     if (current !== undefined && current.length < maxBatchJobs(ready, key, rules)) {

@@ -12,7 +12,7 @@ import type { PartMemory } from '../published/parts.ts'
 import { ofParts } from '../published/parts.ts'
 import { CatalogTexts } from '../published/text.ts'
 import type { Resource, SourceObject } from './objects.ts'
-import { readObjects, reportTo, shownName } from './objects.ts'
+import { organizationId, readObjects, reportTo } from './objects.ts'
 import { compileDestination } from './compile-destination.ts'
 import type { HeldForms } from './compile-held.ts'
 import { holdDestinations, holdOrganizations, holdWebsites, NOTHING_HELD } from './compile-held.ts'
@@ -182,7 +182,8 @@ function* compileAll(input: CatalogInput, digests: PartMemory<string>): SmallSte
 
 function addOrganization(compiler: Compiler, resource: Resource<'Organization'>): void {
   const { plan } = resource.spec
-  const id = shownName(resource)
+  const { namespace, name } = resource
+  const id = organizationId({ namespace, name, tenant: resource.spec.tenant })
   compiler.owners.set(resource.key, id)
   const most = PLAN_LIMITS[plan].logRetentionDays
   const logRetentionDays = resource.spec.logRetentionDays ?? Math.min(LIMITS.logRetentionDays.fallback, most)

@@ -31,10 +31,10 @@ export function compileDestination(compiler: Compiler, resource: Resource<'Desti
   if (!hasRoom(compiler, resource, plan, room)) return
   const access = compiler.isWithoutSecrets ? NO_ACCESS : accessOf(compiler, resource, core)
   if (access === null || isLeftOut(compiler, resource)) return
-  const key = destinationKey(website.core.website.id, resource.name)
+  const belongsTo = { website: website.core.website.id, organization: website.organization.id }
+  const key = destinationKey(belongsTo, resource.name)
   compiler.credentialRefs.set(key, access.refs)
   compiler.credentials.set(key, access.credentials)
-  const belongsTo = { website: website.core.website.id, organization: website.organization.id }
   website.destinations.push(finished(resource, core, { displayName, ...belongsTo }))
 }
 

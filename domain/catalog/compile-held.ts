@@ -82,7 +82,7 @@ export function holdDestinations(compiler: Compiler, held: HeldForms): void {
 }
 
 function hold(compiler: Compiler, held: HeldForms, destinations: Destination[], destination: Destination): void {
-  const key = destinationKey(destination.website, destination.id)
+  const key = destinationKey(destination, destination.id)
   const credentials = held.credentials.get(key)
   // Without credentials it could only fail.
   if (credentials === undefined) return

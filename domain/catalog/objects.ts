@@ -114,6 +114,18 @@ export function shownName(object: { readonly namespace: string; readonly name: s
 }
 
 /**
+ * The ID of an organisation, which everything that is stored about it says: its shown name and, after an `@`, its tenant if it has one. An
+ * object that is made again with the same three is the same organisation.
+ */
+export function organizationId(of: {
+  readonly namespace: string
+  readonly name: string
+  readonly tenant: string | undefined
+}): string {
+  return of.tenant === undefined ? shownName(of) : `${shownName(of)}@${of.tenant}`
+}
+
+/**
  * A report that appends to a list; `isWarning` for objects that stay in force. `owners` holds the organisations of objects by
  * `objectKey`, as far as they are known when something is reported.
  */

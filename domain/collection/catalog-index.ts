@@ -1,17 +1,18 @@
 /** Indexes over a catalog for requests. Each is built once per catalog, so that no request scans all websites. */
 
-import type { Catalog, Website } from '../catalog.ts'
-import type { WebsiteId } from '../model.ts'
+import { ownedWebsite, type Catalog, type Website } from '../catalog.ts'
+import type { OwnedWebsite } from '../model.ts'
 
 type Websites = Pick<Catalog, 'websites'>
 
-/** IDs of an organisation's websites, by the organisation's ID. */
-export const websitesByOrganization = perCatalog(({ websites }): ReadonlyMap<string, readonly WebsiteId[]> => {
-  const index = new Map<string, WebsiteId[]>()
-  for (const { id, organization } of websites.values()) {
-    const siblings = index.get(organization.id)
-    if (siblings === undefined) index.set(organization.id, [id])
-    else siblings.push(id)
+/** An organisation's websites, by the organisation's ID. */
+export const websitesByOrganization = perCatalog(({ websites }): ReadonlyMap<string, readonly OwnedWebsite[]> => {
+  const index = new Map<string, OwnedWebsite[]>()
+  for (const website of websites.values()) {
+    const owned = ownedWebsite(website)
+    const siblings = index.get(owned.organization)
+    if (siblings === undefined) index.set(owned.organization, [owned])
+    else siblings.push(owned)
   }
   return index
 })

@@ -9,6 +9,7 @@ import type {
   InstallAnswer,
   InstallOutcome,
   OpenCandidate,
+  OwnedWebsite,
 } from '../model.ts'
 import { COUNTED, type ChosenVisit, type ResolutionResult } from './resolve.ts'
 import { textOf, type JsonObject } from '../strict-json.ts'
@@ -147,12 +148,13 @@ function installOutcome(
 
 /** The visit that later events of the same installation may follow; null if the install was not matched. */
 export function matchedVisit({
+  organization,
   website,
   visitId,
-  visitIssuedAtMs,
+  visitIssuedAtMs: issuedAtMs,
   gpc,
-}: Pick<Install, 'website' | 'visitId' | 'visitIssuedAtMs' | 'gpc'>): (ChosenVisit & Pick<Install, 'website'>) | null {
-  return visitId === null || visitIssuedAtMs === null ? null : { website, visitId, issuedAtMs: visitIssuedAtMs, gpc }
+}: OwnedWebsite & Pick<Install, 'visitId' | 'visitIssuedAtMs' | 'gpc'>): (ChosenVisit & OwnedWebsite) | null {
+  return visitId === null || issuedAtMs === null ? null : { organization, website, visitId, issuedAtMs, gpc }
 }
 
 /** The answer for an organisation over its quota: the same shape, but nothing is stored. */

@@ -1,9 +1,9 @@
 /** Admits a visit: which page it was, what is kept of it, and its receipt and marker. */
 
-import type { Website } from '../catalog.ts'
+import { ownedWebsite, type Website } from '../catalog.ts'
 import { refuse, refuseField, type Refusal } from '../errors.ts'
 import { keepIdentities, MOMENT_IDENTIFIERS, toMoment } from '../privacy/identities.ts'
-import type { WebsiteId } from '../model.ts'
+import type { OwnedWebsite } from '../model.ts'
 import { parsePageUrl, urlId, type PageAddress, type Sha256Hex } from '../origin.ts'
 import { expiresAtMs, isFromOrigin, issueReceipt, readReceipt, type ReceiptClaims } from '../receipt.ts'
 import { factCleaner, type RedactKeys } from '../privacy/redact.ts'
@@ -17,7 +17,7 @@ interface VisitContext {
   readonly origin: string
   readonly keys: RedactKeys
   /** The organisation's other websites, whose receipts must not become facts either. */
-  readonly siblings?: readonly WebsiteId[]
+  readonly siblings?: readonly OwnedWebsite[]
   /** Exactly 5 random bytes. */
   readonly random: Uint8Array
   readonly nowMs: number
@@ -77,8 +77,9 @@ export function checkPage(
 /** `body` has passed its schema and `checkVisitFields`. */
 export function admitVisit(body: JsonObject, context: VisitContext): AdmittedVisit {
   const { website, page, nowMs } = context
+  const owned = ownedWebsite(website)
   const { text: receipt, claims } = issueReceipt(context.keys, {
-    website: website.id,
+    ...owned,
     origin: context.origin,
     issuedAtMs: nowMs,
     random: context.random,
@@ -86,12 +87,11 @@ export function admitVisit(body: JsonObject, context: VisitContext): AdmittedVis
     isUnrecorded: context.isUnrecorded,
     gpc: context.gpc,
   })
-  const clean = factCleaner(context.keys, website.id, nowMs, context.siblings)
+  const clean = factCleaner(context.keys, owned, nowMs, context.siblings)
   const previous = context.isHandoffOnly ? null : previousReceipt(body['previous_receipt'], context)
   const visit: Visit = {
-    website: website.id,
+    ...owned,
     visitId: claims.visitId,
-    organization: website.organization.id,
     issuedAtMs: nowMs,
     urlId: page.urlId,
     origin: context.origin,
@@ -118,13 +118,14 @@ export function markerOf(visit: Visit, receipt: string): Marker {
   }
 }
 
-/** A previous receipt counts if it is this website's and came from this origin; otherwise it is ignored. */
+/** A previous receipt counts if it is of this website under this owner and came from this origin; otherwise it is ignored. */
 function previousReceipt(sent: unknown, context: VisitContext): ReceiptClaims | null {
   if (typeof sent !== 'string') return null
   const { website, keys, origin } = context
-  const claims = readReceipt(keys, website.id, sent)
+  const owned = ownedWebsite(website)
+  const claims = readReceipt(keys, owned, sent)
   const isBrowserReceipt = claims !== null && !claims.isHandoffOnly && !claims.isUnrecorded
-  const isOurs = isBrowserReceipt && isFromOrigin(keys, website.id, claims, origin)
+  const isOurs = isBrowserReceipt && isFromOrigin(keys, owned, claims, origin)
   return isOurs ? claims : null
 }
 

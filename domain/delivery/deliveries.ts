@@ -4,7 +4,7 @@ import type { Sha256Hex } from '../origin.ts'
 import type { Destination } from '../catalog.ts'
 import { LIMITS } from '../limits.ts'
 import type { Visit } from '../collection/visit-fields.ts'
-import type { DeliveryPlan, EventType, Install, Resolution, SessionMode } from '../model.ts'
+import type { DeliveryPlan, EventType, Install, OwnedWebsite, Resolution, SessionMode } from '../model.ts'
 import { PROVIDER_DESCRIPTORS, type ProviderId } from '../providers/index.ts'
 import type { Job } from '../records.ts'
 import type { SkipReason } from '../reasons.ts'
@@ -66,11 +66,12 @@ export function isGa4ClientId(value: string | undefined): value is string {
 
 /** 32 hex digits that are the same for every attempt, repeat and replay of one delivery: its key at the provider. */
 export function jobIdOf(
-  delivery: { website: string; eventId: string; destination: string },
+  delivery: OwnedWebsite & { readonly eventId: string; readonly destination: string },
   sha256Hex: Sha256Hex,
 ): string {
-  // None of the three can contain a NUL, so no two deliveries share the joined text.
-  const text = `${delivery.website}\u0000${delivery.eventId}\u0000${delivery.destination}`
+  const { organization, website, eventId, destination } = delivery
+  // None of the four can contain a NUL, so no two deliveries share the joined text.
+  const text = [organization, website, eventId, destination].join('\u0000')
   return sha256Hex(text).slice(0, 32)
 }
 
@@ -85,12 +86,13 @@ interface JobInput {
 /** The job of one pending delivery. It does not depend on the time, so making it twice gives the same job. */
 export function jobFor(input: JobInput, sha256Hex: Sha256Hex): Job {
   const { install, plan, visit } = input
+  const { organization, website } = install
   const { eventId, eventType, receivedAtMs, installPath, platform, arch, gpc, selectionPolicy } = install
   return {
     v: 1,
-    jobId: jobIdOf({ website: install.website, eventId, destination: plan.destination }, sha256Hex),
-    website: install.website,
-    organization: install.organization,
+    jobId: jobIdOf({ organization, website, eventId, destination: plan.destination }, sha256Hex),
+    website,
+    organization,
     destination: plan.destination,
     provider: plan.provider,
     install: { eventId, eventType, receivedAtMs, installPath, platform, arch, gpc, selectionPolicy },

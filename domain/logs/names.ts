@@ -1,20 +1,22 @@
 /** Finds the IDs that a record names, so that erased ones are left out of everything that is written later. */
 
+import type { OwnedWebsite } from '../model.ts'
 import type { LogRecord } from '../records.ts'
 import { idsInBody } from './references.ts'
 
 const WORDS = /[A-Za-z0-9_.:-]{8,128}/g
 
-export function websiteOfRecord(record: LogRecord): string {
+/** Whose it is; empty texts if a request named no website that exists. */
+export function ownerOfRecord(record: LogRecord): OwnedWebsite {
   switch (record.kind) {
     case 'visit':
-      return record.visit.website
+      return record.visit
     case 'install':
-      return record.install.website
+      return record.install
     case 'request':
-      return record.request.website
+      return record.request
     default:
-      return record.website
+      return record
   }
 }
 

@@ -7,7 +7,7 @@
  */
 
 import { LIMITS } from '../limits.ts'
-import type { BodyForm, WebsiteId } from '../model.ts'
+import type { BodyForm, OwnedWebsite } from '../model.ts'
 import { isIssueTime, readReceipt, readToken, TOKEN_PREFIX, type ReceiptKeys } from '../receipt.ts'
 
 export interface RedactOptions {
@@ -111,19 +111,19 @@ export type RedactKeys = ReceiptKeys & { readonly logHash: (value: string) => st
  */
 export function factCleaner(
   keys: RedactKeys,
-  website: WebsiteId,
+  owned: OwnedWebsite,
   nowMs: number,
-  siblings: readonly WebsiteId[] = [],
+  siblings: readonly OwnedWebsite[] = [],
 ): (text: string) => string {
-  const isOf = (id: WebsiteId, text: string): boolean =>
-    readReceipt(keys, id, text) !== null || readToken(keys, id, TOKEN_PREFIX + text) !== null
+  const isOf = (of: OwnedWebsite, text: string): boolean =>
+    readReceipt(keys, of, text) !== null || readToken(keys, of, TOKEN_PREFIX + text) !== null
   let looksLeft = LOOK_ALIKES_MAX
   const options: RedactOptions = {
     hash: keys.logHash,
     hasKey: keys.hasKey,
     nowMs,
     isGenuine: (text) =>
-      isOf(website, text) || --looksLeft < 0 || siblings.some((id) => id !== website && isOf(id, text)),
+      isOf(owned, text) || --looksLeft < 0 || siblings.some((of) => of.website !== owned.website && isOf(of, text)),
   }
   return (text) => (text.length < LIMITS.receiptChars ? text.toWellFormed() : redactLine(text, Infinity, options))
 }

@@ -24,8 +24,9 @@ interface HeldCredentials {
 /** The needs of every object in this catalog that has credentials. */
 export function heldCredentials({ websites, organizations }: Catalog): readonly HeldCredentials[] {
   const ofDestinations = [...websites.values()].flatMap((website) =>
-    website.destinations.map(({ id, namespace, provider: holder }) => {
-      return { holder, key: destinationKey(website.id, id), kind: 'Destination' as const, namespace, name: id }
+    website.destinations.map((destination) => {
+      const { id, namespace, provider: holder } = destination
+      return { holder, key: destinationKey(destination, id), kind: 'Destination' as const, namespace, name: id }
     }),
   )
   const ofStreams = [...organizations.values()].flatMap(({ logStreams }) =>

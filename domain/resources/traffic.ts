@@ -1,8 +1,9 @@
 /** Decides which figures of the last 24 hours the status of a website shows, and when a change is worth a write. */
 
+import type { OwnedWebsite } from '../model.ts'
+
 /** One website's figures, from the facts. */
-export interface WebsiteTraffic {
-  readonly website: string
+export interface WebsiteTraffic extends OwnedWebsite {
   readonly visits: number
   readonly installs: number
   /** Installs that were tied to a visit. */

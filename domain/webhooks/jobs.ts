@@ -67,7 +67,7 @@ export function webhookAttempt(
 
 /** The entry of the log that holds one. */
 export function webhookEntry(record: WebhookJob | WebhookAttemptRecord): { key: string; value: string } {
-  return { key: recordKey(record.organization, record.messageId), value: encodeRecord(record) }
+  return { key: recordKey(record, record.messageId), value: encodeRecord(record) }
 }
 
 /** 28 hex digits, ascending with the time of the event, as everywhere. */

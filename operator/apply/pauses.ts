@@ -3,6 +3,7 @@
 import type { Condition } from '../../domain/resources/conditions.ts'
 import { deliveringCondition } from '../../domain/resources/conditions.ts'
 import { destinationKey } from '../../domain/catalog.ts'
+import type { OwnedWebsite } from '../../domain/model.ts'
 import { objectKey } from '../../domain/catalog/objects.ts'
 import type { Specs } from '../../domain/resources/resources.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
@@ -11,8 +12,7 @@ import type { Decision } from '../decide/decide.ts'
 import type { Writer } from './writer.ts'
 
 /** The latest state of a destination that workers reported. */
-export interface DestinationState {
-  readonly website: string
+export interface DestinationState extends OwnedWebsite {
   readonly destination: string
   readonly isPaused: boolean
   readonly sinceMs: number
@@ -45,12 +45,13 @@ export function createPauses({ writer, current }: PausesOptions) {
     return state.isPaused || shown !== undefined ? wanted : null
   }
   return async (states: readonly DestinationState[], decision: Decision): Promise<void> => {
-    const byKey = new Map(states.map((state) => [destinationKey(state.website, state.destination), state]))
+    const byKey = new Map(states.map((state) => [destinationKey(state, state.destination), state]))
     let writes = 0
-    for (const { kind, object, isInForce } of decision.objects.values()) {
+    for (const [key, { kind, object, isInForce }] of decision.objects) {
       if (kind !== 'Destination' || !isInForce) continue
       const there = current(object)
-      const state = byKey.get(destinationKey(pausedWebsite(object, decision), object.metadata.name))
+      const owner = { organization: decision.owners.get(key) ?? '', website: pausedWebsite(object, decision) }
+      const state = byKey.get(destinationKey(owner, object.metadata.name))
       const wanted = there === undefined || state === undefined ? null : dueOf(there, state)
       if (there === undefined || wanted === null) continue
       if (writes === MOST_WRITES) return

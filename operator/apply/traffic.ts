@@ -4,6 +4,7 @@
  * paused and how far log streams are.
  */
 
+import { ownerKey } from '../../domain/records.ts'
 import { inLanes } from '../../common/in-lanes.ts'
 import { isSameTraffic, shownTraffic } from '../../domain/resources/traffic.ts'
 import type { ShownTraffic, WebsiteTraffic } from '../../domain/resources/traffic.ts'
@@ -144,7 +145,7 @@ class Showing {
     }
   }
 
-  /** By website; null if the facts are unreachable: the shown figures stay. */
+  /** By `ownerKey`; null if the facts are unreachable: the shown figures stay. */
   async #read(): Promise<ReadonlyMap<string, WebsiteTraffic> | null> {
     const { read, nowMs, metrics, logger } = this.#options
     if (read === null) return new Map()
@@ -153,7 +154,7 @@ class Showing {
       const rows = await read.traffic({ sinceMs: untilMs - PERIOD_MS, untilMs })
       metrics.readTraffic('read')
       this.#isAway = false
-      return new Map(rows.map((row) => [row.website, row]))
+      return new Map(rows.map((row) => [ownerKey(row), row]))
     } catch (error) {
       metrics.readTraffic('failed')
       if (!this.#isAway) logger.warn({ why: String(error) }, 'figures of websites stay as they are: facts unreachable')
@@ -166,13 +167,14 @@ class Showing {
   #due(decision: Decision, traffic: ReadonlyMap<string, WebsiteTraffic>): Due[] {
     const due: (Due & { readonly atMs: number })[] = []
     const seen = new Set<string>()
-    for (const decided of decision.objects.values()) {
+    for (const [name, decided] of decision.objects) {
       const object = decided.kind === 'Website' ? this.#options.current('Website', decided.object) : undefined
       if (object === undefined) continue
       const key = kubeKey(object)
       seen.add(key)
       const before = this.#shownAt(key, object)
-      const shown = this.#wanted(decided, traffic, before)
+      const owner = { organization: decision.owners.get(name) ?? '', website: String(decided.fields['id']) }
+      const shown = this.#wanted(decided, traffic.get(ownerKey(owner)) ?? null, before)
       if (!isSameTraffic(shown, before)) due.push({ object, shown, atMs: this.#written.get(key)?.atMs ?? 0 })
     }
     for (const key of this.#written.keys()) if (!seen.has(key)) this.#written.delete(key)
@@ -188,12 +190,12 @@ class Showing {
 
   /** A website that is not in force has no figures. */
   #wanted(
-    { isInForce, fields }: DecidedObject,
-    traffic: ReadonlyMap<string, WebsiteTraffic>,
+    { isInForce }: DecidedObject,
+    traffic: WebsiteTraffic | null,
     before: ShownTraffic | null,
   ): ShownTraffic | null {
     if (!isInForce || this.#options.read === null) return null
-    return shownTraffic(traffic.get(String(fields['id'])) ?? null, before)
+    return shownTraffic(traffic, before)
   }
 
   async #write({ object, shown }: Due): Promise<void> {

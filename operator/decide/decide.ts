@@ -2,7 +2,7 @@
 
 import type { SmallSteps } from '../../domain/published/steps.ts'
 import type { CatalogProblem } from '../../domain/catalog.ts'
-import { shownName } from '../../domain/catalog/objects.ts'
+import { objectKey } from '../../domain/catalog/objects.ts'
 import { areWarnings } from '../../domain/resources/problems.ts'
 import type { CatalogPart, LayoutMemory, LayoutTools } from '../../domain/published/layout.ts'
 import { emptyLayoutMemory, layOut } from '../../domain/published/layout.ts'
@@ -167,12 +167,12 @@ function shortId({ metadata, spec }: KubeObject): string {
 /** The only input from other objects that its fields depend on. */
 function externalInputOf(
   { kind, object }: KnownObject,
-  { catalog, websiteCounts }: Compilation,
+  { catalog, owners, websiteCounts }: Compilation,
 ): string | number | null {
   if (kind === 'Website') return catalog.websites.get(shortId(object))?.organization.firstInstallPath ?? null
   if (kind !== 'Organization') return null
   const { name, namespace = '' } = object.metadata
-  return websiteCounts.get(shownName({ name, namespace })) ?? 0
+  return websiteCounts.get(owners.get(objectKey(kind, namespace, name)) ?? '') ?? 0
 }
 
 function decidedFields({ kind, object, externalInput }: KnownObject, baseUrl: string): DecidedFields {

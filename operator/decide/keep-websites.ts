@@ -95,8 +95,8 @@ function releasedBy({ metadata }: KubeObject): string {
 
 function websiteCredentials(website: Website, all: ReadonlyMap<string, Readonly<Record<string, string>>>) {
   return new Map(
-    website.destinations.flatMap(({ id }) => {
-      const key = destinationKey(website.id, id)
+    website.destinations.flatMap((destination) => {
+      const key = destinationKey(destination, destination.id)
       const own = all.get(key)
       return own === undefined ? [] : [[key, own] as const]
     }),

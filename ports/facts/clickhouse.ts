@@ -79,7 +79,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
     },
     countNamed: (names) => countNamed(connection, names).catch(asQueryError),
     erase: (names) => eraseNamed(connection, names).catch(asQueryError),
-    eraseFigures: (website, hours) => eraseFigures(connection, website, hours).catch(asQueryError),
+    eraseFigures: (owner, hours) => eraseFigures(connection, owner, hours).catch(asQueryError),
     health: () => ({ isReachable, lastInsertAtMs }),
     close: () => connection.close(),
   }

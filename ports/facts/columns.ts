@@ -4,6 +4,7 @@
  */
 
 import { KEPT, selectList, type Columns, type InsertRow, type ReadColumn, type ReadRow } from './column-types.ts'
+import { STREAM_TABLES } from './stream-tables.ts'
 import { VISIT_COLUMNS } from './visits.ts'
 
 /** How much one insert may cover: an insert into several partitions of a table is not atomic. */
@@ -36,6 +37,7 @@ export const TABLE_COLUMNS = {
   },
   activations: {
     columns: {
+      organization: 'text',
       website: 'text',
       visit_id: 'text',
       effect: 'effect',
@@ -48,6 +50,7 @@ export const TABLE_COLUMNS = {
   },
   handoffs: {
     columns: {
+      organization: 'text',
       website: 'text',
       visit_id: 'text',
       issued_at: 'time',
@@ -195,7 +198,13 @@ export const TABLE_COLUMNS = {
   },
   decision_replay_results: {
     columns: {
-      ...{ website: 'text', id: 'text', made_at: 'time', state: 'text', installs: 'uint64', reached: 'time' },
+      organization: 'text',
+      website: 'text',
+      id: 'text',
+      made_at: 'time',
+      state: 'text',
+      installs: 'uint64',
+      reached: 'time',
       ...{ result: 'text', retention_days: 'uint16', row_version: 'uint64' },
     },
     partitionedBy: null,
@@ -216,6 +225,7 @@ export const TABLE_COLUMNS = {
   },
   website_hours: {
     columns: {
+      organization: 'text',
       website: 'text',
       hour: 'time',
       marks_read: 'texts',
@@ -240,32 +250,17 @@ export const TABLE_COLUMNS = {
     partitionedBy: { column: 'hour', span: 'month' },
   },
   erasures: {
-    columns: { website: 'text', digest: 'text', reference: 'uint64', erased_at: 'time', row_version: 'uint64' },
-    partitionedBy: null,
-  },
-  stream_backlog: {
     columns: {
-      ...{ organization: 'text', lane: 'text', log_offset: 'uint64', id: 'text', at: 'time', appended_at: 'time' },
-      ...{ website: 'text', kind: 'text', status: 'uint16', record: 'text', row_version: 'uint64' },
-    },
-    partitionedBy: { column: 'at', span: 'day' },
-  },
-  stream_pointers: {
-    columns: {
-      ...{ organization: 'text', lane: 'text', last_offset: 'uint64', first_offset: 'uint64', appended_at: 'time' },
-      ...{ website: 'text', kind: 'text', status: 'uint16', ids: 'text', offsets: 'uint64s', oldest_at: 'time' },
-      ...{ times: 'uint64s', sizes: 'uint64s', row_version: 'uint64' },
-    },
-    partitionedBy: { column: 'appended_at', span: 'day' },
-  },
-  stream_progress: {
-    columns: {
-      ...{ organization: 'text', stream: 'text', seen_at: 'time', state: 'text', behind: 'uint64' },
-      ...{ oldest_at: 'nullable time', delivered_at: 'nullable time', failing_since: 'nullable time' },
-      ...{ last_error: 'text', delivered: 'uint64', dropped: 'uint64', progress: 'text', row_version: 'uint64' },
+      organization: 'text',
+      website: 'text',
+      digest: 'text',
+      reference: 'uint64',
+      erased_at: 'time',
+      row_version: 'uint64',
     },
     partitionedBy: null,
   },
+  ...STREAM_TABLES,
   webhook_attempts: {
     columns: {
       ...{ organization: 'text', webhook: 'text', message_id: 'text', number: 'uint32', type: 'text', website: 'text' },
@@ -276,7 +271,14 @@ export const TABLE_COLUMNS = {
   },
   /** Inserted last, so that a mark exists only after its facts. */
   hour_marks: {
-    columns: { website: 'text', hour: 'time', writer: 'text', made_at: 'time', row_version: 'uint64' },
+    columns: {
+      organization: 'text',
+      website: 'text',
+      hour: 'time',
+      writer: 'text',
+      made_at: 'time',
+      row_version: 'uint64',
+    },
     partitionedBy: null,
   },
 } as const satisfies Readonly<Record<string, TableColumns>>

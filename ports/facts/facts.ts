@@ -5,6 +5,7 @@
  * every query reads each natural key once; parameters are bound, never spliced.
  */
 
+import type { OwnedWebsite } from '../../domain/model.ts'
 import type { FactTable } from './columns.ts'
 import type { ErasedName, ErasedRows } from './erasure/names.ts'
 import type { QueryName, QueryParams, QueryRow } from './queries.ts'
@@ -49,7 +50,7 @@ export interface Facts {
    */
   erase(names: readonly ErasedName[]): Promise<void>
   /** Deletes the figures of these hours of a website (starts of hours, Unix ms), to be counted again. Safe to repeat. */
-  eraseFigures(website: string, hours: readonly number[]): Promise<void>
+  eraseFigures(owner: OwnedWebsite, hours: readonly number[]): Promise<void>
   health(): { readonly isReachable: boolean; readonly lastInsertAtMs: number | null }
   close(): Promise<void>
 }

@@ -5,6 +5,7 @@
  * of the text, so that the remaining ones can use the order of the table.
  */
 
+import type { OwnedWebsite } from '../../domain/model.ts'
 import type { FoundKey } from '../../domain/logs/first-records.ts'
 import { DERIVED_TABLES, FACT_TABLES } from './columns.ts'
 import { DECIDING_QUERIES } from './deciding.ts'
@@ -25,6 +26,7 @@ import {
   MAX_PAGE,
   ms,
   newestFirst,
+  OF_WEBSITE,
   once,
   pageLimit,
   report,
@@ -74,12 +76,17 @@ const MAX_REPEATS = 3
 /** More websites than one installation of the service is designed for, but still a small answer. */
 const MAX_WEBSITES = 200_000
 
-type InstallKey = { readonly website: string; readonly event_id: string }
+type InstallKey = OwnedWebsite & { readonly event_id: string }
 
 /** `since_ms` (inclusive) and `until_ms` (exclusive) bound the time. */
 type Period = { readonly since_ms: number; readonly until_ms: number; readonly limit: number }
 /** Keyset page: rows after `after_*`, not older than `since_ms`. */
-type After = { readonly since_ms: number; readonly limit: number; readonly after_website: string }
+type After = {
+  readonly since_ms: number
+  readonly limit: number
+  readonly after_organization: string
+  readonly after_website: string
+}
 type Filters<F extends string, V = string> = { readonly [K in F]?: V }
 
 type LogListFilters = Period & LogPageFilters & Filters<'organization' | 'website'> & Filters<'status', number>
@@ -108,6 +115,10 @@ const installScope = (params: Filters<(typeof OWNERS)[number]>): string => `true
 /** Keys read for a page: a key that was inserted twice and is not merged yet occurs more than once. */
 const candidateLimit = (): string => `LIMIT least({limit:UInt32}, ${MAX_PAGE}) * ${MAX_REPEATS}`
 
+/** A page that goes on after a row, in the order of the tables. */
+const NOT_BEFORE = '(organization, website) >= ({after_organization:String}, {after_website:String})'
+const AFTER_OWNER = '{after_organization:String}, {after_website:String}'
+
 const COUNTED = FACT_TABLES.filter((table) => !DERIVED_TABLES.some((derived) => derived === table))
 
 export const QUERIES = {
@@ -126,53 +137,53 @@ export const QUERIES = {
   previousVisits: sequential<
     VisitKeys,
     PreviousVisitRow
-  >(`SELECT website, visit_id, max(previous_visit_id) AS previous_visit_id
+  >(`SELECT organization, website, visit_id, max(previous_visit_id) AS previous_visit_id
     FROM visits PREWHERE ${VISITS_ASKED}
-    GROUP BY website, visit_id LIMIT ${MAX_KEYS}`),
+    GROUP BY organization, website, visit_id LIMIT ${MAX_KEYS}`),
 
   /** Pages of what activations did, in the table's own order; duplicate rows do no harm. */
   activationsAfter: sequential<
     After & { readonly after_visit_id: string; readonly after_effect: number },
     ActivationRow
   >(
-    `SELECT website, visit_id, toInt8(effect) AS effect, ${ms('issued_at')} FROM activations
-    WHERE issued_at >= ${at('since_ms')} AND website >= {after_website:String}
-      AND (website, visit_id, toInt8(effect)) > ({after_website:String}, {after_visit_id:String}, {after_effect:Int8})
-    ORDER BY website, visit_id, effect ${pageLimit()}`,
+    `SELECT organization, website, visit_id, toInt8(effect) AS effect, ${ms('issued_at')} FROM activations
+    WHERE issued_at >= ${at('since_ms')} AND ${NOT_BEFORE}
+      AND (organization, website, visit_id, toInt8(effect)) > (${AFTER_OWNER}, {after_visit_id:String}, {after_effect:Int8})
+    ORDER BY organization, website, visit_id, effect ${pageLimit()}`,
   ),
 
   /** Pages of installs in the table's own order, the first record of each event. */
   installsAfter: sequential<After & { readonly after_event_id: string }, SettledInstallRow>(
     `SELECT ${SETTLED_INSTALL.sql}
     FROM ${decided(
-      `SELECT website, event_id, installation_id, received_at, ${DECIDED_COLUMNS.join(', ')} FROM installs
-      WHERE received_at >= ${at('since_ms')} AND website >= {after_website:String}
-        AND (website, event_id) > ({after_website:String}, {after_event_id:String})
-      ORDER BY website, event_id, row_version DESC LIMIT 1 BY website, event_id ${pageLimit()}`,
-      `WHERE received_at >= ${at('since_ms')} AND website >= {after_website:String}`,
-    )} ORDER BY website, event_id`,
+      `SELECT organization, website, event_id, installation_id, received_at, ${DECIDED_COLUMNS.join(', ')} FROM installs
+      WHERE received_at >= ${at('since_ms')} AND ${NOT_BEFORE}
+        AND (organization, website, event_id) > (${AFTER_OWNER}, {after_event_id:String})
+      ORDER BY organization, website, event_id, row_version DESC LIMIT 1 BY organization, website, event_id ${pageLimit()}`,
+      `WHERE received_at >= ${at('since_ms')} AND ${NOT_BEFORE}`,
+    )} ORDER BY organization, website, event_id`,
   ),
 
   /** The install of an event, with its answer. */
   installByEvent: lookUp<InstallKey, InstallRow>(`SELECT ${INSTALL.sql}
-    FROM ${installs('website = {website:String} AND event_id = {event_id:String}')} LIMIT 1`),
+    FROM ${installs(`${OF_WEBSITE} AND event_id = {event_id:String}`)} LIMIT 1`),
 
   /** The part of it that the hot state remembers. */
   settledInstall: lookUp<InstallKey, SettledInstallRow>(`SELECT ${SETTLED_INSTALL.sql}
-    FROM ${installs('website = {website:String} AND event_id = {event_id:String}')} LIMIT 1`),
+    FROM ${installs(`${OF_WEBSITE} AND event_id = {event_id:String}`)} LIMIT 1`),
 
-  /** Event IDs are unique only per website, so one ID may find installs of several. */
+  /** Event IDs are unique only per website and owner, so one ID may find several installs. */
   installsByEventId: report<{ readonly event_id: string }, InstallRow>(`SELECT ${INSTALL.sql}
-    FROM ${installs('event_id = {event_id:String}')} ORDER BY website LIMIT 100`),
+    FROM ${installs('event_id = {event_id:String}')} ORDER BY organization, website LIMIT 100`),
 
   /** How many installations are matched to a visit, by events from `since_ms` on: the time of the visit bounds what is read. */
   installationsOfVisit: report<
-    { readonly website: string; readonly visit_id: string; readonly since_ms: number },
+    OwnedWebsite & { readonly visit_id: string; readonly since_ms: number },
     InstallationCountRow
   >(`SELECT uniqExact(installation_id) AS installations
     FROM ${decided(
-      `SELECT * FROM ${once('installs')} WHERE website = {website:String} AND received_at >= ${at('since_ms')}`,
-      `WHERE website = {website:String} AND received_at >= ${at('since_ms')}`,
+      `SELECT * FROM ${once('installs')} WHERE ${OF_WEBSITE} AND received_at >= ${at('since_ms')}`,
+      `WHERE ${OF_WEBSITE} AND received_at >= ${at('since_ms')}`,
     )} WHERE visit_id = {visit_id:String}`),
 
   /** Existing deliveries of these events. */
@@ -180,10 +191,10 @@ export const QUERIES = {
     FROM ${once('deliveries')} PREWHERE ${EVENTS_ASKED} LIMIT ${MAX_KEYS}`),
 
   deliveriesOfInstall: report<InstallKey, DeliveryRow>(`SELECT ${DELIVERY.sql} FROM ${once('deliveries')}
-    PREWHERE website = {website:String} AND event_id = {event_id:String} ORDER BY destination LIMIT ${MAX_ATTEMPTS}`),
+    PREWHERE ${OF_WEBSITE} AND event_id = {event_id:String} ORDER BY destination LIMIT ${MAX_ATTEMPTS}`),
 
   attemptsOfInstall: report<InstallKey, AttemptRow>(`SELECT ${ATTEMPT.sql} FROM ${once('attempts')}
-    PREWHERE website = {website:String} AND event_id = {event_id:String}
+    PREWHERE ${OF_WEBSITE} AND event_id = {event_id:String}
     ORDER BY destination, started_at, number LIMIT ${MAX_ATTEMPTS}`),
 
   handoffsOfVisits: report<VisitKeys, HandoffRow>(`SELECT ${HANDOFF.sql} FROM ${once('handoffs')}
@@ -196,8 +207,8 @@ export const QUERIES = {
   listLogs: report<LogListFilters, RequestLogRow>((params) => {
     const own = `${filtered(params, [...OWNERS, 'status'])} ${filteredRequests(params)}`
     return `SELECT ${REQUEST_LOG.sql} FROM ${once('request_logs')}
-    PREWHERE ${withinPeriod('received_at')} AND (website, received_at, id) IN (
-      SELECT website, received_at, id FROM request_logs WHERE ${withinPeriod('received_at')} ${own}
+    PREWHERE ${withinPeriod('received_at')} AND (organization, website, received_at, id) IN (
+      SELECT organization, website, received_at, id FROM request_logs WHERE ${withinPeriod('received_at')} ${own}
       ${newestFirst('received_at', 'id')} ${candidateLimit()})
     ${newestFirst('received_at', 'id')} ${pageLimit()}`
   }),
@@ -211,7 +222,7 @@ export const QUERIES = {
   listAttempts: report<LogListFilters, AttemptRow>(
     (params) => `SELECT ${ATTEMPT.sql} FROM attempts
     WHERE ${withinPeriod('started_at')} ${filtered(params, OWNERS)} ${filteredAttempts(params)}
-    ${newestFirst('started_at', 'attempt_id')} LIMIT 1 BY website, event_id, destination, attempt_id ${pageLimit()}`,
+    ${newestFirst('started_at', 'attempt_id')} LIMIT 1 BY organization, website, event_id, destination, attempt_id ${pageLimit()}`,
   ),
 
   /** `listInstalls` reads the rows of these; together they are a list (`newestInstalls`). */
@@ -223,8 +234,8 @@ export const QUERIES = {
 
   listDeliveries: report<DeliveryFilters, DeliveryRow>(
     (params) => `SELECT ${DELIVERY.sql} FROM ${once('deliveries')}
-    PREWHERE (website, event_id, destination) IN (
-      SELECT website, event_id, destination FROM ${once('deliveries')}
+    PREWHERE (organization, website, event_id, destination) IN (
+      SELECT organization, website, event_id, destination FROM ${once('deliveries')}
       WHERE ${withinPeriod('changed_at')} ${filtered(params, ['organization', 'website', 'destination'])}
         ${params.status === undefined ? '' : 'AND status = {status:String}'}
       ${newestFirst('changed_at', 'event_id')} ${pageLimit()})
@@ -264,30 +275,30 @@ export const QUERIES = {
    * figures: distinct keys are counted instead, exactly if they are few, otherwise within a percent.
    */
   traffic: report<Omit<Period, 'limit'>, TrafficRow>(`
-    SELECT website, sum(visits) AS visits, sum(installs) AS installs, sum(matched) AS matched FROM (
-      SELECT website, uniqCombined(visit_id) AS visits, 0 AS installs, 0 AS matched FROM visits
-      WHERE ${withinPeriod('issued_at')} GROUP BY website
+    SELECT organization, website, sum(visits) AS visits, sum(installs) AS installs, sum(matched) AS matched FROM (
+      SELECT organization, website, uniqCombined(visit_id) AS visits, 0 AS installs, 0 AS matched FROM visits
+      WHERE ${withinPeriod('issued_at')} GROUP BY organization, website
       UNION ALL
-      SELECT website, 0, uniqCombinedIf(event_id, is_reported), uniqCombinedIf(event_id, resolution = 'matched') FROM (
-        SELECT website, event_id, resolution, true AS is_reported FROM installs WHERE ${withinPeriod('received_at')}
+      SELECT organization, website, 0, uniqCombinedIf(event_id, is_reported), uniqCombinedIf(event_id, resolution = 'matched') FROM (
+        SELECT organization, website, event_id, resolution, true AS is_reported FROM installs WHERE ${withinPeriod('received_at')}
         UNION ALL
-        SELECT website, event_id, resolution, false FROM install_decisions
-        WHERE ${withinPeriod('received_at')} AND (website, event_id) IN (
-          SELECT website, event_id FROM installs WHERE ${withinPeriod('received_at')} AND resolution = 'pending')
-      ) GROUP BY website
-    ) GROUP BY website LIMIT ${MAX_WEBSITES}`),
+        SELECT organization, website, event_id, resolution, false FROM install_decisions
+        WHERE ${withinPeriod('received_at')} AND (organization, website, event_id) IN (
+          SELECT organization, website, event_id FROM installs WHERE ${withinPeriod('received_at')} AND resolution = 'pending')
+      ) GROUP BY organization, website
+    ) GROUP BY organization, website LIMIT ${MAX_WEBSITES}`),
 
   /** The latest pause or resumption of each destination that was ever paused. Duplicate rows change no maximum. */
-  destinationStates: report<Record<never, never>, DestinationStateRow>(`SELECT website, subject AS destination,
+  destinationStates: report<
+    Record<never, never>,
+    DestinationStateRow
+  >(`SELECT organization, website, subject AS destination,
       argMax(type, (noticed_at, id)) AS latest_type, toUnixTimestamp64Milli(max(noticed_at)) AS since_ms FROM activity
-    WHERE type IN ('destination_paused', 'destination_resumed') GROUP BY website, subject LIMIT ${MAX_WEBSITES}`),
+    WHERE type IN ('destination_paused', 'destination_resumed') GROUP BY organization, website, subject LIMIT ${MAX_WEBSITES}`),
 
   /** Log lines of a website in a period. */
-  countLogs: report<
-    Omit<Period, 'limit'> & { readonly website: string },
-    { readonly logs: number }
-  >(`SELECT count() AS logs
-    FROM ${once('request_logs')} WHERE website = {website:String} AND ${withinPeriod('received_at')}`),
+  countLogs: report<Omit<Period, 'limit'> & OwnedWebsite, { readonly logs: number }>(`SELECT count() AS logs
+    FROM ${once('request_logs')} WHERE ${OF_WEBSITE} AND ${withinPeriod('received_at')}`),
 
   counts: report<Record<never, never>, CountsRow>(
     `SELECT ${COUNTED.map((table) => `(SELECT count() FROM ${once(table)}) AS ${table}`).join(', ')}`,

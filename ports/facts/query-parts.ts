@@ -1,5 +1,6 @@
 /** The parts that the SQL texts of all queries are made of. */
 
+import type { OwnedWebsite } from '../../domain/model.ts'
 import type { FactTable } from './columns.ts'
 import { DECIDED_COLUMNS, type QueryParameters, type Turn } from './query-rows.ts'
 
@@ -52,11 +53,21 @@ export function deciding<P extends QueryParameters, R>(sql: Text<P>): Query<P, R
   return { ...declareQuery<P, R>(sql, 'look-up'), isSequential: true }
 }
 
-/** Pairs by position in two lists: the websites and their visits or events. */
-export type VisitKeys = { readonly websites: readonly string[]; readonly visit_ids: readonly string[] }
-export type EventKeys = { readonly websites: readonly string[]; readonly event_ids: readonly string[] }
-export const VISITS_ASKED = '(website, visit_id) IN arrayZip({websites:Array(String)}, {visit_ids:Array(String)})'
-export const EVENTS_ASKED = '(website, event_id) IN arrayZip({websites:Array(String)}, {event_ids:Array(String)})'
+/** Websites by position in two lists: whose they are, and their IDs. */
+export type OwnerKeys = { readonly organizations: readonly string[]; readonly websites: readonly string[] }
+/** The same by position with their visits or events. */
+export type VisitKeys = OwnerKeys & { readonly visit_ids: readonly string[] }
+export type EventKeys = OwnerKeys & { readonly event_ids: readonly string[] }
+const OWNERS_ASKED = '{organizations:Array(String)}, {websites:Array(String)}'
+export const WEBSITES_ASKED = `(organization, website) IN arrayZip(${OWNERS_ASKED})`
+export const VISITS_ASKED = `(organization, website, visit_id) IN arrayZip(${OWNERS_ASKED}, {visit_ids:Array(String)})`
+export const EVENTS_ASKED = `(organization, website, event_id) IN arrayZip(${OWNERS_ASKED}, {event_ids:Array(String)})`
+/** A website of one organisation. */
+export const OF_WEBSITE = 'organization = {organization:String} AND website = {website:String}'
+
+export function ownersOf(rows: readonly OwnedWebsite[]): OwnerKeys {
+  return { organizations: rows.map((row) => row.organization), websites: rows.map((row) => row.website) }
+}
 
 /** The only way to read a table: each natural key once, even if it was inserted twice. */
 export function once(table: FactTable): string {
@@ -80,11 +91,12 @@ export function decided(
       `if(first.resolution = 'pending' AND later.event_id != '', later.${column}, first.${column}) AS ${column}`,
   )
   return `(SELECT first.* EXCEPT (${names}), ${values.join(', ')} FROM (${firsts}) AS first
-    LEFT ANY JOIN (SELECT website, event_id, received_at, ${names} FROM ${once('install_decisions')} ${decisions})
-      AS later ON first.website = later.website AND first.event_id = later.event_id AND first.received_at = later.received_at)`
+    LEFT ANY JOIN (SELECT organization, website, event_id, received_at, ${names} FROM ${once('install_decisions')} ${decisions})
+      AS later ON first.organization = later.organization AND first.website = later.website AND first.event_id = later.event_id
+        AND first.received_at = later.received_at)`
 }
 
-/** Installs by a condition on website and event ID, which can use the order of both tables. */
+/** Installs by a condition on organisation, website and event ID, which can use the order of both tables. */
 export function installs(keys: string): string {
   return decided(`SELECT * FROM ${once('installs')} PREWHERE ${keys}`, `PREWHERE ${keys}`)
 }
@@ -92,8 +104,9 @@ export function installs(keys: string): string {
 /** Keeps installs with this resolution, by their first record or by their decision. */
 export function resolvedAs({ resolution }: { readonly resolution?: string }): string {
   if (resolution === undefined) return ''
-  const decisions = 'SELECT website, event_id, received_at FROM install_decisions'
-  const record = '(website, event_id, received_at)'
+  const key = 'organization, website, event_id, received_at'
+  const decisions = `SELECT ${key} FROM install_decisions`
+  const record = `(${key})`
   const isDecided = `resolution = 'pending' AND ${record} IN (${decisions} WHERE resolution = {resolution:String})`
   const isOpen = `resolution = 'pending' AND ${record} NOT IN (${decisions})`
   return `AND (${resolution === 'pending' ? isOpen : `resolution = {resolution:String} OR (${isDecided})`})`

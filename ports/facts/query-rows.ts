@@ -1,5 +1,6 @@
 /** The parameters of queries, and the rows that they return: times are Unix ms, JSON columns are text, absent text is empty. */
 
+import type { OwnedWebsite } from '../../domain/model.ts'
 import { selectFrom, type DerivedTable, type FactTable, type RowsOf } from './columns.ts'
 
 export type QueryParameters = Readonly<Record<string, string | number | readonly string[] | readonly number[]>>
@@ -22,11 +23,10 @@ export interface ReceiptFactsRow {
 }
 
 /** Which receipt a visit's own receipt replaced; empty if the page held none. */
-export type PreviousVisitRow = Pick<VisitRow, 'website' | 'visit_id' | 'previous_visit_id'>
+export type PreviousVisitRow = Pick<VisitRow, 'organization' | 'website' | 'visit_id' | 'previous_visit_id'>
 
 /** The history of one receipt; times are null if the facts do not have them. */
-export interface ReceiptHistoryRow {
-  readonly website: string
+export interface ReceiptHistoryRow extends OwnedWebsite {
   readonly visit_id: string
   readonly activated_at_ms: number | null
   readonly revoked_at_ms: number | null
@@ -52,8 +52,7 @@ export const DECIDED_COLUMNS = [
 ] as const
 
 /** `effect`: 1 activated, 2 revoked. */
-export interface ActivationRow {
-  readonly website: string
+export interface ActivationRow extends OwnedWebsite {
   readonly visit_id: string
   readonly effect: number
   readonly issued_at_ms: number
@@ -65,6 +64,7 @@ export interface InstallationCountRow {
 
 /** The part of an install that the hot state remembers. */
 export const SETTLED_INSTALL = selectFrom('installs', [
+  'organization',
   'website',
   'event_id',
   'installation_id',
@@ -79,6 +79,7 @@ export type SettledInstallRow = RowsOf<typeof SETTLED_INSTALL>
 
 /** `resolution` is `matched` or `pending`; the latter has no visit. */
 export const INSTALLATION_VISIT = selectFrom('installs', [
+  'organization',
   'website',
   'installation_id',
   'event_id',
@@ -92,6 +93,7 @@ export type InstallationVisitRow = RowsOf<typeof INSTALLATION_VISIT>
 
 /** `install_received_at_ms` is 0 if the first release wrote the record of the install that caused the delivery. */
 export const DISPATCHED_JOB = selectFrom('deliveries', [
+  'organization',
   'website',
   'event_id',
   'destination',
@@ -103,11 +105,20 @@ export type DispatchedJobRow = RowsOf<typeof DISPATCHED_JOB>
 /** Which record of an event came first. */
 export type FirstInstallRow = Pick<
   InstallRow,
-  'website' | 'event_id' | 'received_at_ms' | 'request_id' | 'installation_id' | 'event_type' | 'visit_id' | 'answer'
+  | 'organization'
+  | 'website'
+  | 'event_id'
+  | 'received_at_ms'
+  | 'request_id'
+  | 'installation_id'
+  | 'event_type'
+  | 'visit_id'
+  | 'answer'
 >
 
 /** The decision about an install that was pending. */
 export const DECISION = selectFrom('install_decisions', [
+  'organization',
   'website',
   'event_id',
   'installation_id',
@@ -171,8 +182,7 @@ export interface OrganizationUsageRow {
   readonly events: number
 }
 
-export interface DestinationStateRow {
-  readonly website: string
+export interface DestinationStateRow extends OwnedWebsite {
   readonly destination: string
   /** `destination_paused` or `destination_resumed`. */
   readonly latest_type: string
@@ -180,8 +190,7 @@ export interface DestinationStateRow {
 }
 
 /** The activity of one website within a period. */
-export interface TrafficRow {
-  readonly website: string
+export interface TrafficRow extends OwnedWebsite {
   readonly visits: number
   readonly installs: number
   readonly matched: number

@@ -204,10 +204,13 @@ function openBacklog(params: DoneParams & StreamFilters): string {
   return backlog(['lane', 'log_offset', 'at', ...filtered], beyond(params))
 }
 
-/** Rows of Logs to which pointers within these bounds point: `key` is website, time and ID. No FINAL: rows of one key are equal. */
+/**
+ * Rows of Logs to which pointers within these bounds point: `key` is website, time and ID, within the organisation. No FINAL: rows of one key
+ * are equal.
+ */
 function pointedTo(from: string, key: string, params: BorderParams & StreamFilters): string {
   const found = `SELECT website, at, id FROM (${pointers(['log_offset', 'website', 'at', 'id', 'kind', 'status'], between(params))})`
-  return `FROM ${from} PREWHERE (${key}) IN (${found} WHERE true${streamFilters(params)})
+  return `FROM ${from} PREWHERE organization = {organization:String} AND (${key}) IN (${found} WHERE true${streamFilters(params)})
     LIMIT 1 BY ${key} LIMIT ${MAX_LANES * 1_000}`
 }
 

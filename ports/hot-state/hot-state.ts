@@ -6,7 +6,7 @@
  * (issued, active, revoked); nothing is kept for receipts that were never verified.
  */
 
-import type { VisitId, WebsiteId } from '../../domain/model.ts'
+import type { OwnedWebsite, VisitId } from '../../domain/model.ts'
 
 import type { SessionVerbs } from './session-verbs.ts'
 
@@ -26,8 +26,7 @@ export type ReceiptStanding =
  * A receipt, by the data that it carries. `issuedAtMs` gives the day to which its state belongs, and when that state
  * expires.
  */
-export interface ReceiptRef {
-  readonly website: WebsiteId
+export interface ReceiptRef extends OwnedWebsite {
   readonly visitId: VisitId
   readonly issuedAtMs: number
 }
@@ -53,8 +52,7 @@ export type Activation =
   | { readonly kind: 'revoked' }
   | { readonly kind: 'unknown' }
 
-export interface Claim {
-  readonly website: WebsiteId
+export interface Claim extends OwnedWebsite {
   readonly eventId: string
   readonly installationId: string
   /** Random; only its owner may settle or release a claim. */

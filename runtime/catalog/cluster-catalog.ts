@@ -192,7 +192,7 @@ class ClusterCatalog {
     return [...catalog.websites.values()].every((website) =>
       website.destinations
         .filter((destination) => destination.provider === holder)
-        .every((destination) => credentials.has(destinationKey(website.id, destination.id))),
+        .every((destination) => credentials.has(destinationKey(destination, destination.id))),
     )
   }
 

@@ -59,6 +59,7 @@ const whileBroken = async (api: Api, error: Error): Promise<Answer> => {
 }
 const issued = (api: Api, more: { isHandoffOnly?: boolean; ageMs?: number; origin?: string } = {}): string =>
   issueReceipt(KEYS, {
+    organization: 'acme',
     website: 'acme-dev',
     origin: more.origin ?? TEST_ORIGIN,
     issuedAtMs: api.service.nowMs() - (more.ageMs ?? 0),

@@ -37,6 +37,7 @@ describe('POST /v1/events', () => {
   }
   const issue = (more: Partial<Parameters<typeof issueReceipt>[1]> = {}): string =>
     issueReceipt(KEYS, {
+      organization: 'acme',
       website: 'acme-dev',
       origin: TEST_ORIGIN,
       issuedAtMs: api.service.nowMs(),
@@ -87,11 +88,15 @@ describe('POST /v1/events', () => {
       const event = eventBody({ receipts: [receipt] })
       await api.post('/v1/events', event)
       const deliveries = () =>
-        api.service.facts.run('deliveriesOfInstall', { website: 'acme-dev', event_id: event['event_id'] })
+        api.service.facts.run('deliveriesOfInstall', {
+          organization: 'acme',
+          website: 'acme-dev',
+          event_id: event['event_id'],
+        })
       // On a busy machine the visit may reach the facts so late that the install waits for it in a tier.
       await until(async () => (await deliveries())[0]?.status === 'delivered')
       const install = await installOf(event['event_id'])
-      const asked = { websites: ['acme-dev'], visit_ids: [install.visit_id] }
+      const asked = { organizations: ['acme'], websites: ['acme-dev'], visit_ids: [install.visit_id] }
       const [visit] = await api.service.facts.run('visitsByIds', asked)
       expect(visit!.page_url).to.equal(`${TEST_ORIGIN}/same`)
       const clientId = JSON.parse(visit!.identities).ga4['G-TEST000001'].client_id
@@ -232,6 +237,7 @@ describe('POST /v1/events', () => {
 
     it('leaves the event unmatched if it is unusable, and is never an error', async () => {
       const expired = issueReceipt(KEYS, {
+        organization: 'acme',
         website: 'acme-dev',
         origin: TEST_ORIGIN,
         issuedAtMs: api.service.nowMs() - 31 * DAY_MS,
@@ -241,6 +247,7 @@ describe('POST /v1/events', () => {
         gpc: false,
       })
       const foreign = issueReceipt(KEYS, {
+        organization: 'acme',
         website: 'other-dev',
         origin: TEST_ORIGIN,
         issuedAtMs: api.service.nowMs(),
@@ -250,6 +257,7 @@ describe('POST /v1/events', () => {
         gpc: false,
       })
       const ahead = issueReceipt(KEYS, {
+        organization: 'acme',
         website: 'acme-dev',
         origin: TEST_ORIGIN,
         issuedAtMs: api.service.nowMs() + HOUR_MS,
@@ -266,9 +274,9 @@ describe('POST /v1/events', () => {
         '\u0000',
         '\ud800',
         await api.activeReceipt(),
-        issueToken(KEYS, 'acme-dev', expired.claims, false),
-        issueToken(KEYS, 'other-dev', foreign.claims, false),
-        issueToken(KEYS, 'acme-dev', ahead.claims, false),
+        issueToken(KEYS, { organization: 'acme', website: 'acme-dev' }, expired.claims, false),
+        issueToken(KEYS, { organization: 'acme', website: 'other-dev' }, foreign.claims, false),
+        issueToken(KEYS, { organization: 'acme', website: 'acme-dev' }, ahead.claims, false),
       ]
       for (const handoff of tokens) {
         expect(await report({ handoff }), handoff.slice(0, 50)).to.deep.include({

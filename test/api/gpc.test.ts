@@ -23,7 +23,7 @@ describe('Global Privacy Control', () => {
   })
   const factOf = async (receipt: string) => {
     await api.service.drain('facts-writer')
-    const asked = { websites: ['acme-dev'], visit_ids: [claimsOf(receipt).visitId] }
+    const asked = { organizations: ['acme'], websites: ['acme-dev'], visit_ids: [claimsOf(receipt).visitId] }
     return (await api.service.facts.run('visitsByIds', asked))[0]!
   }
   const hidden = (mark: string): readonly string[] => [

@@ -77,6 +77,7 @@ describe('POST /v1/handoffs', () => {
       const { receipt } = (await api.handoff(visitBody({ referrer: 'https://only.example/here' }))).body
       await api.service.drain('facts-writer')
       const [row] = await api.service.facts.run('visitsByIds', {
+        organizations: ['acme'],
         websites: ['acme-dev'],
         visit_ids: [claimsOf(receipt).visitId],
       })
@@ -145,6 +146,7 @@ describe('POST /v1/handoffs', () => {
 
     it('are 410 receipt_expired past 30 days', async () => {
       const old = issueReceipt(KEYS, {
+        organization: 'acme',
         website: 'acme-dev',
         origin: TEST_ORIGIN,
         issuedAtMs: api.service.nowMs() - 30 * DAY_MS - 1_000,

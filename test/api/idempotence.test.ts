@@ -30,7 +30,11 @@ describe('a thousand concurrent reports of one event', () => {
     expect(answer!.body).to.deep.include({ resolution: 'matched', candidate_count: 1 })
     for (const { body } of replies) expect({ ...body, duplicate: false }).to.deep.equal(answer!.body)
     const deliveries = () =>
-      api.service.facts.run('deliveriesOfInstall', { website: 'acme-dev', event_id: event['event_id'] })
+      api.service.facts.run('deliveriesOfInstall', {
+        organization: 'acme',
+        website: 'acme-dev',
+        event_id: event['event_id'],
+      })
     // On a busy machine the visit may reach the facts so late that the install waits for it in a tier.
     await until(async () => (await deliveries())[0]?.status === 'delivered')
     await api.service.drain()

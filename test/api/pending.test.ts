@@ -30,7 +30,7 @@ describe('a pending install', function () {
   }
   const rowOf = async (eventId: string) => (await api.service.facts.run('installsByEventId', { event_id: eventId }))[0]
   const deliveriesOf = (eventId: string) =>
-    api.service.facts.run('deliveriesOfInstall', { website: 'acme-dev', event_id: eventId })
+    api.service.facts.run('deliveriesOfInstall', { organization: 'acme', website: 'acme-dev', event_id: eventId })
   const decided = (eventId: string): Promise<void> =>
     until(async () => ((await rowOf(eventId))?.resolution ?? 'pending') !== 'pending')
   /** Queries of the facts fail until the returned function is called. */

@@ -128,7 +128,12 @@ describe('an organisation on Free', () => {
       const event = (await api.event()).body
       expect(event).to.deep.include({ ok: true, duplicate: false, resolution: 'counted', recorded: false })
       expect(await counts()).to.deep.equal(before)
-      const ref = { website: 'acme-dev', visitId: claimsOf(receipt).visitId, issuedAtMs: claimsOf(receipt).issuedAtMs }
+      const ref = {
+        organization: 'acme',
+        website: 'acme-dev',
+        visitId: claimsOf(receipt).visitId,
+        issuedAtMs: claimsOf(receipt).issuedAtMs,
+      }
       expect(await api.service.hotState.receiptStates([ref])).to.deep.equal(['unknown'])
     })
 

@@ -20,7 +20,14 @@ const WEBSITE = 'acme-dev'
 function issue(index: number, website = WEBSITE): { readonly text: string; readonly claims: ReceiptClaims } {
   const random = Uint8Array.from([index, 2, 3, 4, 5])
   const flags = { isHandoffOnly: false, isUnrecorded: false, gpc: false }
-  return issueReceipt(KEYS, { website, origin: ORIGIN, issuedAtMs: NOW_MS - 1_000 * index, random, ...flags })
+  return issueReceipt(KEYS, {
+    organization: 'acme',
+    website,
+    origin: ORIGIN,
+    issuedAtMs: NOW_MS - 1_000 * index,
+    random,
+    ...flags,
+  })
 }
 
 const [ONE, OTHER, THIRD] = [issue(1).claims, issue(2).claims, issue(3).claims] as const
@@ -63,7 +70,11 @@ class Parts {
   } as unknown as ApiDeps
 
   states(...claims: readonly ReceiptClaims[]): Promise<Record<string, KnownState>> {
-    return statesOf(read(...claims), WEBSITE, { deps: this.deps, nowMs: NOW_MS }).then(Object.fromEntries)
+    return statesOf(
+      read(...claims),
+      { organization: 'acme', website: WEBSITE },
+      { deps: this.deps, nowMs: NOW_MS },
+    ).then(Object.fromEntries)
   }
 }
 
@@ -101,11 +112,11 @@ describe('the states of receipts', () => {
       [THIRD.visitId]: 'issued',
     })
     const ids = [OTHER, THIRD].map(({ visitId }) => visitId)
-    expect(parts.asked).to.deep.equal([['receiptFacts', { website: WEBSITE, visit_ids: ids }]])
+    expect(parts.asked).to.deep.equal([['receiptFacts', { organization: 'acme', website: WEBSITE, visit_ids: ids }]])
     expect(parts.lookups).to.deep.equal(['receipts'])
     expect(parts.learnt).to.deep.equal([
-      [{ ...receiptRef(WEBSITE, OTHER), previous: null }, 'active'],
-      [{ ...receiptRef(WEBSITE, THIRD), previous: null }, 'issued'],
+      [{ ...receiptRef({ organization: 'acme', website: WEBSITE }, OTHER), previous: null }, 'active'],
+      [{ ...receiptRef({ organization: 'acme', website: WEBSITE }, THIRD), previous: null }, 'issued'],
     ])
   })
 
@@ -119,8 +130,10 @@ describe('the states of receipts', () => {
     parts.hot = new Map([[OTHER.visitId, 'active']])
     parts.rows = [row(ONE, { is_active: true, previous_visit_id: OTHER.visitId })]
     expect(await parts.states(ONE, OTHER)).to.deep.equal({ [ONE.visitId]: 'active', [OTHER.visitId]: 'revoked' })
-    const previous = receiptRef(WEBSITE, OTHER)
-    expect(parts.learnt).to.deep.equal([[{ ...receiptRef(WEBSITE, ONE), previous }, 'active']])
+    const previous = receiptRef({ organization: 'acme', website: WEBSITE }, OTHER)
+    expect(parts.learnt).to.deep.equal([
+      [{ ...receiptRef({ organization: 'acme', website: WEBSITE }, ONE), previous }, 'active'],
+    ])
   })
 
   it('do not change the predecessor of a receipt that is only issued', async () => {
@@ -128,7 +141,13 @@ describe('the states of receipts', () => {
     parts.rows = [row(ONE, { previous_visit_id: OTHER.visitId })]
     expect(await parts.states(ONE, OTHER)).to.deep.equal({ [ONE.visitId]: 'issued', [OTHER.visitId]: 'active' })
     expect(parts.learnt).to.deep.equal([
-      [{ ...receiptRef(WEBSITE, ONE), previous: receiptRef(WEBSITE, OTHER) }, 'issued'],
+      [
+        {
+          ...receiptRef({ organization: 'acme', website: WEBSITE }, ONE),
+          previous: receiptRef({ organization: 'acme', website: WEBSITE }, OTHER),
+        },
+        'issued',
+      ],
     ])
   })
 
@@ -142,8 +161,14 @@ describe('the states of receipts', () => {
       [OTHER.visitId]: 'revoked',
       [THIRD.visitId]: 'revoked',
     })
-    const one = { ...receiptRef(WEBSITE, ONE), previous: receiptRef(WEBSITE, OTHER) }
-    const third = { ...receiptRef(WEBSITE, THIRD), previous: receiptRef(WEBSITE, issue(4).claims) }
+    const one = {
+      ...receiptRef({ organization: 'acme', website: WEBSITE }, ONE),
+      previous: receiptRef({ organization: 'acme', website: WEBSITE }, OTHER),
+    }
+    const third = {
+      ...receiptRef({ organization: 'acme', website: WEBSITE }, THIRD),
+      previous: receiptRef({ organization: 'acme', website: WEBSITE }, issue(4).claims),
+    }
     expect(parts.learnt).to.deep.equal([
       [one, 'active'],
       [one, 'revoked'],
@@ -154,7 +179,9 @@ describe('the states of receipts', () => {
   it('include an unknown predecessor if the activation is in ClickHouse before its visit', async () => {
     parts.rows = [row(ONE, { is_active: true, is_recorded: false })]
     expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'predecessor_unknown' })
-    expect(parts.learnt).to.deep.equal([[{ ...receiptRef(WEBSITE, ONE), previous: 'unknown' }, 'active']])
+    expect(parts.learnt).to.deep.equal([
+      [{ ...receiptRef({ organization: 'acme', website: WEBSITE }, ONE), previous: 'unknown' }, 'active'],
+    ])
   })
 
   it('are asked again for one whose predecessor is unknown, which is active although its activation may not be there', async () => {
@@ -251,8 +278,10 @@ describe('the states of receipts', () => {
         [OTHER.visitId]: 'revoked',
         [THIRD.visitId]: 'revoked',
       })
-      const previous = receiptRef(WEBSITE, OTHER)
-      expect(parts.learnt).to.deep.equal([[{ ...receiptRef(WEBSITE, THIRD), previous }, 'active']])
+      const previous = receiptRef({ organization: 'acme', website: WEBSITE }, OTHER)
+      expect(parts.learnt).to.deep.equal([
+        [{ ...receiptRef({ organization: 'acme', website: WEBSITE }, THIRD), previous }, 'active'],
+      ])
     })
 
     it('are also undecided if only ClickHouse knows that it was active and is revoked', async () => {
@@ -277,7 +306,9 @@ describe('the states of receipts', () => {
       const both = { [ONE.visitId]: 'undecided', [OTHER.visitId]: 'active' }
       expect(await parts.states(ONE, OTHER)).to.deep.equal(both)
       // The hot state must not take it for certain that it was never active.
-      expect(parts.learnt).to.deep.equal([[{ ...receiptRef(WEBSITE, ONE), previous: 'unknown' }, 'revoked']])
+      expect(parts.learnt).to.deep.equal([
+        [{ ...receiptRef({ organization: 'acme', website: WEBSITE }, ONE), previous: 'unknown' }, 'revoked'],
+      ])
       expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'revoked' })
       parts.hot.set(THIRD.visitId, 'unknown')
       for (const rows of [[row(ONE)], []]) {
@@ -325,8 +356,8 @@ describe('the states of receipts', () => {
       [unheard.visitId]: 'undecided',
     })
     expect(parts.learnt).to.deep.equal([
-      [{ ...receiptRef(WEBSITE, OTHER), previous: null }, 'active'],
-      [{ ...receiptRef(WEBSITE, THIRD), previous: null }, 'revoked'],
+      [{ ...receiptRef({ organization: 'acme', website: WEBSITE }, OTHER), previous: null }, 'active'],
+      [{ ...receiptRef({ organization: 'acme', website: WEBSITE }, THIRD), previous: null }, 'revoked'],
     ])
   })
 
@@ -346,15 +377,22 @@ describe('the states of receipts', () => {
   it('of an activation are read from ClickHouse, and unknown while it is unreachable', async () => {
     parts.rows = [row(ONE, { is_active: true })]
     parts.isBehind = true
-    expect([...(await recall([receiptRef(WEBSITE, ONE)], parts.deps))]).to.deep.equal([[ONE.visitId, 'active']])
-    expect(parts.learnt).to.deep.equal([[{ ...receiptRef(WEBSITE, ONE), previous: null }, 'active']])
+    expect([
+      ...(await recall([receiptRef({ organization: 'acme', website: WEBSITE }, ONE)], parts.deps)),
+    ]).to.deep.equal([[ONE.visitId, 'active']])
+    expect(parts.learnt).to.deep.equal([
+      [{ ...receiptRef({ organization: 'acme', website: WEBSITE }, ONE), previous: null }, 'active'],
+    ])
     parts.rows = new Error('away')
-    expect([...(await recall([receiptRef(WEBSITE, ONE)], parts.deps))]).to.deep.equal([])
+    expect([
+      ...(await recall([receiptRef({ organization: 'acme', website: WEBSITE }, ONE)], parts.deps)),
+    ]).to.deep.equal([])
     expect(parts.warnings).to.deep.equal([[{ err: parts.rows }, 'receipts could not be looked up']])
   })
 
   it('say that a receipt is revoked, also if it is not known what it had replaced', async () => {
-    const isOneRevoked = (): Promise<boolean> => isRevoked(receiptRef(WEBSITE, ONE), parts.deps)
+    const isOneRevoked = (): Promise<boolean> =>
+      isRevoked(receiptRef({ organization: 'acme', website: WEBSITE }, ONE), parts.deps)
     for (const state of ['revoked', 'revoked_predecessor_unknown', 'revoked_unseen', 'issued', 'active'] as const) {
       parts.hot.set(ONE.visitId, state as KnownState)
       expect(await isOneRevoked(), state).to.equal(state.startsWith('revoked'))
@@ -378,14 +416,18 @@ describe('the states of receipts', () => {
 describe('the receipt of an activation or handoff', () => {
   const asked = (receipt: string, origin = ORIGIN) =>
     requireReceipt(
-      { body: { receipt }, website: { id: WEBSITE }, origin } as unknown as CheckedRequest,
+      {
+        body: { receipt },
+        website: { id: WEBSITE, organization: { id: 'acme' } },
+        origin,
+      } as unknown as CheckedRequest,
       new Parts().deps,
     )
 
   it('is read if it is genuine and from that origin', () => {
     const { text } = issue(1)
     const claims = asked(text)
-    expect(claims).to.deep.equal(readReceipt(KEYS, WEBSITE, text))
+    expect(claims).to.deep.equal(readReceipt(KEYS, { organization: 'acme', website: WEBSITE }, text))
     expect(isRefusal(claims)).to.equal(false)
   })
 

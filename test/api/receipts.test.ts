@@ -20,7 +20,14 @@ function catalogOf(inOrganization: number, others: number): ReadonlyMap<string, 
 function issue(website: string, index: number): string {
   const random = Uint8Array.from([index, 2, 3, 4, 5])
   const flags = { isHandoffOnly: false, isUnrecorded: false, gpc: false }
-  return issueReceipt(KEYS, { website, origin: 'https://acme.dev', issuedAtMs: NOW_MS - index, random, ...flags }).text
+  return issueReceipt(KEYS, {
+    organization: 'acme',
+    website,
+    origin: 'https://acme.dev',
+    issuedAtMs: NOW_MS - index,
+    random,
+    ...flags,
+  }).text
 }
 
 /** What a forger who knows everything except the keys would send: a key ID in use, a possible time, a wrong MAC. */

@@ -10,7 +10,7 @@ import { claimsOf } from './support/keys.ts'
 
 function claimOf(event: ReturnType<typeof eventBody>): Claim {
   const [eventId, installationId] = [String(event['event_id']), String(event['installation_id'])]
-  return { website: 'acme-dev', eventId, installationId, owner: 'the test' }
+  return { organization: 'acme', website: 'acme-dev', eventId, installationId, owner: 'the test' }
 }
 
 describe('an event log that accepts nothing', () => {
@@ -148,7 +148,7 @@ describe('an event log that accepts nothing', () => {
     heal()
     expect((await api.activate(second)).body).to.deep.equal({ ok: true })
     await api.service.drain('facts-writer')
-    const asked = { website: 'acme-dev', visit_ids: [claimsOf(first).visitId] }
+    const asked = { organization: 'acme', website: 'acme-dev', visit_ids: [claimsOf(first).visitId] }
     const [state] = await api.service.facts.run('receiptFacts', asked)
     expect(state).to.deep.include({ is_revoked: true })
   })

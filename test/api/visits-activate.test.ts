@@ -20,6 +20,7 @@ describe('POST /v1/visits/activate', () => {
     (await api.event({ receipts: [receipt] })).body['resolution']
   const madeUp = (more: Partial<Parameters<typeof issueReceipt>[1]> = {}, keys = KEYS): string =>
     issueReceipt(keys, {
+      organization: 'acme',
       website: 'acme-dev',
       origin: TEST_ORIGIN,
       issuedAtMs: api.service.nowMs(),
@@ -49,7 +50,11 @@ describe('POST /v1/visits/activate', () => {
       const second = visit.body['marker'].receipt
       for (let time = 0; time < 3; time++) await api.activate(second)
       await api.service.drain('facts-writer')
-      const asked = { website: 'acme-dev', visit_ids: [claimsOf(first).visitId, claimsOf(second).visitId] }
+      const asked = {
+        organization: 'acme',
+        website: 'acme-dev',
+        visit_ids: [claimsOf(first).visitId, claimsOf(second).visitId],
+      }
       const states = await api.service.facts.run('receiptFacts', asked)
       const byId = new Map(states.map((row) => [row.visit_id, row]))
       expect(byId.get(claimsOf(first).visitId)).to.deep.include({ is_active: true, is_revoked: true })

@@ -24,7 +24,11 @@ describe('POST /v1/visits', () => {
     expect(reply.status, reply.text).to.equal(200)
     await api.service.drain('facts-writer')
     const { visitId } = claimsOf(reply.body['marker'].receipt)
-    const [row, ...more] = await api.service.facts.run('visitsByIds', { websites: ['acme-dev'], visit_ids: [visitId] })
+    const [row, ...more] = await api.service.facts.run('visitsByIds', {
+      organizations: ['acme'],
+      websites: ['acme-dev'],
+      visit_ids: [visitId],
+    })
     expect(more).to.deep.equal([])
     return row!
   }

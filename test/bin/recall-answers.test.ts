@@ -50,10 +50,10 @@ describe('recalling answers at the start', () => {
     }
     const record = { v: 1, kind: 'install', install, request: { body: '' }, retentionDays: 395 }
     const value = encodeRecord(record as never)
-    return eventLog.append('installs', [{ key: recordKey('site', eventId), value }])
+    return eventLog.append('installs', [{ key: recordKey({ organization: 'acme', website: 'site' }, eventId), value }])
   }
   const ask = (eventId: string, installationId = `of-${eventId}`) =>
-    hotState.claimInstall({ website: 'site', eventId, installationId, owner: 'test' })
+    hotState.claimInstall({ organization: 'acme', website: 'site', eventId, installationId, owner: 'test' })
 
   it('remembers the answer of a record that has none', async () => {
     await append('event-1', 'matched')
@@ -76,7 +76,13 @@ describe('recalling answers at the start', () => {
     await append('event-1', 'matched')
     await append('event-1', 'unmatched')
     await append('event-2', 'unmatched')
-    const claim = { website: 'site', eventId: 'event-2', installationId: 'of-event-2', owner: 'test' }
+    const claim = {
+      organization: 'acme',
+      website: 'site',
+      eventId: 'event-2',
+      installationId: 'of-event-2',
+      owner: 'test',
+    }
     await hotState.claimInstall(claim)
     await hotState.settleInstall({ ...claim, answer: '"told"', receivedAtMs: 0, matched: null })
     expect(await recallAnswers({ eventLog, hotState, read: READ })).to.equal(1)

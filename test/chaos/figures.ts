@@ -72,7 +72,7 @@ function firstDelivery(service: ChaosService, fresh: ReadonlyMap<string, Call>, 
   const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
   const ids = new Set(
     [...fresh.values()].map(({ website, event }) =>
-      jobIdOf({ website, eventId: event?.eventId ?? '', destination: `${website}-ga4` }, sha256),
+      jobIdOf({ organization: 'acme', website, eventId: event?.eventId ?? '', destination: `${website}-ga4` }, sha256),
     ),
   )
   const taken = hitsSince(service, sinceMs).filter(({ id, isTaken }) => isTaken && ids.has(id))

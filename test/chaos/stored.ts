@@ -111,8 +111,13 @@ async function visitsOf({ facts, engines }: ChaosService, calls: readonly Call[]
     const ids = [...new Set(some.map(({ visit }) => visit))].filter((id) => id !== '')
     for (let at = 0; at < ids.length; at += KEYS_AT_ONCE) {
       const keys = ids.slice(at, at + KEYS_AT_ONCE)
-      for (const row of await facts.run('receiptFacts', { website, visit_ids: keys })) visits.set(row.visit_id, row)
-      const named = { websites: keys.map(() => website), visit_ids: keys }
+      for (const row of await facts.run('receiptFacts', { organization: 'acme', website, visit_ids: keys }))
+        visits.set(row.visit_id, row)
+      const named = {
+        organizations: keys.map(() => website).map(() => 'acme'),
+        websites: keys.map(() => website),
+        visit_ids: keys,
+      }
       for (const row of await facts.run('handoffsOfVisits', named)) handoffs.add(row.visit_id)
     }
   }

@@ -45,7 +45,7 @@ export function request(changes: Partial<RequestLog> = {}): RequestLog {
     receivedAtMs: SAMPLE_MS,
     durationMs: 1.25,
     website: 'acme',
-    organization: 'acme-org',
+    organization: 'acme',
     method: 'POST',
     path: '/v1/visits',
     status: 200,
@@ -66,7 +66,7 @@ export function visit(changes: Partial<Visit> = {}): Visit {
   return plainVisit({
     website: 'acme',
     visitId: visitId(),
-    organization: 'acme-org',
+    organization: 'acme',
     issuedAtMs: SAMPLE_MS,
     urlId: 'url_0123456789abcdef',
     origin: 'https://acme.dev',
@@ -90,6 +90,7 @@ export function activationRecord(changes: Partial<ActivationRecord> & { readonly
   return {
     v: 1,
     kind: 'activation',
+    organization: 'acme',
     request: request({ website: changes.website, path: '/v1/visits/activate' }),
     visitId: visitId(),
     issuedAtMs: SAMPLE_MS,
@@ -105,6 +106,7 @@ export function handoffRecord(changes: Partial<HandoffRecord> & { readonly websi
   return {
     v: 1,
     kind: 'handoff',
+    organization: 'acme',
     request: request({ website: changes.website, path: '/v1/handoffs' }),
     visitId: visitId(),
     issuedAtMs: SAMPLE_MS,
@@ -119,7 +121,7 @@ export function handoffRecord(changes: Partial<HandoffRecord> & { readonly websi
 export function installRecord(changes: Partial<Install> = {}): InstallRecord {
   const own: Install = {
     website: 'acme',
-    organization: 'acme-org',
+    organization: 'acme',
     eventId: unique('event'),
     installationId: unique('installation'),
     eventType: 'install_completed',
@@ -206,7 +208,7 @@ export function deliveryRecord(changes: Partial<DeliveryRecord> = {}): DeliveryR
     kind: 'delivery',
     jobId: unique('job'),
     website: 'acme',
-    organization: 'acme-org',
+    organization: 'acme',
     eventId: unique('event'),
     destination: 'acme-ga4',
     provider: 'ga4',
@@ -227,7 +229,7 @@ export function deliveryRecord(changes: Partial<DeliveryRecord> = {}): DeliveryR
 
 export function webhookAttemptRecord(changes: Partial<WebhookAttemptRecord> = {}): WebhookAttemptRecord {
   return {
-    ...{ v: 1, kind: 'webhook_attempt', organization: 'acme-org', website: 'acme', webhook: 'default/events' },
+    ...{ v: 1, kind: 'webhook_attempt', organization: 'acme', website: 'acme', webhook: 'default/events' },
     ...{ messageId: unique('message'), type: 'install.matched', body: '{}', happenedAtMs: SAMPLE_MS, number: 1 },
     ...{ startedAtMs: SAMPLE_MS + 1_000, durationMs: 20, state: 'failed', status: 500, error: 'http_500' },
     ...{ answer: 'no', nextAttemptAtMs: null, logRetentionDays: 30, ...changes },
@@ -240,7 +242,7 @@ export function activityRecord(changes: Partial<ActivityRecord> = {}): ActivityR
     kind: 'activity',
     id: unique('activity'),
     atMs: SAMPLE_MS,
-    organization: 'acme-org',
+    organization: 'acme',
     website: 'acme',
     type: 'rate_limit_reached',
     subject: 'visits',

@@ -126,8 +126,14 @@ describe('Facts on chDB', () => {
     const tool = localBackend({ facts: read, eventLog: undefined as never, isWriterRunning: false })
     for (const caller of [read, tool]) {
       await caller.run('counts', {})
-      await caller.run('receiptFacts', { website: 'a', visit_ids: ['v'] })
-      await caller.run('rolledCells', { websites: ['a'], since_ms: 0, until_ms: 1, column: 'source' })
+      await caller.run('receiptFacts', { organization: 'acme', website: 'a', visit_ids: ['v'] })
+      await caller.run('rolledCells', {
+        organizations: ['acme'],
+        websites: ['a'],
+        since_ms: 0,
+        until_ms: 1,
+        column: 'source',
+      })
       const isTool = caller === tool
       expect(sent.slice(-3)).to.deep.equal([
         { turn: 'report', seconds: '30' },
@@ -152,13 +158,13 @@ describe('Facts on chDB', () => {
     await others.run('openLanes', { organization: 'a', lanes: 0 })
     expect(sent.at(-1)).to.match(/SETTINGS .*select_sequential_consistency = 1$/s)
     const [events, visits] = [
-      { websites: ['a'], event_ids: ['e'] },
-      { websites: ['a'], visit_ids: ['v'] },
+      { organizations: ['acme'], websites: ['a'], event_ids: ['e'] },
+      { organizations: ['acme'], websites: ['a'], visit_ids: ['v'] },
     ]
-    const installations = { websites: ['a'], installation_ids: ['i'], since_ms: 0 }
-    const page = { since_ms: 0, limit: 1, after_website: '' }
+    const installations = { organizations: ['acme'], websites: ['a'], installation_ids: ['i'], since_ms: 0 }
+    const page = { since_ms: 0, limit: 1, after_organization: '', after_website: '' }
     for (const ask of [
-      () => others.run('receiptFacts', { website: 'a', visit_ids: ['v'] }),
+      () => others.run('receiptFacts', { organization: 'acme', website: 'a', visit_ids: ['v'] }),
       () => others.run('receiptHistory', visits),
       () => others.run('previousVisits', visits),
       () => others.run('activationsAfter', { ...page, after_visit_id: '', after_effect: 0 }),
@@ -221,11 +227,17 @@ describe('Facts on chDB', () => {
     }
     const others = clickhouseFacts(listening, { nowMs: Date.now })
     const isYielding = (): boolean => sent.at(-1)?.includes('os_thread_priority = 5') ?? false
-    await others.run('installByEvent', { website: 'a', event_id: 'b' })
+    await others.run('installByEvent', { organization: 'acme', website: 'a', event_id: 'b' })
     expect(isYielding(), 'a look-up').to.equal(false)
     await others.run('dirtyHours', { until_ms: 0, limit: 1 })
     expect(isYielding(), 'a report').to.equal(mayYield)
-    await others.run('rolledCells', { websites: ['a'], since_ms: 0, until_ms: 1, column: 'source' })
+    await others.run('rolledCells', {
+      organizations: ['acme'],
+      websites: ['a'],
+      since_ms: 0,
+      until_ms: 1,
+      column: 'source',
+    })
     expect(isYielding(), 'a page').to.equal(mayYield)
   })
 
@@ -252,7 +264,11 @@ describe('Facts on chDB', () => {
     const before = await changedSettings(connection)
     const record = installRecord({ website: unique('site') })
     await store(facts, [record])
-    await facts.run('installByEvent', { website: record.install.website, event_id: record.install.eventId })
+    await facts.run('installByEvent', {
+      organization: 'acme',
+      website: record.install.website,
+      event_id: record.install.eventId,
+    })
     await facts.run('counts', {})
     expect(await changedSettings(connection)).to.deep.equal(before)
   })
@@ -325,32 +341,33 @@ describe('Facts on chDB', () => {
     // All rows in one statement would need most of the engine's memory.
     for (let first = 0; first < 200_000; first += 50_000) {
       const numbers = `numbers(${first}, 50000)`
-      await connection.command(`INSERT INTO visits (website, visit_id, issued_at, retention_days)
-        SELECT 'many', ${visitId}, now64(3) - number % 86400, 395 FROM ${numbers}`)
-      await connection.command(`INSERT INTO installs (website, event_id, installation_id, visit_id, resolution, received_at, visit_issued_at, retention_days)
-        SELECT 'many', lower(hex(cityHash64(number))), concat('installation-', toString(number)), ${visitId}, 'matched', now64(3) - number * 2, now64(3), 395
+      await connection.command(`INSERT INTO visits (organization, website, visit_id, issued_at, retention_days)
+        SELECT 'acme', 'many', ${visitId}, now64(3) - number % 86400, 395 FROM ${numbers}`)
+      await connection.command(`INSERT INTO installs (organization, website, event_id, installation_id, visit_id, resolution, received_at, visit_issued_at, retention_days)
+        SELECT 'acme', 'many', lower(hex(cityHash64(number))), concat('installation-', toString(number)), ${visitId}, 'matched', now64(3) - number * 2, now64(3), 395
         FROM ${numbers}`)
     }
     for (const table of ['visits', 'installs']) await connection.command(`OPTIMIZE TABLE ${table} FINAL`)
     const id = (7919 * 1234).toString(16).padStart(32, '0')
+    const owners = { organizations: ['acme'], websites: ['many'] }
     const plans = {
-      visitsByIds: await granules('visitsByIds', { websites: ['many'], visit_ids: [id] }),
-      installByEvent: await granules('installByEvent', { website: 'many', event_id: 'abc' }),
+      visitsByIds: await granules('visitsByIds', { ...owners, visit_ids: [id] }),
+      installByEvent: await granules('installByEvent', { organization: 'acme', website: 'many', event_id: 'abc' }),
       installationVisits: await granules('installationVisits', {
-        websites: ['many'],
+        ...owners,
         installation_ids: ['installation-77'],
         since_ms: 0,
       }),
       installationMatches: await granules('installationMatches', {
         ...{
-          websites: ['many'],
+          ...owners,
           installation_ids: ['installation-77'],
           at_ms: [Date.now()],
           margin_ms: 0,
           since_ms: 0,
         },
       }),
-      firstInstalls: await granules('firstInstalls', { websites: ['many'], event_ids: ['abc'] }),
+      firstInstalls: await granules('firstInstalls', { ...owners, event_ids: ['abc'] }),
     }
     for (const [query, { read, all }] of Object.entries(plans)) {
       expect(all, query).to.be.greaterThan(20)
@@ -361,7 +378,7 @@ describe('Facts on chDB', () => {
   it('finds installs of a window by their arrival, whatever else is asked of them', async () => {
     const window = {
       websites: ['many'],
-      organization: '',
+      organization: 'acme',
       since_ms: Date.now() - 86_400_000,
       until_ms: Date.now(),
       limit: 200,

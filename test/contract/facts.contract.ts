@@ -118,7 +118,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
             later: installRecord({ ...shared, receivedAtMs: SAMPLE_MS + 1, language: 'later' }),
           }
           for (const which of order) await store(facts(), [versions[which as 'first' | 'later']])
-          const key = { website: shared.website, event_id: shared.eventId }
+          const key = { organization: 'acme', website: shared.website, event_id: shared.eventId }
           const before = await facts().run('installByEvent', key)
           await harness.merge('installs')
           const after = await facts().run('installByEvent', key)
@@ -139,7 +139,11 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const shared = { website: unique('site'), eventId: unique('event') }
         await store(facts(), [installRecord({ ...shared, language: 'second' })], 8)
         await store(facts(), [installRecord({ ...shared, language: 'first' })], 7)
-        const [row] = await facts().run('installByEvent', { website: shared.website, event_id: shared.eventId })
+        const [row] = await facts().run('installByEvent', {
+          organization: 'acme',
+          website: shared.website,
+          event_id: shared.eventId,
+        })
         expect(row?.language).to.equal('first')
       })
 
@@ -153,7 +157,11 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         for (const order of permutations(story)) {
           const shared = { website: unique('site'), eventId: unique('event'), jobId: unique('job') }
           for (const state of order) await store(facts(), [deliveryRecord({ ...shared, ...state })])
-          const [row] = await facts().run('deliveriesOfInstall', { website: shared.website, event_id: shared.eventId })
+          const [row] = await facts().run('deliveriesOfInstall', {
+            organization: 'acme',
+            website: shared.website,
+            event_id: shared.eventId,
+          })
           expect(row?.status).to.equal('delivered')
         }
       })
@@ -162,7 +170,11 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const shared = { website: unique('site'), eventId: unique('event') }
         await store(facts(), [deliveryRecord({ ...shared, status: 'failed', atMs: SAMPLE_MS })])
         await store(facts(), [deliveryRecord({ ...shared, status: 'pending', atMs: SAMPLE_MS + 60_000 })])
-        const [row] = await facts().run('deliveriesOfInstall', { website: shared.website, event_id: shared.eventId })
+        const [row] = await facts().run('deliveriesOfInstall', {
+          organization: 'acme',
+          website: shared.website,
+          event_id: shared.eventId,
+        })
         expect(row?.status).to.equal('pending')
       })
 
@@ -219,17 +231,17 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
 
         for (const { eventId } of [gone, kept]) {
           const record = JSON.stringify({ event: eventId })
-          const lines = { website, organization: 'acme-org', lane: 'lane', log_offset: 1, id: eventId, row_version: 1 }
+          const lines = { website, organization: 'acme', lane: 'lane', log_offset: 1, id: eventId, row_version: 1 }
           await facts().insert('stream_backlog', [
             { ...lines, at: SAMPLE_MS, appended_at: SAMPLE_MS, kind: 'install', status: 200, record },
           ])
-          const replay = { website, id: eventId, made_at: SAMPLE_MS, state: 'done', installs: 1, reached: SAMPLE_MS }
+          const replay = { organization: 'acme', website, id: eventId, made_at: SAMPLE_MS, state: 'done', installs: 1 }
           await facts().insert('decision_replay_results', [
-            { ...replay, result: record, retention_days: 7, row_version: 1 },
+            { ...replay, reached: SAMPLE_MS, result: record, retention_days: 7, row_version: 1 },
           ])
         }
 
-        const names = Object.values(gone).map((id) => erasedName(website, id))
+        const names = Object.values(gone).map((id) => erasedName({ organization: 'acme', website }, id))
         const rows = { visits: 1, activations: 1, handoffs: 1, installs: 1, install_decisions: 1, deliveries: 1 }
         const facted = { ...rows, attempts: 1, activity: 1, request_logs: 5, poison_records: 1 }
         const all = { ...facted, stream_backlog: 1, decision_replay_results: 1, webhook_attempts: 1 }
@@ -239,9 +251,12 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         expect(difference(before, await counts(facts()))).to.deep.equal(facted)
         const none = Object.fromEntries(Object.keys(all).map((table) => [table, 0]))
         expect(await facts().countNamed(names)).to.deep.equal(none)
-        const left = [erasedName(website, kept.visitId), erasedName(other, gone.visitId)]
+        const left = [
+          erasedName({ organization: 'acme', website }, kept.visitId),
+          erasedName({ organization: 'acme', website: other }, gone.visitId),
+        ]
         expect(await facts().countNamed(left)).to.deep.include({ visits: 2, installs: 2, activity: 2 })
-        const others = await facts().countNamed([erasedName(website, kept.eventId)])
+        const others = await facts().countNamed([erasedName({ organization: 'acme', website }, kept.eventId)])
         expect(others).to.deep.include({ stream_backlog: 1, decision_replay_results: 1, webhook_attempts: 1 })
         await facts().erase(names)
         await facts().erase([])
@@ -251,10 +266,10 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const website = `it's \\' a trap') OR 1=1 --`
         await store(facts(), [visitRecord({ website }), visitRecord({ website: unique('site') })])
         const before = await counts(facts())
-        await facts().erase([erasedName(website, unique('nobody'))])
+        await facts().erase([erasedName({ organization: 'acme', website }, unique('nobody'))])
         expect(await counts(facts())).to.deep.equal(before)
         const refused = await facts()
-          .erase([{ website, digest: "') OR 1=1 --", reference: 1 }])
+          .erase([{ organization: 'acme', website, digest: "') OR 1=1 --", reference: 1 }])
           .catch((error: unknown) => error)
         expect(refused).to.be.instanceOf(RangeError)
         expect(await counts(facts())).to.deep.equal(before)
@@ -304,7 +319,11 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
       it('is bound as a parameter and never read as SQL', async () => {
         await store(facts(), [visitRecord({ website: unique('site') })])
         for (const text of [...HOSTILE, ...UNICODE]) {
-          const visits = await facts().run('visitsByIds', { websites: [text], visit_ids: [text] })
+          const visits = await facts().run('visitsByIds', {
+            organizations: ['acme'],
+            websites: [text],
+            visit_ids: [text],
+          })
           const logs = await facts().run('listLogs', { ...AROUND, website: text, code: text, path: text })
           const events = await facts().run('installsByEventId', { event_id: text })
           expect([visits.length, logs.length, events.length]).to.deep.equal([0, 0, 0])
@@ -389,7 +408,11 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         batch.add('visits', row ?? {})
         expect(() => batch.add('visits', { ...row, retention_days: -1 })).to.throw(RowsRefused)
         await batch.insert()
-        const visits = await facts().run('visitsByIds', { websites: [website], visit_ids: [String(row?.['visit_id'])] })
+        const visits = await facts().run('visitsByIds', {
+          organizations: ['acme'],
+          websites: [website],
+          visit_ids: [String(row?.['visit_id'])],
+        })
         expect(visits).to.have.lengthOf(1)
       })
     })
@@ -405,7 +428,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         expect(rows[0]).to.include({
           website: mine.visit.website,
           visit_id: id,
-          organization: 'acme-org',
+          organization: 'acme',
           issued_at_ms: SAMPLE_MS,
           url_id: 'url_0123456789abcdef',
           origin: 'https://acme.dev',
@@ -467,6 +490,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
           activationRecord({ website, visitId: unseen }),
         ])
         const rows = await facts().run('receiptFacts', {
+          organization: 'acme',
           website,
           visit_ids: [issued, active, revoked, unseen, unknown],
         })
@@ -492,7 +516,11 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         ]
         await store(facts(), records)
         const asked = [older, newer, never, visitId()]
-        const rows = await facts().run('receiptHistory', { websites: asked.map(() => website), visit_ids: asked })
+        const rows = await facts().run('receiptHistory', {
+          organizations: asked.map(() => website).map(() => 'acme'),
+          websites: asked.map(() => website),
+          visit_ids: asked,
+        })
         expect(rows).to.have.deep.members([
           row(older, SAMPLE_MS + 1, SAMPLE_MS + 3, ''),
           row(newer, SAMPLE_MS + 3, null, older),
@@ -500,7 +528,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         ])
         function row(id: string, activatedAtMs: number | null, revokedAtMs: number | null, previous: string) {
           const times = { activated_at_ms: activatedAtMs, revoked_at_ms: revokedAtMs }
-          return { website, visit_id: id, ...times, previous_visit_id: previous }
+          return { organization: 'acme', website, visit_id: id, ...times, previous_visit_id: previous }
         }
       })
 
@@ -515,7 +543,12 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
           events.map((eventId) => installRecord({ website, eventId, installationId, receivedAtMs: SAMPLE_MS + index })),
         )
         for (const installs of versions.toReversed()) await store(facts(), installs)
-        const from = { since_ms: SAMPLE_MS - 86_400_000 * 2, limit: 3, after_website: website }
+        const from = {
+          since_ms: SAMPLE_MS - 86_400_000 * 2,
+          limit: 3,
+          after_organization: 'acme',
+          after_website: website,
+        }
         const effects: string[] = []
         for (let after = { after_visit_id: '', after_effect: 0 }; ;) {
           const page = await facts().run('activationsAfter', { ...from, ...after })
@@ -551,7 +584,11 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
           installPath: null,
         })
         await store(facts(), [{ v: 1, kind: 'install', request, install, retentionDays: 395 }])
-        const [row] = await facts().run('installByEvent', { website: install.website, event_id: install.eventId })
+        const [row] = await facts().run('installByEvent', {
+          organization: 'acme',
+          website: install.website,
+          event_id: install.eventId,
+        })
         expect(row).to.include({
           visit_id: matched,
           visit_issued_at_ms: SAMPLE_MS - 1,
@@ -582,7 +619,12 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         ]
         await store(facts(), records)
         const found = async (since_ms: number) => {
-          const asked = { websites: [shared.website], installation_ids: [shared.installationId], since_ms }
+          const asked = {
+            organizations: ['acme'],
+            websites: [shared.website],
+            installation_ids: [shared.installationId],
+            since_ms,
+          }
           const rows = await facts().run('installationVisits', asked)
           return rows.map(({ resolution, visit_id, gpc }) => [resolution, visit_id, gpc])
         }
@@ -597,7 +639,12 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         await store(facts(), [decision])
         expect((await found(oldMs))[0]).to.deep.equal(['matched', decision.visitId, false])
         expect(
-          await facts().run('installationVisits', { websites: [], installation_ids: [], since_ms: 0 }),
+          await facts().run('installationVisits', {
+            organizations: [],
+            websites: [],
+            installation_ids: [],
+            since_ms: 0,
+          }),
         ).to.deep.equal([])
       })
 
@@ -625,6 +672,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         ])
         const around = async (atMs: number) => {
           const rows = await facts().run('installationMatches', {
+            organizations: ['acme', 'acme'],
             websites: [shared.website, 'other'],
             installation_ids: [shared.installationId, 'other'],
             ...{ at_ms: [SAMPLE_MS + atMs, SAMPLE_MS], margin_ms: 30, since_ms: issuedAtMs },
@@ -635,7 +683,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         expect((await around(-9)).slice(0, 3)).to.deep.equal([-10, -30, -8])
         expect((await around(70)).slice(0, 2)).to.deep.equal([64, 63])
         expect(await around(70)).to.have.length(20)
-        const none = { websites: [], installation_ids: [], at_ms: [], margin_ms: 30, since_ms: 0 }
+        const none = { organizations: [], websites: [], installation_ids: [], at_ms: [], margin_ms: 30, since_ms: 0 }
         expect(await facts().run('installationMatches', none)).to.deep.equal([])
       })
 
@@ -658,7 +706,14 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
           pending,
         ])
         const count = async (since_ms: number) =>
-          (await facts().run('installationsOfVisit', { website, visit_id: shared.visitId, since_ms }))[0]?.installations
+          (
+            await facts().run('installationsOfVisit', {
+              organization: 'acme',
+              website,
+              visit_id: shared.visitId,
+              since_ms,
+            })
+          )[0]?.installations
         expect(await count(shared.visitIssuedAtMs)).to.equal(2)
         await store(facts(), [decisionRecord(pending, { resolution: 'matched', visitId: shared.visitId })])
         expect(await count(shared.visitIssuedAtMs)).to.equal(3)
@@ -690,15 +745,21 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
           [idOf(not)]: 'unmatched',
           [idOf(final)]: 'unmatched',
         }
-        const key = { website, event_id: idOf(matched) }
+        const key = { organization: 'acme', website, event_id: idOf(matched) }
         const [row] = await facts().run('installByEvent', key)
         expect(row).to.include({ resolution: 'matched', visit_id: decision.visitId, candidate_count: 1 })
         expect(JSON.parse(row?.answer ?? '')).to.deep.equal(decision.answer)
-        const [other] = await facts().run('installByEvent', { website, event_id: idOf(not) })
+        const [other] = await facts().run('installByEvent', { organization: 'acme', website, event_id: idOf(not) })
         expect([row?.reason, other?.reason]).to.deep.equal(['', 'no_receipt'])
         const [byId] = await facts().run('installsByEventId', { event_id: idOf(matched) })
         expect(byId).to.deep.equal(row)
-        const from = { since_ms: SAMPLE_MS - 1, limit: 100, after_website: website, after_event_id: '' }
+        const from = {
+          since_ms: SAMPLE_MS - 1,
+          limit: 100,
+          after_organization: 'acme',
+          after_website: website,
+          after_event_id: '',
+        }
         const paged = (await facts().run('installsAfter', from)).filter((each) => each.website === website)
         const listed = await newestInstalls(facts(), { ...AROUND, website })
         for (const rows of [paged, listed]) {
@@ -711,7 +772,11 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         }
         const [traffic] = (await facts().run('traffic', AROUND)).filter((each) => each.website === website)
         expect(traffic).to.include({ installs: 4, matched: 1 })
-        const asked = { websites: [website, website], event_ids: [idOf(open), idOf(matched)] }
+        const asked = {
+          organizations: ['acme', 'acme'],
+          websites: [website, website],
+          event_ids: [idOf(open), idOf(matched)],
+        }
         const told = await facts().run('decisionsByEvents', asked)
         expect(told.map((each) => [each.event_id, each.visit_id])).to.deep.equal([[idOf(matched), decision.visitId]])
       })
@@ -721,7 +786,11 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const first = installRecord({ ...shared, receivedAtMs: SAMPLE_MS })
         const later = installRecord({ ...shared, receivedAtMs: SAMPLE_MS + 1 })
         const shown = async () => {
-          const [row] = await facts().run('installByEvent', { website: shared.website, event_id: shared.eventId })
+          const [row] = await facts().run('installByEvent', {
+            organization: 'acme',
+            website: shared.website,
+            event_id: shared.eventId,
+          })
           const lists = await Promise.all(
             ['pending', 'matched'].map((resolution) =>
               newestInstalls(facts(), { ...AROUND, website: shared.website, resolution }),
@@ -741,15 +810,88 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         expect(await shown()).to.deep.equal(['matched', decision.visitId, [0, 1]])
       })
 
+      it('keep the organisations apart that had a website, whatever IDs their facts share', async () => {
+        const website = unique('site')
+        const ids = { visitId: visitId(), eventId: unique('event'), installationId: unique('installation') }
+        const visitIssuedAtMs = SAMPLE_MS
+        const of = (organization: string, page: string): readonly LogRecord[] => {
+          const owned = { organization, website }
+          const matched = { resolution: 'matched', visitId: ids.visitId, visitIssuedAtMs } as const
+          const install = installRecord({ ...owned, ...ids, ...matched, arch: page })
+          return [
+            visitRecord({ ...owned, visitId: ids.visitId, urlId: page }),
+            activationRecord({ ...owned, visitId: ids.visitId }),
+            handoffRecord({ ...owned, visitId: ids.visitId }),
+            install,
+            deliveryRecord({ ...owned, eventId: ids.eventId, destination: page, attempt: attempt() }),
+          ]
+        }
+        await store(facts(), [...of('acme', 'former'), ...of('team/acme@t', 'present')])
+        for (const [organization, page] of [
+          ['acme', 'former'],
+          ['team/acme@t', 'present'],
+          ['nobody', undefined],
+        ] as const) {
+          const owned = { organization, website }
+          const several = { organizations: [organization], websites: [website] }
+          const event = { ...owned, event_id: ids.eventId }
+          const visits = { ...several, visit_ids: [ids.visitId] }
+          const events = { ...several, event_ids: [ids.eventId] }
+          const installations = { ...several, installation_ids: [ids.installationId], since_ms: 0 }
+          const one = page === undefined ? [] : [page]
+          expect((await facts().run('visitsByIds', visits)).map((row) => row.url_id)).to.deep.equal(one)
+          expect((await facts().run('installByEvent', event)).map((row) => row.arch)).to.deep.equal(one)
+          expect((await facts().run('deliveriesOfInstall', event)).map((row) => row.destination)).to.deep.equal(one)
+          expect((await facts().run('dispatchedJobs', events)).map((row) => row.destination)).to.deep.equal(one)
+          const counted = await Promise.all([
+            facts().run('previousVisits', visits),
+            facts().run('receiptFacts', { ...owned, visit_ids: [ids.visitId] }),
+            facts().run('receiptHistory', visits),
+            facts().run('handoffsOfVisits', visits),
+            facts().run('settledInstall', event),
+            facts().run('firstInstalls', events),
+            facts().run('attemptsOfInstall', event),
+            facts().run('installationVisits', installations),
+            facts().run('installationMatches', { ...installations, at_ms: [SAMPLE_MS + 1], margin_ms: 10_000 }),
+          ])
+          expect(counted.map((rows) => rows.length)).to.deep.equal(counted.map(() => one.length))
+          const [{ installations: machines = 0 } = {}] = await facts().run('installationsOfVisit', {
+            ...owned,
+            visit_id: ids.visitId,
+            since_ms: 0,
+          })
+          expect(machines).to.equal(one.length)
+          const named = await facts().countNamed([erasedName(owned, ids.visitId)])
+          expect([named.visits, named.installs]).to.deep.equal([one.length, one.length])
+        }
+        const owners = await facts().run('ownersOfWebsite', { website })
+        expect(owners.map(({ organization }) => organization)).to.deep.equal(['acme', 'team/acme@t'])
+        const traffic = await facts().run('traffic', { since_ms: SAMPLE_MS, until_ms: SAMPLE_MS + 10_000 })
+        const own = traffic.filter((row) => row.website === website)
+        expect(own.map(({ visits, installs }) => [visits, installs])).to.deep.equal([
+          [1, 1],
+          [1, 1],
+        ])
+        await facts().erase([erasedName({ organization: 'acme', website }, ids.visitId)])
+        const left = { organizations: ['acme', 'team/acme@t'], websites: [website, website] }
+        const rows = await facts().run('visitsByIds', { ...left, visit_ids: [ids.visitId, ids.visitId] })
+        expect(rows.map((row) => row.organization)).to.deep.equal(['team/acme@t'])
+      })
+
       it('say which record of an event came first', async () => {
         const shared = { website: unique('site'), eventId: unique('event') }
         const first = installRecord({ ...shared, receivedAtMs: SAMPLE_MS })
         await store(facts(), [installRecord({ ...shared, receivedAtMs: SAMPLE_MS + 1 })], 1)
         await store(facts(), [first], 2)
         await store(facts(), [installRecord({ ...shared, receivedAtMs: SAMPLE_MS })], 3)
-        const asked = { websites: [shared.website, shared.website], event_ids: [shared.eventId, unique('event')] }
+        const asked = {
+          organizations: ['acme', 'acme'],
+          websites: [shared.website, shared.website],
+          event_ids: [shared.eventId, unique('event')],
+        }
         expect(await facts().run('firstInstalls', asked)).to.deep.equal([
           {
+            organization: 'acme',
             website: shared.website,
             event_id: shared.eventId,
             received_at_ms: SAMPLE_MS,
@@ -769,7 +911,11 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
           deliveryRecord({ website, eventId: done, destination: 'a', installReceivedAtMs: SAMPLE_MS - 1 }),
           deliveryRecord({ website, eventId: done, destination: 'b', status: 'skipped' }),
         ])
-        const rows = await facts().run('dispatchedJobs', { websites: [website, website], event_ids: [done, open] })
+        const rows = await facts().run('dispatchedJobs', {
+          organizations: ['acme', 'acme'],
+          websites: [website, website],
+          event_ids: [done, open],
+        })
         const told = rows.map((row) => [row.event_id, row.destination, row.status, row.install_received_at_ms])
         expect(told).to.have.deep.members([
           [done, 'a', 'pending', SAMPLE_MS - 1],
@@ -787,7 +933,11 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
           }),
           deliveryRecord({ ...shared, status: 'retrying', attempt: attempt({ number: 1, outcome: 'retry' }) }),
         ])
-        const rows = await facts().run('attemptsOfInstall', { website: shared.website, event_id: shared.eventId })
+        const rows = await facts().run('attemptsOfInstall', {
+          organization: 'acme',
+          website: shared.website,
+          event_id: shared.eventId,
+        })
         expect(rows.map((row) => [row.number, row.outcome])).to.deep.equal([
           [1, 'retry'],
           [2, 'delivered'],
@@ -875,8 +1025,8 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         await store(facts(), records)
         const rows = await facts().run('traffic', { since_ms: SAMPLE_MS, until_ms: SAMPLE_MS + 1 })
         const of = (website: string) => rows.find((row) => row.website === website)
-        expect(of(busy)).to.deep.equal({ website: busy, visits: 2, installs: 2, matched: 1 })
-        expect(of(quiet)).to.deep.equal({ website: quiet, visits: 1, installs: 0, matched: 0 })
+        expect(of(busy)).to.deep.equal({ organization: 'acme', website: busy, visits: 2, installs: 2, matched: 1 })
+        expect(of(quiet)).to.deep.equal({ organization: 'acme', website: quiet, visits: 1, installs: 0, matched: 0 })
         const later = await facts().run('traffic', { since_ms: SAMPLE_MS + 1, until_ms: SAMPLE_MS + 2 })
         expect(later.filter(({ website }) => [busy, quiet].includes(website))).to.deep.equal([])
       })
@@ -893,8 +1043,8 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         ])
         const rows = (await facts().run('destinationStates', {})).filter((row) => row.website === website)
         expect(rows).to.have.deep.members([
-          { website, destination: 'a', latest_type: 'destination_paused', since_ms: SAMPLE_MS },
-          { website, destination: 'b', latest_type: 'destination_resumed', since_ms: SAMPLE_MS + 5 },
+          { organization, website, destination: 'a', latest_type: 'destination_paused', since_ms: SAMPLE_MS },
+          { organization, website, destination: 'b', latest_type: 'destination_resumed', since_ms: SAMPLE_MS + 5 },
         ])
       })
 
@@ -942,7 +1092,11 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
 }
 
 function keysOf(visits: readonly { readonly website: string; readonly visitId: string }[]) {
-  return { websites: visits.map((visit) => visit.website), visit_ids: visits.map((visit) => visit.visitId) }
+  return {
+    organizations: visits.map((visit) => visit.website).map(() => 'acme'),
+    websites: visits.map((visit) => visit.website),
+    visit_ids: visits.map((visit) => visit.visitId),
+  }
 }
 
 async function counts(facts: Facts): Promise<Readonly<Record<string, number>>> {

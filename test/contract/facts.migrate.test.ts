@@ -77,8 +77,12 @@ describe('migrations', () => {
     for (const name of ALL) await cp(new URL(name, SQL_FOLDER), join(sql, name))
     expect(await migrate(connection, { folder })).to.deep.equal(ALL.filter((name) => name !== FIRST_RELEASE))
     const facts = clickhouseFacts(connection, { nowMs: Date.now })
-    const key = { website: 'acme', event_id: 'event-1' }
-    const [dispatched] = await facts.run('dispatchedJobs', { websites: ['acme'], event_ids: ['event-1'] })
+    const key = { organization: 'acme', website: 'acme', event_id: 'event-1' }
+    const [dispatched] = await facts.run('dispatchedJobs', {
+      organizations: ['acme'],
+      websites: ['acme'],
+      event_ids: ['event-1'],
+    })
     expect(dispatched).to.deep.include({ status: 'delivered', install_received_at_ms: 0 })
     const [install] = await facts.run('installByEvent', key)
     expect(install).to.include({ resolution: 'matched', agent: '', reason: '' })

@@ -198,10 +198,13 @@ describe('the embedded program over data of the first release', function () {
     )
     await service.drain()
     const ids = before.map(({ visit }) => visit.visitId)
-    const found = await facts.run('sourcesOfVisits', { website: WEBSITE, visit_ids: ids })
+    const found = await facts.run('sourcesOfVisits', { organization: 'acme', website: WEBSITE, visit_ids: ids })
     expect(found.map(({ visit_id: id }) => id).toSorted()).to.deep.equal(ids.toSorted())
     for (const id of ['stored-before', ...posted])
-      expect(await facts.run('installByEvent', { website: WEBSITE, event_id: id }), id).to.have.lengthOf(1)
+      expect(
+        await facts.run('installByEvent', { organization: 'acme', website: WEBSITE, event_id: id }),
+        id,
+      ).to.have.lengthOf(1)
     const [counts] = await facts.run('counts', {})
     expect(counts).to.include({ visits: before.length + posted.length })
   })

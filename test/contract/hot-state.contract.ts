@@ -804,11 +804,11 @@ function times<T>(count: number, make: (index: number) => T): T[] {
 }
 
 function receipt(issuedAtMs: number): ReceiptRef {
-  return { website: WEBSITE, visitId: randomBytes(16).toString('hex'), issuedAtMs }
+  return { organization: 'acme', website: WEBSITE, visitId: randomBytes(16).toString('hex'), issuedAtMs }
 }
 
 function refOf({ website, visitId, issuedAtMs }: ReceiptRef): ReceiptRef {
-  return { website, visitId, issuedAtMs }
+  return { organization: 'acme', website, visitId, issuedAtMs }
 }
 
 function matched(visit: ReceiptRef): MatchedVisit {
@@ -816,7 +816,7 @@ function matched(visit: ReceiptRef): MatchedVisit {
 }
 
 function claimOf(eventId: string, owner: string): Claim {
-  return { website: WEBSITE, eventId, installationId: 'installation-1', owner }
+  return { organization: 'acme', website: WEBSITE, eventId, installationId: 'installation-1', owner }
 }
 
 /** A browser's chain of visits: each receipt replaces the one before it. */

@@ -24,7 +24,15 @@ let serial = 0
 function issued(issuedAtMs: number, secret: number, marks: { isHandoffOnly: boolean; gpc: boolean }): string {
   const keys = createKeyring([SECRETS[secret % SECRETS.length] ?? ''])
   const random = new Uint8Array([0, 0, serial >> 16, serial >> 8, serial++])
-  const visit = { website: 'acme', origin: 'https://acme.dev', issuedAtMs, random, isUnrecorded: false, ...marks }
+  const visit = {
+    organization: 'acme',
+    website: 'acme',
+    origin: 'https://acme.dev',
+    issuedAtMs,
+    random,
+    isUnrecorded: false,
+    ...marks,
+  }
   const { claims } = issueReceipt(keys, visit)
   return claims.visitId
 }
@@ -55,14 +63,22 @@ describe('a range of visit IDs', () => {
     await store(facts, records)
     await store(facts, records)
     const period = { since_ms: FROM_MS, until_ms: FROM_MS + 2 * HOUR_MS }
-    const rows = await facts.run('visitsByHour', { websites: ['acme', 'none'], ...period })
+    const rows = await facts.run('visitsByHour', {
+      organizations: ['acme', 'acme'],
+      websites: ['acme', 'none'],
+      ...period,
+    })
     expect(rows).to.deep.equal([
       { hour_ms: FROM_MS, visits: 18 },
       { hour_ms: FROM_MS + HOUR_MS, visits: 12 },
     ])
-    expect(await facts.run('visitsByHour', { websites: ['none'], ...period })).to.deep.equal([])
+    expect(await facts.run('visitsByHour', { organizations: ['acme'], websites: ['none'], ...period })).to.deep.equal(
+      [],
+    )
     // Visits are found by their time, activations by ranges of IDs.
-    expect(await facts.run('visitSteps', { websites: ['acme', 'none'], ...period })).to.deep.equal([
+    expect(
+      await facts.run('visitSteps', { organizations: ['acme', 'acme'], websites: ['acme', 'none'], ...period }),
+    ).to.deep.equal([
       { at_ms: FROM_MS, counts: [18, 18, 0, 0, 0, 0] },
       { at_ms: FROM_MS + HOUR_MS, counts: [12, 12, 0, 0, 0, 0] },
     ])

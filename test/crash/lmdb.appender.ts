@@ -50,7 +50,13 @@ async function appendAll(): Promise<void> {
 }
 
 async function settle(mine: number): Promise<void> {
-  const claim = { website: 'acme', eventId: `event-${mine}`, installationId: `${mine}`, owner: `${process.pid}` }
+  const claim = {
+    organization: 'acme',
+    website: 'acme',
+    eventId: `event-${mine}`,
+    installationId: `${mine}`,
+    owner: `${process.pid}`,
+  }
   await state.claimInstall(claim)
   try {
     await state.settleInstall({ ...claim, answer: `answer ${mine}`, receivedAtMs: 0, matched: null })

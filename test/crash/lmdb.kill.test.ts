@@ -68,7 +68,13 @@ async function unsettled(folder: string, settled: ReadonlySet<number>): Promise<
   const state = await lmdbHotState(environment)
   const missing: number[] = []
   for (const id of settled) {
-    const claim = { website: 'acme', eventId: `event-${id}`, installationId: `${id}`, owner: 'test' }
+    const claim = {
+      organization: 'acme',
+      website: 'acme',
+      eventId: `event-${id}`,
+      installationId: `${id}`,
+      owner: 'test',
+    }
     const outcome = await state.claimInstall(claim)
     if (outcome.kind !== 'settled' || outcome.answer !== `answer ${id}`) missing.push(id)
   }

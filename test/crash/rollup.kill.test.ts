@@ -122,7 +122,13 @@ async function figuresIn(facts: Pick<Facts, 'run'>): Promise<ReadonlyMap<string,
   const places = WEBSITES.flatMap((website) => Array.from({ length: HOURS }, (_, hour) => ({ website, hour })))
   for (const { website, hour } of places) {
     const since = FROM_MS + hour * HOUR_MS
-    const period = { websites: [website], since_ms: since, until_ms: since + HOUR_MS, column: 'source' as const }
+    const period = {
+      organizations: ['acme'],
+      websites: [website],
+      since_ms: since,
+      until_ms: since + HOUR_MS,
+      column: 'source' as const,
+    }
     for (const { value, counts } of await facts.run('rolledCells', period))
       found.set(`${website} ${hour} ${value}`, [counts[0] ?? 0, counts[1] ?? 0, counts[4] ?? 0])
   }

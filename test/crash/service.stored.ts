@@ -95,7 +95,11 @@ async function visitsOf(facts: Facts, operations: readonly Operation[]) {
   for (const [website, some] of Map.groupBy(named, (operation) => operation.website)) {
     const ids = [...new Set(some.map(({ subject }) => subject))]
     for (let at = 0; at < ids.length; at += KEYS_AT_ONCE) {
-      const rows = await facts.run('receiptFacts', { website, visit_ids: ids.slice(at, at + KEYS_AT_ONCE) })
+      const rows = await facts.run('receiptFacts', {
+        organization: 'acme',
+        website,
+        visit_ids: ids.slice(at, at + KEYS_AT_ONCE),
+      })
       for (const row of rows.filter(({ is_recorded: isRecorded }) => isRecorded)) visitIds.add(row.visit_id)
       for (const row of rows.filter(({ is_active: isActive }) => isActive)) activeVisitIds.add(row.visit_id)
     }

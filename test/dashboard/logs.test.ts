@@ -223,7 +223,13 @@ describe('Logs in the dashboard', () => {
   it('are found by IDs, and by a receipt, which never appears in an address', async () => {
     const keys = createKeyring([SECRET])
     const random = Buffer.from('abcde')
-    const fresh = { website: 'acme-two', origin: 'https://acme-two.example', issuedAtMs: Date.now() - HOUR_MS, random }
+    const fresh = {
+      organization: 'acme',
+      website: 'acme-two',
+      origin: 'https://acme-two.example',
+      issuedAtMs: Date.now() - HOUR_MS,
+      random,
+    }
     const { text, claims } = issueReceipt(keys, { ...fresh, isHandoffOnly: false, isUnrecorded: false, gpc: false })
     const mine = { website: 'acme-two', organization: 'acme' }
     const visit = { ...visitRecord({ ...mine, visitId: claims.visitId }), request: log('acme-two', HOUR_MS).request }

@@ -328,7 +328,7 @@ describe('replays of decisions', function () {
       const [first] = rows
       if (query !== 'installsInOrder' || erased.length > 0 || first === undefined) return rows
       erased.push(first.event_id)
-      const name = erasedName('acme-site', first.event_id)
+      const name = erasedName({ organization: 'acme', website: 'acme-site' }, first.event_id)
       await facts.insert('erasures', [{ ...name, erased_at: Date.now(), row_version: 1 }])
       return rows
     }) as Facts['run']
@@ -651,7 +651,7 @@ describe('replays of decisions', function () {
     const id = await asked()
     await runReplays(deps())
     const [{ eventId }] = (await show(id)).body['result'].changes
-    await eraseNamed(facts.connection, [erasedName('acme-site', eventId)])
+    await eraseNamed(facts.connection, [erasedName({ organization: 'acme', website: 'acme-site' }, eventId)])
     expect((await show(id)).body)
       .to.include({ result: null })
       .and.not.to.include({ state: 'done' })

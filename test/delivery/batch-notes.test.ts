@@ -66,10 +66,10 @@ describe('hours that a batch marks', () => {
     const marks = createHourMarks('writer', () => NOW_MS)
     const versions = [1, 2].map(() => {
       const hours = marks.collect()
-      hours.note('visits', { website: 'a', issued_at: HOUR_MS })
+      hours.note('visits', { organization: 'acme', website: 'a', issued_at: HOUR_MS })
       return hours.rows()
     })
-    const row = { website: 'a', hour: HOUR_MS, writer: 'writer', made_at: NOW_MS }
+    const row = { organization: 'acme', website: 'a', hour: HOUR_MS, writer: 'writer', made_at: NOW_MS }
     expect(versions).to.deep.equal([[{ ...row, row_version: 1 }], [{ ...row, row_version: 2 }]])
   })
 
@@ -83,7 +83,7 @@ describe('hours that a batch marks', () => {
     /** A batch with a visit of each website at this moment, and what it marks. */
     const batch = (websites: readonly string[], { atMs = nowMs, isStored = true } = {}): readonly string[] => {
       const hours = marks.collect()
-      for (const website of websites) hours.note('visits', { website, issued_at: atMs })
+      for (const website of websites) hours.note('visits', { organization: 'acme', website, issued_at: atMs })
       const marked = hours.rows().map(({ website }) => website)
       if (isStored) hours.stored()
       return marked
@@ -335,7 +335,7 @@ describe('a batch with rows that are added to it', () => {
     (memory.rows.get('stream_pointers') ?? [])
       .flatMap((row) => (row['offsets'] as number[]).map((above) => above + Number(row['first_offset'])))
       .toSorted()
-  const visit = visitRecord({ issuedAtMs: 5 * HOUR_MS })
+  const visit = visitRecord({ organization: 'without-stream', issuedAtMs: 5 * HOUR_MS })
   const ofAcme = (status: number): LogRecord => requestRecord({ ...ACME, status })
   const marked = (memory: MemoryFacts): unknown[] => (memory.rows.get('hour_marks') ?? []).map((row) => row['hour'])
 
@@ -365,7 +365,7 @@ describe('a batch with rows that are added to it', () => {
 describe('erased data', () => {
   const visit = visitRecord({ website: 'acme-dev', visitId: 'ab'.repeat(16) })
   const other = visitRecord({ website: 'acme-dev', visitId: 'cd'.repeat(16) })
-  let rows: { website: string; digest: string }[]
+  let rows: { organization: string; website: string; digest: string }[]
   let asked: string[]
   const facts = {
     run: (async (query: string) => {
@@ -374,7 +374,11 @@ describe('erased data', () => {
       return rows.length === 0 ? [] : [{ rows: rows.length }]
     }) as unknown as Facts['run'],
   }
-  const erased = (website: string, id: string) => ({ website, digest: erasedName(website, id).digest })
+  const erased = (website: string, id: string) => ({
+    organization: 'acme',
+    website,
+    digest: erasedName({ organization: 'acme', website }, id).digest,
+  })
   beforeEach(() => {
     rows = []
     asked = []
@@ -389,15 +393,16 @@ describe('erased data', () => {
     expect(asked).to.deep.equal(['erasureCount', 'erasureCount', 'erasures', 'erasureCount'])
   })
 
-  it('is removed from every record that names it, only on its own website', async () => {
+  it('is removed from every record that names it, only on its own website and of its owner', async () => {
     const elsewhere = visitRecord({ website: 'other-dev', visitId: visit.visit.visitId })
+    const later = visitRecord({ organization: 'team/acme', website: 'acme-dev', visitId: visit.visit.visitId })
     const unrelated = requestRecord({ website: 'third-dev' })
     rows = [erased('acme-dev', visit.visit.visitId), erased('other-dev', 'another')]
     const erasures = createErasures(facts)
     expect(erasures.kept(visit), 'before it is known').to.equal(visit)
     await erasures.refresh()
     expect(erasures.kept(visit)).to.equal(null)
-    for (const record of [other, elsewhere, unrelated]) expect(erasures.kept(record)).to.deep.equal(record)
+    for (const record of [other, elsewhere, later, unrelated]) expect(erasures.kept(record)).to.deep.equal(record)
   })
 
   it('leaves a record of something else, without its name', async () => {
@@ -410,10 +415,10 @@ describe('erased data', () => {
     expect(kept).to.deep.equal({ ...record, revokedVisitId: null, revokedIssuedAtMs: null })
   })
 
-  it('is named by website and ID together, never in clear', () => {
-    const name = erasedName('acme-dev', 'installation-1')
+  it('is named by owner, website and ID together, never in clear', () => {
+    const name = erasedName({ organization: 'acme', website: 'acme-dev' }, 'installation-1')
     expect(name.digest).to.match(/^[0-9a-f]{64}$/)
-    expect(name.digest).not.to.equal(erasedName('acme-de', 'vinstallation-1').digest)
+    expect(name.digest).not.to.equal(erasedName({ organization: 'acme', website: 'acme-de' }, 'vinstallation-1').digest)
     expect(JSON.stringify({ ...name, website: '' })).not.to.include('installation-1')
   })
 })

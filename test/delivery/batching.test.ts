@@ -237,7 +237,7 @@ describe('request batches', () => {
     action: { kind: 'send', target, isTrusted: true },
   })
   const named = (batches: readonly RequestBatch[]): string[] =>
-    batches.map(({ key, jobs: inside }) => `${key.split('/')[1]}:${inside.length}`)
+    batches.map(({ key, jobs: inside }) => `${key.split('/')[2]}:${inside.length}`)
 
   it('let organisations take turns, each in the order of its own jobs', () => {
     const ready = [

@@ -79,7 +79,7 @@ describe('what dispatch appends', () => {
     },
   })
   const report = async (record: InstallRecord): Promise<void> => {
-    const key = recordKey(record.install.website, record.install.eventId)
+    const key = recordKey(record.install, record.install.eventId)
     await stage.store.log.append('installs', [{ key, value: encodeRecord(record) }])
   }
   const installNamed = (eventId: string, overrides: Partial<Install> = {}): InstallRecord =>
@@ -101,7 +101,7 @@ describe('what dispatch appends', () => {
     stage.catalog = catalogOf([destinationOf(), meta])
     facts.show(visitOf({ identities: { ...visitOf().identities, meta: { fbc: 'fb.1.1.abc', fbp: 'fb.1.1.1' } } }))
     failuresLeft = 1
-    const row = { website: WEBSITE, event_id: 'event-0001', destination: 'acme-meta' }
+    const row = { organization: 'acme', website: WEBSITE, event_id: 'event-0001', destination: 'acme-meta' }
     onRefused = () => facts.deliveries.push({ ...row, status: 'delivered', install_received_at_ms: NOON_MS })
     await report(recordOf(installOf({ destinations: [destinationOf(), meta] })))
     await until(() => appended.includes('deliveries'))

@@ -75,11 +75,18 @@ describe('what dispatch reads from ClickHouse', () => {
       isHandoffOnly: true,
     })
     await store(visitRecord(full), visitRecord(bare))
-    const wanted = [full.visitId, bare.visitId, 'c'.repeat(32)].map((visitId) => ({ website: WEBSITE, visitId }))
-    const visits = await readVisits(facts, [...wanted, { website: 'other', visitId: full.visitId }])
+    const wanted = [full.visitId, bare.visitId, 'c'.repeat(32)].map((visitId) => ({
+      organization: 'acme',
+      website: WEBSITE,
+      visitId,
+    }))
+    const visits = await readVisits(facts, [
+      ...wanted,
+      { organization: 'acme', website: 'other', visitId: full.visitId },
+    ])
     expect(Object.fromEntries(visits)).to.deep.equal({
-      [recordKey(WEBSITE, full.visitId)]: full,
-      [recordKey(WEBSITE, bare.visitId)]: bare,
+      [recordKey({ organization: 'acme', website: WEBSITE }, full.visitId)]: full,
+      [recordKey({ organization: 'acme', website: WEBSITE }, bare.visitId)]: bare,
     })
   })
 
@@ -91,10 +98,10 @@ describe('what dispatch reads from ClickHouse', () => {
       WHERE visit_id = '${broken.visitId}'`,
     )
     const told: unknown[] = []
-    const wanted = [fine, broken].map(({ visitId }) => ({ website: WEBSITE, visitId }))
+    const wanted = [fine, broken].map(({ visitId }) => ({ organization: 'acme', website: WEBSITE, visitId }))
     const visits = await readVisits(facts, wanted, (visit) => told.push(visit))
-    expect([...visits.keys()]).to.deep.equal([recordKey(WEBSITE, fine.visitId)])
-    expect(told).to.deep.equal([{ website: WEBSITE, visitId: broken.visitId }])
+    expect([...visits.keys()]).to.deep.equal([recordKey({ organization: 'acme', website: WEBSITE }, fine.visitId)])
+    expect(told).to.deep.equal([{ organization: 'acme', website: WEBSITE, visitId: broken.visitId }])
   })
 
   it('is a delivery as soon as its first record is stored', async () => {
@@ -106,12 +113,12 @@ describe('what dispatch reads from ClickHouse', () => {
       nowMs: NOON_MS,
       superseded: null,
     })
-    const events = ['event-0001', 'event-0002'].map((eventId) => ({ website: WEBSITE, eventId }))
+    const events = ['event-0001', 'event-0002'].map((eventId) => ({ organization: 'acme', website: WEBSITE, eventId }))
     expect(await readEarlierDeliveries(facts, events)).to.deep.equal(new Map())
     await store(...records)
     const known = [{ destination: 'acme-ga4', receivedAtMs: NOON_MS, isSkipped: false }]
     expect(await readEarlierDeliveries(facts, events)).to.deep.equal(
-      new Map([[recordKey(WEBSITE, 'event-0001'), known]]),
+      new Map([[recordKey({ organization: 'acme', website: WEBSITE }, 'event-0001'), known]]),
     )
   })
 })

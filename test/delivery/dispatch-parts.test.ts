@@ -41,7 +41,12 @@ function arrivalOf(overrides: Partial<Install> = {}, requestId = '1'): OwnArriva
 
 function firstRowOf({ record: { install, request } }: Arrival): FirstInstallRow {
   return {
-    ...{ website: install.website, event_id: install.eventId, received_at_ms: install.receivedAtMs },
+    ...{
+      organization: 'acme',
+      website: install.website,
+      event_id: install.eventId,
+      received_at_ms: install.receivedAtMs,
+    },
     ...{ request_id: request.id, installation_id: install.installationId, event_type: install.eventType },
     ...{ visit_id: install.visitId ?? '', answer: JSON.stringify(install.answer) },
   }
@@ -49,7 +54,7 @@ function firstRowOf({ record: { install, request } }: Arrival): FirstInstallRow 
 
 function dispatchedRow(overrides: Partial<DispatchedJobRow> = {}): DispatchedJobRow {
   const skipped = { status: 'skipped', install_received_at_ms: NOON_MS }
-  return { website: WEBSITE, event_id: EVENT, destination: 'acme-ga4', ...skipped, ...overrides }
+  return { organization: 'acme', website: WEBSITE, event_id: EVENT, destination: 'acme-ga4', ...skipped, ...overrides }
 }
 
 describe('the record of an event that decides', () => {
@@ -188,7 +193,7 @@ describe('the deliveries of an install', () => {
   })
 
   it('have the ID of their website, event and destination, and nothing to add', () => {
-    const id = { website: WEBSITE, eventId: EVENT, destination: 'acme-ga4' }
+    const id = { organization: 'acme', website: WEBSITE, eventId: EVENT, destination: 'acme-ga4' }
     expect(told()).to.include({ jobId: jobIdOf(id, sha256Hex), detail: '' })
   })
 
@@ -216,15 +221,15 @@ describe('the deliveries of an install', () => {
   it('need the visit only if one of them is to be made and there is one', () => {
     const paused = installOf({ destinations: [destinationOf({ mode: 'Paused' })] })
     const { visitId } = visitOf()
-    expect(visitNeededBy(installOf())).to.deep.equal({ website: WEBSITE, visitId })
+    expect(visitNeededBy(installOf())).to.deep.equal({ organization: 'acme', website: WEBSITE, visitId })
     expect(visitNeededBy(paused)).to.equal(null)
     expect(visitNeededBy(installOf({ overrides: { visitId: null } }))).to.equal(null)
   })
 })
 
 describe('what rows of the facts say to dispatch', () => {
-  const event = { website: WEBSITE, eventId: EVENT, receivedAtMs: NOON_MS }
-  const key = recordKey(WEBSITE, EVENT)
+  const event = { organization: 'acme', website: WEBSITE, eventId: EVENT, receivedAtMs: NOON_MS }
+  const key = recordKey({ organization: 'acme', website: WEBSITE }, EVENT)
 
   it('is each delivery of an event, with the install that it comes from and whether it was skipped', async () => {
     const facts = new FactsDouble()
@@ -298,7 +303,10 @@ describe('dispatch, as a consumer of the log', () => {
   const batchOf = (...records: readonly InstallRecord[]): Batch => ({
     ...{ topic: 'installs', partition: 0 },
     entries: records.map((record, offset) => ({
-      ...{ key: recordKey(WEBSITE, record.install.eventId), value: encodeRecord(record) },
+      ...{
+        key: recordKey({ organization: 'acme', website: WEBSITE }, record.install.eventId),
+        value: encodeRecord(record),
+      },
       ...{ offset, appendedAtMs: NOON_MS },
     })),
   })

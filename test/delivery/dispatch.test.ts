@@ -40,6 +40,7 @@ const DESTINATIONS = [
 ]
 
 const dispatchedRow = (eventId: string, receivedAtMs: number) => ({
+  organization: 'acme',
   website: 'acme-dev',
   event_id: eventId,
   destination: 'acme-ga4',
@@ -72,7 +73,7 @@ describe('dispatch', () => {
 
   async function report(...records: readonly InstallRecord[]): Promise<void> {
     const entries = records.map((record) => ({
-      key: recordKey(record.install.website, record.install.eventId),
+      key: recordKey(record.install, record.install.eventId),
       value: encodeRecord(record),
     }))
     await stage.store.log.append('installs', entries)
@@ -104,7 +105,12 @@ describe('dispatch', () => {
     request: { ...record.request, id: id.repeat(28) },
   })
   const firstRow = ({ install, request }: InstallRecord): FirstInstallRow => ({
-    ...{ website: install.website, event_id: install.eventId, received_at_ms: install.receivedAtMs },
+    ...{
+      organization: 'acme',
+      website: install.website,
+      event_id: install.eventId,
+      received_at_ms: install.receivedAtMs,
+    },
     ...{ request_id: request.id, installation_id: install.installationId, event_type: install.eventType },
     ...{ visit_id: install.visitId ?? '', answer: JSON.stringify(install.answer) },
   })
@@ -444,7 +450,7 @@ describe('dispatch', () => {
     it('treats the same ID on another website as another event', async () => {
       await start()
       facts.show(visitOf())
-      facts.deliveries.push({ ...dispatchedRow('event-1', NOON_MS), website: 'other' })
+      facts.deliveries.push({ ...dispatchedRow('event-1', NOON_MS), organization: 'acme', website: 'other' })
       await report(numbered(1))
       await until(async () => (await jobs()).length === 1)
     })

@@ -217,7 +217,7 @@ describe('rows of a record', () => {
     const [[table, row] = [], ...more] = rowsOf(record)
     expect({ table, more }).to.deep.equal({ table: 'webhook_attempts', more: [] })
     expect(row).to.deep.equal({
-      ...{ organization: 'acme-org', webhook: 'default/events', message_id: record.messageId, number: 3 },
+      ...{ organization: 'acme', webhook: 'default/events', message_id: record.messageId, number: 3 },
       ...{ type: 'install.matched', website: 'acme', state: 'failed', status: 500, error: 'http_500', answer: 'no' },
       ...{ body: '{}', happened_at: SAMPLE_MS, started_at: SAMPLE_MS + 1_000, duration_ms: 20 },
       ...{ next_attempt_at: SAMPLE_MS + 9_000, retention_days: 30 },

@@ -71,15 +71,22 @@ describe('facts-writer', () => {
     const visited = visitRecord({ website, organization })
     const installed = installRecord({ website, organization })
     await append('visits', visited)
-    await append('activations', activationRecord({ website, visitId: visited.visit.visitId }))
-    await append('handoffs', handoffRecord({ website, visitId: visited.visit.visitId }))
+    await append('activations', activationRecord({ organization, website, visitId: visited.visit.visitId }))
+    await append('handoffs', handoffRecord({ organization, website, visitId: visited.visit.visitId }))
     await append('installs', installed)
     await append('requests', requestRecord({ website, organization, status: 404, code: 'not_found' }))
-    await append('deliveries', deliveryRecord({ website, eventId: installed.install.eventId, attempt: attempt() }))
+    await append(
+      'deliveries',
+      deliveryRecord({ organization, website, eventId: installed.install.eventId, attempt: attempt() }),
+    )
     await append('activity', activityRecord({ website, organization }))
     await write()
-    const event = { website, event_id: installed.install.eventId }
-    const [receipt] = await facts.run('receiptFacts', { website, visit_ids: [visited.visit.visitId] })
+    const event = { organization, website, event_id: installed.install.eventId }
+    const [receipt] = await facts.run('receiptFacts', {
+      organization,
+      website,
+      visit_ids: [visited.visit.visitId],
+    })
     expect(receipt).to.include({ is_recorded: true, is_active: true })
     expect(await facts.run('installByEvent', event)).to.have.lengthOf(1)
     expect(await facts.run('deliveriesOfInstall', event)).to.have.lengthOf(1)
@@ -115,7 +122,7 @@ describe('facts-writer', () => {
     records[6_789] = requestRecord({ website, status: 70_000, userAgent: 'canary-of-a-bad-row' })
     await append('requests', ...records)
     await write()
-    const [usage] = await facts.run('countLogs', { website, ...AROUND })
+    const [usage] = await facts.run('countLogs', { organization: 'acme', website, ...AROUND })
     expect(usage?.logs).to.equal(9_999)
     const poison = (await facts.run('listPoison', nowish())).filter((row) => row.value.includes(website))
     expect(poison).to.have.lengthOf(1)
@@ -255,11 +262,11 @@ describe('facts-writer', () => {
     await exited
     const connection = await openChdb(join(folder, 'facts'))
     facts = clickhouseFacts(connection, { nowMs: Date.now })
-    const inserted = await facts.run('countLogs', { website, ...AROUND })
+    const inserted = await facts.run('countLogs', { organization: 'acme', website, ...AROUND })
     await openLog(lastLog)
     expect(await lagOf('visits')).to.equal(300)
     await write()
-    const again = await facts.run('countLogs', { website, ...AROUND })
+    const again = await facts.run('countLogs', { organization: 'acme', website, ...AROUND })
     expect([inserted[0]?.logs, again[0]?.logs]).to.deep.equal([300, 300])
   })
 

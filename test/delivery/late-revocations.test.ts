@@ -61,7 +61,7 @@ describe('a revocation whose visit could not be read', function () {
     const expectRevoked = async (first: string, second: string): Promise<void> => {
       const records = await api.service.eventLog.read('activations', 0, 100)
       expect(records.filter(({ value }) => value.includes('"isPredecessorUnknown":true')).length).to.equal(1)
-      const asked = { website: 'acme-dev', visit_ids: [claimsOf(first).visitId] }
+      const asked = { organization: 'acme', website: 'acme-dev', visit_ids: [claimsOf(first).visitId] }
       expect((await api.service.facts.run('receiptFacts', asked))[0]).to.deep.include({ is_revoked: true })
       const both = await api.event({ receipts: [first, second] })
       expect(both.body).to.deep.include({ resolution: 'matched', candidate_count: 1 })
@@ -270,5 +270,5 @@ describe('a revocation whose visit could not be read', function () {
 /** As the service issues them: the visit ID begins with the time. */
 function receipt(issuedAtMs: number): ReceiptRef {
   const visitId = `00${issuedAtMs.toString(16).padStart(12, '0')}${randomBytes(9).toString('hex')}`
-  return { website: 'acme', visitId, issuedAtMs }
+  return { organization: 'acme', website: 'acme', visitId, issuedAtMs }
 }

@@ -238,7 +238,13 @@ describe('a worker for Meta', () => {
     const [letter] = await stage.deadLetters()
     expect(letter).to.include({ reason: 'unclear_too_long' })
 
-    const row = { website: WEBSITE, event_id: records[2]!.eventId, destination: destination.id, status: 'failed' }
+    const row = {
+      organization: 'acme',
+      website: WEBSITE,
+      event_id: records[2]!.eventId,
+      destination: destination.id,
+      status: 'failed',
+    }
     const facts = { run: async () => [{ ...row, install_received_at_ms: 0 }] } as never
     const replay = async (mayCountTwice: boolean) => {
       const refusals: unknown[] = []

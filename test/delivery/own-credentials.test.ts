@@ -11,7 +11,12 @@ const GA4 = destinationOf()
 const all = [GA4, ...Object.values(AD_DESTINATIONS)]
 
 function credentialsOf(token: string): Credentials {
-  return new Map(all.map(({ id }) => [destinationKey(WEBSITE, id), { token: `${token} of ${id}` }]))
+  return new Map(
+    all.map(({ id }) => [
+      destinationKey({ organization: 'acme', website: WEBSITE }, id),
+      { token: `${token} of ${id}` },
+    ]),
+  )
 }
 
 describe('the credentials of a worker', () => {
@@ -26,7 +31,9 @@ describe('the credentials of a worker', () => {
   it('are those of its provider and of no other', () => {
     for (const { id, provider } of all) {
       const own = ownCredentials(provider, source)()
-      expect([...own]).to.deep.equal([[destinationKey(WEBSITE, id), { token: `first of ${id}` }]])
+      expect([...own]).to.deep.equal([
+        [destinationKey({ organization: 'acme', website: WEBSITE }, id), { token: `first of ${id}` }],
+      ])
     }
   })
 

@@ -63,14 +63,18 @@ describe('installs that are decided again', function () {
   const replay = (changes: Partial<ReplayRequest> = {}) => {
     const period = { sinceMs: FROM_MS, untilMs: FROM_MS + DAY_MS }
     const policy = { policy: 'first_visit', ...WHOLE } as const
-    return replayDecisions(facts, { website, policy, ...period, ...changes }, { pageSize: 3 })
+    return replayDecisions(facts, { organization: 'acme', website, policy, ...period, ...changes }, { pageSize: 3 })
   }
 
   it('are refused, not cut, if more installations would have to be remembered than there is room for', async () => {
     const again = (mostInstallations: number) => {
       const policy = { policy: 'first_visit', ...WHOLE } as const
       const period = { sinceMs: FROM_MS, untilMs: FROM_MS + 50 * DAY_MS }
-      return replayDecisions(facts, { website, policy, ...period }, { pageSize: 2, mostInstallations })
+      return replayDecisions(
+        facts,
+        { organization: 'acme', website, policy, ...period },
+        { pageSize: 2, mostInstallations },
+      )
     }
     // Of two installations a day, those of the days before are forgotten once their receipts have expired.
     const days = [0, 1, 40, 41]
@@ -118,7 +122,7 @@ describe('installs that are decided again', function () {
     await write(...visits(), ofDay(0, { installationId }), ...[0, 1, 1, 2, 3, 4, 4].map((day) => ofDay(day)))
     await write(ofDay(5, follows), ofDay(6, follows))
     const policy = { policy: 'first_visit', ...WHOLE } as const
-    const request = { website, policy, sinceMs: FROM_MS, untilMs: FROM_MS + DAY_MS }
+    const request = { organization: 'acme', website, policy, sinceMs: FROM_MS, untilMs: FROM_MS + DAY_MS }
     const checkpoints: ReplayCheckpoint[] = []
     const onProgress = ({ checkpoint }: { checkpoint: () => ReplayCheckpoint }): void =>
       void checkpoints.push(JSON.parse(JSON.stringify(checkpoint())) as ReplayCheckpoint)
@@ -170,7 +174,7 @@ describe('installs that are decided again', function () {
   it('end with the caller', async () => {
     await write(...visits(), ofBoth())
     const policy = { policy: 'first_visit', ...WHOLE } as const
-    const request = { website, policy, sinceMs: FROM_MS, untilMs: FROM_MS + DAY_MS }
+    const request = { organization: 'acme', website, policy, sinceMs: FROM_MS, untilMs: FROM_MS + DAY_MS }
     const gone = new Error('gone')
     const error = await replayDecisions(facts, request, { signal: AbortSignal.abort(gone) }).catch(
       (why: unknown) => why,

@@ -47,6 +47,7 @@ describe('dead letters', () => {
     for (const job of jobs) {
       facts.deliveries.push({
         install_received_at_ms: 0,
+        organization: 'acme',
         website: job.website,
         event_id: job.install.eventId,
         destination: job.destination,
@@ -177,6 +178,7 @@ describe('dead letters', () => {
     )
     facts.deliveries.push({
       install_received_at_ms: 0,
+      organization: 'acme',
       website: first.job.website,
       event_id: 'event-0001',
       destination: 'gone',

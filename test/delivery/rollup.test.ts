@@ -64,7 +64,12 @@ describe('figures by hour', function () {
     expect(done).to.equal(records.length)
   }
   const rolled = async (column: Dimension, hours = HOURS): Promise<Record<string, readonly number[]>> => {
-    const period = { websites: [website], since_ms: FROM_MS, until_ms: FROM_MS + hours * HOUR_MS }
+    const period = {
+      organizations: ['acme'],
+      websites: [website],
+      since_ms: FROM_MS,
+      until_ms: FROM_MS + hours * HOUR_MS,
+    }
     const rows = await facts.run('rolledCells', { ...period, column })
     return Object.fromEntries(rows.map(({ value, counts }) => [value, counts]))
   }
@@ -119,7 +124,7 @@ describe('figures by hour', function () {
     const visits = Array.from({ length: 50 }, (_, index) => visited(FROM_MS + index * 1_000, `source-${index % 7}`))
     await write([...visits, ...visits.slice(0, 9).map(({ visit }) => installOf(visit, { agent: 'claude-code' }))])
     await roll()
-    const period = { websites: [website], since_ms: FROM_MS, until_ms: FROM_MS + HOUR_MS }
+    const period = { organizations: ['acme'], websites: [website], since_ms: FROM_MS, until_ms: FROM_MS + HOUR_MS }
     const raw = [
       ...(await facts.run('funnelCells', { ...period, key_ids: [10] })),
       ...(await facts.run('installCells', period)),
@@ -147,7 +152,7 @@ describe('figures by hour', function () {
     // A record that is not pending keeps its own visit; what was received in the first hour belongs to a visit of the second.
     await write([decide(one, first), decide(other, second), decide(late, second), decide(matched, second)])
     await roll()
-    const raw = { websites: [website], since_ms: FROM_MS, until_ms: FROM_MS + HOURS * HOUR_MS }
+    const raw = { organizations: ['acme'], websites: [website], since_ms: FROM_MS, until_ms: FROM_MS + HOURS * HOUR_MS }
     for (const [steps, column] of [
       [await facts.run('visitSteps', { ...raw, key_ids: [10] }), 'visits'],
       [await facts.run('installSteps', raw), 'installs'],
@@ -178,7 +183,7 @@ describe('figures by hour', function () {
     await write([gone, kept, install])
     await roll()
     expect(Object.keys(await rolled('campaign'))).to.include.members(['only-gone', 'kept'])
-    const subject = { website, installationIds: [install.install.installationId], visitIds: [] }
+    const subject = { organization: 'acme', website, installationIds: [install.install.installationId], visitIds: [] }
     const eventLog = { append: () => Promise.resolve(), progress: () => expect.fail('no writer runs') }
     const { plan } = await erase({ facts, eventLog, nowMs: Date.now, isWriterRunning: false }, subject)
     expect(plan.visitIds).to.deep.equal([gone.visit.visitId])
@@ -323,7 +328,7 @@ describe('figures by hour', function () {
     ])
     await markHours(facts, { writer: 'test', sinceMs: FROM_MS, untilMs: FROM_MS + HOUR_MS, nowMs: Date.now() })
     await facts.insert('hour_marks', [
-      { website: empty, hour: FROM_MS, writer: 'test', made_at: Date.now(), row_version: 1 },
+      { organization: 'acme', website: empty, hour: FROM_MS, writer: 'test', made_at: Date.now(), row_version: 1 },
     ])
     let statements = 0
     const counting: Pick<Facts, 'run' | 'insert'> = {
@@ -337,7 +342,7 @@ describe('figures by hour', function () {
     expect(statements).to.equal(2)
     const hourOf = async (own: string, column: Dimension, hour = 0): Promise<Record<string, readonly number[]>> => {
       const sinceMs = FROM_MS + hour * HOUR_MS
-      const period = { websites: [own], since_ms: sinceMs, until_ms: sinceMs + HOUR_MS }
+      const period = { organizations: ['acme'], websites: [own], since_ms: sinceMs, until_ms: sinceMs + HOUR_MS }
       const rows = await facts.run('rolledCells', { ...period, column })
       return Object.fromEntries(rows.map(({ value, counts }) => [value, counts]))
     }

@@ -108,6 +108,7 @@ describe('a sixth provider', () => {
     const { website, install } = job
     facts.deliveries.push({
       install_received_at_ms: 0,
+      organization: 'acme',
       website,
       event_id: install.eventId,
       destination: destination.id,

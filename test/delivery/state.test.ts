@@ -73,7 +73,7 @@ describe('a hot state that was lost', function () {
     const now = Date.now()
     const [active, revoked] = [receipt('active', now), receipt('revoked', now)]
     await hotState.learn({ ...active, previous: null }, 'revoked')
-    const claim = { website: 'acme', installationId: 'installation', owner: 'somebody' }
+    const claim = { organization: 'acme', website: 'acme', installationId: 'installation', owner: 'somebody' }
     await hotState.claimInstall({ ...claim, eventId: 'event-known' })
     await hotState.settleInstall({
       ...claim,
@@ -84,17 +84,20 @@ describe('a hot state that was lost', function () {
     })
     const pages: Readonly<Record<string, readonly object[][]>> = {
       activationsAfter: [
-        [{ website: 'acme', visit_id: active.visitId, effect: 1, issued_at_ms: now }],
-        [{ website: 'acme', visit_id: revoked.visitId, effect: 2, issued_at_ms: now }],
+        [{ organization: 'acme', website: 'acme', visit_id: active.visitId, effect: 1, issued_at_ms: now }],
+        [{ organization: 'acme', website: 'acme', visit_id: revoked.visitId, effect: 2, issued_at_ms: now }],
       ],
       installsAfter: [['event-known', 'event-lost'].map((id) => installRow(id, revoked, now))],
       usageOfAll: [[{ organization: 'acme', events: 7 }]],
     }
     const asked: unknown[] = []
-    const run = async (query: string, params: { after_website: string }): Promise<readonly object[]> => {
+    const run = async (
+      query: string,
+      params: { after_organization: string; after_website: string },
+    ): Promise<readonly object[]> => {
       if (query === 'usageOfAll') return pages[query]?.[0] ?? []
       if (query === 'previousVisits') return []
-      asked.push(params.after_website)
+      asked.push(`${params.after_organization}/${params.after_website}`)
       return pages[query]?.[asked.length - 1 - (query === 'installsAfter' ? 3 : 0)] ?? []
     }
     const told: string[] = []
@@ -107,7 +110,7 @@ describe('a hot state that was lost', function () {
     expect(report).to.deep.equal({ activations: 2, installs: 2, organizations: 1 })
     expect(await hotState.readUsage('acme', monthOf(now))).to.equal(7)
     expect(told).to.deep.equal(['activations 1', 'activations 2', 'installs 2', 'organizations 1'])
-    expect(asked).to.deep.equal(['', 'acme', 'acme', '', 'acme'])
+    expect(asked).to.deep.equal(['/', 'acme/acme', 'acme/acme', '/', 'acme/acme'])
     expect(await hotState.receiptStates([active, revoked])).to.deep.equal(['revoked', 'revoked'])
     const again = await Promise.all(
       ['event-known', 'event-lost'].map((eventId) => hotState.claimInstall({ ...claim, eventId })),
@@ -121,6 +124,7 @@ describe('a hot state that was lost', function () {
 
 function receipt(name: string, issuedAtMs: number): ReceiptRef {
   return {
+    organization: 'acme',
     website: 'acme',
     visitId: `${issuedAtMs.toString(16).padStart(12, '0')}${Buffer.from(name).toString('hex')}`
       .padEnd(32, '0')
@@ -129,10 +133,11 @@ function receipt(name: string, issuedAtMs: number): ReceiptRef {
   }
 }
 
-function activation({ website, visitId, issuedAtMs }: ReceiptRef): { key: string; value: string } {
+function activation({ organization, website, visitId, issuedAtMs }: ReceiptRef): { key: string; value: string } {
   const record = {
     v: 1,
     kind: 'activation',
+    organization,
     website,
     visitId,
     issuedAtMs,
@@ -146,6 +151,7 @@ function activation({ website, visitId, issuedAtMs }: ReceiptRef): { key: string
 function installRow(eventId: string, { visitId }: ReceiptRef, issuedAtMs: number): object {
   const visit = { visit_id: visitId, visit_issued_at_ms: issuedAtMs, gpc: false }
   return {
+    organization: 'acme',
     website: 'acme',
     event_id: eventId,
     installation_id: 'installation',

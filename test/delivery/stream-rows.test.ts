@@ -100,7 +100,7 @@ describe('the backlog of log streams', () => {
     const [kept, gone] = [mine(), mine({ body: `{"event_id":"${unique('event')}"}` })]
     await write(process(), [kept, gone], { from: 0 })
     const { event_id: eventId } = JSON.parse(gone.request.body) as { event_id: string }
-    await facts.erase([erasedName('acme', eventId)])
+    await facts.erase([erasedName({ organization, website: 'acme' }, eventId)])
     const { records, missing } = await readBatch(facts, organization, await planOfAll())
     const unreadable = { type: 'unreadable', id: gone.request.id, at: gone.request.receivedAtMs }
     expect(JSON.parse(records[0]?.text ?? '')).to.include({ id: kept.request.id })

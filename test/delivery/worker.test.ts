@@ -251,7 +251,13 @@ describe('the delivery worker', () => {
     stage.clock.advance(7_000)
     await until(async () => (await stage.deadLetters()).length === 1)
     expect((await stage.deadLetters())[0]?.job).to.deep.include(later)
-    const row = { website: WEBSITE, event_id: 'event-0001', destination: 'acme-ga4', status: 'failed' }
+    const row = {
+      organization: 'acme',
+      website: WEBSITE,
+      event_id: 'event-0001',
+      destination: 'acme-ga4',
+      status: 'failed',
+    }
     const facts = { run: async () => [row] } as never
     await replayDeadLetters({ eventLog: stage.store.log, facts, nowMs: stage.clock.nowMs }, {})
     const jobs = await stage.store.log.read('deliver.ga4', 0, 10)
@@ -306,13 +312,15 @@ describe('wrong credentials', () => {
     ])
     const troubled = stage.worker?.health().troubled ?? []
     expect(troubled.map((each) => [each.destination, each.breaker, each.pausedFor])).to.deep.equal([
-      [`${WEBSITE}/acme-ga4`, 'closed', 'credentials_refused'],
+      [`acme/${WEBSITE}/acme-ga4`, 'closed', 'credentials_refused'],
     ])
   })
 
   it('are forgotten as soon as the credentials change, and the activity says so', async () => {
     stage.standIn.fail('*', null)
-    stage.credentials = new Map([[destinationKey(WEBSITE, 'acme-ga4'), { apiSecret: 'another' }]])
+    stage.credentials = new Map([
+      [destinationKey({ organization: 'acme', website: WEBSITE }, 'acme-ga4'), { apiSecret: 'another' }],
+    ])
     await stage.enqueue(eventJob(2))
     await until(async () => (await stage.statuses()).get('event-0002') === 'delivered')
     await until(async () => (await stage.activity()).length === 2)
@@ -342,7 +350,9 @@ describe('wrong credentials', () => {
     expect(stage.standIn.total()).to.equal(2)
     expect((await stage.activity()).map(({ type }) => type)).to.deep.equal(['destination_paused'])
     stage.standIn.fail('*', null)
-    stage.credentials = new Map([[destinationKey(WEBSITE, 'acme-ga4'), { apiSecret: 'another' }]])
+    stage.credentials = new Map([
+      [destinationKey({ organization: 'acme', website: WEBSITE }, 'acme-ga4'), { apiSecret: 'another' }],
+    ])
     await stage.enqueue(eventJob(5))
     await until(async () => (await stage.activity()).length === 2)
     expect((await stage.activity())[1]?.type).to.equal('destination_resumed')

@@ -326,8 +326,8 @@ describe('compileCatalog', () => {
         },
       ])
       expect(site?.measurementIds).to.deep.equal(['G-ABC1234567'])
-      expect(credentials.get('site/out')).to.deep.equal({ apiSecret: 'ga4-secret' })
-      expect(credentialRefs.get('site/out')).to.deep.equal([
+      expect(credentials.get('acme/site/out')).to.deep.equal({ apiSecret: 'ga4-secret' })
+      expect(credentialRefs.get('acme/site/out')).to.deep.equal([
         { credential: 'apiSecret', namespace: 'default', secret: 'keys', key: 'ga4' },
       ])
     })
@@ -372,7 +372,7 @@ describe('compileCatalog', () => {
         expect(findings(result)).to.deep.equal([])
         const destination = result.catalog.websites.get('site')?.destinations[0]
         expect(destination).to.deep.include({ provider, eventTypes: ['install_completed'], settings })
-        expect(result.credentials.get('site/out')).to.deep.equal(credentials)
+        expect(result.credentials.get('acme/site/out')).to.deep.equal(credentials)
       })
     }
 
@@ -380,7 +380,7 @@ describe('compileCatalog', () => {
       const spec = { websiteRef: { name: 'site' }, provider: 'google_ads', googleAds: OTHERS.google_ads.googleAds }
       const account = secret('google', { 'service-account.json': '{}' })
       const result = compile(ACME, SITE, account, resource('Destination', 'out', spec))
-      expect(result.credentials.get('site/out')).to.deep.equal({ serviceAccountJson: '{}' })
+      expect(result.credentials.get('acme/site/out')).to.deep.equal({ serviceAccountJson: '{}' })
       const half = compile(ACME, SITE, secret('google', { 'client-id': 'a' }), resource('Destination', 'out', spec))
       expect(half.problems[0]).to.include({ reason: 'RefNotFound', field: '/spec/googleAds/credentialsRef' })
     })
@@ -389,9 +389,9 @@ describe('compileCatalog', () => {
       const coded = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'coded' }, data: { ga4: 'Z8OpaGVpbQ==' } }
       const ga4 = { measurementId: 'G-1', apiSecretRef: { name: 'coded', key: 'ga4' } }
       const first = compile(ACME, SITE, coded, ga4Destination('out', { ga4 }))
-      expect(first.credentials.get('site/out')).to.deep.equal({ apiSecret: 'géheim' })
+      expect(first.credentials.get('acme/site/out')).to.deep.equal({ apiSecret: 'géheim' })
       const both = compile(ACME, SITE, { ...coded, stringData: { ga4: 'plain' } }, ga4Destination('out', { ga4 }))
-      expect(both.credentials.get('site/out')).to.deep.equal({ apiSecret: 'plain' })
+      expect(both.credentials.get('acme/site/out')).to.deep.equal({ apiSecret: 'plain' })
       const broken = compile(ACME, { ...coded, data: { ga4: '***' } })
       expect(broken.problems[0]).to.include({ object: 'Secret/coded', reason: 'InvalidField', field: '/data/ga4' })
     })
@@ -542,7 +542,7 @@ describe('compileCatalog', () => {
       const site = result.catalog.websites.get('site')
       expect(site?.organization).to.include({ id: 'acme', firstInstallPath: 'cli' })
       expect(site?.destinations.map(({ id }) => id)).to.deep.equal(['out'])
-      expect(result.credentials.get('site/out')).to.deep.equal({ apiSecret: 'of-the-agency' })
+      expect(result.credentials.get('acme/site/out')).to.deep.equal({ apiSecret: 'of-the-agency' })
     })
 
     it('are refused in the same words, whether the object forbids them, is missing or is itself refused', () => {
@@ -587,7 +587,7 @@ describe('compileCatalog', () => {
       expect(findings(result)).to.deep.equal([
         'Destination/b/out IdTaken metadata.name: an older destination of the website has this name',
       ])
-      expect(result.credentials.get('site/out')).to.deep.equal({ apiSecret: 'a' })
+      expect(result.credentials.get('acme/site/out')).to.deep.equal({ apiSecret: 'a' })
     })
 
     it('match labels as Kubernetes does', () => {

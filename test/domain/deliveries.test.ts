@@ -184,11 +184,11 @@ describe('what the visit itself rules out', () => {
 })
 
 describe('the ID of a job', () => {
-  it('is the first half of a SHA-256 over website, event and destination, apart from each other', () => {
-    const expected = sha256Hex('acme-dev\u0000event-0001\u0000acme-ga4').slice(0, 32)
-    expect(jobIdOf({ website: 'acme-dev', eventId: 'event-0001', destination: 'acme-ga4' }, sha256Hex)).to.equal(
-      expected,
-    )
+  it('is the first half of a SHA-256 over organisation, website, event and destination, apart from each other', () => {
+    const expected = sha256Hex('acme\u0000acme-dev\u0000event-0001\u0000acme-ga4').slice(0, 32)
+    expect(
+      jobIdOf({ organization: 'acme', website: 'acme-dev', eventId: 'event-0001', destination: 'acme-ga4' }, sha256Hex),
+    ).to.equal(expected)
     expect(expected).to.match(/^[0-9a-f]{32}$/)
   })
 
@@ -196,8 +196,8 @@ describe('the ID of a job', () => {
     const part = fc.stringMatching(/^[a-z0-9_-]{1,8}$/)
     fc.assert(
       fc.property(part, part, part, part, part, part, (a, b, c, d, e, f) => {
-        const one = jobIdOf({ website: a, eventId: b, destination: c }, sha256Hex)
-        const other = jobIdOf({ website: d, eventId: e, destination: f }, sha256Hex)
+        const one = jobIdOf({ organization: 'acme', website: a, eventId: b, destination: c }, sha256Hex)
+        const other = jobIdOf({ organization: 'acme', website: d, eventId: e, destination: f }, sha256Hex)
         expect(one === other).to.equal(a === d && b === e && c === f)
       }),
     )

@@ -12,6 +12,7 @@ describe('a receipt from before the master secret was rotated', () => {
   const before = createKeyring([OLD])
   const after = createKeyring([rotatedFrom(OLD), OLD])
   const issued = issueReceipt(before, {
+    organization: 'acme',
     website: 'w',
     origin: ORIGIN,
     issuedAtMs: Date.UTC(2026, 10, 21),
@@ -22,16 +23,16 @@ describe('a receipt from before the master secret was rotated', () => {
   })
 
   it('still belongs to the origin that it was issued on, and to no other', () => {
-    const claims = readReceipt(after, 'w', issued.text)
+    const claims = readReceipt(after, { organization: 'acme', website: 'w' }, issued.text)
     expect(claims).to.deep.equal(issued.claims)
-    expect(isFromOrigin(after, 'w', claims!, ORIGIN)).to.equal(true)
-    expect(isFromOrigin(after, 'w', claims!, 'https://evil.example')).to.equal(false)
+    expect(isFromOrigin(after, { organization: 'acme', website: 'w' }, claims!, ORIGIN)).to.equal(true)
+    expect(isFromOrigin(after, { organization: 'acme', website: 'w' }, claims!, 'https://evil.example')).to.equal(false)
   })
 
   it('gives the same handoff token as before, and the token is read', () => {
-    const token = issueToken(after, 'w', issued.claims, false)
-    expect(token).to.equal(issueToken(before, 'w', issued.claims, false))
-    expect(readToken(after, 'w', token)?.visitId).to.equal(issued.claims.visitId)
+    const token = issueToken(after, { organization: 'acme', website: 'w' }, issued.claims, false)
+    expect(token).to.equal(issueToken(before, { organization: 'acme', website: 'w' }, issued.claims, false))
+    expect(readToken(after, { organization: 'acme', website: 'w' }, token)?.visitId).to.equal(issued.claims.visitId)
   })
 })
 

@@ -28,6 +28,7 @@ interface Vectors {
   secrets: { secret: string; key_id: number }[]
   receipts: {
     name: string
+    organization: string
     website: string
     origin: string
     issued_at: number
@@ -41,7 +42,7 @@ interface Vectors {
     token: string
     token_under_gpc: string
   }[]
-  refused: { why: string; website: string; kind: 'receipt' | 'token'; text: string }[]
+  refused: { why: string; organization: string; website: string; kind: 'receipt' | 'token'; text: string }[]
 }
 
 const vectors = JSON.parse(readFileSync(new URL('../vectors/receipts.json', import.meta.url), 'utf8')) as Vectors
@@ -60,6 +61,7 @@ describe('receipts and handoff tokens', () => {
     it(`writes and reads the vector "${row.name}" byte for byte`, () => {
       const signer = keysBySigner.get(row.key_id)!
       const { text, claims } = issueReceipt(signer, {
+        organization: row.organization,
         website: row.website,
         origin: row.origin,
         issuedAtMs: row.issued_at,
@@ -71,9 +73,9 @@ describe('receipts and handoff tokens', () => {
       expect(text).to.equal(row.receipt)
       expect(claims.visitId).to.equal(row.visit_id)
       expect(issuedAtOfVisit(row.visit_id)).to.equal(row.issued_at)
-      expect(issueToken(signer, row.website, claims, false)).to.equal(row.token)
-      expect(issueToken(signer, row.website, claims, true)).to.equal(row.token_under_gpc)
-      const read = readReceipt(keys, row.website, row.receipt)
+      expect(issueToken(signer, row, claims, false)).to.equal(row.token)
+      expect(issueToken(signer, row, claims, true)).to.equal(row.token_under_gpc)
+      const read = readReceipt(keys, row, row.receipt)
       expect(read).to.deep.include({
         visitId: row.visit_id,
         issuedAtMs: row.issued_at,
@@ -81,15 +83,15 @@ describe('receipts and handoff tokens', () => {
         isUnrecorded: row.unrecorded,
         gpc: row.gpc,
       })
-      expect(readToken(keys, row.website, row.token)?.visitId).to.equal(row.visit_id)
-      expect(readToken(keys, row.website, row.token_under_gpc)).to.deep.include({ visitId: row.visit_id, gpc: true })
+      expect(readToken(keys, row, row.token)?.visitId).to.equal(row.visit_id)
+      expect(readToken(keys, row, row.token_under_gpc)).to.deep.include({ visitId: row.visit_id, gpc: true })
     })
   }
 
   for (const row of vectors.refused) {
     it(`refuses a ${row.kind}: ${row.why}`, () => {
       const read = row.kind === 'receipt' ? readReceipt : readToken
-      expect(read(keys, row.website, row.text)).to.equal(null)
+      expect(read(keys, row, row.text)).to.equal(null)
     })
   }
 
@@ -101,17 +103,21 @@ describe('receipts and handoff tokens', () => {
       return encodeBase64url(bytes)
     }
     const bits = Array.from({ length: 256 }, (_, bit) => bit)
-    expect(bits.filter((bit) => readReceipt(keys, website, flip(receipt, bit)) !== null)).to.deep.equal([])
-    expect(bits.filter((bit) => readToken(keys, website, `wht_${flip(token.slice(4), bit)}`) !== null)).to.deep.equal(
-      [],
-    )
+    expect(
+      bits.filter((bit) => readReceipt(keys, { organization: 'acme', website }, flip(receipt, bit)) !== null),
+    ).to.deep.equal([])
+    expect(
+      bits.filter(
+        (bit) => readToken(keys, { organization: 'acme', website }, `wht_${flip(token.slice(4), bit)}`) !== null,
+      ),
+    ).to.deep.equal([])
   })
 
   it('distinguishes the origin of its visit from every other', () => {
     const row = vectors.receipts[0]!
-    const claims = readReceipt(keys, row.website, row.receipt)!
-    expect(isFromOrigin(keys, row.website, claims, row.origin)).to.equal(true)
-    expect(isFromOrigin(keys, row.website, claims, 'https://docs.acme.dev')).to.equal(false)
+    const claims = readReceipt(keys, row, row.receipt)!
+    expect(isFromOrigin(keys, row, claims, row.origin)).to.equal(true)
+    expect(isFromOrigin(keys, row, claims, 'https://docs.acme.dev')).to.equal(false)
   })
 
   it('names its visit by its first 16 bytes in hexadecimal, without the marks of tokens and GPC', () => {
@@ -119,7 +125,12 @@ describe('receipts and handoff tokens', () => {
     fc.assert(
       fc.property(random, fc.boolean(), fc.constantFrom(0, 16, 4_096), (bytes, gpc, moreMs) => {
         const flags = { isHandoffOnly: false, isUnrecorded: false, gpc }
-        const receipt = { website: 'acme-dev', origin: 'https://acme.dev', issuedAtMs: 1_795_251_875_088 + moreMs }
+        const receipt = {
+          organization: 'acme',
+          website: 'acme-dev',
+          origin: 'https://acme.dev',
+          issuedAtMs: 1_795_251_875_088 + moreMs,
+        }
         const { text, claims } = issueReceipt(keys, { ...receipt, random: bytes, ...flags })
         const body = decodeBase64url(text)!.slice(0, 16)
         body[0]! &= 0b0110_1111
@@ -159,7 +170,7 @@ describe('receipts and handoff tokens', () => {
   it('still reads receipts of a secret that was moved to the second place', () => {
     const rotated = createKeyring([...secrets].reverse())
     const row = vectors.receipts[0]!
-    expect(readReceipt(rotated, row.website, row.receipt)?.visitId).to.equal(row.visit_id)
+    expect(readReceipt(rotated, row, row.receipt)?.visitId).to.equal(row.visit_id)
     expect(rotated.currentKeyId).to.equal(vectors.secrets[1]!.key_id)
   })
 
@@ -243,7 +254,7 @@ describe('the cheap check of a text that may be a receipt', () => {
   const SKEW_MS = 300_000
   const issuedAt = (issuedAtMs: number, signer = keys): string => {
     const random = Uint8Array.from([1, 2, 3, 4, 5])
-    const more = { website: 'w', origin: 'https://acme.dev', random }
+    const more = { organization: 'acme', website: 'w', origin: 'https://acme.dev', random }
     return issueReceipt(signer, { ...more, issuedAtMs, isHandoffOnly: false, isUnrecorded: false, gpc: false }).text
   }
 
@@ -285,14 +296,14 @@ describe('the cheap check of a text that may be a receipt', () => {
     expect(
       readToken(
         { ...keys, mac: (_use, keyId, ...rest) => keys.mac('receipt', keyId, ...rest) },
-        website,
+        { organization: 'acme', website },
         `wht_${receipt}`,
       ),
     ).to.equal(null)
     expect(
       readReceipt(
         { ...keys, mac: (_use, keyId, ...rest) => keys.mac('token', keyId, ...rest) },
-        website,
+        { organization: 'acme', website },
         token.slice(4),
       ),
     ).to.equal(null)
@@ -301,15 +312,15 @@ describe('the cheap check of a text that may be a receipt', () => {
   it('is genuine only if both tags have all of their bytes', () => {
     const { receipt, website, origin } = vectors.receipts[0]!
     const short = { ...keys, mac: (...words: Parameters<typeof keys.mac>) => keys.mac(...words).subarray(0, 15) }
-    expect(readReceipt(short, website, receipt)).to.equal(null)
-    const claims = readReceipt(keys, website, receipt)!
+    expect(readReceipt(short, { organization: 'acme', website }, receipt)).to.equal(null)
+    const claims = readReceipt(keys, { organization: 'acme', website }, receipt)!
     const tagged = {
       ...keys,
       originTag: (...words: Parameters<typeof keys.originTag>) => keys.originTag(...words).subarray(0, 3),
     }
-    expect(isFromOrigin(keys, website, claims, origin)).to.equal(true)
-    expect(isFromOrigin(tagged, website, claims, origin)).to.equal(false)
-    expect(readReceipt(keys, website, `${receipt}AAAA`)).to.equal(null)
+    expect(isFromOrigin(keys, { organization: 'acme', website }, claims, origin)).to.equal(true)
+    expect(isFromOrigin(tagged, { organization: 'acme', website }, claims, origin)).to.equal(false)
+    expect(readReceipt(keys, { organization: 'acme', website }, `${receipt}AAAA`)).to.equal(null)
   })
 })
 

@@ -14,6 +14,7 @@ const toBase64 = (latin1: string): string => Buffer.from(latin1, 'latin1').toStr
 function issue(seed: number, isHandoffOnly = false) {
   const random = Uint8Array.from([seed & 255, (seed >> 8) & 255, 3, 4, 5])
   const receipt = {
+    organization: 'acme',
     website: 'acme-dev',
     origin: 'https://acme.dev',
     issuedAtMs: NOW_MS - seed * 1_000,
@@ -23,7 +24,7 @@ function issue(seed: number, isHandoffOnly = false) {
     gpc: false,
   }
   const { text, claims } = issueReceipt(keys, receipt)
-  return { receipt: text, token: issueToken(keys, 'acme-dev', claims, false) }
+  return { receipt: text, token: issueToken(keys, { organization: 'acme', website: 'acme-dev' }, claims, false) }
 }
 
 function keep(text: string | Buffer, isCut = false) {

@@ -5,7 +5,13 @@ import fc from 'fast-check'
 
 import { isSameTraffic, shownTraffic } from '../../domain/resources/traffic.ts'
 
-const now = (visits: number, installs = 0, matched = 0) => ({ website: 'acme', visits, installs, matched })
+const now = (visits: number, installs = 0, matched = 0) => ({
+  organization: 'acme',
+  website: 'acme',
+  visits,
+  installs,
+  matched,
+})
 
 describe('the traffic that a website shows', () => {
   it('is nothing before there was any, and zero after it has ended', () => {

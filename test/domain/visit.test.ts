@@ -91,7 +91,7 @@ describe('a visit', () => {
   describe("'s receipt and marker", () => {
     it('agree about it', () => {
       const { visit, receipt, claims } = admit()
-      expect(readReceipt(keys, 'site', receipt)).to.deep.equal(claims)
+      expect(readReceipt(keys, { organization: 'acme', website: 'site' }, receipt)).to.deep.equal(claims)
       expect(markerOf(visit, receipt)).to.deep.equal({
         format: 'opfs-install-attribution',
         version: 1,
@@ -144,6 +144,7 @@ describe('a visit', () => {
     it('no previous receipt that is not a recorded browser receipt of this website and origin', () => {
       const issue = (more: Record<string, unknown>): string =>
         issueReceipt(keys, {
+          organization: 'acme',
           website: 'site',
           origin: ORIGIN,
           issuedAtMs: NOW_MS - 1,
@@ -170,6 +171,7 @@ describe('a visit', () => {
 
     it('no genuine receipt or token in any of its texts, and every identifier that merely looks like one', () => {
       const { text, claims } = issueReceipt(keys, {
+        organization: 'acme',
         website: 'site',
         origin: ORIGIN,
         issuedAtMs: NOW_MS,
@@ -178,7 +180,7 @@ describe('a visit', () => {
         isUnrecorded: false,
         gpc: false,
       })
-      const token = issueToken(keys, 'site', claims, false)
+      const token = issueToken(keys, { organization: 'acme', website: 'site' }, claims, false)
       const lookalike = `${text.slice(0, -2)}__`
       for (const secret of [text, token]) {
         const body = {

@@ -28,7 +28,7 @@ const HOOK = {
   ...{ id: 'default/events', namespace: 'default', objectName: 'events', displayName: 'Events', url: 'https://a.dev/' },
   ...{ events: WEBHOOK_EVENT_TYPES, isPaused: false, previousSecretUntilMs: null },
 }
-const ORGANIZATION = { id: 'acme-org', logRetentionDays: 30, webhooks: [HOOK] }
+const ORGANIZATION = { id: 'acme', logRetentionDays: 30, webhooks: [HOOK] }
 const PAGE = readFileSync(join(ROOT, 'docs/webhooks.md'), 'utf8')
 const sha = (text: string): string =>
   [...text]
@@ -98,7 +98,7 @@ describe('payloads of webhooks', () => {
 })
 
 describe('an event about a plan', () => {
-  const organizations = new Map([['acme-org', { plan: 'Free' }]]) as never
+  const organizations = new Map([['acme', { plan: 'Free' }]]) as never
   const changed = activityRecord({ type: 'object_changed', subject: 'Organization/acme', fields: ['/spec/plan'] })
 
   it('names the plan that the change gave, even if the process that tells it has not seen the change yet', () => {

@@ -38,14 +38,24 @@ export function refillingRedis(serviceOf: () => Distributed): void {
     }
     /** What the facts say, and what Redis says, of every receipt that was ever activated or revoked. */
     const states = async (): Promise<{ readonly known: readonly string[]; readonly held: readonly string[] }> => {
-      const from = { since_ms: 0, limit: MOST_ROWS, after_website: '', after_visit_id: '', after_effect: 0 }
+      const from = {
+        since_ms: 0,
+        limit: MOST_ROWS,
+        after_organization: '',
+        after_website: '',
+        after_visit_id: '',
+        after_effect: 0,
+      }
       const rows = await serviceOf().facts.run('activationsAfter', from)
       const known = new Map<string, ReceiptState>()
       const held = new Map<string, string>()
       for (const { website, visit_id: visitId, issued_at_ms: issuedAtMs, effect } of rows) {
         const name = `${website}/${visitId}`
         if (known.get(name) !== 'revoked') known.set(name, effect === 2 ? 'revoked' : 'active')
-        held.set(name, (await hotState.receiptStates([{ website, visitId, issuedAtMs }]))[0] ?? '')
+        held.set(
+          name,
+          (await hotState.receiptStates([{ organization: 'acme', website, visitId, issuedAtMs }]))[0] ?? '',
+        )
       }
       const told = (of: ReadonlyMap<string, string>): string[] => [...of].map((one) => one.join(' '))
       return { known: told(known), held: told(held) }

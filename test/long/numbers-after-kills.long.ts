@@ -76,10 +76,10 @@ function deliveriesOf(record: LogRecord, place: number): readonly LogRecord[] {
 const REASONS = { delivered: '', failed: 'refused', expired: 'deadline_passed' } as const
 
 const keyOf = (record: LogRecord): string => {
-  if (record.kind === 'visit') return recordKey(record.visit.website, record.visit.visitId)
-  if (record.kind === 'install') return recordKey(record.install.website, record.install.eventId)
-  if (record.kind === 'delivery') return recordKey(record.website, record.eventId)
-  return record.kind === 'activation' || record.kind === 'handoff' ? recordKey(record.website, record.visitId) : ''
+  if (record.kind === 'visit') return recordKey(record.visit, record.visit.visitId)
+  if (record.kind === 'install') return recordKey(record.install, record.install.eventId)
+  if (record.kind === 'delivery') return recordKey(record, record.eventId)
+  return record.kind === 'activation' || record.kind === 'handoff' ? recordKey(record, record.visitId) : ''
 }
 
 describe('numbers on pages', function () {

@@ -50,8 +50,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'receipts of before a rotation keep their origin',
     file: 'domain/receipt.ts',
-    old: 'const tag = keys.originTag(claims.keyId, website, origin)',
-    new: 'const tag = keys.originTag(keys.currentKeyId, website, origin)',
+    old: 'const tag = keys.originTag(claims.keyId, of, origin)',
+    new: 'const tag = keys.originTag(keys.currentKeyId, of, origin)',
     suites: ['test/domain/receipt-after-rotation.test.ts'],
   },
   {

@@ -159,7 +159,7 @@ describe('LMDB event log', () => {
   it('shares one transaction between an append and the state that goes with it', async () => {
     const state = await lmdbHotState(environment, { sweepEveryMs: 0 })
     const before = environment.committer.count
-    const receipt = { website: 'acme', visitId: '0'.repeat(32), issuedAtMs: clock.nowMs() }
+    const receipt = { organization: 'acme', website: 'acme', visitId: '0'.repeat(32), issuedAtMs: clock.nowMs() }
     const known = state.learn({ ...receipt, previous: null }, 'active')
     await Promise.all([known, append('activations', 'with its state')])
     await state.close()

@@ -39,6 +39,7 @@ describe('LMDB hot state', () => {
     return all.map(({ key }) => key)
   }
   const receipt = (number: number) => ({
+    organization: 'acme',
     website: 'acme',
     visitId: number.toString(16).padStart(32, '0'),
     issuedAtMs: clock.nowMs(),
@@ -75,12 +76,18 @@ describe('LMDB hot state', () => {
     const revoked = { ...last, visitId: receipt(9_598).visitId }
     expect(await state.activate(replacing)).to.deep.equal({ kind: 'activated', revoked })
     expect(await state.activate({ ...last, visitId: receipt(600).visitId })).to.deep.equal({ kind: 'unknown' })
-    expect(await state.activate({ ...last, website: 'acm' })).to.deep.equal({ kind: 'unknown' })
+    expect(await state.activate({ ...last, organization: 'acme', website: 'acm' })).to.deep.equal({ kind: 'unknown' })
   })
 
   it('has stored everything when it was flushed, so that a kill takes nothing of it', async () => {
     state = await lmdbHotState(environment, { sweepEveryMs: 0, saveEveryMs: 60_000 })
-    const claim = { website: 'acme', eventId: 'event', installationId: 'installation', owner: 'owner' }
+    const claim = {
+      organization: 'acme',
+      website: 'acme',
+      eventId: 'event',
+      installationId: 'installation',
+      owner: 'owner',
+    }
     await state.claimInstall(claim)
     await state.settleInstall({ ...claim, answer: 'answer', receivedAtMs: 0, matched: null })
     await state.putVisit({ ...receipt(1), previous: null })
@@ -127,7 +134,13 @@ describe('LMDB hot state', () => {
   it('leaves nothing behind when everything has expired', async () => {
     await state.putVisit({ ...receipt(1), previous: receipt(2) })
     await state.activate(receipt(1))
-    const claim = { website: 'acme', eventId: 'event', installationId: 'installation', owner: 'owner' }
+    const claim = {
+      organization: 'acme',
+      website: 'acme',
+      eventId: 'event',
+      installationId: 'installation',
+      owner: 'owner',
+    }
     await state.claimInstall(claim)
     await state.settleInstall({ ...claim, answer: 'answer', receivedAtMs: 0, matched: { ...receipt(1), gpc: false } })
     await state.countHits([{ key: 'address', limit: 5, windowS: 86_400 }])
@@ -138,7 +151,7 @@ describe('LMDB hot state', () => {
 
   it('keeps an installation that came again although the day of its first visit is over', async () => {
     const settle = async (eventId: string): Promise<void> => {
-      const claim = { website: 'acme', eventId, installationId: 'installation', owner: 'owner' }
+      const claim = { organization: 'acme', website: 'acme', eventId, installationId: 'installation', owner: 'owner' }
       await state.claimInstall(claim)
       await state.settleInstall({ ...claim, answer: eventId, receivedAtMs: 0, matched: { ...receipt(1), gpc: false } })
     }
@@ -147,8 +160,8 @@ describe('LMDB hot state', () => {
     await settle('event-2')
     const kept = await sweepAfter(13 * DAY_MS)
     expect(kept.filter((key) => !key.startsWith('day/'))).to.have.members([
-      'answer/acme/event-2',
-      'installation/acme/installation',
+      'answer/acme/acme/event-2',
+      'installation/acme/acme/installation',
     ])
   })
 
@@ -178,19 +191,31 @@ describe('LMDB hot state', () => {
   })
 
   it('stores settled answers by itself, without being closed', async () => {
-    const claim = { website: 'acme', eventId: 'event', installationId: 'installation', owner: 'owner' }
+    const claim = {
+      organization: 'acme',
+      website: 'acme',
+      eventId: 'event',
+      installationId: 'installation',
+      owner: 'owner',
+    }
     await state.claimInstall(claim)
     await state.settleInstall({ ...claim, answer: 'answer', receivedAtMs: 0, matched: { ...receipt(1), gpc: false } })
     while ((await stored()).length < 3) await new Promise((resolve) => setTimeout(resolve, 2))
     expect((await stored()).filter((key) => !key.startsWith('day/'))).to.have.members([
-      'answer/acme/event',
-      'installation/acme/installation',
+      'answer/acme/acme/event',
+      'installation/acme/acme/installation',
     ])
   })
 
   it('answers repeats while the disk does not answer', async () => {
     const release = await holdWriteLock(folder)
-    const claim = { website: 'acme', eventId: 'event', installationId: 'installation', owner: 'owner' }
+    const claim = {
+      organization: 'acme',
+      website: 'acme',
+      eventId: 'event',
+      installationId: 'installation',
+      owner: 'owner',
+    }
     await state.claimInstall(claim)
     await state.settleInstall({ ...claim, answer: 'answer', receivedAtMs: 0, matched: null })
     const outcome = await state.claimInstall({ ...claim, owner: 'another' })
@@ -200,7 +225,13 @@ describe('LMDB hot state', () => {
 
   it('deletes more answers than one transaction takes', async () => {
     for (let number = 0; number < 12_000; number++) {
-      const claim = { website: 'acme', eventId: `event-${number}`, installationId: `${number}`, owner: 'owner' }
+      const claim = {
+        organization: 'acme',
+        website: 'acme',
+        eventId: `event-${number}`,
+        installationId: `${number}`,
+        owner: 'owner',
+      }
       await state.claimInstall(claim)
       await state.settleInstall({ ...claim, answer: 'answer', receivedAtMs: 0, matched: null })
     }

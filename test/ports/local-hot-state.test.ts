@@ -13,6 +13,7 @@ describe('the hot state of one process', () => {
     let now = 0
     const state = localHotState(() => now)
     const claimOf = (event: number) => ({
+      organization: 'acme',
       website: 'site',
       eventId: `event-${event}`,
       installationId: `installation-${event}`,

@@ -721,7 +721,7 @@ function times<T>(count: number, make: (index: number) => T): T[] {
 function receipt(): ReceiptRef {
   const issuedAtMs = Date.now()
   const visitId = `01${issuedAtMs.toString(16).padStart(12, '0')}${randomBytes(9).toString('hex')}`
-  return { website: WEBSITE, visitId, issuedAtMs }
+  return { organization: 'acme', website: WEBSITE, visitId, issuedAtMs }
 }
 
 function issued(known: ReceiptRef = receipt(), previous: ReceiptRef | null = null): IssuedReceipt {
@@ -740,5 +740,5 @@ function receiptsOfOneBucket(count: number): readonly ReceiptRef[] {
 }
 
 function claim(eventId: string, owner = 'owner'): Claim {
-  return { website: WEBSITE, eventId, installationId: 'installation-1', owner }
+  return { organization: 'acme', website: WEBSITE, eventId, installationId: 'installation-1', owner }
 }

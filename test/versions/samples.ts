@@ -101,7 +101,7 @@ function entry(topic: string, record: object, index: number): SampleEntry {
   const value = encodeRecord(record as Parameters<typeof encodeRecord>[0])
   // ClickHouse deletes by the real clock; these moments are fixed, and shall be there in years.
   const kept = value.replaceAll(/"(retentionDays|logRetentionDays)":\d+/g, '"$1":20000')
-  return { topic, key: recordKey(WEBSITE, `sample-${index}`), value: kept }
+  return { topic, key: recordKey({ organization: 'acme', website: WEBSITE }, `sample-${index}`), value: kept }
 }
 
 function requested(times: { readonly receivedAtMs: number }): object {

@@ -58,7 +58,7 @@ function subjectOf({ flags }: RunOutcome): ErasureSubject | null {
   if (!installationIds.every((id) => ID.test(id))) return refuse('--installation takes the ID that the hook reported')
   if (!visitIds.every((id) => VISIT_ID.test(id)))
     return refuse('--visit takes 32 hexadecimal digits, --receipt a receipt or token as in a marker')
-  return { website, installationIds, visitIds }
+  return { website, organization: flags.get('--organization') ?? null, installationIds, visitIds }
 }
 
 function splitIds(text: string | undefined): readonly string[] {
@@ -67,7 +67,7 @@ function splitIds(text: string | undefined): readonly string[] {
 
 function showPlan(plan: ErasurePlan): void {
   const rows = Object.entries(plan.rows).filter(([, count]) => count > 0)
-  print(`${plan.website}: ${sumOf(plan)}\n`)
+  print(`${plan.website} of ${plan.organization}: ${sumOf(plan)}\n`)
   for (const [table, count] of rows) print(`  ${table.padEnd(18)} ${count}\n`)
   if (rows.length === 0) print('  No facts name it. Erased all the same, nothing of it is written later.\n')
   if (plan.otherInstallations > 0) print(`  Of them are events of ${plan.otherInstallations} other installations.\n`)

@@ -18,9 +18,10 @@ export async function readErasures(path: string): Promise<readonly RememberedEra
   const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '')
   return lines.map((line, index) => {
     try {
-      const { website, digest, reference, erasedAtMs } = JSON.parse(line) as RememberedErasure
-      if (typeof website === 'string' && /^[0-9a-f]{64}$/.test(digest) && Number.isSafeInteger(reference))
-        return { website, digest, reference, erasedAtMs }
+      const { organization, website, digest, reference, erasedAtMs } = JSON.parse(line) as RememberedErasure
+      const isOwned = typeof organization === 'string' && typeof website === 'string'
+      if (isOwned && /^[0-9a-f]{64}$/.test(digest) && Number.isSafeInteger(reference))
+        return { organization, website, digest, reference, erasedAtMs }
     } catch {
       // Reported below.
     }

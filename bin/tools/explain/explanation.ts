@@ -3,6 +3,7 @@
 import { readJsonColumn } from '../../../common/json-column.ts'
 import type { CandidateVerdict, DeliveryPlan } from '../../../domain/model.ts'
 import type { AttemptRow, DeliveryRow, InstallRow, VisitRow } from '../../../ports/facts/query-rows.ts'
+import { ownersOf } from '../../../ports/facts/query-parts.ts'
 import type { ToolBackend } from '../live.ts'
 
 export interface Explanation {
@@ -25,11 +26,12 @@ export async function explainInstall(backend: ToolBackend, install: InstallRow):
   const verdicts = told ?? []
   const ids = new Set(verdicts.flatMap(({ visitId }) => (visitId === null ? [] : [visitId])))
   if (install.visit_id !== '') ids.add(install.visit_id)
-  const key = { website: install.website, event_id: install.event_id }
+  const owned = { organization: install.organization, website: install.website }
+  const key = { ...owned, event_id: install.event_id }
   const visits =
     ids.size === 0
       ? []
-      : await backend.run('visitsByIds', { websites: [...ids].map(() => install.website), visit_ids: [...ids] })
+      : await backend.run('visitsByIds', { ...ownersOf([...ids].map(() => owned)), visit_ids: [...ids] })
   return {
     install,
     verdicts,
@@ -43,8 +45,9 @@ export async function explainInstall(backend: ToolBackend, install: InstallRow):
 }
 
 async function installationsOfVisit(backend: ToolBackend, install: InstallRow): Promise<number> {
-  const { website, visit_id, visit_issued_at_ms: sinceMs } = install
+  const { organization, website, visit_id, visit_issued_at_ms: sinceMs } = install
   if (visit_id === '') return 0
-  const [row] = await backend.run('installationsOfVisit', { website, visit_id, since_ms: sinceMs ?? 0 })
+  const asked = { organization, website, visit_id, since_ms: sinceMs ?? 0 }
+  const [row] = await backend.run('installationsOfVisit', asked)
   return row?.installations ?? 0
 }

@@ -1,5 +1,6 @@
 /** `whence replay-decisions`: what another policy would have decided about the installs of a period. */
 
+import type { OwnedWebsite } from '../../../domain/model.ts'
 import { replayDecisions, type ReplayRequest } from '../../../delivery/rollup/replay-decisions.ts'
 import { cancelOpenReplay } from '../../../delivery/tools/cancel-replay.ts'
 import type { ReplayResult } from '../../../domain/collection/replay-decision.ts'
@@ -11,6 +12,7 @@ import { complain, print, printJson } from '../../terminal/output.ts'
 import { createTable, terminalChars, timeText, type TextColumn } from '../../terminal/table.ts'
 import { openBackend } from '../backend.ts'
 import { momentOf } from '../flags.ts'
+import { ownedBy } from './report.ts'
 import type { ToolBackend } from '../live.ts'
 
 const DEFAULT_DAYS = 30
@@ -27,17 +29,17 @@ export async function replayDecisionsTool(run: RunOutcome): Promise<number> {
   if (wanted === null) return 2
   const backend = await openBackend(run.settings)
   try {
-    const website = await websiteOf(backend, run.flags.get('--website'))
-    if (website === null) return 2
+    const owned = await websiteOf(backend, run)
+    if (owned === null) return 2
     const onProgress = ({ installs, reachedMs }: { installs: number; reachedMs: number }): void =>
       complain(`${installs} installs decided again, up to ${timeText(reachedMs)} ...\n`)
     // From another process rows come all at once.
     const result = await replayDecisions(
       { run: backend.run, each: backend.run },
-      { ...wanted, website },
+      { ...wanted, ...owned },
       { onProgress },
     )
-    if (run.flags.has('--json')) printJson([{ website, ...result }])
+    if (run.flags.has('--json')) printJson([{ ...owned, ...result }])
     else show(result)
   } finally {
     await backend.close()
@@ -58,7 +60,7 @@ async function cancel(run: RunOutcome, id: string): Promise<number> {
 }
 
 /** Null after a message on standard error. */
-function wantedReplay(run: RunOutcome, nowMs: number): Omit<ReplayRequest, 'website'> | null {
+function wantedReplay(run: RunOutcome, nowMs: number): Omit<ReplayRequest, keyof OwnedWebsite> | null {
   const policy = run.flags.get('--policy') ?? 'latest_visit'
   const windowDays = Number(run.flags.get('--window') ?? MOST_DAYS)
   const until = momentOf(run, '--until', nowMs)
@@ -84,17 +86,21 @@ function isVisitPolicy(text: string): text is VisitPolicy {
 }
 
 /** The named website, or the only one; null after a message on standard error. */
-async function websiteOf(backend: ToolBackend, named: string | undefined): Promise<string | null> {
-  const known = (await backend.run('websitesWithFigures', {})).map(({ website }) => website)
-  if (named !== undefined && known.includes(named)) return named
-  const [only] = known
-  if (named === undefined && only !== undefined && known.length === 1) return only
-  complain(
-    known.length === 0
-      ? 'There are no installs to decide again.\n'
-      : `--website must name one of ${known.join(', ')}\n`,
-  )
+async function websiteOf(backend: ToolBackend, run: RunOutcome): Promise<OwnedWebsite | null> {
+  const known = await backend.run('websitesWithFigures', {})
+  const named = ownedBy(known, run)
+  const [only] = named
+  if (only !== undefined && named.length === 1) return only
+  complain(whichIsMeant(known, named))
   return null
+}
+
+function whichIsMeant(known: readonly OwnedWebsite[], named: readonly OwnedWebsite[]): string {
+  if (known.length === 0) return 'There are no installs to decide again.\n'
+  const [one] = named
+  const isOneId = one !== undefined && named.every(({ website }) => website === one.website)
+  if (isOneId) return `--organization must name one of ${named.map(({ organization }) => organization).join(', ')}\n`
+  return `--website must name one of ${known.map(({ website }) => website).join(', ')}\n`
 }
 
 function show({ installs, matched, replayedMatched, notDecided, changed, sources, changes }: ReplayResult): void {

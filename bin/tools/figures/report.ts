@@ -15,7 +15,9 @@ import {
   type Counts,
   type Dimension,
 } from '../../../domain/figures/cells.ts'
+import type { OwnedWebsite } from '../../../domain/model.ts'
 import { KEY_IDS } from '../../../domain/receipt.ts'
+import { ownersOf } from '../../../ports/facts/query-parts.ts'
 import type { RunOutcome } from '../../../runtime/settings/settings.ts'
 import { complain, print, printCsv, printJson } from '../../terminal/output.ts'
 import { createTable, terminalChars, type TextColumn } from '../../terminal/table.ts'
@@ -40,12 +42,13 @@ export async function reportTool(run: RunOutcome): Promise<number> {
   }
   const backend = await openBackend(run.settings)
   try {
-    const known = (await backend.run('websitesWithFigures', {})).map(({ website }) => website)
-    const source = sourceOf(backend, known, run.flags.get('--website'))
+    const known = await backend.run('websitesWithFigures', {})
+    const source = sourceOf(backend, ownedBy(known, run))
     const rows = source === null ? null : await cellsOf(source, period, by)
     if (rows !== null) printReport(run, by, rows)
     if (rows === null || rows.cells.length === 0) complain(`There are no figures${ofWebsite(run)} to show.\n`)
-    if (rows === null && known.length > 0) complain(`Websites that have figures: ${namesShown(known)}.\n`)
+    if (rows === null && known.length > 0)
+      complain(`Websites that have figures: ${namesShown(known.map(({ website }) => website))}.\n`)
   } finally {
     await backend.close()
   }
@@ -100,16 +103,26 @@ function namesShown(websites: readonly string[]): string {
   return websites.length > MOST_NAMED ? `${shown} and ${websites.length - MOST_NAMED} more` : shown
 }
 
-function sourceOf(backend: ToolBackend, known: readonly string[], wanted: string | undefined): FigureSource | null {
-  const websites = wanted === undefined ? known : known.filter((website) => website === wanted)
-  if (websites.length === 0) return null
+/** Those that the flags name. */
+export function ownedBy(known: readonly OwnedWebsite[], { flags }: RunOutcome): readonly OwnedWebsite[] {
+  const website = flags.get('--website')
+  const organization = flags.get('--organization')
+  return known.filter(
+    (each) =>
+      (website === undefined || each.website === website) &&
+      (organization === undefined || each.organization === organization),
+  )
+}
+
+function sourceOf(backend: ToolBackend, asked: readonly OwnedWebsite[]): FigureSource | null {
+  if (asked.length === 0) return null
   return {
     // A tool has no master secret, so it reads visits of every key.
     keyIds: KEY_IDS,
     nowMs: Date.now(),
     reads: {
-      websites: websites.map((id) => ({ id })),
-      run: (query, params) => backend.run(query, { ...params, websites } as never),
+      websites: asked.map(({ website: id }) => ({ id })),
+      run: (query, params) => backend.run(query, { ...params, ...ownersOf(asked) } as never),
     },
   }
 }

@@ -3,10 +3,11 @@
  * `--follow`. Attempts at delivery are Logs too: `whence logs --direction outbound`.
  */
 
+import { recordKey } from '../../../domain/records.ts'
+import { ownersOf } from '../../../ports/facts/query-parts.ts'
 import { setTimeout as wait } from 'node:timers/promises'
 import { withNamedEvents } from '../../../dashboard/logs/named-events.ts'
 import type { DirectedFilters } from '../../../dashboard/logs/filters.ts'
-import { visitsBeside } from '../../../dashboard/reads/visits-beside.ts'
 import type { WalkWindow } from '../../../dashboard/reads/walk-back.ts'
 import { SOURCE_COLUMN_NAMES, type VisitSource } from '../../../domain/collection/visit-source.ts'
 import { DAY_MS } from '../../../domain/durations.ts'
@@ -165,10 +166,13 @@ function cameFrom({ visit, visit_id: visitId }: InstallWithVisit): string {
 }
 
 async function besideVisits(backend: ToolBackend, installs: readonly InstallRow[]): Promise<InstallWithVisit[]> {
-  const visitOf = await visitsBeside(installs, (keys) => backend.run('visitsByIds', keys))
+  const named = installs.filter(({ visit_id: visitId }) => visitId !== '')
+  const keys = { ...ownersOf(named), visit_ids: named.map(({ visit_id: visitId }) => visitId) }
+  const visits = named.length === 0 ? [] : await backend.run('visitsByIds', keys)
+  const byKey = new Map(visits.map((visit) => [recordKey(visit, visit.visit_id), visit]))
   return installs.map((install) => {
-    const visit = visitOf(install)
-    return { ...install, visit: visit === null ? null : whereFrom(visit) }
+    const visit = byKey.get(recordKey(install, install.visit_id))
+    return { ...install, visit: visit === undefined ? null : whereFrom(visit) }
   })
 }
 

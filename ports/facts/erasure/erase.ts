@@ -1,5 +1,6 @@
 /** Deletes rows by mutations, which rewrite the parts that hold them: a lightweight delete would leave them on the disk. */
 
+import type { OwnedWebsite } from '../../../domain/model.ts'
 import type { FactTable } from '../columns.ts'
 import type { FactsConnection } from '../engine/connection.ts'
 import { MAX_NAMES, conditionNaming, NAMING_TABLES, textLiteral, type ErasedName, type ErasedRows } from './names.ts'
@@ -29,13 +30,14 @@ export async function eraseNamed(connection: FactsConnection, names: readonly Er
 
 export async function eraseFigures(
   connection: FactsConnection,
-  website: string,
+  { organization, website }: OwnedWebsite,
   hours: readonly number[],
 ): Promise<void> {
   for (let from = 0; from < hours.length; from += HOURS_AT_ONCE) {
-    const own = hours.slice(from, from + HOURS_AT_ONCE).map((ms) => Math.trunc(ms))
-    const isOne = `toUnixTimestamp64Milli(hour) IN (${own.join(', ')})`
-    await beginDelete(connection, 'website_hours', `website = ${textLiteral(website)} AND ${isOne}`)
+    const some = hours.slice(from, from + HOURS_AT_ONCE).map((ms) => Math.trunc(ms))
+    const isOne = `toUnixTimestamp64Milli(hour) IN (${some.join(', ')})`
+    const own = `organization = ${textLiteral(organization)} AND website = ${textLiteral(website)}`
+    await beginDelete(connection, 'website_hours', `${own} AND ${isOne}`)
   }
   await untilDeleted(connection, hours.length === 0 ? [] : ['website_hours'])
 }

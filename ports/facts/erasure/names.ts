@@ -1,14 +1,15 @@
 /**
  * Finds the rows that name something erased. By digest only, so that a restore, which knows nothing else, can delete the same
- * rows. The digest includes the website, so that an equal ID of another website is not affected.
+ * rows. The digest includes organisation and website, so that an equal ID of another website or owner is not affected.
  */
 
+import type { OwnedWebsite } from '../../../domain/model.ts'
+import { ownerKey } from '../../../domain/records.ts'
 import type { FactTable } from '../columns.ts'
 
 /** Something that was erased: an installation, a visit or an event. */
-export interface ErasedName {
-  readonly website: string
-  /** SHA-256 of website, line feed and ID, as 64 hexadecimal digits. */
+export interface ErasedName extends OwnedWebsite {
+  /** SHA-256 of organisation, line feed, website, line feed and ID, as 64 hexadecimal digits. */
   readonly digest: string
   /** `referenceHash` of the ID: lines of Logs are found by it. */
   readonly reference: number
@@ -49,20 +50,22 @@ export const NAMING_TABLES: readonly FactTable[] = [
 
 /** The condition for rows of a table that name one of these. @throws RangeError if a digest is malformed */
 export function conditionNaming(table: FactTable, names: readonly ErasedName[]): string {
-  const byWebsite = Map.groupBy(names, ({ website }) => website)
-  const parts = [...byWebsite].map(([website, own]) => `(${conditionFor(table, website, own)})`)
+  const byOwner = Map.groupBy(names, ownerKey)
+  const parts = [...byOwner.values()].map((own) => `(${conditionFor(table, own)})`)
   return parts.length === 0 ? '0' : parts.join(' OR ')
 }
 
-function conditionFor(table: FactTable, website: string, names: readonly ErasedName[]): string {
+/** `names` are of one website and owner; there is at least one. */
+function conditionFor(table: FactTable, names: readonly ErasedName[]): string {
+  const { organization = '', website = '' } = names[0] ?? {}
   const digests = `(${names.map(({ digest }) => textLiteral(hexDigest(digest))).join(', ')})`
   const isOne = (id: string): string =>
-    `lower(hex(SHA256(concat(${textLiteral(website)}, char(10), ${id})))) IN ${digests}`
+    `lower(hex(SHA256(concat(${textLiteral(`${organization}\n${website}\n`)}, ${id})))) IN ${digests}`
   const mentions = (text: string): string =>
     `arrayExists(word -> ${isOne('word')}, extractAll(${text}, ${textLiteral(WORDS)}))`
   // An entry that could not be read has no website.
   if (table === 'poison_records') return mentions('value')
-  const own = `website = ${textLiteral(website)}`
+  const own = `organization = ${textLiteral(organization)} AND website = ${textLiteral(website)}`
   if (table === 'request_logs') {
     const references = names.map(({ reference }) => String(reference)).join(', ')
     // Lines of earlier releases have no references.
@@ -80,5 +83,5 @@ function hexDigest(digest: string): string {
 
 /** A text as a literal of the engine. */
 export function textLiteral(text: string): string {
-  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`
 }

@@ -4,6 +4,7 @@ import type { DeliveryError, DeliveryGroup } from '../../../domain/delivery/coun
 import { selectFrom, type RowsOf } from '../columns.ts'
 import { at, newestFirst, once, pageLimit, pageOf, withinPeriod } from '../query-parts.ts'
 import type { LogWindow } from './logs.ts'
+import { OF_ORGANIZATION } from './ranges.ts'
 
 interface DeliveryErrorRow extends DeliveryError {
   /** The latest of these attempts. */
@@ -68,7 +69,6 @@ const DELIVERY_LINE = selectFrom('deliveries', [
 ])
 export type DeliveryLineRow = RowsOf<typeof DELIVERY_LINE>
 
-const SCOPE = 'website IN {websites:Array(String)} AND organization = {organization:String}'
 /** Outcomes of an attempt after which nothing more is expected from the provider. */
 const GOOD_OUTCOMES = "('delivered', 'accepted')"
 /** Answers of providers are cut to this many characters: lists show what was wrong, and link to the rest. */
@@ -99,7 +99,7 @@ function wanted(known: Readonly<Record<string, string>>, params: DeliveryPagePar
 function answeredSo(params: DeliveryPageParams, key: 'event_id' | 'website, event_id, destination'): readonly string[] {
   const conditions = wanted(OF_ATTEMPTS, params)
   if (conditions.length === 0) return []
-  const all = [SCOPE, withinPeriod('started_at'), `outcome NOT IN ${GOOD_OUTCOMES}`, ...conditions]
+  const all = [OF_ORGANIZATION, withinPeriod('started_at'), `outcome NOT IN ${GOOD_OUTCOMES}`, ...conditions]
   return [`(${key}) IN (SELECT ${key} FROM attempts PREWHERE ${all.join(' AND ')})`]
 }
 
@@ -111,7 +111,7 @@ export const DELIVERY_QUERIES = {
       argMax(event_id, changed_at) AS example,
       countIf(status IN ('pending', 'retrying') AND deadline_at < ${at('now_ms')} + INTERVAL 2 HOUR) AS expiring,
       countIf(status = 'failed' AND deadline_at > ${at('now_ms')}) AS replayable
-    FROM ${once('deliveries')} WHERE ${SCOPE} AND ${withinPeriod('changed_at')}
+    FROM ${once('deliveries')} WHERE ${OF_ORGANIZATION} AND ${withinPeriod('changed_at')}
     GROUP BY website, destination, provider, status, reason
     ORDER BY website, destination, status, deliveries DESC LIMIT 5000`),
 
@@ -122,21 +122,21 @@ export const DELIVERY_QUERIES = {
       toUnixTimestamp64Milli(min(started_at)) AS first_ms, toUnixTimestamp64Milli(max(started_at)) AS last_ms,
       argMax(event_id, (started_at, attempt_id)) AS example,
       argMax(attempt_id, (started_at, attempt_id)) AS example_attempt
-    FROM attempts PREWHERE ${SCOPE} AND ${withinPeriod('started_at')} AND outcome NOT IN ${GOOD_OUTCOMES}
+    FROM attempts PREWHERE ${OF_ORGANIZATION} AND ${withinPeriod('started_at')} AND outcome NOT IN ${GOOD_OUTCOMES}
     GROUP BY website, destination, provider, status, code
     ORDER BY deliveries DESC, last_ms DESC ${pageLimit()}`),
 
   /** The providers' answers to these attempts, by the attempts' keys. */
   attemptWords: pageOf<DeliveryKeys & { readonly attempt_ids: readonly string[] }, AttemptWordsRow>(`
     SELECT website, event_id, destination, attempt_id, ${WORDS} AS words FROM attempts
-    PREWHERE (website, event_id, destination, attempt_id) IN arrayZip({of_websites:Array(String)},
-      {event_ids:Array(String)}, {destinations:Array(String)}, {attempt_ids:Array(String)}) AND ${SCOPE}
+    PREWHERE ${OF_ORGANIZATION} AND (website, event_id, destination, attempt_id) IN arrayZip({of_websites:Array(String)},
+      {event_ids:Array(String)}, {destinations:Array(String)}, {attempt_ids:Array(String)})
     LIMIT 1 BY website, event_id, destination, attempt_id LIMIT 1000`),
 
   /** Deliveries that changed in a period, the latest first. Their latest state counts, so rows are merged first. */
   deliveryLines: pageOf<DeliveryPageParams, DeliveryLineRow>((params) => {
     // The event alone is compared much faster than the whole key, and leaves few deliveries to compare.
-    const keys = [SCOPE, ...answeredSo(params, 'event_id')]
+    const keys = [OF_ORGANIZATION, ...answeredSo(params, 'event_id')]
     const answered = answeredSo(params, 'website, event_id, destination')
     const conditions = [withinPeriod('changed_at'), ...wanted(OF_DELIVERIES, params), ...answered]
     return `SELECT ${DELIVERY_LINE.sql} FROM ${once('deliveries')}
@@ -148,7 +148,7 @@ export const DELIVERY_QUERIES = {
   lastAttempts: pageOf<DeliveryKeys, LastAttemptRow>(`
     SELECT website, event_id, destination, argMax(response_status, number) AS last_status,
       argMax(code, number) AS last_code, argMax(${WORDS}, number) AS words FROM attempts
-    PREWHERE (website, event_id, destination) IN arrayZip({of_websites:Array(String)}, {event_ids:Array(String)},
-      {destinations:Array(String)}) AND ${SCOPE}
+    PREWHERE ${OF_ORGANIZATION} AND (website, event_id, destination) IN arrayZip({of_websites:Array(String)}, {event_ids:Array(String)},
+      {destinations:Array(String)})
     GROUP BY website, event_id, destination LIMIT 10000`),
 } as const

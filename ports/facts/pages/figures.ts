@@ -1,12 +1,13 @@
 /** The queries of figures: raw for the last hours, rolled up for all others, and those of the role `rollup`. */
 
 import { once, pageOf, report } from '../query-parts.ts'
-import { VISIT_ISSUED, type RawPeriod } from './ranges.ts'
+import type { OwnedWebsite } from '../../../domain/model.ts'
+import { websitesAsked, VISIT_ISSUED, type RawPeriod } from './ranges.ts'
 import {
   deliveryCells,
   FORMER_USAGE,
   funnelCells,
-  HOUR_FACTS,
+  hourFacts,
   installCells,
   installSteps,
   madeUpInstalls,
@@ -33,8 +34,7 @@ interface VisitHourRow {
 }
 
 /** A website without visits or installs has none. */
-interface HourFactsRow {
-  readonly website: string
+interface HourFactsRow extends OwnedWebsite {
   readonly facts: number
   readonly days: number
   readonly key_ids: readonly number[]
@@ -42,19 +42,21 @@ interface HourFactsRow {
 
 export const FIGURE_QUERIES = {
   /** Visits of each hour of a period. */
-  visitsByHour: pageOf<RawPeriod, VisitHourRow>(`
+  visitsByHour: pageOf<RawPeriod, VisitHourRow>(
+    (period) => `
     SELECT toUnixTimestamp(toStartOfHour(issued_at)) * 1000 AS hour_ms, count() AS visits FROM ${once('visits')}
-    PREWHERE website IN {websites:Array(String)} AND ${VISIT_ISSUED}
-    GROUP BY hour_ms ORDER BY hour_ms LIMIT 10000`),
+    PREWHERE ${websitesAsked(period)} AND ${VISIT_ISSUED}
+    GROUP BY hour_ms ORDER BY hour_ms LIMIT 10000`,
+  ),
   funnelCells: pageOf<RawPeriod, CellRow>((period) => funnelCells(period)),
-  installCells: pageOf<RawPeriod, CellRow>(installCells()),
+  installCells: pageOf<RawPeriod, CellRow>((period) => installCells(period)),
   /** The funnel of each hour. */
   visitSteps: pageOf<RawPeriod, StepRow>(visitSteps),
   /** Install events of each hour. */
   installSteps: pageOf<RawPeriod, StepRow>(installSteps),
   /** Only asked about an organisation that was filled with made-up traffic. */
-  madeUpInstalls: pageOf<RawPeriod, Pick<CellRow, 'counts'>>(madeUpInstalls()),
-  deliveryCells: pageOf<RawPeriod, CellRow>(deliveryCells()),
+  madeUpInstalls: pageOf<RawPeriod, Pick<CellRow, 'counts'>>(madeUpInstalls),
+  deliveryCells: pageOf<RawPeriod, CellRow>((period) => deliveryCells(period)),
   /** What the quota of an organisation counts beside the figures of the websites that it has. */
   formerUsage: pageOf<FormerPeriod, FormerUsageRow>(FORMER_USAGE),
   /** The greatest counts first. */
@@ -66,15 +68,16 @@ export const FIGURE_QUERIES = {
 /** For the role `rollup`. */
 export const ROLLUP_QUERIES = {
   dirtyHours: report<{ readonly until_ms: number; readonly limit: number }, DirtyHourRow>(DIRTY_HOURS),
-  websitesWithFigures: report<Record<never, never>, { readonly website: string }>(
-    'SELECT DISTINCT website FROM (SELECT website FROM website_hours UNION ALL SELECT website FROM hour_marks) ORDER BY website LIMIT 200000',
+  websitesWithFigures: report<Record<never, never>, OwnedWebsite>(
+    `SELECT DISTINCT organization, website FROM (SELECT organization, website FROM website_hours
+      UNION ALL SELECT organization, website FROM hour_marks) ORDER BY organization, website LIMIT 200000`,
   ),
-  hourFacts: report<RawPeriod, HourFactsRow>(HOUR_FACTS),
+  hourFacts: report<RawPeriod, HourFactsRow>(hourFacts),
   hourFunnel: report<RawPeriod, WebsiteCellRow>((period) => funnelCells(period, 'website')),
-  hourInstalls: report<RawPeriod, WebsiteCellRow>(installCells('website')),
-  hourDeliveries: report<RawPeriod, WebsiteCellRow>(deliveryCells('website')),
+  hourInstalls: report<RawPeriod, WebsiteCellRow>((period) => installCells(period, 'website')),
+  hourDeliveries: report<RawPeriod, WebsiteCellRow>((period) => deliveryCells(period, 'website')),
   hoursWithFacts: report<
     { readonly since_ms: number; readonly until_ms: number; readonly limit: number },
-    { readonly website: string; readonly hour_ms: number }
+    OwnedWebsite & { readonly hour_ms: number }
   >(HOURS_WITH_FACTS),
 } as const

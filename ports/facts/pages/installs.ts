@@ -18,7 +18,7 @@ import {
 import type { FoundKey } from '../../../domain/logs/first-records.ts'
 import type { LogWindow } from './logs.ts'
 import { COUNTED_BY } from '../visits.ts'
-import { ISSUED_AT, issuedWithin } from './ranges.ts'
+import { ISSUED_AT, issuedWithin, OF_ORGANIZATION } from './ranges.ts'
 import { visitAgeS } from './raw-figures.ts'
 
 /** Where the matched visit came from; empty if the visit does not say. */
@@ -91,7 +91,8 @@ const NARROWING = {
   ran_by: "(agent = '') = ({ran_by:String} = 'person')",
 } as const
 
-const OF_VISITS = '(website, visit_id) IN arrayZip({of_websites:Array(String)}, {visit_ids:Array(String)})'
+const OF_VISITS =
+  'organization = {organization:String} AND (website, visit_id) IN arrayZip({of_websites:Array(String)}, {visit_ids:Array(String)})'
 
 /**
  * Whole seconds from the visit to the install, as figures count them. A visit's ID says when it was issued, and is in the projection by
@@ -116,7 +117,6 @@ const VISIT_ORIGIN = Object.fromEntries(
   Object.entries(COUNTED_BY).map(([name, value]) => [name, `${value} = {${name}:String}`]),
 ) as Readonly<Record<Counted, string>>
 
-const SCOPE = 'website IN {websites:Array(String)} AND organization = {organization:String}'
 const AFTER = `(received_at, event_id) < (${at('before_ms')}, {before_id:String})`
 
 function filterConditions<N extends keyof InstallPageFilters>(
@@ -138,7 +138,9 @@ function visitConditions(params: InstallWindow & InstallPageFilters, scope: stri
   const hasOrigin = filterConditions(VISIT_ORIGIN, params).length > 0
   return [
     ...(isBounded ? [`visit_id != '' AND ${issuedWithin({ since_ms: since, until_ms: until })}`] : []),
-    ...(hasOrigin ? [`(website, visit_id) IN (${visitsOfOrigin(params, scope)})`] : []),
+    ...(hasOrigin
+      ? [`(organization, website, visit_id) IN (${visitsOfOrigin(params, scope, 'organization, website, visit_id')})`]
+      : []),
   ]
 }
 
@@ -146,11 +148,11 @@ function visitConditions(params: InstallWindow & InstallPageFilters, scope: stri
  * Visits that came from there. They are sought among those that installs of the window name: no more are read than that, however many visits
  * there are.
  */
-function visitsOfOrigin(params: InstallPageFilters, scope: string): string {
+function visitsOfOrigin(params: InstallPageFilters, scope: string, columns: string): string {
   const matched = (table: 'installs' | 'install_decisions'): string =>
-    `SELECT website, visit_id FROM ${table} WHERE ${scope} AND ${withinPeriod('received_at')} AND visit_id != ''`
-  return `SELECT DISTINCT website, visit_id FROM visits
-    WHERE ${scope} AND (website, visit_id) IN (${matched('installs')} UNION ALL ${matched('install_decisions')})
+    `SELECT organization, website, visit_id FROM ${table} WHERE ${scope} AND ${withinPeriod('received_at')} AND visit_id != ''`
+  return `SELECT DISTINCT ${columns} FROM visits
+    WHERE ${scope} AND (organization, website, visit_id) IN (${matched('installs')} UNION ALL ${matched('install_decisions')})
       AND ${filterConditions(VISIT_ORIGIN, params).join(' AND ')}`
 }
 
@@ -159,8 +161,8 @@ function keptByDecision(decided: readonly string[], { resolution }: InstallPageF
   if (resolution === 'pending') return resolvedAs({ resolution })
   if (decided.length === 0) return ''
   const all = decided.map((condition) => `(${condition})`).join(' AND ')
-  return ` AND (${all} OR (resolution = 'pending' AND (website, event_id) IN (
-    SELECT website, event_id FROM install_decisions WHERE ${scope} AND ${all})))`
+  return ` AND (${all} OR (resolution = 'pending' AND (organization, website, event_id) IN (
+    SELECT organization, website, event_id FROM install_decisions WHERE ${scope} AND ${all})))`
 }
 
 interface VisitKeyRow {
@@ -222,10 +224,10 @@ export function installList(params: InstallRowsParams, { columns, scope, decided
     WHERE ${bounds}${joined(conditions)} ${newestFirst('received_at', 'event_id')} LIMIT ${MAX_PAGE}`
 }
 
-const BY_TOKEN = `${SCOPE} AND ${withinPeriod('received_at')} AND resolution = 'matched' AND selection_policy = 'handoff'`
-/** Events of these visits, by the projection that is ordered by visit; it has no column of the organisation. */
+const BY_TOKEN = `${OF_ORGANIZATION} AND ${withinPeriod('received_at')} AND resolution = 'matched' AND selection_policy = 'handoff'`
+/** Events of these visits, by the projection that is ordered by visit. */
 const eventsOfVisits = (table: 'installs' | 'install_decisions'): string =>
-  `SELECT website, event_id FROM ${table} WHERE website IN {websites:Array(String)} AND ${OF_VISITS}`
+  `SELECT organization, website, event_id FROM ${table} WHERE website IN {websites:Array(String)} AND ${OF_VISITS}`
 
 /** Visits by position in both lists. */
 type OfVisits = { readonly of_websites: readonly string[]; readonly visit_ids: readonly string[] }
@@ -235,14 +237,16 @@ type SharedWindow = LogWindow & { readonly least: number; readonly limit: number
 export const INSTALL_QUERIES = {
   /** Visits that came from there and that installs of the window are matched to; `installLines` then takes them by their IDs. */
   visitsOfOrigin: pageOf<LogWindow & OriginFilters & { readonly limit: number }, VisitKeyRow>(
-    (params) => `${visitsOfOrigin(params, SCOPE)} ${pageLimit()}`,
+    (params) => `${visitsOfOrigin(params, OF_ORGANIZATION, 'website, visit_id')} ${pageLimit()}`,
   ),
 
   /** Newest first, of which `installLines` then reads the rows. */
-  installKeys: pageOf<InstallsOfWindow & { readonly limit: number }, FoundKey>((params) => installKeys(params, SCOPE)),
+  installKeys: pageOf<InstallsOfWindow & { readonly limit: number }, FoundKey>((params) =>
+    installKeys(params, OF_ORGANIZATION),
+  ),
 
   installLines: pageOf<InstallsOfWindow & OfEvents, InstallLineRow>((params) =>
-    installList(params, { columns: INSTALL_LINE.sql, decidedColumns: LINE_DECIDED, scope: SCOPE }),
+    installList(params, { columns: INSTALL_LINE.sql, decidedColumns: LINE_DECIDED, scope: OF_ORGANIZATION }),
   ),
 
   /** Visits whose copied command seems to have been run on several machines, by rows that may be repeats; those of the most machines first. */
@@ -259,7 +263,7 @@ export const INSTALL_QUERIES = {
       countIf(event_type = 'install_completed') AS completed, countIf(event_type = 'first_run') AS first_run,
       countIf(agent != '') AS by_agents, toUnixTimestamp64Milli(min(received_at)) AS first_ms,
       toUnixTimestamp64Milli(max(received_at)) AS last_ms
-    FROM ${installs(`(website, event_id) IN (${eventsOfVisits('installs')} UNION ALL ${eventsOfVisits('install_decisions')})`)}
+    FROM ${installs(`(organization, website, event_id) IN (${eventsOfVisits('installs')} UNION ALL ${eventsOfVisits('install_decisions')})`)}
     WHERE ${BY_TOKEN} AND ${OF_VISITS}
     GROUP BY website, visit_id HAVING installations >= {least:UInt32} ORDER BY installations DESC, last_ms DESC, visit_id ${pageLimit()}`),
 
@@ -271,6 +275,6 @@ export const INSTALL_QUERIES = {
     },
     VisitSourceRow
   >(`SELECT ${VISIT_SOURCE.sql} FROM ${once('visits')}
-    PREWHERE (website, visit_id) IN arrayZip({of_websites:Array(String)}, {visit_ids:Array(String)}) AND ${SCOPE}
+    PREWHERE ${OF_ORGANIZATION} AND (website, visit_id) IN arrayZip({of_websites:Array(String)}, {visit_ids:Array(String)})
     LIMIT 10000`),
 } as const

@@ -7,6 +7,7 @@
 
 import { ATTEMPT, REQUEST_LOG, type AttemptRow, type RequestLogRow } from '../query-rows.ts'
 import { at, newestFirst, once, pageLimit, pageOf, withinPeriod } from '../query-parts.ts'
+import { OF_ORGANIZATION } from './ranges.ts'
 
 /** `since_ms` is inclusive, `until_ms` exclusive. */
 export type LogWindow = {
@@ -99,7 +100,7 @@ export function filteredAttempts(filters: LogPageFilters): string {
 
 /** The cheap conditions first: each later one is evaluated only for rows that satisfy all before it. */
 function logConditions(time: string, filters: LogPageFilters, texts: Conditions): string {
-  const scope = ['website IN {websites:Array(String)}', withinPeriod(time), 'organization = {organization:String}']
+  const scope = [OF_ORGANIZATION, withinPeriod(time)]
   return `${scope.join(' AND ')}${joinedConditions(filters, texts)}`
 }
 
@@ -141,7 +142,7 @@ export const LOG_QUERIES = {
   eventsOfReferences: pageOf<
     Pick<LogWindow, 'organization' | 'websites'> & { readonly references: readonly string[] },
     NamedEvent
-  >(eventsOfReferences('website IN {websites:Array(String)}')),
+  >(eventsOfReferences(OF_ORGANIZATION)),
 
   /** Requests, newest first. */
   requestLines: pageOf<LogPageParams, LogLineRow>(
@@ -171,11 +172,10 @@ export const LOG_QUERIES = {
 
   /** One request with its body. */
   requestLog: pageOf<RequestKey, RequestLogRow>(`SELECT ${REQUEST_LOG.sql} FROM ${once('request_logs')}
-    PREWHERE website = {website:String} AND website IN {websites:Array(String)} AND received_at = ${at('at_ms')}
-      AND id = {id:String} AND organization = {organization:String} LIMIT 1`),
+    PREWHERE ${OF_ORGANIZATION} AND website = {website:String} AND received_at = ${at('at_ms')} AND id = {id:String} LIMIT 1`),
 
   /** One attempt with both bodies. */
   attempt: pageOf<AttemptKey, AttemptRow>(`SELECT ${ATTEMPT.sql} FROM ${once('attempts')}
-    PREWHERE website = {website:String} AND website IN {websites:Array(String)} AND event_id = {event_id:String}
-      AND attempt_id = {attempt_id:String} AND organization = {organization:String} LIMIT 1`),
+    PREWHERE ${OF_ORGANIZATION} AND website = {website:String} AND event_id = {event_id:String}
+      AND attempt_id = {attempt_id:String} LIMIT 1`),
 } as const

@@ -1,26 +1,39 @@
 /** Ranges of visit IDs by time. The tables of visits are ordered by ID, so a range reads nothing else. */
 
-import { withinPeriod } from '../query-parts.ts'
+import { WEBSITES_ASKED, withinPeriod, type OwnerKeys } from '../query-parts.ts'
 import { VISIT_ID_PREFIXES, visitIdTime } from '../../../domain/receipt.ts'
 
+/** Websites of one organisation, or of several by position. */
+export type AskedWebsites = { readonly organization: string; readonly websites: readonly string[] } | OwnerKeys
+
 /** `since_ms` (inclusive) and `until_ms` (exclusive) bound the time, in Unix ms. */
-export type RawPeriod = {
-  readonly websites: readonly string[]
+type IssuedPeriod = {
   readonly since_ms: number
   readonly until_ms: number
   /** Key IDs that visits of the period can have; all if absent. The fewer there are, the faster the engine plans. */
   readonly key_ids?: readonly number[]
 }
 
+export type RawPeriod = AskedWebsites & IssuedPeriod
+
+/** Websites of one organisation. */
+export const OF_ORGANIZATION = 'organization = {organization:String} AND website IN {websites:Array(String)}'
+
+/** The websites of the period. */
+export function websitesAsked(period: AskedWebsites): string {
+  return 'organizations' in period ? WEBSITES_ASKED : OF_ORGANIZATION
+}
+
+/** The columns that tell the websites of the period apart; fewer are compared faster. */
+export function websiteColumns(period: AskedWebsites): string {
+  return 'organizations' in period ? 'organization, website' : 'website'
+}
+
 /**
  * A condition on `visit_id` for visits issued within a period, which uses the order of the table. The times are in the
  * text as hex digits: the engine would take 20 ms to read 64 expressions with parameters.
  */
-export function issuedBetween({
-  since_ms: since,
-  until_ms: until,
-  key_ids: keyIds,
-}: Omit<RawPeriod, 'websites'>): string {
+export function issuedBetween({ since_ms: since, until_ms: until, key_ids: keyIds }: IssuedPeriod): string {
   const [from, to] = [visitIdTime(since), visitIdTime(until)]
   const prefixes = VISIT_ID_PREFIXES.filter((prefix) => keyIds?.includes(parseInt(prefix.slice(1), 16)) ?? true)
   const ranges = prefixes.map((prefix) => `(visit_id >= '${prefix}${from}' AND visit_id < '${prefix}${to}')`)
@@ -37,11 +50,14 @@ export const VISIT_ISSUED = withinPeriod('issued_at')
  * The same for visits that are merged while they are read (`FINAL`): by ranges of IDs, if the key IDs are known. By the index of times the engine
  * has to add every row that could have the same key, and takes a dozen times as long for 20 million visits.
  */
-export const issuedOfMerged = (period: Omit<RawPeriod, 'websites'>): string =>
+export const issuedOfMerged = (period: IssuedPeriod): string =>
   period.key_ids === undefined ? VISIT_ISSUED : issuedBetween(period)
 
 /** The same for rows that have been read already: it does not use the order, and is faster to plan. */
-export function issuedWithin({ since_ms: since, until_ms: until }: Pick<RawPeriod, 'since_ms' | 'until_ms'>): string {
+export function issuedWithin({
+  since_ms: since,
+  until_ms: until,
+}: Pick<IssuedPeriod, 'since_ms' | 'until_ms'>): string {
   return `(substring(visit_id, 3, 12) >= '${visitIdTime(since)}' AND substring(visit_id, 3, 12) < '${visitIdTime(until)}')`
 }
 

@@ -1,7 +1,20 @@
 /** Installs of a website in the order in which they were received, to decide them again; the requests for this, and their results. */
 
 import { selectFrom, type RowOf, type RowsOf } from '../columns.ts'
-import { at, installs, MAX_PAGE, newestFirst, once, pageLimit, pageOf, report, withinPeriod } from '../query-parts.ts'
+import type { OwnedWebsite } from '../../../domain/model.ts'
+import {
+  at,
+  installs,
+  MAX_PAGE,
+  newestFirst,
+  OF_WEBSITE,
+  once,
+  pageLimit,
+  pageOf,
+  report,
+  withinPeriod,
+} from '../query-parts.ts'
+import { OF_ORGANIZATION } from './ranges.ts'
 
 const DECIDED_INSTALL = selectFrom('installs', [
   'event_id',
@@ -17,10 +30,7 @@ const DECIDED_INSTALL = selectFrom('installs', [
 export type DecidedInstallRow = RowsOf<typeof DECIDED_INSTALL>
 
 /** Installs from `since_ms` (inclusive) to `until_ms` (exclusive) that come after `after_ms` and `after_id`. */
-type InOrder = {
-  readonly website: string
-  /** Only its installs; all if absent. */
-  readonly organization?: string
+type InOrder = OwnedWebsite & {
   readonly since_ms: number
   readonly until_ms: number
   readonly after_ms: number
@@ -34,17 +44,10 @@ interface OrderedPageRow {
   readonly last_id: string
 }
 
-/** A condition to stand after others. */
-function ofOrganization({ organization }: Pick<InOrder, 'organization'>): string {
-  return organization === undefined ? '' : 'AND organization = {organization:String}'
-}
-
-const boundsInOrder = (
-  asked: Pick<InOrder, 'organization'>,
-): string => `website = {website:String} AND ${withinPeriod('received_at')}
-  AND (received_at, event_id) > (${at('after_ms')}, {after_id:String}) ${ofOrganization(asked)}`
+const IN_ORDER = `${OF_WEBSITE} AND ${withinPeriod('received_at')}
+  AND (received_at, event_id) > (${at('after_ms')}, {after_id:String})`
 const OLDEST_FIRST = 'ORDER BY received_at, event_id'
-const UP_TO_LAST = `(received_at, event_id) <= (${at('last_ms')}, {last_id:String})`
+const UP_TO_LAST = `${IN_ORDER} AND (received_at, event_id) <= (${at('last_ms')}, {last_id:String})`
 
 interface SourceRow {
   readonly visit_id: string
@@ -79,17 +82,14 @@ export interface ReplayLineRow extends AskedReplayRow {
   readonly result: string
 }
 
-const OF_WEBSITES = 'website IN {websites:Array(String)}'
-const SCOPE = `${OF_WEBSITES} AND organization = {organization:String}`
-
 /** Includes the progress of each replay; `found` limits both sides, and `result`, which may be megabytes, is an expression. */
 function withProgress(found: string, result: string): string {
   return `SELECT ${ASKED.sql}, if(later.state = '', 'waiting', later.state) AS state, later.installs AS installs,
     if(later.state = '', NULL, toUnixTimestamp64Milli(later.reached)) AS reached_ms, ${result} AS result
-    FROM (SELECT * FROM ${once('decision_replays')} PREWHERE ${SCOPE} AND ${found}) AS asked
-    LEFT ANY JOIN (SELECT website, id, state, installs, reached, result FROM ${once('decision_replay_results')}
-      PREWHERE ${OF_WEBSITES} AND ${found}) AS later
-      ON asked.website = later.website AND asked.id = later.id`
+    FROM (SELECT * FROM ${once('decision_replays')} PREWHERE ${OF_ORGANIZATION} AND ${found}) AS asked
+    LEFT ANY JOIN (SELECT organization, website, id, state, installs, reached, result FROM ${once('decision_replay_results')}
+      PREWHERE ${OF_ORGANIZATION} AND ${found}) AS later
+      ON asked.organization = later.organization AND asked.website = later.website AND asked.id = later.id`
 }
 
 interface StoredReplayRow {
@@ -125,7 +125,7 @@ export const REPLAY_PAGE_QUERIES = {
 
   /** What is stored of replays that have failed. */
   failedReplays: pageOf<ReplayScope & { readonly ids: readonly string[] }, StoredReplayRow>(
-    `SELECT id, result FROM ${once('decision_replay_results')} PREWHERE ${OF_WEBSITES} AND id IN {ids:Array(String)} LIMIT ${MAX_PAGE}`,
+    `SELECT id, result FROM ${once('decision_replay_results')} PREWHERE ${OF_ORGANIZATION} AND id IN {ids:Array(String)} LIMIT ${MAX_PAGE}`,
   ),
 } as const
 
@@ -135,15 +135,12 @@ export const REPLAY_QUERIES = {
     { readonly limit: number },
     OpenReplayRow
   >(`SELECT ${ASKED.sql}, session FROM ${once('decision_replays')}
-    WHERE (website, id) NOT IN (SELECT website, id FROM ${once('decision_replay_results')} WHERE state IN ('done', 'failed'))
+    WHERE (organization, website, id) NOT IN (SELECT organization, website, id FROM ${once('decision_replay_results')} WHERE state IN ('done', 'failed'))
     ORDER BY asked_at, id ${pageLimit()}`),
 
   /** What is stored of one of them; no row until somebody has begun it. */
-  begunReplay: report<
-    { readonly website: string; readonly id: string },
-    StoredReplayRow & { readonly version: number }
-  >(
-    `SELECT id, result, row_version AS version FROM ${once('decision_replay_results')} PREWHERE website = {website:String} AND id = {id:String} LIMIT 1`,
+  begunReplay: report<OwnedWebsite & { readonly id: string }, StoredReplayRow & { readonly version: number }>(
+    `SELECT id, result, row_version AS version FROM ${once('decision_replay_results')} PREWHERE ${OF_WEBSITE} AND id = {id:String} LIMIT 1`,
   ),
 
   /** A row if somebody cancelled it: an entry of the activity, which is no older than the replay. */
@@ -155,25 +152,21 @@ export const REPLAY_QUERIES = {
 
   /** Where the next page of installs ends: one row. Records that do not count, because the event was recorded before, are on it, too. */
   pageInOrder: report<InOrder & { readonly limit: number }, OrderedPageRow>(
-    (asked) => `SELECT count() AS records,
+    `SELECT count() AS records,
     toUnixTimestamp64Milli(max(received_at)) AS last_ms, argMax(event_id, (received_at, event_id)) AS last_id
-    FROM (SELECT received_at, event_id FROM installs WHERE ${boundsInOrder(asked)} ${OLDEST_FIRST} ${pageLimit()})`,
+    FROM (SELECT received_at, event_id FROM installs WHERE ${IN_ORDER} ${OLDEST_FIRST} ${pageLimit()})`,
   ),
 
   /** The installs of that page, the oldest first; there may be none. */
-  installsInOrder: report<InOrder & Omit<OrderedPageRow, 'records'>, DecidedInstallRow>((asked) => {
-    const bounds = `${boundsInOrder(asked)} AND ${UP_TO_LAST}`
-    return `SELECT ${DECIDED_INSTALL.sql}
-    FROM ${installs(`(website, event_id) IN (SELECT website, event_id FROM installs WHERE ${bounds})`)}
-    WHERE ${bounds} ${OLDEST_FIRST} LIMIT ${MAX_PAGE}`
-  }),
+  installsInOrder: report<InOrder & Omit<OrderedPageRow, 'records'>, DecidedInstallRow>(
+    `SELECT ${DECIDED_INSTALL.sql}
+    FROM ${installs(`(organization, website, event_id) IN (SELECT organization, website, event_id FROM installs WHERE ${UP_TO_LAST})`)}
+    WHERE ${UP_TO_LAST} ${OLDEST_FIRST} LIMIT ${MAX_PAGE}`,
+  ),
 
   /** The campaign's source of these visits, by ID; empty if a visit names none. */
-  sourcesOfVisits: report<
-    Pick<InOrder, 'website' | 'organization'> & { readonly visit_ids: readonly string[] },
-    SourceRow
-  >(
-    (asked) => `SELECT visit_id, utm_source AS source FROM ${once('visits')}
-    PREWHERE website = {website:String} AND visit_id IN {visit_ids:Array(String)} ${ofOrganization(asked)} LIMIT ${MAX_PAGE}`,
+  sourcesOfVisits: report<OwnedWebsite & { readonly visit_ids: readonly string[] }, SourceRow>(
+    `SELECT visit_id, utm_source AS source FROM ${once('visits')}
+    PREWHERE ${OF_WEBSITE} AND visit_id IN {visit_ids:Array(String)} LIMIT ${MAX_PAGE}`,
   ),
 } as const

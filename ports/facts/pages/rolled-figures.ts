@@ -1,11 +1,12 @@
 /** Figures of long periods, from the rows that the role `rollup` keeps for each website and hour. */
 
 import type { Dimension } from '../../../domain/figures/cells.ts'
+import type { OwnedWebsite } from '../../../domain/model.ts'
 import { at, once, withinPeriod } from '../query-parts.ts'
+import { websitesAsked, type AskedWebsites } from './ranges.ts'
 
 /** Whole hours. `column` is the requested dimension. */
-export type RolledPeriod = {
-  readonly websites: readonly string[]
+export type RolledPeriod = AskedWebsites & {
   readonly since_ms: number
   readonly until_ms: number
   readonly column: Dimension
@@ -23,8 +24,7 @@ export interface StepRow {
 }
 
 /** An hour whose facts have changed since its figures were made, or that has no figures yet. */
-export interface DirtyHourRow {
-  readonly website: string
+export interface DirtyHourRow extends OwnedWebsite {
   readonly hour_ms: number
   /** All marks of the hour. */
   readonly marks: readonly string[]
@@ -36,7 +36,7 @@ export interface DirtyHourRow {
 const MAX_VALUES = 10_000
 const MAX_DIRTY = 1_000
 
-const HOURS = `${once('website_hours')} PREWHERE website IN {websites:Array(String)}
+const hoursOf = (period: RolledPeriod): string => `${once('website_hours')} PREWHERE ${websitesAsked(period)}
   AND ${withinPeriod('hour')}`
 const SUMS = `[${[2, 3, 4, 5, 6, 7].map((place) => `sum(cell.${place})`).join(', ')}]`
 
@@ -47,34 +47,34 @@ const COLUMNS: Readonly<Record<Dimension, string>> = {
   ...{ policy: 'policy', reason: 'reason', agent: 'agent', time_to_install: 'time_to_install', delivery: 'delivery' },
 }
 
-export const rolledCells = ({ column }: RolledPeriod): string => `
-  SELECT cell.1 AS value, ${SUMS} AS counts FROM (SELECT ${COLUMNS[column]} AS cells FROM ${HOURS})
+export const rolledCells = (period: RolledPeriod): string => `
+  SELECT cell.1 AS value, ${SUMS} AS counts FROM (SELECT ${COLUMNS[period.column]} AS cells FROM ${hoursOf(period)})
   ARRAY JOIN cells AS cell GROUP BY value ORDER BY counts[1] DESC, value LIMIT ${MAX_VALUES}`
 
-export const rolledSteps = ({ column }: RolledPeriod): string => `
-  SELECT toUnixTimestamp64Milli(hour) AS at_ms, ${SUMS} AS counts FROM (SELECT hour, ${COLUMNS[column]} AS cells FROM ${HOURS})
+export const rolledSteps = (period: RolledPeriod): string => `
+  SELECT toUnixTimestamp64Milli(hour) AS at_ms, ${SUMS} AS counts FROM (SELECT hour, ${COLUMNS[period.column]} AS cells FROM ${hoursOf(period)})
   ARRAY JOIN cells AS cell WHERE cell.1 = '' GROUP BY at_ms ORDER BY at_ms LIMIT ${MAX_VALUES}`
 
-const MARKS = `SELECT website, hour, groupArray(concat(writer, '/', toString(row_version))) AS marks
-  FROM ${once('hour_marks')} WHERE hour < ${at('until_ms')} GROUP BY website, hour`
+const MARKS = `SELECT organization, website, hour, groupArray(concat(writer, '/', toString(row_version))) AS marks
+  FROM ${once('hour_marks')} WHERE hour < ${at('until_ms')} GROUP BY organization, website, hour`
 
 /** The newest first, so that the figures people look at do not wait for a rebuild of years. */
 export const DIRTY_HOURS = `
-  SELECT mark.website AS website, toUnixTimestamp64Milli(mark.hour) AS hour_ms, mark.marks AS marks,
+  SELECT mark.organization AS organization, mark.website AS website, toUnixTimestamp64Milli(mark.hour) AS hour_ms, mark.marks AS marks,
     version.row_version AS row_version, version.retention_days AS retention_days
   FROM (${MARKS}) AS mark
-  LEFT ANY JOIN (SELECT website, hour, marks_read, row_version, retention_days FROM ${once('website_hours')}
-    PREWHERE (website, hour) IN (SELECT website, hour FROM hour_marks)) AS version
-    ON mark.website = version.website AND mark.hour = version.hour
-  WHERE NOT hasAll(version.marks_read, mark.marks) ORDER BY hour_ms DESC, website LIMIT least({limit:UInt32}, ${MAX_DIRTY})`
+  LEFT ANY JOIN (SELECT organization, website, hour, marks_read, row_version, retention_days FROM ${once('website_hours')}
+    PREWHERE (organization, website, hour) IN (SELECT organization, website, hour FROM hour_marks)) AS version
+    ON mark.organization = version.organization AND mark.website = version.website AND mark.hour = version.hour
+  WHERE NOT hasAll(version.marks_read, mark.marks) ORDER BY hour_ms DESC, organization, website LIMIT least({limit:UInt32}, ${MAX_DIRTY})`
 
 /** Hours with facts, to be marked again. An hour that no longer has facts or figures needs no mark. */
 export const HOURS_WITH_FACTS = `
-  SELECT DISTINCT website, toUnixTimestamp(hour) * 1000 AS hour_ms FROM (
-    SELECT website, toStartOfHour(issued_at) AS hour FROM visits
+  SELECT DISTINCT organization, website, toUnixTimestamp(hour) * 1000 AS hour_ms FROM (
+    SELECT organization, website, toStartOfHour(issued_at) AS hour FROM visits
     WHERE ${withinPeriod('issued_at')}
-    UNION ALL SELECT website, toStartOfHour(received_at) FROM installs
+    UNION ALL SELECT organization, website, toStartOfHour(received_at) FROM installs
     WHERE ${withinPeriod('received_at')}
-    UNION ALL SELECT website, toStartOfHour(hour) FROM website_hours
+    UNION ALL SELECT organization, website, toStartOfHour(hour) FROM website_hours
     WHERE ${withinPeriod('hour')}
-  ) ORDER BY hour_ms, website LIMIT {limit:UInt32}`
+  ) ORDER BY hour_ms, organization, website LIMIT {limit:UInt32}`

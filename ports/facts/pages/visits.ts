@@ -6,7 +6,7 @@ import { selectFrom, type RowsOf } from '../columns.ts'
 import { at, newestFirst, once, pageLimit, pageOf } from '../query-parts.ts'
 import { COUNTED_BY } from '../visits.ts'
 import type { LogWindow } from './logs.ts'
-import { VISIT_ISSUED, issuedOfMerged } from './ranges.ts'
+import { issuedOfMerged, OF_ORGANIZATION, VISIT_ISSUED } from './ranges.ts'
 import { KEY_ID, reachedSteps } from './raw-figures.ts'
 
 const VISIT_LINE = selectFrom('visits', ['website', 'visit_id', 'issued_at', ...SOURCE_COLUMN_NAMES])
@@ -53,7 +53,6 @@ const STEP_COLUMNS: Readonly<Record<LaterStep, string>> = {
 const STEP_NAMES = Object.entries(STEP_COLUMNS).map(([name, column]) => `${column} AS ${name}`)
 const STEP_COUNTS = Object.entries(STEP_COLUMNS).map(([name, column]) => `countIf(${column}) AS ${name}`)
 
-const SCOPE = 'website IN {websites:Array(String)} AND organization = {organization:String}'
 const AFTER = `(issued_at, visit_id) < (${at('before_ms')}, {before_id:String})`
 
 /** Conditions on the visit itself, which narrow down what its steps are looked up for. */
@@ -80,9 +79,9 @@ function steppedVisits(
   conditions: readonly string[] = [],
 ): string {
   const { columns, join } = reachedSteps(params)
-  const names = ['website', 'visit_id', 'issued_at', ...more]
-  return `SELECT visit.* EXCEPT (website), visit.website AS website, ${columns}, install.agents AS agents
-    FROM (SELECT ${names.join(', ')} FROM ${once('visits')} PREWHERE ${SCOPE} AND ${issuedOfMerged(params)}
+  const names = ['organization', 'website', 'visit_id', 'issued_at', ...more]
+  return `SELECT visit.* EXCEPT (organization, website), visit.organization AS organization, visit.website AS website, ${columns}, install.agents AS agents
+    FROM (SELECT ${names.join(', ')} FROM ${once('visits')} PREWHERE ${OF_ORGANIZATION} AND ${issuedOfMerged(params)}
       ${whereAll([...originConditions(params), ...conditions])}) AS visit
     ${join}`
 }
@@ -92,7 +91,7 @@ export const VISIT_QUERIES = {
   visitsWithin: pageOf<VisitWindow, VisitsWithinRow>((params) => {
     const isWanted = ['1', ...originConditions(params)].join(' AND ')
     return `SELECT count() AS visits, countIf(${isWanted}) AS wanted, groupUniqArrayIf(${KEY_ID}, ${isWanted}) AS key_ids
-      FROM visits PREWHERE ${SCOPE} AND ${VISIT_ISSUED} LIMIT 1`
+      FROM visits PREWHERE ${OF_ORGANIZATION} AND ${VISIT_ISSUED} LIMIT 1`
   }),
 
   /** How many visits of a window reached each step. Always one row. */

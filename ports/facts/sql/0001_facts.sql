@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS visits {{onCluster}}
 )
 ENGINE = {{replacing}}
 PARTITION BY toYYYYMM(issued_at)
-ORDER BY (website, visit_id)
+ORDER BY (organization, website, visit_id)
 TTL toDateTime(issued_at) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}};
 
@@ -45,6 +45,7 @@ SETTINGS {{durable}}, {{granules}};
 -- read in one place, by its own visit ID.
 CREATE TABLE IF NOT EXISTS activations {{onCluster}}
 (
+    organization LowCardinality(String),
     website LowCardinality(String),
     visit_id String,
     effect Enum8('activated' = 1, 'revoked' = 2),
@@ -59,12 +60,13 @@ CREATE TABLE IF NOT EXISTS activations {{onCluster}}
 )
 ENGINE = {{replacing}}
 PARTITION BY toYYYYMM(issued_at)
-ORDER BY (website, visit_id, effect)
+ORDER BY (organization, website, visit_id, effect)
 TTL toDateTime(issued_at) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}};
 
 CREATE TABLE IF NOT EXISTS handoffs {{onCluster}}
 (
+    organization LowCardinality(String),
     website LowCardinality(String),
     visit_id String,
     issued_at DateTime64(3, 'UTC') CODEC(Delta, LZ4),
@@ -79,7 +81,7 @@ CREATE TABLE IF NOT EXISTS handoffs {{onCluster}}
 )
 ENGINE = {{replacing}}
 PARTITION BY toYYYYMM(issued_at)
-ORDER BY (website, visit_id)
+ORDER BY (organization, website, visit_id)
 TTL toDateTime(issued_at) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}};
 
@@ -118,11 +120,11 @@ CREATE TABLE IF NOT EXISTS installs {{onCluster}}
     PROJECTION by_time
     (
         SELECT organization, website, received_at, event_id, installation_id, resolution
-        ORDER BY website, received_at
+        ORDER BY organization, website, received_at
     )
 )
 ENGINE = {{replacing}}
-ORDER BY (website, event_id)
+ORDER BY (organization, website, event_id)
 TTL toDateTime(received_at) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}}, deduplicate_merge_projection_mode = 'rebuild';
 
@@ -149,7 +151,7 @@ CREATE TABLE IF NOT EXISTS deliveries {{onCluster}}
     row_version UInt64
 )
 ENGINE = {{replacing}}
-ORDER BY (website, event_id, destination)
+ORDER BY (organization, website, event_id, destination)
 TTL toDateTime(changed_at) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}};
 
@@ -180,7 +182,7 @@ CREATE TABLE IF NOT EXISTS attempts {{onCluster}}
 )
 ENGINE = {{replacing}}
 PARTITION BY toYYYYMM(started_at)
-ORDER BY (website, event_id, destination, attempt_id)
+ORDER BY (organization, website, event_id, destination, attempt_id)
 TTL toDateTime(started_at) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}};
 
@@ -211,7 +213,7 @@ CREATE TABLE IF NOT EXISTS request_logs {{onCluster}}
 )
 ENGINE = {{replacing}}
 PARTITION BY toYYYYMMDD(received_at)
-ORDER BY (website, received_at, id)
+ORDER BY (organization, website, received_at, id)
 TTL toDateTime(received_at) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}};
 

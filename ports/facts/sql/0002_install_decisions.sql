@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS install_decisions {{onCluster}}
     row_version UInt64
 )
 ENGINE = {{replacing}}
-ORDER BY (website, event_id)
+ORDER BY (organization, website, event_id)
 TTL toDateTime(received_at) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}};
 

@@ -7,13 +7,13 @@ ALTER TABLE visits {{onCluster}} ADD INDEX IF NOT EXISTS issued issued_at TYPE m
 ALTER TABLE visits {{onCluster}} MATERIALIZE INDEX issued;
 
 -- The installs of a range of visits.
-ALTER TABLE installs {{onCluster}} ADD PROJECTION IF NOT EXISTS by_visit (SELECT website, visit_id, event_id ORDER BY website, visit_id);
+ALTER TABLE installs {{onCluster}} ADD PROJECTION IF NOT EXISTS by_visit (SELECT organization, website, visit_id, event_id ORDER BY organization, website, visit_id);
 
 ALTER TABLE installs {{onCluster}} MATERIALIZE PROJECTION by_visit;
 
 ALTER TABLE install_decisions {{onCluster}} MODIFY SETTING deduplicate_merge_projection_mode = 'rebuild';
 
-ALTER TABLE install_decisions {{onCluster}} ADD PROJECTION IF NOT EXISTS by_visit (SELECT website, visit_id, event_id ORDER BY website, visit_id);
+ALTER TABLE install_decisions {{onCluster}} ADD PROJECTION IF NOT EXISTS by_visit (SELECT organization, website, visit_id, event_id ORDER BY organization, website, visit_id);
 
 ALTER TABLE install_decisions {{onCluster}} MATERIALIZE PROJECTION by_visit;
 
@@ -22,6 +22,7 @@ ALTER TABLE install_decisions {{onCluster}} MATERIALIZE PROJECTION by_visit;
 -- installs' dimensions started, completed, first run, matched, unmatched, counted.
 CREATE TABLE IF NOT EXISTS website_hours {{onCluster}}
 (
+    organization LowCardinality(String),
     website LowCardinality(String),
     hour DateTime64(3, 'UTC') CODEC(Delta, LZ4),
     marks_read Array(String) COMMENT 'Marks of the hour that were there before the facts were read',
@@ -45,7 +46,7 @@ CREATE TABLE IF NOT EXISTS website_hours {{onCluster}}
 )
 ENGINE = {{replacing}}
 PARTITION BY toYYYYMM(hour)
-ORDER BY (website, hour)
+ORDER BY (organization, website, hour)
 TTL toDateTime(hour) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}};
 
@@ -53,6 +54,7 @@ SETTINGS {{durable}}, {{granules}};
 -- version is that count. The lifetime counts from the making of a mark, not from the hour that it marks.
 CREATE TABLE IF NOT EXISTS hour_marks {{onCluster}}
 (
+    organization LowCardinality(String),
     website LowCardinality(String),
     hour DateTime64(3, 'UTC'),
     writer String,
@@ -60,6 +62,6 @@ CREATE TABLE IF NOT EXISTS hour_marks {{onCluster}}
     row_version UInt64
 )
 ENGINE = {{replacing}}
-ORDER BY (website, hour, writer)
+ORDER BY (organization, website, hour, writer)
 TTL toDateTime(made_at) + toIntervalDay(14)
 SETTINGS {{durable}}, {{granules}};

@@ -3,6 +3,7 @@
 
 CREATE TABLE IF NOT EXISTS erasures {{onCluster}}
 (
+    organization LowCardinality(String),
     website LowCardinality(String),
     digest String COMMENT 'SHA-256 of website, line feed and ID, in hex',
     reference UInt64 COMMENT 'What lines of Logs that name it are found by (domain/logs/references.ts)',
@@ -10,5 +11,5 @@ CREATE TABLE IF NOT EXISTS erasures {{onCluster}}
     row_version UInt64
 )
 ENGINE = {{replacing}}
-ORDER BY (website, digest)
+ORDER BY (organization, website, digest)
 SETTINGS {{durable}};

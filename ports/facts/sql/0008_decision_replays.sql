@@ -17,13 +17,14 @@ CREATE TABLE IF NOT EXISTS decision_replays {{onCluster}}
     row_version UInt64
 )
 ENGINE = {{replacing}}
-ORDER BY (website, id)
+ORDER BY (organization, website, id)
 TTL toDateTime(asked_at) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}};
 
 -- The latest row of a replay says how far it is; that of a finished one holds the result.
 CREATE TABLE IF NOT EXISTS decision_replay_results {{onCluster}}
 (
+    organization LowCardinality(String),
     website LowCardinality(String),
     id String,
     made_at DateTime64(3, 'UTC'),
@@ -35,6 +36,6 @@ CREATE TABLE IF NOT EXISTS decision_replay_results {{onCluster}}
     row_version UInt64
 )
 ENGINE = {{replacing}}
-ORDER BY (website, id)
+ORDER BY (organization, website, id)
 TTL toDateTime(made_at) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}};

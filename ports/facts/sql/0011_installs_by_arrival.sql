@@ -4,7 +4,7 @@ ALTER TABLE installs {{onCluster}} ADD PROJECTION IF NOT EXISTS by_arrival
 (
     SELECT organization, website, received_at, event_id, installation_id, event_type, install_path, platform, agent, resolution, selection_policy,
         reason, visit_id
-    ORDER BY website, received_at
+    ORDER BY organization, website, received_at
 );
 
 ALTER TABLE installs {{onCluster}} MATERIALIZE PROJECTION by_arrival;

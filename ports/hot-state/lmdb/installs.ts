@@ -7,6 +7,7 @@
  */
 
 import { LIMITS } from '../../../domain/limits.ts'
+import type { OwnedWebsite } from '../../../domain/model.ts'
 import type { Table } from '../../shared/lmdb/table.ts'
 
 import type { Claim, ClaimOutcome, DecidedAnswer, Installation, MatchedVisit, Settlement } from '../hot-state.ts'
@@ -242,16 +243,17 @@ function readInstallation(stored: StoredInstallation | null): Installation {
   return { kind: stored?.awaits === undefined ? 'none' : 'pending' }
 }
 
-type Event = Pick<Claim, 'website' | 'eventId'>
+type OwnedInstallation = OwnedWebsite & { readonly installationId: string }
+type Event = OwnedWebsite & { readonly eventId: string }
 
-function answerKey({ website, eventId }: Event): string {
-  return `answer/${website}/${eventId}`
+function answerKey({ organization, website, eventId }: Event): string {
+  return `answer/${organization}/${website}/${eventId}`
 }
 
-function decisionKey({ website, eventId }: Event): string {
-  return `decision/${website}/${eventId}`
+function decisionKey({ organization, website, eventId }: Event): string {
+  return `decision/${organization}/${website}/${eventId}`
 }
 
-function visitKey({ website, installationId }: Pick<Claim, 'website' | 'installationId'>): string {
-  return `installation/${website}/${installationId}`
+function visitKey({ organization, website, installationId }: OwnedInstallation): string {
+  return `installation/${organization}/${website}/${installationId}`
 }

@@ -79,8 +79,8 @@ export function openIssued(table: Table, nowMs: () => number, durable: () => Pro
       ?.get(name)
   }
   return {
-    put({ website, visitId, issuedAtMs, previous }) {
-      const receipt = { website, visitId, issuedAtMs, previous, putAtMs: nowMs() }
+    put({ organization, website, visitId, issuedAtMs, previous }) {
+      const receipt = { organization, website, visitId, issuedAtMs, previous, putAtMs: nowMs() }
       unsaved.set(receiptName(receipt), receipt)
       if (unsaved.size >= UNSAVED_MAX) save()
     },
@@ -122,9 +122,9 @@ function sweep(table: Table, dueBeforeMs: number, limit: number): number {
   return removed
 }
 
-/** Unique among all receipts. Neither visit IDs nor website IDs contain blanks. */
-export function receiptName({ visitId, website, issuedAtMs }: ReceiptRef): string {
-  return `${visitId} ${website} ${issuedAtMs}`
+/** Unique among all receipts: none of these IDs contains blanks. */
+export function receiptName({ visitId, organization, website, issuedAtMs }: ReceiptRef): string {
+  return `${visitId} ${organization} ${website} ${issuedAtMs}`
 }
 
 function chunkText(receipts: readonly (Issued & ReceiptRef)[]): string {
@@ -141,11 +141,11 @@ function previousText(previous: Predecessor): string {
   return previous === 'unknown' ? ` ${UNKNOWN_VISIT} 0` : ` ${previous.visitId} ${previous.issuedAtMs}`
 }
 
-/** A receipt only ever replaces one of its own website. */
-function readLine(line: string, { website }: ReceiptRef): Issued {
+/** A receipt only ever replaces one of its own website and organisation. */
+function readLine(line: string, { organization, website }: ReceiptRef): Issued {
   const [putAtMs, visitId, issuedAtMs] = line.split(' ')
   if (visitId === UNKNOWN_VISIT) return { putAtMs: Number(putAtMs), previous: 'unknown' }
-  const previous = visitId === undefined ? null : { website, visitId, issuedAtMs: Number(issuedAtMs) }
+  const previous = visitId === undefined ? null : { organization, website, visitId, issuedAtMs: Number(issuedAtMs) }
   return { putAtMs: Number(putAtMs), previous }
 }
 

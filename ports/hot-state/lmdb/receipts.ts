@@ -102,11 +102,11 @@ function activeText(previous: Predecessor): string {
   return previous === null ? 'A' : `A${previous.issuedAtMs}/${previous.visitId}`
 }
 
-/** A receipt only ever replaces one of its own website. */
-function revokedBy(receipt: ReceiptRef, stored: string): Predecessor {
+/** A receipt only ever replaces one of its own website and organisation. */
+function revokedBy({ organization, website }: ReceiptRef, stored: string): Predecessor {
   if (stored === PREDECESSOR_UNKNOWN) return 'unknown'
   const [issuedAtMs, visitId] = stored.slice(1).split('/')
-  return visitId === undefined ? null : { website: receipt.website, visitId, issuedAtMs: Number(issuedAtMs) }
+  return visitId === undefined ? null : { organization, website, visitId, issuedAtMs: Number(issuedAtMs) }
 }
 
 function sweepKnown(table: Table, nowMs: number, limit: number): number {
@@ -123,6 +123,6 @@ function unseenKey(receipt: ReceiptRef): string {
   return `${knownKey(receipt)}/unseen`
 }
 
-function knownKey(receipt: ReceiptRef): string {
-  return `known/${timeKey(receipt.issuedAtMs)}/${receipt.visitId}/${receipt.website}`
+function knownKey({ organization, website, visitId, issuedAtMs }: ReceiptRef): string {
+  return `known/${timeKey(issuedAtMs)}/${visitId}/${organization}/${website}`
 }

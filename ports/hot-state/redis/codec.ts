@@ -3,9 +3,10 @@
 import { hash } from 'node:crypto'
 
 import { BoundedMap } from '../../../common/bounded-map.ts'
+import type { OwnedWebsite } from '../../../domain/model.ts'
 import { issuedAtOfVisit } from '../../../domain/receipt.ts'
 
-import type { Claim, Installation, MatchedVisit, Predecessor, ReceiptRef } from '../hot-state.ts'
+import type { Installation, MatchedVisit, Predecessor, ReceiptRef } from '../hot-state.ts'
 import { DAY_MS } from '../../../domain/durations.ts'
 
 const ID_BYTES = 16
@@ -25,10 +26,10 @@ const UNKNOWN_REF = Buffer.alloc(VISIT_BYTES)
 const UNKNOWN_PREVIOUS = Buffer.alloc(ID_BYTES + DAY_BYTES + VISIT_BYTES)
 
 /**
- * 16 bytes that identify a receipt: part of a SHA-256, since a visit ID alone may be looked up under another website.
+ * 16 bytes that identify a receipt: part of a SHA-256, since a visit ID alone may be looked up under another website or owner.
  */
-export function receiptId({ website, visitId, issuedAtMs }: ReceiptRef): Buffer {
-  return shortHash(`${website}/${visitId}/${issuedAtMs}`)
+export function receiptId({ organization, website, visitId, issuedAtMs }: ReceiptRef): Buffer {
+  return shortHash(`${organization}/${website}/${visitId}/${issuedAtMs}`)
 }
 
 /** The UTC day of issue, counted from 1970. */
@@ -36,12 +37,13 @@ export function receiptDay({ issuedAtMs }: ReceiptRef): number {
   return Math.max(0, Math.floor(issuedAtMs / DAY_MS))
 }
 
-export function eventHash({ website, eventId }: Pick<Claim, 'website' | 'eventId'>): Buffer {
-  return shortHash(`${website}/${eventId}`)
+export function eventHash({ organization, website, eventId }: OwnedWebsite & { readonly eventId: string }): Buffer {
+  return shortHash(`${organization}/${website}/${eventId}`)
 }
 
-export function installationKey({ website, installationId }: Pick<Claim, 'website' | 'installationId'>): Buffer {
-  return shortHash(`${website}/${installationId}`)
+export function installationKey(installation: OwnedWebsite & { readonly installationId: string }): Buffer {
+  const { organization, website, installationId } = installation
+  return shortHash(`${organization}/${website}/${installationId}`)
 }
 
 /** ID, day and reference of the receipt that another one replaces; empty for none, zeros if it is unknown. */
@@ -64,16 +66,16 @@ function encodeRef({ visitId, issuedAtMs }: ReceiptRef): Buffer {
 }
 
 /** Reads the reference at the end of a value of `encodePrevious`. */
-export function decodePredecessor(website: string, bytes: Buffer): Predecessor {
-  return bytes.equals(UNKNOWN_REF) ? 'unknown' : decodeRef(website, bytes)
+export function decodePredecessor(of: OwnedWebsite, bytes: Buffer): Predecessor {
+  return bytes.equals(UNKNOWN_REF) ? 'unknown' : decodeRef(of, bytes)
 }
 
 /** Null for no bytes. */
-function decodeRef(website: string, bytes: Buffer): ReceiptRef | null {
+function decodeRef({ organization, website }: OwnedWebsite, bytes: Buffer): ReceiptRef | null {
   if (bytes.length === 0) return null
   const visitId = bytes.toString('hex', 0, VISIT_BYTES)
   const issuedAtMs = bytes.length === VISIT_BYTES ? issuedAtOfVisit(visitId) : bytes.readUIntBE(VISIT_BYTES, TIME_BYTES)
-  return { website, visitId, issuedAtMs }
+  return { organization, website, visitId, issuedAtMs }
 }
 
 export function encodeVisit(visit: MatchedVisit | null): Buffer {
@@ -81,14 +83,14 @@ export function encodeVisit(visit: MatchedVisit | null): Buffer {
 }
 
 /** The data of an installation in Redis; null for no bytes. */
-export function decodeInstallation(website: string, bytes: Buffer): Installation | null {
+export function decodeInstallation(of: OwnedWebsite, bytes: Buffer): Installation | null {
   if (bytes[0] === AWAITS) return { kind: 'pending' }
-  const visit = decodeVisit(website, bytes[0] === MATCHED ? bytes.subarray(STAMP_BYTES) : bytes)
+  const visit = decodeVisit(of, bytes[0] === MATCHED ? bytes.subarray(STAMP_BYTES) : bytes)
   return visit === null ? null : { kind: 'matched', visit }
 }
 
-function decodeVisit(website: string, bytes: Buffer): MatchedVisit | null {
-  const ref = decodeRef(website, bytes.subarray(1))
+function decodeVisit(of: OwnedWebsite, bytes: Buffer): MatchedVisit | null {
+  const ref = decodeRef(of, bytes.subarray(1))
   return ref === null ? null : { ...ref, gpc: bytes[0] === 1 }
 }
 

@@ -88,10 +88,10 @@ function receiptsInMemory(nowMs: () => number): ReceiptVerbs {
   const issued = issuedInMemory(nowMs)
   const receipts = openReceipts(memoryTable(MAX_RECEIPTS), issued, nowMs)
   const seenAtMs = new BoundedMap<string, number>(MAX_RECEIPTS)
-  const see = ({ website, visitId, issuedAtMs }: ReceiptRef): void =>
-    seenAtMs.set(`${website}/${visitId}/${issuedAtMs}`, nowMs())
-  const isFresh = ({ website, visitId, issuedAtMs }: ReceiptRef): boolean =>
-    nowMs() - (seenAtMs.get(`${website}/${visitId}/${issuedAtMs}`) ?? 0) < TRUST_MS
+  const nameOf = ({ organization, website, visitId, issuedAtMs }: ReceiptRef): string =>
+    `${organization}/${website}/${visitId}/${issuedAtMs}`
+  const see = (receipt: ReceiptRef): void => seenAtMs.set(nameOf(receipt), nowMs())
+  const isFresh = (receipt: ReceiptRef): boolean => nowMs() - (seenAtMs.get(nameOf(receipt)) ?? 0) < TRUST_MS
   const noteIssued = (receipt: IssuedReceipt): void => {
     issued.put(receipt)
     see(receipt)

@@ -2,7 +2,17 @@
 
 import { LIMITS } from '../../../domain/limits.ts'
 
-import type { Activation, ClaimOutcome, Hit, HitOutcome, HotState, Loss, ReceiptStanding } from '../hot-state.ts'
+import type {
+  Activation,
+  Claim,
+  ClaimOutcome,
+  Hit,
+  HitOutcome,
+  HotState,
+  Loss,
+  ReceiptRef,
+  ReceiptStanding,
+} from '../hot-state.ts'
 import {
   decodeInstallation,
   decodePredecessor,
@@ -73,7 +83,7 @@ function receiptVerbs(run: RunScript, now: Now): Pick<HotState, 'putVisit' | 'ac
     putVisit,
     async activate(receipt) {
       const reply = await run('activate', [now(), receiptId(receipt), receiptDay(receipt), KEEP_PAST_DAY_MS])
-      return activationOf(receipt.website, reply as Buffer[])
+      return activationOf(receipt, reply as Buffer[])
     },
     async receiptStates(receipts) {
       if (receipts.length === 0) return []
@@ -89,10 +99,10 @@ function receiptVerbs(run: RunScript, now: Now): Pick<HotState, 'putVisit' | 'ac
   }
 }
 
-function activationOf(website: string, [kind, revoked]: readonly Buffer[]): Activation {
+function activationOf(receipt: ReceiptRef, [kind, revoked]: readonly Buffer[]): Activation {
   const text = String(kind)
   if (text !== 'activated' && text !== 'already_active') return { kind: text === 'revoked' ? 'revoked' : 'unknown' }
-  return { kind: text, revoked: revoked === undefined ? null : decodePredecessor(website, revoked) }
+  return { kind: text, revoked: revoked === undefined ? null : decodePredecessor(receipt, revoked) }
 }
 
 type InstallVerbs = Pick<
@@ -105,7 +115,7 @@ function installVerbs(run: RunScript, now: Now, generation: () => StoreGeneratio
     async claimInstall(claim) {
       const keys = [eventHash(claim), installationKey(claim)]
       const reply = await run('claim_install', [now(), ...keys, claim.owner, LIMITS.claimLeaseMs, ANSWER_MEMORY_MS])
-      return claimOutcomeOf(claim.website, reply as Buffer[], generation().name)
+      return claimOutcomeOf(claim, reply as Buffer[], generation().name)
     },
     async keepInstall(claim, decision) {
       const keys = [eventHash(claim), installationKey(claim)]
@@ -159,13 +169,13 @@ function lossOf(generation: string, since: string, losses: string): Loss {
   return { generation, sinceMs: since === '' ? null : Number(since), losses }
 }
 
-function claimOutcomeOf(website: string, reply: readonly Buffer[], generation: string): ClaimOutcome {
+function claimOutcomeOf(claim: Claim, reply: readonly Buffer[], generation: string): ClaimOutcome {
   const [kind, value, installation, whole] = reply
   const text = String(kind)
   if (text === 'settled') return { kind: 'settled', answer: String(value) }
   if (text === 'busy') return { kind: 'busy' }
   const kept = value === undefined || value.length === 0 ? null : String(value)
-  const known = installation === undefined ? null : decodeInstallation(website, installation)
+  const known = installation === undefined ? null : decodeInstallation(claim, installation)
   return { kind: 'first', installation: known ?? { kind: String(whole) === generation ? 'none' : 'unknown' }, kept }
 }
 

@@ -79,7 +79,12 @@ export class AdStage {
       hotState: store.hotState,
       catalog: () => catalogOf([...(setup.destination === null ? [] : [setup.destination]), ...others]),
       credentials: () =>
-        new Map([destination, ...others].map((each) => [destinationKey(WEBSITE, each.id), setup.secrets])),
+        new Map(
+          [destination, ...others].map((each) => [
+            destinationKey({ organization: 'acme', website: WEBSITE }, each.id),
+            setup.secrets,
+          ]),
+        ),
       nowMs: clock.nowMs,
       random: () => 0,
       logger: SILENT_LOGGER,
@@ -88,7 +93,7 @@ export class AdStage {
   }
 
   async enqueue(...jobs: readonly Job[]): Promise<void> {
-    const entries = jobs.map((job) => ({ key: recordKey(job.website, job.jobId), value: encodeRecord(job) }))
+    const entries = jobs.map((job) => ({ key: recordKey(job, job.jobId), value: encodeRecord(job) }))
     await this.#store.log.append(`deliver.${this.#options.provider.id}`, entries)
   }
 

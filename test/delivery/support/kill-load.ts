@@ -118,7 +118,7 @@ function freshJobs(first: number, count: number): { ga4: Job[]; meta: Job[] } {
 
 async function enqueue(store: Store, jobs: Record<'ga4' | 'meta', readonly Job[]>): Promise<void> {
   for (const provider of ['ga4', 'meta'] as const) {
-    const entries = jobs[provider].map((job) => ({ key: recordKey(job.website, job.jobId), value: encodeRecord(job) }))
+    const entries = jobs[provider].map((job) => ({ key: recordKey(job, job.jobId), value: encodeRecord(job) }))
     await store.log.append(`deliver.${provider}`, entries, { deadlineMs: 30_000 })
   }
 }

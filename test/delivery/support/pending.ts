@@ -29,6 +29,7 @@ function verdictsOf(candidates: readonly OpenCandidate[]): Install['verdicts'] {
 /** Activated an hour before the install. */
 export function activeHistory(overrides: Partial<ReceiptHistoryRow> = {}): ReceiptHistoryRow {
   return {
+    organization: 'acme',
     website: WEBSITE,
     visit_id: visitOf().visitId,
     activated_at_ms: NOON_MS - HOUR_MS,
@@ -43,6 +44,7 @@ export function decisionRow(
   visit: { readonly visitId: string; readonly visitIssuedAtMs: number },
 ): DecisionRow {
   return {
+    organization: 'acme',
     website: install.website,
     event_id: install.eventId,
     installation_id: install.installationId,
@@ -64,6 +66,7 @@ export function decisionRow(
 export function matchRow(install: Install, overrides: Partial<InstallationVisitRow> = {}): InstallationVisitRow {
   const { visitId, issuedAtMs } = visitOf()
   return {
+    organization: 'acme',
     website: install.website,
     installation_id: install.installationId,
     event_id: 'event-before',

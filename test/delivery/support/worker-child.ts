@@ -19,7 +19,7 @@ const [folder = '', ga4Url = '', metaUrl = '', kafkaUrl = null] = process.argv.s
 
 const store = await openLoadStore(folder, kafkaUrl)
 const catalog = catalogOf([destinationOf(), AD_DESTINATIONS.meta])
-const metaKey = destinationKey(WEBSITE, AD_DESTINATIONS.meta.id)
+const metaKey = destinationKey({ organization: 'acme', website: WEBSITE }, AD_DESTINATIONS.meta.id)
 const credentials = new Map([...credentialsOf([destinationOf()]), [metaKey, { accessToken: 'token' }]])
 const common = {
   eventLog: store.log,

@@ -53,8 +53,8 @@ describe('an event webhook', function () {
     secrets = new Map(own.map((each) => [webhookKey(each), { secret: SECRET }]))
   }
   const start = async (callMs = 2_000, more = {}): Promise<void> => {
-    const organization = { ...ACME, id: 'acme-org', plan: 'Standard' as const }
-    const organizations = () => new Map([['acme-org', { ...organization, webhooks }]])
+    const organization = { ...ACME, id: 'acme', plan: 'Standard' as const }
+    const organizations = () => new Map([['acme', { ...organization, webhooks }]])
     role = await startWebhooks({
       ...{ eventLog: log, randomness, nowMs: clock.nowMs, logger: SILENT_LOGGER },
       catalog: () => ({ organizations: organizations() }),
@@ -322,7 +322,7 @@ describe('an event webhook', function () {
     use(webhook({ isPaused: true }))
     receiver.moods.set(HOST, 500)
     await start()
-    const organization = { id: 'acme-org', logRetentionDays: 30 }
+    const organization = { id: 'acme', logRetentionDays: 30 }
     const job = webhookTestJob(organization, ID, { nowMs: clock.nowMs(), random: 'ab'.repeat(8) })
     await log.append('webhooks', [{ key: 'test', value: encodeRecord(job) }])
     await attempted(1)
