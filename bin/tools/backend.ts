@@ -6,6 +6,7 @@
 import { existsSync } from 'node:fs'
 import { markHours } from '../../delivery/rollup/mark-hours.ts'
 import { erase } from '../../delivery/tools/erase.ts'
+import { eraseOrganization, planOrganizationErasure } from '../../delivery/tools/erase-organization.ts'
 import { planErasure } from '../../delivery/tools/plan-erasure.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
@@ -41,6 +42,8 @@ export function localBackend(stores: LocalStores): ToolBackend {
     markHours: (request) => markHours(facts, request),
     planErasure: (subject) => planErasure(facts, subject),
     erase: (subject) => erase({ ...stores, nowMs: Date.now }, subject),
+    planOrganizationErasure: (organization) => planOrganizationErasure(facts, organization),
+    eraseOrganization: (organization) => eraseOrganization({ ...stores, nowMs: Date.now }, organization),
   }
 }
 
@@ -63,16 +66,18 @@ export async function openBackend(settings: Settings): Promise<OpenBackend> {
 function openServers(logEngine: EngineUrl, factsEngine: EngineUrl): OpenBackend {
   const facts = openOnce(() => connectFacts(factsEngine))
   const eventLog = openOnce(() => connectLog(logEngine))
+  const erasing = async () => {
+    return { facts: await facts.value(), eventLog: await eventLog.value(), nowMs: Date.now, isWriterRunning: true }
+  }
   return {
     run: async (query, params) => (await facts.value()).run(query, params, PATIENT),
     read: async (topic, fromOffset, maxEntries) => (await eventLog.value()).read(topic, fromOffset, maxEntries),
     append: async (topic, entries, options) => (await eventLog.value()).append(topic, entries, options),
     markHours: async (request) => markHours(await facts.value(), request),
     planErasure: async (subject) => planErasure(await facts.value(), subject),
-    erase: async (subject) => {
-      const stores = { facts: await facts.value(), eventLog: await eventLog.value() }
-      return erase({ ...stores, nowMs: Date.now, isWriterRunning: true }, subject)
-    },
+    erase: async (subject) => erase(await erasing(), subject),
+    planOrganizationErasure: async (organization) => planOrganizationErasure(await facts.value(), organization),
+    eraseOrganization: async (organization) => eraseOrganization(await erasing(), organization),
     isLive: true,
     close: async () => {
       await (await eventLog.valueIfAsked())?.close()

@@ -11,7 +11,7 @@ const SOCKET_PATH_BYTES = 100
 const MESSAGE_BYTES = 64 * 1024 * 1024
 const METHODS = [
   ...(['run', 'read', 'append', 'markHours', 'sendTest', 'signInLink', 'exportPerson', 'erasePerson'] as const),
-  ...(['stageBackup', 'planErasure', 'erase'] as const),
+  ...(['stageBackup', 'planErasure', 'erase', 'planOrganizationErasure', 'eraseOrganization'] as const),
 ] as const
 type Method = (typeof METHODS)[number]
 
@@ -68,6 +68,8 @@ export async function connectTools(data: string): Promise<LiveTools | null> {
     stageBackup: (...args) => call('stageBackup', args),
     planErasure: (...args) => call('planErasure', args),
     erase: (...args) => call('erase', args),
+    planOrganizationErasure: (...args) => call('planOrganizationErasure', args),
+    eraseOrganization: (...args) => call('eraseOrganization', args),
     exportPerson: (...args) => call('exportPerson', args),
     erasePerson: (...args) => call('erasePerson', args),
   }

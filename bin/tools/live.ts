@@ -2,6 +2,7 @@
 
 import type { MarkRequest } from '../../delivery/rollup/mark-hours.ts'
 import type { SendTestReport } from '../../delivery/tools/send-test.ts'
+import type { OrganizationErasure } from '../../delivery/tools/erase-organization.ts'
 import type { ErasureReport } from '../../delivery/tools/erase.ts'
 import type { ErasurePlan, ErasureSubject } from '../../delivery/tools/plan-erasure.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
@@ -18,6 +19,9 @@ export interface ToolBackend {
   /** What an erasure would remove; changes nothing. */
   readonly planErasure: (subject: ErasureSubject) => Promise<ErasurePlan>
   readonly erase: (subject: ErasureSubject) => Promise<ErasureReport>
+  /** The same for everything about an organisation. */
+  readonly planOrganizationErasure: (organization: string) => Promise<OrganizationErasure>
+  readonly eraseOrganization: (organization: string) => Promise<OrganizationErasure>
 }
 
 /** What a running process offers besides its stores. */

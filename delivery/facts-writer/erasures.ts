@@ -2,10 +2,10 @@
 
 import { sha256Hex } from '../../common/digest.ts'
 import { referenceHash } from '../../domain/logs/references.ts'
-import { ownerOfRecord, withoutErased } from '../../domain/logs/names.ts'
+import { momentOfRecord, ownerOfRecord, withoutErased } from '../../domain/logs/names.ts'
 import type { OwnedWebsite } from '../../domain/model.ts'
 import { ownerKey, type LogRecord } from '../../domain/records.ts'
-import type { ErasedName } from '../../ports/facts/erasure/names.ts'
+import { isErasedWhole, type ErasedName } from '../../ports/facts/erasure/names.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 
 /** An installation, a visit or an event by the digest under which it is remembered as erased. */
@@ -33,16 +33,21 @@ export async function countErasures(facts: Pick<Facts, 'run'>): Promise<number> 
 export function createErasures(facts: Pick<Facts, 'run'>): Erasures {
   let known = 0
   let digests: ReadonlyMap<string, ReadonlySet<string>> = new Map()
+  /** Until when organisations were erased as a whole, Unix ms. */
+  let wholes: ReadonlyMap<string, number> = new Map()
   return {
     refresh: async () => {
       const rows = await countErasures(facts)
       if (rows === known) return
-      const byOwner = Map.groupBy(await facts.run('erasures', {}), ownerKey)
+      const all = await facts.run('erasures', {})
+      wholes = new Map(all.filter(isErasedWhole).map((row) => [row.organization, row.erased_at_ms]))
+      const byOwner = Map.groupBy(all, ownerKey)
       digests = new Map([...byOwner].map(([owner, own]) => [owner, new Set(own.map(({ digest }) => digest))]))
       known = rows
     },
     kept: (record) => {
       const owner = ownerOfRecord(record)
+      if (momentOfRecord(record) <= (wholes.get(owner.organization) ?? -1)) return null
       const own = digests.get(ownerKey(owner))
       return own === undefined ? record : withoutErased(record, (id) => own.has(erasedName(owner, id).digest))
     },

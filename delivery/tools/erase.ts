@@ -12,13 +12,13 @@ import { LIMITS } from '../../domain/limits.ts'
 import type { OwnedWebsite } from '../../domain/model.ts'
 import { encodeRecord, ownerKey, RECORD_TOPICS, recordKey, type ActivityRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { ErasedName } from '../../ports/facts/erasure/names.ts'
+import { isErasedWhole, type ErasedName } from '../../ports/facts/erasure/names.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { markTheseHours } from '../rollup/mark-hours.ts'
 import { erasedNamesOf, planErasure, type ErasurePlan, type ErasureSubject } from './plan-erasure.ts'
 
-interface ErasureDeps {
+export interface ErasureDeps {
   readonly facts: Facts
   readonly eventLog: Pick<EventLog, 'append' | 'progress'>
   readonly nowMs: () => number
@@ -63,10 +63,12 @@ export async function eraseAgain(
   remembered: readonly RememberedErasure[],
 ): Promise<void> {
   await facts.insert('erasures', remembered.map(erasureRow))
-  await facts.erase(remembered)
+  const [whole, named] = [remembered.filter(isErasedWhole), remembered.filter((name) => !isErasedWhole(name))]
+  for (const { organization } of whole) await facts.eraseOrganization(organization)
+  await facts.erase(named)
   const hours = await facts.run('hoursWithFacts', { since_ms: 0, until_ms: nowMs() * 2, limit: MOST_HOURS })
   const byOwner = Map.groupBy(hours, ownerKey)
-  for (const [key, [owner]] of Map.groupBy(remembered, ownerKey)) {
+  for (const [key, [owner]] of Map.groupBy(named, ownerKey)) {
     const own = byOwner.get(key)?.map(({ hour_ms: ms }) => ms) ?? []
     if (owner !== undefined) await correctFigures({ facts, nowMs }, own, owner)
   }
@@ -82,12 +84,18 @@ async function remember({ facts, nowMs }: ErasureDeps, plan: ErasurePlan): Promi
   )
 }
 
-function erasureRow({ organization, website, digest, reference, erasedAtMs }: RememberedErasure): RowOf<'erasures'> {
+export function erasureRow({
+  organization,
+  website,
+  digest,
+  reference,
+  erasedAtMs,
+}: RememberedErasure): RowOf<'erasures'> {
   return { organization, website, digest, reference, erased_at: erasedAtMs, row_version: 1 }
 }
 
 /** Resolves once every writer has finished the batches that it began before it could know about the erasure. */
-async function untilWritten({ eventLog, isWriterRunning, nowMs }: ErasureDeps): Promise<void> {
+export async function untilWritten({ eventLog, isWriterRunning, nowMs }: ErasureDeps): Promise<void> {
   if (!isWriterRunning) return
   const untilMs = nowMs() + MOST_WAIT_MS
   for (const topic of RECORD_TOPICS) {

@@ -20,6 +20,24 @@ export function ownerOfRecord(record: LogRecord): OwnedWebsite {
   }
 }
 
+/** When it happened, Unix ms: an organisation is erased with what happened until then. */
+export function momentOfRecord(record: LogRecord): number {
+  switch (record.kind) {
+    case 'install_decision':
+      return record.receivedAtMs
+    case 'delivery':
+      return record.installReceivedAtMs ?? record.atMs
+    case 'activity':
+      return record.atMs
+    case 'webhook_attempt':
+      return record.happenedAtMs
+    case 'replay':
+      return record.askedAtMs
+    default:
+      return record.request.receivedAtMs
+  }
+}
+
 /**
  * The record without everything that `isErased` knows: null if the record is about one of these, otherwise the record,
  * without the receipt that it replaced if that one was erased.

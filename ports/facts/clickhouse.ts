@@ -3,7 +3,7 @@
 import { sliced } from '../../common/sliced.ts'
 import type { FactsConnection, InsertStatement, TableLayout } from './engine/connection.ts'
 import { insertError, queryError } from './engine/engine-codes.ts'
-import { countNamed, eraseFigures, eraseNamed } from './erasure/erase.ts'
+import { countNamed, countOrganization, eraseFigures, eraseNamed, eraseOrganization } from './erasure/erase.ts'
 import { RowsRefused } from './facts.ts'
 import type { Facts, RunOptions } from './facts.ts'
 import { QUERIES } from './queries.ts'
@@ -77,11 +77,21 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
       for await (const row of sliced(rows)) collected.add(table, row)
       await insertAll(collected)
     },
-    countNamed: (names) => countNamed(connection, names).catch(asQueryError),
-    erase: (names) => eraseNamed(connection, names).catch(asQueryError),
-    eraseFigures: (owner, hours) => eraseFigures(connection, owner, hours).catch(asQueryError),
+    ...erasingFrom(connection),
     health: () => ({ isReachable, lastInsertAtMs }),
     close: () => connection.close(),
+  }
+}
+
+type Erasing = Pick<Facts, 'countNamed' | 'erase' | 'countOrganization' | 'eraseOrganization' | 'eraseFigures'>
+
+function erasingFrom(connection: FactsConnection): Erasing {
+  return {
+    countNamed: (names) => countNamed(connection, names).catch(asQueryError),
+    erase: (names) => eraseNamed(connection, names).catch(asQueryError),
+    countOrganization: (organization) => countOrganization(connection, organization).catch(asQueryError),
+    eraseOrganization: (organization) => eraseOrganization(connection, organization).catch(asQueryError),
+    eraseFigures: (owner, hours) => eraseFigures(connection, owner, hours).catch(asQueryError),
   }
 }
 

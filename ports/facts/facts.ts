@@ -49,6 +49,10 @@ export interface Facts {
    * Safe to repeat. It does not prevent such rows from being inserted later: the table `erasures` is for that.
    */
   erase(names: readonly ErasedName[]): Promise<void>
+  /** Rows of each table that are of this organisation, but what says that something was erased. */
+  countOrganization(organization: string): Promise<ErasedRows>
+  /** Deletes them. Safe to repeat; as for `erase`, later rows are another matter. */
+  eraseOrganization(organization: string): Promise<void>
   /** Deletes the figures of these hours of a website (starts of hours, Unix ms), to be counted again. Safe to repeat. */
   eraseFigures(owner: OwnedWebsite, hours: readonly number[]): Promise<void>
   health(): { readonly isReachable: boolean; readonly lastInsertAtMs: number | null }

@@ -278,9 +278,13 @@ export const COMMANDS = {
   },
   restore: {
     summary: 'Put a backup into an empty data folder, before the service starts on it.',
-    settings: ['data'],
+    settings: ['data', 'manifests', 'dashboardFolder'],
     engines: 'folders',
     flags: {
+      '--other-owners': {
+        placeholder: null,
+        doc: 'Also if a website belongs to another organisation here than in the backup: it then starts without data.',
+      },
       '--erasures': {
         placeholder: 'PATH',
         doc: 'The previous data folder, or its file `erasures`: what was erased since the backup is not restored.',

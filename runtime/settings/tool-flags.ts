@@ -59,6 +59,7 @@ export const INSTALL_FLAGS = {
 
 /** Of `whence report`. */
 export const REPORT_FLAGS = {
+  ...ORGANIZATION_FLAG,
   '--by': { placeholder: 'WHAT', doc: 'source, campaign, page, path, agent, reason or day. (default: source)' },
   '--since': { placeholder: 'TIME', doc: 'From this time on: a date, or an age such as 7d. (default: 30 days)' },
   '--until': { placeholder: 'TIME', doc: 'Until this time. (default: now)' },
@@ -67,6 +68,7 @@ export const REPORT_FLAGS = {
 
 /** Of `whence replay-decisions`. */
 export const REPLAY_FLAGS = {
+  ...ORGANIZATION_FLAG,
   '--policy': { placeholder: 'WHICH', doc: 'latest_visit or first_visit. (default: latest_visit)' },
   '--window': { placeholder: 'DAYS', doc: 'Count only visits of this many days before the install. (default: 30)' },
   '--tokens-only': { placeholder: null, doc: 'Count only tokens of copied install commands.' },
@@ -81,6 +83,10 @@ export const REPLAY_FLAGS = {
 /** Of `whence erase`. */
 export const ERASE_FLAGS = {
   '--website': { placeholder: 'ID', doc: 'ID of the website.' },
+  '--organization': {
+    placeholder: 'ID',
+    doc: 'Whose data, if the website has had several owners. Without --website: everything about this organisation.',
+  },
   '--installation': {
     placeholder: 'IDS',
     doc: 'Everything about this installation, with the visits that only it has; several IDs separated by commas.',

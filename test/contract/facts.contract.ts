@@ -262,6 +262,33 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         await facts().erase([])
       })
 
+      it('deletes everything of an organisation, and nothing of another', async () => {
+        const [website, gone, kept] = [unique('site'), unique("it's gone"), unique('kept')]
+        const of = (organization: string): readonly LogRecord[] => [
+          visitRecord({ website, organization }),
+          activationRecord({ website, organization }),
+          installRecord({ website, organization }),
+          deliveryRecord({ website, organization, eventId: unique('event'), attempt: attempt() }),
+          activityRecord({ website, organization }),
+          requestRecord({ website, organization }),
+          webhookAttemptRecord({ website, organization }),
+        ]
+        await store(facts(), [...of(gone), ...of(kept)])
+        await facts().insert('hour_marks', [
+          { organization: gone, website, hour: SAMPLE_MS, writer: 'test', made_at: SAMPLE_MS, row_version: 1 },
+        ])
+        const found = await facts().countOrganization(gone)
+        expect(found).to.include({ visits: 1, activations: 1, installs: 1, deliveries: 1, attempts: 1, activity: 1 })
+        expect(found).to.include({ webhook_attempts: 1, hour_marks: 1 })
+        expect(found.request_logs).to.be.greaterThan(0)
+        const before = await facts().countOrganization(kept)
+        await facts().eraseOrganization(gone)
+        const left = await facts().countOrganization(gone)
+        expect(Object.values(left).filter((rows) => rows > 0)).to.deep.equal([])
+        expect(await facts().countOrganization(kept)).to.deep.equal(before)
+        await facts().eraseOrganization(gone)
+      })
+
       it('takes hostile names of websites as they are, and no digest that is none', async () => {
         const website = `it's \\' a trap') OR 1=1 --`
         await store(facts(), [visitRecord({ website }), visitRecord({ website: unique('site') })])

@@ -1,8 +1,10 @@
-/** A website's ID that is free again may be taken by another organisation: of the one that had it before it finds nothing in replays of decisions and in an install. */
+/** A website's ID that is free again may be taken by another organisation: of the one that had it before it finds nothing on any page. */
 
 import { expect } from 'chai'
 
+import { markHours } from '../../delivery/rollup/mark-hours.ts'
 import { runReplays } from '../../delivery/rollup/replay-jobs.ts'
+import { rollUp } from '../../delivery/rollup/rollup.ts'
 import { DAY_MS, HOUR_MS, hourOf, MINUTE_MS } from '../../domain/durations.ts'
 import type { LogRecord } from '../../domain/records.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
@@ -81,6 +83,8 @@ describe("an organisation that took over a website's ID", function () {
       replay,
     ]
     for (const [table, rows] of rowsOf(records)) await facts.insert(table, rows)
+    await markHours(facts, { writer: 'test', sinceMs: 0, untilMs: NOW_MS, nowMs: NOW_MS })
+    await rollUp({ facts, nowMs: Date.now, logger: { warn: () => undefined } })
     await runReplays({ facts, nowMs: Date.now, logger: { warn: () => undefined, error: () => undefined } })
   })
   after(async () => {
@@ -95,6 +99,20 @@ describe("an organisation that took over a website's ID", function () {
     expect(told.text, page).to.not.match(/former/)
     return told.body
   }
+
+  for (const page of ['sources', 'funnel', 'match', 'overview', 'usage', 'checklist', 'websites', 'shared-commands']) {
+    it(`finds nothing of the former one in its ${page}`, async () => {
+      await read(
+        `${page}?since=${NOW_MS - 20 * DAY_MS}&until=${NOW_MS}`.replace(/^(overview|usage|checklist|websites).*/, '$1'),
+      )
+    })
+  }
+
+  it('counts its own visits and installs alone, rolled up and raw', async () => {
+    const period = `since=${hourOf(NOW_MS) - 20 * DAY_MS}&until=${hourOf(NOW_MS)}`
+    const { total } = await read(`sources?${period}&by=source`)
+    expect(total.visits).to.equal(2)
+  })
 
   it('finds in an install no visit of the former one, whatever receipts the machine had', async () => {
     const { visits, receipts, handoffs } = await read(`installs/${WEBSITE}/event-mixed`)

@@ -8,7 +8,8 @@ import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
 import { createStreamBacklog, type StreamBacklog } from '../../delivery/facts-writer/stream-rows.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { readLane } from '../../domain/streams/lane.ts'
-import type { LogRecord } from '../../domain/records.ts'
+import type { LogRecord, VisitRecord } from '../../domain/records.ts'
+import { ERASED_WHOLE } from '../../ports/facts/erasure/names.ts'
 import type { Batch, StoredEntry } from '../../ports/event-log/event-log.ts'
 import type { FactRow, Facts } from '../../ports/facts/facts.ts'
 import { activationRecord, requestRecord, visitRecord } from '../contract/fact-samples.ts'
@@ -413,6 +414,21 @@ describe('erased data', () => {
     await erasures.refresh()
     const kept = erasures.kept({ ...record, revokedVisitId, revokedIssuedAtMs })
     expect(kept).to.deep.equal({ ...record, revokedVisitId: null, revokedIssuedAtMs: null })
+  })
+
+  it('is everything of an organisation until that moment, on whichever website, if it was erased whole', async () => {
+    const of = (organization: string, website: string, issuedAtMs: number) =>
+      visitRecord({ organization, website, issuedAtMs })
+    const request = (record: VisitRecord, receivedAtMs: number) => ({
+      ...record,
+      request: { ...record.request, receivedAtMs },
+    })
+    rows = [{ organization: 'acme', ...ERASED_WHOLE, erased_at_ms: NOW_MS } as never]
+    const erasures = createErasures(facts)
+    await erasures.refresh()
+    const [before, after] = [request(of('acme', 'a', 1), NOW_MS), request(of('acme', 'b', 1), NOW_MS + 1)]
+    const others = request(of('team/acme', 'a', 1), NOW_MS)
+    expect([before, after, others].map((record) => erasures.kept(record))).to.deep.equal([null, after, others])
   })
 
   it('is named by owner, website and ID together, never in clear', () => {

@@ -9,7 +9,12 @@ import { MAX_NAMES } from '../../../ports/facts/erasure/names.ts'
 import type { FactsConnection } from '../../../ports/facts/engine/connection.ts'
 import { migrate } from '../../../ports/facts/migrate.ts'
 import { makePrivateFolder } from '../../../ports/shared/folders.ts'
-import type { RunOutcome } from '../../../runtime/settings/settings.ts'
+import { sha256Hex } from '../../../common/digest.ts'
+import { changedOwners } from '../../../domain/catalog/changed-owners.ts'
+import { compileCatalog } from '../../../domain/catalog/compile-catalog.ts'
+import type { OwnedWebsite } from '../../../domain/model.ts'
+import { parseManifests, readManifests } from '../../../runtime/catalog/manifests.ts'
+import type { RunOutcome, Settings } from '../../../runtime/settings/settings.ts'
 import { print } from '../../terminal/output.ts'
 import { ERASURES_FILE, readErasures } from '../erasure/erasures-file.ts'
 import { copyInto, mustBeEmpty, readManifest, type BackupManifest } from './files.ts'
@@ -30,6 +35,7 @@ export async function restoreTool({ settings, positionals, flags }: RunOutcome):
   const unfinished = join(data, UNFINISHED)
   try {
     const names = await fill(unfinished, backup, { manifest, erasures })
+    if (!flags.has('--other-owners')) await mustKeepOwners(unfinished, settings)
     // The stores come last: without them a service does not start.
     for (const name of names) renameSync(join(unfinished, name), join(data, name))
   } finally {
@@ -55,6 +61,7 @@ async function fill(unfinished: string, backup: string, { manifest, erasures }: 
   const connection = await openChdb(join(unfinished, 'chdb'))
   try {
     await connection.copies?.read(join(unfinished, 'facts'))
+    await migrate(connection)
     if (erasures.length > 0) await eraseFrom(connection, erasures)
   } finally {
     await connection.close()
@@ -66,9 +73,36 @@ async function fill(unfinished: string, backup: string, { manifest, erasures }: 
   return [...beside, 'chdb', 'lmdb'].filter((name) => existsSync(join(unfinished, name)))
 }
 
-/** A backup of an earlier version has no table for it yet. */
+/**
+ * An organisation is its namespace, name and tenant: under another one nothing of a website would be found again.
+ * @throws Error that names each website whose facts are of others
+ */
+async function mustKeepOwners(unfinished: string, { manifests, dashboardFolder }: Settings): Promise<void> {
+  if (!existsSync(manifests)) return
+  const restored = join(unfinished, 'dashboard')
+  const files = await readManifests(manifests, existsSync(restored) ? restored : dashboardFolder)
+  const { objects } = parseManifests(files, process.env)
+  const { catalog } = compileCatalog({ objects, sha256Hex, isWithoutSecrets: true })
+  const changed = changedOwners(catalog.websites.values(), await storedOwners(unfinished))
+  if (changed.length === 0) return
+  const lines = changed.map(
+    ({ website, now, stored }) => `  ${website} belongs to ${now} in ${manifests}, its data to ${stored.join(' and ')}`,
+  )
+  throw new Error(
+    `nothing was restored, as data would not be found again under another namespace, name or tenant of its organisation:\n${lines.join('\n')}\nMend the manifests, or give --other-owners: these websites then start without data`,
+  )
+}
+
+async function storedOwners(unfinished: string): Promise<readonly OwnedWebsite[]> {
+  const connection = await openChdb(join(unfinished, 'chdb'))
+  try {
+    return await clickhouseFacts(connection, { nowMs: Date.now }).run('websitesWithFigures', {})
+  } finally {
+    await connection.close()
+  }
+}
+
 async function eraseFrom(connection: FactsConnection, erasures: readonly RememberedErasure[]): Promise<void> {
-  await migrate(connection)
   const facts = clickhouseFacts(connection, { nowMs: Date.now })
   for (let from = 0; from < erasures.length; from += MAX_NAMES)
     await eraseAgain({ facts, nowMs: Date.now }, erasures.slice(from, from + MAX_NAMES))

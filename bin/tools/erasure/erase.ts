@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline/promises'
 
 import type { RememberedErasure } from '../../../delivery/tools/erase.ts'
 import type { ErasurePlan, ErasureSubject } from '../../../delivery/tools/plan-erasure.ts'
+import type { ErasedRows } from '../../../ports/facts/erasure/names.ts'
 import { LIMITS } from '../../../domain/limits.ts'
 import { visitIdIn } from '../../../domain/receipt.ts'
 import { DAY_MS } from '../../../domain/durations.ts'
@@ -24,6 +25,8 @@ ${LIMITS.deadLetterKeepMs / DAY_MS} days), deliveries on their way end within th
 `
 
 export async function eraseTool(run: RunOutcome): Promise<number> {
+  const organization = run.flags.get('--organization')
+  if (organization !== undefined && !run.flags.has('--website')) return eraseWhole(run, organization)
   const subject = subjectOf(run)
   if (subject === null) return EXIT_USAGE
   const backend = await openBackend(run.settings)
@@ -37,6 +40,35 @@ export async function eraseTool(run: RunOutcome): Promise<number> {
     const { plan, remembered } = await backend.erase(subject)
     keep(run.settings, remembered)
     print(`Erased: ${sumOf(plan)}. It stays erased: nothing of it is written again.\n${AFTERWARDS}`)
+    return 0
+  } finally {
+    await backend.close()
+  }
+}
+
+const WHOLE_AFTERWARDS = `Receipts, tokens and answers of before prove themselves for up to ${LIMITS.answerMemoryDays} days more: give the name to nobody else until then.
+`
+
+/** Everything about an organisation. */
+async function eraseWhole(run: RunOutcome, organization: string): Promise<number> {
+  const named = ['--installation', '--visit', '--receipt'].find((flag) => run.flags.has(flag))
+  if (named !== undefined) {
+    complain(`whence erase: ${named} needs --website; without it everything about the organisation is erased\n`)
+    return EXIT_USAGE
+  }
+  const backend = await openBackend(run.settings)
+  try {
+    const { rows } = await backend.planOrganizationErasure(organization)
+    print(`${organization}, everything about it\n`)
+    showRows(rows)
+    if (run.flags.has('--dry-run')) return 0
+    if (!run.flags.has('--yes') && !(await isConfirmed())) {
+      complain('Nothing was erased.\n')
+      return 1
+    }
+    const { remembered } = await backend.eraseOrganization(organization)
+    keep(run.settings, remembered)
+    print(`Erased: everything about ${organization}. It stays erased.\n${AFTERWARDS}${WHOLE_AFTERWARDS}`)
     return 0
   } finally {
     await backend.close()
@@ -66,14 +98,18 @@ function splitIds(text: string | undefined): readonly string[] {
 }
 
 function showPlan(plan: ErasurePlan): void {
-  const rows = Object.entries(plan.rows).filter(([, count]) => count > 0)
   print(`${plan.website} of ${plan.organization}: ${sumOf(plan)}\n`)
-  for (const [table, count] of rows) print(`  ${table.padEnd(18)} ${count}\n`)
-  if (rows.length === 0) print('  No facts name it. Erased all the same, nothing of it is written later.\n')
+  showRows(plan.rows)
   if (plan.otherInstallations > 0) print(`  Of them are events of ${plan.otherInstallations} other installations.\n`)
   if (plan.sharedVisitIds.length > 0)
     print(`  Stays, as others were matched to it as well: ${plan.sharedVisitIds.join(', ')} (--visit erases it)\n`)
   if (plan.sentTo.length > 0) print(`  Was sent to ${plan.sentTo.join(', ')}: ask there for its deletion.\n`)
+}
+
+function showRows(counts: ErasedRows): void {
+  const rows = Object.entries(counts).filter(([, count]) => count > 0)
+  for (const [table, count] of rows) print(`  ${table.padEnd(24)} ${count}\n`)
+  if (rows.length === 0) print('  No facts name it. Erased all the same, nothing of it is written later.\n')
 }
 
 function sumOf({ installationIds, visitIds, eventIds }: ErasurePlan): string {

@@ -20,7 +20,8 @@ export async function readErasures(path: string): Promise<readonly RememberedEra
     try {
       const { organization, website, digest, reference, erasedAtMs } = JSON.parse(line) as RememberedErasure
       const isOwned = typeof organization === 'string' && typeof website === 'string'
-      if (isOwned && /^[0-9a-f]{64}$/.test(digest) && Number.isSafeInteger(reference))
+      const isNamed = /^[0-9a-f]{64}$/.test(digest) || (website === '' && digest === '')
+      if (isOwned && isNamed && Number.isSafeInteger(reference))
         return { organization, website, digest, reference, erasedAtMs }
     } catch {
       // Reported below.

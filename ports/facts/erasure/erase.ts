@@ -3,17 +3,37 @@
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import type { FactTable } from '../columns.ts'
 import type { FactsConnection } from '../engine/connection.ts'
-import { MAX_NAMES, conditionNaming, NAMING_TABLES, textLiteral, type ErasedName, type ErasedRows } from './names.ts'
+import {
+  conditionNaming,
+  MAX_NAMES,
+  NAMING_TABLES,
+  OWNED_TABLES,
+  textLiteral,
+  type ErasedName,
+  type ErasedRows,
+} from './names.ts'
 
 /** Most hours in one statement. */
 const HOURS_AT_ONCE = 2_000
 const PAUSE_MS = 100
+/** Far more mutations than an installation has had in one table between two backups. */
+const MOST_TRIES = 1_000
 
 export async function countNamed(connection: FactsConnection, names: readonly ErasedName[]): Promise<ErasedRows> {
   if (names.length > MAX_NAMES) throw new RangeError(`at most ${MAX_NAMES} names at once`)
-  const counts = NAMING_TABLES.map(
-    (table) => `(SELECT count() FROM ${table} WHERE ${conditionNaming(table, names)}) AS ${table}`,
-  )
+  return countRows(connection, NAMING_TABLES, (table) => conditionNaming(table, names))
+}
+
+export function countOrganization(connection: FactsConnection, organization: string): Promise<ErasedRows> {
+  return countRows(connection, OWNED_TABLES, () => ofOrganization(organization))
+}
+
+async function countRows(
+  connection: FactsConnection,
+  tables: readonly FactTable[],
+  conditionOf: (table: FactTable) => string,
+): Promise<ErasedRows> {
+  const counts = tables.map((table) => `(SELECT count() FROM ${table} WHERE ${conditionOf(table)}) AS ${table}`)
   const [row] = await connection.query(`SELECT ${counts.join(', ')}`, {}, { turn: 'report' })
   const found = Object.entries(row as Readonly<Record<string, unknown>>)
   return Object.fromEntries(found.map(([table, rows]) => [table, Number(rows)]))
@@ -22,10 +42,35 @@ export async function countNamed(connection: FactsConnection, names: readonly Er
 /** Only tables that hold such rows are touched. */
 export async function eraseNamed(connection: FactsConnection, names: readonly ErasedName[]): Promise<void> {
   if (names.length === 0) return
-  const rows = await countNamed(connection, names)
-  const tables = NAMING_TABLES.filter((table) => (rows[table] ?? 0) > 0)
-  for (const table of tables) await beginDelete(connection, table, conditionNaming(table, names))
-  await untilDeleted(connection, tables)
+  await deleteRows(connection, NAMING_TABLES, (table) => conditionNaming(table, names))
+}
+
+export async function eraseOrganization(connection: FactsConnection, organization: string): Promise<void> {
+  await deleteRows(connection, OWNED_TABLES, () => ofOrganization(organization))
+}
+
+function ofOrganization(organization: string): string {
+  return `organization = ${textLiteral(organization)}`
+}
+
+/**
+ * Until none is found any more. A part that came from a backup has the number of the last mutation that it had where it was made, and the
+ * engine passes over it in all mutations up to that number; each try has a higher one.
+ * @throws Error if rows are left in spite of all tries
+ */
+async function deleteRows(
+  connection: FactsConnection,
+  all: readonly FactTable[],
+  conditionOf: (table: FactTable) => string,
+): Promise<void> {
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const rows = await countRows(connection, all, conditionOf)
+    const tables = all.filter((table) => (rows[table] ?? 0) > 0)
+    if (tables.length === 0) return
+    for (const table of tables) await beginDelete(connection, table, conditionOf(table))
+    await untilDeleted(connection, tables)
+  }
+  throw new Error('rows that were to be erased are still there: erase again')
 }
 
 export async function eraseFigures(
@@ -37,9 +82,8 @@ export async function eraseFigures(
     const some = hours.slice(from, from + HOURS_AT_ONCE).map((ms) => Math.trunc(ms))
     const isOne = `toUnixTimestamp64Milli(hour) IN (${some.join(', ')})`
     const own = `organization = ${textLiteral(organization)} AND website = ${textLiteral(website)}`
-    await beginDelete(connection, 'website_hours', `${own} AND ${isOne}`)
+    await deleteRows(connection, ['website_hours'], () => `${own} AND ${isOne}`)
   }
-  await untilDeleted(connection, hours.length === 0 ? [] : ['website_hours'])
 }
 
 async function beginDelete(connection: FactsConnection, table: FactTable, condition: string): Promise<void> {

@@ -5,7 +5,7 @@
 
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import { ownerKey } from '../../../domain/records.ts'
-import type { FactTable } from '../columns.ts'
+import { FACT_TABLES, TABLE_COLUMNS, type FactTable } from '../columns.ts'
 
 /** Something that was erased: an installation, a visit or an event. */
 export interface ErasedName extends OwnedWebsite {
@@ -13,6 +13,13 @@ export interface ErasedName extends OwnedWebsite {
   readonly digest: string
   /** `referenceHash` of the ID: lines of Logs are found by it. */
   readonly reference: number
+}
+
+/** Without its organisation, what says that all of it was erased. */
+export const ERASED_WHOLE = { website: '', digest: '', reference: 0 } as const
+
+export function isErasedWhole({ website, digest }: ErasedName): boolean {
+  return website === '' && digest === ''
 }
 
 /** Number of rows by table. */
@@ -47,6 +54,11 @@ export const NAMING_TABLES: readonly FactTable[] = [
   'request_logs',
   'poison_records',
 ]
+
+/** Tables that say whose their rows are, but the list of what was erased. */
+export const OWNED_TABLES: readonly FactTable[] = FACT_TABLES.filter(
+  (table) => table !== 'erasures' && 'organization' in TABLE_COLUMNS[table].columns,
+)
 
 /** The condition for rows of a table that name one of these. @throws RangeError if a digest is malformed */
 export function conditionNaming(table: FactTable, names: readonly ErasedName[]): string {

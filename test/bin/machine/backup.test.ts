@@ -77,6 +77,19 @@ describe('a backup', function () {
     expect(over).to.deep.equal({ code: 1, said: `whence restore: ${join(folder, 'old/data')} is not empty\n` })
   })
 
+  it('is not restored where its websites belong to another organisation, unless that is wanted', async () => {
+    const moved = join(folder, 'moved/manifests')
+    await mkdir(moved, { recursive: true })
+    for (const [file, text] of Object.entries(MANIFESTS))
+      await writeFile(join(moved, file), text.replaceAll('metadata: { name:', 'metadata: { namespace: team, name:'))
+    const words = ['restore', backup, '--data', join(folder, 'moved/data'), '--manifests', moved] as const
+    const refused = await whence(...words)
+    expect(refused.code, refused.said).to.equal(1)
+    expect(refused.said).to.contain(`acme-dev belongs to team/acme in ${moved}, its data to acme`)
+    expect(await readdir(join(folder, 'moved/data'))).to.deep.equal([])
+    expect((await whence(...words, '--other-owners')).code).to.equal(0)
+  })
+
   it('restores every record that was answered before it began, once, and collection goes on', async () => {
     const { beganAt } = JSON.parse(await readFile(join(backup, 'whence-backup.json'), 'utf8')) as { beganAt: string }
     const { code, said } = await whence('restore', backup, '--data', join(folder, 'new/data'))

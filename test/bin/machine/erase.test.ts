@@ -77,7 +77,7 @@ describe("a person's data", function () {
     expect((await whence('backup', at('older'), '--data', at('now/data'))).code).to.equal(0)
     const shown = await erase('--dry-run')
     expect(shown.code, shown.said).to.equal(0)
-    expect(shown.said).to.contain('acme-dev: 1 installations, 2 visits, 1 install events')
+    expect(shown.said).to.contain('acme-dev of acme: 1 installations, 2 visits, 1 install events')
     expect(shown.said).to.match(/^ {2}visits +2$/m)
     const unasked = await erase()
     expect([unasked.code, unasked.said]).to.deep.equal([
@@ -149,6 +149,28 @@ describe("a person's data", function () {
     const rows = await withFacts('before', allRows)
     expect([traces(rows, gone), traces(rows, kept)]).to.deep.equal([[], [...kept.traces].sort()])
     expect(await readFile(at('before/data/erasures'), 'utf8')).to.equal(await readFile(at('now/data/erasures'), 'utf8'))
+  })
+
+  it('goes with everything of its organisation, and no log or backup brings that back', async () => {
+    const at2 = ['--data', at('after/data')] as const
+    const shown = await whence('erase', '--organization', 'acme', '--dry-run', ...at2)
+    expect(shown.code, shown.said).to.equal(0)
+    expect(shown.said)
+      .to.match(/^acme, everything about it\n/)
+      .and.match(/^ {2}visits +4$/m)
+    const mixed = await whence('erase', '--organization', 'acme', '--visit', kept.visitId, ...at2)
+    expect(mixed.code).to.equal(2)
+    const erased = await whence('erase', '--organization', 'acme', '--yes', ...at2)
+    expect(erased.code, erased.said).to.equal(0)
+    const rows = await withFacts('after', async (connection) => {
+      await writeLogAgain(connection)
+      return allRows(connection)
+    })
+    expect(traces(rows, kept)).to.deep.equal([])
+    const words = ['restore', at('newer'), '--data', at('empty/data'), '--erasures', at('after/data')]
+    const restored = await whence(...words)
+    expect(restored.code, restored.said).to.equal(0)
+    expect(traces(await withFacts('empty', allRows), kept)).to.deep.equal([])
   })
 
   async function toolOutput(): Promise<string> {
