@@ -108,7 +108,7 @@ export interface Webhook {
 }
 
 export interface Organization extends CompiledFrom {
-  /** `metadata.name`, after the namespace (`team/acme`) unless that is `default`, and before the tenant if there is one (`o-1@o-1`). */
+  /** `organizationId`: `acme`, or `team/acme` outside of the namespace `default`; of an unusual tenant `acme@tenant`. */
   readonly id: string
   readonly displayName: string
   readonly plan: Plan

@@ -113,16 +113,21 @@ export function shownName(object: { readonly namespace: string; readonly name: s
   return object.namespace === DEFAULT_NAMESPACE ? object.name : `${object.namespace}/${object.name}`
 }
 
+/** Names of organisations that strangers sign up, each of which is a tenant of the same name. */
+const SIGNED_UP_NAME = /^o-[0-9a-f]{16}$/
+
 /**
- * The ID of an organisation, which everything that is stored about it says: its shown name and, after an `@`, its tenant if it has one. An
- * object that is made again with the same three is the same organisation.
+ * The ID of an organisation, which everything that is stored about it says. It stands for namespace, name and tenant: an object that is
+ * made again with the same three is the same organisation, and no two that differ in one share an ID. The usual tenant needs no mention:
+ * that is none, or the organisation itself if its name is one of those that sign-up gives. Any other follows an `@`.
  */
 export function organizationId(of: {
   readonly namespace: string
   readonly name: string
   readonly tenant: string | undefined
 }): string {
-  return of.tenant === undefined ? shownName(of) : `${shownName(of)}@${of.tenant}`
+  const usual = SIGNED_UP_NAME.test(of.name) ? of.name : undefined
+  return of.tenant === usual ? shownName(of) : `${shownName(of)}@${of.tenant ?? ''}`
 }
 
 /**
