@@ -793,6 +793,34 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
       })
     })
 
+    it('keeps the organisations apart that had a website, whatever their IDs are', async () => {
+      const { state } = harness
+      const mine = await put()
+      const theirs = { ...mine, organization: 'team/acme@t' }
+      await state.activate(mine)
+      expect(await state.receiptStates([theirs])).to.deep.equal(['unknown'])
+      expect(await state.activate(theirs)).to.deep.equal({ kind: 'unknown' })
+      await state.learn({ ...theirs, previous: null }, 'revoked')
+      expect(await state.receiptStates([mine])).to.deep.equal(['active'])
+
+      const claim = claimOf('event-shared', 'one')
+      await state.claimInstall(claim)
+      const answer = { answer: '"mine"', receivedAtMs: harness.nowMs(), matched: matched(refOf(mine)) }
+      await state.settleInstall({ ...claim, ...answer })
+      const other = { ...claim, organization: 'team/acme@t', owner: 'two' }
+      const first = await state.claimInstall(other)
+      expect(first).to.include({ kind: 'first', kept: null })
+      expect(first).to.have.nested.property('installation.kind', 'none')
+      await state.keepInstall(other, () => '"kept"')
+      expect(await state.claimInstall({ ...claim, owner: 'three' })).to.deep.equal({
+        kind: 'settled',
+        answer: '"mine"',
+      })
+      const [chained, replaced] = [issue(), await activated()]
+      await state.putVisit({ ...chained, previous: refOf(replaced) })
+      expect(await state.activate(chained)).to.deep.equal({ kind: 'activated', revoked: refOf(replaced) })
+    })
+
     it('says that it is reachable and shared', () => {
       expect(harness.state.health()).to.deep.equal({ isReachable: true, isShared: true })
     })

@@ -184,11 +184,17 @@ describe('the deliveries of an install', () => {
     return { ...records[0], jobs: jobs.length }
   }
 
-  it('go to the very destination that was planned: its name and its provider', () => {
+  it('go to the very destination that was planned: its owner, its name and its provider', () => {
     const gone = { status: 'skipped', reason: 'destination_removed', jobs: 0 }
     expect(told({ catalog: catalogOf([destinationOf({ provider: 'meta' })]) })).to.include(gone)
     expect(told({ catalog: catalogOf([destinationOf({ id: 'other' })]) })).to.include(gone)
     expect(told({ catalog: { ...catalogOf([]), websites: new Map() } })).to.include(gone)
+    const taken = [...catalogOf([destinationOf()]).websites].map(([id, website]) => {
+      return [id, { ...website, organization: { ...website.organization, id: 'team/acme' } }] as const
+    })
+    expect(told({ catalog: { ...catalogOf([]), websites: new Map(taken) } }), 'of another organisation').to.include(
+      gone,
+    )
     expect(told()).to.include({ status: 'pending', reason: '', jobs: 1 })
   })
 
