@@ -320,7 +320,7 @@ describe('many websites that are refused at once', () => {
     const broken = { Organization: [acme('a', { logRetentionDays: 1 })], Website: sites, secrets: [keys('a')] }
     const after = next({ ...broken, Destination: [out('a', 'out')] }, 1)
     expect(after.version).to.equal(before.version)
-    expect(after.inForce.credentials.get('site/out')).to.deep.equal({ apiSecret: 'token' })
+    expect(after.inForce.credentials.get('a/acme/site/out')).to.deep.equal({ apiSecret: 'token' })
     const withoutOne = next(broken, 2)
     expect(withoutOne.inForce.catalog.websites.get('site')?.destinations, 'a deletion counts').to.deep.equal([])
   })

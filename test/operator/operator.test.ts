@@ -153,7 +153,7 @@ describe('the operator', function () {
     ])
     const worker = await stage.catalog('ga4')
     await until('the destination is there', () => worker.current().websites.get('shop-site')?.destinations.length === 1)
-    expect(worker.credentials().get('shop-site/ga4')).to.deep.equal({ apiSecret: 'the-ga4-secret' })
+    expect(worker.credentials().get('shop/acme/shop-site/ga4')).to.deep.equal({ apiSecret: 'the-ga4-secret' })
     await until(
       'api sees it',
       () => catalog.current().websites.get('shop-site')?.organization.firstInstallPath === 'cli',
@@ -206,13 +206,17 @@ describe('the operator', function () {
   })
 
   it('shows the last 24 hours, and writes no figure twice', async () => {
-    const website = 'shop-site'
+    const owned = { organization: 'shop/acme', website: 'shop-site' }
     const visits = (count: number) =>
-      Array.from({ length: count }, () => visitRecord({ website, issuedAtMs: Date.now() - 60_000 }))
+      Array.from({ length: count }, () => visitRecord({ ...owned, issuedAtMs: Date.now() - 60_000 }))
     const installs = ['matched', 'matched', 'unmatched'].map((resolution) =>
-      installRecord({ website, receivedAtMs: Date.now() - 60_000, resolution: resolution as 'matched' }),
+      installRecord({ ...owned, receivedAtMs: Date.now() - 60_000, resolution: resolution as 'matched' }),
     )
-    await store(facts, [...visits(123), visitRecord({ website, issuedAtMs: Date.now() - 90_000_000 }), ...installs])
+    const former = Array.from({ length: 500 }, () =>
+      visitRecord({ organization: 'former', website: 'shop-site', issuedAtMs: Date.now() - 60_000 }),
+    )
+    await store(facts, former)
+    await store(facts, [...visits(123), visitRecord({ ...owned, issuedAtMs: Date.now() - 90_000_000 }), ...installs])
     const shown = () => kube.kubectl(['get', 'wsite', '-n', 'shop'])
     await until('kubectl shows it', async () => /^site +True +\S+ +120 +3 +67% +Ready/m.test(await shown()))
     const writes = async () =>
@@ -229,7 +233,7 @@ describe('the operator', function () {
 
   it('says on a destination that the provider refuses its credentials, and that it accepts them again', async () => {
     const told = (type: ActivityType, atMs: number) =>
-      store(facts, [activityRecord({ website: 'shop-site', subject: 'ga4', type, atMs })])
+      store(facts, [activityRecord({ organization: 'shop/acme', website: 'shop-site', subject: 'ga4', type, atMs })])
     await told('destination_paused', Date.now() - 90_000_000)
     await until('it is ready', async () => (await conditionsOf('Destination', 'shop', 'ga4')).has('Ready'))
     const before = readings
@@ -304,7 +308,7 @@ describe('the operator', function () {
   it('notices a rotated Secret', async () => {
     const worker = await stage.catalog('ga4')
     await kube.apply([secret('shop', 'keys', { ga4: 'rotated' })])
-    await until('the worker has it', () => worker.credentials().get('shop-site/ga4')?.['apiSecret'] === 'rotated')
+    await until('the worker has it', () => worker.credentials().get('shop/acme/shop-site/ga4')?.['apiSecret'] === 'rotated')
     expect(worker.current().websites.get('shop-site')?.destinations).to.have.length(1)
   })
 

@@ -279,13 +279,13 @@ describe('publishing', () => {
       data: { 'index.json': JSON.stringify({ version: 'old', minReader: 1, shards: [part?.digest] }) },
     })
     put('Secret', 'whence-ga4', {
-      data: { [CREDENTIALS_KEY]: packedBase64(pack('{"credentials":{"site/out":{"apiSecret":"token-1"}}}')) },
+      data: { [CREDENTIALS_KEY]: packedBase64(pack('{"credentials":{"acme/site/out":{"apiSecret":"token-1"}}}')) },
     })
     expect(wholeCatalog(PLACE, cluster.configMap)?.index.version).to.equal('old')
     let now = 0
     const publisher = publisherFor(cluster, () => now)
     const index = await publisher.open()
-    expect(index === null ? null : publisher.credentials.stored(index).get('site/out')).to.deep.equal({
+    expect(index === null ? null : publisher.credentials.stored(index).get('acme/site/out')).to.deep.equal({
       apiSecret: 'token-1',
     })
     await publisher.publish(publishedOf('token-2'))

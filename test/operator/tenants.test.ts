@@ -218,7 +218,7 @@ describe('tenants and installations', function () {
     const worker = await stage.catalog('ga4')
     const teams = () => [...worker.current().websites.keys()].filter((id) => /^[ab]-site$/.test(id)).length
     await until('both are in force', () => teams() === 2)
-    await until('with credentials', () => worker.credentials().get('a-site/out')?.['apiSecret'] === 'of-team-a')
+    await until('with credentials', () => worker.credentials().get('team-a/acme/a-site/out')?.['apiSecret'] === 'of-team-a')
     let least = 2
     worker.onChange(() => (least = Math.min(least, teams())))
     await first.close()
@@ -229,7 +229,7 @@ describe('tenants and installations', function () {
     await isReady('team-b', 'b-new')
     await until('the change of the other namespace is in force', () => worker.current().websites.has('b-new'))
     expect(worker.current().websites.get('a-site')?.destinations).to.have.length(1)
-    expect(worker.credentials().get('a-site/out')).to.deep.equal({ apiSecret: 'of-team-a' })
+    expect(worker.credentials().get('team-a/acme/a-site/out')).to.deep.equal({ apiSecret: 'of-team-a' })
     expect(second.isReady()).to.equal(true)
     expect(await second.registry.metrics()).to.match(/whence_operator_namespace_unreadable\{watched="team-a"\} 1/)
     await kube.apply(at('team-b', [website('thief', { id: 'a-site', primaryOrigin: 'https://thief.example' })]))
