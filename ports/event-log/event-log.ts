@@ -90,9 +90,15 @@ export interface TopicLag {
   readonly entries: number
 }
 
-/** A group's progress in a topic, by partition. */
+/**
+ * A group's progress in a topic, for each of its partitions. Null where it is not known: nobody knows the partition's leader for
+ * certain, or the leader gives no answer, or entries wait in a spool.
+ */
 export interface TopicProgress {
-  /** Committed offset: the first entry that is not done. For a new group, the oldest entry kept. */
+  /**
+   * Committed offset: the first entry that is not done. For a new group, the oldest entry kept. Not known either if it is beyond
+   * the end: then the group has not read the topic since that began again.
+   */
   readonly done: Offsets
   /** After the newest entry. */
   readonly ends: Offsets
@@ -130,7 +136,10 @@ export interface EventLog {
    */
   readLast(topic: Topic, newest: Newest): AsyncIterable<readonly StoredEntry[]>
   lag(): Promise<readonly TopicLag[]>
-  /** Every entry whose append had resolved before the call is below `ends`. Rejects while the log is unreachable. */
+  /**
+   * Every entry whose append had resolved before the call is below `ends`, where that is known; `done` was read before. Rejects
+   * while the log is unreachable.
+   */
   progress(topic: Topic, group: string): Promise<TopicProgress>
   health(): EventLogHealth
   /** Only on a log with a spool in front of it (`spooled.ts`). */

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 
+import type { Offsets } from '../../domain/collection/facts-lag.ts'
 import type { Topic } from '../../domain/records.ts'
 import type {
   Batch,
@@ -556,7 +557,9 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
     })
 
     describe('progress', () => {
-      const sum = (offsets: readonly number[]): number => offsets.reduce((total, offset) => total + offset, 0)
+      /** Of offsets that are all known. */
+      const sum = (offsets: Offsets): number =>
+        offsets.reduce<number>((total, offset) => total + (offset ?? Number.NaN), 0)
 
       it('shows by partition how far a group has come, and where the topic ends', async () => {
         const all = await collect('g')

@@ -8,12 +8,16 @@
  * When little is left, appends of the topic wait until the spool is empty: otherwise a steady stream would pass through
  * it for ever.
  *
+ * An install that rests on what the spool holds goes through it too, and comes after that on the log: whoever reads it there, and
+ * waits for everything before it, would otherwise not know of its visit and activation.
+ *
  * Order per key: an append comes after every append of its topic that had resolved when it was called. Appends in
  * flight when the log fails may change places. What the log stored without acknowledging it is stored again.
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
 
+import { RECEIPT_TOPICS, UNKNOWN_ENDS } from '../../../domain/collection/facts-lag.ts'
 import { LIMITS } from '../../../domain/limits.ts'
 import type { Topic } from '../../../domain/records.ts'
 
@@ -69,6 +73,10 @@ const AVOID_MS = 1_000
 /** When no more than this is left of a topic, its appends wait for the log. */
 const HANDOVER_ENTRIES = DRAIN_ENTRIES
 const BEGIN_DRAINS_EVERY_MS = 500
+/** Topics whose entries decide about those of another one. */
+const RESTS_ON: { readonly [T in Topic]?: readonly Topic[] } = { installs: RECEIPT_TOPICS }
+/** How soon entries that must come later are looked at again. */
+const COME_LATER_MS = 50
 const CLOSE_LOOK_MS = 20
 const DEFAULTS = {
   maxEntryBytes: 900 * KIB,
@@ -129,10 +137,10 @@ class LogWithSpool implements SpooledEventLog {
   async takeUp(): Promise<void> {
     // Frees the room of what an earlier process had copied.
     await this.#spool.trim()
-    for (const { topic, entries } of await this.#spool.lag()) {
-      if (entries > 0) await this.#count(topic)
-      if (entries > 0) await this.#drainOf(topic)
-    }
+    const held = (await this.#spool.lag()).filter(({ entries }) => entries > 0)
+    // All are counted before any is copied, as some must come after others.
+    for (const { topic } of held) await this.#count(topic)
+    for (const { topic } of held) await this.#drainOf(topic)
     this.#tell()
   }
 
@@ -165,8 +173,8 @@ class LogWithSpool implements SpooledEventLog {
   }
 
   async progress(topic: Topic, group: string): Promise<TopicProgress> {
-    // Entries in the spool have not reached the log, so no group can have passed them.
-    if (this.#counts.holds(topic)) return { done: [0], ends: [Number.MAX_SAFE_INTEGER] }
+    // Entries in the spool have no place in the log yet.
+    if (this.#counts.holds(topic)) return { done: UNKNOWN_ENDS, ends: UNKNOWN_ENDS }
     return this.#log.progress(topic, group)
   }
 
@@ -204,7 +212,7 @@ class LogWithSpool implements SpooledEventLog {
     await this.#handovers.wait(topic, deadlineMs * LOG_SHARE)
     const nowMs = performance.now()
     const isAvoided = nowMs < this.#avoidUntilMs && this.#counts.hasRoomFor(spooledBytes(entries))
-    if (!this.#counts.holds(topic) && !isAvoided) {
+    if (!this.#isBehindSpool(topic) && !isAvoided) {
       try {
         const forLogMs = (endAtMs - nowMs) * LOG_SHARE
         return await this.#log.append(topic, entries, { deadlineMs: forLogMs, patienceMs: forLogMs })
@@ -214,6 +222,10 @@ class LogWithSpool implements SpooledEventLog {
       }
     }
     await this.#keep(topic, entries, endAtMs - performance.now())
+  }
+
+  #isBehindSpool(topic: Topic): boolean {
+    return [topic, ...(RESTS_ON[topic] ?? [])].some((other) => this.#counts.holds(other))
   }
 
   async #keep(topic: Topic, entries: readonly Entry[], deadlineMs: number): Promise<void> {
@@ -252,7 +264,16 @@ class LogWithSpool implements SpooledEventLog {
     return draining
   }
 
-  async #drain({ topic, entries }: Batch): Promise<BatchOutcome> {
+  /** Those from the front that are older than everything that they may rest on. */
+  #inTurn(topic: Topic, entries: readonly StoredEntry[]): readonly StoredEntry[] {
+    const beforeMs = this.#counts.oldestAtMs(RESTS_ON[topic] ?? [])
+    const first = entries.findIndex(({ appendedAtMs }) => appendedAtMs >= beforeMs)
+    return first === -1 ? entries : entries.slice(0, first)
+  }
+
+  async #drain({ topic, entries: fetched }: Batch): Promise<BatchOutcome> {
+    const entries = this.#inTurn(topic, fetched)
+    if (entries.length === 0) return { done: 0, resumeAtMs: this.#options.nowMs() + COME_LATER_MS }
     const left = this.#counts.entriesOf(topic) - entries.length
     if (left <= HANDOVER_ENTRIES && this.#isLogThere()) this.#handovers.begin(topic)
     let done = 0
@@ -286,7 +307,7 @@ class LogWithSpool implements SpooledEventLog {
   }
 
   async #count(topic: Topic): Promise<void> {
-    let [offset = 0] = (await this.#spool.progress(topic, GROUP)).done
+    let offset = (await this.#spool.progress(topic, GROUP)).done[0] ?? 0
     for (;;) {
       const entries = await this.#spool.read(topic, offset, SCAN_ENTRIES)
       const last = entries.at(-1)
