@@ -83,6 +83,8 @@ export type Newest =
   | { readonly entries: number }
   /** Those appended within this time before the newest entry of the topic, in ms; a store may give a few older ones too. */
   | { readonly windowMs: number }
+  /** All from these offsets on, by partition. Rejects with `LogUnavailable` if it is not certain that nothing is missing. */
+  | { readonly from: Offsets }
 
 export interface TopicLag {
   readonly topic: Topic

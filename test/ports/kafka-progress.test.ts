@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 
 import { hasReached } from '../../domain/collection/facts-lag.ts'
+import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import type { BrokerLine, BrokerView, PartitionBounds } from '../../ports/event-log/kafka/broker-line.ts'
 import { progressQuestions } from '../../ports/event-log/kafka/progress.ts'
 import { sharedQuestions } from '../../ports/event-log/kafka/shared-questions.ts'
@@ -21,6 +22,8 @@ class Broker implements BrokerLine {
   lists: readonly number[]
   ends: readonly number[]
   isSilent = false
+  /** Entries that come while the topic is read. */
+  newer = 0
   asked = 0
   rests = 0
 
@@ -48,6 +51,15 @@ class Broker implements BrokerLine {
     if (this.isSilent) throw new Error('silent')
     const led = partitions.filter((partition) => this.leaders[partition] === this.nodeId)
     return new Map(led.map((partition) => [partition, { low: 0, end: this.ends[partition] ?? 0 }]))
+  }
+
+  /** Entries as in two batches of Kafka. */
+  async entries(_topic: string, { partition, from }: { readonly partition: number; readonly from: number }) {
+    if (this.leaders[partition] !== this.nodeId) throw new Error('not the leader')
+    const end = this.ends[partition] ?? 0
+    const until = from < end - 2 ? end - 2 : end + this.newer
+    const offsets = Array.from({ length: until - from }, (_, index) => from + index)
+    return offsets.map((offset) => ({ key: 'k', value: `${partition}:${offset}`, offset, appendedAtMs: 0 }))
   }
 
   rest(): void {
@@ -141,6 +153,34 @@ describe('the ends of a topic on Kafka', () => {
   it('cannot be told if no broker gives an answer', async () => {
     for (const broker of cluster) broker.isSilent = true
     expect(String(await rejection(bounds.of(TOPIC)))).to.contain('no broker gave an answer')
+  })
+
+  describe('let the entries before them be read', () => {
+    const read = async (from: readonly number[]): Promise<readonly string[]> => {
+      const values: string[] = []
+      for await (const page of bounds.entriesFrom(TOPIC, from)) values.push(...page.map(({ value }) => value))
+      return values
+    }
+
+    it('from the given offsets on, in several pages, and no newer ones', async () => {
+      cluster[2].newer = 3
+      expect(await read([10, 17, 25])).to.deep.equal([
+        ...['1:17', '1:18', '1:19'],
+        ...['2:25', '2:26', '2:27', '2:28', '2:29'],
+      ])
+    })
+
+    it('and nothing if one of them is not known', async () => {
+      cluster[2].isSilent = true
+      expect(await rejection(read([9, 20, 30]))).to.be.instanceOf(LogUnavailable)
+    })
+
+    it('and nothing if entries that must be there do not come', async () => {
+      cluster[1].entries = async () => []
+      expect(await rejection(read([10, 19, 30]))).to.be.instanceOf(LogUnavailable)
+      cluster[1].entries = () => Promise.reject(new Error('not the leader'))
+      expect(await rejection(read([10, 19, 30]))).to.be.instanceOf(LogUnavailable)
+    })
   })
 
   it('make a group behind where they are not known, and where its position is beyond them', async () => {

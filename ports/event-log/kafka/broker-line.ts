@@ -5,11 +5,12 @@
 
 import { createRequire } from 'node:module'
 
-import type { Kafka } from 'kafkajs'
+import type { Kafka, KafkaMessage } from 'kafkajs'
 
 import { within } from '../../../common/deadline.ts'
+import type { StoredEntry } from '../event-log.ts'
 import { brokerAnswered, brokerWasSilent } from './brokers.ts'
-import { kafkaClient, QUESTION_MS } from './client.ts'
+import { kafkaClient, QUESTION_MS, storedEntry } from './client.ts'
 import type { KafkaSettings } from './url.ts'
 
 /** What one broker believes of the cluster. A broker that was stopped believes what it did before, for a while. */
@@ -36,6 +37,14 @@ export interface BrokerLine {
   view(topicNames: readonly string[]): Promise<BrokerView>
   /** Partitions that this broker does not lead, by its own word, are absent. Rejects if it gives no answer in time. */
   bounds(topicName: string, partitions: readonly number[]): Promise<ReadonlyMap<number, PartitionBounds>>
+  /**
+   * Entries of a partition that this broker leads, from an offset on, in order: as many as about a megabyte holds, and at least one
+   * if there is any. Rejects if it gives no answer in time, or does not lead the partition.
+   */
+  entries(
+    topicName: string,
+    place: { readonly partition: number; readonly from: number },
+  ): Promise<readonly StoredEntry[]>
   /** Closes its connection; the next question opens a new one. */
   rest(): void
 }
@@ -74,12 +83,19 @@ interface OffsetsAnswer {
   }[]
 }
 
+interface FetchAnswer {
+  readonly responses: readonly {
+    readonly partitions: readonly { readonly errorCode: number; readonly messages: readonly KafkaMessage[] }[]
+  }[]
+}
+
 const CREATE_CLUSTER = 'private:Kafka:createCluster'
 /** Keys of requests in Kafka's protocol. */
-const [LIST_OFFSETS, METADATA] = [2, 3]
+const KEYS = { Fetch: 1, ListOffsets: 2, Metadata: 3 } as const
 /** What stands for a time in a request for offsets, and the replica that every client is. */
 const [NEWEST, OLDEST, NO_REPLICA] = ['-1', '-2', -1]
 const ANSWER_MS = 1_000
+const FETCH_BYTES = 1024 * 1024
 /** How long a broker that gave no answer is not asked again, since the others' answers would wait for it. */
 const SPARED_MS = 3_000
 
@@ -117,6 +133,7 @@ export function brokerLine(settings: KafkaSettings, address: string): BrokerLine
   return {
     view: (topicNames) => ask((broker) => askView(broker, topicNames)),
     bounds: (topicName, partitions) => ask((broker) => askBounds(broker, topicName, partitions)),
+    entries: (topicName, place) => ask((broker) => askEntries(broker, topicName, place)),
     rest,
   }
 }
@@ -169,12 +186,27 @@ async function askOffsets(
   return new Map(led.map(({ partition, offset }) => [partition, Number(offset)]))
 }
 
+async function askEntries(
+  broker: Broker,
+  topic: string,
+  { partition, from }: { readonly partition: number; readonly from: number },
+): Promise<readonly StoredEntry[]> {
+  const asked = { partition, fetchOffset: String(from), maxBytes: FETCH_BYTES }
+  const bounds = { maxWaitTime: 0, minBytes: 1, maxBytes: FETCH_BYTES, isolationLevel: 0, rackId: '' }
+  const fields = { replicaId: NO_REPLICA, ...bounds, topics: [{ topic, partitions: [asked] }] }
+  const { responses } = (await send(broker, 'Fetch', fields)) as FetchAnswer
+  const [found] = responses.flatMap(({ partitions }) => partitions)
+  if (found === undefined || found.errorCode !== 0) throw new Error(`no entries: ${found?.errorCode ?? 'no partition'}`)
+  // A broker gives whole batches, which may begin before the offset.
+  return found.messages.map(storedEntry).filter(({ offset }) => offset >= from)
+}
+
 /** The answer as the broker gave it, with the errors in it. */
-function send(broker: Broker, name: 'Metadata' | 'ListOffsets', fields: object): Promise<unknown> {
+function send(broker: Broker, name: keyof typeof KEYS, fields: object): Promise<unknown> {
   const { requests } = createRequire(import.meta.url)('kafkajs/src/protocol/requests') as {
     readonly requests: Readonly<Record<string, unknown>>
   }
-  const protocol = broker.lookupRequest(name === 'Metadata' ? METADATA : LIST_OFFSETS, requests[name])(fields)
+  const protocol = broker.lookupRequest(KEYS[name], requests[name])(fields)
   const response = { ...protocol.response, parse: async (decoded: unknown) => decoded }
   return broker.connectionPool.send({ ...protocol, response })
 }

@@ -157,6 +157,7 @@ class LogInKafka implements EventLog {
 
   readLast(topic: Topic, newest: Newest): AsyncIterable<readonly StoredEntry[]> {
     const topicName = this.#topicName(topic)
+    if ('from' in newest) return this.#bounds.entriesFrom(topicName, newest.from)
     return newestEntries(newest, {
       ranges: () => this.#ask((admin) => topicRanges(admin, topicName)),
       offsetsSince: (sinceMs) => this.#ask((admin) => offsetsSince(admin, topicName, sinceMs)),

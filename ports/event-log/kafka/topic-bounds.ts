@@ -6,8 +6,10 @@
  * afterwards. A partition without such a leader, or whose leader gives no answer, is not known.
  */
 
-import { LogUnavailable } from '../event-log.ts'
+import type { Offsets } from '../../../domain/collection/facts-lag.ts'
+import { LogUnavailable, type StoredEntry } from '../event-log.ts'
 import { brokerLine, type BrokerLine, type BrokerView, type LedPartition, type PartitionBounds } from './broker-line.ts'
+import { logUnavailable } from './client.ts'
 import type { KafkaSettings } from './url.ts'
 
 /** Brokers that are asked who leads: enough to outvote two that are mistaken, however large the cluster is. */
@@ -18,6 +20,11 @@ const IDLE_MS = 30_000
 export interface TopicBounds {
   /** One for each partition, in order; null if it is not known. Rejects with `LogUnavailable` if no broker gives an answer. */
   of(topicName: string): Promise<readonly (PartitionBounds | null)[]>
+  /**
+   * Page by page all entries from these offsets on, up to the ends when the call began. Rejects with `LogUnavailable` if an end
+   * is not known, or entries below it do not come.
+   */
+  entriesFrom(topicName: string, from: Offsets): AsyncIterable<readonly StoredEntry[]>
   close(): void
 }
 
@@ -41,7 +48,9 @@ export function topicBounds(settings: KafkaSettings, open = brokerLine): TopicBo
     const answers = await Promise.allSettled(addresses.map((address) => lineTo(address).view([topicName])))
     return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
   }
-  const ask = async (topicName: string): Promise<readonly (PartitionBounds | null)[]> => {
+  const ask = async (topicName: string): Promise<readonly (LedBounds | null)[]> => {
+    if (idle !== null) clearTimeout(idle)
+    idle = setTimeout(close, IDLE_MS).unref()
     // Addresses in the settings may be of a load balancer, which says nothing about who answers.
     if (known.length === 0) known = addressesIn(await viewsOf(settings.brokers, topicName))
     const views = await viewsOf(known, topicName)
@@ -55,12 +64,34 @@ export function topicBounds(settings: KafkaSettings, open = brokerLine): TopicBo
     return boundsBy(leaders, { topicName, lineTo: (nodeId) => lineOf(nodeId, views, lineTo) })
   }
   return {
-    of(topicName) {
-      if (idle !== null) clearTimeout(idle)
-      idle = setTimeout(close, IDLE_MS).unref()
-      return ask(topicName)
+    of: ask,
+    async *entriesFrom(topicName, from) {
+      for (const [partition, bounds] of (await ask(topicName)).entries()) {
+        if (bounds === null) throw new LogUnavailable(`the end of partition ${partition} is not known`)
+        yield* entriesWithin(topicName, { ...bounds, partition, from: from[partition] ?? 0 })
+      }
     },
     close,
+  }
+}
+
+interface LedBounds extends PartitionBounds {
+  readonly line: BrokerLine
+}
+
+async function* entriesWithin(
+  topicName: string,
+  { line, partition, low, end, from }: LedBounds & { readonly partition: number; readonly from: number },
+): AsyncGenerator<readonly StoredEntry[]> {
+  let next = Math.max(low, from)
+  while (next < end) {
+    const entries = await line.entries(topicName, { partition, from: next }).catch((error: unknown) => {
+      throw logUnavailable('entries could not be read', error)
+    })
+    const last = entries.at(-1)
+    if (last === undefined) throw new LogUnavailable(`no entry of partition ${partition} came from ${next} on`)
+    next = last.offset + 1
+    yield entries.filter(({ offset }) => offset < end)
   }
 }
 
@@ -91,12 +122,13 @@ function namedByMost(told: readonly (readonly LedPartition[])[], partition: numb
 async function boundsBy(
   leaders: readonly (number | null)[],
   { topicName, lineTo }: { readonly topicName: string; readonly lineTo: (nodeId: number) => BrokerLine | null },
-): Promise<readonly (PartitionBounds | null)[]> {
-  const known = new Map<number, PartitionBounds>()
+): Promise<readonly (LedBounds | null)[]> {
+  const known = new Map<number, LedBounds>()
   const askOne = async (leader: number): Promise<void> => {
     const partitions = leaders.flatMap((one, partition) => (one === leader ? [partition] : []))
-    const bounds = await lineTo(leader)?.bounds(topicName, partitions)
-    for (const [partition, found] of bounds ?? []) known.set(partition, found)
+    const line = lineTo(leader)
+    if (line === null) return
+    for (const [partition, found] of await line.bounds(topicName, partitions)) known.set(partition, { ...found, line })
   }
   const led = new Set(leaders.filter((leader) => leader !== null))
   await Promise.allSettled([...led].map(askOne))

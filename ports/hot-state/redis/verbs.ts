@@ -166,7 +166,8 @@ function claimOutcomeOf(website: string, reply: readonly Buffer[], generation: s
   if (text === 'busy') return { kind: 'busy' }
   const kept = value === undefined || value.length === 0 ? null : String(value)
   const known = installation === undefined ? null : decodeInstallation(website, installation)
-  return { kind: 'first', installation: known ?? { kind: String(whole) === generation ? 'none' : 'unknown' }, kept }
+  const isWhole = String(whole) === generation
+  return { kind: 'first', installation: known ?? { kind: isWhole ? 'none' : 'unknown' }, kept, isNew: isWhole }
 }
 
 type CountVerbs = Pick<HotState, 'countHits' | 'returnHits' | 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage'>
