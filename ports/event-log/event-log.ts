@@ -106,8 +106,16 @@ export interface TopicProgress {
   readonly ends: Offsets
 }
 
+/**
+ * Why appends are refused: `late`: one was not stored by its deadline a moment ago; `failing`: the store refused one or could not be
+ * reached. Each is a value of a metric's label.
+ */
+export type LogRefusal = 'closed' | 'queue_full' | 'disk_full' | 'spool_full' | 'late' | 'failing'
+
 export interface EventLogHealth {
   readonly isAccepting: boolean
+  /** Null while it accepts. */
+  readonly refuses: LogRefusal | null
   /** True if a disk has too little room for new entries; absent otherwise. */
   readonly isDiskFull?: true
   readonly queuedBytes: number

@@ -73,7 +73,7 @@ function switchedLog(): EventLog & { isAway: boolean; readonly stored: { topic: 
     progress: async () => ({ done: [7], ends: [9] }),
     health() {
       const idle = { queuedBytes: 0, maxQueuedBytes: 1, lastAppendAtMs: null, lastFetchAtMs: null }
-      return { isAccepting: !this.isAway, ...idle }
+      return { isAccepting: !this.isAway, refuses: this.isAway ? ('failing' as const) : null, ...idle }
     },
     close: async () => undefined,
   }

@@ -14,6 +14,7 @@ import type {
   Entry,
   EventLog,
   EventLogHealth,
+  LogRefusal,
   Newest,
   StoredEntry,
   TopicLag,
@@ -49,8 +50,8 @@ const REQUEST_MS = 5_000
 const LEAVE_MS = 1_000
 const ASK_AGAIN_MS = 500
 const WARM_MS = 3_000
-/** After a failed send the log reports for this long that it refuses appends, unless another send succeeds. */
-const FAILURE_SHOWN_MS = 2_000
+/** After a failure the log reports for this long that it refuses appends, unless something of the same topic is stored. */
+const FAILURE_SHOWN_MS = 5_000
 
 /**
  * Opens the log, even if brokers are unreachable. Topics must exist (`migrateKafka`). Throws if a TLS file cannot be
@@ -76,7 +77,8 @@ class LogInKafka implements EventLog {
   #admin: Promise<Admin> | null = null
   #lastAppendAtMs: number | null = null
   #lastFetchAtMs: number | null = null
-  #failedAtMs = Number.NEGATIVE_INFINITY
+  /** By topic, until something of it is stored. */
+  readonly #failedAtMs = new Map<Topic, number>()
   #isClosed = false
 
   constructor(settings: KafkaSettings, options: Required<KafkaEventLogOptions>) {
@@ -94,20 +96,21 @@ class LogInKafka implements EventLog {
       (groupId, topicName) => this.#askOnce((admin) => positionsOf(admin, groupId, topicName)),
       this.#bounds,
     )
-    this.#sender = new KafkaSender(kafkaClient(settings, { requestMs: REQUEST_MS }), this.#queue, {
+    this.#sender = new KafkaSender(() => kafkaClient(settings, { requestMs: REQUEST_MS }), this.#queue, {
       topicName: (topic) => this.#topicName(topic),
       nowMs: options.nowMs,
       lingerMs: options.lingerMs,
       requestMs: REQUEST_MS,
       leaders: leaderWatch(leaderSources(settings)),
-      onSent: () => {
+      onSent: (topic) => {
         this.#lastAppendAtMs = options.nowMs()
-        this.#failedAtMs = Number.NEGATIVE_INFINITY
+        this.#failedAtMs.delete(topic)
       },
       onFailure: (error, topic) => {
-        this.#failedAtMs = performance.now()
+        this.#failedAtMs.set(topic, performance.now())
         options.onAppendFailure(error, topic)
       },
+      onBroken: options.onBroken,
     })
   }
 
@@ -183,16 +186,24 @@ class LogInKafka implements EventLog {
   }
 
   health(): EventLogHealth {
-    const isStalled = this.#queue.stuckMs > this.#options.appendDeadlineMs
-    const failedAtMs = Math.max(this.#failedAtMs, this.#queue.expiredAtMs)
-    const isFailing = performance.now() - failedAtMs < FAILURE_SHOWN_MS
+    const refuses = this.#refusal()
     return {
-      isAccepting: !this.#isClosed && !this.#queue.isFull && !isStalled && !isFailing,
+      isAccepting: refuses === null,
+      refuses,
       queuedBytes: this.#queue.bytes,
       maxQueuedBytes: this.#options.maxQueuedBytes,
       lastAppendAtMs: this.#lastAppendAtMs,
       lastFetchAtMs: this.#lastFetchAtMs,
     }
+  }
+
+  #refusal(): LogRefusal | null {
+    const isRecent = (atMs: number): boolean => performance.now() - atMs < FAILURE_SHOWN_MS
+    if (this.#isClosed) return 'closed'
+    if (this.#queue.isFull) return 'queue_full'
+    if ([...this.#failedAtMs.values()].some(isRecent)) return 'failing'
+    const isLate = this.#queue.stuckMs > this.#options.appendDeadlineMs || isRecent(this.#queue.expiredAtMs)
+    return isLate ? 'late' : null
   }
 
   async close(): Promise<void> {

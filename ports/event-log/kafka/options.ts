@@ -37,6 +37,8 @@ export interface KafkaEventLogOptions {
   readonly onHandlerFailure?: MemberSettings['onFailure']
   /** Called for each failed try to store a batch. */
   readonly onAppendFailure?: (error: Error, topic: Topic) => void
+  /** Called once this process stores nothing for long although a fresh connection does: only a new process will help. */
+  readonly onBroken?: (error: Error) => void
 }
 
 const MIB = 1024 * 1024
@@ -66,4 +68,5 @@ export const KAFKA_DEFAULTS = {
   maxFetchedBytes: 64 * MIB,
   onHandlerFailure: () => undefined,
   onAppendFailure: () => undefined,
+  onBroken: () => undefined,
 } satisfies Required<KafkaEventLogOptions>

@@ -31,6 +31,7 @@ import type {
   Entry,
   EventLog,
   EventLogHealth,
+  LogRefusal,
   Newest,
   SpoolHealth,
   StoredEntry,
@@ -180,10 +181,11 @@ class LogWithSpool implements SpooledEventLog {
 
   health(): EventLogHealth {
     const [log, spool] = [this.#log.health(), this.#spool.health()]
-    const hasRoom = spool.isAccepting && this.#counts.hasRoomFor(1)
+    const refuses = this.#refuses(log.refuses, spool.refuses)
     const times = [log.lastAppendAtMs, spool.lastAppendAtMs].filter((time) => time !== null)
     return {
-      isAccepting: !this.#isClosed && (log.isAccepting || hasRoom),
+      isAccepting: refuses === null,
+      refuses,
       ...(spool.isDiskFull === true ? { isDiskFull: true as const } : {}),
       queuedBytes: log.queuedBytes + spool.queuedBytes,
       maxQueuedBytes: log.maxQueuedBytes + spool.maxQueuedBytes,
@@ -194,6 +196,13 @@ class LogWithSpool implements SpooledEventLog {
 
   spool(): SpoolHealth {
     return this.#counts.health()
+  }
+
+  /** It refuses only what neither of the two takes; what the spool lacks is then to be mended first. */
+  #refuses(log: LogRefusal | null, spool: LogRefusal | null): LogRefusal | null {
+    if (this.#isClosed) return 'closed'
+    if (log === null) return null
+    return this.#counts.hasRoomFor(1) ? spool : 'spool_full'
   }
 
   async close(): Promise<void> {
@@ -235,7 +244,9 @@ class LogWithSpool implements SpooledEventLog {
       throw new RangeError(`an entry is above ${maxEntryBytes} bytes`)
     }
     if (!this.#counts.hasRoomFor(bytes)) throw new LogUnavailable('the log is unavailable and the spool is full')
-    if (!this.#spool.health().isAccepting)
+    const { refuses } = this.#spool.health()
+    // A full queue refuses by itself at once what does not fit.
+    if (refuses !== null && refuses !== 'queue_full')
       throw new LogUnavailable('the log is unavailable and the spool accepts nothing')
     this.#counts.begin(topic, entries.length, bytes)
     const onKnown = (isStored: boolean): void => {
