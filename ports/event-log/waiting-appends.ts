@@ -42,7 +42,7 @@ export class WaitingAppends {
     return this.#bytes
   }
 
-  /** Also for a moment after an append did not fit, although a smaller one might. */
+  /** Also for a moment after an append did not fit, although a smaller one might; until something is stored. */
   get isFull(): boolean {
     const isAtBound = this.#bytes >= this.#bounds.maxBytes || this.#entries >= this.#bounds.maxEntries
     return isAtBound || performance.now() - this.#fullAtMs < FULL_SHOWN_MS
@@ -81,7 +81,7 @@ export class WaitingAppends {
 
   /** Something was stored: the log makes progress. */
   stored(): void {
-    this.#expiredAtMs = Number.NEGATIVE_INFINITY
+    this.#expiredAtMs = this.#fullAtMs = Number.NEGATIVE_INFINITY
   }
 
   /** Resolves when nothing waits any more; the deadlines bound that. */

@@ -12,7 +12,14 @@ import { compileSettings } from '../../runtime/settings/settings.ts'
 
 const logger = createLogger({ program: 'test', level: 'silent', format: 'json' })
 const IDLE: EventLogHealth = {
-  ...{ isAccepting: true, refuses: null, queuedBytes: 0, maxQueuedBytes: 100, lastAppendAtMs: null, lastFetchAtMs: null },
+  ...{
+    isAccepting: true,
+    refuses: null,
+    queuedBytes: 0,
+    maxQueuedBytes: 100,
+    lastAppendAtMs: null,
+    lastFetchAtMs: null,
+  },
 }
 
 describe('metrics of engines', () => {
@@ -76,18 +83,21 @@ describe('/live and /ready', () => {
     const probes = await startMetrics(parts, createRegistry('test', '1'))
     const ask = async (path: string): Promise<number> => (await fetch(`http://127.0.0.1:${probes.port}${path}`)).status
     const both = async (): Promise<number[]> => [await ask('/live'), await ask('/ready')]
-    expect(await both()).to.deep.equal([200, 503])
-    probes.ready()
-    expect(await both()).to.deep.equal([200, 200])
-    signals.emit('SIGUSR2')
-    expect(await both()).to.deep.equal([200, 503])
     let whileStopping: number[] = []
     await lifecycle.start(
       'work',
       () => undefined,
       async () => void (whileStopping = await both()),
     )
-    await lifecycle.stop('request')
+    try {
+      expect(await both()).to.deep.equal([200, 503])
+      probes.ready()
+      expect(await both()).to.deep.equal([200, 200])
+      signals.emit('SIGUSR2')
+      expect(await both()).to.deep.equal([200, 503])
+    } finally {
+      await lifecycle.stop('request')
+    }
     expect(whileStopping).to.deep.equal([200, 503])
   })
 })
