@@ -11,7 +11,7 @@ import type { Randomness } from '../runtime/random.ts'
 import type { ApiMetrics } from './metrics.ts'
 
 export interface ApiDeps {
-  readonly eventLog: Pick<EventLog, 'append' | 'health' | 'progress'>
+  readonly eventLog: Pick<EventLog, 'append' | 'health' | 'progress' | 'readLast'>
   readonly hotState: HotState
   /** Look-ups of the request path only. */
   readonly facts: Pick<Facts, 'run' | 'health'>

@@ -42,6 +42,8 @@ const HOLD_MS = 1_500
 
 export interface ApiServer {
   readonly port: number
+  /** From now on each answer ends its connection; new ones are accepted as before. Clients thus find another process in time. */
+  readonly drain: () => void
   /** Keeps answering new requests for a moment, lets requests in flight finish, then closes. */
   readonly close: () => Promise<void>
 }
@@ -82,7 +84,7 @@ export async function listen(
       resolve()
     })
   })
-  return { port: (server.address() as AddressInfo).port, close: () => close(server) }
+  return { port: (server.address() as AddressInfo).port, drain: () => drain(server), close: () => close(server) }
 }
 
 /**
@@ -109,6 +111,12 @@ function withExpressPrototypes(app: Express): {
     IncomingMessage: Incoming as unknown as typeof IncomingMessage,
     ServerResponse: Outgoing as unknown as typeof ServerResponse,
   }
+}
+
+function drain(server: Server): void {
+  server.prependListener('request', (_req, res) => {
+    res.shouldKeepAlive = false
+  })
 }
 
 /**

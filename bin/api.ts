@@ -17,7 +17,8 @@ export function api({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<n
     const registry = createRegistry('api', version())
     const catalog = await openCatalog({ ...parts, registry, env }, 'api')
     const open = engines(parts)
-    const eventLog = await open.eventLog({ hasSpool: true })
+    // Hook, SDK and configurations need no Kafka; what must be durable is refused until it is there, or goes to the spool.
+    const eventLog = await open.eventLog({ hasSpool: true, mayWait: true })
     const hotState = await open.hotState()
     const { facts } = await open.facts()
     reportCatalog({ catalog, eventLog, nowMs })
@@ -29,7 +30,7 @@ export function api({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<n
       healthOfParts: () => ({}),
       tellStatus: probes.tellStatus,
     })
-    probes.ready(() => eventLog.health().isAccepting)
+    probes.ready()
     logger.info({ listen: `${settings.listen.host}:${server.port}`, baseUrl: settings.baseUrl }, 'collecting')
   })
 }

@@ -61,12 +61,13 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
       () => listenFor(dashboard.serve, settings.listen, dashboard.server),
       (started) => started.close(),
     )
+    lifecycle.onDrain(() => server.drain())
     await lifecycle.start(
       'streams of events',
       () => dashboard.streams,
       (opened) => opened.close(),
     )
-    probes.ready(() => hotState.health().isReachable)
+    probes.ready()
     logger.info({ listen: `${settings.listen.host}:${server.port}`, baseUrl: settings.baseUrl }, 'serving people')
   })
 }

@@ -110,7 +110,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     () => dashboard.streams,
     (streams) => streams.close(),
   )
-  metrics.ready(() => eventLog.health().isAccepting)
+  metrics.ready()
   return {
     port: api.port,
     metricsPort: metrics.port,

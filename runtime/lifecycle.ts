@@ -19,6 +19,13 @@ export interface Lifecycle {
   readonly fail: (part: string, error: unknown) => void
   /** True from the first signal or failure on. */
   readonly isStopping: () => boolean
+  /**
+   * True from the signal on that says that the process will be stopped soon: it goes on, and lets callers go elsewhere. A process
+   * that stops drains as well.
+   */
+  readonly isDraining: () => boolean
+  /** Calls back once when draining begins; at once if it has begun. Not called by a stop that came without a warning. */
+  readonly onDrain: (act: () => void) => void
   /** Stops all parts; the same promise for every caller. Resolves with the exit code: 1 for the reason `failure`. */
   readonly stop: (reason: StopReason) => Promise<number>
   /** Resolves with the exit code once everything is stopped, by signal, failure or request. */
@@ -35,9 +42,11 @@ interface LifecycleOptions {
   readonly exit: (code: number) => void
 }
 
+type Signal = (typeof SIGNALS)[number] | typeof DRAIN_SIGNAL
+
 interface SignalSource {
-  readonly on: (signal: 'SIGTERM' | 'SIGINT', listener: () => void) => unknown
-  readonly off: (signal: 'SIGTERM' | 'SIGINT', listener: () => void) => unknown
+  readonly on: (signal: Signal, listener: () => void) => unknown
+  readonly off: (signal: Signal, listener: () => void) => unknown
 }
 
 interface StartedPart {
@@ -51,6 +60,8 @@ type CloseOutcome = 'closed' | { readonly error: unknown }
 
 const SIGNAL_EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
+/** Sent before SIGTERM by who knows that the process will be stopped, such as the pod's preStop. */
+const DRAIN_SIGNAL = 'SIGUSR2'
 
 export function createLifecycle(options: LifecycleOptions): Lifecycle {
   const { logger, signals } = options
@@ -59,11 +70,13 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
   let stopping: Promise<number> | null = null
   let hasFailed = false
   const isStopping = () => stopping !== null
+  const draining = createDraining(logger)
 
   const stop = (reason: StopReason): Promise<number> => {
     if (reason === 'failure') hasFailed ||= !isStopping()
     stopping ??= stopAll(reason).then((isClean) => {
       for (const signal of SIGNALS) signals.off(signal, listeners[signal])
+      signals.off(DRAIN_SIGNAL, draining.begin)
       const code = isClean && !hasFailed ? 0 : 1
       settle(code)
       return code
@@ -83,6 +96,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
   }
   const listeners = { SIGTERM: onSignal('SIGTERM'), SIGINT: onSignal('SIGINT') }
   for (const signal of SIGNALS) signals.on(signal, listeners[signal])
+  signals.on(DRAIN_SIGNAL, draining.begin)
 
   const starting =
     (isBackground: boolean): Lifecycle['start'] =>
@@ -109,8 +123,28 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
       void stop('failure')
     },
     isStopping,
+    isDraining: () => draining.hasBegun() || isStopping(),
+    onDrain: draining.onBegin,
     stop,
     stopped,
+  }
+}
+
+function createDraining(logger: Logger) {
+  const waiting: (() => void)[] = []
+  let hasBegun = false
+  return {
+    hasBegun: () => hasBegun,
+    begin(): void {
+      if (hasBegun) return
+      hasBegun = true
+      logger.info('draining: answers end their connections from now on')
+      for (const act of waiting.splice(0)) act()
+    },
+    onBegin(act: () => void): void {
+      if (hasBegun) act()
+      else waiting.push(act)
+    },
   }
 }
 

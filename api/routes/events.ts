@@ -24,9 +24,11 @@ import { COUNTED, resolve, type ReadReceipt, type ResolutionResult } from '../..
 import { EVENT_SCHEMA } from '../../domain/collection/schemas.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { Claim, ClaimOutcome, Installation } from '../../ports/hot-state/hot-state.ts'
+import type { KnownAnswer } from '../../ports/hot-state/settled-record.ts'
 import type { ApiDeps } from '../deps.ts'
 import type { AcceptedAnswer, CheckedRequest, CollectionRoute, PipelineParts } from '../collection/pipeline.ts'
 import { answerByNow } from '../collection/decided-answer.ts'
+import { earlierReports } from '../collection/earlier-report.ts'
 import { knownInstallation, lookUpInstallation } from '../collection/installations.ts'
 import { encodeDecision, readKeptDecision, type KeptReading } from '../collection/kept-decision.ts'
 import { cleanerOf, readReceipts, statesOf } from '../collection/receipts.ts'
@@ -41,6 +43,7 @@ const SURE_OF_CLAIM_MS = LIMITS.claimLeaseMs / 2
 
 export function eventsRoute(parts: PipelineParts): CollectionRoute {
   const bySchema = compileValidator(EVENT_SCHEMA)
+  const findEarlier = earlierReports(parts.deps)
   return {
     caller: 'native',
     validate: (body) => bySchema(body) ?? refuseBoth(body),
@@ -56,7 +59,8 @@ export function eventsRoute(parts: PipelineParts): CollectionRoute {
       const kept = readKeptDecision(outcome.kept)
       if (kept.kind === 'newer') return leaveToLaterRelease(claim, kept, parts.deps)
       const claimedAtMs = performance.now()
-      return admitFirst({ request, event, claim, claimedAtMs, waitedMs, installation, kept }, parts)
+      const earlier = outcome.isNew || kept.kind === 'decision' ? null : findEarlier(claim)
+      return admitFirst({ request, event, claim, claimedAtMs, waitedMs, installation, kept, earlier }, parts)
     },
   }
 }
@@ -106,6 +110,8 @@ interface FirstReport {
   readonly installation: Installation
   /** The decision of an earlier try that may have been stored. */
   readonly kept: ReadableDecision
+  /** The answer to an earlier report that the hot state may have forgotten; null for none. */
+  readonly earlier: Promise<KnownAnswer | null> | null
 }
 
 type ReadableDecision = Exclude<KeptReading, { readonly kind: 'newer' }>
@@ -124,6 +130,17 @@ async function leaveToLaterRelease(
   return refuse('unavailable')
 }
 
+/** The event is no new one: the hot state learns its answer again, and the caller gets it as a repeat does. */
+async function answerForEarlier(
+  earlier: KnownAnswer,
+  { request, claim }: FirstReport,
+  deps: ApiDeps,
+): Promise<AcceptedAnswer> {
+  if (earlier.isPending === true) await deps.hotState.settleInstall({ ...earlier, owner: claim.owner })
+  else await deps.hotState.decideInstall({ ...earlier, isStored: true })
+  return answerInstall(request, duplicateAnswer(await answerByNow(earlier.answer, claim, deps)))
+}
+
 /** Gather, decide, apply; a failure releases the claim, so that a retry need not wait for the lease. */
 async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Refusal | AcceptedAnswer> {
   const { request, event, claim } = first
@@ -131,11 +148,18 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Ref
   try {
     const usage = await countTrackedEvent(request, deps, recorder)
     // A kept decision may be stored already: then the event is recorded, whatever the quota says now.
-    if (usage.isUnrecorded && first.kept.kind === 'none') {
+    const isUnrecorded = usage.isUnrecorded && first.kept.kind === 'none'
+    // The look-ups run beside each other, as one request waits for all of them.
+    const deciding = isUnrecorded ? null : uncountOnFailure(usage, () => decideFirst(first, deps))
+    const [decided, earlier] = await Promise.all([deciding, first.earlier])
+    if (earlier !== null) {
+      await usage.giveBack()
+      return await answerForEarlier(earlier, first, deps)
+    }
+    if (decided === null) {
       await deps.hotState.releaseInstall(claim)
       return { ...answerInstall(request, unrecordedAnswer(event.eventId)), isUnrecorded: true }
     }
-    const decided = await uncountOnFailure(usage, () => decideFirst(first, deps))
     const renewed = await renewedClaim(first, deps)
     if (renewed !== null && renewed.kind !== 'first') {
       await usage.giveBack()

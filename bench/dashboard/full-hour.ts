@@ -24,13 +24,13 @@ const ORGANIZATIONS = 50
 const [WARM_UP_S, FILL_S, CALM_S, BEFORE_S] = [15, 20, 10, 30]
 /** A quarter of a minute each; the role looks every half minute. */
 const [PART_S, PARTS] = [15, 5]
-/** Loaded before the program: at SIGUSR2 its clock goes on to the next full hour. */
+/** Loaded before the program: at SIGWINCH its clock goes on to the next full hour. */
 const CLOCK = `
 let aheadMs = 0
 const now = Date.now
 Date.now = () => now() + aheadMs
 globalThis.Date = new Proxy(Date, { construct: (Real, words) => new Real(...(words.length === 0 ? [Date.now()] : words)) })
-process.on('SIGUSR2', () => { aheadMs += 3600000 - (Date.now() % 3600000) })`
+process.on('SIGWINCH', () => { aheadMs += 3600000 - (Date.now() % 3600000) })`
 
 needTools('taskset')
 spawnSync('taskset', ['-cp', '1', String(process.pid)])
@@ -57,7 +57,7 @@ async function measure(): Promise<void> {
     await openLoop({ port, perSecond: fillPerSecond, seconds: FILL_S, next })
     await openLoop({ port, perSecond, seconds: CALM_S, next })
     const first = await part(BEFORE_S)
-    child.kill('SIGUSR2')
+    child.kill('SIGWINCH')
     const after: (typeof first)[] = []
     for (let place = 0; place < PARTS; place += 1) after.push(await part(PART_S))
     before.push(first.p99)

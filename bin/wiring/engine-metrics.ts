@@ -16,7 +16,7 @@ interface ReportedEngines {
 /** Several parts of a process may call it for the same engines: existing metrics stay. */
 export function reportEngines(registry: Registry, { eventLog, hotState, facts, lag }: ReportedEngines): void {
   const gauge = gaugeIn(registry)
-  reportEventLog(gauge, eventLog)
+  reportEventLog(registry, gauge, eventLog)
   reportSpool(gauge, eventLog)
   if (hotState !== undefined) {
     gauge('whence_hot_state_reachable', '1 if the hot state answers.', () => Number(hotState.health().isReachable))
@@ -35,8 +35,9 @@ export function reportEngines(registry: Registry, { eventLog, hotState, facts, l
   if (lag !== undefined) reportLag(registry, lag)
 }
 
-function reportEventLog(gauge: MakeGauge, eventLog: Pick<EventLog, 'health'>): void {
+function reportEventLog(registry: Registry, gauge: MakeGauge, eventLog: Pick<EventLog, 'health'>): void {
   gauge('whence_event_log_accepting', '1 if appends are accepted.', () => Number(eventLog.health().isAccepting))
+  reportRefusal(registry, eventLog)
   gauge('whence_event_log_queued_bytes', 'Bytes that wait to become durable.', () => eventLog.health().queuedBytes)
   gauge(
     'whence_event_log_max_queued_bytes',
@@ -49,6 +50,23 @@ function reportEventLog(gauge: MakeGauge, eventLog: Pick<EventLog, 'health'>): v
   gauge('whence_event_log_last_fetch_timestamp_seconds', 'When a consumer last got an answer from the log.', () =>
     inSeconds(eventLog.health().lastFetchAtMs),
   )
+}
+
+/** Present only while appends are refused. */
+function reportRefusal(registry: Registry, eventLog: Pick<EventLog, 'health'>): void {
+  const name = 'whence_event_log_refusing'
+  if (registry.getSingleMetric(name) !== undefined) return
+  new Gauge({
+    name,
+    help: 'Why appends are refused; present while they are.',
+    labelNames: ['why'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      const { refuses } = eventLog.health()
+      if (refuses !== null) this.set({ why: refuses }, 1)
+    },
+  })
 }
 
 function reportSpool(gauge: MakeGauge, eventLog: Pick<EventLog, 'spool'>): void {

@@ -116,7 +116,7 @@ interface KafkaWish {
   readonly mayWait: boolean
 }
 
-/** With a spool a process serves while Kafka is unreachable, so its topics may be checked later. */
+/** Whoever serves while Kafka is unreachable checks its topics later. */
 async function openKafka(url: string, { spool, mayWait }: KafkaWish, parts: EngineParts): Promise<EventLog> {
   const { lifecycle, logger, nowMs } = parts
   const { kafkaEventLog } = await import('../../ports/event-log/kafka/kafka.ts')
@@ -124,12 +124,13 @@ async function openKafka(url: string, { spool, mayWait }: KafkaWish, parts: Engi
   const parsed = parseKafkaUrl(url)
   if (!parsed.ok) throw new Error(`the event log's address ${parsed.why}`)
   const { checkTopics } = await import('./topics.ts')
-  await checkTopics(parsed.value, { ...parts, mayWait: mayWait || spool !== null })
+  await checkTopics(parsed.value, { ...parts, mayWait })
   const open = (): Promise<EventLog> =>
     kafkaEventLog(parsed.value, {
       nowMs,
       onHandlerFailure: handlerFailure(logger),
       onAppendFailure: (error, topic) => logger.warn({ err: error, topic }, 'batch not stored'),
+      onBroken: (error) => lifecycle.fail('event log', error),
     })
   const environment = spool === null ? null : await spool.environmentAt(spool.folder)
   return lifecycle.start(

@@ -66,11 +66,13 @@ export async function serveApi(parts: ApiParts): Promise<ApiServer> {
     onBroken: (status, code) => metrics.answered('', status, code, 0),
     onEnded: metrics.connectionEnded,
   })
-  return lifecycle.start(
+  const api = await lifecycle.start(
     'api',
     () => listen(app, settings.listen, server),
-    (server) => server.close(),
+    (opened) => opened.close(),
   )
+  lifecycle.onDrain(() => api.drain())
+  return api
 }
 
 export function serverParts(
@@ -104,7 +106,11 @@ function spoolOf(eventLog: EventLog): { readonly spool?: SpoolHealth } {
 }
 
 interface Probes extends MetricsServer {
-  /** The process accepts work from now on, while `check` returns true and it is not stopping. */
+  /**
+   * The process can answer from now on, while `check` returns true and it is neither draining nor stopping. No check asks whether an
+   * engine is there: a process without its log still serves hook and SDK, and refuses the rest at once, where no pod at all would
+   * let callers hang (ADR 53).
+   */
   readonly ready: (check?: () => boolean) => void
   /** Sets what `GET /status` answers. */
   readonly tellStatus: (status: () => object) => void
@@ -117,7 +123,7 @@ export async function startMetrics({ lifecycle, settings }: EngineParts, registr
     'metrics',
     () =>
       serveMetrics(registry, settings.metricsListen, {
-        isReady: () => !lifecycle.isStopping() && check(),
+        isReady: () => !lifecycle.isDraining() && check(),
         status: () => status(),
         // As on the public port: anyone with one IPv6 address has 2 to the power of 64 of them.
         connections: { peerOf: connectionPeer([]) },

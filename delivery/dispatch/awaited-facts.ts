@@ -1,9 +1,19 @@
 /**
  * What an install waits for before it can go on: facts that were on the log when dispatch first saw it. Their position is read
- * before the facts are, so that these contain everything up to it.
+ * before the facts are, so that these contain everything up to it. What the log does not say now counts as not reached, and is asked
+ * again: an install waits too long rather than that it is decided too early.
  */
 
-import { AWAITED_TOPICS, FACTS_WRITER_GROUP, hasReached, type LogEnds } from '../../domain/collection/facts-lag.ts'
+import {
+  AWAITED_TOPICS,
+  FACTS_WRITER_GROUP,
+  firstKnown,
+  hasReached,
+  UNKNOWN_ENDS,
+  type AwaitedTopic,
+  type LogEnds,
+  type Offsets,
+} from '../../domain/collection/facts-lag.ts'
 import type { Batch, EventLog } from '../../ports/event-log/event-log.ts'
 import { isGivenUp, isPending, withoutEnds, type Arrival } from './decide-pending.ts'
 
@@ -24,10 +34,8 @@ export async function whoIsDue<A extends Arrival>(
   const due: A[] = []
   const waiting: A[] = []
   for (const arrival of arrivals) {
-    // An earlier release did not wait for decisions.
-    const ends = isPending(arrival) ? { ...endsNow, ...arrival.ends } : (arrival.ends ?? {})
-    const isReached = AWAITED_TOPICS.every((topic) => hasReached(done[topic] ?? [], ends[topic] ?? []))
-    const isDue = isReached || isGivenUp(arrival, nowMs())
+    const ends = isPending(arrival) ? endsSeen(arrival.ends, endsNow) : (arrival.ends ?? {})
+    const isDue = areReached(done, ends) || isGivenUp(arrival, nowMs())
     if (!isDue) waiting.push({ ...arrival, ends })
     else due.push(isPending(arrival) ? { ...arrival, ends } : withoutEnds(arrival))
   }
@@ -38,11 +46,30 @@ function isAwaiting(arrival: Arrival): boolean {
   return isPending(arrival) || arrival.ends !== undefined
 }
 
+/** As they were when the install was first seen; what was not known of them then, as they are now. */
+function endsSeen(noted: LogEnds | undefined, now: LogEnds): LogEnds {
+  return Object.fromEntries(
+    AWAITED_TOPICS.map((topic) => [topic, firstKnown(noted?.[topic] ?? [], now[topic] ?? UNKNOWN_ENDS)]),
+  )
+}
+
+function areReached(done: LogEnds, ends: LogEnds): boolean {
+  return AWAITED_TOPICS.every((topic) => {
+    const ofTopic = ends[topic]
+    return ofTopic === undefined || hasReached(done[topic] ?? [], ofTopic)
+  })
+}
+
 async function readLogProgress(log: Log): Promise<{ readonly done: LogEnds; readonly ends: LogEnds }> {
-  const progress = await Promise.all(AWAITED_TOPICS.map((topic) => log.progress(topic, FACTS_WRITER_GROUP)))
+  const progress = await Promise.all(AWAITED_TOPICS.map((topic) => progressOf(log, topic)))
   const byTopic = (of: 'done' | 'ends'): LogEnds =>
-    Object.fromEntries(AWAITED_TOPICS.map((topic, place) => [topic, progress[place]?.[of] ?? []]))
+    Object.fromEntries(AWAITED_TOPICS.map((topic, place) => [topic, progress[place]?.[of] ?? UNKNOWN_ENDS]))
   return { done: byTopic('done'), ends: byTopic('ends') }
+}
+
+/** If the log gives no answer nothing is known of the topic; the other installs of the batch need not wait for that. */
+function progressOf(log: Log, topic: AwaitedTopic): Promise<{ readonly done: Offsets; readonly ends: Offsets }> {
+  return log.progress(topic, FACTS_WRITER_GROUP).catch(() => ({ done: UNKNOWN_ENDS, ends: UNKNOWN_ENDS }))
 }
 
 interface Passage {
@@ -71,10 +98,10 @@ export class Passages {
     const passage = this.#enter(partition, entries[0]?.offset ?? 0)
     passage.nextOffset = (entries.at(-1)?.offset ?? 0) + 1
     if (passage.isComplete) return undefined
-    const { done } = await this.#log.progress('installs', FACTS_WRITER_GROUP)
-    passage.isComplete = (done[partition] ?? 0) >= passage.fromOffset
-    if (passage.isComplete) return undefined
-    return { installs: [...Array<number>(partition).fill(0), passage.fromOffset] }
+    const { done } = await progressOf(this.#log, 'installs')
+    const installs = [...Array<number>(partition).fill(0), passage.fromOffset]
+    passage.isComplete = hasReached(done, installs)
+    return passage.isComplete ? undefined : { installs }
   }
 
   /** A gap in the offsets shows that another process had the partition meanwhile. */

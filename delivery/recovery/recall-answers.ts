@@ -11,8 +11,8 @@ import type { ReadEntry } from '../record-reader.ts'
 import type { InstallRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
-import { matchedVisit } from '../../domain/collection/install.ts'
-import { settleAnswer, type KnownAnswer } from './settle-answer.ts'
+import { answerInRecord } from '../../ports/hot-state/settled-record.ts'
+import { settleAnswer } from './settle-answer.ts'
 
 /** No claim is held longer: events of earlier entries were settled, by their own request or by the next try. */
 const WINDOW_MS = LIMITS.claimLeaseMs
@@ -30,21 +30,7 @@ export async function recallAnswers(parts: {
   }
   // Started in the log's order: of two records of one event, the first gets the claim and the second finds it taken.
   const outcomes = await Promise.all(
-    records.map((record, index) => settleAnswer(knownFromRecord(record), `recall-${index}`, hotState)),
+    records.map((record, index) => settleAnswer(answerInRecord(record), `recall-${index}`, hotState)),
   )
   return outcomes.filter((isRecalled) => isRecalled).length
-}
-
-function knownFromRecord({ install }: InstallRecord): KnownAnswer {
-  const { organization, website, eventId, installationId, receivedAtMs } = install
-  return {
-    organization,
-    website,
-    eventId,
-    installationId,
-    receivedAtMs,
-    answer: JSON.stringify(install.answer),
-    isPending: install.resolution === 'pending',
-    matched: matchedVisit(install),
-  }
 }

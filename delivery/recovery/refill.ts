@@ -1,14 +1,17 @@
 /**
- * Refills a hot state that has lost data from the facts, automatically, and marks it complete again.
+ * Refills a hot state that has lost data, automatically, and marks it complete again: at once with the answers that are new on the
+ * log (`refill-from-log.ts`), then from the facts.
  *
  * Everything is restored if the store was emptied, restarted or replaced; or only the answers since a time, if processes kept
  * some to themselves while the store was away, and then died or had too many.
  *
- * Until then, look-ups of an installation that the hot state does not know go to the facts. The hot state has
- * everything recorded after the loss; what was recorded before is in the facts once they have caught up with the log.
+ * Until then, whoever meets an event or an installation that the hot state does not know asks the facts and the log. The hot state
+ * has everything recorded after the loss; what was recorded before is in the facts once they have caught up with the log.
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
+
+import type { Registry } from 'prom-client'
 
 import { unlessAborted } from '../../common/deadline.ts'
 import { FACTS_WRITER_GROUP, hasReached } from '../../domain/collection/facts-lag.ts'
@@ -17,10 +20,12 @@ import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { FactsReader } from '../dispatch/reads.ts'
+import { createRecordReader, type ReadEntry } from '../record-reader.ts'
 import { rebuildAnswersSince, rebuildState } from './rebuild-state.ts'
+import { refillFromLog } from './refill-from-log.ts'
 
 export interface RefillDeps {
-  readonly eventLog: Pick<EventLog, 'progress'>
+  readonly eventLog: Pick<EventLog, 'progress' | 'readLast'>
   /** Must reject if the store is unreachable. */
   readonly hotState: Pick<
     HotState,
@@ -35,7 +40,8 @@ export interface RefillDeps {
     | 'raiseUsage'
   >
   readonly facts: FactsReader
-  readonly logger: Pick<Logger, 'info' | 'warn'>
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
+  readonly registry?: Registry
   readonly nowMs: () => number
   /** Identifies this process among those that could refill. */
   readonly owner: string
@@ -54,7 +60,10 @@ export interface Refill {
   stop(): Promise<void>
 }
 
-export function createRefill(deps: RefillDeps): Refill {
+type Refilling = RefillDeps & { readonly read: ReadEntry }
+
+export function createRefill(given: RefillDeps): Refill {
+  const deps: Refilling = { ...given, read: createRecordReader(given, 'refill') }
   const stopping = new AbortController()
   let running: Promise<void> | null = null
   let isWanted = false
@@ -87,18 +96,20 @@ export function createRefill(deps: RefillDeps): Refill {
 }
 
 /** True if the store is complete now; false if this must be retried. */
-async function tryRefill(given: RefillDeps, signal: AbortSignal): Promise<boolean> {
+async function tryRefill(given: Refilling, signal: AbortSignal): Promise<boolean> {
   const deps = untilAborted(given, signal)
   const { hotState, facts, nowMs, owner, logger } = deps
   const loss = await hotState.forgotten()
   if (loss === null) return true
   if (!(await hotState.claimJob(JOB, owner, LEASE_MS))) return false
+  const onProgress = (): void => {
+    signal.throwIfAborted()
+    void hotState.claimJob(JOB, owner, LEASE_MS).catch(() => undefined)
+  }
   try {
+    const answers = await unlessAborted(signal, () => refillFromLog({ ...deps, onProgress }))
+    logger.info({ answers }, 'the hot state got its newest answers from the log')
     await untilFactsHave(deps, signal)
-    const onProgress = (): void => {
-      signal.throwIfAborted()
-      void hotState.claimJob(JOB, owner, LEASE_MS).catch(() => undefined)
-    }
     const rebuilding = { facts, hotState, nowMs, onProgress }
     const { sinceMs } = loss
     const report = await (sinceMs === null ? rebuildState(rebuilding) : rebuildAnswersSince(sinceMs, rebuilding))
@@ -112,11 +123,14 @@ async function tryRefill(given: RefillDeps, signal: AbortSignal): Promise<boolea
 }
 
 /** Its queries may hang, and must not keep the process from stopping. */
-function untilAborted(deps: RefillDeps, signal: AbortSignal): RefillDeps {
+function untilAborted(deps: Refilling, signal: AbortSignal): Refilling {
   const { eventLog, facts } = deps
   return {
     ...deps,
-    eventLog: { progress: (topic, group) => unlessAborted(signal, () => eventLog.progress(topic, group)) },
+    eventLog: {
+      progress: (topic, group) => unlessAborted(signal, () => eventLog.progress(topic, group)),
+      readLast: (topic, newest) => eventLog.readLast(topic, newest),
+    },
     facts: { run: (query, params) => unlessAborted(signal, () => facts.run(query, params)) },
   }
 }

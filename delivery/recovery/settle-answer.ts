@@ -1,9 +1,7 @@
 /** Restores the answer to an install in the hot state, read from the log or from the facts. */
 
-import type { HotState, Settlement } from '../../ports/hot-state/hot-state.ts'
-
-/** An answer without the claim's owner. */
-export type KnownAnswer = Omit<Settlement, 'owner'>
+import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { KnownAnswer } from '../../ports/hot-state/settled-record.ts'
 
 /** False if the event is already settled, or claimed by a caller that will settle it. */
 export async function settleAnswer(

@@ -40,8 +40,11 @@ async function readWatermarks(eventLog: Pick<EventLog, 'progress'>): Promise<Wat
   const watermarks = new Map<string, Watermark>()
   for (const topic of LOG_TOPICS) {
     const { done, ends } = await eventLog.progress(topic, FACTS_WRITER_GROUP)
-    for (const [partition, committed] of done.entries())
-      watermarks.set(partitionName({ topic, partition }), { committed, end: ends[partition] ?? 0 })
+    for (const [partition, end] of ends.entries()) {
+      // Of a partition that is not known, nothing is read.
+      if (end === null) continue
+      watermarks.set(partitionName({ topic, partition }), { committed: done[partition] ?? 0, end })
+    }
   }
   return watermarks
 }

@@ -1,4 +1,7 @@
-/** Whether the facts have caught up with the log: while they lag, an install is not resolved by guessing. */
+/**
+ * Whether the facts have caught up with the log. While they lag, or while it is not known that they do not, what they lack may still
+ * come: nobody decides by its absence.
+ */
 
 /** The consumer group that turns records into facts. */
 export const FACTS_WRITER_GROUP = 'facts-writer'
@@ -10,16 +13,32 @@ const DECIDING_TOPICS = [...RECEIPT_TOPICS, 'installs'] as const
 export type DecidingTopic = (typeof DECIDING_TOPICS)[number]
 /** The same, and what was decided before, perhaps by a process that is gone: all that dispatch waits for. */
 export const AWAITED_TOPICS = [...DECIDING_TOPICS, 'install_decisions'] as const
-type AwaitedTopic = (typeof AWAITED_TOPICS)[number]
+export type AwaitedTopic = (typeof AWAITED_TOPICS)[number]
 
-/** One offset per partition, in order. */
-export type Offsets = readonly number[]
+/** One offset per partition, in order; null where it is not known, for example because the partition has no leader. */
+export type Offsets = readonly (number | null)[]
+/** Ends of a topic of which not even the number of partitions is known. */
+export const UNKNOWN_ENDS: Offsets = [null]
 /**
- * How far the facts must have come before an install can go on, by topic: to the ends of the log when it was first seen, as everything
- * before it has a lower offset. Nothing of an absent topic matters.
+ * How far the facts must have come before an install can go on, by topic: to the ends of the log, read after the install was, as
+ * everything before it has a lower offset. Nothing of an absent topic matters.
  */
 export type LogEnds = { readonly [T in AwaitedTopic]?: Offsets }
 
+/**
+ * Whether everything below the ends is done, partition by partition. The ends must have been read after the event in question was
+ * received. A partition with an unknown end or position is behind, and so is a topic without partitions: nothing is known of it.
+ */
 export function hasReached(done: Offsets, ends: Offsets): boolean {
-  return ends.every((end, partition) => (done[partition] ?? 0) >= end)
+  return ends.length > 0 && ends.every((end, partition) => end !== null && (end <= 0 || isDone(done[partition], end)))
+}
+
+function isDone(position: number | null | undefined, end: number): boolean {
+  return position !== null && position !== undefined && position >= end
+}
+
+/** The ends as they were noted first. Where one was not known then, or the partition was not seen, a later one counts. */
+export function firstKnown(noted: Offsets, later: Offsets): Offsets {
+  const partitions = Math.max(noted.length, later.length)
+  return Array.from({ length: partitions }, (_, partition) => noted[partition] ?? later[partition] ?? null)
 }

@@ -104,7 +104,8 @@ const organizationRef = resourceRef('The Organization this belongs to.', "the or
 
 const organization: JsonSchema = {
   type: 'object',
-  description: 'Owns websites and has a plan. Anyone who may write an Organization can set its plan. Its data belongs to its namespace, name and tenant: made again with all three it finds that data, and with another one it starts without any.',
+  description:
+    'Owns websites and has a plan. Anyone who may write an Organization can set its plan. Its data belongs to its namespace, name and tenant: made again with all three it finds that data, and with another one it starts without any.',
   required: ['plan'],
   properties: {
     displayName,
@@ -141,7 +142,8 @@ const website: JsonSchema = {
     organizationRef,
     id: {
       ...id,
-      description: 'Website ID: immutable, unique in the whole installation. Default: the name of the object. Another organisation that gets the ID later gets nothing of what was recorded before.',
+      description:
+        'Website ID: immutable, unique in the whole installation. Default: the name of the object. Another organisation that gets the ID later gets nothing of what was recorded before.',
     },
     displayName,
     primaryOrigin: address('origin', 'The origin visits come from, for example https://acme.dev.'),

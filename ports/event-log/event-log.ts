@@ -83,6 +83,8 @@ export type Newest =
   | { readonly entries: number }
   /** Those appended within this time before the newest entry of the topic, in ms; a store may give a few older ones too. */
   | { readonly windowMs: number }
+  /** All from these offsets on, by partition. Rejects with `LogUnavailable` if it is not certain that nothing is missing. */
+  | { readonly from: Offsets }
 
 export interface TopicLag {
   readonly topic: Topic
@@ -90,16 +92,30 @@ export interface TopicLag {
   readonly entries: number
 }
 
-/** A group's progress in a topic, by partition. */
+/**
+ * A group's progress in a topic, for each of its partitions. Null where it is not known: nobody knows the partition's leader for
+ * certain, or the leader gives no answer, or entries wait in a spool.
+ */
 export interface TopicProgress {
-  /** Committed offset: the first entry that is not done. For a new group, the oldest entry kept. */
+  /**
+   * Committed offset: the first entry that is not done. For a new group, the oldest entry kept. Not known either if it is beyond
+   * the end: then the group has not read the topic since that began again.
+   */
   readonly done: Offsets
   /** After the newest entry. */
   readonly ends: Offsets
 }
 
+/**
+ * Why appends are refused: `late`: one was not stored by its deadline a moment ago; `failing`: the store refused one or could not be
+ * reached. Each is a value of a metric's label.
+ */
+export type LogRefusal = 'closed' | 'queue_full' | 'disk_full' | 'spool_full' | 'late' | 'failing'
+
 export interface EventLogHealth {
   readonly isAccepting: boolean
+  /** Null while it accepts. */
+  readonly refuses: LogRefusal | null
   /** True if a disk has too little room for new entries; absent otherwise. */
   readonly isDiskFull?: true
   readonly queuedBytes: number
@@ -130,7 +146,10 @@ export interface EventLog {
    */
   readLast(topic: Topic, newest: Newest): AsyncIterable<readonly StoredEntry[]>
   lag(): Promise<readonly TopicLag[]>
-  /** Every entry whose append had resolved before the call is below `ends`. Rejects while the log is unreachable. */
+  /**
+   * Every entry whose append had resolved before the call is below `ends`, where that is known; `done` was read before. Rejects
+   * while the log is unreachable.
+   */
   progress(topic: Topic, group: string): Promise<TopicProgress>
   health(): EventLogHealth
   /** Only on a log with a spool in front of it (`spooled.ts`). */

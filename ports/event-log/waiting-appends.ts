@@ -16,6 +16,9 @@ export interface WaitingAppend extends WaitingTimes {
   isAnswered: boolean
 }
 
+/** How long a log is reported as full after an append did not fit. */
+const FULL_SHOWN_MS = 2_000
+
 /** All times are of the monotonic clock, in ms. The bounds count the appends that wait and those that are being stored. */
 export class WaitingAppends {
   readonly #bounds: AppendBounds
@@ -27,6 +30,7 @@ export class WaitingAppends {
   #timerAtMs = Number.POSITIVE_INFINITY
   #drained: (() => void)[] = []
   #expiredAtMs = Number.NEGATIVE_INFINITY
+  #fullAtMs = Number.NEGATIVE_INFINITY
 
   /** Calls `onDue` when a deadline may have passed; it answers with `endOverdue`. */
   constructor(bounds: AppendBounds, onDue: () => void) {
@@ -38,8 +42,10 @@ export class WaitingAppends {
     return this.#bytes
   }
 
+  /** Also for a moment after an append did not fit, although a smaller one might; until something is stored. */
   get isFull(): boolean {
-    return this.#bytes >= this.#bounds.maxBytes || this.#entries >= this.#bounds.maxEntries
+    const isAtBound = this.#bytes >= this.#bounds.maxBytes || this.#entries >= this.#bounds.maxEntries
+    return isAtBound || performance.now() - this.#fullAtMs < FULL_SHOWN_MS
   }
 
   /** When an append was refused because its time was over, if none has been stored since. */
@@ -49,10 +55,11 @@ export class WaitingAppends {
 
   /** Since when the append waits; null if it does not fit any more. */
   enter(entries: readonly Entry[], bytes: number, patience: AppendPatience): number | null {
+    const sinceMs = performance.now()
     if (this.#bytes + bytes > this.#bounds.maxBytes || this.#entries + entries.length > this.#bounds.maxEntries) {
+      this.#fullAtMs = sinceMs
       return null
     }
-    const sinceMs = performance.now()
     this.#bytes += bytes
     this.#entries += entries.length
     this.#appends++
@@ -74,7 +81,7 @@ export class WaitingAppends {
 
   /** Something was stored: the log makes progress. */
   stored(): void {
-    this.#expiredAtMs = Number.NEGATIVE_INFINITY
+    this.#expiredAtMs = this.#fullAtMs = Number.NEGATIVE_INFINITY
   }
 
   /** Resolves when nothing waits any more; the deadlines bound that. */
@@ -82,17 +89,23 @@ export class WaitingAppends {
     return this.#appends === 0 ? Promise.resolve() : new Promise((resolve) => this.#drained.push(resolve))
   }
 
-  /** Refuses those whose time is over, and sets the timer for the others. They leave the queue only when the caller says so. */
-  endOverdue(appends: Iterable<WaitingAppend>, log: { readonly nowMs: number; readonly stuckMs: number }): void {
+  /**
+   * Refuses those whose time is over, and sets the timer for the others. They leave the queue only when the caller says so. True if
+   * any was refused.
+   */
+  endOverdue(appends: Iterable<WaitingAppend>, log: { readonly nowMs: number; readonly stuckMs: number }): boolean {
+    let isAnyRefused = false
     for (const append of appends) {
       if (append.isAnswered) continue
       const lookMs = nextLookMs(append, log)
       if (lookMs !== null) this.#armTimer(lookMs)
       else {
         this.#expiredAtMs = log.nowMs
+        isAnyRefused = true
         settleAppend(append, new LogUnavailable('the entries were not durable by their deadline'))
       }
     }
+    return isAnyRefused
   }
 
   /** One timer for all, set for the earliest deadline; it is set again only when it fires or is too late. */

@@ -69,8 +69,16 @@ export type Installation =
   | { readonly kind: 'unknown' }
 
 export type ClaimOutcome =
-  /** The caller is the first. `kept` is the decision of an earlier try that may have been stored, or null. */
-  | { readonly kind: 'first'; readonly installation: Installation; readonly kept: string | null }
+  /**
+   * The caller is the first as far as the store knows. `kept` is the decision of an earlier try that may have been stored, or null.
+   * `isNew` is false if the store may have forgotten an earlier report of the event: the caller looks whether there is one.
+   */
+  | {
+      readonly kind: 'first'
+      readonly installation: Installation
+      readonly kept: string | null
+      readonly isNew: boolean
+    }
   /** Another caller was first and got this `answer`. */
   | { readonly kind: 'settled'; readonly answer: string }
   /** Another caller is first and not done; try again. */
@@ -159,7 +167,10 @@ export interface HotState extends SessionVerbs {
    * the one given here, which is then revoked; a known predecessor stays.
    */
   learn(receipt: IssuedReceipt, state: ReceiptState): Promise<void>
-  /** While another process may hold a match that the store does not have, an installation that it does not know is `unknown`. */
+  /**
+   * While the store is not complete, or another process may hold answers that it does not have, an event that it does not know is
+   * not surely new, and an installation that it does not know is `unknown`.
+   */
   claimInstall(claim: Claim): Promise<ClaimOutcome>
   /**
    * Keeps the decision about a claimed event while it is written to the log. It outlives the claim: the next first caller

@@ -10,6 +10,7 @@ import {
   LOG_FLAGS,
   REPLAY_FLAGS,
   REPORT_FLAGS,
+  RESTORE_FLAGS,
   WEBSITE_FLAG,
 } from './tool-flags.ts'
 import { ENGINES, KUBE, PEOPLE, ROLE_ENGINES, SECRETS, SERVING, TOOL } from './setting-groups.ts'
@@ -280,16 +281,7 @@ export const COMMANDS = {
     summary: 'Put a backup into an empty data folder, before the service starts on it.',
     settings: ['data', 'manifests', 'dashboardFolder'],
     engines: 'folders',
-    flags: {
-      '--other-owners': {
-        placeholder: null,
-        doc: 'Also if a website belongs to another organisation here than in the backup: it then starts without data.',
-      },
-      '--erasures': {
-        placeholder: 'PATH',
-        doc: 'The previous data folder, or its file `erasures`: what was erased since the backup is not restored.',
-      },
-    },
+    flags: RESTORE_FLAGS,
     positionals: ['FOLDER'],
   },
   erase: {

@@ -103,6 +103,18 @@ export const ERASE_FLAGS = {
   '--yes': { placeholder: null, doc: 'Do not ask.' },
 } as const
 
+/** Of `whence restore`. */
+export const RESTORE_FLAGS = {
+  '--other-owners': {
+    placeholder: null,
+    doc: 'Also if a website belongs to another organisation here than in the backup: it then starts without data.',
+  },
+  '--erasures': {
+    placeholder: 'PATH',
+    doc: 'The previous data folder, or its file `erasures`: what was erased since the backup is not restored.',
+  },
+} as const
+
 /** Which dead letters are meant. */
 export const LETTER_FILTERS = {
   '--destination': { placeholder: 'ID', doc: 'Only to this destination.' },

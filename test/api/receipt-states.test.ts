@@ -45,6 +45,8 @@ class Parts {
   rows: readonly ReceiptFactsRow[] | Error | 'silent' = []
   /** The facts-writer has not written everything that was recorded so far. */
   isBehind = false
+  /** The broker that leads the partition does not answer. */
+  isEndUnknown = false
   readonly asked: unknown[] = []
   readonly learnt: unknown[] = []
   readonly lookups: string[] = []
@@ -63,7 +65,7 @@ class Parts {
         return this.rows
       },
     },
-    eventLog: { progress: async () => ({ done: [this.isBehind ? 4 : 5], ends: [5] }) },
+    eventLog: { progress: async () => ({ done: [this.isBehind ? 4 : 5], ends: [this.isEndUnknown ? null : 5] }) },
     metrics: { lookup: (what: string) => void this.lookups.push(what) },
     logger: { warn: (...words: unknown[]) => void this.warnings.push(words) },
     keys: KEYS,
@@ -342,6 +344,13 @@ describe('the states of receipts', () => {
         [THIRD.visitId]: 'undecided',
       })
     })
+  })
+
+  it('are undecided while the end of a partition is not known, as its leader is away', async () => {
+    parts.isEndUnknown = true
+    expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'undecided' })
+    parts.isEndUnknown = false
+    expect(await parts.states(ONE)).to.deep.equal({ [ONE.visitId]: 'unknown' })
   })
 
   it('are undecided while the facts are behind, and the hot state learns only what cannot change', async () => {

@@ -80,6 +80,23 @@ describe('a server that stops', () => {
     agent.destroy()
   })
 
+  it('ends the connections of whoever calls while it drains, and goes on accepting others', async () => {
+    const { port, drain, close } = await start()
+    const agent = new Agent({ keepAlive: true })
+    const call = (): Promise<string | undefined> =>
+      new Promise((resolve, reject) => {
+        get({ port, agent, host: '127.0.0.1' }, (response) => {
+          response.resume().once('end', () => resolve(response.headers.connection))
+        }).once('error', reject)
+      })
+    expect(await call()).to.equal('keep-alive')
+    drain()
+    for (let calls = 0; calls < 3; calls++) expect(await call()).to.equal('close')
+    expect(await once(port)).to.equal('answered')
+    await close()
+    agent.destroy()
+  })
+
   it('accepts no connection once it has stopped', async () => {
     const { port, close } = await start()
     await close()

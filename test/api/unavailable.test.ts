@@ -77,6 +77,27 @@ describe('an event log that accepts nothing', () => {
     expect(metrics).to.match(/whence_records_shed_total\{[^}]*what="request_record"[^}]*\} [1-9]/)
   })
 
+  for (const refuses of ['queue_full', 'disk_full', 'spool_full', 'late', 'failing'] as const)
+    it(`leaves the process ready if it says ${refuses}, which health and metrics say too, and hook and SDK reachable`, async () => {
+      const { eventLog, metricsUrl } = api.service
+      const health = eventLog.health.bind(eventLog)
+      breakLog()
+      eventLog.health = () => ({ ...health(), isAccepting: false, refuses })
+      try {
+        expect((await fetch(new URL('/ready', metricsUrl))).status).to.equal(200)
+        for (const path of ['/v1/projects/acme-dev/report.sh', '/browser.js', '/v1/projects/acme-dev/browser-config'])
+          expect((await api.get(path)).status, path).to.equal(200)
+        expectUnavailable(await api.visit())
+        expect((await api.get('/health')).body['event_log']).to.deep.include({ isAccepting: false })
+        const metrics = await (await fetch(metricsUrl)).text()
+        expect(metrics).to.include(`\nwhence_event_log_refusing{why="${refuses}"} 1\n`)
+      } finally {
+        eventLog.health = health
+      }
+      const metrics = await (await fetch(metricsUrl)).text()
+      expect(metrics).to.not.match(/^whence_event_log_refusing\{/m)
+    })
+
   it('lets the same event be the first one when it comes again', async () => {
     const receipt = await api.activeReceipt()
     const event = eventBody({ receipts: [receipt] })

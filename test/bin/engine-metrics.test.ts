@@ -1,5 +1,6 @@
 /** What a process reports about its engines in metrics, and when it counts as ready. */
 
+import { EventEmitter } from 'node:events'
 import { expect } from 'chai'
 import { reportEngines } from '../../bin/wiring/engine-metrics.ts'
 import { startMetrics } from '../../bin/wiring/serve-api.ts'
@@ -11,7 +12,14 @@ import { compileSettings } from '../../runtime/settings/settings.ts'
 
 const logger = createLogger({ program: 'test', level: 'silent', format: 'json' })
 const IDLE: EventLogHealth = {
-  ...{ isAccepting: true, queuedBytes: 0, maxQueuedBytes: 100, lastAppendAtMs: null, lastFetchAtMs: null },
+  ...{
+    isAccepting: true,
+    refuses: null,
+    queuedBytes: 0,
+    maxQueuedBytes: 100,
+    lastAppendAtMs: null,
+    lastFetchAtMs: null,
+  },
 }
 
 describe('metrics of engines', () => {
@@ -40,10 +48,12 @@ describe('metrics of engines', () => {
       expect(before.split('\n')).to.include(line)
     }
     expect(before).to.not.match(/^whence_event_log_last_append_timestamp_seconds /m)
-    health = { ...IDLE, isAccepting: false, lastAppendAtMs: 1_500 }
+    expect(before).to.not.match(/^whence_event_log_refusing\{/m)
+    health = { ...IDLE, isAccepting: false, refuses: 'disk_full', lastAppendAtMs: 1_500 }
     const after = (await registry.metrics()).split('\n')
     expect(after).to.include.members([
       'whence_event_log_accepting 0',
+      'whence_event_log_refusing{why="disk_full"} 1',
       'whence_event_log_last_append_timestamp_seconds 1.5',
     ])
   })
@@ -64,28 +74,30 @@ describe('metrics of engines', () => {
 })
 
 describe('/live and /ready', () => {
-  it('differ: a process is live from start to end, and ready only while it accepts work', async () => {
-    const lifecycle = createLifecycle({ logger, stopDeadlineMs: 5_000, signals: process, exit: () => undefined })
+  it('differ: a process is live from start to end, and ready only from when it can answer until it drains', async () => {
+    const signals = new EventEmitter()
+    const lifecycle = createLifecycle({ logger, stopDeadlineMs: 5_000, signals, exit: () => undefined })
     const outcome = compileSettings('embedded', ['--metrics-listen', '127.0.0.1:0'], {})
     if (outcome.kind !== 'run') throw new Error('settings')
     const parts = { settings: outcome.settings, logger, lifecycle, nowMs: Date.now }
     const probes = await startMetrics(parts, createRegistry('test', '1'))
     const ask = async (path: string): Promise<number> => (await fetch(`http://127.0.0.1:${probes.port}${path}`)).status
     const both = async (): Promise<number[]> => [await ask('/live'), await ask('/ready')]
-    expect(await both()).to.deep.equal([200, 503])
-    let isAccepting = true
-    probes.ready(() => isAccepting)
-    expect(await both()).to.deep.equal([200, 200])
-    isAccepting = false
-    expect(await both()).to.deep.equal([200, 503])
-    isAccepting = true
     let whileStopping: number[] = []
     await lifecycle.start(
       'work',
       () => undefined,
       async () => void (whileStopping = await both()),
     )
-    await lifecycle.stop('request')
+    try {
+      expect(await both()).to.deep.equal([200, 503])
+      probes.ready()
+      expect(await both()).to.deep.equal([200, 200])
+      signals.emit('SIGUSR2')
+      expect(await both()).to.deep.equal([200, 503])
+    } finally {
+      await lifecycle.stop('request')
+    }
     expect(whileStopping).to.deep.equal([200, 503])
   })
 })

@@ -1,6 +1,8 @@
 /** Everything that is broken in chaos runs: how it begins, how long it lasts, and how it ends. */
 
+import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Fault as ProviderFault } from '../../stand-ins/server.ts'
@@ -14,14 +16,16 @@ type Mend = () => Promise<void>
 
 export interface Fault {
   readonly name: string
-  /** Null: it breaks nothing. */
-  readonly part: Part | null
+  /** Empty: it breaks nothing. */
+  readonly parts: readonly Part[]
   readonly lastsMs: number
   readonly begin: (service: ChaosService) => Promise<Mend>
 }
 
 const DEAD_MS = 20_000
 const STOPPED_MS = 20_000
+const RESUMED_FULL_MS = 5_000
+const BURNERS_PER_PROCESSOR = 2
 const REDIS_AWAY_MS = 8_000
 const FACTS_AWAY_MS = 10_000
 const API_STOPPED_MS = 8_000
@@ -47,7 +51,7 @@ const BROKERS: readonly { readonly who: string; readonly find: (service: ChaosSe
 const brokerFaults: readonly Fault[] = BROKERS.flatMap(({ who, find }): readonly Fault[] => [
   {
     name: `broker killed (${who})`,
-    ...{ part: 'log', lastsMs: DEAD_MS },
+    ...{ parts: ['log'], lastsMs: DEAD_MS },
     begin: async (service) => {
       const broker = await find(service)
       await broker.kill()
@@ -56,7 +60,7 @@ const brokerFaults: readonly Fault[] = BROKERS.flatMap(({ who, find }): readonly
   },
   {
     name: `broker stopped (${who})`,
-    ...{ part: 'log', lastsMs: STOPPED_MS },
+    ...{ parts: ['log'], lastsMs: STOPPED_MS },
     begin: async (service) => {
       const broker = await find(service)
       broker.pause()
@@ -65,7 +69,7 @@ const brokerFaults: readonly Fault[] = BROKERS.flatMap(({ who, find }): readonly
   },
   {
     name: `broker restarted (${who})`,
-    ...{ part: 'log', lastsMs: 0 },
+    ...{ parts: ['log'], lastsMs: 0 },
     begin: async (service) => {
       const broker = await find(service)
       await endInPeace(broker)
@@ -81,6 +85,51 @@ async function endInPeace(broker: ClusterBroker): Promise<void> {
   await broker.kill()
 }
 
+/** Processes that want every processor, so that whatever goes on is late. Resolves with what ends them. */
+function fillMachine(): () => void {
+  const count = cpus().length * BURNERS_PER_PROCESSOR
+  const burners = Array.from({ length: count }, () => spawn(process.execPath, ['-e', 'for(;;);'], { stdio: 'ignore' }))
+  return () => burners.forEach((burner) => void burner.kill('SIGKILL'))
+}
+
+/**
+ * Each stopped broker leads some partitions, and its leadership moves while every process is late: what the log says about its ends
+ * comes from several brokers, and the facts are far behind.
+ */
+const fullMachineFaults: readonly Fault[] = [
+  ...(['activations', 'visits', 'installs'] as const).map((topic): Fault => ({
+    name: `broker stopped on a full machine (the leader of ${topic})`,
+    ...{ parts: ['log'], lastsMs: STOPPED_MS },
+    begin: async ({ cluster }) => {
+      const broker = await cluster.leaderOf(topic)
+      const empty = fillMachine()
+      broker.pause()
+      return async () => {
+        broker.resume()
+        // Its old belief in its leadership lasts longest while it hardly gets any time.
+        await wait(RESUMED_FULL_MS)
+        empty()
+      }
+    },
+  })),
+  {
+    name: 'broker stopped on a full machine and Redis emptied (the leader of activations)',
+    ...{ parts: ['log', 'memory'], lastsMs: STOPPED_MS },
+    begin: async ({ cluster, engines }) => {
+      const broker = await cluster.leaderOf('activations')
+      const empty = fillMachine()
+      broker.pause()
+      await wait(STOPPED_MS / 2)
+      engines.redis.cli('flushall')
+      return async () => {
+        broker.resume()
+        await wait(RESUMED_FULL_MS)
+        empty()
+      }
+    },
+  },
+]
+
 /** On a busy machine a broker may need longer than is waited for it. */
 async function startAgain(broker: ClusterBroker): Promise<void> {
   for (let tries = 1; ; tries++) {
@@ -95,7 +144,7 @@ async function startAgain(broker: ClusterBroker): Promise<void> {
 const redisFaults: readonly Fault[] = [
   {
     name: 'Redis emptied',
-    ...{ part: 'memory', lastsMs: 0 },
+    ...{ parts: ['memory'], lastsMs: 0 },
     begin: async ({ engines }) => {
       engines.redis.cli('flushall')
       return done
@@ -103,7 +152,7 @@ const redisFaults: readonly Fault[] = [
   },
   {
     name: 'Redis killed, started empty later',
-    ...{ part: 'memory', lastsMs: REDIS_AWAY_MS },
+    ...{ parts: ['memory'], lastsMs: REDIS_AWAY_MS },
     begin: async ({ engines }) => {
       await engines.redis.kill()
       return () => engines.redis.restart()
@@ -111,7 +160,7 @@ const redisFaults: readonly Fault[] = [
   },
   {
     name: 'Redis killed, started empty at once',
-    ...{ part: 'memory', lastsMs: 0 },
+    ...{ parts: ['memory'], lastsMs: 0 },
     begin: async ({ engines }) => {
       await engines.redis.kill()
       return () => engines.redis.restart()
@@ -123,7 +172,7 @@ const redisFaults: readonly Fault[] = [
 const hangingFaults: readonly Fault[] = [
   ...(['api with spool', 'api without spool'] as const).map((name): Fault => ({
     name: `${name} hangs`,
-    ...{ part: 'role', lastsMs: API_STOPPED_MS },
+    ...{ parts: ['role'], lastsMs: API_STOPPED_MS },
     begin: async (service) => {
       const { pid } = service.program(name)
       process.kill(pid, 'SIGSTOP')
@@ -132,7 +181,7 @@ const hangingFaults: readonly Fault[] = [
   })),
   {
     name: 'Redis hangs, and an api is killed meanwhile',
-    ...{ part: 'memory', lastsMs: REDIS_HANGS_MS },
+    ...{ parts: ['memory'], lastsMs: REDIS_HANGS_MS },
     begin: async (service) => {
       const { redis } = service.engines
       redis.freeze()
@@ -149,7 +198,7 @@ const hangingFaults: readonly Fault[] = [
 const factsFaults: readonly Fault[] = [
   {
     name: 'ClickHouse killed',
-    ...{ part: 'facts', lastsMs: FACTS_AWAY_MS },
+    ...{ parts: ['facts'], lastsMs: FACTS_AWAY_MS },
     begin: async ({ engines }) => {
       await engines.clickhouse.kill()
       return () => engines.clickhouse.restart()
@@ -157,7 +206,7 @@ const factsFaults: readonly Fault[] = [
   },
   {
     name: `ClickHouse slow (${SLOW_MS} ms)`,
-    ...{ part: 'facts', lastsMs: FACTS_AWAY_MS },
+    ...{ parts: ['facts'], lastsMs: FACTS_AWAY_MS },
     begin: async ({ links }) => {
       await links.delay('clickhouse', SLOW_MS)
       return () => links.delay('clickhouse', 0)
@@ -169,7 +218,7 @@ const factsFaults: readonly Fault[] = [
 const togetherFaults: readonly Fault[] = [
   {
     name: 'both facts-writers killed and Redis emptied',
-    ...{ part: 'memory', lastsMs: FACTS_AWAY_MS },
+    ...{ parts: ['memory'], lastsMs: FACTS_AWAY_MS },
     begin: async (service) => {
       const names = ['facts-writer 1', 'facts-writer 2'] as const
       await Promise.all(names.map((name) => service.end(name, 'SIGKILL')))
@@ -180,7 +229,7 @@ const togetherFaults: readonly Fault[] = [
   },
   {
     name: 'a dispatch killed and Redis emptied',
-    ...{ part: 'memory', lastsMs: ROLE_DEAD_MS },
+    ...{ parts: ['memory'], lastsMs: ROLE_DEAD_MS },
     begin: async (service) => {
       service.engines.redis.cli('flushall')
       await service.end('dispatch 1', 'SIGKILL')
@@ -189,7 +238,7 @@ const togetherFaults: readonly Fault[] = [
   },
   {
     name: 'ClickHouse killed and Redis emptied',
-    ...{ part: 'memory', lastsMs: FACTS_AWAY_MS },
+    ...{ parts: ['memory'], lastsMs: FACTS_AWAY_MS },
     begin: async ({ engines }) => {
       await engines.clickhouse.kill()
       await wait(FACTS_AWAY_MS / 2)
@@ -207,7 +256,7 @@ const PROVIDER_FAULTS: Readonly<Record<string, ProviderFault>> = {
 
 const providerFaults: readonly Fault[] = Object.entries(PROVIDER_FAULTS).map(([name, fault]) => ({
   name: `providers ${name}`,
-  ...{ part: 'provider', lastsMs: PROVIDER_MS },
+  ...{ parts: ['provider'], lastsMs: PROVIDER_MS },
   begin: async ({ ga4, meta }) => {
     for (const one of [ga4, meta]) one.fail('*', fault)
     return async () => [ga4, meta].forEach((one) => one.fail('*', null))
@@ -222,7 +271,7 @@ const roleFaults: readonly Fault[] = PROCESS_NAMES.filter((name) => !name.endsWi
 function roleFault(name: ProcessName, signal: 'SIGKILL' | 'SIGTERM'): Fault {
   return {
     name: signal === 'SIGKILL' ? `${name} killed` : `${name} ${IN_PEACE}`,
-    ...{ part: 'role', lastsMs: ROLE_DEAD_MS },
+    ...{ parts: ['role'], lastsMs: ROLE_DEAD_MS },
     begin: async (service) => {
       await service.end(name, signal)
       return () => service.start(name)
@@ -233,7 +282,7 @@ function roleFault(name: ProcessName, signal: 'SIGKILL' | 'SIGTERM'): Fault {
 /** Each process is replaced by one of a later release, one after the other, and later each by one of ours again. */
 const releaseFault: Fault = {
   name: ROLLING_UPGRADE,
-  ...{ part: 'role', lastsMs: 0 },
+  ...{ parts: ['role'], lastsMs: 0 },
   begin: async (service) => {
     const release = await mkdtemp(join(service.folder, 'later-release-'))
     await makeLaterRelease(release)
@@ -253,11 +302,12 @@ async function replaceAll(service: ChaosService, release?: string): Promise<void
 }
 
 /** How long an install takes on this machine, under this load, if nothing is broken. */
-const noFault: Fault = { name: 'nothing', part: null, lastsMs: 0, begin: async () => done }
+const noFault: Fault = { name: 'nothing', parts: [], lastsMs: 0, begin: async () => done }
 
 export const FAULTS: readonly Fault[] = [
   noFault,
   ...brokerFaults,
+  ...fullMachineFaults,
   ...redisFaults,
   ...hangingFaults,
   ...factsFaults,

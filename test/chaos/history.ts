@@ -123,8 +123,11 @@ export interface Stored {
   readonly poisonRecords: number
 }
 
-/** The part that was broken; `memory`: what Redis knows was lost or out of reach for a process. */
-export type Part = 'memory' | 'log' | 'facts' | 'provider' | 'role'
+/**
+ * The part that was broken; `memory`: what Redis knows was lost or out of reach for a process; `doubt`: a process said that it could
+ * not find out in time whether an event had been reported before.
+ */
+export type Part = 'memory' | 'log' | 'facts' | 'provider' | 'role' | 'doubt'
 
 /** Suffix of the name of a disturbance whose process was stopped by a signal. */
 export const IN_PEACE = 'stopped in peace'
@@ -136,6 +139,8 @@ export const ROLLING_UPGRADE = 'rolling upgrade and back'
 export interface Disturbance {
   readonly name: string
   readonly part: Part
+  /** The process that says so, of those that a process tells. */
+  readonly process?: string
   readonly beganMs: number
   readonly endedMs: number
 }

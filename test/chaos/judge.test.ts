@@ -512,7 +512,12 @@ describe('the tolerances of chaos runs', () => {
     }
   })
 
-  it('forgive a repeat that is decided anew after Redis was lost, and not otherwise', () => {
+  /** What the process that handled a call said about it. */
+  const doubtOf = ({ api, beganMs, endedMs }: Call): Disturbance => ({
+    ...{ name: `${api} in doubt`, part: 'doubt', process: api, beganMs, endedMs },
+  })
+
+  it('forgive a repeat that is decided anew after Redis was lost by a process in doubt, and not otherwise', () => {
     const kept = keptHistory()
     kept.calls = kept.calls.map((call) =>
       call.tag === kept.calls.at(-1)?.tag ? { ...call, answer: { duplicate: false } } : call,
@@ -521,7 +526,32 @@ describe('the tolerances of chaos runs', () => {
     kept.disturbances.push(log)
     expect(rulesOf(kept)).to.have.members(['answer_differs', 'first_twice'])
     kept.disturbances.push(memory)
-    expect(judge(historyOf(kept))).to.deep.equal({ violations: [], tolerated: new Map([['decided anew', 2]]) })
+    // The facts and the log were there to be asked.
+    expect(rulesOf(kept)).to.have.members(['answer_differs', 'first_twice'])
+    const last = kept.calls.at(-1) as Call
+    kept.disturbances.push({ ...doubtOf(last), process: 'another' })
+    expect(rulesOf(kept)).to.have.members(['answer_differs', 'first_twice'])
+    kept.disturbances.push(doubtOf(last))
+    const forgiven = { violations: [], tolerated: new Map([['decided anew', 2]]) }
+    expect(judge(historyOf(kept))).to.deep.equal(forgiven)
+  })
+
+  it('forgive it as well if an earlier try had no answer: its record may come later', () => {
+    const kept = keptHistory()
+    const last = kept.calls.at(-1) as Call
+    kept.calls = kept.calls.map((call) => (call.tag === last.tag ? { ...call, answer: { duplicate: false } } : call))
+    kept.disturbances.push(memory)
+    expect(rulesOf(kept)).to.have.members(['answer_differs', 'first_twice'])
+    kept.calls.push({
+      ...last,
+      tag: 'c/unanswered',
+      outcome: 'unknown',
+      status: 0,
+      answer: {},
+      beganMs: last.beganMs - 5,
+      endedMs: last.beganMs - 1,
+    })
+    expect(rulesOf(kept)).to.deep.equal([])
   })
 
   it('forgive nothing that was answered before Redis was lost, although the event is sent once more afterwards', () => {
@@ -548,6 +578,8 @@ describe('the tolerances of chaos runs', () => {
     Object.assign(kept, deliveredOf(kept.installs))
     expect(rulesOf(kept)).to.have.members(['answer_differs', 'wrong_visit'])
     kept.disturbances.push(memory)
+    expect(rulesOf(kept)).to.have.members(['answer_differs', 'wrong_visit'])
+    kept.disturbances.push(doubtOf(callOf(kept, 'dead')))
     expect(rulesOf(kept)).to.deep.equal([])
   })
 
@@ -590,6 +622,9 @@ describe('the tolerances of chaos runs', () => {
     expect(rulesOf(kept)).to.deep.equal(['wrong_count'])
     kept.calls = kept.calls.map((call) => (call.visit === NEW ? { ...call, api: 'spool' } : call))
     expect(rulesOf(kept)).to.deep.equal([])
+    // The api that keeps the spool puts the install behind what waits there.
+    change(kept, 'both', { api: 'spool' })
+    expect(rulesOf(kept)).to.deep.equal(['wrong_count'])
   })
 })
 

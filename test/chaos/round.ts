@@ -44,7 +44,7 @@ export async function playRound(options: RoundOptions): Promise<RoundResult> {
   await wait(WARM_UP_MS)
   for (const fault of faults) {
     const { disturbance, figure } = await breakPart(options, fault)
-    if (fault.part !== null) disturbances.push({ ...disturbance, part: fault.part })
+    for (const part of fault.parts) disturbances.push({ ...disturbance, part })
     figures.push(figure)
     say(`  ${fault.name}: stored after ${figure.storedMs} ms, delivered after ${figure.deliveredMs} ms`)
     say(`    slowest: ${slowest(client.calls, disturbance.beganMs)}`)
@@ -59,6 +59,7 @@ export async function playRound(options: RoundOptions): Promise<RoundResult> {
   const stored = await readStored(service, calls, sinceMs)
   const explained = await explain(service, dice.shuffled(stored.installs).slice(0, EXPLAINED))
   const alone = service.alone.filter(({ endedMs }) => endedMs >= sinceMs)
+  const doubts = service.doubts.filter(({ atMs }) => atMs >= sinceMs)
   const history: History = {
     calls,
     lastCalls,
@@ -69,6 +70,9 @@ export async function playRound(options: RoundOptions): Promise<RoundResult> {
         name: `${process} without Redis`,
         part: 'memory' as const,
         ...times,
+      })),
+      ...doubts.map(({ process, atMs }) => ({
+        ...{ name: `${process} in doubt`, part: 'doubt' as const, process, beganMs: atMs, endedMs: atMs },
       })),
     ],
     spooling: service.apis[0].name,

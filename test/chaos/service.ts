@@ -35,6 +35,12 @@ export interface Alone {
   endedMs: number
 }
 
+/** Unix ms. */
+export interface Doubt {
+  readonly process: ProcessName
+  readonly atMs: number
+}
+
 export interface ChaosService {
   readonly apis: readonly [Api, Api]
   readonly engines: Engines
@@ -47,6 +53,8 @@ export interface ChaosService {
   readonly folder: string
   /** When processes went on without Redis, as they said so themselves. */
   readonly alone: readonly Alone[]
+  /** When processes could not find out whether an event had been reported before, as they said so themselves. */
+  readonly doubts: readonly Doubt[]
   /** Unrequested or unclean ends, with the last output of the process. */
   readonly badEnds: readonly string[]
   readonly program: (name: ProcessName) => Program
@@ -108,7 +116,7 @@ export async function startChaosService(options: ChaosOptions): Promise<ChaosSer
   }
 }
 
-type Shared = Pick<ChaosService, 'apis' | 'alone' | 'badEnds' | 'program' | 'end' | 'start' | 'stop'>
+type Shared = Pick<ChaosService, 'apis' | 'alone' | 'doubts' | 'badEnds' | 'program' | 'end' | 'start' | 'stop'>
 
 async function launcher(folder: string, env: Readonly<Record<string, string>>): Promise<Shared> {
   const apis = [
@@ -118,10 +126,14 @@ async function launcher(folder: string, env: Readonly<Record<string, string>>): 
   const programs = new Map<ProcessName, Program>()
   const ending = new Set<Program>()
   const alone: Alone[] = []
+  const doubts: Doubt[] = []
   const badEnds: string[] = []
   const start: ChaosService['start'] = async (name, release) => {
     const { words, own } = commandOf(name, folder, apis)
-    const onLine = (line: string): void => noteAlone(alone, name, line)
+    const onLine = (line: string): void => {
+      noteAlone(alone, name, line)
+      if (line.includes(IN_DOUBT)) doubts.push({ process: name, atMs: Date.now() })
+    }
     const settings = { WHENCE_METRICS_LISTEN: '127.0.0.1:0', ...env, ...own }
     const program = startProgram(words, { env: settings, onLine, ...(release === undefined ? {} : { release }) })
     programs.set(name, program)
@@ -148,7 +160,7 @@ async function launcher(folder: string, env: Readonly<Record<string, string>>): 
   }
   const stop = async (): Promise<void> =>
     void (await Promise.all([...programs.keys()].map((name) => end(name, 'SIGTERM'))))
-  return { apis, alone, badEnds, start, end, program, stop }
+  return { apis, alone, doubts, badEnds, start, end, program, stop }
 }
 
 const lastWords = (program: Program): string => program.stderr().slice(-2_000)
@@ -163,6 +175,9 @@ function commandOf(name: ProcessName, folder: string, apis: readonly [Api, Api])
   const spool = name === 'api with spool' ? { WHENCE_SPOOL: join(folder, 'spool') } : {}
   return { words: ['api', '--listen', new URL(api.url).host], own: { ...own, ...spool } }
 }
+
+/** As `api/collection/earlier-report.ts` says it. */
+const IN_DOUBT = 'an earlier report of an event could not be looked up'
 
 function noteAlone(alone: Alone[], process: ProcessName, line: string): void {
   if (line.includes('hot state unavailable')) alone.push({ process, beganMs: Date.now(), endedMs: Infinity })

@@ -25,14 +25,14 @@ export const TOLERANCES: readonly Tolerance[] = [
   {
     name: 'decided anew',
     sentence:
-      'After Redis was lost a repeat\'s "answer may have `duplicate` false, and may differ from the first one, as it is decided anew" (docs/redis.md, When its data is lost); alone, "a repeat at another process may be decided anew, answered differently and recorded twice; the record that was received first counts" (When Redis is unreachable).',
+      'After Redis was lost, or alone, a repeat "is taken for a first report only if ClickHouse or Kafka cannot be asked within a second", or "if the first try was stored later than this one was looked up"; it is then "decided anew" (docs/redis.md, When its data is lost).',
     rules: ['answer_differs', 'answer_changed', 'first_twice'],
     allows: isDecidedAnew,
   },
   {
     name: 'installation of an answer decided anew',
     sentence:
-      'Of an event that is decided anew after Redis was lost the first record counts ("recorded twice and is counted once", docs/redis.md), and its installation may be remembered by the answer that was given last.',
+      'Of an event that is decided anew after Redis was lost "the record that was received first counts" (docs/redis.md), and its installation may be remembered by the answer that was given last.',
     rules: ['wrong_visit', 'not_matched'],
     allows: ({ call }, history) => {
       const event = call as EventCall | null
@@ -94,7 +94,8 @@ export const TOLERANCES: readonly Tolerance[] = [
     rules: ['not_matched', 'revoked_matched', 'wrong_visit', 'wrong_count'],
     allows: ({ call }, { calls, disturbances, spooling }) => {
       const event = call as EventCall | null
-      if (event === null) return false
+      // The pod that keeps the spool writes the install behind what waits there.
+      if (event === null || event.api === spooling) return false
       const named = new Set(event.event.receipts)
       const receipts = new Receipts(calls)
       for (const visit of event.event.receipts) receipts.successors(visit).forEach((one) => named.add(one))
@@ -111,14 +112,22 @@ export const TOLERANCES: readonly Tolerance[] = [
   },
 ]
 
-/** Whether Redis was lost between the first try of an event and this one: what breaks later explains nothing. */
+/**
+ * Whether Redis was lost between the first try of an event and this one, as what breaks later explains nothing; and whether a
+ * process that took a try for the first one could not ask the facts and the log, or an earlier try may have been stored later.
+ */
 function isDecidedAnew({ call }: Violation, { calls, lastCalls, disturbances }: History): boolean {
   if (call === null || call.event === null) return false
   const eventId = call.event.eventId
   const asked = [...calls, ...lastCalls]
   const repeats = asked.filter(({ website, event }) => website === call.website && event?.eventId === eventId)
   const firstMs = Math.min(...repeats.map(({ beganMs }) => beganMs))
-  return isLost(disturbances, ['memory'], firstMs, call.endedMs)
+  if (!isLost(disturbances, ['memory'], firstMs, call.endedMs)) return false
+  const doubts = disturbances.filter(({ part }) => part === 'doubt')
+  return repeats.some(({ outcome, api, beganMs, endedMs }) => {
+    const own = doubts.filter(({ process }) => process === api)
+    return outcome === 'unknown' || isLost(own, ['doubt'], beganMs, endedMs)
+  })
 }
 
 /** The name of the tolerance that allows it, or null. */

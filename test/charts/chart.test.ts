@@ -272,6 +272,18 @@ describe('the chart', function () {
     }
   })
 
+  it('tells each pod that people or programs call that it will end, without a shell, and lets it answer meanwhile', () => {
+    const told = new Set<string>()
+    for (const { pod, name, lifecycle } of containers()) {
+      if (lifecycle === undefined) continue
+      told.add(name)
+      const { command } = lifecycle.preStop.exec
+      expect(command, pod.of).to.deep.equal(['node', '-e', "process.kill(1, 'SIGUSR2'); setTimeout(() => {}, 5000)"])
+      expect(pod.spec['shareProcessNamespace'], pod.of).to.equal(undefined)
+    }
+    expect([...told].toSorted()).to.deep.equal(['api', 'dashboard', 'embedded'])
+  })
+
   it('selects pods that are there: Services, budgets, policies and scalers', () => {
     for (const [name, manifests] of rendered) {
       const labels = podsOf(manifests).map(({ metadata }) => metadata['labels'] as Record<string, string>)

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 
+import type { Offsets } from '../../domain/collection/facts-lag.ts'
 import type { Topic } from '../../domain/records.ts'
 import type {
   Batch,
@@ -529,6 +530,17 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         expect(await last({ windowMs: 1_000_000 })).to.deep.equal(numbers(7).map(String))
       })
 
+      it('gives all from an offset on, up to the end, and nothing behind it', async () => {
+        await appendInOrder(0, 2_500)
+        const { ends } = await harness.log.progress(TOPIC, 'g')
+        expect(await last({ from: [2_000] })).to.deep.equal(numbers(500).map((number) => `${number + 2_000}`))
+        expect(await last({ from: ends })).to.deep.equal([])
+        expect(await last({ from: [] })).to.have.length(2_500)
+        await appendInOrder(2_500, 3)
+        expect(await last({ from: ends })).to.deep.equal(['2500', '2501', '2502'])
+        expect(await last({ from: [0] }, OTHER_TOPIC)).to.deep.equal([])
+      })
+
       it('gives nothing of an empty topic, and moves no group', async () => {
         await append('only')
         expect(await last({ entries: 10 }, OTHER_TOPIC)).to.deep.equal([])
@@ -556,7 +568,9 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
     })
 
     describe('progress', () => {
-      const sum = (offsets: readonly number[]): number => offsets.reduce((total, offset) => total + offset, 0)
+      /** Of offsets that are all known. */
+      const sum = (offsets: Offsets): number =>
+        offsets.reduce<number>((total, offset) => total + (offset ?? Number.NaN), 0)
 
       it('shows by partition how far a group has come, and where the topic ends', async () => {
         const all = await collect('g')

@@ -73,7 +73,7 @@ function switchedLog(): EventLog & { isAway: boolean; readonly stored: { topic: 
     progress: async () => ({ done: [7], ends: [9] }),
     health() {
       const idle = { queuedBytes: 0, maxQueuedBytes: 1, lastAppendAtMs: null, lastFetchAtMs: null }
-      return { isAccepting: !this.isAway, ...idle }
+      return { isAccepting: !this.isAway, refuses: this.isAway ? ('failing' as const) : null, ...idle }
     },
     close: async () => undefined,
   }
@@ -145,9 +145,73 @@ describe('a spool', () => {
     expect(await spooled.progress('activations', 'facts-writer')).to.deep.equal({ done: [7], ends: [9] })
     log.isAway = true
     await spooled.append('activations', [entry(1)])
-    const { done, ends } = await spooled.progress('activations', 'facts-writer')
-    expect(done[0]).to.be.below(ends[0] ?? 0)
+    expect(await spooled.progress('activations', 'facts-writer')).to.deep.equal({ done: [null], ends: [null] })
     expect(await spooled.progress('visits', 'facts-writer')).to.deep.equal({ done: [7], ends: [9] })
+  })
+
+  describe('holds an install behind what it may rest on', () => {
+    /** Where the log refuses some topics only, as one does whose brokers lead some partitions. */
+    const partlyAway = (...away: readonly Topic[]): ReturnType<typeof switchedLog> & { away: readonly Topic[] } => {
+      const log = switchedLog()
+      const append = log.append.bind(log)
+      return Object.assign(log, {
+        away,
+        async append(topic: Topic, entries: readonly Entry[]) {
+          if (this.away.includes(topic)) throw new LogUnavailable('away')
+          return append(topic, entries)
+        },
+      })
+    }
+
+    for (const topic of ['visits', 'activations'] as const) {
+      it(`${topic} that wait, although the log would take the install`, async () => {
+        const log = partlyAway(topic)
+        const spooled = await open(log)
+        await spooled.append('installs', [entry(0)])
+        await spooled.append(topic, [entry(1)])
+        // For a moment after a refusal everything goes to the spool.
+        await until(async () => {
+          await spooled.append('requests', [entry(9)])
+          return valuesOf(log, 'requests').length > 0 && spooled.spool().entries === 1
+        })
+        await spooled.append('installs', [entry(2)])
+        expect(spooled.spool().entries).to.equal(2)
+        log.away = []
+        await until(() => spooled.spool().entries === 0)
+        const ofBoth = log.stored.filter((one) => one.topic !== 'requests')
+        const told = ofBoth.map(({ topic: of, entry: { value } }) => `${of} ${value}`)
+        expect(told).to.deep.equal(['installs 0', `${topic} 1`, 'installs 2'])
+      })
+    }
+
+    it('also after a restart', async () => {
+      const first = partlyAway('activations', 'installs')
+      const spooled = await open(first)
+      await spooled.append('activations', [entry(1)])
+      await spooled.append('installs', [entry(2)])
+      await close()
+      const log = partlyAway('activations')
+      const again = await open(log)
+      await again.append('requests', [entry(3)])
+      expect(valuesOf(log, 'installs')).to.deep.equal([])
+      log.away = []
+      await until(() => again.spool().entries === 0)
+      expect(valuesOf(log, 'activations')).to.deep.equal(['1'])
+      expect(log.stored.findIndex(({ topic }) => topic === 'activations')).to.be.below(
+        log.stored.findIndex(({ topic }) => topic === 'installs'),
+      )
+    })
+
+    it('and lets one go that is older than all of that', async () => {
+      const log = partlyAway('activations', 'installs')
+      const spooled = await open(log)
+      await spooled.append('installs', [entry(1)])
+      await wait(5)
+      await spooled.append('activations', [entry(2)])
+      log.away = ['activations']
+      await until(() => valuesOf(log, 'installs').length === 1)
+      expect(spooled.spool().entries).to.equal(1)
+    })
   })
 
   it('refuses when it is full, keeps what it took, and takes more when it has room', async () => {

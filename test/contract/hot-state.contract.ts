@@ -384,6 +384,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
           kind: 'first',
           installation: { kind: 'matched', visit: first },
           kept: null,
+          isNew: true,
         })
         await settle('event-3', { matched: second })
         await settle('event-4', { matched: null })
@@ -391,12 +392,14 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
           kind: 'first',
           installation: { kind: 'matched', visit: second },
           kept: null,
+          isNew: true,
         })
         const elsewhere = { ...claimOf('event-6', 'x'), website: 'other-website' }
         expect(await harness.state.claimInstall(elsewhere)).to.deep.equal({
           kind: 'first',
           installation: { kind: 'none' },
           kept: null,
+          isNew: true,
         })
       })
 
@@ -545,7 +548,9 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect((await harness.state.claimInstall(claimOf('event-1', 'x'))).kind).to.equal('settled')
         expect((await claimFirst('event-2')).installation.kind).to.equal('matched')
         harness.setNowMs(harness.nowMs() + DAY_MS + 1)
-        expect(await claimFirst('event-1')).to.deep.equal({ kind: 'first', installation: { kind: 'none' }, kept: null })
+        expect(await claimFirst('event-1')).to.deep.equal({
+          ...{ kind: 'first', installation: { kind: 'none' }, kept: null, isNew: true },
+        })
       })
 
       it('knows a settled answer and the installation after a reopen', async () => {
@@ -558,6 +563,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
           kind: 'first',
           installation: { kind: 'matched', visit },
           kept: null,
+          isNew: true,
         })
       })
 

@@ -2,7 +2,7 @@
 
 import type { Topic } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { KafkaEventLogOptions } from '../../ports/event-log/kafka/kafka.ts'
+import type { KafkaEventLogOptions } from '../../ports/event-log/kafka/options.ts'
 import { checkKafkaTopics, kafkaEventLog } from '../../ports/event-log/kafka/kafka.ts'
 import type { KafkaSettings } from '../../ports/event-log/kafka/url.ts'
 import { parseKafkaUrl } from '../../ports/event-log/kafka/url.ts'

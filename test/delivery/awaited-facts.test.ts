@@ -4,15 +4,15 @@ import { expect } from 'chai'
 
 import { Passages, whoIsDue } from '../../delivery/dispatch/awaited-facts.ts'
 import type { Arrival } from '../../delivery/dispatch/decide-pending.ts'
-import { AWAITED_TOPICS, type LogEnds } from '../../domain/collection/facts-lag.ts'
+import { AWAITED_TOPICS, type LogEnds, type Offsets } from '../../domain/collection/facts-lag.ts'
 import type { Batch } from '../../ports/event-log/event-log.ts'
 import { HOUR_MS, installOf, NOON_MS, recordOf } from '../../fixtures/delivery/builders.ts'
 import { pendingInstall } from './support/pending.ts'
 
 /** A log whose facts-writer has come as far as the test says. */
 class ProgressDouble {
-  done: number[] = [0, 0]
-  ends: number[] = [9, 9]
+  done: Offsets = [0, 0]
+  ends: Offsets = [9, 9]
   readonly asked: string[] = []
 
   readonly progress = async (topic: string, group: string) => {
@@ -59,6 +59,13 @@ describe('records of installs that may not be the first of their event', () => {
     expect(await endsOf(2, 4)).to.deep.equal({ installs: [0, 0, 4] })
   })
 
+  it('are those of a partition of which the position is not known', async () => {
+    log.done = [9, null]
+    expect(await endsOf(1, 4, 5)).to.deep.equal({ installs: [0, 4] })
+    log.done = [null, 4]
+    expect(await endsOf(1, 6)).to.equal(undefined)
+  })
+
   it('are there again if another process had the partition meanwhile, and not if a batch comes again', async () => {
     log.done = [4]
     expect(await endsOf(0, 4, 5)).to.equal(undefined)
@@ -87,8 +94,7 @@ describe('an install that waits for facts', () => {
   const pending = (ends?: LogEnds): Arrival =>
     arrivalOf({ record: recordOf(pendingInstall()), ...(ends === undefined ? {} : { ends }) })
   const split = (...arrivals: readonly Arrival[]) => whoIsDue(arrivals, { eventLog: log, nowMs: () => nowMs })
-  const everything = (offsets: readonly number[]): LogEnds =>
-    Object.fromEntries(AWAITED_TOPICS.map((topic) => [topic, offsets]))
+  const everything = (offsets: Offsets): LogEnds => Object.fromEntries(AWAITED_TOPICS.map((topic) => [topic, offsets]))
 
   it('is asked about only if there is one', async () => {
     const plain = arrivalOf()
@@ -108,7 +114,7 @@ describe('an install that waits for facts', () => {
     expect(await split(awaiting)).to.deep.equal({ due: [arrivalOf()], waiting: [] })
   })
 
-  it('waits for decisions as well if it is pending and an earlier release has parked it', async () => {
+  it('waits for each topic that was not noted with it if it is pending', async () => {
     const { install_decisions: _, ...ends } = everything([4, 4])
     log.ends = [6, 6]
     expect((await split(pending(ends))).waiting.map((each) => each.ends)).to.deep.equal([

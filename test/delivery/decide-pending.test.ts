@@ -4,7 +4,7 @@ import { expect } from 'chai'
 
 import { whoIsDue } from '../../delivery/dispatch/awaited-facts.ts'
 import { decidePending, OwnDecisions, type Arrival, type DecideDeps } from '../../delivery/dispatch/decide-pending.ts'
-import { AWAITED_TOPICS, hasReached } from '../../domain/collection/facts-lag.ts'
+import { AWAITED_TOPICS, type Offsets } from '../../domain/collection/facts-lag.ts'
 import type { Install, OpenCandidate } from '../../domain/model.ts'
 import type { DecisionRecord } from '../../domain/records.ts'
 import {
@@ -16,6 +16,7 @@ import {
   recordOf,
   visitOf,
 } from '../../fixtures/delivery/builders.ts'
+import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import { FactsDouble } from '../../fixtures/delivery/facts-double.ts'
 import { activeHistory, matchRow, pendingInstall } from './support/pending.ts'
 
@@ -25,18 +26,25 @@ const OLDER_AT_MS = NOON_MS - 3 * DAY_MS
 
 describe('deciding pending installs', () => {
   let facts: FactsDouble
-  let done: number[]
-  let ends: number[]
+  let done: Offsets
+  let ends: Offsets
+  let isLogAway: boolean
   let nowMs: number
 
   beforeEach(() => {
     facts = new FactsDouble()
     done = [5, 5]
     ends = [5, 5]
+    isLogAway = false
     nowMs = NOON_MS + 2_000
   })
   const deps = () => ({
-    eventLog: { progress: async () => ({ done, ends }) },
+    eventLog: {
+      async progress() {
+        if (isLogAway) throw new LogUnavailable('away')
+        return { done, ends }
+      },
+    },
     facts,
     catalog: () => catalogOf([destinationOf()]),
     nowMs: () => nowMs,
@@ -121,10 +129,35 @@ describe('deciding pending installs', () => {
       expect([ready, waiting.length]).to.deep.equal([[plain], 1])
     })
 
-    it('counts partitions without a known position as not begun', () => {
-      expect(hasReached([3], [3, 0])).to.equal(true)
-      expect(hasReached([3], [3, 1])).to.equal(false)
-      expect(hasReached([], [])).to.equal(true)
+    it('while the end or the position of a partition is not known, although all others are there', async () => {
+      ends = [5, null]
+      expect(await decide()).to.equal(null)
+      ends = [5, 5]
+      done = [5, null]
+      expect(await decide()).to.equal(null)
+      done = [5, 5]
+      expect(await decide()).to.include({ resolution: 'unmatched' })
+    })
+
+    it('for the end of a partition that was not known when it was first seen, as it is later', async () => {
+      ends = [5, null]
+      const first = await advance([arrival()])
+      ends = [5, 7]
+      const second = await advance(first.waiting)
+      expect(second.decisions).to.deep.equal([])
+      expect(second.waiting.map((each) => each.ends?.activations)).to.deep.equal([[5, 7]])
+      ends = [9, 9]
+      done = [5, 7]
+      expect((await advance(second.waiting)).decisions.length).to.equal(1)
+    })
+
+    it('while the log gives no answer, an hour at most, and does not hold up the others of its batch', async () => {
+      isLogAway = true
+      const plain = arrival({ ...pendingInstall(), resolution: 'unmatched' })
+      const { ready, waiting } = await advance([plain, arrival()])
+      expect([ready, waiting.length]).to.deep.equal([[plain], 1])
+      nowMs = NOON_MS + HOUR_MS
+      expect(await decide()).to.include({ resolution: 'unmatched' })
     })
   })
 

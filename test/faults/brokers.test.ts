@@ -12,6 +12,7 @@ import {
   type SpooledApi,
 } from '../../fixtures/service/distributed.ts'
 import { kafkaJars } from '../../fixtures/engines/kafka.ts'
+import { freePort } from '../../fixtures/engines/free-port.ts'
 import type { ClusterBroker, KafkaCluster } from '../../fixtures/engines/kafka-cluster.ts'
 import type { Program } from '../../fixtures/service/programs.ts'
 import { hasRedisServer } from '../../fixtures/engines/redis.ts'
@@ -31,6 +32,7 @@ describe('three Kafka brokers', function () {
   let service: Distributed
   let cluster: KafkaCluster
   let spooled: SpooledApi
+  let plain: SpooledApi
   let delivered = 0
 
   before(async function () {
@@ -40,6 +42,8 @@ describe('three Kafka brokers', function () {
     if (service.engines.cluster === null) throw new Error('no cluster was started')
     cluster = service.engines.cluster
     spooled = await service.addSpooled()
+    const metrics = `127.0.0.1:${await freePort()}`
+    plain = { ...(await service.add('api', { WHENCE_METRICS_LISTEN: metrics })), metricsUrl: `http://${metrics}` }
     await installAt(service.url)
   })
   after(() => service?.stop())
@@ -71,9 +75,15 @@ describe('three Kafka brokers', function () {
     delivered += 1
   }
 
+  /** What websites and installers fetch before they send anything. */
+  const expectReachable = async ({ url }: SpooledApi): Promise<void> => {
+    for (const path of ['/v1/projects/acme-dev/report.sh', '/browser.js', '/v1/projects/acme-dev/browser-config'])
+      expect((await send(url + path)).status, path).to.equal(200)
+  }
+
   /**
-   * While `fault` lasts, an api with a spool starts, and it and the one before it are ready whenever they are asked, and take
-   * visits and installs; afterwards their spools get empty.
+   * While `fault` lasts, an api with a spool starts, and it and the one before it take visits and installs; afterwards their spools
+   * get empty. These and an api without a spool are ready whenever they are asked, as a Service asks, and serve hook and SDK.
    */
   const spoolsCope = async (fault: Promise<unknown>): Promise<void> => {
     let isOver = false
@@ -81,10 +91,13 @@ describe('three Kafka brokers', function () {
     const apis = [spooled, await service.addSpooled()]
     const asked = { notReady: 0, ready: 0 }
     for (let rounds = 0; rounds === 0 || !isOver; rounds++, await wait(ROUND_MS)) {
-      for (const api of apis) {
+      for (const api of [...apis, plain]) {
         asked[(await send(`${api.metricsUrl}/ready`)).status === 200 ? 'ready' : 'notReady'] += 1
-        if (rounds % INSTALL_ROUNDS === 0) await installSpooled(api)
+        if (rounds % INSTALL_ROUNDS === 0) await expectReachable(api)
       }
+      // What the one without a spool answers to these depends on the moment; that it refuses at times is no fault.
+      if (rounds % INSTALL_ROUNDS === 0) await postEvent(plain.url, eventBody())
+      if (rounds % INSTALL_ROUNDS === 0) for (const api of apis) await installSpooled(api)
     }
     await over
     expect(asked.notReady, `of ${asked.ready}`).to.equal(0)

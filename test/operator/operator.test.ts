@@ -308,7 +308,10 @@ describe('the operator', function () {
   it('notices a rotated Secret', async () => {
     const worker = await stage.catalog('ga4')
     await kube.apply([secret('shop', 'keys', { ga4: 'rotated' })])
-    await until('the worker has it', () => worker.credentials().get('shop/acme/shop-site/ga4')?.['apiSecret'] === 'rotated')
+    await until(
+      'the worker has it',
+      () => worker.credentials().get('shop/acme/shop-site/ga4')?.['apiSecret'] === 'rotated',
+    )
     expect(worker.current().websites.get('shop-site')?.destinations).to.have.length(1)
   })
 

@@ -218,7 +218,10 @@ describe('tenants and installations', function () {
     const worker = await stage.catalog('ga4')
     const teams = () => [...worker.current().websites.keys()].filter((id) => /^[ab]-site$/.test(id)).length
     await until('both are in force', () => teams() === 2)
-    await until('with credentials', () => worker.credentials().get('team-a/acme/a-site/out')?.['apiSecret'] === 'of-team-a')
+    await until(
+      'with credentials',
+      () => worker.credentials().get('team-a/acme/a-site/out')?.['apiSecret'] === 'of-team-a',
+    )
     let least = 2
     worker.onChange(() => (least = Math.min(least, teams())))
     await first.close()

@@ -3,7 +3,8 @@
 import { expect } from 'chai'
 import { setTimeout as wait } from 'node:timers/promises'
 import { nextLookMs } from '../../ports/event-log/append-patience.ts'
-import { LogUnavailable } from '../../ports/event-log/event-log.ts'
+import type { Topic } from '../../domain/records.ts'
+import { LogUnavailable, type Entry } from '../../ports/event-log/event-log.ts'
 import { KafkaAppendQueue } from '../../ports/event-log/kafka/appends.ts'
 import { AppendQueue } from '../../ports/event-log/lmdb/appends.ts'
 
@@ -80,5 +81,44 @@ describe('the time limit of an append', () => {
     }
     const outcomes = await Promise.allSettled(appends)
     expect(outcomes.map(({ status }) => status)).to.deep.equal(Array(5).fill('fulfilled'))
+  })
+})
+
+describe('what a queue in front of Kafka says of itself', () => {
+  const queueOf = (maxBytes = 1_000_000): KafkaAppendQueue =>
+    new KafkaAppendQueue({ maxBytes, maxEntries: 100, batchBytes: 100_000 })
+  const entry = (bytes: number): Entry => ({ key: 'k', value: 'v'.repeat(bytes) })
+  const patient = { deadlineMs: 60_000, patienceMs: 60_000 }
+
+  it('is that a topic is late until something of that topic is stored, whatever is stored of others', async () => {
+    const queue = queueOf()
+    const refused = await queue
+      .add('visits', [entry(1)], { deadlineMs: 1, patienceMs: 1 })
+      .catch((error: unknown) => error)
+    expect(refused).to.be.instanceOf(LogUnavailable)
+    const store = async (topic: Topic): Promise<void> => {
+      const stored = queue.add(topic, [entry(1)], patient)
+      const sending = queue.sending(topic)
+      sending.take()
+      sending.settle(null)
+      await stored
+    }
+    await store('installs')
+    expect(queue.expiredAtMs).to.be.greaterThan(0)
+    await store('visits')
+    expect(queue.expiredAtMs).to.equal(Number.NEGATIVE_INFINITY)
+  })
+
+  it('is that it is full once an append did not fit, although a smaller one would', async () => {
+    const queue = queueOf(1_000)
+    const first = queue.add('visits', [entry(700)], patient)
+    expect(queue.isFull).to.equal(false)
+    const refused = await queue.add('visits', [entry(700)], patient).catch((error: unknown) => error)
+    expect(refused).to.be.instanceOf(LogUnavailable)
+    expect(queue.isFull).to.equal(true)
+    const sending = queue.sending('visits')
+    sending.take()
+    sending.settle(null)
+    await first
   })
 })

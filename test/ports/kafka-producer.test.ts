@@ -46,13 +46,14 @@ describe('an append to Kafka', () => {
     }
     const failures: string[] = []
     const queue = new KafkaAppendQueue({ maxBytes: 1_000_000, maxEntries: 100, batchBytes: 100_000 })
-    const sender = new KafkaSender({ producer: () => producer } as unknown as Kafka, queue, {
+    const sender = new KafkaSender(() => ({ producer: () => producer }) as unknown as Kafka, queue, {
       topicName: (topic) => `test.${topic}`,
       nowMs: () => 1_795_168_800_000,
       lingerMs: 0,
       requestMs: 5_000,
       leaders: SETTLED,
       onSent: () => undefined,
+      onBroken: () => undefined,
       onFailure: (error) => void failures.push(error.message),
     })
     const appended = queue.add('visits', [{ key: 'k', value: 'v' }], { deadlineMs: 10_000, patienceMs: 10_000 })
@@ -85,13 +86,14 @@ describe('an append to Kafka', () => {
       }
     }
     const queue = new KafkaAppendQueue({ maxBytes: 1_000_000, maxEntries: 100, batchBytes: 100_000 })
-    const sender = new KafkaSender({ producer } as unknown as Kafka, queue, {
+    const sender = new KafkaSender(() => ({ producer }) as unknown as Kafka, queue, {
       topicName: (topic) => topic,
       nowMs: Date.now,
       lingerMs: 0,
       requestMs: 60_000,
       leaders: { ...SETTLED, watch },
       onSent: () => undefined,
+      onBroken: () => undefined,
       onFailure: () => undefined,
     })
     const appended = queue.add('visits', [{ key: 'k', value: 'v' }], { deadlineMs: 60_000, patienceMs: 60_000 })
@@ -115,9 +117,10 @@ describe('an append to Kafka', () => {
       return { connect: async () => undefined, disconnect: async () => undefined, send }
     }
     const queue = new KafkaAppendQueue({ maxBytes: 1_000_000, maxEntries: 100, batchBytes: 100_000 })
-    const sender = new KafkaSender({ producer } as unknown as Kafka, queue, {
+    const sender = new KafkaSender(() => ({ producer }) as unknown as Kafka, queue, {
       ...{ topicName: (topic) => topic, nowMs: Date.now, lingerMs: 0, requestMs: 60_000, leaders },
       onSent: () => undefined,
+      onBroken: () => undefined,
       onFailure: () => undefined,
     })
     const append = async (topic: Topic): Promise<void> => {
@@ -141,9 +144,10 @@ describe('an append to Kafka', () => {
     }
     const producer = { connect: async () => undefined, disconnect: async () => undefined, send }
     const queue = new KafkaAppendQueue({ maxBytes: 1_000_000, maxEntries: 100, batchBytes: 100_000 })
-    const sender = new KafkaSender({ producer: () => producer } as unknown as Kafka, queue, {
+    const sender = new KafkaSender(() => ({ producer: () => producer }) as unknown as Kafka, queue, {
       ...{ topicName: (topic) => topic, nowMs: Date.now, lingerMs: 0, requestMs: 60_000, leaders: SETTLED },
       onSent: () => undefined,
+      onBroken: () => undefined,
       onFailure: () => undefined,
     })
     const appended = queue.add('visits', [{ key: 'k', value: 'v' }], { deadlineMs: 60_000, patienceMs: 60_000 })

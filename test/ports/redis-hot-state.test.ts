@@ -266,7 +266,7 @@ describe('Redis hot state', () => {
         state.releaseJob('job-2', 'owner'),
       ])
       expect(outcomes[2]).to.deep.equal(['unknown'])
-      expect(outcomes[4]).to.deep.equal({ kind: 'first', installation: { kind: 'unknown' }, kept: null })
+      expect(outcomes[4]).to.deep.equal({ kind: 'first', installation: { kind: 'unknown' }, kept: null, isNew: false })
       expect(outcomes[7]).to.deep.equal({ kind: 'counted', counts: [1] })
       expect(state.health()).to.deep.equal({ isReachable: false, isShared: false })
     })
@@ -402,6 +402,8 @@ describe('Redis hot state', () => {
         kind: 'first',
         installation: { kind: 'matched', visit: { ...visit, gpc: true } },
         kept: null,
+        // Nobody has restored yet what this Redis may have held before.
+        isNew: false,
       })
       expect(await other.readUsage('acme', MONTH)).to.be.within(2, 3)
     })
@@ -443,7 +445,10 @@ describe('Redis hot state', () => {
           ...claim(`event-${randomBytes(4).toString('hex')}`),
           installationId: 'new',
         })
-        return outcome.kind === 'first' ? outcome.installation : outcome
+        if (outcome.kind !== 'first') return outcome
+        // What may lack an installation's match may lack the answer to an event as well.
+        expect(outcome.isNew).to.equal(outcome.installation.kind === 'none')
+        return outcome.installation
       }
 
       it('knows that answers are missing once a process has died with them, and since when', async () => {
@@ -478,6 +483,13 @@ describe('Redis hot state', () => {
         await state.learn({ ...newer, previous: replaced }, 'active')
         expect(await other.receiptStates([known, replaced])).to.deep.equal(['issued', 'revoked'])
         expect(await installation(other)).to.deep.equal({ kind: 'none' })
+        await state.settleInstall({
+          ...claim('event-1'),
+          answer: 'x',
+          receivedAtMs: 1,
+          matched: { ...known, gpc: false },
+        })
+        expect(await other.claimInstall(claim('event-2'))).to.include({ kind: 'first', isNew: true })
         freeze()
         await until(async () => !(await isShared(state)()) && !(await isShared(other)()))
         await state.learn({ ...known, previous: null }, 'active')
@@ -487,6 +499,9 @@ describe('Redis hot state', () => {
         const unsure: readonly ReceiptStanding[] = ['unknown', 'revoked_unseen']
         expect(await other.receiptStates([known, replaced])).to.deep.equal(unsure)
         expect(await installation(other)).to.deep.equal({ kind: 'unknown' })
+        // The installation is known, and yet the event may have been answered by the process that is not heard.
+        const sameInstallation = await other.claimInstall(claim('event-3'))
+        expect(sameInstallation).to.deep.include({ kind: 'first', isNew: false })
         // Who comes and goes meanwhile changes nothing.
         const third = await open()
         await third.close()

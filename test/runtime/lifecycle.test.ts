@@ -55,6 +55,30 @@ describe('lifecycle', () => {
     })
   }
 
+  it('drains at the signal that comes before the end, once, and goes on until that end comes', async () => {
+    const { lifecycle, signals, story, part } = setUp()
+    await part('server')
+    lifecycle.onDrain(() => story.push('drain server'))
+    expect(lifecycle.isDraining()).to.equal(false)
+    signals.emit('SIGUSR2')
+    signals.emit('SIGUSR2')
+    expect([lifecycle.isDraining(), lifecycle.isStopping()]).to.deep.equal([true, false])
+    // A part that opens late drains as well.
+    lifecycle.onDrain(() => story.push('drain late'))
+    expect(story).to.deep.equal(['open server', 'drain server', 'drain late'])
+    signals.emit('SIGTERM')
+    expect(await lifecycle.stopped).to.equal(0)
+    expect(story.at(-1)).to.equal('close server')
+    expect(signals.listenerCount('SIGUSR2')).to.equal(0)
+  })
+
+  it('counts as draining from a stop on that nobody announced', async () => {
+    const { lifecycle, signals } = setUp()
+    signals.emit('SIGTERM')
+    expect(lifecycle.isDraining()).to.equal(true)
+    await lifecycle.stopped
+  })
+
   it('stops what was started when a later part does not start, and passes the reason on', async () => {
     const { lifecycle, story, part } = setUp()
     await part('log')

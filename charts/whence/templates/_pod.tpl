@@ -347,10 +347,14 @@ http://{{ include "whence.fullname" .root }}-stand-ins.{{ .root.Release.Namespac
 - { name: WHENCE_DATA, value: /var/lib/whence }
 {{- end -}}
 
-{{- /* Endpoints drop a pod a moment after its termination begins. Argument: the root. */ -}}
+{{- /* Endpoints drop a pod a moment after its termination begins. Meanwhile its answers end their connections: SIGUSR2 says so to the program, which is the
+       container's first process. Not by a shell, which an image need not have, and not by a port, which others could ask. Argument: the root. */ -}}
 {{- define "whence.preStop" -}}
 {{- if gt (int .Values.pods.preStopSleepSeconds) 0 }}
-lifecycle: { preStop: { sleep: { seconds: {{ .Values.pods.preStopSleepSeconds }} } } }
+lifecycle:
+  preStop:
+    exec:
+      command: [node, -e, {{ printf "process.kill(1, 'SIGUSR2'); setTimeout(() => {}, %d)" (mul .Values.pods.preStopSleepSeconds 1000) | quote }}]
 {{- end }}
 {{- end -}}
 

@@ -39,6 +39,8 @@ interface TopicQueue {
   underWay: number
   /** Since when a batch has been in flight or retried, restarted with each batch stored; null if none is. */
   stuckSinceMs: number | null
+  /** When an append was last refused at its deadline, if nothing of the topic has been stored since. */
+  expiredAtMs: number
 }
 
 /** Size of an entry in a batch, besides its key and value. */
@@ -75,9 +77,12 @@ export class KafkaAppendQueue {
     return Math.max(0, ...[...this.#queues.values()].map(stuckMsOf))
   }
 
-  /** When an append was last refused at its deadline, if none has been stored since; on the monotonic clock. */
+  /**
+   * When an append was last refused at its deadline, if nothing of its topic has been stored since; on the monotonic clock. What is
+   * stored of other topics says nothing about it: their partitions have other leaders.
+   */
   get expiredAtMs(): number {
-    return this.#all.expiredAtMs
+    return Math.max(Number.NEGATIVE_INFINITY, ...[...this.#queues.values()].map(({ expiredAtMs }) => expiredAtMs))
   }
 
   /** Rejects at once if the entries do not fit, otherwise if they fail or reach their deadline. */
@@ -109,7 +114,8 @@ export class KafkaAppendQueue {
   #queueOf(topic: Topic): TopicQueue {
     const known = this.#queues.get(topic)
     if (known !== undefined) return known
-    const queue: TopicQueue = { topic, waiting: [], underWay: 0, stuckSinceMs: null }
+    const never = Number.NEGATIVE_INFINITY
+    const queue: TopicQueue = { topic, waiting: [], underWay: 0, stuckSinceMs: null, expiredAtMs: never }
     this.#queues.set(topic, queue)
     return queue
   }
@@ -147,6 +153,7 @@ export class KafkaAppendQueue {
     queue.underWay = 0
     if (failure === null) {
       queue.stuckSinceMs = null
+      queue.expiredAtMs = Number.NEGATIVE_INFINITY
       this.#all.stored()
     }
     let isOver = 0
@@ -179,7 +186,7 @@ export class KafkaAppendQueue {
   #endOverdue(): void {
     const nowMs = performance.now()
     for (const queue of this.#queues.values()) {
-      this.#all.endOverdue(queue.waiting, { nowMs, stuckMs: stuckMsOf(queue) })
+      if (this.#all.endOverdue(queue.waiting, { nowMs, stuckMs: stuckMsOf(queue) })) queue.expiredAtMs = nowMs
       // An append in flight may still be stored. One that was not sent must never be: its caller got an error.
       this.#forgetAnswered(queue)
     }

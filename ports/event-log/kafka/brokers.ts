@@ -13,6 +13,11 @@ export function brokerWasSilent(address: string): void {
   silentSince.set(address, performance.now())
 }
 
+/** Every broker is as likely to answer as any other, until one is silent again. */
+export function forgetSilence(): void {
+  silentSince.clear()
+}
+
 /** Brokers that were silent lately come last, the longest silent first among them; the others in random order. */
 export function likeliestFirst(brokers: readonly string[]): string[] {
   const nowMs = performance.now()

@@ -4,7 +4,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 import type { Admin, Kafka } from 'kafkajs'
 
-import { LIMITS } from '../../../domain/limits.ts'
 import type { Topic } from '../../../domain/records.ts'
 
 import type {
@@ -15,59 +14,30 @@ import type {
   Entry,
   EventLog,
   EventLogHealth,
+  LogRefusal,
   Newest,
   StoredEntry,
   TopicLag,
   TopicProgress,
 } from '../event-log.ts'
-import { IN_HAND_MS, LogUnavailable } from '../event-log.ts'
+import { LogUnavailable } from '../event-log.ts'
 import { patienceOf } from '../append-patience.ts'
 import { kafkaEntryBytes, KafkaAppendQueue } from './appends.ts'
 import { kafkaClient, QUESTION_MS, logUnavailable } from './client.ts'
 import type { MemberSettings } from './consumer.ts'
 import { startMember } from './consumer.ts'
-import { allLags, lagOf, offsetsSince, positionsOf, progressOf, topicRanges } from './positions.ts'
+import { allLags, lagOf, offsetsSince, positionsOf, topicRanges } from './positions.ts'
 import { leaderSources, leaderWatch } from './leaders.ts'
 import { KafkaSender } from './producer.ts'
+import { progressQuestions } from './progress.ts'
+import { KAFKA_DEFAULTS, type KafkaEventLogOptions } from './options.ts'
 import { newestEntries, TopicReader } from './reader.ts'
+import { topicBounds, type TopicBounds } from './topic-bounds.ts'
 import type { KafkaSettings } from './url.ts'
 import { ALL_TOPICS } from './topic-layout.ts'
 import { endedWithin } from '../../../common/deadline.ts'
 
 export { checkKafkaTopics, requireSafeTopics, UnsafeTopics } from './topics.ts'
-
-export interface KafkaEventLogOptions {
-  /** Bounds of the appends that wait for Kafka's acknowledgement. */
-  readonly maxQueuedBytes?: number
-  readonly maxQueuedEntries?: number
-  readonly appendDeadlineMs?: number
-  readonly appendPatienceMs?: number
-  /** How long the first append of a batch waits for more to join it. */
-  readonly lingerMs?: number
-  readonly nowMs?: () => number
-  readonly retryMs?: MemberSettings['retryMs']
-  readonly recheckMs?: number
-  /** In [0, 1). */
-  readonly random?: () => number
-  readonly sessionMs?: number
-  readonly heartbeatMs?: number
-  readonly fetchWaitMs?: number
-  readonly rebalanceMs?: number
-  readonly stalledMs?: number
-  readonly silentMs?: number
-  readonly uncommittedMs?: number
-  readonly joinMs?: number
-  readonly inHandMs?: number
-  readonly closeMs?: number
-  /** How long a failing request to Kafka is retried, in ms. */
-  readonly askForMs?: number
-  /** Memory that all consumers of this log share, in bytes of values. */
-  readonly maxFetchedBytes?: number
-  /** Called for each handler that threw, and each failure of a consumer that is retried. */
-  readonly onHandlerFailure?: MemberSettings['onFailure']
-  /** Called for each failed try to store a batch. */
-  readonly onAppendFailure?: (error: Error, topic: Topic) => void
-}
 
 const KIB = 1024
 /** All of a batch may go to one partition; brokers take about a megabyte there. */
@@ -77,43 +47,18 @@ const MAX_ENTRY_BYTES = 900 * KIB
 const FETCHED_BYTES_PER_PARTITION = 4 * KIB * KIB
 const REQUEST_MS = 5_000
 /** With the stop of a consumer this must leave time to spare before a process gives up; what Kafka has not taken by then is refused. */
-const [CLOSE_MS, LEAVE_MS] = [5_000, 1_000]
+const LEAVE_MS = 1_000
 const ASK_AGAIN_MS = 500
 const WARM_MS = 3_000
-/** After a failed send the log reports for this long that it refuses appends, unless another send succeeds. */
-const FAILURE_SHOWN_MS = 2_000
-const DEFAULTS = {
-  maxQueuedBytes: 24 * KIB * KIB,
-  maxQueuedEntries: 100_000,
-  appendDeadlineMs: LIMITS.appendDeadlineMs,
-  appendPatienceMs: LIMITS.appendPatienceMs,
-  lingerMs: 2,
-  nowMs: Date.now,
-  retryMs: { first: 100, most: 30_000 },
-  recheckMs: 1_000,
-  random: Math.random,
-  // A killed member keeps its partitions for one session. Brokers allow no less than six seconds by default.
-  sessionMs: 7_000,
-  heartbeatMs: 1_500,
-  rebalanceMs: 10_000,
-  fetchWaitMs: 500,
-  stalledMs: 15_000,
-  silentMs: 13_000,
-  uncommittedMs: 8_000,
-  joinMs: 60_000,
-  ...{ inHandMs: IN_HAND_MS, closeMs: CLOSE_MS },
-  askForMs: 20_000,
-  maxFetchedBytes: 64 * KIB * KIB,
-  onHandlerFailure: () => undefined,
-  onAppendFailure: () => undefined,
-} satisfies Required<KafkaEventLogOptions>
+/** After a failure the log reports for this long that it refuses appends, unless something of the same topic is stored. */
+const FAILURE_SHOWN_MS = 5_000
 
 /**
  * Opens the log, even if brokers are unreachable. Topics must exist (`migrateKafka`). Throws if a TLS file cannot be
  * read.
  */
 export async function kafkaEventLog(settings: KafkaSettings, options: KafkaEventLogOptions = {}): Promise<EventLog> {
-  const log = new LogInKafka(settings, { ...DEFAULTS, ...options })
+  const log = new LogInKafka(settings, { ...KAFKA_DEFAULTS, ...options })
   await log.warm()
   return log
 }
@@ -127,10 +72,13 @@ class LogInKafka implements EventLog {
   readonly #consumers = new Set<Consumer>()
   readonly #readers = new Map<Topic, TopicReader>()
   readonly #budget: MemberSettings['budget']
+  readonly #bounds: TopicBounds
+  readonly #progress: ReturnType<typeof progressQuestions>
   #admin: Promise<Admin> | null = null
   #lastAppendAtMs: number | null = null
   #lastFetchAtMs: number | null = null
-  #failedAtMs = Number.NEGATIVE_INFINITY
+  /** By topic, until something of it is stored. */
+  readonly #failedAtMs = new Map<Topic, number>()
   #isClosed = false
 
   constructor(settings: KafkaSettings, options: Required<KafkaEventLogOptions>) {
@@ -143,20 +91,26 @@ class LogInKafka implements EventLog {
       batchBytes: BATCH_BYTES,
     })
     this.#kafka = kafkaClient(settings, { requestMs: QUESTION_MS })
-    this.#sender = new KafkaSender(kafkaClient(settings, { requestMs: REQUEST_MS }), this.#queue, {
+    this.#bounds = topicBounds(settings)
+    this.#progress = progressQuestions(
+      (groupId, topicName) => this.#askOnce((admin) => positionsOf(admin, groupId, topicName)),
+      this.#bounds,
+    )
+    this.#sender = new KafkaSender(() => kafkaClient(settings, { requestMs: REQUEST_MS }), this.#queue, {
       topicName: (topic) => this.#topicName(topic),
       nowMs: options.nowMs,
       lingerMs: options.lingerMs,
       requestMs: REQUEST_MS,
       leaders: leaderWatch(leaderSources(settings)),
-      onSent: () => {
+      onSent: (topic) => {
         this.#lastAppendAtMs = options.nowMs()
-        this.#failedAtMs = Number.NEGATIVE_INFINITY
+        this.#failedAtMs.delete(topic)
       },
       onFailure: (error, topic) => {
-        this.#failedAtMs = performance.now()
+        this.#failedAtMs.set(topic, performance.now())
         options.onAppendFailure(error, topic)
       },
+      onBroken: options.onBroken,
     })
   }
 
@@ -206,6 +160,7 @@ class LogInKafka implements EventLog {
 
   readLast(topic: Topic, newest: Newest): AsyncIterable<readonly StoredEntry[]> {
     const topicName = this.#topicName(topic)
+    if ('from' in newest) return this.#bounds.entriesFrom(topicName, newest.from)
     return newestEntries(newest, {
       ranges: () => this.#ask((admin) => topicRanges(admin, topicName)),
       offsetsSince: (sinceMs) => this.#ask((admin) => offsetsSince(admin, topicName, sinceMs)),
@@ -227,20 +182,14 @@ class LogInKafka implements EventLog {
 
   async progress(topic: Topic, group: string): Promise<TopicProgress> {
     if (this.#isClosed) throw new LogUnavailable('the log is closed')
-    const groupId = `${this.#settings.prefix}${group}:${topic}`
-    const topicName = this.#topicName(topic)
-    // Not retried: the caller has a request that waits, or will come again.
-    return this.#askOnce((admin) => progressOf(admin, groupId, topicName)).catch((error: unknown) => {
-      throw logUnavailable('Kafka did not answer a request', error)
-    })
+    return this.#progress(`${this.#settings.prefix}${group}:${topic}`, this.#topicName(topic))
   }
 
   health(): EventLogHealth {
-    const isStalled = this.#queue.stuckMs > this.#options.appendDeadlineMs
-    const failedAtMs = Math.max(this.#failedAtMs, this.#queue.expiredAtMs)
-    const isFailing = performance.now() - failedAtMs < FAILURE_SHOWN_MS
+    const refuses = this.#refusal()
     return {
-      isAccepting: !this.#isClosed && !this.#queue.isFull && !isStalled && !isFailing,
+      isAccepting: refuses === null,
+      refuses,
       queuedBytes: this.#queue.bytes,
       maxQueuedBytes: this.#options.maxQueuedBytes,
       lastAppendAtMs: this.#lastAppendAtMs,
@@ -248,11 +197,21 @@ class LogInKafka implements EventLog {
     }
   }
 
+  #refusal(): LogRefusal | null {
+    const isRecent = (atMs: number): boolean => performance.now() - atMs < FAILURE_SHOWN_MS
+    if (this.#isClosed) return 'closed'
+    if (this.#queue.isFull) return 'queue_full'
+    if ([...this.#failedAtMs.values()].some(isRecent)) return 'failing'
+    const isLate = this.#queue.stuckMs > this.#options.appendDeadlineMs || isRecent(this.#queue.expiredAtMs)
+    return isLate ? 'late' : null
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     const ending = [...this.#consumers].map((consumer) => consumer.stop())
     for (const reader of this.#readers.values()) ending.push(reader.close())
     await endedWithin(Promise.all([this.#queue.drained(), ...ending]), this.#options.closeMs)
+    this.#bounds.close()
     const admin = this.#admin
     this.#admin = null
     await endedWithin(Promise.all([this.#sender.close(), admin?.then((connected) => connected.disconnect())]), LEAVE_MS)

@@ -6,11 +6,7 @@
  * the list is therefore asked over a connection of its own, so that a silent broker does not delay the others' answers.
  */
 
-import type { Kafka } from 'kafkajs'
-
-import { within } from '../../../common/deadline.ts'
-import { brokerAnswered, brokerWasSilent } from './brokers.ts'
-import { kafkaClient, QUESTION_MS } from './client.ts'
+import { brokerLine, type BrokerLine, type LedPartition } from './broker-line.ts'
 import type { KafkaSettings } from './url.ts'
 
 /** Who leads the partitions of a topic, as a text that differs if a leader does; by the topic's name on the brokers. */
@@ -55,8 +51,7 @@ const FRESH_MS = 3_000
 
 /** One for each broker of the address. Throws if a TLS file cannot be read. */
 export function leaderSources(settings: KafkaSettings): readonly LeaderSource[] {
-  const alone = (address: string): Kafka => kafkaClient({ ...settings, brokers: [address] }, { requestMs: QUESTION_MS })
-  return settings.brokers.map((address) => leaderSource(alone(address), address))
+  return settings.brokers.map((address) => sourceOf(brokerLine(settings, address)))
 }
 
 export function leaderWatch(sources: readonly LeaderSource[]): LeaderWatch {
@@ -131,81 +126,21 @@ function agreed(answers: readonly (Leaders | null)[]): Leaders {
   return new Map([...(told[0] ?? [])].filter(([topic, leaders]) => told.every((one) => one.get(topic) === leaders)))
 }
 
-interface PartitionState {
-  readonly partitionId: number
-  readonly leader: number
-}
-
-/** A private part of kafkajs: its public requests go through brokers of its own choice, silent ones included. */
-interface Cluster {
-  readonly brokerPool: {
-    readonly seedBroker: {
-      metadata(topics: readonly string[]): Promise<{
-        readonly topicMetadata: readonly {
-          readonly topic: string
-          readonly partitionMetadata: readonly PartitionState[]
-        }[]
-      }>
-    }
-  }
-  connect(): Promise<void>
-  disconnect(): Promise<void>
-}
-
-type CreateCluster = (options: { readonly allowAutoTopicCreation: boolean }) => Cluster
-
-const CREATE_CLUSTER = 'private:Kafka:createCluster'
-const ANSWER_MS = 1_000
-/** How long a broker that gave no answer is not asked again, since the others' answers would wait for it. */
-const SPARED_MS = 3_000
-
-/** @param kafka a client that knows only this one broker, `address` */
-function leaderSource(kafka: Kafka, address: string): LeaderSource {
-  let opened: Promise<Cluster> | null = null
-  let sparedUntilMs = Number.NEGATIVE_INFINITY
-  const open = async (): Promise<Cluster> => {
-    const cluster = clusterOf(kafka)
-    await cluster.connect()
-    return cluster
-  }
-  const rest = (): void => {
-    void opened?.then((cluster) => cluster.disconnect()).catch(() => undefined)
-    opened = null
-  }
+function sourceOf(line: BrokerLine): LeaderSource {
   return {
-    async ask(topics) {
-      if (performance.now() < sparedUntilMs) throw new Error(`${address} was silent a moment ago`)
-      opened ??= open()
-      try {
-        const leaders = await within(
-          opened.then((cluster) => cluster.brokerPool.seedBroker.metadata(topics)),
-          ANSWER_MS,
-        )
-        brokerAnswered(address)
-        return new Map(
-          leaders.topicMetadata.map(({ topic, partitionMetadata }) => [topic, leadersText(partitionMetadata)]),
-        )
-      } catch (error) {
-        brokerWasSilent(address)
-        sparedUntilMs = performance.now() + SPARED_MS
-        rest()
-        throw error
-      }
+    async ask(topicNames) {
+      const { topics } = await line.view(topicNames)
+      // While a partition has no leader, nobody else leads it yet.
+      const led = [...topics].filter(([, partitions]) => partitions.every(({ leader }) => leader !== null))
+      return new Map(led.map(([topicName, partitions]) => [topicName, leadersText(partitions)]))
     },
-    rest,
+    rest: () => line.rest(),
   }
 }
 
-function leadersText(partitions: readonly PartitionState[]): string {
+function leadersText(partitions: readonly LedPartition[]): string {
   return partitions
-    .toSorted((one, other) => one.partitionId - other.partitionId)
+    .toSorted((one, other) => one.partition - other.partition)
     .map(({ leader }) => leader)
     .join()
-}
-
-function clusterOf(kafka: Kafka): Cluster {
-  const symbol = Object.getOwnPropertySymbols(kafka).find(({ description }) => description === CREATE_CLUSTER)
-  const create = symbol === undefined ? undefined : (kafka as unknown as Record<symbol, CreateCluster>)[symbol]
-  if (create === undefined) throw new Error('kafkajs is not the version that this service was made for')
-  return create({ allowAutoTopicCreation: false })
 }

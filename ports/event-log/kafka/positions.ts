@@ -4,7 +4,7 @@ import type { Admin } from 'kafkajs'
 
 import type { Topic } from '../../../domain/records.ts'
 
-import type { TopicLag, TopicProgress } from '../event-log.ts'
+import type { TopicLag } from '../event-log.ts'
 
 export interface PartitionRange {
   readonly partition: number
@@ -64,15 +64,6 @@ export async function lagOf(admin: Admin, { groupId, topicName, partitions }: La
     entries += Math.max(0, end - Math.max(low, positions.get(partition) ?? low))
   }
   return entries
-}
-
-export async function progressOf(admin: Admin, groupId: string, topicName: string): Promise<TopicProgress> {
-  const [ranges, positions] = await Promise.all([topicRanges(admin, topicName), positionsOf(admin, groupId, topicName)])
-  const ordered = ranges.toSorted((one, other) => one.partition - other.partition)
-  return {
-    done: ordered.map(({ partition, low }) => Math.max(low, positions.get(partition) ?? low)),
-    ends: ordered.map(({ end }) => end),
-  }
 }
 
 interface GroupNames {

@@ -6,7 +6,9 @@ import kafkajs from 'kafkajs'
 import type { Topic } from '../../../domain/records.ts'
 
 import type { Entry } from '../event-log.ts'
+import { forgetSilence } from './brokers.ts'
 import { LeadersMoved, type LeaderWatch } from './leaders.ts'
+import { Outage, OUTAGE_TIMES, type OutageTimes } from './outage.ts'
 import type { KafkaAppendQueue, SendFailure, Sending } from './appends.ts'
 import { within } from '../../../common/deadline.ts'
 
@@ -18,8 +20,12 @@ interface KafkaSenderOptions {
   /** The broker gives up waiting for its replicas after this time, in ms; this side a little later. */
   readonly requestMs: number
   readonly leaders: LeaderWatch
-  readonly onSent: () => void
+  readonly onSent: (topic: Topic) => void
   readonly onFailure: (error: Error, topic: Topic) => void
+  /** Only a new process will help. Called at most once. */
+  readonly onBroken: (error: Error) => void
+  /** Tests set them. */
+  readonly outageTimes?: OutageTimes
 }
 
 const RETRY_MS = { first: 50, most: 1_000 }
@@ -29,17 +35,22 @@ const RETRY_MS = { first: 50, most: 1_000 }
 const STUCK_AFTER_REQUESTS = 2
 
 export class KafkaSender {
-  readonly #kafka: Kafka
+  readonly #newClient: () => Kafka
   readonly #queue: KafkaAppendQueue
   readonly #options: KafkaSenderOptions
   readonly #busy = new Set<Topic>()
+  readonly #outages = new Map<Topic, Outage>()
+  #kafka: Kafka
+  #isBroken = false
   #producer: Promise<Producer> | null = null
   /** How often leaders had changed when it was created. */
   #changesBefore = 0
   #isClosed = false
 
-  constructor(kafka: Kafka, queue: KafkaAppendQueue, options: KafkaSenderOptions) {
-    this.#kafka = kafka
+  /** Throws what `newClient` throws. */
+  constructor(newClient: () => Kafka, queue: KafkaAppendQueue, options: KafkaSenderOptions) {
+    this.#newClient = newClient
+    this.#kafka = newClient()
     this.#queue = queue
     this.#options = options
   }
@@ -67,10 +78,10 @@ export class KafkaSender {
   async #drain(sending: Sending): Promise<void> {
     let retryMs: number = RETRY_MS.first
     for (let entries = sending.take(); entries !== null; entries = sending.take()) {
-      const failure = await this.#send(sending.topic, entries)
+      const failure = await this.#sendSomehow(sending.topic, entries)
       sending.settle(failure)
       if (failure === null) {
-        this.#options.onSent()
+        this.#options.onSent(sending.topic)
         retryMs = RETRY_MS.first
         continue
       }
@@ -81,6 +92,47 @@ export class KafkaSender {
       retryMs = Math.min(RETRY_MS.most, retryMs * 2)
     }
     this.#busy.delete(sending.topic)
+  }
+
+  /** Never throws. After failures for long, with what may help. */
+  async #sendSomehow(topic: Topic, entries: readonly Entry[]): Promise<SendFailure | null> {
+    const outage = this.#outages.get(topic) ?? new Outage(this.#options.outageTimes ?? OUTAGE_TIMES)
+    this.#outages.set(topic, outage)
+    const failure = await this.#send(topic, entries)
+    if (failure === null) outage.stored()
+    if (failure === null || !failure.isRetriable || this.#isClosed) return failure
+    const next = outage.failed(performance.now())
+    if (next === 'renew') this.#renew()
+    return next === 'fresh' ? this.#sendFresh({ topic, entries, outage, failure }) : failure
+  }
+
+  /** By a client that is used for nothing else. Its failure tells nothing new. */
+  async #sendFresh({ topic, entries, outage, failure }: FreshTry): Promise<SendFailure | null> {
+    const producer = Promise.resolve().then(() => this.#newProducer(this.#newClient()))
+    try {
+      const sent = this.#sendBy(producer.then(connected), topic, entries)
+      await within(sent, STUCK_AFTER_REQUESTS * this.#options.requestMs)
+    } catch {
+      outage.freshFailed()
+      return failure
+    } finally {
+      void producer.then((one) => one.disconnect()).catch(() => undefined)
+    }
+    if (outage.freshStored() && !this.#isBroken) {
+      this.#isBroken = true
+      this.#options.onBroken(new Error('Kafka stores what a fresh connection sends', { cause: failure.error }))
+    }
+    return null
+  }
+
+  #renew(): void {
+    this.#discard(this.#producer)
+    forgetSilence()
+    try {
+      this.#kafka = this.#newClient()
+    } catch {
+      // A file for TLS may be missing for a moment; the client that is there stays.
+    }
   }
 
   /** Never throws, and ends in bounded time; the late success of an abandoned send is ignored. */
@@ -106,8 +158,8 @@ export class KafkaSender {
 
   async #sendBy(producer: Promise<Producer>, topic: Topic, entries: readonly Entry[]): Promise<void> {
     const timestamp = String(this.#options.nowMs())
-    const connected = await producer
-    const answers = await connected.send({
+    const sender = await producer
+    const answers = await sender.send({
       topic: this.#options.topicName(topic),
       acks: -1,
       timeout: this.#options.requestMs,
@@ -123,18 +175,21 @@ export class KafkaSender {
     if (this.#changesBefore !== this.#options.leaders.changes) this.#discard(this.#producer)
     if (this.#producer !== null) return this.#producer
     this.#changesBefore = this.#options.leaders.changes
-    const producer = this.#kafka.producer({
+    const opened = connected(this.#newProducer(this.#kafka))
+    this.#producer = opened
+    opened.catch(() => {
+      if (this.#producer === opened) this.#producer = null
+    })
+    return opened
+  }
+
+  #newProducer(kafka: Kafka): Producer {
+    return kafka.producer({
       createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
       allowAutoTopicCreation: false,
       idempotent: false,
       retry: { retries: 0 },
     })
-    const connected = producer.connect().then(() => producer)
-    this.#producer = connected
-    connected.catch(() => {
-      if (this.#producer === connected) this.#producer = null
-    })
-    return connected
   }
 
   #discard(producer: Promise<Producer> | null): void {
@@ -142,6 +197,19 @@ export class KafkaSender {
     this.#producer = null
     void producer.then((connected) => connected.disconnect()).catch(() => undefined)
   }
+}
+
+interface FreshTry {
+  readonly topic: Topic
+  readonly entries: readonly Entry[]
+  readonly outage: Outage
+  /** Of the process's own client. */
+  readonly failure: SendFailure
+}
+
+async function connected(producer: Producer): Promise<Producer> {
+  await producer.connect()
+  return producer
 }
 
 /** Errors of unknown type are retriable: a lost connection must never refuse what a retry would store. */

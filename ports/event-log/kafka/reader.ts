@@ -198,6 +198,9 @@ function wholeRows(rows: readonly StoredEntry[], maxEntries: number): number {
   return next === -1 ? rows.length : next
 }
 
+/** Offsets are looked up for it. */
+type Recent = Exclude<Newest, { readonly from: unknown }>
+
 /** The request for one topic. */
 interface NewestSource {
   readonly ranges: () => Promise<readonly PartitionRange[]>
@@ -209,7 +212,7 @@ interface NewestSource {
 const PAGE_ENTRIES = 1_000
 
 /** Pages of all partitions together; the ends are those at the beginning. */
-export async function* newestEntries(newest: Newest, source: NewestSource): AsyncGenerator<readonly StoredEntry[]> {
+export async function* newestEntries(newest: Recent, source: NewestSource): AsyncGenerator<readonly StoredEntry[]> {
   let left = await rangesOf(newest, source)
   while (left.length > 0) {
     const parts = await source.read(left, PAGE_ENTRIES)
@@ -219,7 +222,7 @@ export async function* newestEntries(newest: Newest, source: NewestSource): Asyn
   }
 }
 
-async function rangesOf(newest: Newest, source: NewestSource): Promise<readonly ReadRange[]> {
+async function rangesOf(newest: Recent, source: NewestSource): Promise<readonly ReadRange[]> {
   const all = (await source.ranges()).filter(({ low, end }) => low < end)
   if ('entries' in newest) {
     return all.map(({ partition, low, end }) => ({ partition, from: Math.max(low, end - newest.entries), end }))

@@ -12,6 +12,7 @@ import type {
   Entry,
   EventLog,
   EventLogHealth,
+  LogRefusal,
   Newest,
   StoredEntry,
   TopicLag,
@@ -196,17 +197,27 @@ class LogInLmdb implements LmdbEventLog {
   }
 
   health(): EventLogHealth {
-    const isStalled = this.#environment.committer.underWayMs > this.#options.appendDeadlineMs
-    const isFailing = performance.now() - this.#queue.expiredAtMs < FAILURE_SHOWN_MS
-    const refusal = this.#refusal()
+    const refuses = this.#refuses()
     return {
-      isAccepting: refusal === null && !this.#queue.isFull && !isStalled && !isFailing,
+      isAccepting: refuses === null,
+      refuses,
       ...(this.#environment.committer.isFull ? { isDiskFull: true as const } : {}),
       queuedBytes: this.#queue.bytes,
       maxQueuedBytes: this.#options.maxQueuedBytes,
       lastAppendAtMs: this.#lastAppendAtMs,
       lastFetchAtMs: this.#lastFetchAtMs,
     }
+  }
+
+  #refuses(): LogRefusal | null {
+    // Asked first: it looks whether a full disk has room again.
+    const isRefused = this.#refusal() !== null
+    if (this.#isClosed) return 'closed'
+    if (this.#environment.committer.isFull) return 'disk_full'
+    if (isRefused) return 'failing'
+    if (this.#queue.isFull) return 'queue_full'
+    const isStalled = this.#environment.committer.underWayMs > this.#options.appendDeadlineMs
+    return isStalled || performance.now() - this.#queue.expiredAtMs < FAILURE_SHOWN_MS ? 'late' : null
   }
 
   trim(): Promise<number> {

@@ -135,6 +135,7 @@ export class Topics {
   offsetOfNewest(topic: Topic, newest: Newest): number {
     const { endOffset } = this.of(topic)
     if (endOffset === 0) return 0
+    if ('from' in newest) return Math.max(this.oldestOffset(topic), newest.from[0] ?? 0)
     if ('entries' in newest) return Math.max(this.oldestOffset(topic), endOffset - newest.entries)
     const [last] = this.read(topic, endOffset - 1, 1)
     return last === undefined ? endOffset : this.offsetSince(topic, last.appendedAtMs - newest.windowMs)

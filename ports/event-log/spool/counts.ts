@@ -65,6 +65,12 @@ export class SpoolCounts {
     return this.#sum(({ bytes }) => bytes)
   }
 
+  /** No entry of these topics is older, Unix ms; infinite if there is none. */
+  oldestAtMs(topics: readonly Topic[]): number {
+    const held = topics.filter((topic) => this.holds(topic))
+    return Math.min(...held.map((topic) => this.#counts.get(topic)?.oldestAtMs ?? Infinity))
+  }
+
   hasRoomFor(bytes: number): boolean {
     return this.bytes + bytes <= this.#maxBytes
   }

@@ -8,12 +8,16 @@
  * When little is left, appends of the topic wait until the spool is empty: otherwise a steady stream would pass through
  * it for ever.
  *
+ * An install that rests on what the spool holds goes through it too, and comes after that on the log: whoever reads it there, and
+ * waits for everything before it, would otherwise not know of its visit and activation.
+ *
  * Order per key: an append comes after every append of its topic that had resolved when it was called. Appends in
  * flight when the log fails may change places. What the log stored without acknowledging it is stored again.
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
 
+import { RECEIPT_TOPICS, UNKNOWN_ENDS } from '../../../domain/collection/facts-lag.ts'
 import { LIMITS } from '../../../domain/limits.ts'
 import type { Topic } from '../../../domain/records.ts'
 
@@ -27,6 +31,7 @@ import type {
   Entry,
   EventLog,
   EventLogHealth,
+  LogRefusal,
   Newest,
   SpoolHealth,
   StoredEntry,
@@ -69,6 +74,10 @@ const AVOID_MS = 1_000
 /** When no more than this is left of a topic, its appends wait for the log. */
 const HANDOVER_ENTRIES = DRAIN_ENTRIES
 const BEGIN_DRAINS_EVERY_MS = 500
+/** Topics whose entries decide about those of another one. */
+const RESTS_ON: { readonly [T in Topic]?: readonly Topic[] } = { installs: RECEIPT_TOPICS }
+/** How soon entries that must come later are looked at again. */
+const COME_LATER_MS = 50
 const CLOSE_LOOK_MS = 20
 const DEFAULTS = {
   maxEntryBytes: 900 * KIB,
@@ -129,10 +138,10 @@ class LogWithSpool implements SpooledEventLog {
   async takeUp(): Promise<void> {
     // Frees the room of what an earlier process had copied.
     await this.#spool.trim()
-    for (const { topic, entries } of await this.#spool.lag()) {
-      if (entries > 0) await this.#count(topic)
-      if (entries > 0) await this.#drainOf(topic)
-    }
+    const held = (await this.#spool.lag()).filter(({ entries }) => entries > 0)
+    // All are counted before any is copied, as some must come after others.
+    for (const { topic } of held) await this.#count(topic)
+    for (const { topic } of held) await this.#drainOf(topic)
     this.#tell()
   }
 
@@ -165,17 +174,18 @@ class LogWithSpool implements SpooledEventLog {
   }
 
   async progress(topic: Topic, group: string): Promise<TopicProgress> {
-    // Entries in the spool have not reached the log, so no group can have passed them.
-    if (this.#counts.holds(topic)) return { done: [0], ends: [Number.MAX_SAFE_INTEGER] }
+    // Entries in the spool have no place in the log yet.
+    if (this.#counts.holds(topic)) return { done: UNKNOWN_ENDS, ends: UNKNOWN_ENDS }
     return this.#log.progress(topic, group)
   }
 
   health(): EventLogHealth {
     const [log, spool] = [this.#log.health(), this.#spool.health()]
-    const hasRoom = spool.isAccepting && this.#counts.hasRoomFor(1)
+    const refuses = this.#refuses(log.refuses, spool.refuses)
     const times = [log.lastAppendAtMs, spool.lastAppendAtMs].filter((time) => time !== null)
     return {
-      isAccepting: !this.#isClosed && (log.isAccepting || hasRoom),
+      isAccepting: refuses === null,
+      refuses,
       ...(spool.isDiskFull === true ? { isDiskFull: true as const } : {}),
       queuedBytes: log.queuedBytes + spool.queuedBytes,
       maxQueuedBytes: log.maxQueuedBytes + spool.maxQueuedBytes,
@@ -186,6 +196,13 @@ class LogWithSpool implements SpooledEventLog {
 
   spool(): SpoolHealth {
     return this.#counts.health()
+  }
+
+  /** It refuses only what neither of the two takes; what the spool lacks is then to be mended first. */
+  #refuses(log: LogRefusal | null, spool: LogRefusal | null): LogRefusal | null {
+    if (this.#isClosed) return 'closed'
+    if (log === null) return null
+    return this.#counts.hasRoomFor(1) ? spool : 'spool_full'
   }
 
   async close(): Promise<void> {
@@ -204,7 +221,7 @@ class LogWithSpool implements SpooledEventLog {
     await this.#handovers.wait(topic, deadlineMs * LOG_SHARE)
     const nowMs = performance.now()
     const isAvoided = nowMs < this.#avoidUntilMs && this.#counts.hasRoomFor(spooledBytes(entries))
-    if (!this.#counts.holds(topic) && !isAvoided) {
+    if (!this.#isBehindSpool(topic) && !isAvoided) {
       try {
         const forLogMs = (endAtMs - nowMs) * LOG_SHARE
         return await this.#log.append(topic, entries, { deadlineMs: forLogMs, patienceMs: forLogMs })
@@ -216,6 +233,10 @@ class LogWithSpool implements SpooledEventLog {
     await this.#keep(topic, entries, endAtMs - performance.now())
   }
 
+  #isBehindSpool(topic: Topic): boolean {
+    return [topic, ...(RESTS_ON[topic] ?? [])].some((other) => this.#counts.holds(other))
+  }
+
   async #keep(topic: Topic, entries: readonly Entry[], deadlineMs: number): Promise<void> {
     const { maxEntryBytes } = this.#options
     const bytes = spooledBytes(entries)
@@ -223,7 +244,9 @@ class LogWithSpool implements SpooledEventLog {
       throw new RangeError(`an entry is above ${maxEntryBytes} bytes`)
     }
     if (!this.#counts.hasRoomFor(bytes)) throw new LogUnavailable('the log is unavailable and the spool is full')
-    if (!this.#spool.health().isAccepting)
+    const { refuses } = this.#spool.health()
+    // A full queue refuses by itself at once what does not fit.
+    if (refuses !== null && refuses !== 'queue_full')
       throw new LogUnavailable('the log is unavailable and the spool accepts nothing')
     this.#counts.begin(topic, entries.length, bytes)
     const onKnown = (isStored: boolean): void => {
@@ -252,7 +275,16 @@ class LogWithSpool implements SpooledEventLog {
     return draining
   }
 
-  async #drain({ topic, entries }: Batch): Promise<BatchOutcome> {
+  /** Those from the front that are older than everything that they may rest on. */
+  #inTurn(topic: Topic, entries: readonly StoredEntry[]): readonly StoredEntry[] {
+    const beforeMs = this.#counts.oldestAtMs(RESTS_ON[topic] ?? [])
+    const first = entries.findIndex(({ appendedAtMs }) => appendedAtMs >= beforeMs)
+    return first === -1 ? entries : entries.slice(0, first)
+  }
+
+  async #drain({ topic, entries: fetched }: Batch): Promise<BatchOutcome> {
+    const entries = this.#inTurn(topic, fetched)
+    if (entries.length === 0) return { done: 0, resumeAtMs: this.#options.nowMs() + COME_LATER_MS }
     const left = this.#counts.entriesOf(topic) - entries.length
     if (left <= HANDOVER_ENTRIES && this.#isLogThere()) this.#handovers.begin(topic)
     let done = 0
@@ -286,7 +318,7 @@ class LogWithSpool implements SpooledEventLog {
   }
 
   async #count(topic: Topic): Promise<void> {
-    let [offset = 0] = (await this.#spool.progress(topic, GROUP)).done
+    let offset = (await this.#spool.progress(topic, GROUP)).done[0] ?? 0
     for (;;) {
       const entries = await this.#spool.read(topic, offset, SCAN_ENTRIES)
       const last = entries.at(-1)

@@ -80,7 +80,7 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
       const kept = keptText(read<KeptDecision | StoredDecision>(decisionKey(claim)))
       const known = read<StoredInstallation>(visitKey(claim))
       memory.noteAbsent(known === null ? [key, visitKey(claim)] : [key])
-      return { kind: 'first', installation: readInstallation(known), kept }
+      return { kind: 'first', installation: readInstallation(known), kept, isNew: true }
     },
     keep(claim, decision) {
       if (leases.isHeldByOther(answerKey(claim), claim.owner)) return

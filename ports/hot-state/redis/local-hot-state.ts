@@ -75,8 +75,9 @@ export function localHotState(nowMs: () => number): LocalHotState {
 
 /** Another process may know what this one does not. */
 function unsure(outcome: ClaimOutcome): ClaimOutcome {
-  const isUnsure = outcome.kind === 'first' && outcome.installation.kind === 'none'
-  return isUnsure ? { ...outcome, installation: { kind: 'unknown' } } : outcome
+  if (outcome.kind !== 'first') return outcome
+  const { installation } = outcome
+  return { ...outcome, installation: installation.kind === 'none' ? { kind: 'unknown' } : installation, isNew: false }
 }
 
 type ReceiptVerbs = Pick<

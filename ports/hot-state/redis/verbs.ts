@@ -176,7 +176,8 @@ function claimOutcomeOf(claim: Claim, reply: readonly Buffer[], generation: stri
   if (text === 'busy') return { kind: 'busy' }
   const kept = value === undefined || value.length === 0 ? null : String(value)
   const known = installation === undefined ? null : decodeInstallation(claim, installation)
-  return { kind: 'first', installation: known ?? { kind: String(whole) === generation ? 'none' : 'unknown' }, kept }
+  const isWhole = String(whole) === generation
+  return { kind: 'first', installation: known ?? { kind: isWhole ? 'none' : 'unknown' }, kept, isNew: isWhole }
 }
 
 type CountVerbs = Pick<HotState, 'countHits' | 'returnHits' | 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage'>

@@ -78,7 +78,8 @@ export function bareDeps(catalog: Catalog): ApiDeps {
     eventLog: {
       append: () => Promise.resolve(),
       health: () => ({ isAccepting: true }) as never,
-      progress: () => Promise.resolve({ done: [], ends: [] }),
+      progress: () => Promise.resolve({ done: [0], ends: [0] }),
+      async *readLast() {},
     },
     hotState,
     facts: { run: () => Promise.resolve([]), health: () => ({ isReachable: true }) as never },

@@ -42,6 +42,16 @@ const collection: readonly AlertCase[] = [
     ],
     labels: {},
   },
+  {
+    alert: 'WhenceLogRefuses',
+    // Two pods, which are seen to refuse in turns.
+    fires: [
+      ['whence_event_log_refusing{pod="p",why="late",OURS}', '1 _ _x118 1'],
+      ['whence_event_log_refusing{pod="q",why="late",OURS}', '_ _ 1x118'],
+    ],
+    quiet: [[['whence_event_log_refusing{pod="p",why="late",OURS}', '1 _x119']]],
+    labels: { why: 'late' },
+  },
   gauge('WhenceSpooling', 'whence_spool_oldest_seconds{pod="p",OURS}', 301, 300),
   {
     alert: 'WhenceSpoolFilling',

@@ -3,7 +3,7 @@
 -- ARGV     clock or '', event (16 bytes), installation (16 bytes), owner, lease (ms), memory (ms)
 -- Returns  'settled' and the answer; 'busy'; or 'first', the decision of an earlier try or '', what is known of the
 --          installation or '', and which generation of the store is complete. That is '' if none is, and while another
---          process may hold a match of an installation that is not known here
+--          process may hold an answer or a match that is not known here
 
 local key = PREFIX .. 'e:' .. ARGV[2]
 local held = kept(key)
@@ -18,5 +18,5 @@ else
 end
 local known = kept(PREFIX .. 'v:' .. ARGV[3]) or ''
 local whole = redis.call('GET', PREFIX .. 'whole') or ''
-if known == '' and whole ~= '' and may_lack_news() then whole = '' end
+if whole ~= '' and may_lack_news() then whole = '' end
 return { 'first', decision, known, whole }

@@ -1,0 +1,69 @@
+/**
+ * The installs at the end of the log, which the facts do not have yet: followed only while a hot state that lost data cannot say
+ * whether an event is new.
+ */
+
+import { BoundedMap } from '../../common/bounded-map.ts'
+import type { OwnedWebsite } from '../../domain/model.ts'
+import { readRecord } from '../../domain/read-record.ts'
+import { recordKey } from '../../domain/records.ts'
+import type { EventLog, StoredEntry, TopicProgress } from '../../ports/event-log/event-log.ts'
+import { answerInRecord, type KnownAnswer } from '../../ports/hot-state/settled-record.ts'
+
+/** If the facts are further behind, reading what they lack takes longer than a request can wait. */
+const MOST_BEHIND = 20_000
+
+interface SoughtEvent extends OwnedWebsite {
+  readonly eventId: string
+}
+
+/** One for each process. */
+export class InstallTail {
+  readonly #log: Pick<EventLog, 'readLast'>
+  readonly #answers = new BoundedMap<string, KnownAnswer>(2 * MOST_BEHIND)
+  /** By partition; what is before is in the facts, or was read. */
+  #next: readonly number[] = []
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(log: Pick<EventLog, 'readLast'>) {
+    this.#log = log
+  }
+
+  /**
+   * The first answer to an event among the entries from the facts' position to the ends of the log; undefined if there is none.
+   * Rejects if it is not certain that all of them were seen.
+   */
+  async find(event: SoughtEvent, progress: TopicProgress): Promise<KnownAnswer | undefined> {
+    // One after the other: usually the one before has read what this one needs.
+    const reading = this.#last.then(() => this.#readTo(progress))
+    this.#last = reading.catch(() => undefined)
+    await reading
+    return this.#answers.get(recordKey(event, event.eventId))
+  }
+
+  async #readTo({ done, ends }: TopicProgress): Promise<void> {
+    const known = ends.map((end, partition) => ({ end, from: done[partition] ?? null }))
+    let behind = 0
+    for (const { end, from } of known) {
+      if (end === null || (from === null && end > 0)) throw new Error('the end of the installs is not known')
+      behind += end - (from ?? 0)
+    }
+    if (known.length === 0 || behind > MOST_BEHIND)
+      throw new Error('the installs that the facts lack cannot be read in time')
+    const from = known.map((of, partition) => Math.max(of.from ?? 0, this.#next[partition] ?? 0))
+    if (known.every(({ end }, partition) => (from[partition] ?? 0) >= (end ?? 0))) return
+    for await (const entries of this.#log.readLast('installs', { from })) this.#note(entries)
+    this.#next = known.map(({ end }, partition) => Math.max(end ?? 0, from[partition] ?? 0))
+  }
+
+  /** Of several records of an event the first on the log counts. */
+  #note(entries: readonly StoredEntry[]): void {
+    for (const { value } of entries) {
+      const reading = readRecord('install', value)
+      if (reading.kind !== 'record') continue
+      const answer = answerInRecord(reading.record)
+      const key = recordKey(answer, answer.eventId)
+      if (!this.#answers.has(key)) this.#answers.set(key, answer)
+    }
+  }
+}
