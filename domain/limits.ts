@@ -141,6 +141,11 @@ const TUNING = {
   appendPatienceMs: 3.5 * SECOND_MS,
   /** Body of an event of the payment provider. */
   paymentEventBytes: 256 * KIB,
+  /** Members of what any client may send, beyond which it is not parsed: parameters of a query; parts of a header, such as cookies. */
+  queryParameters: 64,
+  headerParts: 256,
+  /** Proxies in front of the service: of a longer list of addresses the last ones count. */
+  forwardedHops: 32,
   /** Rate-limit refusals that one process logs one by one, per second. */
   loggedRefusalsPerS: 1_000,
   /** The same in the dashboard, for one organisation: its Logs show that refusals go on, and leave room for others. */
@@ -240,6 +245,11 @@ export const SIGN_IN_RULES = {
   sign_in_mails: { limit: 5, windowS: HOUR_S, per: 'e-mail address and client address' },
   /** Beyond it no mail is sent, but the answer stays the same. */
   sign_in_mails_in_all: { limit: 30, windowS: HOUR_S, per: 'e-mail address' },
+} as const satisfies Record<string, { limit: number; windowS: number; per: string }>
+
+/** A window of our own for addresses that do not exist: an icon that browsers ask for behind one address uses up nobody's other windows. */
+export const PATH_RULES = {
+  unknown_paths: { limit: 600, windowS: MINUTE_S, per: 'client address' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
 
 /** Windows of our own: each replay reads all installs of its period, and each test calls an address of a customer. */

@@ -2,6 +2,7 @@
 
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { RATE_RULES, REPLAY_RULES, SIGN_IN_RULES } from '../../domain/limits.ts'
+import { unknownPathHit } from '../../domain/collection/rate.ts'
 import type { Hit, HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { RouteRow } from './route.ts'
@@ -41,6 +42,12 @@ export async function refuseByRate(
   // The narrowest of the full ones.
   const [rule = ''] = (hits[outcome.exceeded[0] ?? 0]?.key ?? '').split(':', 1)
   return { ...refuse('rate_limited', { retryAfter: outcome.retryAfterS }), rule }
+}
+
+/** For an address that does not exist. While the hot state is unavailable it is not counted. */
+export async function refuseUnknownPath(addressHash: string, hotState: Pick<HotState, 'countHits'>): Promise<Refusal> {
+  const limited = await refuseByRate([unknownPathHit(addressHash)], hotState).catch(() => null)
+  return limited ?? refuse('not_found')
 }
 
 export function invitationHit(organization: string): Hit {

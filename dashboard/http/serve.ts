@@ -20,11 +20,12 @@ import { readObject, readRawBody } from './body.ts'
 import type { Answer, Call, Handler, HandlerOutcome, OrganizationScope, StreamAnswer, WrittenAnswer } from './call.ts'
 import { cookieRules, type CookieRules } from './cookies.ts'
 import { isOwnOrigin } from './own-origin.ts'
-import { hitsOf, refuseByRate } from './limits.ts'
-import { readQuery } from './query.ts'
+import { hitsOf, refuseByRate, refuseUnknownPath } from './limits.ts'
+import { parametersIn, readQuery } from './query.ts'
 import type { DashboardMetrics } from './metrics.ts'
 import { isLimit, limitIn, type RefusedRequest } from './refused.ts'
-import { isOwnOriginOnly, isRead, matchPath, type RouteRow } from './route.ts'
+import { isOwnOriginOnly, isRead, type RouteRow } from './route.ts'
+import { createRouteTable, type RouteMatch } from './route-table.ts'
 
 interface Route {
   readonly row: RouteRow
@@ -52,13 +53,14 @@ export type Serve = (req: IncomingMessage, res: ServerResponse) => boolean
 
 export function createServe(parts: ServeParts): Serve {
   const cookies = cookieRules(parts.baseUrl)
+  const findRoute = createRouteTable(parts.routes)
   return (req, res) => {
     const [path, query] = dividedAddress(req.url ?? '/')
     if (!path.startsWith('/api/')) return false
     const request: Requested = {
       req,
-      path,
-      query: new URLSearchParams(query),
+      query,
+      found: findRoute(req.method, path),
       requestId: timeOrderedId(parts.randomness, parts.nowMs()),
     }
     void respond(request, res, { ...parts, cookies })
@@ -74,8 +76,9 @@ function dividedAddress(url: string): readonly [path: string, query: string] {
 
 interface Requested {
   readonly req: IncomingMessage
-  readonly path: string
-  readonly query: URLSearchParams
+  /** Not parsed yet. */
+  readonly query: string
+  readonly found: RouteMatch<Route>
   readonly requestId: string
 }
 
@@ -88,11 +91,11 @@ type ServingParts = ServeParts & { readonly cookies: CookieRules }
 
 async function respond(request: Requested, res: ServerResponse, parts: ServingParts): Promise<void> {
   const startedMs = performance.now()
-  const { method = '' } = request.req
-  const found = findRoute(request, parts.routes)
+  const { found, req } = request
+  const { method = '' } = req
   const gone = new AbortController()
   res.once('close', () => gone.abort())
-  const outcome = await handleRequest({ ...request, signal: gone.signal }, found, parts).catch(
+  const outcome = await handleRequest({ ...request, signal: gone.signal }, parts).catch(
     (error: unknown): HandlerOutcome | null => {
       // Its statement was ended since nobody waits for it any more; that is no failure.
       if (gone.signal.aborted && error === gone.signal.reason) return null
@@ -105,7 +108,7 @@ async function respond(request: Requested, res: ServerResponse, parts: ServingPa
   const durationMs = performance.now() - startedMs
   if (outcome.kind === 'refused' && isLimit(outcome)) {
     parts.metrics.limitReached(limitIn(outcome))
-    await note({ request, found, outcome, durationMs }, parts)
+    await note({ request, outcome, durationMs }, parts)
   }
   const allow = 'allow' in found ? { Allow: found.allow } : {}
   const headers = { 'X-Request-Id': request.requestId, ...allow }
@@ -131,15 +134,14 @@ function logLevelOf(method: string, route: string, status: number): 'info' | 'de
 
 interface NotedRefusal {
   readonly request: Requested
-  readonly found: RouteMatch
   readonly outcome: Refusal
   readonly durationMs: number
 }
 
 /** Only of an organisation that the person belongs to; requests of strangers belong to none. */
-async function note({ request, found, outcome, durationMs }: NotedRefusal, parts: ServingParts): Promise<void> {
+async function note({ request, outcome, durationMs }: NotedRefusal, parts: ServingParts): Promise<void> {
+  const { found, req } = request
   if (!('route' in found) || found.params['organization'] === undefined) return
-  const { req } = request
   const session = await readSession(req.headers.cookie, parts).catch(() => null)
   const { row } = found.route
   const scope = findScope(row, { params: found.params, session }, parts.directory)
@@ -161,29 +163,11 @@ function isStoreAway(error: unknown): boolean {
   )
 }
 
-type RouteMatch =
-  | { readonly route: Route; readonly params: Readonly<Record<string, string>> }
-  /** The methods of the path. */
-  | { readonly allow: string }
-  | { readonly unknown: true }
-
-function findRoute({ req, path }: Requested, routes: readonly Route[]): RouteMatch {
-  const here = routes.flatMap((route) => {
-    const params = matchPath(route.row.path, path)
-    return params === null ? [] : [{ route, params }]
-  })
-  const method = req.method === 'HEAD' ? 'GET' : req.method
-  const found = here.find(({ route }) => route.row.method === method)
-  if (found !== undefined) return found
-  if (here.length === 0) return { unknown: true }
-  const methods = here.map(({ route }) => route.row.method)
-  return { allow: [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ') }
-}
-
 /** Null if the client disconnected. */
-async function handleRequest(request: Served, found: RouteMatch, parts: ServingParts): Promise<HandlerOutcome | null> {
+async function handleRequest(request: Served, parts: ServingParts): Promise<HandlerOutcome | null> {
+  const { found } = request
   if ('allow' in found) return refuse('method_not_allowed')
-  if ('unknown' in found) return refuse('not_found')
+  if ('unknown' in found) return refuseUnknownPath(parts.addressHashOf(request.req), parts.hotState)
   const { route, params } = found
   const { row } = route
   const { headers } = request.req
@@ -193,14 +177,16 @@ async function handleRequest(request: Served, found: RouteMatch, parts: ServingP
   const addressHash = parts.addressHashOf(request.req)
   const limited = await refuseByRate(hitsOf(row, { session, addressHash }), parts.hotState)
   if (limited !== null) return limited
+  const query = parametersIn(request.query)
+  if ('code' in query) return query
   const scope = findScope(row, { params, session }, parts.directory)
   if (scope !== null && 'code' in scope) return scope
-  const contents = await readContents(request, row)
+  const contents = await readContents(request.req, { query, row })
   if (contents === null || contents.kind === 'refused') return contents
   const call: Call = {
     requestId: request.requestId,
     nowMs: parts.nowMs(),
-    ...{ params, query: request.query, ...contents.values, addressHash, session, scope },
+    ...{ params, query, ...contents.values, addressHash, session, scope },
     isHead: request.req.method === 'HEAD',
     signal: request.signal,
     browser: parts.cookies.read(headers.cookie, 'browser'),
@@ -215,7 +201,10 @@ interface Contents {
 }
 
 /** In the form that the route declares. Null if the client disconnected. */
-async function readContents({ req, query: given }: Served, row: RouteRow): Promise<Contents | Refusal | null> {
+async function readContents(
+  req: IncomingMessage,
+  { query: given, row }: { readonly query: URLSearchParams; readonly row: RouteRow },
+): Promise<Contents | Refusal | null> {
   const body = row.body === undefined ? EMPTY : await readObject(req, row.body)
   if (body === null || body.kind === 'refused') return body
   const raw = row.rate === 'signed' ? await readRawBody(req) : null

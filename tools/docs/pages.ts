@@ -5,7 +5,15 @@ import { apiPage } from './api.ts'
 import { dashboardOpenApi } from './dashboard-openapi.ts'
 import { version } from '../../bin/wiring/version.ts'
 import { ERRORS } from '../../domain/errors.ts'
-import { NOT_BUILT, PLAN_LIMITS, PUBLIC_LIMITS, RATE_RULES, REPLAY_RULES, SIGN_IN_RULES } from '../../domain/limits.ts'
+import {
+  NOT_BUILT,
+  PATH_RULES,
+  PLAN_LIMITS,
+  PUBLIC_LIMITS,
+  RATE_RULES,
+  REPLAY_RULES,
+  SIGN_IN_RULES,
+} from '../../domain/limits.ts'
 import { MEMBER_ROLES, PLANS } from '../../domain/model.ts'
 import { mayDo, ROLE_ACTIONS } from '../../domain/people/roles.ts'
 import { webhookSchemaDocument } from '../../domain/webhooks/payloads.ts'
@@ -210,6 +218,8 @@ function limitsPage(): string {
     table(['Rule', 'Limit', 'Counted per'], ratesOf(RATE_RULES)),
     'In the dashboard alone, and not in `/api/limits`:',
     table(['Rule', 'Limit', 'Counted per'], ratesOf({ ...SIGN_IN_RULES, ...REPLAY_RULES })),
+    'Everywhere, and not in `/api/limits`; an address that does not exist is counted in no other window:',
+    table(['Rule', 'Limit', 'Counted per'], ratesOf(PATH_RULES)),
     '## Sizes, counts and times',
     table(['What', 'Limit'], limits),
   ])
