@@ -258,5 +258,21 @@ export const REPLAY_RULES = {
   webhook_tests: { limit: 10, windowS: HOUR_S, per: 'organisation' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
 
+/**
+ * How those who wait for the engine share its time, besides look-ups of requests, which go first: each rank gets its part of the sum while it has
+ * something to do, and what another does not use. Roles are what the service itself reads: figures, deliveries, streams.
+ */
+export const ENGINE_SHARES = { page: 8, tail: 2, export: 2, replay: 1, role: 3 } as const
+
+/** The engine's rank of what people read. */
+export type ReadRank = Exclude<keyof typeof ENGINE_SHARES, 'role'>
+
+/** Reads of the dashboard that run at the same time, and that wait: for a person, for an organisation, and in a process. More are answered `503`. */
+export const READ_PLACES = {
+  page: { person: 4, organization: 8 },
+  export: { person: 2, organization: 4 },
+  waiting: { person: 150, organization: 300, all: 2_000 },
+} as const
+
 /** The reconstruction windows that the dashboard offers; with kubectl any value in the range may be set. */
 export const RECONSTRUCTION_CHOICES_HOURS: readonly number[] = [24, 72, 168]

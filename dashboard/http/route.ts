@@ -1,5 +1,6 @@
 /** What a route of the dashboard's API is: one row that the server, the tests and OpenAPI walk. */
 
+import type { ReadRank } from '../../domain/limits.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { MemberRole } from '../../domain/model.ts'
 
@@ -18,6 +19,8 @@ export interface RouteRow {
   readonly path: string
   readonly needs: Need
   readonly rate: RateClass
+  /** How the statements of a read wait for the engine; `page` if absent. */
+  readonly rank?: ReadRank
   readonly summary: string
   /** Of the body of a POST or PUT, which is then required. */
   readonly body?: JsonSchema

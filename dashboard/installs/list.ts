@@ -146,11 +146,11 @@ export function readInstall(scope: ReadScope, facts: Pick<Facts, 'run'>) {
     const { website = '', event: eventId = '' } = call.params
     if (!reads.websites.some(({ id }) => id === website)) return refuse('not_found')
     const key = { website, event_id: eventId }
-    const { signal } = call
-    const [install] = await facts.run('installByEvent', key, { signal })
+    const { asked } = reads
+    const [install] = await facts.run('installByEvent', key, asked)
     if (install === undefined || install.organization !== reads.organization.id) return refuse('not_found')
     const examined = visitIdsOf(install)
-    const found = examined.length === 0 ? [] : await facts.run('visitsByIds', keysOf(website, examined), { signal })
+    const found = examined.length === 0 ? [] : await facts.run('visitsByIds', keysOf(website, examined), asked)
     const isOwn = ({ organization }: { readonly organization: string }): boolean =>
       organization === reads.organization.id
     // A receipt of whoever had the website's ID before proves itself, too.
@@ -159,10 +159,10 @@ export function readInstall(scope: ReadScope, facts: Pick<Facts, 'run'>) {
     return answer({
       install,
       visits: found.filter(isOwn),
-      receipts: own.length === 0 ? [] : await facts.run('receiptHistory', keysOf(website, own), { signal }),
-      handoffs: own.length === 0 ? [] : await facts.run('handoffsOfVisits', keysOf(website, own), { signal }),
-      deliveries: await facts.run('deliveriesOfInstall', key, { signal }),
-      attempts: await facts.run('attemptsOfInstall', key, { signal }),
+      receipts: own.length === 0 ? [] : await facts.run('receiptHistory', keysOf(website, own), asked),
+      handoffs: own.length === 0 ? [] : await facts.run('handoffsOfVisits', keysOf(website, own), asked),
+      deliveries: await facts.run('deliveriesOfInstall', key, asked),
+      attempts: await facts.run('attemptsOfInstall', key, asked),
     })
   })
 }

@@ -34,12 +34,12 @@ export const LOG_ROUTES = {
     summary: 'One attempt at delivery with both bodies.',
   },
   logTail: {
-    ...{ method: 'GET', path: `${LOGS}/tail`, needs: 'Viewer', rate: 'read' },
+    ...{ method: 'GET', path: `${LOGS}/tail`, needs: 'Viewer', rate: 'read', rank: 'tail' },
     summary: 'New lines of Logs as a stream of events; 4 streams for a session, then `429`: poll instead.',
     query: LOG_FILTER_SCHEMA,
   },
   live: {
-    ...{ method: 'GET', path: '/api/organizations/:organization/live', needs: 'Viewer', rate: 'read' },
+    ...{ method: 'GET', path: '/api/organizations/:organization/live', needs: 'Viewer', rate: 'read', rank: 'tail' },
     summary: 'Requests of the last half hour, and each new one as it comes, as a stream of events.',
     query: { website: WEBSITE_PARAMETER },
   },
