@@ -90,6 +90,9 @@ const LIMITS_IN_FORCE = {
   logStreamBacklogDays: 7,
 } as const
 
+/** Secrets that an organisation may have through the dashboard: for each object that refers to some, and besides. A rotated one stays for a day. */
+export const SECRET_LIMITS = { perObject: 2, besides: 10 } as const
+
 /** Limits that users may rely on once the part that they bound is built. Nothing reads these yet. */
 const LIMITS_NOT_BUILT = {} as const
 
@@ -273,6 +276,9 @@ export const READ_PLACES = {
   export: { person: 2, organization: 4 },
   waiting: { person: 150, organization: 300, all: 2_000 },
 } as const
+
+/** Streams of events to browsers that are open at the same time. Browsers allow six connections per host, of which a page needs some for itself. */
+export const STREAM_PLACES = { session: 4, person: 8, organization: 25, process: 50 } as const
 
 /** The reconstruction windows that the dashboard offers; with kubectl any value in the range may be set. */
 export const RECONSTRUCTION_CHOICES_HOURS: readonly number[] = [24, 72, 168]
