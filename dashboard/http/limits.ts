@@ -1,6 +1,7 @@
 /** The windows that a request of the dashboard is counted in. Keys contain keyed hashes and digests, never an address. */
 
 import { refuse, type Refusal } from '../../domain/errors.ts'
+import { DAY_S } from '../../domain/durations.ts'
 import { RATE_RULES, REPLAY_RULES, SIGN_IN_RULES } from '../../domain/limits.ts'
 import { unknownPathHit } from '../../domain/collection/rate.ts'
 import type { Hit, HotState } from '../../ports/hot-state/hot-state.ts'
@@ -64,6 +65,11 @@ export function streamTestHit(organization: string): Hit {
 
 export function logExportHit(organization: string): Hit {
   return dashboardHit('log_exports', organization, RATE_RULES.log_exports)
+}
+
+/** Of a cluster, in which the dashboard cannot list Secrets: those that nothing refers to are deleted after a day. */
+export function secretHit({ organization, allowed }: { readonly organization: string; readonly allowed: number }): Hit {
+  return dashboardHit('secrets', organization, { limit: allowed, windowS: DAY_S })
 }
 
 export function webhookTestHit(organization: string): Hit {

@@ -88,7 +88,7 @@ export function folderResources(
   return {
     directory: folderDirectory(catalog),
     inventory: folderInventory(catalog, nowMs),
-    writer: folderWriter({ folder, written, env, refresh: catalog.refresh, nowMs }),
+    writer: folderWriter({ folder, written, env, content: catalog.content, refresh: catalog.refresh, nowMs }),
     pins: hotStatePins(hotState),
   }
 }
