@@ -479,4 +479,11 @@ export const MUTATIONS: readonly Mutation[] = [
     new: '',
     suites: ['test/runtime/manifests.test.ts'],
   },
+  {
+    breaks: 'a page keeps its turn while downloads of others wait',
+    file: 'ports/facts/engine/ranks.ts',
+    old: 'if (own !== other && own.used >= other.used) return false',
+    new: 'if (own !== other) return false',
+    suites: ['test/ports/engine-turns.test.ts'],
+  },
 ]

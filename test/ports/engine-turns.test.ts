@@ -116,6 +116,27 @@ describe('turns of the engine', () => {
     expect(Math.max(...waits)).to.be.at.most(100)
   })
 
+  it('keep the turn of a page for its next statement while downloads of others wait', async () => {
+    const { ask, runUntil, turns, nowMs } = await engine()
+    for (const organization of ['a', 'b'])
+      ask({ name: 'export', rank: 'export', organization, costMs: 200, always: 10 })
+    let tookMs = Infinity
+    const page = async (): Promise<void> => {
+      // Comes in the middle, with five statements one after the other.
+      while (nowMs() < 5_000)
+        await turns.take({ turn: 'page', share: { ...ofPage('a'), rank: 'export' } }, async () => undefined)
+      const askedMs = nowMs()
+      for (let count = 0; count < 5; count += 1)
+        await turns.take({ turn: 'page', share: ofPage('new') }, async () => undefined)
+      tookMs = nowMs() - askedMs
+    }
+    const came = page()
+    const ran = await runUntil(20_000)
+    await came
+    expect(tookMs, 'it waits for the download that runs, and for no other').to.be.at.most(200)
+    expect(timeOf(ran, 'export')).to.equal(20_000)
+  })
+
   it('give a person no more for belonging to several organisations', async () => {
     const { ask, runUntil } = await engine()
     for (let place = 0; place < 5; place += 1)

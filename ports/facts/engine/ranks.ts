@@ -37,6 +37,8 @@ interface RanksOptions {
 
 /** Time that was used so long ago counts half. */
 const HALF_LIFE_MS = 10_000
+/** Of two who used about as much neither waits for what the other may ask next. */
+const CLEARLY_MS = 250
 /** Organisations and people whose use is remembered, in each rank. */
 const MOST_REMEMBERED = 10_000
 
@@ -47,7 +49,7 @@ export class Ranks {
   readonly #running = new Map<string, number>()
   /** That of the rank whose task was started last: a rank that was idle saves up nothing. */
   #used = 0
-  /** Whom others of the rank, who used more, wait for. */
+  /** Whom others, who used more, wait for. */
   #held: Charged | null = null
 
   constructor(options: RanksOptions) {
@@ -58,7 +60,8 @@ export class Ranks {
 
   add(waiting: Waiting): void {
     const state = this.#of(waiting.rank)
-    if (state.waiting.length === 0 && state.running === 0) state.used = Math.max(state.used, this.#used)
+    const isIdle = state.waiting.length === 0 && state.running === 0 && this.#held?.rank !== waiting.rank
+    if (isIdle) state.used = Math.max(state.used, this.#used)
     state.waiting.push(waiting)
   }
 
@@ -123,11 +126,16 @@ export class Ranks {
     return least?.waiting
   }
 
+  /** By whoever used clearly less, in a rank that would be next. What the service itself reads waits for nobody's page. */
   #isHeldUp(waiting: Waiting): boolean {
     const held = this.#held
-    if (held === null || waiting.rank !== held.rank) return false
-    const used = this.#of(held.rank).uses.now()
-    return isLess(useOf(held, used), useOf(waiting, used))
+    if (held === null || waiting.organization === '') return false
+    const [own, other] = [this.#of(held.rank), this.#of(waiting.rank)]
+    if (own !== other && own.used >= other.used) return false
+    const { byEither, byPerson } = useOf(held, own.uses.now())
+    const most = { byEither: byEither + CLEARLY_MS, byPerson: byPerson + CLEARLY_MS }
+    const use = useOf(waiting, other.uses.now())
+    return use.byEither > most.byEither || (waiting.organization === held.organization && use.byPerson > most.byPerson)
   }
 
   /** Of those that may run; of equals, who came first. */

@@ -20,8 +20,8 @@ interface TurnsOptions {
   readonly elapsedMs?: () => number
 }
 
-/** How long the engine may stay idle for the next statement of the page that it has just served. */
-const HOLD_MS = 3
+/** How long the engine may stay idle for the next statement of the page that it has just served: another thread asks it, which may wait for the processor. */
+const HOLD_MS = 20
 
 /** Callers bound how many tasks they start; no task is refused here. */
 export function createTurns(options: TurnsOptions = {}): Pick<Turns, 'take' | 'idle'> {
