@@ -2,8 +2,10 @@
 
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { RequestHandler } from 'express'
-import type { Headers } from './http/reply.ts'
+import { boundedParts } from '../common/bounded-parts.ts'
 import { sha256Hex } from '../common/digest.ts'
+import { LIMITS } from '../domain/limits.ts'
+import type { Headers } from './http/reply.ts'
 
 export const CACHE_SHORT = 'public, max-age=300'
 export const CACHE_FOREVER = 'public, max-age=31536000, immutable'
@@ -86,8 +88,7 @@ function compressed(bytes: Buffer): ReadonlyMap<'br' | 'gzip', Buffer> {
  */
 function chooseEncoding(accepted: string | undefined, file: StaticFile): 'br' | 'gzip' | null {
   const codings = new Set(
-    (accepted ?? '')
-      .split(',')
+    (boundedParts(accepted ?? '', ',', LIMITS.headerParts) ?? [])
       .map((part) => part.split(';').map((word) => word.trim().toLowerCase()))
       .filter(([, quality = '']) => !/^q=0(\.0*)?$/.test(quality))
       .map(([name]) => name),

@@ -3,6 +3,8 @@
 import { listenFor } from '../api/frame.ts'
 import { watchDirectory } from '../dashboard/resources/cluster-directory.ts'
 import { clusterWriter } from '../dashboard/resources/cluster-writer.ts'
+import type { SecretRoom } from '../dashboard/resources/writer.ts'
+import { secretHit } from '../dashboard/http/limits.ts'
 import { clusterPins } from '../dashboard/sign-in/cluster-pins.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
 import { createRegistry } from '../runtime/metrics.ts'
@@ -45,7 +47,12 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
     const eventLog = await open.eventLog({ mayWait: true })
     const { facts } = await open.facts({ isReadOnly: true })
     reportEngines(registry, { eventLog, hotState, facts })
-    const resources = { directory, inventory: directory.inventory, writer: clusterWriter(client, Date.now) }
+    const countSecret = async (room: SecretRoom) => (await hotState.countHits([secretHit(room)])).kind === 'counted'
+    const resources = {
+      directory,
+      inventory: directory.inventory,
+      writer: clusterWriter(client, Date.now, countSecret),
+    }
     const dashboard = await openDashboard({
       ...{ ...parts, keys, registry, eventLog, hotState, facts, ...resources },
       pins: clusterPins(client),

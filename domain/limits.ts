@@ -90,6 +90,9 @@ const LIMITS_IN_FORCE = {
   logStreamBacklogDays: 7,
 } as const
 
+/** Secrets that an organisation may have through the dashboard: for each object that refers to some, and besides. A rotated one stays for a day. */
+export const SECRET_LIMITS = { perObject: 2, besides: 10 } as const
+
 /** Limits that users may rely on once the part that they bound is built. Nothing reads these yet. */
 const LIMITS_NOT_BUILT = {} as const
 
@@ -141,6 +144,11 @@ const TUNING = {
   appendPatienceMs: 3.5 * SECOND_MS,
   /** Body of an event of the payment provider. */
   paymentEventBytes: 256 * KIB,
+  /** Members of what any client may send, beyond which it is not parsed: parameters of a query; parts of a header, such as cookies. */
+  queryParameters: 64,
+  headerParts: 256,
+  /** Proxies in front of the service: of a longer list of addresses the last ones count. */
+  forwardedHops: 32,
   /** Rate-limit refusals that one process logs one by one, per second. */
   loggedRefusalsPerS: 1_000,
   /** The same in the dashboard, for one organisation: its Logs show that refusals go on, and leave room for others. */
@@ -242,11 +250,35 @@ export const SIGN_IN_RULES = {
   sign_in_mails_in_all: { limit: 30, windowS: HOUR_S, per: 'e-mail address' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
 
+/** A window of our own for addresses that do not exist: an icon that browsers ask for behind one address uses up nobody's other windows. */
+export const PATH_RULES = {
+  unknown_paths: { limit: 600, windowS: MINUTE_S, per: 'client address' },
+} as const satisfies Record<string, { limit: number; windowS: number; per: string }>
+
 /** Windows of our own: each replay reads all installs of its period, and each test calls an address of a customer. */
 export const REPLAY_RULES = {
   decision_replays: { limit: 10, windowS: HOUR_S, per: 'organisation' },
   webhook_tests: { limit: 10, windowS: HOUR_S, per: 'organisation' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>
+
+/**
+ * How those who wait for the engine share its time, besides look-ups of requests, which go first: each rank gets its part of the sum while it has
+ * something to do, and what another does not use. Roles are what the service itself reads: figures, deliveries, streams.
+ */
+export const ENGINE_SHARES = { page: 8, tail: 2, export: 2, replay: 1, role: 3 } as const
+
+/** The engine's rank of what people read. */
+export type ReadRank = Exclude<keyof typeof ENGINE_SHARES, 'role'>
+
+/** Reads of the dashboard that run at the same time, and that wait: for a person, for an organisation, and in a process. More are answered `503`. */
+export const READ_PLACES = {
+  page: { person: 4, organization: 8 },
+  export: { person: 2, organization: 4 },
+  waiting: { person: 150, organization: 300, all: 2_000 },
+} as const
+
+/** Streams of events to browsers that are open at the same time. Browsers allow six connections per host, of which a page needs some for itself. */
+export const STREAM_PLACES = { session: 4, person: 8, organization: 25, process: 50 } as const
 
 /** The reconstruction windows that the dashboard offers; with kubectl any value in the range may be set. */
 export const RECONSTRUCTION_CHOICES_HOURS: readonly number[] = [24, 72, 168]

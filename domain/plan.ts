@@ -1,7 +1,7 @@
 /** Decides whether an organisation's plan allows one more of something. */
 
 import { refuse, type Refusal } from './errors.ts'
-import { PLAN_LIMITS } from './limits.ts'
+import { PLAN_LIMITS, SECRET_LIMITS } from './limits.ts'
 import type { Plan } from './model.ts'
 
 /** What a plan counts, by the name of its limit, with singular and plural. */
@@ -41,6 +41,19 @@ export function refuseByPlan(plan: Plan, count: PlanCount, wanted: number): Plan
   const use = { limit: count, used: wanted - 1, allowed, plan }
   if (allowed === 0) return { code: 'plan_required', message: `the plan ${plan} allows no ${many}`, use }
   return { code: 'plan_limit', message: `the plan ${plan} allows ${allowed} ${allowed === 1 ? one : many}`, use }
+}
+
+/** How many Secrets an organisation with so many destinations, webhooks and log streams may have. */
+export function secretsAllowed(objects: number): number {
+  return SECRET_LIMITS.perObject * objects + SECRET_LIMITS.besides
+}
+
+/** The answer to a Secret more than those. */
+export function refuseSecret(
+  plan: Plan,
+  { used, allowed }: { readonly used: number; readonly allowed: number },
+): Refusal {
+  return refuse('plan_limit', { limit: 'secrets', used, allowed, plan })
 }
 
 /** The answer to a creation beyond what the plan allows. */

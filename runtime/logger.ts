@@ -54,7 +54,8 @@ const PLAIN_NAMES = /(hash|count|name|names|file|ref|bytes|ms)$/
 /** Handoff tokens, and runs of 43 base64url characters, the form of a receipt. */
 const TOKEN_TEXT = /wht_[A-Za-z0-9_-]{20,}/g
 const RECEIPT_TEXT = /(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])/g
-const URL_USER = /([a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi
+/** A scheme of any length would be tried from each of its letters. */
+const URL_USER = /([a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/@"']+@/gi
 const SECRET_QUERY = /([?&](?:api_secret|access_token|client_secret|refresh_token|token|code)=)[^&\s"']+/gi
 
 export function createLogger(options: LoggerOptions): Logger {

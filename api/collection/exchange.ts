@@ -2,7 +2,9 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Request, RequestHandler } from 'express'
+import { boundedParts } from '../../common/bounded-parts.ts'
 import type { RateHit } from '../../domain/collection/rate.ts'
+import { LIMITS } from '../../domain/limits.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import { timeOrderedId } from '../../runtime/random.ts'
 import type { Aborted, RawBody } from '../http/body.ts'
@@ -139,12 +141,10 @@ export function secondsSince(exchange: Exchange): number {
   return (performance.now() - exchange.startedMs) / 1_000
 }
 
-/** A header sent twice arrives joined by commas; a single `1` among them counts. */
+/** A header sent twice arrives joined by commas; a single `1` among them counts, and so does a list too long to be read. */
 function saysGpcHeader(header: string | string[] | undefined): boolean {
   if (header === undefined) return false
-  return String(header)
-    .split(',')
-    .some((value) => value.trim() === '1')
+  return boundedParts(String(header), ',', LIMITS.headerParts)?.includes('1') ?? true
 }
 
 /** The address as requested, without its query; mounted routers must not change what is logged. */

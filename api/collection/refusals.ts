@@ -2,7 +2,9 @@
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import { ERRORS, refuse, type ErrorCode } from '../../domain/errors.ts'
+import { unknownPathHit } from '../../domain/collection/rate.ts'
 import { isLargeUnread } from '../http/body.ts'
+import { addressReader } from '../http/client-address.ts'
 import type { ApiDeps } from '../deps.ts'
 import { exchangeOf, opener } from './exchange.ts'
 import { sendRefused, takeBody, type PipelineParts } from './pipeline.ts'
@@ -85,8 +87,16 @@ export function wrongMethod(allowed: readonly string[], parts: PipelineParts): R
   }
 }
 
+/** Counted in a window of its own; not counted while the hot state is unavailable. */
 export function notFound(deps: ApiDeps): RequestHandler {
-  return (req, res) => sendCode(res, 'not_found', deps, closeIfLarge(req))
+  const addressOf = addressReader(deps.options.trustProxy)
+  return async (req, res) => {
+    const addressHash = deps.keys.addressHash(addressOf(req), deps.nowMs())
+    const counted = await deps.hotState.countHits([unknownPathHit(addressHash)]).catch(() => null)
+    const refusal =
+      counted?.kind === 'exceeded' ? refuse('rate_limited', { retryAfter: counted.retryAfterS }) : refuse('not_found')
+    deps.metrics.answered('', sendRefusal(res, refusal, closeIfLarge(req)), refusal.code, 0)
+  }
 }
 
 /** Errors of Express itself (a broken percent escape in a path) and exceptions of handlers. */

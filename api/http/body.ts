@@ -2,6 +2,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
+import { boundedParts } from '../../common/bounded-parts.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 
@@ -85,7 +86,7 @@ export function readBody(req: IncomingMessage): Promise<RawBody | Aborted> {
  */
 function isJsonType(header: string): boolean {
   if (header === 'application/json') return true
-  const [type = '', ...parameters] = header.split(';').map((part) => part.trim().toLowerCase())
+  const [type = '', ...parameters] = boundedParts(header.toLowerCase(), ';', LIMITS.headerParts) ?? []
   return type === 'application/json' && parameters.every((parameter) => parameter === '' || isUtf8Charset(parameter))
 }
 

@@ -4,13 +4,17 @@ import type { IncomingMessage } from 'node:http'
 import ipaddr from 'ipaddr.js'
 import proxyAddr from 'proxy-addr'
 
+import { BoundedMap } from '../../common/bounded-map.ts'
+import { lastParts } from '../../common/bounded-parts.ts'
+import { LIMITS } from '../../domain/limits.ts'
+
 const PLAIN_IPV4 = /^\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}$/
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([0-9a-fA-F:.%]+)\])(?::\d{1,5})?$/
 const NETWORK_PARTS = 4
 /** The longest possible address, with a zone and a port, is shorter. Longer texts are not parsed. */
 const ADDRESS_CHARS_MAX = 80
-/** Addresses of proxies to cache; an installation has a handful. */
+/** Addresses of proxies to remember, the latest ones: an installation has a handful, but clients may name any of a trusted network. */
 const PROXIES_MAX = 1_000
 
 /**
@@ -20,7 +24,21 @@ const PROXIES_MAX = 1_000
 export function addressReader(trusted: readonly string[]): (req: IncomingMessage) => string {
   if (trusted.length === 0) return (req) => countedAddress(req.socket.remoteAddress, undefined)
   const isTrusted = remembering(proxyAddr.compile([...trusted]))
-  return (req) => countedAddress(proxyAddr(req, isTrusted), req.socket.remoteAddress)
+  return (req) => countedAddress(clientAddress(req, isTrusted), req.socket.remoteAddress)
+}
+
+/**
+ * The first address, from the service's end of the chain of proxies, that is no trusted proxy's. A client may fill the header with addresses
+ * of trusted networks, so the chain is followed for so many proxies only; the last one that was looked at then counts.
+ */
+function clientAddress({ socket, headers }: IncomingMessage, isTrusted: TrustProxy): string | undefined {
+  let address = socket.remoteAddress
+  const told = lastParts(String(headers['x-forwarded-for'] ?? ''), ',', LIMITS.forwardedHops)
+  for (const [hop, next] of told.filter((each) => each !== '').entries()) {
+    if (address === undefined || !isTrusted(address, hop)) break
+    address = next
+  }
+  return address
 }
 
 /**
@@ -36,12 +54,12 @@ type TrustProxy = (address: string, hops: number) => boolean
 
 /** Most requests come through the same few proxies, and comparing an address with networks is not cheap. */
 function remembering(isTrusted: TrustProxy): TrustProxy {
-  const proxies = new Set<string>()
+  const proxies = new BoundedMap<string, true>(PROXIES_MAX)
   return (address, hops) => {
     if (proxies.has(address)) return true
     if (address.length > ADDRESS_CHARS_MAX) return false
     const isProxy = isTrusted(address, hops)
-    if (isProxy && proxies.size < PROXIES_MAX) proxies.add(address)
+    if (isProxy) proxies.set(address, true)
     return isProxy
   }
 }

@@ -2,8 +2,10 @@
 
 import { createHash } from 'node:crypto'
 import type { Request, RequestHandler, Response } from 'express'
+import { boundedParts } from '../../common/bounded-parts.ts'
 import type { Website } from '../../domain/catalog.ts'
 import { refuse, type ErrorCode } from '../../domain/errors.ts'
+import { LIMITS } from '../../domain/limits.ts'
 import { renderHookScript } from '../../domain/collection/hook-script.ts'
 import type { ApiDeps } from '../deps.ts'
 import { exchangeOf, secondsSince, type Exchange } from '../collection/exchange.ts'
@@ -99,7 +101,8 @@ function sendTagged(
 ): number {
   const etag = answer.etag ?? etagOf(answer.text)
   const headers = { ...answer.headers, ETag: etag }
-  const known = (req.headers['if-none-match'] ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  const tags = boundedParts(req.headers['if-none-match'] ?? '', ',', LIMITS.headerParts) ?? []
+  const known = tags.map((tag) => tag.replace(/^W\//, ''))
   if (known.includes(etag) || known.includes('*')) {
     res.writeHead(304, headers)
     res.end()

@@ -5,7 +5,7 @@
 
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { cp, rm } from 'node:fs/promises'
+import { cp, rm, writeFile } from 'node:fs/promises'
 import { getPriority, setPriority } from 'node:os'
 import { join } from 'node:path'
 
@@ -14,6 +14,7 @@ import { freePort } from '../../fixtures/engines/free-port.ts'
 import { kafkaJars } from '../../fixtures/engines/kafka.ts'
 import { kubeTools, startKube } from '../../fixtures/engines/kube.ts'
 import { startProgram, type Program } from '../../fixtures/service/programs.ts'
+import type { Manifest } from '../../fixtures/service/manifests.ts'
 import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import { apiOptions, dashboardOptions, operatorOptions } from '../support/chart-options.ts'
 import { organizationObjects, writeOrganizations } from '../support/dashboard-people.ts'
@@ -39,13 +40,21 @@ export interface TargetOptions {
   /** Folder of tables, as chDB keeps them; it is copied. */
   readonly tables: string
   readonly organizations: number
+  /** Further objects of the embedded program. */
+  readonly objects?: readonly Manifest[]
 }
 
 /** The program on core 0. */
-export async function embeddedTarget({ folder, tables, organizations }: TargetOptions): Promise<ReadTarget> {
+export async function embeddedTarget({
+  folder,
+  tables,
+  organizations,
+  objects = [],
+}: TargetOptions): Promise<ReadTarget> {
   const [manifests, data] = [join(folder, 'manifests'), join(folder, 'data')]
   await writeOrganizations(manifests, organizations)
   await writeScaleObjects(manifests)
+  await writeFile(join(manifests, 'further.yaml'), objects.map((each) => JSON.stringify(each)).join('\n---\n'))
   await copyTables(tables, join(data, 'chdb'))
   const port = await freePort()
   const child = startEmbedded(port, { folder, manifests })

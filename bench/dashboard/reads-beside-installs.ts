@@ -20,7 +20,14 @@ import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 
 import { SCALE_ORGANIZATION, SCALE_WEBSITES } from '../../fixtures/scale/shape.ts'
-import { emailOf, organizationName, ownPage, signInAll, WEBSITES_EACH } from '../support/dashboard-people.ts'
+import {
+  emailOf,
+  MEMBERS_EACH,
+  organizationName,
+  ownPage,
+  signInAll,
+  WEBSITES_EACH,
+} from '../support/dashboard-people.ts'
 import { bareRate } from '../support/http-load.ts'
 import { openLoop, undisturbed, type DueRequest } from '../support/open-loop.ts'
 import { at } from '../support/operator-figures.ts'
@@ -46,8 +53,9 @@ const kept = positionals[5]
 const ORGANIZATIONS = 25
 const TAILS = 50
 const TAILS_OF_A_SESSION = 4
-/** People whose sessions hold the tails, and one more who reads. */
+/** People whose sessions hold the tails, of two organisations in turns, since one may have half of them; and one more who reads. */
 const WATCHERS = Math.ceil(TAILS / TAILS_OF_A_SESSION)
+const watcherEmail = (place: number): string => emailOf((place % 2) * MEMBERS_EACH + Math.floor(place / 2))
 /** Of 600 a minute. */
 const READS_PER_S = 8
 const WARM_UP_S = 30
@@ -85,7 +93,7 @@ try {
 }
 
 async function measure(name: string, target: ReadTarget, bare: number): Promise<void> {
-  const emails = [...Array.from({ length: WATCHERS }, (_, place) => emailOf(place)), SCALE_OWNER]
+  const emails = [...Array.from({ length: WATCHERS }, (_, place) => watcherEmail(place)), SCALE_OWNER]
   const cookies = await signInAll(`http://127.0.0.1:${target.dashboard}`, target.data, emails)
   const people = { dashboard: target.dashboard, cookies, reader: ownPage(cookies.at(-1) ?? '', WATCHERS) }
   await untilMember(people)
@@ -193,10 +201,10 @@ async function loadPages({ dashboard: port, reader: headers }: People): Promise<
   read.pages += READS_PER_S * seconds
 }
 
-/** All of one organisation, whose websites get events: one session holds four of them. */
+/** Of two organisations, whose websites get events: one session holds four of them. */
 function openTail({ dashboard: port, cookies }: People, index: number): Promise<ClientRequest> {
   const place = Math.floor(index / TAILS_OF_A_SESSION)
-  const path = `/api/organizations/${organizationName(0)}/logs/tail`
+  const path = `/api/organizations/${organizationName(place % 2)}/logs/tail`
   return new Promise((resolve, reject) => {
     const headers = ownPage(cookies[place] ?? '', place)
     const tail = get({ port, host: '127.0.0.1', path, headers }, (response) => {

@@ -2,12 +2,13 @@
 
 import type { EngineSettings, FactsConnection } from '../../ports/facts/engine/connection.ts'
 import { readsOfLines } from '../../ports/facts/engine/read-rows.ts'
-import type { QueryParameters, Turn } from '../../ports/facts/query-rows.ts'
+import type { EngineShare, QueryParameters, Turn } from '../../ports/facts/query-rows.ts'
 
 interface AskedLines {
   readonly statement: string
   readonly parameters: QueryParameters
   readonly turn: Turn
+  readonly share: EngineShare | undefined
 }
 
 /** `ask` resolves with the rows as lines of JSON. */
@@ -15,8 +16,8 @@ export function linesConnection(
   ask: (asked: AskedLines, signal?: AbortSignal) => Promise<Uint8Array>,
   yielding: EngineSettings,
 ): FactsConnection {
-  const lines: NonNullable<FactsConnection['lines']> = async (statement, parameters, { turn, signal }) => {
-    const { buffer, byteOffset, byteLength } = await ask({ statement, parameters, turn }, signal)
+  const lines: NonNullable<FactsConnection['lines']> = async (statement, parameters, { turn, share, signal }) => {
+    const { buffer, byteOffset, byteLength } = await ask({ statement, parameters, turn, share }, signal)
     return Buffer.from(buffer, byteOffset, byteLength)
   }
   return {

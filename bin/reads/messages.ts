@@ -8,7 +8,7 @@ import type { ReadWebsite } from '../../dashboard/reads/scope.ts'
 import type { EngineSettings } from '../../ports/facts/engine/connection.ts'
 import type { FactTable } from '../../ports/facts/columns.ts'
 import type { FactRow } from '../../ports/facts/facts.ts'
-import type { QueryParameters, Turn } from '../../ports/facts/query-rows.ts'
+import type { EngineShare, QueryParameters, Turn } from '../../ports/facts/query-rows.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import type { Moved } from './channel.ts'
 
@@ -56,7 +56,12 @@ export type ReadOffers = {
 export type MainOffers = {
   /** Rows as lines of JSON. */
   readonly lines: (
-    asked: { readonly statement: string; readonly parameters: QueryParameters; readonly turn: Turn },
+    asked: {
+      readonly statement: string
+      readonly parameters: QueryParameters
+      readonly turn: Turn
+      readonly share: EngineShare | undefined
+    },
     signal: AbortSignal,
   ) => Promise<Moved<Uint8Array>>
   readonly insert: (asked: { readonly table: FactTable; readonly rows: readonly FactRow[] }) => Promise<void>

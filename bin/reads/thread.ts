@@ -147,9 +147,9 @@ function offersOf(
     return given
   }
   return {
-    async lines({ statement, parameters, turn }, signal) {
+    async lines({ statement, parameters, turn, share }, signal) {
       if (connection.lines === undefined) throw new Error('the engine is not in this process')
-      const lines = await connection.lines(statement, parameters, { turn, signal })
+      const lines = await connection.lines(statement, parameters, { turn, share, signal })
       return new Moved<Uint8Array>(lines, lines)
     },
     insert: ({ table, rows }) => facts.insert(table, rows),

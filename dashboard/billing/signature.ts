@@ -2,6 +2,7 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
+import { boundedParts } from '../../common/bounded-parts.ts'
 import { SECOND_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 
@@ -15,10 +16,9 @@ interface SignedBody {
 
 /** Parsed once and strictly, so that the time that is checked is the time that was signed. */
 export function isSigned({ body, header }: SignedBody, secret: string, nowMs: number): boolean {
-  const parts = header
-    .slice(0, HEADER_CHARS)
-    .split(',')
-    .map((part) => part.split('='))
+  const parts = (boundedParts(header.slice(0, HEADER_CHARS), ',', LIMITS.headerParts) ?? []).map((part) =>
+    part.split('='),
+  )
   const times = parts.filter(([name]) => name === 't').map(([, value = '']) => value)
   const [time = ''] = times
   if (times.length !== 1 || !/^[0-9]{1,12}$/.test(time)) return false

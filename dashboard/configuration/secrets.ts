@@ -3,10 +3,11 @@
  * read here again. In a cluster a Secret is deleted with the object that it was created for.
  */
 
-import { refuse, refuseField } from '../../domain/errors.ts'
+import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
+import { refuseSecret, secretsAllowed } from '../../domain/plan.ts'
 import { answerCreated, optionalText, scopeOf, type Call } from '../http/call.ts'
 import type { Inventory } from '../resources/inventory.ts'
-import type { ResourceWriter } from '../resources/writer.ts'
+import type { ResourceWriter, SecretRoom } from '../resources/writer.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import { randomName } from './random-name.ts'
 
@@ -24,11 +25,26 @@ export function createSecret({ inventory, writer, randomness }: SecretParts) {
     const owner = secretOwner(optionalText(call, 'destination'), optionalText(call, 'logStream'), namespace)
     if (owner !== null && inventory.organizationOf(owner) !== organization.id) return refuse('not_found')
     const values = call.body['values'] as Readonly<Record<string, string>>
-    const secret = { namespace, name: randomName('Secret', randomness), values, tenant, owner }
+    const room = secretRoom(call, inventory)
+    const secret = { namespace, name: randomName('Secret', randomness), values, tenant, owner, room }
     const outcome = await writer.createSecret(secret)
+    if (outcome.kind === 'full') return refuseFull(call, { ...room, ...outcome })
     if (outcome.kind === 'written') return answerCreated({ name: secret.name, keys: Object.keys(values) })
     return outcome.kind === 'refused' ? refuseField('/values', outcome.message) : refuse('conflict')
   }
+}
+
+const REFERRING_KINDS = ['Destination', 'Webhook', 'LogStream'] as const
+
+/** For the Secrets of the organisation, by how many objects may refer to some. */
+export function secretRoom(call: Call, inventory: Pick<Inventory, 'list'>): SecretRoom {
+  const { id } = scopeOf(call).organization
+  const objects = REFERRING_KINDS.reduce((sum, kind) => sum + inventory.list(kind, id).length, 0)
+  return { organization: id, allowed: secretsAllowed(objects) }
+}
+
+export function refuseFull(call: Call, use: { readonly used: number; readonly allowed: number }): Refusal {
+  return refuseSecret(scopeOf(call).organization.plan, use)
 }
 
 function secretOwner(destination: string | null, logStream: string | null, namespace: string) {

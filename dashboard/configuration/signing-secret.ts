@@ -4,6 +4,7 @@ import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { scopeOf, type Answer, type Call } from '../http/call.ts'
 import type { ResourceAddress, WriteOutcome } from '../resources/writer.ts'
+import { refuseFull, secretRoom } from './secrets.ts'
 import { randomName } from './random-name.ts'
 import type { WriteParts } from './write.ts'
 
@@ -46,8 +47,10 @@ export async function makeSigningSecret(
   const tried = await write(asIfMade(parts), dry, { name, key: KEY })
   if (tried.kind === 'refused') return withoutPatch(tried)
   const secret = `whsec_${Buffer.from(randomness.bytes(SECRET_BYTES)).toString('base64')}`
-  const outcome = await writer.createSecret({ namespace, name, values: { [KEY]: secret }, tenant, owner })
+  const room = secretRoom(call, parts.inventory)
+  const outcome = await writer.createSecret({ namespace, name, values: { [KEY]: secret }, tenant, owner, room })
   if (outcome.kind === 'written') return { secret, ref: { name, key: KEY } }
+  if (outcome.kind === 'full') return refuseFull(call, { ...room, ...outcome })
   return outcome.kind === 'refused' ? refuseField('', outcome.message) : refuse('conflict')
 }
 

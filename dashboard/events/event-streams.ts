@@ -3,15 +3,11 @@
 import { isAtLeast } from '../../domain/people/roles.ts'
 import { roleIn } from '../../domain/people/standing.ts'
 import { SECOND_MS } from '../../domain/durations.ts'
+import { STREAM_PLACES } from '../../domain/limits.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import { scopeOf, sessionOf, type Call } from '../http/call.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-
-/** Browsers allow six connections per host; a page needs some for itself. */
-const MOST_OF_SESSION = 4
-/** Above it browsers must poll, which costs this process less. */
-const MOST_OF_PROCESS = 50
 
 /** A place among the streams. */
 export interface StreamPlace {
@@ -22,12 +18,13 @@ export interface StreamPlace {
   readonly leave: () => void
 }
 
-/** There are as many streams as there may be. */
-interface NoStreamPlace {
-  readonly kind: 'full'
-  /** Name of the limit; absent if there is none, and the process ends. */
-  readonly rule?: 'streams_per_session' | 'streams_per_process'
-}
+/**
+ * There are as many streams as there may be, or the process ends. `rule` is the limit that these have reached themselves; if it is absent
+ * others have all places of the process, which is recorded for nobody.
+ */
+export type NoStreamPlace =
+  | { readonly kind: 'full'; readonly rule?: 'streams_per_session' | 'streams_per_person' | 'streams_per_organization' }
+  | { readonly kind: 'closing' }
 
 export interface EventStreams {
   /** Aborted when the process ends. */
@@ -37,36 +34,53 @@ export interface EventStreams {
   readonly close: () => void
 }
 
+/** A browser that gets none polls instead, which costs this process less. */
 export function createEventStreams(): EventStreams {
-  const ofSessions = new Map<string, number>()
+  /** By session, person and organisation. */
+  const counts = new Map<string, number>()
   const closing = new AbortController()
   let all = 0
-  const count = (session: string, by: number): void => {
+  const count = (keys: readonly string[], by: number): void => {
     all += by
-    const left = (ofSessions.get(session) ?? 0) + by
-    if (left === 0) ofSessions.delete(session)
-    else ofSessions.set(session, left)
+    for (const key of keys) {
+      const left = (counts.get(key) ?? 0) + by
+      if (left === 0) counts.delete(key)
+      else counts.set(key, left)
+    }
   }
   return {
     closing: closing.signal,
     enter(call) {
-      const { id } = sessionOf(call)
-      if (closing.signal.aborted) return { kind: 'full' }
-      if ((ofSessions.get(id) ?? 0) >= MOST_OF_SESSION) return { kind: 'full', rule: 'streams_per_session' }
-      if (all >= MOST_OF_PROCESS) return { kind: 'full', rule: 'streams_per_process' }
-      count(id, 1)
+      if (closing.signal.aborted) return { kind: 'closing' }
+      const shares = sharesOf(call)
+      const reached = shares.find(({ key, most }) => (counts.get(key) ?? 0) >= most)
+      if (reached !== undefined) return { kind: 'full', rule: reached.rule }
+      if (all >= STREAM_PLACES.process) return { kind: 'full' }
+      const keys = shares.map(({ key }) => key)
+      count(keys, 1)
       let isIn = true
       return {
         kind: 'place',
         closing: closing.signal,
         leave: () => {
-          if (isIn) count(id, -1)
+          if (isIn) count(keys, -1)
           isIn = false
         },
       }
     },
     close: () => closing.abort(),
   }
+}
+
+/** The narrowest first. */
+function sharesOf(call: Call) {
+  const { id, person } = sessionOf(call)
+  const { session, person: ofPerson, organization } = STREAM_PLACES
+  return [
+    { rule: 'streams_per_session', key: `session ${id}`, most: session },
+    { rule: 'streams_per_person', key: `person ${person}`, most: ofPerson },
+    { rule: 'streams_per_organization', key: `organization ${scopeOf(call).organization.id}`, most: organization },
+  ] as const
 }
 
 /** One event as it is sent. */

@@ -28,7 +28,7 @@ const EXCEL: JsonSchema = { type: 'boolean', description: 'Begin with the mark t
 
 export const EXPORT_ROUTES = {
   logExport: {
-    ...{ method: 'GET', path: `${ORGANIZATION}/logs/export`, needs: 'Member', rate: 'read' },
+    ...{ method: 'GET', path: `${ORGANIZATION}/logs/export`, needs: 'Member', rate: 'read', rank: 'export' },
     summary: `Logs as a download, newest first: ${LIMITS.logExportRecords.toLocaleString('en')} records or 25 MB, ${RATE_RULES.log_exports.limit} an hour.`,
     query: {
       ...LOG_LIST_SCHEMA,
@@ -37,17 +37,17 @@ export const EXPORT_ROUTES = {
     },
   },
   installExport: {
-    ...{ method: 'GET', path: `${ORGANIZATION}/installs/export`, needs: 'Member', rate: 'read' },
+    ...{ method: 'GET', path: `${ORGANIZATION}/installs/export`, needs: 'Member', rate: 'read', rank: 'export' },
     summary: `Installs as CSV, the ${MOST_ROWS} most recent.`,
     query: { ...INSTALL_LIST_SCHEMA, excel: EXCEL },
   },
   visitExport: {
-    ...{ method: 'GET', path: `${ORGANIZATION}/visits/export`, needs: 'Member', rate: 'read' },
+    ...{ method: 'GET', path: `${ORGANIZATION}/visits/export`, needs: 'Member', rate: 'read', rank: 'export' },
     summary: `Visits with the steps that each has reached as CSV, the ${MOST_ROWS} most recent.`,
     query: { ...VISIT_LIST_SCHEMA, excel: EXCEL },
   },
   deliveryExport: {
-    ...{ method: 'GET', path: `${ORGANIZATION}/deliveries/export`, needs: 'Member', rate: 'read' },
+    ...{ method: 'GET', path: `${ORGANIZATION}/deliveries/export`, needs: 'Member', rate: 'read', rank: 'export' },
     summary: `Deliveries with the answer to the last attempt of each as CSV, the ${MOST_ROWS} that changed last.`,
     query: { ...DELIVERY_LIST_SCHEMA, excel: EXCEL },
   },

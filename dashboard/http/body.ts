@@ -3,9 +3,10 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 
+import { boundedParts } from '../../common/bounded-parts.ts'
 import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { checkSchema, type JsonSchema } from '../../domain/schema/json-schema.ts'
+import { firstFinding, type JsonSchema } from '../../domain/schema/json-schema.ts'
 import { parseStrictJson, type JsonObject } from '../../domain/strict-json.ts'
 
 type ReadBody = { readonly kind: 'object'; readonly value: JsonObject } | Refusal
@@ -19,8 +20,8 @@ export async function readObject(req: IncomingMessage, schema: JsonSchema): Prom
   if (bytes === 'too large') return refuse('body_too_large')
   const parsed = isUtf8(bytes) ? parseStrictJson(bytes.toString('utf8')) : null
   if (parsed === null) return refuse('invalid_json')
-  const [finding] = checkSchema(schema, parsed)
-  if (finding !== undefined) return refuseField(finding.field, finding.message)
+  const finding = firstFinding(schema, parsed)
+  if (finding !== null) return refuseField(finding.field, finding.message)
   return { kind: 'object', value: parsed }
 }
 
@@ -34,9 +35,9 @@ export async function readRawBody(
 }
 
 function refuseHead({ headers }: IncomingMessage): Refusal | null {
-  const [type = '', ...parameters] = (headers['content-type'] ?? '').split(';').map((part) => part.trim().toLowerCase())
-  const isPlain = parameters.every((each) => each === '' || each === 'charset=utf-8')
-  if (type !== 'application/json' || !isPlain) return refuse('unsupported_media_type')
+  const [type = '', ...parameters] = boundedParts(headers['content-type'] ?? '', ';', LIMITS.headerParts) ?? []
+  const isPlain = parameters.every((each) => each === '' || each.toLowerCase() === 'charset=utf-8')
+  if (type.toLowerCase() !== 'application/json' || !isPlain) return refuse('unsupported_media_type')
   return (headers['content-encoding'] ?? 'identity') === 'identity' ? null : refuse('unsupported_encoding')
 }
 

@@ -1,6 +1,7 @@
 /** One request to the dashboard's API as handlers see it: checked, and with the person behind it. */
 
 import type { Refusal } from '../../domain/errors.ts'
+import type { ReadRank } from '../../domain/limits.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import type { Session } from '../sessions/sessions.ts'
@@ -30,6 +31,8 @@ export interface Call {
   readonly ifMatch: string | null
   /** What this browser was given at the start of its sign-in; null if there was none. */
   readonly browser: string | null
+  /** That of the route. */
+  readonly rank: ReadRank
   readonly session: Session | null
   readonly scope: OrganizationScope | null
   /** A HEAD request: only the head of the answer is sent. */

@@ -1,11 +1,14 @@
 /** The dashboard's two cookies. Over https no other host and no plain page can set or read them. */
 
+import { boundedParts } from '../../common/bounded-parts.ts'
+import { LIMITS } from '../../domain/limits.ts'
+
 type CookieName = 'session' | 'browser'
 
 export interface CookieRules {
   /** The name on the wire. */
   readonly nameOf: (cookie: CookieName) => string
-  /** The value that was sent; null if there is none, or more than one. */
+  /** The value that was sent; null if there is none, or more than one, or if there are more cookies than browsers keep of a host. */
   readonly read: (header: string | undefined, cookie: CookieName) => string | null
   /** A line of `Set-Cookie`; null deletes the cookie. */
   readonly write: (cookie: CookieName, value: { readonly value: string; readonly forMs: number } | null) => string
@@ -24,9 +27,7 @@ export function cookieRules(baseUrl: string): CookieRules {
     nameOf,
     read(header = '', cookie) {
       const prefix = `${nameOf(cookie)}=`
-      const values = header
-        .split(';')
-        .map((part) => part.trim())
+      const values = (boundedParts(header, ';', LIMITS.headerParts) ?? [])
         .filter((part) => part.startsWith(prefix))
         .map((part) => part.slice(prefix.length))
       // With two of them, it is unknown which is ours.

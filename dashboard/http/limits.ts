@@ -1,7 +1,9 @@
 /** The windows that a request of the dashboard is counted in. Keys contain keyed hashes and digests, never an address. */
 
 import { refuse, type Refusal } from '../../domain/errors.ts'
+import { DAY_S } from '../../domain/durations.ts'
 import { RATE_RULES, REPLAY_RULES, SIGN_IN_RULES } from '../../domain/limits.ts'
+import { unknownPathHit } from '../../domain/collection/rate.ts'
 import type { Hit, HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { RouteRow } from './route.ts'
@@ -43,6 +45,12 @@ export async function refuseByRate(
   return { ...refuse('rate_limited', { retryAfter: outcome.retryAfterS }), rule }
 }
 
+/** For an address that does not exist. While the hot state is unavailable it is not counted. */
+export async function refuseUnknownPath(addressHash: string, hotState: Pick<HotState, 'countHits'>): Promise<Refusal> {
+  const limited = await refuseByRate([unknownPathHit(addressHash)], hotState).catch(() => null)
+  return limited ?? refuse('not_found')
+}
+
 export function invitationHit(organization: string): Hit {
   return dashboardHit('invitations', organization, RATE_RULES.invitations)
 }
@@ -57,6 +65,11 @@ export function streamTestHit(organization: string): Hit {
 
 export function logExportHit(organization: string): Hit {
   return dashboardHit('log_exports', organization, RATE_RULES.log_exports)
+}
+
+/** Of a cluster, in which the dashboard cannot list Secrets: those that nothing refers to are deleted after a day. */
+export function secretHit({ organization, allowed }: { readonly organization: string; readonly allowed: number }): Hit {
+  return dashboardHit('secrets', organization, { limit: allowed, windowS: DAY_S })
 }
 
 export function webhookTestHit(organization: string): Hit {

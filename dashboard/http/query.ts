@@ -1,7 +1,8 @@
 /** Reads the query of a request to the dashboard's API into typed values. */
 
 import { refuseField, type Refusal } from '../../domain/errors.ts'
-import { checkSchema, objectSchema } from '../../domain/schema/json-schema.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import { firstFinding, objectSchema } from '../../domain/schema/json-schema.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { RouteRow } from './route.ts'
 
@@ -10,6 +11,16 @@ const WHOLE_NUMBER = new RegExp(`^-?[0-9]{1,${MOST_DIGITS}}$`)
 
 type ReadQuery = { readonly kind: 'object'; readonly value: JsonObject } | Refusal
 
+/** The parameters of a query's text; refused unparsed if there are more than any route takes. */
+export function parametersIn(text: string): URLSearchParams | Refusal {
+  let ends = 0
+  for (let end = text.indexOf('&'); end !== -1; end = text.indexOf('&', end + 1)) {
+    ends += 1
+    if (ends >= LIMITS.queryParameters) return refuseField('', `has more than ${LIMITS.queryParameters} parameters`)
+  }
+  return new URLSearchParams(text)
+}
+
 /** Refuses unknown and repeated parameters; numbers and booleans become values if the schema asks for them. Empty for requests of providers. */
 export function readQuery(
   query: URLSearchParams,
@@ -17,14 +28,14 @@ export function readQuery(
 ): ReadQuery {
   if (isFromProvider(rate)) return { kind: 'object', value: {} }
   const names = [...query.keys()]
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  const twice = firstRepeated(names)
   if (twice !== undefined) return refuseField(`/${twice}`, 'comes twice')
   const value = Object.fromEntries([...query].map(([name, text]) => [name, valueOf(text, schema[name]?.type)]))
   const misread = names.find((name) => schema[name]?.type === 'integer' && typeof value[name] === 'string')
   if (misread !== undefined)
     return refuseField(`/${misread}`, `must be a whole number of at most ${MOST_DIGITS} digits`)
-  const [finding] = checkSchema(objectSchema(schema, []), value)
-  if (finding !== undefined) return refuseField(finding.field, finding.message)
+  const finding = firstFinding(objectSchema(schema, []), value)
+  if (finding !== null) return refuseField(finding.field, finding.message)
   const { since, until } = value
   if (typeof since === 'number' && typeof until === 'number' && since > until)
     return refuseField('/since', 'must be before until')
@@ -34,6 +45,11 @@ export function readQuery(
 /** Identity and payment providers may add parameters of their own. */
 export function isFromProvider(rate: RouteRow['rate']): boolean {
   return rate === 'callback' || rate === 'signed'
+}
+
+function firstRepeated(names: readonly string[]): string | undefined {
+  const seen = new Set<string>()
+  return names.find((name) => seen.size === seen.add(name).size)
 }
 
 function valueOf(text: string, type: string | undefined): string | number | boolean {

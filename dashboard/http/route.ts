@@ -1,5 +1,6 @@
 /** What a route of the dashboard's API is: one row that the server, the tests and OpenAPI walk. */
 
+import type { ReadRank } from '../../domain/limits.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { MemberRole } from '../../domain/model.ts'
 
@@ -18,6 +19,8 @@ export interface RouteRow {
   readonly path: string
   readonly needs: Need
   readonly rate: RateClass
+  /** How the statements of a read wait for the engine; `page` if absent. */
+  readonly rank?: ReadRank
   readonly summary: string
   /** Of the body of a POST or PUT, which is then required. */
   readonly body?: JsonSchema
@@ -35,28 +38,33 @@ export function isOwnOriginOnly({ rate }: Pick<RouteRow, 'rate'>): boolean {
   return rate !== 'callback' && rate !== 'signed'
 }
 
-/** The values of a path's parameters; null if the path does not match. */
-export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
+/** The values of the parameters of a path, or of its segments; null if it does not match. */
+export function matchPath(
+  pattern: string,
+  path: string | readonly (string | null)[],
+): Readonly<Record<string, string>> | null {
   const wanted = pattern.split('/')
-  const given = path.split('/')
-  if (wanted.length !== given.length) return null
+  const given = typeof path === 'string' ? segmentsOf(path, wanted.length + 1) : path
+  if (given.length !== wanted.length) return null
   const found: Record<string, string> = {}
   for (const [place, segment] of wanted.entries()) {
-    const value = decodeSegment(given[place] ?? '')
-    if (value === null || value === '') {
-      if (segment !== '' || value === null) return null
-      continue
-    }
-    if (segment.startsWith(':')) found[segment.slice(1)] = value
-    else if (segment !== value) return null
+    const value = given[place] ?? null
+    if (value === null) return null
+    if (!segment.startsWith(':')) {
+      if (segment !== value) return null
+    } else if (value === '') return null
+    else found[segment.slice(1)] = value
   }
   return found
 }
 
-function decodeSegment(segment: string): string | null {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return null
-  }
+/** The first segments of a path, decoded; one that cannot be decoded is null, which nothing matches. */
+export function segmentsOf(path: string, most: number): readonly (string | null)[] {
+  return path.split('/', most).map((segment) => {
+    try {
+      return decodeURIComponent(segment)
+    } catch {
+      return null
+    }
+  })
 }

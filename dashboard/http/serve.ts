@@ -4,27 +4,27 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 
-import { ERRORS, refuse, type Refusal } from '../../domain/errors.ts'
+import { refuse, type Refusal } from '../../domain/errors.ts'
 import type { Directory } from '../resources/directory.ts'
 import { roleIn } from '../../domain/people/standing.ts'
 import { isAtLeast } from '../../domain/people/roles.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
-import { PROBLEM_HEADERS, problemPage, wantsPage } from '../pages/problem-page.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 import { readObject, readRawBody } from './body.ts'
-import type { Answer, Call, Handler, HandlerOutcome, OrganizationScope, StreamAnswer, WrittenAnswer } from './call.ts'
+import type { Call, Handler, HandlerOutcome, OrganizationScope } from './call.ts'
 import { cookieRules, type CookieRules } from './cookies.ts'
 import { isOwnOrigin } from './own-origin.ts'
-import { hitsOf, refuseByRate } from './limits.ts'
-import { readQuery } from './query.ts'
+import { hitsOf, refuseByRate, refuseUnknownPath } from './limits.ts'
+import { parametersIn, readQuery } from './query.ts'
 import type { DashboardMetrics } from './metrics.ts'
 import { isLimit, limitIn, type RefusedRequest } from './refused.ts'
-import { isOwnOriginOnly, isRead, matchPath, type RouteRow } from './route.ts'
+import { sendOutcome, sendStream } from './send.ts'
+import { isOwnOriginOnly, isRead, type RouteRow } from './route.ts'
+import { handlePlaced, ReadPlaces } from './places.ts'
+import { createRouteTable, type RouteMatch } from './route-table.ts'
 
 interface Route {
   readonly row: RouteRow
@@ -52,16 +52,18 @@ export type Serve = (req: IncomingMessage, res: ServerResponse) => boolean
 
 export function createServe(parts: ServeParts): Serve {
   const cookies = cookieRules(parts.baseUrl)
+  const findRoute = createRouteTable(parts.routes)
+  const places = new ReadPlaces()
   return (req, res) => {
     const [path, query] = dividedAddress(req.url ?? '/')
     if (!path.startsWith('/api/')) return false
     const request: Requested = {
       req,
-      path,
-      query: new URLSearchParams(query),
+      query,
+      found: findRoute(req.method, path),
       requestId: timeOrderedId(parts.randomness, parts.nowMs()),
     }
-    void respond(request, res, { ...parts, cookies })
+    void respond(request, res, { ...parts, cookies, places })
     return true
   }
 }
@@ -74,8 +76,9 @@ function dividedAddress(url: string): readonly [path: string, query: string] {
 
 interface Requested {
   readonly req: IncomingMessage
-  readonly path: string
-  readonly query: URLSearchParams
+  /** Not parsed yet. */
+  readonly query: string
+  readonly found: RouteMatch<Route>
   readonly requestId: string
 }
 
@@ -84,15 +87,15 @@ interface Served extends Requested {
   readonly signal: AbortSignal
 }
 
-type ServingParts = ServeParts & { readonly cookies: CookieRules }
+type ServingParts = ServeParts & { readonly cookies: CookieRules; readonly places: ReadPlaces }
 
 async function respond(request: Requested, res: ServerResponse, parts: ServingParts): Promise<void> {
   const startedMs = performance.now()
-  const { method = '' } = request.req
-  const found = findRoute(request, parts.routes)
+  const { found, req } = request
+  const { method = '' } = req
   const gone = new AbortController()
   res.once('close', () => gone.abort())
-  const outcome = await handleRequest({ ...request, signal: gone.signal }, found, parts).catch(
+  const outcome = await handleRequest({ ...request, signal: gone.signal }, parts).catch(
     (error: unknown): HandlerOutcome | null => {
       // Its statement was ended since nobody waits for it any more; that is no failure.
       if (gone.signal.aborted && error === gone.signal.reason) return null
@@ -105,7 +108,7 @@ async function respond(request: Requested, res: ServerResponse, parts: ServingPa
   const durationMs = performance.now() - startedMs
   if (outcome.kind === 'refused' && isLimit(outcome)) {
     parts.metrics.limitReached(limitIn(outcome))
-    await note({ request, found, outcome, durationMs }, parts)
+    await note({ request, outcome, durationMs }, parts)
   }
   const allow = 'allow' in found ? { Allow: found.allow } : {}
   const headers = { 'X-Request-Id': request.requestId, ...allow }
@@ -131,15 +134,14 @@ function logLevelOf(method: string, route: string, status: number): 'info' | 'de
 
 interface NotedRefusal {
   readonly request: Requested
-  readonly found: RouteMatch
   readonly outcome: Refusal
   readonly durationMs: number
 }
 
 /** Only of an organisation that the person belongs to; requests of strangers belong to none. */
-async function note({ request, found, outcome, durationMs }: NotedRefusal, parts: ServingParts): Promise<void> {
+async function note({ request, outcome, durationMs }: NotedRefusal, parts: ServingParts): Promise<void> {
+  const { found, req } = request
   if (!('route' in found) || found.params['organization'] === undefined) return
-  const { req } = request
   const session = await readSession(req.headers.cookie, parts).catch(() => null)
   const { row } = found.route
   const scope = findScope(row, { params: found.params, session }, parts.directory)
@@ -161,69 +163,70 @@ function isStoreAway(error: unknown): boolean {
   )
 }
 
-type RouteMatch =
-  | { readonly route: Route; readonly params: Readonly<Record<string, string>> }
-  /** The methods of the path. */
-  | { readonly allow: string }
-  | { readonly unknown: true }
-
-function findRoute({ req, path }: Requested, routes: readonly Route[]): RouteMatch {
-  const here = routes.flatMap((route) => {
-    const params = matchPath(route.row.path, path)
-    return params === null ? [] : [{ route, params }]
-  })
-  const method = req.method === 'HEAD' ? 'GET' : req.method
-  const found = here.find(({ route }) => route.row.method === method)
-  if (found !== undefined) return found
-  if (here.length === 0) return { unknown: true }
-  const methods = here.map(({ route }) => route.row.method)
-  return { allow: [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ') }
+/** Null if the client disconnected. */
+async function handleRequest(request: Served, parts: ServingParts): Promise<HandlerOutcome | null> {
+  const { found, req } = request
+  if ('allow' in found) return refuse('method_not_allowed')
+  if ('unknown' in found) return refuseUnknownPath(parts.addressHashOf(req), parts.hotState)
+  const { row, handle } = found.route
+  if (isOwnOriginOnly(row) && !isOwnOrigin(req.headers, parts.baseUrl, isRead(row))) return refuse('cross_origin')
+  const call = await readCall(request, found, parts)
+  if (call === null || 'code' in call) return call
+  if (row.rate !== 'read' || call.scope === null) return handle(call)
+  const findAgain = async () => {
+    const session = await readSession(req.headers.cookie, parts)
+    return findScope(row, { params: call.params, session }, parts.directory)
+  }
+  return handlePlaced(handle, call, { places: parts.places, findAgain })
 }
 
-/** Null if the client disconnected. */
-async function handleRequest(request: Served, found: RouteMatch, parts: ServingParts): Promise<HandlerOutcome | null> {
-  if ('allow' in found) return refuse('method_not_allowed')
-  if ('unknown' in found) return refuse('not_found')
-  const { route, params } = found
-  const { row } = route
-  const { headers } = request.req
-  if (isOwnOriginOnly(row) && !isOwnOrigin(headers, parts.baseUrl, isRead(row))) return refuse('cross_origin')
+/** Counts and checks the request before anything that it brings is parsed. Null if the client disconnected. */
+async function readCall(
+  { req, query, requestId, signal }: Served,
+  { route: { row }, params }: FoundRoute,
+  parts: ServingParts,
+): Promise<Call | Refusal | null> {
+  const { headers } = req
   const session = await readSession(headers.cookie, parts)
   if (session !== null) parts.metrics.sessionSeen(session.id)
-  const addressHash = parts.addressHashOf(request.req)
+  const addressHash = parts.addressHashOf(req)
   const limited = await refuseByRate(hitsOf(row, { session, addressHash }), parts.hotState)
   if (limited !== null) return limited
   const scope = findScope(row, { params, session }, parts.directory)
   if (scope !== null && 'code' in scope) return scope
-  const contents = await readContents(request, row)
+  const contents = await readContents(req, { query, row })
   if (contents === null || contents.kind === 'refused') return contents
-  const call: Call = {
-    requestId: request.requestId,
-    nowMs: parts.nowMs(),
-    ...{ params, query: request.query, ...contents.values, addressHash, session, scope },
-    isHead: request.req.method === 'HEAD',
-    signal: request.signal,
+  return {
+    ...{ requestId, nowMs: parts.nowMs(), params, ...contents.values },
+    ...{ addressHash, rank: row.rank ?? 'page', session, scope, signal },
+    isHead: req.method === 'HEAD',
     browser: parts.cookies.read(headers.cookie, 'browser'),
     ifMatch: entityTagIn(headers['if-match']),
   }
-  return route.handle(call)
 }
+
+type FoundRoute = Extract<RouteMatch<Route>, { readonly route: Route }>
 
 interface Contents {
   readonly kind: 'contents'
-  readonly values: Pick<Call, 'body' | 'queryValues' | 'raw'>
+  readonly values: Pick<Call, 'body' | 'query' | 'queryValues' | 'raw'>
 }
 
 /** In the form that the route declares. Null if the client disconnected. */
-async function readContents({ req, query: given }: Served, row: RouteRow): Promise<Contents | Refusal | null> {
+async function readContents(
+  req: IncomingMessage,
+  { query: text, row }: { readonly query: string; readonly row: RouteRow },
+): Promise<Contents | Refusal | null> {
+  const query = parametersIn(text)
+  if ('code' in query) return query
   const body = row.body === undefined ? EMPTY : await readObject(req, row.body)
   if (body === null || body.kind === 'refused') return body
   const raw = row.rate === 'signed' ? await readRawBody(req) : null
   if (raw?.kind === 'refused') return raw
-  const query = readQuery(given, row)
-  if (query.kind === 'refused') return query
+  const values = readQuery(query, row)
+  if (values.kind === 'refused') return values
   const signed = raw === null ? null : { body: raw.body, signature: String(req.headers['stripe-signature'] ?? '') }
-  return { kind: 'contents', values: { body: body.value, queryValues: query.value, raw: signed } }
+  return { kind: 'contents', values: { body: body.value, query, queryValues: values.value, raw: signed } }
 }
 
 async function readSession(cookies: string | undefined, parts: ServingParts): Promise<Session | null> {
@@ -252,107 +255,4 @@ function findScope(
   const organization = directory.organizations().get(id)
   if (role === null || organization === undefined) return refuse('not_found')
   return isAtLeast(role, needs) ? { organization, role } : refuse('forbidden')
-}
-
-const COMMON_HEADERS = {
-  'X-Content-Type-Options': 'nosniff',
-  'Cache-Control': 'no-store',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  'Referrer-Policy': 'no-referrer',
-} as const
-
-interface OwnHeaders {
-  readonly 'X-Request-Id': string
-  readonly Allow?: string
-}
-
-const RIGHT_EVERY_MS = 500
-
-/** Aborts once the person has lost the right to the answer. While that cannot be found out, the answer goes on. */
-function watchRight(mayGoOn: StreamAnswer['mayGoOn']): { readonly ended: AbortSignal; readonly stop: () => void } {
-  const ended = new AbortController()
-  if (mayGoOn === undefined) return { ended: ended.signal, stop: () => undefined }
-  const timer = setInterval(() => {
-    mayGoOn().then(
-      (may) => may || ended.abort(new Error('its person may not have it any more')),
-      () => undefined,
-    )
-  }, RIGHT_EVERY_MS)
-  return { ended: ended.signal, stop: () => clearInterval(timer) }
-}
-
-/** Resolves once everything is sent or the client is gone. */
-async function sendStream(
-  res: ServerResponse,
-  { contentType, headers: own, chunks, mayGoOn, onEnd }: StreamAnswer,
-  headers: OwnHeaders,
-  logger: Logger,
-): Promise<number> {
-  res.writeHead(200, { ...COMMON_HEADERS, ...headers, ...own, 'Content-Type': contentType })
-  if (res.req.method === 'HEAD') res.end()
-  else if (!res.destroyed) {
-    res.flushHeaders()
-    // Prepares at most one chunk ahead: a client that does not read causes no work.
-    const watch = watchRight(mayGoOn)
-    await pipeline(Readable.from(chunks, { highWaterMark: 1 }), res, { signal: watch.ended }).catch(
-      (error: unknown) => {
-        const reason: unknown = watch.ended.aborted ? watch.ended.reason : error
-        // The client has left by itself.
-        if ((reason as { readonly code?: unknown }).code === 'ERR_STREAM_PREMATURE_CLOSE') return
-        logger.error({ err: reason, request: headers['X-Request-Id'] }, 'an answer of the dashboard was cut off')
-      },
-    )
-    watch.stop()
-  }
-  onEnd?.()
-  return 200
-}
-
-function sendOutcome(
-  res: ServerResponse,
-  outcome: Exclude<HandlerOutcome, StreamAnswer>,
-  headers: OwnHeaders,
-  cookies: CookieRules,
-): number {
-  const { status, json, more } = outcome.kind === 'refused' ? refusalParts(outcome, res) : answerParts(outcome, cookies)
-  const isPage = outcome.kind === 'refused' && wantsPage(res.req)
-  const text = isPage ? problemPage({ code: outcome.code, requestId: headers['X-Request-Id'] }) : (json ?? '')
-  const type = isPage ? PROBLEM_HEADERS : json === undefined ? {} : JSON_TYPE
-  res.writeHead(status, { ...COMMON_HEADERS, ...headers, ...more, ...type, 'Content-Length': Buffer.byteLength(text) })
-  res.end(res.req.method === 'HEAD' ? undefined : text)
-  return status
-}
-
-const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' }
-
-interface SentParts {
-  readonly status: number
-  /** The body; undefined if there is none. */
-  readonly json: string | Uint8Array | undefined
-  readonly more: Readonly<Record<string, string | string[]>>
-}
-
-function refusalParts({ code, extra }: Refusal, res: ServerResponse): SentParts {
-  const retry = code === 'rate_limited' ? { 'Retry-After': String(Number(extra?.['retryAfter'] ?? 1)) } : {}
-  // An unread body would otherwise be taken for the next request.
-  const connection = res.req.complete ? {} : { Connection: 'close' }
-  const json = JSON.stringify({ error: code, ...extra })
-  return { status: ERRORS[code].status, json, more: { ...retry, ...connection } }
-}
-
-function answerParts(outcome: Answer | WrittenAnswer, cookies: CookieRules): SentParts {
-  const { status, location, etag } = outcome
-  const lines = cookieLines(outcome, cookies)
-  const target = location === undefined ? {} : { Location: location }
-  const version = etag === undefined ? {} : { ETag: `"${etag}"` }
-  const json =
-    outcome.kind === 'written' ? outcome.json : outcome.body === undefined ? undefined : JSON.stringify(outcome.body)
-  return { status, json, more: { ...target, ...version, ...(lines.length === 0 ? {} : { 'Set-Cookie': lines }) } }
-}
-
-function cookieLines({ cookies = {} }: Pick<Answer, 'cookies'>, rules: CookieRules): string[] {
-  return (['session', 'browser'] as const).flatMap((name) => {
-    const change = cookies[name]
-    return change === undefined ? [] : [rules.write(name, change)]
-  })
 }

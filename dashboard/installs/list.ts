@@ -148,18 +148,18 @@ export function readInstall(scope: ReadScope, facts: Pick<Facts, 'run'>) {
     if (!reads.websites.some(({ id }) => id === website)) return refuse('not_found')
     const owned = { organization: reads.organization.id, website }
     const key = { ...owned, event_id: eventId }
-    const { signal } = call
-    const [install] = await facts.run('installByEvent', key, { signal })
+    const { asked } = reads
+    const [install] = await facts.run('installByEvent', key, asked)
     if (install === undefined) return refuse('not_found')
     const visits = visitIdsOf(install)
     const keys = { ...ownersOf(visits.map(() => owned)), visit_ids: visits }
     return answer({
       install,
-      visits: visits.length === 0 ? [] : await facts.run('visitsByIds', keys, { signal }),
-      receipts: visits.length === 0 ? [] : await facts.run('receiptHistory', keys, { signal }),
-      handoffs: visits.length === 0 ? [] : await facts.run('handoffsOfVisits', keys, { signal }),
-      deliveries: await facts.run('deliveriesOfInstall', key, { signal }),
-      attempts: await facts.run('attemptsOfInstall', key, { signal }),
+      visits: visits.length === 0 ? [] : await facts.run('visitsByIds', keys, asked),
+      receipts: visits.length === 0 ? [] : await facts.run('receiptHistory', keys, asked),
+      handoffs: visits.length === 0 ? [] : await facts.run('handoffsOfVisits', keys, asked),
+      deliveries: await facts.run('deliveriesOfInstall', key, asked),
+      attempts: await facts.run('attemptsOfInstall', key, asked),
     })
   })
 }

@@ -6,6 +6,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import { SECOND_MS } from '../../domain/durations.ts'
 import { newestOf } from '../../domain/logs/walk.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
+import type { EngineShare } from '../../ports/facts/query-rows.ts'
 import type { LogLineRow } from '../../ports/facts/pages/logs.ts'
 
 /** Of one poll, the oldest first. */
@@ -123,7 +124,11 @@ function createLateCount(key: FeedKey, { facts, startMs, signal }: LateCountPart
       const since = ofSecond(Math.max(startMs, nowMs - COUNTED_MS)) + SECOND_MS
       const period = { since_ms: since, until_ms: ofSecond(nowMs - OVERLAP_MS) }
       const visible = new Map<number, number>()
-      for (const { second_ms: second, lines } of await facts.run('lineSeconds', { ...key, ...period }, { signal }))
+      for (const { second_ms: second, lines } of await facts.run(
+        'lineSeconds',
+        { ...key, ...period },
+        { signal, share: shareOf(key) },
+      ))
         visible.set(second, (visible.get(second) ?? 0) + lines)
       countedAtMs = nowMs
       for (const second of known.keys()) if (second < since) known.delete(second)
@@ -132,6 +137,11 @@ function createLateCount(key: FeedKey, { facts, startMs, signal }: LateCountPart
       return missed.length > 0 || isLate
     },
   }
+}
+
+/** Several people may watch it. */
+function shareOf({ organization }: FeedKey): EngineShare {
+  return { rank: 'tail', organization, person: '' }
 }
 
 async function newestLines(
@@ -145,8 +155,8 @@ async function newestLines(
   const bounds = { since_ms: nowMs - OVERLAP_MS, until_ms: nowMs + LIMITS.clockSkewMs, limit: MOST_LINES, names: 1 }
   return newestOf(
     [
-      await facts.run('requestLines', { ...key, ...bounds }, { signal }),
-      await facts.run('attemptLines', { ...key, ...bounds }, { signal }),
+      await facts.run('requestLines', { ...key, ...bounds }, { signal, share: shareOf(key) }),
+      await facts.run('attemptLines', { ...key, ...bounds }, { signal, share: shareOf(key) }),
     ],
     MOST_LINES,
   )

@@ -1,5 +1,6 @@
 /** Routes of Logs: lists, single lines, streams of new lines, and what to search by. */
 
+import { STREAM_PLACES } from '../../domain/limits.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { HandlersOf } from '../http/call.ts'
 import { WEBSITE_PARAMETER } from '../http/parameters.ts'
@@ -34,12 +35,12 @@ export const LOG_ROUTES = {
     summary: 'One attempt at delivery with both bodies.',
   },
   logTail: {
-    ...{ method: 'GET', path: `${LOGS}/tail`, needs: 'Viewer', rate: 'read' },
-    summary: 'New lines of Logs as a stream of events; 4 streams for a session, then `429`: poll instead.',
+    ...{ method: 'GET', path: `${LOGS}/tail`, needs: 'Viewer', rate: 'read', rank: 'tail' },
+    summary: `New lines of Logs as a stream of events; ${STREAM_PLACES.session} streams for a session and ${STREAM_PLACES.person} for a person, then \`429\`: poll instead.`,
     query: LOG_FILTER_SCHEMA,
   },
   live: {
-    ...{ method: 'GET', path: '/api/organizations/:organization/live', needs: 'Viewer', rate: 'read' },
+    ...{ method: 'GET', path: '/api/organizations/:organization/live', needs: 'Viewer', rate: 'read', rank: 'tail' },
     summary: 'Requests of the last half hour, and each new one as it comes, as a stream of events.',
     query: { website: WEBSITE_PARAMETER },
   },

@@ -5,7 +5,14 @@ import { once } from 'node:events'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { MINUTE_MS } from '../../domain/durations.ts'
 import type { LogPageFilters, LogLineRow } from '../../ports/facts/pages/logs.ts'
-import { endText, eventText, type EventStreams, type StillAllowed, type StreamPlace } from '../events/event-streams.ts'
+import {
+  endText,
+  eventText,
+  type EventStreams,
+  type StillAllowed,
+  type NoStreamPlace,
+  type StreamPlace,
+} from '../events/event-streams.ts'
 import type { Call, StreamAnswer } from '../http/call.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { directedFilters, type DirectedFilters } from './filters.ts'
@@ -30,43 +37,59 @@ export interface TailParts {
 
 /** The browser polls instead if there are as many streams as there may be. */
 export function tailLogs(parts: TailParts) {
-  return parts.scope(async (reads, call) => {
-    return streamLines({ ...parts, call, reads, filters: directedFilters(call.queryValues), first: [] })
-  })
+  return parts.scope(async (reads, call) =>
+    inPlace(parts, call, async () => ({ reads, filters: directedFilters(call.queryValues), first: [] })),
+  )
 }
 
 /** Requests of the last half hour, then each as it comes. */
 export function watchLive(parts: TailParts) {
-  return parts.scope(async (reads, call) => {
-    const bounds = { since_ms: call.nowMs - LIVE.sinceMs, until_ms: call.nowMs, limit: LIVE.lines }
-    const first = (await reads.run('requestLines', bounds)).toReversed()
-    return streamLines({ ...parts, call, reads, filters: { requests: {}, attempts: null }, first })
-  })
+  return parts.scope(async (reads, call) =>
+    inPlace(parts, call, async () => {
+      const bounds = { since_ms: call.nowMs - LIVE.sinceMs, until_ms: call.nowMs, limit: LIVE.lines }
+      const first = (await reads.run('requestLines', bounds)).toReversed()
+      return { reads, filters: { requests: {}, attempts: null }, first }
+    }),
+  )
 }
 
-interface WatchedLines extends TailParts {
-  readonly call: Call
+interface Watching {
   readonly reads: OrganizationFacts
   readonly filters: DirectedFilters
   readonly first: readonly LogLineRow[]
 }
 
+interface WatchedLines extends TailParts, Watching {
+  readonly call: Call
+}
+
 type LineStream = StreamAnswer<'text/event-stream; charset=utf-8'>
 
-function streamLines(watched: WatchedLines): LineStream | Refusal {
-  const place = watched.streams.enter(watched.call)
-  if (place.kind === 'full') {
-    const refusal = refuse('rate_limited', { retryAfter: POLL_AFTER_S })
-    return place.rule === undefined ? refusal : { ...refusal, rule: place.rule }
+/** Nothing is read for whoever gets no place. */
+async function inPlace(parts: TailParts, call: Call, begin: () => Promise<Watching>): Promise<LineStream | Refusal> {
+  const place = parts.streams.enter(call)
+  if (place.kind !== 'place') return refusalOf(place)
+  try {
+    const watched = { ...parts, call, ...(await begin()) }
+    return {
+      kind: 'stream',
+      contentType: 'text/event-stream; charset=utf-8',
+      // Proxies that buffer answers would hold the lines back.
+      headers: { 'X-Accel-Buffering': 'no' },
+      chunks: lineEvents(watched, place),
+      onEnd: place.leave,
+    }
+  } catch (error) {
+    place.leave()
+    throw error
   }
-  return {
-    kind: 'stream',
-    contentType: 'text/event-stream; charset=utf-8',
-    // Proxies that buffer answers would hold the lines back.
-    headers: { 'X-Accel-Buffering': 'no' },
-    chunks: lineEvents(watched, place),
-    onEnd: place.leave,
-  }
+}
+
+function refusalOf(full: NoStreamPlace): Refusal {
+  const patience = { retryAfter: POLL_AFTER_S }
+  if (full.kind === 'closing') return refuse('rate_limited', patience)
+  const { rule } = full
+  return rule === undefined ? refuse('unavailable', patience) : { ...refuse('rate_limited', patience), rule }
 }
 
 /** Lines of one watcher that were not sent yet: bounded, however slowly the browser reads. */

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
+import { ERRORS, refuse, type ErrorCode, type Refusal } from '../../domain/errors.ts'
 import { PAGE_HEADERS, readPath } from './answer.ts'
 import { escapedText, plainPage, plainPolicy } from './plain-page.ts'
 
@@ -61,12 +61,28 @@ export function problemPage({ code, requestId }: ToldProblem): string {
 /** Paths of programs, where an unknown address stays a code. */
 const OF_PROGRAMS = /^\/(?:api|v1|assets)(?:\/|$)/
 
-/** The last in line: says to a person that there is no such page. False for every other request. */
-export function serveMissing(req: IncomingMessage, res: ServerResponse): boolean {
-  const path = readPath(req)
-  if (path === null || OF_PROGRAMS.test(path) || !wantsPage(req)) return false
-  const body = problemPage({ code: 'not_found' })
-  res.writeHead(ERRORS.not_found.status, { ...PROBLEM_HEADERS, 'Content-Length': Buffer.byteLength(body) })
-  res.end(req.method === 'HEAD' ? undefined : body)
+/**
+ * The last in line: says to a person that there is no such page. False for every other request. `refuseUnknown` counts it, and says how it is
+ * refused.
+ */
+export function serveMissing(
+  req: IncomingMessage,
+  res: ServerResponse,
+  refuseUnknown: () => Promise<Refusal> = async () => refuse('not_found'),
+): boolean {
+  if (!isMissingPage(req)) return false
+  void refuseUnknown().then((refusal) => sendProblem(res, refusal))
   return true
+}
+
+function isMissingPage(req: IncomingMessage): boolean {
+  const path = readPath(req)
+  return path !== null && !OF_PROGRAMS.test(path) && wantsPage(req)
+}
+
+function sendProblem(res: ServerResponse, { code, extra }: Refusal): void {
+  const body = problemPage({ code })
+  const retry = code === 'rate_limited' ? { 'Retry-After': String(Number(extra?.['retryAfter'] ?? 1)) } : {}
+  res.writeHead(ERRORS[code].status, { ...PROBLEM_HEADERS, ...retry, 'Content-Length': Buffer.byteLength(body) })
+  res.end(res.req.method === 'HEAD' ? undefined : body)
 }

@@ -3,10 +3,10 @@
 import type { Destination } from '../../domain/catalog.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { dashboardPlace } from '../../domain/logs/dashboard-place.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { Facts, RunOptions } from '../../ports/facts/facts.ts'
 import type { PageQueryName } from '../../ports/facts/pages/pages.ts'
 import type { QueryName, QueryParams, QueryRow } from '../../ports/facts/queries.ts'
-import { scopeOf, type Call } from '../http/call.ts'
+import { scopeOf, sessionOf, type Call } from '../http/call.ts'
 import { shareFigures } from './equal-figures.ts'
 import type { DirectoryOrganization, DirectoryWebsite } from '../resources/directory.ts'
 
@@ -27,6 +27,8 @@ export interface OrganizationFacts {
   readonly websites: readonly ReadWebsite[]
   /** Under what lines of Logs are stored: these websites and, unless one is named, the requests of the dashboard. */
   readonly logPlaces: readonly string[]
+  /** How its statements are asked: they end with the client, and are charged to the organisation and the person. */
+  readonly asked: Required<Pick<RunOptions, 'signal' | 'share'>>
   /** Runs a query of pages over these websites; it ends with the client. Rejects like `Facts.run`. */
   readonly run: <Q extends PageQueryName>(
     query: Q,
@@ -55,11 +57,13 @@ export function createReadScope({ websitesOf, facts }: ReadParts): ReadScope {
     const websites = wanted === null ? all : all.filter(({ id }) => id === wanted)
     if (wanted !== null && websites.length === 0) return refuse('not_found')
     const ids = websites.map(({ id }) => id)
+    const share = { rank: call.rank, organization: organization.id, person: sessionOf(call).person }
+    const asked = { signal: call.signal, share }
     const logPlaces = wanted === null ? [...ids, dashboardPlace(organization.id)] : ids
     const run: OrganizationFacts['run'] = (query, params) => {
       const scope = { organization: organization.id, websites: OF_REQUESTS.has(query) ? logPlaces : ids }
-      return runShared(query, { ...params, ...scope } as unknown as QueryParams<typeof query>, { signal: call.signal })
+      return runShared(query, { ...params, ...scope } as unknown as QueryParams<typeof query>, asked)
     }
-    return handle({ organization, websites, logPlaces, run }, call)
+    return handle({ organization, websites, logPlaces, asked, run }, call)
   }
 }

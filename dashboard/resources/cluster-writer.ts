@@ -29,6 +29,7 @@ import {
   type BillingFields,
   type ResourceAddress,
   type ResourceWriter,
+  type SecretRoom,
   type StoredObject,
   type WriteManner,
   type WriteOutcome,
@@ -41,7 +42,14 @@ const NOT_FOUND = 404
 /** A status that the operator writes in between is no change of the spec. */
 const TRIES = 8
 
-export function clusterWriter(client: KubeClient, nowMs: () => number): ResourceWriter {
+/** Counts one Secret more of an organisation in a day; false if there were as many. Rejects while that is not known. */
+type CountSecret = (room: SecretRoom) => Promise<boolean>
+
+export function clusterWriter(
+  client: KubeClient,
+  nowMs: () => number,
+  countSecret: CountSecret = async () => true,
+): ResourceWriter {
   const parts = { client, nowMs }
   return {
     read: async (ref) => {
@@ -57,7 +65,11 @@ export function clusterWriter(client: KubeClient, nowMs: () => number): Resource
       whileSpecStays(client, { ref: stored, version: stored.version }, (current) =>
         pay(client, current, { stored, fields }),
       ),
-    createSecret: (secret) => writeSecret(client, secret),
+    createSecret: async (secret) => {
+      const { room } = secret
+      if (room !== undefined && !(await countSecret(room))) return { kind: 'full', used: room.allowed }
+      return writeSecret(client, secret)
+    },
   }
 }
 

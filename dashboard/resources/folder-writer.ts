@@ -16,11 +16,11 @@ import {
   isWritten,
   manifestText,
   ManifestsUnreadable,
-  readManifests,
-  rememberingFiles,
   WRITTEN_PREFIX,
   type ManifestFile,
+  type ParsedFile,
 } from '../../runtime/catalog/manifests.ts'
+import { folderContent, type FolderContent } from '../../runtime/catalog/source.ts'
 import { folderVersion } from './folder-inventory.ts'
 import { refuseByFolder, WITHOUT_EFFECT, type JudgingParts } from './folder-verdict.ts'
 import {
@@ -41,12 +41,16 @@ interface FolderWriterOptions {
   readonly written: string
   /** Where `${NAME}` inside Secrets is looked up. */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Of the catalog that is compiled from these folders; its own if absent. */
+  readonly content?: FolderContent
   /** Makes what was written take effect; resolves with whether it has. */
   readonly refresh: () => Promise<boolean>
   readonly nowMs: () => number
 }
 
 const DEFAULT_NAMESPACE = 'default'
+/** Of a Secret: the ID of the organisation that it counts for. */
+const ORGANIZATION_ANNOTATION = 'whence.dev/organization'
 /** How many digits the name of a file begins with: the time at which it was created, in milliseconds. */
 export const TIME_DIGITS = 13
 /** Counts as a deleted object at once, whereas the watch would wait for a missing file. */
@@ -55,10 +59,11 @@ export const REMOVED = '# removed\n'
 export const TEMPORARY = /^\.\d{13}-.+\.tmp$/
 
 /** The options, with what is known of each file's text, and of the folder as it was compiled last. */
-type RememberingOptions = FolderWriterOptions & JudgingParts
+type RememberingOptions = FolderWriterOptions & JudgingParts & FolderContent
 
 export function folderWriter(given: FolderWriterOptions): ResourceWriter {
-  const options: RememberingOptions = { ...given, memory: emptyCompileMemory(), parse: rememberingFiles(given.env) }
+  const content = given.content ?? folderContent(given)
+  const options: RememberingOptions = { ...given, ...content, memory: emptyCompileMemory() }
   let last: Promise<unknown> = Promise.resolve()
   const alone = <T>(work: () => Promise<T>): Promise<T> => {
     const next = last.then(work)
@@ -114,7 +119,11 @@ interface FoundManifest {
 
 interface Plain {
   readonly kind?: string
-  readonly metadata?: { readonly name?: string; readonly namespace?: string }
+  readonly metadata?: {
+    readonly name?: string
+    readonly namespace?: string
+    readonly annotations?: Readonly<Record<string, unknown>>
+  }
   readonly spec?: Readonly<Record<string, unknown>>
 }
 
@@ -138,9 +147,9 @@ async function findManifest(
   return { found: null, files }
 }
 
-async function readFolder({ folder, written }: FolderWriterOptions): Promise<readonly ManifestFile[]> {
+async function readFolder({ read }: RememberingOptions): Promise<readonly ManifestFile[]> {
   try {
-    return await readManifests(folder, written)
+    return await read()
   } catch (error) {
     if (!(error instanceof ManifestsUnreadable)) throw error
     throw new ResourcesUnavailable(error.message, { cause: error })
@@ -204,21 +213,39 @@ function filled({ kind, spec }: WrittenObject): Readonly<Record<string, unknown>
   return withDefaults(SPEC_SCHEMAS[kind as ResourceKind], spec) as Readonly<Record<string, unknown>>
 }
 
-async function putSecret(secret: WrittenSecret, options: RememberingOptions): Promise<WriteOutcome> {
-  const { namespace, name, values, tenant } = secret
+async function putSecret(
+  secret: WrittenSecret,
+  options: RememberingOptions,
+): ReturnType<ResourceWriter['createSecret']> {
+  const { namespace, name, room } = secret
   const ref = { kind: 'Secret', namespace, name }
   const { found, files } = await findManifest(ref, options)
   if (found !== null) return { kind: 'conflict' }
+  const used = room === undefined ? 0 : secretsOf(room.organization, options.parse(files))
+  if (room !== undefined && used >= room.allowed) return { kind: 'full', used }
+  await store(newName(ref, files, options), secretManifest(secret), options)
+  await options.refresh()
+  return { kind: 'written' }
+}
+
+/** How many the dashboard made for this organisation. */
+function secretsOf(organization: string, files: readonly ParsedFile[]): number {
+  const objects = files.filter(({ name }) => isWritten(name)).flatMap((file) => file.objects)
+  return objects.filter(({ value }) => {
+    const { kind, metadata } = (value ?? {}) as Plain
+    return kind === 'Secret' && metadata?.annotations?.[ORGANIZATION_ANNOTATION] === organization
+  }).length
+}
+
+function secretManifest({ namespace, name, values, tenant, room }: WrittenSecret): string {
   // Nobody may read the environment of the service by way of a value.
   const stringData = Object.fromEntries(
     Object.entries(values).map(([key, value]) => [key, value.replaceAll('${', () => '$${')]),
   )
   const labels = tenant === null ? {} : { labels: { [TENANT_LABEL]: tenant } }
-  const metadata = { name, ...(namespace === DEFAULT_NAMESPACE ? {} : { namespace }), ...labels }
-  const text = manifestText({ apiVersion: 'v1', kind: 'Secret', type: DASHBOARD_SECRET_TYPE, metadata, stringData })
-  await store(newName(ref, files, options), text, options)
-  await options.refresh()
-  return { kind: 'written' }
+  const annotations = room === undefined ? {} : { annotations: { [ORGANIZATION_ANNOTATION]: room.organization } }
+  const metadata = { name, ...(namespace === DEFAULT_NAMESPACE ? {} : { namespace }), ...labels, ...annotations }
+  return manifestText({ apiVersion: 'v1', kind: 'Secret', type: DASHBOARD_SECRET_TYPE, metadata, stringData })
 }
 
 /** On the disk when it resolves, whole or not at all. */

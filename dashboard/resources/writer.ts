@@ -74,6 +74,21 @@ export interface WrittenSecret {
   readonly tenant: string | null
   /** The object that it goes with; null if that does not exist yet. */
   readonly owner: ResourceAddress | null
+  /** Absent: it counts for nobody, and there may be any number. */
+  readonly room?: SecretRoom
+}
+
+/** How many Secrets the organisation of a new one may have. */
+export interface SecretRoom {
+  /** ID of the organisation. */
+  readonly organization: string
+  readonly allowed: number
+}
+
+/** There are as many Secrets as there may be. */
+interface NoSecretRoom {
+  readonly kind: 'full'
+  readonly used: number
 }
 
 /** The fields of an Organization that only payments may change through the dashboard. */
@@ -97,8 +112,11 @@ export interface ResourceWriter {
   readonly remove: (ref: ResourceAddress, version: string, manner?: WriteManner) => Promise<WriteOutcome>
   /** These fields and no others, of an Organization that is as it was read; whatever they leave out, and whenever that takes effect. */
   readonly writeBilling: (stored: StoredObject, fields: BillingFields) => Promise<WriteOutcome>
-  /** Only makes new ones: no Secret is ever read, changed or removed. */
-  readonly createSecret: (secret: WrittenSecret) => Promise<WriteOutcome>
+  /**
+   * Only makes new ones: no Secret is ever read, changed or removed. A folder counts those that are there; in a cluster, where they cannot be
+   * listed, those of a day count, after which the ones that nothing refers to are deleted.
+   */
+  readonly createSecret: (secret: WrittenSecret) => Promise<WriteOutcome | NoSecretRoom>
 }
 
 export function placeOf({ kind, namespace, name }: ResourceAddress): string {

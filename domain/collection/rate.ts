@@ -1,6 +1,6 @@
 /** The rate windows that a request is counted in. Keys contain keyed hashes and website IDs, never an address. */
 
-import { LIMITS, RATE_RULES, type RateRuleName } from '../limits.ts'
+import { LIMITS, PATH_RULES, RATE_RULES, type RateRuleName } from '../limits.ts'
 import type { VisitId, WebsiteId } from '../model.ts'
 import { DAY_S, HOUR_S } from '../durations.ts'
 
@@ -13,6 +13,12 @@ export interface RateHit {
 
 export function addressHit(addressHash: string): RateHit {
   return hit('collection', addressHash)
+}
+
+/** Counted for a request whose address does not exist, and in no other window. */
+export function unknownPathHit(addressHash: string): Omit<RateHit, 'rule'> {
+  const { limit, windowS } = PATH_RULES.unknown_paths
+  return { key: `unknown_paths:${addressHash}`, limit, windowS }
 }
 
 /** Counted once per window: whether the organisation was notified about this address's limit. */

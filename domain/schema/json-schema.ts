@@ -53,19 +53,54 @@ export interface SchemaFinding {
 /** The most findings about one object; enough to work on. */
 const MAX_FINDINGS = 50
 const MAX_SHOWN_CHARS = 40
+/** Of the findings about one object, so many say what was probably meant: a person who reads these knows what to look for. */
+const MAX_SUGGESTIONS = 5
 
-/** All findings, in the order of the document; empty if the value fits. Unknown members come before missing ones. */
+/**
+ * The findings, in the order of the document, at most 50; empty if the value fits. Unknown members come before missing ones. After the last
+ * finding that is told nothing more of the value is looked at.
+ */
 export function checkSchema(schema: JsonSchema, value: unknown, pointer = ''): readonly SchemaFinding[] {
-  const findings: SchemaFinding[] = []
-  walk(schema, value, pointer, findings)
-  return findings.slice(0, MAX_FINDINGS)
+  return findingsIn(schema, value, { most: MAX_FINDINGS, pointer })
 }
 
-/** The candidate that was probably meant, or null. Ignores spelling mistakes, case and separators. */
+/** The first of these findings, for whoever tells no other; null if the value fits. */
+export function firstFinding(schema: JsonSchema, value: unknown): SchemaFinding | null {
+  return findingsIn(schema, value, { most: 1, pointer: '' })[0] ?? null
+}
+
+interface FindingsWanted {
+  readonly most: number
+  readonly pointer: string
+}
+
+function findingsIn(schema: JsonSchema, value: unknown, { most, pointer }: FindingsWanted): readonly SchemaFinding[] {
+  const findings: Findings = { told: [], most }
+  walk(schema, value, pointer, findings)
+  return findings.told
+}
+
+interface Findings {
+  readonly told: SchemaFinding[]
+  readonly most: number
+}
+
+function tell({ told, most }: Findings, finding: SchemaFinding): void {
+  if (told.length < most) told.push(finding)
+}
+
+function isFull({ told, most }: Findings): boolean {
+  return told.length >= most
+}
+
+/** The candidate that was probably meant, or null, as for a name longer than any. Ignores spelling mistakes, case and separators. */
 export function closestName(name: string, candidates: readonly string[]): string | null {
+  if (name.length > MAX_SHOWN_CHARS) return null
   const plain = plainName(name)
   const allowed = Math.max(1, Math.floor(plain.length / 4))
   const ranked = candidates
+    // A difference in length is a lower bound of the distance.
+    .filter((candidate) => Math.abs(plainName(candidate).length - plain.length) <= allowed)
     .map((candidate) => ({ candidate, distance: editDistance(plain, plainName(candidate)) }))
     .sort((a, b) => a.distance - b.distance)
   const best = ranked[0]
@@ -80,7 +115,7 @@ function pointerStep(name: string | number): string {
   return `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 
-type Walk = (schema: JsonSchema, value: never, pointer: string, findings: SchemaFinding[]) => void
+type Walk = (schema: JsonSchema, value: never, pointer: string, findings: Findings) => void
 
 const WALKS: { readonly [T in JsonSchema['type']]: Walk } = {
   object: walkObject,
@@ -98,46 +133,52 @@ const TYPE_NAMES: { readonly [T in JsonSchema['type']]: string } = {
   boolean: 'true or false',
 }
 
-function walk(schema: JsonSchema, value: unknown, pointer: string, findings: SchemaFinding[]): void {
-  if (findings.length >= MAX_FINDINGS) return
+function walk(schema: JsonSchema, value: unknown, pointer: string, findings: Findings): void {
+  if (isFull(findings)) return
   if (!hasType(schema.type, value)) {
-    findings.push({ kind: 'invalid', field: pointer, message: wrongType(schema, value) })
+    tell(findings, { kind: 'invalid', field: pointer, message: wrongType(schema, value) })
     return
   }
   WALKS[schema.type](schema, value as never, pointer, findings)
 }
 
-function walkObject(schema: JsonSchema, value: Record<string, unknown>, pointer: string, findings: SchemaFinding[]) {
+function walkObject(schema: JsonSchema, value: Record<string, unknown>, pointer: string, findings: Findings) {
   const known = schema.properties ?? {}
   for (const [name, member] of Object.entries(value)) {
+    if (isFull(findings)) return
     const memberPointer = pointer + pointerStep(name)
     const memberSchema = Object.hasOwn(known, name) ? known[name] : schema.additionalProperties
     if (memberSchema === true) continue
     if (memberSchema !== undefined) walk(memberSchema, member, memberPointer, findings)
-    else findings.push({ kind: 'unknown', field: memberPointer, message: unknownField(name, Object.keys(known)) })
+    else {
+      const meant = findings.told.length < MAX_SUGGESTIONS ? closestName(name, Object.keys(known)) : null
+      tell(findings, { kind: 'unknown', field: memberPointer, message: unknownField(meant, Object.keys(known)) })
+    }
   }
   walkNames(schema, Object.keys(value), pointer, findings)
   for (const name of schema.required ?? []) {
     if (Object.hasOwn(value, name)) continue
-    findings.push({ kind: 'missing', field: pointer + pointerStep(name), message: missingField(known[name]) })
+    tell(findings, { kind: 'missing', field: pointer + pointerStep(name), message: missingField(known[name]) })
   }
 }
 
 /** How many members there are, and what they are called; a name is not repeated, but counted. */
-function walkNames(schema: JsonSchema, names: readonly string[], pointer: string, findings: SchemaFinding[]): void {
-  const add = (message: string) => findings.push({ kind: 'invalid', field: pointer, message })
+function walkNames(schema: JsonSchema, names: readonly string[], pointer: string, findings: Findings): void {
+  const add = (message: string) => tell(findings, { kind: 'invalid', field: pointer, message })
   const { minProperties, maxProperties, propertyNames } = schema
   if (minProperties !== undefined && names.length < minProperties)
     add(`needs at least ${countText(minProperties, 'entry', 'entries')}`)
   if (maxProperties !== undefined && names.length > maxProperties)
     add(`has ${names.length} entries, more than ${maxProperties}`)
   if (propertyNames === undefined || names.length > (maxProperties ?? names.length)) return
-  for (const [place, name] of names.entries())
+  for (const [place, name] of names.entries()) {
+    if (isFull(findings)) return
     for (const { message } of checkSchema(propertyNames, name)) add(`key ${place + 1} ${message}`)
+  }
 }
 
-function walkArray(schema: JsonSchema, value: readonly unknown[], pointer: string, findings: SchemaFinding[]): void {
-  const add = (message: string) => findings.push({ kind: 'invalid', field: pointer, message })
+function walkArray(schema: JsonSchema, value: readonly unknown[], pointer: string, findings: Findings): void {
+  const add = (message: string) => tell(findings, { kind: 'invalid', field: pointer, message })
   const { minItems, maxItems, items } = schema
   if (minItems !== undefined && value.length < minItems)
     add(`needs at least ${countText(minItems, 'entry', 'entries')}`)
@@ -150,8 +191,8 @@ function walkArray(schema: JsonSchema, value: readonly unknown[], pointer: strin
   if (items !== undefined) walked.forEach((item, index) => walk(items, item, pointer + pointerStep(index), findings))
 }
 
-function walkString(schema: JsonSchema, value: string, pointer: string, findings: SchemaFinding[]): void {
-  const add = (message: string) => findings.push({ kind: 'invalid', field: pointer, message })
+function walkString(schema: JsonSchema, value: string, pointer: string, findings: Findings): void {
+  const add = (message: string) => tell(findings, { kind: 'invalid', field: pointer, message })
   if (schema.enum !== undefined) {
     if (!schema.enum.includes(value)) add(notInEnum(value, schema.enum))
     return
@@ -162,15 +203,16 @@ function walkString(schema: JsonSchema, value: string, pointer: string, findings
     return
   }
   if (schema.maxLength !== undefined && chars > schema.maxLength) {
-    add(`has ${chars} characters, more than ${schema.maxLength}`)
+    // No pattern is tried on more than it was written for.
+    return add(`has ${chars} characters, more than ${schema.maxLength}`)
   }
   if (schema.pattern !== undefined && !compiledPattern(schema.pattern).test(value)) {
     add(schema.patternMeaning ?? `does not match ${schema.pattern}`)
   }
 }
 
-function walkInteger(schema: JsonSchema, value: number, pointer: string, findings: SchemaFinding[]): void {
-  const add = (message: string) => findings.push({ kind: 'invalid', field: pointer, message })
+function walkInteger(schema: JsonSchema, value: number, pointer: string, findings: Findings): void {
+  const add = (message: string) => tell(findings, { kind: 'invalid', field: pointer, message })
   if (schema.minimum !== undefined && value < schema.minimum) add(`${value} is below ${schema.minimum}`)
   if (schema.maximum !== undefined && value > schema.maximum) add(`${value} is above ${schema.maximum}`)
 }
@@ -201,8 +243,7 @@ function wrongType(schema: JsonSchema, value: unknown): string {
   return `${asked}, not ${Array.isArray(value) ? TYPE_NAMES.array : typeof value === 'object' ? TYPE_NAMES.object : `a ${typeof value}`}`
 }
 
-function unknownField(name: string, known: readonly string[]): string {
-  const meant = closestName(name, known)
+function unknownField(meant: string | null, known: readonly string[]): string {
   if (meant !== null) return `is not a field here; did you mean ${meant}?`
   return known.length === 0 ? 'is not a field here' : `is not a field here; there are ${known.join(', ')}`
 }

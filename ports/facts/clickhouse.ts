@@ -41,14 +41,14 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
 
   async function ask<Q extends QueryName>(
     method: 'query' | 'each',
-    [name, params, { signal, isPatient = false } = {}]: QueryCall<Q>,
+    [name, params, { signal, share, isPatient = false } = {}]: QueryCall<Q>,
   ): Promise<Iterable<QueryRow<Q>>> {
     const { sql, turn, isSequential = false } = QUERIES[name] as unknown as Query<QueryParams<Q>, QueryRow<Q>>
     try {
       const { clauses, patientClauses } = await settings()
       const clause = (isPatient ? patientClauses : clauses)[turn]
       const text = `${sql(params)} ${clause}${sequenceOf(isSequential, connection.layout)}`
-      const rows = await connection[method](text, params, { turn: isPatient ? 'report' : turn, signal })
+      const rows = await connection[method](text, params, { turn: isPatient ? 'report' : turn, signal, share })
       isReachable = true
       return rows as Iterable<QueryRow<Q>>
     } catch (error) {

@@ -1,12 +1,21 @@
 /** The parameters of queries, and the rows that they return: times are Unix ms, JSON columns are text, absent text is empty. */
 
 import type { OwnedWebsite } from '../../domain/model.ts'
+import type { ReadRank } from '../../domain/limits.ts'
 import { selectFrom, type DerivedTable, type FactTable, type RowsOf } from './columns.ts'
 
 export type QueryParameters = Readonly<Record<string, string | number | readonly string[] | readonly number[]>>
 
 /** Who waits for a statement: a request, a person who looks at a page, or a tool or role. */
 export type Turn = 'look-up' | 'page' | 'report'
+
+/** Who is charged for the engine's time that a statement uses. */
+export interface EngineShare {
+  readonly rank: ReadRank
+  readonly organization: string
+  /** ID of a person; empty if several share it, or nobody waits. */
+  readonly person: string
+}
 
 export const VISIT = selectFrom('visits')
 export type VisitRow = RowsOf<typeof VISIT>

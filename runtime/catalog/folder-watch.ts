@@ -5,7 +5,7 @@ import type { FSWatcher } from 'node:fs'
 
 import type { Logger } from '../logger.ts'
 import type { ManifestFile, ManifestFolders } from './manifests.ts'
-import { compareNames, folderSignature, isManifestName, ManifestsUnreadable, readManifests } from './manifests.ts'
+import { compareNames, folderSignature, isManifestName, ManifestsUnreadable } from './manifests.ts'
 
 /** What the folder holds: files in order, or why it cannot be read. */
 export type FolderState =
@@ -19,6 +19,8 @@ interface FolderWatch {
 }
 
 interface FolderWatchOptions extends ManifestFolders {
+  /** Reads the folders. */
+  readonly read: () => Promise<readonly ManifestFile[]>
   /** What is in force already; the first change is compared with it. */
   readonly initial: readonly ManifestFile[]
   readonly nowMs: () => number
@@ -130,7 +132,7 @@ class FolderWatcher {
 
   async #read(): Promise<boolean> {
     try {
-      this.#take(await readManifests(this.#options.folder, this.#options.written))
+      this.#take(await this.#options.read())
       return !this.#isClosed
     } catch (error) {
       if (error instanceof ManifestsUnreadable) this.#takeUnreadable(error.message)

@@ -26,7 +26,7 @@ export class ManifestsUnreadable extends Error {
   override readonly name = 'ManifestsUnreadable'
 }
 
-type Variables = Readonly<Record<string, string | undefined>>
+export type Variables = Readonly<Record<string, string | undefined>>
 
 const MAX_FILES = 20_000
 const MAX_FILE_BYTES = 16 * 1024 * 1024
@@ -60,22 +60,38 @@ export function compareNames(a: string, b: string): number {
   return Number(isWritten(a)) - Number(isWritten(b)) || (a < b ? -1 : 1)
 }
 
+/** What was read of folders, by their path, for whoever reads them again; made empty. */
+export type KnownFiles = Map<string, ReadonlyMap<string, KnownFile>>
+
+interface KnownFile {
+  /** Changes with each write. */
+  readonly signature: string
+  readonly file: ManifestFile
+}
+
 /**
  * All manifests of a folder, by name, without its subfolders, then those that the dashboard wrote. A file that vanishes
- * meanwhile is skipped.
+ * meanwhile is skipped. Of those that are known only the changed ones are read; the others have the very same text.
  * @throws ManifestsUnreadable
  */
-export async function readManifests(folder: string, written: string | null = null): Promise<readonly ManifestFile[]> {
-  const own = await filesIn(folder)
+export async function readManifests(
+  folder: string,
+  written: string | null = null,
+  known: KnownFiles = new Map(),
+): Promise<readonly ManifestFile[]> {
+  const own = await filesIn(folder, known)
   if (written === null || !(await folderExists(written))) return own
-  const more = await filesIn(written)
+  const more = await filesIn(written, known)
   return [...own, ...more.map(({ name, text }) => ({ name: `${WRITTEN_PREFIX}${name}`, text }))]
 }
 
-async function filesIn(folder: string): Promise<readonly ManifestFile[]> {
+async function filesIn(folder: string, known: KnownFiles): Promise<readonly ManifestFile[]> {
   const names = await manifestNames(folder)
-  const files = await Promise.all(names.map((name) => readManifestFile(folder, name)))
-  return files.filter((file) => file !== null)
+  const before = known.get(folder)
+  const read = await Promise.all(names.map((name) => readManifestFile(folder, name, before?.get(name))))
+  const files = read.filter((each) => each !== null)
+  known.set(folder, new Map(files.map((each) => [each.file.name, each])))
+  return files.map(({ file }) => file)
 }
 
 async function folderExists(folder: string): Promise<boolean> {
@@ -140,9 +156,11 @@ export function rememberingFiles(env: Variables): (files: readonly ManifestFile[
   }
 }
 
-/** The same for the whole folder. */
-export function rememberingParser(env: Variables): (files: readonly ManifestFile[]) => ParsedManifests {
-  const parse = rememberingFiles(env)
+/** The same for the whole folder; `parse` parses its files. */
+export function rememberingParser(
+  env: Variables,
+  parse = rememberingFiles(env),
+): (files: readonly ManifestFile[]) => ParsedManifests {
   return (files) => ofAllFiles(parse(files))
 }
 
@@ -191,14 +209,26 @@ async function manifestNames(folder: string): Promise<readonly string[]> {
   return manifests
 }
 
-async function readManifestFile(folder: string, name: string): Promise<ManifestFile | null> {
+/** A file may be written twice within a tick of the clock of its disk: what was just written is read again next time. */
+const SETTLED_MS = 1_000
+
+function isSettled({ mtimeMs, ctimeMs }: { readonly mtimeMs: bigint; readonly ctimeMs: bigint }): boolean {
+  return Date.now() - Number(mtimeMs > ctimeMs ? mtimeMs : ctimeMs) > SETTLED_MS
+}
+
+/** Null if there is none; its signature is empty if it may change without another one. */
+async function readManifestFile(folder: string, name: string, known?: KnownFile): Promise<KnownFile | null> {
   try {
     const path = join(folder, name)
-    const { size, isFile } = await stat(path).then((found) => ({ size: found.size, isFile: found.isFile() }))
-    if (!isFile) return null
-    if (size > MAX_FILE_BYTES) throw new ManifestsUnreadable(`${name} has more than ${MAX_FILE_BYTES} bytes`)
+    const found = await stat(path, { bigint: true })
+    if (!found.isFile()) return null
+    if (found.size > MAX_FILE_BYTES) throw new ManifestsUnreadable(`${name} has more than ${MAX_FILE_BYTES} bytes`)
+    const signature = `${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`
+    if (signature === known?.signature) return known
     const text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
-    return { name, text }
+    // Equal texts are compared at every look, which takes no time if they are one and the same.
+    const file = text === known?.file.text ? known.file : { name, text }
+    return { signature: isSettled(found) ? signature : '', file }
   } catch (error) {
     if (error instanceof ManifestsUnreadable) throw error
     if (readFault(error) === 'ENOENT') return null

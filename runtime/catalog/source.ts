@@ -12,8 +12,15 @@ import { withoutMissing } from '../../domain/catalog/missing-references.ts'
 import type { FolderState } from './folder-watch.ts'
 import { watchFolder } from './folder-watch.ts'
 import type { Logger } from '../logger.ts'
-import { isWritten, ManifestsUnreadable, parseManifests, readManifests, rememberingParser } from './manifests.ts'
-import type { ManifestFile, ParsedManifests } from './manifests.ts'
+import {
+  isWritten,
+  ManifestsUnreadable,
+  parseManifests,
+  readManifests,
+  rememberingFiles,
+  rememberingParser,
+} from './manifests.ts'
+import type { KnownFiles, ManifestFile, ManifestFolders, ParsedFile, ParsedManifests, Variables } from './manifests.ts'
 import { sha256Hex } from '../../common/digest.ts'
 
 export interface CatalogSource {
@@ -35,8 +42,22 @@ export interface FolderCatalog extends CatalogSource {
   readonly members: () => readonly Member[]
   /** The objects of the folder and what they compile to, whether or not that is in force. */
   readonly latest: () => FolderView
+  /** Its files, for whoever reads them beside this. */
+  readonly content: FolderContent
   /** Reads the folder again at once; resolves with whether what it holds now is in force. */
   readonly refresh: () => Promise<boolean>
+}
+
+/** What changed since it was read or parsed last is read and parsed, and nothing else. */
+export interface FolderContent {
+  /** @throws ManifestsUnreadable */
+  readonly read: () => Promise<readonly ManifestFile[]>
+  readonly parse: (files: readonly ManifestFile[]) => readonly ParsedFile[]
+}
+
+export function folderContent({ folder, written, env }: ManifestFolders & { readonly env: Variables }): FolderContent {
+  const known: KnownFiles = new Map()
+  return { read: () => readManifests(folder, written, known), parse: rememberingFiles(env) }
 }
 
 export interface CatalogChange {
@@ -86,8 +107,9 @@ export class CatalogRefused extends Error {
  */
 export async function openCatalogFolder(options: CatalogFolderOptions): Promise<FolderCatalog> {
   const { folder, logger, written = null, nowMs } = options
-  const initial = await filesOf(folder, written)
-  const parse = rememberingParser(options.env)
+  const content = folderContent({ folder, written, env: options.env })
+  const initial = await filesOf(folder, content)
+  const parse = rememberingParser(options.env, content.parse)
   const memory = emptyCompileMemory()
   const compile = (files: readonly ManifestFile[]) =>
     compileParsed(parse(files), { ...options, nowMs: nowMs(), memory })
@@ -110,12 +132,13 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
     logOutcome(logger, change)
     for (const listener of listeners) notify(listener, change, logger)
   }
-  const watching = watchFolder({ folder, written, initial, nowMs, logger, onChange: take })
+  const watching = watchFolder({ folder, written, read: content.read, initial, nowMs, logger, onChange: take })
   return {
     current: () => compilation.catalog,
     credentials: () => compilation.credentials,
     members: () => compilation.members,
     latest: () => latest,
+    content,
     refresh: async () => (await watching.refresh()) && isInForce,
     problems: () => problems,
     objectProblems: () => problems,
@@ -201,9 +224,9 @@ export function formatProblems(problems: readonly CatalogProblem[]): string {
     .join('\n')
 }
 
-async function filesOf(folder: string, written: string | null): Promise<readonly ManifestFile[]> {
+async function filesOf(folder: string, { read }: FolderContent): Promise<readonly ManifestFile[]> {
   try {
-    return await readManifests(folder, written)
+    return await read()
   } catch (error) {
     if (error instanceof ManifestsUnreadable) throw new CatalogRefused(folder, [folderProblem(folder, error.message)])
     throw error

@@ -40,7 +40,12 @@ async function start(): Promise<WriterStage | null> {
     })
   const directory = watch()
   await directory.synced
-  writer = clusterWriter(client, Date.now)
+  const made = new Map<string, number>()
+  writer = clusterWriter(client, Date.now, async ({ organization, allowed }) => {
+    const count = (made.get(organization) ?? 0) + 1
+    if (count <= allowed) made.set(organization, count)
+    return count <= allowed
+  })
   return {
     ...{ writer, directory, inventory: directory.inventory, organization: 'acme' },
     async startAgain() {

@@ -290,6 +290,27 @@ export function resourceWriterContract(
       })
     })
 
+    it('makes as many Secrets for an organisation as it may have, and those of others do not count', async () => {
+      const { writer } = stage
+      const make = (name: string, organization: string, allowed: number) => {
+        const values = { 'api-secret': 'canary' }
+        return writer.createSecret({
+          namespace: 'default',
+          name,
+          values,
+          tenant: null,
+          owner: null,
+          room: { organization, allowed },
+        })
+      }
+      expect(await make('of-acme-1', 'acme', 2)).to.deep.equal(WRITTEN)
+      expect(await make('of-other', 'other', 1)).to.deep.equal(WRITTEN)
+      const both = await Promise.all([make('of-acme-2', 'acme', 2), make('of-acme-3', 'acme', 2)])
+      expect(both).to.deep.equal([WRITTEN, { kind: 'full', used: 2 }])
+      expect(await make('of-other-2', 'other', 1)).to.deep.equal({ kind: 'full', used: 1 })
+      expect(await make('of-acme-3', 'acme', 3)).to.deep.equal(WRITTEN)
+    })
+
     more()
   })
 }

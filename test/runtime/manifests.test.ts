@@ -1,8 +1,10 @@
 /** Reading YAML: the places of fields, what Secrets take from the environment, and the messages for a broken file. */
 
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import promises from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 import { expect } from 'chai'
 
@@ -13,7 +15,10 @@ import {
   parseManifests,
   readManifests,
   rememberingParser,
+  type KnownFiles,
 } from '../../runtime/catalog/manifests.ts'
+
+import { until } from '../../fixtures/until.ts'
 
 const parse = (text: string, env: Record<string, string> = {}) => parseManifests([{ name: 'a.yaml', text }], env)
 const values = (text: string, env: Record<string, string> = {}) => parse(text, env).objects.map(({ value }) => value)
@@ -55,6 +60,37 @@ describe('manifests', () => {
     write('latin.yaml', Buffer.from([0x61, 0x3a, 0x20, 0xff]))
     expect(await messageOf(readManifests(folder))).to.equal('latin.yaml cannot be read (it is not UTF-8)')
     expect(await messageOf(readManifests(join(folder, 'nowhere')))).to.contain('cannot be read (ENOENT)')
+  })
+
+  it('are read again only if they changed', async () => {
+    const reads: string[] = []
+    const { readFile } = promises
+    promises.readFile = ((path: string) => {
+      reads.push(basename(path))
+      return readFile(path)
+    }) as typeof readFile
+    syncBuiltinESMExports()
+    try {
+      const known: KnownFiles = new Map()
+      const read = async (): Promise<readonly string[]> => {
+        reads.length = 0
+        await readManifests(folder, null, known)
+        return reads.toSorted()
+      }
+      for (const name of ['a.yaml', 'b.yaml', 'c.yaml']) write(name, `name: ${name}`)
+      expect(await read()).to.deep.equal(['a.yaml', 'b.yaml', 'c.yaml'])
+      // What was written a moment ago may be written again without a later time.
+      await until(async () => (await read()).length === 0)
+      write('b.yaml', 'name: B.yaml')
+      rmSync(join(folder, 'c.yaml'))
+      expect(await read()).to.deep.equal(['b.yaml'])
+      const files = await readManifests(folder, null, known)
+      expect(files.map(({ text }) => text)).to.deep.equal(['name: a.yaml', 'name: B.yaml'])
+      expect(known.get(folder)?.size).to.equal(2)
+    } finally {
+      promises.readFile = readFile
+      syncBuiltinESMExports()
+    }
   })
 
   it('keep the place of every field: file, document and line', () => {

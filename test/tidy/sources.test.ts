@@ -54,6 +54,7 @@ const RUNTIME_FILES = [
 /** Small pieces without a subject; the same applies to them. */
 const COMMON_FILES = [
   'bounded-map.ts',
+  'bounded-parts.ts',
   'csv.ts',
   'deadline.ts',
   'digest.ts',

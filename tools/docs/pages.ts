@@ -5,7 +5,18 @@ import { apiPage } from './api.ts'
 import { dashboardOpenApi } from './dashboard-openapi.ts'
 import { version } from '../../bin/wiring/version.ts'
 import { ERRORS } from '../../domain/errors.ts'
-import { NOT_BUILT, PLAN_LIMITS, PUBLIC_LIMITS, RATE_RULES, REPLAY_RULES, SIGN_IN_RULES } from '../../domain/limits.ts'
+import {
+  NOT_BUILT,
+  PATH_RULES,
+  PLAN_LIMITS,
+  PUBLIC_LIMITS,
+  RATE_RULES,
+  READ_PLACES,
+  REPLAY_RULES,
+  SECRET_LIMITS,
+  SIGN_IN_RULES,
+  STREAM_PLACES,
+} from '../../domain/limits.ts'
 import { MEMBER_ROLES, PLANS } from '../../domain/model.ts'
 import { mayDo, ROLE_ACTIONS } from '../../domain/people/roles.ts'
 import { webhookSchemaDocument } from '../../domain/webhooks/payloads.ts'
@@ -206,10 +217,17 @@ function limitsPage(): string {
       'resource gets the reason `PlanLimit` or `PlanRequired` and is left out, and older ones keep their place. Above the monthly quota, ' +
       'Free is only counted; paid plans are never cut off.',
     table(['', ...PLANS], plans),
+    `Of Secrets that its dashboard made, an organisation has at most ${SECRET_LIMITS.perObject} for each of its destinations, webhooks and log streams and ${SECRET_LIMITS.besides} besides ` +
+      '(`402` `plan_limit` with the limit `secrets`). In a cluster those of a day (UTC) are counted.',
     '## Rates\n\nFixed windows aligned to the clock. Above a limit: `429` `rate_limited`, with `retryAfter` in seconds and `Retry-After`. Addresses are hashed with another key each day (UTC), so a process whose clock shows another day counts the requests of an address separately: keep clocks in step.',
     table(['Rule', 'Limit', 'Counted per'], ratesOf(RATE_RULES)),
     'In the dashboard alone, and not in `/api/limits`:',
     table(['Rule', 'Limit', 'Counted per'], ratesOf({ ...SIGN_IN_RULES, ...REPLAY_RULES })),
+    `Within these numbers reads wait for each other. For a person ${READ_PLACES.page.person} run at once, for an organisation ${READ_PLACES.page.organization}, of downloads ${READ_PLACES.export.person} and ${READ_PLACES.export.organization}; ` +
+      `${READ_PLACES.waiting.person} and ${READ_PLACES.waiting.organization} wait, and more are answered \`503\` with \`Retry-After\`. Whoever used less of the engine's time lately goes first. Open at once: ` +
+      `${STREAM_PLACES.session} streams of events for a session, ${STREAM_PLACES.person} for a person, ${STREAM_PLACES.organization} for an organisation, ${STREAM_PLACES.process} in a process.`,
+    'Everywhere, and not in `/api/limits`; an address that does not exist is counted in no other window:',
+    table(['Rule', 'Limit', 'Counted per'], ratesOf(PATH_RULES)),
     '## Sizes, counts and times',
     table(['What', 'Limit'], limits),
   ])

@@ -14,6 +14,7 @@ import { startReconciling } from '../../../dashboard/billing/reconcile.ts'
 import { stripePayments } from '../../../dashboard/billing/stripe.ts'
 import { createDashboard, createLetterPost, type DashboardBilling } from '../../../dashboard/dashboard.ts'
 import { createEventStreams, type EventStreams } from '../../../dashboard/events/event-streams.ts'
+import { refuseUnknownPath } from '../../../dashboard/http/limits.ts'
 import type { Serve } from '../../../dashboard/http/serve.ts'
 import { createOutbox, type Outbox } from '../../../dashboard/mail/outbox.ts'
 import type { ReadingHandlers, ReadingParts } from '../../../dashboard/reading.ts'
@@ -87,7 +88,7 @@ export function folderResources(
   return {
     directory: folderDirectory(catalog),
     inventory: folderInventory(catalog, nowMs),
-    writer: folderWriter({ folder, written, env, refresh: catalog.refresh, nowMs }),
+    writer: folderWriter({ folder, written, env, content: catalog.content, refresh: catalog.refresh, nowMs }),
     pins: hotStatePins(hotState),
   }
 }
@@ -148,6 +149,8 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   const { lifecycle, logger, nowMs } = parts
   const randomness = createRandomness()
   const addressOf = addressReader(settings.trustProxy)
+  const addressHashOf = (req: IncomingMessage): string => keys.addressHash(addressOf(req), nowMs())
+  const missing: Serve = (req, res) => serveMissing(req, res, () => refuseUnknownPath(addressHashOf(req), hotState))
   const { baseUrl } = settings
   const streams = createEventStreams()
   const signIn = signInPages({ brand: brandName(settings.brand) })
@@ -156,7 +159,7 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   const api = createDashboard({
     ...{ baseUrl, streams, eventLog, hotState, facts, directory, inventory, writer, pins, keys },
     ...{ randomness, nowMs, logger, metrics, clock: { elapsedMs: () => performance.now() } },
-    addressHashOf: (req: IncomingMessage) => keys.addressHash(addressOf(req), nowMs()),
+    addressHashOf,
     replayDeliveries: ({ mayCountTwice, ...query }) =>
       replayDeadLetters({ eventLog: parts.eventLog, facts, nowMs, mayCountTwice }, query),
     outbox: await openOutbox(parts, randomness),
@@ -179,7 +182,7 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   return {
     streams,
     server: serverParts(settings, { onBroken: metrics.broken, onEnded: metrics.connectionEnded }),
-    serve: (req, res) => signIn(req, res) || pages(req, res) || api(req, res) || serveMissing(req, res),
+    serve: (req, res) => signIn(req, res) || pages(req, res) || api(req, res) || missing(req, res),
     exportPerson: (email) => exportPerson(email, people),
     erasePerson: (email) => erasePerson(email, people),
     async signInLink({ email, ownerOf }) {

@@ -13,12 +13,15 @@ import { settingsClause } from './connection.ts'
 import { EngineSilent } from './engine-codes.ts'
 import type { FactsConnection, InsertStatement } from './connection.ts'
 import { readRows } from './read-rows.ts'
+import { createTurns } from './turns.ts'
 
 /** Long enough for a batch on a busy server; the facts-writer repeats an insert that took longer. */
 const REQUEST_TIMEOUT_MS = 30_000
 /** For look-ups within a request, and for pages: if a server hangs, requests whose callers have left must not pile up. */
 const LOOK_UP_TIMEOUT_MS = 3_000
 const MAX_OPEN_CONNECTIONS = 8
+/** What is no look-up takes turns, at most so many at once: two connections are always left for look-ups. Of one organisation or person half. */
+const TURNS = { places: MAX_OPEN_CONNECTIONS - 2, placesOfOne: (MAX_OPEN_CONNECTIONS - 2) / 2 } as const
 /**
  * Below every usual keep-alive of a server (3 s and more): a socket that the server has just closed ends in ECONNRESET.
  */
@@ -57,11 +60,20 @@ export function openClickHouse(url: string, options: ClickHouseOptions = {}): Fa
   })
   /** Aborts the requests in flight when the connection is closed. */
   const closing = new AbortController()
-  const query: FactsConnection['query'] = (statement, parameters, { turn, signal: caller }) => {
+  const turns = createTurns(TURNS)
+  const query: FactsConnection['query'] = (statement, parameters, options) => {
+    const { turn, share, signal } = options
+    const act = () => ask(statement, parameters, options)
+    // Bounded by the time of a look-up, for which a place in a queue would count.
+    if (turn === 'look-up' && share === undefined) return act()
+    return turns.take({ turn, share, signal: leaving(signal) }, act)
+  }
+  const leaving = (caller: AbortSignal | undefined): AbortSignal =>
+    caller === undefined ? closing.signal : AbortSignal.any([closing.signal, caller])
+  const ask: FactsConnection['query'] = (statement, parameters, { turn, signal: caller }) => {
     const forMs = turn === 'report' ? requestTimeoutMs : Math.min(LOOK_UP_TIMEOUT_MS, requestTimeoutMs)
     const asked = { query: statement, query_params: { ...parameters } }
-    const leaving = caller === undefined ? closing.signal : AbortSignal.any([closing.signal, caller])
-    return actWithin(forMs, leaving, (signal) => selectFromServer(client, { ...asked, abort_signal: signal }))
+    return actWithin(forMs, leaving(caller), (signal) => selectFromServer(client, { ...asked, abort_signal: signal }))
   }
   return {
     kind: 'server',

@@ -1,0 +1,122 @@
+/** Sends what a handler of the dashboard's API answered, or why it did not. */
+
+import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+
+import { ERRORS, type ErrorCode, type Refusal } from '../../domain/errors.ts'
+import { LIMITS } from '../../domain/limits.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { PROBLEM_HEADERS, problemPage, wantsPage } from '../pages/problem-page.ts'
+import type { Answer, HandlerOutcome, StreamAnswer, WrittenAnswer } from './call.ts'
+import type { CookieRules } from './cookies.ts'
+
+const COMMON_HEADERS = {
+  'X-Content-Type-Options': 'nosniff',
+  'Cache-Control': 'no-store',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+} as const
+
+interface OwnHeaders {
+  readonly 'X-Request-Id': string
+  readonly Allow?: string
+}
+
+const RIGHT_EVERY_MS = 500
+
+/** Aborts once the person has lost the right to the answer. While that cannot be found out, the answer goes on. */
+function watchRight(mayGoOn: StreamAnswer['mayGoOn']): { readonly ended: AbortSignal; readonly stop: () => void } {
+  const ended = new AbortController()
+  if (mayGoOn === undefined) return { ended: ended.signal, stop: () => undefined }
+  const timer = setInterval(() => {
+    mayGoOn().then(
+      (may) => may || ended.abort(new Error('its person may not have it any more')),
+      () => undefined,
+    )
+  }, RIGHT_EVERY_MS)
+  return { ended: ended.signal, stop: () => clearInterval(timer) }
+}
+
+/** Resolves once everything is sent or the client is gone. */
+export async function sendStream(
+  res: ServerResponse,
+  { contentType, headers: own, chunks, mayGoOn, onEnd }: StreamAnswer,
+  headers: OwnHeaders,
+  logger: Logger,
+): Promise<number> {
+  res.writeHead(200, { ...COMMON_HEADERS, ...headers, ...own, 'Content-Type': contentType })
+  if (res.req.method === 'HEAD') res.end()
+  else if (!res.destroyed) {
+    res.flushHeaders()
+    // Prepares at most one chunk ahead: a client that does not read causes no work.
+    const watch = watchRight(mayGoOn)
+    await pipeline(Readable.from(chunks, { highWaterMark: 1 }), res, { signal: watch.ended }).catch(
+      (error: unknown) => {
+        const reason: unknown = watch.ended.aborted ? watch.ended.reason : error
+        // The client has left by itself.
+        if ((reason as { readonly code?: unknown }).code === 'ERR_STREAM_PREMATURE_CLOSE') return
+        logger.error({ err: reason, request: headers['X-Request-Id'] }, 'an answer of the dashboard was cut off')
+      },
+    )
+    watch.stop()
+  }
+  onEnd?.()
+  return 200
+}
+
+export function sendOutcome(
+  res: ServerResponse,
+  outcome: Exclude<HandlerOutcome, StreamAnswer>,
+  headers: OwnHeaders,
+  cookies: CookieRules,
+): number {
+  const { status, json, more } = outcome.kind === 'refused' ? refusalParts(outcome, res) : answerParts(outcome, cookies)
+  const isPage = outcome.kind === 'refused' && wantsPage(res.req)
+  const text = isPage ? problemPage({ code: outcome.code, requestId: headers['X-Request-Id'] }) : (json ?? '')
+  const type = isPage ? PROBLEM_HEADERS : json === undefined ? {} : JSON_TYPE
+  res.writeHead(status, { ...COMMON_HEADERS, ...headers, ...more, ...type, 'Content-Length': Buffer.byteLength(text) })
+  res.end(res.req.method === 'HEAD' ? undefined : text)
+  return status
+}
+
+const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' }
+
+/** If the refusal itself does not say it. */
+const RETRY_AFTER_S: Partial<Readonly<Record<ErrorCode, number>>> = {
+  rate_limited: 1,
+  unavailable: LIMITS.unavailableRetryS,
+}
+
+interface SentParts {
+  readonly status: number
+  /** The body; undefined if there is none. */
+  readonly json: string | Uint8Array | undefined
+  readonly more: Readonly<Record<string, string | string[]>>
+}
+
+function refusalParts({ code, extra }: Refusal, res: ServerResponse): SentParts {
+  const retryAfterS = RETRY_AFTER_S[code]
+  const retry = retryAfterS === undefined ? {} : { 'Retry-After': String(Number(extra?.['retryAfter'] ?? retryAfterS)) }
+  // An unread body would otherwise be taken for the next request.
+  const connection = res.req.complete ? {} : { Connection: 'close' }
+  const json = JSON.stringify({ error: code, ...extra })
+  return { status: ERRORS[code].status, json, more: { ...retry, ...connection } }
+}
+
+function answerParts(outcome: Answer | WrittenAnswer, cookies: CookieRules): SentParts {
+  const { status, location, etag } = outcome
+  const lines = cookieLines(outcome, cookies)
+  const target = location === undefined ? {} : { Location: location }
+  const version = etag === undefined ? {} : { ETag: `"${etag}"` }
+  const json =
+    outcome.kind === 'written' ? outcome.json : outcome.body === undefined ? undefined : JSON.stringify(outcome.body)
+  return { status, json, more: { ...target, ...version, ...(lines.length === 0 ? {} : { 'Set-Cookie': lines }) } }
+}
+
+function cookieLines({ cookies = {} }: Pick<Answer, 'cookies'>, rules: CookieRules): string[] {
+  return (['session', 'browser'] as const).flatMap((name) => {
+    const change = cookies[name]
+    return change === undefined ? [] : [rules.write(name, change)]
+  })
+}
