@@ -11,8 +11,9 @@ import type { Registry } from 'prom-client'
 
 import { objectKey } from '../domain/catalog/objects.ts'
 import { indexName, type CatalogPlace } from '../domain/published/place.ts'
+import { createRightsMark, RIGHTS_KINDS } from '../domain/published/rights-mark.ts'
 import { RESOURCE_KINDS } from '../domain/resources/resources.ts'
-import type { KubeClient } from '../runtime/kube/client.ts'
+import { KubeError, type KubeClient } from '../runtime/kube/client.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
 import type { KubeObject } from '../runtime/kube/objects.ts'
 import { publishedProblems } from '../runtime/catalog/whole-catalog.ts'
@@ -271,6 +272,8 @@ class OperatorLoop {
       this.#review(decision, true)
     } catch (error) {
       this.#changedAtMs ??= changedAtMs
+      // Another operator has published: what is in force is not what this one knows.
+      if (error instanceof KubeError && error.status === 409) this.#inForce = undefined
       throw error
     }
   }
@@ -358,5 +361,11 @@ function publishing({ client, place, credentialSlots: slots, nowMs }: OperatorOp
   const read = (name: string) => own('secrets', name)
   const credentials = createCredentialStore({ writer, place, slots, sha256Hex, nonce, nowMs, read })
   const readIndexMap = () => own('configmaps', indexName(place))
-  return { own, credentials, publisher: createPublisher({ ...world, writer, place, readIndexMap, credentials }) }
+  const mark = createRightsMark(sha256Hex)
+  const rights = () => mark(RIGHTS_KINDS.flatMap((kind) => world.resources(kind)))
+  return {
+    own,
+    credentials,
+    publisher: createPublisher({ ...world, writer, place, readIndexMap, credentials, rights, nowMs }),
+  }
 }

@@ -3,7 +3,8 @@
  * before, whole.
  *
  * Every part has two names. New content is written under the name that the index does not use; the index, which names
- * every part, is written last. A failure on the way changes nothing for readers. Unchanged parts are not written.
+ * every part, is written last, and only over the index that was read before. A failure on the way changes nothing for readers. Unchanged
+ * parts are not written.
  */
 
 import type { CatalogPlace } from '../../domain/published/place.ts'
@@ -17,6 +18,7 @@ import {
   SHARD_KEY,
   SLOTS,
 } from '../../domain/published/place.ts'
+import { nextCatalogNumber } from '../../domain/catalog-number.ts'
 import type { CatalogIndex, PartEntry } from '../../domain/published/index.ts'
 import { indexText, readIndex } from '../../domain/published/index.ts'
 import { problemsText } from '../../domain/published/problems.ts'
@@ -31,7 +33,7 @@ import { catalogObject } from './catalog-object.ts'
 import type { Content } from './catalog-object.ts'
 
 interface PublisherOptions {
-  readonly writer: Pick<Writer, 'applyWhereNew' | 'remove'>
+  readonly writer: Pick<Writer, 'applyWhereNew' | 'remove' | 'replace'>
   readonly place: CatalogPlace
   /** Copies of the objects in the cluster, which may be a moment old. */
   readonly configMap: (name: string) => KubeObject | undefined
@@ -39,6 +41,9 @@ interface PublisherOptions {
   /** The index as it is now; null if there is none. */
   readonly readIndexMap: () => Promise<KubeObject | null>
   readonly credentials: CredentialStore
+  /** The mark of the objects that say who may do what. */
+  readonly rights: () => string
+  readonly nowMs: () => number
 }
 
 export interface Publisher {
@@ -46,45 +51,54 @@ export interface Publisher {
   readonly partsInUse: () => readonly string[]
   /** Reads what the cluster holds. Call it before publishing; resolves with the cluster's index, if there is one. */
   readonly open: () => Promise<CatalogIndex | null>
-  /** Resolves once the cluster holds what was decided; rejects if that must be retried. */
+  /**
+   * Resolves once the cluster holds what was decided, under a number of its own if anything is new. Rejects if that must be retried: with a
+   * KubeError of status 409 if another operator has published meanwhile.
+   */
   readonly publish: (decision: Published) => Promise<void>
 }
 
 type Published = Pick<Decision, 'version' | 'parts' | 'credentials' | 'problems'>
 
 /** Nothing is known of the cluster: its content may be overwritten by a complete catalog. */
-const NO_INDEX: CatalogIndex = { version: '', parts: [], credentials: {}, single: null }
+const NO_INDEX: CatalogIndex = { number: 0, rights: '', version: '', parts: [], credentials: {}, single: null }
 
 export function createPublisher(options: PublisherOptions): Publisher {
   return new Publishing(options)
 }
 
+/** The index that readers use. */
+interface IndexInUse {
+  readonly index: CatalogIndex
+  /** Version of its object in the cluster; null if there is none. */
+  readonly version: string | null
+}
+
 class Publishing implements Publisher {
   readonly #options: PublisherOptions
-  /** The index that readers use. Null: it must be read, because the last write may have succeeded or not. */
-  #index: CatalogIndex | null = null
+  /** Null: it must be read, because the last write may have succeeded or not. */
+  #inUse: IndexInUse | null = null
+  /** Versions that the copy of the index may have although nobody else has written it: copies lag behind. */
+  #knownVersions: ReadonlySet<string> = new Set()
+  /** The highest number that this process knows: it stays even if somebody deletes the index. */
+  #lastNumber = 0
 
   constructor(options: PublisherOptions) {
     this.#options = options
   }
 
   partsInUse(): readonly string[] {
-    return (this.#index ?? this.#indexIn(this.#options.configMap(indexName(this.#options.place)))).parts.map(
-      ({ key }) => key,
-    )
+    return (this.#inUse?.index ?? this.#indexIn(this.#copy())).parts.map(({ key }) => key)
   }
 
   async open(): Promise<CatalogIndex | null> {
-    const found = await this.#options.readIndexMap()
-    this.#index = this.#indexIn(found ?? undefined)
-    await this.#options.credentials.open()
-    return this.#index === NO_INDEX ? null : this.#index
+    return (await this.#read()).index
   }
 
   async publish(decision: Published): Promise<void> {
-    const { place } = this.#options
-    if (this.#index === null) await this.open()
-    const index = this.#index ?? NO_INDEX
+    const { place, rights } = this.#options
+    const inUse = this.#inUse === null || this.#isWrittenByOthers() ? await this.#read() : this.#inUse
+    const index = inUse.index ?? NO_INDEX
     const entries = decision.parts.map(({ key, digest }) => entryFor(index.parts, key, digest))
     const parts = decision.parts.map(({ packed }, number) => async () => {
       const { key, slot } = entries[number] ?? { key: '', slot: 'a' }
@@ -93,17 +107,49 @@ class Publishing implements Publisher {
     })
     await inLanes(parts)
     const credentials = await this.#options.credentials.write(decision.credentials, index.credentials)
-    await this.#putIndex({ version: decision.version, parts: entries, credentials, single: null })
+    const { number } = index
+    const own = { number, rights: rights(), version: decision.version }
+    await this.#replaceIndex({ ...own, parts: entries, credentials, single: null }, { index, version: inUse.version })
     this.#options.credentials.settle(credentials)
     const { problems } = decision
     if (problems.length > 0) await this.#putText(problemsName(place), PROBLEMS_KEY, problemsText(problems))
     await this.#removeSurplus([...partNames(entries, place), ...(problems.length > 0 ? [problemsName(place)] : [])])
   }
 
-  async #putIndex(index: CatalogIndex): Promise<void> {
-    this.#index = null
-    await this.#putText(indexName(this.#options.place), INDEX_KEY, indexText(index))
-    this.#index = index
+  /** With the cluster's own index: null if there is none. */
+  async #read(): Promise<{ readonly index: CatalogIndex | null; readonly version: string | null }> {
+    const copied = versionOf(this.#copy())
+    const found = await this.#options.readIndexMap()
+    const index = this.#indexIn(found ?? undefined)
+    await this.#options.credentials.open()
+    const version = found === null ? null : versionOf(found)
+    this.#inUse = { index, version }
+    this.#knownVersions = new Set([copied, version ?? ''])
+    this.#lastNumber = Math.max(this.#lastNumber, index.number)
+    return { index: index === NO_INDEX ? null : index, version }
+  }
+
+  #isWrittenByOthers(): boolean {
+    return !this.#knownVersions.has(versionOf(this.#copy()))
+  }
+
+  /** Of two operators that think they lead, the one that loses here reads what is in force, and compiles again. */
+  async #replaceIndex(same: CatalogIndex, { index, version }: IndexInUse): Promise<void> {
+    if (version !== null && indexText(same) === indexText(index)) return
+    const { place, writer, nowMs } = this.#options
+    const next = { ...same, number: nextCatalogNumber(this.#lastNumber, nowMs()) }
+    this.#inUse = null
+    const wanted = catalogObject('ConfigMap', indexName(place), place, { data: { [INDEX_KEY]: indexText(next) } })
+    const written = await writer.replace(wanted, version)
+    this.#inUse = { index: next, version: written }
+    this.#lastNumber = next.number
+    // The copy may be of any version that was written since it was last up to date.
+    const isCopyNew = versionOf(this.#copy()) === version
+    this.#knownVersions = new Set(isCopyNew ? [version ?? '', written] : [...this.#knownVersions, written])
+  }
+
+  #copy(): KubeObject | undefined {
+    return this.#options.configMap(indexName(this.#options.place))
   }
 
   /** `whole` is made only if it has to be written. */
@@ -146,6 +192,10 @@ class Publishing implements Publisher {
 /** Both names of each part stay: the next change goes to the unused one. */
 function partNames(entries: readonly PartEntry[], place: CatalogPlace): readonly string[] {
   return entries.flatMap(({ key }) => SLOTS.map((slot) => partName(place, key, slot)))
+}
+
+function versionOf(object: KubeObject | undefined): string {
+  return object?.metadata.resourceVersion ?? ''
 }
 
 function entryFor(inUse: readonly PartEntry[], key: string, digest: string): PartEntry {

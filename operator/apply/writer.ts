@@ -24,6 +24,11 @@ export interface Writer {
    * version after the write; empty if the object is gone.
    */
   readonly applyStatus: (kind: ResourceKind, object: KubeObject, status: object, manager?: string) => Promise<string>
+  /**
+   * Applies the object if the one in the cluster still has this version, or if there is none for null. Resolves with the object's version
+   * after the write; rejects with a KubeError of status 409 if another program has written it meanwhile.
+   */
+  readonly replace: (wanted: KubeObject, over: string | null) => Promise<string>
   /** Applies the object unconditionally. */
   readonly apply: (wanted: KubeObject) => Promise<void>
   /** Does nothing if the object is gone. With a UID, only the object with this UID is deleted. */
@@ -82,6 +87,13 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
       unsure.delete(key)
       recent.set(key, { over, object: short })
     },
+    replace: (wanted, over) => {
+      const { metadata } = wanted
+      const body = over === null ? wanted : { ...wanted, metadata: { ...metadata, resourceVersion: over } }
+      const asked = over === null ? creating(pathOf(wanted), body) : applying(pathOf(wanted), body)
+      const answered = { ...asked, isAnswerUnread: false, accept: METADATA } as const
+      return counted(wanted.kind ?? '', async () => resourceVersionIn(await client.request(answered)))
+    },
     applyStatus: (kind, { metadata }, status, manager) => {
       const { name, namespace = '', resourceVersion } = metadata
       const over = manager === undefined && resourceVersion !== undefined ? { resourceVersion } : {}
@@ -114,6 +126,14 @@ function applying(path: string, body: object, manager = FIELD_MANAGER) {
   const query = `fieldManager=${manager}&force=true&fieldValidation=Ignore`
   return { method: 'PATCH', path: `${path}?${query}`, body, contentType: APPLY_TYPE, isAnswerUnread: true } as const
 }
+
+/** Unlike an apply, it is refused if the object exists. */
+function creating(path: string, body: object) {
+  const collection = path.slice(0, path.lastIndexOf('/'))
+  return { method: 'POST', path: `${collection}?fieldManager=${FIELD_MANAGER}`, body, contentType: JSON_TYPE } as const
+}
+
+const JSON_TYPE = 'application/json'
 
 /** Only names and versions of the answer are used. */
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
