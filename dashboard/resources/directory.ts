@@ -25,6 +25,8 @@ export interface Directory {
   readonly websites: (organization: string) => readonly DirectoryWebsite[]
   /** Those in force, oldest first; without refused ones. */
   readonly members: () => readonly Member[]
+  /** Of the newest catalog that this process knows to be published: work that is asked for now carries it. */
+  readonly catalogNumber: () => number
   /** Resolves once all kinds have been read everywhere. Until then there may be no organisations, and nobody has any rights. */
   readonly synced: Promise<void>
 }

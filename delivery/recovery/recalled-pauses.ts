@@ -1,6 +1,7 @@
 /** Reads which destinations were paused before this process started, so that a restart neither floods nor forgets them. */
 
 import { destinationKey, findDestination, type Catalog } from '../../domain/catalog.ts'
+import { isCopyBehind } from '../../domain/catalog-number.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
 import type { ActivityType } from '../../domain/reasons.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
@@ -15,6 +16,7 @@ const RESUMED: ActivityType = 'destination_resumed'
 interface PauseSource {
   readonly eventLog: Pick<EventLog, 'readLast'>
   readonly catalog: () => Catalog
+  readonly catalogAsOf?: () => number
   readonly provider: ProviderId
   readonly read: ReadEntry
 }
@@ -27,7 +29,9 @@ export async function recallPauses(source: PauseSource): Promise<ReadonlyMap<str
       const entry = stored.value.includes('"destination_') ? source.read('activity', stored, 'activity') : null
       if (entry === null) continue
       const { website, subject: destination } = entry
-      if (findDestination(source.catalog(), { website, destination, provider: source.provider }) === null) continue
+      const found = findDestination(source.catalog(), { website, destination, provider: source.provider })
+      // One that this copy does not have yet stays paused.
+      if (found === null && !isCopyBehind(source, entry.catalogNumber)) continue
       const key = destinationKey(website, destination)
       if (entry.type === PAUSED) pausedAtMs.set(key, entry.atMs)
       if (entry.type === RESUMED) pausedAtMs.delete(key)

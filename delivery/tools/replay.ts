@@ -30,6 +30,8 @@ export interface ReplayDeps {
   readonly eventLog: Pick<EventLog, 'append' | 'read'>
   readonly facts: FactsReader
   readonly nowMs: () => number
+  /** Of the newest catalog that is known where the replay is asked for; absent: jobs keep the one that planned them. */
+  readonly catalogNumber?: () => number
   /** Replays are sent at this rate, so that they do not crowd out fresh jobs; the default is 50. */
   readonly perSecond?: number
   /** Resolves after this many ms; the default is a real wait. */
@@ -239,10 +241,12 @@ function isForgotten(job: ReadDeadLetter['job'], nowMs: number): boolean {
 /** The attempt count continues, so that the worker does not take the job for a settled one. */
 async function replayOne(deps: ReplayDeps, { job }: ReadDeadLetter): Promise<void> {
   const nowMs = deps.nowMs()
+  // Its destination may have been made again since it was planned.
+  const known = { ...job, catalogNumber: Math.max(job.catalogNumber, deps.catalogNumber?.() ?? 0) }
   const key = recordKey(job.website, job.jobId)
   await appendWithRetries(deps.eventLog, `deliver.${job.provider}`, {
     key,
-    value: encodeRecord({ ...job, dueAtMs: nowMs, ...(isForgotten(job, nowMs) ? { unclearSinceMs: null } : {}) }),
+    value: encodeRecord({ ...known, dueAtMs: nowMs, ...(isForgotten(job, nowMs) ? { unclearSinceMs: null } : {}) }),
   })
   const { sessionMode } = job
   const outcome = {
@@ -253,7 +257,7 @@ async function replayOne(deps: ReplayDeps, { job }: ReadDeadLetter): Promise<voi
     nextAttemptAtMs: nowMs,
     attempt: null,
   } as const
-  const record = recordOfJob(job, outcome, nowMs)
+  const record = recordOfJob(known, outcome, nowMs)
   await appendWithRetries(deps.eventLog, 'deliveries', { key, value: encodeRecord(record) })
 }
 

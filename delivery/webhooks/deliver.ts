@@ -7,6 +7,7 @@ import { outcomeOf } from '../../domain/streams/pace.ts'
 import { webhookAttempt, webhookEntry } from '../../domain/webhooks/jobs.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { callOutbound, type OutboundParts } from '../outbound/call.ts'
+import { lookAgainAtMs, type CatalogWaits } from '../catalog-waits.ts'
 import { webhookHeaders } from '../streams/signature.ts'
 import type { DestinationGate } from '../worker/destination-gate.ts'
 import { appendWithRetries } from '../worker/job-journal.ts'
@@ -17,6 +18,7 @@ export interface DeliverParts {
   readonly eventLog: Pick<EventLog, 'append'>
   readonly gate: DestinationGate
   readonly news: WebhookNews
+  readonly waits: CatalogWaits
   readonly recipientOf: (job: WebhookJob) => WebhookRecipient | null
   readonly outbound: OutboundParts
   readonly nowMs: () => number
@@ -48,8 +50,7 @@ async function deliverToOne(parts: DeliverParts, key: string, jobs: readonly Web
 
 async function deliverJob(parts: DeliverParts, key: string, job: WebhookJob): Promise<void> {
   const target = parts.recipientOf(job)
-  // The webhook was deleted: nothing more is sent to it.
-  if (target === null) return parts.news.dropped()
+  if (target === null) return withoutTarget(parts, job)
   const nowMs = parts.nowMs()
   if (nowMs >= job.deadlineAtMs) return end(parts, target, job)
   const isTest = job.type === 'test'
@@ -57,6 +58,18 @@ async function deliverJob(parts: DeliverParts, key: string, job: WebhookJob): Pr
   if (!isReady) return holdJob(parts, job)
   if (!isTest && parts.gate.admit(key, webhookSetup(target), nowMs).kind === 'hold') return holdJob(parts, job)
   await attempt(parts, key, { job, target })
+}
+
+/**
+ * A webhook that this process does not know was deleted only if the catalog here is at least as new as the job. A test is asked for by somebody
+ * who sees the webhook.
+ */
+async function withoutTarget(parts: DeliverParts, job: WebhookJob): Promise<void> {
+  const { waits, news, nowMs } = parts
+  if (!waits.isBehind(job.catalogNumber) && job.type !== 'test') return news.dropped()
+  if (nowMs() >= job.deadlineAtMs) return end(parts, null, job)
+  const dueAtMs = lookAgainAtMs(nowMs(), waits.waitFor(job.catalogNumber))
+  await wait(parts, { ...job, dueAtMs: Math.min(dueAtMs, job.deadlineAtMs) })
 }
 
 interface ToldJob {
@@ -108,6 +121,12 @@ async function learn({ gate, news, nowMs }: DeliverParts, key: string, answered:
     await news.tell(target, 'webhook_paused')
 }
 
+/** `target`: null if this process does not know the webhook. */
+interface EndedJob {
+  readonly job: WebhookJob
+  readonly target: WebhookRecipient | null
+}
+
 type Shown = Pick<WebhookAttemptRecord, 'startedAtMs' | 'durationMs' | 'status' | 'error' | 'answer'>
 
 const STATE_AFTER = { done: 'delivered', retry: 'retrying', expired: 'expired', failed: 'failed' } as const
@@ -115,7 +134,7 @@ const STATE_AFTER = { done: 'delivered', retry: 'retrying', expired: 'expired', 
 /** First the job's next entry, then the record that is shown: after a crash in between, the attempt is repeated and nothing is lost. */
 async function settle(
   parts: DeliverParts,
-  { job, target }: ToldJob,
+  { job, target }: EndedJob,
   { step, shown }: { readonly step: NextStep; readonly shown: Shown },
 ): Promise<void> {
   if (step.kind === 'retry') await wait(parts, { ...job, dueAtMs: step.dueAtMs })
@@ -125,10 +144,10 @@ async function settle(
   const record = webhookAttempt(job, { ...shown, state, nextAttemptAtMs })
   await appendWithRetries(parts.eventLog, 'webhook_attempts', webhookEntry(record))
   const isLost = (state === 'failed' || state === 'expired') && job.type !== 'test'
-  if (isLost) await parts.news.tell(target, 'webhook_failing')
+  if (isLost && target !== null) await parts.news.tell(target, 'webhook_failing')
 }
 
-function end(parts: DeliverParts, target: WebhookRecipient, job: WebhookJob): Promise<void> {
+function end(parts: DeliverParts, target: WebhookRecipient | null, job: WebhookJob): Promise<void> {
   const shown = { startedAtMs: parts.nowMs(), durationMs: 0, status: 0, error: 'deadline_passed', answer: '' }
   const step = { kind: 'expired', reason: 'deadline_passed' } as const
   return settle(parts, { job: { ...job, attempts: job.attempts + 1 }, target }, { step, shown })

@@ -12,6 +12,7 @@ import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import type { OutboundParts } from '../outbound/call.ts'
+import { createCatalogWaits } from '../catalog-waits.ts'
 import { createRecordReader } from '../record-reader.ts'
 import { takeDue } from '../tiers.ts'
 import { consumeReadable } from '../version-guard.ts'
@@ -24,7 +25,8 @@ import { recipientOf } from './recipient.ts'
 interface WebhooksDeps {
   readonly eventLog: Pick<EventLog, 'append' | 'consume'>
   readonly hotState: Pick<HotState, 'claimJob'>
-  readonly catalog: () => Pick<Catalog, 'organizations'>
+  readonly catalog: () => Pick<Catalog, 'organizations' | 'number'>
+  readonly catalogAsOf?: () => number
   readonly credentials: () => Credentials
   readonly logger: Pick<Logger, 'warn' | 'error'>
   readonly nowMs: () => number
@@ -43,12 +45,14 @@ const BATCH_JOBS = 50
 export async function startWebhooks(deps: WebhooksDeps): Promise<{ readonly stop: () => Promise<void> }> {
   const read = createRecordReader(deps, GROUP)
   const news = createWebhookNews(deps)
+  const waits = createCatalogWaits(deps, GROUP)
   const { outbound = {}, randomness } = deps
   const parts: DeliverParts = {
-    ...{ ...deps, outbound, news, gate: new DestinationGate(), random: randomness.fraction },
+    ...{ ...deps, outbound, news, waits, gate: new DestinationGate(), random: randomness.fraction },
     recipientOf: (job) => recipientOf(deps, job),
   }
-  const notice = (batch: Batch): Promise<void> => noticeEvents({ ...deps, read, onJob: news.noticed }, batch)
+  const notice = (batch: Batch): Promise<BatchOutcome> =>
+    noticeEvents({ ...deps, read, waits, onJob: news.noticed }, batch)
   const deliver = async (batch: Batch, tier: TierName | null): Promise<BatchOutcome> => {
     const reading = {
       tier,

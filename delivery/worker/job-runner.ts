@@ -9,6 +9,7 @@ import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { makeAttempt, type AttemptDeps, type ExchangeResult } from './attempt.ts'
+import type { CatalogWaits } from '../catalog-waits.ts'
 import type { Tokens } from '../exchange/auth.ts'
 import type { DestinationGate, DestinationHealth } from './destination-gate.ts'
 import { createJobJournal, type JobJournal } from './job-journal.ts'
@@ -31,6 +32,7 @@ interface JobRunnerDeps {
   readonly hotState: Pick<HotState, 'claimJob' | 'releaseJob'>
   readonly catalog: () => Catalog
   readonly credentials: () => Credentials
+  readonly waits: CatalogWaits
   readonly nowMs: () => number
   /** From 0 up to, but not including, 1. */
   readonly random: () => number

@@ -3,6 +3,7 @@
 import type { Registry } from 'prom-client'
 
 import type { Catalog, Credentials } from '../../domain/catalog.ts'
+import { createCatalogWaits } from '../catalog-waits.ts'
 import { takeDue } from '../tiers.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { TIER_NAMES, type TierName, type Topic } from '../../domain/records.ts'
@@ -28,6 +29,7 @@ interface WorkerDeps {
   readonly eventLog: EventLog
   readonly hotState: HotState
   readonly catalog: () => Catalog
+  readonly catalogAsOf?: () => number
   readonly credentials: () => Credentials
   readonly nowMs: () => number
   /** From 0 up to, but not including, 1. */
@@ -76,7 +78,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const gate = new DestinationGate()
   const pauses = await recallPauses({ ...deps, provider: deps.provider.id, read })
   for (const [key, sinceMs] of pauses) gate.recallPause(key, { sinceMs, nowMs: nowMs() })
-  const runner = new JobRunner({ ...deps, sender, tokens, settledJobs, gate })
+  const waits = createCatalogWaits(deps, group)
+  const runner = new JobRunner({ ...deps, waits, sender, tokens, settledJobs, gate })
   const queues: readonly { topic: Topic; tier: TierName | null }[] = [
     { topic: `deliver.${deps.provider.id}`, tier: null },
     ...TIER_NAMES.map((tier) => ({ topic: `deliver.${deps.provider.id}.${tier}` as const, tier })),

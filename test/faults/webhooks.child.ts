@@ -48,7 +48,7 @@ await startWebhooks({
   },
   ...{ logger: createLogger({ program: 'test', level: 'fatal' }), nowMs: Date.now, randomness: createRandomness() },
   hotState: await redisHotState(hotStateUrl),
-  catalog: () => ({ organizations }),
+  catalog: () => ({ organizations, number: 1 }),
   credentials: () => credentials,
   outbound: {
     trustedPem: certificate,

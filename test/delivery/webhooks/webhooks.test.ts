@@ -15,6 +15,7 @@ import {
   type LogRecord,
   type Topic,
   type WebhookAttemptRecord,
+  type WebhookJob,
 } from '../../../domain/records.ts'
 import { webhookTestJob } from '../../../domain/webhooks/jobs.ts'
 import { ACME } from '../../../fixtures/delivery/builders.ts'
@@ -41,6 +42,7 @@ describe('an event webhook', function () {
   let webhooks: Webhook[]
   let secrets: Map<string, Readonly<Record<string, string>>>
   let news: Set<string>
+  let catalogNumber: number
   const randomness = { ...createRandomness(), fraction: () => 0 }
 
   const webhook = (changes: Partial<Webhook> = {}): Webhook => ({
@@ -57,7 +59,7 @@ describe('an event webhook', function () {
     const organizations = () => new Map([['acme-org', { ...organization, webhooks }]])
     role = await startWebhooks({
       ...{ eventLog: log, randomness, nowMs: clock.nowMs, logger: SILENT_LOGGER },
-      catalog: () => ({ organizations: organizations() }),
+      catalog: () => ({ organizations: organizations(), number: catalogNumber }),
       credentials: () => secrets,
       hotState: { claimJob: async (name) => news.size < news.add(name).size },
       outbound: receiver.outbound({ callMs, ...more }),
@@ -96,6 +98,7 @@ describe('an event webhook', function () {
     receiver = await Receiver.open()
     role = null
     news = new Set()
+    catalogNumber = 1
     use(webhook())
   })
   afterEach(async () => {
@@ -318,12 +321,66 @@ describe('an event webhook', function () {
     expect(told()).to.have.length(2)
   })
 
+  describe('while the catalog here is older than the one with which something was made', () => {
+    const behind = (): void => {
+      catalogNumber = 1
+      use()
+    }
+    const caughtUp = (...own: readonly Webhook[]): void => {
+      use(...own)
+      catalogNumber = 2
+    }
+
+    it('is noticed for once the catalog has come, and the events before are not held up', async () => {
+      behind()
+      await start()
+      await append('installs', matched({ eventId: 'event-before' }), matched({ eventId: 'event-1', catalogNumber: 2 }))
+      const left = async () => (await log.lag()).find(({ topic }) => topic === 'installs')?.entries
+      await until(async () => (await left()) === 1)
+      expect(await log.read('webhooks', 0, 10)).to.deep.equal([])
+      caughtUp(webhook({ events: ['install.matched'] }))
+      clock.set(clock.nowMs() + 1_000)
+      await attempted(1)
+      expect(told()[0]?.payload.data).to.include({ eventId: 'event-1' })
+    })
+
+    it('gets its job, which is not dropped', async () => {
+      await start()
+      receiver.moods.set(HOST, 500)
+      await append('installs', matched({ eventId: 'event-1', catalogNumber: 1 }))
+      await attempted(1)
+      behind()
+      receiver.moods.delete(HOST)
+      const [job] = await readAll<WebhookJob>('webhooks.5s')
+      await log.append('webhooks', [{ key: 'again', value: encodeRecord({ ...job!, catalogNumber: 2 }) }])
+      await until(async () => (await log.read('webhooks.5s', 0, 10)).length === 2)
+      expect(await states()).to.deep.equal(['retrying'])
+      caughtUp(webhook())
+      await advance(7_000)
+      await until(async () => (await states()).includes('delivered'))
+    })
+
+    it('ends as expired at the deadline of the job, and never as deleted', async () => {
+      behind()
+      await start()
+      const atMs = clock.nowMs()
+      const made = { nowMs: atMs, random: 'ab'.repeat(8), catalogNumber: 2 }
+      const job = webhookTestJob({ id: 'acme-org', logRetentionDays: 30 }, ID, made)
+      await log.append('webhooks', [{ key: 'held', value: encodeRecord({ ...job, type: 'install.matched' }) }])
+      await until(async () => (await log.read('webhooks.5s', 0, 10)).length === 1)
+      await advance(6 * 60_000)
+      await attempted(1)
+      expect((await attempts())[0]).to.include({ state: 'expired', error: 'deadline_passed', number: 1 })
+      expect(told()).to.deep.equal([])
+    })
+  })
+
   it('gets a test at once, even while it is paused, and once only', async () => {
     use(webhook({ isPaused: true }))
     receiver.moods.set(HOST, 500)
     await start()
     const organization = { id: 'acme-org', logRetentionDays: 30 }
-    const job = webhookTestJob(organization, ID, { nowMs: clock.nowMs(), random: 'ab'.repeat(8) })
+    const job = webhookTestJob(organization, ID, { nowMs: clock.nowMs(), random: 'ab'.repeat(8), catalogNumber: 1 })
     await log.append('webhooks', [{ key: 'test', value: encodeRecord(job) }])
     await attempted(1)
     await advance(DAY_MS)
