@@ -24,7 +24,7 @@ import { hitsOf, refuseByRate } from './limits.ts'
 import { readQuery } from './query.ts'
 import type { DashboardMetrics } from './metrics.ts'
 import { isLimit, limitIn, type RefusedRequest } from './refused.ts'
-import { isOwnOriginOnly, isRead, matchPath, type RouteRow } from './route.ts'
+import { isOwnOriginOnly, isRead, matchPath, mayBeAnswered, type RouteRow } from './route.ts'
 
 interface Route {
   readonly row: RouteRow
@@ -111,7 +111,7 @@ async function respond(request: Requested, res: ServerResponse, parts: ServingPa
   const headers = { 'X-Request-Id': request.requestId, ...allow }
   const status =
     outcome.kind === 'stream'
-      ? await sendStream(res, outcome, headers, parts.logger)
+      ? await sendStream(res, outcome, headers, parts)
       : sendOutcome(res, outcome, headers, parts.cookies)
   const route = 'route' in found ? found.route.row.path : ''
   const code = outcome.kind === 'refused' ? outcome.code : ''
@@ -188,6 +188,7 @@ async function handleRequest(request: Served, found: RouteMatch, parts: ServingP
   const { row } = route
   const { headers } = request.req
   if (isOwnOriginOnly(row) && !isOwnOrigin(headers, parts.baseUrl, isRead(row))) return refuse('cross_origin')
+  if (!mayBeAnswered(row, parts.directory.rightsAge())) return refuse('unavailable')
   const session = await readSession(headers.cookie, parts)
   if (session !== null) parts.metrics.sessionSeen(session.id)
   const addressHash = parts.addressHashOf(request.req)
@@ -268,11 +269,18 @@ interface OwnHeaders {
 
 const RIGHT_EVERY_MS = 500
 
-/** Aborts once the person has lost the right to the answer. While that cannot be found out, the answer goes on. */
-function watchRight(mayGoOn: StreamAnswer['mayGoOn']): { readonly ended: AbortSignal; readonly stop: () => void } {
+/**
+ * Aborts once the person has lost the right to the answer. While that cannot be found out, the answer goes on, unless nobody's rights are
+ * known any more.
+ */
+function watchRight(
+  mayGoOn: StreamAnswer['mayGoOn'],
+  { rightsAge }: Directory,
+): { readonly ended: AbortSignal; readonly stop: () => void } {
   const ended = new AbortController()
   if (mayGoOn === undefined) return { ended: ended.signal, stop: () => undefined }
   const timer = setInterval(() => {
+    if (rightsAge() === 'unknown') ended.abort(new Error('who may do what is not known any more'))
     mayGoOn().then(
       (may) => may || ended.abort(new Error('its person may not have it any more')),
       () => undefined,
@@ -286,14 +294,14 @@ async function sendStream(
   res: ServerResponse,
   { contentType, headers: own, chunks, mayGoOn, onEnd }: StreamAnswer,
   headers: OwnHeaders,
-  logger: Logger,
+  { logger, directory }: Pick<ServeParts, 'logger' | 'directory'>,
 ): Promise<number> {
   res.writeHead(200, { ...COMMON_HEADERS, ...headers, ...own, 'Content-Type': contentType })
   if (res.req.method === 'HEAD') res.end()
   else if (!res.destroyed) {
     res.flushHeaders()
     // Prepares at most one chunk ahead: a client that does not read causes no work.
-    const watch = watchRight(mayGoOn)
+    const watch = watchRight(mayGoOn, directory)
     await pipeline(Readable.from(chunks, { highWaterMark: 1 }), res, { signal: watch.ended }).catch(
       (error: unknown) => {
         const reason: unknown = watch.ended.aborted ? watch.ended.reason : error

@@ -92,7 +92,7 @@ describe('serving a route of the dashboard', () => {
         organizations: () => new Map(),
         websites: () => [],
         members: () => [],
-        ...{ catalogNumber: () => 0, synced: Promise.resolve() },
+        ...{ catalogNumber: () => 0, rightsAge: () => 'current', synced: Promise.resolve() },
       },
       hotState: { countHits: async () => ({ kind: 'counted' }) } as never,
       addressHashOf: () => 'address',
