@@ -146,7 +146,7 @@ async function send(plan: SentPlan, log: EventLog, { port, certPem }: ReceiverPl
     if (topic === 'webhook_attempts') sent += entries.length
   }
   const role = await startWebhooks({
-    eventLog: { append, consume: log.consume.bind(log) },
+    eventLog: { append, consume: log.consume.bind(log), readLast: log.readLast.bind(log) },
     ...{ logger: SILENT_LOGGER, nowMs: Date.now, randomness: createRandomness() },
     hotState: { claimJob: async () => false },
     ...{ catalog: () => ({ organizations, number: 0 }), credentials: () => credentials },

@@ -15,12 +15,12 @@ import type { DestinationGate, DestinationHealth } from './destination-gate.ts'
 import { createJobJournal, type JobJournal } from './job-journal.ts'
 import { BatchSizes, requestBatches, type ReadyJob, type RequestBatch } from './request-batch.ts'
 import type { DestinationContext, Provider } from '../providers/provider.ts'
-import { QueuePace } from './queue-pace.ts'
+import { QueuePace } from '../queue-pace.ts'
 import { Quotas } from './quota.ts'
 import type { Sender } from '../exchange/send.ts'
 import { attemptKey, type SettledJobs } from '../recovery/settled-jobs.ts'
 import { AnswerCache } from './answer-cache.ts'
-import { Slots, type SlotClaim } from './slots.ts'
+import { Slots, type SlotClaim } from '../slots.ts'
 import { BUSY_MS, contextOf, nextActionFor, type NextAction } from './next-action.ts'
 import { createWorkerMetrics, NO_METRICS, type WorkerGauges } from './worker-metrics.ts'
 
@@ -45,7 +45,7 @@ interface JobRunnerDeps {
   readonly gate: DestinationGate
 }
 
-const SLOTS = { perKey: 8, total: 512 }
+const SLOTS = { perKey: 8, total: 512, leavesRoom: true }
 /** How long jobs wait for free slots; those that got none go to the shortest tier. */
 const SLOT_WAIT_MS = 250
 /** How long jobs wait for answers; attempts still in flight then go on in the background. */

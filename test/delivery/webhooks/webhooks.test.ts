@@ -94,7 +94,7 @@ describe('an event webhook', function () {
     folder = await temporaryFolder()
     clock = testClock(Date.now())
     environment = await openTestEnvironment(folder, clock.nowMs)
-    log = await lmdbEventLog(environment, { inHandMs: 50 })
+    log = await lmdbEventLog(environment, { inHandMs: 50, recheckMs: 20 })
     receiver = await Receiver.open()
     role = null
     news = new Set()
@@ -296,12 +296,76 @@ describe('an event webhook', function () {
     await start(1_500)
     await append('installs', ...Array.from({ length: 40 }, () => matched()))
     await until(() => told().filter(({ host }) => host === 'hooks.other.dev').length === 40)
+    const failing = () => told().filter(({ host }) => host === HOST).length
+    expect(failing(), 'as many as it has places').to.equal(5)
+    const count = async (wanted: string): Promise<number> => (await states()).filter((state) => state === wanted).length
+    await until(async () => (await count('delivered')) >= 40)
+    expect(await count('delivered')).to.equal(40)
+    // The others find a place later, until it has failed ten times in a row.
+    while ((await count('retrying')) < 10) {
+      clock.set(clock.nowMs() + 1_000)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
     await isIdle()
-    const failing = told().filter(({ host }) => host === HOST)
-    expect(failing.length).to.be.within(10, 15)
-    const delivered = async (): Promise<number> => (await states()).filter((state) => state === 'delivered').length
-    await until(async () => (await delivered()) >= 40)
-    expect(await delivered()).to.equal(40)
+    expect(failing()).to.be.within(10, 15)
+  })
+
+  it('that answers late delays no webhook of another organisation, nor one of its own', async () => {
+    const other = webhook({ id: 'default/other', url: 'https://hooks.other.dev/in', events: ['install.matched'] })
+    use(webhook({ events: ['install.unmatched'] }), other)
+    receiver.moods.set(HOST, 'hangs')
+    await start(60_000)
+    const unmatched = (): LogRecord => installRecord({ resolution: 'unmatched', receivedAtMs: clock.nowMs() })
+    // More than a batch, and far more than it has places.
+    await append('installs', ...Array.from({ length: 200 }, unmatched))
+    await until(() => told().length === 5)
+    await append('installs', matched({ eventId: 'event-beside' }))
+    await until(() => told().length === 6)
+    expect(told()[5]).to.include({ host: 'hooks.other.dev' })
+    await until(async () => (await states()).includes('delivered'))
+    // All that wait for a place are durable in a tier: only the calls under way hold back the position.
+    await until(async () => (await readAll<WebhookJob>('webhooks.5s')).length >= 195)
+    const lag = (await log.lag()).find(({ topic, group }) => topic === 'webhooks' && group === 'webhooks')
+    expect(lag?.entries).to.be.at.most(201)
+    expect(await states()).to.deep.equal(['delivered'])
+  })
+
+  it('that answers late in a tier delays nobody who is tried again from there', async () => {
+    const other = webhook({ id: 'default/other', url: 'https://hooks.other.dev/in', events: ['install.matched'] })
+    use(webhook({ events: ['install.unmatched'] }), other)
+    receiver.moods.set(HOST, 500)
+    receiver.moods.set('hooks.other.dev', 500)
+    await start(60_000)
+    const unmatched = (): LogRecord => installRecord({ resolution: 'unmatched', receivedAtMs: clock.nowMs() })
+    await append('installs', ...Array.from({ length: 5 }, unmatched), matched())
+    await attempted(6)
+    receiver.moods.set(HOST, 'hangs')
+    receiver.moods.delete('hooks.other.dev')
+    clock.set(clock.nowMs() + 7_000)
+    await until(async () => (await states()).includes('delivered'))
+    await until(() => told().filter(({ host }) => host === HOST).length === 10)
+    expect((await states()).filter((state) => state === 'delivered')).to.have.length(1)
+  })
+
+  it('that was called is not called again by the next process, though a slower one before it was not done', async () => {
+    const other = webhook({ id: 'default/other', url: 'https://hooks.other.dev/in', events: ['install.matched'] })
+    use(webhook({ events: ['install.unmatched'] }), other)
+    receiver.moods.set(HOST, 'hangs')
+    await start(60_000)
+    await append('installs', installRecord({ resolution: 'unmatched', receivedAtMs: clock.nowMs() }), matched())
+    await until(async () => (await states()).includes('delivered'))
+    await until(() => told().length === 2)
+    await role?.stop()
+    await start(60_000)
+    await until(() => told().length === 3)
+    await append('installs', matched())
+    await until(() => told().length === 4)
+    const hosts = told().map(({ host }) => host)
+    expect(
+      hosts.filter((host) => host === HOST),
+      'the one that was not done comes again',
+    ).to.have.length(2)
+    expect(hosts.filter((host) => host === 'hooks.other.dev')).to.have.length(2)
   })
 
   it('gets nothing while it is paused, and events already waiting continue to wait', async () => {
