@@ -3,6 +3,7 @@
  * a job that finds none in time waits in a tier for about as long as the queue before it takes.
  */
 
+import { endedWithin } from '../../common/deadline.ts'
 import type { WebhookJob } from '../../domain/records.ts'
 import { SECOND_MS } from '../../domain/durations.ts'
 import { QueuePace } from '../queue-pace.ts'
@@ -23,7 +24,7 @@ const BUSY_MS = 5 * SECOND_MS
 
 interface TakenJobs {
   /** Resolves when the next batch may be handed over. */
-  readonly handedOver: Promise<void>
+  readonly handedOver: Promise<unknown>
   /** Resolves when each job has been sent, has ended, or is durable in a tier. Rejects only if the process stops before. */
   readonly finished: Promise<void>
 }
@@ -51,7 +52,8 @@ export class WebhookCalls {
     const finished = allEnded(running.map(({ ended }) => ended))
     // The log learns of it; until then nobody may be listening.
     finished.catch(() => undefined)
-    return { handedOver: within(HAND_OVER_MS, Promise.allSettled(quick.map(({ ended }) => ended))), finished }
+    const ofQuick = Promise.all(quick.map(({ ended }) => ended.catch(() => undefined)))
+    return { handedOver: endedWithin(ofQuick, HAND_OVER_MS), finished }
   }
 
   async #run(job: WebhookJob, patience: AbortSignal): Promise<void> {
@@ -107,13 +109,6 @@ export function attemptKey({ messageId, attempts }: Pick<WebhookJob, 'messageId'
 
 function webhookOf({ organization, webhook }: WebhookJob): string {
   return `${organization} ${webhook}`
-}
-
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  const late = Promise.withResolvers<void>()
-  const timer = setTimeout(late.resolve, ms)
-  await Promise.race([work, late.promise])
-  clearTimeout(timer)
 }
 
 /** Waits for all of them even if one rejects, so that as much as possible is recorded. */

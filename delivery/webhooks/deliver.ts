@@ -1,18 +1,16 @@
 /** Sends one event to one webhook: a signed call through the address guard, and what follows from its answer. */
 
-import { setTimeout as pause } from 'node:timers/promises'
-
 import { MINUTE_MS } from '../../domain/durations.ts'
 import { holdMs, JITTER, nextStep, tierFor, type AttemptResult, type NextStep } from '../../domain/delivery/attempts.ts'
-import type { Topic, WebhookAttemptRecord, WebhookJob } from '../../domain/records.ts'
+import type { WebhookAttemptRecord, WebhookJob } from '../../domain/records.ts'
 import { outcomeOf } from '../../domain/streams/pace.ts'
 import { webhookAttempt, webhookEntry } from '../../domain/webhooks/jobs.ts'
-import type { Entry, EventLog } from '../../ports/event-log/event-log.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
+import { appendUntilStopped } from '../append-until-stopped.ts'
 import { callOutbound, type OutboundParts } from '../outbound/call.ts'
 import { lookAgainAtMs, type CatalogWaits } from '../catalog-waits.ts'
 import { webhookHeaders } from '../streams/signature.ts'
 import type { DestinationGate } from '../worker/destination-gate.ts'
-import { appendWithRetries } from '../worker/job-journal.ts'
 import type { WebhookNews } from './news.ts'
 import type { WebhookRecipient } from './recipient.ts'
 
@@ -35,8 +33,6 @@ const DECIDED_AGO_MS = 1_000
 const ANSWER_CHARS = 1_024
 /** A postponed job is tried this long before its deadline at the latest. */
 const LAST_CALL_MS = MINUTE_MS
-/** Between two tries to record something, after those that the append itself makes. */
-const RECORD_AGAIN_MS = { first: 500, most: 10_000 }
 
 /** True if its receiver was called. Resolves once what follows is on the log; rejects only if the process stops before. */
 export async function deliverJob(parts: DeliverParts, key: string, job: WebhookJob): Promise<boolean> {
@@ -146,7 +142,7 @@ async function settle(
   parts.news.tried(state)
   const nextAttemptAtMs = step.kind === 'retry' ? step.dueAtMs : null
   const record = webhookAttempt(job, { ...shown, state, nextAttemptAtMs })
-  await append(parts, 'webhook_attempts', webhookEntry(record))
+  await appendUntilStopped(parts, 'webhook_attempts', webhookEntry(record))
   const isLost = (state === 'failed' || state === 'expired') && job.type !== 'test'
   if (isLost && target !== null) await parts.news.tell(target, 'webhook_failing')
 }
@@ -166,19 +162,7 @@ function holdJob(parts: DeliverParts, job: WebhookJob): Promise<void> {
 
 function wait(parts: DeliverParts, job: WebhookJob): Promise<void> {
   const tier = tierFor(job.dueAtMs - parts.nowMs() + DECIDED_AGO_MS)
-  return append(parts, `webhooks.${tier}`, webhookEntry(job))
-}
-
-/** What has happened is recorded, however long the log is away: if the job came again instead, its receiver would be called again. */
-async function append({ eventLog, signal }: DeliverParts, topic: Topic, entry: Entry): Promise<void> {
-  for (let pauseMs = RECORD_AGAIN_MS.first; ; pauseMs = Math.min(2 * pauseMs, RECORD_AGAIN_MS.most)) {
-    try {
-      return await appendWithRetries(eventLog, topic, entry)
-    } catch (error) {
-      if (signal.aborted) throw error
-      await pause(pauseMs, undefined, { signal }).catch(() => undefined)
-    }
-  }
+  return appendUntilStopped(parts, `webhooks.${tier}`, webhookEntry(job))
 }
 
 /** Everything that decides whether it is accepted; kept in memory and compared, never shown. */

@@ -80,6 +80,8 @@ export class JobRunner {
   readonly #pace = new QueuePace(SLOTS.perKey)
   readonly #quotas: Quotas
   readonly #inFlight = new Map<string, Promise<void>>()
+  /** Attempts that some call of `take` is at work on, by `attemptKey`. */
+  readonly #taken = new Set<string>()
 
   constructor(deps: JobRunnerDeps) {
     this.#deps = deps
@@ -108,7 +110,7 @@ export class JobRunner {
     const [forSlot, slotTimer] = abortAfter(SLOT_WAIT_MS)
     const [forAnswer, answerTimer] = abortAfter(ANSWER_WAIT_MS)
     const nowMs = this.#deps.nowMs()
-    const { ready, deferred } = this.#decide(jobs, nowMs)
+    const { ready, deferred, keys } = this.#decide(jobs, nowMs)
     const rules = { provider: this.#deps.provider, maxJobs: (key: string) => this.#sizes.most(key), nowMs }
     const results = await Promise.allSettled([
       ...deferred.map((each) => this.#defer(each)),
@@ -116,6 +118,7 @@ export class JobRunner {
     ])
     clearTimeout(slotTimer)
     clearTimeout(answerTimer)
+    for (const key of keys) this.#taken.delete(key)
     const broken = results.find((result) => result.status === 'rejected')
     if (broken !== undefined) throw new Error('a job could not be started', { cause: broken.reason })
   }
@@ -125,21 +128,24 @@ export class JobRunner {
     await Promise.allSettled(this.#inFlight.values())
   }
 
-  #decide(jobs: readonly Job[], nowMs: number): { ready: ReadyJob[]; deferred: DeferredJob[] } {
+  /** `keys`: those that are taken now, and were not before. */
+  #decide(jobs: readonly Job[], nowMs: number): { ready: ReadyJob[]; deferred: DeferredJob[]; keys: string[] } {
     const ready: ReadyJob[] = []
     const deferred: DeferredJob[] = []
-    const seen = new Set<string>()
+    const keys: string[] = []
     const parts = { gate: this.#gate, inFlight: this.#inFlight }
     for (const job of jobs) {
-      const isSecond = seen.has(attemptKey(job))
-      seen.add(attemptKey(job))
+      const key = attemptKey(job)
+      const isSecond = this.#taken.has(key)
+      if (!isSecond) keys.push(key)
+      this.#taken.add(key)
       const action: NextAction = isSecond
         ? { kind: 'wait', untilMs: nowMs + BUSY_MS }
         : nextActionFor({ ...this.#deps, ...parts }, job, nowMs)
       if (action.kind === 'send') ready.push({ job, action })
       else deferred.push({ job, action })
     }
-    return { ready, deferred }
+    return { ready, deferred, keys }
   }
 
   async #defer({ job, action }: DeferredJob): Promise<void> {

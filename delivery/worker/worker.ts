@@ -2,6 +2,7 @@
 
 import type { Registry } from 'prom-client'
 
+import { endedWithin } from '../../common/deadline.ts'
 import type { Catalog, Credentials } from '../../domain/catalog.ts'
 import { createCatalogWaits } from '../catalog-waits.ts'
 import { takeDue } from '../tiers.ts'
@@ -122,7 +123,13 @@ interface BatchParts {
   readonly runner: JobRunner
 }
 
-/** Runs the entries at the front that are due; a job is finished with once its result or its next entry is durable. */
+/** The next batch is handed over after this time, whoever waits for an answer. */
+const HAND_OVER_MS = 100
+
+/**
+ * Runs the entries at the front that are due; a job is finished with once its result or its next entry is durable. Jobs that wait for a slow
+ * destination hold back the position, and no other job.
+ */
 async function takeJobs(
   { nowMs, read, runner }: BatchParts,
   batch: Batch,
@@ -130,6 +137,9 @@ async function takeJobs(
 ): Promise<BatchOutcome> {
   const { due, outcome } = takeDue(batch, { tier, nowMs, read: (entry) => read('job', entry, batch.topic) })
   // Nearest deadline first: if not all can be sent in time, as many as possible are.
-  await runner.take(due.toSorted((a, b) => a.deadlineAtMs - b.deadlineAtMs))
-  return outcome
+  const until = runner.take(due.toSorted((a, b) => a.deadlineAtMs - b.deadlineAtMs))
+  // Rejects with this batch, or tells the log later.
+  until.catch(() => undefined)
+  await Promise.race([until, endedWithin(until, HAND_OVER_MS)])
+  return { ...outcome, until }
 }
