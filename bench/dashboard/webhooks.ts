@@ -149,7 +149,7 @@ async function send(plan: SentPlan, log: EventLog, { port, certPem }: ReceiverPl
     eventLog: { append, consume: log.consume.bind(log), readLast: log.readLast.bind(log) },
     ...{ logger: SILENT_LOGGER, nowMs: Date.now, randomness: createRandomness() },
     hotState: { claimJob: async () => false },
-    ...{ catalog: () => ({ organizations, number: 0 }), credentials: () => credentials },
+    ...{ catalog: () => ({ organizations, number: 1 }), credentials: () => credentials },
     outbound: {
       trustedPem: certPem,
       resolve: async () => [PUBLIC],
