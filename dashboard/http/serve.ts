@@ -25,6 +25,7 @@ import { readQuery } from './query.ts'
 import type { DashboardMetrics } from './metrics.ts'
 import { isLimit, limitIn, type RefusedRequest } from './refused.ts'
 import { isOwnOriginOnly, isRead, matchPath, mayBeAnswered, type RouteRow } from './route.ts'
+import { watchRight } from './watch-right.ts'
 
 interface Route {
   readonly row: RouteRow
@@ -265,28 +266,6 @@ const COMMON_HEADERS = {
 interface OwnHeaders {
   readonly 'X-Request-Id': string
   readonly Allow?: string
-}
-
-const RIGHT_EVERY_MS = 500
-
-/**
- * Aborts once the person has lost the right to the answer. While that cannot be found out, the answer goes on, unless nobody's rights are
- * known any more.
- */
-function watchRight(
-  mayGoOn: StreamAnswer['mayGoOn'],
-  { rightsAge }: Directory,
-): { readonly ended: AbortSignal; readonly stop: () => void } {
-  const ended = new AbortController()
-  if (mayGoOn === undefined) return { ended: ended.signal, stop: () => undefined }
-  const timer = setInterval(() => {
-    if (rightsAge() === 'unknown') ended.abort(new Error('who may do what is not known any more'))
-    mayGoOn().then(
-      (may) => may || ended.abort(new Error('its person may not have it any more')),
-      () => undefined,
-    )
-  }, RIGHT_EVERY_MS)
-  return { ended: ended.signal, stop: () => clearInterval(timer) }
 }
 
 /** Resolves once everything is sent or the client is gone. */

@@ -7,6 +7,7 @@ import {
   type LogStream,
   type Organization,
 } from '../../domain/catalog.ts'
+import type { StreamForm } from '../../domain/streams/progress.ts'
 import type { StreamTarget } from './sender.ts'
 
 /** A stream as it is configured now. */
@@ -44,4 +45,9 @@ function webhookTarget(
   return secret === undefined
     ? null
     : { kind: 'webhook', url, secret, previous, previousUntilMs: previousSecretUntilMs }
+}
+
+/** Which records it sends, and how, as it is configured now. */
+export function streamForm({ stream: { filter, includeBodies, compress }, target }: StreamInForce): StreamForm {
+  return { ...filter, includeBodies, compress, ...(target.kind === 's3' ? { prefix: target.prefix } : {}) }
 }

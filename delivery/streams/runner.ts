@@ -28,7 +28,6 @@ import {
   withCommandDone,
   withSent,
   type DoneOffsets,
-  type StreamForm,
   type StreamPlan,
   type StreamProgress,
 } from '../../domain/streams/progress.ts'
@@ -36,13 +35,14 @@ import type { Facts } from '../../ports/facts/facts.ts'
 import type { OpenLaneRow } from '../../ports/facts/streams.ts'
 import { openLanes, readNext } from './backlog-reader.ts'
 import { readBatch } from './batch-records.ts'
-import type { StreamInForce } from './in-force.ts'
+import { streamForm, type StreamInForce } from './in-force.ts'
 import type { StreamNews } from './news.ts'
 import { batchBounds, isDue, leavesOpen } from './due.ts'
 import type { ProgressStore, StreamStanding } from './progress-store.ts'
 import type { PackingRoom } from './packing-room.ts'
 import { isProven, newChallenge, proven } from './proof.ts'
 import type { CatalogWaits } from '../catalog-waits.ts'
+import { isOfNewerObject } from './newer-object.ts'
 import { targetDigest, type Sent, type StreamSender } from './sender.ts'
 import { rewound, skippedToNow, trimmed, type TrimParts } from './trim.ts'
 
@@ -120,10 +120,7 @@ export class StreamRunner {
     const { uid } = inForce.stream
     const { waits, store } = this.#parts
     const known = this.#progress ?? (await store.load())
-    if (known !== null && isOfAnotherObject(known, uid) && waits.isBehind(known.catalogNumber)) {
-      waits.waitFor(known.catalogNumber)
-      return null
-    }
+    if (isOfNewerObject(known, uid, waits)) return null
     const isKnown = known !== null && !isOfAnotherObject(known, uid)
     return isKnown ? this.#keep(adoptedBy(known, uid)) : this.#begin(inForce)
   }
@@ -365,7 +362,3 @@ export class StreamRunner {
 
 /** Failures in a row before they are reported; the restart of a receiver is not worth reporting. */
 const TOLD_AFTER = 3
-
-function streamForm({ stream: { filter, includeBodies, compress }, target }: StreamInForce): StreamForm {
-  return { ...filter, includeBodies, compress, ...(target.kind === 's3' ? { prefix: target.prefix } : {}) }
-}

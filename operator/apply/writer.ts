@@ -88,11 +88,8 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
       recent.set(key, { over, object: short })
     },
     replace: (wanted, over) => {
-      const { metadata } = wanted
-      const body = over === null ? wanted : { ...wanted, metadata: { ...metadata, resourceVersion: over } }
-      const asked = over === null ? creating(pathOf(wanted), body) : applying(pathOf(wanted), body)
-      const answered = { ...asked, isAnswerUnread: false, accept: METADATA } as const
-      return counted(wanted.kind ?? '', async () => resourceVersionIn(await client.request(answered)))
+      const asked = replacing(pathOf(wanted), wanted, over)
+      return counted(wanted.kind ?? '', async () => resourceVersionIn(await client.request(asked)))
     },
     applyStatus: (kind, { metadata }, status, manager) => {
       const { name, namespace = '', resourceVersion } = metadata
@@ -125,6 +122,13 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
 function applying(path: string, body: object, manager = FIELD_MANAGER) {
   const query = `fieldManager=${manager}&force=true&fieldValidation=Ignore`
   return { method: 'PATCH', path: `${path}?${query}`, body, contentType: APPLY_TYPE, isAnswerUnread: true } as const
+}
+
+/** Refused unless the object has this version; for null, unless there is none. */
+function replacing(path: string, wanted: KubeObject, over: string | null) {
+  const body = over === null ? wanted : { ...wanted, metadata: { ...wanted.metadata, resourceVersion: over } }
+  const asked = over === null ? creating(path, body) : applying(path, body)
+  return { ...asked, isAnswerUnread: false, accept: METADATA } as const
 }
 
 /** Unlike an apply, it is refused if the object exists. */

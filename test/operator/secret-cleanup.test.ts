@@ -31,8 +31,8 @@ describe('the clean-up of unused Secrets', () => {
     let nowMs = START_MS
     const client = {
       request: async ({ method, path }: { readonly method: string; readonly path: string }) => {
-        const [, place = '', plural = ''] = /namespaces\/([^/]+)\/(destinations|logstreams|webhooks)$/.exec(path) ?? []
-        if (plural !== '') return { items: plural === 'destinations' ? (referring.get(place) ?? []) : [] }
+        const listed = listOf(path)
+        if (listed !== null) return listed
         const [, namespace = '', name = ''] = /namespaces\/([^/]+)\/secrets\/([^/]+)$/.exec(path) ?? []
         const key = `${namespace}/${name}`
         requests.push(`${method} ${key}`)
@@ -59,6 +59,12 @@ describe('the clean-up of unused Secrets', () => {
     }
   })
 
+  /** Null for a path that lists nothing. */
+  const listOf = (path: string): { readonly items: readonly KubeObject[] } | null => {
+    const [, namespace = '', plural] = /namespaces\/([^/]+)\/(destinations|logstreams|webhooks)$/.exec(path) ?? []
+    if (plural === undefined) return null
+    return { items: plural === 'destinations' ? (referring.get(namespace) ?? []) : [] }
+  }
   const add = (...keys: readonly string[]): void => {
     for (const key of keys) {
       const [namespace = '', name = ''] = key.split('/')

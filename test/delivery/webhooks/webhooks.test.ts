@@ -40,6 +40,8 @@ describe('an event webhook', function () {
   let receiver: Receiver
   let role: { stop(): Promise<void> } | null
   let webhooks: Webhook[]
+  /** Of another organisation. */
+  let otherWebhooks: Webhook[]
   let secrets: Map<string, Readonly<Record<string, string>>>
   let news: Set<string>
   let catalogNumber: number
@@ -56,7 +58,12 @@ describe('an event webhook', function () {
   }
   const start = async (callMs = 2_000, more = {}): Promise<void> => {
     const organization = { ...ACME, id: 'acme-org', plan: 'Standard' as const }
-    const organizations = () => new Map([['acme-org', { ...organization, webhooks }]])
+    const other = { ...organization, id: 'other-org', webhooks: otherWebhooks }
+    const organizations = () =>
+      new Map([
+        ['acme-org', { ...organization, webhooks }],
+        ['other-org', other],
+      ])
     role = await startWebhooks({
       ...{ eventLog: log, randomness, nowMs: clock.nowMs, logger: SILENT_LOGGER },
       catalog: () => ({ organizations: organizations(), number: catalogNumber }),
@@ -99,6 +106,7 @@ describe('an event webhook', function () {
     role = null
     news = new Set()
     catalogNumber = 1
+    otherWebhooks = []
     use(webhook())
   })
   afterEach(async () => {
@@ -312,22 +320,33 @@ describe('an event webhook', function () {
 
   it('that answers late delays no webhook of another organisation, nor one of its own', async () => {
     const other = webhook({ id: 'default/other', url: 'https://hooks.other.dev/in', events: ['install.matched'] })
+    const theirs = webhook({ id: 'other/theirs', url: 'https://hooks.other.dev/theirs' })
     use(webhook({ events: ['install.unmatched'] }), other)
+    otherWebhooks = [theirs]
+    secrets.set(webhookKey(theirs), { secret: SECRET })
     receiver.moods.set(HOST, 'hangs')
     await start(60_000)
     const unmatched = (): LogRecord => installRecord({ resolution: 'unmatched', receivedAtMs: clock.nowMs() })
     // More than a batch, and far more than it has places.
     await append('installs', ...Array.from({ length: 200 }, unmatched))
     await until(() => told().length === 5)
-    await append('installs', matched({ eventId: 'event-beside' }))
-    await until(() => told().length === 6)
-    expect(told()[5]).to.include({ host: 'hooks.other.dev' })
-    await until(async () => (await states()).includes('delivered'))
+    await append(
+      'installs',
+      matched({ eventId: 'event-1' }),
+      matched({ organization: 'other-org', eventId: 'event-2' }),
+    )
+    await until(() => told().length === 7)
+    expect(
+      told()
+        .slice(5)
+        .map(({ path }) => path),
+    ).to.have.members(['/in', '/theirs'])
+    await until(async () => (await states()).length === 2)
     // All that wait for a place are durable in a tier: only the calls under way hold back the position.
     await until(async () => (await readAll<WebhookJob>('webhooks.5s')).length >= 195)
     const lag = (await log.lag()).find(({ topic, group }) => topic === 'webhooks' && group === 'webhooks')
-    expect(lag?.entries).to.be.at.most(201)
-    expect(await states()).to.deep.equal(['delivered'])
+    expect(lag?.entries).to.be.at.most(202)
+    expect(await states()).to.deep.equal(['delivered', 'delivered'])
   })
 
   it('that answers late in a tier delays nobody who is tried again from there', async () => {
