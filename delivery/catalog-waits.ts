@@ -5,12 +5,12 @@
 
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-import { isCopyBehind, type CatalogCopy } from '../domain/catalog-number.ts'
+import { isCopyBehind, type CatalogInHand } from '../domain/published/catalog-number.ts'
 import type { Catalog } from '../domain/catalog.ts'
 import { MINUTE_MS, SECOND_MS } from '../domain/durations.ts'
 import type { Logger } from '../runtime/logger.ts'
 
-interface WaitingDeps extends CatalogCopy<Pick<Catalog, 'number'>> {
+interface WaitingDeps extends CatalogInHand<Pick<Catalog, 'number'>> {
   readonly logger: Pick<Logger, 'warn'>
   readonly nowMs: () => number
   readonly registry?: Registry

@@ -15,7 +15,7 @@ import { startState, type StateRole } from '../../delivery/state/state.ts'
 import { startStreams } from '../../delivery/streams/streams.ts'
 import { startWebhooks } from '../../delivery/webhooks/webhooks.ts'
 import { startWorker, type Worker } from '../../delivery/worker/worker.ts'
-import type { CatalogCopy } from '../../domain/catalog-number.ts'
+import type { CatalogInHand } from '../../domain/published/catalog-number.ts'
 import { PUBLIC_ONLY } from '../../domain/outbound-address.ts'
 import type { Registry } from 'prom-client'
 import { PROVIDER_IDS, type ProviderId } from '../../domain/providers/index.ts'
@@ -176,7 +176,7 @@ function hasEventLog(engines: Partial<RoleEngines>): engines is Partial<RoleEngi
   return engines.eventLog !== undefined
 }
 
-function copyOf({ current, asOf }: CatalogSource): CatalogCopy {
+function copyOf({ current, asOf }: CatalogSource): CatalogInHand {
   return { catalog: current, catalogAsOf: asOf }
 }
 

@@ -27,7 +27,7 @@ interface IndexWatchParts {
   readonly everyMs?: number
 }
 
-export interface IndexWatch {
+interface IndexWatch {
   readonly rightsAge: () => RightsAge
   /** Of the last index that was read; 0 before the first one. */
   readonly number: () => number
@@ -102,7 +102,7 @@ class Watch {
   }
 
   #hasReached({ number, rights }: PublishedIndex): boolean {
-    if (isSame(this.#reached, { number, rights })) return true
+    if (isSameIndex(this.#reached, { number, rights })) return true
     return rights !== '' && rights === this.#mark(this.#objects())
   }
 
@@ -122,7 +122,7 @@ class Watch {
 
   /** Has them read, unless they are being read for this index already: a long list may take longer than one look. */
   #listsBefore(index: PublishedIndex): readonly number[] {
-    if (this.#wanted !== null && isSame(this.#wanted.index, index)) return this.#wanted.before
+    if (this.#wanted !== null && isSameIndex(this.#wanted.index, index)) return this.#wanted.before
     const { copies } = this.#parts
     const before = copies.map((copy) => copy.latestLists())
     for (const copy of copies) copy.readAgain()
@@ -144,6 +144,6 @@ class Watch {
   }
 }
 
-function isSame(a: PublishedIndex | null, b: PublishedIndex): boolean {
+function isSameIndex(a: PublishedIndex | null, b: PublishedIndex): boolean {
   return a?.number === b.number && a.rights === b.rights
 }

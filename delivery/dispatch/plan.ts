@@ -47,7 +47,7 @@ export function awaitsCatalog(input: DispatchInput): boolean {
   if (!input.isBehind) return false
   return deliveries.some((plan) => {
     if (plan.status !== 'pending' || !BY_CATALOG.has(skipNow(input, plan))) return false
-    return PROVIDER_IDS.includes(plan.provider) && input.nowMs < deadlineOf(plan, receivedAtMs)
+    return PROVIDER_IDS.includes(plan.provider) && input.nowMs < plannedDeadlineMs(plan, receivedAtMs)
   })
 }
 
@@ -84,7 +84,7 @@ function endNow(input: DispatchInput, plan: DeliveryPlan): DeliveryReason | '' {
   return input.isBehind && BY_CATALOG.has(reason) ? 'deadline_passed' : reason
 }
 
-function deadlineOf({ provider }: DeliveryPlan, receivedAtMs: number): number {
+function plannedDeadlineMs({ provider }: DeliveryPlan, receivedAtMs: number): number {
   return receivedAtMs + PROVIDER_DESCRIPTORS[provider].maxAgeMs
 }
 
@@ -120,7 +120,7 @@ function plannedRecord(input: DispatchInput, plan: DeliveryPlan, reason: Deliver
     attempts: 0,
     atMs: toldAtMs(input, plan, reason),
     nextAttemptAtMs: isOver ? null : receivedAtMs,
-    deadlineAtMs: isOver ? null : deadlineOf(plan, receivedAtMs),
+    deadlineAtMs: isOver ? null : plannedDeadlineMs(plan, receivedAtMs),
     attempt: null,
     installReceivedAtMs: receivedAtMs,
     ...correction(input, plan),

@@ -21,7 +21,7 @@ import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-
 import type { Logger } from '../../runtime/logger.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
 import { createRecordReader, type ReadEntry } from '../record-reader.ts'
-import { appendUntilStopped } from '../append-until-stopped.ts'
+import { appendUntilStopped } from '../sure-appends.ts'
 import { Slots } from '../slots.ts'
 import { takeDue } from '../tiers.ts'
 import { consumeReadable } from '../version-guard.ts'

@@ -1,7 +1,7 @@
 /** Reads which destinations were paused before this process started, so that a restart neither floods nor forgets them. */
 
 import { destinationKey, findDestination, type Catalog } from '../../domain/catalog.ts'
-import { isCopyBehind } from '../../domain/catalog-number.ts'
+import { isCopyBehind } from '../../domain/published/catalog-number.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
 import type { ActivityType } from '../../domain/reasons.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'

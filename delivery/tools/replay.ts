@@ -9,7 +9,7 @@ import type { ReadDeadLetter } from '../../domain/read-record.ts'
 import { encodeRecord, recordKey } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { FactsReader } from '../dispatch/reads.ts'
-import { appendWithRetries } from '../worker/job-journal.ts'
+import { appendWithRetries } from '../sure-appends.ts'
 import { SECOND_MS } from '../../domain/durations.ts'
 
 export interface DeadLetterFilter {

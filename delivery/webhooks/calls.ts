@@ -13,10 +13,10 @@ import { deliverJob, postponeJob, type DeliverParts } from './deliver.ts'
 /** `perKey`: concurrent calls to one webhook. */
 const PLACES = { perKey: 5, total: 500, leavesRoom: true }
 /** How long a job waits for a place, and how many may wait for one webhook. */
-const PLACE_WAIT_MS = SECOND_MS
+const PLACE_WAIT_MS = 5 * SECOND_MS
 const WAITING_MAX = 100
 /** A receiver that has taken longer than this is waited for by nobody. */
-const SLOW_MS = 100
+const SLOW_MS = SECOND_MS
 /** The longest that quick receivers hold up the next batch: while they answer, more jobs would only wait in memory. */
 const HAND_OVER_MS = 50
 /** The shortest wait of a job that found no place. */
@@ -31,7 +31,7 @@ interface TakenJobs {
 
 export class WebhookCalls {
   readonly #parts: DeliverParts
-  /** Attempts that were recorded before this process began, by `attemptKey`. */
+  /** Attempts that were recorded before this process began, by `webhookAttemptKey`. */
   readonly #recalled: ReadonlySet<string>
   readonly #slots = new Slots(PLACES)
   readonly #pace = new QueuePace(PLACES.perKey)
@@ -46,7 +46,7 @@ export class WebhookCalls {
   take(jobs: readonly WebhookJob[]): TakenJobs {
     const patience = AbortSignal.any([this.#parts.signal, AbortSignal.timeout(PLACE_WAIT_MS)])
     const running = jobs
-      .filter((job) => !this.#recalled.has(attemptKey(job)))
+      .filter((job) => !this.#recalled.has(webhookAttemptKey(job)))
       .map((job) => ({ isQuick: this.#isQuick(webhookOf(job)), ended: this.#run(job, patience) }))
     const quick = running.filter(({ isQuick }) => isQuick)
     const finished = allEnded(running.map(({ ended }) => ended))
@@ -103,7 +103,7 @@ export class WebhookCalls {
 }
 
 /** The same for every try of one attempt. */
-export function attemptKey({ messageId, attempts }: Pick<WebhookJob, 'messageId' | 'attempts'>): string {
+export function webhookAttemptKey({ messageId, attempts }: Pick<WebhookJob, 'messageId' | 'attempts'>): string {
   return `${messageId}:${attempts}`
 }
 

@@ -54,7 +54,7 @@ export async function startWebhooks(deps: WebhooksDeps): Promise<{ readonly stop
     signal: stopping.signal,
     recipientOf: (job) => recipientOf(deps, job),
   }
-  const calls = new WebhookCalls(parts, await recallAttempts(deps.eventLog, read))
+  const calls = new WebhookCalls(parts, await recallAttempts(deps.eventLog))
   const notice = (batch: Batch): Promise<BatchOutcome> =>
     noticeEvents({ ...deps, read, waits, onJob: news.noticed }, batch)
   const deliver = async (batch: Batch, tier: TierName | null): Promise<BatchOutcome> => {

@@ -7,6 +7,8 @@
  * parts are not written.
  */
 
+import { randomBytes } from 'node:crypto'
+
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import {
   INDEX_KEY,
@@ -18,14 +20,19 @@ import {
   SHARD_KEY,
   SLOTS,
 } from '../../domain/published/place.ts'
-import { nextCatalogNumber } from '../../domain/catalog-number.ts'
+import { nextCatalogNumber } from '../../domain/published/catalog-number.ts'
 import type { CatalogIndex, PartEntry } from '../../domain/published/index.ts'
+import { createRightsMark, RIGHTS_KINDS } from '../../domain/published/rights-mark.ts'
 import { indexText, readIndex } from '../../domain/published/index.ts'
 import { problemsText } from '../../domain/published/problems.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import type { Decision } from '../decide/decide.ts'
 import { inLanes } from '../../common/in-lanes.ts'
-import type { CredentialStore } from './credential-store.ts'
+import type { KubeClient } from '../../runtime/kube/client.ts'
+import { ownReader } from '../gather/secrets.ts'
+import type { World } from '../gather/world.ts'
+import { sha256Hex } from '../../common/digest.ts'
+import { createCredentialStore, type CredentialStore } from './credential-store.ts'
 import type { Writer } from './writer.ts'
 import { hasContent, type ContentInShort } from '../gather/map-copies.ts'
 import { packedBase64 } from '../decide/pack.ts'
@@ -118,11 +125,11 @@ class Publishing implements Publisher {
 
   /** With the cluster's own index: null if there is none. */
   async #read(): Promise<{ readonly index: CatalogIndex | null; readonly version: string | null }> {
-    const copied = versionOf(this.#copy())
+    const copied = resourceVersionOf(this.#copy())
     const found = await this.#options.readIndexMap()
     const index = this.#indexIn(found ?? undefined)
     await this.#options.credentials.open()
-    const version = found === null ? null : versionOf(found)
+    const version = found === null ? null : resourceVersionOf(found)
     this.#inUse = { index, version }
     this.#knownVersions = new Set([copied, version ?? ''])
     this.#lastNumber = Math.max(this.#lastNumber, index.number)
@@ -130,7 +137,7 @@ class Publishing implements Publisher {
   }
 
   #isWrittenByOthers(): boolean {
-    return !this.#knownVersions.has(versionOf(this.#copy()))
+    return !this.#knownVersions.has(resourceVersionOf(this.#copy()))
   }
 
   /** Of two operators that think they lead, the one that loses here reads what is in force, and compiles again. */
@@ -144,7 +151,7 @@ class Publishing implements Publisher {
     this.#inUse = { index: next, version: written }
     this.#lastNumber = next.number
     // The copy may be of any version that was written since it was last up to date.
-    const isCopyNew = versionOf(this.#copy()) === version
+    const isCopyNew = resourceVersionOf(this.#copy()) === version
     this.#knownVersions = new Set(isCopyNew ? [version ?? '', written] : [...this.#knownVersions, written])
   }
 
@@ -194,7 +201,7 @@ function partNames(entries: readonly PartEntry[], place: CatalogPlace): readonly
   return entries.flatMap(({ key }) => SLOTS.map((slot) => partName(place, key, slot)))
 }
 
-function versionOf(object: KubeObject | undefined): string {
+function resourceVersionOf(object: KubeObject | undefined): string {
   return object?.metadata.resourceVersion ?? ''
 }
 
@@ -202,4 +209,32 @@ function entryFor(inUse: readonly PartEntry[], key: string, digest: string): Par
   const entry = inUse.find((each) => each.key === key)
   if (entry?.digest === digest) return entry
   return { key, digest, slot: entry === undefined ? 'a' : otherSlot(entry.slot) }
+}
+
+interface PublishingOptions {
+  readonly client: KubeClient
+  readonly place: CatalogPlace
+  readonly credentialSlots: number
+  readonly nowMs: () => number
+}
+
+const nonce = (): string => randomBytes(16).toString('hex')
+
+/** Opens what publishes, with the credentials beside it. `own` reads objects in the namespace of the catalog from the API server. */
+export function openPublisher(
+  { client, place, credentialSlots: slots, nowMs }: PublishingOptions,
+  world: World,
+  writer: Writer,
+) {
+  const own = ownReader(client, place)
+  const read = (name: string) => own('secrets', name)
+  const credentials = createCredentialStore({ writer, place, slots, sha256Hex, nonce, nowMs, read })
+  const readIndexMap = () => own('configmaps', indexName(place))
+  const mark = createRightsMark(sha256Hex)
+  const rights = () => mark(RIGHTS_KINDS.flatMap((kind) => world.resources(kind)))
+  return {
+    own,
+    credentials,
+    publisher: createPublisher({ ...world, writer, place, readIndexMap, credentials, rights, nowMs }),
+  }
 }

@@ -87,17 +87,15 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
       unsure.delete(key)
       recent.set(key, { over, object: short })
     },
-    replace: (wanted, over) => {
-      const asked = replacing(pathOf(wanted), wanted, over)
-      return counted(wanted.kind ?? '', async () => resourceVersionIn(await client.request(asked)))
-    },
+    replace: (wanted, over) =>
+      counted(wanted.kind ?? '', () => versionAfter(client.request(replacing(pathOf(wanted), wanted, over)))),
     applyStatus: (kind, { metadata }, status, manager) => {
       const { name, namespace = '', resourceVersion } = metadata
       const over = manager === undefined && resourceVersion !== undefined ? { resourceVersion } : {}
       const body = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace, ...over }, status }
       const path = `/apis/${RESOURCE_API_VERSION}/namespaces/${namespace}/${RESOURCE_PLURALS[kind]}/${name}/status`
       const asked = { ...applying(path, body, manager), isAnswerUnread: false, accept: METADATA } as const
-      return counted(`${kind}/status`, async () => resourceVersionIn(await unlessGone(client.request(asked))))
+      return counted(`${kind}/status`, () => versionAfter(unlessGone(client.request(asked))))
     },
     remove: async (kind, namespace, name, uid) => {
       const path = `/api/v1/namespaces/${namespace}/${PLURALS[kind] ?? ''}/${name}`
@@ -142,8 +140,8 @@ const JSON_TYPE = 'application/json'
 /** Only names and versions of the answer are used. */
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
 
-function resourceVersionIn(answer: unknown): string {
-  return (answer as KubeObject | null)?.metadata.resourceVersion ?? ''
+async function versionAfter(request: Promise<unknown>): Promise<string> {
+  return ((await request) as KubeObject | null)?.metadata.resourceVersion ?? ''
 }
 
 async function unlessGone(request: Promise<unknown>): Promise<unknown> {

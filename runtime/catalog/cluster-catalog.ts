@@ -7,7 +7,7 @@
 
 import type { Catalog, CatalogProblem, Credentials } from '../../domain/catalog.ts'
 import { destinationKey } from '../../domain/catalog.ts'
-import { withNumber } from '../../domain/catalog-number.ts'
+import { withNumber } from '../../domain/published/catalog-number.ts'
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import { CATALOG_LABEL, indexName } from '../../domain/published/place.ts'
 import { emptyShardMemory, fromShards } from '../../domain/published/shards.ts'

@@ -2,7 +2,7 @@
 
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 
-import { nextCatalogNumber } from '../../domain/catalog-number.ts'
+import { nextCatalogNumber } from '../../domain/published/catalog-number.ts'
 import type { Logger } from '../logger.ts'
 
 /** Its name in the folder of data. */

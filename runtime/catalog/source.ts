@@ -1,6 +1,6 @@
 /** Keeps the catalog compiled from a watched folder: swapped whole, and only for one that compiles. */
 
-import { withNumber } from '../../domain/catalog-number.ts'
+import { withNumber } from '../../domain/published/catalog-number.ts'
 import { catalogNumbers } from './last-number.ts'
 import type { Catalog, CatalogProblem, Credentials } from '../../domain/catalog.ts'
 import { isBlocking } from '../../domain/resources/problems.ts'
@@ -21,7 +21,7 @@ import { sha256Hex } from '../../common/digest.ts'
 export interface CatalogSource {
   /** The catalog in force. Read it once per request: the next call may return another. */
   readonly current: () => Catalog
-  /** The copy here holds everything up to this number (`CatalogCopy` in `domain/catalog-number.ts`). */
+  /** The copy here holds everything up to this number (`CatalogInHand` in `domain/published/catalog-number.ts`). */
   readonly asOf: () => number
   readonly credentials: () => Credentials
   /** Problems of the folder as it is now, whether or not the catalog in force came from it. */

@@ -318,14 +318,14 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     breaks: 'a number that was given to a catalog is never given again',
-    file: 'domain/catalog-number.ts',
+    file: 'domain/published/catalog-number.ts',
     old: 'return Math.max(last + 1, Math.floor(nowMs))',
     new: 'return Math.floor(nowMs)',
     suites: ['test/operator/publisher.test.ts'],
   },
   {
     breaks: 'a worker whose watch is cut skips nothing',
-    file: 'domain/catalog-number.ts',
+    file: 'domain/published/catalog-number.ts',
     old: 'return plannedBy > Math.max(catalog().number, catalogAsOf?.() ?? 0)',
     new: 'return plannedBy < Math.min(0, catalog().number, catalogAsOf?.() ?? 0)',
     suites: ['test/delivery/cut-watch.test.ts'],
@@ -381,7 +381,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     breaks: 'a process with a deleted stream leaves the progress of the one made again alone',
-    file: 'delivery/streams/newer-object.ts',
+    file: 'delivery/streams/in-force.ts',
     old: '|| !waits.isBehind(progress.catalogNumber)) return false',
     new: '|| !waits.isBehind(0)) return false',
     suites: ['test/delivery/streams/stale-copy.test.ts'],
@@ -438,7 +438,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an attempt that was recorded before a restart is not repeated',
     file: 'delivery/webhooks/calls.ts',
-    old: '.filter((job) => !this.#recalled.has(attemptKey(job)))',
+    old: '.filter((job) => !this.#recalled.has(webhookAttemptKey(job)))',
     new: '.filter((job) => !this.#recalled.has(job.messageId))',
     suites: ['test/delivery/webhooks/webhooks.test.ts'],
   },

@@ -144,7 +144,7 @@ export class PartitionFlow {
   async #run(): Promise<void> {
     while (!this.#isEnding) {
       const waitMs = this.#waitMs()
-      if (waitMs > 0) await pause(waitMs, (wake) => (this.#wake = wake))
+      if (waitMs > 0) await wakeablePause(waitMs, (wake) => (this.#wake = wake))
       else await this.#handOver()
     }
     if (!this.#isLost) await this.#open.settled()
@@ -236,7 +236,7 @@ export class PartitionFlow {
       } catch (error) {
         this.#options.onFailure(error)
         if (this.#isEnding && attempt >= COMMIT_TRIES_AT_END) return
-        await pause(this.#backoffMs(attempt), (wake) => (this.#wakeCommit = wake))
+        await wakeablePause(this.#backoffMs(attempt), (wake) => (this.#wakeCommit = wake))
       }
     }
   }
@@ -272,7 +272,7 @@ export class PartitionFlow {
 }
 
 /** For `forMs`, which may be infinite, or until the function that `onStart` gets is called. */
-function pause(forMs: number, onStart: (wake: () => void) => void): Promise<void> {
+function wakeablePause(forMs: number, onStart: (wake: () => void) => void): Promise<void> {
   return new Promise((resolve) => {
     const timer = Number.isFinite(forMs) ? setTimeout(resolve, forMs) : null
     onStart(() => {
