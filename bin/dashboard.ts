@@ -26,6 +26,8 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
     const probes = await startMetrics(parts, registry)
     openDataFolder(settings.data, logger)
     const keys = keyringOf(settings, { mayCreate: false })
+    const { catalog: place } = settings
+    if (place === null) throw new Error('WHENCE_CATALOG is not set')
     const client = await lifecycle.start(
       'kube',
       () => kubeClientOf('dashboard', settings, env),
@@ -35,7 +37,7 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
       'directory',
       () =>
         watchDirectory({
-          ...{ client, namespaces: settings.watchNamespaces, installation: settings.installation },
+          ...{ client, place, namespaces: settings.watchNamespaces, installation: settings.installation },
           ...{ logger, metrics: createKubeMetrics(registry), random: Math.random, nowMs: Date.now },
         }),
       (watched) => watched.close(),

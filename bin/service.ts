@@ -1,5 +1,7 @@
 /** Wires the whole service into one process: every role and the api on one set of engines. */
 
+import { join } from 'node:path'
+
 import type { Registry } from 'prom-client'
 import { createRecordReader } from '../delivery/record-reader.ts'
 import type { Worker } from '../delivery/worker/worker.ts'
@@ -10,6 +12,7 @@ import type { Facts } from '../ports/facts/facts.ts'
 import { startFolderTidying } from '../dashboard/resources/folder-tidying.ts'
 import { migrate } from '../ports/facts/migrate.ts'
 import type { HotState } from '../ports/hot-state/hot-state.ts'
+import { CATALOG_NUMBER_FILE } from '../runtime/catalog/last-number.ts'
 import { openCatalogFolder, type CatalogSource, type FolderCatalog } from '../runtime/catalog/source.ts'
 import { createKeyring, type Keyring } from '../runtime/keyring.ts'
 import { createRegistry } from '../runtime/metrics.ts'
@@ -136,6 +139,7 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
         folder: settings.manifests,
         written: settings.dashboardFolder,
         ...{ env: options.env, logger, nowMs },
+        numberFile: join(settings.data, CATALOG_NUMBER_FILE),
       }),
     (source) => source.close(),
   )

@@ -1,5 +1,6 @@
 /** Reports lasting problems in an organisation's activity: at most hourly for each subject. */
 
+import type { Catalog } from '../domain/catalog.ts'
 import { HOUR_MS } from '../domain/durations.ts'
 import { encodeRecord, recordKey, type ActivityRecord } from '../domain/records.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
@@ -13,6 +14,7 @@ export interface HourlyNewsParts {
   readonly logger: Pick<Logger, 'warn'>
   readonly randomness: Randomness
   readonly nowMs: () => number
+  readonly catalog: () => Pick<Catalog, 'number'>
 }
 
 interface News extends Pick<ActivityRecord, 'type' | 'subject' | 'message'> {
@@ -22,7 +24,14 @@ interface News extends Pick<ActivityRecord, 'type' | 'subject' | 'message'> {
 /** Never rejects: a problem that is not reported now is reported in an hour. */
 type TellHourly = (news: News) => Promise<void>
 
-export function createHourlyNews({ eventLog, hotState, logger, randomness, nowMs }: HourlyNewsParts): TellHourly {
+export function createHourlyNews({
+  eventLog,
+  hotState,
+  logger,
+  randomness,
+  nowMs,
+  catalog,
+}: HourlyNewsParts): TellHourly {
   return async ({ organization, type, subject, message }) => {
     logger.warn({ organization: organization.id, type, subject, message }, 'news for an organisation')
     const atMs = nowMs()
@@ -33,6 +42,7 @@ export function createHourlyNews({ eventLog, hotState, logger, randomness, nowMs
     if (!isFirst) return
     const record: ActivityRecord = {
       ...{ v: 1, kind: 'activity', id, atMs, organization: organization.id, website: '', type, subject, message },
+      catalogNumber: catalog().number,
       logRetentionDays: organization.logRetentionDays,
     }
     const entry = { key: recordKey(record, id), value: encodeRecord(record) }

@@ -173,6 +173,8 @@ export function ownedWebsite({ id, organization }: Website): OwnedWebsite {
 export interface Catalog {
   /** Digest of the compiled form; two equal catalogs have equal versions. */
   readonly version: string
+  /** The number that it was put into force under (`catalog-number.ts`); 0 before that. */
+  readonly number: number
   readonly organizations: ReadonlyMap<string, Organization>
   readonly websites: ReadonlyMap<WebsiteId, Website>
   /** Origins registered with at least one website: only these get preflight answers. */

@@ -98,6 +98,13 @@ const LIMITS_NOT_BUILT = {} as const
 
 /** Our own tuning, on which no user relies: it is not published and may change at any time. */
 const TUNING = {
+  /**
+   * A process of the dashboard in a cluster asks so often for what is published; without an answer for `rightsFreshMs` it writes nothing and signs
+   * nobody in, and for `rightsReadMs` more those who are signed in read.
+   */
+  rightsAskEveryMs: 2 * SECOND_MS,
+  rightsFreshMs: 5 * SECOND_MS,
+  rightsReadMs: MINUTE_MS,
   /** A part of the catalog in a cluster, compressed. */
   catalogPartBytes: 64 * KIB,
   /** A part of the credentials in a cluster. */

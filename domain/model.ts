@@ -222,6 +222,8 @@ export interface Install {
   readonly gpc: boolean
   readonly verdicts: readonly CandidateVerdict[]
   readonly deliveries: readonly DeliveryPlan[]
+  /** Number of the catalog that its deliveries were planned with. */
+  readonly catalogNumber: number
   readonly answer: InstallAnswer
   /** For a pending install: the candidates of its decision, besides the visit of its installation. */
   readonly openCandidates?: readonly OpenCandidate[]

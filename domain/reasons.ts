@@ -31,6 +31,10 @@ export const DELIVERY_REASONS = {
     status: 'retrying',
     when: 'The destination was paused after the install; the delivery waits.',
   },
+  catalog_behind: {
+    status: 'retrying',
+    when: 'The worker does not know the destination yet: its copy of the configuration is older than the delivery.',
+  },
   breaker_open: { status: 'retrying', when: 'The destination keeps failing; one delivery at a time tests it.' },
   click_too_fresh: {
     status: 'retrying',

@@ -5,19 +5,16 @@
  * do not lead keep their copies up to date and write nothing.
  */
 
-import { randomBytes } from 'node:crypto'
-
 import type { Registry } from 'prom-client'
 
 import { objectKey } from '../domain/catalog/objects.ts'
-import { indexName, type CatalogPlace } from '../domain/published/place.ts'
+import type { CatalogPlace } from '../domain/published/place.ts'
 import { RESOURCE_KINDS } from '../domain/resources/resources.ts'
-import type { KubeClient } from '../runtime/kube/client.ts'
+import { KubeError, type KubeClient } from '../runtime/kube/client.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
 import type { KubeObject } from '../runtime/kube/objects.ts'
 import { publishedProblems } from '../runtime/catalog/whole-catalog.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { createCredentialStore } from './apply/credential-store.ts'
 import type { Decision } from './decide/decide.ts'
 import type { InForce } from './decide/gathered.ts'
 import { heldNamespaces, readInForce } from './apply/in-force.ts'
@@ -29,9 +26,9 @@ import { createEvents } from './apply/events.ts'
 import { startLeader } from './leader.ts'
 import { createOperatorMetrics } from './metrics.ts'
 import { pack } from './decide/pack.ts'
-import { createPublisher } from './apply/publisher.ts'
+import { openPublisher } from './apply/publisher.ts'
 import { createRoom } from './gather/room.ts'
-import { createSecretValues, ownReader, referredSecrets, withoutUnread } from './gather/secrets.ts'
+import { createSecretValues, referredSecrets, withoutUnread } from './gather/secrets.ts'
 import { auditOf, type AuditTools } from './apply/audit.ts'
 import { createStatuses } from './apply/statuses.ts'
 import type { TrafficFacts } from './apply/traffic.ts'
@@ -42,9 +39,7 @@ import { createWorkQueue, type Urgency } from './work-queue.ts'
 import { createSecretCleanup } from './apply/secret-cleanup.ts'
 import type { Resources } from './gather/ownership.ts'
 import { ownership, withoutPaused } from './gather/ownership.ts'
-import type { World } from './gather/world.ts'
 import { watchWorld } from './gather/world.ts'
-import type { Writer } from './apply/writer.ts'
 import { createWriter } from './apply/writer.ts'
 import { sha256Hex } from '../common/digest.ts'
 
@@ -100,8 +95,6 @@ const PASS = 'pass'
 /** Checks the Secrets with credentials, which send no events. */
 const TIDY = 'tidy'
 const TIDY_MS = 30_000
-
-const nonce = (): string => randomBytes(16).toString('hex')
 
 export function startOperator(options: OperatorOptions): Operator {
   const loop = new OperatorLoop(options)
@@ -172,7 +165,7 @@ class OperatorLoop {
     const world = watchWorld({ ...options, room, metrics, onChange, onStatus, onGone: writer.forgetWritten })
     this.#world = world
     this.#secrets = createSecretValues({ client, watched: world.secrets, room })
-    const { own, credentials, publisher } = publishing(options, world, writer)
+    const { own, credentials, publisher } = openPublisher(options, world, writer)
     this.#readMap = (name: string) => own('configmaps', name)
     this.#credentials = credentials
     this.#publisher = publisher
@@ -271,6 +264,8 @@ class OperatorLoop {
       this.#review(decision, true)
     } catch (error) {
       this.#changedAtMs ??= changedAtMs
+      // Another operator has published: what is in force is not what this one knows.
+      if (error instanceof KubeError && error.status === 409) this.#inForce = undefined
       throw error
     }
   }
@@ -351,12 +346,4 @@ class OperatorLoop {
     }
     if (key === PASS && failures === TOLD_FAILURES && this.#decision !== null) this.#review(this.#decision, false)
   }
-}
-
-function publishing({ client, place, credentialSlots: slots, nowMs }: OperatorOptions, world: World, writer: Writer) {
-  const own = ownReader(client, place)
-  const read = (name: string) => own('secrets', name)
-  const credentials = createCredentialStore({ writer, place, slots, sha256Hex, nonce, nowMs, read })
-  const readIndexMap = () => own('configmaps', indexName(place))
-  return { own, credentials, publisher: createPublisher({ ...world, writer, place, readIndexMap, credentials }) }
 }

@@ -68,7 +68,8 @@ export function createRecorder(deps: ApiDeps): Recorder {
     const atMs = deps.nowMs()
     const id = timeOrderedId(deps.randomness, atMs)
     const logRetentionDays = retentionOf(deps, entry.organization)
-    const record: ActivityRecord = { v: 1, kind: 'activity', id, atMs, ...entry, logRetentionDays }
+    const { number: catalogNumber } = deps.catalog()
+    const record: ActivityRecord = { v: 1, kind: 'activity', id, atMs, ...entry, catalogNumber, logRetentionDays }
     appendQuietly('activity', recordKey(entry, id), encodeRecord(record), 'activity')
   }
   return {

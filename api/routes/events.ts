@@ -222,7 +222,10 @@ async function decideFirst(first: FirstReport, deps: ApiDeps): Promise<Install> 
     nowMs,
   })
   const agent = codingAgentOf(exchange.userAgent)
-  return recordInstall({ website, event, installPath: path.installPath, agent, result, deliveries, nowMs })
+  // At least that of the catalog in which the website was found.
+  const { number: catalogNumber } = deps.catalog()
+  const decided = { website, event, installPath: path.installPath, agent, result, deliveries, catalogNumber, nowMs }
+  return recordInstall(decided)
 }
 
 async function resolveEvent(first: FirstReport, path: PathChoice, deps: ApiDeps): Promise<ResolutionResult> {

@@ -146,10 +146,10 @@ async function send(plan: SentPlan, log: EventLog, { port, certPem }: ReceiverPl
     if (topic === 'webhook_attempts') sent += entries.length
   }
   const role = await startWebhooks({
-    eventLog: { append, consume: log.consume.bind(log) },
+    eventLog: { append, consume: log.consume.bind(log), readLast: log.readLast.bind(log) },
     ...{ logger: SILENT_LOGGER, nowMs: Date.now, randomness: createRandomness() },
     hotState: { claimJob: async () => false },
-    ...{ catalog: () => ({ organizations }), credentials: () => credentials },
+    ...{ catalog: () => ({ organizations, number: 1 }), credentials: () => credentials },
     outbound: {
       trustedPem: certPem,
       resolve: async () => [PUBLIC],

@@ -185,7 +185,7 @@ function madeUpInstall(
       language: '',
     },
     ...(agent === null ? {} : { agent }),
-    ...{ resolution, selectionPolicy, candidateCount, gpc: false, deliveries: [] },
+    ...{ resolution, selectionPolicy, candidateCount, gpc: false, deliveries: [], catalogNumber: 0 },
     visitId: visit?.visitId ?? null,
     visitIssuedAtMs: visit?.issuedAtMs ?? null,
     verdicts: visit === null ? [] : [{ visitId: visit.visitId, issuedAtMs: visit.issuedAtMs, verdict: 'active' }],

@@ -33,11 +33,12 @@ export function reportCatalog({ catalog, eventLog, nowMs, retryMs = RETRY_MS }: 
     written = new Set(problems.keys())
     if (fresh.length === 0) return
     const entries = fresh.map(([identity, problem]) => {
-      const retentionDays = catalog.current().organizations.get(problem.organization ?? '')?.logRetentionDays
+      const { organizations, number: catalogNumber } = catalog.current()
+      const retentionDays = organizations.get(problem.organization ?? '')?.logRetentionDays
       const { sinceMs } = { sinceMs: undefined, ...problem }
       const hex = sinceMs === undefined ? randomness.hex : () => sha256Hex(identity).slice(0, DERIVED_DIGITS)
       const atMs = sinceMs ?? nowMs()
-      return activityEntry(problem, { atMs, id: timeOrderedId({ hex }, atMs), retentionDays })
+      return activityEntry(problem, { atMs, id: timeOrderedId({ hex }, atMs), retentionDays, catalogNumber })
     })
     eventLog.append('activity', entries).catch(() => {
       // Until then the terminal, the status and the conditions show it.
@@ -63,12 +64,19 @@ function activityEntry(
     atMs,
     id,
     retentionDays,
-  }: { readonly atMs: number; readonly id: string; readonly retentionDays: number | undefined },
+    catalogNumber,
+  }: {
+    readonly atMs: number
+    readonly id: string
+    readonly retentionDays: number | undefined
+    readonly catalogNumber: number
+  },
 ) {
   const record: ActivityRecord = {
     ...{ v: 1, kind: 'activity', id, atMs },
     ...{ organization: problem.organization ?? '', website: '', type: 'catalog_problem', subject: problem.object },
     message: [problem.source, problem.field, problem.message].filter((part) => part !== '').join(': '),
+    catalogNumber,
     logRetentionDays: retentionDays ?? LIMITS.logRetentionDays.fallback,
   }
   return { key: recordKey(record, id), value: encodeRecord(record) }

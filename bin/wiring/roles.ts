@@ -15,6 +15,7 @@ import { startState, type StateRole } from '../../delivery/state/state.ts'
 import { startStreams } from '../../delivery/streams/streams.ts'
 import { startWebhooks } from '../../delivery/webhooks/webhooks.ts'
 import { startWorker, type Worker } from '../../delivery/worker/worker.ts'
+import type { CatalogInHand } from '../../domain/published/catalog-number.ts'
 import { PUBLIC_ONLY } from '../../domain/outbound-address.ts'
 import type { Registry } from 'prom-client'
 import { PROVIDER_IDS, type ProviderId } from '../../domain/providers/index.ts'
@@ -72,13 +73,13 @@ const ROLES: Readonly<Record<DeliveryRole, StartRole>> = {
   'facts-writer': role(ROLE_ENGINES['facts-writer'], { 'facts-writer': startFactsWriter }),
   state: startStateRole,
   dispatch: role([...ROLE_ENGINES.dispatch, 'catalog'], {
-    dispatch: ({ catalog, ...parts }) => startDispatch({ ...parts, catalog: catalog.current, random: Math.random }),
+    dispatch: ({ catalog, ...parts }) => startDispatch({ ...parts, ...copyOf(catalog), random: Math.random }),
   }),
   rollup: role(ROLE_ENGINES.rollup, { rollup: startRollup, 'replays of decisions': startReplayJobs }),
   streams: role([...ROLE_ENGINES.streams, 'catalog'], {
     streams: ({ catalog, ...parts }) =>
       startStreams({
-        ...{ ...parts, catalog: catalog.current, credentials: streamCredentials(catalog) },
+        ...{ ...parts, ...copyOf(catalog), credentials: streamCredentials(catalog) },
         ...{ randomness: createRandomness(), owner: randomUUID() },
         bucketOutbound: { policy: { ...PUBLIC_ONLY, networks: parts.settings.streamAllow } },
       }),
@@ -86,7 +87,7 @@ const ROLES: Readonly<Record<DeliveryRole, StartRole>> = {
   webhooks: role([...ROLE_ENGINES.webhooks, 'catalog'], {
     webhooks: ({ catalog, ...parts }) =>
       startWebhooks({
-        ...{ ...parts, catalog: catalog.current, credentials: webhookCredentials(catalog) },
+        ...{ ...parts, ...copyOf(catalog), credentials: webhookCredentials(catalog) },
         randomness: createRandomness(),
       }),
   }),
@@ -175,6 +176,10 @@ function hasEventLog(engines: Partial<RoleEngines>): engines is Partial<RoleEngi
   return engines.eventLog !== undefined
 }
 
+function copyOf({ current, asOf }: CatalogSource): CatalogInHand {
+  return { catalog: current, catalogAsOf: asOf }
+}
+
 function startPart<P extends Stoppable>(
   lifecycle: EngineParts['lifecycle'],
   name: string,
@@ -190,7 +195,7 @@ function openWorker(provider: Provider, given: PartsOn<'eventLog' | 'hotState' |
     provider,
     baseUrl: baseUrlOf(provider.id, settings),
     tokenUrl: tokenUrlOf(provider.id, settings),
-    catalog: catalog.current,
+    ...copyOf(catalog),
     credentials: ownCredentials(provider.id, catalog),
     random: Math.random,
   })

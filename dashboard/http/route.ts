@@ -1,6 +1,7 @@
 /** What a route of the dashboard's API is: one row that the server, the tests and OpenAPI walk. */
 
 import type { ReadRank } from '../../domain/limits.ts'
+import { mayAnswer, type RightsAge } from '../../domain/people/rights-age.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { MemberRole } from '../../domain/model.ts'
 
@@ -21,6 +22,8 @@ export interface RouteRow {
   readonly rate: RateClass
   /** How the statements of a read wait for the engine; `page` if absent. */
   readonly rank?: ReadRank
+  /** Only takes rights away, and so never waits until it is known who may do what. */
+  readonly isDenial?: true
   readonly summary: string
   /** Of the body of a POST or PUT, which is then required. */
   readonly body?: JsonSchema
@@ -31,6 +34,12 @@ export interface RouteRow {
 /** Methods that change nothing, on every route. */
 export function isRead({ method }: Pick<RouteRow, 'method'>): boolean {
   return method === 'GET'
+}
+
+/** Whether a request may be answered while the knowledge of who may do what is of this age. */
+export function mayBeAnswered({ method, needs, rate, isDenial }: RouteRow, age: RightsAge): boolean {
+  const isSignIn = rate === 'sign-in' || rate === 'callback'
+  return mayAnswer({ method, isOfPerson: needs !== null, isSignIn, isDenial: isDenial === true }, age)
 }
 
 /** Whether a request to this route must come from the service's own pages. */

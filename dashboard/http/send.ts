@@ -9,7 +9,9 @@ import { LIMITS } from '../../domain/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { PROBLEM_HEADERS, problemPage, wantsPage } from '../pages/problem-page.ts'
 import type { Answer, HandlerOutcome, StreamAnswer, WrittenAnswer } from './call.ts'
+import type { Directory } from '../resources/directory.ts'
 import type { CookieRules } from './cookies.ts'
+import { watchRight } from './watch-right.ts'
 
 const COMMON_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
@@ -23,34 +25,19 @@ interface OwnHeaders {
   readonly Allow?: string
 }
 
-const RIGHT_EVERY_MS = 500
-
-/** Aborts once the person has lost the right to the answer. While that cannot be found out, the answer goes on. */
-function watchRight(mayGoOn: StreamAnswer['mayGoOn']): { readonly ended: AbortSignal; readonly stop: () => void } {
-  const ended = new AbortController()
-  if (mayGoOn === undefined) return { ended: ended.signal, stop: () => undefined }
-  const timer = setInterval(() => {
-    mayGoOn().then(
-      (may) => may || ended.abort(new Error('its person may not have it any more')),
-      () => undefined,
-    )
-  }, RIGHT_EVERY_MS)
-  return { ended: ended.signal, stop: () => clearInterval(timer) }
-}
-
 /** Resolves once everything is sent or the client is gone. */
 export async function sendStream(
   res: ServerResponse,
   { contentType, headers: own, chunks, mayGoOn, onEnd }: StreamAnswer,
   headers: OwnHeaders,
-  logger: Logger,
+  { logger, directory }: { readonly logger: Logger; readonly directory: Pick<Directory, 'rightsAge'> },
 ): Promise<number> {
   res.writeHead(200, { ...COMMON_HEADERS, ...headers, ...own, 'Content-Type': contentType })
   if (res.req.method === 'HEAD') res.end()
   else if (!res.destroyed) {
     res.flushHeaders()
     // Prepares at most one chunk ahead: a client that does not read causes no work.
-    const watch = watchRight(mayGoOn)
+    const watch = watchRight(mayGoOn, directory)
     await pipeline(Readable.from(chunks, { highWaterMark: 1 }), res, { signal: watch.ended }).catch(
       (error: unknown) => {
         const reason: unknown = watch.ended.aborted ? watch.ended.reason : error

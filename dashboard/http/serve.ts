@@ -22,7 +22,7 @@ import { parametersIn, readQuery } from './query.ts'
 import type { DashboardMetrics } from './metrics.ts'
 import { isLimit, limitIn, type RefusedRequest } from './refused.ts'
 import { sendOutcome, sendStream } from './send.ts'
-import { isOwnOriginOnly, isRead, type RouteRow } from './route.ts'
+import { isOwnOriginOnly, isRead, mayBeAnswered, type RouteRow } from './route.ts'
 import { handlePlaced, ReadPlaces } from './places.ts'
 import { createRouteTable, type RouteMatch } from './route-table.ts'
 
@@ -114,7 +114,7 @@ async function respond(request: Requested, res: ServerResponse, parts: ServingPa
   const headers = { 'X-Request-Id': request.requestId, ...allow }
   const status =
     outcome.kind === 'stream'
-      ? await sendStream(res, outcome, headers, parts.logger)
+      ? await sendStream(res, outcome, headers, parts)
       : sendOutcome(res, outcome, headers, parts.cookies)
   const route = 'route' in found ? found.route.row.path : ''
   const code = outcome.kind === 'refused' ? outcome.code : ''
@@ -170,6 +170,7 @@ async function handleRequest(request: Served, parts: ServingParts): Promise<Hand
   if ('unknown' in found) return refuseUnknownPath(parts.addressHashOf(req), parts.hotState)
   const { row, handle } = found.route
   if (isOwnOriginOnly(row) && !isOwnOrigin(req.headers, parts.baseUrl, isRead(row))) return refuse('cross_origin')
+  if (!mayBeAnswered(row, parts.directory.rightsAge())) return refuse('unavailable')
   const call = await readCall(request, found, parts)
   if (call === null || 'code' in call) return call
   if (row.rate !== 'read' || call.scope === null) return handle(call)

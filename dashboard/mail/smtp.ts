@@ -14,7 +14,8 @@ interface SmtpOptions {
 const CONNECT_MS = 10_000
 const SILENCE_MS = 20_000
 const REFUSED_FROM = 500
-const CONNECTIONS_MAX = 2
+/** As many as mails are sent at the same time: otherwise they would wait for each other here. */
+const CONNECTIONS_MAX = 10
 
 export function smtpMailer({ url, from }: SmtpOptions): Mailer {
   const { protocol, hostname, port, username, password } = new URL(url)

@@ -76,8 +76,12 @@ async function supportRequestsOf(
   return rows.map(({ organization, noticed_at_ms: at, message }) => ({ organization, at, message }))
 }
 
-/** Also ends sessions, and drops support requests that were not mailed yet. Does not reach backups and the payment provider. */
+/**
+ * Also ends sessions, and drops support requests that were not mailed yet. Does not reach backups and the payment provider. Rejects while
+ * it is not certain that all members are known: what is not seen would stay.
+ */
 export async function erasePerson(email: string, parts: PersonParts): Promise<PersonErased> {
+  if (parts.directory.rightsAge() !== 'current') throw new Error('it is not known who is a member now: try again')
   const person = parts.personId(email)
   const removed: PersonMember[] = []
   const left: (PersonMember & { readonly manager: string })[] = []

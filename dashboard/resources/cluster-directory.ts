@@ -6,19 +6,26 @@
 import { sha256Hex } from '../../common/digest.ts'
 import { compileCatalog, emptyCompileMemory, type Compilation } from '../../domain/catalog/compile-catalog.ts'
 import type { SourceObject } from '../../domain/catalog/objects.ts'
+import { readIndex } from '../../domain/published/index.ts'
+import { INDEX_KEY, indexName, type CatalogPlace } from '../../domain/published/place.ts'
+import { RIGHTS_KINDS } from '../../domain/published/rights-mark.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import { RESOURCE_API_VERSION, RESOURCE_KINDS, type ResourceKind } from '../../domain/resources/resources.ts'
-import type { KubeClient } from '../../runtime/kube/client.ts'
+import { dataMember } from '../../runtime/catalog/members.ts'
+import { KubeError, type KubeClient } from '../../runtime/kube/client.ts'
 import type { KubeMetrics } from '../../runtime/kube/metrics.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { startReflector, type Reflector } from '../../runtime/kube/reflector.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { listedObject, withManagers } from './cluster-objects.ts'
 import { websitesOf, type Directory } from './directory.ts'
+import { watchIndex } from './index-watch.ts'
 import { createInventory, type Inventory, type InventoryView } from './inventory.ts'
 
 interface ClusterDirectoryOptions {
   readonly client: KubeClient
+  /** Where the operator publishes the catalog, whose index is asked for. */
+  readonly place: CatalogPlace
   /** Empty: all. */
   readonly namespaces: readonly string[]
   /** Objects that name another installation are left alone. */
@@ -27,6 +34,10 @@ interface ClusterDirectoryOptions {
   readonly metrics: KubeMetrics
   readonly random: () => number
   readonly nowMs: () => number
+  /** Set by tests; the default is the process's own monotonic clock. */
+  readonly elapsedMs?: () => number
+  /** Between two requests for the index; set by tests. */
+  readonly askEveryMs?: number
 }
 
 export interface ClusterDirectory extends Directory {
@@ -35,7 +46,7 @@ export interface ClusterDirectory extends Directory {
 }
 
 /** Until all of these are known, nobody has any rights: with only some of the members, the wrong people could decide. */
-const DECISIVE: readonly ResourceKind[] = ['Organization', 'Member']
+const DECISIVE: readonly ResourceKind[] = RIGHTS_KINDS
 
 export function watchDirectory(options: ClusterDirectoryOptions): ClusterDirectory {
   let view: DirectoryView | null = null
@@ -48,13 +59,34 @@ export function watchDirectory(options: ClusterDirectoryOptions): ClusterDirecto
   const compile = viewCompiler(watches, options)
   const current = (): DirectoryView => (view ??= compile())
   const isKnown = (): boolean => decisive.every((reflector) => reflector.isSynced())
+  const { elapsedMs = () => performance.now(), logger, askEveryMs: everyMs } = options
+  const every = everyMs === undefined ? {} : { everyMs }
+  const index = watchIndex({ ask: indexReader(options), copies: decisive, elapsedMs, logger, ...every })
   return {
     organizations: () => (isKnown() ? current().compilation.catalog.organizations : new Map()),
     websites: (organization) => (isKnown() ? websitesOf(current().compilation.catalog, organization) : []),
     members: () => (isKnown() ? current().compilation.members : []),
     inventory: createInventory(() => current().listed, options.nowMs),
-    synced: Promise.all(all.map(({ synced }) => synced)).then(() => undefined),
-    close: async () => void (await Promise.all(all.map((reflector) => reflector.close()))),
+    rightsAge: index.rightsAge,
+    catalogNumber: index.number,
+    synced: Promise.all([...all.map(({ synced }) => synced), index.confirmed]).then(() => undefined),
+    close: async () => {
+      await Promise.all([index.close(), ...all.map((reflector) => reflector.close())])
+    },
+  }
+}
+
+/** Asks the API server itself; null if nothing was published yet. */
+function indexReader({ client, place }: ClusterDirectoryOptions) {
+  const path = `/api/v1/namespaces/${place.namespace}/configmaps/${indexName(place)}`
+  return async (signal: AbortSignal) => {
+    try {
+      const map = (await client.request({ method: 'GET', path, signal })) as KubeObject
+      return readIndex(dataMember(map, 'data', INDEX_KEY) ?? '')
+    } catch (error) {
+      if (error instanceof KubeError && error.status === 404) return null
+      throw error
+    }
   }
 }
 

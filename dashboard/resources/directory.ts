@@ -1,6 +1,7 @@
 /** Port: who belongs to which organisation, according to the custom resources now. All rights of the dashboard come from here. */
 
 import type { Organization, Website } from '../../domain/catalog.ts'
+import type { RightsAge } from '../../domain/people/rights-age.ts'
 import type { Member } from '../../domain/people/member.ts'
 
 /** Its ID in the catalog and in answers. */
@@ -25,6 +26,10 @@ export interface Directory {
   readonly websites: (organization: string) => readonly DirectoryWebsite[]
   /** Those in force, oldest first; without refused ones. */
   readonly members: () => readonly Member[]
+  /** How sure it is that this is what is published; others than `current` answer with less. */
+  readonly rightsAge: () => RightsAge
+  /** Of the newest catalog that this process knows to be published: work that is asked for now carries it. */
+  readonly catalogNumber: () => number
   /** Resolves once all kinds have been read everywhere. Until then there may be no organisations, and nobody has any rights. */
   readonly synced: Promise<void>
 }

@@ -8,6 +8,8 @@ export function folderDirectory(catalog: Pick<FolderCatalog, 'current' | 'member
     organizations: () => catalog.current().organizations,
     websites: (organization) => websitesOf(catalog.current(), organization),
     members: catalog.members,
+    rightsAge: () => 'current',
+    catalogNumber: () => catalog.current().number,
     // A catalog has read its folder.
     synced: Promise.resolve(),
   }

@@ -17,7 +17,7 @@ import { REMOVED, TEMPORARY, TIME_DIGITS } from './folder-writer.ts'
 import type { ResourceWriter } from './writer.ts'
 
 interface FolderTidyingParts {
-  readonly catalog: Pick<FolderCatalog, 'latest' | 'problems'>
+  readonly catalog: Pick<FolderCatalog, 'latest' | 'problems' | 'refresh'>
   readonly writer: Pick<ResourceWriter, 'read' | 'remove'>
   readonly nowMs: () => number
   readonly logger: Pick<Logger, 'info' | 'warn'>
@@ -58,7 +58,10 @@ function createUnusedRemoval({ catalog, writer, nowMs, logger }: FolderTidyingPa
     }
     const { made, referred } = secretsInFolder(catalog.latest())
     let deleted = 0
-    for (const { uid, ...secret } of unused.due(made, referred, nowMs())) {
+    const due = unused.due(made, referred, nowMs())
+    // What was written a moment ago may refer to one of them.
+    if (due.length > 0 && !((await catalog.refresh()) && isWhole(catalog))) return 0
+    for (const { uid, ...secret } of due) {
       const [namespace = '', name = ''] = secret.key.split('/')
       const stored = await writer.read({ kind: 'Secret', namespace, name })
       // Somebody may have referred to it while others were deleted.

@@ -69,7 +69,7 @@ export const SIGN_IN_ROUTES = {
     body: objectSchema({ token }, ['token']),
   },
   signOut: {
-    ...{ method: 'POST', path: '/api/sign-out', needs: 'Person', rate: 'write' },
+    ...{ method: 'POST', path: '/api/sign-out', needs: 'Person', rate: 'write', isDenial: true },
     summary: 'End this session, or all sessions of the person.',
     body: objectSchema({ everywhere: { type: 'boolean', description: 'All sessions.' } }, []),
   },

@@ -7,6 +7,7 @@ import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { LostEventRow } from '../../ports/facts/pages/webhooks.ts'
 import type { Randomness } from '../../runtime/random.ts'
+import type { Directory } from '../resources/directory.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import { answer, answerAccepted, optionalText, scopeOf, sessionOf, type Call } from '../http/call.ts'
 import { refuseByRate, webhookTestHit } from '../http/limits.ts'
@@ -18,12 +19,14 @@ export interface WebhookSendParts extends WebhookReadParts {
   readonly hotState: Pick<HotState, 'countHits' | 'returnHits'>
   readonly randomness: Randomness
   readonly noteActivity: NoteActivity
+  readonly directory: Pick<Directory, 'catalogNumber'>
 }
 
 const RANDOM_BYTES = 8
 
 /** Sent once, also while it is paused; its attempt is found by the ID of the message. */
-export function testWebhook({ inventory, hotState, eventLog, randomness, noteActivity }: WebhookSendParts) {
+export function testWebhook(parts: WebhookSendParts) {
+  const { inventory, hotState, eventLog, randomness, noteActivity, directory } = parts
   return async (call: Call) => {
     const webhook = ownWebhook(call, inventory)
     if ('code' in webhook) return webhook
@@ -32,7 +35,8 @@ export function testWebhook({ inventory, hotState, eventLog, randomness, noteAct
     const limited = await refuseByRate(hits, hotState)
     if (limited !== null) return limited
     const random = randomness.hex(RANDOM_BYTES)
-    const job = webhookTestJob(organization, webhookId(webhook), { nowMs: call.nowMs, random })
+    const made = { nowMs: call.nowMs, random, catalogNumber: directory.catalogNumber() }
+    const job = webhookTestJob(organization, webhookId(webhook), made)
     await eventLog.append('webhooks', [webhookEntry(job)]).catch(async (error: unknown) => {
       await hotState.returnHits(hits, 0)
       throw error
@@ -43,7 +47,7 @@ export function testWebhook({ inventory, hotState, eventLog, randomness, noteAct
 }
 
 /** Under their old IDs. Each is shown as waiting at once, so that it is not sent a third time by a second click. */
-export function replayLost({ scope, inventory, eventLog, noteActivity }: WebhookSendParts) {
+export function replayLost({ scope, inventory, eventLog, noteActivity, directory }: WebhookSendParts) {
   return scope(async (reads, call) => {
     const webhook = ownWebhook(call, inventory)
     if ('code' in webhook) return webhook
@@ -53,7 +57,10 @@ export function replayLost({ scope, inventory, eventLog, noteActivity }: Webhook
       ...{ webhook: webhookId(webhook), since_id: since, limit: MOST_LOST },
       ...(message === null ? {} : { message_id: message }),
     })
-    const jobs = rows.map((row) => replayedJob(call, webhookId(webhook), row))
+    const jobs = rows.map((row) => ({
+      ...replayedJob(call, webhookId(webhook), row),
+      catalogNumber: directory.catalogNumber(),
+    }))
     if (jobs.length > 0) {
       await eventLog.append('webhooks', jobs.map(webhookEntry))
       const records = jobs.map((job) => waitingAttempt(job, call.nowMs))
@@ -66,7 +73,7 @@ export function replayLost({ scope, inventory, eventLog, noteActivity }: Webhook
 }
 
 /** It counts as an attempt of its own, so that what follows has numbers after it. */
-function replayedJob(call: Call, webhook: string, row: LostEventRow): WebhookJob {
+function replayedJob(call: Call, webhook: string, row: LostEventRow): Omit<WebhookJob, 'catalogNumber'> {
   const { organization } = scopeOf(call)
   return {
     ...{ v: 1, messageId: row.message_id, organization: organization.id, website: row.event_website, webhook },

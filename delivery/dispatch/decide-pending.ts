@@ -5,7 +5,9 @@
  * A decision depends on the state when the event was received, and a decision that was made before is taken over.
  */
 
-import { findOwned, type Catalog } from '../../domain/catalog.ts'
+import { findOwned, type Catalog, type Destination } from '../../domain/catalog.ts'
+import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
+import type { CatalogWaits } from '../catalog-waits.ts'
 import { planDecided } from '../../domain/delivery/deliveries.ts'
 import type { LogEnds } from '../../domain/collection/facts-lag.ts'
 import { decideInstall } from '../../domain/collection/install.ts'
@@ -36,6 +38,8 @@ interface Decided<A extends Arrival> {
 export interface DecideDeps {
   readonly facts: FactsReader
   readonly catalog: () => Catalog
+  /** Whether that is older than the one that planned an install; absent: it never is. */
+  readonly waits?: CatalogWaits
   readonly nowMs: () => number
 }
 
@@ -113,12 +117,14 @@ async function decideAll<A extends Arrival>(arrivals: readonly A[], deps: Decide
       continue
     }
     ready.push(withInstall(arrival, decided))
-    decisions.push(decisionRecord(decided, arrival.record.retentionDays, nowMs))
+    decisions.push(
+      decisionRecord(decided, arrival.record.retentionDays, { nowMs, catalogNumber: deps.catalog().number }),
+    )
   }
   return { ready, waiting, decisions }
 }
 
-/** Null while an earlier event of its installation is itself pending. */
+/** Null while an earlier event of its installation is itself pending, and while this process may lack one of its destinations. */
 function decideOne(
   arrival: Arrival,
   known: LaterKnowledge | undefined,
@@ -128,8 +134,10 @@ function decideOne(
   if (known === undefined) return null
   const result = resolveLater(install, isGivenUp(arrival, nowMs) ? asFarAsKnown(known) : known)
   if (result.resolution === 'pending') return null
+  const destinations = findOwned(deps.catalog(), install)?.destinations ?? []
+  if (result.resolution === 'matched' && mayLackDestination(install, destinations, { deps, nowMs })) return null
   const plans = planDecided(install.deliveries, {
-    destinations: findOwned(deps.catalog(), install)?.destinations ?? [],
+    destinations,
     eventType: install.eventType,
     resolution: result.resolution,
     visitIssuedAtMs: result.visit?.issuedAtMs ?? null,
@@ -137,6 +145,23 @@ function decideOne(
     nowMs,
   })
   return decideInstall(install, result, plans)
+}
+
+/** No delivery waits beyond its own deadline. */
+function mayLackDestination(
+  { catalogNumber, deliveries, receivedAtMs }: Install,
+  destinations: readonly Destination[],
+  { deps: { waits }, nowMs }: { readonly deps: DecideDeps; readonly nowMs: number },
+): boolean {
+  if (waits?.isBehind(catalogNumber) !== true) return false
+  const isMissing = deliveries.some(
+    ({ destination, provider, status }) =>
+      status === 'pending' &&
+      nowMs < receivedAtMs + PROVIDER_DESCRIPTORS[provider].maxAgeMs &&
+      !destinations.some(({ id }) => id === destination),
+  )
+  if (isMissing) waits.waitFor(catalogNumber)
+  return isMissing
 }
 
 export function isGivenUp({ firstSeenAtMs }: Arrival, nowMs: number): boolean {
@@ -149,7 +174,11 @@ function asFarAsKnown(known: LaterKnowledge): LaterKnowledge {
   return { ...known, installation }
 }
 
-function decisionRecord(install: Install, retentionDays: number, decidedAtMs: number): DecisionRecord {
+function decisionRecord(
+  install: Install,
+  retentionDays: number,
+  { nowMs: decidedAtMs, catalogNumber }: { readonly nowMs: number; readonly catalogNumber: number },
+): DecisionRecord {
   const { website, organization, eventId, installationId, receivedAtMs, resolution, selectionPolicy } = install
   const { candidateCount, visitId, visitIssuedAtMs, gpc, verdicts, deliveries, answer } = install
   return {
@@ -158,6 +187,7 @@ function decisionRecord(install: Install, retentionDays: number, decidedAtMs: nu
     ...{ website, organization, eventId, installationId, receivedAtMs, resolution, selectionPolicy },
     ...{ candidateCount, visitId, visitIssuedAtMs, gpc, verdicts, deliveries, answer },
     decidedAtMs,
+    catalogNumber,
     retentionDays,
   }
 }

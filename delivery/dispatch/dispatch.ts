@@ -19,10 +19,11 @@ import {
 import type { Batch, BatchOutcome, Consumer, Entry, EventLog } from '../../ports/event-log/event-log.ts'
 import { Passages, whoIsDue } from './awaited-facts.ts'
 import { decidePending, eventKey, OwnDecisions, type Arrival } from './decide-pending.ts'
-import { deliveriesOf, visitNeededBy, type Dispatched } from './plan.ts'
+import { awaitsCatalog, deliveriesOf, visitNeededBy, type Dispatched } from './plan.ts'
 import { readVisits, type FactsReader, type VisitRef } from './reads.ts'
 import { FirstRecords, type OwnArrival } from './first-records.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { createCatalogWaits, type CatalogWaits } from '../catalog-waits.ts'
 import { takeDue } from '../tiers.ts'
 import { createRecordReader, unreadableRowCounter, type ReadEntry } from '../record-reader.ts'
 import { consumeReadable } from '../version-guard.ts'
@@ -31,6 +32,7 @@ interface DispatchDeps {
   readonly eventLog: EventLog
   readonly facts: FactsReader
   readonly catalog: () => Catalog
+  readonly catalogAsOf?: () => number
   readonly nowMs: () => number
   /** In [0, 1). */
   readonly random: () => number
@@ -88,6 +90,7 @@ class Dispatcher {
   readonly #firsts: FirstRecords
   readonly #passages: Passages
   readonly #decisions = new OwnDecisions()
+  readonly #waits: CatalogWaits
   readonly #read: ReadEntry
   readonly #onUnreadableVisit: (visit: VisitRef) => void
   #looksAgainAtMs = 0
@@ -96,6 +99,7 @@ class Dispatcher {
     this.#deps = deps
     this.#firsts = new FirstRecords(deps.facts)
     this.#passages = new Passages(deps.eventLog)
+    this.#waits = createCatalogWaits(deps, GROUP)
     this.#read = createRecordReader(deps, GROUP)
     const count = unreadableRowCounter(deps.registry)
     this.#onUnreadableVisit = ({ website, visitId }) => {
@@ -146,7 +150,11 @@ class Dispatcher {
   async #advance(arrivals: readonly Candidate[]): Promise<readonly Candidate[]> {
     if (arrivals.length === 0) return []
     const { due, waiting } = await whoIsDue(arrivals, this.#deps)
-    const decided = await decidePending(await this.#firstsAmong(due), this.#deps, this.#decisions)
+    const decided = await decidePending(
+      await this.#firstsAmong(due),
+      { ...this.#deps, waits: this.#waits },
+      this.#decisions,
+    )
     this.#decisions.remember(decided.decisions)
     await this.#append(
       'install_decisions',
@@ -189,10 +197,12 @@ class Dispatcher {
         continue
       }
       const { record, superseded } = arrival
-      ready.push({
-        arrival,
-        dispatched: deliveriesOf({ record, visit, catalog: this.#deps.catalog(), nowMs, superseded }),
-      })
+      const isBehind = this.#waits.isBehind(record.install.catalogNumber)
+      const planning = { record, visit, catalog: this.#deps.catalog(), isBehind, nowMs, superseded }
+      if (awaitsCatalog(planning)) {
+        this.#waits.waitFor(record.install.catalogNumber)
+        waiting.push(arrival)
+      } else ready.push({ arrival, dispatched: deliveriesOf(planning) })
     }
     await this.#write(ready.map((each) => each.dispatched))
     for (const { arrival, dispatched } of ready)

@@ -5,7 +5,7 @@
 import { findDestination, type Catalog } from '../../domain/catalog.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { jobFor, jobIdOf, visitSkip } from '../../domain/delivery/deliveries.ts'
-import type { DeliveryReason } from '../../domain/reasons.ts'
+import { DELIVERY_REASONS, type DeliveryReason } from '../../domain/reasons.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
 import type { DeliveryPlan, Install } from '../../domain/model.ts'
 import type { DeliveryRecord, InstallRecord, Job } from '../../domain/records.ts'
@@ -22,6 +22,8 @@ interface DispatchInput {
   /** Null if none is needed, or if it never arrived. */
   readonly visit: Visit | null
   readonly catalog: Catalog
+  /** Whether this catalog is older than the one that planned the install: what is missing in it may be there. */
+  readonly isBehind: boolean
   readonly nowMs: number
   /** Deliveries that a later record of the same event caused, if it was dispatched before this one. */
   readonly superseded: Superseded | null
@@ -33,11 +35,27 @@ export interface Superseded {
   readonly skipped: ReadonlySet<string>
 }
 
-/** Independent of the time, except that an expired wait for the visit records when it ended. */
+/** Skips that follow from what the catalog has, or has not. */
+const BY_CATALOG: ReadonlySet<string> = new Set<DeliveryReason>(['destination_removed', 'no_client_id'])
+
+/**
+ * Whether the install has to wait for a newer catalog: this one is older than the one that planned it, and a delivery would be skipped because
+ * of what it has. No delivery waits beyond its own deadline.
+ */
+export function awaitsCatalog(input: DispatchInput): boolean {
+  const { receivedAtMs, deliveries } = input.record.install
+  if (!input.isBehind) return false
+  return deliveries.some((plan) => {
+    if (plan.status !== 'pending' || !BY_CATALOG.has(skipNow(input, plan))) return false
+    return PROVIDER_IDS.includes(plan.provider) && input.nowMs < plannedDeadlineMs(plan, receivedAtMs)
+  })
+}
+
+/** Independent of the time, except that an expired wait for the visit or a newer catalog records when it ended. */
 export function deliveriesOf(input: DispatchInput): Dispatched {
   const { install } = input.record
   const decided = install.deliveries.map((plan) => {
-    const reason = plan.status === 'skipped' ? plan.reason : skipNow(input, plan)
+    const reason = plan.status === 'skipped' ? plan.reason : endNow(input, plan)
     return { plan, reason }
   })
   return {
@@ -46,7 +64,9 @@ export function deliveriesOf(input: DispatchInput): Dispatched {
       if (reason !== '' || input.visit === null) return []
       const { retentionDays, request } = input.record
       const { logRetentionDays } = request
-      const job = jobFor({ install, visit: input.visit, plan, retentionDays, logRetentionDays }, sha256Hex)
+      const { number: catalogNumber } = input.catalog
+      const made = { install, visit: input.visit, plan, catalogNumber, retentionDays, logRetentionDays }
+      const job = jobFor(made, sha256Hex)
       return [{ ...job, ...correction(input, plan) }]
     }),
   }
@@ -58,6 +78,16 @@ export function visitNeededBy(install: Install): VisitRef | null {
   return isNeeded && install.visitId !== null
     ? { organization: install.organization, website: install.website, visitId: install.visitId }
     : null
+}
+
+/** Of what has waited for a newer catalog in vain nobody knows that it was removed: its time is over. */
+function endNow(input: DispatchInput, plan: DeliveryPlan): DeliveryReason | '' {
+  const reason = skipNow(input, plan)
+  return input.isBehind && BY_CATALOG.has(reason) ? 'deadline_passed' : reason
+}
+
+function plannedDeadlineMs({ provider }: DeliveryPlan, receivedAtMs: number): number {
+  return receivedAtMs + PROVIDER_DESCRIPTORS[provider].maxAgeMs
 }
 
 function skipNow({ record, visit, catalog }: DispatchInput, plan: DeliveryPlan): DeliveryReason | '' {
@@ -78,7 +108,7 @@ function skipNow({ record, visit, catalog }: DispatchInput, plan: DeliveryPlan):
  */
 function plannedRecord(input: DispatchInput, plan: DeliveryPlan, reason: DeliveryReason | ''): DeliveryRecord {
   const { install, request, retentionDays } = input.record
-  const isSkipped = reason !== ''
+  const isOver = reason !== ''
   const { website, organization, eventId, receivedAtMs } = install
   return {
     v: 1,
@@ -89,17 +119,18 @@ function plannedRecord(input: DispatchInput, plan: DeliveryPlan, reason: Deliver
     eventId,
     destination: plan.destination,
     provider: plan.provider,
-    status: isSkipped ? 'skipped' : 'pending',
+    status: isOver ? DELIVERY_REASONS[reason].status : 'pending',
     reason,
-    sessionMode: isSkipped ? 'none' : plan.sessionMode,
+    sessionMode: isOver ? 'none' : plan.sessionMode,
     detail: '',
     attempts: 0,
     atMs: toldAtMs(input, plan, reason),
-    nextAttemptAtMs: isSkipped ? null : receivedAtMs,
-    deadlineAtMs: isSkipped ? null : receivedAtMs + PROVIDER_DESCRIPTORS[plan.provider].maxAgeMs,
+    nextAttemptAtMs: isOver ? null : receivedAtMs,
+    deadlineAtMs: isOver ? null : plannedDeadlineMs(plan, receivedAtMs),
     attempt: null,
     installReceivedAtMs: receivedAtMs,
     ...correction(input, plan),
+    catalogNumber: input.catalog.number,
     retentionDays,
     logRetentionDays: request.logRetentionDays,
   }
@@ -113,5 +144,5 @@ function toldAtMs(input: DispatchInput, plan: DeliveryPlan, reason: DeliveryReas
   const { receivedAtMs } = input.record.install
   const { superseded } = input
   if (superseded?.skipped.has(plan.destination) === true) return Math.max(input.nowMs, superseded.receivedAtMs + 1)
-  return reason === 'visit_missing' ? Math.max(input.nowMs, receivedAtMs) : receivedAtMs
+  return reason === 'visit_missing' || reason === 'deadline_passed' ? Math.max(input.nowMs, receivedAtMs) : receivedAtMs
 }

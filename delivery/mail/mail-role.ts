@@ -5,6 +5,7 @@
 
 import { Counter, type Registry } from 'prom-client'
 
+import { endedWithin } from '../../common/deadline.ts'
 import { holdMs, JITTER, tierFor } from '../../domain/delivery/attempts.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Letter, LetterOutcome } from '../../domain/people/letters.ts'
@@ -20,6 +21,8 @@ import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-
 import type { Logger } from '../../runtime/logger.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
 import { createRecordReader, type ReadEntry } from '../record-reader.ts'
+import { appendUntilStopped } from '../sure-appends.ts'
+import { Slots } from '../slots.ts'
 import { takeDue } from '../tiers.ts'
 import { consumeReadable } from '../version-guard.ts'
 
@@ -34,15 +37,28 @@ interface MailRoleDeps {
 }
 
 const MAIL_GROUP = 'mail'
-/** Sent at the same time; the mail server's own limits are far higher. */
 const BATCH_MAILS = 10
-const APPEND_DEADLINE_MS = 5_000
+/** Sent at the same time, which the mail server's own limits allow; the letters of one organisation never take all of it. */
+const PLACES = { perKey: 5, total: 10, leavesRoom: true }
+/** How long a mail waits for a place before it goes to a tier. */
+const PLACE_WAIT_MS = 5_000
+/** The next batch is handed over after this time, whoever waits for the mail server... */
+const HAND_OVER_MS = 50
+/** ...and while so many are open, none waits for a place: after a crash each of them may be sent again. */
+const OPEN_MAX = 50
 
 export async function startMailRole(deps: MailRoleDeps): Promise<{ stop(): Promise<void> }> {
-  const parts = { ...deps, read: createRecordReader(deps, MAIL_GROUP), count: counterOf(deps.registry) }
+  const stopping = new AbortController()
+  const parts = {
+    ...{ ...deps, signal: stopping.signal, places: new Slots(PLACES), open: new Set<Promise<void>>() },
+    ...{ read: createRecordReader(deps, MAIL_GROUP), count: counterOf(deps.registry) },
+  }
   const consume = consumeReadable(deps)
   const consumers: Consumer[] = []
-  const stop = async (): Promise<void> => void (await Promise.all(consumers.map((consumer) => consumer.stop())))
+  const stop = async (): Promise<void> => {
+    stopping.abort()
+    await Promise.all(consumers.map((consumer) => consumer.stop()))
+  }
   const options = { maxEntries: BATCH_MAILS }
   try {
     consumers.push(await consume('mail', MAIL_GROUP, (batch) => takeMails(parts, batch, null), options))
@@ -55,37 +71,67 @@ export async function startMailRole(deps: MailRoleDeps): Promise<{ stop(): Promi
   return { stop }
 }
 
-type MailParts = MailRoleDeps & { readonly read: ReadEntry; readonly count: Counter<'kind' | 'outcome'> | null }
+interface MailParts extends MailRoleDeps {
+  readonly read: ReadEntry
+  readonly count: Counter<'kind' | 'outcome'> | null
+  readonly places: Slots
+  /** Mails that are not finished. */
+  readonly open: Set<Promise<void>>
+  /** Aborted when the process stops. */
+  readonly signal: AbortSignal
+}
 
-/** A batch is done once each mail is sent, given up, or durable in a tier. */
+/** The log hands over the next batch while mails wait for the server. A mail is done once it is sent, given up, or durable in a tier. */
 async function takeMails(parts: MailParts, batch: Batch, tier: TierName | null): Promise<BatchOutcome> {
   const read: Parameters<typeof takeDue<MailJob>>[1]['read'] = (entry) => parts.read('mailJob', entry, batch.topic)
   const { due, outcome } = takeDue(batch, { tier, nowMs: parts.nowMs, read })
-  await Promise.all(due.map((job) => tryMail(parts, job)))
-  return outcome
+  const { open } = parts
+  const mails = due.map((job) => {
+    const ended = placeMail(parts, job)
+    open.add(ended)
+    ended.catch(() => undefined).finally(() => open.delete(ended))
+    return ended
+  })
+  const until = Promise.all(mails)
+  await endedWithin(until, HAND_OVER_MS)
+  return { ...outcome, until }
+}
+
+/** Letters without an organisation are those of people who sign in. */
+async function placeMail(parts: MailParts, job: MailJob): Promise<void> {
+  const { places, signal, open } = parts
+  const organization = 'organization' in job.letter ? job.letter.organization : ''
+  const claim = { key: organization, organization }
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(PLACE_WAIT_MS)])
+  const mayWait = open.size < OPEN_MAX
+  const hasPlace = mayWait ? await places.take(claim, patience) : places.tryTake(claim)
+  if (!hasPlace) return postpone(parts, job, job.tries)
+  try {
+    await tryMail(parts, job)
+  } finally {
+    places.give(claim)
+  }
 }
 
 async function tryMail(parts: MailParts, job: MailJob): Promise<void> {
   const { letter, deadlineAtMs } = job
   const outcome = parts.nowMs() >= deadlineAtMs ? 'over' : await parts.post(letter, job)
   parts.count?.inc({ kind: letter.kind, outcome })
-  if (outcome === 'later') await postpone(parts, job)
+  if (outcome === 'later') await postpone(parts, job, job.tries + 1)
   else if (outcome === 'refused' || outcome === 'over') await giveUp(parts, job, outcome)
 }
 
-async function postpone({ eventLog, nowMs, randomness }: MailParts, job: MailJob): Promise<void> {
+async function postpone(parts: MailParts, job: MailJob, tries: number): Promise<void> {
+  const { nowMs, randomness } = parts
   const waitMs = Math.round(holdMs(nowMs() - job.createdAtMs) * (1 + JITTER * randomness.fraction()))
   const dueAtMs = Math.min(nowMs() + waitMs, job.deadlineAtMs)
-  const value = encodeRecord({ ...job, tries: job.tries + 1, dueAtMs })
-  await eventLog.append(`mail.${tierFor(waitMs)}`, [{ key: job.mailId, value }], { deadlineMs: APPEND_DEADLINE_MS })
+  const value = encodeRecord({ ...job, tries, dueAtMs })
+  await appendUntilStopped(parts, `mail.${tierFor(waitMs)}`, { key: job.mailId, value })
 }
 
 /** Members of the organisation see that a mail was lost; neither the record nor the log names the recipient. */
-async function giveUp(
-  { eventLog, logger, randomness, nowMs }: MailParts,
-  { letter, mailId }: MailJob,
-  why: 'refused' | 'over',
-): Promise<void> {
+async function giveUp(parts: MailParts, { letter, mailId }: MailJob, why: 'refused' | 'over'): Promise<void> {
+  const { logger, randomness, nowMs } = parts
   logger.error({ mail: mailId, kind: letter.kind, why }, 'mail given up')
   if (!('organization' in letter)) return
   const atMs = nowMs()
@@ -95,8 +141,7 @@ async function giveUp(
     message: why === 'refused' ? 'the mail server refused the mail' : 'the mail server did not accept the mail in time',
     logRetentionDays: LIMITS.logRetentionDays.fallback,
   }
-  const entry = { key: recordKey(record, record.id), value: encodeRecord(record) }
-  await eventLog.append('activity', [entry], { deadlineMs: APPEND_DEADLINE_MS })
+  await appendUntilStopped(parts, 'activity', { key: recordKey(record, record.id), value: encodeRecord(record) })
 }
 
 function counterOf(registry: Registry | undefined): Counter<'kind' | 'outcome'> | null {

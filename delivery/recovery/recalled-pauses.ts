@@ -1,6 +1,7 @@
 /** Reads which destinations were paused before this process started, so that a restart neither floods nor forgets them. */
 
 import { destinationKey, findDestination, type Catalog } from '../../domain/catalog.ts'
+import { isCopyBehind } from '../../domain/published/catalog-number.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
 import type { ActivityType } from '../../domain/reasons.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
@@ -15,6 +16,7 @@ const RESUMED: ActivityType = 'destination_resumed'
 interface PauseSource {
   readonly eventLog: Pick<EventLog, 'readLast'>
   readonly catalog: () => Catalog
+  readonly catalogAsOf?: () => number
   readonly provider: ProviderId
   readonly read: ReadEntry
 }
@@ -28,7 +30,9 @@ export async function recallPauses(source: PauseSource): Promise<ReadonlyMap<str
       if (entry === null) continue
       const { organization, website, subject: destination } = entry
       const paused = { organization, website, destination, provider: source.provider }
-      if (findDestination(source.catalog(), paused) === null) continue
+      // One that this copy does not have yet stays paused.
+      const isGone = findDestination(source.catalog(), paused) === null && !isCopyBehind(source, entry.catalogNumber)
+      if (isGone) continue
       const key = destinationKey(entry, destination)
       if (entry.type === PAUSED) pausedAtMs.set(key, entry.atMs)
       if (entry.type === RESUMED) pausedAtMs.delete(key)

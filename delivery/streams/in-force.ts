@@ -7,6 +7,8 @@ import {
   type LogStream,
   type Organization,
 } from '../../domain/catalog.ts'
+import { isOfAnotherObject, type StreamForm, type StreamProgress } from '../../domain/streams/progress.ts'
+import type { CatalogWaits } from '../catalog-waits.ts'
 import type { StreamTarget } from './sender.ts'
 
 /** A stream as it is configured now. */
@@ -44,4 +46,16 @@ function webhookTarget(
   return secret === undefined
     ? null
     : { kind: 'webhook', url, secret, previous, previousUntilMs: previousSecretUntilMs }
+}
+
+/** Which records it sends, and how, as it is configured now. */
+export function streamForm({ stream: { filter, includeBodies, compress }, target }: StreamInForce): StreamForm {
+  return { ...filter, includeBodies, compress, ...(target.kind === 's3' ? { prefix: target.prefix } : {}) }
+}
+
+/** True, and told, if the progress belongs to another object than the known one, of a newer catalog than the one here. */
+export function isOfNewerObject(progress: StreamProgress | null, uid: string, waits: CatalogWaits): boolean {
+  if (progress === null || !isOfAnotherObject(progress, uid) || !waits.isBehind(progress.catalogNumber)) return false
+  waits.waitFor(progress.catalogNumber)
+  return true
 }

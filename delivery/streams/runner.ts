@@ -28,7 +28,6 @@ import {
   withCommandDone,
   withSent,
   type DoneOffsets,
-  type StreamForm,
   type StreamPlan,
   type StreamProgress,
 } from '../../domain/streams/progress.ts'
@@ -36,12 +35,13 @@ import type { Facts } from '../../ports/facts/facts.ts'
 import type { OpenLaneRow } from '../../ports/facts/streams.ts'
 import { openLanes, readNext } from './backlog-reader.ts'
 import { readBatch } from './batch-records.ts'
-import type { StreamInForce } from './in-force.ts'
+import { isOfNewerObject, streamForm, type StreamInForce } from './in-force.ts'
 import type { StreamNews } from './news.ts'
 import { batchBounds, isDue, leavesOpen } from './due.ts'
 import type { ProgressStore, StreamStanding } from './progress-store.ts'
 import type { PackingRoom } from './packing-room.ts'
 import { isProven, newChallenge, proven } from './proof.ts'
+import type { CatalogWaits } from '../catalog-waits.ts'
 import { targetDigest, type Sent, type StreamSender } from './sender.ts'
 import { rewound, skippedToNow, trimmed, type TrimParts } from './trim.ts'
 
@@ -50,6 +50,9 @@ interface RunnerParts {
   readonly store: ProgressStore
   /** Null once it is no longer in force. */
   readonly current: () => StreamInForce | null
+  /** Of the catalog in which `current` looks. */
+  readonly catalogNumber: () => number
+  readonly waits: CatalogWaits
   readonly senderOf: (inForce: StreamInForce) => StreamSender
   readonly watermarks: () => Promise<Watermarks>
   /** Shared by all streams of the process. */
@@ -91,8 +94,9 @@ export class StreamRunner {
   async step(): Promise<number> {
     const inForce = this.#parts.current()
     if (inForce === null) return MOST_MS
-    let progress = await this.#open(inForce)
-    progress = await this.#obey(inForce, progress)
+    const opened = await this.#open(inForce)
+    if (opened === null) return MOST_MS
+    let progress = await this.#obey(inForce, opened)
     if (inForce.stream.isPaused) return this.#waiting(inForce, progress, MOST_MS)
     progress = this.#triedAnew(inForce, progress)
     const waitMs = progress.retryAtMs - this.#parts.nowMs()
@@ -107,10 +111,15 @@ export class StreamRunner {
     return inForce === null || this.#progress === null ? null : this.#standingOf(inForce, this.#progress)
   }
 
-  /** What is stored, unless that belongs to an object that was deleted: its plan is not sent, and its counts are not shown. */
-  async #open(inForce: StreamInForce): Promise<StreamProgress> {
+  /**
+   * What is stored, unless that belongs to an object that was deleted: its plan is not sent, and its counts are not shown. Null while the stream
+   * that is known here may be the deleted one: the progress belongs to one of a newer catalog.
+   */
+  async #open(inForce: StreamInForce): Promise<StreamProgress | null> {
     const { uid } = inForce.stream
-    const known = this.#progress ?? (await this.#parts.store.load())
+    const { waits, store } = this.#parts
+    const known = this.#progress ?? (await store.load())
+    if (isOfNewerObject(known, uid, waits)) return null
     const isKnown = known !== null && !isOfAnotherObject(known, uid)
     return isKnown ? this.#keep(adoptedBy(known, uid)) : this.#begin(inForce)
   }
@@ -121,7 +130,7 @@ export class StreamRunner {
     const done = Object.fromEntries(lanes.map(({ lane, last }) => [lane, last]))
     this.#lanes = []
     this.#isEmptying = false
-    return this.#keep(newProgress(done, this.#parts.nowMs(), uid))
+    return this.#keep(newProgress(done, this.#parts.nowMs(), uid, this.#parts.catalogNumber()))
   }
 
   #openLanes(inForce: StreamInForce, done: DoneOffsets): Promise<readonly OpenLaneRow[]> {
@@ -352,7 +361,3 @@ export class StreamRunner {
 
 /** Failures in a row before they are reported; the restart of a receiver is not worth reporting. */
 const TOLD_AFTER = 3
-
-function streamForm({ stream: { filter, includeBodies, compress }, target }: StreamInForce): StreamForm {
-  return { ...filter, includeBodies, compress, ...(target.kind === 's3' ? { prefix: target.prefix } : {}) }
-}

@@ -16,6 +16,7 @@ import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import type { OutboundParts } from '../outbound/call.ts'
+import { createCatalogWaits, type CatalogWaits } from '../catalog-waits.ts'
 import { createStopping, stoppableFacts, type Stopping } from '../stopping.ts'
 import { createWatermarks } from './backlog-reader.ts'
 import { streamsInForce, type StreamInForce } from './in-force.ts'
@@ -29,7 +30,8 @@ interface StreamsDeps {
   readonly facts: Pick<Facts, 'run' | 'insert'>
   readonly eventLog: Pick<EventLog, 'append' | 'progress'>
   readonly hotState: Pick<HotState, 'claimJob' | 'releaseJob'>
-  readonly catalog: () => Pick<Catalog, 'organizations'>
+  readonly catalog: () => Pick<Catalog, 'organizations' | 'number'>
+  readonly catalogAsOf?: () => number
   readonly credentials: () => Credentials
   readonly logger: Pick<Logger, 'warn'>
   readonly nowMs: () => number
@@ -81,6 +83,7 @@ function stoppableDeps(deps: StreamsDeps, stopping: Stopping): StreamsDeps {
 class StreamsRole {
   readonly #deps: StreamsDeps
   readonly #news: StreamNews
+  readonly #waits: CatalogWaits
   readonly #watermarks: () => Promise<Watermarks>
   readonly #packing = createPackingRoom(LIMITS.streamPackingBytes)
   /** By `leaseKey`. */
@@ -90,6 +93,7 @@ class StreamsRole {
   constructor(deps: StreamsDeps) {
     this.#deps = deps
     this.#news = createStreamNews(deps)
+    this.#waits = createCatalogWaits(deps, 'streams')
     this.#watermarks = createWatermarks(deps.eventLog, deps.nowMs)
   }
 
@@ -158,7 +162,7 @@ class StreamsRole {
     })
     return new StreamRunner({
       ...{ facts, store, nowMs, random: randomness.fraction, news: this.#news, watermarks: this.#watermarks },
-      packing: this.#packing,
+      ...{ packing: this.#packing, waits: this.#waits, catalogNumber: () => this.#deps.catalog().number },
       current: () => this.#inForce().get(key) ?? null,
       senderOf: (inForce) =>
         senderFor(inForce, { webhook: outbound, bucket: { ...outbound, ...bucketOutbound } }, nowMs),

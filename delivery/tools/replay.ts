@@ -11,7 +11,7 @@ import type { ReadDeadLetter } from '../../domain/read-record.ts'
 import { encodeRecord, recordKey } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { FactsReader } from '../dispatch/reads.ts'
-import { appendWithRetries } from '../worker/job-journal.ts'
+import { appendWithRetries } from '../sure-appends.ts'
 import { SECOND_MS } from '../../domain/durations.ts'
 
 export interface DeadLetterFilter {
@@ -33,6 +33,8 @@ export interface ReplayDeps {
   readonly eventLog: Pick<EventLog, 'append' | 'read'>
   readonly facts: FactsReader
   readonly nowMs: () => number
+  /** Of the newest catalog that is known where the replay is asked for; absent: jobs keep the one that planned them. */
+  readonly catalogNumber?: () => number
   /** Replays are sent at this rate, so that they do not crowd out fresh jobs; the default is 50. */
   readonly perSecond?: number
   /** Resolves after this many ms; the default is a real wait. */
@@ -249,10 +251,12 @@ function isForgotten(job: ReadDeadLetter['job'], nowMs: number): boolean {
 /** The attempt count continues, so that the worker does not take the job for a settled one. */
 async function replayOne(deps: ReplayDeps, { job }: ReadDeadLetter): Promise<void> {
   const nowMs = deps.nowMs()
+  // Its destination may have been made again since it was planned.
+  const known = { ...job, catalogNumber: Math.max(job.catalogNumber, deps.catalogNumber?.() ?? 0) }
   const key = recordKey(job, job.jobId)
   await appendWithRetries(deps.eventLog, `deliver.${job.provider}`, {
     key,
-    value: encodeRecord({ ...job, dueAtMs: nowMs, ...(isForgotten(job, nowMs) ? { unclearSinceMs: null } : {}) }),
+    value: encodeRecord({ ...known, dueAtMs: nowMs, ...(isForgotten(job, nowMs) ? { unclearSinceMs: null } : {}) }),
   })
   const { sessionMode } = job
   const outcome = {
@@ -263,7 +267,7 @@ async function replayOne(deps: ReplayDeps, { job }: ReadDeadLetter): Promise<voi
     nextAttemptAtMs: nowMs,
     attempt: null,
   } as const
-  const record = recordOfJob(job, outcome, nowMs)
+  const record = recordOfJob(known, outcome, nowMs)
   await appendWithRetries(deps.eventLog, 'deliveries', { key, value: encodeRecord(record) })
 }
 

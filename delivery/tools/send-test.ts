@@ -227,6 +227,7 @@ function testJob({ provider, nowMs }: SendTestDeps, { destination, origin }: Sen
     attempts: 0,
     dueAtMs: atMs,
     unclearSinceMs: null,
+    catalogNumber: 0,
     retentionDays: 30,
     logRetentionDays: 7,
   }

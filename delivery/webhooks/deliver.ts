@@ -1,15 +1,16 @@
 /** Sends one event to one webhook: a signed call through the address guard, and what follows from its answer. */
 
-import { inLanes } from '../../common/in-lanes.ts'
+import { MINUTE_MS } from '../../domain/durations.ts'
 import { holdMs, JITTER, nextStep, tierFor, type AttemptResult, type NextStep } from '../../domain/delivery/attempts.ts'
 import type { WebhookAttemptRecord, WebhookJob } from '../../domain/records.ts'
 import { outcomeOf } from '../../domain/streams/pace.ts'
 import { webhookAttempt, webhookEntry } from '../../domain/webhooks/jobs.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
+import { appendUntilStopped } from '../sure-appends.ts'
 import { callOutbound, type OutboundParts } from '../outbound/call.ts'
+import { lookAgainAtMs, type CatalogWaits } from '../catalog-waits.ts'
 import { webhookHeaders } from '../streams/signature.ts'
 import type { DestinationGate } from '../worker/destination-gate.ts'
-import { appendWithRetries } from '../worker/job-journal.ts'
 import type { WebhookNews } from './news.ts'
 import type { WebhookRecipient } from './recipient.ts'
 
@@ -17,46 +18,58 @@ export interface DeliverParts {
   readonly eventLog: Pick<EventLog, 'append'>
   readonly gate: DestinationGate
   readonly news: WebhookNews
+  readonly waits: CatalogWaits
   readonly recipientOf: (job: WebhookJob) => WebhookRecipient | null
   readonly outbound: OutboundParts
   readonly nowMs: () => number
   /** In [0, 1). */
   readonly random: () => number
+  /** Aborted when the process stops. */
+  readonly signal: AbortSignal
 }
 
-/** Concurrent calls to one webhook, so that none occupies a whole process. */
-const AT_ONCE = 5
-/** How long a batch starts calls to one webhook; the rest waits in a tier and blocks no other. */
-const TURN_MS = 10_000
 /** Some ms pass between the decision to wait 30 s and the choice of a tier; they must not select a shorter tier. */
 const DECIDED_AGO_MS = 1_000
 const ANSWER_CHARS = 1_024
+/** A postponed job is tried this long before its deadline at the latest. */
+const LAST_CALL_MS = MINUTE_MS
 
-/** A batch is done once each job is sent, ended, or durable in a tier. Rejects like the log, after all have ended. */
-export async function deliverJobs(parts: DeliverParts, jobs: readonly WebhookJob[]): Promise<void> {
-  const byWebhook = Map.groupBy(jobs, ({ organization, webhook }) => `${organization} ${webhook}`)
-  const settled = await Promise.allSettled([...byWebhook].map(([key, own]) => deliverToOne(parts, key, own)))
-  const failed = settled.find((each) => each.status === 'rejected')
-  if (failed !== undefined) throw failed.reason
-}
-
-async function deliverToOne(parts: DeliverParts, key: string, jobs: readonly WebhookJob[]): Promise<void> {
-  const untilMs = parts.nowMs() + TURN_MS
-  const calls = jobs.map((job) => () => (parts.nowMs() >= untilMs ? holdJob(parts, job) : deliverJob(parts, key, job)))
-  await inLanes(calls, parts.gate.mostInFlight(key, AT_ONCE, parts.nowMs()))
-}
-
-async function deliverJob(parts: DeliverParts, key: string, job: WebhookJob): Promise<void> {
+/** True if its receiver was called. Resolves once what follows is on the log; rejects only if the process stops before. */
+export async function deliverJob(parts: DeliverParts, key: string, job: WebhookJob): Promise<boolean> {
   const target = parts.recipientOf(job)
-  // The webhook was deleted: nothing more is sent to it.
-  if (target === null) return parts.news.dropped()
+  if (target === null) return uncalled(withoutTarget(parts, job))
   const nowMs = parts.nowMs()
-  if (nowMs >= job.deadlineAtMs) return end(parts, target, job)
+  if (nowMs >= job.deadlineAtMs) return uncalled(end(parts, target, job))
   const isTest = job.type === 'test'
   const isReady = target.secrets.length > 0 && (isTest || !target.webhook.isPaused)
-  if (!isReady) return holdJob(parts, job)
-  if (!isTest && parts.gate.admit(key, webhookSetup(target), nowMs).kind === 'hold') return holdJob(parts, job)
+  if (!isReady) return uncalled(holdJob(parts, job))
+  if (!isTest && parts.gate.admit(key, webhookSetup(target), nowMs).kind === 'hold')
+    return uncalled(holdJob(parts, job))
   await attempt(parts, key, { job, target })
+  return true
+}
+
+async function uncalled(ended: Promise<void> | void): Promise<false> {
+  await ended
+  return false
+}
+
+/** A job that found no place waits until one is expected to be free, but not too close to its deadline. */
+export function postponeJob(parts: DeliverParts, job: WebhookJob, freeAtMs: number): Promise<void> {
+  const latestMs = Math.max(job.deadlineAtMs - LAST_CALL_MS, parts.nowMs())
+  return wait(parts, { ...job, dueAtMs: Math.min(freeAtMs, latestMs) })
+}
+
+/**
+ * A webhook that this process does not know was deleted only if the catalog here is at least as new as the job. A test is asked for by somebody
+ * who sees the webhook.
+ */
+async function withoutTarget(parts: DeliverParts, job: WebhookJob): Promise<void> {
+  const { waits, news, nowMs } = parts
+  if (!waits.isBehind(job.catalogNumber) && job.type !== 'test') return news.dropped()
+  if (nowMs() >= job.deadlineAtMs) return end(parts, null, job)
+  const dueAtMs = lookAgainAtMs(nowMs(), waits.waitFor(job.catalogNumber))
+  await wait(parts, { ...job, dueAtMs: Math.min(dueAtMs, job.deadlineAtMs) })
 }
 
 interface ToldJob {
@@ -108,6 +121,12 @@ async function learn({ gate, news, nowMs }: DeliverParts, key: string, answered:
     await news.tell(target, 'webhook_paused')
 }
 
+/** `target`: null if this process does not know the webhook. */
+interface EndedJob {
+  readonly job: WebhookJob
+  readonly target: WebhookRecipient | null
+}
+
 type Shown = Pick<WebhookAttemptRecord, 'startedAtMs' | 'durationMs' | 'status' | 'error' | 'answer'>
 
 const STATE_AFTER = { done: 'delivered', retry: 'retrying', expired: 'expired', failed: 'failed' } as const
@@ -115,7 +134,7 @@ const STATE_AFTER = { done: 'delivered', retry: 'retrying', expired: 'expired', 
 /** First the job's next entry, then the record that is shown: after a crash in between, the attempt is repeated and nothing is lost. */
 async function settle(
   parts: DeliverParts,
-  { job, target }: ToldJob,
+  { job, target }: EndedJob,
   { step, shown }: { readonly step: NextStep; readonly shown: Shown },
 ): Promise<void> {
   if (step.kind === 'retry') await wait(parts, { ...job, dueAtMs: step.dueAtMs })
@@ -123,12 +142,12 @@ async function settle(
   parts.news.tried(state)
   const nextAttemptAtMs = step.kind === 'retry' ? step.dueAtMs : null
   const record = webhookAttempt(job, { ...shown, state, nextAttemptAtMs })
-  await appendWithRetries(parts.eventLog, 'webhook_attempts', webhookEntry(record))
+  await appendUntilStopped(parts, 'webhook_attempts', webhookEntry(record))
   const isLost = (state === 'failed' || state === 'expired') && job.type !== 'test'
-  if (isLost) await parts.news.tell(target, 'webhook_failing')
+  if (isLost && target !== null) await parts.news.tell(target, 'webhook_failing')
 }
 
-function end(parts: DeliverParts, target: WebhookRecipient, job: WebhookJob): Promise<void> {
+function end(parts: DeliverParts, target: WebhookRecipient | null, job: WebhookJob): Promise<void> {
   const shown = { startedAtMs: parts.nowMs(), durationMs: 0, status: 0, error: 'deadline_passed', answer: '' }
   const step = { kind: 'expired', reason: 'deadline_passed' } as const
   return settle(parts, { job: { ...job, attempts: job.attempts + 1 }, target }, { step, shown })
@@ -141,9 +160,9 @@ function holdJob(parts: DeliverParts, job: WebhookJob): Promise<void> {
   return wait(parts, { ...job, dueAtMs: Math.min(nowMs + waitMs, job.deadlineAtMs) })
 }
 
-function wait({ eventLog, nowMs }: DeliverParts, job: WebhookJob): Promise<void> {
-  const tier = tierFor(job.dueAtMs - nowMs() + DECIDED_AGO_MS)
-  return appendWithRetries(eventLog, `webhooks.${tier}`, webhookEntry(job))
+function wait(parts: DeliverParts, job: WebhookJob): Promise<void> {
+  const tier = tierFor(job.dueAtMs - parts.nowMs() + DECIDED_AGO_MS)
+  return appendUntilStopped(parts, `webhooks.${tier}`, webhookEntry(job))
 }
 
 /** Everything that decides whether it is accepted; kept in memory and compared, never shown. */

@@ -3,7 +3,7 @@
 import { sha256Hex } from '../../common/digest.ts'
 import type { Catalog } from '../../domain/catalog.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { WebhookJob } from '../../domain/records.ts'
+import { catalogNumberOf, type WebhookJob } from '../../domain/records.ts'
 import {
   eventOfActivity,
   eventOfDecision,
@@ -12,8 +12,9 @@ import {
   type NoticedEvent,
 } from '../../domain/webhooks/events.ts'
 import { webhookEntry, webhookJobs } from '../../domain/webhooks/jobs.ts'
-import type { Batch, EventLog, StoredEntry } from '../../ports/event-log/event-log.ts'
+import type { Batch, BatchOutcome, EventLog, StoredEntry } from '../../ports/event-log/event-log.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import type { CatalogWaits } from '../catalog-waits.ts'
 import type { ReadEntry } from '../record-reader.ts'
 
 /** Topics whose records are events. */
@@ -22,8 +23,9 @@ type NoticedTopic = (typeof NOTICED_TOPICS)[number]
 
 interface NoticeParts {
   readonly eventLog: Pick<EventLog, 'append'>
-  readonly catalog: () => Pick<Catalog, 'organizations'>
+  readonly catalog: () => Pick<Catalog, 'organizations' | 'number'>
   readonly read: ReadEntry
+  readonly waits: CatalogWaits
   readonly logger: Pick<Logger, 'error'>
   readonly nowMs: () => number
   readonly onJob: (job: WebhookJob) => void
@@ -31,15 +33,39 @@ interface NoticeParts {
 
 const APPEND_DEADLINE_MS = 5_000
 
-/** A batch is done once the jobs of all entries are durable. Rejects like the log. */
-export async function noticeEvents(parts: NoticeParts, batch: Batch): Promise<void> {
+/**
+ * A batch is done once the jobs of all entries are durable. Rejects like the log. An entry that was made with a newer catalog than the one
+ * here, and all after it, come again: a webhook that wants it may be missing here.
+ */
+export async function noticeEvents(parts: NoticeParts, batch: Batch): Promise<BatchOutcome> {
+  const { entries } = batch
+  const isHeld = ({ value, appendedAtMs }: StoredEntry): boolean =>
+    parts.waits.isBehind(catalogNumberOf(value)) && appendedAtMs + LIMITS.webhookTryMs > parts.nowMs()
+  const held = entries.find(isHeld)
+  if (held === undefined) {
+    await noticeAll(parts, batch)
+    return { done: entries.length }
+  }
+  const ready = entries.slice(0, entries.indexOf(held))
+  if (ready.length > 0) await noticeAll(parts, { ...batch, entries: ready })
+  const behindMs = parts.waits.waitFor(catalogNumberOf(held.value))
+  const pauseMs = Math.min(Math.max(behindMs / 10, CATCH_UP_MS.least), CATCH_UP_MS.most)
+  return { done: ready.length, resumeAtMs: parts.nowMs() + pauseMs }
+}
+
+/** Between two looks whether the catalog has come. */
+const CATCH_UP_MS = { least: 50, most: 1_000 }
+
+async function noticeAll(parts: NoticeParts, batch: Batch): Promise<void> {
   const catalog = parts.catalog()
   // Most installations have no webhook: nothing is read for them.
   if (![...catalog.organizations.values()].some(({ webhooks }) => webhooks.length > 0)) return
   const jobs = batch.entries.flatMap((entry) => {
     const event = eventIn(parts, batch.topic as NoticedTopic, entry)
     const organization = event === null ? undefined : catalog.organizations.get(event.organization)
-    return event === null || organization === undefined ? [] : webhookJobs(event, organization, sha256Hex)
+    return event === null || organization === undefined
+      ? []
+      : webhookJobs(event, organization, { sha256Hex, catalogNumber: catalog.number })
   })
   if (jobs.length === 0) return
   await parts.eventLog.append('webhooks', jobs.map(webhookEntry), { deadlineMs: APPEND_DEADLINE_MS })

@@ -12,19 +12,23 @@ import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import type { OutboundParts } from '../outbound/call.ts'
+import { createCatalogWaits } from '../catalog-waits.ts'
 import { createRecordReader } from '../record-reader.ts'
 import { takeDue } from '../tiers.ts'
 import { consumeReadable } from '../version-guard.ts'
 import { DestinationGate } from '../worker/destination-gate.ts'
-import { deliverJobs, type DeliverParts } from './deliver.ts'
+import { WebhookCalls } from './calls.ts'
+import type { DeliverParts } from './deliver.ts'
 import { createWebhookNews } from './news.ts'
 import { NOTICED_TOPICS, noticeEvents } from './notice.ts'
+import { recallAttempts } from './recalled-attempts.ts'
 import { recipientOf } from './recipient.ts'
 
 interface WebhooksDeps {
-  readonly eventLog: Pick<EventLog, 'append' | 'consume'>
+  readonly eventLog: Pick<EventLog, 'append' | 'consume' | 'readLast'>
   readonly hotState: Pick<HotState, 'claimJob'>
-  readonly catalog: () => Pick<Catalog, 'organizations'>
+  readonly catalog: () => Pick<Catalog, 'organizations' | 'number'>
+  readonly catalogAsOf?: () => number
   readonly credentials: () => Credentials
   readonly logger: Pick<Logger, 'warn' | 'error'>
   readonly nowMs: () => number
@@ -36,19 +40,23 @@ interface WebhooksDeps {
 
 const GROUP = 'webhooks'
 const NOTICED_ENTRIES = 1_000
-/** Few enough that a batch of slow receivers ends soon. */
 const BATCH_JOBS = 50
 
 /** Resolves once it consumes. `stop` resolves when calls in flight have ended. */
 export async function startWebhooks(deps: WebhooksDeps): Promise<{ readonly stop: () => Promise<void> }> {
   const read = createRecordReader(deps, GROUP)
   const news = createWebhookNews(deps)
+  const waits = createCatalogWaits(deps, GROUP)
   const { outbound = {}, randomness } = deps
+  const stopping = new AbortController()
   const parts: DeliverParts = {
-    ...{ ...deps, outbound, news, gate: new DestinationGate(), random: randomness.fraction },
+    ...{ ...deps, outbound, news, waits, gate: new DestinationGate(), random: randomness.fraction },
+    signal: stopping.signal,
     recipientOf: (job) => recipientOf(deps, job),
   }
-  const notice = (batch: Batch): Promise<void> => noticeEvents({ ...deps, read, onJob: news.noticed }, batch)
+  const calls = new WebhookCalls(parts, await recallAttempts(deps.eventLog))
+  const notice = (batch: Batch): Promise<BatchOutcome> =>
+    noticeEvents({ ...deps, read, waits, onJob: news.noticed }, batch)
   const deliver = async (batch: Batch, tier: TierName | null): Promise<BatchOutcome> => {
     const reading = {
       tier,
@@ -56,12 +64,16 @@ export async function startWebhooks(deps: WebhooksDeps): Promise<{ readonly stop
       read: (entry: Batch['entries'][number]) => read('webhookJob', entry, batch.topic),
     }
     const { due, outcome } = takeDue<WebhookJob>(batch, reading)
-    await deliverJobs(parts, due)
-    return outcome
+    const { handedOver, finished } = calls.take(due)
+    await handedOver
+    return { ...outcome, until: finished }
   }
   const consume = consumeReadable(deps)
   const consumers: Consumer[] = []
-  const stop = async (): Promise<void> => void (await Promise.all(consumers.map((consumer) => consumer.stop())))
+  const stop = async (): Promise<void> => {
+    stopping.abort()
+    await Promise.all(consumers.map((consumer) => consumer.stop()))
+  }
   try {
     // Events from before this role existed are not sent.
     for (const topic of NOTICED_TOPICS)

@@ -70,6 +70,7 @@ async function recordActivity(deps: OutcomeDeps, job: Job, type: ActivityType, m
     type,
     subject: job.destination,
     message,
+    catalogNumber: job.catalogNumber,
     logRetentionDays: job.logRetentionDays,
   })
 }

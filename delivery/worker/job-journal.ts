@@ -12,12 +12,9 @@ import {
   type Topic,
 } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
+import { appendWithRetries } from '../sure-appends.ts'
 import type { WorkerMetrics } from './worker-metrics.ts'
 
-/** Only the worker waits for these appends, so they may take longer than those of a request. */
-const APPEND_DEADLINE_MS = 5_000
-const APPEND_TRIES = 4
-const APPEND_PAUSE_MS = 250
 /** Some ms pass between the decision to wait 30 s and the choice of a tier; they must not select a shorter tier. */
 const DECIDED_AGO_MS = 1_000
 
@@ -95,23 +92,6 @@ export function createJobJournal(deps: JournalDeps): JobJournal {
     append('activity', recordKey(entry, entry.id), encodeRecord(entry))
 
   return { record, wait, hold, settle, end, activity }
-}
-
-/** Appends one entry and retries for a few seconds: what it records has already happened and must not be lost. */
-export async function appendWithRetries(
-  eventLog: Pick<EventLog, 'append'>,
-  topic: Topic,
-  entry: { readonly key: string; readonly value: string },
-): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await eventLog.append(topic, [entry], { deadlineMs: APPEND_DEADLINE_MS })
-      return
-    } catch (error) {
-      if (tries >= APPEND_TRIES) throw error
-      await new Promise((resolve) => setTimeout(resolve, APPEND_PAUSE_MS * tries))
-    }
-  }
 }
 
 const STATUS_AFTER = { done: 'delivered', retry: 'retrying', expired: 'expired', failed: 'failed' } as const

@@ -9,17 +9,18 @@ import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { makeAttempt, type AttemptDeps, type ExchangeResult } from './attempt.ts'
+import type { CatalogWaits } from '../catalog-waits.ts'
 import type { Tokens } from '../exchange/auth.ts'
 import type { DestinationGate, DestinationHealth } from './destination-gate.ts'
 import { createJobJournal, type JobJournal } from './job-journal.ts'
 import { BatchSizes, requestBatches, type ReadyJob, type RequestBatch } from './request-batch.ts'
 import type { DestinationContext, Provider } from '../providers/provider.ts'
-import { QueuePace } from './queue-pace.ts'
+import { QueuePace } from '../queue-pace.ts'
 import { Quotas } from './quota.ts'
 import type { Sender } from '../exchange/send.ts'
 import { attemptKey, type SettledJobs } from '../recovery/settled-jobs.ts'
 import { AnswerCache } from './answer-cache.ts'
-import { Slots, type SlotClaim } from './slots.ts'
+import { Slots, type SlotClaim } from '../slots.ts'
 import { BUSY_MS, contextOf, nextActionFor, type NextAction } from './next-action.ts'
 import { createWorkerMetrics, NO_METRICS, type WorkerGauges } from './worker-metrics.ts'
 
@@ -31,6 +32,7 @@ interface JobRunnerDeps {
   readonly hotState: Pick<HotState, 'claimJob' | 'releaseJob'>
   readonly catalog: () => Catalog
   readonly credentials: () => Credentials
+  readonly waits: CatalogWaits
   readonly nowMs: () => number
   /** From 0 up to, but not including, 1. */
   readonly random: () => number
@@ -43,7 +45,7 @@ interface JobRunnerDeps {
   readonly gate: DestinationGate
 }
 
-const SLOTS = { perKey: 8, total: 512 }
+const SLOTS = { perKey: 8, total: 512, leavesRoom: true }
 /** How long jobs wait for free slots; those that got none go to the shortest tier. */
 const SLOT_WAIT_MS = 250
 /** How long jobs wait for answers; attempts still in flight then go on in the background. */
@@ -78,6 +80,8 @@ export class JobRunner {
   readonly #pace = new QueuePace(SLOTS.perKey)
   readonly #quotas: Quotas
   readonly #inFlight = new Map<string, Promise<void>>()
+  /** Attempts that some call of `take` is at work on, by `attemptKey`. */
+  readonly #taken = new Set<string>()
 
   constructor(deps: JobRunnerDeps) {
     this.#deps = deps
@@ -106,7 +110,7 @@ export class JobRunner {
     const [forSlot, slotTimer] = abortAfter(SLOT_WAIT_MS)
     const [forAnswer, answerTimer] = abortAfter(ANSWER_WAIT_MS)
     const nowMs = this.#deps.nowMs()
-    const { ready, deferred } = this.#decide(jobs, nowMs)
+    const { ready, deferred, keys } = this.#decide(jobs, nowMs)
     const rules = { provider: this.#deps.provider, maxJobs: (key: string) => this.#sizes.most(key), nowMs }
     const results = await Promise.allSettled([
       ...deferred.map((each) => this.#defer(each)),
@@ -114,6 +118,7 @@ export class JobRunner {
     ])
     clearTimeout(slotTimer)
     clearTimeout(answerTimer)
+    for (const key of keys) this.#taken.delete(key)
     const broken = results.find((result) => result.status === 'rejected')
     if (broken !== undefined) throw new Error('a job could not be started', { cause: broken.reason })
   }
@@ -123,21 +128,24 @@ export class JobRunner {
     await Promise.allSettled(this.#inFlight.values())
   }
 
-  #decide(jobs: readonly Job[], nowMs: number): { ready: ReadyJob[]; deferred: DeferredJob[] } {
+  /** `keys`: those that are taken now, and were not before. */
+  #decide(jobs: readonly Job[], nowMs: number): { ready: ReadyJob[]; deferred: DeferredJob[]; keys: string[] } {
     const ready: ReadyJob[] = []
     const deferred: DeferredJob[] = []
-    const seen = new Set<string>()
+    const keys: string[] = []
     const parts = { gate: this.#gate, inFlight: this.#inFlight }
     for (const job of jobs) {
-      const isSecond = seen.has(attemptKey(job))
-      seen.add(attemptKey(job))
+      const key = attemptKey(job)
+      const isSecond = this.#taken.has(key)
+      if (!isSecond) keys.push(key)
+      this.#taken.add(key)
       const action: NextAction = isSecond
         ? { kind: 'wait', untilMs: nowMs + BUSY_MS }
         : nextActionFor({ ...this.#deps, ...parts }, job, nowMs)
       if (action.kind === 'send') ready.push({ job, action })
       else deferred.push({ job, action })
     }
-    return { ready, deferred }
+    return { ready, deferred, keys }
   }
 
   async #defer({ job, action }: DeferredJob): Promise<void> {

@@ -12,6 +12,7 @@ import { hasCredentials } from '../../domain/providers/credentials.ts'
 import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import type { DeliveryReason } from '../../domain/reasons.ts'
 import type { Job } from '../../domain/records.ts'
+import { lookAgainAtMs, type CatalogWaits } from '../catalog-waits.ts'
 import { setupOf, type DestinationGate } from './destination-gate.ts'
 import type { DestinationContext, Provider } from '../providers/provider.ts'
 import { attemptKey, type SettledJobs } from '../recovery/settled-jobs.ts'
@@ -37,6 +38,7 @@ interface NextActionDeps {
   readonly provider: Provider
   readonly catalog: () => Catalog
   readonly credentials: () => Credentials
+  readonly waits: CatalogWaits
   readonly gate: DestinationGate
   readonly settledJobs: SettledJobs
   /** Attempts in flight, by `attemptKey`. */
@@ -55,7 +57,7 @@ export function nextActionFor(deps: NextActionDeps, job: Job, nowMs: number): Ne
   if (job.deadlineAtMs <= nowMs) return { kind: 'end', status: 'expired', reason: 'deadline_passed' }
   if (job.dueAtMs > nowMs) return { kind: 'wait', untilMs: job.dueAtMs }
   const destination = findDestination(deps.catalog(), job)
-  if (destination === null) return { kind: 'end', status: 'skipped', reason: 'destination_removed' }
+  if (destination === null) return actionWithoutDestination(deps, job, nowMs)
   // It may have been held since its last attempt.
   if (isBeyondDedupe(job, nowMs, PROVIDER_DESCRIPTORS[job.provider].dedupeMs))
     return { kind: 'settle', step: { kind: 'failed', reason: 'unclear_too_long' } }
@@ -69,9 +71,19 @@ export function nextActionFor(deps: NextActionDeps, job: Job, nowMs: number): Ne
 function actionForAccepted(deps: NextActionDeps, job: Job, nowMs: number): NextAction {
   if (job.dueAtMs > nowMs) return { kind: 'wait', untilMs: job.dueAtMs }
   const destination = findDestination(deps.catalog(), job)
-  if (destination === null) return COUNTS_AS_DELIVERED
-  const action = actionAtDestination(deps, { job, destination }, nowMs)
+  if (destination === null && !deps.waits.isBehind(job.catalogNumber)) return COUNTS_AS_DELIVERED
+  const action =
+    destination === null
+      ? actionWithoutDestination(deps, job, nowMs)
+      : actionAtDestination(deps, { job, destination }, nowMs)
   return action.kind === 'hold' && isVerdictOverdue(job, nowMs) ? COUNTS_AS_DELIVERED : action
+}
+
+/** It is gone only if this process's catalog is at least as new as the one that planned the job. */
+function actionWithoutDestination({ waits }: NextActionDeps, { catalogNumber }: Job, nowMs: number): NextAction {
+  if (!waits.isBehind(catalogNumber)) return { kind: 'end', status: 'skipped', reason: 'destination_removed' }
+  const untilMs = lookAgainAtMs(nowMs, waits.waitFor(catalogNumber))
+  return { kind: 'hold', reason: 'catalog_behind', untilMs }
 }
 
 function actionAtDestination(

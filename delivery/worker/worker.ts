@@ -2,7 +2,9 @@
 
 import type { Registry } from 'prom-client'
 
+import { endedWithin } from '../../common/deadline.ts'
 import type { Catalog, Credentials } from '../../domain/catalog.ts'
+import { createCatalogWaits } from '../catalog-waits.ts'
 import { takeDue } from '../tiers.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { TIER_NAMES, type TierName, type Topic } from '../../domain/records.ts'
@@ -28,6 +30,7 @@ interface WorkerDeps {
   readonly eventLog: EventLog
   readonly hotState: HotState
   readonly catalog: () => Catalog
+  readonly catalogAsOf?: () => number
   readonly credentials: () => Credentials
   readonly nowMs: () => number
   /** From 0 up to, but not including, 1. */
@@ -76,7 +79,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const gate = new DestinationGate()
   const pauses = await recallPauses({ ...deps, provider: deps.provider.id, read })
   for (const [key, sinceMs] of pauses) gate.recallPause(key, { sinceMs, nowMs: nowMs() })
-  const runner = new JobRunner({ ...deps, sender, tokens, settledJobs, gate })
+  const waits = createCatalogWaits(deps, group)
+  const runner = new JobRunner({ ...deps, waits, sender, tokens, settledJobs, gate })
   const queues: readonly { topic: Topic; tier: TierName | null }[] = [
     { topic: `deliver.${deps.provider.id}`, tier: null },
     ...TIER_NAMES.map((tier) => ({ topic: `deliver.${deps.provider.id}.${tier}` as const, tier })),
@@ -119,7 +123,13 @@ interface BatchParts {
   readonly runner: JobRunner
 }
 
-/** Runs the entries at the front that are due; a job is finished with once its result or its next entry is durable. */
+/** The next batch is handed over after this time, whoever waits for an answer. */
+const HAND_OVER_MS = 100
+
+/**
+ * Runs the entries at the front that are due; a job is finished with once its result or its next entry is durable. Jobs that wait for a slow
+ * destination hold back the position, and no other job.
+ */
 async function takeJobs(
   { nowMs, read, runner }: BatchParts,
   batch: Batch,
@@ -127,6 +137,9 @@ async function takeJobs(
 ): Promise<BatchOutcome> {
   const { due, outcome } = takeDue(batch, { tier, nowMs, read: (entry) => read('job', entry, batch.topic) })
   // Nearest deadline first: if not all can be sent in time, as many as possible are.
-  await runner.take(due.toSorted((a, b) => a.deadlineAtMs - b.deadlineAtMs))
-  return outcome
+  const until = runner.take(due.toSorted((a, b) => a.deadlineAtMs - b.deadlineAtMs))
+  // Rejects with this batch, or tells the log later.
+  until.catch(() => undefined)
+  await Promise.race([until, endedWithin(until, HAND_OVER_MS)])
+  return { ...outcome, until }
 }

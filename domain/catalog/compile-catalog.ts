@@ -234,7 +234,7 @@ function* assemble(compiler: Compiler, sha256Hex: Sha256Hex, digests: PartMemory
     yield
   }
   const version = yield* catalogVersion({ organizations: byId, websites }, sha256Hex, digests)
-  return Object.freeze({ version, organizations: byId, websites, origins })
+  return Object.freeze({ version, number: 0, organizations: byId, websites, origins })
 }
 
 function* catalogVersion(

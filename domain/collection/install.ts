@@ -86,6 +86,8 @@ interface InstallDecision {
   readonly agent: CodingAgent | null
   readonly result: ResolutionResult
   readonly deliveries: readonly DeliveryPlan[]
+  /** Of the catalog that the deliveries were planned with. */
+  readonly catalogNumber: number
   readonly nowMs: number
 }
 
@@ -107,6 +109,7 @@ export function recordInstall(decision: InstallDecision): Install {
     language: event.language,
     ...(decision.agent === null ? {} : { agent: decision.agent }),
     ...installOutcome(event.eventId, result, decision.deliveries),
+    catalogNumber: decision.catalogNumber,
     ...(result.openCandidates === null ? {} : pendingParts(result.openCandidates, website)),
   }
 }

@@ -79,11 +79,13 @@ interface JobInput {
   readonly install: Install
   readonly visit: Visit
   readonly plan: DeliveryPlan
+  /** Of the catalog in which its destination was found. */
+  readonly catalogNumber: number
   readonly retentionDays: number
   readonly logRetentionDays: number
 }
 
-/** The job of one pending delivery. It does not depend on the time, so making it twice gives the same job. */
+/** The job of one pending delivery. It does not depend on the time, so making it twice with one catalog gives the same job. */
 export function jobFor(input: JobInput, sha256Hex: Sha256Hex): Job {
   const { install, plan, visit } = input
   const { organization, website } = install
@@ -103,6 +105,7 @@ export function jobFor(input: JobInput, sha256Hex: Sha256Hex): Job {
     attempts: 0,
     dueAtMs: receivedAtMs,
     unclearSinceMs: null,
+    catalogNumber: input.catalogNumber,
     retentionDays: input.retentionDays,
     logRetentionDays: input.logRetentionDays,
   }

@@ -27,6 +27,7 @@ export function recordOfJob(job: Job, outcome: RecordedOutcome, nowMs: number): 
     deadlineAtMs,
     installReceivedAtMs: job.install.receivedAtMs,
     ...(job.corrects === true ? { corrects: true } : {}),
+    catalogNumber: job.catalogNumber,
     retentionDays: job.retentionDays,
     logRetentionDays: job.logRetentionDays,
   }

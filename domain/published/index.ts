@@ -27,6 +27,10 @@ export interface CredentialsEntry {
 }
 
 export interface CatalogIndex {
+  /** Of the catalog (`catalog-number.ts`); each write of a changed index has a higher one. */
+  readonly number: number
+  /** Of the objects that say who may do what (`rights-mark.ts`); empty if it is not known. */
+  readonly rights: string
   /** Version of the catalog as a whole. */
   readonly version: string
   readonly parts: readonly PartEntry[]
@@ -47,9 +51,9 @@ export class UnreadableCatalog extends Error {
   override readonly name = 'UnreadableCatalog'
 }
 
-export function indexText({ version, parts, credentials }: Omit<CatalogIndex, 'single'>): string {
+export function indexText({ number, rights, version, parts, credentials }: Omit<CatalogIndex, 'single'>): string {
   // Readers of the earlier form read `shards` before the form's number.
-  return JSON.stringify({ version, minReader: READER, shards: [], parts, credentials })
+  return JSON.stringify({ number, rights, version, minReader: READER, shards: [], parts, credentials })
 }
 
 /** @throws UnreadableCatalog if this is no index, or a newer form than this program knows. */
@@ -58,13 +62,15 @@ export function readIndex(text: string): CatalogIndex {
   if (typeof value?.version !== 'string' || typeof value.minReader !== 'number' || !Array.isArray(value.shards)) {
     throw new UnreadableCatalog('the catalog has no index')
   }
-  const { version, minReader, parts, credentials } = value
+  const { number = 0, rights = '', version, minReader, parts, credentials } = value
   if (minReader > READER) throw new UnreadableCatalog('the catalog is of a newer form than this program reads')
-  if (minReader < READER) return { version, parts: [], credentials: {}, single: value.shards as readonly string[] }
+  if (minReader < READER) {
+    return { number, rights, version, parts: [], credentials: {}, single: value.shards as readonly string[] }
+  }
   if (!Array.isArray(parts) || !parts.every(isEntry) || typeof credentials !== 'object') {
     throw new UnreadableCatalog('the catalog has no index')
   }
-  return { version, parts: parts as readonly PartEntry[], credentials, single: null }
+  return { number, rights, version, parts: parts as readonly PartEntry[], credentials, single: null }
 }
 
 /** The ConfigMaps that hold the catalog. */

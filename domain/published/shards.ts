@@ -77,7 +77,7 @@ export function* shardsInSteps(
     }
     yield
   }
-  const catalog = Object.freeze({ version, organizations, websites, origins })
+  const catalog = Object.freeze({ version, number: 0, organizations, websites, origins })
   // Not earlier: a catalog that cannot be read must change nothing.
   memory.catalog = catalog
   memory.shards = next

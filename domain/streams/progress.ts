@@ -97,6 +97,8 @@ interface DoneCommand {
 export interface StreamProgress {
   /** Of the object that it belongs to; empty if unknown, as an earlier release stored it. */
   readonly uid: string
+  /** Of the catalog in which that object was found first. */
+  readonly catalogNumber: number
   readonly done: DoneOffsets
   readonly plan: StreamPlan | null
   /** To be reported with the next batch. */
@@ -135,9 +137,9 @@ const KEPT = 20
 /** A lane is forgotten this long after its successor began: by then none of its records are left. */
 const LANE_KEPT_MS = (LIMITS.logStreamBacklogDays + 2) * DAY_MS
 
-export function newProgress(done: DoneOffsets, nowMs: number, uid = ''): StreamProgress {
+export function newProgress(done: DoneOffsets, nowMs: number, uid = '', catalogNumber = 0): StreamProgress {
   return {
-    ...{ uid, done, plan: null, gaps: [], delivered: 0, dropped: 0, resends: 0 },
+    ...{ uid, catalogNumber, done, plan: null, gaps: [], delivered: 0, dropped: 0, resends: 0 },
     ...{ failures: 0, failingSinceMs: null, retryAtMs: 0, lastError: '', deliveredAtMs: null },
     ...{
       provenTarget: '',

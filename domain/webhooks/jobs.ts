@@ -10,37 +10,59 @@ import { WEBHOOK_MESSAGES, type WebhookPayload } from './payloads.ts'
 
 type JobOwner = Pick<Organization, 'id' | 'logRetentionDays'>
 
+/** What a job is made with, besides its event: a function that hashes, and the number of the catalog. */
+interface JobTools {
+  readonly sha256Hex: Sha256Hex
+  readonly catalogNumber: number
+}
+
 /** For the webhooks in force that want the event. A paused webhook gets none. */
 export function webhookJobs(
   event: NoticedEvent,
   organization: JobOwner & Pick<Organization, 'webhooks'>,
-  sha256Hex: Sha256Hex,
+  { sha256Hex, catalogNumber }: JobTools,
 ): readonly WebhookJob[] {
   const wanting = organization.webhooks.filter(({ isPaused, events }) => !isPaused && events.includes(event.type))
   return wanting.map(({ id }) => {
     const { type, website, data, happenedAtMs, identity } = event
     const messageId = idOf(happenedAtMs, sha256Hex(`${organization.id}\n${id}\n${identity}`))
     const payload: WebhookPayload = { type, timestamp: new Date(happenedAtMs).toISOString(), data }
-    return jobOf({ organization, webhook: id, website, messageId, payload, happenedAtMs, forMs: LIMITS.webhookTryMs })
+    const forMs = LIMITS.webhookTryMs
+    return jobOf({ organization, webhook: id, website, messageId, payload, happenedAtMs, forMs, catalogNumber })
   })
 }
 
 /** How long a test may wait to be sent; it is sent only once. */
 const TEST_MS = 5 * MINUTE_MS
 
-/** @param random 16 hex digits */
+interface TestMaking {
+  readonly nowMs: number
+  /** 16 hex digits. */
+  readonly random: string
+  readonly catalogNumber: number
+}
+
 export function webhookTestJob(
   organization: JobOwner,
   webhook: Webhook['id'],
-  { nowMs, random }: { readonly nowMs: number; readonly random: string },
+  { nowMs, random, catalogNumber }: TestMaking,
 ): WebhookJob {
   const { example: data } = WEBHOOK_MESSAGES.test
   const payload: WebhookPayload = { type: 'test', timestamp: new Date(nowMs).toISOString(), data }
   const messageId = idOf(nowMs, random)
-  return jobOf({ organization, webhook, website: '', messageId, payload, happenedAtMs: nowMs, forMs: TEST_MS })
+  return jobOf({
+    organization,
+    webhook,
+    website: '',
+    messageId,
+    payload,
+    happenedAtMs: nowMs,
+    forMs: TEST_MS,
+    catalogNumber,
+  })
 }
 
-interface NewJob extends Pick<WebhookJob, 'webhook' | 'website' | 'messageId' | 'happenedAtMs'> {
+interface NewJob extends Pick<WebhookJob, 'webhook' | 'website' | 'messageId' | 'happenedAtMs' | 'catalogNumber'> {
   readonly organization: JobOwner
   readonly payload: WebhookPayload
   /** How long it is attempted, counted from the event. */

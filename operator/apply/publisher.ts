@@ -3,8 +3,11 @@
  * before, whole.
  *
  * Every part has two names. New content is written under the name that the index does not use; the index, which names
- * every part, is written last. A failure on the way changes nothing for readers. Unchanged parts are not written.
+ * every part, is written last, and only over the index that was read before. A failure on the way changes nothing for readers. Unchanged
+ * parts are not written.
  */
+
+import { randomBytes } from 'node:crypto'
 
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import {
@@ -17,13 +20,19 @@ import {
   SHARD_KEY,
   SLOTS,
 } from '../../domain/published/place.ts'
+import { nextCatalogNumber } from '../../domain/published/catalog-number.ts'
 import type { CatalogIndex, PartEntry } from '../../domain/published/index.ts'
+import { createRightsMark, RIGHTS_KINDS } from '../../domain/published/rights-mark.ts'
 import { indexText, readIndex } from '../../domain/published/index.ts'
 import { problemsText } from '../../domain/published/problems.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import type { Decision } from '../decide/decide.ts'
 import { inLanes } from '../../common/in-lanes.ts'
-import type { CredentialStore } from './credential-store.ts'
+import type { KubeClient } from '../../runtime/kube/client.ts'
+import { ownReader } from '../gather/secrets.ts'
+import type { World } from '../gather/world.ts'
+import { sha256Hex } from '../../common/digest.ts'
+import { createCredentialStore, type CredentialStore } from './credential-store.ts'
 import type { Writer } from './writer.ts'
 import { hasContent, type ContentInShort } from '../gather/map-copies.ts'
 import { packedBase64 } from '../decide/pack.ts'
@@ -31,7 +40,7 @@ import { catalogObject } from './catalog-object.ts'
 import type { Content } from './catalog-object.ts'
 
 interface PublisherOptions {
-  readonly writer: Pick<Writer, 'applyWhereNew' | 'remove'>
+  readonly writer: Pick<Writer, 'applyWhereNew' | 'remove' | 'replace'>
   readonly place: CatalogPlace
   /** Copies of the objects in the cluster, which may be a moment old. */
   readonly configMap: (name: string) => KubeObject | undefined
@@ -39,6 +48,9 @@ interface PublisherOptions {
   /** The index as it is now; null if there is none. */
   readonly readIndexMap: () => Promise<KubeObject | null>
   readonly credentials: CredentialStore
+  /** The mark of the objects that say who may do what. */
+  readonly rights: () => string
+  readonly nowMs: () => number
 }
 
 export interface Publisher {
@@ -46,45 +58,54 @@ export interface Publisher {
   readonly partsInUse: () => readonly string[]
   /** Reads what the cluster holds. Call it before publishing; resolves with the cluster's index, if there is one. */
   readonly open: () => Promise<CatalogIndex | null>
-  /** Resolves once the cluster holds what was decided; rejects if that must be retried. */
+  /**
+   * Resolves once the cluster holds what was decided, under a number of its own if anything is new. Rejects if that must be retried: with a
+   * KubeError of status 409 if another operator has published meanwhile.
+   */
   readonly publish: (decision: Published) => Promise<void>
 }
 
 type Published = Pick<Decision, 'version' | 'parts' | 'credentials' | 'problems'>
 
 /** Nothing is known of the cluster: its content may be overwritten by a complete catalog. */
-const NO_INDEX: CatalogIndex = { version: '', parts: [], credentials: {}, single: null }
+const NO_INDEX: CatalogIndex = { number: 0, rights: '', version: '', parts: [], credentials: {}, single: null }
 
 export function createPublisher(options: PublisherOptions): Publisher {
   return new Publishing(options)
 }
 
+/** The index that readers use. */
+interface IndexInUse {
+  readonly index: CatalogIndex
+  /** Version of its object in the cluster; null if there is none. */
+  readonly version: string | null
+}
+
 class Publishing implements Publisher {
   readonly #options: PublisherOptions
-  /** The index that readers use. Null: it must be read, because the last write may have succeeded or not. */
-  #index: CatalogIndex | null = null
+  /** Null: it must be read, because the last write may have succeeded or not. */
+  #inUse: IndexInUse | null = null
+  /** Versions that the copy of the index may have although nobody else has written it: copies lag behind. */
+  #knownVersions: ReadonlySet<string> = new Set()
+  /** The highest number that this process knows: it stays even if somebody deletes the index. */
+  #lastNumber = 0
 
   constructor(options: PublisherOptions) {
     this.#options = options
   }
 
   partsInUse(): readonly string[] {
-    return (this.#index ?? this.#indexIn(this.#options.configMap(indexName(this.#options.place)))).parts.map(
-      ({ key }) => key,
-    )
+    return (this.#inUse?.index ?? this.#indexIn(this.#copy())).parts.map(({ key }) => key)
   }
 
   async open(): Promise<CatalogIndex | null> {
-    const found = await this.#options.readIndexMap()
-    this.#index = this.#indexIn(found ?? undefined)
-    await this.#options.credentials.open()
-    return this.#index === NO_INDEX ? null : this.#index
+    return (await this.#read()).index
   }
 
   async publish(decision: Published): Promise<void> {
-    const { place } = this.#options
-    if (this.#index === null) await this.open()
-    const index = this.#index ?? NO_INDEX
+    const { place, rights } = this.#options
+    const inUse = this.#inUse === null || this.#isWrittenByOthers() ? await this.#read() : this.#inUse
+    const index = inUse.index ?? NO_INDEX
     const entries = decision.parts.map(({ key, digest }) => entryFor(index.parts, key, digest))
     const parts = decision.parts.map(({ packed }, number) => async () => {
       const { key, slot } = entries[number] ?? { key: '', slot: 'a' }
@@ -93,17 +114,49 @@ class Publishing implements Publisher {
     })
     await inLanes(parts)
     const credentials = await this.#options.credentials.write(decision.credentials, index.credentials)
-    await this.#putIndex({ version: decision.version, parts: entries, credentials, single: null })
+    const { number } = index
+    const own = { number, rights: rights(), version: decision.version }
+    await this.#replaceIndex({ ...own, parts: entries, credentials, single: null }, { index, version: inUse.version })
     this.#options.credentials.settle(credentials)
     const { problems } = decision
     if (problems.length > 0) await this.#putText(problemsName(place), PROBLEMS_KEY, problemsText(problems))
     await this.#removeSurplus([...partNames(entries, place), ...(problems.length > 0 ? [problemsName(place)] : [])])
   }
 
-  async #putIndex(index: CatalogIndex): Promise<void> {
-    this.#index = null
-    await this.#putText(indexName(this.#options.place), INDEX_KEY, indexText(index))
-    this.#index = index
+  /** With the cluster's own index: null if there is none. */
+  async #read(): Promise<{ readonly index: CatalogIndex | null; readonly version: string | null }> {
+    const copied = resourceVersionOf(this.#copy())
+    const found = await this.#options.readIndexMap()
+    const index = this.#indexIn(found ?? undefined)
+    await this.#options.credentials.open()
+    const version = found === null ? null : resourceVersionOf(found)
+    this.#inUse = { index, version }
+    this.#knownVersions = new Set([copied, version ?? ''])
+    this.#lastNumber = Math.max(this.#lastNumber, index.number)
+    return { index: index === NO_INDEX ? null : index, version }
+  }
+
+  #isWrittenByOthers(): boolean {
+    return !this.#knownVersions.has(resourceVersionOf(this.#copy()))
+  }
+
+  /** Of two operators that think they lead, the one that loses here reads what is in force, and compiles again. */
+  async #replaceIndex(same: CatalogIndex, { index, version }: IndexInUse): Promise<void> {
+    if (version !== null && indexText(same) === indexText(index)) return
+    const { place, writer, nowMs } = this.#options
+    const next = { ...same, number: nextCatalogNumber(this.#lastNumber, nowMs()) }
+    this.#inUse = null
+    const wanted = catalogObject('ConfigMap', indexName(place), place, { data: { [INDEX_KEY]: indexText(next) } })
+    const written = await writer.replace(wanted, version)
+    this.#inUse = { index: next, version: written }
+    this.#lastNumber = next.number
+    // The copy may be of any version that was written since it was last up to date.
+    const isCopyNew = resourceVersionOf(this.#copy()) === version
+    this.#knownVersions = new Set(isCopyNew ? [version ?? '', written] : [...this.#knownVersions, written])
+  }
+
+  #copy(): KubeObject | undefined {
+    return this.#options.configMap(indexName(this.#options.place))
   }
 
   /** `whole` is made only if it has to be written. */
@@ -148,8 +201,40 @@ function partNames(entries: readonly PartEntry[], place: CatalogPlace): readonly
   return entries.flatMap(({ key }) => SLOTS.map((slot) => partName(place, key, slot)))
 }
 
+function resourceVersionOf(object: KubeObject | undefined): string {
+  return object?.metadata.resourceVersion ?? ''
+}
+
 function entryFor(inUse: readonly PartEntry[], key: string, digest: string): PartEntry {
   const entry = inUse.find((each) => each.key === key)
   if (entry?.digest === digest) return entry
   return { key, digest, slot: entry === undefined ? 'a' : otherSlot(entry.slot) }
+}
+
+interface PublishingOptions {
+  readonly client: KubeClient
+  readonly place: CatalogPlace
+  readonly credentialSlots: number
+  readonly nowMs: () => number
+}
+
+const nonce = (): string => randomBytes(16).toString('hex')
+
+/** Opens what publishes, with the credentials beside it. `own` reads objects in the namespace of the catalog from the API server. */
+export function openPublisher(
+  { client, place, credentialSlots: slots, nowMs }: PublishingOptions,
+  world: World,
+  writer: Writer,
+) {
+  const own = ownReader(client, place)
+  const read = (name: string) => own('secrets', name)
+  const credentials = createCredentialStore({ writer, place, slots, sha256Hex, nonce, nowMs, read })
+  const readIndexMap = () => own('configmaps', indexName(place))
+  const mark = createRightsMark(sha256Hex)
+  const rights = () => mark(RIGHTS_KINDS.flatMap((kind) => world.resources(kind)))
+  return {
+    own,
+    credentials,
+    publisher: createPublisher({ ...world, writer, place, readIndexMap, credentials, rights, nowMs }),
+  }
 }

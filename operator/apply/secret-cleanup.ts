@@ -6,7 +6,8 @@ import type { KubeClient } from '../../runtime/kube/client.ts'
 import { KubeError } from '../../runtime/kube/client.ts'
 import { type KubeObject, kubeKey, placeOfKey } from '../../runtime/kube/objects.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import type { ResourceKind } from '../../domain/resources/resources.ts'
+import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
+import { RESOURCE_API_VERSION, type ResourceKind } from '../../domain/resources/resources.ts'
 import { createUnusedSecrets, type UnusedSecret } from '../../domain/resources/secret-use.ts'
 import type { Room } from '../gather/room.ts'
 import { fetchSecret, referredSecrets } from '../gather/secrets.ts'
@@ -55,6 +56,7 @@ async function removeAll(due: readonly UnusedSecret[], refusals: Refusals, optio
   const { client, writer, logger } = options
   /** Namespaces in which nothing may be deleted; one try each time is enough. */
   const closed = new Set<string>()
+  const referredNow = createReferredNow(client)
   for (const secret of due) {
     const { namespace, name } = placeOfKey(secret.key)
     // Whatever happens next, others come first the next time.
@@ -63,6 +65,7 @@ async function removeAll(due: readonly UnusedSecret[], refusals: Refusals, optio
     const found = await fetchSecret(client, secret.key)
     if (found === 'forbidden') refusals.tell('read', namespace, `no right to read ${secret.key}`)
     if (!wasMadeByDashboard(found, secret)) continue
+    if ((await referredNow(namespace)).has(secret.key)) continue
     try {
       await writer.remove('Secret', namespace, name, secret.uid)
     } catch (error) {
@@ -72,6 +75,31 @@ async function removeAll(due: readonly UnusedSecret[], refusals: Refusals, optio
       continue
     }
     logger.info({ secret: secret.key }, 'deleted a Secret of the dashboard that nothing refers to')
+  }
+}
+
+const REFERRING = ['Destination', 'LogStream', 'Webhook'] as const satisfies readonly ResourceKind[]
+
+/**
+ * The Secrets that objects of a namespace refer to at this moment, asked of the API server once a pass: the operator's own copies may be
+ * behind, and a Secret that was deleted does not come back.
+ */
+function createReferredNow(client: Pick<KubeClient, 'request'>): (namespace: string) => Promise<ReadonlySet<string>> {
+  const known = new Map<string, Promise<ReadonlySet<string>>>()
+  const read = async (namespace: string): Promise<ReadonlySet<string>> => {
+    const lists = await Promise.all(
+      REFERRING.map(async (kind) => {
+        const path = `/apis/${RESOURCE_API_VERSION}/namespaces/${namespace}/${RESOURCE_PLURALS[kind]}`
+        const { items } = (await client.request({ method: 'GET', path })) as { readonly items: readonly KubeObject[] }
+        return items
+      }),
+    )
+    return new Set(referredSecrets(lists.flat()).keys())
+  }
+  return (namespace) => {
+    const reading = known.get(namespace) ?? read(namespace)
+    known.set(namespace, reading)
+    return reading
   }
 }
 

@@ -24,6 +24,11 @@ export interface Writer {
    * version after the write; empty if the object is gone.
    */
   readonly applyStatus: (kind: ResourceKind, object: KubeObject, status: object, manager?: string) => Promise<string>
+  /**
+   * Applies the object if the one in the cluster still has this version, or if there is none for null. Resolves with the object's version
+   * after the write; rejects with a KubeError of status 409 if another program has written it meanwhile.
+   */
+  readonly replace: (wanted: KubeObject, over: string | null) => Promise<string>
   /** Applies the object unconditionally. */
   readonly apply: (wanted: KubeObject) => Promise<void>
   /** Does nothing if the object is gone. With a UID, only the object with this UID is deleted. */
@@ -82,13 +87,15 @@ export function createWriter({ client, mayWrite, onWrite }: WriterOptions): Writ
       unsure.delete(key)
       recent.set(key, { over, object: short })
     },
+    replace: (wanted, over) =>
+      counted(wanted.kind ?? '', () => versionAfter(client.request(replacing(pathOf(wanted), wanted, over)))),
     applyStatus: (kind, { metadata }, status, manager) => {
       const { name, namespace = '', resourceVersion } = metadata
       const over = manager === undefined && resourceVersion !== undefined ? { resourceVersion } : {}
       const body = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace, ...over }, status }
       const path = `/apis/${RESOURCE_API_VERSION}/namespaces/${namespace}/${RESOURCE_PLURALS[kind]}/${name}/status`
       const asked = { ...applying(path, body, manager), isAnswerUnread: false, accept: METADATA } as const
-      return counted(`${kind}/status`, async () => resourceVersionIn(await unlessGone(client.request(asked))))
+      return counted(`${kind}/status`, () => versionAfter(unlessGone(client.request(asked))))
     },
     remove: async (kind, namespace, name, uid) => {
       const path = `/api/v1/namespaces/${namespace}/${PLURALS[kind] ?? ''}/${name}`
@@ -115,11 +122,26 @@ function applying(path: string, body: object, manager = FIELD_MANAGER) {
   return { method: 'PATCH', path: `${path}?${query}`, body, contentType: APPLY_TYPE, isAnswerUnread: true } as const
 }
 
+/** Refused unless the object has this version; for null, unless there is none. */
+function replacing(path: string, wanted: KubeObject, over: string | null) {
+  const body = over === null ? wanted : { ...wanted, metadata: { ...wanted.metadata, resourceVersion: over } }
+  const asked = over === null ? creating(path, body) : applying(path, body)
+  return { ...asked, isAnswerUnread: false, accept: METADATA } as const
+}
+
+/** Unlike an apply, it is refused if the object exists. */
+function creating(path: string, body: object) {
+  const collection = path.slice(0, path.lastIndexOf('/'))
+  return { method: 'POST', path: `${collection}?fieldManager=${FIELD_MANAGER}`, body, contentType: JSON_TYPE } as const
+}
+
+const JSON_TYPE = 'application/json'
+
 /** Only names and versions of the answer are used. */
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
 
-function resourceVersionIn(answer: unknown): string {
-  return (answer as KubeObject | null)?.metadata.resourceVersion ?? ''
+async function versionAfter(request: Promise<unknown>): Promise<string> {
+  return ((await request) as KubeObject | null)?.metadata.resourceVersion ?? ''
 }
 
 async function unlessGone(request: Promise<unknown>): Promise<unknown> {

@@ -37,7 +37,16 @@ export interface Batch {
 export interface BatchOutcome {
   readonly done: number
   readonly resumeAtMs?: number
+  /**
+   * Present: the handler has taken over the entries that count as done, and they are finished when this resolves. The next batch is handed over
+   * at once, as long as no more than `MAX_OPEN_ENTRIES` are open; the position is committed only up to the lowest entry that is not
+   * finished. If it rejects, everything from there on is redelivered, also what has been finished since.
+   */
+  readonly until?: Promise<unknown>
 }
+
+/** Entries of one partition that may be handed over beyond the lowest one that is not finished. */
+export const MAX_OPEN_ENTRIES = 5_000
 
 export type BatchHandler = (batch: Batch) => Promise<BatchOutcome | void>
 
@@ -58,8 +67,8 @@ export interface Consumer {
    */
   rewind(sinceMs: number): Promise<void>
   /**
-   * Stops after the current batch; resolves when its outcome is committed. A batch that takes longer than `IN_HAND_MS` is
-   * given up: its outcome is ignored, and it is redelivered.
+   * Stops after the current batch and all that were taken over; resolves when their outcome is committed. What takes longer than `IN_HAND_MS`
+   * is given up: its outcome is ignored, and it is redelivered.
    */
   stop(): Promise<void>
 }

@@ -7,6 +7,7 @@
 
 import type { Catalog, CatalogProblem, Credentials } from '../../domain/catalog.ts'
 import { destinationKey } from '../../domain/catalog.ts'
+import { withNumber } from '../../domain/published/catalog-number.ts'
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import { CATALOG_LABEL, indexName } from '../../domain/published/place.ts'
 import { emptyShardMemory, fromShards } from '../../domain/published/shards.ts'
@@ -55,6 +56,7 @@ export async function openClusterCatalog(options: ClusterCatalogOptions): Promis
     await source.open()
     return {
       current: () => source.catalog,
+      asOf: () => source.catalog.number,
       credentials: () => source.credentials,
       problems: () => source.problems,
       objectProblems: () => [...source.problems, ...source.published],
@@ -115,8 +117,8 @@ class ClusterCatalog {
     // A role that sends can do nothing without credentials, which are on no disk: its work waits on the engines meanwhile.
     const kept = holder === null ? await this.#copy.read() : null
     if (kept !== null && this.#catalog === null) {
-      this.#swap(fromShards(kept.version, kept.shards))
-      logger.warn({ version: kept.version }, 'using the last catalog saved on disk')
+      this.#swap(withNumber(fromShards(kept.version, kept.shards), kept.number))
+      logger.warn({ version: kept.version, number: kept.number }, 'using the last catalog saved on disk')
       return
     }
     logger.warn({}, 'waiting for a catalog')
@@ -143,15 +145,16 @@ class ClusterCatalog {
       const { index, texts } = whole
       const credentials = this.#credentialsOf(index)
       if (credentials === null) return
-      const isNew = index.version !== this.#catalog?.version
-      const catalog = isNew ? fromShards(index.version, texts, this.#memory) : this.catalog
+      const isOther = index.version !== this.#catalog?.version
+      const content = isOther ? fromShards(index.version, texts, this.#memory) : this.catalog
+      const catalog = withNumber(content, index.number)
       if (index.single !== null && !this.#areThereFor(catalog, credentials)) return
       // Together: a destination without its credentials would look invalid.
       this.#takeCredentials(credentials)
       this.problems = []
-      if (!isNew) return
+      if (catalog === this.#catalog) return
       this.#swap(catalog)
-      this.#copy.keep({ version: index.version, shards: texts })
+      this.#copy.keep({ version: index.version, number: index.number, shards: texts })
     } catch (error) {
       this.#refuse(error)
     }
@@ -199,7 +202,8 @@ class ClusterCatalog {
   #swap(catalog: Catalog): void {
     const previous = this.#catalog ?? catalog
     this.#catalog = catalog
-    this.#options.logger.info({ version: catalog.version, websites: catalog.websites.size }, 'catalog in force')
+    const { version, number } = catalog
+    this.#options.logger.info({ version, number, websites: catalog.websites.size }, 'catalog in force')
     this.#first.resolve()
     this.#tell(catalog, previous)
   }

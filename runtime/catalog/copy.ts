@@ -9,6 +9,7 @@ import type { Logger } from '../logger.ts'
 /** A whole catalog as the cluster holds it, without credentials. */
 interface KeptCatalog {
   readonly version: string
+  readonly number: number
   readonly shards: readonly string[]
 }
 
@@ -71,8 +72,9 @@ async function replace(file: string, text: string, logger: Logger): Promise<void
 async function readCopy(file: string): Promise<KeptCatalog | null> {
   try {
     const value = JSON.parse(await readFile(file, 'utf8')) as Partial<KeptCatalog> | null
-    const { version, shards } = value ?? {}
-    return typeof version === 'string' && Array.isArray(shards) ? { version, shards } : null
+    const { version, number, shards } = value ?? {}
+    const isWhole = typeof version === 'string' && typeof number === 'number' && Array.isArray(shards)
+    return isWhole ? { version, number, shards } : null
   } catch {
     return null
   }

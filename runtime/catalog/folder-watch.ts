@@ -15,6 +15,8 @@ export type FolderState =
 interface FolderWatch {
   /** Reads at once, without waiting for writing to come to rest; resolves when it has been taken up, with whether it could be read. */
   readonly refresh: () => Promise<boolean>
+  /** When the last look began that found what is in force, and nothing else; Unix ms, 0 before the first one. */
+  readonly unchangedAtMs: () => number
   readonly close: () => Promise<void>
 }
 
@@ -72,10 +74,11 @@ export function settleFiles(
 export function watchFolder(options: FolderWatchOptions): FolderWatch {
   const watcher = new FolderWatcher(options)
   watcher.open()
-  return { refresh: () => watcher.refresh(), close: () => watcher.close() }
+  return { refresh: () => watcher.refresh(), unchangedAtMs: () => watcher.unchangedAtMs, close: () => watcher.close() }
 }
 
 class FolderWatcher {
+  unchangedAtMs = 0
   readonly #options: FolderWatchOptions
   #state: { readonly files: readonly ManifestFile[]; readonly goneSince: GoneSince }
   #unreadableSinceMs: number | null = null
@@ -85,6 +88,7 @@ class FolderWatcher {
   #readTimer: NodeJS.Timeout | undefined
   #pollTimer: NodeJS.Timeout | undefined
   #isClosed = false
+  #readsBegun = 0
   #reading: Promise<unknown> = Promise.resolve()
 
   constructor(options: FolderWatchOptions) {
@@ -113,6 +117,12 @@ class FolderWatcher {
     return reading
   }
 
+  /** Nothing was written, or is missing, that is still to be read. */
+  #isAtRest(): boolean {
+    if (this.#readTimer !== undefined || this.#readsBegun > 0) return false
+    return this.#unreadableSinceMs === null && this.#state.goneSince.size === 0
+  }
+
   /** Something was written: read it once writing has paused. */
   #touch(): void {
     const nowMs = this.#options.nowMs()
@@ -125,23 +135,28 @@ class FolderWatcher {
     if (this.#isClosed) return
     this.#readTimer = setTimeout(() => {
       this.#firstTouchMs = null
+      this.#readTimer = undefined
       this.#reading = this.#reading.then(() => this.#read())
     }, delayMs)
     this.#readTimer.unref()
   }
 
   async #read(): Promise<boolean> {
+    const beganAtMs = this.#options.nowMs()
+    this.#readsBegun += 1
     try {
-      this.#take(await this.#options.read())
+      this.#take(await this.#options.read(), beganAtMs)
       return !this.#isClosed
     } catch (error) {
       if (error instanceof ManifestsUnreadable) this.#takeUnreadable(error.message)
       else this.#options.logger.error({ err: error }, 'folder of manifests could not be read')
       return false
+    } finally {
+      this.#readsBegun -= 1
     }
   }
 
-  #take(found: readonly ManifestFile[]): void {
+  #take(found: readonly ManifestFile[], beganAtMs: number): void {
     if (this.#isClosed) return
     const nowMs = this.#options.nowMs()
     const { recheckAtMs, ...settled } = settleFiles(this.#state, found, nowMs)
@@ -151,6 +166,8 @@ class FolderWatcher {
     this.#isUnreadableTold = false
     if (recheckAtMs !== null && this.#firstTouchMs === null) this.#readAfter(Math.max(1, recheckAtMs - nowMs))
     if (isChanged) this.#options.onChange({ kind: 'files', files: settled.files })
+    // What is missing or empty may be gone, but still counts.
+    if (recheckAtMs === null) this.unchangedAtMs = beganAtMs
   }
 
   #takeUnreadable(message: string): void {
@@ -168,9 +185,11 @@ class FolderWatcher {
 
   async #poll(before: string | null): Promise<void> {
     const startedAtMs = performance.now()
+    const beganAtMs = this.#options.nowMs()
     const signature = await folderSignature(this.#options)
     if (this.#isClosed) return
     if (signature !== before) this.#touch()
+    else if (this.#isAtRest()) this.unchangedAtMs = beganAtMs
     const tookMs = performance.now() - startedAtMs
     this.#pollTimer = setTimeout(() => void this.#poll(signature), Math.max(POLL_MS, tookMs * POLL_SHARE))
     this.#pollTimer.unref()

@@ -1,5 +1,7 @@
 /** Keeps the catalog compiled from a watched folder: swapped whole, and only for one that compiles. */
 
+import { withNumber } from '../../domain/published/catalog-number.ts'
+import { catalogNumbers } from './last-number.ts'
 import type { Catalog, CatalogProblem, Credentials } from '../../domain/catalog.ts'
 import { isBlocking } from '../../domain/resources/problems.ts'
 import type { Compilation } from '../../domain/catalog/compile-catalog.ts'
@@ -26,6 +28,8 @@ import { sha256Hex } from '../../common/digest.ts'
 export interface CatalogSource {
   /** The catalog in force. Read it once per request: the next call may return another. */
   readonly current: () => Catalog
+  /** The copy here holds everything up to this number (`CatalogInHand` in `domain/published/catalog-number.ts`). */
+  readonly asOf: () => number
   readonly credentials: () => Credentials
   /** Problems of the folder as it is now, whether or not the catalog in force came from it. */
   readonly problems: () => readonly CatalogProblem[]
@@ -77,6 +81,11 @@ interface CatalogFolderOptions {
   readonly checkProviderSettings?: ProviderSettingsChecker
   readonly logger: Logger
   readonly nowMs: () => number
+  /**
+   * Where the number of the last catalog is kept, so that it only grows whatever the clock does; null or absent for a process that shares its
+   * folder with others, whose clock is the number.
+   */
+  readonly numberFile?: string | null
 }
 
 export interface FolderView {
@@ -111,30 +120,37 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
   const initial = await filesOf(folder, content)
   const parse = rememberingParser(options.env, content.parse)
   const memory = emptyCompileMemory()
+  const numbers = catalogNumbers(options)
   const compile = (files: readonly ManifestFile[]) =>
     compileParsed(parse(files), { ...options, nowMs: nowMs(), memory })
   let compilation = compile(initial)
   if (!compilation.isAccepted) throw new CatalogRefused(folder, compilation.problems)
+  let current = withNumber(compilation.catalog, numbers.next())
   let problems = compilation.problems
   let isInForce = true
   let latest: FolderView = { objects: parse(initial).objects, compilation }
   const listeners = new Set<(change: CatalogChange) => void>()
-  logOutcome(logger, { ...compilation, isAccepted: true })
+  logOutcome(logger, { ...compilation, catalog: current, isAccepted: true })
 
   const take = (state: FolderState): void => {
-    const previous = compilation.catalog
+    const previous = current
     const next = state.kind === 'files' ? compile(state.files) : null
     isInForce = next?.isAccepted === true
-    if (next !== null && isInForce) compilation = next
+    if (next !== null && isInForce) {
+      compilation = next
+      const isSame = next.catalog.version === current.version
+      current = withNumber(next.catalog, isSame ? current.number : numbers.next())
+    }
     if (next !== null && state.kind === 'files') latest = { objects: parse(state.files).objects, compilation: next }
     problems = next?.problems ?? [folderProblem(folder, state.kind === 'unreadable' ? state.message : '')]
-    const change = { catalog: compilation.catalog, previous, problems, isAccepted: isInForce }
+    const change = { catalog: current, previous, problems, isAccepted: isInForce }
     logOutcome(logger, change)
     for (const listener of listeners) notify(listener, change, logger)
   }
   const watching = watchFolder({ folder, written, read: content.read, initial, nowMs, logger, onChange: take })
   return {
-    current: () => compilation.catalog,
+    current: () => current,
+    asOf: () => Math.max(current.number, watching.unchangedAtMs()),
     credentials: () => compilation.credentials,
     members: () => compilation.members,
     latest: () => latest,
@@ -244,7 +260,8 @@ function logOutcome(
   for (const { object, source, field, reason, message } of problems) {
     logger.warn({ object, source, field, reason, why: message }, 'manifest refused')
   }
-  const counts = { version: catalog.version, websites: catalog.websites.size, problems: problems.length }
+  const { version, number } = catalog
+  const counts = { version, number, websites: catalog.websites.size, problems: problems.length }
   if (isAccepted) logger.info(counts, 'catalog in force')
   else logger.error(counts, 'folder refused, keeping the catalog in force')
 }

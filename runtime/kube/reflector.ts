@@ -62,6 +62,8 @@ export interface Reflector {
   readonly forget: (key: string) => void
   /** Reads the whole list again, soon. */
   readonly readAgain: () => void
+  /** How many lists it has read of the latest state, not of a cache of the server. */
+  readonly latestLists: () => number
   readonly close: () => Promise<void>
 }
 
@@ -95,6 +97,7 @@ export function startReflector(options: ReflectorOptions): Reflector {
     },
     forget: (key) => void reflector.objects.delete(key),
     readAgain: () => reflector.readAgain(),
+    latestLists: () => reflector.latestLists,
     close: async () => {
       reflector.abort.abort()
       await running
@@ -113,6 +116,7 @@ class Reflecting {
   readonly abort = new AbortController()
   isSynced = false
   failure: number | null = null
+  latestLists = 0
   readonly #options: ReflectorOptions
   /** Null: a list must be read first. */
   #version: string | null = null
@@ -131,6 +135,8 @@ class Reflecting {
       const startedAtMs = performance.now()
       try {
         if (this.#version === null || this.#mustList) await this.#list()
+        // It was asked for while another list was being read.
+        if (this.#mustList) continue
         await this.#watch()
         // Without this, a stream that ends as soon as it begins would be requested in a tight loop.
         if (performance.now() - startedAtMs < HEALTHY_MS) throw new KubeError(0, 'Ended', 'the watch ended at once')
@@ -158,6 +164,7 @@ class Reflecting {
     const found = new Set<string>()
     let version: string | undefined
     let token = ''
+    const isOfLatest = this.#isOfLatest()
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const { metadata } = await this.#page(token, (object) => {
         const key = kubeKey(object)
@@ -170,10 +177,15 @@ class Reflecting {
     this.#version = version ?? null
     for (const key of this.objects.keys()) if (!found.has(key)) this.#drop(key)
     this.#hasListed = true
+    if (isOfLatest) this.latestLists += 1
     this.#options.metrics.listed(this.#options.name)
     this.isSynced = true
     this.#tell(null)
     this.synced.resolve()
+  }
+
+  #isOfLatest(): boolean {
+    return this.#hasListed || this.#failures > 1
   }
 
   /**
@@ -182,7 +194,7 @@ class Reflecting {
    */
   async #page(token: string, take: (object: KubeObject) => void): Promise<ListHead> {
     const { client, path, isMetadataOnly } = this.#options
-    const query = this.#hasListed || this.#failures > 1 ? { limit: String(PAGE_OBJECTS) } : { resourceVersion: '0' }
+    const query = this.#isOfLatest() ? { limit: String(PAGE_OBJECTS) } : { resourceVersion: '0' }
     const asked = `${path}?${this.#query(token === '' ? query : { limit: String(PAGE_OBJECTS), continue: token })}`
     const accept = isMetadataOnly === true ? { accept: METADATA_LIST } : {}
     const signal = AbortSignal.any([this.abort.signal, AbortSignal.timeout(LIST_MS)])

@@ -54,7 +54,7 @@ export const CLUSTER_SETTINGS = {
     option: '--catalog',
     env: 'WHENCE_CATALOG',
     placeholder: 'PLACE',
-    doc: 'The place of the compiled catalog in a cluster, as in kubernetes:whence/whence: the namespace, and the prefix of the names of its objects. The operator writes it; api and delivery read it instead of a folder.',
+    doc: 'The place of the compiled catalog in a cluster, as in kubernetes:whence/whence: the namespace, and the prefix of the names of its objects. The operator writes it; api and delivery read it instead of a folder, and the dashboard asks for its index.',
     parse: parsePlace,
     fallback: null,
     fallbackDoc: 'none: the folder of manifests',

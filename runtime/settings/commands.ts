@@ -194,6 +194,7 @@ export const COMMANDS = {
     summary: 'Run the dashboard of a cluster: people, sessions and the API under /api/. Any number of them may run.',
     settings: [
       'data',
+      'catalog',
       'watchNamespaces',
       'installation',
       ...KUBE,
@@ -212,7 +213,7 @@ export const COMMANDS = {
       'logFormat',
     ],
     engines: 'servers',
-    requires: ['eventLog', 'hotState', 'facts'],
+    requires: ['eventLog', 'hotState', 'facts', 'catalog'],
     flags: {},
     positionals: [],
   },

@@ -40,7 +40,7 @@ function forge(index: number): string {
 function read(texts: readonly string[], websites: ReadonlyMap<string, Website>) {
   let macs = 0
   const keys = { ...KEYS, mac: (...args: Parameters<typeof KEYS.mac>) => (macs++, KEYS.mac(...args)) }
-  const catalog = { version: '', organizations: new Map(), websites, origins: new Set<string>() }
+  const catalog = { version: '', number: 0, organizations: new Map(), websites, origins: new Set<string>() }
   const receipts = readReceipts(texts, websites.get('site-0')!, { keys, catalog: () => catalog }, NOW_MS)
   return { macs, receipts }
 }
@@ -72,7 +72,7 @@ describe('receipts of an install event', () => {
 
   it('are cleaned out of texts, those of the other websites of the organisation too, and of no others', () => {
     const websites = catalogOf(3, 2)
-    const catalog = { version: '', organizations: new Map(), websites, origins: new Set<string>() }
+    const catalog = { version: '', number: 0, organizations: new Map(), websites, origins: new Set<string>() }
     const clean = cleanerOf(websites.get('site-0')!, { keys: KEYS, catalog: () => catalog }, NOW_MS)
     const [own, sibling, strange] = [issue('site-0', 1), issue('site-2', 2), issue('s-1', 3)]
     const cleaned = clean(`a ${own} b ${sibling} c ${strange} d`)

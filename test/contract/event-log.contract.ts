@@ -13,7 +13,7 @@ import type {
   Newest,
   StoredEntry,
 } from '../../ports/event-log/event-log.ts'
-import { LogUnavailable } from '../../ports/event-log/event-log.ts'
+import { LogUnavailable, MAX_OPEN_ENTRIES } from '../../ports/event-log/event-log.ts'
 import { until } from '../../fixtures/until.ts'
 
 export interface EventLogHarness {
@@ -232,6 +232,106 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         await until(() => seen.length >= 3)
         await consumer.stop()
         expect(seen).to.deep.equal(['01234', '234', '4'])
+      })
+
+      describe('of which a handler has taken over batches', () => {
+        const inOrder = (count: number): Promise<void> =>
+          harness.log.append(
+            TOPIC,
+            numbers(count).map((number) => ({ key: 'acme:same', value: `${number}` })),
+          )
+        /** Takes over every entry by itself; `release` finishes one, `fail` does not. */
+        const takeOver = async () => {
+          const seen: string[] = []
+          const open = new Map<string, PromiseWithResolvers<void>>()
+          const consumer = await harness.log.consume(
+            TOPIC,
+            'g',
+            async ({ entries }) => {
+              const value = entries.map((each) => each.value).join('')
+              seen.push(value)
+              const taken = Promise.withResolvers<void>()
+              open.set(value, taken)
+              return { done: entries.length, until: taken.promise }
+            },
+            { maxEntries: 1 },
+          )
+          return { seen, consumer, release: (value: string) => open.get(value)?.resolve(), open }
+        }
+        const done = async (): Promise<number> => {
+          const offsets = (await harness.log.progress(TOPIC, 'g')).done
+          return offsets.reduce<number>((sum, offset) => sum + (offset ?? 0), 0)
+        }
+
+        it('hands over the next ones at once, and commits up to the lowest that is not finished', async () => {
+          await inOrder(4)
+          const { seen, consumer, release } = await takeOver()
+          const before = await done()
+          await until(() => seen.length === 4)
+          release('1')
+          release('3')
+          await turn()
+          expect(await done()).to.equal(before)
+          release('0')
+          await until(async () => (await done()) === before + 2)
+          release('2')
+          await until(async () => (await done()) === before + 4)
+          await consumer.stop()
+          expect(seen).to.deep.equal(['0', '1', '2', '3'])
+        })
+
+        it('waits for them when it stops, and hands over again what was not finished in time', async () => {
+          await harness.close()
+          harness = await open({ inHandMs: 50 })
+          await inOrder(3)
+          const { seen, consumer, release } = await takeOver()
+          await until(() => seen.length === 3)
+          release('0')
+          release('2')
+          await consumer.stop()
+          const next = await collect('g')
+          await next.until(2)
+          expect(next.seen().values).to.deep.equal(['1', '2'])
+        })
+
+        it('hands over again everything from one on that failed', async () => {
+          await inOrder(3)
+          const { seen, consumer, release, open: taken } = await takeOver()
+          await until(() => seen.length === 3)
+          release('0')
+          release('2')
+          taken.get('1')?.reject(new Error('not recorded'))
+          await until(() => seen.length === 5)
+          release('1')
+          release('2')
+          await consumer.stop()
+          expect(seen).to.deep.equal(['0', '1', '2', '1', '2'])
+          await append('next')
+          expect((await collect('g').then((all) => all.until(1))).values).to.deep.equal(['next'])
+        })
+
+        it('hands over no more than a bounded number beyond the lowest', async () => {
+          const more = 3
+          await inOrder(MAX_OPEN_ENTRIES + more)
+          const held = Promise.withResolvers<void>()
+          let taken = 0
+          const consumer = await harness.log.consume(
+            TOPIC,
+            'g',
+            async ({ entries }) => {
+              taken += entries.length
+              return { done: entries.length, until: held.promise }
+            },
+            { maxEntries: 500 },
+          )
+          await until(() => taken >= MAX_OPEN_ENTRIES)
+          await turn()
+          expect(taken).to.be.below(MAX_OPEN_ENTRIES + 500)
+          const before = taken
+          held.resolve()
+          if (before < MAX_OPEN_ENTRIES + more) await until(() => taken === MAX_OPEN_ENTRIES + more)
+          await consumer.stop()
+        })
       })
 
       it('holds a partition until resumeAtMs without holding other topics or groups', async () => {

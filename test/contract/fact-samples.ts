@@ -141,6 +141,7 @@ export function installRecord(changes: Partial<Install> = {}): InstallRecord {
     gpc: false,
     verdicts: [{ visitId: null, issuedAtMs: null, verdict: 'forged' }],
     deliveries: [],
+    catalogNumber: 1,
     answer: {
       ok: true,
       event_id: changes.eventId ?? 'event',
@@ -176,6 +177,7 @@ export function decisionRecord({ install }: InstallRecord, changes: Partial<Deci
     ...{ website, organization, eventId, installationId, receivedAtMs, deliveries },
     answer: { ...answer, resolution: outcome.resolution, selection_policy: outcome.selectionPolicy },
     decidedAtMs: SAMPLE_MS + 2_000,
+    catalogNumber: 1,
     retentionDays: 395,
     ...outcome,
   }
@@ -221,6 +223,7 @@ export function deliveryRecord(changes: Partial<DeliveryRecord> = {}): DeliveryR
     nextAttemptAtMs: null,
     deadlineAtMs: SAMPLE_MS + 86_400_000,
     attempt: null,
+    catalogNumber: 1,
     retentionDays: 395,
     logRetentionDays: 30,
     ...changes,

@@ -34,7 +34,14 @@ async function start(): Promise<WriterStage | null> {
   const client = clientFor(await readKubeconfig(server.kubeconfig), 'whence-dashboard/test')
   const watch = () =>
     watchDirectory({
-      ...{ client, namespaces: ['default'], installation: 'default', random: Math.random, nowMs: Date.now },
+      ...{
+        client,
+        place: { namespace: 'shop', name: 'whence' },
+        namespaces: ['default'],
+        installation: 'default',
+        random: Math.random,
+        nowMs: Date.now,
+      },
       logger: createLogger({ program: 'test', level: 'silent' }),
       metrics: createKubeMetrics(new Registry()),
     })

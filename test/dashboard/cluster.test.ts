@@ -62,7 +62,14 @@ describe('the dashboard in a cluster', function () {
     client = clientFor(await readKubeconfig(kube.kubeconfig), 'whence-dashboard/test')
     writer = clusterWriter(client, Date.now)
     directory = watchDirectory({
-      ...{ client, namespaces: ['shop'], installation: 'default', random: Math.random, nowMs: Date.now },
+      ...{
+        client,
+        place: { namespace: 'shop', name: 'whence' },
+        namespaces: ['shop'],
+        installation: 'default',
+        random: Math.random,
+        nowMs: Date.now,
+      },
       logger: createLogger({ program: 'test', level: 'silent' }),
       metrics: createKubeMetrics(new Registry()),
     })
@@ -211,6 +218,7 @@ describe('the dashboard in a cluster', function () {
     const [port, metricsPort] = [await freePort(), await freePort()]
     const env = {
       WHENCE_SECRET: 'only-for-tests-only-for-tests-only-for-tests',
+      ...{ WHENCE_CATALOG: 'kubernetes:shop/whence' },
       ...{ WHENCE_WATCH_NAMESPACES: 'shop', WHENCE_MAIL_FROM: 'Whence <whence@acme.dev>' },
       ...more,
     }

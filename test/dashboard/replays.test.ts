@@ -467,7 +467,12 @@ describe('replays of decisions', function () {
     const id = await asked()
     stage.endStreams()
     const [noted, ofKnowing, ofUnknowing] = [[] as string[], [] as string[], [] as string[]]
-    const nothing = { websites: () => [], members: () => (ofKnowing.push('members'), []) }
+    const nothing = {
+      websites: () => [],
+      members: () => (ofKnowing.push('members'), []),
+      catalogNumber: () => 0,
+      rightsAge: () => 'current' as const,
+    }
     const knowing = (organizations: Directory['organizations'], synced = Promise.resolve()): WatchElsewhere =>
       watchElsewhere(noted, { directory: { ...nothing, organizations, synced } })
     const known = Promise.withResolvers<void>()

@@ -88,7 +88,12 @@ describe('serving a route of the dashboard', () => {
       routes: handlers.map(([row, handle]) => ({ row, handle })),
       baseUrl: 'http://127.0.0.1',
       sessions: { read: async () => null } as never,
-      directory: { organizations: () => new Map(), websites: () => [], members: () => [], synced: Promise.resolve() },
+      directory: {
+        organizations: () => new Map(),
+        websites: () => [],
+        members: () => [],
+        ...{ catalogNumber: () => 0, rightsAge: () => 'current', synced: Promise.resolve() },
+      },
       hotState: { countHits: async () => ({ kind: 'counted' }) } as never,
       addressHashOf: () => 'address',
       randomness: createRandomness(),

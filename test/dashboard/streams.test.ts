@@ -300,6 +300,7 @@ function runnerOf({ stage, facts, receiver, organization }: RunnerStage): Stream
   return new StreamRunner({
     ...{ facts, nowMs, random: () => 0.5, current: () => inForce, watermarks: async () => new Map() },
     news: { tell: async () => undefined, sent: () => undefined, dropped: () => undefined, standings: () => undefined },
+    ...{ catalogNumber: () => 1, waits: { isBehind: () => false, waitFor: () => 0 } },
     packing: createPackingRoom(LIMITS.streamPackingBytes),
     store: createProgressStore({ facts, key, leasedAtMs: nowMs(), nowMs }),
     senderOf: (current) => senderFor(current, { webhook: receiver.outbound(), bucket: {} }, nowMs),

@@ -80,6 +80,19 @@ describe('deciding pending installs', () => {
   })
 
   describe('waits', () => {
+    it('while a destination may be missing because the catalog is older than the one that planned, until its deadline', async () => {
+      facts.histories.push(activeHistory())
+      const behind = { isBehind: () => true, waitFor: (number: number) => waited.push(number) }
+      const waited: number[] = []
+      const gone = { catalog: () => catalogOf([]), waits: behind }
+      const planned = arrival()
+      expect((await advance([planned], gone)).waiting).to.have.length(1)
+      expect(waited).to.deep.equal([1])
+      expect((await advance([planned], { waits: behind })).ready, 'nothing is missing').to.have.length(1)
+      nowMs = NOON_MS + 71 * HOUR_MS
+      expect((await advance([planned], gone)).ready).to.have.length(1)
+    })
+
     it('while a partition of what it needs is behind', async () => {
       done = [5, 4]
       const { ready, waiting } = await advance([arrival()])

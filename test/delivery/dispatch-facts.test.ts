@@ -110,6 +110,7 @@ describe('what dispatch reads from ClickHouse', () => {
       record,
       visit: visitOf(),
       catalog: catalogOf([destinationOf()]),
+      isBehind: false,
       nowMs: NOON_MS,
       superseded: null,
     })

@@ -7,7 +7,7 @@ import { sha256Hex } from '../../common/digest.ts'
 import type { Arrival } from '../../delivery/dispatch/decide-pending.ts'
 import { startDispatch } from '../../delivery/dispatch/dispatch.ts'
 import { FirstRecords, type OwnArrival } from '../../delivery/dispatch/first-records.ts'
-import { deliveriesOf, visitNeededBy, type Superseded } from '../../delivery/dispatch/plan.ts'
+import { awaitsCatalog, deliveriesOf, visitNeededBy, type Superseded } from '../../delivery/dispatch/plan.ts'
 import { readDecisions, readEarlierDeliveries } from '../../delivery/dispatch/reads.ts'
 import { jobIdOf } from '../../domain/delivery/deliveries.ts'
 import type { Install } from '../../domain/model.ts'
@@ -175,6 +175,7 @@ describe('the deliveries of an install', () => {
     record: recordOf(installOf()),
     visit: visitOf(),
     catalog: catalogOf([destinationOf()]),
+    isBehind: false,
     nowMs: NOON_MS + 7,
     superseded: null,
     ...more,
@@ -196,6 +197,42 @@ describe('the deliveries of an install', () => {
       gone,
     )
     expect(told()).to.include({ status: 'pending', reason: '', jobs: 1 })
+  })
+
+  describe('if this catalog is older than the one that planned them', () => {
+    const gone = { catalog: { ...catalogOf([]), websites: new Map() }, isBehind: true } as const
+    const behind = (more: Partial<DispatchInput> = {}): DispatchInput => input({ ...gone, ...more })
+    const DEADLINE_MS = NOON_MS + 71 * 3_600_000
+
+    it('wait where a destination is missing, and no longer than until their deadline', () => {
+      expect(awaitsCatalog(behind())).to.equal(true)
+      expect(awaitsCatalog(behind({ nowMs: DEADLINE_MS - 1 }))).to.equal(true)
+      expect(awaitsCatalog(behind({ nowMs: DEADLINE_MS }))).to.equal(false)
+      expect(awaitsCatalog(behind({ isBehind: false }))).to.equal(false)
+    })
+
+    it('end as expired then, and never as removed', () => {
+      const over = { ...gone, nowMs: DEADLINE_MS + 5 }
+      const expired = { status: 'expired', reason: 'deadline_passed', jobs: 0, atMs: over.nowMs, deadlineAtMs: null }
+      expect(told(over)).to.include(expired)
+    })
+
+    it('wait where settings that may be old would skip one, but never where privacy denies it', () => {
+      const moved = { catalog: catalogOf([destinationOf({ settings: { measurementId: 'G-OLD' } })]) }
+      expect(awaitsCatalog(behind(moved))).to.equal(true)
+      const meta = destinationOf({ id: 'acme-meta', provider: 'meta' })
+      const visit = visitOf({ gpc: true })
+      const record = recordOf(installOf({ visit, destinations: [meta] }))
+      const denied = { record, visit, catalog: catalogOf([meta]), isBehind: true }
+      expect(awaitsCatalog(input(denied))).to.equal(false)
+      expect(told(denied)).to.include({ status: 'skipped', reason: 'gpc' })
+    })
+
+    it('go on where nothing is missing, with the number of this catalog', () => {
+      expect(awaitsCatalog(input({ isBehind: true }))).to.equal(false)
+      const { jobs, records } = deliveriesOf(input({ catalog: { ...catalogOf([destinationOf()]), number: 77 } }))
+      expect([jobs[0]?.catalogNumber, records[0]?.catalogNumber]).to.deep.equal([77, 77])
+    })
   })
 
   it('have the ID of their website, event and destination, and nothing to add', () => {

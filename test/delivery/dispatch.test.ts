@@ -225,6 +225,24 @@ describe('dispatch', () => {
     expect((await stage.records())[0]).to.include({ status: 'skipped', reason: 'destination_removed' })
   })
 
+  it('skips nothing while its catalog is older than the one that planned the install, which goes out once it has come', async () => {
+    await start()
+    facts.show(visitOf())
+    const made = destinationOf({ id: 'made-now' })
+    const install = installOf({ destinations: [destinationOf(), made], overrides: { catalogNumber: 2 } })
+    await report(recordOf(install))
+    await until(async () => (await parked('5s')).length === 1)
+    expect(await stage.records()).to.deep.equal([])
+    stage.catalog = { ...catalogOf([destinationOf(), made]), number: 2 }
+    stage.clock.advance(7_000)
+    await until(async () => (await stage.records()).length === 2)
+    expect((await stage.records()).map(({ destination, status }) => [destination, status])).to.deep.equal([
+      ['acme-ga4', 'pending'],
+      ['made-now', 'pending'],
+    ])
+    expect(await jobs()).to.deep.equal(['event-0001', 'event-0001'])
+  })
+
   describe('with an event that is on the log twice', () => {
     const second = (): InstallRecord => numbered(1, { resolution: 'unmatched', receivedAtMs: NOON_MS + 1 })
 

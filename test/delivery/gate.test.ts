@@ -7,9 +7,9 @@ import fc from 'fast-check'
 import { DestinationGate } from '../../delivery/worker/destination-gate.ts'
 import { hide, hideInBody } from '../../delivery/exchange/hide.ts'
 import type { DestinationContext, ProviderQuota } from '../../delivery/providers/provider.ts'
-import { QueuePace } from '../../delivery/worker/queue-pace.ts'
+import { QueuePace } from '../../delivery/queue-pace.ts'
 import { Quotas } from '../../delivery/worker/quota.ts'
-import { Slots, type SlotClaim } from '../../delivery/worker/slots.ts'
+import { Slots, type SlotClaim } from '../../delivery/slots.ts'
 import { createWorkerMetrics } from '../../delivery/worker/worker-metrics.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { HOUR_MS, MINUTE_MS, NOON_MS } from '../../fixtures/delivery/builders.ts'
@@ -184,6 +184,21 @@ describe('slots', () => {
     slots.give(at('s', 'small'))
     await waiting[0]
     expect(order).to.deep.equal(['small', 'big'])
+  })
+
+  it('that leave room are never all held by one organisation, and are shared equally by those that take what they can', () => {
+    const slots = new Slots({ perKey: 8, total: 12, leavesRoom: true })
+    const takeAll = (organization: string): number => {
+      let held = 0
+      while (slots.tryTake(at(`${organization}-${held}`, organization))) held += 1
+      return held
+    }
+    expect(takeAll('first')).to.equal(6)
+    expect(takeAll('second')).to.equal(3)
+    expect(takeAll('third')).to.be.at.least(1)
+    expect(takeAll('fourth'), 'whoever holds none finds one').to.be.at.least(1)
+    for (let turns = 0; turns < 3; turns += 1) slots.give(at(`first-${turns}`, 'first'))
+    expect(takeAll('first'), 'no more than is free').to.be.at.most(1)
   })
 
   it('are given up when the time limit is reached, and stay consistent whatever the order', async () => {

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { appendWithRetries } from '../../delivery/worker/job-journal.ts'
+import { appendWithRetries } from '../../delivery/sure-appends.ts'
 
 const ENTRY = { key: 'k', value: 'v' }
 

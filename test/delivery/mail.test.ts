@@ -4,7 +4,7 @@ import { expect } from 'chai'
 
 import { createOutbox } from '../../dashboard/mail/outbox.ts'
 import { startMailRole } from '../../delivery/mail/mail-role.ts'
-import type { LetterOutcome } from '../../domain/people/letters.ts'
+import type { Letter, LetterOutcome } from '../../domain/people/letters.ts'
 import { decodeRecord, type ActivityRecord, type MailJob } from '../../domain/records.ts'
 import { lmdbEventLog, type LmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import type { LmdbEnvironment } from '../../ports/shared/lmdb/environment.ts'
@@ -30,20 +30,22 @@ describe('mails', () => {
   let clock: ReturnType<typeof testClock>
   let answers: LetterOutcome[]
   let tried: { readonly mailId: string; readonly tries: number }[]
+  let sent: Letter['kind'][]
   let role: { stop(): Promise<void> } | null
   const randomness = createRandomness()
 
-  const start = async (post?: () => Promise<LetterOutcome>): Promise<void> => {
+  const start = async (post?: (letter: Letter) => Promise<LetterOutcome>): Promise<void> => {
     role = await startMailRole({
       ...{ eventLog: log, randomness, nowMs: clock.nowMs, logger: createLogger({ program: 'test', level: 'silent' }) },
-      post: (_letter, { mailId, tries }) => {
+      post: async (letter, { mailId, tries }) => {
         tried.push({ mailId, tries })
-        return post?.() ?? Promise.resolve(answers.shift() ?? 'sent')
+        const outcome = await (post?.(letter) ?? Promise.resolve(answers.shift() ?? 'sent'))
+        if (outcome === 'sent') sent.push(letter.kind)
+        return outcome
       },
     })
   }
-  const put = (letter: typeof INVITATION | typeof SIGN_IN) =>
-    createOutbox({ eventLog: log, randomness, nowMs: clock.nowMs }).put(letter)
+  const put = (letter: Letter) => createOutbox({ eventLog: log, randomness, nowMs: clock.nowMs }).put(letter)
   const isSettled = async (topic: 'mail' | 'mail.5s'): Promise<boolean> => {
     const { done, ends } = await log.progress(topic, 'mail')
     return ends[0] === done[0] && (ends[0] ?? 0) > 0
@@ -64,6 +66,7 @@ describe('mails', () => {
     log = await lmdbEventLog(environment, { inHandMs: 50 })
     answers = []
     tried = []
+    sent = []
     role = null
   })
   afterEach(async () => {
@@ -129,6 +132,19 @@ describe('mails', () => {
     await until(() => isSettled('mail'))
     expect(tried.map(({ tries }) => tries)).to.deep.equal([0, 0])
     expect(new Set(tried.map(({ mailId }) => mailId)).size).to.equal(1)
+  })
+
+  it('of one organisation that the server takes long for delay no others, however many they are', async () => {
+    await start((letter) =>
+      'organization' in letter && letter.organization === 'acme' ? NEVER : Promise.resolve('sent'),
+    )
+    await Promise.all(Array.from({ length: 80 }, () => put(INVITATION)))
+    await until(() => tried.length >= 5)
+    expect(tried).to.have.length(5)
+    await put(SIGN_IN)
+    await put({ ...INVITATION, organization: 'other' })
+    await until(() => sent.length === 2)
+    expect(sent).to.have.members(['sign-in', 'invitation'])
   })
 
   it('are sent in parallel', async () => {

@@ -69,7 +69,7 @@ describe('a role that is told to stop', function () {
           return ['93.184.215.14']
         },
       }),
-      ...{ catalog: () => CATALOG, credentials: () => CREDENTIALS },
+      ...{ catalog: () => ({ ...CATALOG, number: 1 }), credentials: () => CREDENTIALS },
       hotState: { claimJob: async () => true, releaseJob: async (key) => void seen.said.push(`${key} given back`) },
     })
 

@@ -17,7 +17,7 @@ import {
   visitOf,
   WEBSITE,
 } from '../../fixtures/delivery/builders.ts'
-import { Stage, until, type StageOptions } from '../../fixtures/delivery/harness.ts'
+import { credentialsOf, Stage, until, type StageOptions } from '../../fixtures/delivery/harness.ts'
 import { jobOf } from '../../fixtures/delivery/jobs.ts'
 
 const BUSY = { kind: 'status', status: 500 } as const
@@ -162,6 +162,61 @@ describe('the delivery worker', () => {
       ['delivery', 'event-0002', 'skipped', 'no_client_id'],
     ])
     expect(stage.standIn.total()).to.equal(0)
+  })
+
+  describe('whose copy of the catalog is older than the one that planned a job', () => {
+    const made = destinationOf({ id: 'made-now' })
+    const planned = (): Job => ({ ...jobOf({ destination: made }), catalogNumber: 2 })
+
+    it('holds it, records why, and sends it once the catalog has come', async () => {
+      await set()
+      await stage.enqueue(planned())
+      await until(async () => (await stage.records()).length === 1)
+      const held = { status: 'retrying', reason: 'catalog_behind', nextAttemptAtMs: stage.clock.nowMs() + 5_000 }
+      const [record] = await stage.records()
+      expect(record).to.include({ status: held.status, reason: held.reason })
+      expect(record?.nextAttemptAtMs).to.be.within(held.nextAttemptAtMs - 5_000, held.nextAttemptAtMs)
+      expect(await stage.inTier('5s')).to.have.length(1)
+      stage.clock.advance(6_000)
+      await until(async () => (await stage.inTier('5s')).length === 2)
+      expect(await stage.records(), 'it is recorded once').to.have.length(1)
+      stage.catalog = { ...catalogOf([destinationOf(), made]), number: 2 }
+      stage.credentials = credentialsOf([destinationOf(), made])
+      stage.clock.advance(30_000)
+      await until(async () => (await stage.statuses()).get('event-0001') === 'delivered')
+    })
+
+    it('ends it as expired at its deadline, and never as removed', async () => {
+      await set()
+      await stage.enqueue({ ...planned(), deadlineAtMs: NOON_MS + HOUR_MS })
+      await until(async () => (await stage.records()).length === 1)
+      stage.clock.advance(2 * HOUR_MS)
+      await until(async () => (await stage.records()).length === 2)
+      expect((await stage.records())[1]).to.include({ status: 'expired', reason: 'deadline_passed' })
+      expect(stage.standIn.total()).to.equal(0)
+    })
+
+    it('ends one whose destination is missing in a catalog that is as new', async () => {
+      await set()
+      stage.catalog = { ...catalogOf([destinationOf()]), number: 2 }
+      await stage.enqueue(planned())
+      await until(async () => (await stage.records()).length === 1)
+      expect((await stage.records())[0]).to.include({ status: 'skipped', reason: 'destination_removed' })
+    })
+
+    it('does not count as delivered what the provider has accepted, while its destination may be there', async () => {
+      await set()
+      const accepted = { reference: 'its reference', atMs: NOON_MS }
+      await stage.enqueue({ ...planned(), accepted })
+      await until(async () => (await stage.records()).length === 1)
+      expect((await stage.records())[0]).to.include({ status: 'retrying', reason: 'catalog_behind' })
+    })
+
+    it('sends what it knows the destination of', async () => {
+      await set()
+      await stage.enqueue({ ...jobOf(), catalogNumber: 2 })
+      await until(async () => (await stage.statuses()).get('event-0001') === 'delivered')
+    })
   })
 
   it('holds the jobs of a destination that was paused since, records it once, and sends them when it is back', async () => {

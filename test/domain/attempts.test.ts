@@ -24,6 +24,7 @@ const UNCLEAR: AttemptResult = { kind: 'retry', retryAfter: null, isUnclear: tru
 function jobWith(overrides: Partial<Job> = {}): Job {
   return {
     v: 1,
+    catalogNumber: 1,
     jobId: '0'.repeat(32),
     website: 'acme-dev',
     organization: 'acme',

@@ -216,7 +216,7 @@ describe('a job', () => {
     const install = installOf({ visit, destinations: [destinationOf({ provider })] })
     const plan = install.deliveries[0]
     if (plan === undefined) throw new Error('no plan')
-    return jobFor({ install, visit, plan, retentionDays: 395, logRetentionDays: 30 }, sha256Hex)
+    return jobFor({ install, visit, plan, catalogNumber: 1, retentionDays: 395, logRetentionDays: 30 }, sha256Hex)
   }
 
   it('carries only the identifiers of its own provider', () => {

@@ -103,6 +103,7 @@ describe('an install event', () => {
     const event = readInstallEvent(BODY, same)
     const plan = { provider: 'ga4', status: 'pending', sessionMode: 'client_only', reason: '' } as const
     const install = recordInstall({
+      catalogNumber: 1,
       website: site,
       event,
       installPath: 'cli',
@@ -144,7 +145,16 @@ describe('an install event', () => {
       const given = { nowMs: NOW_MS, receipts: [], states: new Map(), handoff: null } as const
       const result = resolve({ ...given, policy: 'first_visit', installation: { kind: 'undecided' } })
       const pendingOf = (website: Website): Install =>
-        recordInstall({ website, event, installPath: 'cli', agent: null, result, deliveries: [], nowMs: NOW_MS })
+        recordInstall({
+          catalogNumber: 1,
+          website,
+          event,
+          installPath: 'cli',
+          agent: null,
+          result,
+          deliveries: [],
+          nowMs: NOW_MS,
+        })
       expect(pendingOf({ ...site, selectionPolicy: 'first_visit' }).visitPolicy).to.equal('first_visit')
       expect(pendingOf(site)).not.to.have.property('visitPolicy')
     })
@@ -167,6 +177,7 @@ describe('an install event', () => {
       const { recorded, ...shape } = answer
       expect(recorded).to.equal(false)
       const counted = recordInstall({
+        catalogNumber: 1,
         website: site,
         event,
         installPath: null,

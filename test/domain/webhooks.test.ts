@@ -62,13 +62,17 @@ function everyEvent(): readonly (NoticedEvent | null)[] {
 
 const posted = (): readonly WebhookPayload[] =>
   everyEvent().flatMap((event) =>
-    event === null ? [] : webhookJobs(event, ORGANIZATION, sha).map(({ body }) => JSON.parse(body) as WebhookPayload),
+    event === null
+      ? []
+      : webhookJobs(event, ORGANIZATION, { sha256Hex: sha, catalogNumber: 1 }).map(
+          ({ body }) => JSON.parse(body) as WebhookPayload,
+        ),
   )
 
 describe('payloads of webhooks', () => {
   it('fit the published schema, each type of them, with the examples and nothing undeclared', () => {
     const isValid = new Ajv2020({ strict: false, validateFormats: false }).compile(webhookSchemaDocument())
-    const test = webhookTestJob(ORGANIZATION, HOOK.id, { nowMs: Date.now(), random: 'ab'.repeat(8) })
+    const test = webhookTestJob(ORGANIZATION, HOOK.id, { nowMs: Date.now(), random: 'ab'.repeat(8), catalogNumber: 1 })
     const all = [...posted(), JSON.parse(test.body) as WebhookPayload]
     for (const payload of all) {
       expect(isValid(payload), `${payload.type}: ${JSON.stringify(isValid.errors)}`).to.equal(true)

@@ -102,7 +102,7 @@ if (role === 'facts-writer') {
     hotState: await redisHotState(places.hotState),
     // The same after a kill: nothing waits for its lease to end.
     owner: process.env['OWNER'] ?? 'streams',
-    catalog: () => catalog,
+    catalog: () => ({ ...catalog, number: 1 }),
     credentials: () => credentials,
     outbound: { resolve, callMs: CALL_MS, trustedPem: places.certPem, dial: () => dialTo(places.port) },
     bucketOutbound: { resolve, callMs: OBJECT_MS, trustedPem: places.bucketPem, dial: () => dialTo(places.bucketPort) },

@@ -38,6 +38,7 @@ const credentials = new Map(WEBHOOKS.map((each) => [webhookKey(each), { secret: 
 await startWebhooks({
   eventLog: {
     consume: eventLog.consume.bind(eventLog),
+    readLast: eventLog.readLast.bind(eventLog),
     append: async (topic, entries, options) => {
       const what = STEPS[topic as keyof typeof STEPS] as (typeof STEPS)[keyof typeof STEPS] | undefined
       if (what !== undefined) await dieAt(`before ${what} is kept`)
@@ -48,7 +49,7 @@ await startWebhooks({
   },
   ...{ logger: createLogger({ program: 'test', level: 'fatal' }), nowMs: Date.now, randomness: createRandomness() },
   hotState: await redisHotState(hotStateUrl),
-  catalog: () => ({ organizations }),
+  catalog: () => ({ organizations, number: 1 }),
   credentials: () => credentials,
   outbound: {
     trustedPem: certificate,

@@ -14,13 +14,14 @@ import { fromShards } from '../../domain/published/shards.ts'
 import { withoutRoom } from '../../domain/published/fair-share.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
-import { credentialsParts, readIndex } from '../../domain/published/index.ts'
+import { credentialsParts, indexText, readIndex } from '../../domain/published/index.ts'
 import { pack, packedBase64 } from '../../operator/decide/pack.ts'
 import { createCredentialStore } from '../../operator/apply/credential-store.ts'
 import { decide, emptyMemory } from '../../operator/decide/decide.ts'
 import { hasContent, inShort } from '../../operator/gather/map-copies.ts'
 import { createPublisher } from '../../operator/apply/publisher.ts'
 import { dataMember, unpacked } from '../../runtime/catalog/members.ts'
+import { KubeError } from '../../runtime/kube/client.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { publishedProblems, wholeCatalog } from '../../runtime/catalog/whole-catalog.ts'
 import { compile, ga4Destination, logStream, organization, secret, website } from '../../fixtures/service/manifests.ts'
@@ -119,10 +120,23 @@ function fakeCluster() {
     for (const look of watching) look()
     if (isFailing) throw new Error('the API server is unavailable')
   }
-  const apply = (object: KubeObject) => write(() => objects.set(keyOf(object), object))
+  let versions = 0
+  const put = (object: KubeObject): string => {
+    const resourceVersion = String((versions += 1))
+    objects.set(keyOf(object), { ...object, metadata: { ...object.metadata, resourceVersion } })
+    return resourceVersion
+  }
+  const apply = (object: KubeObject) => write(() => put(object))
+  const replace = async (object: KubeObject, over: string | null): Promise<string> => {
+    if ((objects.get(keyOf(object))?.metadata.resourceVersion ?? null) !== over)
+      throw new KubeError(409, 'Conflict', 'another one has written it')
+    await write(() => put(object))
+    return String(versions)
+  }
   const configMap = (name: string) => objects.get(`ConfigMap/${name}`)
   const writer = {
     apply,
+    replace,
     applyWhereNew: async (
       _there: unknown,
       { short, whole }: { readonly short: KubeObject; readonly whole: () => KubeObject },
@@ -140,13 +154,14 @@ function fakeCluster() {
 
 type Cluster = ReturnType<typeof fakeCluster>
 
-function publisherFor({ writer, configMap, configMaps, read }: Cluster, nowMs = () => 0) {
+function publisherFor({ writer, configMap, configMaps, read }: Cluster, nowMs = () => 0, rights = () => '') {
   const nonce = () => randomBytes(8).toString('hex')
   const credentials = createCredentialStore({ writer, place: PLACE, slots: 2, read, sha256Hex, nonce, nowMs })
   const readIndexMap = async () => configMap('whence-catalog') ?? null
+  const parts = { writer, place: PLACE, configMap, configMaps, readIndexMap, credentials }
   return {
     credentials,
-    ...bound(createPublisher({ writer, place: PLACE, configMap, configMaps, readIndexMap, credentials })),
+    ...bound(createPublisher({ ...parts, nowMs, rights })),
   }
 }
 
@@ -243,6 +258,70 @@ describe('publishing', () => {
     expect(cluster.state.writes, 'one part, the credentials and the index').to.equal(writes + 3)
   })
 
+  it('gives each catalog a number that only grows: about the time, and never one that was there before', async () => {
+    const cluster = fakeCluster()
+    let nowMs = 1_000
+    const publisher = publisherFor(cluster, () => nowMs)
+    const number = () => wholeCatalog(PLACE, cluster.configMap)?.index.number
+    await publisher.publish(publishedOf('token-1'))
+    expect(number()).to.equal(1_000)
+    await publisher.publish(publishedOf('token-2'))
+    expect(number(), 'within the same millisecond').to.equal(1_001)
+    await publisher.publish(publishedOf('token-2'))
+    expect(number(), 'nothing is new').to.equal(1_001)
+    nowMs = 10
+    const next = publisherFor(cluster, () => nowMs)
+    await next.publish(publishedOf('token-3'))
+    expect(number(), 'by an operator whose clock is behind').to.equal(1_002)
+    cluster.objects.delete('ConfigMap/whence-catalog')
+    // It is tried again after a refusal.
+    await next.publish(publishedOf('token-3')).catch(() => next.publish(publishedOf('token-3')))
+    expect(number(), 'the index was deleted').to.equal(1_003)
+  })
+
+  it('gives one to a change of who may do what, although no part of the catalog has changed', async () => {
+    const cluster = fakeCluster()
+    let rights = 'a'
+    const publisher = publisherFor(
+      cluster,
+      () => 5,
+      () => rights,
+    )
+    await publisher.publish(publishedOf('token-1'))
+    rights = 'b'
+    const { writes } = cluster.state
+    await publisher.publish(publishedOf('token-1'))
+    expect(wholeCatalog(PLACE, cluster.configMap)?.index).to.include({ number: 6, rights: 'b' })
+    expect(cluster.state.writes).to.equal(writes + 1)
+  })
+
+  it('of two operators that think they lead lets one lose, who goes on from what the other has published', async () => {
+    const cluster = fakeCluster()
+    const [first, second] = [publisherFor(cluster, () => 1), publisherFor(cluster, () => 1)]
+    const number = () => wholeCatalog(PLACE, cluster.configMap)?.index.number
+    await first.publish(publishedOf('token-1'))
+    await second.open()
+    let isRaced = false
+    cluster.watching.add(() => {
+      if (isRaced) return
+      isRaced = true
+      const there = cluster.configMap('whence-catalog')
+      const index = readIndex(dataMember(there, 'data', 'index.json') ?? '')
+      const text = indexText({ ...index, number: 7 })
+      const metadata = { name: 'whence-catalog', resourceVersion: 'of another' }
+      cluster.objects.set('ConfigMap/whence-catalog', { kind: 'ConfigMap', metadata, data: { 'index.json': text } })
+    })
+    const lost = await second.publish(publishedOf('token-2')).catch((error: unknown) => error)
+    expect(lost).to.include({ status: 409 })
+    expect(freshReader(cluster)?.token, 'what is in force stays whole').to.equal('token-1')
+    await second.publish(publishedOf('token-2'))
+    expect(freshReader(cluster)?.token).to.equal('token-2')
+    expect(number()).to.equal(8)
+    await first.publish(publishedOf('token-3'))
+    expect(number()).to.equal(9)
+    expect(freshReader(cluster)?.token).to.equal('token-3')
+  })
+
   it('writes the problems for organisations beside the catalog, and deletes them with the last one', async () => {
     const cluster = fakeCluster()
     const publisher = publisherFor(cluster)
@@ -270,7 +349,7 @@ describe('publishing', () => {
     const cluster = fakeCluster()
     const { parts } = publishedOf('token-1')
     const put = (kind: string, name: string, content: object) =>
-      cluster.objects.set(`${kind}/${name}`, { kind, metadata: { name }, ...content })
+      cluster.objects.set(`${kind}/${name}`, { kind, metadata: { name, resourceVersion: 'of before' }, ...content })
     const [part] = parts
     put('ConfigMap', 'whence-catalog-0-of-1', {
       binaryData: { 'shard.json.gz': part === undefined ? '' : packedBase64(part.packed) },

@@ -16,6 +16,8 @@ describe('the clean-up of unused Secrets', () => {
   let secrets: Map<string, KubeObject>
   /** `VERB namespace/name`, and the status that it is refused with. */
   let refused: Map<string, number>
+  /** Destinations that the API server has and the operator does not see yet, by namespace. */
+  let referring: Map<string, readonly KubeObject[]>
   let requests: string[]
   let warnings: string[]
   let run: () => Promise<void>
@@ -23,11 +25,14 @@ describe('the clean-up of unused Secrets', () => {
   beforeEach(() => {
     secrets = new Map()
     refused = new Map()
+    referring = new Map()
     requests = []
     warnings = []
     let nowMs = START_MS
     const client = {
       request: async ({ method, path }: { readonly method: string; readonly path: string }) => {
+        const listed = listOf(path)
+        if (listed !== null) return listed
         const [, namespace = '', name = ''] = /namespaces\/([^/]+)\/secrets\/([^/]+)$/.exec(path) ?? []
         const key = `${namespace}/${name}`
         requests.push(`${method} ${key}`)
@@ -54,6 +59,12 @@ describe('the clean-up of unused Secrets', () => {
     }
   })
 
+  /** Null for a path that lists nothing. */
+  const listOf = (path: string): { readonly items: readonly KubeObject[] } | null => {
+    const [, namespace = '', plural] = /namespaces\/([^/]+)\/(destinations|logstreams|webhooks)$/.exec(path) ?? []
+    if (plural === undefined) return null
+    return { items: plural === 'destinations' ? (referring.get(namespace) ?? []) : [] }
+  }
   const add = (...keys: readonly string[]): void => {
     for (const key of keys) {
       const [namespace = '', name = ''] = key.split('/')
@@ -83,6 +94,17 @@ describe('the clean-up of unused Secrets', () => {
     expect(warnings[0]).to.include('may not DELETE a/')
     const [first, ...rest] = requests.filter((request) => request.startsWith('DELETE a/'))
     expect([first, rest.length], 'one try each time').to.deep.equal(['DELETE a/one', 2])
+  })
+
+  it('keeps one to which an object refers that the operator does not see yet, until nothing refers to it', async () => {
+    add('a/used', 'a/unused')
+    const spec = { provider: 'ga4', ga4: { measurementId: 'G-ABC1234567', apiSecretRef: { name: 'used', key: 'k' } } }
+    referring.set('a', [{ metadata: { name: 'out', namespace: 'a' }, spec }])
+    for (let times = 0; times < 3; times += 1) await run()
+    expect(left()).to.deep.equal(['a/used'])
+    referring.clear()
+    await run()
+    expect(left()).to.deep.equal([])
   })
 
   it('goes on by itself once the right is there', async () => {

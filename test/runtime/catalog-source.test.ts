@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import type { ProviderSettingsChecker } from '../../domain/catalog/compiler.ts'
+import { until } from '../../fixtures/until.ts'
 import type { CatalogChange, CatalogSource, FolderCatalog } from '../../runtime/catalog/source.ts'
 import { CatalogRefused, openCatalogFolder } from '../../runtime/catalog/source.ts'
 import { createLogger } from '../../runtime/logger.ts'
@@ -52,9 +52,7 @@ describe('catalog folder', () => {
   })
 
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
-  const open = async (
-    checks: { readonly checkProviderSettings?: ProviderSettingsChecker; readonly written?: string } = {},
-  ): Promise<FolderCatalog> => {
+  const open = async (checks: Partial<Parameters<typeof openCatalogFolder>[0]> = {}): Promise<FolderCatalog> => {
     const logger = createLogger({ program: 'test', level: 'info', write: (line) => lines.push(line) })
     const opened = await openCatalogFolder({ folder, env: {}, logger, nowMs: Date.now, ...checks })
     source = opened
@@ -90,6 +88,42 @@ describe('catalog folder', () => {
     expect(opened.current()).to.equal(catalog)
     expect(before.websites.get('site')?.retentionDays, 'whoever holds the old one keeps it whole').to.equal(395)
     expect(catalog.version).not.to.equal(before.version)
+  })
+
+  it('has a number that grows with every change, and from one start to the next whatever the clock says', async () => {
+    const numberFile = join(root, 'catalog-number')
+    const start = async (nowMs: () => number) => {
+      await source?.close()
+      return open({ numberFile, nowMs })
+    }
+    const first = await start(() => 5_000)
+    expect(first.current().number).to.equal(5_000)
+    write('2.yaml', websiteYaml('site', 30))
+    await change(hasRetention(30))
+    expect(first.current().number, 'within the same millisecond').to.equal(5_001)
+    const again = await start(() => 4_000)
+    expect(again.current().number, 'after a step back of the clock').to.equal(5_002)
+    expect((await start(() => 9_000)).current().number).to.equal(9_000)
+    writeFileSync(numberFile, 'damaged')
+    expect((await start(() => 9_500)).current().number).to.equal(9_500)
+  })
+
+  it('is as new as the last look that found nothing else, so that processes with one folder wait for no number', async () => {
+    let nowMs = 1_000
+    const opened = await open({ nowMs: () => nowMs })
+    expect(opened.asOf()).to.be.at.least(1_000)
+    nowMs = 8_000
+    await until(() => opened.asOf() === 8_000)
+    expect(opened.current().number, 'the catalog is still the same').to.equal(1_000)
+    write('2.yaml', websiteYaml('site', 12))
+    await change(({ isAccepted }) => !isAccepted)
+    nowMs = 9_000
+    await until(() => opened.asOf() === 9_000)
+    expect(opened.current().number, 'a folder that is refused changes nothing for anybody').to.equal(1_000)
+    unlinkSync(join(folder, '2.yaml'))
+    nowMs = 9_500
+    await opened.refresh()
+    expect(opened.asOf(), 'a file is missing, and may be gone').to.be.below(9_500)
   })
 
   it('looks at nothing but the website if nothing else has changed', async () => {

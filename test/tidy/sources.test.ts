@@ -21,6 +21,7 @@ const RUNTIME_FILES = [
   'catalog/cluster-credentials.ts',
   'catalog/copy.ts',
   'catalog/folder-watch.ts',
+  'catalog/last-number.ts',
   'catalog/manifests.ts',
   'catalog/members.ts',
   'catalog/source.ts',

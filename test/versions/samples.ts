@@ -92,7 +92,7 @@ function webhookJob(eventId: string): WebhookJob {
   const body = { type: 'delivery.expired', timestamp: new Date(NOON_MS).toISOString(), data: { eventId } }
   return {
     ...{ v: 1, messageId: eventId, organization: 'acme', website: WEBSITE, webhook: SAMPLE_WEBHOOK, attempts: 0 },
-    ...{ type: 'delivery.expired', body: JSON.stringify(body), logRetentionDays: 30 },
+    ...{ type: 'delivery.expired', body: JSON.stringify(body), catalogNumber: 1, logRetentionDays: 30 },
     ...{ happenedAtMs: NOON_MS, dueAtMs: NOON_MS, deadlineAtMs: NOON_MS + 3_600_000 },
   }
 }

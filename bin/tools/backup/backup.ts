@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import type { RunOutcome, Settings } from '../../../runtime/settings/settings.ts'
 import { openBackupSource, type StagedBackup } from '../../wiring/backup.ts'
 import { version } from '../../wiring/version.ts'
+import { CATALOG_NUMBER_FILE } from '../../../runtime/catalog/last-number.ts'
 import { connectTools } from '../control.ts'
 import { openFolders } from '../folders.ts'
 import { print } from '../../terminal/output.ts'
@@ -12,7 +13,7 @@ import { ERASURES_FILE } from '../erasure/erasures-file.ts'
 import { copyInto, mustBeEmpty, writeManifest } from './files.ts'
 
 /** Files of the data folder outside of the stores. */
-const BESIDE = ['secret', 'dashboard', 'audit.json', ERASURES_FILE]
+const BESIDE = ['secret', 'dashboard', 'audit.json', CATALOG_NUMBER_FILE, ERASURES_FILE]
 
 export async function backupTool({ settings, positionals }: RunOutcome): Promise<number> {
   const [named = ''] = positionals

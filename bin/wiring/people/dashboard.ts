@@ -161,7 +161,7 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
     ...{ randomness, nowMs, logger, metrics, clock: { elapsedMs: () => performance.now() } },
     addressHashOf,
     replayDeliveries: ({ mayCountTwice, ...query }) =>
-      replayDeadLetters({ eventLog: parts.eventLog, facts, nowMs, mayCountTwice }, query),
+      replayDeadLetters({ eventLog, facts, nowMs, mayCountTwice, catalogNumber: directory.catalogNumber }, query),
     outbox: await openOutbox(parts, randomness),
     discovery: await openDiscovery(parts),
     signUp: signUpOf(settings),

@@ -52,6 +52,14 @@
   verbs: [get, update]
 {{- end -}}
 
+{{- /* Of the dashboard: the index alone, which says how new the catalog is. */ -}}
+{{- define "whence.catalogIndexRules" -}}
+- apiGroups: ['']
+  resources: [configmaps]
+  resourceNames: [{{ include "whence.fullname" . }}-catalog]
+  verbs: [get]
+{{- end -}}
+
 {{- define "whence.catalogReadRules" -}}
 - apiGroups: ['']
   resources: [configmaps]

@@ -3,6 +3,8 @@
 import type { Topic } from '../../../domain/records.ts'
 
 import type { BatchHandler, BatchOutcome, ConsumeOptions, StoredEntry } from '../event-log.ts'
+import { MAX_OPEN_ENTRIES } from '../event-log.ts'
+import { OpenBatches } from '../open-batches.ts'
 
 export interface FlowOptions extends ConsumeOptions {
   readonly topic: Topic
@@ -48,9 +50,19 @@ export class PartitionFlow {
   #retryAtMs = Number.NEGATIVE_INFINITY
   #isEnding = false
   #isLost = false
+  readonly #open = new OpenBatches({
+    onDone: (offset) => this.#done(offset),
+    onFailure: (error) => this.#openFailed(error),
+  })
+  /** What was taken over has to be handed over again. */
+  #isOpenFailed = false
+  /** Offset up to which everything is done but not stored; null if all is stored. */
+  #uncommitted: number | null = null
+  #committing: Promise<void> | null = null
   /** True from the call of the handler until its outcome is committed. */
   #isInHand = false
   #wake: () => void = () => undefined
+  #wakeCommit: () => void = () => undefined
   /** Called when the current batch has ended and its outcome is committed. */
   #onReleased: (() => void)[] = []
   readonly ended: Promise<void>
@@ -85,6 +97,7 @@ export class PartitionFlow {
       // The log was truncated or recreated below what is done: the old offsets will never come.
       this.#options.onFailure(new Error(`partition ${this.#options.partition} ends below what was already done`))
       this.#drop(this.#buffer.length)
+      this.#open.forget()
       this.#nextOffset = first.offset
       return this.accept({ entries, endOffset })
     }
@@ -96,7 +109,7 @@ export class PartitionFlow {
     }
     // New entries do not cut short the pause between two tries of a commit.
     if (this.#isInHand) return
-    if (this.#buffer.length === 0) this.#commitAgain()
+    if (this.#buffer.length === 0 && this.#open.isEmpty) this.#commitAgain()
     this.#wake()
   }
 
@@ -105,7 +118,12 @@ export class PartitionFlow {
    * if it is ending. `standsAt` is the group's position; it is used if nothing has been fetched so far.
    */
   async goBack(offset: number, standsAt: number | null): Promise<boolean> {
-    while (this.#isInHand) await new Promise<void>((resolve) => this.#onReleased.push(resolve))
+    for (;;) {
+      if (this.#isInHand) await new Promise<void>((resolve) => this.#onReleased.push(resolve))
+      else if (!this.#open.isEmpty) await this.#open.settled()
+      else break
+    }
+    await this.#committing
     const nextInHand = this.#buffer[0]?.offset ?? this.#nextOffset ?? standsAt
     if (this.#isEnding || nextInHand === null || offset >= nextInHand) return false
     this.#drop(this.#buffer.length)
@@ -118,22 +136,26 @@ export class PartitionFlow {
   end({ isLost }: { readonly isLost: boolean }): void {
     this.#isEnding = true
     this.#isLost ||= isLost
+    if (isLost) this.#open.forget()
     this.#wake()
+    this.#wakeCommit()
   }
 
   async #run(): Promise<void> {
     while (!this.#isEnding) {
       const waitMs = this.#waitMs()
-      if (waitMs > 0) await this.#sleep(waitMs)
+      if (waitMs > 0) await wakeablePause(waitMs, (wake) => (this.#wake = wake))
       else await this.#handOver()
     }
+    if (!this.#isLost) await this.#open.settled()
+    await this.#committing
     this.#drop(this.#buffer.length)
   }
 
   #waitMs(): number {
     const { nowMs, lingerMs = 0, recheckMs } = this.#options
     const oldest = this.#buffer[0]
-    if (oldest === undefined) return Number.POSITIVE_INFINITY
+    if (oldest === undefined || this.#open.entries >= MAX_OPEN_ENTRIES) return Number.POSITIVE_INFINITY
     const retryMs = this.#retryAtMs - performance.now()
     if (retryMs > 0) return retryMs
     const heldMs = this.#heldUntilMs - nowMs()
@@ -154,6 +176,7 @@ export class PartitionFlow {
       this.#retryLater()
     } finally {
       this.#isInHand = false
+      if (this.#isOpenFailed) this.#takeBack()
       for (const tell of this.#onReleased.splice(0)) tell()
     }
   }
@@ -161,15 +184,47 @@ export class PartitionFlow {
   async #apply(entries: readonly StoredEntry[], outcome: BatchOutcome | void): Promise<void> {
     const done = Math.min(Math.max(outcome?.done ?? entries.length, 0), entries.length)
     this.#heldUntilMs = outcome?.resumeAtMs ?? Number.NEGATIVE_INFINITY
-    const last = entries[done - 1]
-    if (last === undefined) {
+    const taken = entries.slice(0, done)
+    if (taken.length === 0) {
       // Without progress or a time to resume, the handler would be called in a tight loop.
       if (outcome?.resumeAtMs === undefined) this.#retryLater()
       return
     }
     this.#failures = 0
     this.#drop(done)
-    await this.#commit(last.offset + 1)
+    this.#open.add(taken, outcome?.until)
+    // No new batch begins before what is done is stored.
+    await this.#committing
+  }
+
+  #done(offset: number): void {
+    this.#uncommitted = offset
+    this.#committing ??= this.#commitDone().finally(() => (this.#committing = null))
+    this.#wake()
+  }
+
+  async #commitDone(): Promise<void> {
+    while (this.#uncommitted !== null) {
+      const offset = this.#uncommitted
+      this.#uncommitted = null
+      await this.#commit(offset)
+    }
+  }
+
+  #openFailed(error: unknown): void {
+    this.#options.onFailure(error)
+    this.#retryLater()
+    this.#isOpenFailed = true
+    if (!this.#isInHand) this.#takeBack()
+  }
+
+  /** Everything from the lowest entry that is not finished on is handed over again. */
+  #takeBack(): void {
+    this.#isOpenFailed = false
+    const again = this.#open.forget()
+    this.#buffer = [...again, ...this.#buffer]
+    for (const { value } of again) this.#count(value.length)
+    this.#wake()
   }
 
   /** Entries stay done while the position cannot be stored; no new batch begins before it is. */
@@ -181,7 +236,7 @@ export class PartitionFlow {
       } catch (error) {
         this.#options.onFailure(error)
         if (this.#isEnding && attempt >= COMMIT_TRIES_AT_END) return
-        await this.#sleep(this.#backoffMs(attempt))
+        await wakeablePause(this.#backoffMs(attempt), (wake) => (this.#wakeCommit = wake))
       }
     }
   }
@@ -214,17 +269,17 @@ export class PartitionFlow {
     this.#bytes += bytes
     this.#options.budget.bytes += bytes
   }
+}
 
-  /** Until `wake` or for `forMs`, which may be infinite. */
-  #sleep(forMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = Number.isFinite(forMs) ? setTimeout(resolve, forMs) : null
-      this.#wake = () => {
-        if (timer !== null) clearTimeout(timer)
-        resolve()
-      }
+/** For `forMs`, which may be infinite, or until the function that `onStart` gets is called. */
+function wakeablePause(forMs: number, onStart: (wake: () => void) => void): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = Number.isFinite(forMs) ? setTimeout(resolve, forMs) : null
+    onStart(() => {
+      if (timer !== null) clearTimeout(timer)
+      resolve()
     })
-  }
+  })
 }
 
 const COMMIT_TRIES_AT_END = 3

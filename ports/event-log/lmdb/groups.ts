@@ -5,6 +5,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Topic } from '../../../domain/records.ts'
 
 import type { Batch, BatchHandler, BatchOutcome, ConsumeOptions, Consumer, StoredEntry } from '../event-log.ts'
+import { MAX_OPEN_ENTRIES } from '../event-log.ts'
+import { OpenBatches } from '../open-batches.ts'
 
 /** The parts of the log that a group needs. */
 interface GroupSource {
@@ -54,7 +56,12 @@ export class Group {
   readonly #source: GroupSource
   readonly #options: GroupOptions
   #members: GroupMember[] = []
+  /** Of the next batch; what lies before it may still be open. */
   #position: number
+  readonly #open = new OpenBatches({
+    onDone: (offset) => this.#done(offset),
+    onFailure: (error) => this.#openFailed(error),
+  })
   #inHand: InHand | null = null
   #failures = 0
   #heldUntilMs = Number.NEGATIVE_INFINITY
@@ -69,8 +76,9 @@ export class Group {
     this.#options = options
   }
 
+  /** Everything before it is done. */
   get position(): number {
-    return this.#position
+    return this.#open.firstOffset ?? this.#position
   }
 
   get hasMembers(): boolean {
@@ -86,7 +94,7 @@ export class Group {
 
   /** Hands over the next batch if one is due; called whenever something may have changed. */
   wake(): void {
-    if (this.#inHand !== null || this.#isRetrying) return
+    if (this.#inHand !== null || this.#isRetrying || this.#open.entries >= MAX_OPEN_ENTRIES) return
     const member = this.#members[0]
     if (member === undefined || this.#source.endOffset() <= this.#position) return
     const waitMs = this.#waitMsOrRetry(member.options)
@@ -111,7 +119,20 @@ export class Group {
     this.#members = this.#members.filter((other) => other !== member)
     if (this.#members.length === 0) this.#clearTimer()
     if (this.#inHand?.member === member) await this.#endOf(this.#inHand)
+    if (this.#members.length === 0) await this.#endOfOpen()
     await this.#source.durable()
+  }
+
+  /** What is not finished in time comes again to whoever joins next. */
+  async #endOfOpen(): Promise<void> {
+    const timer = setTimeout(() => this.#giveUpOpen(), this.#options.inHandMs)
+    await this.#open.settled()
+    clearTimeout(timer)
+  }
+
+  #giveUpOpen(): void {
+    this.#position = this.position
+    this.#open.forget()
   }
 
   async #endOf(inHand: InHand): Promise<void> {
@@ -132,10 +153,18 @@ export class Group {
     await this.#source.durable()
   }
 
+  /** Everything from the lowest entry that is not finished on comes again. */
+  #openFailed(error: unknown): void {
+    this.#rewindTo = Math.min(this.position, this.#rewindTo ?? Number.POSITIVE_INFINITY)
+    this.#failed(error)
+    if (this.#inHand === null) this.#goBack()
+  }
+
   #goBack(): void {
     const offset = this.#rewindTo
     this.#rewindTo = null
     if (offset === null || offset >= this.#position) return
+    this.#open.forget()
     this.#position = offset
     this.#heldUntilMs = Number.NEGATIVE_INFINITY
     this.#source.commit(offset)
@@ -195,15 +224,22 @@ export class Group {
 
   #apply(entries: readonly StoredEntry[], outcome: BatchOutcome | void): void {
     const done = Math.min(Math.max(outcome?.done ?? entries.length, 0), entries.length)
-    const last = entries[done - 1]
+    const taken = entries.slice(0, done)
+    const last = taken.at(-1)
     if (last !== undefined) {
       this.#position = last.offset + 1
-      this.#source.commit(this.#position)
+      this.#open.add(taken, outcome?.until)
     }
     this.#heldUntilMs = outcome?.resumeAtMs ?? Number.NEGATIVE_INFINITY
     // Without progress or a time to resume, the handler would be called in a tight loop.
     if (done === 0 && outcome?.resumeAtMs === undefined) this.#retryLater()
     else this.#failures = 0
+  }
+
+  #done(offset: number): void {
+    this.#source.commit(offset)
+    // Others may have waited because too many were open.
+    if (this.#inHand === null) this.wake()
   }
 
   /** Real time, not the store's clock: the pause protects this process and the handler's backends. */

@@ -45,7 +45,7 @@ export function bareCatalog(count = 1): Catalog {
     }
   })
   return {
-    version: '1',
+    ...{ version: '1', number: 1 },
     organizations: new Map(websites.map((website) => [website.organization.id, website.organization])),
     websites: new Map(websites.map((website) => [website.id, website])),
     origins: new Set(websites.map(({ primaryOrigin }) => primaryOrigin)),

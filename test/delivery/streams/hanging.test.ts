@@ -61,7 +61,7 @@ describe('the role of log streams', function () {
     )
     return startStreams({
       ...{ facts: stage.facts, eventLog: stage.log, logger: SILENT_LOGGER, nowMs: Date.now, registry },
-      ...{ catalog: () => ({ organizations }), credentials: () => credentials },
+      ...{ catalog: () => ({ organizations, number: 1 }), credentials: () => credentials },
       ...{ randomness: createRandomness(), owner: 'one' },
       hotState: { claimJob: async () => true, releaseJob: async () => undefined },
       outbound: healthy.outbound({

@@ -9,6 +9,7 @@ import { createWatermarks } from '../../../delivery/streams/backlog-reader.ts'
 import { createPackingRoom, type PackingRoom } from '../../../delivery/streams/packing-room.ts'
 import { LIMITS } from '../../../domain/limits.ts'
 import { createProgressStore, type ProgressStore } from '../../../delivery/streams/progress-store.ts'
+import type { CatalogWaits } from '../../../delivery/catalog-waits.ts'
 import type { StreamNews } from '../../../delivery/streams/news.ts'
 import type { StreamInForce } from '../../../delivery/streams/in-force.ts'
 import { StreamRunner } from '../../../delivery/streams/runner.ts'
@@ -64,6 +65,7 @@ export interface ActorOptions {
   /** A bucket instead of the receiver, and how it is reached. */
   readonly target?: StreamTarget
   readonly bucket?: OutboundParts
+  readonly waits?: CatalogWaits
 }
 
 export class Stage {
@@ -168,6 +170,7 @@ export class Stage {
     }
     return new StreamRunner({
       ...{ facts: this.facts, current, news, nowMs, random: () => 0.5 },
+      ...{ catalogNumber: () => 1, waits: options.waits ?? { isBehind: () => false, waitFor: () => 0 } },
       packing: options.packing ?? createPackingRoom(LIMITS.streamPackingBytes),
       store: store(createProgressStore({ facts: this.facts, key, leasedAtMs: nowMs(), nowMs })),
       watermarks: createWatermarks(this.#log, nowMs),

@@ -15,6 +15,7 @@ import {
   type LogRecord,
   type Topic,
   type WebhookAttemptRecord,
+  type WebhookJob,
 } from '../../../domain/records.ts'
 import { webhookTestJob } from '../../../domain/webhooks/jobs.ts'
 import { ACME } from '../../../fixtures/delivery/builders.ts'
@@ -39,8 +40,11 @@ describe('an event webhook', function () {
   let receiver: Receiver
   let role: { stop(): Promise<void> } | null
   let webhooks: Webhook[]
+  /** Of another organisation. */
+  let otherWebhooks: Webhook[]
   let secrets: Map<string, Readonly<Record<string, string>>>
   let news: Set<string>
+  let catalogNumber: number
   const randomness = { ...createRandomness(), fraction: () => 0 }
 
   const webhook = (changes: Partial<Webhook> = {}): Webhook => ({
@@ -54,10 +58,15 @@ describe('an event webhook', function () {
   }
   const start = async (callMs = 2_000, more = {}): Promise<void> => {
     const organization = { ...ACME, id: 'acme', plan: 'Standard' as const }
-    const organizations = () => new Map([['acme', { ...organization, webhooks }]])
+    const other = { ...organization, id: 'other-org', webhooks: otherWebhooks }
+    const organizations = () =>
+      new Map([
+        ['acme', { ...organization, webhooks }],
+        ['other-org', other],
+      ])
     role = await startWebhooks({
       ...{ eventLog: log, randomness, nowMs: clock.nowMs, logger: SILENT_LOGGER },
-      catalog: () => ({ organizations: organizations() }),
+      catalog: () => ({ organizations: organizations(), number: catalogNumber }),
       credentials: () => secrets,
       hotState: { claimJob: async (name) => news.size < news.add(name).size },
       outbound: receiver.outbound({ callMs, ...more }),
@@ -92,10 +101,12 @@ describe('an event webhook', function () {
     folder = await temporaryFolder()
     clock = testClock(Date.now())
     environment = await openTestEnvironment(folder, clock.nowMs)
-    log = await lmdbEventLog(environment, { inHandMs: 50 })
+    log = await lmdbEventLog(environment, { inHandMs: 50, recheckMs: 20 })
     receiver = await Receiver.open()
     role = null
     news = new Set()
+    catalogNumber = 1
+    otherWebhooks = []
     use(webhook())
   })
   afterEach(async () => {
@@ -293,12 +304,87 @@ describe('an event webhook', function () {
     await start(1_500)
     await append('installs', ...Array.from({ length: 40 }, () => matched()))
     await until(() => told().filter(({ host }) => host === 'hooks.other.dev').length === 40)
+    const failing = () => told().filter(({ host }) => host === HOST).length
+    expect(failing(), 'as many as it has places').to.equal(5)
+    const count = async (wanted: string): Promise<number> => (await states()).filter((state) => state === wanted).length
+    await until(async () => (await count('delivered')) >= 40)
+    expect(await count('delivered')).to.equal(40)
+    // The others find a place later, until it has failed ten times in a row.
+    while ((await count('retrying')) < 10) {
+      clock.set(clock.nowMs() + 1_000)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
     await isIdle()
-    const failing = told().filter(({ host }) => host === HOST)
-    expect(failing.length).to.be.within(10, 15)
-    const delivered = async (): Promise<number> => (await states()).filter((state) => state === 'delivered').length
-    await until(async () => (await delivered()) >= 40)
-    expect(await delivered()).to.equal(40)
+    expect(failing()).to.be.within(10, 15)
+  })
+
+  it('that answers late delays no webhook of another organisation, nor one of its own', async () => {
+    const other = webhook({ id: 'default/other', url: 'https://hooks.other.dev/in', events: ['install.matched'] })
+    const theirs = webhook({ id: 'other/theirs', url: 'https://hooks.other.dev/theirs' })
+    use(webhook({ events: ['install.unmatched'] }), other)
+    otherWebhooks = [theirs]
+    secrets.set(webhookKey(theirs), { secret: SECRET })
+    receiver.moods.set(HOST, 'hangs')
+    await start(60_000)
+    const unmatched = (): LogRecord => installRecord({ resolution: 'unmatched', receivedAtMs: clock.nowMs() })
+    // More than a batch, and far more than it has places.
+    await append('installs', ...Array.from({ length: 200 }, unmatched))
+    await until(() => told().length === 5)
+    await append(
+      'installs',
+      matched({ eventId: 'event-1' }),
+      matched({ organization: 'other-org', eventId: 'event-2' }),
+    )
+    await until(() => told().length === 7)
+    expect(
+      told()
+        .slice(5)
+        .map(({ path }) => path),
+    ).to.have.members(['/in', '/theirs'])
+    await until(async () => (await states()).length === 2)
+    // All that wait for a place are durable in a tier: only the calls under way hold back the position.
+    await until(async () => (await readAll<WebhookJob>('webhooks.5s')).length >= 195)
+    const lag = (await log.lag()).find(({ topic, group }) => topic === 'webhooks' && group === 'webhooks')
+    expect(lag?.entries).to.be.at.most(202)
+    expect(await states()).to.deep.equal(['delivered', 'delivered'])
+  })
+
+  it('that answers late in a tier delays nobody who is tried again from there', async () => {
+    const other = webhook({ id: 'default/other', url: 'https://hooks.other.dev/in', events: ['install.matched'] })
+    use(webhook({ events: ['install.unmatched'] }), other)
+    receiver.moods.set(HOST, 500)
+    receiver.moods.set('hooks.other.dev', 500)
+    await start(60_000)
+    const unmatched = (): LogRecord => installRecord({ resolution: 'unmatched', receivedAtMs: clock.nowMs() })
+    await append('installs', ...Array.from({ length: 5 }, unmatched), matched())
+    await attempted(6)
+    receiver.moods.set(HOST, 'hangs')
+    receiver.moods.delete('hooks.other.dev')
+    clock.set(clock.nowMs() + 7_000)
+    await until(async () => (await states()).includes('delivered'))
+    await until(() => told().filter(({ host }) => host === HOST).length === 10)
+    expect((await states()).filter((state) => state === 'delivered')).to.have.length(1)
+  })
+
+  it('that was called is not called again by the next process, though a slower one before it was not done', async () => {
+    const other = webhook({ id: 'default/other', url: 'https://hooks.other.dev/in', events: ['install.matched'] })
+    use(webhook({ events: ['install.unmatched'] }), other)
+    receiver.moods.set(HOST, 'hangs')
+    await start(60_000)
+    await append('installs', installRecord({ resolution: 'unmatched', receivedAtMs: clock.nowMs() }), matched())
+    await until(async () => (await states()).includes('delivered'))
+    await until(() => told().length === 2)
+    await role?.stop()
+    await start(60_000)
+    await until(() => told().length === 3)
+    await append('installs', matched())
+    await until(() => told().length === 4)
+    const hosts = told().map(({ host }) => host)
+    expect(
+      hosts.filter((host) => host === HOST),
+      'the one that was not done comes again',
+    ).to.have.length(2)
+    expect(hosts.filter((host) => host === 'hooks.other.dev')).to.have.length(2)
   })
 
   it('gets nothing while it is paused, and events already waiting continue to wait', async () => {
@@ -318,12 +404,66 @@ describe('an event webhook', function () {
     expect(told()).to.have.length(2)
   })
 
+  describe('while the catalog here is older than the one with which something was made', () => {
+    const behind = (): void => {
+      catalogNumber = 1
+      use()
+    }
+    const caughtUp = (...own: readonly Webhook[]): void => {
+      use(...own)
+      catalogNumber = 2
+    }
+
+    it('is noticed for once the catalog has come, and the events before are not held up', async () => {
+      behind()
+      await start()
+      await append('installs', matched({ eventId: 'event-before' }), matched({ eventId: 'event-1', catalogNumber: 2 }))
+      const left = async () => (await log.lag()).find(({ topic }) => topic === 'installs')?.entries
+      await until(async () => (await left()) === 1)
+      expect(await log.read('webhooks', 0, 10)).to.deep.equal([])
+      caughtUp(webhook({ events: ['install.matched'] }))
+      clock.set(clock.nowMs() + 1_000)
+      await attempted(1)
+      expect(told()[0]?.payload.data).to.include({ eventId: 'event-1' })
+    })
+
+    it('gets its job, which is not dropped', async () => {
+      await start()
+      receiver.moods.set(HOST, 500)
+      await append('installs', matched({ eventId: 'event-1', catalogNumber: 1 }))
+      await attempted(1)
+      behind()
+      receiver.moods.delete(HOST)
+      const [job] = await readAll<WebhookJob>('webhooks.5s')
+      await log.append('webhooks', [{ key: 'again', value: encodeRecord({ ...job!, catalogNumber: 2 }) }])
+      await until(async () => (await log.read('webhooks.5s', 0, 10)).length === 2)
+      expect(await states()).to.deep.equal(['retrying'])
+      caughtUp(webhook())
+      await advance(7_000)
+      await until(async () => (await states()).includes('delivered'))
+    })
+
+    it('ends as expired at the deadline of the job, and never as deleted', async () => {
+      behind()
+      await start()
+      const atMs = clock.nowMs()
+      const made = { nowMs: atMs, random: 'ab'.repeat(8), catalogNumber: 2 }
+      const job = webhookTestJob({ id: 'acme-org', logRetentionDays: 30 }, ID, made)
+      await log.append('webhooks', [{ key: 'held', value: encodeRecord({ ...job, type: 'install.matched' }) }])
+      await until(async () => (await log.read('webhooks.5s', 0, 10)).length === 1)
+      await advance(6 * 60_000)
+      await attempted(1)
+      expect((await attempts())[0]).to.include({ state: 'expired', error: 'deadline_passed', number: 1 })
+      expect(told()).to.deep.equal([])
+    })
+  })
+
   it('gets a test at once, even while it is paused, and once only', async () => {
     use(webhook({ isPaused: true }))
     receiver.moods.set(HOST, 500)
     await start()
     const organization = { id: 'acme', logRetentionDays: 30 }
-    const job = webhookTestJob(organization, ID, { nowMs: clock.nowMs(), random: 'ab'.repeat(8) })
+    const job = webhookTestJob(organization, ID, { nowMs: clock.nowMs(), random: 'ab'.repeat(8), catalogNumber: 1 })
     await log.append('webhooks', [{ key: 'test', value: encodeRecord(job) }])
     await attempted(1)
     await advance(DAY_MS)

@@ -8,15 +8,21 @@ import { KubeError, type KubeClient, type KubeRequest } from '../../../runtime/k
 import type { KubeObject } from '../../../runtime/kube/objects.ts'
 import { kubeKey } from '../../../runtime/kube/objects.ts'
 
+type MadeUpKind = ResourceKind | 'Secret' | 'ConfigMap'
+
 export interface MadeUpApi {
   readonly client: KubeClient
   /** Keys of the Secrets whose values were read. */
   readonly secretReads: string[]
   /** Creates the object, or changes its spec. */
-  readonly put: (kind: ResourceKind | 'Secret', namespace: string, object: object) => void
+  readonly put: (kind: MadeUpKind, namespace: string, object: object) => void
   /** As the operator does it: the generation stays. */
   readonly putStatus: (kind: ResourceKind, key: string, status: object) => void
-  readonly remove: (kind: ResourceKind | 'Secret', key: string) => void
+  readonly remove: (kind: MadeUpKind, key: string) => void
+  /** From now on watches bring nothing, and are not told that; lists have everything. */
+  readonly silence: () => void
+  /** Of these kinds. */
+  readonly objects: (...kinds: readonly MadeUpKind[]) => readonly KubeObject[]
   readonly end: () => void
 }
 
@@ -32,15 +38,17 @@ export function madeUpApi(late: readonly string[] = []): MadeUpApi {
   const collections = new Map<string, Collection>()
   const secretReads: string[] = []
   let count = 0
+  let isSilent = false
   const collection = (plural: string): Collection => {
     const found = collections.get(plural) ?? { objects: new Map(), events: [], watches: new Set() }
     collections.set(plural, found)
     return found
   }
-  const pluralOf = (kind: ResourceKind | 'Secret') => (kind === 'Secret' ? 'secrets' : RESOURCE_PLURALS[kind])
+  const pluralOf = (kind: MadeUpKind) => ({ ...RESOURCE_PLURALS, Secret: 'secrets', ConfigMap: 'configmaps' })[kind]
   const tell = (plural: string, type: string, object: KubeObject): void => {
     const line = `${JSON.stringify({ type, object })}\n`
     collection(plural).events.push({ version: count, line })
+    if (isSilent) return
     for (const watch of collection(plural).watches) watch.write(line)
   }
   const version = () => String((count += 1))
@@ -99,6 +107,8 @@ export function madeUpApi(late: readonly string[] = []): MadeUpApi {
       version()
       tell(pluralOf(kind), 'DELETED', object)
     },
+    silence: () => void (isSilent = true),
+    objects: (...kinds) => kinds.flatMap((kind) => [...collection(pluralOf(kind)).objects.values()]),
     end: () => {
       for (const { watches } of collections.values()) for (const watch of watches) watch.end()
     },

@@ -1,6 +1,6 @@
 /** Estimates when a busy destination will have a free slot for a job, so that the job is not retried in vain. */
 
-import { TIERS } from '../../domain/records.ts'
+import { TIERS } from '../domain/records.ts'
 
 interface Pace {
   /** Smoothed duration of one exchange. */
@@ -39,6 +39,11 @@ export class QueuePace {
   /** Whether all slots are promised beyond this moment. */
   isCrowded(key: string, nowMs: number): boolean {
     return (this.#paces.get(key)?.bookedUntilMs ?? 0) > nowMs
+  }
+
+  /** Smoothed duration of one exchange, in ms. */
+  exchangeMs(key: string): number {
+    return this.#paces.get(key)?.exchangeMs ?? FIRST_EXCHANGE_MS
   }
 
   took(key: string, exchangeMs: number, nowMs: number): void {

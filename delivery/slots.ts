@@ -1,8 +1,13 @@
-/** Limits concurrent requests, per destination and in total; if slots are scarce, organisations share them fairly. */
+/** Limits concurrent calls to other people's servers, per receiver and in total; organisations share the slots fairly. */
 
 interface SlotLimits {
   readonly perKey: number
   readonly total: number
+  /**
+   * True: an organisation gets no further slot once it holds as many as are free. Alone it gets half of all, beside others that take as much
+   * as they can an equal share, and whoever holds none finds one at once.
+   */
+  readonly leavesRoom?: boolean
 }
 
 export interface SlotClaim {
@@ -77,9 +82,12 @@ export class Slots {
     return next
   }
 
-  #hasRoom({ key, most }: SlotClaim): boolean {
-    const perKey = Math.min(most ?? Number.POSITIVE_INFINITY, this.#limits.perKey)
-    return this.#total < this.#limits.total && (this.#byKey.get(key) ?? 0) < perKey
+  #hasRoom({ key, organization, most }: SlotClaim): boolean {
+    const { perKey, total, leavesRoom = false } = this.#limits
+    const free = total - this.#total
+    const held = this.#byOrganization.get(organization) ?? 0
+    if (free <= 0 || (leavesRoom && held >= free)) return false
+    return (this.#byKey.get(key) ?? 0) < Math.min(most ?? Number.POSITIVE_INFINITY, perKey)
   }
 
   #room(claim: SlotClaim, limit: AbortSignal): Promise<void> {
