@@ -184,7 +184,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     breaks: 'what becomes of a job is not given up silently',
-    file: 'delivery/worker/job-journal.ts',
+    file: 'delivery/sure-appends.ts',
     old: 'if (tries >= APPEND_TRIES) throw error',
     new: 'if (tries >= APPEND_TRIES) return',
     suites: ['test/delivery/job-journal.test.ts'],

@@ -12,6 +12,7 @@ import { DELIVERY_ROLES, SETTINGS } from '../../runtime/settings/table.ts'
 import type { SettingRow } from '../../runtime/settings/table.ts'
 
 const CLUSTER = {
+  WHENCE_CATALOG: 'kubernetes:whence/whence',
   WHENCE_EVENT_LOG: 'kafka://127.0.0.1:9092',
   WHENCE_HOT_STATE: 'redis://127.0.0.1:6379/0',
   WHENCE_FACTS: 'http://user:hunter2@127.0.0.1:8123/whence',

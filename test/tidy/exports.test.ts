@@ -24,6 +24,7 @@ const FOR_TESTS: readonly string[] = [
   'domain/model.ts#RECEIPT_VERDICTS',
   'domain/privacy/redact.ts#redactText',
   'domain/reasons.ts#ACTIVITY_TYPES',
+  'operator/apply/publisher.ts#createPublisher',
   'ports/facts/engine/self-test.ts#EngineUnfit',
   'ports/facts/engine/self-test.ts#changedSettings',
   'ports/facts/migrate.ts#MigrationRefused',
