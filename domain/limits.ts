@@ -279,8 +279,8 @@ export type ReadRank = Exclude<keyof typeof ENGINE_SHARES, 'role'>
 
 /** Reads of the dashboard that run at the same time, and that wait: for a person, for an organisation, and in a process. More are answered `503`. */
 export const READ_PLACES = {
-  page: { person: 4, organization: 8 },
-  export: { person: 2, organization: 4 },
+  page: { person: 2, organization: 4 },
+  export: { person: 1, organization: 2 },
   waiting: { person: 150, organization: 300, all: 2_000 },
 } as const
 

@@ -2,13 +2,13 @@
 
 import type { EngineSettings, FactsConnection } from '../../ports/facts/engine/connection.ts'
 import { readsOfLines } from '../../ports/facts/engine/read-rows.ts'
-import type { EngineShare, QueryParameters, Turn } from '../../ports/facts/query-rows.ts'
+import type { StatementShare, QueryParameters, Turn } from '../../ports/facts/query-rows.ts'
 
 interface AskedLines {
   readonly statement: string
   readonly parameters: QueryParameters
   readonly turn: Turn
-  readonly share: EngineShare | undefined
+  readonly share: StatementShare | undefined
 }
 
 /** `ask` resolves with the rows as lines of JSON. */

@@ -8,7 +8,7 @@ import type { ReadWebsite } from '../../dashboard/reads/scope.ts'
 import type { EngineSettings } from '../../ports/facts/engine/connection.ts'
 import type { FactTable } from '../../ports/facts/columns.ts'
 import type { FactRow } from '../../ports/facts/facts.ts'
-import type { EngineShare, QueryParameters, Turn } from '../../ports/facts/query-rows.ts'
+import type { StatementShare, QueryParameters, Turn } from '../../ports/facts/query-rows.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import type { Moved } from './channel.ts'
 
@@ -60,7 +60,7 @@ export type MainOffers = {
       readonly statement: string
       readonly parameters: QueryParameters
       readonly turn: Turn
-      readonly share: EngineShare | undefined
+      readonly share: StatementShare | undefined
     },
     signal: AbortSignal,
   ) => Promise<Moved<Uint8Array>>

@@ -6,7 +6,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import { SECOND_MS } from '../../domain/durations.ts'
 import { newestOf } from '../../domain/logs/walk.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
-import type { EngineShare } from '../../ports/facts/query-rows.ts'
+import type { StatementShare } from '../../ports/facts/query-rows.ts'
 import type { LogLineRow } from '../../ports/facts/pages/logs.ts'
 
 /** Of one poll, the oldest first. */
@@ -127,7 +127,7 @@ function createLateCount(key: FeedKey, { facts, startMs, signal }: LateCountPart
       for (const { second_ms: second, lines } of await facts.run(
         'lineSeconds',
         { ...key, ...period },
-        { signal, share: shareOf(key) },
+        { signal, share: watchedShare(key) },
       ))
         visible.set(second, (visible.get(second) ?? 0) + lines)
       countedAtMs = nowMs
@@ -140,7 +140,7 @@ function createLateCount(key: FeedKey, { facts, startMs, signal }: LateCountPart
 }
 
 /** Several people may watch it. */
-function shareOf({ organization }: FeedKey): EngineShare {
+function watchedShare({ organization }: FeedKey): StatementShare {
   return { rank: 'tail', organization, person: '' }
 }
 
@@ -155,8 +155,8 @@ async function newestLines(
   const bounds = { since_ms: nowMs - OVERLAP_MS, until_ms: nowMs + LIMITS.clockSkewMs, limit: MOST_LINES, names: 1 }
   return newestOf(
     [
-      await facts.run('requestLines', { ...key, ...bounds }, { signal, share: shareOf(key) }),
-      await facts.run('attemptLines', { ...key, ...bounds }, { signal, share: shareOf(key) }),
+      await facts.run('requestLines', { ...key, ...bounds }, { signal, share: watchedShare(key) }),
+      await facts.run('attemptLines', { ...key, ...bounds }, { signal, share: watchedShare(key) }),
     ],
     MOST_LINES,
   )

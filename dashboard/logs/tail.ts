@@ -68,7 +68,7 @@ type LineStream = StreamAnswer<'text/event-stream; charset=utf-8'>
 /** Nothing is read for whoever gets no place. */
 async function inPlace(parts: TailParts, call: Call, begin: () => Promise<Watching>): Promise<LineStream | Refusal> {
   const place = parts.streams.enter(call)
-  if (place.kind !== 'place') return refusalOf(place)
+  if (place.kind !== 'place') return refusePlace(place)
   try {
     const watched = { ...parts, call, ...(await begin()) }
     return {
@@ -85,7 +85,7 @@ async function inPlace(parts: TailParts, call: Call, begin: () => Promise<Watchi
   }
 }
 
-function refusalOf(full: NoStreamPlace): Refusal {
+function refusePlace(full: NoStreamPlace): Refusal {
   const patience = { retryAfter: POLL_AFTER_S }
   if (full.kind === 'closing') return refuse('rate_limited', patience)
   const { rule } = full

@@ -221,7 +221,7 @@ async function putSecret(
   const ref = { kind: 'Secret', namespace, name }
   const { found, files } = await findManifest(ref, options)
   if (found !== null) return { kind: 'conflict' }
-  const used = room === undefined ? 0 : secretsOf(room.organization, options.parse(files))
+  const used = room === undefined ? 0 : countSecrets(room.organization, options.parse(files))
   if (room !== undefined && used >= room.allowed) return { kind: 'full', used }
   await store(newName(ref, files, options), secretManifest(secret), options)
   await options.refresh()
@@ -229,7 +229,7 @@ async function putSecret(
 }
 
 /** How many the dashboard made for this organisation. */
-function secretsOf(organization: string, files: readonly ParsedFile[]): number {
+function countSecrets(organization: string, files: readonly ParsedFile[]): number {
   const objects = files.filter(({ name }) => isWritten(name)).flatMap((file) => file.objects)
   return objects.filter(({ value }) => {
     const { kind, metadata } = (value ?? {}) as Plain

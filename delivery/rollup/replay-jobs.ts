@@ -18,7 +18,7 @@ import type { VisitPolicy } from '../../domain/model.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { FactsUnavailable } from '../../ports/facts/facts.ts'
-import type { EngineShare } from '../../ports/facts/query-rows.ts'
+import type { StatementShare } from '../../ports/facts/query-rows.ts'
 import type { AskedReplayRow } from '../../ports/facts/pages/replay.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { countErasures } from '../facts-writer/erasures.ts'
@@ -90,7 +90,7 @@ export async function runReplays(deps: ReplayJobDeps, { signal, begun = new Map(
 
 /** Its organisation is charged for the engine's time; nobody's page waits for it. */
 function chargedFacts({ organization }: AskedReplayRow, facts: ReplayJobDeps['facts']): ReplayJobDeps['facts'] {
-  const share: EngineShare = { rank: 'replay', organization, person: '' }
+  const share: StatementShare = { rank: 'replay', organization, person: '' }
   return {
     run: (query, params, options) => facts.run(query, params, { ...options, share }),
     each: (query, params, options) => facts.each(query, params, { ...options, share }),

@@ -9,7 +9,7 @@ import type { OwnedWebsite } from '../../domain/model.ts'
 import type { FactTable } from './columns.ts'
 import type { ErasedName, ErasedRows } from './erasure/names.ts'
 import type { QueryName, QueryParams, QueryRow } from './queries.ts'
-import type { EngineShare } from './query-rows.ts'
+import type { StatementShare } from './query-rows.ts'
 
 /** A row of any table by column name; `RowOf` says what a table's own holds. Times are Unix ms. */
 export type FactRow = Readonly<Record<string, unknown>>
@@ -30,7 +30,7 @@ export interface RunOptions {
   /** Aborted if the caller has gone: the query is not started, or is ended as soon as the engine can; `run` rejects with the reason. */
   readonly signal?: AbortSignal | undefined
   /** Who is charged for it, if people read by it. */
-  readonly share?: EngineShare | undefined
+  readonly share?: StatementShare | undefined
   /** True if no request and no page waits: every statement then has the time of a report, and gives way to theirs. */
   readonly isPatient?: boolean
 }

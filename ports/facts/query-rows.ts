@@ -10,7 +10,7 @@ export type QueryParameters = Readonly<Record<string, string | number | readonly
 export type Turn = 'look-up' | 'page' | 'report'
 
 /** Who is charged for the engine's time that a statement uses. */
-export interface EngineShare {
+export interface StatementShare {
   readonly rank: ReadRank
   readonly organization: string
   /** ID of a person; empty if several share it, or nobody waits. */

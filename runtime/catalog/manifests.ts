@@ -212,7 +212,7 @@ async function manifestNames(folder: string): Promise<readonly string[]> {
 /** A file may be written twice within a tick of the clock of its disk: what was just written is read again next time. */
 const SETTLED_MS = 1_000
 
-function isSettled({ mtimeMs, ctimeMs }: { readonly mtimeMs: bigint; readonly ctimeMs: bigint }): boolean {
+function isAtRest({ mtimeMs, ctimeMs }: { readonly mtimeMs: bigint; readonly ctimeMs: bigint }): boolean {
   return Date.now() - Number(mtimeMs > ctimeMs ? mtimeMs : ctimeMs) > SETTLED_MS
 }
 
@@ -228,7 +228,7 @@ async function readManifestFile(folder: string, name: string, known?: KnownFile)
     const text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
     // Equal texts are compared at every look, which takes no time if they are one and the same.
     const file = text === known?.file.text ? known.file : { name, text }
-    return { signature: isSettled(found) ? signature : '', file }
+    return { signature: isAtRest(found) ? signature : '', file }
   } catch (error) {
     if (error instanceof ManifestsUnreadable) throw error
     if (readFault(error) === 'ENOENT') return null

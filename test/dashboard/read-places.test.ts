@@ -44,7 +44,9 @@ describe('places for reads', () => {
 
   it('go to those who wait in their order, and are given back once', async () => {
     const places = new ReadPlaces()
-    const first = await Promise.all(Array.from({ length: 4 }, () => places.enter(page('o', 'p'), STAYING)))
+    const first = await Promise.all(
+      Array.from({ length: READ_PLACES.page.person }, () => places.enter(page('o', 'p'), STAYING)),
+    )
     const leaving = new AbortController()
     const order: string[] = []
     const left = places.enter(page('o', 'p'), leaving.signal).catch((error: Error) => void order.push(error.message))
@@ -61,7 +63,7 @@ describe('places for reads', () => {
     expect(order).to.deep.equal(['left', 'second'])
     first[1]?.leave()
     await waiting[1]
-    expect(first.map((place) => place?.hasWaited)).to.deep.equal([false, false, false, false])
+    expect(first.some((place) => place?.hasWaited)).to.equal(false)
   })
 
   it('are asked again what the person may do if they had to wait, and are given back whatever happens', async () => {
@@ -192,7 +194,9 @@ describe('reads of the dashboard', () => {
     const told = ofPerson(20, 'anna@acme.dev')
     const files = Array.from({ length: 5 }, () => read('ben@acme.dev', 'installs/export'))
     const inRank = (rank: string) => asked.filter(({ share }) => share?.rank === rank)
-    await until(() => inRank('export').length >= READ_PLACES.export.person && inRank('page').length >= 4)
+    await until(
+      () => inRank('export').length >= READ_PLACES.export.person && inRank('page').length >= READ_PLACES.page.person,
+    )
     expect(inRank('export')).to.have.lengthOf(READ_PLACES.export.person)
     expect(new Set(await answerAll([...told, ...files]))).to.deep.equal(new Set([200]))
   })

@@ -615,8 +615,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'nobody gets ahead by belonging to several organisations',
     file: 'ports/facts/engine/ranks.ts',
-    old: 'byEither: Math.max(used(organizationKey(who)), byPerson)',
-    new: 'byEither: used(organizationKey(who))',
+    old: 'byEither: Math.max(used(chargedOrganization(who)), byPerson)',
+    new: 'byEither: used(chargedOrganization(who))',
     suites: ['test/ports/engine-turns.test.ts'],
   },
   {

@@ -4,9 +4,9 @@ import { expect } from 'chai'
 
 import { ENGINE_SHARES, type ReadRank } from '../../domain/limits.ts'
 import { createTurns } from '../../ports/facts/engine/turns.ts'
-import type { EngineShare } from '../../ports/facts/query-rows.ts'
+import type { StatementShare } from '../../ports/facts/query-rows.ts'
 
-interface Asked extends Partial<EngineShare> {
+interface Asked extends Partial<StatementShare> {
   readonly name?: string
   readonly costMs: number
   /** How many of these wait at any time; each that ends is asked again. */
@@ -18,7 +18,7 @@ interface Ran {
   readonly costMs: number
 }
 
-const ofPage = (organization: string, person = `p-${organization}`): EngineShare => ({
+const ofPage = (organization: string, person = `p-${organization}`): StatementShare => ({
   ...{ rank: 'page', organization, person },
 })
 

@@ -1,6 +1,6 @@
 /** The connection to the engine as the adapter needs it; `connect-chdb.ts` and `connect-server.ts` make one. */
 
-import type { EngineShare, QueryParameters, Turn } from '../query-rows.ts'
+import type { StatementShare, QueryParameters, Turn } from '../query-rows.ts'
 
 /** Settings of a query by name, written into the statement itself, so that nothing leaks into a session. */
 export type EngineSettings = Readonly<Record<string, string | number>>
@@ -17,7 +17,7 @@ interface QueryOptions {
   /** Of statements that wait for each other, look-ups go first; pages and reports have a share each. */
   readonly turn: Turn
   /** For a statement that somebody reads by: it waits in the rank that this names, behind others' of its organisation and person. */
-  readonly share?: EngineShare | undefined
+  readonly share?: StatementShare | undefined
   /** Aborting ends a statement that waits, or that a server runs; chDB finishes what it has started. */
   readonly signal?: AbortSignal | undefined
 }

@@ -15,12 +15,12 @@ export interface Charged {
   readonly person: string
 }
 
-export interface Waiting extends Charged {
+export interface WaitingStatement extends Charged {
   readonly start: () => void
 }
 
 interface RankState {
-  readonly waiting: Waiting[]
+  readonly waiting: WaitingStatement[]
   /** Engine time that it has used, divided by its share. */
   used: number
   running: number
@@ -58,27 +58,27 @@ export class Ranks {
     this.#states = new Map((Object.keys(ENGINE_SHARES) as Rank[]).map((rank) => [rank, state()]))
   }
 
-  add(waiting: Waiting): void {
+  add(waiting: WaitingStatement): void {
     const state = this.#of(waiting.rank)
     const isIdle = state.waiting.length === 0 && state.running === 0 && this.#held?.rank !== waiting.rank
     if (isIdle) state.used = Math.max(state.used, this.#used)
     state.waiting.push(waiting)
   }
 
-  remove(waiting: Waiting): void {
+  remove(waiting: WaitingStatement): void {
     const { waiting: list } = this.#of(waiting.rank)
     list.splice(list.indexOf(waiting), 1)
   }
 
   /** Takes the one that goes next out of its rank; undefined if none may run. */
-  next(): Waiting | undefined {
+  next(): WaitingStatement | undefined {
     const first = this.#first()
     if (first === undefined || this.#isHeldUp(first)) return undefined
     const state = this.#of(first.rank)
     this.remove(first)
     state.running += 1
     this.#used = state.used
-    for (const key of keysOf(first)) this.#count(key, 1)
+    for (const key of chargedKeys(first)) this.#count(key, 1)
     return first
   }
 
@@ -87,7 +87,7 @@ export class Ranks {
     const state = this.#of(who.rank)
     state.running -= 1
     state.used += tookMs / ENGINE_SHARES[who.rank]
-    for (const key of keysOf(who)) {
+    for (const key of chargedKeys(who)) {
       this.#count(key, -1)
       state.uses.add(key, tookMs)
     }
@@ -116,8 +116,8 @@ export class Ranks {
   }
 
   /** Of the rank that has used the least of its share. */
-  #first(): Waiting | undefined {
-    let least: { readonly waiting: Waiting; readonly used: number } | undefined
+  #first(): WaitingStatement | undefined {
+    let least: { readonly waiting: WaitingStatement; readonly used: number } | undefined
     for (const state of this.#states.values()) {
       const waiting = this.#leastUsed(state)
       if (waiting !== undefined && (least === undefined || state.used < least.used))
@@ -127,7 +127,7 @@ export class Ranks {
   }
 
   /** By whoever used clearly less, in a rank that would be next. What the service itself reads waits for nobody's page. */
-  #isHeldUp(waiting: Waiting): boolean {
+  #isHeldUp(waiting: WaitingStatement): boolean {
     const held = this.#held
     if (held === null || waiting.organization === '') return false
     const [own, other] = [this.#of(held.rank), this.#of(waiting.rank)]
@@ -139,10 +139,10 @@ export class Ranks {
   }
 
   /** Of those that may run; of equals, who came first. */
-  #leastUsed({ waiting, uses }: RankState): Waiting | undefined {
+  #leastUsed({ waiting, uses }: RankState): WaitingStatement | undefined {
     if (waiting.length === 0) return undefined
     const used = uses.now()
-    let least: { readonly waiting: Waiting; readonly use: Use } | undefined
+    let least: { readonly waiting: WaitingStatement; readonly use: Use } | undefined
     for (const each of waiting) {
       if (!this.#mayRun(each)) continue
       const use = useOf(each, used)
@@ -151,8 +151,8 @@ export class Ranks {
     return least?.waiting
   }
 
-  #mayRun(waiting: Waiting): boolean {
-    return keysOf(waiting).every((key) => (this.#running.get(key) ?? 0) < this.#options.placesOfOne)
+  #mayRun(waiting: WaitingStatement): boolean {
+    return chargedKeys(waiting).every((key) => (this.#running.get(key) ?? 0) < this.#options.placesOfOne)
   }
 }
 
@@ -163,8 +163,8 @@ interface Use {
 }
 
 function useOf(who: Charged, used: (key: string) => number): Use {
-  const byPerson = used(personKey(who))
-  return { byEither: Math.max(used(organizationKey(who)), byPerson), byPerson }
+  const byPerson = used(chargedPerson(who))
+  return { byEither: Math.max(used(chargedOrganization(who)), byPerson), byPerson }
 }
 
 /** Within an organisation the person who used less goes first. */
@@ -172,12 +172,15 @@ function isLess(one: Use, other: Use): boolean {
   return one.byEither < other.byEither || (one.byEither === other.byEither && one.byPerson < other.byPerson)
 }
 
-function keysOf(who: Charged): readonly string[] {
-  return [...(who.organization === '' ? [] : [organizationKey(who)]), ...(who.person === '' ? [] : [personKey(who)])]
+function chargedKeys(who: Charged): readonly string[] {
+  return [
+    ...(who.organization === '' ? [] : [chargedOrganization(who)]),
+    ...(who.person === '' ? [] : [chargedPerson(who)]),
+  ]
 }
 
-const organizationKey = ({ organization }: Charged): string => `o ${organization}`
-const personKey = ({ person }: Charged): string => `p ${person}`
+const chargedOrganization = ({ organization }: Charged): string => `o ${organization}`
+const chargedPerson = ({ person }: Charged): string => `p ${person}`
 
 /** Time that was used, of which what was used long ago counts for less. */
 class DecayingUse {

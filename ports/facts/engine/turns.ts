@@ -1,12 +1,12 @@
 /** A fair queue in front of the engine: look-ups of requests first, then whoever `ranks.ts` says. */
 
-import type { EngineShare, Turn } from '../query-rows.ts'
-import { Ranks, type Charged, type Waiting } from './ranks.ts'
+import type { StatementShare, Turn } from '../query-rows.ts'
+import { Ranks, type Charged, type WaitingStatement } from './ranks.ts'
 
 interface TakeOptions {
   readonly turn: Turn
   /** Whose task it is; absent: of the service itself. */
-  readonly share?: EngineShare | undefined
+  readonly share?: StatementShare | undefined
   /** A task that still waits when this is aborted never runs, and `take` rejects with the reason. */
   readonly signal?: AbortSignal | undefined
 }
@@ -70,7 +70,7 @@ class Turns {
     return () => this.#lookUps.splice(this.#lookUps.indexOf(start), 1)
   }
 
-  #addWaiting(waiting: Waiting): () => void {
+  #addWaiting(waiting: WaitingStatement): () => void {
     this.#ranks.add(waiting)
     return () => this.#ranks.remove(waiting)
   }
