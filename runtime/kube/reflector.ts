@@ -125,6 +125,7 @@ class Reflecting {
   #watching = new AbortController()
   /** Even though the watch could go on. */
   #mustList = false
+  #isLatestAsked = false
 
   constructor(options: ReflectorOptions) {
     this.#options = options
@@ -160,6 +161,8 @@ class Reflecting {
    * deleted meanwhile.
    */
   async #list(): Promise<void> {
+    // Who asks for a list wants the latest state, also as the first one.
+    this.#isLatestAsked ||= this.#mustList
     this.#mustList = false
     const found = new Set<string>()
     let version: string | undefined
@@ -185,7 +188,7 @@ class Reflecting {
   }
 
   #isOfLatest(): boolean {
-    return this.#hasListed || this.#failures > 1
+    return this.#hasListed || this.#isLatestAsked || this.#failures > 1
   }
 
   /**
