@@ -94,8 +94,7 @@ describe('an install that waits for facts', () => {
   const pending = (ends?: LogEnds): Arrival =>
     arrivalOf({ record: recordOf(pendingInstall()), ...(ends === undefined ? {} : { ends }) })
   const split = (...arrivals: readonly Arrival[]) => whoIsDue(arrivals, { eventLog: log, nowMs: () => nowMs })
-  const everything = (offsets: Offsets): LogEnds =>
-    Object.fromEntries(AWAITED_TOPICS.map((topic) => [topic, offsets]))
+  const everything = (offsets: Offsets): LogEnds => Object.fromEntries(AWAITED_TOPICS.map((topic) => [topic, offsets]))
 
   it('is asked about only if there is one', async () => {
     const plain = arrivalOf()

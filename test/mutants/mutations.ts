@@ -410,8 +410,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what the facts lack of the installs is read from the log',
     file: 'api/collection/earlier-report.ts',
-    old: 'return (await tail.find(event, progress)) ?? null',
-    new: 'return null',
+    old: 'await this.#tail.readTo(progress)',
+    new: '',
     suites: ['test/api/earlier-report.test.ts'],
   },
   {
@@ -424,8 +424,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the newest answers come from the log before the facts have them',
     file: 'delivery/recovery/refill.ts',
-    old: 'const answers = await unlessAborted(signal, () => refillFromLog({ ...deps, onProgress }))',
-    new: 'const answers = 0',
+    old: 'await unlessAborted(signal, () => deps.giveNewest(loss, onProgress))',
+    new: '',
     suites: ['test/delivery/refill.test.ts'],
   },
   {

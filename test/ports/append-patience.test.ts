@@ -85,13 +85,16 @@ describe('the time limit of an append', () => {
 })
 
 describe('what a queue in front of Kafka says of itself', () => {
-  const queueOf = (maxBytes = 1_000_000): KafkaAppendQueue => new KafkaAppendQueue({ maxBytes, maxEntries: 100, batchBytes: 100_000 })
+  const queueOf = (maxBytes = 1_000_000): KafkaAppendQueue =>
+    new KafkaAppendQueue({ maxBytes, maxEntries: 100, batchBytes: 100_000 })
   const entry = (bytes: number): Entry => ({ key: 'k', value: 'v'.repeat(bytes) })
   const patient = { deadlineMs: 60_000, patienceMs: 60_000 }
 
   it('is that a topic is late until something of that topic is stored, whatever is stored of others', async () => {
     const queue = queueOf()
-    const refused = await queue.add('visits', [entry(1)], { deadlineMs: 1, patienceMs: 1 }).catch((error: unknown) => error)
+    const refused = await queue
+      .add('visits', [entry(1)], { deadlineMs: 1, patienceMs: 1 })
+      .catch((error: unknown) => error)
     expect(refused).to.be.instanceOf(LogUnavailable)
     const store = async (topic: Topic): Promise<void> => {
       const stored = queue.add(topic, [entry(1)], patient)
