@@ -8,25 +8,22 @@
 
 import { FACTS_WRITER_GROUP } from '../../domain/collection/facts-lag.ts'
 import { recordKey } from '../../domain/records.ts'
-import type { Claim } from '../../ports/hot-state/hot-state.ts'
 import type { KnownAnswer } from '../../ports/hot-state/settled-record.ts'
 import { settledInstallOf } from '../../ports/facts/settled-installs.ts'
 import type { ApiDeps } from '../deps.ts'
-import { InstallTail } from './install-tail.ts'
-import { inTime } from './look-up.ts'
+import { InstallTail, type SoughtEvent } from './install-tail.ts'
+import { inTime } from '../collection/look-up.ts'
 
 /** Events of one round; the others wait for the next one. */
 const ROUND_EVENTS = 500
 /** Later ones are taken for new: they could not be looked for in time. */
 const MOST_WAITING = 5_000
 
-type Asked = Pick<Claim, 'website' | 'eventId'>
-
 /** Null if the event is new, or if that cannot be found out within the time of a look-up. Never rejects. */
-export type FindEarlierReport = (event: Asked) => Promise<KnownAnswer | null>
+type FindEarlierReport = (event: SoughtEvent) => Promise<KnownAnswer | null>
 
-interface Waiting {
-  readonly event: Asked
+interface WaitingEvent {
+  readonly event: SoughtEvent
   readonly answer: PromiseWithResolvers<KnownAnswer | null>
   /** Its request does not wait any more. */
   isGivenUp: boolean
@@ -38,7 +35,7 @@ export function earlierReports(deps: Deps): FindEarlierReport {
   const rounds = new Rounds(deps)
   return async (event) => {
     if (rounds.isFull) return null
-    const waiting: Waiting = { event, answer: Promise.withResolvers(), isGivenUp: false }
+    const waiting: WaitingEvent = { event, answer: Promise.withResolvers(), isGivenUp: false }
     rounds.add(waiting)
     try {
       return await inTime(waiting.answer.promise)
@@ -53,7 +50,7 @@ export function earlierReports(deps: Deps): FindEarlierReport {
 class Rounds {
   readonly #deps: Deps
   readonly #tail: InstallTail
-  #waiting: Waiting[] = []
+  #waiting: WaitingEvent[] = []
   #isAsking = false
 
   constructor(deps: Deps) {
@@ -65,7 +62,7 @@ class Rounds {
     return this.#waiting.length >= MOST_WAITING
   }
 
-  add(waiting: Waiting): void {
+  add(waiting: WaitingEvent): void {
     this.#waiting.push(waiting)
     if (!this.#isAsking) void this.#ask()
   }
@@ -82,10 +79,10 @@ class Rounds {
     this.#isAsking = false
   }
 
-  async #answer(round: readonly Waiting[]): Promise<void> {
+  async #answer(round: readonly WaitingEvent[]): Promise<void> {
     try {
       const known = await this.#find(round.map(({ event }) => event))
-      for (const { event, answer } of round) answer.resolve(known.get(keyOf(event)) ?? null)
+      for (const { event, answer } of round) answer.resolve(known.get(soughtKey(event)) ?? null)
     } catch (error) {
       for (const { answer } of round) {
         // Who was given up does not listen any more.
@@ -95,7 +92,7 @@ class Rounds {
     }
   }
 
-  async #find(events: readonly Asked[]): Promise<ReadonlyMap<string, KnownAnswer>> {
+  async #find(events: readonly SoughtEvent[]): Promise<ReadonlyMap<string, KnownAnswer>> {
     const { eventLog, facts, metrics } = this.#deps
     metrics.lookup('events')
     // The position first: what is before it must be among the rows, what is behind it is read from the log.
@@ -105,13 +102,13 @@ class Rounds {
       event_ids: events.map(({ eventId }) => eventId),
     })
     const stored = rows.map((row) => ({ ...settledInstallOf(row), isPending: row.resolution === 'pending' }))
-    const known = new Map(stored.map((answer) => [keyOf(answer), answer]))
-    if (events.every((event) => known.has(keyOf(event)))) return known
+    const known = new Map(stored.map((answer) => [soughtKey(answer), answer]))
+    if (events.every((event) => known.has(soughtKey(event)))) return known
     await this.#tail.readTo(progress)
     return new Map([...events.flatMap((event) => this.#tail.answersTo(event)), ...known])
   }
 }
 
-function keyOf({ website, eventId }: Asked): string {
+function soughtKey({ website, eventId }: SoughtEvent): string {
   return recordKey(website, eventId)
 }

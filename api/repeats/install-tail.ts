@@ -10,9 +10,9 @@ import type { EventLog, StoredEntry, TopicProgress } from '../../ports/event-log
 import { answerInRecord, type KnownAnswer } from '../../ports/hot-state/settled-record.ts'
 
 /** If the facts are further behind, reading what they lack takes longer than a request can wait. */
-const MOST_BEHIND = 20_000
+const MOST_BEHIND = 15_000
 
-interface SoughtEvent {
+export interface SoughtEvent {
   readonly website: string
   readonly eventId: string
 }
