@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import type { ApiDeps } from '../../api/deps.ts'
-import { earlierReports } from '../../api/repeats/earlier-report.ts'
+import { earlierReports } from '../../api/collection/repeats/earlier-report.ts'
 import type { Offsets } from '../../domain/collection/facts-lag.ts'
 import { encodeRecord } from '../../domain/records.ts'
 import type { Newest } from '../../ports/event-log/event-log.ts'

@@ -409,14 +409,14 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     breaks: 'what the facts lack of the installs is read from the log',
-    file: 'api/repeats/earlier-report.ts',
+    file: 'api/collection/repeats/earlier-report.ts',
     old: 'await this.#tail.readTo(progress)',
     new: '',
     suites: ['test/api/earlier-report.test.ts'],
   },
   {
     breaks: 'the first record of an event on the log answers its repeats',
-    file: 'api/repeats/install-tail.ts',
+    file: 'api/collection/repeats/install-tail.ts',
     old: 'if (!this.#answers.has(key)) this.#answers.set(key, answer)',
     new: 'this.#answers.set(key, answer)',
     suites: ['test/api/earlier-report.test.ts'],

@@ -3,11 +3,11 @@
  * whether an event is new.
  */
 
-import { BoundedMap } from '../../common/bounded-map.ts'
-import { readRecord } from '../../domain/read-record.ts'
-import { recordKey } from '../../domain/records.ts'
-import type { EventLog, StoredEntry, TopicProgress } from '../../ports/event-log/event-log.ts'
-import { answerInRecord, type KnownAnswer } from '../../ports/hot-state/settled-record.ts'
+import { BoundedMap } from '../../../common/bounded-map.ts'
+import { readRecord } from '../../../domain/read-record.ts'
+import { recordKey } from '../../../domain/records.ts'
+import type { EventLog, StoredEntry, TopicProgress } from '../../../ports/event-log/event-log.ts'
+import { answerInRecord, type KnownAnswer } from '../../../ports/hot-state/settled-record.ts'
 
 /** If the facts are further behind, reading what they lack takes longer than a request can wait. */
 const MOST_BEHIND = 15_000

@@ -6,13 +6,13 @@
  * keep the facts-writer from catching up.
  */
 
-import { FACTS_WRITER_GROUP } from '../../domain/collection/facts-lag.ts'
-import { recordKey } from '../../domain/records.ts'
-import type { KnownAnswer } from '../../ports/hot-state/settled-record.ts'
-import { settledInstallOf } from '../../ports/facts/settled-installs.ts'
-import type { ApiDeps } from '../deps.ts'
+import { FACTS_WRITER_GROUP } from '../../../domain/collection/facts-lag.ts'
+import { recordKey } from '../../../domain/records.ts'
+import type { KnownAnswer } from '../../../ports/hot-state/settled-record.ts'
+import { settledInstallOf } from '../../../ports/facts/settled-installs.ts'
+import type { ApiDeps } from '../../deps.ts'
 import { InstallTail, type SoughtEvent } from './install-tail.ts'
-import { inTime } from '../collection/look-up.ts'
+import { inTime } from '../look-up.ts'
 
 /** Events of one round; the others wait for the next one. */
 const ROUND_EVENTS = 500
