@@ -70,13 +70,12 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
   let stopping: Promise<number> | null = null
   let hasFailed = false
   const isStopping = () => stopping !== null
-  const draining = createDraining(logger)
+  const draining = createDraining(options, { isStopping, stopped })
 
   const stop = (reason: StopReason): Promise<number> => {
     if (reason === 'failure') hasFailed ||= !isStopping()
     stopping ??= stopAll(reason).then((isClean) => {
       for (const signal of SIGNALS) signals.off(signal, listeners[signal])
-      signals.off(DRAIN_SIGNAL, draining.begin)
       const code = isClean && !hasFailed ? 0 : 1
       settle(code)
       return code
@@ -96,7 +95,6 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
   }
   const listeners = { SIGTERM: onSignal('SIGTERM'), SIGINT: onSignal('SIGINT') }
   for (const signal of SIGNALS) signals.on(signal, listeners[signal])
-  signals.on(DRAIN_SIGNAL, draining.begin)
 
   const starting =
     (isBackground: boolean): Lifecycle['start'] =>
@@ -123,25 +121,29 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
       void stop('failure')
     },
     isStopping,
-    isDraining: () => draining.hasBegun() || isStopping(),
-    onDrain: draining.onBegin,
+    ...draining,
     stop,
     stopped,
   }
 }
 
-function createDraining(logger: Logger) {
+function createDraining(
+  { logger, signals }: Pick<LifecycleOptions, 'logger' | 'signals'>,
+  { isStopping, stopped }: Pick<Lifecycle, 'isStopping' | 'stopped'>,
+): Pick<Lifecycle, 'isDraining' | 'onDrain'> {
   const waiting: (() => void)[] = []
   let hasBegun = false
+  const begin = (): void => {
+    if (hasBegun) return
+    hasBegun = true
+    logger.info('draining: answers end their connections from now on')
+    for (const act of waiting.splice(0)) act()
+  }
+  signals.on(DRAIN_SIGNAL, begin)
+  void stopped.then(() => signals.off(DRAIN_SIGNAL, begin))
   return {
-    hasBegun: () => hasBegun,
-    begin(): void {
-      if (hasBegun) return
-      hasBegun = true
-      logger.info('draining: answers end their connections from now on')
-      for (const act of waiting.splice(0)) act()
-    },
-    onBegin(act: () => void): void {
+    isDraining: () => hasBegun || isStopping(),
+    onDrain: (act) => {
       if (hasBegun) act()
       else waiting.push(act)
     },

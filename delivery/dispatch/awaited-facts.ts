@@ -7,7 +7,7 @@
 import {
   AWAITED_TOPICS,
   FACTS_WRITER_GROUP,
-  firstKnown,
+  firstKnownEnds,
   hasReached,
   UNKNOWN_ENDS,
   type AwaitedTopic,
@@ -49,7 +49,7 @@ function isAwaiting(arrival: Arrival): boolean {
 /** As they were when the install was first seen; what was not known of them then, as they are now. */
 function endsSeen(noted: LogEnds | undefined, now: LogEnds): LogEnds {
   return Object.fromEntries(
-    AWAITED_TOPICS.map((topic) => [topic, firstKnown(noted?.[topic] ?? [], now[topic] ?? UNKNOWN_ENDS)]),
+    AWAITED_TOPICS.map((topic) => [topic, firstKnownEnds(noted?.[topic] ?? [], now[topic] ?? UNKNOWN_ENDS)]),
   )
 }
 

@@ -17,10 +17,10 @@ import { unlessAborted } from '../../common/deadline.ts'
 import { FACTS_WRITER_GROUP, hasReached } from '../../domain/collection/facts-lag.ts'
 import type { RecordTopic } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { HotState, Loss } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { FactsReader } from '../dispatch/reads.ts'
-import { createRecordReader, type ReadEntry } from '../record-reader.ts'
+import { createRecordReader } from '../record-reader.ts'
 import { rebuildAnswersSince, rebuildState } from './rebuild-state.ts'
 import { refillFromLog } from './refill-from-log.ts'
 
@@ -60,10 +60,10 @@ export interface Refill {
   stop(): Promise<void>
 }
 
-type Refilling = RefillDeps & { readonly read: ReadEntry }
+type Refilling = RefillDeps & { readonly giveNewest: (loss: Loss, onProgress: () => void) => Promise<void> }
 
 export function createRefill(given: RefillDeps): Refill {
-  const deps: Refilling = { ...given, read: createRecordReader(given, 'refill') }
+  const deps: Refilling = { ...given, giveNewest: newestAnswers(given) }
   const stopping = new AbortController()
   let running: Promise<void> | null = null
   let isWanted = false
@@ -107,8 +107,7 @@ async function tryRefill(given: Refilling, signal: AbortSignal): Promise<boolean
     void hotState.claimJob(JOB, owner, LEASE_MS).catch(() => undefined)
   }
   try {
-    const answers = await unlessAborted(signal, () => refillFromLog({ ...deps, onProgress }))
-    logger.info({ answers }, 'the hot state got its newest answers from the log')
+    await unlessAborted(signal, () => deps.giveNewest(loss, onProgress))
     await untilFactsHave(deps, signal)
     const rebuilding = { facts, hotState, nowMs, onProgress }
     const { sinceMs } = loss
@@ -119,6 +118,19 @@ async function tryRefill(given: Refilling, signal: AbortSignal): Promise<boolean
     return (await hotState.forgotten()) === null
   } finally {
     await hotState.releaseJob(JOB, owner)
+  }
+}
+
+/** Once for each loss, however often the rest must be tried again. */
+function newestAnswers(deps: RefillDeps): Refilling['giveNewest'] {
+  const read = createRecordReader(deps, 'refill')
+  let given = ''
+  return async ({ generation, losses }, onProgress) => {
+    const name = `${generation} ${losses}`
+    if (name === given) return
+    const answers = await refillFromLog({ ...deps, read, onProgress })
+    given = name
+    deps.logger.info({ answers }, 'the hot state got its newest answers from the log')
   }
 }
 

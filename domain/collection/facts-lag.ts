@@ -38,7 +38,7 @@ function isDone(position: number | null | undefined, end: number): boolean {
 }
 
 /** The ends as they were noted first. Where one was not known then, or the partition was not seen, a later one counts. */
-export function firstKnown(noted: Offsets, later: Offsets): Offsets {
+export function firstKnownEnds(noted: Offsets, later: Offsets): Offsets {
   const partitions = Math.max(noted.length, later.length)
   return Array.from({ length: partitions }, (_, partition) => noted[partition] ?? later[partition] ?? null)
 }

@@ -9,6 +9,7 @@ import {
   deciding,
   decided,
   EVENTS_ASKED,
+  installs,
   MAX_KEYS,
   OF_WEBSITE,
   once,
@@ -21,11 +22,13 @@ import {
 import {
   DECISION,
   INSTALLATION_VISIT,
+  SETTLED_INSTALL,
   type DecisionRow,
   type FirstInstallRow,
   type InstallationVisitRow,
   type ReceiptFactsRow,
   type ReceiptHistoryRow,
+  type SettledInstallRow,
 } from './query-rows.ts'
 
 /** Limited to one installation. */
@@ -74,6 +77,10 @@ export const DECIDING_QUERIES = {
       argMax(event_type, row_version) AS event_type, argMax(visit_id, row_version) AS visit_id,
       argMax(answer, row_version) AS answer
     FROM installs PREWHERE ${EVENTS_ASKED} GROUP BY organization, website, event_id LIMIT ${MAX_KEYS}`),
+
+  /** What the hot state remembers of events, for those that are stored; as they were decided, if they were pending. */
+  settledInstalls: deciding<EventKeys, SettledInstallRow>(`SELECT ${SETTLED_INSTALL.sql}
+    FROM ${installs(EVENTS_ASKED)} LIMIT ${MAX_KEYS}`),
 
   /** The decisions about events that were pending. */
   decisionsByEvents: deciding<EventKeys, DecisionRow>(`SELECT ${DECISION.sql}

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import type { ApiDeps } from '../../api/deps.ts'
-import { earlierReports } from '../../api/collection/earlier-report.ts'
+import { earlierReports } from '../../api/collection/repeats/earlier-report.ts'
 import type { Offsets } from '../../domain/collection/facts-lag.ts'
 import { encodeRecord } from '../../domain/records.ts'
 import type { Newest } from '../../ports/event-log/event-log.ts'
@@ -35,8 +35,8 @@ class Parts {
       readLast: (_topic: string, newest: Newest) => this.#read(newest),
     },
     facts: {
-      run: async (query: string, params: { readonly event_id: string }) => {
-        this.steps.push(`${query} ${params.event_id}`)
+      run: async (query: string, params: { readonly event_ids: readonly string[] }) => {
+        this.steps.push(`${query} ${params.event_ids.join()}`)
         if (this.row === 'silent') return new Promise(() => undefined)
         if (this.row instanceof Error) throw this.row
         return this.row === undefined ? [] : [this.row]
@@ -92,7 +92,7 @@ describe('an earlier report of an event', () => {
       },
       isPending: false,
     })
-    expect(parts.steps).to.deep.equal(['progress', 'settledInstall one'])
+    expect(parts.steps).to.deep.equal(['progress', 'settledInstalls one'])
   })
 
   it('is found on the log while the facts do not have it yet, and a new event is not', async () => {
@@ -147,6 +147,27 @@ describe('an earlier report of an event', () => {
       expect(await found('one')).to.equal(undefined)
       expect(parts.warnings.length).to.equal(1)
     })
+
+  it('is looked for with all others that wait, in one round after the one that runs', async () => {
+    parts.log = [entryOf('two', 0)]
+    const asked = ['one', 'two', 'three'].map(found)
+    expect(await Promise.all(asked)).to.deep.equal([undefined, 'two', undefined])
+    expect(parts.steps).to.deep.equal([
+      ...['progress', 'settledInstalls one', 'read from 0'],
+      ...['progress', 'settledInstalls two,three'],
+    ])
+    await Promise.all(Array.from({ length: 1_200 }, (_, number) => find(`other ${number}`)))
+    const sizes = parts.steps
+      .filter((step) => step.startsWith('settledInstalls other'))
+      .map((step) => step.split(',').length)
+    expect(sizes).to.deep.equal([1, 500, 500, 199])
+  })
+
+  it('is not looked for in the round after its request has given up', async () => {
+    parts.row = 'silent'
+    expect(await Promise.all([found('one'), found('two')])).to.deep.equal([undefined, undefined])
+    expect(parts.steps).to.deep.equal(['progress', 'settledInstalls one'])
+  })
 
   it('is looked for a second at most', async () => {
     parts.row = 'silent'

@@ -41,6 +41,18 @@ describe('a pending install', function () {
       queries.includes(query) ? Promise.reject(new FactsUnavailable('away')) : run(query, params)
     return () => void (facts.run = run)
   }
+  /** Nothing of the log can be read back, and the facts do not say which events they have, until the returned function is called. */
+  const forgetReports = (...queries: string[]): (() => void) => {
+    const { eventLog } = api.service
+    const readLast = eventLog.readLast.bind(eventLog)
+    const failing = { next: () => Promise.reject(new LogUnavailable('away')) }
+    eventLog.readLast = () => ({ [Symbol.asyncIterator]: () => failing })
+    const speak = silence('settledInstalls', ...queries)
+    return () => {
+      eventLog.readLast = readLast
+      speak()
+    }
+  }
   /** Activated, and forgotten by a hot state that loses what it does not need: only the facts know it. */
   const forgottenReceipt = async (): Promise<string> => {
     const receipt = await api.activeReceipt()
@@ -323,13 +335,22 @@ describe('a pending install', function () {
       })
     })
 
+    it('calls a repeat that by its first answer, before Redis has it again', async () => {
+      const event = eventBody({ receipts: [await api.activeReceipt()] })
+      const { body } = await api.post('/v1/events', event)
+      const speak = silence('installsAfter', 'activationsAfter')
+      redis.cli('FLUSHALL')
+      expect((await api.post('/v1/events', event)).body).to.deep.equal({ ...body, duplicate: true })
+      speak()
+    })
+
     it('answers a repeat as the first record was decided, though the repeat itself had to stay pending', async () => {
       const receipt = await api.activeReceipt()
       const event = eventBody({ receipts: [receipt] })
       const { body } = await api.post('/v1/events', event)
       await api.service.drain()
       await pause(TRUST_MS)
-      const speak = silence('installsAfter', 'receiptFacts', 'installationVisits', 'activationsAfter')
+      const speak = forgetReports('installsAfter', 'receiptFacts', 'installationVisits', 'activationsAfter')
       redis.cli('FLUSHALL')
       expect((await api.post('/v1/events', event)).body).to.deep.include({ duplicate: false, resolution: 'pending' })
       const quiet = silence('settledInstall')
@@ -348,7 +369,7 @@ describe('a pending install', function () {
       await api.post('/v1/events', second)
       await api.service.drain()
       await pause(TRUST_MS)
-      const speak = silence('installsAfter', 'receiptFacts', 'installationVisits', 'activationsAfter')
+      const speak = forgetReports('installsAfter', 'receiptFacts', 'installationVisits', 'activationsAfter')
       redis.cli('FLUSHALL')
       expect((await api.post('/v1/events', first)).body).to.deep.include({ resolution: 'pending' })
       const other = { ...second, receipts: [], installation_id: 'another-installation' }

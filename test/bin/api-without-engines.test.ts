@@ -8,6 +8,7 @@ import { expect } from 'chai'
 import { freePorts } from '../../fixtures/engines/free-port.ts'
 import { startProgram, type Program } from '../../fixtures/service/programs.ts'
 import { eventBody, send, visitBody, type Reply } from '../../fixtures/service/requests.ts'
+import { until } from '../../fixtures/until.ts'
 import { MANIFESTS, TEST_ORIGIN, TEST_SECRET } from '../../fixtures/service/service.ts'
 
 /** What a client may have to wait: the deadlines of a log that is away, and of look-ups. The hook waits five seconds. */
@@ -73,16 +74,8 @@ describe('an api that starts while Kafka, Redis and ClickHouse are away', functi
 
   it('drains when it is told, and ends', async () => {
     process.kill(program.pid, 'SIGUSR2')
-    const { headers } = await untilDraining()
-    expect(headers.get('connection')).to.equal('close')
-    expect(await isReady()).to.equal(false)
+    await until(async () => !(await isReady()))
+    expect((await send(`${url}/health`)).headers.get('connection')).to.equal('close')
     expect(await program.end('SIGTERM')).to.equal(0)
   })
-
-  const untilDraining = async (): Promise<Reply> => {
-    for (;;) {
-      const reply = await send(`${url}/health`)
-      if (!(await isReady())) return reply
-    }
-  }
 })

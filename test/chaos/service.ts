@@ -176,7 +176,7 @@ function commandOf(name: ProcessName, folder: string, apis: readonly [Api, Api])
   return { words: ['api', '--listen', new URL(api.url).host], own: { ...own, ...spool } }
 }
 
-/** As `api/collection/earlier-report.ts` says it. */
+/** As `api/collection/repeats/earlier-report.ts` says it. */
 const IN_DOUBT = 'an earlier report of an event could not be looked up'
 
 function noteAlone(alone: Alone[], process: ProcessName, line: string): void {

@@ -281,7 +281,8 @@ describe('the chart', function () {
       expect(command, pod.of).to.deep.equal(['node', '-e', "process.kill(1, 'SIGUSR2'); setTimeout(() => {}, 5000)"])
       expect(pod.spec['shareProcessNamespace'], pod.of).to.equal(undefined)
     }
-    expect([...told].toSorted()).to.deep.equal(['api', 'dashboard', 'embedded'])
+    // The container of the embedded program is called like the product.
+    expect([...told].toSorted()).to.deep.equal(['api', 'dashboard', 'whence'])
   })
 
   it('selects pods that are there: Services, budgets, policies and scalers', () => {

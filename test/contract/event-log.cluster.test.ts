@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { hasReached, type Offsets } from '../../domain/collection/facts-lag.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
-import { topicBounds, type TopicBounds } from '../../ports/event-log/kafka/topic-bounds.ts'
+import { openTopicBounds, type TopicBounds } from '../../ports/event-log/kafka/questions/topic-bounds.ts'
 import { parseKafkaUrl, type KafkaSettings } from '../../ports/event-log/kafka/url.ts'
 import { startKafkaCluster, type KafkaCluster } from '../../fixtures/engines/kafka-cluster.ts'
 import { kafkaJars } from '../../fixtures/engines/kafka.ts'
@@ -30,7 +30,7 @@ describe('the ends of a topic on three Kafka brokers', function () {
     settings = parsed.value
     await createTopics(settings, ['activations'])
     log = await openKafka(settings)
-    bounds = topicBounds(settings)
+    bounds = openTopicBounds(settings)
   })
   after(async () => {
     await log?.close()

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { firstKnown, hasReached, UNKNOWN_ENDS, type Offsets } from '../../domain/collection/facts-lag.ts'
+import { firstKnownEnds, hasReached, UNKNOWN_ENDS, type Offsets } from '../../domain/collection/facts-lag.ts'
 
 describe('the facts', () => {
   const CASES: readonly [string, Offsets, Offsets, boolean][] = [
@@ -35,6 +35,6 @@ describe('the ends that an event waits for', () => {
   ]
   for (const [what, noted, later, expected] of CASES)
     it(what, () => {
-      expect(firstKnown(noted, later)).to.deep.equal(expected)
+      expect(firstKnownEnds(noted, later)).to.deep.equal(expected)
     })
 })

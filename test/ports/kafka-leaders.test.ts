@@ -3,7 +3,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 
-import { leaderWatch, type Leaders, type LeaderSource, type LeaderWatch } from '../../ports/event-log/kafka/leaders.ts'
+import {
+  leaderWatch,
+  type Leaders,
+  type LeaderSource,
+  type LeaderWatch,
+} from '../../ports/event-log/kafka/questions/leaders.ts'
 
 /** Longer than a send may take before anybody is asked. */
 const SLOW_MS = 900

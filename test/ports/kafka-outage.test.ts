@@ -5,7 +5,7 @@ import type { Kafka } from 'kafkajs'
 
 import type { Topic } from '../../domain/records.ts'
 import { KafkaAppendQueue } from '../../ports/event-log/kafka/appends.ts'
-import type { LeaderWatch } from '../../ports/event-log/kafka/leaders.ts'
+import type { LeaderWatch } from '../../ports/event-log/kafka/questions/leaders.ts'
 import { Outage, OUTAGE_TIMES, type NextTry } from '../../ports/event-log/kafka/outage.ts'
 import { KafkaSender } from '../../ports/event-log/kafka/producer.ts'
 import { until } from '../../fixtures/until.ts'

@@ -5,10 +5,10 @@ import { expect } from 'chai'
 
 import { hasReached } from '../../domain/collection/facts-lag.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
-import type { BrokerLine, BrokerView, PartitionBounds } from '../../ports/event-log/kafka/broker-line.ts'
-import { progressQuestions } from '../../ports/event-log/kafka/progress.ts'
-import { sharedQuestions } from '../../ports/event-log/kafka/shared-questions.ts'
-import { topicBounds } from '../../ports/event-log/kafka/topic-bounds.ts'
+import type { BrokerLine, BrokerView, PartitionBounds } from '../../ports/event-log/kafka/questions/broker-line.ts'
+import { progressQuestions } from '../../ports/event-log/kafka/questions/progress.ts'
+import { sharedQuestions } from '../../ports/event-log/kafka/questions/in-turn.ts'
+import { openTopicBounds } from '../../ports/event-log/kafka/questions/topic-bounds.ts'
 import type { KafkaSettings } from '../../ports/event-log/kafka/url.ts'
 
 const TOPIC = 'whence.activations'
@@ -70,12 +70,12 @@ class Broker implements BrokerLine {
 describe('the ends of a topic on Kafka', () => {
   const LISTS = [1, 2, 3]
   let cluster: readonly [Broker, Broker, Broker]
-  let bounds: ReturnType<typeof topicBounds>
+  let bounds: ReturnType<typeof openTopicBounds>
   beforeEach(() => {
     const same = { leaders: [1, 2, 3], lists: LISTS, ends: [10, 20, 30] }
     cluster = [new Broker(1, same), new Broker(2, same), new Broker(3, same)]
     const settings = { brokers: ['broker-1:9092'] } as unknown as KafkaSettings
-    bounds = topicBounds(settings, (_settings, address) => brokerAt(address))
+    bounds = openTopicBounds(settings, (_settings, address) => brokerAt(address))
   })
   afterEach(() => bounds.close())
 

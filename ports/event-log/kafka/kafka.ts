@@ -26,13 +26,13 @@ import { kafkaEntryBytes, KafkaAppendQueue } from './appends.ts'
 import { kafkaClient, QUESTION_MS, logUnavailable } from './client.ts'
 import type { MemberSettings } from './consumer.ts'
 import { startMember } from './consumer.ts'
-import { allLags, lagOf, offsetsSince, positionsOf, topicRanges } from './positions.ts'
-import { leaderSources, leaderWatch } from './leaders.ts'
+import { allLags, lagOf, offsetsSince, positionsOf, topicRanges } from './questions/positions.ts'
+import { leaderSources, leaderWatch } from './questions/leaders.ts'
 import { KafkaSender } from './producer.ts'
-import { progressQuestions } from './progress.ts'
+import { progressQuestions } from './questions/progress.ts'
 import { KAFKA_DEFAULTS, type KafkaEventLogOptions } from './options.ts'
 import { newestEntries, TopicReader } from './reader.ts'
-import { topicBounds, type TopicBounds } from './topic-bounds.ts'
+import { openTopicBounds, type TopicBounds } from './questions/topic-bounds.ts'
 import type { KafkaSettings } from './url.ts'
 import { ALL_TOPICS } from './topic-layout.ts'
 import { endedWithin } from '../../../common/deadline.ts'
@@ -91,7 +91,7 @@ class LogInKafka implements EventLog {
       batchBytes: BATCH_BYTES,
     })
     this.#kafka = kafkaClient(settings, { requestMs: QUESTION_MS })
-    this.#bounds = topicBounds(settings)
+    this.#bounds = openTopicBounds(settings)
     this.#progress = progressQuestions(
       (groupId, topicName) => this.#askOnce((admin) => positionsOf(admin, groupId, topicName)),
       this.#bounds,

@@ -7,7 +7,7 @@ import type { Topic } from '../../../domain/records.ts'
 
 import type { Entry } from '../event-log.ts'
 import { forgetSilence } from './brokers.ts'
-import { LeadersMoved, type LeaderWatch } from './leaders.ts'
+import { LeadersMoved, type LeaderWatch } from './questions/leaders.ts'
 import { Outage, OUTAGE_TIMES, type OutageTimes } from './outage.ts'
 import type { KafkaAppendQueue, SendFailure, Sending } from './appends.ts'
 import { within } from '../../../common/deadline.ts'

@@ -7,7 +7,7 @@ import type { Admin, Consumer, EachBatchPayload, Kafka } from 'kafkajs'
 import type { Newest, StoredEntry } from '../event-log.ts'
 import { LogUnavailable } from '../event-log.ts'
 import { storedEntry } from './client.ts'
-import { topicRanges, type PartitionRange } from './positions.ts'
+import { topicRanges, type PartitionRange } from './questions/positions.ts'
 
 interface ReaderOptions {
   readonly kafka: Kafka

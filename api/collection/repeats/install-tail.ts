@@ -3,17 +3,17 @@
  * whether an event is new.
  */
 
-import { BoundedMap } from '../../common/bounded-map.ts'
-import type { OwnedWebsite } from '../../domain/model.ts'
-import { readRecord } from '../../domain/read-record.ts'
-import { recordKey } from '../../domain/records.ts'
-import type { EventLog, StoredEntry, TopicProgress } from '../../ports/event-log/event-log.ts'
-import { answerInRecord, type KnownAnswer } from '../../ports/hot-state/settled-record.ts'
+import { BoundedMap } from '../../../common/bounded-map.ts'
+import type { OwnedWebsite } from '../../../domain/model.ts'
+import { readRecord } from '../../../domain/read-record.ts'
+import { recordKey } from '../../../domain/records.ts'
+import type { EventLog, StoredEntry, TopicProgress } from '../../../ports/event-log/event-log.ts'
+import { answerInRecord, type KnownAnswer } from '../../../ports/hot-state/settled-record.ts'
 
 /** If the facts are further behind, reading what they lack takes longer than a request can wait. */
-const MOST_BEHIND = 20_000
+const MOST_BEHIND = 15_000
 
-interface SoughtEvent extends OwnedWebsite {
+export interface SoughtEvent extends OwnedWebsite {
   readonly eventId: string
 }
 
@@ -23,25 +23,23 @@ export class InstallTail {
   readonly #answers = new BoundedMap<string, KnownAnswer>(2 * MOST_BEHIND)
   /** By partition; what is before is in the facts, or was read. */
   #next: readonly number[] = []
-  #last: Promise<void> = Promise.resolve()
 
   constructor(log: Pick<EventLog, 'readLast'>) {
     this.#log = log
   }
 
-  /**
-   * The first answer to an event among the entries from the facts' position to the ends of the log; undefined if there is none.
-   * Rejects if it is not certain that all of them were seen.
-   */
-  async find(event: SoughtEvent, progress: TopicProgress): Promise<KnownAnswer | undefined> {
-    // One after the other: usually the one before has read what this one needs.
-    const reading = this.#last.then(() => this.#readTo(progress))
-    this.#last = reading.catch(() => undefined)
-    await reading
-    return this.#answers.get(recordKey(event, event.eventId))
+  /** The first answer to the event among what was read, by its key; nothing if there is none. */
+  answersTo(event: SoughtEvent): readonly (readonly [string, KnownAnswer])[] {
+    const key = recordKey(event, event.eventId)
+    const answer = this.#answers.get(key)
+    return answer === undefined ? [] : [[key, answer]]
   }
 
-  async #readTo({ done, ends }: TopicProgress): Promise<void> {
+  /**
+   * Reads what lies between the facts' position and the ends of the log, and was not read before. Not to be called while it runs.
+   * Rejects if it is not certain that all of it was read.
+   */
+  async readTo({ done, ends }: TopicProgress): Promise<void> {
     const known = ends.map((end, partition) => ({ end, from: done[partition] ?? null }))
     let behind = 0
     for (const { end, from } of known) {

@@ -6,11 +6,11 @@
  * afterwards. A partition without such a leader, or whose leader gives no answer, is not known.
  */
 
-import type { Offsets } from '../../../domain/collection/facts-lag.ts'
-import { LogUnavailable, type StoredEntry } from '../event-log.ts'
+import type { Offsets } from '../../../../domain/collection/facts-lag.ts'
+import { LogUnavailable, type StoredEntry } from '../../event-log.ts'
 import { brokerLine, type BrokerLine, type BrokerView, type LedPartition, type PartitionBounds } from './broker-line.ts'
-import { logUnavailable } from './client.ts'
-import type { KafkaSettings } from './url.ts'
+import { logUnavailable } from '../client.ts'
+import type { KafkaSettings } from '../url.ts'
 
 /** Brokers that are asked who leads: enough to outvote two that are mistaken, however large the cluster is. */
 const MOST_ASKED = 5
@@ -28,7 +28,7 @@ export interface TopicBounds {
   close(): void
 }
 
-export function topicBounds(settings: KafkaSettings, open = brokerLine): TopicBounds {
+export function openTopicBounds(settings: KafkaSettings, open = brokerLine): TopicBounds {
   const lines = new Map<string, BrokerLine>()
   /** Addresses that the brokers gave for themselves, when they were asked last. */
   let known: readonly string[] = []
@@ -61,7 +61,7 @@ export function topicBounds(settings: KafkaSettings, open = brokerLine): TopicBo
     const listed = addressesIn(views)
     const leaders = leadersByMost(views, topicName, Math.max(known.length, listed.length))
     known = listed
-    return boundsBy(leaders, { topicName, lineTo: (nodeId) => lineOf(nodeId, views, lineTo) })
+    return boundsBy(leaders, { topicName, lineTo: (nodeId) => lineToNode(nodeId, views, lineTo) })
   }
   return {
     of: ask,
@@ -99,11 +99,7 @@ async function* entriesWithin(
  * The leader of each partition in order, if more than half of the brokers that could be asked name it; else null.
  * @param asked how many brokers there are to ask; those that gave no answer name nobody
  */
-export function leadersByMost(
-  views: readonly BrokerView[],
-  topicName: string,
-  asked: number,
-): readonly (number | null)[] {
+function leadersByMost(views: readonly BrokerView[], topicName: string, asked: number): readonly (number | null)[] {
   const told = views.map((view) => view.topics.get(topicName) ?? [])
   const partitions = Math.max(0, ...told.flat().map(({ partition }) => partition + 1))
   return Array.from({ length: partitions }, (_, partition) => namedByMost(told, partition, asked))
@@ -135,7 +131,7 @@ async function boundsBy(
   return leaders.map((_, partition) => known.get(partition) ?? null)
 }
 
-function lineOf(
+function lineToNode(
   nodeId: number,
   views: readonly BrokerView[],
   lineTo: (address: string) => BrokerLine,

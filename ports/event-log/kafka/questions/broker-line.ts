@@ -7,11 +7,11 @@ import { createRequire } from 'node:module'
 
 import type { Kafka, KafkaMessage } from 'kafkajs'
 
-import { within } from '../../../common/deadline.ts'
-import type { StoredEntry } from '../event-log.ts'
-import { brokerAnswered, brokerWasSilent } from './brokers.ts'
-import { kafkaClient, QUESTION_MS, storedEntry } from './client.ts'
-import type { KafkaSettings } from './url.ts'
+import { within } from '../../../../common/deadline.ts'
+import type { StoredEntry } from '../../event-log.ts'
+import { brokerAnswered, brokerWasSilent } from '../brokers.ts'
+import { kafkaClient, QUESTION_MS, storedEntry } from '../client.ts'
+import type { KafkaSettings } from '../url.ts'
 
 /** What one broker believes of the cluster. A broker that was stopped believes what it did before, for a while. */
 export interface BrokerView {
@@ -49,7 +49,7 @@ export interface BrokerLine {
   rest(): void
 }
 
-interface Broker {
+interface LoneBroker {
   readonly connectionPool: { send(request: Protocol): Promise<unknown> }
   lookupRequest(apiKey: number, definition: unknown): (fields: object) => Protocol
 }
@@ -61,7 +61,7 @@ interface Protocol {
 
 /** A private part of kafkajs. */
 interface Cluster {
-  readonly brokerPool: { readonly seedBroker: Broker }
+  readonly brokerPool: { readonly seedBroker: LoneBroker }
   connect(): Promise<void>
   disconnect(): Promise<void>
 }
@@ -113,7 +113,7 @@ export function brokerLine(settings: KafkaSettings, address: string): BrokerLine
     void opened?.then((cluster) => cluster.disconnect()).catch(() => undefined)
     opened = null
   }
-  const ask = async <T>(question: (broker: Broker) => Promise<T>): Promise<T> => {
+  const ask = async <T>(question: (broker: LoneBroker) => Promise<T>): Promise<T> => {
     if (performance.now() < sparedUntilMs) throw new Error(`${address} was silent a moment ago`)
     opened ??= open()
     try {
@@ -138,9 +138,9 @@ export function brokerLine(settings: KafkaSettings, address: string): BrokerLine
   }
 }
 
-async function askView(broker: Broker, topicNames: readonly string[]): Promise<BrokerView> {
+async function askView(broker: LoneBroker, topicNames: readonly string[]): Promise<BrokerView> {
   const fields = { topics: topicNames, allowAutoTopicCreation: false }
-  const answer = (await send(broker, 'Metadata', fields)) as MetadataAnswer
+  const answer = (await sendRaw(broker, 'Metadata', fields)) as MetadataAnswer
   return {
     brokers: answer.brokers.map(({ nodeId, host, port }) => ({ nodeId, address: `${host}:${port}` })),
     topics: new Map(
@@ -159,7 +159,7 @@ function ledPartition({
 }
 
 async function askBounds(
-  broker: Broker,
+  broker: LoneBroker,
   topicName: string,
   partitions: readonly number[],
 ): Promise<ReadonlyMap<number, PartitionBounds>> {
@@ -175,26 +175,26 @@ async function askBounds(
 }
 
 async function askOffsets(
-  broker: Broker,
+  broker: LoneBroker,
   topic: string,
   { partitions, time }: { readonly partitions: readonly number[]; readonly time: string | undefined },
 ): Promise<ReadonlyMap<number, number>> {
   const asked = partitions.map((partition) => ({ partition, timestamp: time }))
   const fields = { replicaId: NO_REPLICA, isolationLevel: 0, topics: [{ topic, partitions: asked }] }
-  const { responses } = (await send(broker, 'ListOffsets', fields)) as OffsetsAnswer
+  const { responses } = (await sendRaw(broker, 'ListOffsets', fields)) as OffsetsAnswer
   const led = responses.flatMap((response) => response.partitions).filter(({ errorCode }) => errorCode === 0)
   return new Map(led.map(({ partition, offset }) => [partition, Number(offset)]))
 }
 
 async function askEntries(
-  broker: Broker,
+  broker: LoneBroker,
   topic: string,
   { partition, from }: { readonly partition: number; readonly from: number },
 ): Promise<readonly StoredEntry[]> {
   const asked = { partition, fetchOffset: String(from), maxBytes: FETCH_BYTES }
   const bounds = { maxWaitTime: 0, minBytes: 1, maxBytes: FETCH_BYTES, isolationLevel: 0, rackId: '' }
   const fields = { replicaId: NO_REPLICA, ...bounds, topics: [{ topic, partitions: [asked] }] }
-  const { responses } = (await send(broker, 'Fetch', fields)) as FetchAnswer
+  const { responses } = (await sendRaw(broker, 'Fetch', fields)) as FetchAnswer
   const [found] = responses.flatMap(({ partitions }) => partitions)
   if (found === undefined || found.errorCode !== 0) throw new Error(`no entries: ${found?.errorCode ?? 'no partition'}`)
   // A broker gives whole batches, which may begin before the offset.
@@ -202,7 +202,7 @@ async function askEntries(
 }
 
 /** The answer as the broker gave it, with the errors in it. */
-function send(broker: Broker, name: keyof typeof KEYS, fields: object): Promise<unknown> {
+function sendRaw(broker: LoneBroker, name: keyof typeof KEYS, fields: object): Promise<unknown> {
   const { requests } = createRequire(import.meta.url)('kafkajs/src/protocol/requests') as {
     readonly requests: Readonly<Record<string, unknown>>
   }

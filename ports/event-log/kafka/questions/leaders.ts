@@ -7,7 +7,7 @@
  */
 
 import { brokerLine, type BrokerLine, type LedPartition } from './broker-line.ts'
-import type { KafkaSettings } from './url.ts'
+import type { KafkaSettings } from '../url.ts'
 
 /** Who leads the partitions of a topic, as a text that differs if a leader does; by the topic's name on the brokers. */
 export type Leaders = ReadonlyMap<string, string>
@@ -51,7 +51,7 @@ const FRESH_MS = 3_000
 
 /** One for each broker of the address. Throws if a TLS file cannot be read. */
 export function leaderSources(settings: KafkaSettings): readonly LeaderSource[] {
-  return settings.brokers.map((address) => sourceOf(brokerLine(settings, address)))
+  return settings.brokers.map((address) => leaderSource(brokerLine(settings, address)))
 }
 
 export function leaderWatch(sources: readonly LeaderSource[]): LeaderWatch {
@@ -126,7 +126,7 @@ function agreed(answers: readonly (Leaders | null)[]): Leaders {
   return new Map([...(told[0] ?? [])].filter(([topic, leaders]) => told.every((one) => one.get(topic) === leaders)))
 }
 
-function sourceOf(line: BrokerLine): LeaderSource {
+function leaderSource(line: BrokerLine): LeaderSource {
   return {
     async ask(topicNames) {
       const { topics } = await line.view(topicNames)

@@ -2,9 +2,9 @@
 
 import type { Admin } from 'kafkajs'
 
-import type { Topic } from '../../../domain/records.ts'
+import type { Topic } from '../../../../domain/records.ts'
 
-import type { TopicLag } from '../event-log.ts'
+import type { TopicLag } from '../../event-log.ts'
 
 export interface PartitionRange {
   readonly partition: number

@@ -1,9 +1,9 @@
 /** How far a group has come in a topic: its committed positions, and where the topic ends as far as that is certain. */
 
-import type { TopicProgress } from '../event-log.ts'
+import type { TopicProgress } from '../../event-log.ts'
 import type { PartitionBounds } from './broker-line.ts'
-import { logUnavailable } from './client.ts'
-import { sharedQuestions } from './shared-questions.ts'
+import { logUnavailable } from '../client.ts'
+import { sharedQuestions } from './in-turn.ts'
 import type { TopicBounds } from './topic-bounds.ts'
 
 type Positions = ReadonlyMap<number, number>
@@ -27,7 +27,7 @@ export function progressQuestions(
 }
 
 /** @param positions read before the bounds, so that none is beyond its end unless the topic began again */
-export function progressBy(
+function progressBy(
   positions: ReadonlyMap<number, number>,
   bounds: readonly (PartitionBounds | null)[],
 ): TopicProgress {
