@@ -3,7 +3,7 @@
 import { sliced } from '../../common/sliced.ts'
 import type { FactsConnection, InsertStatement, TableLayout } from './engine/connection.ts'
 import { insertError, queryError } from './engine/engine-codes.ts'
-import { countNamed, countOrganization, eraseFigures, eraseNamed, eraseOrganization } from './erasure/erase.ts'
+import { countNamed, countOrganization, eraseFigures, eraseNamed, deleteOrganization } from './erasure/erase.ts'
 import { RowsRefused } from './facts.ts'
 import type { Facts, RunOptions } from './facts.ts'
 import { QUERIES } from './queries.ts'
@@ -90,7 +90,7 @@ function erasingFrom(connection: FactsConnection): Erasing {
     countNamed: (names) => countNamed(connection, names).catch(asQueryError),
     erase: (names) => eraseNamed(connection, names).catch(asQueryError),
     countOrganization: (organization) => countOrganization(connection, organization).catch(asQueryError),
-    eraseOrganization: (organization) => eraseOrganization(connection, organization).catch(asQueryError),
+    eraseOrganization: (organization) => deleteOrganization(connection, organization).catch(asQueryError),
     eraseFigures: (owner, hours) => eraseFigures(connection, owner, hours).catch(asQueryError),
   }
 }

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import type { Website } from '../../domain/catalog.ts'
-import { changedOwners } from '../../domain/catalog/changed-owners.ts'
+import { changedOwners } from '../../domain/published/changed-owners.ts'
 
 const websiteOf = (id: string, organization: string) => ({ id, organization: { id: organization } }) as Website
 const stored = (website: string, organization: string) => ({ website, organization })

@@ -63,7 +63,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     breaks: 'a restore names the websites of other owners',
-    file: 'domain/catalog/changed-owners.ts',
+    file: 'domain/published/changed-owners.ts',
     old: 'owners.length === 0 || owners.includes(now)',
     new: 'owners.length >= 0 || owners.includes(now)',
     suites: ['test/domain/changed-owners.test.ts'],

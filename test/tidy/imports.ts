@@ -60,7 +60,7 @@ const LAYERS: readonly (readonly string[])[] = [
   [
     ...below(
       'ports/facts',
-      'column-types.ts visits.ts columns.ts query-rows.ts query-parts.ts erasure/names.ts erasure/queries.ts',
+      'column-types.ts visits.ts stream-tables.ts columns.ts query-rows.ts query-parts.ts erasure/names.ts erasure/queries.ts',
     ),
     ...below('ports/facts', 'pages streams.ts deciding.ts queries.ts facts.ts engine erasure'),
     'ports/facts',

@@ -45,7 +45,7 @@ export async function eraseNamed(connection: FactsConnection, names: readonly Er
   await deleteRows(connection, NAMING_TABLES, (table) => conditionNaming(table, names))
 }
 
-export async function eraseOrganization(connection: FactsConnection, organization: string): Promise<void> {
+export async function deleteOrganization(connection: FactsConnection, organization: string): Promise<void> {
   await deleteRows(connection, OWNED_TABLES, () => ofOrganization(organization))
 }
 

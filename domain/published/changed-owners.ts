@@ -3,7 +3,7 @@
 import { ownedWebsite, type Website } from '../catalog.ts'
 import type { OwnedWebsite } from '../model.ts'
 
-export interface ChangedOwner {
+interface ChangedOwner {
   readonly website: string
   /** The organisation that it belongs to now. */
   readonly now: string
