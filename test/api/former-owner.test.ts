@@ -2,10 +2,26 @@
 
 import { expect } from 'chai'
 import { newId } from '../../fixtures/service/requests.ts'
-import { ownedWebsite } from '../../domain/catalog.ts'
-import { manifestsWith, MANIFESTS, startApi, type Api } from './support/api.ts'
+import { Registry } from 'prom-client'
+import { createApp } from '../../api/app.ts'
+import { createApiMetrics } from '../../api/metrics.ts'
+import { listen } from '../../api/server.ts'
+import { ownedWebsite, type Catalog } from '../../domain/catalog.ts'
+import { TEST_SECRET } from '../../fixtures/service/service.ts'
+import { createKeyring } from '../../runtime/keyring.ts'
+import { bareDeps } from './support/bare-api.ts'
+import { callsTo, manifestsWith, MANIFESTS, startApi, type Api } from './support/api.ts'
 
 const ACME = MANIFESTS['acme.yaml'] ?? ''
+/** Another pod on the same log, hot state and facts, whose copy of the catalog stays as it is. */
+async function startPod({ service }: Api, catalog: Catalog) {
+  const { eventLog, hotState, facts, nowMs } = service
+  const own = { eventLog, hotState, facts, nowMs, keys: createKeyring([TEST_SECRET]) }
+  const deps = { ...bareDeps(catalog), ...own, metrics: createApiMetrics(new Registry()) }
+  const server = await listen(createApp(deps), { host: '127.0.0.1', port: 0 })
+  return { ...callsTo(`http://127.0.0.1:${server.port}`), stop: () => server.close() }
+}
+
 /** The same objects under another organisation with another GA4 stream. */
 const ofBravo = (text: string): string =>
   text
@@ -78,6 +94,38 @@ describe('a website whose ID gets another owner', function () {
       expect((await api.event(follows)).body).to.include({ selection_policy: 'same_installation' })
     })
   }
+
+  it('keeps what pods of both owners store at the same moment apart', async () => {
+    const former = await startPod(api, api.service.catalog.current())
+    try {
+      await api.service.apply({ 'acme.yaml': ofBravo(ACME) })
+      const [eventId, installationId] = [newId(), newId()]
+      const receipts = [await former.activeReceipt()]
+      const { token: handoff } = (await former.handoff({ receipt: receipts[0] })).body
+      const own = [await api.activeReceipt()]
+      const event = { event_id: eventId, installation_id: installationId }
+      const unmatched = { resolution: 'unmatched', candidate_count: 0, duplicate: false }
+      const follows = { event_type: 'first_run', installation_id: installationId }
+      expect((await former.event({ ...event, receipts })).body).to.include({ resolution: 'matched', duplicate: false })
+      expect((await api.event(follows)).body, 'the installation of the former one').to.include(unmatched)
+      expect((await api.event({ handoff })).body).to.include(unmatched)
+      expect((await former.event({ receipts: own })).body).to.include(unmatched)
+      // The same ID of an event of each owner: two events, each with its own answer.
+      expect((await api.event({ ...event, receipts: own })).body).to.include({
+        resolution: 'matched',
+        duplicate: false,
+      })
+      await api.service.drain()
+      for (const pod of [former, api])
+        expect((await pod.event({ ...event, receipts: [] })).body).to.include({
+          resolution: 'matched',
+          duplicate: true,
+        })
+    } finally {
+      await former.stop()
+      await api.service.apply({ 'acme.yaml': ACME })
+    }
+  })
 
   it('has no figures of the former one', async () => {
     await api.service.apply({ 'acme.yaml': ofBravo(ACME) })

@@ -39,7 +39,7 @@ describe('recalling answers at the start', () => {
   const append = (eventId: string, resolution: string, more: object = {}) => {
     const answer = { ok: true, event_id: eventId, duplicate: false, resolution }
     const install = {
-      website: 'site',
+      ...{ organization: 'acme', website: 'site' },
       eventId,
       installationId: `of-${eventId}`,
       visitId: null,
@@ -68,7 +68,13 @@ describe('recalling answers at the start', () => {
     const outcome = await ask('event-2', 'of-event-1')
     expect(outcome.kind === 'first' && outcome.installation).to.deep.equal({
       kind: 'matched',
-      visit: { website: 'site', visitId: visit.visitId, issuedAtMs: visit.visitIssuedAtMs, gpc: false },
+      visit: {
+        organization: 'acme',
+        website: 'site',
+        visitId: visit.visitId,
+        issuedAtMs: visit.visitIssuedAtMs,
+        gpc: false,
+      },
     })
   })
 

@@ -21,7 +21,7 @@ describe('recalling visits at the start', () => {
     const environment = await openTestEnvironment(folder, () => nowMs)
     const eventLog = await lmdbEventLog(environment)
     const hotState = await lmdbHotState(environment)
-    const replaced = { website: 'site', visitId: visitIdOf(nowMs - 9, 9), issuedAtMs: nowMs - 9 }
+    const replaced = { organization: 'acme', website: 'site', visitId: visitIdOf(nowMs - 9, 9), issuedAtMs: nowMs - 9 }
     const visits = Array.from({ length: 1_500 }, (_, number) => ({
       organization: 'acme',
       website: 'site',

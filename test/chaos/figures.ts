@@ -6,6 +6,7 @@ import { newestInstalls } from '../../bin/tools/lists/newest-installs.ts'
 import { jobIdOf } from '../../domain/delivery/deliveries.ts'
 import type { Client } from './client.ts'
 import { keyOf, type Call } from './history.ts'
+import { CHAOS_ORGANIZATION } from './manifests.ts'
 import type { ChaosService } from './service.ts'
 import { hitsSince } from './stored.ts'
 
@@ -72,7 +73,10 @@ function firstDelivery(service: ChaosService, fresh: ReadonlyMap<string, Call>, 
   const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
   const ids = new Set(
     [...fresh.values()].map(({ website, event }) =>
-      jobIdOf({ organization: 'acme', website, eventId: event?.eventId ?? '', destination: `${website}-ga4` }, sha256),
+      jobIdOf(
+        { organization: CHAOS_ORGANIZATION, website, eventId: event?.eventId ?? '', destination: `${website}-ga4` },
+        sha256,
+      ),
     ),
   )
   const taken = hitsSince(service, sinceMs).filter(({ id, isTaken }) => isTaken && ids.has(id))

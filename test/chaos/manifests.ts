@@ -2,6 +2,7 @@
 
 import { loadManifests } from '../../fixtures/service/load-manifests.ts'
 
+export const CHAOS_ORGANIZATION = 'chaos'
 export const CHAOS_ORIGIN = 'https://chaos.example'
 export const CHAOS_WEBSITES = ['site-0', 'site-1', 'site-2', 'site-3', 'site-4', 'site-5', 'site-6', 'site-7'] as const
 export const CHAOS_MEASUREMENT_ID = 'G-CHAOS00001'
@@ -13,7 +14,7 @@ export const CHAOS_SECRETS = {
 } as const
 
 export const CHAOS_MANIFESTS = loadManifests({
-  organization: 'chaos',
+  organization: CHAOS_ORGANIZATION,
   installPath: CHAOS_PATH,
   origin: CHAOS_ORIGIN,
   websites: CHAOS_WEBSITES,

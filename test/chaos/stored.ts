@@ -7,7 +7,7 @@ import type { RecordedRequest } from '../../stand-ins/server.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { startProgram } from '../../fixtures/service/programs.ts'
 import { keyOf, type Call, type Explained, type Hit, type Stored, type StoredInstall } from './history.ts'
-import { CHAOS_WEBSITES } from './manifests.ts'
+import { CHAOS_ORGANIZATION, CHAOS_WEBSITES } from './manifests.ts'
 import type { ChaosService } from './service.ts'
 
 /** Deliveries that met a provider in trouble more than twice wait for five minutes. */
@@ -111,10 +111,10 @@ async function visitsOf({ facts, engines }: ChaosService, calls: readonly Call[]
     const ids = [...new Set(some.map(({ visit }) => visit))].filter((id) => id !== '')
     for (let at = 0; at < ids.length; at += KEYS_AT_ONCE) {
       const keys = ids.slice(at, at + KEYS_AT_ONCE)
-      for (const row of await facts.run('receiptFacts', { organization: 'acme', website, visit_ids: keys }))
+      for (const row of await facts.run('receiptFacts', { organization: CHAOS_ORGANIZATION, website, visit_ids: keys }))
         visits.set(row.visit_id, row)
       const named = {
-        organizations: keys.map(() => website).map(() => 'acme'),
+        organizations: keys.map(() => CHAOS_ORGANIZATION),
         websites: keys.map(() => website),
         visit_ids: keys,
       }

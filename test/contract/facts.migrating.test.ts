@@ -94,8 +94,8 @@ describe('migrations while facts are collected', function () {
     const old = openClickHouse(server.url)
     while (isCollecting) {
       const id = unique('event')
-      await old.command(`INSERT INTO installs (website, event_id, resolution, received_at, retention_days)
-        SELECT '${WEBSITE}', '${id}', 'matched', now64(3), 395`)
+      await old.command(`INSERT INTO installs (organization, website, event_id, resolution, received_at, retention_days)
+        SELECT 'acme', '${WEBSITE}', '${id}', 'matched', now64(3), 395`)
       kept.ofFirstRelease.push(id)
       await pause(EVERY_MS)
     }
@@ -170,8 +170,8 @@ describe('the embedded program over data of the first release', function () {
     await cp(new URL(FIRST_RELEASE, SQL_FOLDER), join(sql, FIRST_RELEASE))
     const connection = await openChdb(join(data, 'chdb'))
     await migrate(connection, { folder: pathToFileURL(`${sql}/`) })
-    await connection.command(`INSERT INTO installs (website, event_id, resolution, received_at, retention_days)
-      SELECT '${WEBSITE}', 'stored-before', 'matched', now64(3), 395`)
+    await connection.command(`INSERT INTO installs (organization, website, event_id, resolution, received_at, retention_days)
+      SELECT 'acme', '${WEBSITE}', 'stored-before', 'matched', now64(3), 395`)
     await connection.close()
     const environment = await openLmdb(join(data, 'lmdb'), { nowMs: Date.now, onFatal, minFreeBytes: 0 })
     const log = await lmdbEventLog(environment)

@@ -6,6 +6,7 @@ import type { Ga4StandIn } from '../../stand-ins/ga4.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { RequestLogRow } from '../../ports/facts/query-rows.ts'
+import { LOAD_ORGANIZATION } from './service.manifests.ts'
 import type { Operation, Stored, StoredDelivery, StoredInstall } from './service.history.ts'
 
 const PAGE_ROWS = 10_000
@@ -96,7 +97,7 @@ async function visitsOf(facts: Facts, operations: readonly Operation[]) {
     const ids = [...new Set(some.map(({ subject }) => subject))]
     for (let at = 0; at < ids.length; at += KEYS_AT_ONCE) {
       const rows = await facts.run('receiptFacts', {
-        organization: 'acme',
+        organization: LOAD_ORGANIZATION,
         website,
         visit_ids: ids.slice(at, at + KEYS_AT_ONCE),
       })

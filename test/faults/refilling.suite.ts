@@ -49,13 +49,11 @@ export function refillingRedis(serviceOf: () => Distributed): void {
       const rows = await serviceOf().facts.run('activationsAfter', from)
       const known = new Map<string, ReceiptState>()
       const held = new Map<string, string>()
-      for (const { website, visit_id: visitId, issued_at_ms: issuedAtMs, effect } of rows) {
+      for (const { organization, website, visit_id: visitId, issued_at_ms: issuedAtMs, effect } of rows) {
         const name = `${website}/${visitId}`
         if (known.get(name) !== 'revoked') known.set(name, effect === 2 ? 'revoked' : 'active')
-        held.set(
-          name,
-          (await hotState.receiptStates([{ organization: 'acme', website, visitId, issuedAtMs }]))[0] ?? '',
-        )
+        const [state = ''] = await hotState.receiptStates([{ organization, website, visitId, issuedAtMs }])
+        held.set(name, state)
       }
       const told = (of: ReadonlyMap<string, string>): string[] => [...of].map((one) => one.join(' '))
       return { known: told(known), held: told(held) }

@@ -278,7 +278,14 @@ describe('the pages', function () {
     }
     await facts.insert('decision_replay_results', [
       {
-        ...{ website: 'acme-docs', id: 'replay-one', made_at: Date.now(), state: 'done', installs: 4 },
+        ...{
+          organization: 'acme',
+          website: 'acme-docs',
+          id: 'replay-one',
+          made_at: Date.now(),
+          state: 'done',
+          installs: 4,
+        },
         ...{ reached: period.until, result: JSON.stringify(result), retention_days: 7, row_version: 1 },
       },
     ])
@@ -303,10 +310,10 @@ describe('the pages', function () {
 
   it('cancel a replay that waits, for Admins and not for Viewers, and say that it was cancelled', async () => {
     const place = { log_topic: 'replays', log_partition: 0, log_offset: 1, row_version: 1, retention_days: 7 }
-    const key = { website: 'acme-docs', id: 'replay-two' }
+    const key = { organization: 'acme', website: 'acme-docs', id: 'replay-two' }
     await facts.insert('decision_replays', [
       {
-        ...{ ...key, ...place, organization: 'acme', asked_at: Date.now(), since: 1, until: 2 },
+        ...{ ...key, ...place, asked_at: Date.now(), since: 1, until: 2 },
         ...{ policy: 'first_visit', window_ms: 30 * 86_400_000, is_tokens_only: false, session: '' },
       },
     ])

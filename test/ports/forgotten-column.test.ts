@@ -9,7 +9,7 @@ import { FACT_TABLES } from '../../ports/facts/columns.ts'
 
 const path = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url))
 const DECLARED_IN: Readonly<Record<string, string>> = { visits: path('ports/facts/visits.ts') }
-const COLUMNS = path('ports/facts/columns.ts')
+const COLUMNS = [path('ports/facts/columns.ts'), path('ports/facts/stream-tables.ts')]
 /** Where rows are made. */
 const ROWS = [
   'delivery/facts-writer/fact-rows.ts',
@@ -27,7 +27,7 @@ const NO_LONGER_WRITTEN = 'stream_backlog'
 /** The declarations with one more column in each table, which nothing writes. */
 function withForgotten(file: string, text: string): string {
   if (file === DECLARED_IN['visits']) return text.replace('VISIT_COLUMNS = {', "$& forgotten_in_visits: 'text',")
-  if (file !== COLUMNS) return text
+  if (!COLUMNS.includes(file)) return text
   return text.replace(/^ {2}(\w+): \{\n {4}columns: \{(?=\s)/gm, "$& forgotten_in_$1: 'text',")
 }
 

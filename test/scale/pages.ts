@@ -196,7 +196,14 @@ export async function storeRarities(facts: Facts, { untilMs }: ScaleShape): Prom
   await store(facts, [activityRecord({ ...filledIn, id: 'scale-example', atMs: untilMs - 1 })])
   const result: UnfinishedReplay = { starts: 1, failure: 'too_many_installations' }
   const failed: RowOf<'decision_replay_results'> = {
-    ...{ organization: 'acme', website: MAIN, id: FIRST_REPLAY, state: 'failed', installs: 0, reached: untilMs - 1 },
+    ...{
+      organization: SCALE_ORGANIZATION,
+      website: MAIN,
+      id: FIRST_REPLAY,
+      state: 'failed',
+      installs: 0,
+      reached: untilMs - 1,
+    },
     ...{ result: JSON.stringify(result), made_at: untilMs - 1, retention_days: 7, row_version: untilMs },
   }
   const counts = { installs: 0, matched: 0, replayedMatched: 0, notDecided: 0, changed: 0 }

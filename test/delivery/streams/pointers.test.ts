@@ -130,7 +130,7 @@ describe('a log stream over pointers', function () {
     const [kept, gone] = [request(), request({ body: `{"event_id":"${unique('event')}"}` })]
     await store(stage.facts, [kept, gone])
     const { event_id: eventId } = JSON.parse(gone.request.body) as { event_id: string }
-    await stage.facts.erase([erasedName({ organization: 'acme', website: 'acme' }, eventId)])
+    await stage.facts.erase([erasedName({ organization, website: 'acme' }, eventId)])
     await point([gone, kept], 3)
     await stage.settle(actor)
     expect(ids()).to.deep.equal([])
