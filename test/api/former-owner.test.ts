@@ -95,6 +95,20 @@ describe('a website whose ID gets another owner', function () {
     })
   }
 
+  it('has no figures of the former one', async () => {
+    await api.service.apply({ 'acme.yaml': ofBravo(ACME) })
+    await api.visit()
+    await api.service.drain()
+    const period = { since_ms: api.service.nowMs() - 7_200_000, until_ms: api.service.nowMs() + 7_200_000 }
+    const visitsOf = async (organization: string): Promise<number> => {
+      const rows = await api.service.facts.run('visitSteps', { organization, websites: ['acme-dev'], ...period })
+      return rows.reduce((sum, { counts }) => sum + (counts[0] ?? 0), 0)
+    }
+    expect(await visitsOf('bravo')).to.equal(1 + 1)
+    expect(await visitsOf('acme')).to.be.greaterThan(3)
+    await api.service.apply({ 'acme.yaml': ACME })
+  })
+
   it('keeps what pods of both owners store at the same moment apart', async () => {
     const former = await startPod(api, api.service.catalog.current())
     try {
@@ -125,20 +139,6 @@ describe('a website whose ID gets another owner', function () {
       await former.stop()
       await api.service.apply({ 'acme.yaml': ACME })
     }
-  })
-
-  it('has no figures of the former one', async () => {
-    await api.service.apply({ 'acme.yaml': ofBravo(ACME) })
-    await api.visit()
-    await api.service.drain()
-    const period = { since_ms: api.service.nowMs() - 7_200_000, until_ms: api.service.nowMs() + 7_200_000 }
-    const visitsOf = async (organization: string): Promise<number> => {
-      const rows = await api.service.facts.run('visitSteps', { organization, websites: ['acme-dev'], ...period })
-      return rows.reduce((sum, { counts }) => sum + (counts[0] ?? 0), 0)
-    }
-    expect(await visitsOf('bravo')).to.equal(1 + 1)
-    expect(await visitsOf('acme')).to.be.greaterThan(3)
-    await api.service.apply({ 'acme.yaml': ACME })
   })
 
   it('keeps an install event that dispatch had not seen yet from the present owner', async () => {

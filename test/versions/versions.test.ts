@@ -33,8 +33,7 @@ const READ_BY = [
 
 const LATER_ROWS = { install_decisions: 1 } as const
 const MAILED = ['sample-mail', 'sample-mail-again']
-/** Of the first release's samples only the install is an event of an organisation with a webhook. */
-const TOLD_OF_FIRST = ['install.matched event-fresh']
+const TOLD_OF_FIRST = ['delivery.failed event-failed', 'install.matched event-fresh', 'limit.reached visits']
 const TOLD = [
   ...['delivery.expired sample-told', 'delivery.expired sample-told-again', 'delivery.failed event-failed'],
   ...['install.matched event-fresh', 'limit.reached visits'],
