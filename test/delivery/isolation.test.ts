@@ -51,26 +51,6 @@ describe('one black hole among ten destinations', () => {
   })
 })
 
-describe('a destination that does not answer', () => {
-  let stage: Stage
-  afterEach(() => stage.strike())
-
-  it('keeps no later batch from being sent while it is waited for', async () => {
-    const [hole, well] = [ga4Named('hole'), ga4Named('well')]
-    stage = await Stage.set({ destinations: [hole, well], exchangeMs: 10_000 })
-    stage.standIn.fail('G-HOLE', { kind: 'hang' })
-    await stage.startWorker()
-    await stage.enqueue(...numbered(0, 3, hole))
-    const asked = () => stage.standIn.requests().filter(({ measurementId }) => measurementId === 'G-HOLE')
-    await until(async () => asked().length > 0)
-    await stage.enqueue(...numbered(10, 3, well))
-    await until(async () => (await stage.records()).filter(({ destination }) => destination === 'well').length === 3)
-    expect((await stage.records()).filter(({ destination }) => destination === 'hole')).to.deep.equal([])
-    expect(stage.worker?.health().inFlight).to.be.greaterThan(0)
-    await stage.standIn.stop()
-  })
-})
-
 describe('a destination that gets more than it can take', () => {
   let stage: Stage
   afterEach(() => stage.strike())
