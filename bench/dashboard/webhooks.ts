@@ -10,30 +10,19 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:https'
-import { connect, type AddressInfo } from 'node:net'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-import { webhookKey, type Catalog, type Webhook } from '../../domain/catalog.ts'
 import type { WebhookEventType } from '../../domain/model.ts'
-import { encodeRecord, recordKey } from '../../domain/records.ts'
-import { startWebhooks } from '../../delivery/webhooks/webhooks.ts'
-import { installOf, recordOf } from '../../fixtures/delivery/builders.ts'
-import { testCertificate } from '../../fixtures/engines/certificate.ts'
 import type { Entry, EventLog } from '../../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
-import { SILENT_LOGGER } from '../../runtime/logger.ts'
-import { createRandomness } from '../../runtime/random.ts'
 import { bareRate } from '../support/http-load.ts'
 import { median, needTools, roundsFrom } from '../support/rounds.ts'
+import { matchedInstall, organizationsWith, receiveWith, startWebhookRole, type ReceiverPlace } from './webhook-role.ts'
 
-const HOST = 'hooks.bench.dev'
-const PUBLIC = '93.184.215.14'
-const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 const WARM_UP = 1_000
 const APPEND_ENTRIES = 500
 const PATIENCE_MS = 120_000
@@ -101,13 +90,7 @@ async function inProcess(plan: SentPlan): Promise<SentRun> {
 
 /** Prints its port and certificate, and takes every event until it is ended. */
 function receive(): void {
-  const { keyPem, certPem } = testCertificate([HOST])
-  const server = createServer({ key: keyPem, cert: certPem }, (request, response) => {
-    request.resume().on('end', () => response.writeHead(204).end())
-  })
-  server.listen(0, '127.0.0.1', () => {
-    console.log(JSON.stringify({ port: (server.address() as AddressInfo).port, certPem }))
-  })
+  receiveWith((request, response) => void request.resume().on('end', () => response.writeHead(204).end()))
 }
 
 async function measure(plan: SentPlan): Promise<SentRun> {
@@ -131,31 +114,16 @@ async function measure(plan: SentPlan): Promise<SentRun> {
   }
 }
 
-interface ReceiverPlace {
-  readonly port: number
-  readonly certPem: string
-}
-
-async function send(plan: SentPlan, log: EventLog, { port, certPem }: ReceiverPlace): Promise<SentRun> {
-  const organizations = catalogOf(plan)
-  const webhooks = [...organizations.values()].flatMap((organization) => organization.webhooks)
-  const credentials = new Map(webhooks.map((each) => [webhookKey(each), { secret: SECRET }]))
+async function send(plan: SentPlan, log: EventLog, place: ReceiverPlace): Promise<SentRun> {
+  const ids = Array.from({ length: plan.organizations }, (_, index) => `org-${index}`)
+  const organizations = organizationsWith(ids, plan.wanted)
   let sent = 0
   const append: EventLog['append'] = async (topic, entries, options) => {
     await log.append(topic, entries, options)
     if (topic === 'webhook_attempts') sent += entries.length
   }
-  const role = await startWebhooks({
-    eventLog: { append, consume: log.consume.bind(log), readLast: log.readLast.bind(log) },
-    ...{ logger: SILENT_LOGGER, nowMs: Date.now, randomness: createRandomness() },
-    hotState: { claimJob: async () => false },
-    ...{ catalog: () => ({ organizations, number: 1 }), credentials: () => credentials },
-    outbound: {
-      trustedPem: certPem,
-      resolve: async () => [PUBLIC],
-      dial: () => Object.defineProperty(connect(port, '127.0.0.1'), 'remoteAddress', { value: PUBLIC }),
-    },
-  })
+  const counted = { append, consume: log.consume.bind(log), readLast: log.readLast.bind(log) }
+  const role = await startWebhookRole(counted, organizations, place)
   const isWanted = plan.wanted === 'install.matched'
   const isDone = async (expected: number): Promise<boolean> => {
     if (isWanted) return sent >= expected
@@ -174,28 +142,10 @@ async function send(plan: SentPlan, log: EventLog, { port, certPem }: ReceiverPl
   return { perS: plan.events / tookS, cpuUs: (user + system) / plan.events }
 }
 
-function catalogOf({ organizations, wanted }: SentPlan): Catalog['organizations'] {
-  const webhookOf = (id: string, events: readonly WebhookEventType[]): Webhook => ({
-    ...{ id: `default/${id}`, namespace: 'default', objectName: id, displayName: id, url: `https://${HOST}/${id}` },
-    ...{ events, isPaused: false, previousSecretUntilMs: null },
-  })
-  const all = Array.from({ length: organizations }, (_, place) => {
-    const id = `org-${place}`
-    const webhooks = wanted === null ? [] : [webhookOf(id, [wanted])]
-    return [id, { id, plan: 'Enterprise', logRetentionDays: 90, webhooks }] as const
-  })
-  return new Map(all) as unknown as Catalog['organizations']
-}
-
 function entriesOf({ organizations }: SentPlan, count: number, first: number): readonly Entry[] {
-  const receivedAtMs = Date.now()
-  return Array.from({ length: count }, (_, index) => {
-    const eventId = `event-${first + index}`
-    const organization = `org-${index % organizations}`
-    const install = { ...installOf({}), organization, eventId, receivedAtMs, resolution: 'matched' as const }
-    const record = recordOf({ ...install, visitId: 'ab'.repeat(16), visitIssuedAtMs: receivedAtMs - 60_000 })
-    return { key: recordKey(install, eventId), value: encodeRecord(record) }
-  })
+  return Array.from({ length: count }, (_, index) =>
+    matchedInstall(`org-${index % organizations}`, `event-${first + index}`),
+  )
 }
 
 async function appendAll(log: EventLog, entries: readonly Entry[]): Promise<void> {

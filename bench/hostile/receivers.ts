@@ -9,34 +9,28 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:https'
-import { connect, type AddressInfo } from 'node:net'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-import { webhookKey, type Catalog, type Webhook } from '../../domain/catalog.ts'
-import { encodeRecord, recordKey } from '../../domain/records.ts'
-import { startWebhooks } from '../../delivery/webhooks/webhooks.ts'
-import { installOf, recordOf } from '../../fixtures/delivery/builders.ts'
-import { testCertificate } from '../../fixtures/engines/certificate.ts'
 import type { Entry } from '../../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
-import { SILENT_LOGGER } from '../../runtime/logger.ts'
-import { createRandomness } from '../../runtime/random.ts'
 import { bareRate } from '../support/http-load.ts'
 import { needTools, roundsFrom } from '../support/rounds.ts'
+import {
+  matchedInstall,
+  organizationsWith,
+  receiveWith,
+  startWebhookRole,
+  type ReceiverPlace,
+} from '../dashboard/webhook-role.ts'
 import { measurePairs, PAIRS } from './paired-windows.ts'
 
-const HOST = 'hooks.bench.dev'
-const PUBLIC = '93.184.215.14'
-const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 const SLOW_MS = 9_000
 const TICK_MS = 100
-const HONEST_PER_TICK = 1
 const SLOW_PER_S = 5
 /** After the last event, for those on their way. */
 const REST_MS = 3_000
@@ -90,8 +84,7 @@ async function inProcess(plan: WindowOf): Promise<Latencies & Record<string, num
 
 /** Prints its port and certificate, and then how long each event of the honest organisation took. Answers others late. */
 function receive(): void {
-  const { keyPem, certPem } = testCertificate([HOST])
-  const server = createServer({ key: keyPem, cert: certPem }, (request, response) => {
+  receiveWith((request, response) => {
     const isHonest = request.url === '/honest'
     let body = ''
     request.on('data', (chunk: Buffer) => (body += chunk.toString()))
@@ -101,9 +94,6 @@ function receive(): void {
       console.log(Date.now() - Date.parse(timestamp))
       response.writeHead(204).end()
     })
-  })
-  server.listen(0, '127.0.0.1', () => {
-    console.log(JSON.stringify({ port: (server.address() as AddressInfo).port, certPem }))
   })
 }
 
@@ -122,20 +112,9 @@ async function measure(plan: WindowOf): Promise<Latencies> {
     const lines = createInterface({ input: receiver.stdout })
     const [head] = (await once(lines, 'line')) as [string]
     lines.on('line', (line) => tookMs.push(Number(line)))
-    const { port, certPem } = JSON.parse(head) as { readonly port: number; readonly certPem: string }
-    const organizations = organizationsOf(plan)
-    const webhooks = [...organizations.values()].flatMap((organization) => organization.webhooks)
-    const credentials = new Map(webhooks.map((each) => [webhookKey(each), { secret: SECRET }]))
-    const role = await startWebhooks({
-      ...{ eventLog: log, logger: SILENT_LOGGER, nowMs: Date.now, randomness: createRandomness() },
-      hotState: { claimJob: async () => false },
-      ...{ catalog: () => ({ organizations, number: 1 }), credentials: () => credentials },
-      outbound: {
-        trustedPem: certPem,
-        resolve: async () => [PUBLIC],
-        dial: () => Object.defineProperty(connect(port, '127.0.0.1'), 'remoteAddress', { value: PUBLIC }),
-      },
-    })
+    const ids = ['honest', ...Array.from({ length: plan.slow }, (_, place) => `slow-${place}`)]
+    const organizations = organizationsWith(ids, 'install.matched')
+    const role = await startWebhookRole(log, organizations, JSON.parse(head) as ReceiverPlace)
     const sent = await appendFor(plan, (entries) => log.append('installs', entries, { deadlineMs: 60_000 }))
     await wait(REST_MS)
     await role.stop()
@@ -159,33 +138,14 @@ async function appendFor(
   let [honest, others] = [0, 0]
   for (let tick = 0; tick * TICK_MS < seconds * 1_000; tick += 1) {
     const wanted = Math.floor((slow * SLOW_PER_S * (tick + 1) * TICK_MS) / 1_000)
-    const entries = [...entriesOf('honest', honest, HONEST_PER_TICK)]
-    honest += HONEST_PER_TICK
-    for (; others < wanted; others += 1) entries.push(...entriesOf(`slow-${others % slow}`, others, 1))
+    const entries = [matchedInstall('honest', `honest-${honest}`)]
+    honest += 1
+    for (; others < wanted; others += 1) {
+      const organization = `slow-${others % slow}`
+      entries.push(matchedInstall(organization, `${organization}-${others}`))
+    }
     await append(entries)
     await wait(Math.max(0, beganAtMs + (tick + 1) * TICK_MS - performance.now()))
   }
   return honest
-}
-
-function organizationsOf({ slow }: WindowOf): Catalog['organizations'] {
-  const ids = ['honest', ...Array.from({ length: slow }, (_, place) => `slow-${place}`)]
-  const webhookOf = (id: string): Webhook => ({
-    ...{ id: `default/${id}`, namespace: 'default', objectName: id, displayName: id, url: `https://${HOST}/${id}` },
-    ...{ events: ['install.matched'], isPaused: false, previousSecretUntilMs: null },
-  })
-  const all = ids.map(
-    (id) => [id, { id, plan: 'Enterprise', logRetentionDays: 90, webhooks: [webhookOf(id)] }] as const,
-  )
-  return new Map(all) as unknown as Catalog['organizations']
-}
-
-function entriesOf(organization: string, first: number, count: number): readonly Entry[] {
-  const receivedAtMs = Date.now()
-  return Array.from({ length: count }, (_, index) => {
-    const eventId = `${organization}-${first + index}`
-    const install = { ...installOf({}), organization, eventId, receivedAtMs, resolution: 'matched' as const }
-    const record = recordOf({ ...install, visitId: 'ab'.repeat(16), visitIssuedAtMs: receivedAtMs - 60_000 })
-    return { key: recordKey(install, eventId), value: encodeRecord(record) }
-  })
 }

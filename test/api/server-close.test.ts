@@ -67,12 +67,7 @@ describe('a server that stops', () => {
   it('makes clients that keep their connections close them', async () => {
     const { port, close } = await start()
     const agent = new Agent({ keepAlive: true })
-    const call = (): Promise<string | undefined> =>
-      new Promise((resolve, reject) => {
-        get({ port, agent, host: '127.0.0.1' }, (response) => {
-          response.resume().once('end', () => resolve(response.headers.connection))
-        }).once('error', reject)
-      })
+    const call = () => connectionSaid(port, agent)
     expect(await call()).to.equal('keep-alive')
     const closed = close()
     expect(await call()).to.equal('close')
@@ -83,12 +78,7 @@ describe('a server that stops', () => {
   it('ends the connections of whoever calls while it drains, and goes on accepting others', async () => {
     const { port, drain, close } = await start()
     const agent = new Agent({ keepAlive: true })
-    const call = (): Promise<string | undefined> =>
-      new Promise((resolve, reject) => {
-        get({ port, agent, host: '127.0.0.1' }, (response) => {
-          response.resume().once('end', () => resolve(response.headers.connection))
-        }).once('error', reject)
-      })
+    const call = () => connectionSaid(port, agent)
     expect(await call()).to.equal('keep-alive')
     drain()
     for (let calls = 0; calls < 3; calls++) expect(await call()).to.equal('close')
@@ -104,3 +94,12 @@ describe('a server that stops', () => {
     expect(refused).to.have.property('code', 'ECONNREFUSED')
   })
 })
+
+/** The header `Connection` of an answer. */
+function connectionSaid(port: number, agent: Agent): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    get({ port, agent, host: '127.0.0.1' }, (response) => {
+      response.resume().once('end', () => resolve(response.headers.connection))
+    }).once('error', reject)
+  })
+}
