@@ -1,5 +1,5 @@
 # All programs of Whence in one image: `docker build -t whence .`. The entry point is the command line itself, as in
-# `docker run whence api --help`. 543 MB of it are chDB, which only `whence embedded` uses: the target `without-chdb` has none.
+# `docker run whencectl api --help`. 543 MB of it are chDB, which only `whencectl embedded` uses: the target `without-chdb` has none.
 
 # Pin it by digest in a build of your own: `--build-arg NODE_IMAGE=node@sha256:…`.
 ARG NODE_IMAGE=node:24-bookworm-slim
@@ -38,8 +38,8 @@ COPY examples ./examples
 COPY LICENSE ./
 COPY --from=bundle /app/sdk/dist ./sdk/dist
 COPY --from=bundle /app/pages/dist ./pages/dist
-# In the image the command is `whence`, also for `kubectl exec`.
-RUN printf '#!/bin/sh\nexec node /app/bin/whence.ts "$@"\n' > whence && chmod 755 whence
+# In the image the command is `whencectl`, also for `kubectl exec`.
+RUN printf '#!/bin/sh\nexec node /app/bin/whencectl.ts "$@"\n' > whencectl && chmod 755 whencectl
 
 # chDB apart from the rest, with the packages that only it needs, so that no layer of the smaller image holds them.
 FROM production AS parts
@@ -51,10 +51,10 @@ FROM ${NODE_IMAGE} AS without-chdb
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=parts /app ./
-RUN ln -s /app/whence /usr/local/bin/whence && install -d -m 0700 -o 65532 -g 65532 /var/lib/whence
+RUN ln -s /app/whencectl /usr/local/bin/whencectl && install -d -m 0700 -o 65532 -g 65532 /var/lib/whence
 USER 65532:65532
 EXPOSE 8080 9090
-ENTRYPOINT ["node", "/app/bin/whence.ts"]
+ENTRYPOINT ["node", "/app/bin/whencectl.ts"]
 CMD ["--help"]
 
 FROM without-chdb AS whence-embedded

@@ -1,5 +1,5 @@
 /**
- * Measures `whence api` on a real Kafka and a real Redis, and the facts-writer behind it: `node bench/distributed.ts
+ * Measures `whencectl api` on a real Kafka and a real Redis, and the facts-writer behind it: `node bench/distributed.ts
  * [visit] [event] [outage] [lag]`, by default all of them; with `--rounds 3 --seconds 10` for the first two,
  * `--outage-seconds 60` and `--lag-seconds 300`.
  *

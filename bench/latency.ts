@@ -129,7 +129,10 @@ async function startEmbedded(providerUrl: string): Promise<Target> {
   const words = ['embedded', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0']
   const where = ['--data', join(folder, 'data'), '--manifests', manifests, '--trust-proxy', '127.0.0.1/32']
   const env = { ...process.env, WHENCE_GA4_URL: providerUrl, WHENCE_LOG_LEVEL: 'warn' }
-  const program = spawn(process.execPath, [join(ROOT, 'bin/whence.ts'), ...words, ...where], { env, stdio: 'inherit' })
+  const program = spawn(process.execPath, [join(ROOT, 'bin/whencectl.ts'), ...words, ...where], {
+    env,
+    stdio: 'inherit',
+  })
   const stop = async (): Promise<void> => {
     await stopped(program)
     rmSync(folder, { recursive: true, force: true })

@@ -1,4 +1,4 @@
-/** `whence api`: the collection endpoints as a separate process; any number may run. */
+/** `whencectl api`: the collection endpoints as a separate process; any number may run. */
 
 import { createRegistry } from '../runtime/metrics.ts'
 import type { RunOutcome } from '../runtime/settings/settings.ts'

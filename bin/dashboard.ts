@@ -1,4 +1,4 @@
-/** `whence dashboard`: people, sessions and the API under /api/ as a process of its own; any number of them may run. */
+/** `whencectl dashboard`: people, sessions and the API under /api/ as a process of its own; any number of them may run. */
 
 import { listenFor } from '../api/frame.ts'
 import { watchDirectory } from '../dashboard/resources/cluster-directory.ts'

@@ -1,4 +1,4 @@
-/** `whence delivery --role ROLE`: one role of the delivery side as a separate process. */
+/** `whencectl delivery --role ROLE`: one role of the delivery side as a separate process. */
 
 import { createRegistry } from '../runtime/metrics.ts'
 import type { RunOutcome } from '../runtime/settings/settings.ts'

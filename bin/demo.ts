@@ -145,11 +145,11 @@ async function install(command: string, home: string): Promise<void> {
   writeLine(`   The hook took ${Math.round(performance.now() - began)} ms.`)
 }
 
-/** Waits for the delivery and prints the output of `whence explain`. True if the install is matched and delivered. */
+/** Waits for the delivery and prints the output of `whencectl explain`. True if the install is matched and delivered. */
 async function showExplanation({ run, service }: Stage, eventId: string | null): Promise<boolean> {
   if (eventId === null) throw new Error('the hook reported no install')
   const isRight = await isMatchedAndDelivered(service, eventId)
-  writeLine(`   $ npm run -s whence -- explain ${eventId}\n`)
+  writeLine(`   $ npm run -s whencectl -- explain ${eventId}\n`)
   await explainTool({ ...run, positionals: [eventId], flags: new Map() })
   return isRight
 }

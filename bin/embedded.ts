@@ -1,4 +1,4 @@
-/** `whence embedded`: the whole service in one process, optionally with an example website. */
+/** `whencectl embedded`: the whole service in one process, optionally with an example website. */
 
 import type { RunOutcome } from '../runtime/settings/settings.ts'
 import { startExampleSite } from './example-site.ts'

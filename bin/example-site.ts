@@ -81,7 +81,7 @@ function installCommand(website: Website, baseUrl: string): string {
 }
 
 const STEPS = {
-  explain: 'npm run -s whence -- explain',
+  explain: 'npm run -s whencectl -- explain',
   onEnd: 'Ctrl+C stops it; nothing that was answered is lost.',
 }
 

@@ -18,12 +18,12 @@ Commands:
   lint -f FILE|FOLDER       Check files before they are applied; asks no cluster. With --allow-missing, Secrets
                             and other objects that they refer to may lie elsewhere.
   send-test DESTINATION     Try a destination from its provider's own pod, and say what the provider answers.
-  logs [options]            Show Logs, as \`whence logs\` does; its options are handed on.
+  logs [options]            Show Logs, as \`whencectl logs\` does; its options are handed on.
   sign-in-link --email A    Print a link that signs A in to the dashboard once, within 15 minutes; with --owner-of ID
                             it makes A Owner of this organisation. Takes the right to create Members.
-  installs [options]        Show installs, as \`whence installs\` does.
-  report [options]          Count visits and installs, as \`whence report\` does.
-  erase [options]           Erase the data of one person, as \`whence erase\` does; give --dry-run or --yes.
+  installs [options]        Show installs, as \`whencectl installs\` does.
+  report [options]          Count visits and installs, as \`whencectl report\` does.
+  erase [options]           Erase the data of one person, as \`whencectl erase\` does; give --dry-run or --yes.
 
 Options:
   -n, --namespace NAME      Where the custom resources are.
@@ -32,7 +32,7 @@ Options:
 `
 
 const EXIT_USAGE = 2
-/** Commands of whence itself, which run in a pod of the api. */
+/** Commands of `whencectl` itself, which run in a pod of the api. */
 const HANDED_ON: readonly string[] = ['logs', 'installs', 'report', 'erase']
 /** Passed on to kubectl, each with its value. */
 const CLUSTER_OPTIONS: Readonly<Record<string, string>> = {

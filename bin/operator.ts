@@ -1,4 +1,4 @@
-/** `whence operator`: reconciles the custom resources of a cluster; one of several replicas leads. */
+/** `whencectl operator`: reconciles the custom resources of a cluster; one of several replicas leads. */
 
 import { hostname } from 'node:os'
 import { getHeapStatistics } from 'node:v8'

@@ -1,5 +1,5 @@
 /**
- * Starts stand-ins for the providers, in `make run` and as `whence stand-ins`, so that nothing of a trial reaches a
+ * Starts stand-ins for the providers, in `make run` and as `whencectl stand-ins`, so that nothing of a trial reaches a
  * provider.
  */
 
@@ -29,7 +29,7 @@ const RULES = {
   isOpen: (key: string) => !key.endsWith('404'),
 } as const
 
-/** `whence stand-ins`: logs the address of each, as the variable that points a worker to it. */
+/** `whencectl stand-ins`: logs the address of each, as the variable that points a worker to it. */
 export function standIns({ settings }: RunOutcome): Promise<number> {
   return runProgram('stand-ins', settings, async ({ logger, lifecycle }) => {
     const registry = createRegistry('stand-ins', version())

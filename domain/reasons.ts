@@ -10,7 +10,7 @@ interface DeliveryReasonRow {
   readonly when: string
 }
 
-/** Every reason of a delivery, once; `docs/deliveries.md` and `whence explain` show these sentences. */
+/** Every reason of a delivery, once; `docs/deliveries.md` and `whencectl explain` show these sentences. */
 export const DELIVERY_REASONS = {
   destination_paused: { status: 'skipped', when: 'The destination was paused when the install was reported.' },
   event_type_not_selected: { status: 'skipped', when: 'The destination does not take events of this type.' },

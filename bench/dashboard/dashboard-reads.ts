@@ -1,5 +1,5 @@
 /**
- * How fast `whence dashboard` answers, and how much memory it takes: `/api/me` and the list of an organisation's websites, in turns, at
+ * How fast `whencectl dashboard` answers, and how much memory it takes: `/api/me` and the list of an organisation's websites, in turns, at
  * 200 requests a second that do not wait for each other; first while nothing changes, then while 20 websites a second change. The program
  * runs on core 0 with the memory of the chart's pod; a real kube-apiserver, a real Redis and the load on core 1. Nothing listens at the
  * addresses of Kafka and ClickHouse: these reads need neither.
@@ -85,7 +85,7 @@ async function populate(server: KubeServer, by: KubeClient): Promise<void> {
 }
 
 function startDashboard(port: number): ChildProcess {
-  const words = ['bin/whence.ts', 'dashboard', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0']
+  const words = ['bin/whencectl.ts', 'dashboard', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0']
   return startPinned([...words, '--data', join(folder, 'data')], {
     NODE_OPTIONS: dashboardOptions(),
     ...{ WHENCE_KUBE_URL: kube.url, WHENCE_KUBE_TOKEN_FILE: tokenFile, WHENCE_KUBE_CA_FILE: kube.caFile },

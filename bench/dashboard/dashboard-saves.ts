@@ -99,7 +99,7 @@ async function measureCluster(): Promise<void> {
     const [port, apiPort] = [await freePort(), await freePort()]
     const start = (words: readonly string[], own: Readonly<Record<string, string>>): void =>
       void children.push(
-        startPinned(['bin/whence.ts', ...words, '--metrics-listen', '127.0.0.1:0'], { ...env, ...own }),
+        startPinned(['bin/whencectl.ts', ...words, '--metrics-listen', '127.0.0.1:0'], { ...env, ...own }),
       )
     const data = join(folder, 'dashboard')
     start(['operator'], { NODE_OPTIONS: operatorOptions(), WHENCE_BASE_URL: 'https://whence.example' })

@@ -161,7 +161,7 @@ async function startPrograms(
   const operator = { ...keyed, NODE_OPTIONS: operatorOptions(), WHENCE_BASE_URL: 'https://whence.example' }
   // It says nothing of being ready: `api` and the roles wait for the catalog that it writes.
   besides(['operator'], operator)
-  const words = ['bin/whence.ts', 'api', '--listen', `127.0.0.1:${collection}`, '--data', join(folder, 'api')]
+  const words = ['bin/whencectl.ts', 'api', '--listen', `127.0.0.1:${collection}`, '--data', join(folder, 'api')]
   const quiet = { WHENCE_LOG_LEVEL: 'warn', NODE_OPTIONS: apiOptions() }
   const api = startPinned(words, { ...keyed, ...quiet })
   closers.push(() => stop(api))

@@ -29,7 +29,7 @@ interface ApiOptions {
 
 export async function startApi(engines: Engines, { manifests, nodeOptions = '', tree }: ApiOptions): Promise<Server> {
   const port = await freePort()
-  const words = ['bin/whence.ts', 'api', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0']
+  const words = ['bin/whencectl.ts', 'api', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0']
   const env = { ...settingsOf(engines), NODE_OPTIONS: nodeOptions }
   const child = startPinned([...words, '--manifests', manifests], env, tree)
   await waitFor(`http://127.0.0.1:${port}/health`)

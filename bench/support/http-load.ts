@@ -210,7 +210,7 @@ export function startEmbedded(
   { folder, manifests, ga4Url, words: more = [], tree }: EmbeddedOptions,
 ): ChildProcess {
   const words = [
-    ...['bin/whence.ts', 'embedded', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0'],
+    ...['bin/whencectl.ts', 'embedded', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0'],
     ...['--data', join(folder, 'data'), '--manifests', manifests],
     ...['--trust-proxy', '127.0.0.0/8', '--log-level', 'warn', ...more],
   ]

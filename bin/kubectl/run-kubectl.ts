@@ -74,7 +74,7 @@ export async function execIn(choice: ClusterChoice, component: string, words: re
     )
   }
   const { name, namespace = 'default' } = pod.metadata
-  const exec = ['exec', name, '--namespace', namespace, ...elsewhere.options, '--', 'whence', ...words]
+  const exec = ['exec', name, '--namespace', namespace, ...elsewhere.options, '--', 'whencectl', ...words]
   const child = spawn('kubectl', exec, { stdio: 'inherit' })
   const [code] = (await once(child, 'close')) as [number | null]
   return code ?? 1

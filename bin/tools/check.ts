@@ -1,4 +1,4 @@
-/** `whence check URL`: opens a page as a visitor would, and reports step by step what works and what to fix. */
+/** `whencectl check URL`: opens a page as a visitor would, and reports step by step what works and what to fix. */
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ const EXIT_USAGE = 2
 export async function checkTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
   const url = URL.parse(run.positionals[0] ?? '')
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    complain('whence check: give the full address of a page, such as https://acme.dev/install\n')
+    complain('whencectl check: give the full address of a page, such as https://acme.dev/install\n')
     return EXIT_USAGE
   }
   const isJson = run.flags.has('--json')

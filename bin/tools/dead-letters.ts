@@ -1,4 +1,4 @@
-/** `whence dead-letters` and `whence replay`: deliveries that failed for good, and their retries. */
+/** `whencectl dead-letters` and `whencectl replay`: deliveries that failed for good, and their retries. */
 
 import { deliveryKey } from '../../delivery/tools/replay.ts'
 import { ownersOf } from '../../ports/facts/query-parts.ts'
@@ -61,7 +61,7 @@ export async function replayTool(run: RunOutcome): Promise<number> {
   const perSecond = paceOf(run)
   if (filter === null || perSecond === null) return 2
   if (jobId === undefined && !run.flags.has('--all')) {
-    complain('whence replay: name a job ID (see `whence dead-letters`), or use --all\n')
+    complain('whencectl replay: name a job ID (see `whencectl dead-letters`), or use --all\n')
     return 2
   }
   const backend = await openBackend(run.settings)
@@ -73,7 +73,7 @@ export async function replayTool(run: RunOutcome): Promise<number> {
     const { replayed, refused, unread } = await replayDeadLetters(deps, wanted, tell)
     tellUnread(unread)
     if (replayed + refused === 0) {
-      complain('whence replay: no failed delivery matches\n')
+      complain('whencectl replay: no failed delivery matches\n')
       return 1
     }
     const when = backend.isLive || replayed === 0 ? '' : '; they go out when the service runs'

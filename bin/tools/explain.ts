@@ -1,4 +1,4 @@
-/** `whence explain`: why an install was matched or not, and the status of its deliveries. */
+/** `whencectl explain`: why an install was matched or not, and the status of its deliveries. */
 
 import type { InstallRow } from '../../ports/facts/query-rows.ts'
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
@@ -16,7 +16,7 @@ export async function explainTool(run: RunOutcome): Promise<number> {
     if (installs.length === 0) {
       const isAny = run.positionals[0] === undefined
       const what = isAny ? 'no install is recorded yet' : 'no recorded install has this event ID'
-      complain(`whence explain: ${what} (a report takes a moment to appear here)\n`)
+      complain(`whencectl explain: ${what} (a report takes a moment to appear here)\n`)
       return 1
     }
     for (const install of installs) {

@@ -1,4 +1,4 @@
-/** `whence lint`: checks a folder of custom resources and prints every problem, like the running service. */
+/** `whencectl lint`: checks a folder of custom resources and prints every problem, like the running service. */
 
 import { formatProblems, lintFolder } from '../../runtime/catalog/source.ts'
 import type { RunOutcome } from '../../runtime/settings/settings.ts'

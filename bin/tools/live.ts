@@ -44,5 +44,5 @@ export interface SendTestRequest {
 
 export type SendTestResult =
   | { readonly kind: 'report'; readonly report: SendTestReport }
-  /** There is no such destination; the message completes `whence send-test: …`. */
+  /** There is no such destination; the message completes `whencectl send-test: …`. */
   | { readonly kind: 'unknown'; readonly message: string }

@@ -1,4 +1,4 @@
-/** `whence migrate`: brings ClickHouse's tables and Kafka's topics up to date and prints what was done. */
+/** `whencectl migrate`: brings ClickHouse's tables and Kafka's topics up to date and prints what was done. */
 
 import { checkKafkaTopics } from '../../ports/event-log/kafka/kafka.ts'
 import { parseKafkaUrl } from '../../ports/event-log/kafka/url.ts'

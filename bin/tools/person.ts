@@ -1,4 +1,4 @@
-/** `whence person export|erase EMAIL`: shows or erases what is kept of one person. */
+/** `whencectl person export EMAIL` and `whencectl person erase EMAIL`: shows or erases what is kept of one person. */
 
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { EMAIL_SCHEMA } from '../../domain/resources/member-schema.ts'

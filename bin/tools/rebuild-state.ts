@@ -1,4 +1,4 @@
-/** `whence rebuild-state`: refills a Redis that lost its data from ClickHouse, while the service runs. */
+/** `whencectl rebuild-state`: refills a Redis that lost its data from ClickHouse, while the service runs. */
 
 import { rebuildState } from '../../delivery/recovery/rebuild-state.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'

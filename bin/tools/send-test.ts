@@ -1,4 +1,4 @@
-/** `whence send-test`: sends one destination a marked test event, and prints the provider's verdict. */
+/** `whencectl send-test`: sends one destination a marked test event, and prints the provider's verdict. */
 
 import { sendTest, type SendTestReport, type SendTestVerdict } from '../../delivery/tools/send-test.ts'
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
@@ -139,6 +139,6 @@ function labelledLine(label: string, text: string): string {
 }
 
 function usage(message: string): number {
-  complain(`whence send-test: ${message}\n`)
+  complain(`whencectl send-test: ${message}\n`)
   return EXIT_USAGE
 }

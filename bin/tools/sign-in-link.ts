@@ -1,4 +1,4 @@
-/** `whence sign-in-link`: prints a link that signs a person in to the dashboard once. */
+/** `whencectl sign-in-link`: prints a link that signs a person in to the dashboard once. */
 
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { EMAIL_SCHEMA } from '../../domain/resources/member-schema.ts'

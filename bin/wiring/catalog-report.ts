@@ -1,4 +1,4 @@
-/** Writes an activity entry for each problem of an object, for `whence activity` and the log. */
+/** Writes an activity entry for each problem of an object, for `whencectl activity` and the log. */
 
 import { sha256Hex } from '../../common/digest.ts'
 import { LIMITS } from '../../domain/limits.ts'

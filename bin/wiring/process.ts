@@ -38,7 +38,7 @@ export async function runProgram(
   process.on('uncaughtException', (error) => lifecycle.fail('uncaught exception', error))
   // A part that fails to start stops the others first; the reason is printed even if all have stopped by then.
   const started = start({ logger, lifecycle }).catch((error: unknown) => {
-    complain(`whence ${program}: ${startProblem(error, settings)}\n`)
+    complain(`whencectl ${program}: ${startProblem(error, settings)}\n`)
     // The failed part may be outside the lifecycle, which would then wait for a signal.
     return lifecycle.stop('failure')
   })

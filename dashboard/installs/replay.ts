@@ -21,7 +21,7 @@ export type ReplayDeliveries = (
   query: DeadLetterQuery,
 ) => Promise<{ readonly replayed: number; readonly refused: number }>
 
-/** Enough for a person; administrators have `whence replay --all`. */
+/** Enough for a person; administrators have `whencectl replay --all`. */
 const MOST_REPLAYED = 50
 
 export const REPLAY_SCHEMA = objectSchema(

@@ -52,7 +52,7 @@ export function refuseByFolder(
 }
 
 export const WITHOUT_EFFECT =
-  'a file in the folder of manifests keeps all changes from taking effect; the process log and `whence lint` name it'
+  'a file in the folder of manifests keeps all changes from taking effect; the process log and `whencectl lint` name it'
 
 function refusedFor({ reason, field, message, plan }: CatalogProblem): WriteOutcome {
   return { kind: 'refused', reason, field, message, ...(plan === undefined ? {} : { plan }) }

@@ -71,7 +71,7 @@ export interface Provider {
   readonly request: (job: Job, destination: DestinationContext, nowMs: number) => ProviderRequest | Skip
   /** Pure. */
   readonly outcome: (reply: ProviderReply, destination: DestinationContext) => Outcome
-  /** Made-up identifiers in the provider's own form, of a click at that moment, for `whence send-test`. */
+  /** Made-up identifiers in the provider's own form, of a click at that moment, for `whencectl send-test`. */
   readonly testIdentities: (settings: Readonly<Record<string, unknown>>, atMs: number) => Identities
 
   /** The first moment at which the provider accepts it, in Unix ms; the job is held until then. */

@@ -1,4 +1,4 @@
-/** Marks hours to be counted again, after an erasure or for `whence rebuild-rollups`. */
+/** Marks hours to be counted again, after an erasure or for `whencectl rebuild-rollups`. */
 
 import type { OwnedWebsite } from '../../domain/model.ts'
 import type { Facts } from '../../ports/facts/facts.ts'

@@ -79,7 +79,7 @@ async function start(parts: Parts): Promise<void> {
         catalog: catalog.current,
         baseUrl: `http://${listen}`,
         ga4Url: standIns.ga4Url,
-        explain: `npm run -s whence -- explain --facts ${engines.env.WHENCE_FACTS.replace('default:@', '')}`,
+        explain: `npm run -s whencectl -- explain --facts ${engines.env.WHENCE_FACTS.replace('default:@', '')}`,
         onEnd: 'Ctrl+C ends every process and deletes what they stored.',
       }),
     (server) => server.close(),
@@ -121,7 +121,7 @@ async function startAll(starts: readonly Start[], { lifecycle }: Parts): Promise
     },
   )
   const working = programs.map(async ({ words, program }) => {
-    const name = `whence ${words.join(' ')}`
+    const name = `whencectl ${words.join(' ')}`
     const fail = (how: unknown): void => {
       if (!isEnding) lifecycle.fail(name, new Error(`it ended (${String(how)}): ${program.stderr()}`))
     }

@@ -166,7 +166,7 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
   }
 }
 
-/** Compiles files as a folder: `whence lint` prints exactly what the embedded program would report. */
+/** Compiles files as a folder: `whencectl lint` prints exactly what the embedded program would report. */
 export function compileManifests(
   files: readonly ManifestFile[],
   options: Pick<CatalogFolderOptions, 'env' | 'checkProviderSettings'> & { readonly nowMs?: number },

@@ -1,4 +1,4 @@
-/** The commands of `whence`: what each does, which settings it reads, and its own flags and arguments. */
+/** The commands of `whencectl`: what each does, which settings it reads, and its own flags and arguments. */
 
 import {
   ACTIVITY_FLAGS,

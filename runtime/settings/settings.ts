@@ -56,17 +56,17 @@ export function compileSettings(command: string, argv: readonly string[], env: E
   }
 }
 
-/** What `whence` prints without a command. */
+/** What `whencectl` prints without a command. */
 export function overview(): string {
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length))
   const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`)
   return [
-    'Usage: whence COMMAND [options]',
+    'Usage: whencectl COMMAND [options]',
     '',
     'Commands:',
     ...lines,
     '',
-    '`whence COMMAND --help` shows more.',
+    '`whencectl COMMAND --help` shows more.',
     '',
   ].join('\n')
 }
@@ -81,7 +81,7 @@ function commandHelp(command: string, row: CommandRow): string {
     { name: '--help', placeholder: null, doc: 'Print this help and exit.' },
   ].map(({ name, placeholder, doc }) => ({ head: placeholder === null ? name : `${name} ${placeholder}`, doc }))
   const width = Math.max(...options.map(({ head }) => head.length))
-  const usage = ['Usage: whence', command, ...row.positionals, '[options]'].join(' ')
+  const usage = ['Usage: whencectl', command, ...row.positionals, '[options]'].join(' ')
   return [usage, '', row.summary, '', ...options.map(({ head, doc }) => `  ${head.padEnd(width)}  ${doc}`), ''].join(
     '\n',
   )
@@ -222,7 +222,7 @@ function unknownVariables(env: Environment): readonly SettingProblem[] {
 }
 
 function unknownCommand(command: string): SettingProblem {
-  if (command === '') return { name: 'whence', message: `needs a command: ${Object.keys(COMMANDS).join(', ')}` }
+  if (command === '') return { name: 'whencectl', message: `needs a command: ${Object.keys(COMMANDS).join(', ')}` }
   return { name: command, message: unknownMessage('command', command, Object.keys(COMMANDS)) }
 }
 
@@ -230,8 +230,8 @@ function unknownCommand(command: string): SettingProblem {
 function unknownMessage(what: string, name: string, known: readonly string[]): string {
   const meant = closestName(name, known)
   return meant === null
-    ? `is not a ${what} that whence knows`
-    : `is not a ${what} that whence knows; did you mean ${meant}?`
+    ? `is not a ${what} that whencectl knows`
+    : `is not a ${what} that whencectl knows; did you mean ${meant}?`
 }
 
 function problemsOutcome(problems: readonly SettingProblem[]): SettingsOutcome {

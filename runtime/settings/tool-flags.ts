@@ -12,7 +12,7 @@ const FOLLOW_FLAG = {
   },
 }
 
-/** Of `whence activity`. */
+/** Of `whencectl activity`. */
 export const ACTIVITY_FLAGS = { ...JSON_FLAG, ...LIMIT_FLAG, ...FOLLOW_FLAG, ...ORGANIZATION_FLAG }
 
 const PERIOD_FLAGS = {
@@ -20,7 +20,7 @@ const PERIOD_FLAGS = {
   '--until': { placeholder: 'TIME', doc: 'Until this time.' },
 } as const
 
-/** Of `whence logs`. */
+/** Of `whencectl logs`. */
 export const LOG_FLAGS = {
   ...{ ...LIST_FLAGS, ...ORGANIZATION_FLAG, ...FOLLOW_FLAG, ...PERIOD_FLAGS },
   '--direction': {
@@ -39,7 +39,7 @@ export const LOG_FLAGS = {
   '--text': { placeholder: 'TEXT', doc: 'Only with this text in a body.' },
 } as const
 
-/** Of `whence installs`; an empty text means that there is none. */
+/** Of `whencectl installs`; an empty text means that there is none. */
 export const INSTALL_FLAGS = {
   ...{ ...LIST_FLAGS, ...ORGANIZATION_FLAG, ...FOLLOW_FLAG, ...PERIOD_FLAGS },
   '--resolution': { placeholder: 'WHICH', doc: 'matched, unmatched, counted or pending.' },
@@ -57,7 +57,7 @@ export const INSTALL_FLAGS = {
   '--page': { placeholder: 'URL', doc: 'Only from visits of this page: its origin and path.' },
 } as const
 
-/** Of `whence report`. */
+/** Of `whencectl report`. */
 export const REPORT_FLAGS = {
   ...ORGANIZATION_FLAG,
   '--by': { placeholder: 'WHAT', doc: 'source, campaign, page, path, agent, reason or day. (default: source)' },
@@ -66,7 +66,7 @@ export const REPORT_FLAGS = {
   '--csv': { placeholder: null, doc: 'Comma-separated values; what a spreadsheet would run is defused.' },
 } as const
 
-/** Of `whence replay-decisions`. */
+/** Of `whencectl replay-decisions`. */
 export const REPLAY_FLAGS = {
   ...ORGANIZATION_FLAG,
   '--policy': { placeholder: 'WHICH', doc: 'latest_visit or first_visit. (default: latest_visit)' },
@@ -80,7 +80,7 @@ export const REPLAY_FLAGS = {
   '--cancel': { placeholder: 'ID', doc: 'Cancel a replay that was asked for in the dashboard, and nothing else.' },
 } as const
 
-/** Of `whence erase`. */
+/** Of `whencectl erase`. */
 export const ERASE_FLAGS = {
   '--website': { placeholder: 'ID', doc: 'ID of the website.' },
   '--organization': {
@@ -103,7 +103,7 @@ export const ERASE_FLAGS = {
   '--yes': { placeholder: null, doc: 'Do not ask.' },
 } as const
 
-/** Of `whence restore`. */
+/** Of `whencectl restore`. */
 export const RESTORE_FLAGS = {
   '--other-owners': {
     placeholder: null,

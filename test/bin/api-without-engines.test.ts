@@ -1,4 +1,4 @@
-/** `whence api` while none of its engines is there: it starts, serves what needs none, and refuses the rest at once. */
+/** `whencectl api` while none of its engines is there: it starts, serves what needs none, and refuses the rest at once. */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

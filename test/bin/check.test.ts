@@ -1,13 +1,13 @@
-/** `whence check` as people run it, against a running service and a page of a website. */
+/** `whencectl check` as people run it, against a running service and a page of a website. */
 
 import { expect } from 'chai'
 import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { MANIFESTS, startTestService, type TestService } from '../../fixtures/service/service.ts'
-import { whence, type Ran } from './support/run-whence.ts'
+import { whencectl, type Ran } from './support/run-whencectl.ts'
 
-describe('whence check', function () {
+describe('whencectl check', function () {
   this.timeout(120_000)
   let service: TestService
   let site: Server
@@ -38,7 +38,8 @@ describe('whence check', function () {
     site?.close()
   })
 
-  const check = (path: string, ...words: readonly string[]): Promise<Ran> => whence(['check', origin + path, ...words])
+  const check = (path: string, ...words: readonly string[]): Promise<Ran> =>
+    whencectl(['check', origin + path, ...words])
 
   it('reports no problem for a page that is set up correctly', async () => {
     const { stdout, status } = await check('/good')
@@ -59,7 +60,7 @@ describe('whence check', function () {
   })
 
   it('skips what needs a browser if there is none, and lists it', async () => {
-    const without = await whence(['check', `${origin}/good`], { CHROMIUM: '/nowhere/chromium' })
+    const without = await whencectl(['check', `${origin}/good`], { CHROMIUM: '/nowhere/chromium' })
     expect(without.stdout).to.match(/skipped .*because there is no Chromium: whether a Content Security Policy/)
     expect(without.status).to.equal(0)
     const left = await check('/good', '--no-browser')
@@ -85,7 +86,7 @@ describe('whence check', function () {
   }
 
   it('names an origin that is not registered for the website', async () => {
-    const { stdout } = await whence(['check', `http://127.0.0.1:${new URL(origin).port}/good`, '--no-browser'])
+    const { stdout } = await whencectl(['check', `http://127.0.0.1:${new URL(origin).port}/good`, '--no-browser'])
     expect(stdout).to.match(/PROBLEM .*http:\/\/127\.0\.0\.1:\d+ is not registered.*additionalDomains/)
   })
 
@@ -115,7 +116,7 @@ describe('whence check', function () {
   })
 
   it('refuses a text that is not an address', async () => {
-    const { stderr, status } = await whence(['check', 'acme.dev'])
+    const { stderr, status } = await whencectl(['check', 'acme.dev'])
     expect(stderr).to.include('https://acme.dev/install')
     expect(status).to.equal(2)
   })

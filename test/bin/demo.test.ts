@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startProgram } from './support/run-whence.ts'
+import { startProgram } from './support/run-whencectl.ts'
 
 const DEMO = new URL('../../bin/demo.ts', import.meta.url).pathname
 

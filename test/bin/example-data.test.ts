@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { trafficOfDay } from '../../bin/example-data/traffic.ts'
 import { until } from '../../fixtures/until.ts'
 import { startTestService, TEST_SECRET, type TestService } from '../../fixtures/service/service.ts'
-import { startProgram } from './support/run-whence.ts'
+import { startProgram } from './support/run-whencectl.ts'
 
 const PROGRAM = new URL('../../bin/example-data.ts', import.meta.url).pathname
 

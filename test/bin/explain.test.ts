@@ -1,4 +1,4 @@
-/** `whence explain` on deliveries: what happened to one install at each of five providers, and to deliveries that were never sent. */
+/** `whencectl explain` on deliveries: what happened to one install at each of five providers, and to deliveries that were never sent. */
 
 import { expect } from 'chai'
 
@@ -15,7 +15,7 @@ import { DELIVERY_REASONS } from '../../domain/reasons.ts'
 import type { AttemptRow, DeliveryRow } from '../../ports/facts/query-rows.ts'
 import { activeReceipt, eventBody, newId, post } from '../../fixtures/service/requests.ts'
 import { MANIFESTS, startTestService, type TestService } from '../../fixtures/service/service.ts'
-import { whence } from './support/run-whence.ts'
+import { whencectl } from './support/run-whencectl.ts'
 
 const ATTEMPT: AttemptRow = {
   website: 'acme-dev',
@@ -150,7 +150,7 @@ spec: { websiteRef: { name: acme-dev }, displayName: D, provider: ${provider}, m
   )
   .join('')}`
 
-describe('whence explain, of one install at all providers', function () {
+describe('whencectl explain, of one install at all providers', function () {
   this.timeout(90_000)
   const standIns: StandInServer[] = []
   let service: TestService
@@ -198,7 +198,7 @@ describe('whence explain, of one install at all providers', function () {
       ['known as', 'INVALID_PARAMETER', '40105', '80004'].every((word) => text.includes(word))
     for (let tries = 0; tries < 60 && !(isTold() && text.includes('click_too_fresh')); tries += 1) {
       await service.drain('facts-writer')
-      text = (await whence(['explain', eventId, '--data', `${service.folder}/data`])).stdout
+      text = (await whencectl(['explain', eventId, '--data', `${service.folder}/data`])).stdout
     }
   })
   after(async () => {
@@ -224,7 +224,7 @@ describe('whence explain, of one install at all providers', function () {
     const other = newId()
     await post(`${service.url}/v1/events`, eventBody({ event_id: other, receipts: [receipt] }))
     await service.drain('facts-writer')
-    const { stdout } = await whence(['explain', other, '--data', `${service.folder}/data`])
+    const { stdout } = await whencectl(['explain', other, '--data', `${service.folder}/data`])
     expect(stdout).to.match(/^Visit [0-9a-f]{32}\n {2}when .*\n {2}shared by {2}2 installations in all$/m)
   })
 

@@ -1,4 +1,4 @@
-/** The rows of `whence report`. */
+/** The rows of `whencectl report`. */
 
 import { expect } from 'chai'
 import { figureRows } from '../../bin/tools/figures/report.ts'
@@ -7,7 +7,7 @@ import type { Cell, Dimension } from '../../domain/figures/cells.ts'
 const figures = (cells: Partial<Record<Dimension, readonly Cell[]>>): ReadonlyMap<Dimension, readonly Cell[]> =>
   new Map(Object.entries(cells) as [Dimension, readonly Cell[]][])
 
-describe('rows of whence report', () => {
+describe('rows of whencectl report', () => {
   const visits: Cell[] = [['', 700, 70, 0, 7, 7, 7]]
   const installs: Cell[] = [['', 30, 20, 10, 40, 15, 5]]
 

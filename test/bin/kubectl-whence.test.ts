@@ -73,14 +73,14 @@ describe('kubectl whence', function () {
     const [destination, pods, exec] = await asked()
     expect(destination).to.equal('get destinations.whence.dev ads -o json --namespace team')
     expect(pods).to.match(/component=google-ads .*--namespace collecting/)
-    expect(exec).to.equal('exec whence-pod-1 --namespace collecting -- whence send-test --destination ads --live')
+    expect(exec).to.equal('exec whence-pod-1 --namespace collecting -- whencectl send-test --destination ads --live')
   })
 
   it('shows logs from a pod of the api, wherever it is', async () => {
     expect((await plugin('logs', '--website', 'acme-dev', '--context', 'far')).stdout).to.equal('answered\n')
     const [pods, exec] = await asked()
     expect(pods).to.match(/component=api .*--all-namespaces/)
-    expect(exec).to.equal('exec whence-pod-1 --namespace collecting --context far -- whence logs --website acme-dev')
+    expect(exec).to.equal('exec whence-pod-1 --namespace collecting --context far -- whencectl logs --website acme-dev')
   })
 
   it('prints a sign-in link from a pod of the dashboard for those who may create members, and for nobody else', async () => {
@@ -88,7 +88,7 @@ describe('kubectl whence', function () {
     expect((await plugin(...words, '-n', 'team')).stdout).to.equal('answered\n')
     const [, pods, exec] = await asked()
     expect(pods).to.match(/component=dashboard /)
-    expect(exec).to.equal(`exec whence-pod-1 --namespace collecting -- whence ${words.join(' ')}`)
+    expect(exec).to.equal(`exec whence-pod-1 --namespace collecting -- whencectl ${words.join(' ')}`)
     const refused = await plugin(...words, '-n', 'other')
     expect(refused).to.deep.include({ code: 2, stdout: '' })
     expect(refused.stderr).to.match(/right to create Members/)

@@ -12,7 +12,7 @@ import { createLogger } from '../../runtime/logger.ts'
 import { freePort } from '../../fixtures/engines/free-port.ts'
 import { send } from '../../fixtures/service/requests.ts'
 import { TEST_SECRET } from '../../fixtures/service/service.ts'
-import { PROGRAM, startProgram, type Running } from './support/run-whence.ts'
+import { PROGRAM, startProgram, type Running } from './support/run-whencectl.ts'
 
 const QUICKSTART = new URL('../../examples/quickstart', import.meta.url).pathname
 const UMASK_AS_IT_COMES = '022'

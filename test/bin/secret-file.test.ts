@@ -8,7 +8,7 @@ import { expect } from 'chai'
 
 import { readSecret, readSecrets } from '../../bin/wiring/people/secret-file.ts'
 import { freePort } from '../../fixtures/engines/free-port.ts'
-import { whence } from './support/run-whence.ts'
+import { whencectl } from './support/run-whencectl.ts'
 
 describe('the file of a secret', () => {
   let folder: string
@@ -42,7 +42,7 @@ describe('the file of a secret', () => {
     const manifests = join(folder, 'manifests')
     await mkdir(manifests)
     const listen = async (): Promise<string> => `127.0.0.1:${await freePort()}`
-    const { status, stderr } = await whence(['embedded', '--manifests', manifests, '--data', join(folder, 'data')], {
+    const { status, stderr } = await whencectl(['embedded', '--manifests', manifests, '--data', join(folder, 'data')], {
       WHENCE_LISTEN: await listen(),
       WHENCE_METRICS_LISTEN: await listen(),
       WHENCE_OIDC_ISSUER: 'https://identity.invalid',

@@ -1,4 +1,4 @@
-/** `whence send-test` as people run it: from the folder of resources, and through a running service. */
+/** `whencectl send-test` as people run it: from the folder of resources, and through a running service. */
 
 import { expect } from 'chai'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -13,7 +13,7 @@ import type { StandInServer } from '../../stand-ins/server.ts'
 import { compileManifests } from '../../runtime/catalog/source.ts'
 import { readManifests } from '../../runtime/catalog/manifests.ts'
 import { compileSettings } from '../../runtime/settings/settings.ts'
-import { whence, type Ran } from './support/run-whence.ts'
+import { whencectl, type Ran } from './support/run-whencectl.ts'
 
 const TOKEN = 'canary-pixel-token'
 const MANIFEST = `
@@ -46,7 +46,7 @@ spec:
   x: { pixelId: o8z6j, eventId: tw-o8z6j-o87ne, pixelTokenRef: { name: acme-x, key: token } }
 `
 
-describe('whence send-test', function () {
+describe('whencectl send-test', function () {
   this.timeout(60_000)
   let folder: string
   let standIn: StandInServer
@@ -66,7 +66,7 @@ describe('whence send-test', function () {
 
   function run(words: readonly string[], token = TOKEN): Promise<Ran> {
     const where = ['--data', join(folder, 'data'), '--manifests', manifests]
-    return whence(['send-test', ...words, ...where], { X_TOKEN: token, WHENCE_X_URL: standIn.url })
+    return whencectl(['send-test', ...words, ...where], { X_TOKEN: token, WHENCE_X_URL: standIn.url })
   }
 
   it('prints the verdict of the provider, its words and the next step, and none of the secrets', async () => {
@@ -112,7 +112,7 @@ describe('whence send-test', function () {
     })
     try {
       // The tool itself gets neither resources nor address.
-      const ran = await whence(['send-test', '--destination', 'acme-x', '--live', '--data', data], {})
+      const ran = await whencectl(['send-test', '--destination', 'acme-x', '--live', '--data', data], {})
       expect(ran.status, ran.stderr).to.equal(0)
       const live = await connectTools(data)
       const elsewhere = await live?.sendTest({ destination: 'acme-x', website: 'other', isLive: false })

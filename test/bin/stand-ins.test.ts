@@ -1,5 +1,5 @@
 /**
- * `whence stand-ins` and `whence send-test` together, as in an evaluation: with correct settings, with a wrong token, with another customer's account.
+ * `whencectl stand-ins` and `whencectl send-test` together, as in an evaluation: with correct settings, with a wrong token, with another customer's account.
  */
 
 import { expect } from 'chai'
@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { freePort } from '../../fixtures/engines/free-port.ts'
-import { startWhence, whence, type Ran, type Running } from './support/run-whence.ts'
+import { startWhencectl, whencectl, type Ran, type Running } from './support/run-whencectl.ts'
 
 interface Case {
   readonly provider: string
@@ -118,7 +118,7 @@ const VARIABLES = {
   xUrl: 'WHENCE_X_URL',
 } as const
 
-describe('whence stand-ins', function () {
+describe('whencectl stand-ins', function () {
   this.timeout(120_000)
   let folder: string
   let program: Running
@@ -132,7 +132,7 @@ describe('whence stand-ins', function () {
     for (let tries = 1; ; tries += 1) {
       firstPort = await freePort()
       const where = ['--stand-ins-listen', `127.0.0.1:${firstPort}`, '--metrics-listen', '127.0.0.1:0']
-      program = startWhence(['stand-ins', ...where], { WHENCE_LOG_FORMAT: 'json' })
+      program = startWhencectl(['stand-ins', ...where], { WHENCE_LOG_FORMAT: 'json' })
       const said = await saidUrls(program)
       if (said !== null) return void (env = said)
       // One of the five ports after it was in use.
@@ -149,7 +149,7 @@ describe('whence stand-ins', function () {
 
   function trial(name: string, isLive: boolean): Promise<Ran> {
     const where = ['--data', join(folder, 'data'), '--manifests', join(folder, 'manifests')]
-    return whence(['send-test', name, '--json', ...(isLive ? ['--live'] : []), ...where], env)
+    return whencectl(['send-test', name, '--json', ...(isLive ? ['--live'] : []), ...where], env)
   }
 
   for (const [name, { provider, wrongToken, foreignId, isLive }] of Object.entries(CASES)) {

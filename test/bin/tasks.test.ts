@@ -15,7 +15,7 @@ import { activeReceipt, eventBody, post, send, visitBody } from '../../fixtures/
 import { startTestService, type TestService } from '../../fixtures/service/service.ts'
 import { until } from '../../fixtures/until.ts'
 import { ROOT } from '../tidy/source-files.ts'
-import { PROGRAM } from './support/run-whence.ts'
+import { PROGRAM } from './support/run-whencectl.ts'
 
 const run = promisify(execFile)
 const FOLDER = join(ROOT, 'docs/tasks')
@@ -42,9 +42,9 @@ describe('the pages of tasks', function () {
     folder = await mkdtemp(join(tmpdir(), 'whence-tasks-'))
     await mkdir(join(folder, 'bin'))
     const shim = `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`
-    await writeFile(join(folder, 'bin/whence'), shim)
-    await chmod(join(folder, 'bin/whence'), 0o755)
-    // The page that `whence check` looks at, as the task shows it.
+    await writeFile(join(folder, 'bin/whencectl'), shim)
+    await chmod(join(folder, 'bin/whencectl'), 0o755)
+    // The page that `whencectl check` looks at, as the task shows it.
     const html = blocksOf(await readFile(join(FOLDER, 'commands.md'), 'utf8'), 'html')[0] ?? ''
     site = createServer((_, res) =>
       res.setHeader('Content-Type', 'text/html').end(html.replaceAll('https://whence.acme.dev', service.url)),

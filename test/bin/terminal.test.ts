@@ -16,7 +16,7 @@ import { printable, printableJson, printableLines } from '../../common/printable
 import { COMMANDS } from '../../runtime/settings/commands.ts'
 import { textLine } from '../../runtime/logger.ts'
 import { sourceFiles } from '../tidy/source-files.ts'
-import { whence } from './support/run-whence.ts'
+import { whencectl } from './support/run-whencectl.ts'
 
 /** Control characters of both sets, line separators, and characters that hide or reverse text; our own line breaks do not count. */
 const STEERING =
@@ -140,7 +140,7 @@ describe('the terminal', function () {
   const withJson = Object.entries(COMMANDS).filter(([, { flags }]) => '--json' in flags)
   for (const [name] of withJson)
     it(`is not controlled by ${name} --json, and a program still reads what was stored`, async () => {
-      const { stdout, stderr } = await whence([...(words[name]?.() ?? []), '--json'])
+      const { stdout, stderr } = await whencectl([...(words[name]?.() ?? []), '--json'])
       expect(stdout + stderr).to.not.match(STEERING)
       const values = stdout
         .split('\n')
@@ -153,13 +153,13 @@ describe('the terminal', function () {
 
   for (const [name] of withJson.filter(([each]) => each !== 'explain'))
     it(`is not controlled by ${name} without --json`, async () => {
-      const { stdout, stderr } = await whence(words[name]?.() ?? [])
+      const { stdout, stderr } = await whencectl(words[name]?.() ?? [])
       expect(stdout + stderr).to.not.match(STEERING)
       expect(stdout).to.contain('\uFFFD')
     })
 
   it('is not controlled by the error message of a tool', async () => {
-    const { status, stdout, stderr } = await whence(['logs', '--data', join(folder, 'no\u009b2J\u202ewhere')])
+    const { status, stdout, stderr } = await whencectl(['logs', '--data', join(folder, 'no\u009b2J\u202ewhere')])
     expect(status).to.equal(1)
     expect(stderr).to.contain('there is no data in').and.contain('\uFFFD')
     expect(stdout + stderr).to.not.match(STEERING)

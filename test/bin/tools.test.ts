@@ -12,7 +12,7 @@ import { encodeRecord } from '../../domain/records.ts'
 import { installRecord, requestRecord, rowsOf as rowsOfRecords } from '../contract/fact-samples.ts'
 import { activeReceipt, eventBody, newId, post, visitBody } from '../../fixtures/service/requests.ts'
 import { startTestService, TEST_ORIGIN, type TestService } from '../../fixtures/service/service.ts'
-import { shell, startWhence, whence, type Ran } from './support/run-whence.ts'
+import { shell, startWhencectl, whencectl, type Ran } from './support/run-whencectl.ts'
 
 /** What must never reach a terminal from a stored text; newlines are ours. */
 const STEERING = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/u
@@ -42,7 +42,7 @@ describe('the tools', function () {
   /** What the tools have printed for people so far. */
   const printed: string[] = []
   const tool = async (...words: readonly string[]): Promise<Ran> => {
-    const ran = await whence([...words, ...data])
+    const ran = await whencectl([...words, ...data])
     if (!words.includes('--json')) printed.push(ran.stdout, ran.stderr)
     return ran
   }
@@ -364,12 +364,12 @@ describe('the tools', function () {
   })
 
   it('check a folder of manifests as the service would', async () => {
-    const fine = await whence(['lint', '-f', new URL('../../examples/quickstart', import.meta.url).pathname])
+    const fine = await whencectl(['lint', '-f', new URL('../../examples/quickstart', import.meta.url).pathname])
     expect(fine).to.include({ status: 0, stderr: '' })
-    const broken = await whence(['lint', '--manifests', join(folder, 'manifests')])
+    const broken = await whencectl(['lint', '--manifests', join(folder, 'manifests')])
     expect(broken.status).to.equal(1)
     expect(broken.stdout).to.match(/^other\.yaml, document 1, line \d+: /)
-    const [problem] = rowsOf(await whence(['lint', '-f', join(folder, 'manifests'), '--json']))
+    const [problem] = rowsOf(await whencectl(['lint', '-f', join(folder, 'manifests'), '--json']))
     expect(problem).to.include.keys('object', 'source', 'field', 'reason', 'message')
   })
 
@@ -380,7 +380,7 @@ describe('the tools', function () {
   })
 
   it('show new lines with --follow, and end with the service', async () => {
-    const following = startWhence(['installs', '--follow', '--limit', '1', ...data])
+    const following = startWhencectl(['installs', '--follow', '--limit', '1', ...data])
     await until(
       () => following.stdout(),
       (text) => text.includes(ids.failing),
@@ -394,7 +394,7 @@ describe('the tools', function () {
     expect(following.stdout().match(/TIME \(UTC\)/g)?.length).to.equal(1)
     await service.stop()
     const { status, stderr } = await following.ended
-    expect({ status, stderr }).to.deep.equal({ status: 1, stderr: 'whence installs: the service has stopped\n' })
+    expect({ status, stderr }).to.deep.equal({ status: 1, stderr: 'whencectl installs: the service has stopped\n' })
   })
 
   describe('when no service runs', () => {
@@ -433,7 +433,7 @@ describe('the tools', function () {
     })
 
     it('create no data folder if there is none', async () => {
-      const { status, stderr } = await whence(['installs', '--data', join(folder, 'elsewhere')])
+      const { status, stderr } = await whencectl(['installs', '--data', join(folder, 'elsewhere')])
       expect(status).to.equal(1)
       expect(stderr).to.include('there is no data in')
       expect((await shell(`ls ${folder}`)).stdout).to.not.include('elsewhere')

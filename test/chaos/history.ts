@@ -91,7 +91,7 @@ export interface Hit {
   readonly atMs: number
 }
 
-/** What `whence explain --json` says of an event. */
+/** What `whencectl explain --json` says of an event. */
 export interface Explained {
   readonly website: string
   readonly event_id: string

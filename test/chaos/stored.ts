@@ -150,7 +150,7 @@ function metaHits({ body, answered, receivedAtMs }: RecordedRequest): Hit[] {
   }))
 }
 
-/** The output of `whence explain --json` for some events, each from a separate process as for a person. */
+/** The output of `whencectl explain --json` for some events, each from a separate process as for a person. */
 export async function explain(
   { engines }: Pick<ChaosService, 'engines'>,
   rows: readonly Pick<StoredInstall, 'website' | 'event_id'>[],
@@ -160,7 +160,7 @@ export async function explain(
   for (const { website, event_id } of rows) {
     const words = ['explain', event_id, '--website', website, '--json']
     const tool = startProgram(words, { env: { WHENCE_EVENT_LOG, WHENCE_FACTS }, isHeard: true })
-    if ((await tool.ended) !== 0) throw new Error(`whence explain ${event_id}: ${tool.stderr()}`)
+    if ((await tool.ended) !== 0) throw new Error(`whencectl explain ${event_id}: ${tool.stderr()}`)
     const { install, deliveries } = JSON.parse(tool.stdout()) as {
       install: StoredInstall
       deliveries: Stored['deliveries']

@@ -9,7 +9,7 @@ import { Ajv2019 } from 'ajv/dist/2019.js'
 import { expect } from 'chai'
 import { parse } from 'yaml'
 
-import { whence } from '../bin/support/run-whence.ts'
+import { whencectl } from '../bin/support/run-whencectl.ts'
 import { ROOT } from '../tidy/source-files.ts'
 
 const run = promisify(execFile)
@@ -62,7 +62,7 @@ describe('compose.yaml', function () {
   it('starts an unprivileged program on a root that cannot be written to, with options that it has', async () => {
     const { command, user, read_only: isReadOnly } = file.services.whence
     expect([user, isReadOnly]).to.deep.equal(['65532:65532', true])
-    const { status, stdout, stderr } = await whence([...command, '--check'])
+    const { status, stdout, stderr } = await whencectl([...command, '--check'])
     expect(status, stderr).to.equal(0)
     expect(stdout).to.contain('0.0.0.0:8080')
   })

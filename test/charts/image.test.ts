@@ -53,7 +53,7 @@ describe('the image', () => {
     const final = (await steps()).filter(({ stage }) => stage === 'final')
     const last = (instruction: string) => final.findLast((step) => step.instruction === instruction)?.words
     expect(last('USER')).to.equal('65532:65532')
-    expect(last('ENTRYPOINT')).to.equal('["node", "/app/bin/whence.ts"]')
+    expect(last('ENTRYPOINT')).to.equal('["node", "/app/bin/whencectl.ts"]')
     const values = await readFile(join(ROOT, 'charts/whence/values.yaml'), 'utf8')
     expect(values).to.contain('runAsUser: 65532')
   })
@@ -92,8 +92,8 @@ describe('the image', () => {
       const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { readonly version: string }
       const node = (...words: string[]) =>
         run(process.execPath, words, { cwd: folder, env: { PATH: process.env['PATH'] } })
-      expect((await node('bin/whence.ts', '--version')).stdout).to.equal(`whence ${version}\n`)
-      expect((await node('bin/whence.ts', 'lint', '-f', 'examples/quickstart')).stdout).to.match(/\w/)
+      expect((await node('bin/whencectl.ts', '--version')).stdout).to.equal(`whencectl ${version}\n`)
+      expect((await node('bin/whencectl.ts', 'lint', '-f', 'examples/quickstart')).stdout).to.match(/\w/)
       const programs = ['api', 'delivery', 'embedded', 'tools/migrate'].map((name) => `import('./bin/${name}.ts')`)
       expect((await node('--input-type=module', '-e', `await Promise.all([${programs.join()}])`)).stderr).to.equal('')
     })

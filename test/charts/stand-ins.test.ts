@@ -7,7 +7,7 @@ import { render, type KubeManifest } from './support/render.ts'
 
 /** The first use of helm on a machine builds it. */
 const BUILD_MS = 1_300_000
-/** In the order of `whence stand-ins`. */
+/** In the order of `whencectl stand-ins`. */
 const PORTS = {
   WHENCE_GA4_URL: 8090,
   WHENCE_GOOGLE_ADS_URL: 8091,

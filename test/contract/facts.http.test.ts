@@ -87,7 +87,7 @@ describe('Facts over HTTP', function () {
     expect(`${error.stack}${JSON.stringify(error)}${String(error.cause)}`).not.to.match(/wr0ng|127\.0\.0\.1/)
   })
 
-  it('pass the trial that whence migrate makes of a server', async () => {
+  it('pass the trial that whencectl migrate makes of a server', async () => {
     const connection = openClickHouse(server.url)
     await requireEveryInsert(connection)
     await connection.close()

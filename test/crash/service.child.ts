@@ -26,7 +26,7 @@ export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-const PROGRAM = new URL('../../bin/whence.ts', import.meta.url).pathname
+const PROGRAM = new URL('../../bin/whencectl.ts', import.meta.url).pathname
 
 export function startChild({
   folder,

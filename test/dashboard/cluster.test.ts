@@ -212,7 +212,7 @@ describe('the dashboard in a cluster', function () {
     expect(await pins.read(REF, issuer), 'of a member that was made anew').to.equal(null)
   })
 
-  /** `whence dashboard` as a process, with mail; `more` says where its engines are. */
+  /** `whencectl dashboard` as a process, with mail; `more` says where its engines are. */
   const startDashboard = async (more: Readonly<Record<string, string>>): Promise<DashboardProcess> => {
     const folder = await mkdtemp(join(tmpdir(), 'whence-dashboard-'))
     const [port, metricsPort] = [await freePort(), await freePort()]
@@ -230,7 +230,7 @@ describe('the dashboard in a cluster', function () {
     const headers = { 'Sec-Fetch-Site': 'same-origin', 'Content-Type': 'application/json' }
     const link = await run(
       process.execPath,
-      ['bin/whence.ts', 'sign-in-link', '--data', folder, '--email', ACTIVE.email],
+      ['bin/whencectl.ts', 'sign-in-link', '--data', folder, '--email', ACTIVE.email],
       { env: { PATH: process.env['PATH'] ?? '', ...env } },
     )
     const token = /#link=([\w-]{43})/.exec(link.stdout)?.[1] ?? ''

@@ -81,7 +81,7 @@ function journey(start: StartSystem, kind: BrowserKind, shells: readonly string[
     })
   }
 
-  it('is explained by `whence explain`', async () => {
+  it('is explained by `whencectl explain`', async () => {
     const story = await system.tool('explain', lastEventId)
     for (const words of [lastEventId, system.website, 'matched', 'newsletter', 'acme-ga4', 'delivered', 'session']) {
       expect(story).to.include(words)

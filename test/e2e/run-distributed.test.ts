@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { startProgram, whence, type Running } from '../bin/support/run-whence.ts'
+import { startProgram, whencectl, type Running } from '../bin/support/run-whencectl.ts'
 import { kafkaJars } from '../../fixtures/engines/kafka.ts'
 import { activeReceipt, eventBody, post, urlIdOf } from '../../fixtures/service/requests.ts'
 
@@ -45,7 +45,7 @@ describe('make run-distributed', function () {
   const printed = (pattern: RegExp) => until(() => pattern.exec(running.stdout())?.[1])
 
   it('prints three steps that lead to a matched install, and ends every process at Ctrl-C', async () => {
-    const explain = await printed(/npm run -s whence -- (explain .+)/)
+    const explain = await printed(/npm run -s whencectl -- (explain .+)/)
     const command = await printed(/(curl .+)/)
     const page = await printed(/(http:\S+\?utm_source\S+)/)
     // Step 1 without a browser: what the page's SDK would send.
@@ -60,13 +60,13 @@ describe('make run-distributed', function () {
     expect(body).to.include({ resolution: 'matched' })
     const [, ...words] = explain.split(' ')
     const story = await until(async () => {
-      const { status, stdout, stderr } = await whence(['explain', event['event_id'], ...words])
+      const { status, stdout, stderr } = await whencectl(['explain', event['event_id'], ...words])
       expect(status, stderr).to.be.oneOf([0, 1])
       return status === 0 && stdout.includes('delivered') ? stdout : null
     })
     expect(story).to.include('matched').and.include('newsletter')
     const newest = await until(async () => {
-      const { stdout } = await whence(['installs', '--json', '--facts', words[1] ?? ''])
+      const { stdout } = await whencectl(['installs', '--json', '--facts', words[1] ?? ''])
       const rows = stdout.split('\n').filter((line) => line !== '')
       return rows.length === 2 ? rows.map((line) => JSON.parse(line).resolution) : null
     })

@@ -1,4 +1,4 @@
-/** A Redis that lost everything: the role `state` and `whence rebuild-state`, as the programs they are, fill it again. */
+/** A Redis that lost everything: the role `state` and `whencectl rebuild-state`, as the programs they are, fill it again. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -74,7 +74,7 @@ export function refillingRedis(serviceOf: () => Distributed): void {
       }
     })
 
-    it('is filled by `whence rebuild-state`: states, answers, installations and usage are what they were', async () => {
+    it('is filled by `whencectl rebuild-state`: states, answers, installations and usage are what they were', async () => {
       const service = serviceOf()
       const page = { project: WEBSITE, page_url: `${LOAD_ORIGIN}/install` }
       const old = await activeReceipt(service.url, page, LOAD_ORIGIN)

@@ -93,9 +93,9 @@ describe('the images', function () {
   it('has every program of a cluster, and says what the smaller one lacks', async () => {
     const { version } = (await import('../../package.json', { with: { type: 'json' } })).default
     await inImage('localhost/small', async (start) => {
-      expect(await start('whence', '--version')).to.equal(`whence ${version}\n`)
+      expect(await start('whencectl', '--version')).to.equal(`whencectl ${version}\n`)
       for (const program of ['api', 'delivery', 'operator', 'dashboard'])
-        expect(await start('whence', program, '--help')).to.contain(`whence ${program}`)
+        expect(await start('whencectl', program, '--help')).to.contain(`whencectl ${program}`)
       expect(await start('node', '-e', "import('lmdb').then(() => console.log('loads'))")).to.equal('loads\n')
       expect(await start('sh', '-c', 'id -u; touch /app/x /etc/x 2>&1 || true')).to.match(/^65532\n.*Read-only/)
       const lacking = await start('node', '-e', "import('chdb').catch(({ code }) => console.log(code))")
@@ -133,7 +133,7 @@ describe('the images', function () {
           .replace('0.0.0.0:9090', `127.0.0.1:${metricsPort}`)
           .replace('/etc/whence/manifests', '/app/examples/quickstart'),
       )
-      const child = spawn('chroot', [...AS_NOBODY, root, ...IN_APP, 'whence', ...words], { stdio: 'pipe' })
+      const child = spawn('chroot', [...AS_NOBODY, root, ...IN_APP, 'whencectl', ...words], { stdio: 'pipe' })
       let said = ''
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (said += part.toString()))
       const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))

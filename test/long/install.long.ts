@@ -28,8 +28,10 @@ describe('the package of the service', () => {
       await run('npm', words, { cwd: folder, timeout: INSTALL_MS })
       // No Node that could run it is on this PATH.
       const options = { cwd: folder, env: { PATH: `${folder}/prefix/bin:/usr/bin:/bin` }, timeout: INSTALL_MS }
-      expect((await run('whence', ['--version'], options)).stdout).to.match(/^whence \d/)
-      const refused = await run('whence', ['logs', '--data', './none'], options).catch((error: Error) => error.message)
+      expect((await run('whencectl', ['--version'], options)).stdout).to.match(/^whencectl \d/)
+      const refused = await run('whencectl', ['logs', '--data', './none'], options).catch(
+        (error: Error) => error.message,
+      )
       expect(refused).to.contain('there is no data')
       const script = "await Promise.all([import('chdb'), import('lmdb')])"
       const installed = join(folder, 'prefix/lib/node_modules/whence-server')

@@ -12,7 +12,7 @@ import { runAtHome } from '../../bin/demo/machine.ts'
 import { copyQuickstart } from '../../bin/demo/quickstart.ts'
 import { freePort } from '../../fixtures/engines/free-port.ts'
 import { until } from '../../fixtures/until.ts'
-import { startWhence, type Running } from '../bin/support/run-whence.ts'
+import { startWhencectl, type Running } from '../bin/support/run-whencectl.ts'
 
 describe('a newcomer to the pages', function () {
   // The whole program and a browser start: seconds on a quiet machine, minutes on one that is not.
@@ -25,7 +25,7 @@ describe('a newcomer to the pages', function () {
     const [port, sitePort] = [await freePort(), await freePort()]
     await copyQuickstart(join(folder, 'manifests'), sitePort)
     // As `make run` does, on ports and in folders of its own.
-    program = startWhence([
+    program = startWhencectl([
       ...['embedded', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0'],
       ...['--manifests', join(folder, 'manifests'), '--data', join(folder, 'data')],
       ...['--dashboard-folder', join(folder, 'data/dashboard'), '--example-site', `127.0.0.1:${sitePort}`],

@@ -97,7 +97,7 @@ describe('compileSettings', () => {
       '--metrics-listen must be HOST:PORT, as in 127.0.0.1:8080 or [::1]:8080',
       '--trust-proxy entry 2 is not a network, as in 10.0.0.0/8',
       'WHENCE_GA4_URL must be scheme, host and port alone, as in http://127.0.0.1:8090',
-      'WHENCE_BASEURL is not a variable that whence knows; did you mean WHENCE_BASE_URL?',
+      'WHENCE_BASEURL is not a variable that whencectl knows; did you mean WHENCE_BASE_URL?',
       'WHENCE_SECRET cannot be given together with WHENCE_SECRET_FILE',
     ])
   })

@@ -51,7 +51,7 @@ describe('imports', () => {
     ['ports/facts/x.ts', "import { a } from '../../runtime/logger.ts'"],
     ['api/x.ts', "import { a } from '../delivery/worker.ts'"],
     ['delivery/x.ts', "import { a } from '../api/app.ts'"],
-    ['runtime/x.ts', "import { a } from '../bin/whence.ts'"],
+    ['runtime/x.ts', "import { a } from '../bin/whencectl.ts'"],
     ['sdk/x.ts', "import { a } from '../runtime/logger.ts'"],
     ['sdk/x.ts', "import { readFile } from 'node:fs'"],
     ['delivery/x.ts', "import { Kafka } from 'kafkajs'"],
@@ -118,7 +118,7 @@ describe('imports', () => {
       ...Object.keys(manifest['dependencies'] ?? {}),
       ...Object.keys(manifest['optionalDependencies'] ?? {}),
     ])
-    // The SDK and the pages are bundled. The demonstration and `whence check` drive a browser, and say so if what drives it is not installed.
+    // The SDK and the pages are bundled. The demonstration and `whencectl check` drive a browser, and say so if what drives it is not installed.
     const files = sourceFiles(PRODUCT_FOLDERS, ['.ts', '.tsx']).filter(
       ({ path }) => !/^(sdk|pages|bin\/demo|bin\/tools\/check)\//.test(path),
     )
@@ -133,12 +133,12 @@ describe('imports', () => {
 
   it('find unreached files', () => {
     const files = [
-      sample('bin/whence.ts', "import './a.ts'"),
+      sample('bin/whencectl.ts', "import './a.ts'"),
       sample('bin/a.ts', "const b = () => import('../api/b.ts')"),
       sample('api/b.ts', ''),
       sample('api/dead.ts', "import './b.ts'"),
     ]
-    expect(deadFiles(files, ['bin/whence.ts'])).to.deep.equal(['api/dead.ts'])
+    expect(deadFiles(files, ['bin/whencectl.ts'])).to.deep.equal(['api/dead.ts'])
   })
 
   it('reach every file of the product', () => {

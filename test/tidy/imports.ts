@@ -108,7 +108,7 @@ const RESERVED: Readonly<Record<string, string | readonly string[]>> = {
 
 /** Programs, what is built or handed over as a file, and tools of the build. */
 export const ENTRIES: readonly string[] = [
-  'bin/whence.ts',
+  'bin/whencectl.ts',
   'bin/kubectl-whence.ts',
   'bin/demo.ts',
   'bin/example-data.ts',

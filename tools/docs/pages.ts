@@ -260,7 +260,7 @@ function settingsPage(): string {
     [...Object.keys(row.flags), ...row.settings.map((setting) => optionOrVariable(setting))].map(code).join(', '),
   ])
   return page('Settings', 'runtime/settings/table.ts and runtime/settings/commands.ts', [
-    'Use: `npm run -s whence -- COMMAND [options]`; in the image the command is `whence`. An option wins over its environment variable, ' +
+    'Use: `npm run -s whencectl -- COMMAND [options]`; in the image the command is `whencectl`. An option wins over its environment variable, ' +
       'an empty variable counts as absent. Everything that is wrong or unknown, `WHENCE_` variables included, is reported at once, by ' +
       'name, before anything starts. `--check` prints the settings with secrets masked and ends; `--help` and `--version` work as usual.',
     table(['Option', 'Variable', 'Default', 'Meaning'], rows),

@@ -14,7 +14,7 @@ the file. As in Kubernetes, an unquoted \`yes\`, \`no\`, \`on\` or \`off\` is tr
 The folder is watched. A change is taken up 100 ms after the last write; a file that is gone or empty counts as such if it still is a second later. What is
 taken up replaces everything at once, or nothing: a problem that blocks (below) leaves the configuration in force as it is, and at the first start
 the program does not start. A problem that does not block leaves its own object out, and all others take effect. So does every problem of an object that the
-dashboard wrote; files outside its folder count as older than those in it. Every problem stands on the terminal and in \`/status\` of the metrics port; \`whence lint -f FOLDER\` prints the same without running anything.
+dashboard wrote; files outside its folder count as older than those in it. Every problem stands on the terminal and in \`/status\` of the metrics port; \`whencectl lint -f FOLDER\` prints the same without running anything.
 
 ## Secrets
 
@@ -37,7 +37,7 @@ export function resourcesPage(): string {
       '(`allowedNamespaces`). In a folder, `Namespace` manifests give the labels that selectors match.',
     ...kinds,
     ABOUT_FOLDERS,
-    '## Reasons\n\nThe same words appear in `/status` of the metrics port, in `whence lint` and in the conditions of resources. "Blocks" is about a folder; in a ' +
+    '## Reasons\n\nThe same words appear in `/status` of the metrics port, in `whencectl lint` and in the conditions of resources. "Blocks" is about a folder; in a ' +
       'cluster, and in the files of the dashboard, only the object itself is left out.',
     table(['Reason', 'What is wrong', 'What to do', 'In a folder it'], reasons),
   ])

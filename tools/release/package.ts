@@ -1,5 +1,5 @@
 /**
- * Builds the npm package `whence-server`: the command `whence` and the plugin of kubectl, as JavaScript. Node runs no
+ * Builds the npm package `whence-server`: the command `whencectl` and the plugin of kubectl, as JavaScript. Node runs no
  * TypeScript below a `node_modules`, so types are taken out here; nothing is bundled or renamed.
  */
 
@@ -38,7 +38,7 @@ export async function buildServerPackage(outputFolder: string): Promise<void> {
   }
   for (const part of [...WHOLE_PARTS, 'sdk/dist/browser.js', 'sdk/dist/browser.debug.js', 'sdk/dist/manifest.json'])
     await cp(path.join(ROOT, part), path.join(outputFolder, part), { recursive: true })
-  for (const name of ['whence', 'kubectl-whence'])
+  for (const name of ['whencectl', 'kubectl-whence'])
     await cp(path.join(ROOT, 'bin', name), path.join(outputFolder, 'bin', name))
   const manifest = await manifestOfPackage()
   await writeFile(path.join(outputFolder, 'README.md'), README)
@@ -84,7 +84,7 @@ async function manifestOfPackage(): Promise<ServerManifest> {
     license,
     repository,
     type: 'module',
-    bin: { whence: 'bin/whence', 'kubectl-whence': 'bin/kubectl-whence' },
+    bin: { whencectl: 'bin/whencectl', 'kubectl-whence': 'bin/kubectl-whence' },
     engines,
     dependencies,
     optionalDependencies,
@@ -107,7 +107,7 @@ async function lockFor({ name, version, ...manifest }: ServerManifest): Promise<
 const README = `# whence-server
 
 From which website visit did this install of your command-line product come? This package is the service: the command
-\`whence\`, and the kubectl plugin. \`whence --help\` lists the programs and tools.
+\`whencectl\`, and the kubectl plugin. \`whencectl --help\` lists the programs and tools.
 `
 
 if (import.meta.main) await buildServerPackage(SERVER_PACKAGE)

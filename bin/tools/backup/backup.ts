@@ -1,4 +1,4 @@
-/** `whence backup DIR`: copies everything that a service on one machine stores, whether it runs or not. */
+/** `whencectl backup DIR`: copies everything that a service on one machine stores, whether it runs or not. */
 
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -1,4 +1,4 @@
-/** `whence restore DIR`: restores a backup into an empty data folder. Each file is checked against its digest first. */
+/** `whencectl restore DIR`: restores a backup into an empty data folder. Each file is checked against its digest first. */
 
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -42,7 +42,7 @@ async function isWebsiteKnown({ serviceUrl, website }: ServiceCheck, tell: Tell)
     problem(
       'website',
       isUnknown
-        ? `The service knows no website "${website}": take the ID of your Website resource (spec.id, else metadata.name), and see \`whence lint\`.`
+        ? `The service knows no website "${website}": take the ID of your Website resource (spec.id, else metadata.name), and see \`whencectl lint\`.`
         : `${serviceUrl} answers with status ${answer.status} and not as Whence does: is it the right address?`,
     ),
   )

@@ -1,4 +1,4 @@
-/** `whence erase`: erases the data of one person from the facts permanently, after showing what would be erased. */
+/** `whencectl erase`: erases the data of one person from the facts permanently, after showing what would be erased. */
 
 import { appendFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -53,7 +53,7 @@ const WHOLE_AFTERWARDS = `Receipts, tokens and answers of before prove themselve
 async function eraseWhole(run: RunOutcome, organization: string): Promise<number> {
   const named = ['--installation', '--visit', '--receipt'].find((flag) => run.flags.has(flag))
   if (named !== undefined) {
-    complain(`whence erase: ${named} needs --website; without it everything about the organisation is erased\n`)
+    complain(`whencectl erase: ${named} needs --website; without it everything about the organisation is erased\n`)
     return EXIT_USAGE
   }
   const backend = await openBackend(run.settings)
@@ -82,7 +82,7 @@ function subjectOf({ flags }: RunOutcome): ErasureSubject | null {
   const receipts = splitIds(flags.get('--receipt'))
   const visitIds = [...splitIds(flags.get('--visit')), ...receipts.map((text) => visitIdIn(text) ?? '')]
   const refuse = (words: string): null => {
-    complain(`whence erase: ${words}\n`)
+    complain(`whencectl erase: ${words}\n`)
     return null
   }
   if (website === '') return refuse('name the website: --website ID')
@@ -118,7 +118,7 @@ function sumOf({ installationIds, visitIds, eventIds }: ErasurePlan): string {
 
 async function isConfirmed(): Promise<boolean> {
   if (!process.stdin.isTTY) {
-    complain('whence erase: say --yes to erase it without a question\n')
+    complain('whencectl erase: say --yes to erase it without a question\n')
     return false
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr })

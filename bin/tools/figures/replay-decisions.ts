@@ -1,4 +1,4 @@
-/** `whence replay-decisions`: what another policy would have decided about the installs of a period. */
+/** `whencectl replay-decisions`: what another policy would have decided about the installs of a period. */
 
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import { replayDecisions, type ReplayRequest } from '../../../delivery/rollup/replay-decisions.ts'
@@ -52,7 +52,7 @@ async function cancel(run: RunOutcome, id: string): Promise<number> {
   try {
     const isOpen = await cancelOpenReplay({ facts: backend, eventLog: backend, nowMs: Date.now }, id)
     if (isOpen) print(`${id} is cancelled${backend.isLive ? '' : ' when the service runs'}\n`)
-    else complain(`whence replay-decisions: no replay with the ID ${id} waits or runs\n`)
+    else complain(`whencectl replay-decisions: no replay with the ID ${id} waits or runs\n`)
     return isOpen ? 0 : 1
   } finally {
     await backend.close()

@@ -1,4 +1,4 @@
-/** `whence report`: figures of a period by source, page, agent and more; `whence rebuild-rollups` counts them anew. */
+/** `whencectl report`: figures of a period by source, page, agent and more; `whencectl rebuild-rollups` counts them anew. */
 
 import { randomUUID } from 'node:crypto'
 

@@ -1,4 +1,4 @@
-/** Which rows `whence logs` and `whence installs` are asked for: from flags to the filters that the dashboard's lists take too. */
+/** Which rows `whencectl logs` and `whencectl installs` are asked for: from flags to the filters that the dashboard's lists take too. */
 
 import { INSTALL_LIST_SCHEMA } from '../../../dashboard/installs/routes.ts'
 import { installFilters } from '../../../dashboard/installs/list.ts'

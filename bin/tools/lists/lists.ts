@@ -1,6 +1,6 @@
 /**
- * `whence logs`, `whence installs` and `whence activity`: as a table or as JSON lines, the newest last, with
- * `--follow`. Attempts at delivery are Logs too: `whence logs --direction outbound`.
+ * `whencectl logs`, `whencectl installs` and `whencectl activity`: as a table or as JSON lines, the newest last, with
+ * `--follow`. Attempts at delivery are Logs too: `whencectl logs --direction outbound`.
  */
 
 import { recordKey } from '../../../domain/records.ts'

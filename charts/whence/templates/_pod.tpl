@@ -252,7 +252,7 @@ annotations:
 - { name: WHENCE_SECRET_FILE, value: /etc/whence/secret/secret }
 {{- end -}}
 
-{{- /* Ports of the stand-ins by what they stand in for, as `whence stand-ins` gives them: in alphabetical order. */ -}}
+{{- /* Ports of the stand-ins by what they stand in for, as `whencectl stand-ins` gives them: in alphabetical order. */ -}}
 {{- define "whence.firstStandInPort" -}}
 8090
 {{- end -}}

@@ -85,7 +85,7 @@ export async function ensureTopics(admin: Admin, check: TopicCheck): Promise<Top
   const present = [...plans].filter(([name]) => existing.has(name))
   const problems = present.length === 0 ? [] : await presentProblems(admin, new Map(present), check.layout)
   if (check.canCreate) return { created: missing.map(([name]) => name), problems }
-  const message = 'is missing; `whence migrate` creates it'
+  const message = 'is missing; `whencectl migrate` creates it'
   const absent = missing.map(([topic]) => ({ topic, message, isMissing: true }))
   return { created: [], problems: [...absent, ...problems] }
 }

@@ -72,9 +72,9 @@ describe('a backup', function () {
 
   it('is refused into a folder that is not empty, both as a backup and as a restore', async () => {
     const again = await whence('backup', backup, '--data', join(folder, 'old/data'))
-    expect(again).to.deep.equal({ code: 1, said: `whence backup: ${backup} is not empty\n` })
+    expect(again).to.deep.equal({ code: 1, said: `whencectl backup: ${backup} is not empty\n` })
     const over = await whence('restore', backup, '--data', join(folder, 'old/data'))
-    expect(over).to.deep.equal({ code: 1, said: `whence restore: ${join(folder, 'old/data')} is not empty\n` })
+    expect(over).to.deep.equal({ code: 1, said: `whencectl restore: ${join(folder, 'old/data')} is not empty\n` })
   })
 
   it('is not restored where its websites belong to another organisation, unless that is wanted', async () => {
@@ -115,7 +115,9 @@ describe('a backup', function () {
     const data = join(folder, 'damaged/data')
     const { code, said } = await whence('restore', backup, '--data', data)
     expect(code).to.equal(1)
-    expect(said).to.equal(`whence restore: ${join(backup, 'lmdb', name)} is damaged or missing: nothing was restored\n`)
+    expect(said).to.equal(
+      `whencectl restore: ${join(backup, 'lmdb', name)} is damaged or missing: nothing was restored\n`,
+    )
     expect(await readdir(data)).to.deep.equal([])
     await rm(join(backup, 'whence-backup.json'))
     expect((await whence('restore', backup, '--data', data)).said).to.contain('holds no complete backup')

@@ -82,10 +82,10 @@ describe("a person's data", function () {
     const unasked = await erase()
     expect([unasked.code, unasked.said]).to.deep.equal([
       1,
-      `${shown.said}whence erase: say --yes to erase it without a question\nNothing was erased.\n`,
+      `${shown.said}whencectl erase: say --yes to erase it without a question\nNothing was erased.\n`,
     ])
     const nobody = await whence('erase', '--website', WEBSITE, '--receipt', 'no receipt', '--data', at('now/data'))
-    expect([nobody.code, nobody.said.slice(0, 20)]).to.deep.equal([2, 'whence erase: --visi'])
+    expect([nobody.code, nobody.said.slice(0, 20)]).to.deep.equal([2, 'whencectl erase: --visi'])
     expect(traces(await toolOutput(), gone)).not.to.deep.equal([])
   })
 
@@ -139,7 +139,7 @@ describe("a person's data", function () {
   it('does not come back with an older backup', async () => {
     const words = ['restore', at('older'), '--data', at('before/data'), '--erasures'] as const
     const missing = await whence(...words, at('nowhere'))
-    expect([missing.code, missing.said]).to.deep.equal([1, `whence restore: ${at('nowhere')} does not exist\n`])
+    expect([missing.code, missing.said]).to.deep.equal([1, `whencectl restore: ${at('nowhere')} does not exist\n`])
     const { code, said } = await whence(...words, at('now/data'))
     expect(code, said).to.equal(0)
     service = await startTestService({ folder: at('before') })

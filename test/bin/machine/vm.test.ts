@@ -60,13 +60,13 @@ describe('one machine', function () {
     const visit = async (): Promise<number> => postTls(machine.tlsPort, visitBody()).catch(() => 0)
     await until(async () => (await visit()) === 200)
     // Logs are written from the event log, a moment after the answer.
-    const logs = (): Promise<string> => machine.sh('runuser -u whence -- whence logs --data /var/lib/whence --json')
+    const logs = (): Promise<string> => machine.sh('runuser -u whence -- whencectl logs --data /var/lib/whence --json')
     await until(async () => (await logs()).includes('"path":"/v1/visits"'))
   })
 
   it('keeps what was collected over a backup, an upgrade, a roll back and a restore', async () => {
     const visits = async (): Promise<number> => {
-      const lines = await machine.sh('runuser -u whence -- whence logs --data /var/lib/whence --json')
+      const lines = await machine.sh('runuser -u whence -- whencectl logs --data /var/lib/whence --json')
       return lines.split('\n').filter((line) => line.includes('"path":"/v1/visits"')).length
     }
     const before = await visits()
@@ -74,13 +74,13 @@ describe('one machine', function () {
     await machine.bring('1.1.0')
     await machine.follow('Upgrade')
     await machine.ready()
-    expect(await machine.sh('whence --version')).to.equal('whence 1.1.0\n')
+    expect(await machine.sh('whencectl --version')).to.equal('whence 1.1.0\n')
     expect(await postTls(machine.tlsPort, visitBody())).to.equal(200)
     await until(async () => (await visits()) === before + 1)
     await machine.bring('1.0.0')
     await machine.follow('Roll back')
     await machine.ready()
-    expect(await machine.sh('whence --version')).to.equal('whence 1.0.0\n')
+    expect(await machine.sh('whencectl --version')).to.equal('whence 1.0.0\n')
     expect(await visits()).to.equal(before)
     await machine.follow('Restore')
     await machine.ready()
@@ -110,7 +110,7 @@ describe('one machine', function () {
     const { stdout } = await analyze('security', '--offline=true', '--threshold=20')
     expect(stdout).to.match(/Overall exposure level for whence\.service: 1\.\d OK/)
     expect(await readFile(join(ROOT, 'examples/vm/whence.service'), 'utf8')).to.contain(
-      '\nExecStart=/usr/local/bin/whence embedded\n',
+      '\nExecStart=/usr/local/bin/whencectl embedded\n',
     )
   })
 })

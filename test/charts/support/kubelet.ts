@@ -36,7 +36,7 @@ export interface Kubelet {
 
 const LOOK_MS = 200
 const EXEC_MS = 60_000
-const WHENCE = join(ROOT, 'bin/whence.ts')
+const WHENCE = join(ROOT, 'bin/whencectl.ts')
 const KEPT_CHARS = 20_000
 const HOST = '127.0.0.1'
 const KINDS = [
@@ -171,7 +171,7 @@ class Playing {
     const rewritten = rewriter([...mounts, ...services, ...places])
     const given = await this.#environment(container, spec, name)
     const env = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, rewritten(value)]))
-    const words: readonly string[] = [...(container.command ?? ['node', '/app/bin/whence.ts']), ...(container.args ?? [])]
+    const words: readonly string[] = [...(container.command ?? ['node', '/app/bin/whencectl.ts']), ...(container.args ?? [])]
     const [, ...rest] = words.map((word) => rewritten(word).replace('/app/', `${ROOT}/`))
     const child = spawn(process.execPath, rest, {
       cwd: folder,

@@ -7,7 +7,7 @@ import { monthOf } from '../../../domain/collection/rate.ts'
 import { redisHotState } from '../../../ports/hot-state/redis/redis.ts'
 import { openCatalogFolder } from '../../../runtime/catalog/source.ts'
 import { createLogger } from '../../../runtime/logger.ts'
-import { whence } from '../../bin/support/run-whence.ts'
+import { whencectl } from '../../bin/support/run-whencectl.ts'
 import { startDistributed } from '../../../fixtures/service/distributed.ts'
 import { placeIn, startEngines, type Engines } from '../../../fixtures/engines/engines.ts'
 import { kafkaJars } from '../../../fixtures/engines/kafka.ts'
@@ -111,7 +111,7 @@ async function useUpQuota(redisUrl: string, quota: number): Promise<void> {
 }
 
 async function runTool(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
-  const { status, stdout, stderr } = await whence(words, env)
-  if (status !== 0) throw new Error(`whence ${words.join(' ')} ended with ${String(status)}: ${stderr}`)
+  const { status, stdout, stderr } = await whencectl(words, env)
+  if (status !== 0) throw new Error(`whencectl ${words.join(' ')} ended with ${String(status)}: ${stderr}`)
   return stdout
 }

@@ -9,7 +9,7 @@ import { PLAN_LIMITS } from '../../../domain/limits.ts'
 import { monthOf } from '../../../domain/collection/rate.ts'
 import { lmdbHotState } from '../../../ports/hot-state/lmdb/lmdb.ts'
 import { openLmdb } from '../../../ports/shared/lmdb/environment.ts'
-import { whence } from '../../bin/support/run-whence.ts'
+import { whencectl } from '../../bin/support/run-whencectl.ts'
 import { freePort } from '../../../fixtures/engines/free-port.ts'
 import { MANIFESTS, startTestService } from '../../../fixtures/service/service.ts'
 import { makeGate } from './gate.ts'
@@ -80,7 +80,7 @@ async function useUpQuota(folder: string, quota: number): Promise<void> {
 }
 
 async function runTool(words: readonly string[]): Promise<string> {
-  const { status, stdout, stderr } = await whence(words)
-  if (status !== 0) throw new Error(`whence ${words.join(' ')} ended with ${String(status)}: ${stderr}`)
+  const { status, stdout, stderr } = await whencectl(words)
+  if (status !== 0) throw new Error(`whencectl ${words.join(' ')} ended with ${String(status)}: ${stderr}`)
   return stdout
 }

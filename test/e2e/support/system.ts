@@ -21,7 +21,7 @@ export interface System {
   readonly command: string
   /** Resolves when everything that was answered is in ClickHouse and at the providers. */
   readonly drain: () => Promise<void>
-  /** What `whence explain --json` says of an event. */
+  /** What `whencectl explain --json` says of an event. */
   readonly explain: (eventId: string) => Promise<Explanation>
   /** The output of `whence` for these words; fails if its exit status is not 0. */
   readonly tool: (...words: readonly string[]) => Promise<string>

@@ -39,7 +39,7 @@ export interface ApiParts {
   readonly engines: EngineEnv
 }
 
-/** Started and collecting: `whence api` as the chart runs it. */
+/** Started and collecting: `whencectl api` as the chart runs it. */
 export async function startApiPod({ kube, stage, engines }: ApiParts, name: string): Promise<ApiPod> {
   const folder = join(stage.folder, name)
   await mkdir(folder)

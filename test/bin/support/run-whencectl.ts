@@ -18,14 +18,14 @@ export interface Running {
   readonly ended: Promise<Ran>
 }
 
-export const PROGRAM = new URL('../../../bin/whence.ts', import.meta.url).pathname
+export const PROGRAM = new URL('../../../bin/whencectl.ts', import.meta.url).pathname
 
-export function startWhence(words: readonly string[], env: Readonly<Record<string, string>> = {}): Running {
+export function startWhencectl(words: readonly string[], env: Readonly<Record<string, string>> = {}): Running {
   return startProgram(process.execPath, [PROGRAM, ...words], env)
 }
 
-export function whence(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
-  return startWhence(words, env).ended
+export function whencectl(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  return startWhencectl(words, env).ended
 }
 
 /** A line of shell, for what depends on pipes; `$WHENCE` is the program. */

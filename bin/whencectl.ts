@@ -1,4 +1,4 @@
-/** `whence COMMAND`: the one command line of all programs and tools. Only bin/ reads the environment and the arguments. */
+/** `whencectl COMMAND`: the one command line of all programs and tools. Only bin/ reads the environment and the arguments. */
 
 import { commandNamed } from '../runtime/settings/commands.ts'
 import { compileSettings, overview, type RunOutcome } from '../runtime/settings/settings.ts'
@@ -41,13 +41,13 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
 export async function main(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const [name, ...rest] = argv
   if (name === undefined || name === '--help' || name === 'help') return printAndExit(overview(), 0)
-  if (name === '--version') return printAndExit(`whence ${version()}\n`, 0)
+  if (name === '--version') return printAndExit(`whencectl ${version()}\n`, 0)
   const outcome = compileSettings(name, rest, env)
   switch (outcome.kind) {
     case 'help':
       return printAndExit(outcome.text, 0)
     case 'version':
-      return printAndExit(`whence ${version()}\n`, 0)
+      return printAndExit(`whencectl ${version()}\n`, 0)
     case 'check':
       return printAndExit(outcome.text, 0)
     case 'problems':
@@ -68,7 +68,7 @@ async function runCommand(name: string, run: RunOutcome, env: NodeJS.ProcessEnv)
   try {
     return await command(run, env)
   } catch (error) {
-    complain(`whence ${name}: ${error instanceof Error ? error.message : String(error)}\n`)
+    complain(`whencectl ${name}: ${error instanceof Error ? error.message : String(error)}\n`)
     return 1
   }
 }
@@ -81,7 +81,7 @@ function printAndExit(text: string, code: number): number {
 if (import.meta.main) {
   // Also for files that the engines write: facts and copies of the catalog are for this user alone.
   process.umask(0o077)
-  // A reader may stop early (`whence logs | head`): that is no failure.
+  // A reader may stop early (`whencectl logs | head`): that is no failure.
   process.stdout.on('error', () => process.exit(0))
   process.exitCode = await main(process.argv.slice(2), process.env)
 }
