@@ -4,10 +4,9 @@ import type { Destination } from '../catalog.ts'
 import { destinationKey } from '../catalog.ts'
 import type { Resource, SecretObject } from './objects.ts'
 import { referredWebsite } from './compile-references.ts'
-import { hasValue, secretOf, tooLargeKey } from './compile-secrets.ts'
+import { areUsable, hasValue, secretOf } from './compile-secrets.ts'
 import type { Compiler, CredentialRef } from './compiler.ts'
 import { displayNameOf, hasRoom, isLeftOut } from './compiler.ts'
-import { LIMITS } from '../limits.ts'
 import type { EventType } from '../model.ts'
 import type { ProviderId } from '../providers/index.ts'
 import { EVENT_TYPES } from '../model.ts'
@@ -129,15 +128,8 @@ function accessOf(compiler: Compiler, resource: Resource<'Destination'>, core: C
     compiler.report(resource, 'RefNotFound', at, `Secret ${ref.name} has no value for ${keys.missing}`)
     return null
   }
-  const large = tooLargeKey(
-    secret,
-    keys.found.map(([key]) => key),
-  )
-  if (large !== null) {
-    const message = `the value of ${large} in Secret ${ref.name} has more than ${LIMITS.credentialBytes} bytes`
-    compiler.report(resource, 'TooLarge', at, message)
-    return null
-  }
+  const used = keys.found.map(([key]) => key)
+  if (!areUsable(compiler, resource, { secret, keys: used, field: at })) return null
   core.access = accessBy(keys.found, secret)
   return core.access
 }

@@ -1,12 +1,11 @@
 /** Compiles one LogStream: its address, its Secret, and its place in the plan. */
 
 import { logStreamKey, type LogStream } from '../catalog.ts'
-import { LIMITS } from '../limits.ts'
 import type { LogStreamSpec } from '../resources/log-stream-schema.ts'
 import type { HeldForms } from './compile-held.ts'
 import { objectKey, type Resource } from './objects.ts'
 import { organizationOf } from './compile-references.ts'
-import { hasValue, previousSecretUntilMs, secretOf, signingSecrets, tooLargeKey } from './compile-secrets.ts'
+import { areUsable, hasValue, previousSecretUntilMs, secretOf, signingSecrets } from './compile-secrets.ts'
 import type { Compiler } from './compiler.ts'
 import { displayNameOf, hasRoom, isLeftOut } from './compiler.ts'
 import { parseOutboundUrl } from '../outbound-address.ts'
@@ -120,11 +119,6 @@ function bucketAccess(
     return null
   }
   const used = [...S3_KEYS, ...(hasValue(secret, S3_OPTIONAL_KEY) ? [S3_OPTIONAL_KEY] : [])]
-  const large = tooLargeKey(secret, used)
-  if (large !== null) {
-    const message = `the value of ${large} in Secret ${secret.name} has more than ${LIMITS.credentialBytes} bytes`
-    compiler.report(resource, 'TooLarge', field, message)
-    return null
-  }
+  if (!areUsable(compiler, resource, { secret, keys: used, field })) return null
   return Object.fromEntries(used.map((key) => [key, secret.values.get(key) ?? '']))
 }

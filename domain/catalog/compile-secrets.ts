@@ -6,6 +6,7 @@ import type { Compiler } from './compiler.ts'
 import type { KeyRef, PreviousSecretSpec } from '../resources/resource-fields.ts'
 import type { ProblemReason } from '../resources/problems.ts'
 import { LIMITS } from '../limits.ts'
+import { hasInvisible } from '../pasted-text.ts'
 
 /**
  * The Secret in the object's own namespace, or null after the problem has been reported. `pointer` points to the
@@ -55,9 +56,67 @@ export function hasValue({ values }: SecretObject, key: string): boolean {
   return (values.get(key) ?? '') !== ''
 }
 
-/** The first of these keys whose value is longer than a credential may be; null if there is none. */
-export function tooLargeKey({ values }: SecretObject, keys: readonly string[]): string | null {
-  return keys.find((key) => byteLength(values.get(key) ?? '') > LIMITS.credentialBytes) ?? null
+/** A message is about the value, and completes "the value of KEY in Secret NAME …". It never repeats the value. */
+interface ValueRule {
+  readonly reason: ProblemReason
+  readonly message: string
+  readonly isBroken: (text: string, key: string) => boolean
+}
+
+const QUOTATION_MARKS = '"\'`\u2018\u2019\u201c\u201d'
+
+/** What cannot be sent as a credential, although it is a text: what was pasted with it, or a file of another form. */
+const VALUE_RULES: readonly ValueRule[] = [
+  {
+    reason: 'TooLarge',
+    message: `has more than ${LIMITS.credentialBytes} bytes`,
+    isBroken: (text) => byteLength(text) > LIMITS.credentialBytes,
+  },
+  {
+    reason: 'InvalidField',
+    message: 'is not the JSON of a service account, as Google gives it',
+    isBroken: (text, key) => isJsonKey(key) && !isJsonObject(text),
+  },
+  {
+    reason: 'InvalidField',
+    message: 'has a line break or an invisible character in it',
+    isBroken: (text, key) => !isJsonKey(key) && hasInvisible(text),
+  },
+  {
+    reason: 'InvalidField',
+    message: 'stands in quotation marks: write it without them',
+    isBroken: (text) =>
+      text.length > 1 && QUOTATION_MARKS.includes(text.charAt(0)) && QUOTATION_MARKS.includes(text.slice(-1)),
+  },
+]
+
+/** Whether all values of these keys can be used; otherwise the first problem has been reported at `field`. */
+export function areUsable(
+  compiler: Pick<Compiler, 'report'>,
+  from: ObjectId,
+  { secret, keys, field }: { readonly secret: SecretObject; readonly keys: readonly string[]; readonly field: string },
+): boolean {
+  for (const key of keys) {
+    const text = secret.values.get(key) ?? ''
+    const broken = VALUE_RULES.find(({ isBroken }) => isBroken(text, key))
+    if (broken === undefined) continue
+    compiler.report(from, broken.reason, field, `the value of ${key} in Secret ${secret.name} ${broken.message}`)
+    return false
+  }
+  return true
+}
+
+function isJsonKey(key: string): boolean {
+  return key.endsWith('.json')
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+  } catch {
+    return false
+  }
 }
 
 interface SigningRefs {
@@ -97,12 +156,7 @@ function secretValue(compiler: Compiler, from: ObjectId, { ref, pointer }: Named
     compiler.report(from, 'RefNotFound', at, `Secret ${secret.name} has no value for ${ref.key}`)
     return null
   }
-  if (tooLargeKey(secret, [ref.key]) !== null) {
-    const message = `the value of ${ref.key} in Secret ${secret.name} has more than ${LIMITS.credentialBytes} bytes`
-    compiler.report(from, 'TooLarge', at, message)
-    return null
-  }
-  return secret.values.get(ref.key) ?? ''
+  return areUsable(compiler, from, { secret, keys: [ref.key], field: at }) ? (secret.values.get(ref.key) ?? '') : null
 }
 
 function byteLength(text: string): number {

@@ -8,6 +8,7 @@ import type { JsonSchema, SchemaFinding } from '../schema/json-schema.ts'
 import { checkSchema, closestName } from '../schema/json-schema.ts'
 import { CATALOG_LABEL } from '../published/place.ts'
 import type { PlanUse } from '../plan.ts'
+import { trimmed } from '../pasted-text.ts'
 import type { ResourceKind, Specs } from '../resources/resources.ts'
 import { ENVELOPE_SCHEMA, SECRET_SCHEMA } from '../resources/envelope.ts'
 import { RESOURCE_API_VERSION, RESOURCE_GROUP, RESOURCE_KINDS, SPEC_SCHEMAS } from '../resources/resources.ts'
@@ -288,7 +289,10 @@ function addObject(object: Resource<ResourceKind> | SecretObject, { resources, s
   else (resources[object.kind] as Resource<ResourceKind>[]).push(object)
 }
 
-/** Values that are not text are reported and left out; the secret is then incomplete. */
+/**
+ * Values are read without the white space around them, which a file or a pasted text brings along and no service takes as part of a credential.
+ * Those that are not text are reported and left out; the secret is then incomplete.
+ */
 function readSecretValues(id: ObjectId, raw: RawObject, report: Report) {
   const values = new Map<string, string>()
   let isWhole = true
@@ -297,9 +301,9 @@ function readSecretValues(id: ObjectId, raw: RawObject, report: Report) {
     if (text === null) {
       report(id, 'InvalidField', `/data/${key}`, 'must be base64 of a text in UTF-8')
       isWhole = false
-    } else values.set(key, text)
+    } else values.set(key, trimmed(text))
   }
-  for (const [key, text] of Object.entries(raw.stringData ?? {})) values.set(key, text)
+  for (const [key, text] of Object.entries(raw.stringData ?? {})) values.set(key, trimmed(text))
   const tenant = labelsOf(raw)[TENANT_LABEL] ?? ''
   const secret: SecretObject = { ...id, values, reserved: reservedFor(raw), tenant }
   return { secret, isWhole }

@@ -1,5 +1,6 @@
 /** Compiles a command line and an environment into settings, or into a list of everything wrong with them, by name. */
 
+import { trimmed } from '../../domain/pasted-text.ts'
 import { closestName } from '../../domain/schema/json-schema.ts'
 import { readArguments } from './arguments.ts'
 import type { CommandRow } from './commands.ts'
@@ -107,9 +108,10 @@ function settingTexts(command: CommandRow, options: ReadonlyMap<string, string>,
   for (const name of Object.keys(SETTINGS) as SettingName[]) {
     const row = rowOf(name)
     const option = row.option === null ? undefined : options.get(row.option)
-    const variable = env[row.env]
-    if (row.option !== null && option !== undefined) texts.set(name, { source: row.option, text: option })
-    else if (variable !== undefined && variable !== '') texts.set(name, { source: row.env, text: variable })
+    // A variable that comes from a Secret or a file often ends in a line break.
+    const variable = trimmed(env[row.env] ?? '')
+    if (row.option !== null && option !== undefined) texts.set(name, { source: row.option, text: trimmed(option) })
+    else if (variable !== '') texts.set(name, { source: row.env, text: variable })
     else {
       const fallback = typeof row.fallback === 'function' ? row.fallback(above) : row.fallback
       if (fallback !== null) texts.set(name, { source: 'default', text: fallback })

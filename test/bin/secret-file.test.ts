@@ -31,11 +31,15 @@ describe('the file of a secret', () => {
   it('is refused if it is empty or cannot be read, by its name', async () => {
     for (const read of [readSecret, readSecrets]) {
       expect(() => read(join(folder, 'none'), 'the file')).to.throw(/^the file cannot be read$/)
-      for (const text of ['', '\n', ' \r\n\t']) {
+      for (const text of ['', '\n', ' \r\n\t', '\ufeff\n']) {
         const file = await written(text)
         expect(() => read(file, 'the file'), JSON.stringify(text)).to.throw(/^the file is empty$/)
       }
+      const file = await written('one\u200btwo')
+      expect(() => read(file, 'the file')).to.throw(/^the file has an invisible character in it$/)
     }
+    const two = await written('one\ntwo')
+    expect(() => readSecret(two, 'the file')).to.throw(/^the file has more than one line$/)
   })
 
   it("ends the start, also if it is the identity provider's", async () => {

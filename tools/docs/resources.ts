@@ -20,7 +20,10 @@ dashboard wrote; files outside its folder count as older than those in it. Every
 
 Credentials are Kubernetes Secrets (\`apiVersion: v1\`, \`kind: Secret\`) in the namespace of the resource that refers to them, with \`stringData\` or
 base64 in \`data\`. In the folder, \`\${NAME}\` inside \`stringData\` takes the value of an environment variable, so that no secret need be written
-down; \`$\${NAME}\` means the text itself. Nothing else is replaced.`
+down; \`$\${NAME}\` means the text itself. Nothing else is replaced.
+
+White space around a value does not count. A value in quotation marks, with a line break or with an invisible character in it is refused by a condition; only
+\`service-account.json\` has several lines.`
 
 export function resourcesPage(): string {
   const kinds = RESOURCE_KINDS.map((kind) => kindSection(kind, SPEC_SCHEMAS[kind]))

@@ -2,22 +2,30 @@
 
 import { readFileSync } from 'node:fs'
 
+import { hasInvisible, trimmed } from '../../../domain/pasted-text.ts'
+
 /**
  * The text of a file, without white space around it. `what` is how errors call the file.
- * @throws Error if it cannot be read or is empty: every use of it would fail, long after the start
+ * @throws Error if it cannot be read, is empty or has more than one line: every use of it would fail, long after the start
  */
 export function readSecret(file: string, what: string): string {
-  const text = fileText(file, what).trim()
-  if (text === '') throw new Error(`${what} is empty`)
-  return text
+  const [secret = '', ...more] = readSecrets(file, what)
+  if (more.length > 0) throw new Error(`${what} has more than one line`)
+  return secret
 }
 
-/** Several, one a line. Throws as `readSecret` does. */
+/**
+ * Several, one a line.
+ * @throws Error if it cannot be read, is empty, or has a character in it that nobody can see
+ */
 export function readSecrets(file: string, what: string): readonly string[] {
-  return readSecret(file, what)
+  const lines = fileText(file, what)
     .split('\n')
-    .map((line) => line.trim())
+    .map(trimmed)
     .filter((line) => line !== '')
+  if (lines.length === 0) throw new Error(`${what} is empty`)
+  if (lines.some(hasInvisible)) throw new Error(`${what} has an invisible character in it`)
+  return lines
 }
 
 function fileText(file: string, what: string): string {
