@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
+import { useProxyForFetch } from '../wiring/outbound.ts'
 import { ChromiumMissing, findChromium } from '../demo/chromium.ts'
 import { checkInBrowser } from './check/browser.ts'
 import { problem, skipped, type Finding } from './check/finding.ts'
@@ -16,6 +17,7 @@ const EXIT_USAGE = 2
 
 /** Exits with 0 if there are no problems, with 1 if there are, and with 2 if the page cannot be opened. */
 export async function checkTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
+  useProxyForFetch(run.settings)
   const url = URL.parse(run.positionals[0] ?? '')
   if (url === null || !/^https?:$/.test(url.protocol)) {
     complain('whencectl check: give the full address of a page, such as https://acme.dev/install\n')

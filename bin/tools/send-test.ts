@@ -8,7 +8,7 @@ import { compileManifests, formatProblems } from '../../runtime/catalog/source.t
 import { readManifests } from '../../runtime/catalog/manifests.ts'
 import type { RunOutcome, Settings } from '../../runtime/settings/settings.ts'
 import { readCluster } from '../wiring/cluster.ts'
-import { baseUrlOf, tokenUrlOf } from '../wiring/provider-urls.ts'
+import { baseUrlOf, outboundProxyOf, tokenUrlOf } from '../wiring/outbound.ts'
 import { connectTools } from './control.ts'
 import { durationText } from '../terminal/table.ts'
 import { printable } from '../../common/printable.ts'
@@ -68,6 +68,7 @@ async function trialOf(
     provider,
     baseUrl: baseUrlOf(provider.id, settings),
     tokenUrl: tokenUrlOf(provider.id, settings),
+    proxy: outboundProxyOf(settings),
     nowMs: Date.now,
   }
   return { kind: 'report', report: await sendTest(deps, { destination, secrets, ...way }) }

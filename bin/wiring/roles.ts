@@ -16,7 +16,7 @@ import { startStreams } from '../../delivery/streams/streams.ts'
 import { startWebhooks } from '../../delivery/webhooks/webhooks.ts'
 import { startWorker, type Worker } from '../../delivery/worker/worker.ts'
 import type { CatalogInHand } from '../../domain/published/catalog-number.ts'
-import { PUBLIC_ONLY } from '../../domain/outbound-address.ts'
+import { PUBLIC_ONLY } from '../../domain/outbound/address.ts'
 import type { Registry } from 'prom-client'
 import { PROVIDER_IDS, type ProviderId } from '../../domain/providers/index.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
@@ -28,7 +28,7 @@ import { ROLE_ENGINES } from '../../runtime/settings/setting-groups.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import { reportEngines } from './engine-metrics.ts'
 import type { EngineParts, Engines } from './engines.ts'
-import { baseUrlOf, tokenUrlOf } from './provider-urls.ts'
+import { baseUrlOf, outboundProxyOf, tokenUrlOf } from './outbound.ts'
 
 /** What roles run on. */
 interface RoleEngines {
@@ -81,6 +81,7 @@ const ROLES: Readonly<Record<DeliveryRole, StartRole>> = {
       startStreams({
         ...{ ...parts, ...copyOf(catalog), credentials: streamCredentials(catalog) },
         ...{ randomness: createRandomness(), owner: randomUUID() },
+        outbound: { proxy: outboundProxyOf(parts.settings) },
         bucketOutbound: { policy: { ...PUBLIC_ONLY, networks: parts.settings.streamAllow } },
       }),
   }),
@@ -89,6 +90,7 @@ const ROLES: Readonly<Record<DeliveryRole, StartRole>> = {
       startWebhooks({
         ...{ ...parts, ...copyOf(catalog), credentials: webhookCredentials(catalog) },
         randomness: createRandomness(),
+        outbound: { proxy: outboundProxyOf(parts.settings) },
       }),
   }),
   ...WORKERS,
@@ -195,6 +197,7 @@ function openWorker(provider: Provider, given: PartsOn<'eventLog' | 'hotState' |
     provider,
     baseUrl: baseUrlOf(provider.id, settings),
     tokenUrl: tokenUrlOf(provider.id, settings),
+    proxy: outboundProxyOf(settings),
     ...copyOf(catalog),
     credentials: ownCredentials(provider.id, catalog),
     random: Math.random,

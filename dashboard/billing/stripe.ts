@@ -1,8 +1,11 @@
 /** Payments through Stripe's own client: one pinned version of its API, no telemetry, and a time limit on every call. */
 
+import { Agent } from 'node:https'
+
 import type Stripe from 'stripe'
 
 import { SECOND_MS } from '../../domain/durations.ts'
+import { proxyFor, type OutboundProxy } from '../../domain/outbound/proxy.ts'
 import type { Subscription } from '../../domain/people/subscriptions.ts'
 import { PaymentsUnavailable, type Payments } from './payments.ts'
 
@@ -10,6 +13,8 @@ interface StripeOptions {
   readonly secretKey: string
   /** Origin of the API. */
   readonly url: string
+  /** Through which it is called; absent or null: directly. */
+  readonly proxy?: OutboundProxy | null
 }
 
 /** The version that the client's types describe. Review the client's release before changing it. */
@@ -23,7 +28,9 @@ const ORGANIZATION = 'whence_organization'
 /** Loads the client on demand: it takes 36 MB, which a service without billing saves. */
 export async function stripePayments(options: StripeOptions): Promise<Payments> {
   const { default: StripeClient } = await import('stripe')
-  const { protocol, hostname, port } = new URL(options.url)
+  const api = new URL(options.url)
+  const { protocol, hostname, port } = api
+  const proxyUrl = proxyFor(options.proxy ?? null, api)
   const stripe = new StripeClient(options.secretKey, {
     ...{ apiVersion: API_VERSION, telemetry: false, timeout: TIMEOUT_MS, maxNetworkRetries: RETRIES },
     ...{
@@ -31,6 +38,7 @@ export async function stripePayments(options: StripeOptions): Promise<Payments> 
       host: hostname,
       port: port || (protocol === 'http:' ? 80 : 443),
     },
+    ...(proxyUrl === null ? {} : { httpAgent: new Agent({ keepAlive: true, proxyEnv: { HTTPS_PROXY: proxyUrl } }) }),
   })
   return {
     createCustomer: (organization, key) =>

@@ -2,6 +2,7 @@
 
 import nodemailer from 'nodemailer'
 
+import { proxyFor, type OutboundProxy } from '../../domain/outbound/proxy.ts'
 import { MailRefused, type Mailer } from './mailer.ts'
 
 interface SmtpOptions {
@@ -9,6 +10,8 @@ interface SmtpOptions {
   readonly url: string
   /** `whence@acme.dev` or `Whence <whence@acme.dev>`. */
   readonly from: string
+  /** Through which the server is called; absent or null: directly. */
+  readonly proxy?: OutboundProxy | null
 }
 
 const CONNECT_MS = 10_000
@@ -17,14 +20,17 @@ const REFUSED_FROM = 500
 /** As many as mails are sent at the same time: otherwise they would wait for each other here. */
 const CONNECTIONS_MAX = 10
 
-export function smtpMailer({ url, from }: SmtpOptions): Mailer {
-  const { protocol, hostname, port, username, password } = new URL(url)
+export function smtpMailer({ url, from, proxy }: SmtpOptions): Mailer {
+  const server = new URL(url)
+  const { protocol, hostname, port, username, password } = server
+  const proxyUrl = proxyFor(proxy ?? null, server)
   const isSecure = protocol === 'smtps:'
   const transport = nodemailer.createTransport({
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? (isSecure ? 465 : 587) : Number(port),
     secure: isSecure,
     ...(username === '' ? {} : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
+    ...(proxyUrl === null ? {} : { proxy: proxyUrl }),
     pool: true,
     maxConnections: CONNECTIONS_MAX,
     connectionTimeout: CONNECT_MS,

@@ -10,11 +10,14 @@ import { jsonObject } from '../providers/json-answer.ts'
 import type { OauthGrant, Outcome, ProviderReply, ProviderRequest } from '../providers/provider.ts'
 import { createSender } from './send.ts'
 import { MINUTE_MS } from '../../domain/durations.ts'
+import type { OutboundProxy } from '../../domain/outbound/proxy.ts'
 import { BoundedMap } from '../../common/bounded-map.ts'
 
 interface TokensOptions {
   /** Origin of the token service, for example `https://oauth2.googleapis.com`. */
   readonly baseUrl: string
+  /** Through which it is called; absent or null: directly. */
+  readonly proxy?: OutboundProxy | null | undefined
   readonly nowMs: () => number
   /** Time limit of one request to the token service, in ms. */
   readonly exchangeMs: number
@@ -49,7 +52,7 @@ interface CachedToken {
 
 /** The cache is keyed by a digest, so that it holds no credential in the clear. */
 export function createTokens(options: TokensOptions): Tokens {
-  const sender = createSender({ baseUrl: options.baseUrl, exchangeMs: options.exchangeMs })
+  const sender = createSender({ baseUrl: options.baseUrl, proxy: options.proxy, exchangeMs: options.exchangeMs })
   const kept = new BoundedMap<string, CachedToken>(KEPT)
   const underWay = new Map<string, Promise<TokenResult>>()
 

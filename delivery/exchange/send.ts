@@ -4,6 +4,7 @@ import { Agent as HttpAgent, request as httpRequest, type ClientRequest } from '
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 
 import { LIMITS } from '../../domain/limits.ts'
+import { proxyFor, type OutboundProxy } from '../../domain/outbound/proxy.ts'
 import type { ProviderReply, ProviderRequest } from '../providers/provider.ts'
 import { collectBody, noReply, nothingSeen, replyOf } from './partial-reply.ts'
 
@@ -11,7 +12,9 @@ interface SenderOptions {
   /** Origin of the provider, for example `https://www.google-analytics.com`; the operator's own setting. */
   readonly baseUrl: string
   /** Time limit of the whole exchange, from the name look-up to the last byte of the body; the default is 10 s. */
-  readonly exchangeMs?: number
+  readonly exchangeMs?: number | undefined
+  /** Absent or null: it is called directly. */
+  readonly proxy?: OutboundProxy | null | undefined
 }
 
 export interface Sender {
@@ -29,7 +32,9 @@ export function createSender(options: SenderOptions): Sender {
   const base = new URL(options.baseUrl)
   const isSecure = base.protocol === 'https:'
   const agentOptions = { keepAlive: true, timeout: IDLE_CONNECTION_MS, scheduling: 'lifo' } as const
-  const agent = isSecure ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions)
+  const proxyUrl = proxyFor(options.proxy ?? null, base)
+  const viaProxy = proxyUrl === null ? {} : { proxyEnv: { HTTPS_PROXY: proxyUrl } }
+  const agent = isSecure ? new HttpsAgent({ ...agentOptions, ...viaProxy }) : new HttpAgent(agentOptions)
   const exchangeMs = options.exchangeMs ?? LIMITS.webhookMs
 
   function start(request: ProviderRequest): ClientRequest {

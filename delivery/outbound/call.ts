@@ -4,7 +4,7 @@ import { request as startRequest, type ClientRequest } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 
 import { LIMITS } from '../../domain/limits.ts'
-import { parseOutboundUrl, PUBLIC_ONLY, type OutboundPolicy } from '../../domain/outbound-address.ts'
+import { parseOutboundUrl, PUBLIC_ONLY, type OutboundPolicy } from '../../domain/outbound/address.ts'
 import { hide, hideInBody } from '../exchange/hide.ts'
 import { collectBody, noReply, nothingSeen, replyOf } from '../exchange/partial-reply.ts'
 import type { ProviderReply } from '../providers/provider.ts'

@@ -1,10 +1,15 @@
-/** Connects to an address given by a tenant: resolves it once, vets every result, and vets the connected peer again. */
+/**
+ * Connects to an address given by a tenant: resolves it once, vets every result, and vets the connected peer again. Through a proxy, it is the proxy
+ * that is asked for a vetted address.
+ */
 
 import { Resolver } from 'node:dns/promises'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 
-import { isCallable, type OutboundPolicy, type OutboundTarget } from '../../domain/outbound-address.ts'
+import { isCallable, type OutboundPolicy, type OutboundTarget } from '../../domain/outbound/address.ts'
+import { isProxied, type OutboundProxy } from '../../domain/outbound/proxy.ts'
+import { openTunnel } from './tunnel.ts'
 
 /** Why there is no connection. `address_refused`: it leads, or led, to an address that may not be called. */
 type ConnectFailure = 'address_refused' | 'name_unknown' | 'connection' | 'tls'
@@ -20,6 +25,8 @@ export class NotConnected extends Error {
 
 export interface ConnectParts {
   readonly policy: OutboundPolicy
+  /** Absent or null: every call goes out directly. */
+  readonly proxy?: OutboundProxy | null | undefined
   /** All addresses of a name, of both families; rejects if there is none. The default queries the name servers. */
   readonly resolve?: (name: string, signal: AbortSignal) => Promise<readonly string[]>
   /** Name servers to use instead of the machine's, as `127.0.0.1:53`. */
@@ -44,17 +51,49 @@ export async function connectVetted(
   parts: ConnectParts,
   signal: AbortSignal,
 ): Promise<TLSSocket> {
+  const { proxy = null } = parts
+  const socket =
+    proxy !== null && isProxied(proxy, target)
+      ? await throughProxy(target, parts, proxy, signal)
+      : await directly(target, parts, signal)
+  return encrypted(socket, target, parts.trustedPem, signal)
+}
+
+async function directly(target: OutboundTarget, parts: ConnectParts, signal: AbortSignal): Promise<Socket> {
   const { policy, dial = (host, port) => connectTcp({ host, port }) } = parts
-  const addresses = target.isLiteral ? [target.host] : await resolvedAddresses(target.host, parts, signal)
-  // One bad address among good ones is the sign of DNS rebinding: then none is called.
-  if (!addresses.every((address) => isCallable(address, policy))) throw new NotConnected('address_refused')
-  const socket = await firstReached(addresses.slice(0, MOST_DIALS), (address) => dial(address, target.port), signal)
+  const addresses = await vettedAddresses(target, parts, signal)
+  const reach = (address: string) => opened(dial(address, target.port), 'connect', signal)
+  const socket = await firstReached(addresses, reach, signal)
   const reached = socket.remoteAddress ?? ''
   if (!isCallable(reached, policy)) {
     socket.destroy()
     throw new NotConnected('address_refused')
   }
-  return encrypted(socket, target, parts.trustedPem, signal)
+  return socket
+}
+
+/** The peer is the proxy, so only what it is asked for can be vetted: an address, unless the operator leaves names to it. */
+async function throughProxy(
+  target: OutboundTarget,
+  parts: ConnectParts,
+  { url, resolvesNames }: OutboundProxy,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const hosts = resolvesNames ? [target.host] : await vettedAddresses(target, parts, signal)
+  const reach = (host: string) => openTunnel(url, `${host.includes(':') ? `[${host}]` : host}:${target.port}`, signal)
+  return firstReached(hosts, reach, signal)
+}
+
+/** At most as many as are tried. A literal address was vetted with the URL that it stands in. */
+async function vettedAddresses(
+  target: OutboundTarget,
+  parts: ConnectParts,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const addresses = target.isLiteral ? [target.host] : await resolvedAddresses(target.host, parts, signal)
+  // One bad address among good ones is the sign of DNS rebinding: then none is called.
+  if (!addresses.every((address) => isCallable(address, parts.policy))) throw new NotConnected('address_refused')
+  return addresses.slice(0, MOST_DIALS)
 }
 
 async function resolvedAddresses(name: string, parts: ConnectParts, signal: AbortSignal): Promise<readonly string[]> {
@@ -85,11 +124,11 @@ async function askNameServers(
 
 async function firstReached(
   addresses: readonly string[],
-  dial: (address: string) => Socket,
+  reach: (address: string) => Promise<Socket>,
   signal: AbortSignal,
 ): Promise<Socket> {
   for (const address of addresses) {
-    const socket = await opened(dial(address), 'connect', signal).catch(() => null)
+    const socket = await reach(address).catch(() => null)
     if (socket !== null) return socket
     if (signal.aborted) break
   }

@@ -9,7 +9,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import { batchObject, testObject, type BucketObject } from '../../domain/streams/bucket-object.ts'
 import { outcomeOf } from '../../domain/streams/pace.ts'
 import type { SentBatch } from '../../domain/streams/progress.ts'
-import { parseOutboundUrl } from '../../domain/outbound-address.ts'
+import { parseOutboundUrl } from '../../domain/outbound/address.ts'
 import { callOutbound, type OutboundParts } from '../outbound/call.ts'
 import { ANSWER_CHARS, type BucketTarget, type Sent, type StreamSender } from './sender.ts'
 

@@ -4,6 +4,7 @@ import { plainVisit } from '../../domain/collection/visit-fields.ts'
 import { hasCredentials } from '../../domain/providers/credentials.ts'
 import { randomBytes } from 'node:crypto'
 
+import type { OutboundProxy } from '../../domain/outbound/proxy.ts'
 import type { Destination } from '../../domain/catalog.ts'
 import type { Job } from '../../domain/records.ts'
 import { createTokens } from '../exchange/auth.ts'
@@ -18,6 +19,8 @@ interface SendTestDeps {
   readonly baseUrl: string
   /** Origin of the service that issues access tokens, for a provider that needs them. */
   readonly tokenUrl: string
+  /** Through which these are called; absent or null: directly. */
+  readonly proxy?: OutboundProxy | null
   readonly nowMs: () => number
   /** Time limit of each exchange, in ms; the default is 10 s. */
   readonly exchangeMs?: number
@@ -106,13 +109,12 @@ interface SendTestContext {
 type Tried = Omit<SendTestReport, 'website' | 'destination' | 'provider' | 'mode' | 'eventId'>
 
 async function tried(deps: SendTestDeps, { goal, context, request: built }: SendTestContext): Promise<Tried> {
-  const { provider, baseUrl, tokenUrl, nowMs } = deps
-  const timing = deps.exchangeMs === undefined ? {} : { exchangeMs: deps.exchangeMs }
-  const sender = createSender({ baseUrl, ...timing })
+  const { provider, baseUrl, tokenUrl, proxy, nowMs } = deps
+  const sender = createSender({ baseUrl, proxy, exchangeMs: deps.exchangeMs })
   const tokens =
     provider.auth === undefined
       ? null
-      : createTokens({ baseUrl: tokenUrl, nowMs, exchangeMs: deps.exchangeMs ?? TOKEN_MS })
+      : createTokens({ baseUrl: tokenUrl, proxy, nowMs, exchangeMs: deps.exchangeMs ?? TOKEN_MS })
   const startedAtMs = performance.now()
   try {
     const judge = (reply: Exchanged<Outcome>['reply']): Outcome => provider.outcome(reply, context)

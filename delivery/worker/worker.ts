@@ -7,6 +7,7 @@ import type { Catalog, Credentials } from '../../domain/catalog.ts'
 import { createCatalogWaits } from '../catalog-waits.ts'
 import { takeDue } from '../tiers.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import type { OutboundProxy } from '../../domain/outbound/proxy.ts'
 import { TIER_NAMES, type TierName, type Topic } from '../../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
@@ -27,6 +28,8 @@ interface WorkerDeps {
   readonly baseUrl: string
   /** Origin of the service that issues access tokens, for a provider that needs them. */
   readonly tokenUrl?: string
+  /** Through which these are called; absent or null: directly. */
+  readonly proxy?: OutboundProxy | null
   readonly eventLog: EventLog
   readonly hotState: HotState
   readonly catalog: () => Catalog
@@ -68,10 +71,7 @@ const BATCH_JOBS_PER_REQUEST = 512
 /** Consumes the provider's topic and its tiers independently: a tier that waits does not block the others. */
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const group = `deliver.${deps.provider.id}`
-  const sender = createSender({
-    baseUrl: deps.baseUrl,
-    ...(deps.exchangeMs === undefined ? {} : { exchangeMs: deps.exchangeMs }),
-  })
+  const sender = createSender({ baseUrl: deps.baseUrl, proxy: deps.proxy, exchangeMs: deps.exchangeMs })
   const tokens = tokensOf(deps)
   const { nowMs } = deps
   const read = createRecordReader(deps, group)
@@ -114,7 +114,7 @@ function tokensOf(deps: WorkerDeps): Tokens | null {
   if (deps.provider.auth === undefined) return null
   if (deps.tokenUrl === undefined) throw new Error(`${deps.provider.id} needs a token service`)
   const exchangeMs = Math.round((deps.exchangeMs ?? LIMITS.webhookMs) / 2)
-  return createTokens({ baseUrl: deps.tokenUrl, nowMs: deps.nowMs, exchangeMs })
+  return createTokens({ baseUrl: deps.tokenUrl, proxy: deps.proxy, nowMs: deps.nowMs, exchangeMs })
 }
 
 interface BatchParts {

@@ -8,7 +8,7 @@ import { organizationOf } from './compile-references.ts'
 import { areUsable, hasValue, previousSecretUntilMs, secretOf, signingSecrets } from './compile-secrets.ts'
 import type { Compiler } from './compiler.ts'
 import { displayNameOf, hasRoom, isLeftOut } from './compiler.ts'
-import { parseOutboundUrl } from '../outbound-address.ts'
+import { parseOutboundUrl } from '../outbound/address.ts'
 
 const S3_KEYS = ['access-key-id', 'secret-access-key']
 /** The key of temporary credentials only. */

@@ -6,7 +6,7 @@ import type { Compiler } from './compiler.ts'
 import type { KeyRef, PreviousSecretSpec } from '../resources/resource-fields.ts'
 import type { ProblemReason } from '../resources/problems.ts'
 import { LIMITS } from '../limits.ts'
-import { hasInvisible } from '../pasted-text.ts'
+import { hasInvisible } from '../schema/pasted-text.ts'
 
 /**
  * The Secret in the object's own namespace, or null after the problem has been reported. `pointer` points to the

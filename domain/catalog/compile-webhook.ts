@@ -2,7 +2,7 @@
 
 import { webhookKey, type Webhook } from '../catalog.ts'
 import { LIMITS } from '../limits.ts'
-import { parseOutboundUrl } from '../outbound-address.ts'
+import { parseOutboundUrl } from '../outbound/address.ts'
 import type { HeldForms } from './compile-held.ts'
 import { organizationOf } from './compile-references.ts'
 import { previousSecretUntilMs, signingSecrets } from './compile-secrets.ts'

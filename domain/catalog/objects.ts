@@ -8,7 +8,7 @@ import type { JsonSchema, SchemaFinding } from '../schema/json-schema.ts'
 import { checkSchema, closestName } from '../schema/json-schema.ts'
 import { CATALOG_LABEL } from '../published/place.ts'
 import type { PlanUse } from '../plan.ts'
-import { trimmed } from '../pasted-text.ts'
+import { withoutEdges } from '../schema/pasted-text.ts'
 import type { ResourceKind, Specs } from '../resources/resources.ts'
 import { ENVELOPE_SCHEMA, SECRET_SCHEMA } from '../resources/envelope.ts'
 import { RESOURCE_API_VERSION, RESOURCE_GROUP, RESOURCE_KINDS, SPEC_SCHEMAS } from '../resources/resources.ts'
@@ -301,9 +301,9 @@ function readSecretValues(id: ObjectId, raw: RawObject, report: Report) {
     if (text === null) {
       report(id, 'InvalidField', `/data/${key}`, 'must be base64 of a text in UTF-8')
       isWhole = false
-    } else values.set(key, trimmed(text))
+    } else values.set(key, withoutEdges(text))
   }
-  for (const [key, text] of Object.entries(raw.stringData ?? {})) values.set(key, trimmed(text))
+  for (const [key, text] of Object.entries(raw.stringData ?? {})) values.set(key, withoutEdges(text))
   const tenant = labelsOf(raw)[TENANT_LABEL] ?? ''
   const secret: SecretObject = { ...id, values, reserved: reservedFor(raw), tenant }
   return { secret, isWhole }

@@ -13,7 +13,7 @@ import {
   RESTORE_FLAGS,
   WEBSITE_FLAG,
 } from './tool-flags.ts'
-import { ENGINES, KUBE, PEOPLE, ROLE_ENGINES, SECRETS, SERVING, TOOL } from './setting-groups.ts'
+import { ENGINES, KUBE, PEOPLE, PROXY, ROLE_ENGINES, SECRETS, SERVING, TOOL } from './setting-groups.ts'
 import { PROVIDER_URL_SETTINGS } from '../../domain/providers/addresses.ts'
 import type { SettingName } from './table.ts'
 
@@ -58,6 +58,7 @@ export const COMMANDS = {
       'facts',
       ...PROVIDER_URL_SETTINGS,
       'streamAllow',
+      ...PROXY,
       'exampleSite',
     ],
     engines: 'folders',
@@ -149,7 +150,7 @@ export const COMMANDS = {
   },
   'send-test': {
     summary: 'Send a destination a marked test event, and print the answer of its provider.',
-    settings: ['data', 'manifests', 'catalog', ...KUBE, ...PROVIDER_URL_SETTINGS],
+    settings: ['data', 'manifests', 'catalog', ...KUBE, ...PROVIDER_URL_SETTINGS, 'httpsProxy', 'noProxy'],
     flags: {
       '--destination': { placeholder: 'ID', doc: 'The destination to test.' },
       '--website': { placeholder: 'ID', doc: 'Its website, if several have a destination of this name.' },
@@ -181,6 +182,7 @@ export const COMMANDS = {
       ...ENGINES,
       ...PROVIDER_URL_SETTINGS,
       'streamAllow',
+      ...PROXY,
       'logLevel',
       'logFormat',
     ],
@@ -209,6 +211,8 @@ export const COMMANDS = {
       'hotState',
       'facts',
       ...PEOPLE,
+      'httpsProxy',
+      'noProxy',
       'logLevel',
       'logFormat',
     ],
@@ -258,7 +262,7 @@ export const COMMANDS = {
   check: {
     summary:
       'Open a page of your website as a visitor would, and report what is missing for its installs to be matched.',
-    settings: [],
+    settings: ['httpsProxy', 'noProxy'],
     flags: {
       '--website': {
         placeholder: 'ID',

@@ -34,6 +34,8 @@ export const SERVING = [
   'logLevel',
   'logFormat',
 ] as const
+/** How calls leave the network. */
+export const PROXY = ['httpsProxy', 'noProxy', 'proxyNames'] as const
 /** How people sign in to the dashboard, and how mail goes out. */
 export const PEOPLE = [
   'signUp',

@@ -1,6 +1,6 @@
 /** Compiles a command line and an environment into settings, or into a list of everything wrong with them, by name. */
 
-import { trimmed } from '../../domain/pasted-text.ts'
+import { withoutEdges } from '../../domain/schema/pasted-text.ts'
 import { closestName } from '../../domain/schema/json-schema.ts'
 import { readArguments } from './arguments.ts'
 import type { CommandRow } from './commands.ts'
@@ -109,8 +109,8 @@ function settingTexts(command: CommandRow, options: ReadonlyMap<string, string>,
     const row = rowOf(name)
     const option = row.option === null ? undefined : options.get(row.option)
     // A variable that comes from a Secret or a file often ends in a line break.
-    const variable = trimmed(env[row.env] ?? '')
-    if (row.option !== null && option !== undefined) texts.set(name, { source: row.option, text: trimmed(option) })
+    const variable = withoutEdges(env[row.env] ?? env[otherSpelling(row.env)] ?? '')
+    if (row.option !== null && option !== undefined) texts.set(name, { source: row.option, text: withoutEdges(option) })
     else if (variable !== '') texts.set(name, { source: row.env, text: variable })
     else {
       const fallback = typeof row.fallback === 'function' ? row.fallback(above) : row.fallback
@@ -118,6 +118,11 @@ function settingTexts(command: CommandRow, options: ReadonlyMap<string, string>,
     }
   }
   return texts
+}
+
+/** `https_proxy` and `no_proxy` are as usual as the capitals; our own variables have one spelling. */
+function otherSpelling(name: string): string {
+  return name.startsWith('WHENCE_') ? name : name.toLowerCase()
 }
 
 function parseAll(row: CommandRow, texts: SettingTexts, problems: SettingProblem[]): Settings {
@@ -217,10 +222,29 @@ function secretChecks(command: string, texts: SettingTexts): readonly SettingPro
 function unknownVariables(env: Environment): readonly SettingProblem[] {
   const known = Object.values(SETTINGS).map((row) => row.env)
   const allowed = new Set<string>([...known, ...FOREIGN_VARIABLES])
+  const links = serviceLinks(env)
   return Object.keys(env)
-    .filter((name) => name.startsWith('WHENCE_') && !allowed.has(name))
+    .filter((name) => name.startsWith('WHENCE_') && !allowed.has(name) && !links.some((link) => link.test(name)))
     .sort()
     .map((name) => ({ name, message: unknownMessage('variable', name, known) }))
+}
+
+/**
+ * Kubernetes tells a pod of every Service in its namespace by variables; those of one that is called `whence`, or `whence-` and something, look like
+ * settings. They come together: https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
+ */
+function serviceLinks(env: Environment): readonly RegExp[] {
+  return Object.keys(env).flatMap((name) => {
+    const [, service = ''] = /^(WHENCE(?:_[A-Z0-9_]+)?)_SERVICE_HOST$/.exec(name) ?? []
+    const isLink = service !== '' && /^(tcp|udp|sctp):\/\//.test(env[`${service}_PORT`] ?? '')
+    return isLink
+      ? [
+          new RegExp(
+            `^${service}_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_\\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`,
+          ),
+        ]
+      : []
+  })
 }
 
 function unknownCommand(command: string): SettingProblem {

@@ -5,6 +5,7 @@ import { PROVIDER_ADDRESSES } from '../../domain/providers/addresses.ts'
 import { BILLING_SETTINGS } from './billing.ts'
 import { CLUSTER_SETTINGS } from './cluster.ts'
 import { PEOPLE_SETTINGS } from './people.ts'
+import { PROXY_SETTINGS } from './proxy.ts'
 import type { SettingParser } from './parse.ts'
 import {
   parseBaseUrl,
@@ -243,6 +244,7 @@ export const SETTINGS = {
     fallback: null,
     fallbackDoc: 'none',
   },
+  ...PROXY_SETTINGS,
   ...PEOPLE_SETTINGS,
   ...BILLING_SETTINGS,
   ...CLUSTER_SETTINGS,

@@ -100,6 +100,23 @@ describe("the chart's network policies", function () {
     expect(checked).to.be.greaterThan(300)
   })
 
+  it('let what calls the internet reach the proxy, which it alone is told', async () => {
+    const address = 'outboundProxy.existingSecret=whence-proxy'
+    const calling = ['webhooks', 'streams', 'dashboard', ...PROVIDERS]
+    for (const [name, callers] of [['cluster', calling], ['embedded-full', ['api']]] as const) {
+      const set = [`${address},networkPolicy.outboundProxy.to[0].ipBlock.cidr=10.0.8.15/32`]
+      const manifests = await render(helm, name, set)
+      const proxied = (labels: Readonly<Record<string, string>>) =>
+        egressOf(manifests, labels).some(({ to = [], ports }) => ports[0]?.port === 3128 && to[0]?.['ipBlock']?.cidr === '10.0.8.15/32')
+      const reaching = [...components(manifests)].filter(([, labels]) => proxied(labels)).map(([component]) => component)
+      const told = podsOf(manifests).filter(({ spec }) => spec['containers'][0].env?.some((each: KubeManifest) => each['name'] === 'HTTPS_PROXY'))
+      expect(reaching.toSorted(), name).to.deep.equal([...callers].toSorted())
+      expect(told.map(({ metadata }) => metadata['labels'][COMPONENT]).toSorted(), name).to.deep.equal([...callers].toSorted())
+    }
+    const refused = await render(helm, 'cluster', [address]).catch((error: Error) => error.message)
+    expect(refused).to.contain('networkPolicy.outboundProxy.to: the place of the proxy')
+  })
+
   it('let each component reach what it needs and nothing else', async () => {
     const manifests = await render(helm, 'cluster')
     const places: Readonly<Record<string, (peer: KubeManifest) => boolean>> = {

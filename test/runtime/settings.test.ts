@@ -102,6 +102,44 @@ describe('compileSettings', () => {
     ])
   })
 
+  it('passes over the variables by which Kubernetes tells of a Service whose name begins with whence', () => {
+    const link = (service: string): Record<string, string> => ({
+      [`${service}_SERVICE_HOST`]: '10.96.0.12',
+      [`${service}_SERVICE_PORT`]: '80',
+      [`${service}_SERVICE_PORT_HTTP`]: '80',
+      [`${service}_PORT`]: 'tcp://10.96.0.12:80',
+      [`${service}_PORT_80_TCP`]: 'tcp://10.96.0.12:80',
+      [`${service}_PORT_80_TCP_PROTO`]: 'tcp',
+      [`${service}_PORT_80_TCP_PORT`]: '80',
+      [`${service}_PORT_80_TCP_ADDR`]: '10.96.0.12',
+    })
+    const env = { ...link('WHENCE'), ...link('WHENCE_DASHBOARD'), ...link('WHENCE_CLICKHOUSE_0') }
+    expect(run(compileSettings('embedded', [], env)).settings.listen.port).to.equal(8080)
+    // What no Service explains is still a mistake.
+    for (const wrong of ['WHENCE_PORT', 'WHENCE_SERVICE_PORT', 'WHENCE_API_SERVICE_HOST'])
+      expect(problems(compileSettings('embedded', [], { [wrong]: '8080' })), wrong).to.have.length(1)
+    expect(problems(compileSettings('embedded', [], { ...env, WHENCE_PORTS: '80' }))).to.have.length(1)
+  })
+
+  it('reads the proxy of the network from the usual variables, in capitals or not', () => {
+    for (const [https, no] of [
+      ['HTTPS_PROXY', 'NO_PROXY'],
+      ['https_proxy', 'no_proxy'],
+    ] as const) {
+      const env = { [https]: 'http://user:canary@proxy.acme.dev:3128\n', [no]: '.acme.dev, 10.0.0.0/8' }
+      const { settings } = run(compileSettings('embedded', [], env))
+      expect(settings.httpsProxy).to.equal('http://user:canary@proxy.acme.dev:3128/')
+      expect(settings.noProxy).to.deep.equal(['acme.dev', '10.0.0.0/8'])
+    }
+    expect(problems(compileSettings('embedded', [], { HTTPS_PROXY: 'socks5://canary:1080' }))).to.deep.equal([
+      'HTTPS_PROXY must be the address of a proxy, such as http://proxy.acme.dev:3128',
+    ])
+    const shown = compileSettings('embedded', ['--check'], { HTTPS_PROXY: 'http://user:canary@proxy:3128' })
+    expect(shown.kind === 'check' && shown.text)
+      .to.match(/^HTTPS_PROXY=http:\/\/[^\n]*proxy:3128/m)
+      .and.not.contain('canary')
+  })
+
   const WRONG: readonly (readonly [string, string])[] = [
     ['WHENCE_LISTEN', '127.0.0.1'],
     ['WHENCE_LISTEN', '127.0.0.1:70000'],

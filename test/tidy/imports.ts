@@ -30,7 +30,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const LAYERS: readonly (readonly string[])[] = [
   [
     ...below('domain', 'base64url.ts durations.ts host.ts schema providers reasons.ts model.ts limits.ts'),
-    ...below('domain', 'errors.ts strict-json.ts origin.ts outbound-address.ts receipt.ts plan.ts catalog.ts'),
+    ...below('domain', 'errors.ts strict-json.ts origin.ts outbound receipt.ts plan.ts catalog.ts'),
     ...below(
       'domain',
       'resources published people catalog privacy collection records.ts logs streams delivery read-record.ts webhooks',

@@ -46,6 +46,7 @@ const RUNTIME_FILES = [
   'settings/parse.ts',
   'settings/people.ts',
   'settings/provider-urls.ts',
+  'settings/proxy.ts',
   'settings/setting-groups.ts',
   'settings/settings.ts',
   'settings/table.ts',

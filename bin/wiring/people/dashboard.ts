@@ -51,6 +51,7 @@ import type { FolderCatalog } from '../../../runtime/catalog/source.ts'
 import type { Keyring } from '../../../runtime/keyring.ts'
 import { createRandomness, type Randomness } from '../../../runtime/random.ts'
 import type { Settings } from '../../../runtime/settings/settings.ts'
+import { outboundProxyOf, useProxyForFetch } from '../outbound.ts'
 import type { EngineParts } from '../engines.ts'
 import { keepOpening } from '../process.ts'
 import { readSecret, readSecrets } from './secret-file.ts'
@@ -209,7 +210,7 @@ async function openOutbox(parts: DashboardWiring, randomness: Randomness): Promi
   if (url === null || from === null) return null
   const mailer = await lifecycle.start(
     'mail server',
-    () => smtpMailer({ url, from }),
+    () => smtpMailer({ url, from, proxy: outboundProxyOf(settings) }),
     (opened) => opened.close(),
   )
   const isOpen = settings.signUp === 'Open'
@@ -228,6 +229,7 @@ async function openDiscovery({ settings, lifecycle, logger }: DashboardWiring): 
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecretFile: file } = settings
   if (issuer === null || clientId === null || file === null) return null
   const clientSecret = readSecret(file, "the file of the identity provider's secret")
+  useProxyForFetch(settings)
   return lifecycle.start(
     'identity provider',
     () => startDiscovery({ issuer, clientId, clientSecret, logger }),
@@ -245,7 +247,10 @@ async function openBilling(parts: DashboardWiring, metrics: DashboardMetrics): P
   if (stripeSecretFile === null || stripeWebhookSecretFile === null || stripePrices === null) return null
   const [secretKey = ''] = readSecrets(stripeSecretFile, "the file of the payment provider's key")
   const billing = {
-    payments: countingPayments(await stripePayments({ secretKey, url }), metrics.paymentsAsked),
+    payments: countingPayments(
+      await stripePayments({ secretKey, url, proxy: outboundProxyOf(settings) }),
+      metrics.paymentsAsked,
+    ),
     webhookSecrets: readSecrets(stripeWebhookSecretFile, "the file of the payment webhook's secrets"),
     plans: new Map(stripePrices.map(({ plan, price }) => [price, plan])),
     // If a plan has several prices, the first counts.

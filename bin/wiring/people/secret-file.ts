@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 
-import { hasInvisible, trimmed } from '../../../domain/pasted-text.ts'
+import { hasInvisible, withoutEdges } from '../../../domain/schema/pasted-text.ts'
 
 /**
  * The text of a file, without white space around it. `what` is how errors call the file.
@@ -21,7 +21,7 @@ export function readSecret(file: string, what: string): string {
 export function readSecrets(file: string, what: string): readonly string[] {
   const lines = fileText(file, what)
     .split('\n')
-    .map(trimmed)
+    .map(withoutEdges)
     .filter((line) => line !== '')
   if (lines.length === 0) throw new Error(`${what} is empty`)
   if (lines.some(hasInvisible)) throw new Error(`${what} has an invisible character in it`)

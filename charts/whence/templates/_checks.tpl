@@ -14,6 +14,9 @@
 {{- if le (int .Values.pods.terminationGracePeriodSeconds) (add 25 .Values.pods.preStopSleepSeconds) -}}
 {{- $problems = append $problems "pods.terminationGracePeriodSeconds: more than pods.preStopSleepSeconds and the 25 s that a program takes to end" -}}
 {{- end -}}
+{{- if and .Values.outboundProxy.existingSecret .Values.networkPolicy.enabled (not .Values.networkPolicy.outboundProxy.to) -}}
+{{- $problems = append $problems "networkPolicy.outboundProxy.to: the place of the proxy that outboundProxy names (docs/kubernetes.md; networkPolicy.enabled=false for none)" -}}
+{{- end -}}
 {{- if $problems }}{{ fail (printf "\nThese values are missing or do not go together:\n  %s\n" (join "\n  " $problems)) }}{{ end -}}
 {{- end -}}
 

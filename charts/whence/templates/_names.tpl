@@ -102,6 +102,14 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 {{- end -}}
 
+{{- /* Components that call the internet, as a JSON list. */ -}}
+{{- define "whence.callingComponents" -}}
+{{- $names := concat (include "whence.deliveringComponents" . | fromJsonArray) (include "whence.streamingComponents" . | fromJsonArray) -}}
+{{- if include "whence.isCluster" . }}{{ $names = append $names "webhooks" }}{{ end -}}
+{{- if include "whence.hasDashboard" . }}{{ $names = append $names "dashboard" }}{{ end -}}
+{{- without ($names | uniq) "none" | toJson -}}
+{{- end -}}
+
 {{- /* Components that send requests to providers, as a JSON list. */ -}}
 {{- define "whence.deliveringComponents" -}}
 {{- if include "whence.isCluster" . -}}

@@ -280,6 +280,18 @@ http://{{ include "whence.fullname" .root }}-stand-ins.{{ .root.Release.Namespac
 {{- end }}
 {{- end -}}
 
+{{- /* Of every pod that calls the internet. Empty without a proxy. */ -}}
+{{- define "whence.proxyEnv" -}}
+{{- with .Values.outboundProxy }}
+{{- if .existingSecret }}
+- name: HTTPS_PROXY
+  valueFrom: { secretKeyRef: { name: {{ .existingSecret }}, key: {{ .key }} } }
+- { name: NO_PROXY, value: {{ .noProxy | quote }} }
+- { name: WHENCE_PROXY_NAMES, value: {{ .names }} }
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{- define "whence.streamEnv" -}}
 {{- with .Values.streams.allow }}
 - { name: WHENCE_STREAM_ALLOW, value: {{ join "," . | quote }} }

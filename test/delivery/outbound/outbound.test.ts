@@ -8,7 +8,7 @@ import tls from 'node:tls'
 import { gzipSync } from 'node:zlib'
 
 import { callOutbound, type OutboundParts } from '../../../delivery/outbound/call.ts'
-import { isCallable, parseOutboundUrl } from '../../../domain/outbound-address.ts'
+import { isCallable, parseOutboundUrl } from '../../../domain/outbound/address.ts'
 import { testCertificate } from '../../../fixtures/engines/certificate.ts'
 import { hostileAnswers, hostileUrls } from './hostile.ts'
 

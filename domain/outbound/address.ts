@@ -5,9 +5,9 @@
  * address space (read in November 2026), RFC 4291, 5214 and 6052, and the URL standard for the spelling of hosts.
  */
 
-import { unusable } from './host.ts'
-import { LIMITS } from './limits.ts'
-import type { Parsed } from './origin.ts'
+import { unusable } from '../host.ts'
+import { LIMITS } from '../limits.ts'
+import type { Parsed } from '../origin.ts'
 
 /** Target of a request: the URL, and the literal address in it, if there is one. */
 export interface OutboundTarget {
@@ -118,6 +118,20 @@ function isPublicV6(bytes: readonly number[]): boolean {
   // ISATAP (RFC 5214) tunnels to the IPv4 address in the last four bytes.
   const isIsatap = ((bytes[8] ?? 0) & 0xfd) === 0 && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe
   return !isIsatap
+}
+
+/** Whether the text is an IP address, or a network in CIDR notation. */
+export function isNetwork(text: string): boolean {
+  const [base = '', bits, ...more] = text.split('/')
+  const bytes = bytesOf(base)
+  if (bytes === null || more.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bytes.length * 8)
+}
+
+/** Whether `host` is an IP address in this network, or this very address. False for names. */
+export function liesIn(host: string, network: string): boolean {
+  const bytes = bytesOf(host)
+  return bytes !== null && lies(bytes, network.includes('/') ? network : `${network}/${bytes.length * 8}`)
 }
 
 function lies(bytes: readonly number[], network: string): boolean {

@@ -6,7 +6,7 @@ const AROUND = /^[\s\p{Cc}\p{Cf}]+|[\s\p{Cc}\p{Cf}]+$/gu
 const INVISIBLE = /(?! )[\s\p{Cc}\p{Cf}]/u
 
 /** The text without white space and invisible characters around it. */
-export function trimmed(text: string): string {
+export function withoutEdges(text: string): string {
   return text.replace(AROUND, '')
 }
 
