@@ -1,6 +1,8 @@
 /** The compiled configuration as every role sees it: immutable, without credentials, swapped whole. */
 
 import type {
+  BucketAddressing,
+  BucketEncryption,
   DestinationMode,
   EventType,
   HookScan,
@@ -63,6 +65,9 @@ interface LogStreamBucket {
   readonly bucket: string
   /** Without slashes at its ends; may be empty. */
   readonly prefix: string
+  readonly addressing: BucketAddressing
+  /** Null: the store does what the bucket says. */
+  readonly encryption: BucketEncryption | null
 }
 
 interface LogStreamWebhook {

@@ -86,6 +86,18 @@ export const ATTEMPT_KIND = 'delivery'
 /** What a line of Logs is about; `dashboard`: a request that the dashboard refused because of a rate. */
 export const LOG_KINDS = ['visit', 'activation', 'handoff', 'install', 'request', 'dashboard', ATTEMPT_KIND] as const
 
+/** Where the bucket stands in an object's address: in its path, or before the host. */
+export const BUCKET_ADDRESSINGS = ['Path', 'VirtualHost'] as const
+export type BucketAddressing = (typeof BUCKET_ADDRESSINGS)[number]
+
+/** As S3 names them in `x-amz-server-side-encryption`. */
+export const BUCKET_ENCRYPTIONS = ['AES256', 'aws:kms', 'aws:kms:dsse'] as const
+
+export interface BucketEncryption {
+  readonly algorithm: (typeof BUCKET_ENCRYPTIONS)[number]
+  readonly kmsKeyId?: string
+}
+
 /** Where a log stream begins: with new records, or with the ones that another stream of the organisation has kept. */
 export const LOG_STREAM_STARTS = ['Now', 'Backlog'] as const
 export type LogStreamStart = (typeof LOG_STREAM_STARTS)[number]

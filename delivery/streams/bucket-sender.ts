@@ -1,5 +1,6 @@
 /** Writes to one bucket with the S3 protocol. Every call goes through the guard for tenants' addresses. */
 
+import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 
 import { AwsV4Signer } from 'aws4fetch'
@@ -87,7 +88,7 @@ async function signedHeaders(
   target: BucketTarget,
   { url, metadata, body }: PackedObject & { readonly url: string },
 ): Promise<Readonly<Record<string, string>>> {
-  const { region, accessKeyId, secretAccessKey, sessionToken } = target
+  const { region, accessKeyId, secretAccessKey, sessionToken, encryption } = target
   const described = Object.entries(metadata).map(([name, value]) => [`x-amz-meta-${name}`, value])
   const signer = new AwsV4Signer({
     ...{ method: 'PUT', url, service: 's3', region, accessKeyId, secretAccessKey },
@@ -96,6 +97,9 @@ async function signedHeaders(
       ...(Object.fromEntries(described) as object),
       'content-type': 'application/gzip',
       'x-amz-content-sha256': sha256Hex(body),
+      // A bucket with Object Lock takes no object without it, and every store knows it (RFC 1864); newer checksums not all do.
+      'content-md5': createHash('md5').update(body).digest('base64'),
+      ...encryptionHeaders(encryption),
     },
   })
   const { headers } = await signer.sign()
@@ -103,10 +107,17 @@ async function signedHeaders(
   return sent
 }
 
-/** In path style, which every store supports. */
-function objectUrl({ endpoint, bucket }: BucketTarget, key: string): string {
-  const path = [bucket, ...key.split('/')].map(encoded).join('/')
-  return `${endpoint}/${path}`
+function encryptionHeaders(encryption: BucketTarget['encryption']): Readonly<Record<string, string>> {
+  if (encryption === null) return {}
+  const { algorithm, kmsKeyId } = encryption
+  const key = kmsKeyId === undefined ? {} : { 'x-amz-server-side-encryption-aws-kms-key-id': kmsKeyId }
+  return { 'x-amz-server-side-encryption': algorithm, ...key }
+}
+
+function objectUrl({ endpoint, bucket, addressing }: BucketTarget, key: string): string {
+  const path = key.split('/').map(encoded).join('/')
+  if (addressing === 'Path') return `${endpoint}/${bucket}/${path}`
+  return `${endpoint.replace('://', `://${bucket}.`)}/${path}`
 }
 
 function encoded(segment: string): string {

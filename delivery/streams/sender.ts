@@ -57,7 +57,9 @@ export function targetDigest(target: StreamTarget): string {
 
 /** Digest of what must pass the challenge, whatever its credentials are. */
 export function addressDigest(target: StreamTarget): string {
-  return sha256Hex(target.kind === 'webhook' ? target.url : JSON.stringify([target.endpoint, target.bucket]))
+  return sha256Hex(
+    target.kind === 'webhook' ? target.url : JSON.stringify([target.endpoint, target.bucket, target.addressing]),
+  )
 }
 
 /** Most bytes of an answer that are kept. */

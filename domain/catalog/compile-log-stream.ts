@@ -8,7 +8,7 @@ import { organizationOf } from './compile-references.ts'
 import { areUsable, hasValue, previousSecretUntilMs, secretOf, signingSecrets } from './compile-secrets.ts'
 import type { Compiler } from './compiler.ts'
 import { displayNameOf, hasRoom, isLeftOut } from './compiler.ts'
-import { parseOutboundUrl } from '../outbound/address.ts'
+import { isNetwork, parseOutboundUrl } from '../outbound/address.ts'
 
 const S3_KEYS = ['access-key-id', 'secret-access-key']
 /** The key of temporary credentials only. */
@@ -50,8 +50,10 @@ function finishedStream(resource: Resource<'LogStream'>, displayName: string): L
   return resource.memo as LogStream
 }
 
-function bucketOf({ endpoint, region, bucket, prefix = '' }: NonNullable<LogStreamSpec['s3']>): LogStream['s3'] {
-  return { endpoint: new URL(endpoint).origin, region, bucket, prefix: prefix.replace(/^\/|\/$/g, '') }
+function bucketOf({ endpoint, prefix = '', encryption, ...s3 }: NonNullable<LogStreamSpec['s3']>): LogStream['s3'] {
+  const { region, bucket, addressing } = s3
+  const at = { endpoint: new URL(endpoint).origin, region, bucket, prefix: prefix.replace(/^\/|\/$/g, '') }
+  return { ...at, addressing, encryption: encryption ?? null }
 }
 
 /** Streams of namespaces that cannot be read, and held streams, stay as they were, after the others. */
@@ -83,18 +85,36 @@ function hasCallableAddress(compiler: Compiler, resource: Resource<'LogStream'>)
   return wrong === null
 }
 
+interface BucketFault {
+  readonly field: string
+  readonly why: string
+}
+
 /** An object's address is built from these: it must lead into this bucket and nowhere else. */
-function bucketProblem(
-  { bucket, prefix = '' }: NonNullable<LogStreamSpec['s3']>,
-  { pathname, search }: URL,
-): { readonly field: string; readonly why: string } | null {
+function bucketProblem(s3: NonNullable<LogStreamSpec['s3']>, { pathname, search, hostname }: URL): BucketFault | null {
+  const { bucket, prefix = '', addressing, encryption } = s3
   if (pathname !== '/' || search !== '') return { field: '/spec/s3/endpoint', why: 'must have neither path nor query' }
   if (!BUCKET.test(bucket)) {
     return { field: '/spec/s3/bucket', why: 'must be lower case letters, digits, dots and hyphens' }
   }
+  if (addressing === 'VirtualHost' && !hasRoomBefore(hostname, bucket))
+    return {
+      field: '/spec/s3/addressing',
+      why: 'can be VirtualHost only for a bucket without dots at a host with a name',
+    }
+  if (encryption?.kmsKeyId !== undefined && encryption.algorithm === 'AES256')
+    return { field: '/spec/s3/encryption/kmsKeyId', why: 'goes with aws:kms or aws:kms:dsse' }
+  return isPlainPrefix(prefix) ? null : { field: '/spec/s3/prefix', why: 'must be names with slashes between them' }
+}
+
+/** The certificate of a store covers one label before its host. */
+function hasRoomBefore(hostname: string, bucket: string): boolean {
+  return !bucket.includes('.') && !isNetwork(hostname.replace(/^\[|\]$/g, ''))
+}
+
+function isPlainPrefix(prefix: string): boolean {
   const segments = prefix === '' ? [] : prefix.replace(/^\/|\/$/g, '').split('/')
-  const isPlain = segments.every((segment) => !['', '.', '..'].includes(segment) && !/[\p{Cc}\\]/u.test(segment))
-  return isPlain ? null : { field: '/spec/s3/prefix', why: 'must be names with slashes between them' }
+  return segments.every((segment) => !['', '.', '..'].includes(segment) && !/[\p{Cc}\\]/u.test(segment))
 }
 
 /** The credentials of its sender, by name; null after a problem has been reported. */

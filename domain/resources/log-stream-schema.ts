@@ -1,7 +1,15 @@
 /** The spec of a LogStream. */
 
 import { LIMITS } from '../limits.ts'
-import { LOG_KINDS, LOG_STREAM_STARTS, type LogStreamStart } from '../model.ts'
+import {
+  BUCKET_ADDRESSINGS,
+  BUCKET_ENCRYPTIONS,
+  LOG_KINDS,
+  LOG_STREAM_STARTS,
+  type BucketAddressing,
+  type BucketEncryption,
+  type LogStreamStart,
+} from '../model.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import {
   address,
@@ -25,6 +33,8 @@ export interface LogStreamSpec {
     readonly region: string
     readonly bucket: string
     readonly prefix?: string
+    readonly addressing: BucketAddressing
+    readonly encryption?: BucketEncryption
     readonly credentialsRef: { readonly name: string }
   }
   readonly webhook?: PreviousSecretSpec & { readonly url: string; readonly secretRef: KeyRef }
@@ -65,6 +75,32 @@ export const LOG_STREAM_SCHEMA: JsonSchema = {
           patternMeaning: 'must be lower case letters, digits, dots and hyphens',
         },
         prefix: { type: 'string', description: 'Prefix of the keys of its objects.', maxLength: 512 },
+        addressing: {
+          type: 'string',
+          description:
+            "Where the bucket's name stands: in the path, or before the host, for stores that know nothing else.",
+          enum: BUCKET_ADDRESSINGS,
+          default: 'Path',
+        },
+        encryption: {
+          type: 'object',
+          description:
+            'How the store encrypts each object, if the bucket does not do so by itself or refuses objects that do not ask for it.',
+          required: ['algorithm'],
+          properties: {
+            algorithm: { type: 'string', description: 'As S3 names it.', enum: BUCKET_ENCRYPTIONS },
+            kmsKeyId: {
+              ...{
+                type: 'string',
+                description: 'The key, for `aws:kms` and `aws:kms:dsse`.',
+                minLength: 1,
+                maxLength: 2_048,
+              },
+              pattern: '^[A-Za-z0-9:/_.-]+$',
+              patternMeaning: 'must be the ID or ARN of a key',
+            },
+          },
+        },
         credentialsRef: ref(
           'Secret with the keys access-key-id and secret-access-key, and session-token if they are temporary.',
         ),

@@ -884,6 +884,33 @@ describe('compileCatalog', () => {
       expect(findings(compile(ACME, KEYS, logStream('s')))).to.deep.equal([])
     })
 
+    it('say how a bucket is addressed and what it encrypts with', () => {
+      const place = { region: 'eu', bucket: 'logs', credentialsRef: { name: 'keys' } }
+      const compiled = (s3: Readonly<Record<string, unknown>>) => {
+        const spec = { organizationRef: { name: 'acme' }, s3: { endpoint: 'https://s3.acme.dev', ...place, ...s3 } }
+        const { catalog, problems } = compile(ACME, KEYS, resource('LogStream', 's', spec))
+        return { s3: catalog.organizations.get('acme')?.logStreams[0]?.s3, fields: problems.map(({ field }) => field) }
+      }
+      expect(compiled({}).s3).to.include({ addressing: 'Path', encryption: null })
+      const encryption = { algorithm: 'aws:kms', kmsKeyId: 'arn:aws:kms:eu:1:key/2' }
+      expect(compiled({ addressing: 'VirtualHost', encryption }).s3).to.deep.include({
+        addressing: 'VirtualHost',
+        encryption,
+      })
+      const [addressing, key] = ['/spec/s3/addressing', '/spec/s3/encryption/kmsKeyId']
+      const virtual = { addressing: 'VirtualHost' }
+      for (const [wrong, field] of [
+        [{ ...virtual, bucket: 'acme.logs' }, addressing],
+        [{ ...virtual, endpoint: 'https://93.184.215.14' }, addressing],
+        [{ ...virtual, endpoint: 'https://[2606:4700::1111]' }, addressing],
+        [{ addressing: 'Host' }, addressing],
+        [{ encryption: { algorithm: 'AES256', kmsKeyId: 'k' } }, key],
+        [{ encryption: { algorithm: 'aws:kms', kmsKeyId: 'a\r\nb' } }, key],
+        [{ encryption: { algorithm: 'rot13' } }, '/spec/s3/encryption/algorithm'],
+      ] as const)
+        expect(compiled(wrong).fields, JSON.stringify(wrong)).to.deep.equal([field])
+    })
+
     it('require their Secret, as destinations do', () => {
       expect(findings(compile(ACME, logStream('s')))).to.deep.equal([
         'LogStream/s RefNotFound spec.webhook.secretRef.name: there is no Secret keys in namespace default',

@@ -74,7 +74,7 @@ function catalogAfter(edits: number): Pick<Catalog, 'organizations'> {
     { ...own, webhook: { url: `${URL_OF_RECEIVER}/${edits}` } },
     {
       ...{ ...own, id: 'default/acme-bucket', objectName: 'acme-bucket', webhook: null },
-      s3: { ...bucket, prefix: `logs-${edits}` },
+      s3: { ...bucket, prefix: `logs-${edits}`, addressing: 'Path', encryption: null },
     },
   ]
   const organization = { id: STREAMING_ORGANIZATION, logRetentionDays: 90, logStreams: streams }

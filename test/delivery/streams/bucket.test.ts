@@ -1,5 +1,7 @@
 /** Log streams to a bucket, on a real S3 server: objects of lines, the same again after a kill, and what is refused. */
 
+import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import { readdir, readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -22,7 +24,7 @@ import { Stage, type ActorOptions } from './stage.ts'
 const BUILD_MS = 700_000
 const HOST = 's3.acme.dev'
 const PUBLIC = '93.184.215.14'
-const CERTIFICATE = testCertificate([HOST])
+const CERTIFICATE = testCertificate([HOST, `*.${HOST}`])
 
 describe('a log stream to a bucket', function () {
   this.timeout(120_000)
@@ -39,7 +41,7 @@ describe('a log stream to a bucket', function () {
     this.timeout(BUILD_MS)
     const program = await versitygwProgram()
     if (program === null) return this.skip()
-    server = await startS3(program, CERTIFICATE)
+    server = await startS3(program, CERTIFICATE, HOST)
     stage = await Stage.open()
     receiver = await Receiver.open()
     outbound = {
@@ -59,7 +61,14 @@ describe('a log stream to a bucket', function () {
     stage.nowMs = Date.now()
     const bucket = unique('bucket')
     folder = await server.bucket(bucket)
-    const place = { endpoint: `https://${HOST}`, region: S3_REGION, bucket, prefix: 'logs of (acme)/2026' }
+    const place = {
+      endpoint: `https://${HOST}`,
+      region: S3_REGION,
+      bucket,
+      prefix: 'logs of (acme)/2026',
+      addressing: 'Path',
+      encryption: null,
+    } as const
     target = { kind: 's3', ...place, ...S3_KEYS, sessionToken: null }
   })
 
@@ -255,6 +264,52 @@ describe('a log stream to a bucket', function () {
     expect((await lines(key)).map(({ type }) => type)).to.deep.equal(['test'])
   })
 
+  it('writes to a store that has the bucket before its host', async () => {
+    const dialled: string[] = []
+    const resolve = async (name: string): Promise<readonly string[]> => {
+      dialled.push(name)
+      return [PUBLIC]
+    }
+    const before = { ...target, addressing: 'VirtualHost' } as const
+    const parts = { stream: 'acme-logs', target: before, outbound: { ...outbound, resolve }, nowMs: Date.now }
+    const { shown } = await bucketSender(parts).test('test-1')
+    expect(shown).to.include({ status: 200, error: '' })
+    expect(dialled).to.deep.equal([`${target.bucket}.${HOST}`])
+    expect(await keys()).to.deep.equal(['logs of (acme)/2026/whence-test-1.ndjson.gz'])
+  })
+
+  it('signs what a bucket with Object Lock, or one that encrypts, asks of each object', async () => {
+    const seen: IncomingHttpHeaders[] = []
+    const store = new TlsServer(CERTIFICATE, ({ headers }, body, response) => {
+      seen.push(headers)
+      const isWhole = headers['content-md5'] === createHash('md5').update(body).digest('base64')
+      response.writeHead(isWhole ? 200 : 400).end(isWhole ? '' : '<Error><Code>InvalidRequest</Code></Error>')
+    })
+    await store.listen()
+    try {
+      const sent = async (encryption: BucketTarget['encryption']) => {
+        const parts = { stream: 'acme-logs', target: { ...target, encryption }, outbound: store.outbound() }
+        return (await bucketSender({ ...parts, nowMs: Date.now }).test('test-1')).shown.status
+      }
+      const key = 'arn:aws:kms:eu-central-1:1:key/2'
+      expect([
+        await sent(null),
+        await sent({ algorithm: 'AES256' }),
+        await sent({ algorithm: 'aws:kms', kmsKeyId: key }),
+      ]).to.deep.equal([200, 200, 200])
+      const name = 'x-amz-server-side-encryption'
+      expect(seen.map((headers) => [headers[name], headers[`${name}-aws-kms-key-id`]])).to.deep.equal([
+        [undefined, undefined],
+        ['AES256', undefined],
+        ['aws:kms', key],
+      ])
+      for (const { authorization = '' } of seen) expect(authorization).to.match(/SignedHeaders=[^,]*content-md5/)
+      expect(seen[2]?.authorization).to.contain(`${name};${name}-aws-kms-key-id`)
+    } finally {
+      await store.close()
+    }
+  })
+
   it('calls no hostile endpoint', async () => {
     const dialled: string[] = []
     const dial = (address: string): never => {
@@ -265,10 +320,10 @@ describe('a log stream to a bucket', function () {
     expect(new Set(urls).size).to.be.at.least(250)
     for (const endpoint of urls) {
       const parts = { stream: 'acme-logs', outbound: { ...outbound, dial }, nowMs: Date.now }
-      const outcome = await bucketSender({ ...parts, target: { ...target, endpoint } })
-        .test('test-1')
-        .then((sent) => sent.outcome.error)
-      expect(outcome, endpoint).to.equal('address_refused')
+      for (const addressing of ['Path', 'VirtualHost'] as const) {
+        const { outcome } = await bucketSender({ ...parts, target: { ...target, endpoint, addressing } }).test('test-1')
+        expect(outcome.error, `${addressing} ${endpoint}`).to.equal('address_refused')
+      }
     }
     expect(dialled).to.deep.equal([])
   })
