@@ -8,7 +8,15 @@ import { PROVIDER_IDS } from '../domain/providers/index.ts'
 import { RESOURCE_GROUP } from '../domain/resources/resources.ts'
 import { formatProblems, lintFolder } from '../runtime/catalog/source.ts'
 import { explain } from './kubectl/explain.ts'
-import { type ClusterChoice, type ClusterObject, execIn, getJson, kubectl } from './kubectl/run-kubectl.ts'
+import {
+  type ClusterChoice,
+  type ClusterObject,
+  execIn,
+  execInPod,
+  getJson,
+  kubectl,
+  runningPod,
+} from './kubectl/run-kubectl.ts'
 import { complain, print } from './terminal/output.ts'
 
 const USAGE = `Usage: kubectl whence COMMAND [options]
@@ -19,8 +27,9 @@ Commands:
                             and other objects that they refer to may lie elsewhere.
   send-test DESTINATION     Try a destination from its provider's own pod, and say what the provider answers.
   logs [options]            Show Logs, as \`whencectl logs\` does; its options are handed on.
-  sign-in-link --email A    Print a link that signs A in to the dashboard once, within 15 minutes; with --owner-of ID
-                            it makes A Owner of this organisation. Takes the right to create Members.
+  sign-in-link --email A    Print a link that signs A in to the dashboard once, within 15 minutes; with --owner-of
+                            NAMESPACE/NAME it makes A Owner of this organisation (NAME alone if it is in the namespace
+                            default). Takes the right to create Members.
   installs [options]        Show installs, as \`whencectl installs\` does.
   report [options]          Count visits and installs, as \`whencectl report\` does.
   erase [options]           Erase the data of one person, as \`whencectl erase\` does; give --dry-run or --yes.
@@ -120,12 +129,22 @@ async function sendTestInPod(choice: ClusterChoice, words: readonly string[]): P
   return execIn(choice, provider.replaceAll('_', '-'), ['send-test', '--destination', name, ...rest])
 }
 
-/** Someone who may not create Members must not get in as one either, whatever pods they may look into. */
+/**
+ * Someone who may not create Members must not get in as one either, whatever pods they may look into. The embedded program has no Members in the
+ * cluster: who may run commands in its pod already has its folder.
+ */
 async function signInLink(choice: ClusterChoice, words: readonly string[]): Promise<number> {
+  const { pod } = await runningPod(choice, 'api')
+  if (pod !== null && isEmbedded(pod)) return execInPod(choice, pod, ['sign-in-link', ...words])
   const { code, stderr } = await kubectl(choice, ['auth', 'can-i', 'create', `members.${RESOURCE_GROUP}`])
   if (code !== 0)
     throw new Error(stderr.trim() || 'it takes the right to create Members there (-n names the namespace)')
   return execIn(choice, 'dashboard', ['sign-in-link', ...words])
+}
+
+function isEmbedded({ spec }: ClusterObject): boolean {
+  const containers = (spec?.['containers'] ?? []) as readonly { readonly args?: readonly string[] }[]
+  return containers.some(({ args = [] }) => args[0] === 'embedded')
 }
 
 if (import.meta.main) {

@@ -52,8 +52,21 @@ export async function getJson<T>(
   return { value: JSON.parse(stdout) as T, why: '' }
 }
 
-/** Connects the plugin's standard input and output to `kubectl exec` in a pod of this component. */
+/** Connects the plugin's standard input and output to `kubectl exec` in a pod of this component. Rejects if there is none. */
 export async function execIn(choice: ClusterChoice, component: string, words: readonly string[]): Promise<number> {
+  const { pod, why } = await runningPod(choice, component)
+  if (pod === null) throw new Error(why)
+  return execInPod(choice, pod, words)
+}
+
+/**
+ * One that runs, with the reason if there is none.
+ * @throws Error if several namespaces have one
+ */
+export async function runningPod(
+  choice: ClusterChoice,
+  component: string,
+): Promise<{ readonly pod: ClusterObject; readonly why: '' } | { readonly pod: null; readonly why: string }> {
   const selector = `app.kubernetes.io/part-of=whence,app.kubernetes.io/component=${component}`
   const place = choice.releaseNamespace === null ? ['--all-namespaces'] : ['--namespace', choice.releaseNamespace]
   // Pods are in the release's namespace, whatever namespace the resources are in.
@@ -67,14 +80,25 @@ export async function execIn(choice: ClusterChoice, component: string, words: re
   const found = pods.value?.items ?? []
   oneNamespace(found, `pods of ${component}`)
   const [pod] = found
-  if (pod === undefined) {
-    const where = choice.releaseNamespace === null ? 'in any namespace' : `in ${choice.releaseNamespace}`
-    throw new Error(
-      pods.why !== '' ? pods.why : `no pod of ${component} runs ${where}; --release-namespace names another`,
-    )
-  }
+  if (pod !== undefined) return { pod, why: '' }
+  const where = choice.releaseNamespace === null ? 'in any namespace' : `in ${choice.releaseNamespace}`
+  const none = `no pod of ${component} runs ${where}; --release-namespace names another`
+  return { pod: null, why: pods.why === '' ? none : pods.why }
+}
+
+/** As `execIn`, in this pod. */
+export async function execInPod(choice: ClusterChoice, pod: ClusterObject, words: readonly string[]): Promise<number> {
   const { name, namespace = 'default' } = pod.metadata
-  const exec = ['exec', name, '--namespace', namespace, ...elsewhere.options, '--', 'whencectl', ...words]
+  const exec = [
+    'exec',
+    name,
+    '--namespace',
+    namespace,
+    ...withoutNamespace(choice).options,
+    '--',
+    'whencectl',
+    ...words,
+  ]
   const child = spawn('kubectl', exec, { stdio: 'inherit' })
   const [code] = (await once(child, 'close')) as [number | null]
   return code ?? 1

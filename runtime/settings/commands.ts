@@ -79,7 +79,10 @@ export const COMMANDS = {
         placeholder: 'ADDRESS',
         doc: 'Whom it signs in; the rights are those of the members of this address.',
       },
-      '--owner-of': { placeholder: 'ID', doc: 'Make this person Owner of this organisation as well.' },
+      '--owner-of': {
+        placeholder: 'ORGANIZATION',
+        doc: 'Make this person Owner of this organisation as well: NAMESPACE/NAME, or NAME if its namespace is default.',
+      },
     },
     positionals: [],
   },

@@ -86,13 +86,30 @@ describe('kubectl whence', function () {
   it('prints a sign-in link from a pod of the dashboard for those who may create members, and for nobody else', async () => {
     const words = ['sign-in-link', '--email', 'anna@acme.dev', '--owner-of', 'team/acme']
     expect((await plugin(...words, '-n', 'team')).stdout).to.equal('answered\n')
-    const [, pods, exec] = await asked()
+    const [, , pods, exec] = await asked()
     expect(pods).to.match(/component=dashboard /)
     expect(exec).to.equal(`exec whence-pod-1 --namespace collecting -- whencectl ${words.join(' ')}`)
     const refused = await plugin(...words, '-n', 'other')
     expect(refused).to.deep.include({ code: 2, stdout: '' })
     expect(refused.stderr).to.match(/right to create Members/)
     expect((await asked()).filter((line) => line.startsWith('exec'))).to.have.length(1)
+  })
+
+  it('prints one from the pod of the embedded program, which has no dashboard of its own', async () => {
+    const spec = {
+      containers: [
+        { name: 'proxy', args: ['run'] },
+        { name: 'whence', args: ['embedded'] },
+      ],
+    }
+    const [pod] = PODS.items
+    await writeFile(join(folder, 'pods.json'), JSON.stringify({ items: [{ ...pod, spec }] }))
+    const words = ['sign-in-link', '--email', 'anna@acme.dev', '--owner-of', 'acme']
+    expect((await plugin(...words)).stdout).to.equal('answered\n')
+    const [pods, exec, ...more] = await asked()
+    expect(pods).to.match(/component=api /)
+    expect(exec).to.equal(`exec whence-pod-1 --namespace collecting -- whencectl ${words.join(' ')}`)
+    expect(more).to.deep.equal([])
   })
 
   it('uses no pod if several namespaces have one, since anybody may give a pod our labels', async () => {

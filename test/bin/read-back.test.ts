@@ -17,8 +17,16 @@ const lineAt = (agoMs: number): Line => ({ id: `line-${agoMs}`, atMs: NOW_MS - a
 describe('a list of the commands', () => {
   /** Length of each window that was read, in ms. */
   let windows: number[]
-  const read = (lines: readonly Line[], of: 'lines' | 'texts' | 'others', limit = 10): Promise<readonly Line[]> => {
+  /** What it said it had searched back to. */
+  let said: number[]
+  const read = (
+    lines: readonly Line[],
+    of: 'lines' | 'texts' | 'others',
+    limit = 10,
+    { aheadMs = 0, everyMs = 1_000 } = {},
+  ): Promise<readonly Line[]> => {
     windows = []
+    said = []
     return readBack<Line>(
       {
         of,
@@ -29,9 +37,22 @@ describe('a list of the commands', () => {
           return { rows: found.slice(0, most), reached: null }
         },
       },
-      { sinceMs: NOW_MS - 30 * DAY_MS, untilMs: NOW_MS, limit, onSearched: () => undefined },
+      {
+        sinceMs: NOW_MS - 30 * DAY_MS,
+        untilMs: NOW_MS + aheadMs,
+        limit,
+        nowMs: NOW_MS,
+        onSearched: (ms) => said.push(ms),
+        everyMs,
+      },
     )
   }
+
+  it('says how far back it has searched, and never a time that is still to come', async () => {
+    await read([], 'others', 10, { aheadMs: DAY_MS, everyMs: -1 })
+    expect(said.length).to.be.greaterThan(0)
+    expect(said.filter((ms) => ms >= NOW_MS)).to.deep.equal([])
+  })
 
   it('reads no further back than it needs', async () => {
     const lines = [1, 2, 3].map((minutes) => lineAt(minutes * 60_000))
@@ -68,7 +89,7 @@ describe('a list of the commands', () => {
           return { rows, reached: left.length > 2 ? reached : null }
         },
       },
-      { sinceMs: NOW_MS - DAY_MS, untilMs: NOW_MS, limit: 5, onSearched: () => undefined },
+      { sinceMs: NOW_MS - DAY_MS, untilMs: NOW_MS, limit: 5, nowMs: NOW_MS, onSearched: () => undefined },
     )
     expect(found).to.deep.equal(lines)
   })

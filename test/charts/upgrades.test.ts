@@ -1,10 +1,11 @@
 /** What helm does on a real API server when a release is installed into what is there, or changed: no pods run here. */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
+import { parse, stringify } from 'yaml'
 
 import type { KubeServer, KubeTools } from '../../fixtures/engines/kube.ts'
 import { kubeTools, startKube } from '../../fixtures/engines/kube.ts'
@@ -111,6 +112,21 @@ describe('a release that changes, on a real API server', function () {
     expect(await replicas('api')).to.equal(9)
     await helm('upgrade', 'whence', CHART, ...setting('migrate.enabled=false'))
     expect(await replicas('api')).to.equal(REPLICAS)
+    await helm('uninstall', 'whence')
+  })
+
+  it('takes the values of an older chart with --reuse-values', async () => {
+    const older = join(folder, 'older')
+    await cp(CHART, older, { recursive: true })
+    const own = parse(await readFile(join(CHART, 'values.yaml'), 'utf8')) as Record<string, Record<string, unknown>>
+    const { outboundProxy: _new, networkPolicy: { outboundProxy: _place, ...networkPolicy } = {}, ...rest } = own
+    await writeFile(join(older, 'values.yaml'), stringify({ ...rest, networkPolicy }))
+    await rm(join(older, 'templates'), { recursive: true })
+    await mkdir(join(older, 'templates'))
+    await helm('install', 'whence', older, ...setting('migrate.enabled=false', 'brand=origin'))
+    await helm('upgrade', 'whence', CHART, '--reuse-values')
+    const api = await kube.want(`/apis/apps/v1/namespaces/${ns}/deployments/whence-api`)
+    expect(api.spec.template.spec.containers[0].env).to.deep.include({ name: 'WHENCE_BRAND', value: 'origin' })
     await helm('uninstall', 'whence')
   })
 

@@ -1,10 +1,14 @@
 /** The chart's values: contradictions are refused with a message, and what teams set has its effect. */
 
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
 import { expect } from 'chai'
 
 import { kubeTools } from '../../fixtures/engines/kube.ts'
 import type { KubeManifest } from './support/render.ts'
-import { podsOf, render } from './support/render.ts'
+import { CHART, podsOf, render, VALUE_SETS } from './support/render.ts'
 
 /** The first use of helm on a machine builds it. */
 const BUILD_MS = 1_300_000
@@ -55,6 +59,19 @@ describe("the chart's values", function () {
     for (const [set, said] of wrong) expect(await refusal(set), set).to.match(said)
     const right = ['api.spool.enabled=true,api.spool.size=1500M', 'networkPolicy.enabled=false,networkPolicy.kafka.to=null,metrics.serviceMonitor.enabled=true']
     for (const set of right) expect(await refusal(set), set).to.equal('taken')
+  })
+
+  it('may be those of an older chart, which lack what this one added', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'whence-values-'))
+    try {
+      const older = join(folder, 'whence')
+      await cp(CHART, older, { recursive: true })
+      // `null` means something there, so it is never filled in.
+      await writeFile(join(older, 'values.yaml'), 'pods: { runAsUser: 65532 }\n')
+      for (const name of VALUE_SETS) expect(await render(helm, name, [], older), name).to.deep.equal(await render(helm, name))
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
   })
 
   const pod = (manifests: readonly KubeManifest[], of: string) => {

@@ -26,6 +26,7 @@ export function providerFiles(): readonly { readonly path: string; readonly text
     { path: 'stand-ins/index.ts', text: standInIndex() },
     { path: VALUES, text: chartValues() },
     { path: VALUES_SCHEMA, text: chartSchema() },
+    { path: 'charts/whence/files/defaults.yaml', text: chartDefaults() },
   ]
 }
 
@@ -74,6 +75,14 @@ export function chartValues(): string {
 
 function withSection(values: string, name: string, lines: readonly string[]): string {
   return values.replace(new RegExp(`^${name}:\\n(?: {2}\\S.*\\n)+`, 'm'), () => `${name}:\n${lines.join('')}`)
+}
+
+/** What the templates fill in where values of an older chart lack something: the values without their comments. */
+function chartDefaults(): string {
+  const lines = chartValues()
+    .split('\n')
+    .filter((line) => line !== '' && !/^\s*#/.test(line))
+  return `# Made from values.yaml, by \`make docs\`.\n${lines.join('\n')}\n`
 }
 
 interface ChartSchema {

@@ -211,7 +211,8 @@ function readRowsBack<R>(
   listing: Listing<R>,
   { since_ms: sinceMs, until_ms: untilMs, limit }: Pick<WalkWindow, 'since_ms' | 'until_ms' | 'limit'>,
 ): Promise<readonly R[]> {
-  const oldestMs = Date.now() - (listing.keptDays + 1) * DAY_MS
+  const nowMs = Date.now()
+  const oldestMs = nowMs - (listing.keptDays + 1) * DAY_MS
   let saidAtMs = performance.now()
   const onSearched = (backToMs: number): void => {
     if (performance.now() - saidAtMs < PROGRESS_EVERY_MS) return
@@ -220,7 +221,7 @@ function readRowsBack<R>(
   }
   return readBack(
     { ...listing, read: (window) => listing.read(backend, window) },
-    { sinceMs: Math.max(sinceMs, oldestMs), untilMs, limit, onSearched },
+    { sinceMs: Math.max(sinceMs, oldestMs), untilMs, limit, nowMs, onSearched },
   )
 }
 

@@ -21,19 +21,23 @@ interface AskedBack {
   /** Exclusive. */
   readonly untilMs: number
   readonly limit: number
-  /** Called about once a second until all is read: everything from this moment on was. */
+  /** The search may begin ahead of it, for rows of a machine whose clock is ahead. */
+  readonly nowMs: number
+  /** Called about once a second until all is read: everything from this moment on was. It is never one that is still to come. */
   readonly onSearched: (backToMs: number) => void
+  /** How often, in ms; a test sets it. */
+  readonly everyMs?: number
 }
 
 /** As many as `limit` says, newest first. Rejects like `read`. */
 export async function readBack<Row>(
   { read, positionOf, of }: ReadBack<Row>,
-  { sinceMs, untilMs, limit, onSearched }: AskedBack,
+  { sinceMs, untilMs, limit, nowMs, onSearched, everyMs }: AskedBack,
 ): Promise<readonly Row[]> {
   const isText = of === 'texts'
   let windows = 0
   const walked = { read, positionOf, ...(of === 'others' ? {} : { nextSpanMs: () => windowMs(isText, ++windows) }) }
-  const clock = { elapsedMs: () => performance.now() }
+  const clock = { elapsedMs: () => performance.now(), ...(everyMs === undefined ? {} : { patienceMs: everyMs }) }
   const found: Row[] = []
   let from: LogPosition = { beforeMs: untilMs, beforeId: '' }
   for (;;) {
@@ -41,7 +45,7 @@ export async function readBack<Row>(
     const page = await walkBack({ sinceMs, from, limit: limit - found.length, firstSpanMs }, walked, clock)
     found.push(...page.rows)
     if (found.length >= limit || page.next === null) return found.slice(0, limit)
-    onSearched(page.next.beforeMs)
+    if (page.next.beforeMs < nowMs) onSearched(page.next.beforeMs)
     from = page.next
   }
 }

@@ -1,3 +1,22 @@
+{{- /*
+  What a chart of an older version did not have is missing in the values that `helm upgrade --reuse-values` brings: each default of this version is filled
+  in. Every template begins with it, as helm renders them in an order of its own.
+*/ -}}
+{{- define "whence.defaults" -}}
+{{- include "whence.fillIn" (dict "into" .Values "from" (.Files.Get "files/defaults.yaml" | fromYaml)) -}}
+{{- end -}}
+
+{{- /* Arguments: into, from. A value that may be null says something by being absent. */ -}}
+{{- define "whence.fillIn" -}}
+{{- range $key, $value := .from -}}
+{{- if not (hasKey $.into $key) -}}
+{{- if ne $key "runAsUser" }}{{ $_ := set $.into $key $value }}{{ end -}}
+{{- else if and (kindIs "map" $value) (kindIs "map" (index $.into $key)) -}}
+{{- include "whence.fillIn" (dict "into" (index $.into $key) "from" $value) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- /* Faults of the values that a schema cannot express. Reported all at once, before anything runs. */ -}}
 
 {{- define "whence.checkValues" -}}

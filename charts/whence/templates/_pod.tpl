@@ -75,7 +75,7 @@ securityContext:
 {{- /* Labels and annotations of a pod; those that select it win. Arguments: root, own, component. */ -}}
 {{- define "whence.podMetadata" -}}
 {{- $pods := include "whence.podValues" . | fromJson -}}
-{{- $fixed := printf "%s\napp.kubernetes.io/part-of: whence\napp.kubernetes.io/component: %s" (include "whence.selector" .root) .component | fromYaml -}}
+{{- $fixed := printf "%s\napp.kubernetes.io/part-of: whence\napp.kubernetes.io/component: %s\napp.kubernetes.io/version: %q" (include "whence.selector" .root) .component .root.Chart.AppVersion | fromYaml -}}
 labels:
   {{- mergeOverwrite (dict) (default (dict) .root.Values.commonLabels) (default (dict) $pods.labels) $fixed | toYaml | nindent 2 }}
 {{- with mergeOverwrite (dict) (default (dict) .root.Values.commonAnnotations) (default (dict) $pods.annotations) }}

@@ -81,8 +81,9 @@ export async function render(
   helm: string,
   valueSet: string,
   sets: readonly string[] = [],
+  chart = CHART,
 ): Promise<readonly KubeManifest[]> {
-  const words = ['template', 'w', CHART, '--namespace', 'acme', '--kube-version', KUBE_VERSION, '-f', valueFile(valueSet)]
+  const words = ['template', 'w', chart, '--namespace', 'acme', '--kube-version', KUBE_VERSION, '-f', valueFile(valueSet)]
   const { stdout } = await runHelm(helm, [...words, ...sets.flatMap((set) => ['--set', set])])
   return manifestsOf(stdout)
 }
