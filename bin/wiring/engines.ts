@@ -101,7 +101,7 @@ async function openLmdbLog(environment: LmdbEnvironment, { lifecycle, logger }: 
   const { lmdbEventLog } = await import('../../ports/event-log/lmdb/lmdb.ts')
   return lifecycle.start(
     'event log',
-    () => lmdbEventLog(environment, { onHandlerFailure: handlerFailure(logger) }),
+    () => lmdbEventLog(environment, { onHandlerFailure: handlerFailure(logger), onTrimFailure: trimFailure(logger) }),
     (log) => log.close(),
   )
 }
@@ -144,7 +144,7 @@ async function openSpooled(log: EventLog, environment: LmdbEnvironment, parts: E
   const { lmdbEventLog } = await import('../../ports/event-log/lmdb/lmdb.ts')
   const { SPOOL_LOG_OPTIONS, spooledEventLog } = await import('../../ports/event-log/spool/spooled.ts')
   const { settings, logger, nowMs } = parts
-  const spool = await lmdbEventLog(environment, SPOOL_LOG_OPTIONS)
+  const spool = await lmdbEventLog(environment, { ...SPOOL_LOG_OPTIONS, onTrimFailure: trimFailure(logger) })
   return spooledEventLog(log, spool, {
     maxBytes: settings.spoolMegabytes * 1_000_000,
     nowMs,
@@ -155,11 +155,11 @@ async function openSpooled(log: EventLog, environment: LmdbEnvironment, parts: E
   })
 }
 
-async function openLmdbState(environment: LmdbEnvironment, { lifecycle }: EngineParts): Promise<HotState> {
+async function openLmdbState(environment: LmdbEnvironment, { lifecycle, logger }: EngineParts): Promise<HotState> {
   const { lmdbHotState } = await import('../../ports/hot-state/lmdb/lmdb.ts')
   return lifecycle.start(
     'hot state',
-    () => lmdbHotState(environment),
+    () => lmdbHotState(environment, { onFailure: (err) => logger.error({ err }, 'expired state was not deleted') }),
     (state) => state.close(),
   )
 }
@@ -206,6 +206,10 @@ function openServer(url: string, options: FactsOptions, { lifecycle }: EnginePar
 
 function handlerFailure(logger: Logger): (error: unknown, topic: string, group: string) => void {
   return (error, topic, group) => logger.warn({ err: error, topic, group }, 'batch failed and will be retried')
+}
+
+function trimFailure(logger: Logger): (error: unknown) => void {
+  return (err) => logger.error({ err }, 'passed entries of the log were not deleted: the folder grows')
 }
 
 function required<T>(engine: T | null, name: string): T {

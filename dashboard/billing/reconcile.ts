@@ -28,7 +28,10 @@ export async function reconcilePlans(parts: ReconcileParts): Promise<number> {
 /** Begins within an hour, so that processes that start together do not all ask at the same time. */
 export function startReconciling(parts: ReconcileParts): { readonly stop: () => void } {
   const look = (): void =>
-    void reconcilePlans(parts).then((changed) => parts.logger.info({ changed }, 'plans reconciled with payments'))
+    void reconcilePlans(parts).then(
+      (changed) => parts.logger.info({ changed }, 'plans reconciled with payments'),
+      (error: unknown) => parts.logger.warn({ err: error }, 'plans were not reconciled with payments'),
+    )
   let timer = setTimeout(() => {
     look()
     timer = setInterval(look, DAY_MS).unref()

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 
+import { faultIn } from '../../common/fault.ts'
 import { jobAfter, nextStep, type AttemptResult } from '../../domain/delivery/attempts.ts'
 import type { SkipReason } from '../../domain/reasons.ts'
 import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
@@ -248,8 +249,7 @@ function buildRequest(deps: AttemptDeps, job: Job, context: DestinationContext):
       : provider.request(job, context, deps.nowMs())
     return 'kind' in request ? request : { kind: 'send', request }
   } catch (error) {
-    const cause = error instanceof Error ? error.name : 'unknown'
-    deps.logger.error({ provider: job.provider, jobId: job.jobId, cause }, 'request cannot be built')
+    deps.logger.error({ provider: job.provider, jobId: job.jobId, ...faultIn(error) }, 'request cannot be built')
     return { kind: 'broken' }
   }
 }

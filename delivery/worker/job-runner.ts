@@ -2,6 +2,7 @@
 
 import type { Registry } from 'prom-client'
 
+import { faultIn } from '../../common/fault.ts'
 import type { Catalog, Credentials } from '../../domain/catalog.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Job } from '../../domain/records.ts'
@@ -222,8 +223,7 @@ export class JobRunner {
     try {
       await attempt
     } catch (error) {
-      const cause = error instanceof Error ? error.name : 'unknown'
-      const fields = { provider: this.#deps.provider.id, destination: batch.key, jobs: keys.length, cause }
+      const fields = { provider: this.#deps.provider.id, destination: batch.key, jobs: keys.length, ...faultIn(error) }
       this.#deps.logger.error(fields, 'attempt not recorded')
       throw error
     } finally {

@@ -6,6 +6,7 @@
 
 import { createHash } from 'node:crypto'
 
+import { faultIn } from '../../common/fault.ts'
 import type { Credentials } from '../../domain/catalog.ts'
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import { CREDENTIALS_KEY, NONCE_KEY } from '../../domain/published/place.ts'
@@ -107,9 +108,8 @@ class Fetching {
       this.#there.set(name, fetched)
       return isNews
     } catch (error) {
-      // The message might repeat the Secret's content, so only the error's name is logged.
-      const why = error instanceof Error ? error.name : 'unknown'
-      if (!this.#abort.signal.aborted) logger.warn({ secret: name, why }, 'credentials cannot be read, trying again')
+      // The message might repeat the Secret's content.
+      if (!this.#abort.signal.aborted) logger.warn({ secret: name, ...faultIn(error) }, 'credentials cannot be read, trying again')
       return false
     }
   }

@@ -1,11 +1,14 @@
 /** The EventLog contract on LMDB. */
 
+import { expect } from 'chai'
+
 import type { LmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import type { LmdbEnvironment } from '../../ports/shared/lmdb/environment.ts'
 
 import type { EventLogBounds, EventLogHarness } from './event-log.contract.ts'
 import { eventLogContract } from './event-log.contract.ts'
+import { until } from '../../fixtures/until.ts'
 import { deleteFolder, holdWriteLock, openTestEnvironment, temporaryFolder, testClock } from './lmdb-harness.ts'
 
 eventLogContract('LMDB', async (bounds: EventLogBounds = {}): Promise<EventLogHarness> => {
@@ -32,4 +35,30 @@ eventLogContract('LMDB', async (bounds: EventLogBounds = {}): Promise<EventLogHa
     stall: () => holdWriteLock(folder),
     close: () => close().then(() => deleteFolder(folder)),
   }
+})
+
+describe('the event log on LMDB', () => {
+  it('says that passed entries are not deleted any more', async () => {
+    const folder = await temporaryFolder()
+    let isBroken = false
+    const nowMs = (): number => {
+      if (isBroken) throw new Error('it cannot be read')
+      return Date.now()
+    }
+    const environment = await openTestEnvironment(folder, nowMs)
+    const failures: unknown[] = []
+    const log = await lmdbEventLog(environment, { trimEveryMs: 1, onTrimFailure: (error) => void failures.push(error) })
+    try {
+      await log.append('activity', [{ key: 'a', value: 'b' }])
+      expect(failures).to.deep.equal([])
+      isBroken = true
+      await until(() => failures.length > 0)
+      expect(failures[0]).to.have.property('message', 'it cannot be read')
+    } finally {
+      isBroken = false
+      await log.close()
+      await environment.close()
+      await deleteFolder(folder)
+    }
+  })
 })

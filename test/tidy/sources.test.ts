@@ -60,6 +60,7 @@ const COMMON_FILES = [
   'csv.ts',
   'deadline.ts',
   'digest.ts',
+  'fault.ts',
   'in-lanes.ts',
   'json-column.ts',
   'once-per-object.ts',

@@ -50,6 +50,8 @@ export interface LmdbEventLogOptions {
   readonly keepsUnfollowed?: boolean
   /** Pause between two runs of `trim`; 0 runs none. */
   readonly trimEveryMs?: number
+  /** Called if such a run fails: nothing is deleted until one succeeds. */
+  readonly onTrimFailure?: (error: unknown) => void
 }
 
 export interface LmdbEventLog extends EventLog {
@@ -81,6 +83,7 @@ const DEFAULTS = {
   keepMs: (topic: Topic) => (topic === 'dead-letters' ? LIMITS.deadLetterKeepMs : LIMITS.eventLogKeepMs),
   keepsUnfollowed: false,
   trimEveryMs: 600_000,
+  onTrimFailure: () => undefined,
 } satisfies Required<LmdbEventLogOptions>
 
 /** Opens the log in an environment; close it before the environment. */
@@ -131,7 +134,7 @@ class LogInLmdb implements LmdbEventLog {
       }
     })
     if (options.trimEveryMs > 0) {
-      this.#trimTimer = setInterval(() => void this.trim().catch(() => undefined), options.trimEveryMs).unref()
+      this.#trimTimer = setInterval(() => void this.trim().catch(options.onTrimFailure), options.trimEveryMs).unref()
     }
   }
 

@@ -19,6 +19,8 @@ export interface LmdbHotStateOptions {
   readonly saveEveryMs?: number
   /** Pause between two deletions of expired data; 0 disables them. */
   readonly sweepEveryMs?: number
+  /** Called if such a deletion fails, or what is in memory could not be stored at the end. */
+  readonly onFailure?: (error: unknown) => void
 }
 
 export interface LmdbHotState extends HotState {
@@ -26,7 +28,7 @@ export interface LmdbHotState extends HotState {
   sweep(): Promise<void>
 }
 
-const DEFAULTS = { saveEveryMs: 500, sweepEveryMs: 60_000 }
+const DEFAULTS = { saveEveryMs: 500, sweepEveryMs: 60_000, onFailure: (): void => undefined }
 /** Per kind and transaction: small, so that appends run in between. */
 const SWEEP_LIMIT = 1_000
 /** Larger, since one index entry lists many installs; must not be less than SWEEP_LIMIT. */
@@ -37,7 +39,7 @@ export async function lmdbHotState(
   environment: LmdbEnvironment,
   options: LmdbHotStateOptions = {},
 ): Promise<LmdbHotState> {
-  const { saveEveryMs, sweepEveryMs } = { ...DEFAULTS, ...options }
+  const { saveEveryMs, sweepEveryMs, onFailure } = { ...DEFAULTS, ...options }
   const { nowMs, committer } = environment
   const table = environment.openTable('hot')
   const leases = memoryLeases(nowMs)
@@ -63,7 +65,7 @@ export async function lmdbHotState(
     } while (removed >= SWEEP_LIMIT)
   }
   const sweeper =
-    sweepEveryMs > 0 ? setInterval(() => void sweep().catch(() => undefined), sweepEveryMs).unref() : undefined
+    sweepEveryMs > 0 ? setInterval(() => void sweep().catch(onFailure), sweepEveryMs).unref() : undefined
 
   return {
     putVisit: async (receipt) => saveSoon(issued.put(receipt)),
@@ -92,7 +94,7 @@ export async function lmdbHotState(
     sweep,
     async close() {
       clearInterval(sweeper)
-      await flush().catch(() => undefined)
+      await flush().catch(onFailure)
     },
   }
 }
