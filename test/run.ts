@@ -1,18 +1,25 @@
-/** Runs every test: three mocha processes at a time, and one closing line for all. */
+/**
+ * Runs every test: three mocha processes at a time, and one closing line for all. Each test is a line of JSON below `tmp/tests` as soon as it has ended. A run
+ * that is interrupted says what failed until then, and leaves no process behind.
+ */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 
 import { blocksOf } from './support/output-blocks.ts'
 import { closingLines } from './support/reporter.ts'
-import { exitCodeOf, mergeReports, type RunReport } from './support/run-report.ts'
+import { exitCodeOf, mergeReports, reportOfLines, type RunReport } from './support/run-report.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const MOCHA = join(ROOT, 'node_modules/mocha/bin/mocha.js')
+const ENDS_WITH_RUNNER = join(import.meta.dirname, 'support/ends-with-runner.ts')
+/** Of the last run. */
+const LINES = join(ROOT, 'tmp/tests')
 const REPORTER = join(import.meta.dirname, 'support/reporter.ts')
 
 /**
@@ -53,6 +60,8 @@ async function main(): Promise<number> {
   const files = globSync(TESTS, { cwd: ROOT }).sort()
   const lanes = Object.values(Object.groupBy(files, laneOf)) as string[][]
   const folder = mkdtempSync(join(tmpdir(), 'whence-tests-'))
+  rmSync(LINES, { recursive: true, force: true })
+  mkdirSync(LINES, { recursive: true })
   try {
     const reports = await Promise.all(lanes.map((lane, index) => runLane(lane, settings, join(folder, `${index}`))))
     const report = mergeReports(reports.flat())
@@ -99,25 +108,30 @@ function piecesOf(files: readonly string[]): readonly (readonly string[])[] {
 
 /** Runs these files in one process; what it prints appears suite by suite. A process that dies, or does not end, is a failure. */
 async function runProcess(files: readonly string[], settings: MochaSettings, reportFile: string): Promise<RunReport> {
-  const loaded = settings.require.flatMap((module) => ['--require', module])
+  const linesFile = join(LINES, `${basename(reportFile, '.json')}.jsonl`)
+  const loaded = [ENDS_WITH_RUNNER, ...settings.require].flatMap((module) => ['--require', module])
   const flags = ['--no-config', '--forbid-only', '--timeout', String(settings.timeout), ...loaded]
-  const reporting = ['--reporter', REPORTER, '--reporter-option', `report=${reportFile}`]
+  const reporting = ['--reporter', REPORTER, '--reporter-option', `report=${reportFile},lines=${linesFile}`]
   const child = spawn(process.execPath, [MOCHA, ...flags, ...reporting, ...files], {
     cwd: ROOT,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    // The leader of a group, which what its tests start belongs to.
+    detached: true,
   })
   children.add(child)
   const ended = once(child, 'close')
   endLingering(child, reportFile)
-  for await (const block of blocksOf(createInterface({ input: child.stdout }))) console.log(block)
+  for await (const block of blocksOf(createInterface({ input: child.stdout as Readable }))) console.log(block)
   const [code, signal] = (await ended) as [number | null, string | null]
   children.delete(child)
   try {
     const report = JSON.parse(readFileSync(reportFile, 'utf8')) as RunReport
-    return signal === null ? report : withFailure(report, signal)
+    const left = `A mocha process ended by ${String(signal)}, not by itself after its last test: is something still open?`
+    return signal === null ? report : withFailure(report, left)
   } catch {
     const failure = `A mocha process ended without a report: exit code ${String(code)}, signal ${String(signal)}.`
-    return { tally: { passed: 0, failed: 1, skipped: 0 }, seconds: {}, skipped: {}, failures: [failure] }
+    const known = reportOfLines(existsSync(linesFile) ? readFileSync(linesFile, 'utf8') : '')
+    return withFailure(known, failure)
   }
 }
 
@@ -129,20 +143,29 @@ function endLingering(child: ChildProcess, reportFile: string): void {
   let reportedAtMs: number | null = null
   const timer = setInterval(() => {
     if (existsSync(reportFile)) reportedAtMs ??= performance.now()
-    if (reportedAtMs !== null && performance.now() - reportedAtMs >= LINGERS_MS) child.kill('SIGKILL')
+    if (reportedAtMs !== null && performance.now() - reportedAtMs >= LINGERS_MS) endGroup(child)
   }, LOOK_EVERY_MS)
   child.once('close', () => clearInterval(timer))
 }
 
-function withFailure(report: RunReport, signal: string): RunReport {
-  const failure = `A mocha process ended by ${signal}, not by itself after its last test: is something still open?`
+function withFailure(report: RunReport, failure: string): RunReport {
   const failed = report.tally.failed + 1
   return { ...report, tally: { ...report.tally, failed }, failures: [...report.failures, failure] }
 }
 
+/** A process of mocha and all that its tests have started: nothing of theirs is to be kept. */
+function endGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It has ended by itself.
+  }
+}
+
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => {
-    for (const child of children) child.kill(signal)
+    for (const child of children) endGroup(child)
     process.exitCode = 1
   })
 process.exitCode = await main()

@@ -2,18 +2,21 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
 
+import { until } from '../../fixtures/until.ts'
 import { blocksOf } from './output-blocks.ts'
 import {
   exitCodeOf,
   failureLine,
   mergeReports,
   notRunLines,
+  reportOfLines,
   summaryLine,
   timeLines,
   type RunReport,
@@ -157,6 +160,49 @@ describe('the reporter', () => {
     expect(report.tally).to.deep.equal({ passed: 1, failed: 1, skipped: 0 })
     expect(Object.keys(report.seconds).join()).to.match(/sample\.test\.mjs$/)
   })
+
+  it('writes a line for each test as it ends, which outlive the process', async () => {
+    const linesFile = join(folder, 'lines.jsonl')
+    const { code } = await run(
+      `describe('a', () => {
+        it('passes', () => undefined)
+        it('fails', () => { throw new Error('no such thing') })
+        it.skip('is left out', () => undefined)
+        it('is interrupted', () => process.kill(process.pid, 'SIGKILL'))
+      })`,
+      ['--reporter-option', `lines=${linesFile}`],
+    )
+    expect(code).to.equal(null)
+    const { tally, failures } = reportOfLines(`${await readFile(linesFile, 'utf8')}{"cut`)
+    expect(tally).to.deep.equal({ passed: 1, failed: 1, skipped: 1 })
+    expect(failures).to.have.length(1)
+    expect(failures[0]).to.match(/^FAILED .*sample\.test\.mjs: a fails: no such thing$/)
+  })
+
+  it('ends with its runner, and so does what its tests have started', async () => {
+    const [test, pids] = [join(folder, 'sample.test.mjs'), join(folder, 'pids')]
+    await writeFile(
+      test,
+      `import { spawn } from 'node:child_process'
+      import { writeFileSync } from 'node:fs'
+      it('never ends', () => {
+        const { pid } = spawn('sleep', ['1000'])
+        writeFileSync(${JSON.stringify(pids)}, process.pid + ' ' + pid + ' ')
+        return new Promise(() => setInterval(() => undefined, 1_000))
+      })`,
+    )
+    const words = [join(ROOT, 'node_modules/mocha/bin/mocha.js'), '--no-config', '--timeout', '0']
+    const all = JSON.stringify([...words, '--require', join(import.meta.dirname, 'ends-with-runner.ts'), test])
+    const script = `import { spawn } from 'node:child_process'
+      spawn(process.execPath, ${all}, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], detached: true })`
+    const runner = spawn(process.execPath, ['--input-type=module', '--eval', script], { cwd: ROOT, stdio: 'inherit' })
+    const written = async (): Promise<string> => readFile(pids, 'utf8').catch(() => '')
+    await until(async () => /^\d+ \d+ $/.test(await written()))
+    const started = (await written()).trim().split(' ').map(Number)
+    expect(started.filter(isRunning)).to.deep.equal(started)
+    runner.kill('SIGKILL')
+    await until(() => !started.some(isRunning))
+  })
 })
 
 describe('the output of two processes', () => {
@@ -173,3 +219,13 @@ describe('the output of two processes', () => {
     ])
   })
 })
+
+/** A process that has ended may stay known until somebody asks for its exit code. */
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return !existsSync('/proc/self') || !/^\d+ \(.*\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}

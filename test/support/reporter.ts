@@ -1,16 +1,28 @@
 /** Mocha's spec output, then the seconds of each file, what was not run, and one last line that a machine can read. */
 
-import { writeFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 
 import Mocha from 'mocha'
 
-import { exitCodeOf, failureLine, notRunLines, summaryLine, timeLines, type RunReport } from './run-report.ts'
+import {
+  exitCodeOf,
+  failureLine,
+  notRunLines,
+  summaryLine,
+  timeLines,
+  type RunReport,
+  type TestLine,
+} from './run-report.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const { EVENT_SUITE_BEGIN, EVENT_SUITE_END, EVENT_TEST_FAIL, EVENT_TEST_PENDING } = Mocha.Runner.constants
+const { EVENT_SUITE_BEGIN, EVENT_SUITE_END, EVENT_TEST_FAIL, EVENT_TEST_PASS, EVENT_TEST_PENDING } =
+  Mocha.Runner.constants
 
-/** With `--reporter-option report=FILE` the report goes into that file, for runs of several processes. */
+/**
+ * With `--reporter-option report=FILE` the report goes into that file, for runs of several processes; with `lines=FILE` each test is a line of JSON
+ * there as soon as it has ended, which outlives the process.
+ */
 export default class SummaryReporter extends Mocha.reporters.Spec {
   readonly #runner: Mocha.Runner
   readonly #reportFile: string | undefined
@@ -21,7 +33,11 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options)
     this.#runner = runner
-    this.#reportFile = (options.reporterOptions as { report?: string } | undefined)?.report
+    const own = options.reporterOptions as { readonly report?: string; readonly lines?: string } | undefined
+    this.#reportFile = own?.report
+    const note = (line: TestLine): void => {
+      if (own?.lines !== undefined) appendFileSync(own.lines, `${JSON.stringify(line)}\n`)
+    }
     let startedAtMs = 0
     runner.on(EVENT_SUITE_BEGIN, (suite) => {
       if (suite.parent?.root === true) startedAtMs = performance.now()
@@ -29,9 +45,15 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
     runner.on(EVENT_SUITE_END, (suite) => {
       if (suite.parent?.root === true) add(this.#seconds, suite.file, (performance.now() - startedAtMs) / 1_000)
     })
-    runner.on(EVENT_TEST_PENDING, (test) => add(this.#skipped, test.file, 1))
+    runner.on(EVENT_TEST_PASS, (test) => note({ file: fileOf(test.file), state: 'passed', title: test.fullTitle() }))
+    runner.on(EVENT_TEST_PENDING, (test) => {
+      add(this.#skipped, test.file, 1)
+      note({ file: fileOf(test.file), state: 'skipped', title: test.fullTitle() })
+    })
     runner.on(EVENT_TEST_FAIL, (test, error: unknown) => {
-      this.#failures.push(failureLine({ file: fileOf(test.file), title: test.fullTitle(), error }))
+      const failure = failureLine({ file: fileOf(test.file), title: test.fullTitle(), error })
+      this.#failures.push(failure)
+      note({ file: fileOf(test.file), state: 'failed', title: test.fullTitle(), failure })
     })
   }
 

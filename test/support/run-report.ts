@@ -20,6 +20,30 @@ export interface RunReport {
   readonly failures: readonly string[]
 }
 
+/** One test that has ended. */
+export interface TestLine {
+  readonly file: string
+  readonly title: string
+  readonly state: 'passed' | 'failed' | 'skipped'
+  /** As in a report; of a failed one. */
+  readonly failure?: string
+}
+
+/** The report of a process that ended before it could write one, from the lines of its tests; a line may be cut short. */
+export function reportOfLines(text: string): RunReport {
+  const lines = text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as TestLine)
+  const count = (state: TestLine['state']): number => lines.filter((line) => line.state === state).length
+  return {
+    tally: { passed: count('passed'), failed: count('failed'), skipped: count('skipped') },
+    seconds: {},
+    skipped: {},
+    failures: lines.flatMap(({ failure }) => (failure === undefined ? [] : [failure])),
+  }
+}
+
 /** `12 passed, 0 failed`, and how many were skipped if any were. */
 export function summaryLine({ passed, failed, skipped }: Tally): string {
   return `${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`
