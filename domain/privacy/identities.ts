@@ -3,6 +3,7 @@
  * never do.
  */
 
+import { LAST_MOMENT_MS } from '../durations.ts'
 import type { Identities } from '../model.ts'
 import { ADVERTISING_PROVIDERS, PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
 import type { IdentifierKind } from '../providers/descriptor.ts'
@@ -68,15 +69,13 @@ function leavesOf(value: unknown): readonly string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leavesOf) : []
 }
 
-/** The year 2100, a time that every column of times can hold. */
-export const MOMENT_MAX_MS = 4_102_444_800_000
 /** `Date.parse` accepts almost anything as a date; a date must begin like this. */
 const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:$|T)/
 
 /** Unix ms of a number or of an ISO 8601 date; null if it is neither, or too far away to be stored. */
 export function toMoment(value: unknown): number | null {
   const timeMs = typeof value === 'string' && ISO_DATE.test(value) ? Date.parse(value) : value
-  return typeof timeMs === 'number' && timeMs >= 0 && timeMs <= MOMENT_MAX_MS ? timeMs : null
+  return typeof timeMs === 'number' && timeMs >= 0 && timeMs <= LAST_MOMENT_MS ? timeMs : null
 }
 
 function clickValues(address: unknown): readonly string[] {
