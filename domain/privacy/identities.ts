@@ -1,6 +1,6 @@
 /**
- * Which of a visit's identities become facts: those that the website's providers use. Under GPC, advertising identities
- * never do.
+ * Which of a visit's identities become facts: those that the website's providers use. Under GPC, advertising identities and those of
+ * custom adapters never do.
  */
 
 import { LAST_MOMENT_MS } from '../durations.ts'
@@ -42,7 +42,7 @@ export function keepIdentities(sent: JsonObject, { providers, gpc, clean }: Keep
     const fields = keepProvider(sent[rules.id], rules, clean)
     if (fields !== null) kept[rules.id] = fields
   }
-  const custom = sent['custom']
+  const custom = gpc ? undefined : sent['custom']
   if (isObject(custom) && Object.keys(custom).length > 0) kept['custom'] = mapTexts(custom, clean)
   return kept
 }
@@ -59,9 +59,15 @@ export function advertisingValues(body: JsonObject): readonly string[] {
     ),
   )
   const all = ADVERTISING_PROVIDERS.flatMap((provider) => leavesOf(identities[provider]))
+  const others = Object.entries(identities).flatMap(([name, sent]) => (KNOWN.has(name) ? [] : leavesOf(sent)))
   const source = isObject(body['source']) ? body['source'] : {}
-  return [...known, ...all, ...[body['page_url'], body['referrer'], source['referrer']].flatMap(clickValues)]
+  const clicked = [body['page_url'], body['referrer'], source['referrer']].flatMap(clickValues)
+  return [...known, ...all, ...clicked, ...others.filter((value) => value.length >= OTHER_CHARS_MIN)]
 }
+
+const KNOWN: ReadonlySet<string> = new Set(PROVIDER_IDS)
+/** Shorter values of custom adapters and unknown providers are often words, which other fields have too. */
+const OTHER_CHARS_MIN = 6
 
 /** Every text and number inside. Recursion is safe: the depth of a body is limited. */
 function leavesOf(value: unknown): readonly string[] {

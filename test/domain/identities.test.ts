@@ -44,8 +44,8 @@ describe('identities', () => {
     expect(Object.keys(keep(SENT, new Set()))).to.deep.equal(['ga4', 'custom'])
   })
 
-  it('of advertising are dropped under GPC', () => {
-    expect(Object.keys(keep(SENT, ALL, true))).to.deep.equal(['ga4', 'custom'])
+  it('of advertising and of custom adapters are dropped under GPC', () => {
+    expect(Object.keys(keep(SENT, ALL, true))).to.deep.equal(['ga4'])
   })
 
   it('that are empty leave nothing behind', () => {

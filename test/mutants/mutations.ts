@@ -13,6 +13,20 @@ export interface Mutation {
 
 export const MUTATIONS: readonly Mutation[] = [
   {
+    breaks: 'custom adapters are no facts under Global Privacy Control',
+    file: 'domain/privacy/identities.ts',
+    old: "const custom = gpc ? undefined : sent['custom']",
+    new: "const custom = sent['custom']",
+    suites: ['test/domain/identities.test.ts'],
+  },
+  {
+    breaks: 'members that the contract does not have are hashed in Logs under Global Privacy Control',
+    file: 'domain/privacy/legible-places.ts',
+    old: 'const HIDDEN: Place = { isLegible: false,',
+    new: 'const HIDDEN: Place = { isLegible: true,',
+    suites: ['test/domain/redact-gpc.test.ts'],
+  },
+  {
     breaks: 'a moment that is accepted fits its column',
     file: 'domain/privacy/identities.ts',
     old: 'timeMs <= LAST_MOMENT_MS ?',
