@@ -13,6 +13,20 @@ export interface Mutation {
 
 export const MUTATIONS: readonly Mutation[] = [
   {
+    breaks: 'a pending install is decided soon after its facts are there',
+    file: 'delivery/dispatch/dispatch.ts',
+    old: 'isPending(arrival) ? PENDING_HOLD_MS : ',
+    new: '',
+    suites: ['test/delivery/dispatch-parts.test.ts'],
+  },
+  {
+    breaks: 'the time to an install is what passed',
+    file: 'ports/facts/pages/raw-figures.ts',
+    old: '`intDiv(toUnixTimestamp64Milli(received_at) - toUnixTimestamp64Milli(${issuedAt}), 1000)`',
+    new: "`dateDiff('second', ${issuedAt}, received_at)`",
+    suites: ['test/dashboard/repeated-installs.test.ts'],
+  },
+  {
     breaks: 'custom adapters are no facts under Global Privacy Control',
     file: 'domain/privacy/identities.ts',
     old: "const custom = gpc ? undefined : sent['custom']",
