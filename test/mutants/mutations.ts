@@ -13,6 +13,20 @@ export interface Mutation {
 
 export const MUTATIONS: readonly Mutation[] = [
   {
+    breaks: 'reads hide what a website no longer keeps',
+    file: 'ports/facts/kept.ts',
+    old: 'kept.filter(({ sinceMs }) => sinceMs > fromMs)',
+    new: 'kept.filter(({ sinceMs }) => sinceMs > fromMs + Infinity)',
+    suites: ['test/delivery/retention.test.ts'],
+  },
+  {
+    breaks: 'what a website no longer keeps is deleted',
+    file: 'delivery/retention.ts',
+    old: 'if (keptDays >= days) continue',
+    new: 'if (keptDays <= days) continue',
+    suites: ['test/delivery/retention.test.ts'],
+  },
+  {
     breaks: 'a stop writes what was answered',
     file: 'delivery/facts-writer/facts-writer.ts',
     old: 'await untilWritten(deps.eventLog, state).catch(() => undefined)',
