@@ -1,6 +1,6 @@
 /**
  * Deletes what websites no longer keep. A row is deleted by its own retention, which was set when it was stored; if the website's has
- * become shorter since, reads hide what is older (`ports/facts/kept.ts`), and this role deletes it.
+ * become shorter since, reads hide what is older (`ports/facts/erasure/kept.ts`), and this role deletes it.
  */
 
 import { findOwned, type Catalog } from '../domain/catalog.ts'

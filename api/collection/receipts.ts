@@ -55,7 +55,7 @@ export function readReceipts(
 }
 
 /** The event's handoff token, likewise. */
-export function readHandoff(
+export function readEventToken(
   token: string,
   website: Website,
   deps: Pick<ApiDeps, 'keys' | 'catalog'>,

@@ -20,12 +20,12 @@ export function sentForm(schema: SchemaJson): SchemaJson {
   const { properties, required = [], additionalProperties, anyOf }: Parts = schema
   const members = Object.entries(properties ?? {}).map(([name, member]) => {
     const sent = { ...sentForm(member), ...FORMATS[name] }
-    return [name, required.includes(name) ? sent : orNull(sent)]
+    return [name, required.includes(name) ? sent : nullable(sent)]
   })
   return {
     ...schema,
     ...(properties === undefined ? {} : { properties: Object.fromEntries(members) as SchemaJson }),
-    ...(additionalProperties === undefined ? {} : { additionalProperties: orNull(sentForm(additionalProperties)) }),
+    ...(additionalProperties === undefined ? {} : { additionalProperties: nullable(sentForm(additionalProperties)) }),
     ...(anyOf === undefined ? {} : { anyOf: anyOf.map(sentForm) }),
   }
 }
@@ -43,7 +43,7 @@ const MOMENT: SchemaJson = {
 }
 const FORMATS: Readonly<Record<string, SchemaJson>> = { page_url: { format: 'uri' } }
 
-function orNull(schema: SchemaJson): SchemaJson {
+function nullable(schema: SchemaJson): SchemaJson {
   const { type, anyOf, enum: words }: Parts = schema
   if (anyOf !== undefined) return { ...schema, anyOf: [...anyOf, NULL] }
   if (type === undefined || type === 'object') return { anyOf: [schema, NULL] }

@@ -31,7 +31,7 @@ import { answerByNow } from '../collection/decided-answer.ts'
 import { earlierReports } from '../collection/repeats/earlier-report.ts'
 import { knownInstallation, lookUpInstallation } from '../collection/installations.ts'
 import { encodeDecision, readKeptDecision, type KeptReading } from '../collection/kept-decision.ts'
-import { cleanerOf, readHandoff, readReceipts, statesOf } from '../collection/receipts.ts'
+import { cleanerOf, readEventToken, readReceipts, statesOf } from '../collection/receipts.ts'
 import { countTrackedEvent, uncountOnFailure } from '../collection/usage.ts'
 import { noteMatch } from '../collection/visit-matches.ts'
 import { compileValidator } from '../http/validate.ts'
@@ -236,7 +236,7 @@ async function resolveEvent(first: FirstReport, path: PathChoice, deps: ApiDeps)
   const owned = ownedWebsite(website)
   const receipts = readReceipts(event.receipts, website, deps, nowMs)
   const states = await statesOf(receipts, owned, { deps, nowMs })
-  const handoff = event.handoff === null ? null : readHandoff(event.handoff, website, deps, nowMs)
+  const handoff = event.handoff === null ? null : readEventToken(event.handoff, website, deps, nowMs)
   const known = { nowMs, receipts, states, handoff, policy: website.selectionPolicy }
   const result = resolve({ ...known, installation: knownInstallation(installation) })
   const isOnlyInstallation = result.resolution === 'pending' && result.openCandidates?.length === 0

@@ -101,7 +101,7 @@ export async function startFactsWriter(deps: FactsWriterDeps): Promise<{ stop():
   const consumers: Consumer[] = []
   const stop = async (): Promise<void> => {
     state.isEnding = true
-    await untilWritten(deps.eventLog, state).catch(() => undefined)
+    await untilCaughtUp(deps.eventLog, state).catch(() => undefined)
     const timer = setTimeout(() => stopping.abort(), LAST_INSERT_MS)
     await Promise.all(consumers.map((consumer) => consumer.stop()))
     clearTimeout(timer)
@@ -118,7 +118,7 @@ export async function startFactsWriter(deps: FactsWriterDeps): Promise<{ stop():
 }
 
 /** Resolves when everything that is on the log now is written, when that fails, or when the time is over. */
-async function untilWritten(eventLog: Pick<EventLog, 'progress'>, state: WriterState): Promise<void> {
+async function untilCaughtUp(eventLog: Pick<EventLog, 'progress'>, state: WriterState): Promise<void> {
   const endAtMs = performance.now() + LAST_ENTRIES_MS
   const isOver = (): boolean => state.failures > 0 || performance.now() >= endAtMs
   for (const topic of RECORD_TOPICS) {

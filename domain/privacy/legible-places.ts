@@ -6,15 +6,15 @@
 import { EVENT_SCHEMA, HANDOFF_RECEIPT_SCHEMA, VISIT_SCHEMA } from '../collection/schemas.ts'
 import { ADVERTISING_PROVIDERS } from '../providers/index.ts'
 
-interface Place {
+interface LegiblePlace {
   /** Whether a text or number may be read here. */
   readonly isLegible: boolean
-  readonly members: ReadonlyMap<string, Place>
+  readonly members: ReadonlyMap<string, LegiblePlace>
   /** Of members with names that clients choose, and of entries of a list; null if there are none. */
-  readonly each: Place | null
+  readonly each: LegiblePlace | null
 }
 
-interface SubSchemas {
+interface LegibleSchema {
   readonly type?: string
   readonly properties?: Readonly<Record<string, object>>
   readonly additionalProperties?: object
@@ -23,26 +23,26 @@ interface SubSchemas {
 }
 
 const TEXTS_AND_NUMBERS: ReadonlySet<string> = new Set(['string', 'integer', 'number'])
-const HIDDEN: Place = { isLegible: false, members: new Map(), each: null }
+const HIDDEN: LegiblePlace = { isLegible: false, members: new Map(), each: null }
 const HIDDEN_IDENTITIES: ReadonlySet<string> = new Set([...ADVERTISING_PROVIDERS, 'custom'])
 
-const BODY = placeOf([VISIT_SCHEMA, HANDOFF_RECEIPT_SCHEMA, EVENT_SCHEMA], '')
+const BODY = legiblePlace([VISIT_SCHEMA, HANDOFF_RECEIPT_SCHEMA, EVENT_SCHEMA], '')
 
 /** What one of these schemas accepts; `name` is that of the member. */
-function placeOf(schemas: readonly SubSchemas[], name: string): Place {
-  const all = schemas.flatMap((schema) => [schema, ...(schema.anyOf ?? [])]) as readonly SubSchemas[]
-  const members = new Map<string, Place>()
+function legiblePlace(schemas: readonly LegibleSchema[], name: string): LegiblePlace {
+  const all = schemas.flatMap((schema) => [schema, ...(schema.anyOf ?? [])]) as readonly LegibleSchema[]
+  const members = new Map<string, LegiblePlace>()
   for (const { properties = {} } of all)
     for (const [member, schema] of Object.entries(properties)) {
       const isHidden = name === 'identities' && HIDDEN_IDENTITIES.has(member)
-      members.set(member, isHidden ? HIDDEN : placeOf([schema], member))
+      members.set(member, isHidden ? HIDDEN : legiblePlace([schema], member))
     }
   const inner = all.flatMap(({ additionalProperties, items }) => [additionalProperties, items])
   const each = inner.filter((schema) => schema !== undefined)
   return {
     isLegible: all.some(({ type = '' }) => TEXTS_AND_NUMBERS.has(type)),
     members,
-    each: each.length === 0 ? null : placeOf(each, ''),
+    each: each.length === 0 ? null : legiblePlace(each, ''),
   }
 }
 
@@ -52,17 +52,17 @@ interface Value {
   readonly isName: boolean
 }
 
-interface Open {
-  readonly place: Place
+interface OpenBracket {
+  readonly place: LegiblePlace
   readonly isList: boolean
   /** The member that comes next; null before its name. */
-  member: Place | null
+  member: LegiblePlace | null
 }
 
 /** Given the tokens of a body in order, strings with their quotes, says of each string and number what it is; null for all others. */
 export function walkLegible(): { readonly next: (token: string) => Value | null } {
-  const open: Open[] = []
-  const placeHere = (): Place => {
+  const open: OpenBracket[] = []
+  const placeHere = (): LegiblePlace => {
     const last = open.at(-1)
     if (last === undefined) return BODY
     return last.isList ? (last.place.each ?? HIDDEN) : (last.member ?? HIDDEN)
@@ -80,14 +80,14 @@ export function walkLegible(): { readonly next: (token: string) => Value | null 
       const last = open.at(-1)
       if (last === undefined || last.isList || last.member !== null)
         return { isLegible: placeHere().isLegible, isName: false }
-      const name = nameIn(token)
+      const name = decodedName(token)
       last.member = last.place.members.get(name) ?? last.place.each ?? HIDDEN
       return { isLegible: true, isName: true }
     },
   }
 }
 
-function nameIn(token: string): string {
+function decodedName(token: string): string {
   try {
     return String(JSON.parse(token))
   } catch {

@@ -13,7 +13,7 @@ import {
 } from './erasure/erase.ts'
 import { RowsRefused } from './facts.ts'
 import type { Facts, RunOptions } from './facts.ts'
-import { keptClause } from './kept.ts'
+import { keptClause } from './erasure/kept.ts'
 import { QUERIES } from './queries.ts'
 import type { QueryName, QueryParams, QueryRow } from './queries.ts'
 import type { Query } from './query-parts.ts'

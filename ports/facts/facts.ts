@@ -8,7 +8,7 @@
 import type { OwnedWebsite } from '../../domain/model.ts'
 import type { FactTable } from './columns.ts'
 import type { ErasedName, ErasedRows } from './erasure/names.ts'
-import type { KeptWebsite } from './kept.ts'
+import type { KeptWebsite } from './erasure/kept.ts'
 import type { QueryName, QueryParams, QueryRow } from './queries.ts'
 import type { StatementShare } from './query-rows.ts'
 

@@ -1,7 +1,7 @@
 /** The cost of checking made-up receipts, counted in MACs. */
 
 import { expect } from 'chai'
-import { cleanerOf, readHandoff, readReceipts } from '../../api/collection/receipts.ts'
+import { cleanerOf, readEventToken, readReceipts } from '../../api/collection/receipts.ts'
 import type { Website } from '../../domain/catalog.ts'
 import { issueReceipt, issueToken } from '../../domain/receipt.ts'
 import { KEYS } from './support/keys.ts'
@@ -112,7 +112,7 @@ describe('the handoff token of an install event', () => {
     const websites = catalogOf(3, 5)
     const catalog = { version: '', number: 0, organizations: new Map(), websites, origins: new Set<string>() }
     const read = (token: string) =>
-      readHandoff(token, websites.get('site-0')!, { keys: KEYS, catalog: () => catalog }, NOW_MS)
+      readEventToken(token, websites.get('site-0')!, { keys: KEYS, catalog: () => catalog }, NOW_MS)
     expect(read(tokenOf('site-0', 'acme')).claims?.visitId).to.be.a('string')
     expect(read(tokenOf('site-2', 'acme'))).to.deep.equal({ claims: null, isForeign: true })
     expect(read(tokenOf('s-3', 'o-3'))).to.deep.equal({ claims: null, isForeign: true })

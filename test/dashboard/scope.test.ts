@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import type { RunOptions } from '../../ports/facts/facts.ts'
-import type { KeptWebsite } from '../../ports/facts/kept.ts'
+import type { KeptWebsite } from '../../ports/facts/erasure/kept.ts'
 import { organizationOf, startStage, type Stage, websiteOf } from './support/stage.ts'
 
 const MANIFESTS = [

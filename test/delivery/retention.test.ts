@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { deleteOlder } from '../../delivery/retention.ts'
 import type { Catalog } from '../../domain/catalog.ts'
 import { visitIdTime } from '../../domain/receipt.ts'
-import { KEPT_BY_WEBSITE, KEPT_TABLES, keptClause, type KeptWebsite } from '../../ports/facts/kept.ts'
+import { KEPT_TABLES, keptClause, type KeptWebsite } from '../../ports/facts/erasure/kept.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import {
   activationRecord,
@@ -120,7 +120,7 @@ describe('a shorter retention', () => {
     const ofLogs = ['request_logs', 'attempts', 'activity', 'webhook_attempts', 'poison_records']
     const ofReplays = ['decision_replays', 'decision_replay_results']
     const names = rows.map(({ name }) => name).filter((name) => ![...ofLogs, ...ofReplays].includes(name))
-    expect(names.toSorted()).to.deep.equal(Object.keys(KEPT_BY_WEBSITE).toSorted())
+    expect(names.toSorted()).to.deep.equal(KEPT_TABLES.toSorted())
   })
 
   it('hides it from queries, and costs those nothing that ask for less', async () => {

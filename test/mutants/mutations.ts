@@ -14,7 +14,7 @@ export interface Mutation {
 export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'reads hide what a website no longer keeps',
-    file: 'ports/facts/kept.ts',
+    file: 'ports/facts/erasure/kept.ts',
     old: 'kept.filter(({ sinceMs }) => sinceMs > fromMs)',
     new: 'kept.filter(({ sinceMs }) => sinceMs > fromMs + Infinity)',
     suites: ['test/delivery/retention.test.ts'],
@@ -29,7 +29,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a stop writes what was answered',
     file: 'delivery/facts-writer/facts-writer.ts',
-    old: 'await untilWritten(deps.eventLog, state).catch(() => undefined)',
+    old: 'await untilCaughtUp(deps.eventLog, state).catch(() => undefined)',
     new: 'await Promise.resolve()',
     suites: ['test/delivery/facts-writer-stop.test.ts'],
   },
@@ -57,8 +57,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'members that the contract does not have are hashed in Logs under Global Privacy Control',
     file: 'domain/privacy/legible-places.ts',
-    old: 'const HIDDEN: Place = { isLegible: false,',
-    new: 'const HIDDEN: Place = { isLegible: true,',
+    old: 'const HIDDEN: LegiblePlace = { isLegible: false,',
+    new: 'const HIDDEN: LegiblePlace = { isLegible: true,',
     suites: ['test/domain/redact-gpc.test.ts'],
   },
   {
@@ -127,8 +127,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an erasure ends only when no row is left',
     file: 'ports/facts/erasure/erase.ts',
-    old: 'if (tables.length === 0) return\n    for',
-    new: 'if (tables.length === 0 || tries > 0) return\n    for',
+    old: 'if (tables.length === 0) return tries > 0\n    for',
+    new: 'if (tables.length === 0 || tries > 0) return tries > 0\n    for',
     suites: ['test/bin/machine/erase.test.ts'],
   },
   {
@@ -240,8 +240,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a batch that was cut is committed as far as it came',
     file: 'delivery/facts-writer/facts-writer.ts',
-    old: 'return restMs > 0 ? { done: report.done, resumeAtMs: nowMs() + restMs } : { done: report.done }',
-    new: 'return restMs > 0 ? { done: batch.entries.length, resumeAtMs: nowMs() + restMs } : { done: batch.entries.length }',
+    old: 'return restMs > 0 && !state.isEnding ? { done: report.done, resumeAtMs: nowMs() + restMs } : { done: report.done }',
+    new: 'return restMs > 0 && !state.isEnding ? { done: batch.entries.length, resumeAtMs: nowMs() + restMs } : { done: batch.entries.length }',
     suites: ['test/delivery/fact-batch.test.ts'],
   },
   {

@@ -3,7 +3,7 @@
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import type { FactTable } from '../columns.ts'
 import type { FactsConnection } from '../engine/connection.ts'
-import { KEPT_TABLES, notBefore } from '../kept.ts'
+import { KEPT_TABLES, notBefore } from './kept.ts'
 import {
   conditionNaming,
   MAX_NAMES,
@@ -76,10 +76,14 @@ async function deleteRows<T extends FactTable>(
 }
 
 export function eraseOlder(connection: FactsConnection, owner: OwnedWebsite, beforeMs: number): Promise<boolean> {
-  return deleteRows(connection, KEPT_TABLES, (table) => `${ofWebsite(owner)} AND NOT (${notBefore(table, beforeMs)})`)
+  return deleteRows(
+    connection,
+    KEPT_TABLES,
+    (table) => `${rowsOfWebsite(owner)} AND NOT (${notBefore(table, beforeMs)})`,
+  )
 }
 
-function ofWebsite({ organization, website }: OwnedWebsite): string {
+function rowsOfWebsite({ organization, website }: OwnedWebsite): string {
   return `${ofOrganization(organization)} AND website = ${textLiteral(website)}`
 }
 
@@ -91,7 +95,7 @@ export async function eraseFigures(
   for (let from = 0; from < hours.length; from += HOURS_AT_ONCE) {
     const some = hours.slice(from, from + HOURS_AT_ONCE).map((ms) => Math.trunc(ms))
     const isOne = `toUnixTimestamp64Milli(hour) IN (${some.join(', ')})`
-    await deleteRows(connection, ['website_hours'], () => `${ofWebsite(owner)} AND ${isOne}`)
+    await deleteRows(connection, ['website_hours'], () => `${rowsOfWebsite(owner)} AND ${isOne}`)
   }
 }
 

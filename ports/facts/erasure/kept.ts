@@ -3,8 +3,8 @@
  * what is older, and `eraseOlder` deletes it.
  */
 
-import type { FactTable } from './columns.ts'
-import { textLiteral } from './erasure/names.ts'
+import type { FactTable } from '../columns.ts'
+import { textLiteral } from './names.ts'
 
 /** A website whose rows of before are not shown. */
 export interface KeptWebsite {
@@ -14,7 +14,7 @@ export interface KeptWebsite {
 }
 
 /** Tables that are kept for the `retentionDays` of their website, with the time that these days count from. */
-export const KEPT_BY_WEBSITE = {
+const KEPT_BY_WEBSITE = {
   visits: 'issued_at',
   activations: 'issued_at',
   handoffs: 'issued_at',
@@ -24,7 +24,7 @@ export const KEPT_BY_WEBSITE = {
   deliveries: "if(install_received_at = toDateTime64(0, 3, 'UTC'), changed_at, install_received_at)",
   website_hours: 'hour',
 } as const satisfies { readonly [T in FactTable]?: string }
-export type KeptTable = keyof typeof KEPT_BY_WEBSITE
+type KeptTable = keyof typeof KEPT_BY_WEBSITE
 export const KEPT_TABLES = Object.keys(KEPT_BY_WEBSITE) as readonly KeptTable[]
 
 /** Further settings of a statement that reads these websites from `fromMs` on; empty if it reads nothing that is older than they keep. */
