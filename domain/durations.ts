@@ -5,6 +5,9 @@ export const MINUTE_MS = 60 * SECOND_MS
 export const HOUR_MS = 60 * MINUTE_MS
 export const DAY_MS = 24 * HOUR_MS
 
+/** The end of 2099: every version of ClickHouse's times holds it, and a retention can still be added. No later moment is accepted or stored. */
+export const LAST_MOMENT_MS = 4_102_444_799_999
+
 export const MINUTE_S = 60
 export const HOUR_S = 60 * MINUTE_S
 export const DAY_S = 24 * HOUR_S

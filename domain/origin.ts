@@ -20,6 +20,7 @@ export interface PageAddress {
  */
 const ORIGIN_SHAPE = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\@%\s\p{Cc}]+\/?$/iu
 const ADDRESS_SHAPE = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\%\s\p{Cc}]+([/?#][^\s\p{Cc}]*)?$/iu
+const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#\\\s]*@/i
 const IPV4_LOOPBACK = /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/
 
 /**
@@ -43,12 +44,23 @@ export function normaliseOrigin(text: string): string | null {
 
 /** Splits a page's address; query and fragment are dropped, a user name is refused. */
 export function parsePageUrl(text: string): Parsed<PageAddress> {
-  if (text.length > LIMITS.urlChars) return unusable('is too long')
+  if (addressChars(text) > LIMITS.urlChars) return unusable('is too long')
   const url = ADDRESS_SHAPE.test(text) ? parseUrl(text) : null
   if (url === null) return unusable('is not the address of a page, as in https://acme.dev/install')
   if (url.username !== '' || url.password !== '') return unusable('carries a user name or password')
   const origin = originOf(url)
   return origin.ok ? { ok: true, value: { origin: origin.value, path: url.pathname } } : origin
+}
+
+/** Characters of an address that can be stored, as schemas count them: those before its query or fragment. */
+export function addressChars(text: string): number {
+  const end = text.search(/[?#]/)
+  return [...(end === -1 ? text : text.slice(0, end))].length
+}
+
+/** The address without user name and password. */
+export function withoutUserInfo(text: string): string {
+  return text.replace(USER_INFO, '$1')
 }
 
 /**

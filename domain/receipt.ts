@@ -91,9 +91,14 @@ export function readToken(keys: ReceiptKeys, of: OwnedWebsite, text: string): Re
   return claims !== null && ((claims.body[0] ?? 0) & RECEIPT_FLAGS.token) !== 0 ? claims : null
 }
 
+/** A token without its prefix; a receipt as it is. */
+export function sealedPart(text: string): string {
+  return text.startsWith(TOKEN_PREFIX) ? text.slice(TOKEN_PREFIX.length) : text
+}
+
 /** The visit that a receipt or token names, whether or not it is genuine; null if the text does not have the form of one. */
 export function visitIdIn(text: string): VisitId | null {
-  const sealed = text.startsWith(TOKEN_PREFIX) ? text.slice(TOKEN_PREFIX.length) : text
+  const sealed = sealedPart(text)
   if (sealed.length !== LIMITS.receiptChars) return null
   const bytes = decodeBase64url(sealed)
   return bytes === null ? null : visitIdOf(bytes.subarray(0, BODY_BYTES))

@@ -5,6 +5,7 @@ import { isatty } from 'node:tty'
 import pino from 'pino'
 
 import { printable, printableJson } from '../common/printable.ts'
+import { couldBeReceipt } from '../domain/receipt.ts'
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -51,7 +52,7 @@ const ADDRESS_NAMES = new Set(['ip', 'ips', 'address', 'clientip', 'clientaddres
 /** Fields that only sound secret: they hold counts, names and hashes. */
 const PLAIN_NAMES = /(hash|count|name|names|file|ref|bytes|ms)$/
 
-/** Handoff tokens, and runs of 43 base64url characters, the form of a receipt. */
+/** Handoff tokens, and runs of 43 base64url characters, among which are receipts. */
 const TOKEN_TEXT = /wht_[A-Za-z0-9_-]{20,}/g
 const RECEIPT_TEXT = /(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])/g
 /** A scheme of any length would be tried from each of its letters. */
@@ -110,9 +111,14 @@ export function withoutSecrets(text: string): string {
   const bounded = text.length > MAX_TEXT_CHARS ? `${text.slice(0, MAX_TEXT_CHARS)}…` : text
   return bounded
     .replaceAll(TOKEN_TEXT, '[token]')
-    .replaceAll(RECEIPT_TEXT, '[receipt]')
+    .replaceAll(RECEIPT_TEXT, (run) => (couldBeIssued(run) ? '[receipt]' : run))
     .replaceAll(URL_USER, '$1[redacted]@')
     .replaceAll(SECRET_QUERY, '$1[redacted]')
+}
+
+/** Other runs of that length are names and identifiers, of files for example, which whoever reads a line needs. */
+function couldBeIssued(run: string): boolean {
+  return couldBeReceipt({ hasKey: () => true }, run, Date.now())
 }
 
 function redactObject(value: object, depth: number): unknown {

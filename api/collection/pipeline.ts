@@ -5,7 +5,7 @@
  */
 
 import type { Request, RequestHandler, Response } from 'express'
-import { refuse, type Refusal } from '../../domain/errors.ts'
+import { ERRORS, refuse, type Refusal } from '../../domain/errors.ts'
 import type { RateHit } from '../../domain/collection/rate.ts'
 import type { Website } from '../../domain/catalog.ts'
 import { normaliseOrigin } from '../../domain/origin.ts'
@@ -22,6 +22,7 @@ import {
   type Exchange,
   type RequestContent,
 } from './exchange.ts'
+import { parserRefusal } from '../http/broken-http.ts'
 import { corsHeaders } from '../http/origin-guard.ts'
 import { findWebsite } from './owner.ts'
 import { sendJson, sendRefusal, type Headers } from '../http/reply.ts'
@@ -179,8 +180,8 @@ function refuseBody({ validate }: Pick<CollectionRoute, 'validate'>, { isCut, bo
 }
 
 /**
- * The exchange with the body, as bytes, text and object as far as it is each of these; null if the client has
- * disconnected, which is then recorded.
+ * The exchange with the body, as bytes, text and object as far as it is each of these; null if it did not come whole, which is
+ * then recorded.
  */
 export async function takeBody(req: Request, { recorder }: Pick<PipelineParts, 'recorder'>): Promise<Exchange | null> {
   const raw = req.arrivedBody ?? (await readBody(req))
@@ -190,7 +191,10 @@ export async function takeBody(req: Request, { recorder }: Pick<PipelineParts, '
   const body = text === null || isCut || encoded ? null : parseStrictJson(text)
   const exchange = withContent(req, { bytes: raw.bytes, text, body, isCut, isEncoded: encoded })
   if (raw.kind === 'body') return exchange
-  recorder.note(exchange, 0, 'aborted')
+  // Its body did not come in time, or broke HTTP's rules; or the client left.
+  const refused = parserRefusal(req.socket)
+  if (refused === undefined) recorder.note(exchange, 0, 'aborted')
+  else recorder.note(exchange, ERRORS[refused].status, refused)
   return null
 }
 

@@ -1,11 +1,9 @@
 /** Reads receipts and their states: first the receipts themselves, then the hot state, then ClickHouse. */
 
-import { ownedWebsite, type Catalog, type Website } from '../../domain/catalog.ts'
-import { websitesByOrganization } from '../../domain/collection/catalog-index.ts'
+import { ownedWebsite, type Website } from '../../domain/catalog.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
-import { PLAN_LIMITS } from '../../domain/limits.ts'
 import type { OwnedWebsite, VisitId } from '../../domain/model.ts'
-import { couldBeReceipt, isFromOrigin, issuedAtOfVisit, readReceipt, type ReceiptClaims } from '../../domain/receipt.ts'
+import { isFromOrigin, issuedAtOfVisit, readReceipt, readToken, type ReceiptClaims } from '../../domain/receipt.ts'
 import { RECEIPT_TOPICS } from '../../domain/collection/facts-lag.ts'
 import { factCleaner } from '../../domain/privacy/redact.ts'
 import { lookupsOf, type KnownState, type ReadReceipt } from '../../domain/collection/resolve.ts'
@@ -13,10 +11,8 @@ import type { Predecessor, ReceiptRef, ReceiptState } from '../../ports/hot-stat
 import type { ReceiptFactsRow } from '../../ports/facts/query-rows.ts'
 import type { ApiDeps } from '../deps.ts'
 import { areFactsBehind, inTime } from './look-up.ts'
+import { otherWebsiteTest, siblingsOf } from './other-websites.ts'
 import type { CheckedRequest } from './pipeline.ts'
-
-/** Most extra MACs of a request, besides one for each of its receipts: all websites of the largest plan, once. */
-const SIBLING_MISSES_MAX = PLAN_LIMITS.Enterprise.websites
 
 /** The verified receipt of an activation or handoff: genuine and from this origin. */
 export function requireReceipt({ body, website, origin }: CheckedRequest, deps: ApiDeps): Refusal | ReceiptClaims {
@@ -43,11 +39,6 @@ export function cleanerOf(
   return factCleaner(keys, ownedWebsite(website), nowMs, siblingsOf(website, catalog()))
 }
 
-/** All websites of its organisation, including itself. */
-export function siblingsOf({ organization }: Website, catalog: Catalog): readonly OwnedWebsite[] {
-  return websitesByOrganization(catalog).get(organization.id) ?? []
-}
-
 /** The event's receipts, checked without any look-up. */
 export function readReceipts(
   texts: readonly string[],
@@ -55,12 +46,23 @@ export function readReceipts(
   deps: Pick<ApiDeps, 'keys' | 'catalog'>,
   nowMs: number,
 ): readonly ReadReceipt[] {
-  const isOfSibling = siblingTest(website, deps, nowMs)
+  const isOfOther = otherWebsiteTest(website, deps, nowMs)
   const owned = ownedWebsite(website)
   return texts.map((text) => {
     const claims = readReceipt(deps.keys, owned, text)
-    return { claims, isForeign: claims === null && isOfSibling(text) }
+    return { claims, isForeign: claims === null && isOfOther(text, readReceipt) }
   })
+}
+
+/** The event's handoff token, likewise. */
+export function readEventToken(
+  token: string,
+  website: Website,
+  deps: Pick<ApiDeps, 'keys' | 'catalog'>,
+  nowMs: number,
+): ReadReceipt {
+  const claims = readToken(deps.keys, ownedWebsite(website), token)
+  return { claims, isForeign: claims === null && otherWebsiteTest(website, deps, nowMs)(token, readToken) }
 }
 
 /**
@@ -253,30 +255,4 @@ function predecessorInRow({ organization, website }: OwnedWebsite, row: ReceiptF
   const visitId = row.previous_visit_id
   if (visitId !== '') return { organization, website, visitId, issuedAtMs: issuedAtOfVisit(visitId) }
   return row.is_recorded ? null : 'unknown'
-}
-
-/**
- * Checks whether another website of the same organisation signed a receipt, which only `explain` shows. All checks of a
- * request share a bounded number of misses, so that made-up receipts cost the same whatever the catalog's size; once
- * they are used up, the answer is no. The website that signed the last one is tried first.
- */
-function siblingTest(
-  website: Website,
-  { keys, catalog }: Pick<ApiDeps, 'keys' | 'catalog'>,
-  nowMs: number,
-): (text: string) => boolean {
-  const siblings = siblingsOf(website, catalog()).filter((sibling) => sibling.website !== website.id)
-  let missesLeft = SIBLING_MISSES_MAX
-  return (text) => {
-    if (!couldBeReceipt(keys, text, nowMs)) return false
-    for (const [index, sibling] of siblings.entries()) {
-      if (missesLeft === 0) return false
-      if (readReceipt(keys, sibling, text) !== null) {
-        siblings.unshift(...siblings.splice(index, 1))
-        return true
-      }
-      missesLeft--
-    }
-    return false
-  }
 }

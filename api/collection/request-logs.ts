@@ -55,6 +55,7 @@ const UNBOUNDED_CODES: ReadonlySet<string> = new Set([
   'rate_limited',
   'method_not_allowed',
   'aborted',
+  'request_timeout',
   'invalid_request',
   'headers_too_large',
 ])
@@ -138,9 +139,9 @@ function requestLog(exchange: Exchange, answer: NotedAnswer, deps: ApiDeps): Req
 }
 
 function loggedBody(exchange: Exchange, form: NotedAnswer['form'], redact: RedactOptions): RedactedBody {
-  if (form === 'digest') return digestOf(exchange.content)
-  const isWithheld = form === 'withheld' || exchange.content.isEncoded
-  return isWithheld ? { body: '', bodyForm: 'withheld', isRedacted: false } : keptBody(exchange, redact)
+  if (form === 'withheld') return { body: '', bodyForm: 'withheld', isRedacted: false }
+  const isDigest = form === 'digest' || (exchange.content.isEncoded && exchange.content.bytes.length > 0)
+  return isDigest ? digestOf(exchange.content) : keptBody(exchange, redact)
 }
 
 function digestOf({ bytes }: RequestContent): RedactedBody {

@@ -13,6 +13,14 @@ const LINGER_BYTES = 1_048_576
 /** After the process stood still, how much time it has to read the rest of a request that looks late. */
 const GRACE_MS = 1_000
 
+/** How a connection's last request was refused by its parser, if that had begun to be read. */
+const ANSWERED = new WeakMap<Duplex, ErrorCode>()
+
+/** The refusal that the parser answered to what came on this connection last; undefined if its client left. */
+export function parserRefusal(socket: Duplex): ErrorCode | undefined {
+  return ANSWERED.get(socket)
+}
+
 /** `onBroken` is called for each message that never became a request. */
 export function guardSockets(server: Server, onBroken: (status: number, code: ErrorCode) => void): void {
   const answer = (socket: Duplex, code: ErrorCode): void => {
@@ -25,6 +33,8 @@ export function guardSockets(server: Server, onBroken: (status: number, code: Er
   const standstill = watchStandstill()
   server.on('close', () => standstill.close())
   const end = (socket: BusySocket, code: string | undefined): void => {
+    // A client that left in the middle reads no refusal.
+    if (code !== LEFT && code !== 'ECONNRESET') ANSWERED.set(socket, brokenHttpCode(code))
     if (!socket.writable || code === 'ECONNRESET') socket.destroy()
     else if (!finishCurrent(socket)) answer(socket, brokenHttpCode(code))
   }
@@ -38,6 +48,7 @@ export function guardSockets(server: Server, onBroken: (status: number, code: Er
 }
 
 const LATE = 'ERR_HTTP_REQUEST_TIMEOUT'
+const LEFT = 'HPE_INVALID_EOF_STATE'
 
 /** Node calls a request late only once, so what is still not complete after the grace is ended here. */
 function endUnlessRead(socket: BusySocket, end: () => void): void {

@@ -9,8 +9,8 @@ import { lastParts } from '../../common/bounded-parts.ts'
 import { LIMITS } from '../../domain/limits.ts'
 
 const PLAIN_IPV4 = /^\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}$/
-/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
-const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([0-9a-fA-F:.%]+)\])(?::\d{1,5})?$/
+/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`; a zone may be any name of an interface. */
+const WITH_PORT = /^"?(?:(\d+\.\d+\.\d+\.\d+)|\[([0-9a-fA-F:.]+(?:%[^\]]*)?)\])(?::\d{1,5})?"?$/
 const NETWORK_PARTS = 4
 /** The longest possible address, with a zone and a port, is shorter. Longer texts are not parsed. */
 const ADDRESS_CHARS_MAX = 80
@@ -32,11 +32,11 @@ export function addressReader(trusted: readonly string[]): (req: IncomingMessage
  * of trusted networks, so the chain is followed for so many proxies only; the last one that was looked at then counts.
  */
 function clientAddress({ socket, headers }: IncomingMessage, isTrusted: TrustProxy): string | undefined {
-  let address = socket.remoteAddress
+  let address = bareAddress(socket.remoteAddress)
   const told = lastParts(String(headers['x-forwarded-for'] ?? ''), ',', LIMITS.forwardedHops)
   for (const [hop, next] of told.filter((each) => each !== '').entries()) {
     if (address === undefined || !isTrusted(address, hop)) break
-    address = next
+    address = bareAddress(next)
   }
   return address
 }
@@ -47,7 +47,10 @@ function clientAddress({ socket, headers }: IncomingMessage, isTrusted: TrustPro
  */
 export function connectionPeer(trusted: readonly string[]): (address: string | undefined) => string | null {
   const isTrusted = trusted.length === 0 ? () => false : remembering(proxyAddr.compile([...trusted]))
-  return (address) => (address !== undefined && isTrusted(address, 0) ? null : (readAddress(address) ?? 'unknown'))
+  return (peer) => {
+    const address = bareAddress(peer)
+    return address !== undefined && isTrusted(address, 0) ? null : (readAddress(address) ?? 'unknown')
+  }
 }
 
 type TrustProxy = (address: string, hops: number) => boolean
@@ -72,14 +75,20 @@ function countedAddress(told: string | undefined, peer: string | undefined): str
   return readAddress(told) ?? readAddress(peer) ?? 'unknown'
 }
 
+/** Without port, brackets and zone, as networks are compared with; undefined if it is too long to be an address. */
+function bareAddress(text: string | undefined): string | undefined {
+  if (text === undefined || text.length > ADDRESS_CHARS_MAX) return undefined
+  if (PLAIN_IPV4.test(text)) return text
+  const [, ipv4, ipv6] = WITH_PORT.exec(text) ?? []
+  return ipv4 ?? (ipv6 ?? text).split('%')[0]
+}
+
 function readAddress(address: string | undefined): string | null {
-  if (address === undefined || address.length > ADDRESS_CHARS_MAX) return null
-  if (PLAIN_IPV4.test(address)) return address
-  const [, ipv4, ipv6] = WITH_PORT.exec(address) ?? []
-  if (ipv4 !== undefined) return ipv4
-  const [bare = ''] = (ipv6 ?? address).split('%')
+  const bare = bareAddress(address)
+  if (bare === undefined) return null
   // The library also accepts `999` and `0x7f.1` as IPv4; no proxy writes that.
-  if (!bare.includes(':') || !ipaddr.isValid(bare)) return null
+  if (!bare.includes(':')) return PLAIN_IPV4.test(bare) ? bare : null
+  if (!ipaddr.isValid(bare)) return null
   const parsed = ipaddr.process(bare)
   if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString()
   return parsed.parts

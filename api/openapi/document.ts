@@ -20,6 +20,7 @@ import {
   SEC_GPC,
 } from './headers.ts'
 import { componentSchemas, type SchemaJson } from './schemas.ts'
+import { sentForm } from './sent-form.ts'
 import { withFieldWords } from './words.ts'
 
 const COLLECTION_CODES: readonly ErrorCode[] = [
@@ -126,7 +127,7 @@ function collectionPaths(): SchemaJson {
 /** Refused by the route, not by the schema: with a code of its own. */
 const TOKEN_AND_RECEIPTS: SchemaJson = {
   required: ['handoff', 'receipts'],
-  properties: { handoff: {}, receipts: { type: 'array', minItems: 1 } },
+  properties: { handoff: { type: 'string', minLength: 1 }, receipts: { type: 'array', minItems: 1 } },
 }
 
 function readPaths(): SchemaJson {
@@ -246,7 +247,7 @@ function posted({ headers, schema, answer, codes, ...said }: Posted): SchemaJson
   return {
     ...said,
     ...(headers.length === 0 ? {} : { parameters: headers }),
-    requestBody: { required: true, content: { 'application/json': { schema } } },
+    requestBody: { required: true, content: { 'application/json': { schema: sentForm(schema) } } },
     responses: { 200: jsonAnswer(answer, COLLECTED), ...errorAnswers([...COLLECTION_CODES, ...codes], COLLECTED) },
   }
 }

@@ -1,5 +1,6 @@
 /** What each field and header of the public interface means, in a sentence, for the OpenAPI document and docs/api.md. */
 
+import { LIMITS } from '../../domain/limits.ts'
 import type { ProviderDescriptor } from '../../domain/providers/descriptor.ts'
 import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import type { SchemaJson } from './schemas.ts'
@@ -12,13 +13,15 @@ const PROVIDER_WORDS = Object.fromEntries(
   ]),
 ) as Readonly<Record<string, string>>
 
+const STORED = `Only origin and path are stored, together at most ${LIMITS.urlChars} characters.`
+
 /** By the field's name, or by `parent.name` if the name alone says too little. */
 export const FIELD_WORDS: Readonly<Record<string, string>> = {
   project: 'ID of the website.',
   url_id:
     'ID of the page: `url_` and the first 16 hex digits of SHA-256 over origin and path, or the ID of a registered page.',
-  page_url: "The page's address, on the origin of the request. Only origin and path are stored.",
-  referrer: 'Address of the page before this one. Only origin and path are stored.',
+  page_url: `The page's address, on the origin of the request. ${STORED}`,
+  referrer: `Address of the page before this one. ${STORED}`,
   previous_receipt: "Receipt that the page's marker held before. Activating the new one revokes it.",
   gpc: '`true` if the browser signals Global Privacy Control. The header `Sec-GPC: 1` says the same.',
   receipt: 'Receipt of the visit, 43 characters.',
@@ -27,8 +30,7 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   ...PROVIDER_WORDS,
   custom: 'Adapters of your own: an object of texts, numbers and booleans for each.',
   source: 'How the visitor came to the website, as seen on the page of the landing.',
-  'source.referrer':
-    'Referrer of the landing; without `source`, that of the visit counts. Only origin and path are stored.',
+  'source.referrer': `Referrer of the landing; empty if there was none. If it is absent, that of the visit counts. ${STORED}`,
   'source.landed_at': 'When the visitor landed: Unix milliseconds, or a date as text.',
   utm: "The campaign's parameters in the address of the landing.",
   'utm.source': '`utm_source`',

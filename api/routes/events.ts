@@ -11,6 +11,7 @@ import {
   matchedVisit,
   readInstallEvent,
   recordInstall,
+  sentHandoff,
   unrecordedAnswer,
   type InstallEvent,
   type PathChoice,
@@ -19,8 +20,7 @@ import { codingAgentOf } from '../../domain/collection/coding-agent.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Install, InstallAnswer } from '../../domain/model.ts'
 import { eventHits } from '../../domain/collection/rate.ts'
-import { readToken } from '../../domain/receipt.ts'
-import { COUNTED, resolve, type ReadReceipt, type ResolutionResult } from '../../domain/collection/resolve.ts'
+import { COUNTED, resolve, type ResolutionResult } from '../../domain/collection/resolve.ts'
 import { EVENT_SCHEMA } from '../../domain/collection/schemas.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { Claim, ClaimOutcome, Installation } from '../../ports/hot-state/hot-state.ts'
@@ -31,7 +31,7 @@ import { answerByNow } from '../collection/decided-answer.ts'
 import { earlierReports } from '../collection/repeats/earlier-report.ts'
 import { knownInstallation, lookUpInstallation } from '../collection/installations.ts'
 import { encodeDecision, readKeptDecision, type KeptReading } from '../collection/kept-decision.ts'
-import { cleanerOf, readReceipts, statesOf } from '../collection/receipts.ts'
+import { cleanerOf, readEventToken, readReceipts, statesOf } from '../collection/receipts.ts'
 import { countTrackedEvent, uncountOnFailure } from '../collection/usage.ts'
 import { noteMatch } from '../collection/visit-matches.ts'
 import { compileValidator } from '../http/validate.ts'
@@ -67,7 +67,7 @@ export function eventsRoute(parts: PipelineParts): CollectionRoute {
 
 function refuseBoth(body: JsonObject): Refusal | null {
   const receipts = body['receipts'] as readonly string[] | undefined
-  const hasBoth = body['handoff'] !== undefined && receipts !== undefined && receipts.length > 0
+  const hasBoth = sentHandoff(body) !== null && receipts !== undefined && receipts.length > 0
   return hasBoth ? refuse('handoff_excludes_receipts') : null
 }
 
@@ -236,8 +236,7 @@ async function resolveEvent(first: FirstReport, path: PathChoice, deps: ApiDeps)
   const owned = ownedWebsite(website)
   const receipts = readReceipts(event.receipts, website, deps, nowMs)
   const states = await statesOf(receipts, owned, { deps, nowMs })
-  const handoff: ReadReceipt | null =
-    event.handoff === null ? null : { claims: readToken(deps.keys, owned, event.handoff), isForeign: false }
+  const handoff = event.handoff === null ? null : readEventToken(event.handoff, website, deps, nowMs)
   const known = { nowMs, receipts, states, handoff, policy: website.selectionPolicy }
   const result = resolve({ ...known, installation: knownInstallation(installation) })
   const isOnlyInstallation = result.resolution === 'pending' && result.openCandidates?.length === 0

@@ -3,6 +3,7 @@
 import { ownedWebsite } from '../../domain/catalog.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { expiresAtMs, isExpired, issueToken, type ReceiptClaims } from '../../domain/receipt.ts'
+import { visitHits } from '../../domain/collection/rate.ts'
 import { HANDOFF_RECEIPT_SCHEMA, HANDOFF_VISIT_SCHEMA } from '../../domain/collection/schemas.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import { checkVisitFields } from '../../domain/collection/visit.ts'
@@ -21,7 +22,8 @@ export function handoffsRoute(parts: PipelineParts): CollectionRoute<CheckedRequ
     caller: 'browser',
     validate: (body) => (isVisit(body) ? (visitForm(body) ?? checkVisitFields(body)) : receiptForm(body)),
     check: (request) => (isVisit(request.body) ? withPage(request) : request),
-    hits: () => [],
+    // The form without a receipt records a visit.
+    hits: (request) => ('page' in request ? visitHits(request.website.id) : []),
     handle: (request) => ('page' in request ? handOffNewVisit(request, parts) : handOffReceipt(request, parts)),
   }
 }

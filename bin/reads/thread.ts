@@ -180,11 +180,11 @@ function carriedOrganization(organization: DirectoryOrganization): DirectoryOrga
   return tenant === undefined ? carried : { ...carried, tenant }
 }
 
-function carriedWebsite({ id, displayName, destinations }: DirectoryWebsite): ReadWebsite {
+function carriedWebsite({ id, displayName, retentionDays, destinations }: DirectoryWebsite): ReadWebsite {
   const shown = (each: Destination) => {
     return { id: each.id, displayName: each.displayName, provider: each.provider, mode: each.mode }
   }
-  return { id, displayName, destinations: destinations.map(shown) }
+  return { id, displayName, retentionDays, destinations: destinations.map(shown) }
 }
 
 interface OpenStream {

@@ -10,6 +10,7 @@ import { ownCredentials, streamCredentials, webhookCredentials } from '../../del
 import { PROVIDERS } from '../../delivery/providers/index.ts'
 import type { Provider } from '../../delivery/providers/provider.ts'
 import { startReplayJobs } from '../../delivery/rollup/replay-jobs.ts'
+import { startRetention } from '../../delivery/retention.ts'
 import { startRollup } from '../../delivery/rollup/rollup.ts'
 import { startState, type StateRole } from '../../delivery/state/state.ts'
 import { startStreams } from '../../delivery/streams/streams.ts'
@@ -74,6 +75,7 @@ const ROLES: Readonly<Record<DeliveryRole, StartRole>> = {
   state: startStateRole,
   dispatch: role([...ROLE_ENGINES.dispatch, 'catalog'], {
     dispatch: ({ catalog, ...parts }) => startDispatch({ ...parts, ...copyOf(catalog), random: Math.random }),
+    retention: ({ catalog, ...parts }) => startRetention({ ...parts, ...copyOf(catalog) }),
   }),
   rollup: role(ROLE_ENGINES.rollup, { rollup: startRollup, 'replays of decisions': startReplayJobs }),
   streams: role([...ROLE_ENGINES.streams, 'catalog'], {

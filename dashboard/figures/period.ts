@@ -1,6 +1,6 @@
 /** The period that a page of figures asks for: whole hours. */
 
-import { DAY_MS, endOfHours, hourAfter, hourOf } from '../../domain/durations.ts'
+import { DAY_MS, endOfHours, hourAfter, hourOf, LAST_MOMENT_MS } from '../../domain/durations.ts'
 import { refuseField, type Refusal } from '../../domain/errors.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { Call } from '../http/call.ts'
@@ -14,7 +14,7 @@ const DEFAULT_DAYS = 7
 /** Longer than a year, so that a year can be compared. */
 const MAX_DAYS = 400
 
-const time: JsonSchema = { type: 'integer', description: 'Unix ms.', minimum: 0, maximum: 4_102_444_799_999 }
+const time: JsonSchema = { type: 'integer', description: 'Unix ms.', minimum: 0, maximum: LAST_MOMENT_MS }
 export const PERIOD_QUERY = { since: time, until: time } as const
 
 /** The 7 days up to now unless the query says otherwise, extended to whole hours. */

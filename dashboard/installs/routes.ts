@@ -1,6 +1,6 @@
 /** Routes of installs and of deliveries: lists, one with its explanation, and sending failed ones again. */
 
-import { DAY_MS, SECOND_MS } from '../../domain/durations.ts'
+import { DAY_MS, LAST_MOMENT_MS, SECOND_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { SELECTION_POLICIES } from '../../domain/model.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
@@ -25,9 +25,6 @@ import { REPLAY_SCHEMA, replayFailed, type ReplayDeliveries } from './replay.ts'
 const ORGANIZATION = '/api/organizations/:organization'
 
 const PERIOD_SCHEMA = { website: WEBSITE_PARAMETER, ...PERIOD_PARAMETERS }
-
-/** The year 2100: IDs have no room for later visits. */
-const MAX_MS = 4_102_444_799_999
 
 const seconds = (description: string): JsonSchema => ({
   ...{ type: 'integer', description, minimum: 0 },
@@ -57,9 +54,9 @@ export const INSTALL_LIST_SCHEMA = {
     type: 'integer',
     description: 'Unix ms, inclusive: when that visit began.',
     minimum: 0,
-    maximum: MAX_MS,
+    maximum: LAST_MOMENT_MS,
   },
-  visitUntil: { type: 'integer', description: 'Unix ms, exclusive.', minimum: 0, maximum: MAX_MS },
+  visitUntil: { type: 'integer', description: 'Unix ms, exclusive.', minimum: 0, maximum: LAST_MOMENT_MS },
   leastVisitAge: seconds('Whole seconds from that visit to the install, at least.'),
   visitAgeBelow: seconds('Whole seconds from that visit to the install, fewer than.'),
 } as const satisfies Readonly<Record<string, JsonSchema>>

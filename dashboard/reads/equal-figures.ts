@@ -60,11 +60,11 @@ export function shareFigures({ run }: Pick<Facts, 'run'>, elapsedMs: () => numbe
       : undefined
   }
 
-  return async (query, params, { signal, share } = {}) => {
-    if (!SHARED.has(query)) return run(query, params, { signal, share })
+  return async (query, params, { signal, share, kept } = {}) => {
+    if (!SHARED.has(query)) return run(query, params, { signal, share, kept })
     signal?.throwIfAborted()
-    const key = `${query} ${JSON.stringify(params)}`
-    const statement = known(key) ?? begin(key, (stopped) => run(query, params, { signal: stopped, share }))
+    const key = `${query} ${JSON.stringify([params, kept])}`
+    const statement = known(key) ?? begin(key, (stopped) => run(query, params, { signal: stopped, share, kept }))
     statement.waiting += 1
     try {
       return (await rowsUnlessAborted(statement, signal)) as Awaited<ReturnType<typeof run<typeof query>>>

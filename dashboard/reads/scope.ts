@@ -1,6 +1,7 @@
 /** Gives a handler only its organisation's websites and the facts about them. */
 
 import type { Destination } from '../../domain/catalog.ts'
+import { DAY_MS, hourOf } from '../../domain/durations.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { dashboardPlace } from '../../domain/logs/dashboard-place.ts'
 import type { Facts, RunOptions } from '../../ports/facts/facts.ts'
@@ -17,7 +18,7 @@ const OF_REQUESTS: ReadonlySet<QueryName> = new Set<QueryName>(['requestLines', 
 type Scoped = 'websites' | 'organization'
 
 /** What handlers know of a website, besides its facts. */
-export interface ReadWebsite extends Pick<DirectoryWebsite, 'id' | 'displayName'> {
+export interface ReadWebsite extends Pick<DirectoryWebsite, 'id' | 'displayName' | 'retentionDays'> {
   readonly destinations: readonly Pick<Destination, 'id' | 'displayName' | 'provider' | 'mode'>[]
 }
 
@@ -27,8 +28,11 @@ export interface OrganizationFacts {
   readonly websites: readonly ReadWebsite[]
   /** Under what lines of Logs are stored: these websites and, unless one is named, the requests of the dashboard. */
   readonly logPlaces: readonly string[]
-  /** How its statements are asked: they end with the client, and are charged to the organisation and the person. */
-  readonly asked: Required<Pick<RunOptions, 'signal' | 'share'>>
+  /**
+   * How its statements are asked: they end with the client, are charged to the organisation and the person, and leave out what is older than its
+   * website keeps now.
+   */
+  readonly asked: Required<Pick<RunOptions, 'signal' | 'share' | 'kept'>>
   /** Runs a query of pages over these websites; it ends with the client. Rejects like `Facts.run`. */
   readonly run: <Q extends PageQueryName>(
     query: Q,
@@ -58,7 +62,10 @@ export function createReadScope({ websitesOf, facts }: ReadParts): ReadScope {
     if (wanted !== null && websites.length === 0) return refuse('not_found')
     const ids = websites.map(({ id }) => id)
     const share = { rank: call.rank, organization: organization.id, person: sessionOf(call).person }
-    const asked = { signal: call.signal, share }
+    // By the hour, so that what several people look at is the same statement.
+    const hour = hourOf(call.nowMs)
+    const kept = websites.map(({ id, retentionDays }) => ({ website: id, sinceMs: hour - retentionDays * DAY_MS }))
+    const asked = { signal: call.signal, share, kept }
     const logPlaces = wanted === null ? [...ids, dashboardPlace(organization.id)] : ids
     const run: OrganizationFacts['run'] = (query, params) => {
       const scope = { organization: organization.id, websites: OF_REQUESTS.has(query) ? logPlaces : ids }

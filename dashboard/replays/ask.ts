@@ -30,17 +30,21 @@ export interface AskParts {
 export function askReplay({ scope, directory, hotState, eventLog, randomness, watch }: AskParts) {
   return scope(async ({ organization, run }, call) => {
     const website = textField(call, 'website')
-    if (!directory.websites(organization.id).some(({ id }) => id === website)) return refuse('not_found')
-    const record = replayRecord(call, timeOrderedId(randomness, call.nowMs))
-    if (record.sinceMs >= record.untilMs) {
+    const found = directory.websites(organization.id).find(({ id }) => id === website)
+    if (found === undefined) return refuse('not_found')
+    const asked = replayRecord(call, timeOrderedId(randomness, call.nowMs))
+    if (asked.sinceMs >= asked.untilMs) {
       return refuse('invalid_field', { field: '/since', message: 'must be before until' })
     }
-    if (record.untilMs - record.sinceMs > LIMITS.replayPeriodMs) {
+    if (asked.untilMs - asked.sinceMs > LIMITS.replayPeriodMs) {
       const message = `must be at most ${LIMITS.replayPeriodMs / DAY_MS} days before until`
       return refuse('invalid_field', { field: '/since', message })
     }
     const limited = await refuseByRate([replayHit(organization.id)], hotState)
     if (limited !== null) return limited
+    // What is older than the website keeps now is hidden from replays too.
+    const keptSinceMs = Math.min(asked.untilMs, call.nowMs - found.retentionDays * DAY_MS)
+    const record = { ...asked, sinceMs: Math.max(asked.sinceMs, keptSinceMs) }
     await eventLog.append('replays', [{ key: recordKey(record, record.id), value: encodeRecord(record) }])
     watch({ ...record, asked_at_ms: record.askedAtMs })
     await untilFound(record.id, { run, signal: call.signal })

@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client'
 
 import type { Catalog } from '../../domain/catalog.ts'
 import { holdMs, JITTER, tierFor } from '../../domain/delivery/attempts.ts'
+import { SECOND_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
 import {
@@ -18,7 +19,7 @@ import {
 } from '../../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, Entry, EventLog } from '../../ports/event-log/event-log.ts'
 import { Passages, whoIsDue } from './awaited-facts.ts'
-import { decidePending, eventKey, OwnDecisions, type Arrival } from './decide-pending.ts'
+import { decidePending, eventKey, isPending, OwnDecisions, type Arrival } from './decide-pending.ts'
 import { awaitsCatalog, deliveriesOf, visitNeededBy, type Dispatched } from './plan.ts'
 import { readVisits, type FactsReader, type VisitRef } from './reads.ts'
 import { FirstRecords, type OwnArrival } from './first-records.ts'
@@ -55,6 +56,11 @@ const LOOKS_MS = [20, 40, 80, 160, 250, 250]
  * After retries in vain there are no more for this long: ClickHouse lags, and waiting in the tier is cheaper.
  */
 const LOOKS_PAUSE_MS = 5_000
+/**
+ * A pending install is decided within seconds of its facts being there, however long they were away, so it never enters a longer tier. Such
+ * installs are few: of most the hot state knows what decides them.
+ */
+const PENDING_HOLD_MS = TIERS['5s'] * SECOND_MS
 
 /** Consumes `installs` and the tiers of installs whose visit is missing; each at its own pace. */
 export async function startDispatch(deps: DispatchDeps): Promise<Dispatch> {
@@ -239,7 +245,8 @@ class Dispatcher {
 
   async #park(arrival: Candidate): Promise<void> {
     const nowMs = this.#deps.nowMs()
-    const waitMs = Math.round(holdMs(nowMs - arrival.firstSeenAtMs) * (1 + JITTER * this.#deps.random()))
+    const heldMs = isPending(arrival) ? PENDING_HOLD_MS : holdMs(nowMs - arrival.firstSeenAtMs)
+    const waitMs = Math.round(heldMs * (1 + JITTER * this.#deps.random()))
     const { superseded, ...kept } = arrival
     const parked: ParkedInstall = { v: kept.record.v, ...kept, dueAtMs: nowMs + waitMs }
     await this.#append(`dispatch.${tierFor(waitMs)}`, [{ key: eventKey(arrival), value: encodeRecord(parked) }])

@@ -7,12 +7,13 @@
 
 import { randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
+import { setTimeout as wait } from 'node:timers/promises'
 
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'
 
 import { unlessAborted } from '../../common/deadline.ts'
-import { FACTS_WRITER_GROUP } from '../../domain/collection/facts-lag.ts'
+import { FACTS_WRITER_GROUP, hasReached } from '../../domain/collection/facts-lag.ts'
 import { RECORD_TOPICS } from '../../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-log/event-log.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
@@ -73,19 +74,34 @@ const RETRY_PAUSE_MS = { first: 250, max: 10_000 } as const
 
 /** How long a stop waits for an insert in flight; one that takes longer may never end. */
 const LAST_INSERT_MS = 3_000
+/** How long a stop goes on writing what is on the log; longer than entries gather. */
+const LAST_ENTRIES_MS = 5_000
+const LOOK_EVERY_MS = 50
+
+/** What the consumers of one role share. */
+interface WriterState {
+  /** Batches that failed in a row. */
+  failures: number
+  /** The role is to stop: nothing is worth waiting for. */
+  isEnding: boolean
+}
 
 /**
- * Starts consuming. `stop` resolves when the current batches are committed or abandoned: abandoned ones are redelivered
- * to the next process, and closing the facts ends their insert.
+ * Starts consuming. `stop` first writes what was on the log when it was called, for some seconds at most and as long as the facts can be
+ * written: whoever reads the facts of a process that stopped finds what it answered. It resolves when the current batches are committed
+ * or abandoned: abandoned ones are redelivered to the next process, and closing the facts ends their insert.
  */
 export async function startFactsWriter(deps: FactsWriterDeps): Promise<{ stop(): Promise<void> }> {
   const options = { ...DEFAULTS, ...deps.options }
   const { maxEntries, lingerMs } = options
   const stopping = new AbortController()
-  const handle = createHandler(deps, options, stopping.signal)
+  const state: WriterState = { failures: 0, isEnding: false }
+  const handle = createHandler(deps, options, { stopping: stopping.signal, state })
   const consume = consumeReadable(deps)
   const consumers: Consumer[] = []
   const stop = async (): Promise<void> => {
+    state.isEnding = true
+    await untilCaughtUp(deps.eventLog, state).catch(() => undefined)
     const timer = setTimeout(() => stopping.abort(), LAST_INSERT_MS)
     await Promise.all(consumers.map((consumer) => consumer.stop()))
     clearTimeout(timer)
@@ -99,6 +115,17 @@ export async function startFactsWriter(deps: FactsWriterDeps): Promise<{ stop():
     throw error
   }
   return { stop }
+}
+
+/** Resolves when everything that is on the log now is written, when that fails, or when the time is over. */
+async function untilCaughtUp(eventLog: Pick<EventLog, 'progress'>, state: WriterState): Promise<void> {
+  const endAtMs = performance.now() + LAST_ENTRIES_MS
+  const isOver = (): boolean => state.failures > 0 || performance.now() >= endAtMs
+  for (const topic of RECORD_TOPICS) {
+    const { ends } = await eventLog.progress(topic, FACTS_WRITER_GROUP)
+    while (!isOver() && !hasReached((await eventLog.progress(topic, FACTS_WRITER_GROUP)).done, ends))
+      await wait(LOOK_EVERY_MS)
+  }
 }
 
 interface FinishedBatch {
@@ -139,7 +166,7 @@ function retryPauseMs(failures: number): number {
 function createHandler(
   deps: FactsWriterDeps,
   options: FactsWriterOptions,
-  stopping: AbortSignal,
+  { stopping, state }: { readonly stopping: AbortSignal; readonly state: WriterState },
 ): (batch: Batch) => Promise<BatchOutcome> {
   const { facts, logger, nowMs } = deps
   const metrics = createWriterMetrics(deps.registry)
@@ -147,24 +174,23 @@ function createHandler(
     ...{ nowMs, marks: createHourMarks(randomUUID(), nowMs), erasures: createErasures(facts) },
     backlog: createStreamBacklog(deps),
   }
-  let failures = 0
   let last: Promise<unknown> = Promise.resolve()
   /** When a batch last began, by topic and partition. */
   const begun = new Map<string, number>()
 
   function succeeded({ topic }: Batch, report: BatchReport): void {
-    if (failures > 0) logger.info({ failures }, 'facts are writable again')
-    failures = 0
+    if (state.failures > 0) logger.info({ failures: state.failures }, 'facts are writable again')
+    state.failures = 0
     metrics?.rows(report)
     const poison = report.rows.get('poison_records') ?? 0
     if (poison > 0) logger.error({ topic, rows: poison }, 'entries could not become facts')
   }
 
   function failed({ topic }: Batch, error: unknown): BatchOutcome {
-    failures += 1
-    const pauseMs = retryPauseMs(failures)
+    state.failures += 1
+    const pauseMs = retryPauseMs(state.failures)
     const reason = error instanceof Error ? error.message : 'unknown'
-    if (failures === 1) logger.warn({ topic, reason, pauseMs }, 'facts are not writable, retrying')
+    if (state.failures === 1) logger.warn({ topic, reason, pauseMs }, 'facts are not writable, retrying')
     return { done: 0, resumeAtMs: nowMs() + pauseMs }
   }
 
@@ -186,7 +212,7 @@ function createHandler(
     metrics?.batch(tookMs, lagMs)
     const { utilization } = performance.eventLoopUtilization(loopAtStart)
     const restMs = restAfter({ entries: batch.entries.length, sinceMs, tookMs, lagMs, utilization }, options)
-    return restMs > 0 ? { done: report.done, resumeAtMs: nowMs() + restMs } : { done: report.done }
+    return restMs > 0 && !state.isEnding ? { done: report.done, resumeAtMs: nowMs() + restMs } : { done: report.done }
   }
 
   // One batch at a time over all topics: it bounds the memory, and the engine would queue them anyway.

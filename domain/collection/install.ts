@@ -37,7 +37,7 @@ export function readInstallEvent(body: JsonObject, clean: (text: string) => stri
     installationId: cleanId(body['installation_id'], clean),
     eventType: body['event_type'] as EventType,
     receipts: [...new Set((body['receipts'] as readonly string[] | undefined) ?? [])],
-    handoff: typeof body['handoff'] === 'string' ? body['handoff'] : null,
+    handoff: sentHandoff(body),
     platform: textOf(body['platform']),
     sentInstallPath: typeof body['install_path'] === 'string' ? body['install_path'] : null,
     arch: factOf(body['arch'], clean),
@@ -46,6 +46,12 @@ export function readInstallEvent(body: JsonObject, clean: (text: string) => stri
     timezone: factOf(body['timezone'], clean),
     language: factOf(body['language'], clean),
   }
+}
+
+/** The token of a body that has passed its schema. An installer may pass a variable that is empty: that is none. */
+export function sentHandoff(body: JsonObject): string | null {
+  const token = textOf(body['handoff'])
+  return token === '' ? null : token
 }
 
 /** Replaces receipts by hashes in the alphabet of IDs. */

@@ -4,7 +4,7 @@ import { LIMITS } from '../limits.ts'
 import { EVENT_TYPES } from '../model.ts'
 import type { IdentifierKind, ProviderDescriptor } from '../providers/descriptor.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../providers/index.ts'
-import { identifier, moment, object, text, type Schema } from './schema-parts.ts'
+import { identifier, moment, object, text, url, type Schema } from './schema-parts.ts'
 import { PAGE_PROPERTIES } from './visit-fields.ts'
 
 const customFields: Schema = {
@@ -51,7 +51,7 @@ const gpc: Schema = { type: 'boolean' }
 const visitProperties: Schema = {
   project,
   url_id: { type: 'string', minLength: 1, maxLength: 128 },
-  page_url: { type: 'string', minLength: 1, maxLength: LIMITS.urlChars },
+  page_url: { ...url, minLength: 1 },
   identities,
   ...PAGE_PROPERTIES,
   gpc,

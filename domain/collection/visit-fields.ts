@@ -56,8 +56,8 @@ export function pageFieldsOf(body: JsonObject, clean: (text: string) => string):
   const source = objectOf(body['source'])
   return {
     referrer: clean(referrerOf(body['referrer'])),
-    // A visit without a source is its own landing.
-    sourceReferrer: clean(referrerOf(body['source'] === undefined ? body['referrer'] : source['referrer'])),
+    // A landing that says nothing of a referrer had that of the visit; an empty one says that there was none.
+    sourceReferrer: clean(referrerOf(source['referrer'] ?? body['referrer'])),
     landedAtMs: toMoment(source['landed_at']),
     utm: sentUtm(objectOf(source['utm']), clean),
     client: keepClient(objectOf(body['client']), clean),
@@ -85,5 +85,5 @@ function sentUtm(sent: JsonObject, clean: (text: string) => string): Utm {
 }
 
 function referrerOf(sent: unknown): string {
-  return typeof sent === 'string' && sent.length <= LIMITS.urlChars ? stripReferrer(sent) : ''
+  return typeof sent === 'string' ? stripReferrer(sent) : ''
 }

@@ -3,11 +3,12 @@
 import { ownedWebsite, type Website } from '../catalog.ts'
 import { refuse, refuseField, type Refusal } from '../errors.ts'
 import { keepIdentities, MOMENT_IDENTIFIERS, toMoment } from '../privacy/identities.ts'
+import { LIMITS } from '../limits.ts'
 import type { OwnedWebsite } from '../model.ts'
-import { parsePageUrl, urlId, type PageAddress, type Sha256Hex } from '../origin.ts'
+import { addressChars, parsePageUrl, urlId, withoutUserInfo, type PageAddress, type Sha256Hex } from '../origin.ts'
 import { expiresAtMs, isFromOrigin, issueReceipt, readReceipt, type ReceiptClaims } from '../receipt.ts'
 import { factCleaner, type RedactKeys } from '../privacy/redact.ts'
-import { objectOf, type JsonObject } from '../strict-json.ts'
+import { objectOf, textOf, type JsonObject } from '../strict-json.ts'
 import { pageFieldsOf, type Visit } from './visit-fields.ts'
 
 interface VisitContext {
@@ -56,6 +57,9 @@ export interface VisitPage {
 /** Checks of a visit's fields beyond the schema, which `body` has passed. */
 export function checkVisitFields(body: JsonObject): Refusal | null {
   if (!URL.canParse(body['page_url'] as string)) return refuseField('/page_url', 'must be the address of a page')
+  const longAddress = findLongAddress(body)
+  if (longAddress !== null)
+    return refuseField(longAddress, `must have at most ${LIMITS.urlChars} characters without query and fragment`)
   const badMoment = findBadMoment(body)
   return badMoment === null ? null : refuseField(badMoment, 'must be Unix time in milliseconds or an ISO 8601 date')
 }
@@ -65,7 +69,8 @@ export function checkPage(
   body: JsonObject,
   context: Pick<VisitContext, 'website' | 'origin'> & { readonly sha256Hex: Sha256Hex },
 ): Refusal | VisitPage {
-  const page = parsePageUrl(body['page_url'] as string)
+  // A page opened with a user name and password is the same page; nothing of them is kept.
+  const page = parsePageUrl(withoutUserInfo(body['page_url'] as string))
   if (!page.ok || page.value.origin !== context.origin) return refuse('origin_not_allowed')
   const sent = body['url_id'] as string
   const isKnown = sent === urlId(page.value, context.sha256Hex) || context.website.pages.some(({ id }) => id === sent)
@@ -127,6 +132,16 @@ function previousReceipt(sent: unknown, context: VisitContext): ReceiptClaims | 
   const isBrowserReceipt = claims !== null && !claims.isHandoffOnly && !claims.isUnrecorded
   const isOurs = isBrowserReceipt && isFromOrigin(keys, owned, claims, origin)
   return isOurs ? claims : null
+}
+
+function findLongAddress(body: JsonObject): string | null {
+  const addresses: readonly (readonly [string, unknown])[] = [
+    ['/page_url', body['page_url']],
+    ['/referrer', body['referrer']],
+    ['/source/referrer', objectOf(body['source'])['referrer']],
+  ]
+  const long = addresses.find(([, value]) => addressChars(textOf(value)) > LIMITS.urlChars)
+  return long === undefined ? null : long[0]
 }
 
 function findBadMoment(body: JsonObject): string | null {

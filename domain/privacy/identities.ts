@@ -1,8 +1,9 @@
 /**
- * Which of a visit's identities become facts: those that the website's providers use. Under GPC, advertising identities
- * never do.
+ * Which of a visit's identities become facts: those that the website's providers use. Under GPC, advertising identities and those of
+ * custom adapters never do.
  */
 
+import { LAST_MOMENT_MS } from '../durations.ts'
 import type { Identities } from '../model.ts'
 import { ADVERTISING_PROVIDERS, PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
 import type { IdentifierKind } from '../providers/descriptor.ts'
@@ -41,7 +42,7 @@ export function keepIdentities(sent: JsonObject, { providers, gpc, clean }: Keep
     const fields = keepProvider(sent[rules.id], rules, clean)
     if (fields !== null) kept[rules.id] = fields
   }
-  const custom = sent['custom']
+  const custom = gpc ? undefined : sent['custom']
   if (isObject(custom) && Object.keys(custom).length > 0) kept['custom'] = mapTexts(custom, clean)
   return kept
 }
@@ -58,9 +59,15 @@ export function advertisingValues(body: JsonObject): readonly string[] {
     ),
   )
   const all = ADVERTISING_PROVIDERS.flatMap((provider) => leavesOf(identities[provider]))
+  const others = Object.entries(identities).flatMap(([name, sent]) => (KNOWN.has(name) ? [] : leavesOf(sent)))
   const source = isObject(body['source']) ? body['source'] : {}
-  return [...known, ...all, ...[body['page_url'], body['referrer'], source['referrer']].flatMap(clickValues)]
+  const clicked = [body['page_url'], body['referrer'], source['referrer']].flatMap(clickValues)
+  return [...known, ...all, ...clicked, ...others.filter((value) => value.length >= OTHER_CHARS_MIN)]
 }
+
+const KNOWN: ReadonlySet<string> = new Set(PROVIDER_IDS)
+/** Shorter values of custom adapters and unknown providers are often words, which other fields have too. */
+const OTHER_CHARS_MIN = 6
 
 /** Every text and number inside. Recursion is safe: the depth of a body is limited. */
 function leavesOf(value: unknown): readonly string[] {
@@ -68,15 +75,13 @@ function leavesOf(value: unknown): readonly string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leavesOf) : []
 }
 
-/** The year 2100, a time that every column of times can hold. */
-export const MOMENT_MAX_MS = 4_102_444_800_000
 /** `Date.parse` accepts almost anything as a date; a date must begin like this. */
 const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:$|T)/
 
 /** Unix ms of a number or of an ISO 8601 date; null if it is neither, or too far away to be stored. */
 export function toMoment(value: unknown): number | null {
   const timeMs = typeof value === 'string' && ISO_DATE.test(value) ? Date.parse(value) : value
-  return typeof timeMs === 'number' && timeMs >= 0 && timeMs <= MOMENT_MAX_MS ? timeMs : null
+  return typeof timeMs === 'number' && timeMs >= 0 && timeMs <= LAST_MOMENT_MS ? timeMs : null
 }
 
 function clickValues(address: unknown): readonly string[] {

@@ -1,6 +1,7 @@
 /**
  * Removes advertising identities from bodies in the request logs that were sent under Global Privacy Control: each
- * value is replaced by a keyed hash, the rest stays unchanged.
+ * value is replaced by a keyed hash, the rest stays unchanged. So is every value in a member that the contract does not have, as
+ * nobody can say that it identifies no one.
  *
  * A body that parsed is read token by token, so that a value is found behind any escape, and a short value does not match
  * inside other words. All replacements are made in one pass, and hashes are never searched again: otherwise a few crafted
@@ -8,6 +9,7 @@
  */
 
 import { finderOf, type Finder } from './find-texts.ts'
+import { walkLegible } from './legible-places.ts'
 import { ADVERTISING_FIELDS, advertisingValues, CLICK_PARAMETERS } from './identities.ts'
 import type { JsonObject } from '../strict-json.ts'
 
@@ -20,7 +22,8 @@ const CONTAINED_CHARS_MIN = 6
  * more there are. All providers together have fewer known fields.
  */
 const CONTAINED_MAX = 64
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/gs
+/** The last string of a body that was cut has no end. */
+const TOKEN = /"(?:[^"\\]|\\.)*"?|-?\d[\d.eE+-]*|[{}[\]:,]/gs
 const PARAMETER = /([?&#;])([^=&#;?\s]{1,96})=([^&#;\s]*)/g
 const FIELD = new RegExp(
   `("(?:${ADVERTISING_FIELDS.join('|')})"\\s{0,64}:\\s{0,64})("(?:[^"\\\\]|\\\\.)*"?|-?\\d[\\d.eE+-]*)`,
@@ -32,19 +35,52 @@ const WISH = /"gpc"\s{0,64}:\s{0,64}true/
 export function hashAdvertising(text: string, body: JsonObject, hash: Hash): string {
   const values = new Set(advertisingValues(body).filter((value) => value !== ''))
   const contained = containedOf([...values].slice(0, CONTAINED_MAX))
-  return text.replace(STRING_OR_NUMBER, (token) => {
-    if (!token.startsWith('"'))
-      return values.has(String(Number(token))) ? hashedText(hash(String(Number(token)))) : token
-    const plain = token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1)
-    const clean = values.has(plain) ? gpcMark(plain, hash) : hashContained(hashParameters(plain, hash), contained, hash)
-    return clean === plain ? token : JSON.stringify(clean)
+  return hashPlaces(text, hash, (plain, isName) => {
+    if (values.has(plain) && !isName) return gpcMark(plain, hash)
+    return hashContained(hashParameters(plain, hash), contained, hash)
   })
 }
 
-/** The same for a body that did not parse: replaces what follows the names of fields, and parameters of addresses. */
+/**
+ * The same for a body that did not parse: what stands in a place where it may not be read, what follows the names of fields wherever they
+ * are, and parameters of addresses.
+ */
 export function hashAdvertisingByName(text: string, hash: Hash): string {
-  const named = text.replace(FIELD, (_, name: string, value: string) => name + hashedText(hash(bare(value))))
+  const placed = hashPlaces(text, hash, (plain) => plain)
+  const named = placed.replace(FIELD, (whole, name: string, value: string) =>
+    bare(value).startsWith('hmac:') ? whole : name + hashedText(hash(bare(value))),
+  )
   return hashParameters(named, hash)
+}
+
+/**
+ * The text with every value hashed that stands where nothing may be read, and the others as `change` leaves them. What is not
+ * JSON is read as far as its brackets go.
+ */
+function hashPlaces(text: string, hash: Hash, change: (plain: string, isName: boolean) => string): string {
+  const walk = walkLegible()
+  return text.replace(TOKEN, (token) => {
+    const place = walk.next(token)
+    if (place === null) return token
+    if (!token.startsWith('"')) {
+      const number = String(Number(token))
+      return place.isLegible && change(number, false) === number ? token : hashedText(hash(number))
+    }
+    const plain = plainText(token)
+    const kept = place.isLegible || place.isName ? change(plain, place.isName) : gpcMark(plain, hash)
+    return kept === plain || plain === '' ? token : JSON.stringify(kept)
+  })
+}
+
+/** A string as it was meant; one that is no string of JSON as it stands. */
+function plainText(token: string): string {
+  const inner = token.slice(1, token.length > 1 && token.endsWith('"') ? -1 : undefined)
+  if (!token.includes('\\')) return inner
+  try {
+    return JSON.parse(`"${inner}"`) as string
+  } catch {
+    return inner
+  }
 }
 
 /** Whether a body that did not parse nevertheless asks for GPC. */

@@ -90,10 +90,10 @@ export function redactBody(
   const raw = body.text ?? body.latin1()
   if (raw === '') return { body: '', bodyForm: 'none', isRedacted: false }
   const kept = body.isCut ? redactEnd(raw, options) : raw
-  const redacted = redactText(kept, options)
+  const redacted = withoutPasswords(redactText(kept, options))
   if (mayHideSecrets(redacted)) {
     const plain = unescapeAll(redacted)
-    const cleared = redactText(plain, options)
+    const cleared = withoutPasswords(redactText(plain, options))
     // The body loses its exact form only if escapes did hide something.
     if (cleared !== plain) return { body: cleared.toWellFormed(), bodyForm: 'unescaped', isRedacted: true }
   }
@@ -125,15 +125,28 @@ export function factCleaner(
     isGenuine: (text) =>
       isOf(owned, text) || --looksLeft < 0 || siblings.some((of) => of.website !== owned.website && isOf(of, text)),
   }
-  return (text) => (text.length < LIMITS.receiptChars ? text.toWellFormed() : redactLine(text, Infinity, options))
+  return (text) =>
+    text.length < LIMITS.receiptChars ? text.toWellFormed() : clearedLine(text, (plain) => redactText(plain, options))
 }
 
 /** One line of a request's head, at most `charsMax` long: its escapes are undone if they hid something. */
 export function redactLine(text: string, charsMax: number, options: RedactOptions): string {
-  const plain = mayHideSecrets(text) ? unescapeAll(text) : text
-  const cleared = redactText(plain, options)
   // Hashes before truncating: otherwise half a receipt could remain that no longer looks like one.
-  return (cleared === plain ? text : cleared).slice(0, charsMax).toWellFormed()
+  return clearedLine(text, (plain) => withoutPasswords(redactText(plain, options))).slice(0, charsMax)
+}
+
+function clearedLine(text: string, clear: (plain: string) => string): string {
+  const plain = mayHideSecrets(text) ? unescapeAll(text) : text
+  const cleared = clear(plain)
+  return (cleared === plain ? text : cleared).toWellFormed()
+}
+
+/** User names and passwords of addresses, wherever these stand. The slashes may be written either way, as in browsers. */
+const USER_INFO = /(:[\\/]{1,8})(?:\\[^/]|[^/?#"\s\\])*@/g
+
+/** Each is replaced by the same mark: a hash of a password could be tried out by whoever has the key. */
+function withoutPasswords(text: string): string {
+  return text.includes('@') ? text.replace(USER_INFO, '$1***@') : text
 }
 
 /** Searches only the last characters: a pattern that is anchored only at the end would try every position. */

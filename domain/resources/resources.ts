@@ -180,7 +180,8 @@ const website: JsonSchema = {
     },
     retentionDays: {
       type: 'integer',
-      description: 'Days that visits and installs are kept.',
+      description:
+        'Days that visits and installs are kept. If it is made shorter, what is older is hidden at once and then deleted for good.',
       default: LIMITS.retentionDays.fallback,
       minimum: LIMITS.retentionDays.min,
       maximum: LIMITS.retentionDays.max,

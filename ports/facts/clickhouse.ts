@@ -3,9 +3,17 @@
 import { sliced } from '../../common/sliced.ts'
 import type { FactsConnection, InsertStatement, TableLayout } from './engine/connection.ts'
 import { insertError, queryError } from './engine/engine-codes.ts'
-import { countNamed, countOrganization, eraseFigures, eraseNamed, deleteOrganization } from './erasure/erase.ts'
+import {
+  countNamed,
+  countOrganization,
+  eraseFigures,
+  eraseNamed,
+  eraseOlder,
+  deleteOrganization,
+} from './erasure/erase.ts'
 import { RowsRefused } from './facts.ts'
 import type { Facts, RunOptions } from './facts.ts'
+import { keptClause } from './erasure/kept.ts'
 import { QUERIES } from './queries.ts'
 import type { QueryName, QueryParams, QueryRow } from './queries.ts'
 import type { Query } from './query-parts.ts'
@@ -41,13 +49,13 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
 
   async function ask<Q extends QueryName>(
     method: 'query' | 'each',
-    [name, params, { signal, share, isPatient = false } = {}]: QueryCall<Q>,
+    [name, params, { signal, share, kept = [], isPatient = false } = {}]: QueryCall<Q>,
   ): Promise<Iterable<QueryRow<Q>>> {
     const { sql, turn, isSequential = false } = QUERIES[name] as unknown as Query<QueryParams<Q>, QueryRow<Q>>
     try {
       const { clauses, patientClauses } = await settings()
       const clause = (isPatient ? patientClauses : clauses)[turn]
-      const text = `${sql(params)} ${clause}${sequenceOf(isSequential, connection.layout)}`
+      const text = `${sql(params)} ${clause}${sequenceOf(isSequential, connection.layout)}${keptClause(kept, startOf(params))}`
       const rows = await connection[method](text, params, { turn: isPatient ? 'report' : turn, signal, share })
       isReachable = true
       return rows as Iterable<QueryRow<Q>>
@@ -83,7 +91,10 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
   }
 }
 
-type Erasing = Pick<Facts, 'countNamed' | 'erase' | 'countOrganization' | 'eraseOrganization' | 'eraseFigures'>
+type Erasing = Pick<
+  Facts,
+  'countNamed' | 'erase' | 'countOrganization' | 'eraseOrganization' | 'eraseOlder' | 'eraseFigures'
+>
 
 function erasingFrom(connection: FactsConnection): Erasing {
   return {
@@ -91,8 +102,14 @@ function erasingFrom(connection: FactsConnection): Erasing {
     erase: (names) => eraseNamed(connection, names).catch(asQueryError),
     countOrganization: (organization) => countOrganization(connection, organization).catch(asQueryError),
     eraseOrganization: (organization) => deleteOrganization(connection, organization).catch(asQueryError),
+    eraseOlder: (owner, beforeMs) => eraseOlder(connection, owner, beforeMs).catch(asQueryError),
     eraseFigures: (owner, hours) => eraseFigures(connection, owner, hours).catch(asQueryError),
   }
+}
+
+/** The beginning of the period that is asked for, in Unix ms; before all times if there is none. */
+function startOf(params: object): number {
+  return 'since_ms' in params && typeof params.since_ms === 'number' ? params.since_ms : -Infinity
 }
 
 /** The same rows. If one cannot be read, the error may quote it, so a `FactsUnavailable` is thrown in its place. */

@@ -8,6 +8,7 @@
 import type { OwnedWebsite } from '../../domain/model.ts'
 import type { FactTable } from './columns.ts'
 import type { ErasedName, ErasedRows } from './erasure/names.ts'
+import type { KeptWebsite } from './erasure/kept.ts'
 import type { QueryName, QueryParams, QueryRow } from './queries.ts'
 import type { StatementShare } from './query-rows.ts'
 
@@ -31,6 +32,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined
   /** Who is charged for it, if people read by it. */
   readonly share?: StatementShare | undefined
+  /** Websites that keep less than their rows say: what is older is left out. */
+  readonly kept?: readonly KeptWebsite[] | undefined
   /** True if no request and no page waits: every statement then has the time of a report, and gives way to theirs. */
   readonly isPatient?: boolean
 }
@@ -56,6 +59,8 @@ export interface Facts {
   countOrganization(organization: string): Promise<ErasedRows>
   /** Deletes them. Safe to repeat; as for `erase`, later rows are another matter. */
   eraseOrganization(organization: string): Promise<void>
+  /** Deletes what this website has from before, if there is any; says whether. Safe to repeat. */
+  eraseOlder(owner: OwnedWebsite, beforeMs: number): Promise<boolean>
   /** Deletes the figures of these hours of a website (starts of hours, Unix ms), to be counted again. Safe to repeat. */
   eraseFigures(owner: OwnedWebsite, hours: readonly number[]): Promise<void>
   health(): { readonly isReachable: boolean; readonly lastInsertAtMs: number | null }

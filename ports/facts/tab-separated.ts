@@ -8,7 +8,7 @@
 import type { ColumnType } from './column-types.ts'
 import { FACT_TABLES, TABLE_COLUMNS, type FactTable } from './columns.ts'
 import { RowsRefused, type FactRow } from './facts.ts'
-import { DAY_MS } from '../../domain/durations.ts'
+import { DAY_MS, LAST_MOMENT_MS } from '../../domain/durations.ts'
 import { VISIT_STEPS } from '../../domain/figures/cells.ts'
 
 /** This service's own code in `RowsRefused`, besides the engine's numbers. */
@@ -19,8 +19,6 @@ const CELL_FIELDS = 1 + VISIT_STEPS.length
 const UINT16_MAX = 0xffff
 const UINT32_MAX = 0xffff_ffff
 const UINT64_MAX = 0xffff_ffff_ffff_ffffn
-/** The end of 2099: every version of DateTime64 holds it, and a TTL can still be added. */
-const TIME_MAX_MS = 4_102_444_799_999
 
 const MUST_ESCAPE = /[\\\t\n\r\0\b\f]/
 const EVERY_ESCAPE = /[\\\t\n\r\0\b\f]/g
@@ -152,7 +150,7 @@ function encodeTime(value: unknown): string {
 }
 
 function isTime(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= TIME_MAX_MS
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= LAST_MOMENT_MS
 }
 
 function refuseRange(): never {

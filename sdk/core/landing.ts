@@ -8,8 +8,8 @@
 export interface Landing {
   /** Unix ms. */
   readonly landed_at: number
-  /** Origin and path of the previous page, if there was one. */
-  readonly referrer: string | undefined
+  /** Origin and path of the previous page; empty if there was none, as that of a later page must not count instead. */
+  readonly referrer: string
   readonly utm: Readonly<Record<string, string>>
   /** Origin and path of the landing page. */
   readonly page: string | undefined

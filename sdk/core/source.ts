@@ -51,7 +51,7 @@ function readLanding({ url, referrer, nowMs }: PageView, gpc: boolean): Landing 
     keep(utm, firstGroup(UTM_PARAMETER, name), UTM_CHARS)
     if (!gpc) keep(clicks, firstGroup(CLICK_PARAMETER, name), CLICK_ID_CHARS)
   }
-  return { landed_at: nowMs, referrer: originAndPath(referrer), utm, page: originAndPath(url), clicks }
+  return { landed_at: nowMs, referrer: originAndPath(referrer) ?? '', utm, page: originAndPath(url), clicks }
 }
 
 /** What distinguishes campaigns, in the words of the address. */

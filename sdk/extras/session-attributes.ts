@@ -24,7 +24,7 @@ export function sessionAttributes(landing: Landing, userAgent: string): string |
   }
   const full = encode({
     ...lean,
-    landing_page_referrer: landing.referrer,
+    landing_page_referrer: landing.referrer || undefined,
     landing_page_user_agent: userAgent,
   })
   const text = full.length > LEAN_ABOVE_CHARS ? encode(lean) : full

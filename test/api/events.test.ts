@@ -292,6 +292,17 @@ describe('POST /v1/events', () => {
       expect(await report({ handoff: token, receipts: null })).to.deep.include({ resolution: 'matched' })
     })
 
+    it('is none if it is empty, beside receipts too', async () => {
+      const receipt = await api.activeReceipt()
+      expect(await report({ handoff: '', receipts: [receipt] })).to.deep.include({
+        resolution: 'matched',
+        selection_policy: 'latest_visit',
+      })
+      const eventId = newId()
+      await report({ event_id: eventId, handoff: '' })
+      expect(JSON.parse((await installOf(eventId)).verdicts)).to.deep.equal([])
+    })
+
     it('is 400 handoff_excludes_receipts together with receipts', async () => {
       const reply = await api.event({ handoff: 'wht_x', receipts: ['A'.repeat(43)] })
       expect(reply.status).to.equal(400)

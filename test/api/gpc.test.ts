@@ -20,6 +20,8 @@ describe('Global Privacy Control', () => {
     google_ads: { gclid: `gclid-${mark}`, gcl_aw: `GCL.17.gclid-${mark}`, session_attributes: `attrs-${mark}` },
     meta: { fbp: `fb.1.17.${mark}`, fbclid: `fbclid/${mark}` },
     x: { twclid: `twclid ${mark}`, twclid_at: 1_795_251_875_123 },
+    custom: { crm: { lead: `custom-${mark}` } },
+    linkedin: { li_fat_id: `linkedin-${mark}` },
   })
   const factOf = async (receipt: string) => {
     await api.service.drain('facts-writer')
@@ -27,7 +29,9 @@ describe('Global Privacy Control', () => {
     return (await api.service.facts.run('visitsByIds', asked))[0]!
   }
   const hidden = (mark: string): readonly string[] => [
-    ...['gclid-', 'attrs-', 'fb.1.17.', 'fbclid/', 'fbclid%2F', 'twclid ', 'twclid%20'].map((start) => start + mark),
+    ...['gclid-', 'attrs-', 'fb.1.17.', 'fbclid/', 'fbclid%2F', 'twclid ', 'twclid%20', 'custom-', 'linkedin-'].map(
+      (start) => start + mark,
+    ),
   ]
 
   const WAYS: readonly (readonly [string, Record<string, unknown>, CallOptions])[] = [
@@ -56,7 +60,8 @@ describe('Global Privacy Control', () => {
       const kept = JSON.parse(row!.body)
       expect(kept.identities.ga4['G-TEST000001'].client_id).to.equal(`ga4-${mark}`)
       expect(kept.identities.google_ads.gclid).to.equal(`hmac:${KEYS.logHash(`gclid-${mark}`)}`)
-      expect(kept.note).to.equal(`see hmac:${KEYS.logHash(`gclid-${mark}`)}`)
+      expect(kept.note).to.equal(`hmac:${KEYS.logHash(`see gclid-${mark}`)}`)
+      expect(kept.identities.custom.crm.lead).to.equal(`hmac:${KEYS.logHash(`custom-${mark}`)}`)
       expect(row!.is_redacted).to.equal(true)
     })
   }
@@ -69,6 +74,7 @@ describe('Global Privacy Control', () => {
       'ga4',
       'google_ads',
       'meta',
+      'custom',
     )
     expect((await logsOf(api, (log) => log.body === body))[0]).to.deep.include({ is_redacted: false })
   })

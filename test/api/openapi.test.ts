@@ -7,7 +7,7 @@ import { openApiDocument } from '../../api/openapi/document.ts'
 import { FIELD_WORDS } from '../../api/openapi/words.ts'
 import { ERRORS } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { startApi, type Api } from './support/api.ts'
+import { eventBody, startApi, visitBody, type Api } from './support/api.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
@@ -100,6 +100,40 @@ describe('the OpenAPI document', () => {
     expect(without).to.deep.equal([])
     const unused = Object.entries(FIELD_WORDS).filter(([, words]) => !used.has(words))
     expect(unused.map(([name]) => name)).to.deep.equal([])
+  })
+
+  it('takes null for every member that may be absent, at every level, and for no other', () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    const bodies: readonly (readonly [string, Record<string, unknown>, readonly string[]])[] = [
+      ['/v1/visits', visitBody(), ['project', 'url_id', 'page_url']],
+      ['/v1/handoffs', visitBody(), ['project', 'url_id', 'page_url']],
+      ['/v1/events', eventBody({ receipts: [] }), ['project', 'event_id', 'installation_id', 'event_type']],
+    ]
+    for (const [path, body, required] of bodies) {
+      const { schema } = DOCUMENT.paths[path].post.requestBody.content['application/json']
+      const takes = ajv.compile(schema)
+      const forms: readonly any[] = schema.anyOf ?? [schema]
+      expect(takes(body), path).to.equal(true)
+      for (const name of forms.flatMap(({ properties }) => Object.keys(properties)))
+        expect(takes({ ...body, [name]: null }), `${path} ${name}`).to.equal(!required.includes(name))
+    }
+    const takes = ajv.compile(DOCUMENT.paths['/v1/visits'].post.requestBody.content['application/json'].schema)
+    for (const more of [
+      { source: { referrer: null, utm: { source: null }, landed_at: null } },
+      { source: { utm: null }, client: { brands: null, timezone: null } },
+      { identities: { ga4: { 'G-1': null }, meta: null, x: { twclid_at: null }, custom: { crm: { lead: null } } } },
+    ])
+      expect(takes(visitBody(more)), JSON.stringify(more)).to.equal(true)
+    for (const more of [{ client: { formFactors: [null] } }, { client: { brands: [null] } }])
+      expect(takes(visitBody(more)), JSON.stringify(more)).to.equal(false)
+  })
+
+  it('says the formats of addresses and moments', () => {
+    const { properties } = DOCUMENT.paths['/v1/visits'].post.requestBody.content['application/json'].schema
+    expect(properties.page_url.format).to.equal('uri')
+    const { landed_at } = properties.source.anyOf[0].properties
+    const formats = landed_at.anyOf.map(({ type, format }: any) => format ?? type)
+    expect(formats).to.deep.equal(['integer', 'date-time', 'date', 'null'])
   })
 
   it('says which requests come from a page, and which may not', () => {

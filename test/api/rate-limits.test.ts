@@ -236,11 +236,14 @@ describe('rate limits', () => {
   })
 
   describe('6,000 visits a minute of a website', () => {
-    it('admits exactly 6,000 and leaves handoffs and events alone', async () => {
-      await fill('visits', 'acme-dev', 5_990)
-      expect(statuses(await repeat(10, () => api.visit()))).to.deep.equal([200])
-      expectLimited(await api.visit(), 60)
+    it('admits exactly 6,000, with or without a marker, and leaves handoffs of earlier visits and events alone', async () => {
+      const { receipt } = (await api.visit()).body['marker']
+      await fill('visits', 'acme-dev', 5_989)
+      expect(statuses(await repeat(9, () => api.visit()))).to.deep.equal([200])
       expect((await api.handoff(visitBody())).status).to.equal(200)
+      expectLimited(await api.visit(), 60)
+      expectLimited(await api.handoff(visitBody()), 60)
+      expect((await api.handoff({ receipt })).status).to.equal(200)
       expect((await api.event()).status).to.equal(200)
       expect((await activityOf('visits')).length).to.equal(1)
       nowMs += MINUTE_MS

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { newId } from '../../fixtures/service/requests.ts'
-import { eventBody, freshAddress, startApi, type Api } from './support/api.ts'
+import { eventBody, freshAddress, logsOf, startApi, type Api } from './support/api.ts'
 import { exchangeRaw, FIN, type Piece, type RawAnswer, type RawExchange } from './support/raw.ts'
 
 /** `200`, or the code of the refusal; `closed` if the connection ends without an answer. */
@@ -159,7 +159,19 @@ const REQUEST_LINES: readonly (readonly [string, string, Outcome | readonly Outc
   ['a method of 8 KB', head(`${'A'.repeat(8_192)} /health HTTP/1.1`, HOST), REFUSED],
   ['a target without a slash', head('GET health HTTP/1.1', HOST), REFUSED],
   ['a target of another host', head('GET http://evil.example/health HTTP/1.1', HOST), REFUSED],
-  ['a target of our own host', head('GET http://whence.test/health HTTP/1.1', HOST), REFUSED],
+  [
+    'a target of another host, whatever stands behind',
+    head('GET http://evil.example/?whence.test HTTP/1.1', HOST),
+    REFUSED,
+  ],
+  [
+    'a target of our own host behind another',
+    head('GET http://whence.test@evil.example/health HTTP/1.1', HOST),
+    REFUSED,
+  ],
+  ['a target of our own host with a user', head('GET http://u:p@whence.test/health HTTP/1.1', HOST), REFUSED],
+  ['a target of our own host and another port', head('GET http://whence.test:81/health HTTP/1.1', HOST), REFUSED],
+  ['a target of our own host with a fragment', head('GET http://whence.test/health#x HTTP/1.1', HOST), REFUSED],
   ['a target of another scheme', head('GET file:///etc/passwd HTTP/1.1', HOST), REFUSED],
   ['a target that is an authority', head('GET evil.example:443 HTTP/1.1', HOST), REFUSED],
   ['CONNECT', head('CONNECT evil.example:443 HTTP/1.1', HOST), REFUSED],
@@ -573,7 +585,28 @@ describe('raw HTTP', () => {
       expect(exchange.isClosed).to.equal(true)
     }
     expect(silent.isClosed).to.equal(true)
-  }).timeout(20_000)
+    const logged = await logsOf(api, ({ code }) => code === 'request_timeout', 2)
+    expect(logged.map(({ status, path, body }) => `${status} ${path} ${body}`)).to.have.members([
+      `408 /v1/events ${'{'.repeat(10)}`,
+      '408 /v1/events ',
+    ])
+  }).timeout(30_000)
+
+  it('may name our own host in its target, by which it is found as by its path', async () => {
+    const own = `http://127.0.0.1:${api.service.port}`
+    for (const [target, host] of [
+      ['http://whence.test/health', HOST],
+      ['HTTP://WHENCE.test:80/health?x', HOST],
+      [`${own}/health`, HOST],
+      [`${own}/health`, `Host: 127.0.0.1:${api.service.port}`],
+    ] as const) {
+      const { answers } = await exchangeRaw(api.service.port, [head(`GET ${target} HTTP/1.1`, host, CLOSE)])
+      expect(answers.map(codeOf), target).to.deep.equal([200])
+    }
+    const body = JSON.stringify(eventBody())
+    const post = report([CLOSE], body).replace('POST /v1/events', 'POST http://whence.test/v1/events')
+    expect((await exchangeRaw(api.service.port, [post])).answers.map(codeOf)).to.deep.equal([200])
+  })
 
   it('leaves no half-open connection of a client that does not hang up', async () => {
     const exchange = await exchangeRaw(api.service.port, ['NONSENSE\r\n\r\n', { pauseMs: 800 }])

@@ -1,9 +1,9 @@
 /** The cost of checking made-up receipts, counted in MACs. */
 
 import { expect } from 'chai'
-import { cleanerOf, readReceipts } from '../../api/collection/receipts.ts'
+import { cleanerOf, readEventToken, readReceipts } from '../../api/collection/receipts.ts'
 import type { Website } from '../../domain/catalog.ts'
-import { issueReceipt } from '../../domain/receipt.ts'
+import { issueReceipt, issueToken } from '../../domain/receipt.ts'
 import { KEYS } from './support/keys.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 22)
@@ -17,23 +17,31 @@ function catalogOf(inOrganization: number, others: number): ReadonlyMap<string, 
   return new Map([...strangers, ...siblings].map((website) => [website.id, website]))
 }
 
-function issue(website: string, index: number): string {
+function issue(website: string, index: number, organization = 'acme'): string {
+  return issued(website, index, organization).text
+}
+
+function issued(website: string, index: number, organization: string) {
   const random = Uint8Array.from([index, 2, 3, 4, 5])
   const flags = { isHandoffOnly: false, isUnrecorded: false, gpc: false }
   return issueReceipt(KEYS, {
-    organization: 'acme',
+    organization,
     website,
     origin: 'https://acme.dev',
     issuedAtMs: NOW_MS - index,
     random,
     ...flags,
-  }).text
+  })
 }
 
 /** What a forger who knows everything except the keys would send: a key ID in use, a possible time, a wrong MAC. */
 function forge(index: number): string {
   const genuine = issue('site-0', index)
   return `${genuine.slice(0, 30)}${genuine[30] === 'A' ? 'B' : 'A'}${genuine.slice(31)}`
+}
+
+function tokenOf(website: string, organization: string): string {
+  return issueToken(KEYS, { organization, website }, issued(website, 1, organization).claims, false)
 }
 
 /** Reads receipts for `site-0` and counts the MACs. */
@@ -89,5 +97,26 @@ describe('receipts of an install event', () => {
       { claims: null, isForeign: true },
     ])
     expect(read([issue('s-3', 1)], catalogOf(25, 10)).receipts).to.deep.equal([{ claims: null, isForeign: false }])
+  })
+
+  it('are distinguished too if another organisation signed them, as far as the bound reaches', () => {
+    expect(read([issue('s-3', 1, 'o-3')], catalogOf(4, 10)).receipts).to.deep.equal([{ claims: null, isForeign: true }])
+    const { receipts, macs } = read([issue('s-9999', 1, 'o-9999')], catalogOf(4, 10_000))
+    expect(receipts).to.deep.equal([{ claims: null, isForeign: false }])
+    expect(macs).to.be.at.most(1 + 25)
+  })
+})
+
+describe('the handoff token of an install event', () => {
+  it('is of another website if a sibling or another organisation issued it, and forged if nobody did', () => {
+    const websites = catalogOf(3, 5)
+    const catalog = { version: '', number: 0, organizations: new Map(), websites, origins: new Set<string>() }
+    const read = (token: string) =>
+      readEventToken(token, websites.get('site-0')!, { keys: KEYS, catalog: () => catalog }, NOW_MS)
+    expect(read(tokenOf('site-0', 'acme')).claims?.visitId).to.be.a('string')
+    expect(read(tokenOf('site-2', 'acme'))).to.deep.equal({ claims: null, isForeign: true })
+    expect(read(tokenOf('s-3', 'o-3'))).to.deep.equal({ claims: null, isForeign: true })
+    for (const none of [tokenOf('site-2', 'o-3'), issue('site-2', 1), `wht_${issue('site-2', 1)}`, 'wht_', 'x'])
+      expect(read(none), none).to.deep.equal({ claims: null, isForeign: false })
   })
 })

@@ -163,13 +163,21 @@ describe('refused requests', () => {
       `POST /v1/events HTTP/1.1\r\n${head('Content-Type: application/json', 'Content-Length: 99')}{"project":"gamma-dev"`,
     )
     setTimeout(() => socket.destroy(), 100)
-    const rows = await rowsOf(agent, 4)
+    await exchangeRaw(api.service.port, [
+      `POST /v1/events HTTP/1.1\r\n${head('Content-Type: application/json', 'Transfer-Encoding: chunked')}`,
+      '13\r\n{"project":"gamma-d\r\nnonsense\r\n',
+    ])
+    const rows = await rowsOf(agent, 5)
     expect(rows.map(({ status, code, website }) => `${status} ${code} ${website}`)).to.have.members([
       '400 invalid_request beta-dev',
       '400 invalid_request beta-dev',
       '431 headers_too_large beta-dev',
       '0 aborted gamma-dev',
+      '400 invalid_request beta-dev',
     ])
+    expect(rows.find(({ code, path }) => code === 'invalid_request' && path === '/v1/events')).to.include({
+      body: '{"project":"gamma-d',
+    })
     expect(rows.find(({ code }) => code === 'aborted')).to.include({
       body: '{"project":"gamma-dev"',
       path: '/v1/events',

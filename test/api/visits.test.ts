@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Reply } from '../../fixtures/service/requests.ts'
-import { urlIdOf } from '../../fixtures/service/requests.ts'
+import { newId, urlIdOf } from '../../fixtures/service/requests.ts'
 import { logsOf, startApi, TEST_ORIGIN, visitBody, type Api } from './support/api.ts'
 import { claimsOf } from './support/keys.ts'
 
@@ -79,6 +79,28 @@ describe('POST /v1/visits', () => {
         origin: TEST_ORIGIN,
       })
       expect(JSON.stringify(fact)).to.not.match(/secret\d/)
+    })
+
+    it('stores no user name and no password of an address, in the fact or in Logs', async () => {
+      const mark = newId()
+      const secret = `u${mark}:p${mark}`
+      const sent = {
+        page_url: `https://${secret}@acme.dev/install?x#y`,
+        url_id: urlIdOf('https://acme.dev/install'),
+        referrer: `https://${secret}@a.example/p`,
+        source: { referrer: `https://${secret}@b.example/p` },
+        landing: `https://${secret}@c.example/p`,
+        note: mark,
+      }
+      const fact = await factOf(await api.visit(sent))
+      expect(fact).to.include({
+        page_url: 'https://acme.dev/install',
+        referrer: 'https://a.example/p',
+        source_referrer: 'https://b.example/p',
+      })
+      const [line] = await logsOf(api, ({ body }) => body.includes(mark))
+      expect(line?.body).to.not.include(`p${mark}`)
+      expect(line?.body).to.include('https://***@c.example/p')
     })
 
     it('keeps nothing of a referrer that is not the address of a host', async () => {
@@ -233,8 +255,8 @@ describe('POST /v1/visits', () => {
       ],
       ['a click time that is no time', { identities: { x: { twclid_at: 'soon' } } }, '/identities/x/twclid_at'],
       ['a landing time before 1970', { source: { landed_at: -1 } }, '/source/landed_at'],
-      ['a landing time after 2100', { source: { landed_at: 4_102_444_800_001 } }, '/source/landed_at'],
-      ['a landing date after 2100', { source: { landed_at: '2100-01-02' } }, '/source/landed_at'],
+      ['a landing time after 2100', { source: { landed_at: 4_102_444_800_000 } }, '/source/landed_at'],
+      ['a landing date after 2100', { source: { landed_at: '2100-01-01' } }, '/source/landed_at'],
       ['a landing date that only a browser would guess', { source: { landed_at: 'March 7' } }, '/source/landed_at'],
       ['a landing time that is true', { source: { landed_at: true } }, '/source/landed_at'],
       ['identities as a list', { identities: [] }, '/identities'],
@@ -293,7 +315,7 @@ describe('POST /v1/visits', () => {
         'https://acme.dev:444/install',
         'https://acme.dev.evil.example/',
         'https://acme.dev@evil.example/',
-        'https://user@acme.dev/install',
+        'https://acme.dev:p@evil.example/install',
         'https:\\\\acme.dev\\install',
         'ftp://acme.dev/install',
         'data:text/html,x',

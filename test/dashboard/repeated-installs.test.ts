@@ -5,6 +5,7 @@ import { newestInstalls } from '../../bin/tools/lists/newest-installs.ts'
 import { readInstallPage } from '../../dashboard/installs/list.ts'
 import type { OrganizationFacts } from '../../dashboard/reads/scope.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
+import { visitIdTime } from '../../domain/receipt.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
 import type { InstallFilters } from '../../ports/facts/pages/installs.ts'
 import { installRecord, store } from '../contract/fact-samples.ts'
@@ -115,5 +116,21 @@ describe('installs that were recorded again', () => {
     expect(await listed(NOW_MS - DAY_MS)).to.have.length(1)
     for (const filter of [{ least_visit_age_s: 1 }, { visit_age_below_s: 4_000_000_000 }])
       expect(await listed(NOW_MS - DAY_MS, filter)).to.have.length(0)
+  })
+
+  it('are found by the whole seconds since their visit, not by the borders of seconds in between', async () => {
+    const issuedAtMs = NOW_MS - HOUR_MS - (NOW_MS % 1_000) + 900
+    const visitId = `00${visitIdTime(issuedAtMs)}`.padEnd(32, '0')
+    for (const ageMs of [200, 999, 1_000, 1_200])
+      await store(facts, [
+        installRecord({
+          ...{ website: WEBSITE, organization: ORGANIZATION, eventId: `event-of-${ageMs}`, resolution: 'matched' },
+          ...{ receivedAtMs: issuedAtMs + ageMs, visitIssuedAtMs: issuedAtMs, visitId },
+        }),
+      ])
+    const found = async (filter: InstallFilters): Promise<readonly string[]> =>
+      [...(await listed(NOW_MS - DAY_MS, filter))].toSorted()
+    expect(await found({ visit_age_below_s: 1 })).to.deep.equal(['event-of-200', 'event-of-999'])
+    expect(await found({ least_visit_age_s: 1 })).to.deep.equal(['event-of-1000', 'event-of-1200'])
   })
 })

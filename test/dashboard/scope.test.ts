@@ -2,12 +2,14 @@
 
 import { expect } from 'chai'
 
+import type { RunOptions } from '../../ports/facts/facts.ts'
+import type { KeptWebsite } from '../../ports/facts/erasure/kept.ts'
 import { organizationOf, startStage, type Stage, websiteOf } from './support/stage.ts'
 
 const MANIFESTS = [
   organizationOf('acme', { members: { 'anna@acme.dev': 'Viewer' } }),
   websiteOf('acme-one', 'acme'),
-  websiteOf('acme-two', 'acme'),
+  websiteOf('acme-two', 'acme').replace('providers:', 'retentionDays: 30, providers:'),
   `---\n${organizationOf('other', { members: { 'bert@other.dev': 'Owner' } })}`,
   websiteOf('other-one', 'other'),
   `---\n${organizationOf('empty', { members: { 'anna@acme.dev': 'Owner' } })}`,
@@ -16,12 +18,21 @@ const MANIFESTS = [
 describe('the facts that a handler reads', () => {
   let stage: Stage
   let cookies: string
-  let asked: { readonly query: string; readonly websites: unknown; readonly organization: unknown }[]
+  let asked: {
+    readonly query: string
+    readonly websites: unknown
+    readonly organization: unknown
+    readonly kept: unknown
+  }[]
   let isAway = false
   before(async () => {
-    const run = async (query: string, params: Readonly<Record<string, unknown>>): Promise<never[]> => {
+    const run = async (
+      query: string,
+      params: Readonly<Record<string, unknown>>,
+      options: RunOptions,
+    ): Promise<never[]> => {
       if (isAway) throw Object.assign(new Error('away'), { name: 'FactsUnavailable' })
-      asked.push({ query, websites: params['websites'], organization: params['organization'] })
+      asked.push({ query, websites: params['websites'], organization: params['organization'], kept: options.kept })
       return []
     }
     stage = await startStage({ manifests: MANIFESTS, facts: { run } as never })
@@ -46,6 +57,16 @@ describe('the facts that a handler reads', () => {
       '["acme",["acme-two"]]',
       '["empty",[]]',
     ])
+  })
+
+  it('are what each website keeps now', async () => {
+    expect((await overview('?website=acme-two')).status).to.equal(200)
+    const dayMs = 86_400_000
+    for (const { kept } of asked) {
+      const [{ website, sinceMs }, ...more] = kept as readonly [KeptWebsite, ...KeptWebsite[]]
+      expect([website, more]).to.deep.equal(['acme-two', []])
+      expect((Date.now() - sinceMs) / dayMs).to.be.within(30, 30.1)
+    }
   })
 
   it('are never of a website of others, which is answered like one that does not exist', async () => {

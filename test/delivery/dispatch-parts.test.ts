@@ -12,7 +12,7 @@ import { readDecisions, readEarlierDeliveries } from '../../delivery/dispatch/re
 import { jobIdOf } from '../../domain/delivery/deliveries.ts'
 import type { Install } from '../../domain/model.ts'
 import { encodeRecord, recordKey, type InstallRecord } from '../../domain/records.ts'
-import type { Batch, EventLog } from '../../ports/event-log/event-log.ts'
+import type { Batch, Entry, EventLog } from '../../ports/event-log/event-log.ts'
 import type { DecisionRow, DispatchedJobRow, FirstInstallRow } from '../../ports/facts/query-rows.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import {
@@ -455,6 +455,32 @@ describe('dispatch, as a consumer of the log', () => {
     expect(appended.map(([topic]) => topic)).to.deep.equal(['dispatch.5s'])
     const parked = JSON.parse(appended[0]?.[1][0]?.value ?? '') as { readonly ends: { readonly installs: unknown } }
     expect(parked.ends.installs).to.deep.equal([9])
+  })
+
+  it('decides a pending install soon after its facts are there, however long they were away', async () => {
+    let done = 4
+    const progress: Progress = () => ({ done: [done], ends: [9] })
+    const { appended, handlers, handText, clock } = await begun(new FactsDouble(), { random: () => 0.99 }, progress)
+    await handText(encodeRecord(recordOf(pendingInstall())), 5)
+    let parkedAtMs = clock.nowMs
+    /** What is parked, read again as soon as its tier lets it go. */
+    const readAgain = async (): Promise<void> => {
+      const [topic, [parked]] = appended.pop() as [string, readonly Entry[]]
+      const { dueAtMs } = JSON.parse(parked?.value ?? '') as { readonly dueAtMs: number }
+      expect(dueAtMs - parkedAtMs, topic).to.be.at.most(10_000)
+      const entry = { key: 'k', value: parked?.value ?? '', offset: 0, appendedAtMs: clock.nowMs }
+      clock.nowMs = Math.max(clock.nowMs, dueAtMs)
+      await handlers.get(topic)?.({ topic: topic as Batch['topic'], partition: 0, entries: [entry] })
+      parkedAtMs = clock.nowMs
+    }
+    for (const awayMs of [40_000, HOUR_MS / 10, HOUR_MS / 2]) {
+      clock.nowMs += awayMs
+      await readAgain()
+    }
+    expect(appended.map(([topic]) => topic)).to.deep.equal(['dispatch.5s'])
+    done = 9
+    await readAgain()
+    expect(appended.map(([topic]) => topic)).to.include('install_decisions')
   })
 
   it('looks again for a visit soon, but not soon again after it has looked in vain', async () => {

@@ -677,7 +677,7 @@ describe('dispatch', () => {
       await report(open())
       await until(async () => (await parked('5s')).length === 1)
       stage.clock.advance(59 * MINUTE_MS)
-      await until(async () => (await parked('30m')).length === 1)
+      await until(async () => (await parked('5s')).length === 2)
       expect(await decisions()).to.deep.equal([])
       stage.clock.advance(30 * MINUTE_MS)
       await until(async () => (await stage.records()).length === 1)

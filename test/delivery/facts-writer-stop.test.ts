@@ -13,7 +13,31 @@ import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import { FactsUnavailable, type Facts } from '../../ports/facts/facts.ts'
 import { openLmdb } from '../../ports/shared/lmdb/environment.ts'
 import { visitRecord } from '../contract/fact-samples.ts'
+import { MemoryFacts } from './support/memory-facts.ts'
 import { listenInSilence, type SilentServer } from '../../fixtures/engines/silent.ts'
+
+describe('the facts-writer', () => {
+  it('writes what is on the log before it stops, even if it would have gathered more', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'whence-writer-end-'))
+    const environment = await openLmdb(folder, { nowMs: Date.now, onFatal: (error) => void console.error(error) })
+    const log = await lmdbEventLog(environment)
+    const memory = new MemoryFacts()
+    const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
+    // What lingers for so long is read only because more of a batch has come, or because it is time.
+    const options = { lingerMs: 1_500 }
+    const role = await startFactsWriter({ eventLog: log, facts: memory.facts, logger: quiet, nowMs: Date.now, options })
+    const visits = Array.from({ length: 12 }, () => ({ key: 'k', value: encodeRecord(visitRecord()) }))
+    await log.append('visits', visits)
+    await role.stop()
+    expect(memory.rows.get('visits')).to.have.length(12)
+    expect((await log.lag()).map(({ entries }) => entries)).to.satisfy((all: readonly number[]) =>
+      all.every((one) => one === 0),
+    )
+    await log.close()
+    await environment.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+})
 
 describe('a ClickHouse that accepts connections and never answers', function () {
   this.timeout(30_000)

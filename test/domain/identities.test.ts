@@ -3,7 +3,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { keepClient } from '../../domain/collection/client-hints.ts'
-import { advertisingValues, keepIdentities, MOMENT_MAX_MS, toMoment } from '../../domain/privacy/identities.ts'
+import { LAST_MOMENT_MS } from '../../domain/durations.ts'
+import { advertisingValues, keepIdentities, toMoment } from '../../domain/privacy/identities.ts'
 import { hashAdvertising, hashAdvertisingByName } from '../../domain/privacy/redact-gpc.ts'
 import {
   ADVERTISING_PROVIDERS,
@@ -43,8 +44,8 @@ describe('identities', () => {
     expect(Object.keys(keep(SENT, new Set()))).to.deep.equal(['ga4', 'custom'])
   })
 
-  it('of advertising are dropped under GPC', () => {
-    expect(Object.keys(keep(SENT, ALL, true))).to.deep.equal(['ga4', 'custom'])
+  it('of advertising and of custom adapters are dropped under GPC', () => {
+    expect(Object.keys(keep(SENT, ALL, true))).to.deep.equal(['ga4'])
   })
 
   it('that are empty leave nothing behind', () => {
@@ -127,12 +128,12 @@ describe('under Global Privacy Control', () => {
 describe('a moment', () => {
   it('is Unix ms or an ISO 8601 date between 1970 and 2100', () => {
     expect(toMoment(0)).to.equal(0)
-    expect(toMoment(MOMENT_MAX_MS)).to.equal(Date.UTC(2100, 0, 1))
+    expect(toMoment(LAST_MOMENT_MS)).to.equal(Date.UTC(2100, 0, 1) - 1)
     expect(toMoment('2026-11-21')).to.equal(Date.UTC(2026, 10, 21))
     expect(toMoment('2026-11-21T01:00:00+01:00')).to.equal(Date.UTC(2026, 10, 21))
     const none = [
       -1,
-      MOMENT_MAX_MS + 1,
+      LAST_MOMENT_MS + 1,
       NaN,
       Infinity,
       '',
@@ -141,7 +142,7 @@ describe('a moment', () => {
       '2026',
       '2026-13-01',
       '2026-11-21 01:00',
-      '2100-01-02',
+      '2100-01-01',
       '1969-12-31',
       true,
       {},

@@ -108,6 +108,35 @@ describe('what the request logs keep of a body', () => {
     })
   })
 
+  it('shows no user name and no password of an address, however it is spelled, and the rest as it came', () => {
+    const rows: readonly (readonly [string, string])[] = [
+      ['{"page_url":"https://user:pa55@a.example/x?y"}', '{"page_url":"https://***@a.example/x?y"}'],
+      [
+        '{"n":"see http://pa55@a.example and ftp://user:pa55@b.example"',
+        '{"n":"see http://***@a.example and ftp://***@b.example"',
+      ],
+      ['{"r":"https:\\/\\/user:pa55@a.example\\/x@y"}', '{"r":"https:\\/\\/***@a.example\\/x@y"}'],
+      ['{"r":"https://us@er:\\"pa55\\t@a.example/"}', '{"r":"https://***@a.example/"}'],
+      ['{"r":"https:\\\\\\\\user:pa55@a.example"}', '{"r":"https:\\\\\\\\***@a.example"}'],
+    ]
+    for (const [sent, kept] of rows)
+      expect(keep(sent)).to.deep.equal({ body: kept, bodyForm: 'text', isRedacted: true })
+    const hidden = [
+      'https%3A%2F%2Fuser%3Apa55%40a.example',
+      'https:\\u002f/user:pa55\\u0040a.example',
+      'https://user:pa55%40a.example',
+    ]
+    for (const sent of hidden) {
+      expect(keep(`{"r":"${sent}"}`), sent).to.deep.include({ bodyForm: 'unescaped', isRedacted: true })
+      expect(keep(`{"r":"${sent}"}`).body)
+        .to.include('://***@a.example')
+        .and.not.include('pa55')
+    }
+    expect(redactLine('https://user:pa55@a.example/x', 512, options)).to.equal('https://***@a.example/x')
+    const none = '{"a":"https://a.example/@b","mail":"a@b.example","c":"https://a.example?u=b@c","d":"a:b@c"}'
+    expect(keep(none)).to.deep.equal({ body: none, bodyForm: 'text', isRedacted: false })
+  })
+
   it('keeps bytes that are not UTF-8 exactly', () => {
     const bytes = Buffer.from([0x7b, 0xff, 0x80, 0x7d])
     expect(keep(bytes)).to.deep.equal({ body: bytes.toString('base64'), bodyForm: 'base64', isRedacted: false })

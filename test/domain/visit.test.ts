@@ -66,11 +66,20 @@ describe('a visit', () => {
       for (const page_url of [
         'https://other.example/install',
         'http://site.example/install',
-        'https://u@site.example/',
+        'https://site.example@other.example/',
+        'https://u:p@x@other.example/install',
       ]) {
         expect(answers({ page_url })).to.equal('origin_not_allowed')
       }
       expect(answers({}, 'https://other.example')).to.equal('origin_not_allowed')
+    })
+
+    it('is the same page if it was opened with a user name and password, which are not kept', () => {
+      for (const sent of ['u@', 'u:p@', ':p@', 'u:p%40@', 'https:p@x@', '@']) {
+        const page_url = `https://${sent}site.example/install?x#y`
+        expect(answers({ page_url }), page_url).to.equal(urlIdOf(`${ORIGIN}/install`))
+        expect(admit({ page_url }).visit.pageUrl).to.equal(`${ORIGIN}/install`)
+      }
     })
   })
 
@@ -79,12 +88,22 @@ describe('a visit', () => {
       expect(checkVisitFields(bodyOf())).to.equal(null)
       expect(checkVisitFields(bodyOf({ page_url: 'install' }))?.extra).to.deep.include({ field: '/page_url' })
       for (const [field, more] of [
+        ['/page_url', { page_url: `${ORIGIN}/`.padEnd(8_193, 'a') }],
+        ['/referrer', { referrer: `${ORIGIN}/`.padEnd(8_193, 'a') }],
+        ['/source/referrer', { source: { referrer: `${ORIGIN}/`.padEnd(8_193, 'a') } }],
         ['/source/landed_at', { source: { landed_at: 'soon' } }],
         ['/identities/tiktok/ttclid_at', { identities: { tiktok: { ttclid_at: '1' } } }],
         ['/identities/x/twclid_at', { identities: { x: { twclid_at: '2026-13-01' } } }],
       ] as const) {
         expect(checkVisitFields(bodyOf(more))?.extra).to.deep.include({ field })
       }
+    })
+
+    it('are not too long by a query or fragment, of which nothing is stored', () => {
+      const address = `${`${ORIGIN}/`.padEnd(8_192, 'a')}?${'b'.repeat(4_000)}#${'c'.repeat(4_000)}`
+      const sent = bodyOf({ page_url: address, referrer: address, source: { referrer: address } })
+      expect(checkVisitFields(sent)).to.equal(null)
+      expect(pageOf({ ...sent, url_id: urlIdOf(address.split('?')[0]!) })).to.have.property('kind', 'page')
     })
   })
 
@@ -135,10 +154,15 @@ describe('a visit', () => {
       })
     })
 
-    it('its own referrer as that of the landing only if no source is given', () => {
+    it('its own referrer as that of the landing if the source names none, even an empty one', () => {
       const own = { referrer: 'https://u:p@a.example/x?y#z' }
       expect(admit(own).visit.sourceReferrer).to.equal('https://a.example/x')
-      expect(admit({ ...own, source: { landed_at: NOW_MS } }).visit.sourceReferrer).to.equal('')
+      expect(admit({ ...own, source: { utm: { source: 'hn' } } }).visit.sourceReferrer).to.equal('https://a.example/x')
+      expect(admit({ ...own, source: { landed_at: NOW_MS } }).visit.sourceReferrer).to.equal('https://a.example/x')
+      expect(admit({ ...own, source: { referrer: '' } }).visit.sourceReferrer).to.equal('')
+      expect(admit({ ...own, source: { referrer: 'https://b.example/' } }).visit.sourceReferrer).to.equal(
+        'https://b.example/',
+      )
     })
 
     it('no previous receipt that is not a recorded browser receipt of this website and origin', () => {

@@ -43,6 +43,7 @@ const dying: Facts = {
   erase: (names) => facts.erase(names),
   countOrganization: (organization) => facts.countOrganization(organization),
   eraseOrganization: (organization) => facts.eraseOrganization(organization),
+  eraseOlder: (owner, beforeMs) => facts.eraseOlder(owner, beforeMs),
   eraseFigures: (website, hours) => facts.eraseFigures(website, hours),
   health: () => facts.health(),
   close: () => facts.close(),

@@ -28,4 +28,46 @@ describe('kafkajs, patched', () => {
     await runner.fetchManager.start()
     expect(fetches).to.equal(2)
   })
+
+  describe('whatever the wall clock does', () => {
+    const wall = Date.now
+    afterEach(() => {
+      Date.now = wall
+    })
+
+    /** A queue with one request in flight; resolves when it has been looked at `looks` times, with how often it was called late. */
+    const latenessOf = async (requestTimeout: number, looks: number): Promise<number> => {
+      mendKafkajs()
+      const RequestQueue = require('kafkajs/src/network/requestQueue')
+      const SocketRequest = require('kafkajs/src/network/requestQueue/socketRequest')
+      let late = 0
+      const looked = Promise.withResolvers<void>()
+      const queue = new RequestQueue({
+        ...{ maxInFlightRequests: null, requestTimeout: 10, enforceRequestTimeout: true },
+        ...{ clientId: 'c', broker: 'b:1', logger: SILENT },
+        isConnected: () => (--looks === 0 && looked.resolve(), true),
+      })
+      const request = new SocketRequest({
+        ...{ requestTimeout, broker: 'b:1', clientId: 'c', expectResponse: true },
+        entry: { correlationId: 1, apiName: 'Produce', apiKey: 0, apiVersion: 7, reject: () => undefined },
+        send: () => undefined,
+        timeout: () => (late++, queue.inflight.delete(1)),
+      })
+      request.send()
+      queue.inflight.set(1, request)
+      queue.scheduleRequestTimeoutCheck()
+      Date.now = () => wall() + 7_200_000
+      await looked.promise
+      queue.destroy()
+      return late
+    }
+
+    it('does not call requests in flight late after it was set forward', async () => {
+      expect(await latenessOf(3_600_000, 3)).to.equal(0)
+    })
+
+    it('still ends those that are late', async () => {
+      expect(await latenessOf(1, 20)).to.equal(1)
+    })
+  })
 })

@@ -4,8 +4,15 @@ import { expect } from 'chai'
 
 import { createLogger, withoutSecrets, redactValue, textLine } from '../../runtime/logger.ts'
 
-const RECEIPT = 'AZ8xY-_k3fGh5678901234567890abcdefghijklmnA'
+/** Of key 0, issued on 21 November 2026. */
+const RECEIPT = Buffer.concat([Buffer.from([0, ...issueTime(Date.UTC(2026, 10, 21))]), Buffer.alloc(25, 7)]).toString(
+  'base64url',
+)
 const TOKEN = `wht_${RECEIPT}`
+
+function issueTime(ms: number): readonly number[] {
+  return [...Buffer.from(ms.toString(16).padStart(12, '0'), 'hex')]
+}
 
 function capture() {
   const lines: string[] = []
@@ -66,6 +73,15 @@ describe('logger', () => {
       `failed for ${RECEIPT}`,
     )
     expect(lines.join('')).not.to.contain(RECEIPT)
+  })
+
+  it('shows what merely has the length of a receipt, such as the name of a file', () => {
+    for (const name of [
+      'website-of-the-documentation-of-our-product',
+      'a'.repeat(43),
+      '0123456789'.repeat(5).slice(0, 43),
+    ])
+      expect(withoutSecrets(`cannot read dashboard/${name}.yaml`)).to.equal(`cannot read dashboard/${name}.yaml`)
   })
 
   it('hides passwords in addresses and secrets in queries', () => {

@@ -10,7 +10,7 @@ const LANDED_AT = 1_790_000_000_000
 
 const landing = (clicks: Record<string, string> = {}): Landing => ({
   landed_at: LANDED_AT,
-  referrer: undefined,
+  referrer: '',
   utm: {},
   page: 'https://acme.dev/',
   clicks,

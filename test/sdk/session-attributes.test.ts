@@ -25,6 +25,11 @@ describe('sdk/session-attributes', () => {
     })
   })
 
+  it('name no referrer if there was none', () => {
+    const attributes = decode(sessionAttributes(landed('https://acme.dev/?gclid=a', ''), 'A'))
+    expect(attributes).to.not.have.property('landing_page_referrer')
+  })
+
   it('are there for a click ID alone', () => {
     for (const name of ['gclid', 'gbraid', 'wbraid']) {
       expect(decode(sessionAttributes(landed(`https://acme.dev/?${name}=x`), 'A'))).not.to.have.property('gad_source')

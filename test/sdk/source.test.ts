@@ -23,6 +23,11 @@ describe('sdk/source', () => {
   })
 
   describe('a new landing', () => {
+    it('says that there was no referrer, so that the referrer of a later page does not count instead', () => {
+      expect(land('https://acme.dev/?utm_source=s').referrer).to.equal('')
+      expect(land('https://acme.dev/', 'android-app://com.example/').referrer).to.equal('')
+    })
+
     it('holds referrer, campaign and time', () => {
       expect(
         land(

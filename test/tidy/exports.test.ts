@@ -14,6 +14,7 @@ const FOR_TESTS: readonly string[] = [
   'dashboard/billing/reconcile.ts#reconcilePlans',
   'dashboard/people/expired.ts#deleteExpired',
   'delivery/facts-writer/facts-writer.ts#restAfter',
+  'delivery/retention.ts#deleteOlder',
   'delivery/rollup/rollup.ts#rollUp',
   'delivery/version-guard.ts#HOLD_MS',
   'domain/collection/hook-script.ts#HOOK_BLOCK_LINES',

@@ -31,10 +31,10 @@ const LAYERS: readonly (readonly string[])[] = [
   [
     ...below('domain', 'base64url.ts durations.ts host.ts schema providers reasons.ts model.ts limits.ts'),
     ...below('domain', 'errors.ts strict-json.ts origin.ts outbound receipt.ts plan.ts catalog.ts'),
-    ...below(
-      'domain',
-      'resources published people catalog privacy collection records.ts logs streams delivery read-record.ts webhooks',
-    ),
+    ...below('domain', 'resources published people catalog privacy collection'),
+    // What may be read follows from the schemas of bodies.
+    ...below('domain', 'privacy/legible-places.ts privacy/redact-gpc.ts'),
+    ...below('domain', 'records.ts logs streams delivery read-record.ts webhooks'),
     'domain',
   ],
   [...below('api', 'metrics.ts deps.ts http collection openapi static-files.ts routes'), 'api'],
@@ -60,7 +60,7 @@ const LAYERS: readonly (readonly string[])[] = [
   [
     ...below(
       'ports/facts',
-      'column-types.ts visits.ts stream-tables.ts columns.ts query-rows.ts query-parts.ts erasure/names.ts erasure/queries.ts',
+      'column-types.ts visits.ts stream-tables.ts columns.ts query-rows.ts query-parts.ts erasure/names.ts erasure/queries.ts erasure/kept.ts',
     ),
     ...below('ports/facts', 'pages streams.ts deciding.ts queries.ts facts.ts engine erasure'),
     'ports/facts',

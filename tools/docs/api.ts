@@ -7,7 +7,7 @@ import { openApiDocument } from '../../api/openapi/document.ts'
 import { code, page, table } from './markdown.ts'
 
 interface FieldSchema {
-  readonly type?: string
+  readonly type?: string | readonly string[]
   readonly description?: string
   readonly enum?: readonly unknown[]
   readonly const?: unknown
@@ -134,18 +134,35 @@ function fieldRows(schema: FieldSchema, prefix: string, document: Document): rea
   })
 }
 
-function innerRows(field: FieldSchema, name: string, document: Document): readonly (readonly string[])[] {
+function innerRows(sent: FieldSchema, name: string, document: Document): readonly (readonly string[])[] {
+  const field = withoutNull(sent)
   if (field.properties !== undefined) return fieldRows(field, `${name}.`, document)
   if (field.items?.properties !== undefined) return fieldRows(field.items, `${name}[].`, document)
   const map = field.additionalProperties
-  return typeof map === 'object' && map.properties !== undefined ? fieldRows(map, `${name}.*.`, document) : []
+  const member = typeof map === 'object' ? withoutNull(map) : undefined
+  return member?.properties !== undefined ? fieldRows(member, `${name}.*.`, document) : []
 }
 
-function typeText(schema: FieldSchema): string {
+/** Without the null that stands for an absent member, which the page says once. */
+function withoutNull(field: FieldSchema): FieldSchema {
+  const { type, anyOf, enum: words, ...rest } = field
+  const kept = anyOf?.filter((one) => one.type !== 'null')
+  if (anyOf !== undefined && kept?.length === 1) return { ...kept[0], ...rest }
+  const single = typeof type === 'string' ? type : type?.find((one) => one !== 'null')
+  return {
+    ...rest,
+    ...(single === undefined ? {} : { type: single }),
+    ...(kept === undefined ? {} : { anyOf: kept }),
+    ...(words === undefined ? {} : { enum: words.filter((word) => word !== null) }),
+  }
+}
+
+function typeText(sent: FieldSchema): string {
+  const schema = withoutNull(sent)
   const { type, anyOf, items, maxLength, minLength, maxItems, maxProperties } = schema
   if (schema.const !== undefined) return code(JSON.stringify(schema.const))
   if (schema.enum !== undefined) return schema.enum.map((value) => code(String(value))).join(', ')
-  if (anyOf !== undefined) return anyOf.map(typeText).join(' or ')
+  if (anyOf !== undefined) return [...new Set(anyOf.map(typeText))].join(' or ')
   if (type === undefined) return 'anything'
   const length = minLength === maxLength ? `, ${maxLength} characters` : `, at most ${maxLength} characters`
   return [

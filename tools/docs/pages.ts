@@ -101,7 +101,7 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   utmChars: 'A UTM value',
   sessionAttributesChars: 'Google session attributes',
   identifierChars: "A provider's identifier",
-  urlChars: 'An address',
+  urlChars: 'An address, without query and fragment',
   clientHintChars: 'A client hint',
   machineFactChars: 'A fact about the machine in an install report',
   browsersPerInstall: 'Browsers named in an install report',

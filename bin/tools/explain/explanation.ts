@@ -28,19 +28,22 @@ export async function explainInstall(backend: ToolBackend, install: InstallRow):
   if (install.visit_id !== '') ids.add(install.visit_id)
   const owned = { organization: install.organization, website: install.website }
   const key = { ...owned, event_id: install.event_id }
-  const visits =
-    ids.size === 0
-      ? []
-      : await backend.run('visitsByIds', { ...ownersOf([...ids].map(() => owned)), visit_ids: [...ids] })
+  const keys = { ...ownersOf([...ids].map(() => owned)), visit_ids: [...ids] }
+  const [visits, installations, deliveries, attempts] = await Promise.all([
+    ids.size === 0 ? [] : backend.run('visitsByIds', keys),
+    installationsOfVisit(backend, install),
+    backend.run('deliveriesOfInstall', key),
+    backend.run('attemptsOfInstall', key),
+  ])
   return {
     install,
     verdicts,
     unread: [...(told === null ? ['verdicts'] : []), ...(plans === null ? ['deliveries'] : [])],
     plans: plans ?? [],
     visits,
-    installationsOfVisit: await installationsOfVisit(backend, install),
-    deliveries: await backend.run('deliveriesOfInstall', key),
-    attempts: await backend.run('attemptsOfInstall', key),
+    installationsOfVisit: installations,
+    deliveries,
+    attempts,
   }
 }
 

@@ -187,6 +187,54 @@ function endConnectionsThatMakeNoSense(): void {
   }
 }
 
+interface SocketRequest {
+  readonly requestTimeout: number
+  timeoutRequest(): void
+}
+
+interface TimedQueue {
+  readonly enforceRequestTimeout: boolean
+  readonly requestTimeout: number
+  readonly inflight: ReadonlyMap<number, SocketRequest>
+  requestTimeoutIntervalId: NodeJS.Timeout
+  isConnected(): boolean
+  destroy(): void
+}
+
+const LOOK_MS = 100
+
+/**
+ * kafkajs measures how long a broker has had a request by the wall clock: when that is set forward, everything in flight counts as
+ * late at once, and its connections are ended. They are measured by the monotonic clock instead.
+ */
+function timeRequestsByMonotonicClock(): void {
+  const require = createRequire(import.meta.url)
+  const { prototype: ofRequest } = require('kafkajs/src/network/requestQueue/socketRequest') as {
+    readonly prototype: { send?: (this: SocketRequest) => void }
+  }
+  const { prototype: ofQueue } = require('kafkajs/src/network/requestQueue') as {
+    readonly prototype: { scheduleRequestTimeoutCheck?: (this: TimedQueue) => void }
+  }
+  const send = ofRequest.send
+  if (send === undefined || ofQueue.scheduleRequestTimeoutCheck === undefined)
+    throw new Error('kafkajs is not the version that this service was made for')
+  const sentAtMs = new WeakMap<SocketRequest, number>()
+  ofRequest.send = function () {
+    send.call(this)
+    sentAtMs.set(this, performance.now())
+  }
+  ofQueue.scheduleRequestTimeoutCheck = function () {
+    if (!this.enforceRequestTimeout) return
+    this.destroy()
+    const look = (): void => {
+      for (const request of this.inflight.values())
+        if (performance.now() - (sentAtMs.get(request) ?? Infinity) > request.requestTimeout) request.timeoutRequest()
+      if (!this.isConnected()) this.destroy()
+    }
+    this.requestTimeoutIntervalId = setInterval(look, Math.min(this.requestTimeout, LOOK_MS))
+  }
+}
+
 let isMended = false
 
 /** Applies the patches once, however often it is called. */
@@ -199,4 +247,5 @@ export function mendKafkajs(): void {
   countSilentBrokersAsAway()
   endFetchingOfStoppedConsumers()
   endConnectionsThatMakeNoSense()
+  timeRequestsByMonotonicClock()
 }

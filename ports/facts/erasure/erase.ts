@@ -3,6 +3,7 @@
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import type { FactTable } from '../columns.ts'
 import type { FactsConnection } from '../engine/connection.ts'
+import { KEPT_TABLES, notBefore } from './kept.ts'
 import {
   conditionNaming,
   MAX_NAMES,
@@ -28,10 +29,10 @@ export function countOrganization(connection: FactsConnection, organization: str
   return countRows(connection, OWNED_TABLES, () => ofOrganization(organization))
 }
 
-async function countRows(
+async function countRows<T extends FactTable>(
   connection: FactsConnection,
-  tables: readonly FactTable[],
-  conditionOf: (table: FactTable) => string,
+  tables: readonly T[],
+  conditionOf: (table: T) => string,
 ): Promise<ErasedRows> {
   const counts = tables.map((table) => `(SELECT count() FROM ${table} WHERE ${conditionOf(table)}) AS ${table}`)
   const [row] = await connection.query(`SELECT ${counts.join(', ')}`, {}, { turn: 'report' })
@@ -56,33 +57,45 @@ function ofOrganization(organization: string): string {
 /**
  * Until none is found any more. A part that came from a backup has the number of the last mutation that it had where it was made, and the
  * engine passes over it in all mutations up to that number; each try has a higher one.
+ * Says whether there were any.
  * @throws Error if rows are left in spite of all tries
  */
-async function deleteRows(
+async function deleteRows<T extends FactTable>(
   connection: FactsConnection,
-  all: readonly FactTable[],
-  conditionOf: (table: FactTable) => string,
-): Promise<void> {
+  all: readonly T[],
+  conditionOf: (table: T) => string,
+): Promise<boolean> {
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const rows = await countRows(connection, all, conditionOf)
     const tables = all.filter((table) => (rows[table] ?? 0) > 0)
-    if (tables.length === 0) return
+    if (tables.length === 0) return tries > 0
     for (const table of tables) await beginDelete(connection, table, conditionOf(table))
     await untilDeleted(connection, tables)
   }
   throw new Error('rows that were to be erased are still there: erase again')
 }
 
+export function eraseOlder(connection: FactsConnection, owner: OwnedWebsite, beforeMs: number): Promise<boolean> {
+  return deleteRows(
+    connection,
+    KEPT_TABLES,
+    (table) => `${rowsOfWebsite(owner)} AND NOT (${notBefore(table, beforeMs)})`,
+  )
+}
+
+function rowsOfWebsite({ organization, website }: OwnedWebsite): string {
+  return `${ofOrganization(organization)} AND website = ${textLiteral(website)}`
+}
+
 export async function eraseFigures(
   connection: FactsConnection,
-  { organization, website }: OwnedWebsite,
+  owner: OwnedWebsite,
   hours: readonly number[],
 ): Promise<void> {
   for (let from = 0; from < hours.length; from += HOURS_AT_ONCE) {
     const some = hours.slice(from, from + HOURS_AT_ONCE).map((ms) => Math.trunc(ms))
     const isOne = `toUnixTimestamp64Milli(hour) IN (${some.join(', ')})`
-    const own = `organization = ${textLiteral(organization)} AND website = ${textLiteral(website)}`
-    await deleteRows(connection, ['website_hours'], () => `${own} AND ${isOne}`)
+    await deleteRows(connection, ['website_hours'], () => `${rowsOfWebsite(owner)} AND ${isOne}`)
   }
 }
 

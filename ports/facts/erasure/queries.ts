@@ -64,6 +64,13 @@ export const ERASURE_QUERIES = {
       AND (visit_id IN {visit_ids:Array(String)} OR previous_visit_id IN {visit_ids:Array(String)})
     ORDER BY visit_id LIMIT ${MAX_ROWS}`),
 
+  /** The longest retention that visits and installs of each website were stored with. */
+  longestRetentions: report<Record<never, never>, OwnedWebsite & { readonly days: number }>(`
+    SELECT organization, website, max(longest) AS days FROM (
+      SELECT organization, website, max(retention_days) AS longest FROM visits GROUP BY organization, website
+      UNION ALL SELECT organization, website, max(retention_days) AS longest FROM installs GROUP BY organization, website)
+    GROUP BY organization, website ORDER BY organization, website LIMIT ${MAX_ROWS}`),
+
   /** Whose facts a website's ID stands for: several if it had another owner before. */
   ownersOfWebsite: report<{ readonly website: string }, { readonly organization: string }>(`
     SELECT DISTINCT organization FROM (SELECT organization FROM visits WHERE website = {website:String}

@@ -128,8 +128,9 @@ export function funnelCells(period: RawPeriod, by: By = 'all'): string {
 
 const eventsReceived = (period: RawPeriod): string =>
   ofEvents(period, `SELECT event_id FROM installs WHERE ${received(period)}`)
-/** Whole seconds from the visit of a matched install to the install. */
-export const visitAgeS = (issuedAt: string): string => `dateDiff('second', ${issuedAt}, received_at)`
+/** Whole seconds that passed from the visit of a matched install to the install; `dateDiff` would count the borders of seconds in between. */
+export const visitAgeS = (issuedAt: string): string =>
+  `intDiv(toUnixTimestamp64Milli(received_at) - toUnixTimestamp64Milli(${issuedAt}), 1000)`
 const VISIT_AGE_S = visitAgeS('assumeNotNull(visit_issued_at)')
 const BUCKETS = `[${INSTALL_TIME_BUCKETS_S.join(', ')}]`
 
