@@ -40,15 +40,18 @@ const SOURCE = import.meta.dirname
  * the browser. Core and extras share the short names.
  */
 const INTERNAL_NAMES =
-  /^(adapters|added|attend|compose|count|currentReceipt|extras|forget|isAllowed|isAutomatic|isDue|google|isUrgent|loading|mayCollect|nowMs|registeredId|report|scopeOf|scopes|send|serviceUrl|running|view|tagAttributes)$/
+  /^(adapters|advertising|areAdTagsReady|attend|compose|count|currentReceipt|extras|finish|forget|isAllowed|isAutomatic|isDue|isUrgent|loading|mayCollect|nowMs|isPipe|isWindows|obey|registeredId|report|scopeOf|scopes|send|serviceUrl|running|view|tagAttributes)$/
+/** What the two files of ordinary pages may weigh, compressed with brotli at its best, by the beginning of their address. */
+const BUDGET_BYTES: Readonly<Record<string, number>> = { '/browser.js': 3 * 1024, '/browser/extras': 4 * 1024 }
 /** Digits of the SHA-256 in an immutable address. */
 const HASH_CHARS = 12
 
 /**
  * Builds into `outputFolder` and removes the remains of an earlier build. The same sources always give the same bytes.
- * The manifest is written last, so that a process that starts meanwhile finds every file in it.
+ * The manifest is written last, so that a process that starts meanwhile finds every file in it. Rejects if a file is larger than
+ * its budget.
  */
-export async function buildSdk(outputFolder: string): Promise<BuildManifest> {
+export async function buildSdk(outputFolder: string, budgetBytes = BUDGET_BYTES): Promise<BuildManifest> {
   const shortNames: MangleCache = {}
   const part = await bundle('extras-script.ts', shortNames, { DEBUG: 'false' })
   const partFile = describe('extras', part)
@@ -61,6 +64,10 @@ export async function buildSdk(outputFolder: string): Promise<BuildManifest> {
   const coreFile = describeEntry('browser', core)
   const talkingFile = describeEntry('browser.debug', talking)
   const manifest: BuildManifest = { files: [coreFile, partFile, talkingFile] }
+  for (const { url, brotliBytes } of manifest.files) {
+    const allowed = Object.entries(budgetBytes).find(([stem]) => url.startsWith(stem))?.[1] ?? Infinity
+    if (brotliBytes > allowed) throw new Error(`${url} has ${brotliBytes} bytes with brotli; ${allowed} are allowed`)
+  }
   await writeBuilt(outputFolder, coreFile.name, core)
   await writeBuilt(outputFolder, partFile.name, part)
   await writeBuilt(outputFolder, talkingFile.name, talking)

@@ -27,6 +27,18 @@ describe('sdk/build', () => {
     expect(extras?.brotliBytes).to.be.above(1_000).and.at.most(EXTRAS_BROTLI_BYTES)
   })
 
+  it('fails if a file is larger than its budget', async () => {
+    const refusal = (budgets: Record<string, number>) =>
+      buildSdk(folder, budgets).then(
+        () => 'built',
+        (error: unknown) => String(error),
+      )
+    expect(await refusal({ '/browser.js': 1_000 })).to.match(
+      /\/browser\.js has \d+ bytes with brotli; 1000 are allowed/,
+    )
+    expect(await refusal({ '/browser/extras': 1_000 })).to.match(/\/browser\/extras\.\w+\.js has \d+ bytes/)
+  })
+
   it('lists where each file is served, and its digest', async () => {
     expect(JSON.parse(String(await read('manifest.json')))).to.deep.equal(manifest)
     for (const { name, immutableUrl, sha256, integrity, bytes } of manifest.files) {
