@@ -175,7 +175,20 @@ describe('what the visit itself rules out', () => {
     expect(visitSkip({ gpc: false }, visitOf({ identities }), destinationOf())).to.equal('no_client_id')
   })
 
-  for (const clientId of ['', '0.1', '1', '1.2.3', 'a.b', '1.2 ', '-1.2', 'GA1.1.1.2', '1,2', 'GA1.1.1234567890.1790000000', 'x'.repeat(257), '550e8400 e29b 41d4 a716 446655440000']) {
+  for (const clientId of [
+    '',
+    '0.1',
+    '1',
+    '1.2.3',
+    'a.b',
+    '1.2 ',
+    '-1.2',
+    'GA1.1.1.2',
+    '1,2',
+    'GA1.1.1234567890.1790000000',
+    'x'.repeat(257),
+    '550e8400 e29b 41d4 a716 446655440000',
+  ]) {
     it(`does not accept ${JSON.stringify(clientId)} as a GA4 client ID`, () => {
       const identities = { ga4: { [MEASUREMENT_ID]: { client_id: clientId } } }
       expect(visitSkip({ gpc: false }, visitOf({ identities }), destinationOf())).to.equal('no_client_id')
