@@ -3,22 +3,28 @@
 import { boot } from './core/boot.ts'
 import { scriptAt } from './core/load-script.ts'
 import { nativeDocument } from './core/native.ts'
+import { safely } from './core/page.ts'
 
-try {
+safely(() => {
   const { currentScript } = nativeDocument
   const tag = (currentScript ?? nativeDocument.querySelector('script[data-project]')) as HTMLScriptElement
   const { dataset, nonce, integrity } = tag
   const { project, debug } = dataset
   const serviceUrl = new URL('.', tag.src).href
   // The explaining bundle takes over, unless the page pins the bytes of this one.
-  if (!DEBUG && debug !== undefined && !integrity) {
-    const talking = scriptAt(`${serviceUrl}browser.debug.js`, nonce)
-    Object.assign(talking.dataset, dataset)
-    nativeDocument.head.append(talking)
-  } else if (project) boot({ serviceUrl, nonce, project, tagAttributes: dataset })
+  const isReplaced =
+    !DEBUG &&
+    debug !== undefined &&
+    !integrity &&
+    safely(() => {
+      const talking = scriptAt(`${serviceUrl}browser.debug.js`, nonce)
+      Object.assign(talking.dataset, dataset)
+      nativeDocument.head.append(talking)
+      return true
+    })
+  if (isReplaced) return
+  if (project) boot({ serviceUrl, nonce, project, tagAttributes: dataset })
   // Tag managers leave nothing of a script element but its address.
   // eslint-disable-next-line no-console -- without it nothing would say why nothing arrives
   else console.warn('[whence] no data-project: give the script tag the ID of your website')
-} catch {
-  // The page itself never sees an error.
-}
+})

@@ -38,7 +38,7 @@ export function boot(options: PageOptions): Whence {
       return scope
     },
   }
-  if (DEBUG) debug.explainPage(page, consent)
+  if (DEBUG) safely(() => debug.explainPage(page, consent))
   const whence = (window.whence = page.scopeOf().whence)
   // Something may have become possible: the document is parsed, its route has changed, or the pointer is near a command.
   safely(() => {

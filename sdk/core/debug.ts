@@ -37,7 +37,13 @@ export function explainPage(page: Page, consent: string): void {
       'This browser sends Global Privacy Control: only GA4 identities are read. Test with it switched off to see the rest.',
     )
   if (!page.isAutomatic) say('Waiting for whence.start(), because the script tag has data-manual.')
-  addEventListener('load', () => checkCommands(page))
+  addEventListener('load', () => {
+    try {
+      checkCommands(page)
+    } catch (error) {
+      explainFailure(error)
+    }
+  })
 }
 
 function checkCommands({ tagAttributes: { commands = '' } }: Page): void {

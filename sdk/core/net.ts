@@ -26,7 +26,7 @@ export async function request(url: string, body?: object, leaving?: Event): Prom
     })
     return (await response.json()) as ServiceAnswer
   } catch {
-    if (DEBUG) void debug.explainSilence(url)
+    if (DEBUG) debug.explainSilence(url).catch(() => undefined)
     return
   }
 }

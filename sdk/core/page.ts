@@ -63,5 +63,9 @@ export const commandsOf = ({ tagAttributes: { commands = '' } }: Page) =>
 
 /** Problems are for the page's owner, who sees them with `data-debug`; the page itself never sees an error. */
 export const reportProblem = (problem: unknown) => {
-  if (DEBUG) debug.explainFailure(problem)
+  try {
+    if (DEBUG) debug.explainFailure(problem)
+  } catch {
+    // What was thrown has no words, or the page has blocked what would say them.
+  }
 }

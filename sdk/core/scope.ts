@@ -51,7 +51,7 @@ export function createScope(page: Page, project: string): Scope {
     currentReceipt: undefined,
     send: async (path, body, leaving) => {
       const answer = (page.isAllowed && (await request(page.serviceUrl + path, body, leaving))) || {}
-      if (DEBUG) debug.checkAnswer(page, { project, path, answer })
+      if (DEBUG) safely(() => debug.checkAnswer(page, { project, path, answer }))
       return page.isAllowed ? answer : {}
     },
     count: () => {
