@@ -17,7 +17,6 @@ export interface VisitBody {
   /** These two arrive later; a visitor who leaves before that is counted without them. */
   identities?: Readonly<Record<string, object | undefined>>
   previous_receipt?: string | null
-  readonly client: object
   readonly url_id: string
   readonly gpc: boolean
 }
@@ -116,11 +115,10 @@ export interface Extras {
   readonly fill: (scope: Scope, text: string) => string | undefined
   /** The same, but waits a short time for a token that is being requested. */
   readonly command: (scope: Scope, text: string) => Promise<string | undefined>
-  /**
-   * Adds what the website's own adapters read, and leaves out what the service's limit has no room for. Not called under
-   * Global Privacy Control.
-   */
-  readonly finish: (body: VisitBody, adapters: Scope['adapters']) => Promise<void>
+  /** Adds what the website's own adapters read. Not called under Global Privacy Control. */
+  readonly addCustom: (body: VisitBody, adapters: Scope['adapters']) => Promise<void>
+  /** Leaves out what the service's limit has no room for. */
+  readonly fit: (body: VisitBody) => Promise<void>
   /** True once the tags of advertising providers, too, have written the cookies that a visit should carry. */
   readonly areAdTagsReady: (config: BrowserConfig, cookie: ReadCookie) => boolean
   /** The identifiers at the website's advertising providers, by provider. */

@@ -6,6 +6,7 @@ import type { BrowserConfig } from './identities.ts'
 import { isGa4Ready, readIdentities } from './identities.ts'
 import { nativeDocument } from './native.ts'
 import { askExtras, extrasOf, hasGpc } from './page.ts'
+import { BODY_BYTES } from './limits.ts'
 import type { Landing } from './landing.ts'
 import type { PageView } from './source.ts'
 import { landingOf, originAndPath } from './source.ts'
@@ -53,7 +54,8 @@ export async function completeVisit(page: Page, scope: Scope, body: VisitBody): 
   for (let tries = TAGS_TRIES; tries && !scope.isUrgent && !areTagsReady(); tries--)
     await new Promise((resolve) => setTimeout(resolve, TAGS_WAIT_MS))
   identify()
-  if (needsExtras) await askExtras(page, (extras) => extras?.finish(body, adapters))
+  if (needsExtras) await askExtras(page, (extras) => extras?.addCustom(body, adapters))
+  if (new Blob([JSON.stringify(body)]).size > BODY_BYTES) await askExtras(page, (extras) => extras?.fit(body))
 }
 
 /** The page's default ID: the beginning of the digest of origin and path. */

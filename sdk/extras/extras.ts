@@ -11,11 +11,11 @@ import type { Extras } from '../core/types.ts'
 const handoffs = createHandoffs()
 export const extras: Extras = {
   ...handoffs,
-  finish: async (body, adapters) => {
+  addCustom: async (body, adapters) => {
     const custom = await readAdapters(adapters)
     body.identities = { ...body.identities, custom }
-    fitBody(body)
   },
+  fit: async (body) => fitBody(body),
   areAdTagsReady,
   advertising: advertisingIdentities,
   attend: (page) => {

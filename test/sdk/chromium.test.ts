@@ -260,6 +260,18 @@ describe('sdk in Chromium', function () {
       expect(collected()).to.deep.equal([])
     })
 
+    it('leaves out the page before if two long addresses have no room in the body', async () => {
+      const path = `/${'p'.repeat(8_100)}`
+      const referer = `${site.origin}/${'r'.repeat(4_000)}`
+      await page.goto(site.add(`<script>history.replaceState({}, '', '${path}')</script>${script()}`), { referer })
+      const [visit] = await visits()
+      expect(visit?.body.page_url).to.equal(site.origin + path)
+      expect(visit?.body.source.referrer).to.equal(referer)
+      expect(visit?.body).not.to.have.property('referrer')
+      expect(Buffer.byteLength(JSON.stringify(visit?.body))).to.be.at.most(LIMITS.bodyBytes)
+      await service.waitFor('/activate')
+    })
+
     it('knows on the install page where the visitor landed', async () => {
       service.config = { measurementIds: [], providers: ['ga4', 'x'] }
       const install = site.add(script())
