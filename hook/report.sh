@@ -744,6 +744,8 @@ floorp flatpak one.ablaze.floorp/config/floorp/floorp'
       *vivaldi*) echo vivaldi ;;
       *librewolf*) echo librewolf ;;
       *waterfox*) echo waterfox ;;
+      *floorp*) echo floorp ;;
+      zen | zen-browser | */zen | */zen-browser) echo zen ;;
       *firefox*) echo firefox ;;
     esac
   }

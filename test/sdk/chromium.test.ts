@@ -1,5 +1,6 @@
 import { Ajv } from 'ajv'
 import { expect } from 'chai'
+import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import {
   ACTIVATION_SCHEMA,
@@ -258,6 +259,14 @@ describe('sdk in Chromium', function () {
       await page.waitForLoadState('load')
       expect(noise.splice(0)).to.deep.equal(['[whence] no data-project: give the script tag the ID of your website'])
       expect(collected()).to.deep.equal([])
+    })
+
+    it('is counted by the recipe for tag managers', async () => {
+      const docs = readFileSync(new URL('../../docs/sdk.md', import.meta.url), 'utf8')
+      const recipe = /### With a tag manager.*?```html\n(.*?)```/s.exec(docs)?.[1] ?? ''
+      await page.goto(site.add(recipe.replace('https://whence.example', service.url)))
+      expect((await visits())[0]?.body.project).to.equal('acme-dev')
+      await service.waitFor('/activate')
     })
 
     it('leaves out the page before if two long addresses have no room in the body', async () => {

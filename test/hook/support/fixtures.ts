@@ -270,6 +270,16 @@ const PLACES: readonly Fixture[] = [
     receipts: [1, 2],
     body: { browsers: ['firefox', 'chrome'], default_browser: 'firefox' },
   },
+  {
+    name: 'the default browser is one of the younger ones',
+    arrange: (home) => {
+      home.chromium(DEFAULT, 1, marker(2))
+      home.firefox('.config/zen/x', 'https+++acme.dev', marker(1))
+    },
+    env: { BROWSER: '/opt/zen-browser' },
+    receipts: [1, 2],
+    body: { browsers: ['zen', 'chrome'], default_browser: 'zen' },
+  },
 ]
 
 const ORIGINS: readonly Fixture[] = [
