@@ -5,7 +5,7 @@ import { cookieReader } from './cookies.ts'
 import type { BrowserConfig } from './identities.ts'
 import { isGa4Ready, readIdentities } from './identities.ts'
 import { nativeDocument } from './native.ts'
-import { askExtras, extrasOf, hasGpc } from './page.ts'
+import { askExtras, extrasOf, hasGpc, reportProblem } from './page.ts'
 import { BODY_BYTES } from './limits.ts'
 import type { Landing } from './landing.ts'
 import type { PageView } from './source.ts'
@@ -47,7 +47,7 @@ export async function completeVisit(page: Page, scope: Scope, body: VisitBody): 
   // Throws if the answer is no configuration.
   identify()
   const needsExtras = !body.gpc && (adapters.size || config.providers.some((provider) => provider !== 'ga4'))
-  if (needsExtras) void extrasOf(page).then(identify)
+  if (needsExtras) extrasOf(page).then(identify).catch(reportProblem)
   // For the tags' cookies: two seconds at most, and no longer than until a token is requested.
   const areTagsReady = () =>
     isGa4Ready(config, cookies()) && (!needsExtras || page.extras?.areAdTagsReady(config, cookies()))

@@ -1140,6 +1140,19 @@ describe('sdk in Chromium', function () {
       })
     }
 
+    it('never throws into a page that blocks its cookies while the extras are on their way', async () => {
+      service.config = { measurementIds: [], providers: ['ga4', 'meta'] }
+      service.misbehave.set(manifest.files[1]?.url ?? '', { delayMs: 300 })
+      await page.goto(site.add(script()))
+      await service.waitFor('/browser-config')
+      await service.waitFor(manifest.files[1]?.url ?? '')
+      await run(
+        `Object.defineProperty(Document.prototype, 'cookie', { get() { window.wasRead = true; throw new Error('no') } })`,
+      )
+      await page.waitForFunction('window.wasRead')
+      expect(await run('whence.handoff()')).to.equal(null)
+    })
+
     it('removes the markers although the storage of the tab is blocked', async () => {
       await page.goto(site.add(script()))
       await service.waitFor('/activate')
