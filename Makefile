@@ -1,7 +1,7 @@
 # The verbs of this project. What each does stands in package.json; this file makes sure that what it needs is there.
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-distributed package demo check test test-long pages chaos scale mutants bench docs docs-site release-dry-run
+.PHONY: help run run-distributed package demo check test test-long pages chaos scale mutants bench docs docs-site keep-sdk release-dry-run
 
 help: ## Say what there is
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -64,6 +64,9 @@ docs: node_modules ## Write the pages that are made from tables
 
 docs-site: node_modules ## The documentation as a static site with search, in dist/site; follows every link
 	@npm run -s docs-site
+
+keep-sdk: node_modules ## Before a version is tagged: add the SDK's files to those that every later release serves; commit sdk/earlier
+	@npm run -s keep-sdk
 
 release-dry-run: node_modules ## Everything of a release that needs no network, in dist/release; needs helm. DIGEST names the published image
 	@npm run -s build

@@ -23,7 +23,7 @@ const IMPURE_GLOBALS = [
 ]
 
 export default tseslint.config(
-  { ignores: ['node_modules/', 'sdk/dist/', 'pages/dist/', 'dist/', 'data/', 'tmp/'] },
+  { ignores: ['node_modules/', 'sdk/dist/', 'sdk/earlier/', 'pages/dist/', 'dist/', 'data/', 'tmp/'] },
   {
     files: ['**/*.ts', '**/*.tsx'],
     extends: [tseslint.configs.recommendedTypeChecked],

@@ -447,7 +447,7 @@ whence_hook() (
   whence_scan_browsers() {
     whence_list_roots
     whence_find_folders
-    if [ -z "$whence_folders" ]; then whence_explain 'no browser profile was found'; return 0; fi
+    if [ -z "$whence_folders" ]; then whence_explain 'no browser can have a marker of this website'; return 0; fi
     whence_now=$(date +%s)
     # A clock of whole seconds may hide almost one, so one is kept back.
     whence_left_s=$((${whence_began:-0} + 4 - 1 - ${whence_now:-0}))
@@ -473,86 +473,121 @@ whence_hook() (
       }'
   }
 
+  # Where browsers keep profiles, as of 2026-11-27: browser, place, folder below it. Safari is not among them: its files are in a
+  # container that macOS protects.
+  whence_browser_roots() {
+    if [ "$whence_system" = Darwin ]; then echo "$whence_macos_roots"; else echo "$whence_linux_roots"; fi
+  }
+
+  whence_macos_roots='chrome support Google/Chrome
+chrome support Google/Chrome Beta
+chrome support Google/Chrome Dev
+chrome support Google/Chrome Canary
+chromium support Chromium
+edge support Microsoft Edge
+edge support Microsoft Edge Beta
+edge support Microsoft Edge Dev
+edge support Microsoft Edge Canary
+brave support BraveSoftware/Brave-Browser
+brave support BraveSoftware/Brave-Browser-Beta
+brave support BraveSoftware/Brave-Browser-Nightly
+arc support Arc/User Data
+opera support com.operasoftware.Opera
+opera support com.operasoftware.OperaGX
+vivaldi support Vivaldi
+firefox support Firefox/Profiles
+librewolf support librewolf/Profiles
+zen support zen/Profiles
+waterfox support Waterfox/Profiles
+floorp support Floorp/Profiles'
+
+  # Firefox's kind: below the home folder of old, below ~/.config since Firefox 147, there with or without the vendor's name.
+  whence_linux_roots='chrome chrome google-chrome
+chrome chrome google-chrome-beta
+chrome chrome google-chrome-unstable
+chrome chrome google-chrome-canary
+chrome flatpak com.google.Chrome/config/google-chrome
+chromium chrome chromium
+chromium snap chromium/common/chromium
+chromium flatpak org.chromium.Chromium/config/chromium
+chromium flatpak io.github.ungoogled_software.ungoogled_chromium/config/chromium
+edge config microsoft-edge
+edge config microsoft-edge-beta
+edge config microsoft-edge-dev
+edge flatpak com.microsoft.Edge/config/microsoft-edge
+brave config BraveSoftware/Brave-Browser
+brave config BraveSoftware/Brave-Browser-Beta
+brave config BraveSoftware/Brave-Browser-Nightly
+brave snap brave/current/.config/BraveSoftware/Brave-Browser
+brave flatpak com.brave.Browser/config/BraveSoftware/Brave-Browser
+opera config opera
+opera snap opera/current/.config/opera
+opera flatpak com.opera.Opera/config/opera
+vivaldi config vivaldi
+vivaldi flatpak com.vivaldi.Vivaldi/config/vivaldi
+firefox home .mozilla/firefox
+firefox config mozilla/firefox
+firefox snap firefox/common/.mozilla/firefox
+firefox snap firefox/common/.config/mozilla/firefox
+firefox flatpak org.mozilla.firefox/.mozilla/firefox
+firefox flatpak org.mozilla.firefox/config/mozilla/firefox
+librewolf home .librewolf
+librewolf config librewolf
+librewolf config librewolf/librewolf
+librewolf flatpak io.gitlab.librewolf-community/.librewolf
+librewolf flatpak io.gitlab.librewolf-community/config/librewolf
+librewolf flatpak io.gitlab.librewolf-community/config/librewolf/librewolf
+zen home .zen
+zen config zen
+zen config zen/zen
+zen flatpak app.zen_browser.zen/.zen
+zen flatpak app.zen_browser.zen/config/zen
+zen flatpak app.zen_browser.zen/config/zen/zen
+waterfox home .waterfox
+waterfox config waterfox
+waterfox config waterfox/waterfox
+waterfox flatpak net.waterfox.waterfox/.waterfox
+waterfox flatpak net.waterfox.waterfox/config/waterfox
+waterfox flatpak net.waterfox.waterfox/config/waterfox/waterfox
+floorp home .floorp
+floorp config floorp
+floorp config floorp/floorp
+floorp flatpak one.ablaze.floorp/.floorp
+floorp flatpak one.ablaze.floorp/config/floorp
+floorp flatpak one.ablaze.floorp/config/floorp/floorp'
+
   # Sets whence_roots: "<browser> <folder>" a line, for all folders in which browsers keep profiles; the default browser's first,
-  # if the environment names it. Safari is not among them: its files are in a container that macOS protects.
+  # if the environment names it.
   whence_list_roots() {
-    whence_roots=''
-    if [ "$whence_system" = Darwin ]; then
-      whence_list_macos_roots "$whence_home/Library/Application Support"
-    else
-      whence_config=${XDG_CONFIG_HOME:-}
-      whence_is_path "$whence_config" || whence_config=$whence_home/.config
-      whence_list_linux_roots
-      whence_list_packaged_roots "$whence_home/snap" "$whence_home/.var/app"
-    fi
-    if whence_is_path "${CHROME_USER_DATA_DIR:-}"; then whence_add_roots chrome "$CHROME_USER_DATA_DIR"; fi
+    whence_config=${XDG_CONFIG_HOME:-}
+    whence_is_path "$whence_config" || whence_config=$whence_home/.config
+    whence_chrome=${CHROME_CONFIG_HOME:-}
+    whence_is_path "$whence_chrome" || whence_chrome=$whence_config
     whence_default=$(whence_default_browser)
     whence_first=''
     whence_rest=''
-    for whence_root in $whence_roots; do
-      case $whence_root in
-        "$whence_default "*) whence_first=$whence_first$whence_root$whence_newline ;;
-        *) whence_rest=$whence_rest$whence_root$whence_newline ;;
-      esac
-    done
+    for whence_line in $(whence_browser_roots); do whence_add_root "$whence_line"; done
+    if whence_is_path "${CHROME_USER_DATA_DIR:-}"; then whence_add_root "chrome exactly $CHROME_USER_DATA_DIR"; fi
     whence_roots=$whence_first$whence_rest
   }
 
-  # Adds the folders $2... of browser $1.
-  whence_add_roots() {
-    whence_browser=$1
-    shift
-    for whence_root in "$@"; do
-      whence_roots="$whence_roots$whence_browser $whence_root$whence_newline"
-    done
-  }
-
-  whence_list_macos_roots() {
-    whence_add_roots chrome "$1/Google/Chrome" "$1/Google/Chrome Beta" "$1/Google/Chrome Dev" "$1/Google/Chrome Canary"
-    whence_add_roots chromium "$1/Chromium"
-    whence_add_roots edge "$1/Microsoft Edge" "$1/Microsoft Edge Beta" "$1/Microsoft Edge Dev" "$1/Microsoft Edge Canary"
-    whence_add_roots brave "$1/BraveSoftware/Brave-Browser" "$1/BraveSoftware/Brave-Browser-Beta" \
-      "$1/BraveSoftware/Brave-Browser-Nightly"
-    whence_add_roots arc "$1/Arc/User Data"
-    whence_add_roots opera "$1/com.operasoftware.Opera" "$1/com.operasoftware.OperaGX"
-    whence_add_roots vivaldi "$1/Vivaldi"
-    whence_add_roots firefox "$1/Firefox/Profiles"
-    whence_add_roots librewolf "$1/librewolf/Profiles"
-    whence_add_roots zen "$1/zen/Profiles"
-    whence_add_roots waterfox "$1/Waterfox/Profiles"
-  }
-
-  whence_list_linux_roots() {
-    whence_chrome=${CHROME_CONFIG_HOME:-}
-    whence_is_path "$whence_chrome" || whence_chrome=$whence_config
-    whence_add_roots chrome "$whence_chrome/google-chrome" "$whence_chrome/google-chrome-beta" \
-      "$whence_chrome/google-chrome-unstable"
-    whence_add_roots chromium "$whence_chrome/chromium"
-    whence_add_roots edge "$whence_config/microsoft-edge" "$whence_config/microsoft-edge-beta" "$whence_config/microsoft-edge-dev"
-    whence_add_roots brave "$whence_config/BraveSoftware/Brave-Browser" "$whence_config/BraveSoftware/Brave-Browser-Beta" \
-      "$whence_config/BraveSoftware/Brave-Browser-Nightly"
-    whence_add_roots opera "$whence_config/opera"
-    whence_add_roots vivaldi "$whence_config/vivaldi"
-    whence_add_roots firefox "$whence_home/.mozilla/firefox" "$whence_config/mozilla/firefox"
-    whence_add_roots librewolf "$whence_home/.librewolf"
-    whence_add_roots zen "$whence_home/.zen"
-    whence_add_roots waterfox "$whence_home/.waterfox"
-  }
-
-  # $1 is where snap keeps the data of its packages, $2 where flatpak does.
-  whence_list_packaged_roots() {
-    whence_add_roots chrome "$2/com.google.Chrome/config/google-chrome"
-    whence_add_roots chromium "$1/chromium/common/chromium" "$2/org.chromium.Chromium/config/chromium"
-    whence_add_roots edge "$2/com.microsoft.Edge/config/microsoft-edge"
-    whence_add_roots brave "$1/brave/current/.config/BraveSoftware/Brave-Browser" \
-      "$2/com.brave.Browser/config/BraveSoftware/Brave-Browser"
-    whence_add_roots opera "$1/opera/current/.config/opera" "$2/com.opera.Opera/config/opera"
-    whence_add_roots vivaldi "$2/com.vivaldi.Vivaldi/config/vivaldi"
-    whence_add_roots firefox "$1/firefox/common/.mozilla/firefox" "$2/org.mozilla.firefox/.mozilla/firefox" \
-      "$2/org.mozilla.firefox/config/mozilla/firefox"
-    whence_add_roots librewolf "$2/io.gitlab.librewolf-community/.librewolf"
-    whence_add_roots zen "$2/app.zen_browser.zen/.zen"
-    whence_add_roots waterfox "$2/net.waterfox.waterfox/.waterfox"
+  # Adds a line "<browser> <place> <folder below it>".
+  whence_add_root() {
+    whence_place=${1#* }
+    whence_folder=${whence_place#* }
+    case ${whence_place%% *} in
+      support) whence_folder="$whence_home/Library/Application Support/$whence_folder" ;;
+      chrome) whence_folder=$whence_chrome/$whence_folder ;;
+      config) whence_folder=$whence_config/$whence_folder ;;
+      home) whence_folder=$whence_home/$whence_folder ;;
+      snap) whence_folder=$whence_home/snap/$whence_folder ;;
+      flatpak) whence_folder=$whence_home/.var/app/$whence_folder ;;
+    esac
+    whence_root="${1%% *} $whence_folder$whence_newline"
+    case $1 in
+      "$whence_default "*) whence_first=$whence_first$whence_root ;;
+      *) whence_rest=$whence_rest$whence_root ;;
+    esac
   }
 
   # Sets whence_folders: the folders to search, one a line. find gets each root as "<root>" (printed if it is a folder, no
@@ -590,27 +625,45 @@ whence_hook() (
   # Chromium's kind keeps all websites' files in one folder, under numbers.
   whence_add_profile() {
     case $whence_browser in
-      firefox | librewolf | zen | waterfox) whence_firefox_profiles=$whence_firefox_profiles$1$whence_newline ;;
+      firefox | librewolf | zen | waterfox | floorp) whence_firefox_profiles=$whence_firefox_profiles$1$whence_newline ;;
       *) whence_folders="$whence_folders$1/File System$whence_newline" ;;
     esac
   }
 
-  # Firefox's kind has a folder for each origin (https://a.example:8443 is https+++a.example+8443) and each container tab. Those
-  # of this website are searched by name; others are not even listed. More than 1,500 might not fit into one command line.
+  # Firefox's kind has a folder for each origin (https://a.example:8443 is https+++a.example+8443), and more of them with
+  # attributes behind a "^", such as the number of a container tab. Those of this website are picked by name; about others nothing
+  # is asked. What a frame in another website's page stored is not meant. More than 1,500 might not fit into one command line.
   whence_add_origin_folders() {
     if [ -z "$whence_firefox_profiles" ]; then return 0; fi
     whence_origin_names=$(echo "$whence_origins" | tr ' :/' '\n++')
-    whence_folder_count=0
-    for whence_container in '' 1 2 3 4 5 6 7 8 9; do
-      for whence_profile in $whence_firefox_profiles; do
-        for whence_origin in $whence_origin_names; do
-          if [ "$whence_folder_count" -ge 1500 ]; then return 0; fi
-          whence_folder_count=$((whence_folder_count + 1))
-          whence_folder=$whence_profile/storage/default/$whence_origin${whence_container:+^userContextId=$whence_container}/fs
-          whence_folders=$whence_folders$whence_folder$whence_newline
-        done
+    set --
+    for whence_profile in $whence_firefox_profiles; do
+      for whence_origin in $whence_origin_names; do
+        if [ "$#" -lt 1500 ]; then set -- "$@" "$whence_profile/storage/default/$whence_origin"; fi
       done
     done
+    whence_folder_count=0
+    for whence_folder in $(whence_list_origin_folders "$@"); do
+      case $whence_folder in *'^partitionKey='*) continue ;; esac
+      if [ "$whence_folder_count" -ge 1500 ]; then return 0; fi
+      whence_folder_count=$((whence_folder_count + 1))
+      whence_folders=$whence_folders$whence_folder/fs$whence_newline
+    done
+  }
+
+  # Prints which of these folders there are, then which there are with attributes. The pattern lists names alone, where find would
+  # look at each.
+  whence_list_origin_folders() {
+    # shellcheck disable=SC2016 # The inner shell expands it.
+    whence_within_as_person 1 sh -c '
+      for folder; do if [ -d "$folder" ] && [ ! -L "$folder" ]; then printf "%s\n" "$folder"; fi; done
+      for start; do
+        for folder in "$start^"*; do
+          case $folder in *"
+"*) continue ;; esac
+          if [ -d "$folder" ] && [ ! -L "$folder" ]; then printf "%s\n" "$folder"; fi
+        done
+      done' sh "$@"
   }
 
   # Prints on standard output what is in the files (see whence_read_markers), and on standard error, from awk alone,
@@ -650,11 +703,13 @@ whence_hook() (
   }
 
   # Turns markers into "marker <time of the visit> <receipt>" if they are this website's and hold, else into one word. The order
-  # of their members does not matter; a member's value that is not as it must be counts as missing. One of another origin is not
-  # this website's. (Without a list of origins, as an installer that carries this text itself may have none, any will do.)
+  # of their members does not matter; a member's value that is not as it must be counts as missing. Clocks may differ by an
+  # hour, and a visit lasts for 30 days: whatever claims more would crowd out true ones. One of another origin is not this
+  # website's. (Without a list of origins, as an installer that carries this text itself may have none, any will do.)
   whence_read_markers() {
     # shellcheck disable=SC2016 # They are awk's own.
     whence_within "$whence_left_s" awk -v website="$whence_website" -v origins="$whence_origins" -v now="${whence_began}000" '
+      BEGIN { hour = 3600000; day = 24 * hour }
       function member(key, value) {
         if (!match($0, "\"" key "\" *: *" value "[ ,}]")) return ""
         value = substr($0, RSTART, RLENGTH - 1)
@@ -670,7 +725,8 @@ whence_hook() (
         if (member("project", "\"[^\"]*\"") != website) print "other"
         else if (origins != "" && (origin == "" || !index(" " origins " ", " " origin " "))) print "foreign"
         else if (member("version", "[0-9]+") != 1 || length(receipt) != 43 || length(created) != 13 || expires == "") print "broken"
-        else if (expires + 0 <= now + 0) print "expired"
+        else if (created - now > hour || expires - created > 30 * day + hour) print "broken"
+        else if (expires + 0 <= now + 0 || now - created > 30 * day + hour) print "expired"
         else print "marker", created, receipt
         fflush() # A line in one piece: the number of files may come in between.
       }'
@@ -688,6 +744,8 @@ whence_hook() (
       *vivaldi*) echo vivaldi ;;
       *librewolf*) echo librewolf ;;
       *waterfox*) echo waterfox ;;
+      *floorp*) echo floorp ;;
+      zen | zen-browser | */zen | */zen-browser) echo zen ;;
       *firefox*) echo firefox ;;
     esac
   }

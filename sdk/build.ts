@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
 import { build } from 'esbuild'
@@ -29,6 +29,15 @@ interface BuiltFile {
 
 export interface BuildManifest {
   readonly files: readonly BuiltFile[]
+  /** What earlier releases have served at addresses that never change. */
+  readonly earlier: readonly Pick<BuiltFile, 'name' | 'immutableUrl'>[]
+}
+
+interface BuildChoice {
+  /** Most bytes with brotli, by the beginning of an address. */
+  readonly budgetBytes?: Readonly<Record<string, number>>
+  /** Folder of the builds of earlier releases, each file below it named as its address. */
+  readonly earlierFolder?: string
 }
 
 /** Long name to short name. */
@@ -40,15 +49,19 @@ const SOURCE = import.meta.dirname
  * the browser. Core and extras share the short names.
  */
 const INTERNAL_NAMES =
-  /^(adapters|added|attend|compose|count|currentReceipt|extras|forget|isAllowed|isAutomatic|isDue|google|isUrgent|loading|mayCollect|nowMs|registeredId|report|scopeOf|scopes|send|serviceUrl|running|view|tagAttributes)$/
+  /^(adapters|advertising|areAdTagsReady|attend|compose|count|currentReceipt|extras|addCustom|fit|forget|isAllowed|isAutomatic|isDue|isUrgent|loading|mayCollect|nowMs|isPipe|isRoot|feeder|isWindows|obey|registeredId|report|scopeOf|scopes|send|serviceUrl|running|view|tagAttributes)$/
+/** What the two files of ordinary pages may weigh, compressed with brotli at its best, by the beginning of their address. */
+const BUDGET_BYTES: Readonly<Record<string, number>> = { '/browser.js': 3 * 1024, '/browser/extras': 4 * 1024 }
 /** Digits of the SHA-256 in an immutable address. */
 const HASH_CHARS = 12
 
 /**
  * Builds into `outputFolder` and removes the remains of an earlier build. The same sources always give the same bytes.
- * The manifest is written last, so that a process that starts meanwhile finds every file in it.
+ * The manifest is written last, so that a process that starts meanwhile finds every file in it. Rejects if a file is larger than
+ * its budget, or if one of an earlier release is not what its name says.
  */
-export async function buildSdk(outputFolder: string): Promise<BuildManifest> {
+export async function buildSdk(outputFolder: string, choice: BuildChoice = {}): Promise<BuildManifest> {
+  const { budgetBytes = BUDGET_BYTES, earlierFolder = path.join(SOURCE, 'earlier') } = choice
   const shortNames: MangleCache = {}
   const part = await bundle('extras-script.ts', shortNames, { DEBUG: 'false' })
   const partFile = describe('extras', part)
@@ -60,10 +73,18 @@ export async function buildSdk(outputFolder: string): Promise<BuildManifest> {
   const talking = await bundle('main.ts', shortNames, { ...extras, DEBUG: 'true' })
   const coreFile = describeEntry('browser', core)
   const talkingFile = describeEntry('browser.debug', talking)
-  const manifest: BuildManifest = { files: [coreFile, partFile, talkingFile] }
+  const files = [coreFile, partFile, talkingFile]
+  const isCurrent = ({ immutableUrl }: EarlierFile) => files.some((file) => file.immutableUrl === immutableUrl)
+  const kept = (await readEarlier(earlierFolder)).filter((file) => !isCurrent(file))
+  const manifest: BuildManifest = { files, earlier: kept.map(({ name, immutableUrl }) => ({ name, immutableUrl })) }
+  for (const { url, brotliBytes } of manifest.files) {
+    const allowed = Object.entries(budgetBytes).find(([stem]) => url.startsWith(stem))?.[1] ?? Infinity
+    if (brotliBytes > allowed) throw new Error(`${url} has ${brotliBytes} bytes with brotli; ${allowed} are allowed`)
+  }
   await writeBuilt(outputFolder, coreFile.name, core)
   await writeBuilt(outputFolder, partFile.name, part)
   await writeBuilt(outputFolder, talkingFile.name, talking)
+  for (const { name, contents } of kept) await writeBuilt(outputFolder, name, contents)
   await writeBuilt(outputFolder, 'manifest.json', `${JSON.stringify(manifest, null, 2)}\n`)
   await removeOthers(outputFolder, manifest)
   return manifest
@@ -137,10 +158,32 @@ function immutable(stem: string, contents: Uint8Array): string {
   return `${stem}.${createHash('sha256').update(contents).digest('hex').slice(0, HASH_CHARS)}.js`
 }
 
-async function removeOthers(folder: string, { files }: BuildManifest): Promise<void> {
-  const parts = path.join(folder, 'browser')
-  for (const name of await readdir(parts)) {
-    if (!files.some((file) => file.name === `browser/${name}`)) await rm(path.join(parts, name))
+interface EarlierFile {
+  readonly name: string
+  readonly immutableUrl: string
+  readonly contents: Uint8Array
+}
+
+async function readEarlier(folder: string): Promise<EarlierFile[]> {
+  const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.js')).sort()
+  return Promise.all(
+    names.map(async (name) => {
+      const contents = await readFile(path.join(folder, name))
+      const immutableUrl = immutable(`/${name.replace(/\.[0-9a-f]+\.js$/, '')}`, contents)
+      if (immutableUrl !== `/${name}`)
+        throw new Error(`${path.join(folder, name)} is not what was served: ${immutableUrl}`)
+      return { name: `earlier/${name}`, immutableUrl, contents }
+    }),
+  )
+}
+
+async function removeOthers(folder: string, { files, earlier }: BuildManifest): Promise<void> {
+  const known = new Set([...files, ...earlier].map(({ name }) => name).concat('manifest.json'))
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const file = path.join(entry.parentPath, entry.name)
+    const name = path.relative(folder, file)
+    // The package is another build's.
+    if (entry.isFile() && !known.has(name) && !name.startsWith('package/')) await rm(file)
   }
 }
 

@@ -2,6 +2,6 @@
 
 import { extras } from './extras/extras.ts'
 import type { ExtrasScript } from './core/load-script.ts'
+import { nativeDocument } from './core/native.ts'
 
-// An element named `currentScript` shadows the property; the core then continues without the extras.
-;(document.currentScript as ExtrasScript | null)?.whence?.(extras)
+;(nativeDocument.currentScript as ExtrasScript | null)?.whence?.(extras)

@@ -55,11 +55,14 @@ export interface Whence {
    * Privacy Control.
    */
   adapter(name: string, read: () => CustomFields | Promise<CustomFields>): void
-  /** The same interface for another website whose registered pages include this one; counts the page for it too. */
+  /**
+   * The same interface for another website whose registered pages include this one; counts the page for it too. From then
+   * on commands of the page may name that website.
+   */
   scope(project: string): Whence
   /**
    * Runs the callback with this interface, at once. Before the script has loaded, `(window.whence ||= []).push(fn)`
-   * queues it.
+   * queues it. What the callback throws is reported as an error of the page, and does not reach the caller.
    */
   push(callback: (whence: Whence) => void): void
 }

@@ -111,8 +111,8 @@ function checkBody(body: Json, nowMs: number, report: AddMessage): void {
   }
   const clientId = body['client_id']
   if (clientId === undefined || clientId === '') report('client_id', 'VALUE_REQUIRED', 'A client_id is required.')
-  else if (typeof clientId !== 'string' || !/^[1-9]\d*\.[1-9]\d*$/.test(clientId)) {
-    report('client_id', 'VALUE_INVALID', 'Must be two positive integers joined by a dot.')
+  else if (typeof clientId !== 'string' || !/^([1-9]\d*\.[1-9]\d*|(?!GA\d\.)\S{16,256})$/.test(clientId)) {
+    report('client_id', 'VALUE_INVALID', 'Must be two positive integers joined by a dot, or a unique ID.')
   }
   checkTime('timestamp_micros', body['timestamp_micros'], nowMs, report)
   checkGa4Consent(body['consent'], report)

@@ -46,6 +46,8 @@ export function publicFiles(options: ApiOptions): PublicFiles {
 
 interface SdkManifest {
   readonly files: readonly { readonly name: string; readonly url: string; readonly immutableUrl: string }[]
+  /** Of earlier releases: pages that pin an address, or that hold an earlier script in a cache, still ask for them. */
+  readonly earlier: readonly { readonly name: string; readonly immutableUrl: string }[]
 }
 
 /** Cached briefly under its plain name, for ever under the name that contains its hash. */
@@ -53,10 +55,15 @@ function sdkFiles(folder: string): [string, StaticFile][] {
   const path = join(folder, 'manifest.json')
   if (!existsSync(path)) throw new Error('the SDK is not built: run npm run -s build')
   const manifest = JSON.parse(readFileSync(path, 'utf8')) as SdkManifest
-  return manifest.files.flatMap(({ name, url, immutableUrl }) => {
-    const content = readFileSync(join(folder, name))
-    const make = (cache: string) => staticFile({ type: SCRIPT_TYPE, content, cache, isShared: true })
-    const forever: [string, StaticFile] = [immutableUrl, make(CACHE_FOREVER)]
-    return url === immutableUrl ? [forever] : [[url, make(CACHE_SHORT)], forever]
+  const make = (name: string, cache: string) =>
+    staticFile({ type: SCRIPT_TYPE, content: readFileSync(join(folder, name)), cache, isShared: true })
+  const earlier = manifest.earlier.map(({ name, immutableUrl }): [string, StaticFile] => [
+    immutableUrl,
+    make(name, CACHE_FOREVER),
+  ])
+  const current = manifest.files.flatMap(({ name, url, immutableUrl }): [string, StaticFile][] => {
+    const forever: [string, StaticFile] = [immutableUrl, make(name, CACHE_FOREVER)]
+    return url === immutableUrl ? [forever] : [[url, make(name, CACHE_SHORT)], forever]
   })
+  return [...earlier, ...current]
 }

@@ -59,9 +59,15 @@ export function visitSkip(install: Pick<Install, 'gpc'>, visit: Visit, destinati
   return isGa4ClientId(identity?.client_id) ? null : 'no_client_id'
 }
 
-/** Two positive integers joined by a dot, as in the `_ga` cookie (Measurement Protocol reference, `client_id`). */
+/**
+ * Two positive integers joined by a dot, as Google's tag makes them for the `_ga` cookie, or an ID that the website has
+ * given its tag: a UUID, an AMP ID or any other text without spaces that is long enough to be unique. A whole cookie is
+ * no ID. (Measurement Protocol reference, `client_id`: it "uniquely identifies a user instance of a web client".)
+ */
 export function isGa4ClientId(value: string | undefined): value is string {
-  return value !== undefined && /^[1-9][0-9]{0,19}\.[1-9][0-9]{0,19}$/.test(value)
+  if (value === undefined) return false
+  const isMadeByGoogle = /^[1-9][0-9]{0,19}\.[1-9][0-9]{0,19}$/.test(value)
+  return isMadeByGoogle || /^(?!GA\d\.)[\w.:+/=~-]{16,256}$/.test(value)
 }
 
 /** 32 hex digits that are the same for every attempt, repeat and replay of one delivery: its key at the provider. */

@@ -2,12 +2,20 @@
 
 import * as debug from './debug.ts'
 import type { Page, PageOptions, Scope } from './types.ts'
-import { resume, watchPage } from './page.ts'
+import { globalOf, native } from './native.ts'
+import { commandsOf, extrasOf, resume, safely } from './page.ts'
 import { createScope } from './scope.ts'
 import { viewPage } from './visit.ts'
-import type { Whence } from '../whence.d.ts'
+import type { Whence, WhenceCallback } from '../whence.d.ts'
 
+/**
+ * Sets `window.whence` and returns it. If it is there already, the website joins it: a page may contain the script
+ * twice, or the scripts of two websites. Throws only if the page has given the name away for good.
+ */
 export function boot(options: PageOptions): Whence {
+  // Until the script has loaded, the interface is a queue. An element of that name is neither.
+  const earlier = globalOf('whence') as Partial<Whence & WhenceCallback[]> | undefined
+  if (typeof earlier?.scope === 'function') return earlier.scope(options.project)
   const { consent = 'granted', pageId, manual, spa } = options.tagAttributes
   // An insecure context offers no hashing and no storage for markers.
   const mayCollect = isSecureContext && consent !== 'denied'
@@ -30,8 +38,27 @@ export function boot(options: PageOptions): Whence {
       return scope
     },
   }
-  if (DEBUG) debug.explainPage(page, consent)
-  const { whence } = page.scopeOf()
-  watchPage(page, spa !== undefined)
+  if (DEBUG) safely(() => debug.explainPage(page, consent))
+  const whence = (window.whence = page.scopeOf().whence)
+  // Something may have become possible: the document is parsed, its route has changed, or the pointer is near a command.
+  safely(() => {
+    addEventListener('DOMContentLoaded', () => resume(page))
+    // Commands that the page adds later are noticed when the pointer comes near one.
+    addEventListener('pointerover', ({ target }) =>
+      safely(() => {
+        if (native(target as Element).closest?.(commandsOf(page))) void extrasOf(page)
+      }),
+    )
+    // Browsers without the Navigation API get one visit per document: wrapping the page's history is not worth the risk.
+    const navigation = spa !== undefined && (globalOf('navigation') as EventTarget | undefined)
+    if (navigation) {
+      navigation.addEventListener('currententrychange', () => {
+        page.registeredId = undefined
+        for (const scope of page.scopes.values()) scope.isDue = page.isAutomatic
+        resume(page)
+      })
+    }
+  })
+  earlier?.forEach?.((callback) => whence.push(callback))
   return whence
 }

@@ -12,15 +12,20 @@ export type ReadCookie = (name: string) => string | undefined
  * Reads from `header`, the value of `document.cookie`. Values are percent-decoded if possible. Of several cookies with
  * one name the first counts: browsers list the most specific path first. Names are plain words.
  */
-export function cookieReader(header: string): ReadCookie {
-  return (name) => {
+export const cookieReader =
+  (header: string): ReadCookie =>
+  (name) => {
+    const start = `${name}=`
+    const value = header
+      .split('; ')
+      .find((pair) => pair.startsWith(start))
+      ?.slice(start.length)
     // An over-long value is left out, never truncated: the service refuses it, and a truncated one could be another
     // visitor's.
-    const value = firstGroup(new RegExp(`(?:^|; )${name}=([^;]{1,${COOKIE_CHARS}})(?:;|$)`), header)
+    if (!value || value.length > COOKIE_CHARS) return undefined
     try {
       return value && decodeURIComponent(value)
     } catch {
       return value
     }
   }
-}

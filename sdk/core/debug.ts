@@ -3,28 +3,26 @@
  * `browser.debug.js`.
  */
 
+import { nativeDocument } from './native.ts'
 import type { ServiceAnswer, Page } from './types.ts'
 
 const said = new Set<string>()
 
 /** What happens as it should. */
-export function say(sentence: string): void {
-  if (said.has(sentence)) return
-  said.add(sentence)
-  // eslint-disable-next-line no-console -- asked for by the page's owner
-  console.info(`[whence] ${sentence}`)
-}
+const say = (sentence: string): void => speak('info', sentence)
 
 /** What the page's owner should fix or know. */
-export function warn(sentence: string): void {
+const warn = (sentence: string): void => speak('warn', sentence)
+
+function speak(level: 'info' | 'warn', sentence: string): void {
   if (said.has(sentence)) return
   said.add(sentence)
-  // eslint-disable-next-line no-console -- asked for by the page's owner
-  console.warn(`[whence] ${sentence}`)
-}
-
-export function checkTag({ dataset }: HTMLScriptElement): void {
-  if (!dataset['project']) warn('The script tag has no data-project: give it the ID of your website.')
+  try {
+    // eslint-disable-next-line no-console -- asked for by the page's owner
+    console[level](`[whence] ${sentence}`)
+  } catch {
+    // The page has taken the console away.
+  }
 }
 
 export function explainPage(page: Page, consent: string): void {
@@ -39,15 +37,21 @@ export function explainPage(page: Page, consent: string): void {
       'This browser sends Global Privacy Control: only GA4 identities are read. Test with it switched off to see the rest.',
     )
   if (!page.isAutomatic) say('Waiting for whence.start(), because the script tag has data-manual.')
-  addEventListener('load', () => checkCommands(page))
+  addEventListener('load', () => {
+    try {
+      checkCommands(page)
+    } catch (error) {
+      explainFailure(error)
+    }
+  })
 }
 
 function checkCommands({ tagAttributes: { commands = '' } }: Page): void {
-  if (!document.querySelector(`:is([data-whence-command],${commands})`))
+  if (!nativeDocument.querySelector(`:is([data-whence-command],${commands})`))
     say('No install command is marked on this page: add data-whence-command to the element that shows it.')
-  for (const button of document.querySelectorAll<HTMLElement>('[data-whence-copy]')) {
+  for (const button of nativeDocument.querySelectorAll<HTMLElement>('[data-whence-copy]')) {
     const selector = button.dataset['whenceCopy']
-    if (selector && !document.querySelector(selector))
+    if (selector && !nativeDocument.querySelector(selector))
       warn(`data-whence-copy="${selector}" matches no element: let it name the install command.`)
   }
 }

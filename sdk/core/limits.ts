@@ -5,6 +5,7 @@ import { LIMITS } from '../../domain/limits.ts'
 /** Longest prefix that a provider puts before a click ID to form its identifier. */
 const CLICK_PREFIX_CHARS = 24
 
+export const BODY_BYTES = LIMITS.bodyBytes
 export const MARKER_BYTES = LIMITS.markerBytes
 export const UTM_CHARS = LIMITS.utmChars
 export const COOKIE_CHARS = LIMITS.identifierChars

@@ -2,6 +2,7 @@
 
 import type { Extras } from './types.ts'
 import type { Page } from './types.ts'
+import { globalOf, nativeDocument } from './native.ts'
 
 /** Address of the extras below the base, and their digest: the build fills them in. */
 declare const EXTRAS_PATH: string
@@ -23,7 +24,7 @@ export async function loadExtras({ serviceUrl, nonce }: Page, take: (extras: Ext
   // The empty string means anonymous; without it the browser would not check the digest.
   script.crossOrigin = ''
   script.integrity = EXTRAS_INTEGRITY
-  document.head.append(script)
+  nativeDocument.head.append(script)
 }
 
 interface TrustedTypes {
@@ -35,8 +36,8 @@ interface TrustedTypes {
  * go without the parts that are loaded later.
  */
 export function scriptAt(url: string, nonce: string): HTMLScriptElement {
-  const script = document.createElement('script')
-  const { trustedTypes } = window as Window & { trustedTypes?: TrustedTypes }
+  const script = nativeDocument.createElement('script')
+  const trustedTypes = globalOf('trustedTypes') as TrustedTypes | undefined
   script.nonce = nonce
   script.src =
     trustedTypes?.createPolicy('whence', { createScriptURL: (text: string) => text }).createScriptURL(url) ?? url

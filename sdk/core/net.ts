@@ -8,15 +8,15 @@ const ANSWER_MS = 8_000
 
 /**
  * The answer, or undefined if none came or it is no JSON. POSTs `body` as JSON if there is one, otherwise GETs.
- * `isLast`: the page is being left, and no answer will be read. Requests with `keepalive` outlive their page. Browsers
+ * `leaving`: the event of the page being left; no answer will be read. Requests with `keepalive` outlive their page. Browsers
  * without it use beacons, which only reach a service on the page's own origin, because a beacon to another origin
  * carries credentials and is refused.
  */
-export async function request(url: string, body?: object, isLast?: boolean): Promise<ServiceAnswer | undefined> {
-  // The request takes its content type from the blob.
-  const json = body && new Blob([JSON.stringify(body)], { type: 'application/json' })
+export async function request(url: string, body?: object, leaving?: Event): Promise<ServiceAnswer | undefined> {
   try {
-    if (isLast && !('keepalive' in Request.prototype)) return void navigator.sendBeacon(url, json)
+    // The request takes its content type from the blob.
+    const json = body && new Blob([JSON.stringify(body)], { type: 'application/json' })
+    if (leaving && !('keepalive' in Request.prototype)) return void navigator.sendBeacon(url, json)
     const response = await fetch(url, {
       credentials: 'omit',
       // Browsers without it have their own, longer time-out.
@@ -26,7 +26,7 @@ export async function request(url: string, body?: object, isLast?: boolean): Pro
     })
     return (await response.json()) as ServiceAnswer
   } catch {
-    if (DEBUG) void debug.explainSilence(url)
+    if (DEBUG) debug.explainSilence(url).catch(() => undefined)
     return
   }
 }

@@ -3,6 +3,7 @@
 import type { Page, Extras } from './types.ts'
 import * as debug from './debug.ts'
 import { loadExtras as load } from './load-script.ts'
+import { nativeDocument } from './native.ts'
 
 /** Longest wait for the extras; after it, a visit or a copied command goes without them. */
 const EXTRAS_MS = 2_000
@@ -10,32 +11,12 @@ const EXTRAS_MS = 2_000
 /** True if the browser requests that its visitor's data is not sold or shared. */
 export const hasGpc = () => !!(navigator as Navigator & { globalPrivacyControl?: boolean }).globalPrivacyControl
 
-/** Does what consent and the page's options allow by now; harmless to repeat. */
-export function resume(page: Page): void {
-  for (const scope of page.scopes.values()) if (scope.isDue) void scope.count()
-  if (document.querySelector(commandsOf(page))) void extrasOf(page)
-}
-
-/**
- * Calls back when something may have become possible: the document is parsed, its route has changed, or the pointer is
- * near a command.
- */
-export function watchPage(page: Page, hasRoutes: boolean): void {
-  addEventListener('DOMContentLoaded', () => resume(page))
-  // Commands that the page adds later are noticed when the pointer comes near one.
-  addEventListener('pointerover', ({ target }) => {
-    if ((target as Element).closest?.(commandsOf(page))) void extrasOf(page)
+/** Does what consent and the page's options allow by now; harmless to repeat. Never throws. */
+export const resume = (page: Page): void =>
+  safely(() => {
+    for (const scope of page.scopes.values()) if (scope.isDue) void scope.count()
+    if (nativeDocument.querySelector(commandsOf(page))) void extrasOf(page)
   })
-  const { navigation } = window as Window & { navigation?: EventTarget }
-  // Browsers without the Navigation API get one visit per document: wrapping the page's history is not worth the risk.
-  if (hasRoutes) {
-    navigation?.addEventListener('currententrychange', () => {
-      page.registeredId = undefined
-      for (const scope of page.scopes.values()) scope.isDue = page.isAutomatic
-      resume(page)
-    })
-  }
-}
 
 /**
  * Loads the extras once per document. Null if they are blocked, unreachable, or were altered on the way. They also load
@@ -53,11 +34,38 @@ export function extrasOf(page: Page): Promise<Extras | null> {
   }))
 }
 
+/** What the extras answer. Undefined if they do not load, or cannot answer. Never rejects. */
+export async function askExtras<T>(
+  page: Page,
+  ask: (extras: Extras | null) => Promise<T> | undefined,
+): Promise<T | undefined> {
+  try {
+    return await ask(await extrasOf(page))
+  } catch (error) {
+    if (DEBUG) reportProblem(error)
+    return undefined
+  }
+}
+
+/** The result of the call, or undefined if it throws: pages may have blocked or replaced anything of the browser's. */
+export function safely<T>(call: () => T): T | undefined {
+  try {
+    return call()
+  } catch (error) {
+    if (DEBUG) reportProblem(error)
+    return undefined
+  }
+}
+
 /** Selects what makes a page need the extras. `:is` ignores errors in the page's own selector. */
-const commandsOf = ({ tagAttributes: { commands = '' } }: Page) =>
+export const commandsOf = ({ tagAttributes: { commands = '' } }: Page) =>
   `:is([data-whence-command],[data-whence-copy],${commands})`
 
 /** Problems are for the page's owner, who sees them with `data-debug`; the page itself never sees an error. */
 export const reportProblem = (problem: unknown) => {
-  if (DEBUG) debug.explainFailure(problem)
+  try {
+    if (DEBUG) debug.explainFailure(problem)
+  } catch {
+    // What was thrown has no words, or the page has blocked what would say them.
+  }
 }

@@ -5,8 +5,9 @@
 import type { Scope, ServiceAnswer, Page } from './types.ts'
 import * as debug from './debug.ts'
 import { markerName, openStorage, readKeptReceipt, removeMarkers, writeMarker } from './marker.ts'
+import { nativeDocument } from './native.ts'
 import { request } from './net.ts'
-import { extrasOf, reportProblem, resume } from './page.ts'
+import { askExtras, reportProblem, resume, safely } from './page.ts'
 import { beginVisit, completeVisit, memoryKey, rememberLanding } from './visit.ts'
 import type { Whence } from '../whence.d.ts'
 
@@ -20,20 +21,20 @@ export function createScope(page: Page, project: string): Scope {
 
   const visit = async () => {
     // A prerendered page counts once it is shown, and never if it is not.
-    if ((document as Document & { prerendering?: boolean }).prerendering) {
-      await new Promise((resolve) => document.addEventListener('prerenderingchange', resolve))
+    if ((nativeDocument as Document & { prerendering?: boolean }).prerendering) {
+      await new Promise((resolve) => nativeDocument.addEventListener('prerenderingchange', resolve))
     }
     const [root, body] = await Promise.all([openStorage(), beginVisit(page, project)])
     if (DEBUG) debug.checkStorage(root)
     if (!root) return
     const name = markerName(project, body.url_id)
     let sent: Promise<ServiceAnswer> | undefined
-    const send = (leaving?: Event): unknown => (sent ??= scope.send('v1/visits', body, !!leaving))
-    // A visitor who leaves is counted with what is known by then. Once the visit is sent this does nothing.
+    const send = (leaving?: Event): unknown => (sent ??= scope.send('v1/visits', body, leaving))
+    // Counts a visitor who leaves with what is known by then. Once the visit is sent this does nothing.
     addEventListener('pagehide', send)
     body.previous_receipt = await readKeptReceipt(root, name)
     await completeVisit(page, scope, body)
-    // If the answer is no marker, the next line throws, and the visit is abandoned.
+    // Throws if the answer is no marker: the visit is abandoned.
     const { marker } = (await send()) as { marker: IssuedMarker }
     if (!marker.receipt) return
     scope.currentReceipt = marker.receipt
@@ -48,9 +49,9 @@ export function createScope(page: Page, project: string): Scope {
     isUrgent: false,
     running: Promise.resolve(),
     currentReceipt: undefined,
-    send: async (path, body, isLast) => {
-      const answer = (page.isAllowed && (await request(page.serviceUrl + path, body, isLast))) || {}
-      if (DEBUG) debug.checkAnswer(page, { project, path, answer })
+    send: async (path, body, leaving) => {
+      const answer = (page.isAllowed && (await request(page.serviceUrl + path, body, leaving))) || {}
+      if (DEBUG) safely(() => debug.checkAnswer(page, { project, path, answer }))
       return page.isAllowed ? answer : {}
     },
     count: () => {
@@ -70,34 +71,37 @@ export function createScope(page: Page, project: string): Scope {
       counted.clear()
       scope.isDue = page.isAutomatic
       scope.currentReceipt = undefined
-      sessionStorage.removeItem(memoryKey(project))
-      return removeMarkers()
+      // Storage that is blocked must not keep the markers from being removed.
+      safely(() => sessionStorage.removeItem(memoryKey(project)))
+      removeMarkers().catch(reportProblem)
     },
     whence: interfaceOf(page, () => scope, project),
   }
   // Before any request: the visitor may leave at once.
-  if (page.isAllowed && page.isAutomatic) rememberLanding(page, project)
+  if (page.isAllowed && page.isAutomatic) safely(() => rememberLanding(page, project))
   return scope
 }
 
+/** No call throws or rejects, whatever the page or the browser has blocked. */
 function interfaceOf(page: Page, scopeOf: () => Scope, project: string): Whence {
   const whence: Whence = {
     project,
-    start: () => scopeOf().count(),
+    start: async () => safely(scopeOf().count),
     grant: () => {
       page.isAllowed = page.mayCollect
       resume(page)
     },
     deny: () => {
       page.isAllowed = false
-      for (const scope of page.scopes.values()) scope.forget().catch(reportProblem)
+      for (const each of page.scopes.values()) each.forget()
     },
-    handoff: async () => (await extrasOf(page))?.handoff(scopeOf()) ?? null,
-    command: async (text) => (await (await extrasOf(page))?.command(scopeOf(), text)) ?? text,
-    fill: (text) => page.extras?.fill(scopeOf(), text) ?? text,
-    adapter: (name, read) => scopeOf().adapters.set(name, read),
-    scope: (name) => page.scopeOf(name).whence,
-    push: (callback) => callback(whence),
+    handoff: async () => (await askExtras(page, (extras) => extras?.handoff(scopeOf()))) ?? null,
+    command: async (text) => (await askExtras(page, (extras) => extras?.command(scopeOf(), text))) ?? text,
+    fill: (text) => safely(() => page.extras?.fill(scopeOf(), text)) ?? text,
+    adapter: (name, read) => void scopeOf().adapters.set(name, read),
+    scope: (name) => safely(() => page.scopeOf(name).whence) ?? whence,
+    // What the callback throws is the page's own: the browser reports it, but it does not stop the caller.
+    push: (callback) => void (async () => callback(whence))(),
   }
   return whence
 }

@@ -45,17 +45,18 @@ function readLanding({ url, referrer, nowMs }: PageView, gpc: boolean): Landing 
   for (const [name, value] of new URL(url).searchParams) {
     // Over-long values are left out, never truncated: the service refuses them, and a truncated one would mean
     // something else.
-    const keep = (values: Record<string, string>, key: string | undefined, maxChars: number) => {
+    const keep = (values: Record<string, string>, pattern: RegExp, maxChars: number) => {
+      const key = firstGroup(pattern, name)
       if (key && value && value.length <= maxChars) values[key] = value
     }
-    keep(utm, firstGroup(UTM_PARAMETER, name), UTM_CHARS)
-    if (!gpc) keep(clicks, firstGroup(CLICK_PARAMETER, name), CLICK_ID_CHARS)
+    keep(utm, UTM_PARAMETER, UTM_CHARS)
+    if (!gpc) keep(clicks, CLICK_PARAMETER, CLICK_ID_CHARS)
   }
   return { landed_at: nowMs, referrer: originAndPath(referrer) ?? '', utm, page: originAndPath(url), clicks }
 }
 
 /** What distinguishes campaigns, in the words of the address. */
-export const campaignOf = ({ utm, clicks }: Landing) => JSON.stringify([utm, clicks])
+const campaignOf = ({ utm, clicks }: Landing) => JSON.stringify([utm, clicks])
 const NO_CAMPAIGN = '[{},{}]'
 
 /**

@@ -4,7 +4,8 @@
  */
 
 import type { CustomFields, Handoff, Whence } from '../whence.d.ts'
-import type { Added } from './identities.ts'
+import type { ReadCookie } from './cookies.ts'
+import type { BrowserConfig } from './identities.ts'
 import type { Landing } from './landing.ts'
 import type { PageView } from './source.ts'
 
@@ -14,7 +15,7 @@ export type ServiceAnswer = Readonly<Record<string, unknown>>
 /** What a page sends, as far as other parts than `visit.ts` know of it. */
 export interface VisitBody {
   /** These two arrive later; a visitor who leaves before that is counted without them. */
-  identities?: object
+  identities?: Readonly<Record<string, object | undefined>>
   previous_receipt?: string | null
   readonly url_id: string
   readonly gpc: boolean
@@ -38,6 +39,12 @@ interface TagAttributes {
   readonly copyButtons?: string | undefined
   /** Hosts, besides the page's own website, whose scripts are the vendor's own; separated by spaces. */
   readonly scriptHosts?: string | undefined
+  /** Prefix of GA4's cookies, as given to its tag as `cookie_prefix`. */
+  readonly ga4CookiePrefix?: string | undefined
+  /** Name of the environment variable that carries a token, instead of `WHENCE_HANDOFF`. */
+  readonly variable?: string | undefined
+  /** CSS selector of the commands whose `data-whence-template` counts. */
+  readonly templates?: string | undefined
 }
 
 export interface PageOptions {
@@ -88,14 +95,14 @@ export interface Scope {
   /** The receipt of the current visit. The extras set that of a handoff-only visit, which is stored nowhere else. */
   currentReceipt: string | undefined
   /** Sends nothing without consent; an answer that arrives after consent was withdrawn is dropped. */
-  readonly send: (path: string, body?: object, isLast?: boolean) => Promise<ServiceAnswer>
+  readonly send: (path: string, body?: object, leaving?: Event) => Promise<ServiceAnswer>
   /**
    * The body of a visit, with all but `previous_receipt`. Rejects if the service does not know the website or is
    * unreachable.
    */
   readonly compose: () => Promise<VisitBody>
   /** Removes what was stored in this browser, and counts again after the next consent. */
-  readonly forget: () => Promise<void>
+  readonly forget: () => void
   /** The website's interface for the page's own code. */
   readonly whence: Whence
 }
@@ -108,8 +115,18 @@ export interface Extras {
   readonly fill: (scope: Scope, text: string) => string | undefined
   /** The same, but waits a short time for a token that is being requested. */
   readonly command: (scope: Scope, text: string) => Promise<string | undefined>
-  /** Adds to a visit what only some websites and landings need. Not called under Global Privacy Control. */
-  readonly added: (landing: Landing, adapters: Scope['adapters']) => Promise<Added>
+  /** Adds what the website's own adapters read. Not called under Global Privacy Control. */
+  readonly addCustom: (body: VisitBody, adapters: Scope['adapters']) => Promise<void>
+  /** Leaves out what the service's limit has no room for. */
+  readonly fit: (body: VisitBody) => Promise<void>
+  /** True once the tags of advertising providers, too, have written the cookies that a visit should carry. */
+  readonly areAdTagsReady: (config: BrowserConfig, cookie: ReadCookie) => boolean
+  /** The identifiers at the website's advertising providers, by provider. */
+  readonly advertising: (
+    config: BrowserConfig,
+    cookie: ReadCookie,
+    landing: Landing,
+  ) => Readonly<Record<string, object>>
   /** Serves the page's marked commands and copy buttons from now on. */
   readonly attend: (page: Page) => void
 }

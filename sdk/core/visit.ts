@@ -1,27 +1,30 @@
 /** Builds the body of a visit from the page, its cookies and the tab's memory. */
 
 import type { VisitBody, Page, Scope } from './types.ts'
-import { readClient } from './client.ts'
 import { cookieReader } from './cookies.ts'
-import type { Added, BrowserConfig } from './identities.ts'
-import { areTagsReady, readIdentities } from './identities.ts'
-import { hasGpc, extrasOf } from './page.ts'
+import type { BrowserConfig } from './identities.ts'
+import { isGa4Ready, readIdentities } from './identities.ts'
+import { nativeDocument } from './native.ts'
+import { askExtras, extrasOf, hasGpc, reportProblem } from './page.ts'
+import { BODY_BYTES } from './limits.ts'
 import type { Landing } from './landing.ts'
 import type { PageView } from './source.ts'
-import { campaignOf, landingOf, originAndPath } from './source.ts'
+import { landingOf, originAndPath } from './source.ts'
 
 /** How long, and how often, a visit waits for the cookies of tags that load beside the SDK. */
 const TAGS_WAIT_MS = 200
 const TAGS_TRIES = 10
 
+const cookies = () => cookieReader(nativeDocument.cookie)
+
 /** The page as it is now: a single-page application may show another address by the time the service has answered. */
-export const viewPage = (): PageView => ({ url: location.href, referrer: document.referrer, nowMs: Date.now() })
+export const viewPage = (): PageView => ({ url: location.href, referrer: nativeDocument.referrer, nowMs: Date.now() })
 
 /** The part of a visit's body that needs no request. The landing is remembered before anything else. */
 export async function beginVisit(page: Page, project: string): Promise<VisitBody> {
   const { clicks: _, page: __, ...source } = rememberLanding(page, project)
   const page_url = originAndPath(location.href)
-  const referrer = originAndPath(document.referrer)
+  const referrer = originAndPath(nativeDocument.referrer)
   const url_id = page.registeredId ?? (await urlIdOf(page_url))
   const body = { project, url_id, page_url, referrer, source, gpc: hasGpc(), client: await readClient() }
   return body
@@ -36,28 +39,30 @@ export async function completeVisit(page: Page, scope: Scope, body: VisitBody): 
   const landing = rememberLanding(page, project)
   const config = (await scope.send(`v1/projects/${project}/browser-config`)) as unknown as BrowserConfig
   if (body.gpc) config.providers = []
-  const identify = (added?: Added) => {
-    body.identities = readIdentities(config, cookieReader(document.cookie), landing, added)
+  config.cookiePrefix = page.tagAttributes.ga4CookiePrefix
+  const identify = () => {
+    const read = [config, cookies(), landing] as const
+    body.identities = { ...readIdentities(...read), ...page.extras?.advertising(...read) }
   }
   // Throws if the answer is no configuration.
   identify()
-  await waitForTags(config, scope)
-  const needsExtras = !body.gpc && (adapters.size || /gad_|gclid|braid/.test(campaignOf(landing)))
-  identify(needsExtras ? await (await extrasOf(page))?.added(landing, adapters) : undefined)
+  const needsExtras = !body.gpc && (adapters.size || config.providers.some((provider) => provider !== 'ga4'))
+  if (needsExtras) extrasOf(page).then(identify).catch(reportProblem)
+  // For the tags' cookies: two seconds at most, and no longer than until a token is requested.
+  const areTagsReady = () =>
+    isGa4Ready(config, cookies()) && (!needsExtras || page.extras?.areAdTagsReady(config, cookies()))
+  for (let tries = TAGS_TRIES; tries && !scope.isUrgent && !areTagsReady(); tries--)
+    await new Promise((resolve) => setTimeout(resolve, TAGS_WAIT_MS))
+  identify()
+  if (needsExtras) await askExtras(page, (extras) => extras?.addCustom(body, adapters))
+  if (new Blob([JSON.stringify(body)]).size > BODY_BYTES) await askExtras(page, (extras) => extras?.fit(body))
 }
 
 /** The page's default ID: the beginning of the digest of origin and path. */
-async function urlIdOf(pageUrl: string | undefined): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(pageUrl))
-  return `url_${new DataView(digest).getBigUint64(0).toString(16).padStart(16, '0')}`
-}
-
-/** Resolves when the tags' cookies are there, after two seconds at the latest, or as soon as a token is requested. */
-async function waitForTags(config: BrowserConfig, scope: Scope): Promise<void> {
-  let tries = TAGS_TRIES
-  while (tries-- && !scope.isUrgent && !areTagsReady(config, cookieReader(document.cookie)))
-    await new Promise((resolve) => setTimeout(resolve, TAGS_WAIT_MS))
-}
+const urlIdOf = (pageUrl: string | undefined): Promise<string> =>
+  crypto.subtle
+    .digest('SHA-256', new TextEncoder().encode(pageUrl))
+    .then((digest) => `url_${new DataView(digest).getBigUint64(0).toString(16).padStart(16, '0')}`)
 
 /** The key of the tab's memory of how it came to the website. */
 export const memoryKey = (project: string) => `whence:${project}`
@@ -72,4 +77,21 @@ export function rememberLanding(page: Page, project: string): Landing {
     // Storage is blocked or full: this page still knows its own landing.
   }
   return landing
+}
+
+interface UserAgentData {
+  getHighEntropyValues(names: string[]): Promise<object>
+}
+
+/** The `client` object of a visit. Hints that the browser does not offer are absent. Never rejects. */
+async function readClient(): Promise<object> {
+  const { userAgentData, brave } = navigator as Navigator & { userAgentData?: UserAgentData; brave?: object }
+  return {
+    // Brands, mobile and platform are always included.
+    ...(await userAgentData?.getHighEntropyValues(['architecture', 'bitness']).catch(() => undefined)),
+    brave: !!brave,
+    touch: !!navigator.maxTouchPoints,
+    timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    language: navigator.language,
+  }
 }

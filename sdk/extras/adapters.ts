@@ -7,8 +7,6 @@ import type { CustomFields } from '../whence.d.ts'
 const NAME = /^(?!constructor$|prototype$)[a-z][\w-]{0,63}$/i
 /** An adapter that has not answered by then is left out of the visit. */
 const ADAPTER_MS = 2_000
-/** Limit for all adapters together, so that the body stays below the service's limit; later ones are left out. */
-const CUSTOM_CHARS = 6_000
 
 /** Custom adapters by name. */
 type Adapters = ReadonlyMap<string, () => CustomFields | Promise<CustomFields>>
@@ -16,31 +14,25 @@ type Adapters = ReadonlyMap<string, () => CustomFields | Promise<CustomFields>>
 /** The fields by adapter; undefined if there are none. Never rejects. */
 export async function readAdapters(adapters: Adapters): Promise<Record<string, CustomFields> | undefined> {
   const late = new Promise<undefined>((resolve) => setTimeout(resolve, ADAPTER_MS))
-  const named = [...adapters].filter(([name]) => NAME.test(name)).slice(0, CUSTOM_ADAPTERS)
+  const named = [...adapters].filter(([name]) => typeof name === 'string' && NAME.test(name)).slice(0, CUSTOM_ADAPTERS)
   const answers = await Promise.all(named.map(([, read]) => Promise.race([readSafely(read), late])))
-  const custom: Record<string, CustomFields> = {}
-  let roomChars = CUSTOM_CHARS
-  named.forEach(([name], index) => {
-    const fields = customFields(answers[index])
-    roomChars -= JSON.stringify(fields).length
-    if (roomChars > 0 && Object.keys(fields).length) custom[name] = fields
-  })
-  return Object.keys(custom).length ? custom : undefined
+  const custom = named.flatMap(([name], index) => (answers[index] ? [[name, answers[index]]] : []))
+  return custom.length ? (Object.fromEntries(custom) as Record<string, CustomFields>) : undefined
 }
 
-async function readSafely(read: () => unknown): Promise<unknown> {
+async function readSafely(read: () => unknown): Promise<CustomFields | undefined> {
   try {
-    return await read()
+    // The answer, too, is the page's own code: a property may throw.
+    return customFields(await read())
   } catch {
     return undefined
   }
 }
 
-function customFields(answer: unknown): CustomFields {
-  const fields = Object.entries(Object(answer) as object).filter(
-    ([name, value]) => NAME.test(name) && isSendable(value),
-  )
-  return Object.fromEntries(fields.slice(0, CUSTOM_FIELDS))
+/** Undefined if nothing of the answer can be sent. */
+function customFields(answer: unknown): CustomFields | undefined {
+  const fields = Object.entries(answer as object).filter(([name, value]) => NAME.test(name) && isSendable(value))
+  return fields.length ? Object.fromEntries(fields.slice(0, CUSTOM_FIELDS)) : undefined
 }
 
 const isSendable = (value: unknown) =>

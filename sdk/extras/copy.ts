@@ -2,6 +2,9 @@
 
 import type { FillOptions } from './fill.ts'
 import { withoutPlaceholder } from './fill.ts'
+import { fillOptionsOf } from './fill-options.ts'
+import { globalOf, native, nativeDocument } from '../core/native.ts'
+import { safely } from '../core/page.ts'
 import type { Page, Scope } from '../core/types.ts'
 import { siteOf } from '../core/source.ts'
 import type { CopyDetail } from '../whence.d.ts'
@@ -39,24 +42,22 @@ export function attend(page: Page, tokens: HandoffTokens): void {
   addEventListener('focusin', onIntent, true)
 
   const ask = async (scope: Scope, isAhead: boolean) => {
-    if (isAhead) {
-      // A new scope begins to count in a task of its own.
-      await new Promise((resolve) => setTimeout(resolve))
-      await scope.running
-    }
+    if (isAhead) await scope.running
     // Before the visitor acts, only if a visit is recorded anyway: otherwise a handoff-only visit would be added.
     if (page.isAllowed && (!isAhead || scope.currentReceipt)) await tokens.handoff(scope)
   }
   if (!('IntersectionObserver' in window)) return
-  const inView = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) {
-      if (!isIntersecting) continue
-      inView.unobserve(target)
-      void ask(elementScope(page, target as HTMLElement), true)
-    }
-  })
+  const inView = new IntersectionObserver((entries) =>
+    safely(() => {
+      for (const { target, isIntersecting } of entries) {
+        if (!isIntersecting) continue
+        inView.unobserve(target)
+        void ask(elementScope(page, target as HTMLElement), true)
+      }
+    }),
+  )
   const watch = () => {
-    for (const element of document.querySelectorAll(commandElements(page))) {
+    for (const element of nativeDocument.querySelectorAll(commandElements(page))) {
       // An element that is observed anew is reported anew.
       inView.unobserve(element)
       inView.observe(element)
@@ -64,60 +65,58 @@ export function attend(page: Page, tokens: HandoffTokens): void {
   }
   watch()
   // Another route is another visit, with a token of its own.
-  ;(window as Window & { navigation?: EventTarget }).navigation?.addEventListener('currententrychange', watch)
+  const navigation = globalOf('navigation') as EventTarget | undefined
+  navigation?.addEventListener('currententrychange', () => safely(watch))
 }
 
-/** How to fill a command at this place of the page. */
-export function fillOptionsAt(element: HTMLElement): FillOptions {
-  return {
-    variable: element.closest<HTMLElement>('[data-whence-variable]')?.dataset['whenceVariable'],
-    isWindows: /Windows/.test(navigator.userAgent),
-  }
+/**
+ * The scope of the website that the element names, if the page's own code has joined that website: what other people
+ * write into a page must not choose one.
+ */
+function elementScope(page: Page, element: HTMLElement): Scope {
+  const { whenceProject: name = '' } = native(element).dataset
+  return page.scopes.get(name) ?? page.scopeOf()
 }
-
-/** The scope that the element belongs to; one that is new is counted like the script tag's. */
-const elementScope = (page: Page, element: HTMLElement) => page.scopeOf(element.dataset['whenceProject'])
 
 /** The command as the page shows it. */
 const shownText = (element: HTMLElement) =>
   (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement
     ? element.value
-    : element.innerText
+    : native(element).innerText
   ).trim()
 
 function fillElement(page: Page, tokens: HandoffTokens, element: HTMLElement): string {
   const shown = shownText(element)
-  const options = { ...fillOptionsAt(element), isOwnScript: element.matches(MARKED) ? undefined : ownScripts(page) }
-  const template = element.dataset['whenceTemplate'] ?? shown
-  return tokens.fill(elementScope(page, element), template, options) ?? withoutPlaceholder(shown)
+  const own = native(element)
+  const options = { ...fillOptionsOf(page), isOwnScript: own.matches(MARKED) ? undefined : ownScripts(page) }
+  // A template may come from somebody else's text in the page, so it counts only where the script tag says so.
+  const template = own.matches(`:is(${page.tagAttributes.templates ?? ''})`) ? own.dataset['whenceTemplate'] : undefined
+  const text = shown && template?.includes(shown) ? template : shown
+  return tokens.fill(elementScope(page, element), text, options) ?? withoutPlaceholder(shown)
 }
 
 /**
  * Recognises the vendor's own scripts: those of the page's website, of the service, and of the hosts that the page
  * lists.
  */
-function ownScripts({ serviceUrl, tagAttributes: { scriptHosts } }: Page): (url: string) => boolean {
-  const named = scriptHosts?.split(' ') ?? []
-  return (url) => {
-    const { hostname } = new URL(url)
-    return (
-      siteOf(url) === siteOf(location.href) || hostname === new URL(serviceUrl).hostname || named.includes(hostname)
-    )
-  }
+function ownScripts({ serviceUrl, tagAttributes: { scriptHosts = '' } }: Page): (url: string) => boolean {
+  const named = [new URL(serviceUrl).hostname, ...scriptHosts.split(' ')]
+  return (url) => siteOf(url) === siteOf(location.href) || named.includes(new URL(url).hostname)
 }
 
-/** The command that contains the event's target, or that belongs to its button. */
+/**
+ * The command that contains the event's target, or that belongs to its button: the one in the smallest block around the
+ * button. Others of the page may match the button's selector, too.
+ */
 function commandNear(page: Page, target: EventTarget | null): HTMLElement | null {
   if (!(target instanceof Element)) return null
-  const marked = target.closest<HTMLElement>(commandElements(page))
-  const button = target.closest<HTMLElement>(buttonsOf(page))
+  const near = native(target)
+  const marked = near.closest<HTMLElement>(commandElements(page))
+  const button = near.closest<HTMLElement>(buttonsOf(page))
   if (marked || !button) return marked
-  const selector = button.dataset['whenceCopy']
-  if (selector) return document.querySelector(selector)
-  // Without a selector: the command in the smallest block around the button that contains one.
-  let block: Element | null = button
-  while (block && !block.querySelector(commandElements(page))) block = block.parentElement
-  return block && block.querySelector(commandElements(page))
+  const selector = native(button).dataset['whenceCopy'] || commandElements(page)
+  const block = native(button).closest(`:has(${selector})`)
+  return block && native(block).querySelector(selector)
 }
 
 /**
@@ -125,30 +124,33 @@ function commandNear(page: Page, target: EventTarget | null): HTMLElement | null
  * token that is the plain command again.
  */
 function copyForButton(page: Page, { target }: Event, filled: (element: HTMLElement) => string): void {
-  const button = target instanceof Element && target.closest(buttonsOf(page))
+  const button = target instanceof Element && native(target).closest(buttonsOf(page))
   const element = button && commandNear(page, button)
-  if (!element) return
+  // A visitor must have seen what a button copies.
+  if (!element || native(element).checkVisibility?.({ opacityProperty: true }) === false) return
   const text = filled(element)
   setTimeout(async () => {
     if (!(await writeClipboard(text))) return
     const detail: CopyDetail = { filled: text.includes('wht_') }
-    button.dispatchEvent(new CustomEvent('whence:copy', { bubbles: true, detail }))
+    native(button).dispatchEvent(new CustomEvent('whence:copy', { bubbles: true, detail }))
   })
 }
 
-async function writeClipboard(text: string): Promise<boolean> {
+async function writeClipboard(text: string): Promise<boolean | undefined> {
   try {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
     // Frames without the permission, and insecure pages, have only the old API.
-    const area = document.createElement('textarea')
-    area.value = text
-    document.body.append(area)
-    area.select()
-    const isCopied = document.execCommand('copy')
-    area.remove()
-    return isCopied
+    return safely(() => {
+      const area = nativeDocument.createElement('textarea')
+      area.value = text
+      nativeDocument.body.append(area)
+      area.select()
+      const isCopied = nativeDocument.execCommand('copy')
+      area.remove()
+      return isCopied
+    })
   }
 }
 
@@ -161,7 +163,7 @@ function refillCopy(page: Page, event: ClipboardEvent, filled: (element: HTMLEle
   const copied = defaultPrevented ? clipboardData?.getData('text/plain') : selectedText(event.target)
   if (!clipboardData || !copied || copied.includes('wht_')) return
   let text = copied
-  for (const element of document.querySelectorAll<HTMLElement>(commandElements(page))) {
+  for (const element of nativeDocument.querySelectorAll<HTMLElement>(commandElements(page))) {
     const shown = shownText(element)
     // Elsewhere on the page the same words are prose, unless nothing else is copied.
     const isMeant = copied.trim() === shown || getSelection()?.containsNode(element, true)
@@ -181,12 +183,4 @@ function selectedText(target: EventTarget | null): string {
 }
 
 /** A listener that cannot throw into the page, whose own behaviour stays. */
-function safeListener(listener: (event: Event) => void): (event: Event) => void {
-  return (event) => {
-    try {
-      listener(event)
-    } catch {
-      // The command stays as it is.
-    }
-  }
-}
+const safeListener = (listener: (event: Event) => void) => (event: Event) => safely(() => listener(event))

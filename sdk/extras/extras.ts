@@ -1,28 +1,25 @@
 /** The part of the SDK that only some pages load: install commands, custom adapters, and Google's session attributes. */
 
 import { readAdapters } from './adapters.ts'
-import { attend, fillOptionsAt } from './copy.ts'
+import { attend } from './copy.ts'
 import { createHandoffs } from './handoff.ts'
-import { reportProblem } from '../core/page.ts'
+import { fitBody } from './fit-body.ts'
+import { advertisingIdentities, areAdTagsReady } from './identities.ts'
+import { safely } from '../core/page.ts'
 import type { Extras } from '../core/types.ts'
-import { sessionAttributes } from './session-attributes.ts'
 
-const handoffs = createHandoffs(() => fillOptionsAt(document.documentElement))
-const { handoff, fill, command } = handoffs
+const handoffs = createHandoffs()
 export const extras: Extras = {
-  handoff,
-  fill,
-  command,
-  added: async (landing, adapters) => ({
-    google: sessionAttributes(landing, navigator.userAgent),
-    custom: await readAdapters(adapters),
-  }),
+  ...handoffs,
+  addCustom: async (body, adapters) => {
+    const custom = await readAdapters(adapters)
+    body.identities = { ...body.identities, custom }
+  },
+  fit: async (body) => fitBody(body),
+  areAdTagsReady,
+  advertising: advertisingIdentities,
   attend: (page) => {
-    handoffs.obey(() => page.isAllowed)
-    try {
-      attend(page, handoffs)
-    } catch (error) {
-      reportProblem(error)
-    }
+    handoffs.obey(page)
+    safely(() => attend(page, handoffs))
   },
 }

@@ -2,7 +2,8 @@
 
 import type { FillOptions } from './fill.ts'
 import { fillCommand } from './fill.ts'
-import type { ServiceAnswer, Scope } from '../core/types.ts'
+import { fillOptionsOf } from './fill-options.ts'
+import type { Page, ServiceAnswer, Scope } from '../core/types.ts'
 import { hasGpc } from '../core/page.ts'
 import type { Handoff } from '../whence.d.ts'
 
@@ -17,12 +18,13 @@ interface Asked {
   readonly answer: Promise<Handoff | null>
   handoff: Handoff | null
   /** Receipt of the visit that the token is for. */
-  receipt: string | undefined
+  receipt?: string | undefined
 }
 
-/** Keeps at most one token per visit. `optionsOfPage` applies if a call has no options. */
-export function createHandoffs(optionsOfPage: () => FillOptions) {
-  let isAllowed = () => false
+/** Keeps at most one token per visit. */
+export function createHandoffs() {
+  /** Until the extras attend to a page, and while its visitor does not agree, no token is requested. */
+  let page: Page | undefined
   const tokens = new Map<Scope, Asked>()
   /** The token, if it is still valid and for the present visit: a route or a withdrawn consent has ended the visit before. */
   const loaded = (scope: Scope): string | undefined => {
@@ -31,31 +33,32 @@ export function createHandoffs(optionsOfPage: () => FillOptions) {
   }
   /** Requests a token if none is loaded or requested. Null if the service gives none. Never rejects. */
   const handoff = (scope: Scope): Promise<Handoff | null> => {
-    if (!isAllowed()) return Promise.resolve(null)
+    if (!page?.isAllowed) return Promise.resolve(null)
     const known = tokens.get(scope)
     if (known && (!known.handoff || loaded(scope))) return known.answer
-    const requested = requestHandoff(scope).catch((): IssuedHandoff => [null])
-    const asked: Asked = { answer: requested.then(([handoff]) => handoff), handoff: null, receipt: undefined }
+    const answer = requestHandoff(scope)
+      .catch((): IssuedHandoff => [null])
+      .then(([handoff, receipt]) => {
+        asked.handoff = handoff
+        asked.receipt = receipt
+        if (!handoff) setTimeout(() => tokens.delete(scope), PAUSE_MS)
+        return handoff
+      })
+    const asked: Asked = { answer, handoff: null }
     tokens.set(scope, asked)
-    void requested.then(([handoff, receipt]) => {
-      asked.handoff = handoff
-      asked.receipt = receipt
-      if (!handoff) setTimeout(() => tokens.delete(scope), PAUSE_MS)
-    })
-    return asked.answer
+    return answer
   }
   /** The command with a token that is already loaded; undefined if there is none, or no place for it. */
-  const fill = (scope: Scope, text: string, options = optionsOfPage()): string | undefined => {
-    const token = isAllowed() && loaded(scope)
-    return token ? fillCommand(text, token, options) : undefined
+  const fill = (scope: Scope, text: string, options?: FillOptions): string | undefined => {
+    const token = page?.isAllowed && loaded(scope)
+    return page && token ? fillCommand(text, token, options ?? fillOptionsOf(page)) : undefined
   }
   /** The same, but waits a short time for a token that is being requested. */
   const command = async (scope: Scope, text: string): Promise<string | undefined> => {
     await Promise.race([handoff(scope), new Promise((resolve) => setTimeout(resolve, TOKEN_WAIT_MS))])
     return fill(scope, text)
   }
-  /** Until this is called, and while `consent` returns false, no token is requested. */
-  const obey = (consent: () => boolean) => (isAllowed = consent)
+  const obey = (attended: Page) => (page = attended)
   return { handoff, fill, command, obey }
 }
 

@@ -33,5 +33,8 @@ export function sessionAttributes(landing: Landing, userAgent: string): string |
 
 function encode(attributes: object): string {
   const bytes = new TextEncoder().encode(JSON.stringify(attributes))
-  return btoa(String.fromCharCode(...bytes)).replace(/[+/=]/g, (c) => (c === '+' ? '-' : c === '/' ? '_' : ''))
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
 }

@@ -1,6 +1,8 @@
 /** The browser SDK of Whence as a module: the same as the script tag, started by a call. */
 
 import { boot } from '../core/boot.ts'
+import { globalOf } from '../core/native.ts'
+import { safely } from '../core/page.ts'
 import type { Whence } from '../whence.d.ts'
 
 export type { CopyDetail, CustomFields, Handoff, Whence, WhenceCallback } from '../whence.d.ts'
@@ -23,6 +25,12 @@ export interface StartOptions {
   readonly copyButtons?: string | undefined
   /** Hosts, besides the page's own website, whose scripts are yours. */
   readonly scriptHosts?: readonly string[] | undefined
+  /** CSS selector of the commands whose `data-whence-template` counts. */
+  readonly templates?: string | undefined
+  /** Environment variable that carries a token, for a service with its own brand. Default: `WHENCE_HANDOFF`. */
+  readonly variable?: string | undefined
+  /** The `cookie_prefix` of your GA4 tag. */
+  readonly ga4CookiePrefix?: string | undefined
 }
 
 /**
@@ -40,7 +48,17 @@ export const INERT: Whence = {
   fill: (text) => text,
   adapter: () => undefined,
   scope: () => INERT,
-  push: (callback) => callback(INERT),
+  push: (callback) => void (async () => callback(INERT))(),
+}
+
+/**
+ * The interface of this page; that of a server until the SDK has started.
+ *
+ * @internal
+ */
+export const started = (): Whence => {
+  const whence = safely(() => globalOf('whence')) as Partial<Whence> | false | undefined
+  return whence && typeof whence.scope === 'function' ? (whence as Whence) : INERT
 }
 
 /**
@@ -51,28 +69,22 @@ export const INERT: Whence = {
 export function start(options: StartOptions): Whence {
   if (typeof window === 'undefined') return INERT
   try {
-    const earlier = window.whence
-    // A script tag, or the second call of strict mode, has started it already.
-    if (earlier && 'scope' in earlier) return earlier.scope(options.project)
-    return (window.whence = boot(pageOptionsOf(options)))
+    return boot(pageOptionsOf(options))
   } catch {
     return INERT
   }
 }
 
 function pageOptionsOf(options: StartOptions): Parameters<typeof boot>[0] {
-  const { project, service, consent, pageId, manual = false, spa = true, commands, copyButtons, scriptHosts } = options
+  const { project, service, manual = false, spa = true, scriptHosts, ...tagAttributes } = options
   return {
     project,
     serviceUrl: new URL(`${service.replace(/\/$/, '')}/`, location.href).href,
     nonce: '',
     tagAttributes: {
-      consent,
-      pageId,
+      ...tagAttributes,
       manual: manual ? '' : undefined,
       spa: spa ? '' : undefined,
-      commands,
-      copyButtons,
       scriptHosts: scriptHosts?.join(' '),
     },
   }

@@ -4,7 +4,7 @@ import type { FocusEventHandler, MouseEventHandler, PointerEventHandler } from '
 import { useCallback, useEffect, useState } from 'react'
 import type { Whence } from '../whence.d.ts'
 import type { StartOptions } from './index.ts'
-import { INERT, start } from './index.ts'
+import { INERT, start, started } from './index.ts'
 
 /**
  * Starts the SDK once the component is on the page, and again only for another website or service. Use it in one place,
@@ -35,9 +35,9 @@ export interface InstallCommand {
 /** An install command with a copy button that works with and without the service. */
 export function useInstallCommand(command: string): InstallCommand {
   const [copied, setCopied] = useState<string | null>(null)
-  const prepare = useCallback(() => void window.whence?.handoff(), [])
+  const prepare = useCallback(() => void started().handoff(), [])
   const copy = useCallback(async () => {
-    const text = window.whence?.fill(command) ?? command
+    const text = started().fill(command)
     try {
       await navigator.clipboard.writeText(text)
     } catch {

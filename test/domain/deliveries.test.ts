@@ -175,10 +175,39 @@ describe('what the visit itself rules out', () => {
     expect(visitSkip({ gpc: false }, visitOf({ identities }), destinationOf())).to.equal('no_client_id')
   })
 
-  for (const clientId of ['', '0.1', '1', '1.2.3', 'a.b', '1.2 ', '-1.2', 'GA1.1.1.2', '1,2']) {
+  for (const clientId of [
+    '',
+    '0.1',
+    '1',
+    '1.2.3',
+    'a.b',
+    '1.2 ',
+    '-1.2',
+    'GA1.1.1.2',
+    '1,2',
+    'GA1.1.1234567890.1790000000',
+    'x'.repeat(257),
+    '550e8400 e29b 41d4 a716 446655440000',
+  ]) {
     it(`does not accept ${JSON.stringify(clientId)} as a GA4 client ID`, () => {
       const identities = { ga4: { [MEASUREMENT_ID]: { client_id: clientId } } }
       expect(visitSkip({ gpc: false }, visitOf({ identities }), destinationOf())).to.equal('no_client_id')
+    })
+  }
+})
+
+describe('a GA4 client ID', () => {
+  for (const clientId of [
+    '1234567890.1790000000',
+    '550e8400-e29b-41d4-a716-446655440000',
+    '550E8400E29B41D4A716446655440000',
+    'amp-Xy_0-AbCdEfGhIjKlMnOpQ',
+    '01J9ZQ4T2V7K3M5N8P0R6S1W4X',
+    '550e8400-e29b-41d4-a716-446655440000.1790000000',
+  ]) {
+    it(`may be ${clientId}`, () => {
+      const identities = { ga4: { [MEASUREMENT_ID]: { client_id: clientId } } }
+      expect(visitSkip({ gpc: false }, visitOf({ identities }), destinationOf())).to.equal(null)
     })
   }
 })

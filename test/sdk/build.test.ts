@@ -1,10 +1,14 @@
 import { expect } from 'chai'
 import { createHash } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import type { BuildManifest } from '../../sdk/build.ts'
 import { buildSdk } from '../../sdk/build.ts'
+import { keepSdk, lackingIn } from '../../tools/release/keep-sdk.ts'
+import { createApp } from '../../api/app.ts'
+import { listen } from '../../api/server.ts'
+import { bareCatalog, bareDeps } from '../api/support/bare-api.ts'
 
 /** The part that every visitor loads. */
 const CORE_BROTLI_BYTES = 3 * 1024
@@ -25,6 +29,85 @@ describe('sdk/build', () => {
     const [core, extras] = manifest.files
     expect(core?.brotliBytes).to.be.above(1_000).and.at.most(CORE_BROTLI_BYTES)
     expect(extras?.brotliBytes).to.be.above(1_000).and.at.most(EXTRAS_BROTLI_BYTES)
+  })
+
+  it('fails if a file is larger than its budget', async () => {
+    const refusal = (budgets: Record<string, number>) =>
+      buildSdk(folder, { budgetBytes: budgets }).then(
+        () => 'built',
+        (error: unknown) => String(error),
+      )
+    expect(await refusal({ '/browser.js': 1_000 })).to.match(
+      /\/browser\.js has \d+ bytes with brotli; 1000 are allowed/,
+    )
+    expect(await refusal({ '/browser/extras': 1_000 })).to.match(/\/browser\/extras\.\w+\.js has \d+ bytes/)
+  })
+
+  describe('of the release after', () => {
+    let earlierFolder: string
+    let next: string
+    beforeEach(async () => {
+      earlierFolder = await mkdtemp(path.join(os.tmpdir(), 'whence-sdk-earlier-'))
+      next = await mkdtemp(path.join(os.tmpdir(), 'whence-sdk-next-'))
+    })
+    afterEach(async () => {
+      await rm(earlierFolder, { recursive: true })
+      await rm(next, { recursive: true })
+    })
+
+    /** Keeps what a made-up release served; its sources were others, so its addresses were others too. */
+    async function keepMadeUp(): Promise<BuildManifest['files']> {
+      const text = '/* an earlier release */'
+      const digest = createHash('sha256').update(text).digest('hex').slice(0, 12)
+      await mkdir(path.join(next, 'browser'))
+      const files = ['/browser', '/browser.debug', '/browser/extras'].map((stem) => {
+        const immutableUrl = `${stem}.${digest}.js`
+        return { name: immutableUrl.slice(1), url: immutableUrl, immutableUrl } as BuildManifest['files'][number]
+      })
+      for (const { name } of files) await writeFile(path.join(next, name), text)
+      expect(lackingIn(earlierFolder, files)).to.deep.equal(files)
+      expect(await keepSdk(next, { files, earlier: [] }, earlierFolder)).to.deep.equal(files.map(({ url }) => url))
+      expect(await keepSdk(next, { files, earlier: [] }, earlierFolder)).to.deep.equal([])
+      expect(lackingIn(earlierFolder, files)).to.deep.equal([])
+      return files
+    }
+
+    it('serves every address with a digest that an earlier one has served, and its own', async () => {
+      const served = await keepMadeUp()
+      const built = await buildSdk(next, { earlierFolder })
+      const deps = bareDeps(bareCatalog())
+      const server = await listen(createApp({ ...deps, options: { ...deps.options, sdkFolder: next } }), {
+        host: '127.0.0.1',
+        port: 0,
+      })
+      try {
+        for (const { immutableUrl } of [...served, ...built.files]) {
+          const reply = await fetch(`http://127.0.0.1:${server.port}${immutableUrl}`)
+          expect(reply.status, immutableUrl).to.equal(200)
+          expect(reply.headers.get('cache-control')).to.equal('public, max-age=31536000, immutable')
+          expect(reply.headers.get('access-control-allow-origin')).to.equal('*')
+          const digest = createHash('sha256').update(await reply.text())
+          expect(immutableUrl).to.include(digest.digest('hex').slice(0, 12))
+        }
+      } finally {
+        await server.close()
+      }
+    })
+
+    it('does not serve its own files twice once they are kept', async () => {
+      await keepSdk(folder, manifest, earlierFolder)
+      expect((await buildSdk(next, { earlierFolder })).earlier).to.deep.equal([])
+    })
+
+    it('is refused if a file of an earlier one was changed', async () => {
+      const [core] = await keepMadeUp()
+      await writeFile(path.join(earlierFolder, core?.name ?? ''), 'another')
+      const refusal = await buildSdk(next, { earlierFolder }).then(
+        () => 'built',
+        (error: unknown) => String(error),
+      )
+      expect(refusal).to.include('is not what was served')
+    })
   })
 
   it('lists where each file is served, and its digest', async () => {

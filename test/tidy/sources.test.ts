@@ -78,7 +78,6 @@ const MODULE_STATE = ['domain/schema/json-schema.ts keeps COMPILED']
 const OTHER_MEANINGS: Readonly<Record<string, string>> = {
   'api/server.ts repeats 16384': 'the header block, not the body',
   'pages/shell/account-menu.tsx repeats 240': 'a width in pixels',
-  'sdk/extras/adapters.ts repeats 6000': 'all custom fields together, so that a visit stays within its body',
 }
 
 describe('the domain', () => {

@@ -3,6 +3,7 @@
  * TypeScript below a `node_modules`, so types are taken out here; nothing is bundled or renamed.
  */
 
+import { existsSync } from 'node:fs'
 import { cp, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import ts from 'typescript'
@@ -38,6 +39,8 @@ export async function buildServerPackage(outputFolder: string): Promise<void> {
   }
   for (const part of [...WHOLE_PARTS, 'sdk/dist/browser.js', 'sdk/dist/browser.debug.js', 'sdk/dist/manifest.json'])
     await cp(path.join(ROOT, part), path.join(outputFolder, part), { recursive: true })
+  const earlier = path.join(ROOT, 'sdk/dist/earlier')
+  if (existsSync(earlier)) await cp(earlier, path.join(outputFolder, 'sdk/dist/earlier'), { recursive: true })
   for (const name of ['whencectl', 'kubectl-whence'])
     await cp(path.join(ROOT, 'bin', name), path.join(outputFolder, 'bin', name))
   const manifest = await manifestOfPackage()

@@ -63,6 +63,25 @@ const LINUX_ROOTS: readonly (readonly [string, string])[] = [
   ['zen', '.var/app/app.zen_browser.zen/.zen'],
   ['waterfox', '.waterfox'],
   ['waterfox', '.var/app/net.waterfox.waterfox/.waterfox'],
+  ['chrome', '.config/google-chrome-canary'],
+  ['chromium', '.var/app/io.github.ungoogled_software.ungoogled_chromium/config/chromium'],
+  ['firefox', 'snap/firefox/common/.config/mozilla/firefox'],
+  ['floorp', '.floorp'],
+  ['floorp', '.var/app/one.ablaze.floorp/.floorp'],
+  // Firefox's kind since version 147, with and without the vendor's name.
+  ...(
+    [
+      ['librewolf', 'io.gitlab.librewolf-community'],
+      ['zen', 'app.zen_browser.zen'],
+      ['waterfox', 'net.waterfox.waterfox'],
+      ['floorp', 'one.ablaze.floorp'],
+    ] as const
+  ).flatMap(([browser, flatpak]) =>
+    ['.config', `.var/app/${flatpak}/config`].flatMap((folder) => [
+      [browser, `${folder}/${browser}`] as const,
+      [browser, `${folder}/${browser}/${browser}`] as const,
+    ]),
+  ),
 ]
 
 const SUPPORT = 'Library/Application Support'
@@ -72,9 +91,16 @@ const MACOS_CHROMIUM_ROOTS = [
   ...['BraveSoftware/Brave-Browser', 'BraveSoftware/Brave-Browser-Beta', 'BraveSoftware/Brave-Browser-Nightly'],
   ...['Arc/User Data', 'com.operasoftware.Opera', 'com.operasoftware.OperaGX', 'Vivaldi'],
 ]
-const MACOS_FIREFOX_ROOTS = ['Firefox/Profiles', 'librewolf/Profiles', 'zen/Profiles', 'Waterfox/Profiles']
+const MACOS_FIREFOX_ROOTS = [
+  'Firefox/Profiles',
+  'librewolf/Profiles',
+  'zen/Profiles',
+  'Waterfox/Profiles',
+  'Floorp/Profiles',
+]
 
-const isFirefoxKind = (browser: string): boolean => ['firefox', 'librewolf', 'zen', 'waterfox'].includes(browser)
+const isFirefoxKind = (browser: string): boolean =>
+  ['firefox', 'librewolf', 'zen', 'waterfox', 'floorp'].includes(browser)
 
 const markRoot = (home: Home, [browser, root]: readonly [string, string], index: number): void => {
   if (isFirefoxKind(browser)) home.firefox(`${root}/ab12.default-release`, 'https+++acme.dev', marker(index))
@@ -87,18 +113,21 @@ const ROOTS: readonly Fixture[] = [
     arrange: (home) => LINUX_ROOTS.forEach((root, index) => markRoot(home, root, index)),
     receipts: LINUX_ROOTS.map((_, index) => index),
     body: {
-      browsers: ['chrome', 'chromium', 'edge', 'brave', 'opera', 'vivaldi', 'firefox', 'librewolf', 'zen', 'waterfox'],
+      browsers: [
+        ...['chrome', 'chromium', 'edge', 'brave', 'opera', 'vivaldi'],
+        ...['firefox', 'librewolf', 'zen', 'waterfox', 'floorp'],
+      ],
     },
   },
   // One by one if a browser's folder is shared with nothing else, so that a mix-up of names would show.
-  ...LINUX_ROOTS.filter(([, root]) => /microsoft-edge$|Brave-Browser$|^\.zen|^snap\/firefox|vivaldi/.test(root)).map(
-    ([browser, root]): Fixture => ({
-      name: `only ${browser} in ~/${root}`,
-      arrange: (home) => markRoot(home, [browser, root], 1),
-      receipts: [1],
-      body: { browsers: [browser] },
-    }),
-  ),
+  ...LINUX_ROOTS.filter(([, root]) =>
+    /microsoft-edge$|Brave-Browser$|^\.zen|^\.config\/(zen|librewolf)|^snap\/firefox|vivaldi/.test(root),
+  ).map(([browser, root]): Fixture => ({
+    name: `only ${browser} in ~/${root}`,
+    arrange: (home) => markRoot(home, [browser, root], 1),
+    receipts: [1],
+    body: { browsers: [browser] },
+  })),
 ]
 
 /** Makes `uname -s` say Darwin, which is all that the hook goes by. */
@@ -241,6 +270,16 @@ const PLACES: readonly Fixture[] = [
     receipts: [1, 2],
     body: { browsers: ['firefox', 'chrome'], default_browser: 'firefox' },
   },
+  {
+    name: 'the default browser is one of the younger ones',
+    arrange: (home) => {
+      home.chromium(DEFAULT, 1, marker(2))
+      home.firefox('.config/zen/x', 'https+++acme.dev', marker(1))
+    },
+    env: { BROWSER: '/opt/zen-browser' },
+    receipts: [1, 2],
+    body: { browsers: ['zen', 'chrome'], default_browser: 'zen' },
+  },
 ]
 
 const ORIGINS: readonly Fixture[] = [
@@ -257,6 +296,43 @@ const ORIGINS: readonly Fixture[] = [
       home.firefox(profile, 'http+++acme.dev', marker(7))
     },
     receipts: [1, 2, 3],
+  },
+  {
+    name: 'Firefox folders of container tabs of any number, alone and with other attributes',
+    arrange: (home) => {
+      const attributes = [
+        ...['userContextId=10', 'userContextId=137', 'userContextId=4294967295', 'privateBrowsingId=1'],
+        ...['firstPartyDomain=acme.dev', 'userContextId=10&firstPartyDomain=acme.dev', 'inBrowser=1&userContextId=2'],
+        ...['userContextId=137&partitionKey=%28https%2Cacme.dev%29', 'userContextId=1&privateBrowsingId=2'],
+        'userContextId=11&geckoViewUserContextId=66756E',
+      ]
+      attributes.forEach((text, index) => home.firefox(`${FIREFOX}/x`, `https+++acme.dev^${text}`, marker(1 + index)))
+      // Of a frame in another website's page, of other websites, and of a name that only begins alike.
+      const foreign = ['acme.dev^partitionKey=%28https%2Cother.dev%29', 'acme.devil^userContextId=10', 'acmeXdev', '*']
+      foreign.forEach((text, index) => home.firefox(`${FIREFOX}/x`, `https+++${text}`, marker(50 + index)))
+      home.firefox(`${FIREFOX}/x/storage/default/https+++other.dev`, 'https+++acme.dev', marker(60))
+    },
+    receipts: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+  },
+  {
+    name: 'Firefox folders of container tabs of an address without a name',
+    arrange: (home) => {
+      const own = (number: number): string => marker(number, number * 1000, { origin: 'http://[::1]:3000' })
+      home.firefox(`${FIREFOX}/x`, 'http+++[++1]+3000^userContextId=12', own(1))
+      home.firefox(`${FIREFOX}/x`, 'http++++^userContextId=12', own(2))
+    },
+    values: { origins: ['http://[::1]:3000'] },
+    receipts: [1],
+  },
+  {
+    name: 'more container tabs than a command line should hold',
+    arrange: (home) => {
+      for (let n = 0; n < 300; n++)
+        for (const profile of ['a', 'b', 'c', 'd', 'e', 'f'])
+          home.file(`${FIREFOX}/${profile}/storage/default/https+++acme.dev^userContextId=${n}/.keep`, '')
+      home.chromium(DEFAULT, 1, marker(2))
+    },
+    receipts: [2],
   },
   {
     name: 'Firefox folders of an address without a name',
@@ -318,6 +394,29 @@ const MARKERS: readonly Fixture[] = [
       home.chromium(DEFAULT, 3, marker(3, 1000, { expiresAt: Date.now() + 60_000 }))
     },
     receipts: [3],
+  },
+  {
+    name: 'markers of a future or a lifetime that no visit has',
+    arrange: (home) => {
+      const now = Date.now()
+      const hour = 3_600_000
+      const planted = [2 * hour, 25 * hour, 40 * 24 * hour, 9_999_999_999_999 - now]
+      for (let n = 0; n < 100; n++)
+        home.chromium(DEFAULT, 100 + n, marker(100 + n, 0, { createdAt: now + (planted[n % 4] ?? 0) }))
+      const lasting = [31 * 24 * hour, 9e12, '1'.repeat(300)]
+      lasting.forEach((expiresAt, index) => {
+        const text = marker(300 + index, 1000, { expiresAt: 7 })
+        const lasts = text.replace(
+          '"expires_at":7',
+          `"expires_at":${typeof expiresAt === 'string' ? expiresAt : now + expiresAt}`,
+        )
+        home.chromium(DEFAULT, 300 + index, lasts.trimEnd().padEnd(1021))
+      })
+      home.chromium(DEFAULT, 400, marker(400, 32 * 24 * hour, { expiresAt: now + hour }))
+      home.chromium(DEFAULT, 1, marker(1, 0, { createdAt: now + hour / 2 }))
+      home.chromium(DEFAULT, 2, marker(2))
+    },
+    receipts: [1, 2],
   },
   {
     name: 'files that nobody wrote to for more than a month',
