@@ -10,6 +10,10 @@ const AFTERWARDS = `Not reached from here: what Git or kubectl writes again, bac
 sent, and the payment provider. Activity keeps the pseudonym alone.
 `
 
+const ONLY_OWNER = `The person is the only Owner of the organisations under onlyOwnerOf, and is still a member there: make somebody else Owner
+(sign-in-link --owner-of), or remove the organisation, and erase the person again.
+`
+
 export async function personTool({ settings, positionals }: RunOutcome): Promise<number> {
   const [action = '', given = ''] = positionals
   if (action !== 'export' && action !== 'erase') throw new Error('say export or erase, then the address')
@@ -24,5 +28,6 @@ export async function personTool({ settings, positionals }: RunOutcome): Promise
   }
   const erased = await live.erasePerson(email)
   print(`${JSON.stringify(erased, null, 2)}\n${AFTERWARDS}`)
-  return erased.left.length === 0 ? 0 : 1
+  if (erased.onlyOwnerOf.length > 0) print(ONLY_OWNER)
+  return erased.left.length + erased.onlyOwnerOf.length === 0 ? 0 : 1
 }

@@ -20,10 +20,11 @@ import type { Outbox } from '../mail/outbox.ts'
 import { membersOf } from '../resources/directory.ts'
 import { installationOf } from '../resources/inventory.ts'
 import { signedBy } from '../events/signed-by.ts'
-import { memberAddress, memberOfPath, readJudged, refusedWrite, type MemberParts } from './members.ts'
+import { memberOfPath, readJudged, refusedWrite, type MemberParts } from './members.ts'
 import { memberName } from './names.ts'
 import { linkOf } from './invitation-letter.ts'
 import { invitationSpec, memberSpec } from './spec.ts'
+import { memberAddress } from './stored-member.ts'
 
 export interface InvitationParts extends MemberParts {
   readonly hotState: Pick<HotState, 'countHits'>

@@ -843,4 +843,18 @@ export const MUTATIONS: readonly Mutation[] = [
     new: "const claim = { key: '', organization: '' }",
     suites: ['test/delivery/mail.test.ts'],
   },
+  {
+    breaks: 'of two Owners who leave at once one stays',
+    file: 'dashboard/people/keep-owner.ts',
+    old: 'reliesOn === null ? {} : { reliesOn }',
+    new: '{}',
+    suites: ['test/dashboard/members.test.ts'],
+  },
+  {
+    breaks: 'in a cluster, of two Owners who leave at once one stays',
+    file: 'dashboard/resources/cluster-writer.ts',
+    old: 'manner.reliesOn !== undefined && !(await marked(client, manner.reliesOn))',
+    new: 'false',
+    suites: ['test/contract/resource-writer.cluster.test.ts'],
+  },
 ]

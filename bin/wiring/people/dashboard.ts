@@ -85,10 +85,11 @@ export function folderResources(
 ): Pick<DashboardWiring, 'directory' | 'inventory' | 'writer' | 'pins'> {
   const { settings, catalog, hotState, env, nowMs } = parts
   const { manifests: folder, dashboardFolder: written } = settings
+  const { content, repairs, refresh } = catalog
   return {
     directory: folderDirectory(catalog),
     inventory: folderInventory(catalog, nowMs),
-    writer: folderWriter({ folder, written, env, content: catalog.content, refresh: catalog.refresh, nowMs }),
+    writer: folderWriter({ folder, written, env, content, repairs, refresh, nowMs }),
     pins: hotStatePins(hotState),
   }
 }

@@ -144,7 +144,8 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const randomness = createRandomness()
   const directory = folderDirectory(catalog)
   const inventory = folderInventory(catalog, nowMs)
-  const writer = folderWriter({ folder: manifests, written, env: {}, refresh: catalog.refresh, nowMs })
+  const { refresh, repairs } = catalog
+  const writer = folderWriter({ folder: manifests, written, env: {}, refresh, repairs, nowMs })
   const sendLetter = createLetterPost({
     hotState,
     directory,
