@@ -1,8 +1,7 @@
 /** `whence person export|erase EMAIL`: shows or erases what is kept of one person. */
 
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
-import { EMAIL_SCHEMA } from '../../domain/resources/member-schema.ts'
-import { checkSchema } from '../../domain/schema/json-schema.ts'
+import { mailAddress } from '../../domain/schema/mail-address.ts'
 import { connectTools } from './control.ts'
 import { print } from '../terminal/output.ts'
 
@@ -17,9 +16,8 @@ const ONLY_OWNER = `The person is the only Owner of the organisations under only
 export async function personTool({ settings, positionals }: RunOutcome): Promise<number> {
   const [action = '', given = ''] = positionals
   if (action !== 'export' && action !== 'erase') throw new Error('say export or erase, then the address')
-  const email = given.toLowerCase()
-  const [finding] = checkSchema(EMAIL_SCHEMA, email)
-  if (finding !== undefined) throw new Error('name an address such as anna@acme.dev')
+  const email = mailAddress(given)
+  if (email === null) throw new Error('name an address such as anna@acme.dev')
   const live = await connectTools(settings.data)
   if (live === null) throw new Error(`no service runs on the data in ${settings.data}; --data names its folder`)
   if (action === 'export') {

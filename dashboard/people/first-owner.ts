@@ -8,7 +8,7 @@ import type { ResourceWriter, WriteOutcome } from '../resources/writer.ts'
 import { memberName } from './names.ts'
 import { membersOutOfForce } from './out-of-force.ts'
 import { memberSpec } from './spec.ts'
-import { memberAddress, readStored } from './stored-member.ts'
+import { memberAddress, readStoredMember } from './stored-member.ts'
 
 interface OwnerParts {
   readonly directory: Directory
@@ -41,7 +41,7 @@ export async function ownerWish(
 
 async function promote(member: Member, { inventory, writer }: OwnerParts): Promise<string | null> {
   const address = memberAddress(member)
-  const stored = await readStored(member, writer, { isRepair: true })
+  const stored = await readStoredMember(member, writer, { isRepair: true })
   if (stored === null) return CHANGED
   const { invitation: _invitation, ...kept } = stored.spec
   const object = { ...address, spec: { ...kept, role: 'Owner' } }

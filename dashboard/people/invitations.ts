@@ -9,8 +9,9 @@ import {
   refuseRenewal,
 } from '../../domain/people/change-member.ts'
 import type { OpenInvitation, Member, MemberIdentity } from '../../domain/people/member.ts'
+import { mailAddress } from '../../domain/schema/mail-address.ts'
 import { invitationsOf } from '../../domain/people/standing.ts'
-import { INVITATION_ID_CHARS } from '../../domain/resources/member-schema.ts'
+import { EMAIL_SCHEMA, INVITATION_ID_CHARS } from '../../domain/resources/member-schema.ts'
 import type { MemberRole, Plan } from '../../domain/model.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Randomness } from '../../runtime/random.ts'
@@ -45,6 +46,8 @@ export function invite(parts: InvitationParts) {
     if (identity === null) {
       return refuseField('', 'must have either email or group, and not both')
     }
+    if (identity.kind === 'person' && mailAddress(identity.email) !== identity.email)
+      return refuseField('/email', EMAIL_SCHEMA.patternMeaning ?? '')
     const role = textField(call, 'role') as MemberRole
     const members = membersOf(parts.directory, organization.id)
     const refused =

@@ -6,9 +6,9 @@ import { isOwner } from '../../domain/people/change-member.ts'
 import type { Member } from '../../domain/people/member.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
 import type { ResourceWriter, StoredObject, WriteManner, WriteOutcome } from '../resources/writer.ts'
-import { readStored } from './stored-member.ts'
+import { readStoredMember } from './stored-member.ts'
 
-interface OwnerParts {
+interface KeepingParts {
   readonly directory: Directory
   readonly writer: Pick<ResourceWriter, 'read'>
 }
@@ -30,11 +30,11 @@ const TRIES = 4
  */
 export async function changeKeepingOwner(
   { before, after, write }: OwnerChange,
-  parts: OwnerParts,
+  parts: KeepingParts,
 ): Promise<WriteOutcome | Refusal> {
   const isTaken = isOwner(before) && after !== 'Owner' && parts.directory.organizations().has(before.organization)
   for (let tries = 0; tries < TRIES; tries += 1) {
-    const stored = await readStored(before, parts.writer)
+    const stored = await readStoredMember(before, parts.writer)
     if (stored === null) return refuse('conflict')
     const reliesOn = isTaken ? await otherOwner(before, parts) : null
     if (isTaken && reliesOn === null) return refuse('last_owner')
@@ -47,11 +47,11 @@ export async function changeKeepingOwner(
 /** As it is stored now: the directory may be a moment behind. */
 async function otherOwner(
   { name, organization }: Member,
-  { directory, writer }: OwnerParts,
+  { directory, writer }: KeepingParts,
 ): Promise<StoredObject | null> {
   const others = membersOf(directory, organization).filter((other) => other.name !== name && isOwner(other))
   for (const other of others) {
-    const stored = await readStored(other, writer)
+    const stored = await readStoredMember(other, writer)
     if (stored !== null) return stored
   }
   return null

@@ -25,7 +25,7 @@ import { signedBy, type ChangeHash } from '../events/signed-by.ts'
 import type { ResourceWriter, StoredObject, WriteOutcome } from '../resources/writer.ts'
 import { changeKeepingOwner } from './keep-owner.ts'
 import { membersOutOfForce, type MemberOutOfForce } from './out-of-force.ts'
-import { memberAddress, readStored } from './stored-member.ts'
+import { memberAddress, readStoredMember } from './stored-member.ts'
 
 export interface MemberParts {
   readonly inventory: Pick<Inventory, 'find' | 'list'>
@@ -164,7 +164,7 @@ async function deleteMember(call: Call, member: Member, parts: MemberParts): Pro
 
 /** The stored object, with the version to write over, if it equals the judged member. */
 export async function readJudged(member: Member, writer: ResourceWriter): Promise<StoredObject | Refusal> {
-  return (await readStored(member, writer)) ?? refuse('conflict')
+  return (await readStoredMember(member, writer)) ?? refuse('conflict')
 }
 
 /**

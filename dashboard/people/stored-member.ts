@@ -8,7 +8,7 @@ export function memberAddress({ namespace, name }: Pick<Member, 'namespace' | 'n
 }
 
 /** The stored object, with the version to write over; null if it is gone, or has another role or invitation. */
-export async function readStored(
+export async function readStoredMember(
   member: Member,
   writer: Pick<ResourceWriter, 'read'>,
   manner: Pick<WriteManner, 'isRepair'> = {},

@@ -3,8 +3,9 @@
  * mail too, so that mail scanners that open links and press buttons cannot sign in. Only a POST changes anything.
  */
 
-import { refuse, type Refusal } from '../../domain/errors.ts'
+import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import { mailAddress } from '../../domain/schema/mail-address.ts'
 import { isKnown } from '../../domain/people/standing.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Randomness } from '../../runtime/random.ts'
@@ -38,6 +39,7 @@ interface LinkRecord {
   readonly code: string
 }
 
+export const NO_ADDRESS = 'must be an address such as anna@acme.dev'
 const CODE_DIGITS = 8
 const ID_BYTES = 16
 
@@ -45,7 +47,8 @@ const ID_BYTES = 16
 export function askForMail(parts: MailLinkParts) {
   return async (call: Call) => {
     if (parts.outbox === null) return refuse('mail_not_configured')
-    const email = textField(call, 'email').toLowerCase()
+    const email = mailAddress(textField(call, 'email'))
+    if (email === null) return refuseField('/email', NO_ADDRESS)
     const limited = await refuseByRate(mailHits(parts.hash(email), call.addressHash), parts.hotState)
     if (limited !== null) return limited
     const browser = call.browser ?? secretText(parts.randomness)

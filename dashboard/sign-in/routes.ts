@@ -15,7 +15,7 @@ import type { Directory } from '../resources/directory.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Discovery } from './discovery.ts'
 import type { SameAccountParts } from './same-account.ts'
-import { askForMail, confirmMail } from './mail-link.ts'
+import { askForMail, confirmMail, NO_ADDRESS } from './mail-link.ts'
 import { countingSignIns, type CountSignIn } from './count-sign-ins.ts'
 import { finishOidc, startOidc } from './oidc.ts'
 import { useSignInLink } from './operator-link.ts'
@@ -30,10 +30,9 @@ export const SIGN_IN_ROUTES = {
   signInMail: {
     ...{ method: 'POST', path: '/api/sign-in/mail', needs: null, rate: 'sign-in' },
     summary: 'Send a sign-in link by mail; the answer is the same for every address.',
-    body: objectSchema(
-      { email: { ...EMAIL_SCHEMA, pattern: '^[^\\s@]+@[^\\s@]+$', patternMeaning: 'must be an address' } },
-      ['email'],
-    ),
+    body: objectSchema({ email: { ...EMAIL_SCHEMA, pattern: '^[\\x21-\\x7e]+$', patternMeaning: NO_ADDRESS } }, [
+      'email',
+    ]),
   },
   confirmMail: {
     ...{ method: 'POST', path: '/api/sign-in/mail/confirm', needs: null, rate: 'sign-in' },

@@ -1,12 +1,9 @@
 /** The rows of the table of settings that are about people: how they sign in, and how mail goes out. */
 
-import { EMAIL_CHARS } from '../../domain/resources/member-schema.ts'
+import { mailAddress, mailSender } from '../../domain/schema/mail-address.ts'
 import { parsePath, type SettingParser } from './parse.ts'
 
 const TEXT_CHARS = 1_024
-const ADDRESS = /^[^\s@<>"]+@[A-Za-z0-9.-]+$/
-/** The address alone, or in angle brackets behind a name. */
-const NAMED_ADDRESS = /^(?:([^\s<>]+)|(?:[^<>"@\r\n]{1,80} )?<([^\s<>]+)>)$/
 const DOMAIN = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/
 
 const parseIssuer: SettingParser<string> = (text) => {
@@ -56,18 +53,17 @@ function isPercentCoded(text: string): boolean {
   }
 }
 
-const parseMailFrom: SettingParser<string> = (text) => {
-  const [, plain, bracketed] = NAMED_ADDRESS.exec(text) ?? []
-  const address = plain ?? bracketed ?? ''
-  return ADDRESS.test(address) && address.length <= EMAIL_CHARS
-    ? { ok: true, value: text }
-    : { ok: false, why: 'must be an address such as whence@acme.dev, or Whence <whence@acme.dev>' }
-}
+const parseMailFrom: SettingParser<string> = (text) =>
+  mailSender(text) === null
+    ? { ok: false, why: 'must be an address such as whence@acme.dev, or Whence <whence@acme.dev>' }
+    : { ok: true, value: text }
 
-const parseSupportMail: SettingParser<string> = (text) =>
-  ADDRESS.test(text) && text.length <= EMAIL_CHARS
-    ? { ok: true, value: text }
-    : { ok: false, why: 'must be an address such as support@acme.dev' }
+const parseSupportMail: SettingParser<string> = (text) => {
+  const address = mailAddress(text)
+  return address === null
+    ? { ok: false, why: 'must be an address such as support@acme.dev' }
+    : { ok: true, value: address }
+}
 
 const parseSignUp: SettingParser<'Closed' | 'Open'> = (text) =>
   text === 'Closed' || text === 'Open' ? { ok: true, value: text } : { ok: false, why: 'must be Closed or Open' }

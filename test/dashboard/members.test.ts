@@ -478,6 +478,8 @@ describe('members', () => {
       { email: 'a@b.dev', group: 'g', role: 'Viewer' },
       { email: 'a@b.dev' },
       { email: 'A@b.dev', role: 'Viewer' },
+      { email: 'a..b@x.dev', role: 'Viewer' },
+      { email: 'a@-b.dev', role: 'Viewer' },
       { email: 'a@b.dev', role: 'Root' },
     ])
       expect((await invite(admin, body)).body['error'], JSON.stringify(body)).to.equal('invalid_field')

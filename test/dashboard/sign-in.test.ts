@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 
 import { LIMITS } from '../../domain/limits.ts'
+import { NO_ADDRESSES } from '../support/no-addresses.ts'
 import { organizationOf, startStage, type Stage, type Told } from './support/stage.ts'
 
 const ANNA = 'anna@acme.dev'
@@ -37,6 +38,18 @@ describe('signing in', () => {
       expect(body['email']).to.equal(ANNA)
       expect(body['organizations']).to.deep.equal([{ id: 'acme', displayName: 'acme Ltd', role: 'Owner' }])
       expect((await confirm({ token }, asked.cookies)).body).to.deep.equal({ error: 'sign_in_refused' })
+    })
+
+    it('takes nothing for an address that is none', async () => {
+      const mails = stage.mails.length
+      for (const email of NO_ADDRESSES) {
+        const told = await askForMail(email, { address: `198.18.0.${addresses++}` })
+        expect([told.status, told.body['error'], told.body['field']], JSON.stringify(email)).to.deep.equal([
+          ...[400, 'invalid_field', '/email'],
+        ])
+      }
+      await stage.mailSent()
+      expect(stage.mails.length).to.equal(mails)
     })
 
     it('lets in one of 20 simultaneous clicks', async () => {

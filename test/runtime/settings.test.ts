@@ -149,6 +149,8 @@ describe('compileSettings', () => {
       '<w@acme.dev',
       'Whence w@acme.dev',
       'W <a@b.dev> <c@d.dev>',
+      'a@b',
+      'Whence <a..b@acme.dev>',
     ])
       expect(found({ WHENCE_MAIL_FROM: from }), from).to.deep.equal([
         'WHENCE_MAIL_FROM must be an address such as whence@acme.dev, or Whence <whence@acme.dev>',

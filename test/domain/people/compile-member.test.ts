@@ -7,6 +7,8 @@ import { expect } from 'chai'
 import { compileCatalog, type Compilation } from '../../../domain/catalog/compile-catalog.ts'
 import { compile, findings, organization, resource } from '../../../fixtures/service/manifests.ts'
 
+import { NO_ADDRESSES } from '../../support/no-addresses.ts'
+
 const organizationRef = { name: 'acme' }
 const ID = '0123456789abcdef0123456789abcdef'
 const invitation = { id: ID, expiresAt: '2026-11-29T06:00:00Z' }
@@ -64,6 +66,8 @@ describe('members', () => {
       '@a.b',
     ])
       expect(compile(ACME, member('anna', { email })).members, email).to.deep.equal([])
+    for (const email of NO_ADDRESSES)
+      expect(compile(ACME, member('anna', { email })).members, JSON.stringify(email)).to.deep.equal([])
     for (const email of ["o'brien@acme.dev", 'a+b@mail.acme.dev', 'a.b-c_d@xn--cme-pla.dev'])
       expect(compile(ACME, member('anna', { email })).members, email).to.have.length(1)
   })
