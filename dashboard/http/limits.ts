@@ -88,8 +88,11 @@ export function supportHits(person: string, organization: string): readonly Hit[
   ]
 }
 
-export function mailHits(mailHash: string, addressHash: string): readonly Hit[] {
-  return [dashboardHit('sign_in_mails', `${mailHash}:${addressHash}`, SIGN_IN_RULES.sign_in_mails)]
+/** `known`: of a browser in which the address has signed in; null for any other. */
+export function mailHit(mailHash: string, { known, addressHash }: { known: string | null; addressHash: string }): Hit {
+  return known === null
+    ? dashboardHit('sign_in_mails', `${mailHash}:${addressHash}`, SIGN_IN_RULES.sign_in_mails)
+    : dashboardHit('sign_in_mails_known', `${mailHash}:${known}`, SIGN_IN_RULES.sign_in_mails_known)
 }
 
 export function mailInAllHit(mailHash: string): Hit {
