@@ -202,6 +202,7 @@ async function readCall(
     ...{ addressHash, rank: row.rank ?? 'page', session, scope, signal },
     isHead: req.method === 'HEAD',
     browser: parts.cookies.read(headers.cookie, 'browser'),
+    attempts: parts.cookies.readAttempts(headers.cookie),
     ifMatch: entityTagIn(headers['if-match']),
   }
 }

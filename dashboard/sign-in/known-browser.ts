@@ -22,7 +22,7 @@ export async function knownBrowser(
 ): Promise<string | null> {
   if (session?.email === email) return session.id
   if (browser === null) return null
-  return (await hotState.readOnce(keyOf(browser, mailHash))) === null ? null : sha256Hex(browser)
+  return (await hotState.readOnce(browserKey(browser, mailHash))) === null ? null : sha256Hex(browser)
 }
 
 /** For as long as the browser keeps its cookie. */
@@ -31,9 +31,9 @@ export async function rememberBrowser(
   mailHash: string,
   hotState: Pick<SessionVerbs, 'replaceOnce'>,
 ): Promise<void> {
-  await hotState.replaceOnce(keyOf(browser, mailHash), '1', LIMITS.knownBrowserMs)
+  await hotState.replaceOnce(browserKey(browser, mailHash), '1', LIMITS.knownBrowserMs)
 }
 
-function keyOf(browser: string, mailHash: string): string {
+function browserKey(browser: string, mailHash: string): string {
   return `known-browser/${sha256Hex(`${browser} ${mailHash}`)}`
 }

@@ -114,6 +114,49 @@ describe('signing in through OpenID Connect', () => {
     isRefused(await comeBack(url, begun.cookies))
   })
 
+  /** As a browser keeps them. */
+  const jarOf = (...told: readonly Told[]): string => {
+    const jar = new Map<string, string>()
+    for (const line of told.flatMap(({ headers }) => headers.getSetCookie())) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (value === '') jar.delete(name)
+      else jar.set(name, value)
+    }
+    return [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+  }
+
+  it('lets attempts of several tabs end apart, whatever becomes of the others', async () => {
+    const [one, two, three] = [await begin({ returnTo: '/one' }), await begin({ returnTo: '/two' }), await begin()]
+    const cancelled = new URL(String(one.body['url']))
+    const back = `${stage.url}/api/sign-in/oidc/callback?error=access_denied&state=${cancelled.searchParams.get('state')}`
+    const ended = await comeBack(back, jarOf(one, two, three))
+    isRefused(ended)
+    const finished = await comeBack(await provider.authorize(String(two.body['url'])), jarOf(one, two, three, ended))
+    expect(finished.headers.get('location')).to.equal('/two')
+    const last = await comeBack(
+      await provider.authorize(String(three.body['url'])),
+      jarOf(one, two, three, ended, finished),
+    )
+    expect([last.headers.get('location'), jarOf(one, two, three, ended, finished, last)]).to.satisfy(
+      ([location, jar]: readonly [string, string]) => location === '/' && /^session=[^;]+$/.test(jar),
+    )
+    const asked = await stage.ask('POST', '/api/sign-in/mail', {
+      body: { email: 'anna@acme.dev' },
+      address: freshAddress(),
+    })
+    const unknown = await comeBack(`${stage.url}/api/sign-in/oidc/callback?error=access_denied&state=x`, jarOf(asked))
+    expect(jarOf(asked, unknown), 'a link by mail').to.equal(jarOf(asked))
+  })
+
+  it('leaves a browser with a few attempts, of which the oldest end', async () => {
+    const all: Told[] = []
+    for (let times = 0; times < 12; times += 1) all.push(await begin({}, jarOf(...all)))
+    expect(jarOf(...all).split('; ')).to.have.length(8)
+    const finished = await comeBack(await provider.authorize(String(all.at(-1)?.body['url'])), jarOf(...all))
+    expect(finished.cookies).to.match(/^session=/)
+    isRefused(await comeBack(await provider.authorize(String(all[0]?.body['url'])), jarOf(...all)))
+  })
+
   it('refuses another state, nonce, verifier, issuer and client', async () => {
     isRefused(await whole((url) => url.searchParams.set('state', 'A'.repeat(43))))
     isRefused(await whole((url) => url.searchParams.set('nonce', 'another')))
