@@ -47,7 +47,9 @@ export function cookieRules(baseUrl: string): CookieRules {
       return values.length === 1 && VALUE.test(value) ? value : null
     },
     readAttempts(header) {
-      const pairs = cookiesNamed(header, `${prefix}${ATTEMPT}`).map((text) => [text.split('=', 1)[0] ?? '', text] as const)
+      const pairs = cookiesNamed(header, `${prefix}${ATTEMPT}`).map(
+        (text) => [text.split('=', 1)[0] ?? '', text] as const,
+      )
       const known = pairs.map(([id, text]) => [id, text.slice(id.length + 1)] as const)
       return new Map(known.filter(([id, value]) => ATTEMPT_ID.test(id) && VALUE.test(value)))
     },

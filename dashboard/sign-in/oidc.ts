@@ -4,7 +4,7 @@ import * as client from 'openid-client'
 
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { readClaims, type ClaimRules } from '../../domain/people/oidc-claims.ts'
+import { lacksGroups, readClaims, type ClaimRules } from '../../domain/people/oidc-claims.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import { answer, answerElsewhere, optionalText, type Call, type CookieChanges } from '../http/call.ts'
 import { sha256Hex } from '../../common/digest.ts'
@@ -22,6 +22,7 @@ interface OidcParts extends Omit<SameAccountParts, 'hotState'> {
   readonly discovery: Discovery | null
   readonly rules: ClaimRules
   readonly baseUrl: string
+  readonly countGroupsMissing: () => void
 }
 
 interface OidcAttempt {
@@ -31,7 +32,6 @@ interface OidcAttempt {
 }
 
 const CALLBACK = '/api/sign-in/oidc/callback'
-const SCOPE = 'openid email profile'
 
 export function startOidc(parts: OidcParts) {
   return async (call: Call) => {
@@ -46,7 +46,7 @@ export function startOidc(parts: OidcParts) {
     await hotState.putOnce(signInKey(browser, state), JSON.stringify(attempt), LIMITS.signInMs)
     const url = client.buildAuthorizationUrl(config, {
       redirect_uri: `${baseUrl}${CALLBACK}`,
-      scope: SCOPE,
+      scope: discovery.scopes,
       code_challenge: await client.calculatePKCECodeChallenge(attempt.verifier),
       code_challenge_method: 'S256',
       ...{ state, nonce: attempt.nonce },
@@ -112,7 +112,9 @@ async function redeem(config: client.Configuration, url: URL, { attempt, state, 
     const { userinfo_endpoint: endpoint } = config.serverMetadata()
     // Some providers give the address there alone.
     const more = endpoint === undefined ? {} : await client.fetchUserInfo(config, tokens.access_token, claims.sub)
-    const proven = readClaims({ ...claims, ...more }, parts.rules)
+    const said = { ...claims, ...more }
+    const proven = readClaims(said, parts.rules)
+    if (lacksGroups(said, parts.rules)) noteGroupsMissing(parts)
     if (proven === null) parts.logger.warn({}, 'the identity provider gave no proven address')
     if (proven === null) return null
     const grant = groupGrantOf(tokens, claims.sub, parts.nowMs())
@@ -122,6 +124,15 @@ async function redeem(config: client.Configuration, url: URL, { attempt, state, 
     parts.logger.warn({ code, reason }, 'the answer of the identity provider was refused')
     return null
   }
+}
+
+/** Whoever set a claim for groups expects people to be members by them: without the claim they sign in and see nothing. */
+function noteGroupsMissing({ rules, discovery, logger, countGroupsMissing }: OidcParts): void {
+  countGroupsMissing()
+  logger.warn(
+    { claim: rules.groupsClaim, scopes: discovery?.scopes },
+    'the identity provider names no groups: some do so only with a scope of its own (--oidc-scopes) or a setting of theirs',
+  )
 }
 
 /** The end of the address that says why nobody was signed in. */

@@ -89,6 +89,8 @@ export interface SignInParts extends Pick<SameAccountParts, 'pins' | 'eventLog' 
   readonly randomness: Randomness
   readonly logger: Logger
   readonly countSignIn: CountSignIn
+  /** A person signed in, and the provider did not name the groups that are wanted. */
+  readonly countGroupsMissing: () => void
 }
 
 export function signInHandlers(parts: SignInParts): HandlersOf<typeof SIGN_IN_ROUTES> {

@@ -40,6 +40,11 @@ export function saysGroups(claims: Claims, rules: ClaimRules): boolean {
   return saysAddress(claims, rules) && (groupsClaim === null || claims[groupsClaim] !== undefined)
 }
 
+/** Whether groups are wanted and these claims, which are all that the provider says, do not name them. */
+export function lacksGroups(claims: Claims, { groupsClaim }: ClaimRules): boolean {
+  return groupsClaim !== null && (claims[groupsClaim] ?? null) === null
+}
+
 /** Whether the claims decide that the address is proven, or that it is not. */
 export function saysAddress(claims: Claims, rules: ClaimRules): boolean {
   const { email, email_verified: verified } = claims
@@ -57,6 +62,7 @@ function isTrusted(address: string, { trustedDomains }: ClaimRules): boolean {
 
 function groupsOf(claims: Claims, { groupsClaim }: ClaimRules): readonly string[] {
   const value = groupsClaim === null ? undefined : claims[groupsClaim]
-  if (!Array.isArray(value)) return []
-  return value.filter((group): group is string => typeof group === 'string').slice(0, GROUPS_MAX)
+  // Some providers write the only group as a text.
+  const listed: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return listed.filter((group): group is string => typeof group === 'string').slice(0, GROUPS_MAX)
 }

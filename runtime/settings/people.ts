@@ -32,6 +32,15 @@ const parseDomains: SettingParser<readonly string[]> = (text) => {
     : { ok: true, value: domains }
 }
 
+/** Of RFC 6749: plain characters but quotes and backslashes. Without `openid` there would be no ID token. */
+const parseScopes: SettingParser<string> = (text) => {
+  const scopes = text.split(' ').filter((scope) => scope !== '')
+  const isPlain = text.length <= TEXT_CHARS && scopes.every((scope) => /^[!#-[\]-~]+$/.test(scope))
+  return isPlain && scopes.includes('openid')
+    ? { ok: true, value: [...new Set(scopes)].join(' ') }
+    : { ok: false, why: 'must be names separated by spaces, openid among them, as in openid email profile groups' }
+}
+
 const parseSmtpUrl: SettingParser<string> = (text) => {
   const url = URL.canParse(text) ? new URL(text) : null
   const isSmtp = url !== null && ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== ''
@@ -126,6 +135,14 @@ export const PEOPLE_SETTINGS = {
     parse: parseDomains,
     fallback: '',
     fallbackDoc: 'none',
+  },
+  oidcScopes: {
+    option: '--oidc-scopes',
+    env: 'WHENCE_OIDC_SCOPES',
+    placeholder: 'NAMES',
+    doc: 'What is asked for at a sign-in, separated by spaces; some providers name groups, or give refresh tokens, only for a scope of their own.',
+    parse: parseScopes,
+    fallback: 'openid email profile',
   },
   oidcGroupsClaim: {
     option: '--oidc-groups-claim',

@@ -41,6 +41,7 @@ export const PEOPLE = [
   'oidcClientId',
   'oidcClientSecretFile',
   'oidcTrustDomains',
+  'oidcScopes',
   'oidcGroupsClaim',
   'smtpUrl',
   'mailFrom',

@@ -219,8 +219,8 @@ describe('signing in through OpenID Connect', () => {
   const ADMIN = [{ id: 'acme', displayName: 'acme Ltd', role: 'Admin' }]
 
   /** A service of its own on that port, with somebody whom the provider signed in. */
-  const signedInBy = async (own: IdentityProvider, port: number) => {
-    const oidc = { issuer: own.issuer, clientId: 'whence', clientSecret: CLIENT_SECRET }
+  const signedInBy = async (own: IdentityProvider, port: number, scopes = 'openid email profile groups') => {
+    const oidc = { issuer: own.issuer, clientId: 'whence', clientSecret: CLIENT_SECRET, scopes }
     const lone = await startStage({ manifests: organizationOf('acme') + GROUP, oidc, port })
     const start = () => lone.ask('POST', '/api/sign-in/oidc', { body: {}, address: freshAddress() })
     await until(async () => (await start()).status === 200)
@@ -230,6 +230,33 @@ describe('signing in through OpenID Connect', () => {
     const { cookies } = await lone.ask('GET', back.slice(lone.url.length), { cookies: begun.cookies, headers })
     return { lone, cookies }
   }
+
+  it('takes a text in place of the list of groups for the only one', async () => {
+    provider.claims = { ...BERT, groups: 'platform' }
+    expect(await rolesOf((await whole()).cookies)).to.deep.equal(ADMIN)
+    stage.logLines.splice(0)
+    for (const groups of ['', 'cooks', [], ['cooks'], { platform: true }, 7]) {
+      provider.claims = { ...BERT, groups }
+      expect(await rolesOf((await whole()).cookies), JSON.stringify(groups)).to.deep.equal([])
+    }
+    expect(stage.logLines.join('')).to.not.include('names no groups')
+  })
+
+  it('warns if the provider names no groups, as without the scope that it wants for them', async () => {
+    const port = await freePort()
+    const ids = ['whence']
+    const own = await startIdentityProvider({ redirectUri: `http://127.0.0.1:${port}/api/sign-in/oidc/callback`, ids })
+    own.claims = BERT
+    const { lone, cookies } = await signedInBy(own, port, 'openid email')
+    expect(await rolesOf(cookies, lone)).to.deep.equal([])
+    const lines = lone.logLines.filter((line) => line.includes('names no groups'))
+    expect(lines).to.have.length(1)
+    expect(JSON.parse(lines[0] ?? '')).to.include({ level: 'warn', claim: 'groups', scopes: 'openid email' })
+    expect(lines[0]).to.not.include('bert')
+    expect(await lone.metrics()).to.include('whence_sign_ins_without_groups_total 1')
+    await lone.stop()
+    await own.stop()
+  })
 
   it('reads groups again after 15 minutes: whoever has left one loses its role, and has it again later', async () => {
     provider.claims = BERT

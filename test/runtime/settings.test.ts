@@ -157,6 +157,18 @@ describe('compileSettings', () => {
       ])
   })
 
+  it('takes scopes with openid among them', () => {
+    const scopesIn = (given: string) => {
+      const outcome = compileSettings('dashboard', [], { ...CLUSTER, WHENCE_OIDC_SCOPES: given })
+      return outcome.kind === 'run' ? outcome.settings.oidcScopes : problems(outcome)
+    }
+    expect(scopesIn('openid  email groups offline_access email')).to.equal('openid email groups offline_access')
+    for (const wrong of ['email groups', 'openid "x"', 'openid,email', 'openid a\\b', 'openid gr\u00fcppe'])
+      expect(scopesIn(wrong), wrong).to.deep.equal([
+        'WHENCE_OIDC_SCOPES must be names separated by spaces, openid among them, as in openid email profile groups',
+      ])
+  })
+
   it('reports what is wrong with the address of every engine at once, and takes several Sentinels', () => {
     const env = { WHENCE_SECRET: 'only-for-tests-only-for-tests-only-for-tests', WHENCE_SPOOL: './spool' }
     const wrong = {

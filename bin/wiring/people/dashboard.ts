@@ -226,12 +226,12 @@ async function openOutbox(parts: DashboardWiring, randomness: Randomness): Promi
 
 /** Null without the settings. Rejects if the file of the secret cannot be read or is empty. */
 async function openDiscovery({ settings, lifecycle, logger }: DashboardWiring): Promise<Discovery | null> {
-  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecretFile: file } = settings
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecretFile: file, oidcScopes: scopes } = settings
   if (issuer === null || clientId === null || file === null) return null
   const clientSecret = readSecret(file, "the file of the identity provider's secret")
   return lifecycle.start(
     'identity provider',
-    () => startDiscovery({ issuer, clientId, clientSecret, logger }),
+    () => startDiscovery({ issuer, clientId, clientSecret, scopes, logger }),
     (discovery) => discovery.close(),
   )
 }
