@@ -55,6 +55,8 @@ const DEFAULT_NAMESPACE = 'default'
 const ORGANIZATION_ANNOTATION = 'whence.dev/organization'
 /** How many digits the name of a file begins with: the time at which it was created, in milliseconds. */
 export const TIME_DIGITS = 13
+/** A name of an object may be as long as that of a file, which has a time, an ending, and while it is written two more. */
+const NAME_CHARS = 240
 /** Counts as a deleted object at once, whereas the watch would wait for a missing file. */
 export const REMOVED = '# removed\n'
 /** Names of files that are not in place yet. */
@@ -301,7 +303,9 @@ function newName(
 ): string {
   const newestMs = Math.max(0, ...files.filter((file) => isWritten(file.name)).map((file) => timeIn(file.name)))
   const time = String(Math.max(nowMs(), newestMs + 1)).padStart(TIME_DIGITS, '0')
-  return `${WRITTEN_PREFIX}${time}-${kind.toLowerCase()}-${namespace}-${name}.yaml`
+  const file = `${time}-${kind.toLowerCase()}-${namespace}-${name}`
+  // The time tells files apart; the rest is for people.
+  return `${WRITTEN_PREFIX}${file.slice(0, NAME_CHARS)}.yaml`
 }
 
 /** When an object was created, by the name of its file; 0 if that says nothing. */
