@@ -5,8 +5,8 @@ import { mailAddress } from '../../domain/schema/mail-address.ts'
 import { connectTools } from './control.ts'
 import { print } from '../terminal/output.ts'
 
-const AFTERWARDS = `Not reached from here: what Git or kubectl writes again, backups until they are as old as they get, mails that were
-sent, and the payment provider. Activity keeps the pseudonym alone.
+const AFTERWARDS = `Not reached from here: what Git or kubectl writes again, backups (erase the person again after the restore of one that is
+older), mails that were sent, and the payment provider. Activity keeps the pseudonym alone.
 `
 
 const ONLY_OWNER = `The person is the only Owner of the organisations under onlyOwnerOf, and is still a member there: make somebody else Owner
