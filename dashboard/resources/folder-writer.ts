@@ -56,7 +56,7 @@ const ORGANIZATION_ANNOTATION = 'whence.dev/organization'
 /** How many digits the name of a file begins with: the time at which it was created, in milliseconds. */
 export const TIME_DIGITS = 13
 /** A name of an object may be as long as that of a file, which has a time, an ending, and while it is written two more. */
-const NAME_CHARS = 240
+const NAME_CHARS = 235
 /** Counts as a deleted object at once, whereas the watch would wait for a missing file. */
 export const REMOVED = '# removed\n'
 /** Names of files that are not in place yet. */

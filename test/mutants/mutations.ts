@@ -885,4 +885,11 @@ export const MUTATIONS: readonly Mutation[] = [
     new: '',
     suites: ['test/contract/hot-state.lmdb.test.ts'],
   },
+  {
+    breaks: 'a refusal of the dashboard uses up nothing of what was asked for',
+    file: 'dashboard/http/limits.ts',
+    old: "ERRORS[code].status === 503 || (code !== 'rate_limited' && !isOfRequest)",
+    new: 'ERRORS[code].status === 503',
+    suites: ['test/dashboard/serve.test.ts'],
+  },
 ]
