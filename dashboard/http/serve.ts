@@ -22,7 +22,7 @@ import { parametersIn, readQuery } from './query.ts'
 import type { DashboardMetrics } from './metrics.ts'
 import { isLimit, limitIn, type RefusedRequest } from './refused.ts'
 import { sendOutcome, sendStream } from './send.ts'
-import { isOwnOriginOnly, isRead, mayBeAnswered, type RouteRow } from './route.ts'
+import { isOwnOriginOnly, isRead, mayBeAnswered, refusalsOf, type RouteRow } from './route.ts'
 import { handlePlaced, ReadPlaces } from './places.ts'
 import { createRouteTable, type RouteMatch } from './route-table.ts'
 
@@ -106,6 +106,7 @@ async function respond(request: Requested, res: ServerResponse, parts: ServingPa
   const outcome = await givingBack(parts, () => handleRequest(served, parts).catch(failed))
   if (outcome === null) return
   const durationMs = performance.now() - startedMs
+  noteUndeclared(request, outcome, parts.logger)
   if (outcome.kind === 'refused' && isLimit(outcome)) {
     parts.metrics.limitReached(limitIn(outcome))
     await note({ request, outcome, durationMs }, parts)
@@ -125,6 +126,13 @@ async function respond(request: Requested, res: ServerResponse, parts: ServingPa
     { request: request.requestId, method, route, status, code, ms },
     'dashboard',
   )
+}
+
+/** The document of the API and the handlers agree; where they do not, whoever reads the process log learns of it. */
+function noteUndeclared({ found, requestId }: Requested, outcome: HandlerOutcome, logger: Logger): void {
+  if (!('route' in found) || outcome.kind !== 'refused' || refusalsOf(found.route.row).has(outcome.code)) return
+  const { path: route } = found.route.row
+  logger.error({ request: requestId, route, code: outcome.code }, 'a refusal that its route does not declare')
 }
 
 /** Changes and refusals are what somebody looks for afterwards; pages read all the time. */

@@ -29,6 +29,7 @@ export const SIGN_IN_ROUTES = {
   },
   signInMail: {
     ...{ method: 'POST', path: '/api/sign-in/mail', needs: null, rate: 'sign-in' },
+    refuses: ['mail_not_configured'],
     summary: 'Send a sign-in link by mail; the answer is the same for every address.',
     body: objectSchema({ email: { ...EMAIL_SCHEMA, pattern: '^[\\x21-\\x7e]+$', patternMeaning: NO_ADDRESS } }, [
       'email',
@@ -36,6 +37,7 @@ export const SIGN_IN_ROUTES = {
   },
   confirmMail: {
     ...{ method: 'POST', path: '/api/sign-in/mail/confirm', needs: null, rate: 'sign-in' },
+    refuses: ['sign_in_refused', 'code_required'],
     summary: 'Sign in with the link of a mail, and with its code if another browser asked for it.',
     body: objectSchema(
       {
@@ -52,6 +54,7 @@ export const SIGN_IN_ROUTES = {
   },
   startOidc: {
     ...{ method: 'POST', path: '/api/sign-in/oidc', needs: null, rate: 'sign-in' },
+    refuses: ['oidc_not_configured'],
     summary: 'Begin to sign in through the identity provider: gives the address to go to.',
     body: objectSchema(
       { returnTo: { type: 'string', description: 'A path of ours.', maxLength: LIMITS.outboundUrlChars } },
@@ -64,6 +67,7 @@ export const SIGN_IN_ROUTES = {
   },
   useLink: {
     ...{ method: 'POST', path: '/api/sign-in/link', needs: null, rate: 'sign-in' },
+    refuses: ['sign_in_refused'],
     summary: 'Sign in with a link from the operator of the service.',
     body: objectSchema({ token }, ['token']),
   },

@@ -72,7 +72,12 @@ describe('serving a route of the dashboard', () => {
       },
     ],
     [
-      { ...EVERYONE, path: '/api/limited', query: { outcome: { type: 'string', description: 'How it ends.' } } },
+      {
+        ...EVERYONE,
+        path: '/api/limited',
+        refuses: ['sign_in_refused'],
+        query: { outcome: { type: 'string', description: 'How it ends.' } },
+      },
       async ({ query }) => {
         const limited = await refuseByRate([{ key: 'narrow:acme', limit: 2, windowS: 60 }], windows)
         if (limited !== null) return limited
@@ -218,6 +223,22 @@ describe('serving a route of the dashboard', () => {
     const told = await ask('/api/stream?fails')
     expect(await told.text().catch((error: Error) => error.name)).to.equal('TypeError')
     expect(lines.join('\n')).to.include('cut off')
+  })
+
+  it('names in the process log what a handler refuses and its route does not declare', async () => {
+    for (const [code, count] of [
+      ['last_owner', 1],
+      ['invalid_field', 0],
+      ['sign_in_refused', 0],
+    ] as const) {
+      lines.splice(0)
+      counts.clear()
+      await ask(`/api/limited?outcome=${code}`)
+      expect(
+        lines.filter((line) => line.includes('does not declare')),
+        code,
+      ).to.have.length(count)
+    }
   })
 
   it('gives back what an outage took from any window, and what any other refusal took from that of what was asked for', async () => {

@@ -586,7 +586,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'addresses that do not exist are counted',
     file: 'dashboard/http/limits.ts',
-    old: 'const limited = await refuseByRate([unknownPathHit(addressHash)], hotState).catch(() => null)',
+    old: 'const limited = await refuseRequest([unknownPathHit(addressHash)], hotState).catch(() => null)',
     new: 'const limited = await refuseByRate([], hotState)',
     suites: ['test/dashboard/bounded-requests.test.ts'],
   },

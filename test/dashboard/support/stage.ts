@@ -305,7 +305,7 @@ function asker(baseUrl: string): Stage['ask'] {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const told = toldIn(response, await textOf(response))
-    const finding = response.ok || response.status === 303 ? undocumented({ method, path, ...told }) : null
+    const finding = undocumented({ method, path, ...told })
     if (finding !== null) throw new Error(finding)
     return told
   }
