@@ -4,7 +4,7 @@ import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS } from '../limits.ts'
 import { ADDRESS_CHARS } from '../schema/mail-address.ts'
 import { MEMBER_ROLES, type MemberRole } from '../model.ts'
-import { OBJECT_NAME_CHARS, ref, utcTime } from './resource-fields.ts'
+import { NAME_CHAR, NAME_MEANING, OBJECT_NAME_CHARS, ref, utcTime } from './resource-fields.ts'
 
 /** A checked spec. Exactly one of `email` and `group` is present. */
 export interface MemberSpec {
@@ -56,8 +56,8 @@ export const MEMBER_SCHEMA: JsonSchema = {
       description: 'A group as the identity provider calls it; it counts as one member.',
       minLength: 1,
       maxLength: LIMITS.groupChars,
-      pattern: '^[^\\x00-\\x1f\\x7f]+$',
-      patternMeaning: 'must not have line breaks or control characters',
+      pattern: `^${NAME_CHAR}+$`,
+      patternMeaning: NAME_MEANING,
     },
     role: { type: 'string', description: 'What the member may do.', enum: MEMBER_ROLES },
     invitation: {

@@ -1,10 +1,12 @@
 /** What people see in plain HTML: where they sign in, and what is wrong. Programs get JSON at the same addresses. */
 
-import { request, type IncomingHttpHeaders } from 'node:http'
+import { createServer, request, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
 import { expect } from 'chai'
 
+import { overHttpsAlone } from '../../dashboard/pages/answer.ts'
 import { signInPages } from '../../dashboard/sign-in/page.ts'
 import { brandName } from '../../domain/host.ts'
 import { openChromium, type ChromiumInstance } from '../sdk/support/browsers.ts'
@@ -141,6 +143,27 @@ describe('plain pages', () => {
       expect(await page.evaluate('location.hash')).to.equal('')
       await page.close()
     })
+  })
+
+  it('and every other answer of the dashboard are to be asked for over https alone, if it is reached so', async () => {
+    const ownPages = signInPages({ brand: 'Acme' })
+    const secure = overHttpsAlone(ownPages)
+    const server = createServer((req, res) => {
+      if (!secure(req, res)) res.writeHead(204).end()
+    })
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+    const { port } = server.address() as AddressInfo
+    try {
+      const strictAt = async (path: string, headers: Readonly<Record<string, string>>) =>
+        (await fetch(`http://127.0.0.1:${port}${path}`, { headers })).headers.get('strict-transport-security')
+      for (const path of ['/sign-in', '/sign-in.js'])
+        expect(await strictAt(path, { Accept: 'text/html' }), path).to.equal('max-age=31536000')
+      for (const path of ['/v1/visits', '/browser.js', '/health'])
+        expect(await strictAt(path, { Accept: '*/*' }), path).to.equal(null)
+    } finally {
+      server.close()
+      server.closeAllConnections()
+    }
   })
 
   it('bear the name of the service', async () => {

@@ -39,6 +39,7 @@ import { startDiscovery, type Discovery } from '../../../dashboard/sign-in/disco
 import { hotStatePins, type Pins } from '../../../dashboard/sign-in/pins.ts'
 import { makeSignInLink } from '../../../dashboard/sign-in/operator-link.ts'
 import { readPagesBundle } from '../../../dashboard/pages/assets.ts'
+import { overHttpsAlone } from '../../../dashboard/pages/answer.ts'
 import { serveMissing } from '../../../dashboard/pages/problem-page.ts'
 import { pagesServer } from '../../../dashboard/pages/serve-pages.ts'
 import { signInPages } from '../../../dashboard/sign-in/page.ts'
@@ -118,7 +119,7 @@ function openPages({ settings, logger }: EngineParts, randomness: Randomness): S
     const bundle = readPagesBundle(PAGES_FOLDER)
     const nonce = (): string => Buffer.from(randomness.bytes(NONCE_BYTES)).toString('base64')
     const brand = brandName(settings.brand)
-    return pagesServer({ bundle, brand, nonce, isSecure: settings.baseUrl.startsWith('https:') })
+    return pagesServer({ bundle, brand, nonce })
   } catch (error) {
     logger.warn({ err: error }, 'the pages of the dashboard are not served')
     return () => false
@@ -180,10 +181,11 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
     ...{ directory, inventory, writer, hotState, facts, nowMs },
     ...{ personId: keys.personId, onRemoved: pins.forget },
   }
+  const serve: Serve = (req, res) => signIn(req, res) || pages(req, res) || api(req, res) || missing(req, res)
   return {
     streams,
     server: serverParts(settings, { onBroken: metrics.broken, onEnded: metrics.connectionEnded }),
-    serve: (req, res) => signIn(req, res) || pages(req, res) || api(req, res) || missing(req, res),
+    serve: baseUrl.startsWith('https:') ? overHttpsAlone(serve) : serve,
     exportPerson: (email) => exportPerson(email, people),
     erasePerson: (email) => erasePerson(email, people),
     async signInLink({ email, ownerOf }) {

@@ -72,6 +72,47 @@ describe('members', () => {
       expect(compile(ACME, member('anna', { email })).members, email).to.have.length(1)
   })
 
+  it('have names, as every object that people name, without what is not seen, steers a terminal or turns text around', () => {
+    const wrong = [
+      '\u0000',
+      '\n',
+      '\u001b',
+      '\u007f',
+      '\u0085',
+      '\u009b',
+      '\u061c',
+      '\u200b',
+      '\u200e',
+      '\u200f',
+      '\u2028',
+      '\u202a',
+      '\u202e',
+      '\u2066',
+      '\u2069',
+      '\ufeff',
+      '\ufff9',
+    ]
+    for (const character of wrong) {
+      const name = `Ac${character}me`
+      const group = member('team', { email: undefined, group: name, role: 'Viewer' })
+      const path = resource('InstallPath', 'path', { organizationRef, displayName: name })
+      const found = findings(compile(ACME, group, path, organization('named', { displayName: name })))
+      expect(
+        found.map((each) => each.split(' ', 2).join(' ')),
+        JSON.stringify(name),
+      ).to.have.members([
+        'Organization/named InvalidField',
+        'InstallPath/path InvalidField',
+        'Member/team InvalidField',
+      ])
+    }
+    for (const name of ['Ünïcode Ltd', '株式会社', 'علامة', 'می\u200cخواهم', '👩\u200d💻', "O'Brien & Sons"])
+      expect(
+        findings(compile(ACME, resource('InstallPath', 'path', { organizationRef, displayName: name }))),
+        name,
+      ).to.deep.equal([])
+  })
+
   it('belong only to the Organization of their own namespace', () => {
     const abroad = member('anna', {}, { namespace: 'shop' })
     expect(findings(compile(ACME, abroad))).to.deep.equal([
