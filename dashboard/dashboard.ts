@@ -41,7 +41,7 @@ import { supportHandlers } from './support/routes.ts'
 import { webhookHandlers } from './webhooks/routes.ts'
 
 type Shared = Omit<ServeParts, 'routes' | 'sessions' | 'onLimit' | 'metrics'> &
-  Omit<SignInParts, 'sessions' | 'hash' | 'rules' | 'personId' | 'countSignIn'> &
+  Omit<SignInParts, 'sessions' | 'hash' | 'rules' | 'personId' | 'countSignIn' | 'countGroupsMissing'> &
   Omit<InvitationParts, 'hash' | 'onRemoved' | 'changeHash' | 'noteActivity' | 'hasBilling'> &
   Omit<WriteParts, 'changeHash' | 'noteActivity'> &
   Omit<SignUpParts, 'memberHash' | 'changeHash'> & {
@@ -130,6 +130,7 @@ export function createDashboard(parts: DashboardParts): Serve {
     ...signInHandlers({
       ...{ ...parts, ...parts.keys, sessions, hash: parts.keys.signInHash, rules: parts.claimRules },
       countSignIn: parts.metrics.signIn,
+      countGroupsMissing: parts.metrics.groupsMissing,
     }),
     ...peopleHandlers({
       ...{ ...parts, hash: parts.keys.memberHash, onRemoved: parts.pins.forget, changeHash, noteActivity },

@@ -51,6 +51,7 @@ const LIMITS_IN_FORCE = {
   expiredInvitationMs: 30 * DAY_MS,
   dashboardBodyBytes: 64 * KIB,
   signInMs: 15 * MINUTE_MS,
+  knownBrowserMs: 180 * DAY_MS,
   signInCodeTries: 5,
   groupMembershipMs: HOUR_MS,
   groupsReadAgainMs: 15 * MINUTE_MS,
@@ -253,6 +254,8 @@ export const SIGN_IN_RULES = {
   sign_ins: { limit: 10, windowS: MINUTE_S, per: 'client address' },
   /** Per address and client together, so that no client can use up another person's links. */
   sign_in_mails: { limit: 5, windowS: HOUR_S, per: 'e-mail address and client address' },
+  /** In place of the two others where the address has signed in before: strangers cannot use up the place of a person's own browser. */
+  sign_in_mails_known: { limit: 5, windowS: HOUR_S, per: 'e-mail address and browser in which it has signed in' },
   /** Beyond it no mail is sent, but the answer stays the same. */
   sign_in_mails_in_all: { limit: 30, windowS: HOUR_S, per: 'e-mail address' },
 } as const satisfies Record<string, { limit: number; windowS: number; per: string }>

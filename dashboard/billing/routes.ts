@@ -20,6 +20,7 @@ export const BILLING_ROUTES = {
   },
   checkout: {
     ...{ method: 'POST', path: `${PATH}/checkout`, needs: 'Owner', rate: 'write' },
+    refuses: ['already_subscribed', 'managed_elsewhere', 'foreign_customer', 'conflict'],
     summary: "The address of the payment provider's page on which to subscribe.",
     body: objectSchema(
       { plan: { type: 'string', description: 'One of `offers`.', enum: PLANS.filter((plan) => plan !== 'Free') } },
@@ -28,10 +29,12 @@ export const BILLING_ROUTES = {
   },
   billingPortal: {
     ...{ method: 'POST', path: `${PATH}/portal`, needs: 'Owner', rate: 'write' },
+    refuses: ['not_subscribed', 'managed_elsewhere', 'foreign_customer'],
     summary: "The address of the payment provider's page on which to change or cancel a subscription.",
   },
   billingEvent: {
     ...{ method: 'POST', path: '/api/billing/webhook', needs: null, rate: 'signed' },
+    refuses: ['invalid_signature'],
     summary: 'An event of the payment provider, with its signature in `Stripe-Signature`.',
   },
 } as const satisfies Record<string, RouteRow>

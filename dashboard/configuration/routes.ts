@@ -30,6 +30,7 @@ export const CONFIGURATION_ROUTES = {
   },
   createResource: {
     ...{ method: 'POST', path: KIND, needs: 'Member', rate: 'write', query },
+    refuses: ['conflict', 'managed_elsewhere', 'plan_limit', 'plan_required'],
     summary: 'Create an object; the answer has the warnings of the compiler.',
     body: objectSchema({ name, spec }, ['spec']),
   },
@@ -39,15 +40,18 @@ export const CONFIGURATION_ROUTES = {
   },
   changeResource: {
     ...{ method: 'PUT', path: OBJECT, needs: 'Member', rate: 'write', query },
+    refuses: ['conflict', 'version_required', 'managed_elsewhere', 'plan_limit', 'plan_required'],
     summary: 'Change an object: its whole spec, with its version as If-Match.',
     body: objectSchema({ spec }, ['spec']),
   },
   removeResource: {
     ...{ method: 'DELETE', path: OBJECT, needs: 'Member', rate: 'write', query },
+    refuses: ['conflict', 'version_required', 'managed_elsewhere', 'plan_limit', 'plan_required'],
     summary: 'Delete an object, with its version as If-Match.',
   },
   createSecret: {
     ...{ method: 'POST', path: '/api/organizations/:organization/secrets', needs: 'Member', rate: 'write' },
+    refuses: ['conflict', 'plan_limit', 'plan_required'],
     summary: 'Store credentials in a new Secret, which cannot be read here again; answers its name.',
     body: objectSchema(
       {
@@ -66,6 +70,7 @@ export const CONFIGURATION_ROUTES = {
   },
   signUp: {
     ...{ method: 'POST', path: '/api/organizations', needs: 'Person', rate: 'write' },
+    refuses: ['forbidden', 'person_limit', 'conflict'],
     summary: 'Create an organisation, if sign-up is open.',
     body: objectSchema({ displayName }, ['displayName']),
   },

@@ -5,6 +5,7 @@ import type { ReadRank } from '../../domain/limits.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import type { Session } from '../sessions/sessions.ts'
+import type { CookieValue } from './cookies.ts'
 import type { DirectoryOrganization } from '../resources/directory.ts'
 
 /** What the role in the organisation of the path allows. */
@@ -31,6 +32,8 @@ export interface Call {
   readonly ifMatch: string | null
   /** What this browser was given at the start of its sign-in; null if there was none. */
   readonly browser: string | null
+  /** The same for its attempts at the identity provider, by their IDs, the oldest first. */
+  readonly attempts: ReadonlyMap<string, string>
   /** That of the route. */
   readonly rank: ReadRank
   readonly session: Session | null
@@ -42,9 +45,10 @@ export interface Call {
 }
 
 /** Our own cookies that an answer sets; null deletes one. */
-interface CookieChanges {
-  readonly session?: { readonly value: string; readonly forMs: number } | null
-  readonly browser?: { readonly value: string; readonly forMs: number } | null
+export interface CookieChanges {
+  readonly session?: CookieValue | null
+  readonly browser?: CookieValue | null
+  readonly attempts?: ReadonlyMap<string, CookieValue | null>
 }
 
 type AnswerStatus = 200 | 201 | 202 | 204 | 303

@@ -1,11 +1,14 @@
 /** The windows that a request of the dashboard is counted in. Keys contain keyed hashes and digests, never an address. */
 
-import { refuse, type Refusal } from '../../domain/errors.ts'
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+import { ERRORS, refuse, type Refusal } from '../../domain/errors.ts'
 import { DAY_S } from '../../domain/durations.ts'
 import { RATE_RULES, REPLAY_RULES, SIGN_IN_RULES } from '../../domain/limits.ts'
 import { unknownPathHit } from '../../domain/collection/rate.ts'
 import type { Hit, HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Session } from '../sessions/sessions.ts'
+import type { HandlerOutcome } from './call.ts'
 import type { RouteRow } from './route.ts'
 
 interface Who {
@@ -32,14 +35,30 @@ export function hitsOf({ rate }: RouteRow, { session, addressHash }: Who): reado
   }
 }
 
-/** Counts a request in these windows; refuses it if one of them is full. Rejects while the hot state is unavailable. */
-export async function refuseByRate(
+/**
+ * Counts in these windows what a request asks for; refuses it if one of them is full. If the request is refused after that, it is given back.
+ * Rejects while the hot state is unavailable.
+ */
+export function refuseByRate(hits: readonly Hit[], hotState: Pick<HotState, 'countHits'>): Promise<Refusal | null> {
+  return countIn(hits, hotState, false)
+}
+
+/** The same for that a request came at all, which is given back only if the service cannot answer it. */
+export function refuseRequest(hits: readonly Hit[], hotState: Pick<HotState, 'countHits'>): Promise<Refusal | null> {
+  return countIn(hits, hotState, true)
+}
+
+async function countIn(
   hits: readonly Hit[],
   hotState: Pick<HotState, 'countHits'>,
+  isOfRequest: boolean,
 ): Promise<Refusal | null> {
   if (hits.length === 0) return null
   const outcome = await hotState.countHits(hits)
-  if (outcome.kind === 'counted') return null
+  if (outcome.kind === 'counted') {
+    rememberCounted(hits, isOfRequest)
+    return null
+  }
   // The narrowest of the full ones.
   const [rule = ''] = (hits[outcome.exceeded[0] ?? 0]?.key ?? '').split(':', 1)
   return { ...refuse('rate_limited', { retryAfter: outcome.retryAfterS }), rule }
@@ -47,7 +66,7 @@ export async function refuseByRate(
 
 /** For an address that does not exist. While the hot state is unavailable it is not counted. */
 export async function refuseUnknownPath(addressHash: string, hotState: Pick<HotState, 'countHits'>): Promise<Refusal> {
-  const limited = await refuseByRate([unknownPathHit(addressHash)], hotState).catch(() => null)
+  const limited = await refuseRequest([unknownPathHit(addressHash)], hotState).catch(() => null)
   return limited ?? refuse('not_found')
 }
 
@@ -88,8 +107,11 @@ export function supportHits(person: string, organization: string): readonly Hit[
   ]
 }
 
-export function mailHits(mailHash: string, addressHash: string): readonly Hit[] {
-  return [dashboardHit('sign_in_mails', `${mailHash}:${addressHash}`, SIGN_IN_RULES.sign_in_mails)]
+/** `known`: of a browser in which the address has signed in; null for any other. */
+export function mailHit(mailHash: string, { known, addressHash }: { known: string | null; addressHash: string }): Hit {
+  return known === null
+    ? dashboardHit('sign_in_mails', `${mailHash}:${addressHash}`, SIGN_IN_RULES.sign_in_mails)
+    : dashboardHit('sign_in_mails_known', `${mailHash}:${known}`, SIGN_IN_RULES.sign_in_mails_known)
 }
 
 export function mailInAllHit(mailHash: string): Hit {
@@ -107,4 +129,49 @@ function dashboardHit(
   { limit, windowS }: { readonly limit: number; readonly windowS: number },
 ): Hit {
   return { key: `${rule}:${subject}`, limit, windowS }
+}
+
+interface CountedInRequest {
+  readonly hits: readonly Hit[]
+  readonly atMs: number
+  /** For that a request came; the others are for what it asked for. */
+  readonly isOfRequest: boolean
+}
+
+interface Counting {
+  readonly nowMs: () => number
+  readonly counted: CountedInRequest[]
+}
+
+const requests = new AsyncLocalStorage<Counting>()
+
+/** Every handler counts by way of `refuseByRate`, so none has to think of this. The request in which it is called was counted in these windows; outside of one nothing is remembered. */
+function rememberCounted(hits: readonly Hit[], isOfRequest: boolean): void {
+  const counting = requests.getStore()
+  counting?.counted.push({ hits, atMs: counting.nowMs(), isOfRequest })
+}
+
+interface GivingBack {
+  readonly hotState: Pick<HotState, 'returnHits'>
+  readonly nowMs: () => number
+}
+
+/** Resolves with the outcome of the work, when what it need not cost was given back. Never rejects for that. */
+export async function givingBack<Outcome extends HandlerOutcome | null>(
+  { hotState, nowMs }: GivingBack,
+  work: () => Promise<Outcome>,
+): Promise<Outcome> {
+  const counted: CountedInRequest[] = []
+  const outcome = await requests.run({ nowMs, counted }, work)
+  const isFree = outcome?.kind === 'refused' ? freeFor(outcome) : () => false
+  for (const each of counted.filter(isFree)) {
+    // Nothing can be given back while the store is away, and its windows end by themselves.
+    await hotState.returnHits(each.hits, Math.max(0, nowMs() - each.atMs)).catch(() => undefined)
+  }
+  return outcome
+}
+
+/** An outage of ours costs nothing. Any other refusal costs the request, and not what it asked for. */
+function freeFor({ code }: Refusal): (each: CountedInRequest) => boolean {
+  return ({ isOfRequest }) => ERRORS[code].status === 503 || (code !== 'rate_limited' && !isOfRequest)
 }

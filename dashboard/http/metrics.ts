@@ -15,6 +15,8 @@ export interface DashboardMetrics {
   readonly broken: (status: number, code: string) => void
   /** Somebody was signed in, or not; outcomes are codes of a closed list. */
   readonly signIn: (way: 'mail' | 'oidc' | 'link', outcome: string) => void
+  /** The identity provider did not name the groups of a person. */
+  readonly groupsMissing: () => void
   /** A session was used; its ID goes into no label. */
   readonly sessionSeen: (id: string) => void
   readonly limitReached: (limit: string) => void
@@ -53,6 +55,11 @@ export function createDashboardMetrics(registry: Registry, nowMs: () => number):
     registers: [registry],
   })
   const signIns = counter('whence_sign_ins_total', 'Tries to sign in, by way and outcome.', ['way', 'outcome'])
+  const groupsMissing = counter(
+    'whence_sign_ins_without_groups_total',
+    "Sign-ins at which the identity provider did not give the claim that lists a person's groups.",
+    [],
+  )
   const limits = counter('whence_dashboard_limits_total', 'Requests refused for a rate or for the plan, by limit.', [
     'limit',
   ])
@@ -72,6 +79,7 @@ export function createDashboardMetrics(registry: Registry, nowMs: () => number):
       seconds.observe({ route }, took)
     },
     broken: (status, code) => requests.inc({ route: '', status: String(status), code }),
+    groupsMissing: () => groupsMissing.inc(),
     signIn: (way, outcome) => signIns.inc({ way, outcome }),
     sessionSeen: sessionGauge(registry, nowMs),
     limitReached: (limit) => limits.inc({ limit }),

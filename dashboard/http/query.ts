@@ -43,7 +43,7 @@ export function readQuery(
 }
 
 /** Identity and payment providers may add parameters of their own. */
-export function isFromProvider(rate: RouteRow['rate']): boolean {
+function isFromProvider(rate: RouteRow['rate']): boolean {
   return rate === 'callback' || rate === 'signed'
 }
 

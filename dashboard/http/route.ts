@@ -1,5 +1,6 @@
 /** What a route of the dashboard's API is: one row that the server, the tests and OpenAPI walk. */
 
+import type { ErrorCode } from '../../domain/errors.ts'
 import type { ReadRank } from '../../domain/limits.ts'
 import { mayAnswer, type RightsAge } from '../../domain/people/rights-age.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
@@ -25,6 +26,8 @@ export interface RouteRow {
   /** Only takes rights away, and so never waits until it is known who may do what. */
   readonly isDenial?: true
   readonly summary: string
+  /** What its handler refuses with beside what every route of its kind may (`refusalsOf`). Anything else is a fault that the process log names. */
+  readonly refuses?: readonly ErrorCode[]
   /** Of the body of a POST or PUT, which is then required. */
   readonly body?: JsonSchema
   /** Of each parameter of the query; others are refused. Absent: the query is not checked. */
@@ -45,6 +48,30 @@ export function mayBeAnswered({ method, needs, rate, isDenial }: RouteRow, age: 
 /** Whether a request to this route must come from the service's own pages. */
 export function isOwnOriginOnly({ rate }: Pick<RouteRow, 'rate'>): boolean {
   return rate !== 'callback' && rate !== 'signed'
+}
+
+const EVERYWHERE: readonly ErrorCode[] = ['not_found', 'rate_limited', 'internal', 'unavailable']
+const OF_BODIES: readonly ErrorCode[] = [
+  'invalid_json',
+  'body_too_large',
+  'unsupported_media_type',
+  'unsupported_encoding',
+]
+
+/** Every code that a request to the route may be refused with: the API's document is made of them, and the server holds handlers to them. */
+export function refusalsOf({ needs, rate, body, refuses = [] }: RouteRow): ReadonlySet<ErrorCode> {
+  const inOrganization = needs !== null && needs !== 'Person'
+  return new Set([
+    ...EVERYWHERE,
+    ...(needs === null ? [] : (['unauthenticated'] as const)),
+    ...(inOrganization ? (['forbidden'] as const) : []),
+    ...(rate === 'callback' ? [] : (['cross_origin'] as const)),
+    ...(body === undefined ? [] : OF_BODIES),
+    ...(rate === 'signed' ? (['body_too_large'] as const) : []),
+    // An unknown parameter of the query, if nothing else.
+    'invalid_field',
+    ...refuses,
+  ])
 }
 
 /** The values of the parameters of a path, or of its segments; null if it does not match. */

@@ -102,8 +102,9 @@ function answerParts(outcome: Answer | WrittenAnswer, cookies: CookieRules): Sen
 }
 
 function cookieLines({ cookies = {} }: Pick<Answer, 'cookies'>, rules: CookieRules): string[] {
-  return (['session', 'browser'] as const).flatMap((name) => {
+  const own = (['session', 'browser'] as const).flatMap((name) => {
     const change = cookies[name]
     return change === undefined ? [] : [rules.write(name, change)]
   })
+  return [...own, ...[...(cookies.attempts ?? [])].map(([id, change]) => rules.writeAttempt(id, change))]
 }

@@ -6,8 +6,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { refuse, type Refusal } from '../../domain/errors.ts'
-import type { Directory } from '../resources/directory.ts'
-import { roleIn } from '../../domain/people/standing.ts'
+import type { Directory, DirectoryOrganization } from '../resources/directory.ts'
+import { roleIn, rolesOf } from '../../domain/people/standing.ts'
 import { isAtLeast } from '../../domain/people/roles.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -17,12 +17,12 @@ import { readObject, readRawBody } from './body.ts'
 import type { Call, Handler, HandlerOutcome, OrganizationScope } from './call.ts'
 import { cookieRules, type CookieRules } from './cookies.ts'
 import { isOwnOrigin } from './own-origin.ts'
-import { hitsOf, refuseByRate, refuseUnknownPath } from './limits.ts'
+import { givingBack, hitsOf, refuseRequest, refuseUnknownPath } from './limits.ts'
 import { parametersIn, readQuery } from './query.ts'
 import type { DashboardMetrics } from './metrics.ts'
 import { isLimit, limitIn, type RefusedRequest } from './refused.ts'
 import { sendOutcome, sendStream } from './send.ts'
-import { isOwnOriginOnly, isRead, mayBeAnswered, type RouteRow } from './route.ts'
+import { isOwnOriginOnly, isRead, mayBeAnswered, refusalsOf, type RouteRow } from './route.ts'
 import { handlePlaced, ReadPlaces } from './places.ts'
 import { createRouteTable, type RouteMatch } from './route-table.ts'
 
@@ -36,7 +36,7 @@ export interface ServeParts {
   readonly baseUrl: string
   readonly sessions: Sessions
   readonly directory: Directory
-  readonly hotState: Pick<HotState, 'countHits'>
+  readonly hotState: Pick<HotState, 'countHits' | 'returnHits'>
   /** Keyed hash under the key of the day; nothing else sees the address itself. */
   readonly addressHashOf: (req: IncomingMessage) => string
   readonly randomness: Randomness
@@ -95,17 +95,18 @@ async function respond(request: Requested, res: ServerResponse, parts: ServingPa
   const { method = '' } = req
   const gone = new AbortController()
   res.once('close', () => gone.abort())
-  const outcome = await handleRequest({ ...request, signal: gone.signal }, parts).catch(
-    (error: unknown): HandlerOutcome | null => {
-      // Its statement was ended since nobody waits for it any more; that is no failure.
-      if (gone.signal.aborted && error === gone.signal.reason) return null
-      parts.logger.error({ err: error, request: request.requestId }, 'request of the dashboard failed')
-      // While a store is unavailable it is unknown who is signed in and what they may do, so neither is claimed.
-      return refuse(isStoreAway(error) ? 'unavailable' : 'internal')
-    },
-  )
+  const failed = (error: unknown): HandlerOutcome | null => {
+    // Its statement was ended since nobody waits for it any more; that is no failure.
+    if (gone.signal.aborted && error === gone.signal.reason) return null
+    parts.logger.error({ err: error, request: request.requestId }, 'request of the dashboard failed')
+    // While a store is unavailable it is unknown who is signed in and what they may do, so neither is claimed.
+    return refuse(isStoreAway(error) ? 'unavailable' : 'internal')
+  }
+  const served = { ...request, signal: gone.signal }
+  const outcome = await givingBack(parts, () => handleRequest(served, parts).catch(failed))
   if (outcome === null) return
   const durationMs = performance.now() - startedMs
+  noteUndeclared(request, outcome, parts.logger)
   if (outcome.kind === 'refused' && isLimit(outcome)) {
     parts.metrics.limitReached(limitIn(outcome))
     await note({ request, outcome, durationMs }, parts)
@@ -127,6 +128,13 @@ async function respond(request: Requested, res: ServerResponse, parts: ServingPa
   )
 }
 
+/** The document of the API and the handlers agree; where they do not, whoever reads the process log learns of it. */
+function noteUndeclared({ found, requestId }: Requested, outcome: HandlerOutcome, logger: Logger): void {
+  if (!('route' in found) || outcome.kind !== 'refused' || refusalsOf(found.route.row).has(outcome.code)) return
+  const { path: route } = found.route.row
+  logger.error({ request: requestId, route, code: outcome.code }, 'a refusal that its route does not declare')
+}
+
 /** Changes and refusals are what somebody looks for afterwards; pages read all the time. */
 function logLevelOf(method: string, route: string, status: number): 'info' | 'debug' {
   return route !== '' && (method !== 'GET' || status >= 400) ? 'info' : 'debug'
@@ -138,20 +146,36 @@ interface NotedRefusal {
   readonly durationMs: number
 }
 
-/** Only of an organisation that the person belongs to; requests of strangers belong to none. */
+/**
+ * Only of an organisation that the person belongs to; requests of strangers belong to none. What names no organisation, such as `/api/me`, uses up
+ * the person's windows for all of theirs.
+ */
 async function note({ request, outcome, durationMs }: NotedRefusal, parts: ServingParts): Promise<void> {
   const { found, req } = request
-  if (!('route' in found) || found.params['organization'] === undefined) return
+  if (!('route' in found)) return
   const session = await readSession(req.headers.cookie, parts).catch(() => null)
+  if (session === null) return
   const { row } = found.route
-  const scope = findScope(row, { params: found.params, session }, parts.directory)
-  if (scope === null || 'code' in scope) return
-  const { organization } = scope
-  parts.onLimit({
-    ...{ organization, req, route: row.path, outcome, durationMs: Math.round(durationMs) },
-    actor: session?.person ?? null,
-    addressHash: parts.addressHashOf(req),
-  })
+  for (const organization of organizationsOf(found, session, parts.directory)) {
+    parts.onLimit({
+      ...{ organization, req, route: row.path, outcome, durationMs: Math.round(durationMs) },
+      actor: session.person,
+      addressHash: parts.addressHashOf(req),
+    })
+  }
+}
+
+function organizationsOf(
+  { route: { row }, params }: FoundRoute,
+  session: Session,
+  directory: Directory,
+): readonly DirectoryOrganization[] {
+  if (params['organization'] === undefined) {
+    const ids = [...rolesOf(session, directory.members()).keys()]
+    return ids.flatMap((id) => directory.organizations().get(id) ?? [])
+  }
+  const scope = findScope(row, { params, session }, directory)
+  return scope === null || 'code' in scope ? [] : [scope.organization]
 }
 
 function isStoreAway(error: unknown): boolean {
@@ -191,7 +215,7 @@ async function readCall(
   const session = await readSession(headers.cookie, parts)
   if (session !== null) parts.metrics.sessionSeen(session.id)
   const addressHash = parts.addressHashOf(req)
-  const limited = await refuseByRate(hitsOf(row, { session, addressHash }), parts.hotState)
+  const limited = await refuseRequest(hitsOf(row, { session, addressHash }), parts.hotState)
   if (limited !== null) return limited
   const scope = findScope(row, { params, session }, parts.directory)
   if (scope !== null && 'code' in scope) return scope
@@ -202,6 +226,7 @@ async function readCall(
     ...{ addressHash, rank: row.rank ?? 'page', session, scope, signal },
     isHead: req.method === 'HEAD',
     browser: parts.cookies.read(headers.cookie, 'browser'),
+    attempts: parts.cookies.readAttempts(headers.cookie),
     ifMatch: entityTagIn(headers['if-match']),
   }
 }

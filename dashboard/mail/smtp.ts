@@ -3,6 +3,7 @@
 import nodemailer from 'nodemailer'
 
 import { proxyFor, type OutboundProxy } from '../../domain/outbound/proxy.ts'
+import { mailAddress, mailSender } from '../../domain/schema/mail-address.ts'
 import { MailRefused, type Mailer } from './mailer.ts'
 
 interface SmtpOptions {
@@ -40,16 +41,24 @@ export function smtpMailer({ url, from, proxy }: SmtpOptions): Mailer {
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-  const sender = senderIn(from)
+  const sender = mailSender(from)
+  if (sender === null) throw new Error('the sender of mails is no address')
   const domain = sender.address.slice(sender.address.lastIndexOf('@') + 1)
   return {
     async send({ id, to, subject, text, replyTo }) {
       try {
-        // An object, since a text may be read as a list of addresses.
-        const answers = replyTo === undefined ? {} : { replyTo: { name: '', address: replyTo } }
-        const addressed = { from: sender, to: { name: '', address: to }, ...answers }
+        // Objects, since a text may be read as a list of addresses.
+        const answers = replyTo === undefined ? {} : { replyTo: addressed(replyTo) }
         const headers = { 'Auto-Submitted': 'auto-generated' }
-        await transport.sendMail({ ...addressed, subject, text, headers, messageId: `<${id}@${domain}>` })
+        await transport.sendMail({
+          from: sender,
+          to: addressed(to),
+          ...answers,
+          subject,
+          text,
+          headers,
+          messageId: `<${id}@${domain}>`,
+        })
       } catch (error) {
         throw plainError(error)
       }
@@ -58,13 +67,15 @@ export function smtpMailer({ url, from, proxy }: SmtpOptions): Mailer {
   }
 }
 
-function senderIn(from: string): { readonly name: string; readonly address: string } {
-  const [, name = '', address = from] = /^(?:(.*) )?<(.*)>$/.exec(from) ?? []
-  return { name, address }
+/** What a mail library would make of any other text may be another mailbox than the one that was meant. */
+function addressed(text: string): { readonly name: string; readonly address: string } {
+  if (mailAddress(text) !== text) throw new MailRefused('it is addressed to no mail address')
+  return { name: '', address: text }
 }
 
 /** Servers repeat addresses in their answers, so only the code goes on. */
 function plainError(error: unknown): Error {
+  if (error instanceof MailRefused) return error
   const { responseCode, code } = error as { readonly responseCode?: number; readonly code?: string }
   if (responseCode !== undefined && responseCode >= REFUSED_FROM) return new MailRefused(`refused with ${responseCode}`)
   return new Error(`mail was not taken: ${responseCode ?? code ?? 'no answer'}`)

@@ -24,3 +24,19 @@ export function sendPage(
   res.writeHead(200, { ...PAGE_HEADERS, ...headers, 'Content-Length': Buffer.byteLength(body) })
   res.end(req.method === 'HEAD' ? undefined : body)
 }
+
+const A_YEAR = 'max-age=31536000'
+
+/** Has browsers come to whatever this serves over https alone; it is for a service that is reached so. Other answers keep their own headers. */
+export function overHttpsAlone(
+  serve: (req: IncomingMessage, res: ServerResponse) => boolean,
+): (req: IncomingMessage, res: ServerResponse) => boolean {
+  return (req, res) => {
+    // Collection is most of what comes, and never served here.
+    if (req.url?.startsWith('/v1/') === true) return serve(req, res)
+    res.setHeader('Strict-Transport-Security', A_YEAR)
+    const isServed = serve(req, res)
+    if (!isServed) res.removeHeader('Strict-Transport-Security')
+    return isServed
+  }
+}

@@ -17,8 +17,6 @@ interface PagesParts {
   readonly brand: string
   /** Unguessable text, new at each call. */
   readonly nonce: () => string
-  /** Whether the service is reached over https. */
-  readonly isSecure: boolean
 }
 
 /** False for every address that is not one of the pages. */
@@ -26,9 +24,7 @@ export function pagesServer({
   bundle,
   brand,
   nonce: newNonce,
-  isSecure,
 }: PagesParts): (req: IncomingMessage, res: ServerResponse) => boolean {
-  const strict = isSecure ? { 'Strict-Transport-Security': 'max-age=31536000' } : {}
   return (req, res) => {
     const path = readPath(req)
     if (path === null) return false
@@ -36,7 +32,7 @@ export function pagesServer({
       const nonce = newNonce()
       const head = { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' }
       const own = { 'Content-Security-Policy': policyOf(nonce), 'Permissions-Policy': NO_DEVICES }
-      sendPage(req, res, { ...REFERRER, ...strict, ...head, ...own }, documentOf(bundle, { nonce, brand }))
+      sendPage(req, res, { ...REFERRER, ...head, ...own }, documentOf(bundle, { nonce, brand }))
       return true
     }
     if (!path.startsWith('/assets/')) return false

@@ -9,8 +9,9 @@ import {
   refuseRenewal,
 } from '../../domain/people/change-member.ts'
 import type { OpenInvitation, Member, MemberIdentity } from '../../domain/people/member.ts'
+import { mailAddress } from '../../domain/schema/mail-address.ts'
 import { invitationsOf } from '../../domain/people/standing.ts'
-import { INVITATION_ID_CHARS } from '../../domain/resources/member-schema.ts'
+import { EMAIL_SCHEMA, INVITATION_ID_CHARS } from '../../domain/resources/member-schema.ts'
 import type { MemberRole, Plan } from '../../domain/model.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Randomness } from '../../runtime/random.ts'
@@ -20,10 +21,11 @@ import type { Outbox } from '../mail/outbox.ts'
 import { membersOf } from '../resources/directory.ts'
 import { installationOf } from '../resources/inventory.ts'
 import { signedBy } from '../events/signed-by.ts'
-import { memberAddress, memberOfPath, readJudged, refusedWrite, type MemberParts } from './members.ts'
+import { memberOfPath, readJudged, refusedWrite, type MemberParts } from './members.ts'
 import { memberName } from './names.ts'
 import { linkOf } from './invitation-letter.ts'
 import { invitationSpec, memberSpec } from './spec.ts'
+import { memberAddress } from './stored-member.ts'
 
 export interface InvitationParts extends MemberParts {
   readonly hotState: Pick<HotState, 'countHits'>
@@ -44,6 +46,8 @@ export function invite(parts: InvitationParts) {
     if (identity === null) {
       return refuseField('', 'must have either email or group, and not both')
     }
+    if (identity.kind === 'person' && mailAddress(identity.email) !== identity.email)
+      return refuseField('/email', EMAIL_SCHEMA.patternMeaning ?? '')
     const role = textField(call, 'role') as MemberRole
     const members = membersOf(parts.directory, organization.id)
     const refused =

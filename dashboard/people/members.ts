@@ -22,8 +22,10 @@ import { noteRemoval } from '../events/notes.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
 import type { Inventory } from '../resources/inventory.ts'
 import { signedBy, type ChangeHash } from '../events/signed-by.ts'
-import type { ResourceAddress, ResourceWriter, StoredObject, WriteOutcome } from '../resources/writer.ts'
+import type { ResourceWriter, StoredObject, WriteOutcome } from '../resources/writer.ts'
+import { changeKeepingOwner } from './keep-owner.ts'
 import { membersOutOfForce, type MemberOutOfForce } from './out-of-force.ts'
+import { memberAddress, readStoredMember } from './stored-member.ts'
 
 export interface MemberParts {
   readonly inventory: Pick<Inventory, 'find' | 'list'>
@@ -78,13 +80,22 @@ export function changeMember(parts: MemberParts) {
       refuseNewOwner(before, after, others) ??
       refuseFirstPlace(call, { before, after }, others)
     if (refused !== null) return refused
-    const stored = await readJudged(before, writer)
-    if ('code' in stored) return stored
-    const spec = { ...stored.spec, role: after }
     const sign = signedBy(call, changeHash)
-    const outcome = await writer.replace({ ...memberAddress(before), spec }, stored.version, { sign })
-    // The ID of an open invitation is shown to nobody.
-    const patch = before.invitation === null ? copiedPatch(stored, spec) : null
+    let patch: CopiedPatch | null = null
+    const outcome = await changeKeepingOwner(
+      {
+        before,
+        after,
+        write: (stored, manner) => {
+          const spec = { ...stored.spec, role: after }
+          // The ID of an open invitation is shown to nobody.
+          patch = before.invitation === null ? copiedPatch(stored, spec) : null
+          return writer.replace({ ...memberAddress(before), spec }, stored.version, { ...manner, sign })
+        },
+      },
+      parts,
+    )
+    if ('code' in outcome) return outcome
     return outcome.kind === 'written' ? DONE : refusedWrite(outcome, patch)
   }
 }
@@ -137,9 +148,15 @@ export function leaveOrganization(parts: MemberParts) {
 async function deleteMember(call: Call, member: Member, parts: MemberParts): Promise<typeof DONE | Refusal> {
   const { writer, onRemoved, noteActivity } = parts
   await noteRemoval(call, `Member/${shownName(member)}`, noteActivity)
-  const stored = await readJudged(member, writer)
-  if ('code' in stored) return stored
-  const outcome = await writer.remove(memberAddress(member), stored.version)
+  const outcome = await changeKeepingOwner(
+    {
+      before: member,
+      after: null,
+      write: (stored, manner) => writer.remove(memberAddress(member), stored.version, manner),
+    },
+    parts,
+  )
+  if ('code' in outcome) return outcome
   if (outcome.kind !== 'written') return refusedWrite(outcome)
   await onRemoved(member)
   return DONE
@@ -147,17 +164,7 @@ async function deleteMember(call: Call, member: Member, parts: MemberParts): Pro
 
 /** The stored object, with the version to write over, if it equals the judged member. */
 export async function readJudged(member: Member, writer: ResourceWriter): Promise<StoredObject | Refusal> {
-  const stored = await writer.read(memberAddress(member))
-  return stored !== null && isAsStored(stored, member) ? stored : refuse('conflict')
-}
-
-/** The directory may be a moment behind what is stored. */
-function isAsStored({ spec }: StoredObject, { role, invitation }: Member): boolean {
-  const { role: storedRole, invitation: storedInvitation } = spec as {
-    readonly role?: string
-    readonly invitation?: { readonly id?: string }
-  }
-  return storedRole === role && storedInvitation?.id === invitation?.id
+  return (await readStoredMember(member, writer)) ?? refuse('conflict')
 }
 
 /**
@@ -188,10 +195,6 @@ export function refusedWrite(
 const CODES: Readonly<Record<string, 'person_limit' | 'already_member'>> = {
   PersonLimit: 'person_limit',
   Duplicate: 'already_member',
-}
-
-export function memberAddress({ namespace, name }: Member): ResourceAddress {
-  return { kind: 'Member', namespace, name }
 }
 
 /** The member that the path names, in force or not, if the organisation of the path has it. */

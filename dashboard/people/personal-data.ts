@@ -9,9 +9,10 @@ import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
 import { erasedKey } from '../mail/erased.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { Inventory } from '../resources/inventory.ts'
-import type { ResourceWriter } from '../resources/writer.ts'
-import { memberAddress } from './members.ts'
+import type { ResourceWriter, StoredObject, WriteManner } from '../resources/writer.ts'
+import { changeKeepingOwner } from './keep-owner.ts'
 import { everyMember } from './out-of-force.ts'
+import { memberAddress } from './stored-member.ts'
 
 /** A letter may still be attempted at its deadline. */
 const ERASED_MS = LETTER_LIFETIME_MS.support + DAY_MS
@@ -51,6 +52,8 @@ export interface PersonErased {
   readonly removed: readonly PersonMember[]
   /** Other managers own these and would restore them: remove them there. */
   readonly left: readonly (PersonMember & { readonly manager: string })[]
+  /** The person is their only Owner: make somebody else Owner or remove the organisation, and erase the person again. */
+  readonly onlyOwnerOf: readonly PersonMember[]
 }
 
 /** Rejects with `FactsUnavailable`. */
@@ -85,24 +88,36 @@ export async function erasePerson(email: string, parts: PersonParts): Promise<Pe
   const person = parts.personId(email)
   const removed: PersonMember[] = []
   const left: (PersonMember & { readonly manager: string })[] = []
+  const onlyOwnerOf: PersonMember[] = []
   for (const member of membersOfPerson(email, parts)) {
-    const manager = await removeMembership(member, parts)
-    if (manager === null) removed.push(membershipAnswer(member))
-    else left.push({ ...membershipAnswer(member), manager })
+    const outcome = await removeMembership(member, parts)
+    if (outcome.kind === 'removed') removed.push(membershipAnswer(member))
+    else if (outcome.kind === 'only_owner') onlyOwnerOf.push(membershipAnswer(member))
+    else left.push({ ...membershipAnswer(member), manager: outcome.manager })
   }
   await parts.hotState.replaceOnce(erasedKey(person), String(parts.nowMs()), ERASED_MS)
   await parts.hotState.dropSessionsOf(person)
-  return { person, removed, left }
+  return { person, removed, left, onlyOwnerOf }
 }
 
-/** Null if it was deleted; otherwise its manager. */
-async function removeMembership(member: Member, { writer, onRemoved }: PersonParts): Promise<string | null> {
-  const stored = await writer.read(memberAddress(member))
-  const outcome = stored === null ? null : await writer.remove(memberAddress(member), stored.version)
-  if (outcome?.kind === 'managed_elsewhere') return outcome.manager
-  if (outcome !== null && outcome.kind !== 'written') throw new Error(`${member.name} changed meanwhile: try again`)
+type Removal =
+  | { readonly kind: 'removed' }
+  | { readonly kind: 'only_owner' }
+  | { readonly kind: 'managed_elsewhere'; readonly manager: string }
+
+async function removeMembership(member: Member, parts: PersonParts): Promise<Removal> {
+  const { writer, onRemoved } = parts
+  const address = memberAddress(member)
+  const found = await writer.read(address)
+  if (found !== null && found.managedBy !== null) return { kind: 'managed_elsewhere', manager: found.managedBy }
+  if (found !== null) {
+    const write = (stored: StoredObject, manner: WriteManner) => writer.remove(address, stored.version, manner)
+    const outcome = await changeKeepingOwner({ before: member, after: null, write }, parts)
+    if ('code' in outcome && outcome.code === 'last_owner') return { kind: 'only_owner' }
+    if ('code' in outcome || outcome.kind !== 'written') throw new Error(`${member.name} changed meanwhile: try again`)
+  }
   await onRemoved(member)
-  return null
+  return { kind: 'removed' }
 }
 
 /** Those out of force, too: they would be in force again with the next larger plan. */

@@ -1,5 +1,6 @@
 /** Routes about people: who is signed in, members and invitations. */
 
+import type { ErrorCode } from '../../domain/errors.ts'
 import { MEMBER_ROLES } from '../../domain/model.ts'
 import { EMAIL_SCHEMA, INVITATION_ID_CHARS, MEMBER_SCHEMA } from '../../domain/resources/member-schema.ts'
 import { objectSchema, type JsonSchema } from '../../domain/schema/json-schema.ts'
@@ -11,6 +12,16 @@ import { changeMember, leaveOrganization, listMembers, removeMember } from './me
 
 const role: JsonSchema = { type: 'string', description: 'The role.', enum: MEMBER_ROLES }
 
+/** What writing a member is refused with, whoever asks. */
+const OF_MEMBERS: readonly ErrorCode[] = [
+  'conflict',
+  'managed_elsewhere',
+  'person_limit',
+  'already_member',
+  'plan_limit',
+  'plan_required',
+]
+
 export const PEOPLE_ROUTES = {
   me: {
     ...{ method: 'GET', path: '/api/me', needs: 'Person', rate: 'read' },
@@ -18,6 +29,7 @@ export const PEOPLE_ROUTES = {
   },
   acceptInvitation: {
     ...{ method: 'POST', path: '/api/invitations/accept', needs: 'Person', rate: 'write' },
+    refuses: [...OF_MEMBERS, 'invitation_over'],
     summary: 'Join an organisation by an invitation to the address that is signed in.',
     body: objectSchema(
       {
@@ -40,6 +52,7 @@ export const PEOPLE_ROUTES = {
   },
   invite: {
     ...{ method: 'POST', path: '/api/organizations/:organization/members', needs: 'Admin', rate: 'write' },
+    refuses: OF_MEMBERS,
     summary: 'Invite a person, or add a group.',
     body: objectSchema(
       { email: EMAIL_SCHEMA, group: MEMBER_SCHEMA.properties?.['group'] ?? { type: 'string' }, role },
@@ -48,11 +61,13 @@ export const PEOPLE_ROUTES = {
   },
   changeMember: {
     ...{ method: 'PUT', path: '/api/organizations/:organization/members/:member', needs: 'Admin', rate: 'write' },
+    refuses: [...OF_MEMBERS, 'last_owner'],
     summary: 'Give a member another role.',
     body: objectSchema({ role }, ['role']),
   },
   removeMember: {
     ...{ method: 'DELETE', path: '/api/organizations/:organization/members/:member', needs: 'Admin', rate: 'write' },
+    refuses: [...OF_MEMBERS, 'last_owner'],
     summary: 'Remove a member, or withdraw an invitation.',
   },
   inviteAgain: {
@@ -62,10 +77,12 @@ export const PEOPLE_ROUTES = {
       needs: 'Admin',
       rate: 'write',
     },
+    refuses: OF_MEMBERS,
     summary: 'Send an invitation again with a new link; the one before is void.',
   },
   leave: {
     ...{ method: 'POST', path: '/api/organizations/:organization/leave', needs: 'Viewer', rate: 'write' },
+    refuses: [...OF_MEMBERS, 'last_owner'],
     summary: 'Leave an organisation.',
   },
 } as const satisfies Record<string, RouteRow>

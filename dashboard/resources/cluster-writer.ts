@@ -58,9 +58,11 @@ export function clusterWriter(
     },
     create: (object, manner = {}) => create(parts, object, manner),
     replace: (object, version, manner = {}) =>
-      whileSpecStays(client, { ref: object, version }, (current) => applyChange(parts, { object, current }, manner)),
+      whileSpecStays(client, { ref: object, version, manner }, (current) =>
+        applyChange(parts, { object, current }, manner),
+      ),
     remove: (ref, version, manner = {}) =>
-      whileSpecStays(client, { ref, version }, (current) => removeObject(parts, { ref, current }, manner)),
+      whileSpecStays(client, { ref, version, manner }, (current) => removeObject(parts, { ref, current }, manner)),
     writeBilling: (stored, fields) =>
       whileSpecStays(client, { ref: stored, version: stored.version }, (current) =>
         pay(client, current, { stored, fields }),
@@ -125,21 +127,44 @@ function signed(sign: NonNullable<WriteManner['sign']>, subject: string, spec: J
 interface ExpectedVersion {
   readonly ref: ResourceAddress
   readonly version: string
+  readonly manner?: WriteManner
 }
 
 /** Writes what was read; again if only something else than the spec changed in between. */
 async function whileSpecStays(
   client: KubeClient,
-  { ref, version }: ExpectedVersion,
+  { ref, version, manner = {} }: ExpectedVersion,
   write: (current: KubeObject) => Promise<WriteOutcome>,
 ): Promise<WriteOutcome> {
   for (let tries = 0; tries < TRIES; tries += 1) {
     const current = await get(client, ref)
     if (current === null || versionOf(current) !== version) return VERSION_GONE
+    if (manner.reliesOn !== undefined && !(await marked(client, manner.reliesOn))) return VERSION_GONE
     const outcome = await write(current)
     if (outcome.kind !== 'conflict') return outcome
   }
   return VERSION_GONE
+}
+
+const RELIED_ON_ANNOTATION = 'whence.dev/relied-on'
+const MERGE_PATCH = 'application/merge-patch+json'
+
+/**
+ * Marks an object that a change of another one rests on; false if it is no longer as it was read. The mark gives it a new resource version, so
+ * whoever has read it for a change of its own fails: of any number of changes that rest on each other's objects, the one that read
+ * first, or none, is written. The object of the change must have been read before this. Each mark differs from the one before, since
+ * the API server gives no new version to a patch without effect.
+ */
+async function marked(client: KubeClient, reliesOn: StoredObject): Promise<boolean> {
+  const current = await get(client, reliesOn)
+  if (current === null || versionOf(current) !== reliesOn.version) return false
+  const { resourceVersion = '' } = current.metadata
+  const body = { metadata: { resourceVersion, annotations: { [RELIED_ON_ANNOTATION]: resourceVersion } } }
+  const path = `${resourcePath(reliesOn)}?fieldManager=${DASHBOARD_MANAGER}`
+  const outcome = await writeOutcome(() =>
+    written(client.request({ method: 'PATCH', path, body, contentType: MERGE_PATCH })),
+  )
+  return outcome.kind === 'written'
 }
 
 interface Changing {

@@ -20,7 +20,7 @@ import {
   type ManifestFile,
   type ParsedFile,
 } from '../../runtime/catalog/manifests.ts'
-import { folderContent, type FolderContent } from '../../runtime/catalog/source.ts'
+import { folderContent, type FolderContent, type FolderRepairs } from '../../runtime/catalog/source.ts'
 import { folderVersion } from './folder-inventory.ts'
 import { refuseByFolder, WITHOUT_EFFECT, type JudgingParts } from './folder-verdict.ts'
 import {
@@ -43,6 +43,8 @@ interface FolderWriterOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Of the catalog that is compiled from these folders; its own if absent. */
   readonly content?: FolderContent
+  /** Of the same catalog; absent: a repair waits for files of others like everything else. */
+  readonly repairs?: FolderRepairs
   /** Makes what was written take effect; resolves with whether it has. */
   readonly refresh: () => Promise<boolean>
   readonly nowMs: () => number
@@ -53,6 +55,8 @@ const DEFAULT_NAMESPACE = 'default'
 const ORGANIZATION_ANNOTATION = 'whence.dev/organization'
 /** How many digits the name of a file begins with: the time at which it was created, in milliseconds. */
 export const TIME_DIGITS = 13
+/** A name of an object may be as long as that of a file, which has a time, an ending, and while it is written two more. */
+const NAME_CHARS = 235
 /** Counts as a deleted object at once, whereas the watch would wait for a missing file. */
 export const REMOVED = '# removed\n'
 /** Names of files that are not in place yet. */
@@ -71,27 +75,27 @@ export function folderWriter(given: FolderWriterOptions): ResourceWriter {
     return next
   }
   return {
-    read: (ref) => alone(async () => (await findManifest(ref, options)).found?.stored ?? null),
+    read: (ref, manner) => alone(async () => (await findManifest(ref, options, manner)).found?.stored ?? null),
     create: (object, manner = {}) =>
       alone(async () => {
-        const { found, files } = await findManifest(object, options)
+        const { found, files } = await findManifest(object, options, manner)
         if (found !== null) return { kind: 'conflict' }
         return put({ object, file: newName(object, files, options), files, manner }, options)
       }),
     replace: (object, version, manner = {}) =>
       alone(async () => {
-        const { found, files } = await findManifest(object, options)
-        const refused = refuseChange(found, version, object)
+        const { found, files } = await findManifest(object, options, manner)
+        const refused = refuseChange(found, version, object) ?? refuseReliance(files, manner, options)
         return refused ?? put({ object, file: found?.file ?? '', files, manner }, options)
       }),
-    remove: (ref, version, { isDryRun = false } = {}) =>
+    remove: (ref, version, manner = {}) =>
       alone(async () => {
         const { found, files } = await findManifest(ref, options)
-        const refused = refuseChange(found, version, null)
+        const refused = refuseChange(found, version, null) ?? refuseReliance(files, manner, options)
         if (refused !== null || found === null) return refused ?? { kind: 'conflict' }
         const { file } = found
         const outcome = refuseByFolder(files, { object: ref, file, text: null }, options)
-        if (outcome !== null || isDryRun) return outcome ?? { kind: 'written' }
+        if (outcome !== null || manner.isDryRun === true) return outcome ?? { kind: 'written' }
         await store(file, REMOVED, options)
         const isInForce = await options.refresh()
         await rm(writtenFile(file, options), { force: true })
@@ -130,9 +134,18 @@ interface Plain {
 async function findManifest(
   ref: ResourceAddress,
   options: RememberingOptions,
+  { isRepair = false }: WriteManner = {},
 ): Promise<{ readonly found: FoundManifest | null; readonly files: readonly ManifestFile[] }> {
-  const files = await readFolder(options)
-  for (const file of options.parse(files)) {
+  const files = isRepair && options.repairs !== undefined ? options.repairs.files() : await readFolder(options)
+  return { found: manifestIn(files, ref, options), files }
+}
+
+function manifestIn(
+  files: readonly ManifestFile[],
+  ref: ResourceAddress,
+  { parse }: Pick<RememberingOptions, 'parse'>,
+): FoundManifest | null {
+  for (const file of parse(files)) {
     for (const { value } of file.objects) {
       const { kind, metadata, spec = {} } = (value ?? {}) as Plain
       const isIt =
@@ -140,11 +153,22 @@ async function findManifest(
       if (!isIt) continue
       const managedBy = isWritten(file.name) ? null : file.name
       const readOnly = managedBy === null ? [] : [{ field: '/spec', manager: managedBy }]
-      const stored = { ...ref, spec, version: folderVersion(spec), managedBy, readOnly }
-      return { found: { stored, file: file.name }, files }
+      const { kind: of, namespace, name } = ref
+      const stored = { kind: of, namespace, name, spec, version: folderVersion(spec), managedBy, readOnly }
+      return { stored, file: file.name }
     }
   }
-  return { found: null, files }
+  return null
+}
+
+function refuseReliance(
+  files: readonly ManifestFile[],
+  { reliesOn }: WriteManner,
+  options: RememberingOptions,
+): WriteOutcome | null {
+  if (reliesOn === undefined) return null
+  const version = manifestIn(files, reliesOn, options)?.stored.version
+  return version === reliesOn.version ? null : { kind: 'conflict' }
 }
 
 async function readFolder({ read }: RememberingOptions): Promise<readonly ManifestFile[]> {
@@ -188,7 +212,9 @@ async function put({ object, file, files, manner }: Putting, options: Rememberin
   if (refused !== null) return refused
   if (manner.isDryRun === true) return { kind: 'fits', spec: filled(object) }
   await store(file, text, options)
-  return writtenIf(await options.refresh())
+  const isInForce = await options.refresh()
+  const isAmended = !isInForce && manner.isRepair === true && options.repairs?.amend({ name: file, text }) === true
+  return writtenIf(isInForce || isAmended)
 }
 
 /** Nobody may be told that a right was taken away, or something given, while the catalog of before is still in force. */
@@ -277,7 +303,9 @@ function newName(
 ): string {
   const newestMs = Math.max(0, ...files.filter((file) => isWritten(file.name)).map((file) => timeIn(file.name)))
   const time = String(Math.max(nowMs(), newestMs + 1)).padStart(TIME_DIGITS, '0')
-  return `${WRITTEN_PREFIX}${time}-${kind.toLowerCase()}-${namespace}-${name}.yaml`
+  const file = `${time}-${kind.toLowerCase()}-${namespace}-${name}`
+  // The time tells files apart; the rest is for people.
+  return `${WRITTEN_PREFIX}${file.slice(0, NAME_CHARS)}.yaml`
 }
 
 /** When an object was created, by the name of its file; 0 if that says nothing. */

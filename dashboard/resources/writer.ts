@@ -64,6 +64,13 @@ export interface WriteManner {
   readonly mayTakeOver?: boolean
   /** The annotation that says who changed it; `subject` is the object's UID, or the place of a new one. */
   readonly sign?: (subject: string, spec: Readonly<Record<string, unknown>>) => string
+  /**
+   * Another object on which the decision rests: this one is written only while that one is as it was read; otherwise the outcome is a
+   * conflict. Of changes at once that rely on each other's objects at most one is written.
+   */
+  readonly reliesOn?: StoredObject
+  /** What takes effect even while files of others keep every other change of a folder from it. */
+  readonly isRepair?: boolean
 }
 
 /** What a reference names. Nobody can read its values here. */
@@ -105,7 +112,7 @@ export interface BillingFields {
  * removed: they stay, out of force. Reads and writes reject with `ResourcesUnavailable`.
  */
 export interface ResourceWriter {
-  readonly read: (ref: ResourceAddress) => Promise<StoredObject | null>
+  readonly read: (ref: ResourceAddress, manner?: Pick<WriteManner, 'isRepair'>) => Promise<StoredObject | null>
   readonly create: (object: WrittenObject, manner?: WriteManner) => Promise<WriteOutcome>
   /** Of any number that were given one version exactly one is written. */
   readonly replace: (object: WrittenObject, version: string, manner?: WriteManner) => Promise<WriteOutcome>

@@ -8,12 +8,15 @@ interface DiscoveryOptions {
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string
+  /** What is asked for at a sign-in, separated by spaces. */
+  readonly scopes: string
   readonly logger: Logger
   /** Pause between two attempts; set by tests. */
   readonly retryMs?: number
 }
 
 export interface Discovery {
+  readonly scopes: string
   /** Null until the provider has been reached once. */
   readonly current: () => client.Configuration | null
   readonly close: () => void
@@ -48,6 +51,7 @@ export function startDiscovery(options: DiscoveryOptions): Discovery {
   }
   void look()
   return {
+    scopes: options.scopes,
     current: () => current,
     close() {
       isClosed = true

@@ -8,6 +8,5 @@ export async function finishSignIn(call: Call, sessions: Sessions, who: SignedIn
   // The browser's earlier session, of whichever person, ends: its cookie is about to be replaced.
   if (call.session !== null) await sessions.end(call.session)
   const value = await sessions.begin(who)
-  const cookies = { session: { value, forMs: LIMITS.dashboardSessionMs }, browser: null }
-  return answer({ ok: true }, { cookies })
+  return answer({ ok: true }, { cookies: { session: { value, forMs: LIMITS.dashboardSessionMs } } })
 }

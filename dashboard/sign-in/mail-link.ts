@@ -3,13 +3,14 @@
  * mail too, so that mail scanners that open links and press buttons cannot sign in. Only a POST changes anything.
  */
 
-import { refuse, type Refusal } from '../../domain/errors.ts'
+import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import { mailAddress } from '../../domain/schema/mail-address.ts'
 import { isKnown } from '../../domain/people/standing.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Randomness } from '../../runtime/random.ts'
-import { answerAccepted, optionalText, textField, type Call } from '../http/call.ts'
-import { codeHit, mailHits, mailInAllHit, refuseByRate } from '../http/limits.ts'
+import { answer, answerAccepted, optionalText, textField, type Call } from '../http/call.ts'
+import { codeHit, mailHit, mailInAllHit, refuseByRate } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import type { LetterAbout, WrittenLetter } from '../mail/post.ts'
 import { signInMail } from '../mail/texts.ts'
@@ -17,6 +18,7 @@ import type { Directory } from '../resources/directory.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { secretText, type Sessions } from '../sessions/sessions.ts'
 import { finishSignIn } from './finish.ts'
+import { knownBrowser, rememberBrowser } from './known-browser.ts'
 
 interface MailLinkParts {
   readonly hotState: HotState
@@ -36,8 +38,11 @@ interface LinkRecord {
   readonly browser: string
   /** Keyed hash of the code and the link. */
   readonly code: string
+  /** The address has signed in there before. */
+  readonly isKnown: boolean
 }
 
+export const NO_ADDRESS = 'must be an address such as anna@acme.dev'
 const CODE_DIGITS = 8
 const ID_BYTES = 16
 
@@ -45,16 +50,21 @@ const ID_BYTES = 16
 export function askForMail(parts: MailLinkParts) {
   return async (call: Call) => {
     if (parts.outbox === null) return refuse('mail_not_configured')
-    const email = textField(call, 'email').toLowerCase()
-    const limited = await refuseByRate(mailHits(parts.hash(email), call.addressHash), parts.hotState)
+    const email = mailAddress(textField(call, 'email'))
+    if (email === null) return refuseField('/email', NO_ADDRESS)
+    const mailHash = parts.hash(email)
+    const known = await knownBrowser(call, { email, mailHash }, parts.hotState)
+    const { addressHash } = call
+    const limited = await refuseByRate([mailHit(mailHash, { known, addressHash })], parts.hotState)
     if (limited !== null) return limited
     const browser = call.browser ?? secretText(parts.randomness)
     const id = parts.randomness.hex(ID_BYTES)
     const { link, code } = secretsOf(id, parts.hash)
-    const record: LinkRecord = { email, browser: sha256Hex(browser), code: parts.hash(`${link} ${code}`) }
+    const hashes = { browser: sha256Hex(browser), code: parts.hash(`${link} ${code}`) }
+    const record: LinkRecord = { email, ...hashes, isKnown: known !== null }
     await parts.hotState.putOnce(`mail-link/${link}`, JSON.stringify(record), LIMITS.signInMs)
     await parts.outbox.put({ kind: 'sign-in', link: id })
-    return answerAccepted({ ok: true }, { cookies: { browser: { value: browser, forMs: LIMITS.signInMs } } })
+    return answerAccepted({ ok: true }, { cookies: { browser: { value: browser, forMs: LIMITS.knownBrowserMs } } })
   }
 }
 
@@ -88,9 +98,9 @@ export function writeSignIn(
     const { token, link, code } = secretsOf(id, parts.hash)
     const text = await parts.hotState.readOnce(`mail-link/${link}`)
     if (text === null) return 'void'
-    const { email } = JSON.parse(text) as LinkRecord
+    const { email, isKnown: isOfKnownBrowser } = JSON.parse(text) as LinkRecord
     if (!parts.isOpen && !isKnown(email, parts.directory.members())) return 'void'
-    const counts = tries === 0
+    const counts = tries === 0 && !isOfKnownBrowser
     const isOver = counts && (await refuseByRate([mailInAllHit(parts.hash(email))], parts.hotState)) !== null
     const { baseUrl, brand } = parts
     return isOver ? 'void' : signInMail(email, { link: `${baseUrl}/sign-in#mail=${token}`, code, brand })
@@ -108,7 +118,12 @@ export function confirmMail(parts: MailLinkParts) {
     if (refused !== null) return refused
     // Only one of several requests at once gets it.
     if ((await parts.hotState.takeOnce(key)) === null) return refuse('sign_in_refused')
-    return finishSignIn(call, parts.sessions, { email: record.email, method: 'mail', groups: [] })
+    const { email } = record
+    const browser = call.browser ?? secretText(parts.randomness)
+    await rememberBrowser(browser, parts.hash(email), parts.hotState)
+    const { body, cookies } = await finishSignIn(call, parts.sessions, { email, method: 'mail', groups: [] })
+    const kept = { browser: { value: browser, forMs: LIMITS.knownBrowserMs } }
+    return answer(body, { cookies: { ...cookies, ...(call.browser === null ? kept : {}) } })
   }
 }
 

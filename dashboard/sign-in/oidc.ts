@@ -4,9 +4,9 @@ import * as client from 'openid-client'
 
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { readClaims, type ClaimRules } from '../../domain/people/oidc-claims.ts'
+import { lacksGroups, readClaims, type ClaimRules } from '../../domain/people/oidc-claims.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
-import { answer, answerElsewhere, optionalText, type Call } from '../http/call.ts'
+import { answer, answerElsewhere, optionalText, type Call, type CookieChanges } from '../http/call.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { secretText, type Sessions } from '../sessions/sessions.ts'
 import { finishSignIn } from './finish.ts'
@@ -22,6 +22,7 @@ interface OidcParts extends Omit<SameAccountParts, 'hotState'> {
   readonly discovery: Discovery | null
   readonly rules: ClaimRules
   readonly baseUrl: string
+  readonly countGroupsMissing: () => void
 }
 
 interface OidcAttempt {
@@ -31,7 +32,6 @@ interface OidcAttempt {
 }
 
 const CALLBACK = '/api/sign-in/oidc/callback'
-const SCOPE = 'openid email profile'
 
 export function startOidc(parts: OidcParts) {
   return async (call: Call) => {
@@ -39,20 +39,33 @@ export function startOidc(parts: OidcParts) {
     if (discovery === null) return refuse('oidc_not_configured')
     const config = discovery.current()
     if (config === null) return refuse('unavailable')
-    const browser = call.browser ?? secretText(randomness)
+    const browser = secretText(randomness)
     const state = secretText(randomness)
     const returnTo = ownPath(optionalText(call, 'returnTo') ?? '/')
     const attempt: OidcAttempt = { nonce: secretText(randomness), verifier: secretText(randomness), returnTo }
     await hotState.putOnce(signInKey(browser, state), JSON.stringify(attempt), LIMITS.signInMs)
     const url = client.buildAuthorizationUrl(config, {
       redirect_uri: `${baseUrl}${CALLBACK}`,
-      scope: SCOPE,
+      scope: discovery.scopes,
       code_challenge: await client.calculatePKCECodeChallenge(attempt.verifier),
       code_challenge_method: 'S256',
       ...{ state, nonce: attempt.nonce },
     })
-    return answer({ url: url.href }, { cookies: { browser: { value: browser, forMs: LIMITS.signInMs } } })
+    const begun = [attemptId(state), { value: browser, forMs: LIMITS.signInMs }] as const
+    return answer({ url: url.href }, { cookies: { attempts: new Map([...endedFor(call), begun]) } })
   }
+}
+
+/** A cookie each: what becomes of one attempt leaves those of other tabs alone. The oldest ones make room. */
+function endedFor({ attempts }: Call): readonly (readonly [string, null])[] {
+  return [...attempts.keys()].slice(0, Math.max(0, attempts.size + 1 - ATTEMPTS_MAX)).map((id) => [id, null])
+}
+
+const ATTEMPTS_MAX = 8
+const ATTEMPT_ID_CHARS = 12
+
+function attemptId(state: string): string {
+  return sha256Hex(state).slice(0, ATTEMPT_ID_CHARS)
 }
 
 /** Where the identity provider sends the browser back: ends on one of our pages, signed in or with the reason. */
@@ -60,21 +73,22 @@ export function finishOidc(parts: OidcParts) {
   return async (call: Call) => {
     const config = parts.discovery?.current() ?? null
     const attempt = config === null ? null : await takeAttempt(call, parts)
-    if (config === null || attempt === null) return failed()
+    if (config === null || attempt === null) return failed(call)
     // The configured address, never the Host header: it is part of what the provider checks.
     const url = new URL(`${parts.baseUrl}${CALLBACK}?${call.query.toString()}`)
     const proven = await redeem(config, url, { attempt, state: call.query.get('state') ?? '', parts })
-    if (proven === null) return failed()
-    if (!(await isSameAccount(proven.email, proven.account, parts))) return failed(REPLACED)
+    if (proven === null) return failed(call)
+    if (!(await isSameAccount(proven.email, proven.account, parts))) return failed(call, REPLACED)
     const { email, groups, grant } = proven
     const { cookies = {} } = await finishSignIn(call, parts.sessions, { email, groups, grant, method: 'oidc' })
-    return answerElsewhere(attempt.returnTo, cookies)
+    return answerElsewhere(attempt.returnTo, { ...cookies, ...attemptEnded(call) })
   }
 }
 
-async function takeAttempt({ browser, query }: Call, { hotState }: OidcParts): Promise<OidcAttempt | null> {
-  const state = query.get('state')
-  if (browser === null || state === null) return null
+async function takeAttempt({ attempts, query }: Call, { hotState }: OidcParts): Promise<OidcAttempt | null> {
+  const state = query.get('state') ?? ''
+  const browser = attempts.get(attemptId(state))
+  if (browser === undefined) return null
   const text = await hotState.takeOnce(signInKey(browser, state))
   return text === null ? null : (JSON.parse(text) as OidcAttempt)
 }
@@ -98,7 +112,9 @@ async function redeem(config: client.Configuration, url: URL, { attempt, state, 
     const { userinfo_endpoint: endpoint } = config.serverMetadata()
     // Some providers give the address there alone.
     const more = endpoint === undefined ? {} : await client.fetchUserInfo(config, tokens.access_token, claims.sub)
-    const proven = readClaims({ ...claims, ...more }, parts.rules)
+    const said = { ...claims, ...more }
+    const proven = readClaims(said, parts.rules)
+    if (lacksGroups(said, parts.rules)) noteGroupsMissing(parts)
     if (proven === null) parts.logger.warn({}, 'the identity provider gave no proven address')
     if (proven === null) return null
     const grant = groupGrantOf(tokens, claims.sub, parts.nowMs())
@@ -110,11 +126,25 @@ async function redeem(config: client.Configuration, url: URL, { attempt, state, 
   }
 }
 
+/** Whoever set a claim for groups expects people to be members by them: without the claim they sign in and see nothing. */
+function noteGroupsMissing({ rules, discovery, logger, countGroupsMissing }: OidcParts): void {
+  countGroupsMissing()
+  logger.warn(
+    { claim: rules.groupsClaim, scopes: discovery?.scopes },
+    'the identity provider names no groups: some do so only with a scope of its own (--oidc-scopes) or a setting of theirs',
+  )
+}
+
 /** The end of the address that says why nobody was signed in. */
 export const REPLACED = '=account_replaced'
 
-function failed(why: '' | typeof REPLACED = '') {
-  return answerElsewhere(`/sign-in#failed${why}`, { browser: null })
+function failed(call: Call, why: '' | typeof REPLACED = '') {
+  return answerElsewhere(`/sign-in#failed${why}`, attemptEnded(call))
+}
+
+function attemptEnded({ attempts, query }: Call): Pick<CookieChanges, 'attempts'> {
+  const id = attemptId(query.get('state') ?? '')
+  return attempts.has(id) ? { attempts: new Map([[id, null]]) } : {}
 }
 
 /** Only one of our own pages: a single slash, and no backslash, which browsers read as a slash. */

@@ -3,9 +3,13 @@
 
 const byId = (id) => document.getElementById(id)
 const say = (text) => (byId('status').textContent = text)
-const fragment = new URLSearchParams(location.hash.slice(1))
-// The token must not stay in the history.
-if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search)
+let fragment = new URLSearchParams()
+
+/** The token must not stay in the address bar or in the history. */
+function takeFragment() {
+  fragment = new URLSearchParams(location.hash.slice(1))
+  if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search)
+}
 
 /** Where one wanted to go: a path of our pages only. */
 function wantedPath() {
@@ -27,10 +31,13 @@ const WORDS = {
 }
 const explain = ({ body }) => say(WORDS[body.error] ?? 'This did not work.')
 
+const hideAll = () => ['by-link', 'by-mail', 'by-oidc', 'invited', 'me'].forEach((part) => (byId(part).hidden = true))
+
 async function showMe() {
+  const shown = fragment
   const me = await ask('GET', '/api/me')
-  if (me.status !== 200) return false
-  for (const part of ['by-link', 'by-mail', 'by-oidc', 'invited']) byId(part).hidden = true
+  if (me.status !== 200 || shown !== fragment) return me.status === 200
+  hideAll()
   say(`You are signed in as ${me.body.email}.`)
   const lines = me.body.organizations.map(({ displayName, role }) => {
     const line = document.createElement('li')
@@ -51,8 +58,11 @@ async function acceptInvitation() {
 }
 
 async function offerWays() {
+  const shown = fragment
   byId('invited').hidden = !fragment.has('invitation')
   const { body } = await ask('GET', '/api/sign-in')
+  // Another link was opened here meanwhile.
+  if (shown !== fragment) return
   byId('by-mail').hidden = !body.mail
   byId('by-oidc').hidden = !body.oidc
   if (!body.mail && !body.oidc) say('Ask whoever runs this service for a link.')
@@ -97,12 +107,25 @@ on('sign-out', async () => {
 })
 
 async function open() {
+  takeFragment()
+  const shown = fragment
+  hideAll()
+  say('')
+  byId('code').hidden = true
+  byId('code').value = ''
   if (fragment.has('mail') || fragment.has('link')) {
     byId('by-link').hidden = false
     return
   }
-  if (await showMe()) await acceptInvitation()
+  const isSignedIn = await showMe()
+  if (shown !== fragment) return
+  if (isSignedIn) await acceptInvitation()
   else await offerWays()
 }
 
-open().catch(() => say('This is not available right now.'))
+const openNow = () => open().catch(() => say('This is not available right now.'))
+// A link that is pasted into the tab of this page changes the fragment alone.
+addEventListener('hashchange', () => {
+  if (location.hash !== '') openNow()
+})
+openNow()

@@ -15,7 +15,7 @@ import type { Directory } from '../resources/directory.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Discovery } from './discovery.ts'
 import type { SameAccountParts } from './same-account.ts'
-import { askForMail, confirmMail } from './mail-link.ts'
+import { askForMail, confirmMail, NO_ADDRESS } from './mail-link.ts'
 import { countingSignIns, type CountSignIn } from './count-sign-ins.ts'
 import { finishOidc, startOidc } from './oidc.ts'
 import { useSignInLink } from './operator-link.ts'
@@ -29,14 +29,15 @@ export const SIGN_IN_ROUTES = {
   },
   signInMail: {
     ...{ method: 'POST', path: '/api/sign-in/mail', needs: null, rate: 'sign-in' },
+    refuses: ['mail_not_configured'],
     summary: 'Send a sign-in link by mail; the answer is the same for every address.',
-    body: objectSchema(
-      { email: { ...EMAIL_SCHEMA, pattern: '^[^\\s@]+@[^\\s@]+$', patternMeaning: 'must be an address' } },
-      ['email'],
-    ),
+    body: objectSchema({ email: { ...EMAIL_SCHEMA, pattern: '^[\\x21-\\x7e]+$', patternMeaning: NO_ADDRESS } }, [
+      'email',
+    ]),
   },
   confirmMail: {
     ...{ method: 'POST', path: '/api/sign-in/mail/confirm', needs: null, rate: 'sign-in' },
+    refuses: ['sign_in_refused', 'code_required'],
     summary: 'Sign in with the link of a mail, and with its code if another browser asked for it.',
     body: objectSchema(
       {
@@ -53,6 +54,7 @@ export const SIGN_IN_ROUTES = {
   },
   startOidc: {
     ...{ method: 'POST', path: '/api/sign-in/oidc', needs: null, rate: 'sign-in' },
+    refuses: ['oidc_not_configured'],
     summary: 'Begin to sign in through the identity provider: gives the address to go to.',
     body: objectSchema(
       { returnTo: { type: 'string', description: 'A path of ours.', maxLength: LIMITS.outboundUrlChars } },
@@ -65,6 +67,7 @@ export const SIGN_IN_ROUTES = {
   },
   useLink: {
     ...{ method: 'POST', path: '/api/sign-in/link', needs: null, rate: 'sign-in' },
+    refuses: ['sign_in_refused'],
     summary: 'Sign in with a link from the operator of the service.',
     body: objectSchema({ token }, ['token']),
   },
@@ -90,6 +93,8 @@ export interface SignInParts extends Pick<SameAccountParts, 'pins' | 'eventLog' 
   readonly randomness: Randomness
   readonly logger: Logger
   readonly countSignIn: CountSignIn
+  /** A person signed in, and the provider did not name the groups that are wanted. */
+  readonly countGroupsMissing: () => void
 }
 
 export function signInHandlers(parts: SignInParts): HandlersOf<typeof SIGN_IN_ROUTES> {

@@ -1,5 +1,6 @@
 /** Takes a support request: it is on the event log before the answer, and a mail is sent from there. */
 
+import { DAY_MS } from '../../domain/durations.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
@@ -10,7 +11,7 @@ import type { Outbox } from '../mail/outbox.ts'
 import { diagnose, type DiagnosticsParts } from './diagnostics.ts'
 
 export interface SupportParts extends DiagnosticsParts {
-  readonly hotState: Pick<HotState, 'countHits' | 'returnHits'>
+  readonly hotState: Pick<HotState, 'countHits' | 'readOnce' | 'replaceOnce'>
   /** Null: no mail server is configured, or no support address. */
   readonly outbox: Outbox | null
   readonly noteActivity: NoteActivity
@@ -33,15 +34,14 @@ export function askSupport(parts: SupportParts) {
     const message = textField(call, 'message')
     const diagnostics = diagnosticsOf(call)
     if (typeof diagnostics !== 'string') return diagnostics
-    const hits = supportHits(person, organization.id)
-    const limited = await refuseByRate(hits, parts.hotState)
-    if (limited !== null) return limited
     const request = parts.hash(`support\n${organization.id}\n${person}\n${textField(call, 'id')}`)
+    const isRepeat = (await parts.hotState.readOnce(countedKey(request))) !== null
+    const limited = isRepeat ? null : await refuseByRate(supportHits(person, organization.id), parts.hotState)
+    if (limited !== null) return limited
     const letter = { kind: 'support', organization: organization.id, person, email, message, diagnostics } as const
-    await outbox.put(letter, request).catch(async (error: unknown) => {
-      await parts.hotState.returnHits(hits, 0)
-      throw error
-    })
+    await outbox.put(letter, request)
+    // Only now: whoever gets no answer is given the place back, and counts again.
+    if (!isRepeat) await parts.hotState.replaceOnce(countedKey(request), '1', DAY_MS)
     await parts.noteActivity({
       ...{ organization: organization.id, website: '', type: 'support_requested', subject: person },
       message: `Support was asked for; the request is ${request}.`,
@@ -49,6 +49,11 @@ export function askSupport(parts: SupportParts) {
     })
     return answerAccepted({ request })
   }
+}
+
+/** Remembers for the day of the limit that a request was counted. */
+function countedKey(request: string): string {
+  return `support-counted/${request}`
 }
 
 function diagnosticsOf({ body }: Call): string | Refusal {

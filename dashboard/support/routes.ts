@@ -16,6 +16,7 @@ export const SUPPORT_ROUTES = {
   },
   askSupport: {
     ...{ method: 'POST', path: PATH, needs: 'Viewer', rate: 'write' },
+    refuses: ['mail_not_configured'],
     summary: 'Ask those who run the service for support. Requests with the same `id` count as one.',
     body: objectSchema(
       {

@@ -30,6 +30,7 @@ export const WEBHOOK_ROUTES = {
   },
   createWebhook: {
     ...{ method: 'POST', path: PATH, needs: 'Admin', rate: 'write' },
+    refuses: ['conflict', 'managed_elsewhere', 'plan_limit', 'plan_required'],
     summary:
       'Make a webhook and its secret: the object as the route of resources shows it, and `secret`, which is never shown again.',
     body: objectSchema({ name: OBJECT_NAME_SCHEMA, ...OWN_FIELDS }, ['url', 'events']),
@@ -56,6 +57,7 @@ export const WEBHOOK_ROUTES = {
   },
   rotateWebhookSecret: {
     ...{ method: 'POST', path: `${ONE}/secret`, needs: 'Admin', rate: 'write' },
+    refuses: ['conflict', 'managed_elsewhere', 'plan_limit', 'plan_required'],
     summary:
       'Make another secret, which is in the answer and never shown again. The one before signs too for 24 hours.',
     body: objectSchema({}, []),

@@ -16,7 +16,7 @@ import { LOST_KEPT_MS, MOST_LOST, type WebhookReadParts } from './show.ts'
 
 export interface WebhookSendParts extends WebhookReadParts {
   readonly eventLog: Pick<EventLog, 'append'>
-  readonly hotState: Pick<HotState, 'countHits' | 'returnHits'>
+  readonly hotState: Pick<HotState, 'countHits'>
   readonly randomness: Randomness
   readonly noteActivity: NoteActivity
   readonly directory: Pick<Directory, 'catalogNumber'>
@@ -31,16 +31,12 @@ export function testWebhook(parts: WebhookSendParts) {
     const webhook = ownWebhook(call, inventory)
     if ('code' in webhook) return webhook
     const { organization } = scopeOf(call)
-    const hits = [webhookTestHit(organization.id)]
-    const limited = await refuseByRate(hits, hotState)
+    const limited = await refuseByRate([webhookTestHit(organization.id)], hotState)
     if (limited !== null) return limited
     const random = randomness.hex(RANDOM_BYTES)
     const made = { nowMs: call.nowMs, random, catalogNumber: directory.catalogNumber() }
     const job = webhookTestJob(organization, webhookId(webhook), made)
-    await eventLog.append('webhooks', [webhookEntry(job)]).catch(async (error: unknown) => {
-      await hotState.returnHits(hits, 0)
-      throw error
-    })
+    await eventLog.append('webhooks', [webhookEntry(job)])
     await noteActivity(activityOf(call, webhookSubject(webhook), 'webhook_test', 'A test is sent.'))
     return answerAccepted({ message: job.messageId })
   }

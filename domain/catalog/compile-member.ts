@@ -8,8 +8,9 @@ import { organizationOf } from './compile-references.ts'
 import { LIMITS } from '../limits.ts'
 import type { Plan } from '../model.ts'
 import { isOwner } from '../people/change-member.ts'
+import { mailAddress } from '../schema/mail-address.ts'
 import { memberFrom, type Member } from '../people/member.ts'
-import { MEMBER_RULES, type MemberSpec } from '../resources/member-schema.ts'
+import { EMAIL_SCHEMA, MEMBER_RULES, type MemberSpec } from '../resources/member-schema.ts'
 
 /** What the members compiled so far have taken up. */
 interface MemberCounts {
@@ -81,7 +82,7 @@ function compileMember(compiler: Compiler, resource: Resource<'Member'>, around:
   const organization = organizationOf(compiler, resource)
   const fault = faultOf(resource.spec)
   if (fault !== null) compiler.report(resource, 'InvalidField', '/spec', fault)
-  if (organization === null || fault !== null) return null
+  if (organization === null || fault !== null || !hasAddress(compiler, resource)) return null
   const member = memberFrom(resource, organization.id)
   if (!isSingle(compiler, resource, member, around.counts)) return null
   const isExpired = member.invitation !== null && member.invitation.expiresAtMs <= around.nowMs
@@ -93,6 +94,14 @@ function faultOf(spec: MemberSpec): string | null {
   const [exactlyOne, noInvitation] = MEMBER_RULES
   if ((spec.email === undefined) === (spec.group === undefined)) return exactlyOne.message
   return spec.group !== undefined && spec.invitation !== undefined ? noInvitation.message : null
+}
+
+/** The schema checks its outer form alone. */
+function hasAddress(compiler: Compiler, resource: Resource<'Member'>): boolean {
+  const { email } = resource.spec
+  if (email === undefined || mailAddress(email) === email) return true
+  compiler.report(resource, 'InvalidField', '/spec/email', `spec.email: ${EMAIL_SCHEMA.patternMeaning ?? ''}`)
+  return false
 }
 
 function isSingle(compiler: Compiler, resource: Resource<'Member'>, member: Member, { known }: MemberCounts): boolean {

@@ -131,6 +131,7 @@ function hasOwnBlock(provider: ProviderId): CelRule {
 }
 
 /** A raw text in the expression language has no escapes, so the pattern must not contain its quote. */
+/** RE2 writes a code point otherwise than JavaScript. */
 function matches(pattern: string): string {
-  return `self.matches(r'${pattern}')`
+  return `self.matches(r'${pattern.replaceAll(/\\u([0-9a-f]{4})/g, String.raw`\x{$1}`)}')`
 }

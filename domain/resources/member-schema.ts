@@ -2,8 +2,9 @@
 
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS } from '../limits.ts'
+import { ADDRESS_CHARS } from '../schema/mail-address.ts'
 import { MEMBER_ROLES, type MemberRole } from '../model.ts'
-import { OBJECT_NAME_CHARS, ref, utcTime } from './resource-fields.ts'
+import { NAME_CHAR, NAME_MEANING, OBJECT_NAME_CHARS, ref, utcTime } from './resource-fields.ts'
 
 /** A checked spec. Exactly one of `email` and `group` is present. */
 export interface MemberSpec {
@@ -24,17 +25,15 @@ interface InvitationSpec {
   readonly expiresAt: string
 }
 
-/** Lower case, so that one person is one text. `\x27` is the apostrophe, which the rules of definitions cannot quote. */
+/** The outer form of an address; `domain/schema/mail-address.ts` has the rule. Lower case, so that one person is one text. `\x27` is the apostrophe, which the rules of definitions cannot quote. */
 const EMAIL_PATTERN = String.raw`^[!#-&\x27*+./0-9=?^-~-]{1,64}@[a-z0-9-]+([.][a-z0-9-]+)+$`
-/** RFC 5321, as corrected by its erratum 1690. */
-export const EMAIL_CHARS = 254
 export const INVITATION_ID_CHARS = 32
 
 export const EMAIL_SCHEMA: JsonSchema = {
   type: 'string',
   description: 'Address of a person, who is a member as soon as the address is proven.',
   minLength: 3,
-  maxLength: EMAIL_CHARS,
+  maxLength: ADDRESS_CHARS,
   pattern: EMAIL_PATTERN,
   patternMeaning: 'must be an address in lower case such as anna@acme.dev, its domain in ASCII',
 }
@@ -57,8 +56,8 @@ export const MEMBER_SCHEMA: JsonSchema = {
       description: 'A group as the identity provider calls it; it counts as one member.',
       minLength: 1,
       maxLength: LIMITS.groupChars,
-      pattern: '^[^\\x00-\\x1f\\x7f]+$',
-      patternMeaning: 'must not have line breaks or control characters',
+      pattern: `^${NAME_CHAR}+$`,
+      patternMeaning: NAME_MEANING,
     },
     role: { type: 'string', description: 'What the member may do.', enum: MEMBER_ROLES },
     invitation: {

@@ -14,13 +14,20 @@ const INSTALLATION_PATTERN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'
 const ID_PATTERN = '^[a-z0-9][a-z0-9-]*$'
 const ID_MEANING = 'may have only lower-case letters, digits and hyphens, and must not begin with a hyphen'
 
+/**
+ * One character of a name that people read: none that is not seen, that controls a terminal (C0 and C1), or that turns its neighbours around.
+ * The joiners U+200C and U+200D are letters' neighbours in Persian and in emoji.
+ */
+export const NAME_CHAR = String.raw`[^\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]`
+export const NAME_MEANING = 'must not have line breaks, control characters, or characters that hide or turn text around'
+
 export const displayName: JsonSchema = {
   type: 'string',
   description: 'The name that people see. Default: the name of the object.',
   minLength: 1,
   maxLength: LIMITS.nameChars,
-  pattern: '^[^\\x00-\\x1f\\x7f]*$',
-  patternMeaning: 'must not have line breaks or control characters',
+  pattern: `^${NAME_CHAR}*$`,
+  patternMeaning: NAME_MEANING,
 }
 
 export const id: JsonSchema = {

@@ -21,7 +21,7 @@ export interface SessionVerbs {
   /** The record of a session that has neither expired nor been dropped; otherwise null. */
   readSession(id: string): Promise<string | null>
   dropSession(id: string): Promise<void>
-  /** Ends all sessions that the person has now, on any device. */
+  /** Ends all sessions that the person has now, on any device, and deletes their records. */
   dropSessionsOf(person: string): Promise<void>
   /** False if the key already holds a value, which then stays. */
   putOnce(key: string, value: string, forMs: number): Promise<boolean>

@@ -2,9 +2,10 @@
 
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 
-import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments, stringify, visit } from 'yaml'
-import type { Document, Node } from 'yaml'
+import { Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments, visit } from 'yaml'
+import type { Node } from 'yaml'
 
 import type { CatalogProblem } from '../../domain/catalog.ts'
 import type { SourceObject } from '../../domain/catalog/objects.ts'
@@ -101,9 +102,37 @@ async function folderExists(folder: string): Promise<boolean> {
   )
 }
 
-/** An object as the text of a file. */
+/** What no version of YAML reads as anything but this text: it begins with a letter, and is none of the words below. */
+const PLAIN_TEXT = /^[A-Za-z](?:[A-Za-z0-9._/@'-]|[ :](?=[A-Za-z0-9._/@]))*$/
+const YAML_WORD = /^(?:y|n|yes|no|on|off|true|false|null|nan|inf)$/i
+
+/**
+ * An object as the text of a file, which is read back here: what would be read as something else is not written.
+ * @throws Error if it would be
+ */
 export function manifestText(object: object): string {
-  return stringify(object, { lineWidth: 0 })
+  const document = new Document(object, { aliasDuplicateObjects: false })
+  visit(document, {
+    Scalar(_key, scalar) {
+      const { value } = scalar
+      if (typeof value === 'string' && (!PLAIN_TEXT.test(value) || YAML_WORD.test(value))) scalar.type = 'QUOTE_DOUBLE'
+    },
+  })
+  const text = document.toString({ lineWidth: 0 })
+  const [read] = Array.from(documentsIn(text) as Iterable<Document.Parsed>)
+  if (!isDeepStrictEqual(read?.toJS(), JSON.parse(JSON.stringify(object)))) {
+    throw new Error('the object would be read as another one')
+  }
+  return text
+}
+
+/** As Kubernetes reads them. An empty stream has none; the library then returns an empty array of its own kind. */
+function documentsIn(text: string, lines = new LineCounter()) {
+  const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, merge: true })
+  for (const document of documents as Iterable<Document.Parsed>) {
+    visit(document, { Scalar: (key, scalar) => asKubernetesReads(key, scalar) })
+  }
+  return documents
 }
 
 /** Changes whenever a manifest is written, added, removed or linked elsewhere; reads no file. */
@@ -172,8 +201,7 @@ function parseManifest(file: ManifestFile, env: Variables): ParsedManifests {
   const objects: SourceObject[] = []
   const problems: CatalogProblem[] = []
   const lines = new LineCounter()
-  const documents = parseAllDocuments(file.text, { lineCounter: lines, prettyErrors: false, merge: true })
-  // An empty stream has no documents; the library then returns an empty array of its own kind.
+  const documents = documentsIn(file.text, lines)
   Array.from(documents as Iterable<Document.Parsed>).forEach((document, index) => {
     const place: DocumentPlace = { file: file.name, document: index + 1, lines }
     const object = readDocument(document, place, problems)
@@ -254,7 +282,6 @@ function readDocument(
     broken(lineNumberOf(root, place), 'the document is not a map of fields')
     return null
   }
-  visit(document, { Scalar: (key, scalar) => asKubernetesReads(key, scalar) })
   try {
     const value: unknown = document.toJS({ maxAliasCount: 100 })
     return { value, locate: (field) => sourceText(place, lineOfField(root, field, document, place)) }

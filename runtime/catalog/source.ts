@@ -15,6 +15,7 @@ import type { FolderState } from './folder-watch.ts'
 import { watchFolder } from './folder-watch.ts'
 import type { Logger } from '../logger.ts'
 import {
+  compareNames,
   isWritten,
   ManifestsUnreadable,
   parseManifests,
@@ -48,8 +49,17 @@ export interface FolderCatalog extends CatalogSource {
   readonly latest: () => FolderView
   /** Its files, for whoever reads them beside this. */
   readonly content: FolderContent
+  readonly repairs: FolderRepairs
   /** Reads the folder again at once; resolves with whether what it holds now is in force. */
   readonly refresh: () => Promise<boolean>
+}
+
+/** For what must take effect even while the folder as it is now is refused or cannot be read. */
+export interface FolderRepairs {
+  /** Those that the catalog in force was compiled from. */
+  readonly files: () => readonly ManifestFile[]
+  /** Puts the catalog in force that these files and this one compile to; false if they are refused. */
+  readonly amend: (file: ManifestFile) => boolean
 }
 
 /** What changed since it was read or parsed last is read and parsed, and nothing else. */
@@ -128,19 +138,27 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
   let current = withNumber(compilation.catalog, numbers.next())
   let problems = compilation.problems
   let isInForce = true
+  let inForce = initial
   let latest: FolderView = { objects: parse(initial).objects, compilation }
   const listeners = new Set<(change: CatalogChange) => void>()
   logOutcome(logger, { ...compilation, catalog: current, isAccepted: true })
 
+  const accept = (next: FolderCompilation, files: readonly ManifestFile[]): boolean => {
+    if (!next.isAccepted) return false
+    compilation = next
+    inForce = files
+    const isSame = next.catalog.version === current.version
+    current = withNumber(next.catalog, isSame ? current.number : numbers.next())
+    return true
+  }
+  const amend = (file: ManifestFile): boolean => {
+    const files = withFile(inForce, file)
+    return accept(compile(files), files)
+  }
   const take = (state: FolderState): void => {
     const previous = current
     const next = state.kind === 'files' ? compile(state.files) : null
-    isInForce = next?.isAccepted === true
-    if (next !== null && isInForce) {
-      compilation = next
-      const isSame = next.catalog.version === current.version
-      current = withNumber(next.catalog, isSame ? current.number : numbers.next())
-    }
+    isInForce = state.kind === 'files' && next !== null && accept(next, state.files)
     if (next !== null && state.kind === 'files') latest = { objects: parse(state.files).objects, compilation: next }
     problems = next?.problems ?? [folderProblem(folder, state.kind === 'unreadable' ? state.message : '')]
     const change = { catalog: current, previous, problems, isAccepted: isInForce }
@@ -155,6 +173,7 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
     members: () => compilation.members,
     latest: () => latest,
     content,
+    repairs: { files: () => inForce, amend },
     refresh: async () => (await watching.refresh()) && isInForce,
     problems: () => problems,
     objectProblems: () => problems,
@@ -164,6 +183,11 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
     },
     close: watching.close,
   }
+}
+
+function withFile(files: readonly ManifestFile[], file: ManifestFile): readonly ManifestFile[] {
+  const others = files.filter(({ name }) => name !== file.name)
+  return [...others, file].sort((a, b) => compareNames(a.name, b.name))
 }
 
 /** Compiles files as a folder: `whencectl lint` prints exactly what the embedded program would report. */

@@ -1,12 +1,9 @@
 /** The rows of the table of settings that are about people: how they sign in, and how mail goes out. */
 
-import { EMAIL_CHARS } from '../../domain/resources/member-schema.ts'
+import { mailAddress, mailSender } from '../../domain/schema/mail-address.ts'
 import { parsePath, type SettingParser } from './parse.ts'
 
 const TEXT_CHARS = 1_024
-const ADDRESS = /^[^\s@<>"]+@[A-Za-z0-9.-]+$/
-/** The address alone, or in angle brackets behind a name. */
-const NAMED_ADDRESS = /^(?:([^\s<>]+)|(?:[^<>"@\r\n]{1,80} )?<([^\s<>]+)>)$/
 const DOMAIN = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/
 
 const parseIssuer: SettingParser<string> = (text) => {
@@ -35,6 +32,15 @@ const parseDomains: SettingParser<readonly string[]> = (text) => {
     : { ok: true, value: domains }
 }
 
+/** Of RFC 6749: plain characters but quotes and backslashes. Without `openid` there would be no ID token. */
+const parseScopes: SettingParser<string> = (text) => {
+  const scopes = text.split(' ').filter((scope) => scope !== '')
+  const isPlain = text.length <= TEXT_CHARS && scopes.every((scope) => /^[!#-[\]-~]+$/.test(scope))
+  return isPlain && scopes.includes('openid')
+    ? { ok: true, value: [...new Set(scopes)].join(' ') }
+    : { ok: false, why: 'must be names separated by spaces, openid among them, as in openid email profile groups' }
+}
+
 const parseSmtpUrl: SettingParser<string> = (text) => {
   const url = URL.canParse(text) ? new URL(text) : null
   const isSmtp = url !== null && ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== ''
@@ -56,18 +62,17 @@ function isPercentCoded(text: string): boolean {
   }
 }
 
-const parseMailFrom: SettingParser<string> = (text) => {
-  const [, plain, bracketed] = NAMED_ADDRESS.exec(text) ?? []
-  const address = plain ?? bracketed ?? ''
-  return ADDRESS.test(address) && address.length <= EMAIL_CHARS
-    ? { ok: true, value: text }
-    : { ok: false, why: 'must be an address such as whence@acme.dev, or Whence <whence@acme.dev>' }
-}
+const parseMailFrom: SettingParser<string> = (text) =>
+  mailSender(text) === null
+    ? { ok: false, why: 'must be an address such as whence@acme.dev, or Whence <whence@acme.dev>' }
+    : { ok: true, value: text }
 
-const parseSupportMail: SettingParser<string> = (text) =>
-  ADDRESS.test(text) && text.length <= EMAIL_CHARS
-    ? { ok: true, value: text }
-    : { ok: false, why: 'must be an address such as support@acme.dev' }
+const parseSupportMail: SettingParser<string> = (text) => {
+  const address = mailAddress(text)
+  return address === null
+    ? { ok: false, why: 'must be an address such as support@acme.dev' }
+    : { ok: true, value: address }
+}
 
 const parseSignUp: SettingParser<'Closed' | 'Open'> = (text) =>
   text === 'Closed' || text === 'Open' ? { ok: true, value: text } : { ok: false, why: 'must be Closed or Open' }
@@ -130,6 +135,14 @@ export const PEOPLE_SETTINGS = {
     parse: parseDomains,
     fallback: '',
     fallbackDoc: 'none',
+  },
+  oidcScopes: {
+    option: '--oidc-scopes',
+    env: 'WHENCE_OIDC_SCOPES',
+    placeholder: 'NAMES',
+    doc: 'What is asked for at a sign-in, separated by spaces; some providers name groups, or give refresh tokens, only for a scope of their own.',
+    parse: parseScopes,
+    fallback: 'openid email profile',
   },
   oidcGroupsClaim: {
     option: '--oidc-groups-claim',

@@ -43,6 +43,7 @@ export const PEOPLE = [
   'oidcClientId',
   'oidcClientSecretFile',
   'oidcTrustDomains',
+  'oidcScopes',
   'oidcGroupsClaim',
   'smtpUrl',
   'mailFrom',

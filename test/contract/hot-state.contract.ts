@@ -27,6 +27,8 @@ export interface HotStateHarness {
   /** The store's clock: Unix ms, set by the tests; it also decides about windows, leases and memory. */
   nowMs(): number
   setNowMs(ms: number): void
+  /** Everything that is stored, as text. */
+  stored(): Promise<string>
   /** Closes the adapter and opens it again on the same data. */
   reopen(): Promise<void>
   /** Closes and deletes everything. */

@@ -29,6 +29,7 @@ async function openHarness(): Promise<HotStateHarness> {
     },
     nowMs: clock.nowMs,
     setNowMs: clock.set,
+    stored: async () => JSON.stringify(environment.openTable('hot').range({ start: '', end: '\uffff', limit: 10_000 })),
     reopen: () => close().then(open),
     close: () => close().then(() => deleteFolder(folder)),
   }

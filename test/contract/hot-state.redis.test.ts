@@ -155,6 +155,14 @@ async function openHarness(server: RedisServer, url: string): Promise<HotStateHa
     },
     nowMs: clock.nowMs,
     setNowMs: clock.set,
+    async stored() {
+      const database = new URL(url).pathname.slice(1) || '0'
+      const keys = server
+        .cli('-n', database, 'keys', '*')
+        .split('\n')
+        .filter((key) => key !== '')
+      return keys.map((key) => `${key} ${server.cli('-n', database, 'get', key)}`).join('\n')
+    },
     reopen: () => state.close().then(open),
     async close() {
       await state.close()

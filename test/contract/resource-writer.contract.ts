@@ -103,6 +103,44 @@ export function resourceWriterContract(
       expect(await writer.replace({ ...at('race'), spec: site('race') }, last)).to.deep.equal({ kind: 'conflict' })
     })
 
+    it('writes at most one of changes at once that rely on the objects of each other', async () => {
+      const { writer } = stage
+      const read = async (object: string): Promise<StoredObject> => {
+        const found = await writer.read(at(object))
+        if (found === null) throw new Error(`${object} is not stored`)
+        return found
+      }
+      const names = ['left', 'middle', 'right']
+      for (let round = 0; round < 5; round += 1) {
+        for (const each of names) await writer.create({ ...at(each), spec: site(each) })
+        const objects = await Promise.all(names.map(read))
+        const outcomes = await Promise.all(
+          objects.map(({ spec, version, ...ref }, place) => {
+            const reliesOn = objects[(place + 1) % objects.length] as StoredObject
+            return place === round % objects.length
+              ? writer.replace({ ...ref, spec: { ...spec, retentionDays: 60 } }, version, { reliesOn })
+              : writer.remove(ref, version, { reliesOn })
+          }),
+        )
+        expect(
+          outcomes.every(({ kind }) => kind === 'written'),
+          'all of a ring',
+        ).to.equal(false)
+        for (const each of names)
+          if ((await writer.read(at(each))) !== null) await writer.remove(at(each), await versionOf(each))
+      }
+      for (const each of names) await writer.create({ ...at(each), spec: site(each) })
+      const [gone, changed, last] = (await Promise.all(names.map(read))) as [StoredObject, StoredObject, StoredObject]
+      expect(await writer.remove(gone, gone.version, { reliesOn: changed })).to.deep.equal(WRITTEN)
+      expect(await writer.remove(last, last.version, { reliesOn: gone })).to.deep.equal({ kind: 'conflict' })
+      const spec = { ...changed.spec, retentionDays: 60 }
+      expect(await writer.replace({ ...changed, spec }, changed.version, { reliesOn: last })).to.deep.equal(WRITTEN)
+      expect(await writer.remove(last, last.version, { reliesOn: changed }), 'as it was').to.deep.equal({
+        kind: 'conflict',
+      })
+      for (const each of ['middle', 'right']) await writer.remove(at(each), await versionOf(each))
+    })
+
     it('fills defaults in without writing, if it is asked to', async () => {
       const { writer } = stage
       const fits = await writer.create({ ...at('dry'), spec: site('dry') }, { isDryRun: true })

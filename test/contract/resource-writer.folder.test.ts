@@ -32,7 +32,8 @@ async function start(): Promise<WriterStage> {
   await mkdir(folder)
   await writeFile(join(folder, 'acme.yaml'), JSON.stringify(organization('acme')))
   catalog = await openCatalogFolder({ folder, written, env: {}, logger, nowMs })
-  writer = folderWriter({ folder, written, env: {}, refresh: catalog.refresh, nowMs })
+  const { refresh, repairs } = catalog
+  writer = folderWriter({ folder, written, env: {}, refresh, repairs, nowMs })
   return {
     writer,
     inventory: folderInventory(catalog, nowMs),
@@ -133,6 +134,38 @@ async function promisesNothingWhileHeldBack(): Promise<void> {
   await drop('Organization', 'held')
 }
 
+async function repairsWhileHeldBack(): Promise<void> {
+  const boss = { ...of('acme'), email: 'boss@acme.dev', role: 'Owner' }
+  await make('Member', 'second', { ...of('acme'), email: 'second@acme.dev', role: 'Admin' })
+  const ways: readonly [string, string | Uint8Array][] = [
+    ['a field', JSON.stringify(resource('Website', 'broken', site('broken', { retentionDays: 12 })))],
+    ['YAML', 'kind: [Website'],
+    ['a reference', JSON.stringify(resource('Website', 'broken', { ...site('broken'), ...of('nowhere') }))],
+    ['bytes', new Uint8Array([0xff, 0xfe, 0x00])],
+  ]
+  for (const [what, text] of ways) {
+    await writeFile(join(folder, 'broken.yaml'), text)
+    await catalog.refresh()
+    const ordinary = () => writer.create({ ...at('Member', 'boss'), spec: boss })
+    expect(await nameOfError(ordinary), what).to.equal('ResourcesUnavailable')
+    expect(await writer.create({ ...at('Member', 'boss'), spec: boss }, { isRepair: true }), what).to.deep.equal(
+      WRITTEN,
+    )
+    expect(catalog.members().find(({ name }) => name === 'boss')?.role, what).to.equal('Owner')
+    const second = await writer.read(at('Member', 'second'), { isRepair: true })
+    const promoted = { ...at('Member', 'second'), spec: { ...second?.spec, role: 'Owner' } }
+    expect(await writer.replace(promoted, second?.version ?? '', { isRepair: true }), what).to.deep.equal(WRITTEN)
+    expect(catalog.members().find(({ name }) => name === 'second')?.role, what).to.equal('Owner')
+    expect(websites(), what).to.not.include('broken')
+    await elsewhere('broken.yaml', null)
+    expect(members(), 'what was repaired stays').to.include.members(['boss', 'second'])
+    await drop('Member', 'boss')
+    const { spec, version } = await stored('Member', 'second')
+    await writer.replace({ ...at('Member', 'second'), spec: { ...spec, role: 'Admin' } }, version)
+  }
+  await drop('Member', 'second')
+}
+
 /** Breaks a file of others between what the writer reads and what then takes effect. */
 async function neverSaysWrittenWithoutEffect(): Promise<void> {
   const broken = resource('Website', 'broken', site('broken', { retentionDays: 12 }))
@@ -231,6 +264,7 @@ resourceWriterContract('a folder', start, () => {
     refusesWhatAFileOfOthersNeeds,
   )
   it('writes nothing while a file of somebody else is refused, except that a plan ends', promisesNothingWhileHeldBack)
+  it('repairs at once while a file of somebody else is refused or cannot be read', repairsWhileHeldBack)
   it('never says that something is written which did not take effect', neverSaysWrittenWithoutEffect)
   it('has taken a right away, and every other effect, when it says so', takesEffectWithTheAnswer)
   it('makes a new object the youngest, whatever the clock says', makesTheYoungest)

@@ -61,6 +61,19 @@ export function sessionContract(name: string, open: () => Promise<HotStateHarnes
       expect([await isThere('d'), await isThere('e')]).to.deep.equal([false, true])
     })
 
+    it('leave no record behind when all of a person end, and those of others stay', async () => {
+      const record = (email: string) => JSON.stringify({ email })
+      for (const id of ['a', 'b', 'c'])
+        await harness.state.putSession({ id, person: ANNA, record: record('anna@acme.dev'), forMs: WEEK_MS })
+      await harness.state.dropSession('b')
+      await harness.state.putSession({ id: 'd', person: BERT, record: record('bert@acme.dev'), forMs: WEEK_MS })
+      expect(await harness.stored()).to.include('anna@acme.dev')
+      await harness.reopen()
+      await harness.state.dropSessionsOf(ANNA)
+      const stored = await harness.stored()
+      expect([stored.includes('anna@acme.dev'), stored.includes('bert@acme.dev')]).to.deep.equal([false, true])
+    })
+
     it('stay valid for their whole time, however long ago the person signed out everywhere', async () => {
       await harness.state.dropSessionsOf(ANNA)
       harness.setNowMs(harness.nowMs() + 6 * 86_400_000)

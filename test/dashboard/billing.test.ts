@@ -332,6 +332,12 @@ describe('billing', () => {
     const shown = await stage.ask('GET', path, { cookies })
     expect(shown.body).to.include({ managedBy: 'all.yaml', message: told.body['message'] })
     expect(stripe.total(), 'nobody was asked').to.equal(0)
+    const statuses: number[] = []
+    for (let times = 0; times < RATE_RULES.billing_sessions.limit; times += 1) {
+      const more = { cookies, body: { plan: 'Standard' }, address: `10.7.0.${times}` }
+      statuses.push((await stage.ask('POST', `${path}/checkout`, more)).status)
+    }
+    expect(new Set(statuses), 'a refusal uses up no session').to.deep.equal(new Set([409]))
   })
 
   it("accepts no plan from another organisation's customer, and lets no Owner write plan or customer", async () => {

@@ -4,9 +4,11 @@ import { expect } from 'chai'
 
 import { inviteAgain } from '../../dashboard/people/invitations.ts'
 import { ownerWish } from '../../dashboard/people/first-owner.ts'
+import { erasePerson } from '../../dashboard/people/personal-data.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import { createKeyring } from '../../runtime/keyring.ts'
 import { createRandomness } from '../../runtime/random.ts'
-import { organizationOf, startStage, type Stage, type Told } from './support/stage.ts'
+import { organizationOf, SECRET, startStage, type Stage, type Told } from './support/stage.ts'
 
 const ROLES = {
   Owner: 'owner@acme.dev',
@@ -137,6 +139,105 @@ describe('members', () => {
     expect((await write('POST', 'acme/leave', owner)).body).to.deep.equal({ error: 'last_owner' })
     await invite(owner, { group: 'bosses', role: 'Owner' })
     expect((await write('DELETE', 'acme/members/acme-0', owner)).body).to.deep.equal({ error: 'last_owner' })
+  })
+
+  /** Two Owners of an organisation that the dashboard wrote, and what each of them sends. */
+  const twoOwners = async (name: string) => {
+    const at = (kind: string, object: string) => ({ kind, namespace: 'default', name: object })
+    await stage.writer.create({ ...at('Organization', name), spec: { displayName: name, plan: 'Enterprise' } })
+    const emails = ['a', 'b'].map((each) => `${each}@${name}.dev`)
+    for (const email of emails) {
+      const spec = { organizationRef: { name }, email, role: 'Owner' }
+      await stage.writer.create({ ...at('Member', email.replace('@', '-at-')), spec })
+    }
+    const people = await Promise.all(emails.map(async (email) => ({ email, cookies: await stage.signIn(email) })))
+    return people.map(({ email, cookies }, place) => {
+      const other = `${name}/members/${(emails[1 - place] ?? '').replace('@', '-at-')}`
+      return {
+        email,
+        leave: () => write('POST', `${name}/leave`, cookies),
+        demote: () => write('PUT', other, cookies, { role: 'Admin' }),
+        remove: () => write('DELETE', other, cookies),
+      }
+    })
+  }
+  const ownersOf = (organization: string) =>
+    stage.directory.members().filter((member) => member.organization === organization && member.role === 'Owner')
+
+  it('always include an Owner who is a person, also if two leave, demote or remove each other at once', async () => {
+    const ways = ['leave', 'demote', 'remove'] as const
+    const pairs = ways.flatMap((first) => ways.map((second) => [first, second] as const))
+    for (const [place, [first, second]] of pairs.entries()) {
+      const name = `pair-${place}`
+      const [one, two] = await twoOwners(name)
+      const told = await Promise.all([one?.[first](), two?.[second]()])
+      const what = `${first} and ${second}`
+      expect(ownersOf(name), what).to.have.length(1)
+      expect(
+        told.filter((each) => each?.status === 204),
+        what,
+      ).to.have.length(1)
+      const lost = told.find((each) => each?.status !== 204)
+      expect([lost?.status, lost?.body['error']], what).to.be.deep.oneOf([
+        [409, 'last_owner'],
+        [412, 'conflict'],
+        [403, 'forbidden'],
+        [404, 'not_found'],
+      ])
+    }
+  })
+
+  it('always include an Owner who is a person, also if one is erased while another leaves', async () => {
+    const parts = {
+      ...{ directory: stage.directory, inventory: stage.inventory, writer: stage.writer, hotState: stage.hotState },
+      ...{ facts: { run: async () => [] }, nowMs: stage.nowMs, onRemoved: async () => undefined },
+      personId: createKeyring([SECRET]).personId,
+    }
+    const [one, two] = await twoOwners('erased')
+    await Promise.all([erasePerson(one?.email ?? '', parts), two?.leave()])
+    expect(ownersOf('erased')).to.have.length(1)
+    const [left] = ownersOf('erased')
+    const email = left?.identity.kind === 'person' ? left.identity.email : ''
+    const { removed, onlyOwnerOf } = await erasePerson(email, parts)
+    expect([removed, onlyOwnerOf.map(({ organization }) => organization)]).to.deep.equal([[], ['erased']])
+    expect(ownersOf('erased')).to.have.length(1)
+    const { directory, inventory, writer } = stage
+    const wish = { email: 'next@erased.dev', organization: 'erased' }
+    expect(await ownerWish({ directory, inventory, writer, hash: () => 'abcdef012345' }, wish)).to.equal(null)
+    expect((await erasePerson(email, parts)).onlyOwnerOf).to.deep.equal([])
+  })
+
+  it('get an Owner again by order of the operator, whoever is there, whatever the plan, and whatever file is broken', async () => {
+    const at = (kind: string, name: string) => ({ kind, namespace: 'default', name })
+    const { directory, inventory, writer } = stage
+    const make = async (name: string, plan: string, members: Readonly<Record<string, object>>) => {
+      await writer.create({ ...at('Organization', name), spec: { displayName: name, plan } })
+      for (const [member, more] of Object.entries(members)) {
+        const spec = { organizationRef: { name }, email: `${member}@${name}.dev`, ...more }
+        expect((await writer.create({ ...at('Member', `${name}-${member}`), spec })).kind).to.equal('written')
+      }
+    }
+    const expiresAt = new Date(stage.nowMs() + 86_400_000).toISOString().replace(/\.\d+/, '')
+    const invitation = { id: '0'.repeat(32), expiresAt }
+    await make('lost', 'Enterprise', { admin: { role: 'Admin' }, asked: { role: 'Viewer', invitation } })
+    await make('full', 'Free', { admin: { role: 'Admin' } })
+    await stage.apply(
+      'broken.yaml',
+      'apiVersion: whence.dev/v1alpha1\nkind: Website\nmetadata: { name: broken }\nspec: {}\n',
+    )
+    const owner = (email: string, organization: string) =>
+      ownerWish({ directory, inventory, writer, hash: () => 'abcdef012345' }, { email, organization })
+    expect(await owner('admin@lost.dev', 'lost'), 'with another role').to.equal(null)
+    expect(await owner('asked@lost.dev', 'lost'), 'invited').to.equal(null)
+    expect(await owner('new@full.dev', 'full'), 'a full plan').to.equal(null)
+    expect(ownersOf('lost').map(({ name, invitation: open }) => [name, open])).to.deep.equal([
+      ['lost-admin', null],
+      ['lost-asked', null],
+    ])
+    expect(await rolesOf(await stage.signIn('new@full.dev'))).to.deep.equal({ full: 'Owner' })
+    expect(await owner('admin@acme.dev', 'acme'), 'of another manager').to.equal(
+      'the member is managed by all.yaml: make the person Owner there',
+    )
   })
 
   it('leave by themselves, and are out at once', async () => {
@@ -377,6 +478,8 @@ describe('members', () => {
       { email: 'a@b.dev', group: 'g', role: 'Viewer' },
       { email: 'a@b.dev' },
       { email: 'A@b.dev', role: 'Viewer' },
+      { email: 'a..b@x.dev', role: 'Viewer' },
+      { email: 'a@-b.dev', role: 'Viewer' },
       { email: 'a@b.dev', role: 'Root' },
     ])
       expect((await invite(admin, body)).body['error'], JSON.stringify(body)).to.equal('invalid_field')

@@ -114,6 +114,49 @@ describe('signing in through OpenID Connect', () => {
     isRefused(await comeBack(url, begun.cookies))
   })
 
+  /** As a browser keeps them. */
+  const jarOf = (...told: readonly Told[]): string => {
+    const jar = new Map<string, string>()
+    for (const line of told.flatMap(({ headers }) => headers.getSetCookie())) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (value === '') jar.delete(name)
+      else jar.set(name, value)
+    }
+    return [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+  }
+
+  it('lets attempts of several tabs end apart, whatever becomes of the others', async () => {
+    const [one, two, three] = [await begin({ returnTo: '/one' }), await begin({ returnTo: '/two' }), await begin()]
+    const cancelled = new URL(String(one.body['url']))
+    const back = `${stage.url}/api/sign-in/oidc/callback?error=access_denied&state=${cancelled.searchParams.get('state')}`
+    const ended = await comeBack(back, jarOf(one, two, three))
+    isRefused(ended)
+    const finished = await comeBack(await provider.authorize(String(two.body['url'])), jarOf(one, two, three, ended))
+    expect(finished.headers.get('location')).to.equal('/two')
+    const last = await comeBack(
+      await provider.authorize(String(three.body['url'])),
+      jarOf(one, two, three, ended, finished),
+    )
+    expect([last.headers.get('location'), jarOf(one, two, three, ended, finished, last)]).to.satisfy(
+      ([location, jar]: readonly [string, string]) => location === '/' && /^session=[^;]+$/.test(jar),
+    )
+    const asked = await stage.ask('POST', '/api/sign-in/mail', {
+      body: { email: 'anna@acme.dev' },
+      address: freshAddress(),
+    })
+    const unknown = await comeBack(`${stage.url}/api/sign-in/oidc/callback?error=access_denied&state=x`, jarOf(asked))
+    expect(jarOf(asked, unknown), 'a link by mail').to.equal(jarOf(asked))
+  })
+
+  it('leaves a browser with a few attempts, of which the oldest end', async () => {
+    const all: Told[] = []
+    for (let times = 0; times < 12; times += 1) all.push(await begin({}, jarOf(...all)))
+    expect(jarOf(...all).split('; ')).to.have.length(8)
+    const finished = await comeBack(await provider.authorize(String(all.at(-1)?.body['url'])), jarOf(...all))
+    expect(finished.cookies).to.match(/^session=/)
+    isRefused(await comeBack(await provider.authorize(String(all[0]?.body['url'])), jarOf(...all)))
+  })
+
   it('refuses another state, nonce, verifier, issuer and client', async () => {
     isRefused(await whole((url) => url.searchParams.set('state', 'A'.repeat(43))))
     isRefused(await whole((url) => url.searchParams.set('nonce', 'another')))
@@ -176,8 +219,8 @@ describe('signing in through OpenID Connect', () => {
   const ADMIN = [{ id: 'acme', displayName: 'acme Ltd', role: 'Admin' }]
 
   /** A service of its own on that port, with somebody whom the provider signed in. */
-  const signedInBy = async (own: IdentityProvider, port: number) => {
-    const oidc = { issuer: own.issuer, clientId: 'whence', clientSecret: CLIENT_SECRET }
+  const signedInBy = async (own: IdentityProvider, port: number, scopes = 'openid email profile groups') => {
+    const oidc = { issuer: own.issuer, clientId: 'whence', clientSecret: CLIENT_SECRET, scopes }
     const lone = await startStage({ manifests: organizationOf('acme') + GROUP, oidc, port })
     const start = () => lone.ask('POST', '/api/sign-in/oidc', { body: {}, address: freshAddress() })
     await until(async () => (await start()).status === 200)
@@ -187,6 +230,33 @@ describe('signing in through OpenID Connect', () => {
     const { cookies } = await lone.ask('GET', back.slice(lone.url.length), { cookies: begun.cookies, headers })
     return { lone, cookies }
   }
+
+  it('takes a text in place of the list of groups for the only one', async () => {
+    provider.claims = { ...BERT, groups: 'platform' }
+    expect(await rolesOf((await whole()).cookies)).to.deep.equal(ADMIN)
+    stage.logLines.splice(0)
+    for (const groups of ['', 'cooks', [], ['cooks'], { platform: true }, 7]) {
+      provider.claims = { ...BERT, groups }
+      expect(await rolesOf((await whole()).cookies), JSON.stringify(groups)).to.deep.equal([])
+    }
+    expect(stage.logLines.join('')).to.not.include('names no groups')
+  })
+
+  it('warns if the provider names no groups, as without the scope that it wants for them', async () => {
+    const port = await freePort()
+    const ids = ['whence']
+    const own = await startIdentityProvider({ redirectUri: `http://127.0.0.1:${port}/api/sign-in/oidc/callback`, ids })
+    own.claims = BERT
+    const { lone, cookies } = await signedInBy(own, port, 'openid email')
+    expect(await rolesOf(cookies, lone)).to.deep.equal([])
+    const lines = lone.logLines.filter((line) => line.includes('names no groups'))
+    expect(lines).to.have.length(1)
+    expect(JSON.parse(lines[0] ?? '')).to.include({ level: 'warn', claim: 'groups', scopes: 'openid email' })
+    expect(lines[0]).to.not.include('bert')
+    expect(await lone.metrics()).to.include('whence_sign_ins_without_groups_total 1')
+    await lone.stop()
+    await own.stop()
+  })
 
   it('reads groups again after 15 minutes: whoever has left one loses its role, and has it again later', async () => {
     provider.claims = BERT

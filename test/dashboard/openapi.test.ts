@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import { isOwnOriginOnly, isRead, type RouteRow } from '../../dashboard/http/route.ts'
+import { isOwnOriginOnly, isRead, refusalsOf, type RouteRow } from '../../dashboard/http/route.ts'
 import { ROUTES } from '../../dashboard/routes.ts'
 import { ERRORS } from '../../domain/errors.ts'
 
@@ -118,6 +118,8 @@ describe("the document of the dashboard's API", () => {
     it(`gives the refusals of ${name}`, () => {
       const { responses } = operationOf(name)
       const codes = Object.entries(responses).filter(([status]) => Number(status) >= 400)
+      const all = codes.flatMap(([, { description }]) => description.split(', '))
+      expect(all).to.have.members([...refusalsOf(row)])
       for (const [status, { description }] of codes)
         for (const code of description.split(', '))
           expect(ERRORS[code as keyof typeof ERRORS].status).to.equal(Number(status))

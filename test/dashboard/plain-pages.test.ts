@@ -1,12 +1,15 @@
 /** What people see in plain HTML: where they sign in, and what is wrong. Programs get JSON at the same addresses. */
 
-import { request, type IncomingHttpHeaders } from 'node:http'
+import { createServer, request, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
 import { expect } from 'chai'
 
+import { overHttpsAlone } from '../../dashboard/pages/answer.ts'
 import { signInPages } from '../../dashboard/sign-in/page.ts'
 import { brandName } from '../../domain/host.ts'
+import { openChromium, type ChromiumInstance } from '../sdk/support/browsers.ts'
 import { organizationOf, startStage, type Stage } from './support/stage.ts'
 
 /** As a browser asks for what it shows. */
@@ -88,6 +91,78 @@ describe('plain pages', () => {
       expect(policy, path).to.include.members(["require-trusted-types-for 'script'", "trusted-types 'none'"])
       expect(headers['cache-control'], path).to.equal('no-store')
       expect(headers['x-content-type-options'], path).to.equal('nosniff')
+    }
+  })
+
+  describe('of signing in, open in a tab', () => {
+    let chromium: ChromiumInstance
+    before(async () => {
+      chromium = await openChromium()
+    })
+    after(() => chromium?.close())
+
+    const opened = async () => {
+      await chromium.context.clearCookies()
+      const page = await chromium.context.newPage()
+      await page.goto(`${stage.url}/sign-in`)
+      await page.locator('#by-mail').waitFor()
+      return page
+    }
+    const linkIn = async (pattern: RegExp): Promise<string> => {
+      await stage.mailSent()
+      return pattern.exec(stage.mails.at(-1) ?? '')?.[0] ?? ''
+    }
+
+    it('take a link that is pasted there, once it is clicked, and keep no token in the address', async () => {
+      const page = await opened()
+      await page.locator('#email').fill('anna@acme.dev')
+      await page.locator('#by-mail button').click()
+      await page.getByText('is on its way').waitFor()
+      const link = await linkIn(/http\S+#mail=[\w-]{43}/)
+      await page.evaluate(`location.assign(${JSON.stringify(link)})`)
+      await page.locator('#by-link button').waitFor()
+      expect(await page.evaluate('location.href')).to.equal(`${stage.url}/sign-in`)
+      expect(await page.locator('#by-mail').isVisible()).to.equal(false)
+      await page.locator('#by-link button').click()
+      await page.waitForURL(`${stage.url}/`)
+      expect(await (await page.request.get(`${stage.url}/api/me`)).json()).to.include({ email: 'anna@acme.dev' })
+      await page.close()
+    })
+
+    it('take a second link in place of the first, and an invitation while signed out', async () => {
+      const page = await opened()
+      const paste = (fragment: string) => page.evaluate(`void (location.hash = ${JSON.stringify(fragment)})`)
+      await paste(`mail=${'A'.repeat(43)}`)
+      await page.locator('#by-link button').click()
+      await page.getByText('not valid any more').waitFor()
+      await paste(`invitation=${'0'.repeat(32)}`)
+      await page.locator('#invited').waitFor()
+      await page.locator('#by-mail').waitFor()
+      expect(await page.locator('#by-link').isVisible()).to.equal(false)
+      expect(await page.locator('#status').textContent()).to.equal('')
+      expect(await page.evaluate('location.hash')).to.equal('')
+      await page.close()
+    })
+  })
+
+  it('and every other answer of the dashboard are to be asked for over https alone, if it is reached so', async () => {
+    const ownPages = signInPages({ brand: 'Acme' })
+    const secure = overHttpsAlone(ownPages)
+    const server = createServer((req, res) => {
+      if (!secure(req, res)) res.writeHead(204).end()
+    })
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+    const { port } = server.address() as AddressInfo
+    try {
+      const strictAt = async (path: string, headers: Readonly<Record<string, string>>) =>
+        (await fetch(`http://127.0.0.1:${port}${path}`, { headers })).headers.get('strict-transport-security')
+      for (const path of ['/sign-in', '/sign-in.js'])
+        expect(await strictAt(path, { Accept: 'text/html' }), path).to.equal('max-age=31536000')
+      for (const path of ['/v1/visits', '/browser.js', '/health'])
+        expect(await strictAt(path, { Accept: '*/*' }), path).to.equal(null)
+    } finally {
+      server.close()
+      server.closeAllConnections()
     }
   })
 

@@ -67,6 +67,20 @@ describe('in the dashboard', () => {
     expect(JSON.stringify([requests, activity])).to.not.match(/owner@acme|203\.0\.113|secret-name/)
   })
 
+  it('a reached rate at an address of no organisation is told to all organisations of the person', async () => {
+    const cookies = await stage.signIn(OWNER)
+    const ask = () => stage.ask('GET', '/api/me', { cookies })
+    for (let times = 0; times < RATE_RULES.dashboard_reads.limit; times++) await ask()
+    expect((await ask()).status).to.equal(429)
+    await until(async () => (await records('requests')).length > 0 && (await records('activity')).length > 1)
+    const requests = await records<RequestRecord>('requests')
+    expect(requests.map(({ request }) => [request.organization, request.path])).to.deep.equal([['acme', '/api/me']])
+    const activity = (await records<ActivityRecord>('activity')).filter(({ type }) => type !== 'sign_in')
+    expect(activity.map(({ organization, type, subject }) => [organization, type, subject])).to.deep.equal([
+      ['acme', 'rate_limit_reached', 'dashboard_reads'],
+    ])
+  })
+
   it('refused requests are recorded up to a number per second for each organisation, and the rest is counted', async () => {
     let nowMs = 5_000
     const appended: string[] = []

@@ -113,6 +113,41 @@ describe('configuration through the dashboard', () => {
     expect((await read('Website', 'shop')).status).to.equal(404)
   })
 
+  it('makes, finds and removes an object whatever YAML reads in its name, and however long that is', async () => {
+    const names = [
+      'yes',
+      'no',
+      'on',
+      'off',
+      'y',
+      'n',
+      'null',
+      'true',
+      'false',
+      '1e3',
+      '0x10',
+      '0o7',
+      '007',
+      '08',
+      '2026-11-27',
+      '1.5',
+    ]
+    for (const name of [...names, 'a'.repeat(253), `${'b'.repeat(126)}.${'c'.repeat(126)}`]) {
+      const id = `id-${name.replaceAll('.', '-')}`.slice(0, 60)
+      const spec = { id, displayName: name.slice(0, 80), organizationRef: { name: 'mine' } }
+      const made = await make('InstallPath', name, spec)
+      expect([made.status, made.body['name']], name).to.deep.equal([201, name])
+      const found = await read('InstallPath', name)
+      expect([found.status, found.body['spec'].displayName], name).to.deep.equal([200, spec.displayName])
+      expect((await put('InstallPath', name, { ...found.body['spec'], displayName: 'Other' })).status, name).to.equal(
+        200,
+      )
+      expect((await drop('InstallPath', name)).status, name).to.equal(204)
+      expect((await read('InstallPath', name)).status, name).to.equal(404)
+    }
+    expect((await stage.writtenFiles()).filter((file) => file.includes('installpath'))).to.deep.equal([])
+  })
+
   it('writes only over the version that was seen: 428 without a version, 412 with both versions', async () => {
     const { body } = await make('InstallPath', 'cli', {}, 'member')
     const first = String(body['version'])

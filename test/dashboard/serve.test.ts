@@ -7,8 +7,12 @@ import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 
 import { answer, type Handler } from '../../dashboard/http/call.ts'
+import { refuseByRate } from '../../dashboard/http/limits.ts'
 import type { RouteRow } from '../../dashboard/http/route.ts'
 import { createServe } from '../../dashboard/http/serve.ts'
+import { ERRORS, refuse, type ErrorCode } from '../../domain/errors.ts'
+import { LogUnavailable } from '../../ports/event-log/event-log.ts'
+import type { Hit } from '../../ports/hot-state/hot-state.ts'
 import { createLogger } from '../../runtime/logger.ts'
 import { createRandomness } from '../../runtime/random.ts'
 import { until } from '../../fixtures/until.ts'
@@ -68,6 +72,22 @@ describe('serving a route of the dashboard', () => {
       },
     ],
     [
+      {
+        ...EVERYONE,
+        path: '/api/limited',
+        refuses: ['sign_in_refused'],
+        query: { outcome: { type: 'string', description: 'How it ends.' } },
+      },
+      async ({ query }) => {
+        const limited = await refuseByRate([{ key: 'narrow:acme', limit: 2, windowS: 60 }], windows)
+        if (limited !== null) return limited
+        const outcome = query.get('outcome') ?? ''
+        if (outcome === 'away') throw new LogUnavailable('the log is away')
+        if (outcome === 'fault') throw new Error('a fault of ours')
+        return outcome in ERRORS ? refuse(outcome as ErrorCode) : answer({ done: true })
+      },
+    ],
+    [
       { ...EVERYONE, path: '/api/late' },
       async ({ signal }) => {
         asked.dispatchEvent(new Event('asked'))
@@ -82,6 +102,20 @@ describe('serving a route of the dashboard', () => {
     ],
   ]
 
+  /** How often each key of a window was counted and not given back. */
+  const counts = new Map<string, number>()
+  const add = (hits: readonly Hit[], by: number): void => {
+    for (const { key } of hits) counts.set(key, (counts.get(key) ?? 0) + by)
+  }
+  const windows = {
+    countHits: async (hits: readonly Hit[]) => {
+      const isFull = hits.some(({ key, limit }) => (counts.get(key) ?? 0) >= limit)
+      if (isFull) return { kind: 'exceeded' as const, exceeded: [0], retryAfterS: 1, isFirst: true }
+      add(hits, 1)
+      return { kind: 'counted' as const, counts: [] }
+    },
+    returnHits: async (hits: readonly Hit[]) => add(hits, -1),
+  }
   const counted: number[] = []
   before(async () => {
     const serve = createServe({
@@ -94,7 +128,7 @@ describe('serving a route of the dashboard', () => {
         members: () => [],
         ...{ catalogNumber: () => 0, rightsAge: () => 'current', synced: Promise.resolve() },
       },
-      hotState: { countHits: async () => ({ kind: 'counted' }) } as never,
+      hotState: windows,
       addressHashOf: () => 'address',
       randomness: createRandomness(),
       nowMs: Date.now,
@@ -189,5 +223,41 @@ describe('serving a route of the dashboard', () => {
     const told = await ask('/api/stream?fails')
     expect(await told.text().catch((error: Error) => error.name)).to.equal('TypeError')
     expect(lines.join('\n')).to.include('cut off')
+  })
+
+  it('names in the process log what a handler refuses and its route does not declare', async () => {
+    for (const [code, count] of [
+      ['last_owner', 1],
+      ['invalid_field', 0],
+      ['sign_in_refused', 0],
+    ] as const) {
+      lines.splice(0)
+      counts.clear()
+      await ask(`/api/limited?outcome=${code}`)
+      expect(
+        lines.filter((line) => line.includes('does not declare')),
+        code,
+      ).to.have.length(count)
+    }
+  })
+
+  it('gives back what an outage took from any window, and what any other refusal took from that of what was asked for', async () => {
+    const after = async (outcome: string) => {
+      counts.clear()
+      const { status } = await ask(`/api/limited?outcome=${outcome}`)
+      const [ofRequest] = [...counts].filter(([key]) => key !== 'narrow:acme')
+      return [status, ofRequest?.[1], counts.get('narrow:acme')]
+    }
+    expect(await after('done')).to.deep.equal([200, 1, 1])
+    expect(await after('away')).to.deep.equal([503, 0, 0])
+    expect(await after('fault')).to.deep.equal([500, 1, 0])
+    for (const [code, { status }] of Object.entries(ERRORS)) {
+      if (code === 'rate_limited') continue
+      expect(await after(code), code).to.deep.equal([status, status === 503 ? 0 : 1, 0])
+    }
+    counts.clear()
+    const statuses: number[] = []
+    for (let times = 0; times < 4; times += 1) statuses.push((await ask('/api/limited?outcome=done')).status)
+    expect([statuses, counts.get('narrow:acme')]).to.deep.equal([[200, 200, 429, 429], 2])
   })
 })

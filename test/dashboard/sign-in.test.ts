@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 
 import { LIMITS } from '../../domain/limits.ts'
+import { NO_ADDRESSES } from '../support/no-addresses.ts'
 import { organizationOf, startStage, type Stage, type Told } from './support/stage.ts'
 
 const ANNA = 'anna@acme.dev'
@@ -37,6 +38,18 @@ describe('signing in', () => {
       expect(body['email']).to.equal(ANNA)
       expect(body['organizations']).to.deep.equal([{ id: 'acme', displayName: 'acme Ltd', role: 'Owner' }])
       expect((await confirm({ token }, asked.cookies)).body).to.deep.equal({ error: 'sign_in_refused' })
+    })
+
+    it('takes nothing for an address that is none', async () => {
+      const mails = stage.mails.length
+      for (const email of NO_ADDRESSES) {
+        const told = await askForMail(email, { address: `198.18.0.${addresses++}` })
+        expect([told.status, told.body['error'], told.body['field']], JSON.stringify(email)).to.deep.equal([
+          ...[400, 'invalid_field', '/email'],
+        ])
+      }
+      await stage.mailSent()
+      expect(stage.mails.length).to.equal(mails)
     })
 
     it('lets in one of 20 simultaneous clicks', async () => {
@@ -106,6 +119,39 @@ describe('signing in', () => {
       for (let times = 0; times < 6; times++) statuses.push((await askForMail('bert@acme.dev', { address })).status)
       expect(statuses).to.deep.equal([202, 202, 202, 202, 202, 429])
       expect((await askForMail('bert@acme.dev')).status).to.equal(202)
+    })
+
+    it('has a place for a browser in which the person signed in before, whatever strangers ask for', async () => {
+      stage.advance(3_600_000)
+      const asked = await askForMail(ANNA)
+      const { token } = await lastMail()
+      const signedIn = await confirm({ token }, asked.cookies)
+      const elsewhere = await askForMail(ANNA)
+      const other = await lastMail()
+      const withCode = await confirm(other)
+      await askForMail('bert@acme.dev', { cookies: elsewhere.cookies })
+      const strangers = Array.from({ length: 6 }, freshAddress)
+      for (const address of strangers)
+        for (let times = 0; times < 5; times += 1) expect((await askForMail(ANNA, { address })).status).to.equal(202)
+      await stage.mailSent()
+      const sentFor = async (more: object): Promise<number> => {
+        const before = stage.mails.length
+        expect((await askForMail(ANNA, more)).status).to.equal(202)
+        await stage.mailSent()
+        return stage.mails.length - before
+      }
+      expect(await sentFor({}), 'a browser of nobody').to.equal(0)
+      expect(await sentFor({ cookies: elsewhere.cookies }), 'one that only asked').to.equal(0)
+      expect(await sentFor({ cookies: asked.cookies }), 'the own browser').to.equal(1)
+      expect(
+        await sentFor({ cookies: asked.cookies, address: strangers[0] }),
+        'behind the address of a stranger',
+      ).to.equal(1)
+      const [, known = ''] = withCode.cookies.split('; ')
+      expect(await sentFor({ cookies: known }), 'where the code was typed').to.equal(1)
+      expect(await sentFor({ cookies: signedIn.cookies }), 'while signed in').to.equal(1)
+      for (let times = 0; times < 3; times += 1) await askForMail(ANNA, { cookies: asked.cookies })
+      expect((await askForMail(ANNA, { cookies: asked.cookies })).status, 'bounded').to.equal(429)
     })
 
     it('changes nothing by GET or HEAD', async () => {

@@ -2,7 +2,9 @@
 
 import { expect } from 'chai'
 
+import { MailRefused } from '../../dashboard/mail/mailer.ts'
 import { smtpMailer } from '../../dashboard/mail/smtp.ts'
+import { NO_ADDRESSES } from '../support/no-addresses.ts'
 import { startPostOffice, type PostOffice } from './support/post-office.ts'
 
 describe('the mailer', () => {
@@ -25,4 +27,18 @@ describe('the mailer', () => {
       const lines = office.mails[0]?.split('\r\n') ?? []
       expect(lines).to.include.members([line, 'To: anna@acme.dev', 'Message-ID: <0123@acme.dev>'])
     })
+
+  it('mails to exactly the address that it is given, and to nothing that is none', async () => {
+    const mailer = smtpMailer({ url: office.url, from: 'w@acme.dev' })
+    const letter = { id: '0123', subject: 'Hello', text: 'Hello.' }
+    for (const to of NO_ADDRESSES) {
+      const error = await mailer.send({ ...letter, to }).catch((caught: unknown) => caught)
+      expect(error, JSON.stringify(to)).to.be.instanceOf(MailRefused)
+    }
+    const odd = "!#$%&'*+/=?^_`{|}~-@acme.dev"
+    await mailer.send({ ...letter, to: odd, replyTo: odd })
+    mailer.close()
+    expect(office.mails).to.have.length(1)
+    expect(office.recipients).to.deep.equal([odd])
+  })
 })

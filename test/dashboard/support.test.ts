@@ -153,6 +153,17 @@ describe('support requests', () => {
     await until(async () => (await rules()).includes('support_per_organization'))
   })
 
+  it('use up one place of the day, however often one is repeated', async () => {
+    const owner = await stage.signIn('owner@acme.dev')
+    const body = { id: newId(), message: 'once more' }
+    for (let times = 0; times <= RATE_RULES.support_per_person.limit; times++)
+      expect((await ask(body, owner)).status).to.equal(202)
+    for (let times = 1; times < RATE_RULES.support_per_person.limit; times++)
+      expect((await ask({ id: newId(), message: 'another' }, owner)).status, 'others have the rest').to.equal(202)
+    expect((await ask({ id: newId(), message: 'another' }, owner)).status).to.equal(429)
+    expect((await ask(body, owner)).status, 'a repeat').to.equal(202)
+  })
+
   it('are refused before anything is promised while the log is unreachable, and if there is no recipient', async () => {
     const quiet = await startStage({ manifests })
     try {

@@ -11,6 +11,7 @@ import { expect } from 'chai'
 import { compileManifests, formatProblems, lintFolder } from '../../runtime/catalog/source.ts'
 import {
   isManifestName,
+  manifestText,
   ManifestsUnreadable,
   parseManifests,
   readManifests,
@@ -54,6 +55,106 @@ describe('manifests', () => {
     const names = (await readManifests(folder)).map(({ name }) => name)
     expect(names).to.deep.equal(['C.YAML', 'a.yml', 'b.yaml', 'linked.yaml'])
     expect(['.#a.yaml', '4913', 'a.yaml.bak', 'yaml'].filter(isManifestName)).to.deep.equal([])
+  })
+
+  it('are written so that every version of YAML reads the same texts', () => {
+    const words = [
+      'y',
+      'n',
+      'yes',
+      'Yes',
+      'NO',
+      'on',
+      'off',
+      'true',
+      'False',
+      'null',
+      'NULL',
+      '~',
+      '.inf',
+      '-.INF',
+      '.nan',
+      'NaN',
+    ]
+    const numbers = [
+      '1',
+      '007',
+      '08',
+      '1e3',
+      '1_000',
+      '0x10',
+      '0o7',
+      '0b1',
+      '+1',
+      '-0',
+      '1.',
+      '.5',
+      '12:30:00',
+      '190:20:30',
+    ]
+    const dates = ['2026-11-27', '2001-12-14t21:59:43.10-05:00', '2026-11-27 10:00:00']
+    const signs = [
+      '',
+      ' ',
+      ' a',
+      'a ',
+      '=',
+      '<<',
+      '- a',
+      'a: b',
+      'a:',
+      ':a',
+      'a #b',
+      '#',
+      '&a',
+      '*a',
+      '!a',
+      '|',
+      '>',
+      '%a',
+      '@a',
+      '`a',
+      '?',
+      '{',
+      '[a]',
+      '"',
+      "it's",
+      '---',
+      '...',
+    ]
+    const lines = [
+      'a\nb',
+      'a\n',
+      '\n',
+      '\t',
+      'a\r\nb',
+      '\u0000',
+      '\u007f',
+      '\u0085',
+      '\u009b',
+      '\u2028',
+      '\u202e',
+      '\ufeff',
+      '\ud800',
+      'ü',
+      '${HOME}',
+      'x'.repeat(300),
+    ]
+    for (const text of [...words, ...numbers, ...dates, ...signs, ...lines]) {
+      const object = { metadata: { name: text }, spec: { [text]: text, list: [text, { in: text }] } }
+      const what = JSON.stringify(text)
+      expect(values(manifestText(object)), what).to.deep.equal([object])
+      const line = manifestText({ name: text }).trimEnd()
+      if (![...words, ...numbers, ...dates, '=', '<<'].includes(text)) continue
+      expect(line, what).to.equal(`name: ${what}`)
+    }
+    expect(manifestText({ kind: 'Website', spec: { origin: 'https://acme.dev', displayName: 'Acme Ltd' } })).to.equal(
+      'kind: Website\nspec:\n  origin: https://acme.dev\n  displayName: Acme Ltd\n',
+    )
+  })
+
+  it('that would be read as another object are not written', () => {
+    expect(() => manifestText({ spec: { value: NaN } })).to.throw('read as another one')
   })
 
   it('that cannot be read are named with the reason', async () => {

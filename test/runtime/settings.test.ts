@@ -187,9 +187,23 @@ describe('compileSettings', () => {
       '<w@acme.dev',
       'Whence w@acme.dev',
       'W <a@b.dev> <c@d.dev>',
+      'a@b',
+      'Whence <a..b@acme.dev>',
     ])
       expect(found({ WHENCE_MAIL_FROM: from }), from).to.deep.equal([
         'WHENCE_MAIL_FROM must be an address such as whence@acme.dev, or Whence <whence@acme.dev>',
+      ])
+  })
+
+  it('takes scopes with openid among them', () => {
+    const scopesIn = (given: string) => {
+      const outcome = compileSettings('dashboard', [], { ...CLUSTER, WHENCE_OIDC_SCOPES: given })
+      return outcome.kind === 'run' ? outcome.settings.oidcScopes : problems(outcome)
+    }
+    expect(scopesIn('openid  email groups offline_access email')).to.equal('openid email groups offline_access')
+    for (const wrong of ['email groups', 'openid "x"', 'openid,email', 'openid a\\b', 'openid gr\u00fcppe'])
+      expect(scopesIn(wrong), wrong).to.deep.equal([
+        'WHENCE_OIDC_SCOPES must be names separated by spaces, openid among them, as in openid email profile groups',
       ])
   })
 

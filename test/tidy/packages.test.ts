@@ -27,6 +27,9 @@ const WITHOUT_DIGEST: readonly string[] = [
   '@chdb/lib-linux-arm64-gnu',
 ]
 
+/** As SECURITY.md writes numbers. */
+const COUNTS = ['No', 'One', 'Two', 'Three', 'Four', 'Five', 'Six', 'Seven', 'Eight', 'Nine'] as const
+
 describe('the lockfile', () => {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     readonly packages: Readonly<Record<string, LockedPackage>>
@@ -37,6 +40,8 @@ describe('the lockfile', () => {
     expect(locked.length).to.be.greaterThan(300)
     const without = locked.filter(([, { integrity = '' }]) => !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity))
     expect(without.map(([path]) => path.replace(/^.*node_modules\//, ''))).to.have.members(WITHOUT_DIGEST)
+    const words = readFileSync(join(ROOT, 'SECURITY.md'), 'utf8')
+    expect(words).to.include(`- ${COUNTS[without.length]} packages in the lockfile`)
     for (const [path, { optional, os = [], cpu = [] }] of without) {
       expect(optional, path).to.equal(true)
       expect(os.includes('linux') && cpu.includes('x64'), path).to.equal(false)

@@ -1,16 +1,13 @@
 /** The OpenAPI 3.1 document of the dashboard's API, from its one table of routes: the program and the document agree. */
 
-import { isOwnOriginOnly, isRead, type RouteRow } from '../../dashboard/http/route.ts'
-import { isFromProvider } from '../../dashboard/http/query.ts'
+import { isOwnOriginOnly, isRead, refusalsOf, type RouteRow } from '../../dashboard/http/route.ts'
 import { ROUTES } from '../../dashboard/routes.ts'
-import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
+import { ERRORS } from '../../domain/errors.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import { answerTypes, type RouteAnswer } from './answer-types.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-const EVERYWHERE: readonly ErrorCode[] = ['not_found', 'rate_limited', 'internal', 'unavailable']
-const OF_BODIES: readonly ErrorCode[] = ['invalid_json', 'invalid_field', 'body_too_large', 'unsupported_media_type']
 /** Routes that change a resource name the version that they saw. */
 const VERSIONED: ReadonlySet<string> = new Set(['changeResource', 'removeResource'])
 
@@ -57,7 +54,7 @@ function operationOf(name: string, row: RouteRow, answers: readonly RouteAnswer[
     security: needs === null ? [] : [{ session: [] }],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody }),
-    responses: { ...successes(name, answers), ...refusals(name, row) },
+    responses: { ...successes(name, answers), ...refusals(row) },
   }
 }
 
@@ -117,20 +114,8 @@ function hasVersion(name: string, status: number): boolean {
 
 const SHOW_OBJECTS: ReadonlySet<string> = new Set(['createResource', 'resource', 'changeResource'])
 
-function refusals(name: string, { needs, body, rate }: RouteRow): Json {
-  const inOrganization = needs !== null && needs !== 'Person'
-  const codes: readonly ErrorCode[] = [
-    ...EVERYWHERE,
-    ...(needs === null ? [] : (['unauthenticated'] as const)),
-    ...(inOrganization ? (['forbidden'] as const) : []),
-    ...(rate === 'callback' ? [] : (['cross_origin'] as const)),
-    ...(body === undefined ? [] : OF_BODIES),
-    // An unknown parameter of the query, if nothing else.
-    ...(isFromProvider(rate) ? [] : (['invalid_field'] as const)),
-    ...(VERSIONED.has(name) ? (['conflict', 'version_required', 'managed_elsewhere'] as const) : []),
-    ...(name === 'createResource' || name === 'invite' ? (['plan_limit', 'plan_required'] as const) : []),
-  ]
-  const byStatus = Map.groupBy(new Set(codes), (code) => ERRORS[code].status)
+function refusals(row: RouteRow): Json {
+  const byStatus = Map.groupBy(refusalsOf(row), (code) => ERRORS[code].status)
   const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
   return Object.fromEntries(
     [...byStatus]

@@ -128,6 +128,7 @@ const LIMIT_WORDS: { readonly [N in LimitName]: string } = {
   hookConnectMs: 'Connecting of the hook with curl',
   hookTotalMs: 'Request of the hook; one attempt',
   dashboardBodyBytes: 'Body of a request to the dashboard',
+  knownBrowserMs: 'How long a browser in which an address signed in by mail has a place of its own for mails',
   signInMs: 'A sign-in link, and one attempt at the identity provider',
   signInCodeTries: 'Tries of the code in a mail',
   groupMembershipMs: 'If groups cannot be read again, membership by a group stays valid after the last reading for',

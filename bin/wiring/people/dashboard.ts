@@ -39,6 +39,7 @@ import { startDiscovery, type Discovery } from '../../../dashboard/sign-in/disco
 import { hotStatePins, type Pins } from '../../../dashboard/sign-in/pins.ts'
 import { makeSignInLink } from '../../../dashboard/sign-in/operator-link.ts'
 import { readPagesBundle } from '../../../dashboard/pages/assets.ts'
+import { overHttpsAlone } from '../../../dashboard/pages/answer.ts'
 import { serveMissing } from '../../../dashboard/pages/problem-page.ts'
 import { pagesServer } from '../../../dashboard/pages/serve-pages.ts'
 import { signInPages } from '../../../dashboard/sign-in/page.ts'
@@ -86,10 +87,11 @@ export function folderResources(
 ): Pick<DashboardWiring, 'directory' | 'inventory' | 'writer' | 'pins'> {
   const { settings, catalog, hotState, env, nowMs } = parts
   const { manifests: folder, dashboardFolder: written } = settings
+  const { content, repairs, refresh } = catalog
   return {
     directory: folderDirectory(catalog),
     inventory: folderInventory(catalog, nowMs),
-    writer: folderWriter({ folder, written, env, content: catalog.content, refresh: catalog.refresh, nowMs }),
+    writer: folderWriter({ folder, written, env, content, repairs, refresh, nowMs }),
     pins: hotStatePins(hotState),
   }
 }
@@ -118,7 +120,7 @@ function openPages({ settings, logger }: EngineParts, randomness: Randomness): S
     const bundle = readPagesBundle(PAGES_FOLDER)
     const nonce = (): string => Buffer.from(randomness.bytes(NONCE_BYTES)).toString('base64')
     const brand = brandName(settings.brand)
-    return pagesServer({ bundle, brand, nonce, isSecure: settings.baseUrl.startsWith('https:') })
+    return pagesServer({ bundle, brand, nonce })
   } catch (error) {
     logger.warn({ err: error }, 'the pages of the dashboard are not served')
     return () => false
@@ -180,10 +182,11 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
     ...{ directory, inventory, writer, hotState, facts, nowMs },
     ...{ personId: keys.personId, onRemoved: pins.forget },
   }
+  const serve: Serve = (req, res) => signIn(req, res) || pages(req, res) || api(req, res) || missing(req, res)
   return {
     streams,
     server: serverParts(settings, { onBroken: metrics.broken, onEnded: metrics.connectionEnded }),
-    serve: (req, res) => signIn(req, res) || pages(req, res) || api(req, res) || missing(req, res),
+    serve: baseUrl.startsWith('https:') ? overHttpsAlone(serve) : serve,
     exportPerson: (email) => exportPerson(email, people),
     erasePerson: (email) => erasePerson(email, people),
     async signInLink({ email, ownerOf }) {
@@ -226,13 +229,13 @@ async function openOutbox(parts: DashboardWiring, randomness: Randomness): Promi
 
 /** Null without the settings. Rejects if the file of the secret cannot be read or is empty. */
 async function openDiscovery({ settings, lifecycle, logger }: DashboardWiring): Promise<Discovery | null> {
-  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecretFile: file } = settings
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecretFile: file, oidcScopes: scopes } = settings
   if (issuer === null || clientId === null || file === null) return null
   const clientSecret = readSecret(file, "the file of the identity provider's secret")
   useProxyForFetch(settings)
   return lifecycle.start(
     'identity provider',
-    () => startDiscovery({ issuer, clientId, clientSecret, logger }),
+    () => startDiscovery({ issuer, clientId, clientSecret, scopes, logger }),
     (discovery) => discovery.close(),
   )
 }

@@ -199,6 +199,9 @@ annotations:
 {{- with .trustDomains }}
 - { name: WHENCE_OIDC_TRUST_DOMAINS, value: {{ join "," . | quote }} }
 {{- end }}
+{{- with .scopes }}
+- { name: WHENCE_OIDC_SCOPES, value: {{ join " " . | quote }} }
+{{- end }}
 {{- with .groupsClaim }}
 - { name: WHENCE_OIDC_GROUPS_CLAIM, value: {{ . | quote }} }
 {{- end }}

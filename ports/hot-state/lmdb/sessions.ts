@@ -38,11 +38,16 @@ export function openSessions(table: Table, nowMs: () => number, durable: () => P
   }
 }
 
+/** Of one person; more than anybody can begin in the days that a session lasts. */
+const SESSIONS_MAX = 1 << 20
+
 interface Entries {
   /** Null if it has expired. */
   readonly read: <T extends { readonly untilMs: number }>(key: string) => T | null
   readonly write: <T extends { readonly untilMs: number }>(key: string, value: T) => void
   readonly remove: (key: string) => void
+  /** Keys that begin with this text, expired ones too. */
+  readonly keysBelow: (prefix: string) => readonly string[]
   readonly sweep: (limit: number) => number
 }
 
@@ -61,6 +66,7 @@ function openEntries(table: Table, nowMs: () => number): Entries {
       table.put(`over/${timeKey(value.untilMs)}/${key}`, key)
     },
     remove: (key) => table.remove(key),
+    keysBelow: (start) => table.range({ start, end: `${start}\uffff`, limit: SESSIONS_MAX }).map(({ key }) => key),
     sweep(limit) {
       const over = table.range({ start: 'over/', end: `over/${timeKey(nowMs())}`, limit })
       for (const { key, value } of over) {
@@ -77,7 +83,7 @@ type Durable = () => Promise<void>
 type OnceVerb = 'putOnce' | 'replaceOnce' | 'readOnce' | 'takeOnce'
 
 function storedSessions(
-  { read, write, remove }: Entries,
+  { read, write, remove, keysBelow }: Entries,
   nowMs: () => number,
   durable: Durable,
 ): Omit<SessionVerbs, OnceVerb> {
@@ -89,6 +95,7 @@ function storedSessions(
       // The number must outlive every session that began under it.
       if (known !== null && known.untilMs < untilMs) write(`signed-out/${person}`, { ...known, untilMs })
       write<StoredSession>(`session/${id}`, { untilMs, person, generation: known?.number ?? 0, record })
+      write(sessionOfKey(person, id), { untilMs })
       await durable()
     },
     async readSession(id) {
@@ -97,15 +104,26 @@ function storedSessions(
       return session.record
     },
     async dropSession(id) {
+      const session = read<StoredSession>(`session/${id}`)
+      if (session !== null) remove(sessionOfKey(session.person, id))
       remove(`session/${id}`)
       await durable()
     },
     async dropSessionsOf(person) {
       const number = (generationOf(person)?.number ?? 0) + 1
       write<StoredGeneration>(`signed-out/${person}`, { untilMs: nowMs() + GENERATION_MS, number })
+      for (const key of keysBelow(sessionOfKey(person, ''))) {
+        remove(`session/${key.slice(sessionOfKey(person, '').length)}`)
+        remove(key)
+      }
       await durable()
     },
   }
+}
+
+/** Finds the sessions of a person. */
+function sessionOfKey(person: string, id: string): string {
+  return `session-of/${person}/${id}`
 }
 
 function onceVerbs(

@@ -17,6 +17,8 @@ interface AnswerDocument {
 }
 
 interface Documented {
+  /** Of a refusal: its codes. */
+  readonly description?: string
   readonly content?: Readonly<Record<string, { readonly schema: Json }>>
 }
 
@@ -35,16 +37,27 @@ interface Answered {
   readonly text: string
 }
 
-/** What the document does not say of a successful answer; null if it says everything. */
+/** What the document does not say of an answer; null if it says everything. */
 export function undocumented(answered: Answered): string | null {
   const { method, path, status, headers, text } = answered
-  const contentType = headers.get('content-type')
   const pathname = path.split('?')[0] ?? ''
   const found = Object.entries(DOCUMENT.paths).find(
     ([template, of]) =>
       matchPath(template.replaceAll(/\{(\w+)\}/g, ':$1'), pathname) !== null && of[method.toLowerCase()] !== undefined,
   )
   const answer = found?.[1][method.toLowerCase()]?.responses[String(status)]
+  if (status >= 400) return found === undefined ? null : undocumentedRefusal({ method, path: pathname, text }, answer)
+  return undocumentedAnswer({ method, path: pathname, status, text, contentType: headers.get('content-type') }, answer)
+}
+
+interface Succeeded extends Omit<Answered, 'headers'> {
+  readonly contentType: string | null
+}
+
+function undocumentedAnswer(
+  { method, path: pathname, status, text, contentType }: Succeeded,
+  answer: Documented | undefined,
+): string | null {
   if (answer === undefined) return `no answer ${status} to ${method} ${pathname} is documented`
   if (answer.content === undefined) return text === '' ? null : `the answer to ${method} ${pathname} has a body`
   const schema = Object.entries(answer.content).find(([type]) => contentType?.startsWith(type))?.[1].schema
@@ -52,6 +65,17 @@ export function undocumented(answered: Answered): string | null {
   if (contentType?.startsWith('application/json') !== true) return null
   const check = checkOf(schema)
   return check(JSON.parse(text)) ? null : `${method} ${pathname}: ${ajv.errorsText(check.errors)}`
+}
+
+/** What is no route is refused as such; a page is what a person sees instead of JSON. */
+function undocumentedRefusal(
+  { method, path, text }: Pick<Answered, 'method' | 'path' | 'text'>,
+  documented: Documented | undefined,
+): string | null {
+  if (!text.startsWith('{')) return null
+  const { error } = JSON.parse(text) as { readonly error?: string }
+  const codes = documented?.description?.split(', ') ?? []
+  return codes.includes(error ?? '') ? null : `the refusal ${error} of ${method} ${path} is not documented`
 }
 
 function checkOf(schema: Json): ValidateFunction {

@@ -42,7 +42,8 @@ export async function startIdentityProvider(clients: Clients, port?: number): Pr
       grant_types: ['authorization_code', 'refresh_token'],
     })),
     issueRefreshToken: async (_context, { clientId }) => hasRefreshTokens && clientId !== 'other',
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['groups'] },
+    // As some do, groups only for a scope of their own.
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'], groups: ['groups'] },
     // Into the ID token as well as into userinfo.
     conformIdTokenClaims: false,
     features: { devInteractions: { enabled: false } },
@@ -55,7 +56,7 @@ export async function startIdentityProvider(clients: Clients, port?: number): Pr
         clientId: client?.clientId ?? '',
         accountId: session?.accountId ?? '',
       })
-      grant.addOIDCScope('openid email profile')
+      grant.addOIDCScope('openid email profile groups')
       await grant.save()
       return grant
     },

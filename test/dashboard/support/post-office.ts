@@ -9,15 +9,19 @@ export interface PostOffice {
   readonly url: string
   /** Decoded, with their headers. */
   readonly mails: readonly string[]
+  /** Of their envelopes. */
+  readonly recipients: readonly string[]
   readonly stop: () => Promise<void>
 }
 
 export async function startPostOffice(): Promise<PostOffice> {
   const mails: string[] = []
+  const recipients: string[] = []
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS', 'AUTH'],
-    onData(stream, _session, done) {
+    onData(stream, session, done) {
+      recipients.push(...session.envelope.rcptTo.map(({ address }) => address))
       const chunks: Buffer[] = []
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
       stream.on('end', () => {
@@ -30,7 +34,8 @@ export async function startPostOffice(): Promise<PostOffice> {
   server.on('error', () => undefined)
   const port = await freePort()
   await new Promise<void>((done) => server.listen(port, '127.0.0.1', done))
-  return { url: `smtp://127.0.0.1:${port}`, mails, stop: () => new Promise((done) => server.close(() => done())) }
+  const stop = () => new Promise<void>((done) => server.close(() => done()))
+  return { url: `smtp://127.0.0.1:${port}`, mails, recipients, stop }
 }
 
 function decodeQuotedPrintable(text: string): string {

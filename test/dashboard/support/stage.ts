@@ -91,7 +91,12 @@ export interface Stage {
 
 export interface StageOptions {
   readonly manifests: string
-  readonly oidc?: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string }
+  readonly oidc?: {
+    readonly issuer: string
+    readonly clientId: string
+    readonly clientSecret: string
+    readonly scopes?: string
+  }
   readonly trustedDomains?: readonly string[]
   readonly hotState?: (nowMs: () => number) => Promise<HotState>
   readonly port?: number
@@ -114,6 +119,8 @@ export interface StageOptions {
 }
 
 export const SECRET = 'only-for-tests-only-for-tests-only-for-tests'
+/** The provider of the tests names groups only for a scope of their own. */
+const SCOPES = 'openid email profile groups'
 const OWN_PAGE = { 'Sec-Fetch-Site': 'same-origin' }
 
 export async function startStage(options: StageOptions): Promise<Stage> {
@@ -139,12 +146,14 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const mailer = smtpMailer({ url: post.url, from: 'Whence <whence@acme.dev>' })
   const port = options.port ?? (await freePort())
   const baseUrl = `http://127.0.0.1:${port}`
-  const discovery = options.oidc === undefined ? null : startDiscovery({ ...options.oidc, logger, retryMs: 100 })
+  const discovery =
+    options.oidc === undefined ? null : startDiscovery({ scopes: SCOPES, ...options.oidc, logger, retryMs: 100 })
   const keys = createKeyring([SECRET])
   const randomness = createRandomness()
   const directory = folderDirectory(catalog)
   const inventory = folderInventory(catalog, nowMs)
-  const writer = folderWriter({ folder: manifests, written, env: {}, refresh: catalog.refresh, nowMs })
+  const { refresh, repairs } = catalog
+  const writer = folderWriter({ folder: manifests, written, env: {}, refresh, repairs, nowMs })
   const sendLetter = createLetterPost({
     hotState,
     directory,
@@ -296,7 +305,7 @@ function asker(baseUrl: string): Stage['ask'] {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const told = toldIn(response, await textOf(response))
-    const finding = response.ok || response.status === 303 ? undocumented({ method, path, ...told }) : null
+    const finding = undocumented({ method, path, ...told })
     if (finding !== null) throw new Error(finding)
     return told
   }

@@ -7,6 +7,8 @@ import { expect } from 'chai'
 import { compileCatalog, type Compilation } from '../../../domain/catalog/compile-catalog.ts'
 import { compile, findings, organization, resource } from '../../../fixtures/service/manifests.ts'
 
+import { NO_ADDRESSES } from '../../support/no-addresses.ts'
+
 const organizationRef = { name: 'acme' }
 const ID = '0123456789abcdef0123456789abcdef'
 const invitation = { id: ID, expiresAt: '2026-11-29T06:00:00Z' }
@@ -64,8 +66,51 @@ describe('members', () => {
       '@a.b',
     ])
       expect(compile(ACME, member('anna', { email })).members, email).to.deep.equal([])
+    for (const email of NO_ADDRESSES)
+      expect(compile(ACME, member('anna', { email })).members, JSON.stringify(email)).to.deep.equal([])
     for (const email of ["o'brien@acme.dev", 'a+b@mail.acme.dev', 'a.b-c_d@xn--cme-pla.dev'])
       expect(compile(ACME, member('anna', { email })).members, email).to.have.length(1)
+  })
+
+  it('have names, as every object that people name, without what is not seen, steers a terminal or turns text around', () => {
+    const wrong = [
+      '\u0000',
+      '\n',
+      '\u001b',
+      '\u007f',
+      '\u0085',
+      '\u009b',
+      '\u061c',
+      '\u200b',
+      '\u200e',
+      '\u200f',
+      '\u2028',
+      '\u202a',
+      '\u202e',
+      '\u2066',
+      '\u2069',
+      '\ufeff',
+      '\ufff9',
+    ]
+    for (const character of wrong) {
+      const name = `Ac${character}me`
+      const group = member('team', { email: undefined, group: name, role: 'Viewer' })
+      const path = resource('InstallPath', 'path', { organizationRef, displayName: name })
+      const found = findings(compile(ACME, group, path, organization('named', { displayName: name })))
+      expect(
+        found.map((each) => each.split(' ', 2).join(' ')),
+        JSON.stringify(name),
+      ).to.have.members([
+        'Organization/named InvalidField',
+        'InstallPath/path InvalidField',
+        'Member/team InvalidField',
+      ])
+    }
+    for (const name of ['Ünïcode Ltd', '株式会社', 'علامة', 'می\u200cخواهم', '👩\u200d💻', "O'Brien & Sons"])
+      expect(
+        findings(compile(ACME, resource('InstallPath', 'path', { organizationRef, displayName: name }))),
+        name,
+      ).to.deep.equal([])
   })
 
   it('belong only to the Organization of their own namespace', () => {

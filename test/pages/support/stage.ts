@@ -50,7 +50,6 @@ export async function startPages({
     brand,
     bundle: readPagesBundle(folder),
     nonce: () => randomBytes(18).toString('base64'),
-    isSecure: false,
   })
   const signIn = signInPages({ brand })
   const stage = await startStage({ ...options, before: (req, res) => signIn(req, res) || pages(req, res) })

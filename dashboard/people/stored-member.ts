@@ -1,0 +1,27 @@
+/** Reads the object of a member, if that is still what the directory shows. */
+
+import type { Member } from '../../domain/people/member.ts'
+import type { ResourceAddress, ResourceWriter, StoredObject, WriteManner } from '../resources/writer.ts'
+
+export function memberAddress({ namespace, name }: Pick<Member, 'namespace' | 'name'>): ResourceAddress {
+  return { kind: 'Member', namespace, name }
+}
+
+/** The stored object, with the version to write over; null if it is gone, or has another role or invitation. */
+export async function readStoredMember(
+  member: Member,
+  writer: Pick<ResourceWriter, 'read'>,
+  manner: Pick<WriteManner, 'isRepair'> = {},
+): Promise<StoredObject | null> {
+  const stored = await writer.read(memberAddress(member), manner)
+  return stored !== null && isAsStored(stored, member) ? stored : null
+}
+
+/** The directory may be a moment behind what is stored. */
+function isAsStored({ spec }: StoredObject, { role, invitation }: Member): boolean {
+  const { role: storedRole, invitation: storedInvitation } = spec as {
+    readonly role?: string
+    readonly invitation?: { readonly id?: string }
+  }
+  return storedRole === role && storedInvitation?.id === invitation?.id
+}
