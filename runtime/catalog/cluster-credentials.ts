@@ -109,7 +109,8 @@ class Fetching {
       return isNews
     } catch (error) {
       // The message might repeat the Secret's content.
-      if (!this.#abort.signal.aborted) logger.warn({ secret: name, ...faultIn(error) }, 'credentials cannot be read, trying again')
+      if (!this.#abort.signal.aborted)
+        logger.warn({ secret: name, ...faultIn(error) }, 'credentials cannot be read, trying again')
       return false
     }
   }

@@ -82,7 +82,14 @@ describe('what the dashboard calls through the proxy of the network', () => {
       const restore = useProxyForFetch({ httpsProxy: proxy.url, noProxy, proxyNames: 'Vetted' })
       let warned = 0
       const logger = { ...SILENT_LOGGER, warn: () => void (warned += 1) }
-      const discovery = startDiscovery({ issuer: ISSUER, clientId: 'a', clientSecret: 'b', scopes: 'openid', logger, retryMs: 60_000 })
+      const discovery = startDiscovery({
+        issuer: ISSUER,
+        clientId: 'a',
+        clientSecret: 'b',
+        scopes: 'openid',
+        logger,
+        retryMs: 60_000,
+      })
       try {
         await until(() => (isFound ? discovery.current() !== null : warned > 0))
         return proxy

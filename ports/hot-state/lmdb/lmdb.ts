@@ -64,8 +64,7 @@ export async function lmdbHotState(
       if (removed > 0) await committer.durable()
     } while (removed >= SWEEP_LIMIT)
   }
-  const sweeper =
-    sweepEveryMs > 0 ? setInterval(() => void sweep().catch(onFailure), sweepEveryMs).unref() : undefined
+  const sweeper = sweepEveryMs > 0 ? setInterval(() => void sweep().catch(onFailure), sweepEveryMs).unref() : undefined
 
   return {
     putVisit: async (receipt) => saveSoon(issued.put(receipt)),
