@@ -25,7 +25,8 @@ export class AnswerCache<T> {
     try {
       return { answer: await answer, isFresh: true }
     } catch (error) {
-      this.#answers.delete(key)
+      // Somebody may have asked again meanwhile: the newer answer stays.
+      if (this.#answers.get(key)?.answer === answer) this.#answers.delete(key)
       throw error
     }
   }

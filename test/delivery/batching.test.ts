@@ -276,6 +276,16 @@ describe('request batches', () => {
 })
 
 describe('a verdict', () => {
+  it('keep a newer answer if an older request for the same fails late', async () => {
+    const answers = new AnswerCache<number>()
+    const older = Promise.withResolvers<number>()
+    const late = answers.get('key', 0, () => older.promise).catch(() => 'failed')
+    expect(await answers.get('key', 30_000, async () => 2)).to.deep.equal({ answer: 2, isFresh: true })
+    older.reject(new Error('no answer'))
+    expect(await late).to.equal('failed')
+    expect(await answers.get('key', 30_001, async () => 3)).to.deep.equal({ answer: 2, isFresh: false })
+  })
+
   it('is requested once for all who need it within half a minute, and again if that failed', async () => {
     const answers = new AnswerCache<number>()
     let asked = 0
