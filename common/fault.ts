@@ -5,14 +5,14 @@ const PLAIN_ERRORS = new Set(['TypeError', 'ReferenceError', 'RangeError'])
 /** Of a stack: where it was thrown, and who asked for that. */
 const FRAMES = 4
 
-export interface Fault {
+interface LoggedFault {
   /** The error's name, with its message if that repeats no values. */
   readonly cause: string
   /** Places in the code, the innermost first; absent if there are none. */
   readonly at?: readonly string[]
 }
 
-export function faultIn(error: unknown): Fault {
+export function loggedFault(error: unknown): LoggedFault {
   if (!(error instanceof Error)) return { cause: 'unknown' }
   const { name, message, stack = '' } = error
   const at = stack

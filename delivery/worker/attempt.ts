@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 
-import { faultIn } from '../../common/fault.ts'
+import { loggedFault } from '../../common/fault.ts'
 import { jobAfter, nextStep, type AttemptResult } from '../../domain/delivery/attempts.ts'
 import type { SkipReason } from '../../domain/reasons.ts'
 import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
@@ -249,7 +249,7 @@ function buildRequest(deps: AttemptDeps, job: Job, context: DestinationContext):
       : provider.request(job, context, deps.nowMs())
     return 'kind' in request ? request : { kind: 'send', request }
   } catch (error) {
-    deps.logger.error({ provider: job.provider, jobId: job.jobId, ...faultIn(error) }, 'request cannot be built')
+    deps.logger.error({ provider: job.provider, jobId: job.jobId, ...loggedFault(error) }, 'request cannot be built')
     return { kind: 'broken' }
   }
 }

@@ -2,7 +2,7 @@
 
 import type { Registry } from 'prom-client'
 
-import { faultIn } from '../../common/fault.ts'
+import { loggedFault } from '../../common/fault.ts'
 import type { Catalog, Credentials } from '../../domain/catalog.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Job } from '../../domain/records.ts'
@@ -223,7 +223,12 @@ export class JobRunner {
     try {
       await attempt
     } catch (error) {
-      const fields = { provider: this.#deps.provider.id, destination: batch.key, jobs: keys.length, ...faultIn(error) }
+      const fields = {
+        provider: this.#deps.provider.id,
+        destination: batch.key,
+        jobs: keys.length,
+        ...loggedFault(error),
+      }
       this.#deps.logger.error(fields, 'attempt not recorded')
       throw error
     } finally {

@@ -6,7 +6,7 @@
 
 import { createHash } from 'node:crypto'
 
-import { faultIn } from '../../common/fault.ts'
+import { loggedFault } from '../../common/fault.ts'
 import type { Credentials } from '../../domain/catalog.ts'
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import { CREDENTIALS_KEY, NONCE_KEY } from '../../domain/published/place.ts'
@@ -110,7 +110,7 @@ class Fetching {
     } catch (error) {
       // The message might repeat the Secret's content.
       if (!this.#abort.signal.aborted)
-        logger.warn({ secret: name, ...faultIn(error) }, 'credentials cannot be read, trying again')
+        logger.warn({ secret: name, ...loggedFault(error) }, 'credentials cannot be read, trying again')
       return false
     }
   }

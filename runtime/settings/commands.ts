@@ -11,6 +11,7 @@ import {
   REPLAY_FLAGS,
   REPORT_FLAGS,
   RESTORE_FLAGS,
+  SIGN_IN_LINK_FLAGS,
   WEBSITE_FLAG,
 } from './tool-flags.ts'
 import { ENGINES, KUBE, PEOPLE, PROXY, ROLE_ENGINES, SECRETS, SERVING, TOOL } from './setting-groups.ts'
@@ -74,16 +75,7 @@ export const COMMANDS = {
   'sign-in-link': {
     summary: 'Print a link that signs a person in to the dashboard once, within 15 minutes.',
     settings: ['data'],
-    flags: {
-      '--email': {
-        placeholder: 'ADDRESS',
-        doc: 'Whom it signs in; the rights are those of the members of this address.',
-      },
-      '--owner-of': {
-        placeholder: 'ORGANIZATION',
-        doc: 'Make this person Owner of this organisation as well: NAMESPACE/NAME, or NAME if its namespace is default.',
-      },
-    },
+    flags: SIGN_IN_LINK_FLAGS,
     positionals: [],
   },
   migrate: {

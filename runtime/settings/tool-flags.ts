@@ -125,3 +125,14 @@ export const LETTER_FILTERS = {
   },
   '--until': { placeholder: 'TIME', doc: 'Only those that failed before this time.' },
 } as const
+
+export const SIGN_IN_LINK_FLAGS = {
+  '--email': {
+    placeholder: 'ADDRESS',
+    doc: 'Whom it signs in; the rights are those of the members of this address.',
+  },
+  '--owner-of': {
+    placeholder: 'ORGANIZATION',
+    doc: 'Make this person Owner of this organisation as well: NAMESPACE/NAME, or NAME if its namespace is default.',
+  },
+}

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { faultIn } from '../../common/fault.ts'
+import { loggedFault } from '../../common/fault.ts'
 
 const thrownBy = (work: () => unknown): unknown => {
   try {
@@ -15,7 +15,7 @@ const thrownBy = (work: () => unknown): unknown => {
 describe('a fault in the log', () => {
   it('says what went wrong, and where', () => {
     const settings: { readonly pixel?: { readonly id: string } } = {}
-    const fault = faultIn(thrownBy(() => (settings.pixel as { readonly id: string }).id))
+    const fault = loggedFault(thrownBy(() => (settings.pixel as { readonly id: string }).id))
     expect(fault.cause).to.equal("TypeError: Cannot read properties of undefined (reading 'id')")
     expect(fault.at?.[0]).to.contain('fault.test.ts')
     expect(fault.at).to.have.length.within(1, 4)
@@ -24,12 +24,12 @@ describe('a fault in the log', () => {
   it('repeats no text that was at hand', () => {
     const texts = ['canary', '{"private_key":"canary', 'x'.repeat(9)]
     for (const text of texts) {
-      const shown = JSON.stringify(faultIn(thrownBy(() => JSON.parse(text))))
+      const shown = JSON.stringify(loggedFault(thrownBy(() => JSON.parse(text))))
       expect(shown).to.contain('SyntaxError').and.not.contain(text.slice(0, 6))
     }
     const own = new Error('the token canary was refused\n    at canary')
     own.stack = `Error: the token canary was refused\n    at somewhere (file:1:1)`
-    expect(faultIn(own)).to.deep.equal({ cause: 'Error', at: ['at somewhere (file:1:1)'] })
-    expect(faultIn('canary')).to.deep.equal({ cause: 'unknown' })
+    expect(loggedFault(own)).to.deep.equal({ cause: 'Error', at: ['at somewhere (file:1:1)'] })
+    expect(loggedFault('canary')).to.deep.equal({ cause: 'unknown' })
   })
 })
