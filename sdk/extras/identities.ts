@@ -13,13 +13,15 @@ export function advertisingIdentities(
   cookie: ReadCookie,
   landing: Landing,
 ): Readonly<Record<string, object>> {
-  const readers = Object.entries(readersOf(cookie, landing)).filter(([provider]) => providers.includes(provider))
-  return Object.fromEntries(readers.map(([provider, read]) => [provider, read()]))
+  const readers = Object.entries(readersOf(cookie, landing))
+  return Object.fromEntries(
+    readers.flatMap(([provider, read]) => (providers.includes(provider) ? [[provider, read()]] : [])),
+  ) as Record<string, object>
 }
 
 /** True once the tags that load in parallel with the SDK have written the cookies that a visit should carry. */
 export const areAdTagsReady = ({ providers }: BrowserConfig, cookie: ReadCookie): boolean =>
-  providers.map((provider) => TAG_COOKIES[provider]).every((name) => !name || cookie(name))
+  providers.every((provider) => !TAG_COOKIES[provider] || cookie(TAG_COOKIES[provider]))
 
 /** Cookies that the tags of providers write once they are loaded, of those that do. */
 const TAG_COOKIES: Readonly<Record<string, string>> = { meta: '_fbp', tiktok: '_ttp' }
