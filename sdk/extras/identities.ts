@@ -16,7 +16,7 @@ export function advertisingIdentities(
   const readers = Object.entries(readersOf(cookie, landing))
   return Object.fromEntries(
     readers.flatMap(([provider, read]) => (providers.includes(provider) ? [[provider, read()]] : [])),
-  ) as Record<string, object>
+  )
 }
 
 /** True once the tags that load in parallel with the SDK have written the cookies that a visit should carry. */
