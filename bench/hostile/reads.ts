@@ -7,17 +7,16 @@
  *        [visits] [folder of `make scale`, copied]
  */
 
-import { spawnSync } from 'node:child_process'
+import { fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { get } from 'node:http'
-import { loadavg, tmpdir } from 'node:os'
+import { loadavg, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 
-import { OTHER_ORGANIZATION, OTHER_WEBSITE, SCALE_ORGANIZATION } from '../../fixtures/scale/shape.ts'
+import { OTHER_ORGANIZATION, OTHER_WEBSITE } from '../../fixtures/scale/shape.ts'
 import { organization, resource, website } from '../../fixtures/service/manifests.ts'
 import type { InstallEvents } from '../dashboard/install-events.ts'
 import { bothCoresTarget, embeddedTarget, type ReadTarget } from '../dashboard/read-targets.ts'
@@ -28,10 +27,9 @@ import { at } from '../support/operator-figures.ts'
 import { needTools, roundsFrom } from '../support/rounds.ts'
 import { fillFacts, SCALE_OWNER, SCALE_SECRET } from '../support/scale-facts.ts'
 import { measurePairs, PAIRS } from './paired-windows.ts'
+import { KINDS, type Kind, type WorstPerson } from './worst-person.ts'
 
 const TARGETS = { embedded: embeddedTarget, both: bothCoresTarget } as const
-const KINDS = ['pages', 'searches', 'downloads', 'tails', 'parsing'] as const
-type Kind = (typeof KINDS)[number]
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { kinds: { type: 'string', default: KINDS.join() } },
@@ -51,10 +49,10 @@ const OTHER_OWNER = 'owner@beside.dev'
 const SESSIONS = 4
 /** Of the other organisation: more than people look at. At 4 a second with 50 install events one core is nearly full without anybody else. */
 const READS_PER_S = 2
-const PAGES_PER_S = 10
-const [SEARCHES_AT_ONCE, DOWNLOADS_AT_ONCE, TAILS, PARSED_PER_S] = [8, 20, 8, 20]
 const WARM_UP_S = 15
 const REST_MS = 3_000
+/** Of nice: what is measured goes first. */
+const LATER = 10
 const DAY_MS = 86_400_000
 const SINCE = Date.now() - 7 * DAY_MS
 
@@ -123,7 +121,7 @@ async function measure(name: string, target: ReadTarget, bare: number): Promise<
     return { reads: at(reads, 0.99), failed, installs: at(installs, 0.99) }
   }
   const beside = async () => {
-    const attack = startAttack(people)
+    const attack = await startAttack(people)
     // By then it is in full course.
     await wait(REST_MS)
     try {
@@ -177,58 +175,16 @@ function readPath(index: number): string {
   return `${own}/${paths[index % paths.length]}`
 }
 
-/** Goes on until it is stopped; what it is answered does not matter. */
-function startAttack({ port, worst }: People): { readonly stop: () => Promise<void> } {
-  const ended = new AbortController()
-  const { signal } = ended
-  const own = `/api/organizations/${SCALE_ORGANIZATION}`
-  const headersOf = (index: number) => worst[index % worst.length] ?? {}
-  const forEver = (atOnce: number, path: (index: number) => string): Promise<unknown>[] =>
-    Array.from({ length: atOnce }, async (_, index) => {
-      while (!signal.aborted) await asked(path(index), headersOf(index))
-    })
-  const asked = async (path: string, headers: DueRequest['headers']): Promise<void> => {
-    try {
-      const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers, signal })
-      await response.body?.pipeTo(new WritableStream())
-      if (!response.ok) await wait(1_000 / PAGES_PER_S, undefined, { signal })
-    } catch {
-      // It was ended, or cut off.
-    }
-  }
-  const atRate = async (rate: number, path: string): Promise<void> => {
-    for (let index = 0; !signal.aborted; index += 1) {
-      void asked(path, headersOf(index))
-      await wait(1_000 / rate, undefined, { signal }).catch(() => undefined)
-    }
-  }
-  const names = Array.from({ length: 3_850 }, (_, index) => index.toString(36).padStart(3, 'a'))
-  const starts: Readonly<Record<Kind, () => readonly Promise<unknown>[]>> = {
-    pages: () => [atRate(PAGES_PER_S, `${own}/installs?since=${SINCE}`)],
-    searches: () => forEver(SEARCHES_AT_ONCE, (index) => `${own}/logs?text=nowhere-${index}`),
-    downloads: () => forEver(DOWNLOADS_AT_ONCE, () => `${own}/installs/export`),
-    tails: () => Array.from({ length: TAILS }, (_, index) => openTail(index)),
-    parsing: () => [
-      atRate(PARSED_PER_S, `/api/sign-in?${names.join('&')}`),
-      atRate(PARSED_PER_S, `/api/${'/'.repeat(15_000)}`),
-    ],
-  }
-  function openTail(index: number): Promise<void> {
-    return new Promise((resolve) => {
-      const request = { port, host: '127.0.0.1', path: `${own}/logs/tail`, headers: headersOf(index), signal }
-      get(request, (response) =>
-        response
-          .on('error', () => undefined)
-          .on('close', resolve)
-          .resume(),
-      ).on('error', () => resolve())
-    })
-  }
-  const running = kinds.flatMap((kind) => starts[kind]())
+/** As a process of its own that gives way to this one: what an attacker's machine has to do is not to be measured. */
+async function startAttack({ port, worst }: People): Promise<{ readonly stop: () => Promise<void> }> {
+  const wish: WorstPerson = { port, kinds, sessions: worst }
+  const child = fork(new URL('worst-person.ts', import.meta.url), [JSON.stringify(wish)])
+  setPriority(child.pid ?? 0, LATER)
+  await once(child, 'message')
   return {
     async stop() {
-      ended.abort()
-      await Promise.all(running)
+      child.kill('SIGKILL')
+      await once(child, 'exit')
     },
   }
 }
