@@ -586,8 +586,9 @@ describe('raw HTTP', () => {
     }
     expect(silent.isClosed).to.equal(true)
     const logged = await logsOf(api, ({ code }) => code === 'request_timeout', 2)
-    expect(logged.map(({ status, path, body }) => `${status} ${path} ${body}`)).to.have.members([
-      `408 /v1/events ${'{'.repeat(10)}`,
+    // How much had come by then is up to the clocks of both sides.
+    expect(logged.map(({ status, path, body }) => `${status} ${path} ${body.replace(/^\{+$/, '{')}`)).to.have.members([
+      '408 /v1/events {',
       '408 /v1/events ',
     ])
   }).timeout(30_000)
