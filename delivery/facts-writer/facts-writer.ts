@@ -12,7 +12,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'
 
-import { unlessAborted } from '../../common/deadline.ts'
+import { unlessAborted, within } from '../../common/deadline.ts'
 import { FACTS_WRITER_GROUP, hasReached } from '../../domain/collection/facts-lag.ts'
 import { RECORD_TOPICS } from '../../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-log/event-log.ts'
@@ -77,6 +77,8 @@ const LAST_INSERT_MS = 3_000
 /** How long a stop goes on writing what is on the log; longer than entries gather. */
 const LAST_ENTRIES_MS = 5_000
 const LOOK_EVERY_MS = 50
+/** A log that does not say within this time how far this role has come is away. */
+const LOG_ANSWERS_MS = 1_000
 
 /** What the consumers of one role share. */
 interface WriterState {
@@ -101,7 +103,8 @@ export async function startFactsWriter(deps: FactsWriterDeps): Promise<{ stop():
   const consumers: Consumer[] = []
   const stop = async (): Promise<void> => {
     state.isEnding = true
-    await untilCaughtUp(deps.eventLog, state).catch(() => undefined)
+    const isStarted = consumers.length === RECORD_TOPICS.length
+    if (isStarted) await within(untilCaughtUp(deps.eventLog, state), LAST_ENTRIES_MS).catch(() => undefined)
     const timer = setTimeout(() => stopping.abort(), LAST_INSERT_MS)
     await Promise.all(consumers.map((consumer) => consumer.stop()))
     clearTimeout(timer)
@@ -122,9 +125,9 @@ async function untilCaughtUp(eventLog: Pick<EventLog, 'progress'>, state: Writer
   const endAtMs = performance.now() + LAST_ENTRIES_MS
   const isOver = (): boolean => state.failures > 0 || performance.now() >= endAtMs
   for (const topic of RECORD_TOPICS) {
-    const { ends } = await eventLog.progress(topic, FACTS_WRITER_GROUP)
-    while (!isOver() && !hasReached((await eventLog.progress(topic, FACTS_WRITER_GROUP)).done, ends))
-      await wait(LOOK_EVERY_MS)
+    const progress = () => within(eventLog.progress(topic, FACTS_WRITER_GROUP), LOG_ANSWERS_MS)
+    const { ends } = await progress()
+    while (!isOver() && !hasReached((await progress()).done, ends)) await wait(LOOK_EVERY_MS)
   }
 }
 

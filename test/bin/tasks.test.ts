@@ -57,7 +57,7 @@ describe('the pages of tasks', function () {
     await service.drain()
     // Figures of the hour are counted a moment later.
     await until(async () =>
-      (await runPage('```sh\nwhence report --by campaign --data /var/lib/whence\n```')).includes('launch'),
+      (await runPage('```sh\nwhencectl report --by campaign --data /var/lib/whence\n```')).includes('launch'),
     )
   })
   after(async () => {
@@ -82,7 +82,7 @@ describe('the pages of tasks', function () {
     const outcome = await run('sh', ['-c', script], { env, cwd: folder }).catch(
       (error: { stdout: string; stderr: string }) => error,
     )
-    expect(outcome.stderr, script).not.to.match(/^whence\b.*:/m)
+    expect(outcome.stderr, script).not.to.match(/^whencectl\b.*:/m)
     return outcome.stdout
   }
 

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
-import { encodeRecord } from '../../domain/records.ts'
+import { encodeRecord, RECORD_TOPICS } from '../../domain/records.ts'
+import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
@@ -36,6 +37,20 @@ describe('the facts-writer', () => {
     await log.close()
     await environment.close()
     await rm(folder, { recursive: true, force: true })
+  })
+})
+
+describe('a log that is away', () => {
+  it('does not keep the facts-writer from stopping', async () => {
+    const never = (): Promise<never> => new Promise(() => undefined)
+    const stopped: string[] = []
+    const consume = async (topic: string) => ({ stop: async () => void stopped.push(topic) })
+    const eventLog = { consume, progress: never } as unknown as EventLog
+    const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
+    const { facts } = new MemoryFacts()
+    const role = await startFactsWriter({ eventLog, facts, logger: quiet, nowMs: Date.now })
+    await role.stop()
+    expect(stopped).to.have.length(RECORD_TOPICS.length)
   })
 })
 

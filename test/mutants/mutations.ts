@@ -29,8 +29,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a stop writes what was answered',
     file: 'delivery/facts-writer/facts-writer.ts',
-    old: 'await untilCaughtUp(deps.eventLog, state).catch(() => undefined)',
-    new: 'await Promise.resolve()',
+    old: 'if (isStarted) await within(untilCaughtUp(deps.eventLog, state), LAST_ENTRIES_MS).catch(() => undefined)',
+    new: 'await Promise.resolve(isStarted)',
     suites: ['test/delivery/facts-writer-stop.test.ts'],
   },
   {

@@ -85,7 +85,7 @@ describe("a person's data", function () {
       `${shown.said}whencectl erase: say --yes to erase it without a question\nNothing was erased.\n`,
     ])
     const nobody = await whence('erase', '--website', WEBSITE, '--receipt', 'no receipt', '--data', at('now/data'))
-    expect([nobody.code, nobody.said.slice(0, 20)]).to.deep.equal([2, 'whencectl erase: --visi'])
+    expect([nobody.code, nobody.said.slice(0, 23)]).to.deep.equal([2, 'whencectl erase: --visi'])
     expect(traces(await toolOutput(), gone)).not.to.deep.equal([])
   })
 

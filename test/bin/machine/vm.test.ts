@@ -36,7 +36,7 @@ describe('one machine', function () {
 
   it('gets the commands by npm, from any folder and through links', async () => {
     await machine.bring('1.0.0')
-    expect(await machine.follow('Install')).to.match(/^whence 1\.0\.0$/m)
+    expect(await machine.follow('Install')).to.match(/^whencectl 1\.0\.0$/m)
     expect(await machine.sh('cd / && kubectl-whence --help')).to.match(/^Usage: kubectl whence/)
   })
 
@@ -74,13 +74,13 @@ describe('one machine', function () {
     await machine.bring('1.1.0')
     await machine.follow('Upgrade')
     await machine.ready()
-    expect(await machine.sh('whencectl --version')).to.equal('whence 1.1.0\n')
+    expect(await machine.sh('whencectl --version')).to.equal('whencectl 1.1.0\n')
     expect(await postTls(machine.tlsPort, visitBody())).to.equal(200)
     await until(async () => (await visits()) === before + 1)
     await machine.bring('1.0.0')
     await machine.follow('Roll back')
     await machine.ready()
-    expect(await machine.sh('whencectl --version')).to.equal('whence 1.0.0\n')
+    expect(await machine.sh('whencectl --version')).to.equal('whencectl 1.0.0\n')
     expect(await visits()).to.equal(before)
     await machine.follow('Restore')
     await machine.ready()
