@@ -168,6 +168,6 @@ function carried(error: unknown): CarriedError {
 }
 
 function errorOf({ name, message, isOutage, code, stack }: CarriedError): Error {
-  const error = isOutage ? new Outage(message) : new Error(message)
+  const error: Error = isOutage ? new Outage(message) : new Error(message)
   return Object.assign(error, { name, stack }, code === undefined ? {} : { code })
 }
