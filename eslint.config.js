@@ -66,6 +66,19 @@ export default tseslint.config(
     },
   },
   {
+    files: ['pages/**/*.tsx'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            "JSXOpeningElement[name.name=/^(code|pre|kbd|Kbd|samp)$/]:not(:has(JSXAttribute[name.name='translate']))",
+          message: 'A browser that translates must leave code as it is: translate="no".',
+        },
+      ],
+    },
+  },
+  {
     files: [
       'api/**/*.ts',
       'dashboard/**/*.ts',

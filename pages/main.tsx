@@ -1,4 +1,4 @@
-/** Starts the pages: styles, the policy for markup, and the router. */
+/** Starts the pages: styles, the policy for markup, patience with what others do to their nodes, and the router. */
 
 import './styles.css'
 import { MantineProvider } from '@mantine/core'
@@ -8,11 +8,13 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 
 import { createQueries } from './data/queries.ts'
+import { tolerateForeignNodes } from './shell/foreign-nodes.ts'
 import { allowStylesOnly } from './shell/markup-policy.ts'
 import { createPagesRouter } from './router.tsx'
 import { THEME } from './shell/theme.ts'
 
 allowStylesOnly()
+tolerateForeignNodes()
 const queries = createQueries()
 const router = createPagesRouter(queries)
 // Scripts can read a nonce only as a property; styles that are created at run time need it.

@@ -1,7 +1,10 @@
 /**
  * Calls between two threads: each side offers functions and calls those of the other. A call resolves with a copy of its result, or rejects
- * with an error of the same name, message, code and stack. If its signal is aborted it rejects at once, and the other side's signal is aborted, too.
+ * with an error of the same name, message, code and stack, which is an `Outage` if theirs is one. If its signal is aborted it rejects at once, and
+ * the other side's signal is aborted, too.
  */
+
+import { Outage } from '../../common/outage.ts'
 
 /** What a side offers. Arguments and results must be such as `structuredClone` copies. */
 export type Offers = Readonly<Record<string, (argument: never, signal: AbortSignal) => Promise<unknown>>>
@@ -44,6 +47,7 @@ type ThreadMessage =
 interface CarriedError {
   readonly name: string
   readonly message: string
+  readonly isOutage: boolean
   readonly code: string | number | undefined
   readonly stack: string | undefined
 }
@@ -150,12 +154,20 @@ function movable({ value, bytes }: Moved<unknown>): { readonly value: unknown; r
 }
 
 function carried(error: unknown): CarriedError {
-  if (!(error instanceof Error)) return { name: 'Error', message: String(error), code: undefined, stack: undefined }
+  if (!(error instanceof Error))
+    return { name: 'Error', message: String(error), isOutage: false, code: undefined, stack: undefined }
   const { name, message, stack } = error
   const code = 'code' in error ? error.code : undefined
-  return { name, message, stack, code: typeof code === 'string' || typeof code === 'number' ? code : undefined }
+  return {
+    name,
+    message,
+    isOutage: error instanceof Outage,
+    stack,
+    code: typeof code === 'string' || typeof code === 'number' ? code : undefined,
+  }
 }
 
-function errorOf({ name, message, code, stack }: CarriedError): Error {
-  return Object.assign(new Error(message), { name, stack }, code === undefined ? {} : { code })
+function errorOf({ name, message, isOutage, code, stack }: CarriedError): Error {
+  const error: Error = isOutage ? new Outage(message) : new Error(message)
+  return Object.assign(error, { name, stack }, code === undefined ? {} : { code })
 }

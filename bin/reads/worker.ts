@@ -10,7 +10,7 @@ import { runReplays, type BegunReplays } from '../../delivery/rollup/replay-jobs
 import { KEY_IDS } from '../../domain/receipt.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
-import { FactsUnavailable, type Facts } from '../../ports/facts/facts.ts'
+import type { Facts } from '../../ports/facts/facts.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
 import { createLogger } from '../../runtime/logger.ts'
 import { yieldThisThread } from '../wiring/v8-threads.ts'
@@ -108,8 +108,4 @@ function writtenOutcome(outcome: Exclude<HandlerOutcome, StreamAnswer>): Carried
 }
 
 /** Rows of results, which the thread of the requests inserts in its turn. */
-const insert: Facts['insert'] = async (table, rows) => {
-  await main.call('insert', { table, rows }).catch((error: Error) => {
-    throw error.name === 'FactsUnavailable' ? new FactsUnavailable(error.message) : error
-  })
-}
+const insert: Facts['insert'] = (table, rows) => main.call('insert', { table, rows })

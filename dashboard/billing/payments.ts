@@ -1,5 +1,6 @@
 /** Port: the payment provider. Its present state is all that counts, and none of it is stored here. */
 
+import { Outage } from '../../common/outage.ts'
 import type { Subscription } from '../../domain/people/subscriptions.ts'
 
 interface PaymentCustomer {
@@ -41,6 +42,6 @@ export interface Payments {
 }
 
 /** The provider is unreachable or busy: the request may have taken effect, and repeating it is safe. Carries none of the provider's text. */
-export class PaymentsUnavailable extends Error {
+export class PaymentsUnavailable extends Outage {
   override readonly name = 'PaymentsUnavailable'
 }

@@ -5,6 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
+import { Outage } from '../../common/outage.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import type { Directory, DirectoryOrganization } from '../resources/directory.ts'
 import { roleIn, rolesOf } from '../../domain/people/standing.ts'
@@ -100,7 +101,7 @@ async function respond(request: Requested, res: ServerResponse, parts: ServingPa
     if (gone.signal.aborted && error === gone.signal.reason) return null
     parts.logger.error({ err: error, request: request.requestId }, 'request of the dashboard failed')
     // While a store is unavailable it is unknown who is signed in and what they may do, so neither is claimed.
-    return refuse(isStoreAway(error) ? 'unavailable' : 'internal')
+    return refuse(error instanceof Outage ? 'unavailable' : 'internal')
   }
   const served = { ...request, signal: gone.signal }
   const outcome = await givingBack(parts, () => handleRequest(served, parts).catch(failed))
@@ -176,15 +177,6 @@ function organizationsOf(
   }
   const scope = findScope(row, { params, session }, directory)
   return scope === null || 'code' in scope ? [] : [scope.organization]
-}
-
-function isStoreAway(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    ['RedisUnavailable', 'LogUnavailable', 'FactsUnavailable', 'PaymentsUnavailable', 'ResourcesUnavailable'].includes(
-      error.name,
-    )
-  )
 }
 
 /** Null if the client disconnected. */

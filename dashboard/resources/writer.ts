@@ -1,5 +1,6 @@
 /** Port: writes single custom resources, each only if it is as the caller last saw it. */
 
+import { Outage } from '../../common/outage.ts'
 import type { OwnedField } from '../../domain/resources/field-owners.ts'
 import type { Plan } from '../../domain/model.ts'
 import type { PlanUse } from '../../domain/plan.ts'
@@ -53,7 +54,7 @@ interface DependantObject {
 }
 
 /** What is written now would take no effect, or nothing can be read: nothing is promised, and the request may be repeated. */
-export class ResourcesUnavailable extends Error {
+export class ResourcesUnavailable extends Outage {
   override readonly name = 'ResourcesUnavailable'
 }
 

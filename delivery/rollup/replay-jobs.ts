@@ -4,6 +4,7 @@
  */
 
 import { readJsonColumn } from '../../common/json-column.ts'
+import { Outage } from '../../common/outage.ts'
 import {
   REPLAY_CANCELLED,
   replaySubject,
@@ -17,7 +18,6 @@ import { LIMITS } from '../../domain/limits.ts'
 import type { VisitPolicy } from '../../domain/model.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
-import { FactsUnavailable } from '../../ports/facts/facts.ts'
 import type { StatementShare } from '../../ports/facts/query-rows.ts'
 import type { AskedReplayRow } from '../../ports/facts/pages/replay.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -158,7 +158,7 @@ async function runReplay(job: AskedReplayRow, deps: ReplayJobDeps, start: Replay
     if (await isCancelled(job, facts)) throw new ReplayCancelled('somebody cancelled it')
     await write.done(result)
   } catch (error) {
-    if (error instanceof FactsUnavailable || (signal?.aborted ?? false)) throw error
+    if (error instanceof Outage || (signal?.aborted ?? false)) throw error
     // It begins anew at the next look, from nothing that names what was erased.
     if (error instanceof ErasedMeanwhile) return write.unfinished('running', { starts })
     const failure = reasonOfEnd(error)

@@ -25,7 +25,7 @@ function Account({ me }: { readonly me: Me }): ReactNode {
     <>
       <dl className="facts">
         <dt>Address</dt>
-        <dd>{me.email}</dd>
+        <dd translate="no">{me.email}</dd>
         <dt>Organisations</dt>
         <dd>
           <ul>

@@ -116,7 +116,7 @@ function ProviderError({
         {shownCount(tries)} {tries === 1 ? 'try' : 'tries'}
       </p>
       {words !== '' && (
-        <pre tabIndex={0} aria-label={`What ${destination} answered`}>
+        <pre translate="no" tabIndex={0} aria-label={`What ${destination} answered`}>
           {prettyText(words)}
         </pre>
       )}

@@ -227,7 +227,8 @@ function NoSources({ organization }: { readonly organization: string }): ReactNo
   return (
     <Empty title="No visit in this time">
       Choose a longer time. Visits are there as soon as the script is on your website; links with{' '}
-      <code>utm_source</code> and <code>utm_campaign</code> then name where they came from. The{' '}
+      <code translate="no">utm_source</code> and <code translate="no">utm_campaign</code> then name where they came
+      from. The{' '}
       <Link to="/app/$organization/checklist" params={{ organization }}>
         checklist
       </Link>{' '}

@@ -30,7 +30,7 @@ export function AsItCame({ organization, website, request }: AsItCameProps): Rea
           <Problem error={error} />
           {data !== undefined && (
             <>
-              <pre tabIndex={0} aria-label="Body of the request">
+              <pre translate="no" tabIndex={0} aria-label="Body of the request">
                 {prettyText(text('body'))}
               </pre>
               <CopyButton

@@ -96,7 +96,7 @@ function Attempt({ attempt, before }: AttemptProps): ReactNode {
         {isRepeat && ', with the same answer'}
       </p>
       {answer !== '' && !isRepeat && (
-        <pre tabIndex={0} aria-label={`Answer to try ${number}`}>
+        <pre translate="no" tabIndex={0} aria-label={`Answer to try ${number}`}>
           {prettyText(answer)}
         </pre>
       )}
@@ -104,7 +104,7 @@ function Attempt({ attempt, before }: AttemptProps): ReactNode {
         <details>
           <summary>What was sent</summary>
           <p className="address">{attempt.request_url}</p>
-          <pre tabIndex={0} aria-label={`Sent with try ${number}`}>
+          <pre translate="no" tabIndex={0} aria-label={`Sent with try ${number}`}>
             {prettyText(attempt.request_body)}
           </pre>
         </details>

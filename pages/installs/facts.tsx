@@ -58,11 +58,16 @@ export function MachineFacts({ install, organization }: MachineProps): ReactNode
     ['Browsers', browsers],
     ['Locale', [install.language, install.timezone].filter((part) => part !== '').join(', ')],
     ['Run by', install.agent === '' ? 'a person, as far as the hook can tell' : install.agent],
-    ['Event', <code key="event">{install.event_id}</code>],
+    [
+      'Event',
+      <code translate="no" key="event">
+        {install.event_id}
+      </code>,
+    ],
     [
       'Installation',
       <Link key="more" to="/app/$organization/logs" params={{ organization }} search={{ reference: installation }}>
-        <code>{installation}</code>
+        <code translate="no">{installation}</code>
       </Link>,
     ],
   ]

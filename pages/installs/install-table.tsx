@@ -62,7 +62,7 @@ function InstallTableRow({
         {[install.platform, install.arch].filter((part) => part !== '').join(' ')}
         {install.agent !== '' && <small>by {install.agent}</small>}
       </td>
-      <td>{install.install_path}</td>
+      <td translate="no">{install.install_path}</td>
     </tr>
   )
 }

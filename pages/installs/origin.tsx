@@ -26,7 +26,7 @@ function hostOf(address: string): string {
 export function Address({ text }: { readonly text: string }): ReactNode {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return text
   return (
-    <a href={text} rel="noopener noreferrer nofollow ugc" target="_blank">
+    <a href={text} rel="noopener noreferrer nofollow ugc" target="_blank" translate="no">
       {text}
     </a>
   )

@@ -8,5 +8,9 @@ const MOST_BREAKS = 30
 export function Breakable({ address }: { readonly address: string }): ReactNode {
   const parts = address.split(/(?<=[^/]\/|[?&])(?=[^/])/, MOST_BREAKS)
   const rest = address.slice(parts.join('').length)
-  return [...parts, rest].flatMap((part, place) => (place === 0 ? [part] : [<wbr key={place} />, part]))
+  return (
+    <span translate="no">
+      {[...parts, rest].flatMap((part, place) => (place === 0 ? [part] : [<wbr key={place} />, part]))}
+    </span>
+  )
 }

@@ -54,7 +54,7 @@ export function TakeAlong({ file, name = '', what = 'this' }: TakeAlongProps): R
 export function Snippet({ what, text }: CopyProps): ReactNode {
   return (
     <div className="snippet">
-      <pre tabIndex={0} aria-label={what}>
+      <pre translate="no" tabIndex={0} aria-label={what}>
         {text}
       </pre>
       <CopyButton key={text} what={what} text={text} />

@@ -18,7 +18,8 @@ export function ExampleNotice({ until, children }: ExampleNoticeProps): ReactNod
     <div className="notice example" role="note">
       <p>
         {children ?? 'These numbers count made-up traffic, too.'} It was filled in to have something to look at, ends
-        before {DAY.format(until)} (UTC), and has pages on <code>{new URL(EXAMPLE_DATA.origin).host}</code>.
+        before {DAY.format(until)} (UTC), and has pages on{' '}
+        <code translate="no">{new URL(EXAMPLE_DATA.origin).host}</code>.
       </p>
     </div>
   )

@@ -112,7 +112,9 @@ function MemberTable({ members, organization, mayWrite }: TableProps): ReactNode
         <tbody>
           {members.map((member) => (
             <tr key={member.name}>
-              <th scope="row">{nameOf(member)}</th>
+              <th scope="row" translate="no">
+                {nameOf(member)}
+              </th>
               <td>{mayWrite ? <RoleChoice member={member} organization={organization} /> : member.role}</td>
               <td>{stateOf(member)}</td>
               {mayWrite && (

@@ -105,6 +105,7 @@ function KindTable({ organization, rows, title }: KindTableProps): ReactNode {
                 <Link
                   to="/app/$organization/resources/$kind/$namespace/$name"
                   params={{ organization, kind, namespace, name }}
+                  translate="no"
                 >
                   {name}
                 </Link>

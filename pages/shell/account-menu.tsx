@@ -25,7 +25,7 @@ export function AccountMenu(): ReactNode {
         </button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Label>{data.email}</Menu.Label>
+        <Menu.Label translate="no">{data.email}</Menu.Label>
         <Menu.Divider />
         <Menu.Label>Colours</Menu.Label>
         {SCHEMES.map(({ value, label }) => (

@@ -38,7 +38,7 @@ export function Frame(): ReactNode {
             onClick={menu.toggle}
           />
         )}
-        <Link to="/" className="brand">
+        <Link to="/" className="brand" translate="no">
           {BRAND}
         </Link>
         <OrganizationChoice />

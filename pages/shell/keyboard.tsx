@@ -63,7 +63,9 @@ function Row({ keys, what }: { readonly keys: readonly string[]; readonly what: 
       <th scope="row">{what}</th>
       <td>
         {keys.map((key) => (
-          <Kbd key={key}>{key}</Kbd>
+          <Kbd translate="no" key={key}>
+            {key}
+          </Kbd>
         ))}
       </td>
     </tr>

@@ -62,7 +62,7 @@ function NewWebhook({ organization }: { readonly organization: string }): ReactN
         {WEBHOOK_EVENT_TYPES.map((type) => (
           <label key={type} className="check">
             <input type="checkbox" checked={events.includes(type)} onChange={() => toggle(type)} /> {eventWords(type)}{' '}
-            <code>{type}</code>
+            <code translate="no">{type}</code>
           </label>
         ))}
       </fieldset>

@@ -52,7 +52,7 @@ function OneWebhook({ organization, namespace, name }: OneWebhookProps): ReactNo
       <p className={`status ${tone}`}>{words}</p>
       <dl className="facts">
         <dt>To</dt>
-        <dd>{webhook.url}</dd>
+        <dd translate="no">{webhook.url}</dd>
         <dt>Events</dt>
         <dd>{webhook.events.map(eventWords).join(', ')}</dd>
         {webhook.lastDeliveredAt !== null && (
@@ -196,7 +196,7 @@ function AttemptTable({ attempts }: { readonly attempts: readonly WebhookAttempt
               </th>
               <td>
                 {eventWords(type)}
-                <small>{website}</small>
+                <small translate="no">{website}</small>
               </td>
               <td>
                 {ATTEMPT_WORDS[state] ?? state}

@@ -35,7 +35,7 @@ function Support({ organization }: { readonly organization: string }): ReactNode
       <div className="empty" role="status">
         <h2>Your request is on its way</h2>
         <p>
-          Answers come to your e-mail address. The request is <code>{sent}</code>.
+          Answers come to your e-mail address. The request is <code translate="no">{sent}</code>.
         </p>
         <Button variant="default" onClick={() => setSent(null)}>
           Write another one
@@ -80,7 +80,9 @@ function SupportForm({ organization, diagnostics, onSent }: SupportFormProps): R
       </label>
       <details open>
         <summary>Exactly this, and nothing else</summary>
-        <pre tabIndex={0}>{JSON.stringify(diagnostics, null, 2)}</pre>
+        <pre translate="no" tabIndex={0}>
+          {JSON.stringify(diagnostics, null, 2)}
+        </pre>
       </details>
       <Problem error={send.error} />
       <div>

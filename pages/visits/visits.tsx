@@ -141,7 +141,7 @@ function VisitRow({
         ) : (
           <Clock ms={at} />
         )}
-        <small>{website}</small>
+        <small translate="no">{website}</small>
       </th>
       <td className="page-address">
         <span className="value">

@@ -161,7 +161,7 @@ function Replays({ organization }: { readonly organization: OwnOrganization }): 
                     <Moment ms={line.askedAt} />
                   </Link>
                 </th>
-                <td>{line.website}</td>
+                <td translate="no">{line.website}</td>
                 <td>{policyWords(line)}</td>
                 <td>
                   <Moment ms={line.since} />

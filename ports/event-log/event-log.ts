@@ -9,6 +9,7 @@
  * - Every queue is bounded in bytes and in count.
  */
 
+import { Outage } from '../../common/outage.ts'
 import type { Offsets } from '../../domain/collection/facts-lag.ts'
 import type { Topic } from '../../domain/records.ts'
 
@@ -173,6 +174,6 @@ export interface EventLog {
 }
 
 /** The log cannot take the entries now; the caller answers 503 and promises nothing. */
-export class LogUnavailable extends Error {
+export class LogUnavailable extends Outage {
   override readonly name = 'LogUnavailable'
 }

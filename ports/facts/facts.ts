@@ -5,6 +5,7 @@
  * every query reads each natural key once; parameters are bound, never spliced.
  */
 
+import { Outage } from '../../common/outage.ts'
 import type { OwnedWebsite } from '../../domain/model.ts'
 import type { FactTable } from './columns.ts'
 import type { ErasedName, ErasedRows } from './erasure/names.ts'
@@ -68,7 +69,7 @@ export interface Facts {
 }
 
 /** The engine is unreachable or busy; the outcome is unknown, and repeating is safe. */
-export class FactsUnavailable extends Error {
+export class FactsUnavailable extends Outage {
   override readonly name = 'FactsUnavailable'
 }
 

@@ -5,11 +5,16 @@ import { MessageChannel } from 'node:worker_threads'
 
 import { expect } from 'chai'
 
+import { Outage } from '../../common/outage.ts'
 import { Moved, openChannel, type Channel, type Offers } from '../../bin/reads/channel.ts'
 
 class EngineAway extends Error {
   override readonly name = 'EngineAway'
   readonly code = '241'
+}
+
+class StoreAway extends Outage {
+  override readonly name = 'StoreAway'
 }
 
 describe('a call between threads', () => {
@@ -21,6 +26,7 @@ describe('a call between threads', () => {
     fail: async () => {
       throw new EngineAway('the engine is away')
     },
+    failByOutage: () => Promise.reject(new StoreAway('the store is away')),
     failOddly: () => Promise.reject(Object.assign(new Error('x'), { code: Symbol('not to be copied') })),
     copyFunction: async () => () => 'a function',
     bytes: async (which: 'alone' | 'shared') => new Moved({ found: bytes[which] }, bytes[which]),
@@ -54,6 +60,13 @@ describe('a call between threads', () => {
     expect(await failure(call('unknown', undefined as never))).to.include({
       message: 'the other thread offers no unknown',
     })
+  })
+
+  it('rejects with an outage if the other side meets one, and with no outage otherwise', async () => {
+    const error = await failure(call('failByOutage', undefined as never))
+    expect(error).to.be.instanceOf(Outage)
+    expect(error).to.include({ name: 'StoreAway', message: 'the store is away' })
+    expect(await failure(call('fail', undefined as never))).not.to.be.instanceOf(Outage)
   })
 
   it('rejects if the result or the error cannot be copied, and the channel goes on', async () => {

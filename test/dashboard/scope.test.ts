@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import type { RunOptions } from '../../ports/facts/facts.ts'
+import { FactsUnavailable, type RunOptions } from '../../ports/facts/facts.ts'
 import type { KeptWebsite } from '../../ports/facts/erasure/kept.ts'
 import { organizationOf, startStage, type Stage, websiteOf } from './support/stage.ts'
 
@@ -31,7 +31,7 @@ describe('the facts that a handler reads', () => {
       params: Readonly<Record<string, unknown>>,
       options: RunOptions,
     ): Promise<never[]> => {
-      if (isAway) throw Object.assign(new Error('away'), { name: 'FactsUnavailable' })
+      if (isAway) throw new FactsUnavailable('away')
       asked.push({ query, websites: params['websites'], organization: params['organization'], kept: options.kept })
       return []
     }

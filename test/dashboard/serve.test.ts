@@ -11,6 +11,7 @@ import { refuseByRate } from '../../dashboard/http/limits.ts'
 import type { RouteRow } from '../../dashboard/http/route.ts'
 import { createServe } from '../../dashboard/http/serve.ts'
 import { ERRORS, refuse, type ErrorCode } from '../../domain/errors.ts'
+import { Outage } from '../../common/outage.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import type { Hit } from '../../ports/hot-state/hot-state.ts'
 import { createLogger } from '../../runtime/logger.ts'
@@ -18,6 +19,8 @@ import { createRandomness } from '../../runtime/random.ts'
 import { until } from '../../fixtures/until.ts'
 
 const EVERYONE = { method: 'GET', needs: null, rate: 'read', summary: '' } as const
+
+class OtherAway extends Outage {}
 
 describe('serving a route of the dashboard', () => {
   let server: Server
@@ -83,6 +86,8 @@ describe('serving a route of the dashboard', () => {
         if (limited !== null) return limited
         const outcome = query.get('outcome') ?? ''
         if (outcome === 'away') throw new LogUnavailable('the log is away')
+        if (outcome === 'other_away') throw new OtherAway('another engine is away')
+        if (outcome === 'namesake') throw Object.assign(new Error('a fault'), { name: 'LogUnavailable' })
         if (outcome === 'fault') throw new Error('a fault of ours')
         return outcome in ERRORS ? refuse(outcome as ErrorCode) : answer({ done: true })
       },
@@ -250,7 +255,9 @@ describe('serving a route of the dashboard', () => {
     }
     expect(await after('done')).to.deep.equal([200, 1, 1])
     expect(await after('away')).to.deep.equal([503, 0, 0])
+    expect(await after('other_away'), 'an outage is one by its class').to.deep.equal([503, 0, 0])
     expect(await after('fault')).to.deep.equal([500, 1, 0])
+    expect(await after('namesake'), 'a name makes no outage').to.deep.equal([500, 1, 0])
     for (const [code, { status }] of Object.entries(ERRORS)) {
       if (code === 'rate_limited') continue
       expect(await after(code), code).to.deep.equal([status, status === 503 ? 0 : 1, 0])

@@ -949,6 +949,13 @@ export const MUTATIONS: readonly Mutation[] = [
     suites: ['test/delivery/mail.test.ts'],
   },
   {
+    breaks: 'an outage in another thread is answered as one',
+    file: 'bin/reads/channel.ts',
+    old: 'isOutage: error instanceof Outage',
+    new: 'isOutage: false',
+    suites: ['test/bin/read-channel.test.ts'],
+  },
+  {
     breaks: 'of two Owners who leave at once one stays',
     file: 'dashboard/people/keep-owner.ts',
     old: 'reliesOn === null ? {} : { reliesOn }',

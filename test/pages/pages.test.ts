@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
-import type { Route } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 
 import { trafficOfDay } from '../../bin/example-data/traffic.ts'
 import type { LogRecord } from '../../domain/records.ts'
@@ -17,6 +17,7 @@ import type { StripeStandIn } from '../../fixtures/service/stripe.ts'
 import { billingOver, startStripe } from '../dashboard/support/billing.ts'
 import { organizationOf, websiteOf } from '../dashboard/support/stage.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
+import { otherWorld, REPLACEMENTS, TRANSLATED, translation } from './support/other-world.ts'
 import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
 
 const LOOKS: readonly Look[] = [
@@ -337,6 +338,51 @@ describe('the pages', function () {
     await page.getByRole('cell', { name: 'cancelled' }).waitFor()
     expect(noise).to.deep.equal([])
     await page.close()
+  })
+
+  it('go on after the browser has translated them, and show what is new', async () => {
+    const link = (name: RegExp) => (page: Page) => page.getByRole('link', { name }).first().click()
+    const button = (name: RegExp) => (page: Page) =>
+      page.getByRole('main').getByRole('button', { name }).first().click()
+    const option = (name: string) => async (page: Page) => {
+      await page.getByRole('combobox', { name: 'Status' }).or(page.getByLabel('Status')).first().click()
+      await page.getByRole('option', { name }).click()
+    }
+    const ways: readonly (readonly [string, readonly ((page: Page) => Promise<void>)[]])[] = [
+      ...['funnel', 'sources'].map(
+        (address) => [`trial/${address}`, [link(/24 hours/), link(/30 days/), button(/Copy link/)]] as const,
+      ),
+      ['acme/logs', [option('4xx'), button(/:/), button(/Copy as curl/), button(/Close/)]],
+      ['trial/resources', [link(/New.*website/)]],
+      ['acme/members', [button(/Invite/)]],
+    ]
+    const untranslated =
+      "[...document.querySelectorAll('code, pre, kbd')].filter((each) => !each.closest('[translate=no]')).length"
+    for (const [address, steps] of ways) {
+      const email = address.startsWith('trial') ? 'trial@acme.dev' : 'owner@acme.dev'
+      const plain = await stage.open(email, LOOKS[0]!)
+      const { page, noise } = await stage.open(email, LOOKS[0]!)
+      const textOf = async (shown: Page) =>
+        ((await shown.locator('main').textContent()) ?? '').replaceAll(TRANSLATED, '')
+      for (const each of [plain.page, page]) {
+        await each.goto(`${stage.url}/app/${address}`)
+        await each.locator('main h1').waitFor()
+        await each.locator('.loading').waitFor({ state: 'detached' })
+      }
+      const inOtherWorld = await otherWorld(page)
+      for (const step of steps) {
+        await until(async () => (await textOf(page)) === (await textOf(plain.page)))
+        await step(plain.page)
+        await inOtherWorld(translation('body', REPLACEMENTS.replaced))
+        expect(await page.locator('main font').count(), 'texts that are translated').to.be.above(0)
+        await step(page)
+      }
+      await until(async () => (await textOf(page)) === (await textOf(plain.page)))
+      expect(await page.evaluate(untranslated), 'code that would be translated').to.equal(0)
+      expect(noise, address).to.deep.equal([])
+      await page.close()
+      await plain.page.close()
+    }
   })
 
   it('send a support request with what was shown, and only on request', async () => {

@@ -64,6 +64,7 @@ const COMMON_FILES = [
   'in-lanes.ts',
   'json-column.ts',
   'once-per-object.ts',
+  'outage.ts',
   'pages-manifest.ts',
   'printable.ts',
   'shell.ts',

@@ -26,7 +26,7 @@ export function LinePanel({ organization, line, onClose }: LinePanelProps): Reac
   return (
     <aside className="panel" aria-label="One line of Logs" ref={panel} tabIndex={-1}>
       <header>
-        <h2>
+        <h2 translate="no">
           {line.method} {line.path}
         </h2>
         <CloseButton aria-label="Close" onClick={onClose} />
@@ -45,12 +45,12 @@ export function LinePanel({ organization, line, onClose }: LinePanelProps): Reac
         {line.origin !== undefined && line.origin !== '' && (
           <>
             <dt>Origin</dt>
-            <dd>{line.origin}</dd>
+            <dd translate="no">{line.origin}</dd>
           </>
         )}
         <dt>ID</dt>
         <dd>
-          <code>{line.id}</code>
+          <code translate="no">{line.id}</code>
         </dd>
       </dl>
       <Problem error={error} />
@@ -95,7 +95,9 @@ function Bodies({ line, detail }: { readonly line: LogLine; readonly detail: Lin
       {bodies.map(({ title, text }) => (
         <section key={title}>
           <h3>{title}</h3>
-          <pre tabIndex={0}>{prettyText(text)}</pre>
+          <pre translate="no" tabIndex={0}>
+            {prettyText(text)}
+          </pre>
         </section>
       ))}
       {bodies.length === 0 && <p className="question">No body is kept of this one.</p>}

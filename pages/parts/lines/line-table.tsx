@@ -26,10 +26,10 @@ export function LineTable({ lines, selected, onSelect }: LineTableProps): ReactN
                 </button>
               </td>
               <td>{lineKind(line.kind)}</td>
-              <td className="path">
+              <td className="path" translate="no">
                 <Asked line={line} />
               </td>
-              <td>{line.website}</td>
+              <td translate="no">{line.website}</td>
               <td>
                 <Status status={line.status} code={line.code} />
               </td>

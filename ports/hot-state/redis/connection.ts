@@ -10,9 +10,10 @@ import type { Redis } from 'ioredis'
 import type { StoreGeneration } from './verbs.ts'
 import { defineScripts, runTogether, type RunScript, type SendVerbs } from './scripts.ts'
 import { endedWithin } from '../../../common/deadline.ts'
+import { Outage } from '../../../common/outage.ts'
 
 /** Redis did not answer in time or refused; the verb may have run or not. Carries no keys and no values. */
-export class RedisUnavailable extends Error {
+export class RedisUnavailable extends Outage {
   override readonly name = 'RedisUnavailable'
 }
 
