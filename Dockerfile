@@ -1,5 +1,5 @@
 # All programs of Whence in one image: `docker build -t whence .`. The entry point is the command line itself, as in
-# `docker run whencectl api --help`. 543 MB of it are chDB, which only `whencectl embedded` uses: the target `without-chdb` has none.
+# `docker run whence api --help`. 543 MB of it are chDB, which only `whencectl embedded` uses: the target `without-chdb` has none.
 
 # Pin it by digest in a build of your own: `--build-arg NODE_IMAGE=node@sha256:…`.
 ARG NODE_IMAGE=node:24-bookworm-slim

@@ -2,10 +2,10 @@
 
 import { listenFor } from '../api/frame.ts'
 import { watchDirectory } from '../dashboard/resources/cluster-directory.ts'
-import { clusterWriter } from '../dashboard/resources/cluster-writer.ts'
-import type { SecretRoom } from '../dashboard/resources/writer.ts'
+import { clusterWriter, type SecretPlaces } from '../dashboard/resources/cluster-writer.ts'
 import { secretHit } from '../dashboard/http/limits.ts'
 import { clusterPins } from '../dashboard/sign-in/cluster-pins.ts'
+import type { HotState } from '../ports/hot-state/hot-state.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import type { RunOutcome } from '../runtime/settings/settings.ts'
@@ -49,11 +49,10 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
     const eventLog = await open.eventLog({ mayWait: true })
     const { facts } = await open.facts({ isReadOnly: true })
     reportEngines(registry, { eventLog, hotState, facts })
-    const countSecret = async (room: SecretRoom) => (await hotState.countHits([secretHit(room)])).kind === 'counted'
     const resources = {
       directory,
       inventory: directory.inventory,
-      writer: clusterWriter(client, Date.now, countSecret),
+      writer: clusterWriter(client, Date.now, secretPlaces(hotState)),
     }
     const dashboard = await openDashboard({
       ...{ ...parts, keys, registry, eventLog, hotState, facts, ...resources },
@@ -79,4 +78,12 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
     probes.ready()
     logger.info({ listen: `${settings.listen.host}:${server.port}`, baseUrl: settings.baseUrl }, 'serving people')
   })
+}
+
+function secretPlaces(hotState: Pick<HotState, 'countHits' | 'returnHits'>): SecretPlaces {
+  return {
+    take: async (room) => (await hotState.countHits([secretHit(room)])).kind === 'counted',
+    // Nothing can be given back while the store is away, and the day ends by itself.
+    giveBack: (room, agoMs) => hotState.returnHits([secretHit(room)], agoMs).catch(() => undefined),
+  }
 }

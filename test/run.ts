@@ -29,7 +29,7 @@ const REPORTER = join(import.meta.dirname, 'support/reporter.ts')
  */
 const LANES_OF_ENGINES = [
   ['contract', 'crash', 'faults', 'hook', 'scale', 'versions'],
-  ['charts', 'dashboard', 'e2e', 'operator', 'pages'],
+  ['charts', 'dashboard', 'e2e', 'operator', 'pages', 'sdk'],
 ] as const
 
 /**

@@ -42,13 +42,20 @@ const NOT_FOUND = 404
 /** A status that the operator writes in between is no change of the spec. */
 const TRIES = 8
 
-/** Counts one Secret more of an organisation in a day; false if there were as many. Rejects while that is not known. */
-type CountSecret = (room: SecretRoom) => Promise<boolean>
+/** What counts the Secrets of an organisation in a day. */
+export interface SecretPlaces {
+  /** Counts one more; false if there were as many. Rejects while that is not known. */
+  readonly take: (room: SecretRoom) => Promise<boolean>
+  /** For one that was counted so many milliseconds ago, and was not made. Never rejects. */
+  readonly giveBack: (room: SecretRoom, agoMs: number) => Promise<void>
+}
+
+const NO_LIMIT: SecretPlaces = { take: async () => true, giveBack: async () => undefined }
 
 export function clusterWriter(
   client: KubeClient,
   nowMs: () => number,
-  countSecret: CountSecret = async () => true,
+  places: SecretPlaces = NO_LIMIT,
 ): ResourceWriter {
   const parts = { client, nowMs }
   return {
@@ -69,8 +76,17 @@ export function clusterWriter(
       ),
     createSecret: async (secret) => {
       const { room } = secret
-      if (room !== undefined && !(await countSecret(room))) return { kind: 'full', used: room.allowed }
-      return writeSecret(client, secret)
+      if (room === undefined) return writeSecret(client, secret)
+      const takenAtMs = nowMs()
+      if (!(await places.take(room))) return { kind: 'full', used: room.allowed }
+      let isMade = false
+      try {
+        const outcome = await writeSecret(client, secret)
+        isMade = outcome.kind === 'written'
+        return outcome
+      } finally {
+        if (!isMade) await places.giveBack(room, Math.max(0, nowMs() - takenAtMs))
+      }
     },
   }
 }

@@ -18,7 +18,7 @@ const ID_MEANING = 'may have only lower-case letters, digits and hyphens, and mu
  * One character of a name that people read: none that is not seen, that controls a terminal (C0 and C1), or that turns its neighbours around.
  * The joiners U+200C and U+200D are letters' neighbours in Persian and in emoji.
  */
-export const NAME_CHAR = String.raw`[^\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]`
+export const NAME_CHAR = String.raw`[^\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\ufffb]`
 export const NAME_MEANING = 'must not have line breaks, control characters, or characters that hide or turn text around'
 
 export const displayName: JsonSchema = {

@@ -197,6 +197,8 @@ function walkString(schema: JsonSchema, value: string, pointer: string, findings
     if (!schema.enum.includes(value)) add(notInEnum(value, schema.enum))
     return
   }
+  // In UTF-8, as files have it, it would become another text.
+  if (/\p{Cs}/u.test(value)) return add('has half of a character')
   const chars = codePoints(value)
   if (schema.minLength !== undefined && chars < schema.minLength) {
     add(chars === 0 ? 'is empty' : `is shorter than ${countText(schema.minLength, 'character', 'characters')}`)

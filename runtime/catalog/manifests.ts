@@ -116,6 +116,8 @@ export function manifestText(object: object): string {
     Scalar(_key, scalar) {
       const { value } = scalar
       if (typeof value === 'string' && (!PLAIN_TEXT.test(value) || YAML_WORD.test(value))) scalar.type = 'QUOTE_DOUBLE'
+      // A body may say -0, which is the same number.
+      if (value === 0) scalar.value = 0
     },
   })
   const text = document.toString({ lineWidth: 0 })

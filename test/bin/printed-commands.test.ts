@@ -26,8 +26,23 @@ interface Printed {
   readonly line: string
 }
 
-const PAGES = sourceFiles([''], ['.md', '.txt', '.service', '.sh', '.ts', '.tsx']).filter(
-  ({ path }) => !/^(test|bench|CHANGELOG|node_modules)/.test(path),
+const ENDINGS = [
+  '.md',
+  '.txt',
+  '.service',
+  '.sh',
+  '.ts',
+  '.tsx',
+  '.js',
+  '.mjs',
+  '.html',
+  '.json',
+  '.yaml',
+  '.yml',
+  '.tpl',
+]
+const PAGES = sourceFiles([''], [...ENDINGS, 'Dockerfile', 'Makefile']).filter(
+  ({ path }) => !/^(test|bench|CHANGELOG|node_modules|package-lock)/.test(path),
 )
 
 function printedLines(): readonly Printed[] {
@@ -72,10 +87,12 @@ describe('commands that pages and messages print', () => {
 
   it('do not begin with the builtin of zsh and ksh', () => {
     const commands = Object.keys(COMMANDS).join('|')
-    // `kubectl whence` is the plugin, and `-n whence` a namespace.
-    const builtin = new RegExp(`(?<![\\w/.@-]|kubectl |-[a-z] )whence (?:${commands}|--help|--version)(?![\\w-])`)
+    // `kubectl whence` is the plugin, `docker run whence` the image, and `-n whence` a namespace.
+    const builtin = new RegExp(
+      `(?<![\\w/.@-]|kubectl |docker run |-[a-z] )whence (?:${commands}|--help|--version)(?![\\w-])`,
+    )
     expect(PAGES.filter(({ text }) => builtin.test(text)).map(({ path }) => path)).to.deep.equal([])
-    expect(builtin.test(['`whence', 'explain EVENT_ID`'].join(' '))).to.equal(true)
+    expect(builtin.test('`whence explain EVENT_ID`')).to.equal(true)
   })
 
   for (const shell of SHELLS)

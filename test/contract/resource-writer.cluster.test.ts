@@ -48,10 +48,13 @@ async function start(): Promise<WriterStage | null> {
   const directory = watch()
   await directory.synced
   const made = new Map<string, number>()
-  writer = clusterWriter(client, Date.now, async ({ organization, allowed }) => {
-    const count = (made.get(organization) ?? 0) + 1
-    if (count <= allowed) made.set(organization, count)
-    return count <= allowed
+  writer = clusterWriter(client, Date.now, {
+    take: async ({ organization, allowed }) => {
+      const count = (made.get(organization) ?? 0) + 1
+      if (count <= allowed) made.set(organization, count)
+      return count <= allowed
+    },
+    giveBack: async ({ organization }) => void made.set(organization, (made.get(organization) ?? 0) - 1),
   })
   return {
     ...{ writer, directory, inventory: directory.inventory, organization: 'acme' },

@@ -4,6 +4,9 @@ import { expect } from 'chai'
 
 import { secretsAllowed } from '../../domain/plan.ts'
 import { secretHit } from '../../dashboard/http/limits.ts'
+import { clusterWriter } from '../../dashboard/resources/cluster-writer.ts'
+import type { SecretRoom } from '../../dashboard/resources/writer.ts'
+import { KubeError, type KubeClient } from '../../runtime/kube/client.ts'
 import { organizationOf, startStage, websiteOf, type Stage, type Told } from './support/stage.ts'
 
 describe('Secrets of an organisation', () => {
@@ -60,5 +63,49 @@ describe('Secrets of an organisation', () => {
     const spec = { url: 'https://hooks.example/in', events: ['install.matched'] }
     const told = await post('webhooks', { displayName: 'Hook', ...spec })
     expect([told.status, told.body['limit'] ?? told.text]).to.deep.equal([402, 'secrets'])
+  })
+
+  it('of a cluster use up no place of the day if they were not made', async () => {
+    let status = 0
+    let taken = 0
+    const client = {
+      request: async () => {
+        if (status !== 0) throw new KubeError(status, 'Refused', 'not now')
+        return {}
+      },
+    } as unknown as KubeClient
+    const places = {
+      take: async () => {
+        taken += 1
+        return true
+      },
+      giveBack: async () => {
+        taken -= 1
+      },
+    }
+    const writer = clusterWriter(client, () => 0, places)
+    const room: SecretRoom = { organization: 'acme', allowed: 10 }
+    const secret = {
+      namespace: 'shop',
+      name: 'one',
+      values: { key: 'only-for-tests' },
+      tenant: null,
+      owner: null,
+      room,
+    }
+    const makeAt = async (answer: number): Promise<string> => {
+      status = answer
+      return writer.createSecret(secret).then(
+        ({ kind }) => kind,
+        () => 'thrown',
+      )
+    }
+    for (const [answer, kind] of [
+      [409, 'conflict'],
+      [422, 'refused'],
+      [503, 'thrown'],
+      [0, 'written'],
+    ] as const)
+      expect([answer, await makeAt(answer), taken]).to.deep.equal([answer, kind, answer === 0 ? 1 : 0])
   })
 })

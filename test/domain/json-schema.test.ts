@@ -123,6 +123,15 @@ describe('checkSchema', () => {
     expect(checkSchema({ type: 'object', properties: {} }, JSON.parse('{"__proto__":1}'))).to.have.length(1)
   })
 
+  it('refuses a text that no file can hold, and takes every other one', () => {
+    for (const half of ['\ud800', 'a\udfffb', '\ude00\ud83d'])
+      expect(checkSchema({ type: 'string' }, half)[0]?.message, JSON.stringify(half)).to.equal(
+        'has half of a character',
+      )
+    for (const whole of ['', '\u{1f600}', '\ufffd'])
+      expect(checkSchema({ type: 'string' }, whole), whole).to.deep.equal([])
+  })
+
   it('repeats a text only if it had to be one of a few short words', () => {
     const text: JsonSchema = { type: 'string', pattern: '^[a-z]+$', maxLength: 3 }
     expect(JSON.stringify(checkSchema(text, 'HUNTER2'))).not.to.contain('HUNTER2')

@@ -57,6 +57,10 @@ describe('manifests', () => {
     expect(['.#a.yaml', '4913', 'a.yaml.bak', 'yaml'].filter(isManifestName)).to.deep.equal([])
   })
 
+  it('are written with one zero', () => {
+    expect(manifestText({ least: -0, all: [-0, 0.5] })).to.equal('least: 0\nall:\n  - 0\n  - 0.5\n')
+  })
+
   it('are written so that every version of YAML reads the same texts', () => {
     const words = [
       'y',
