@@ -5,7 +5,7 @@
  */
 
 /** Where a node of React's was when somebody else took it away. */
-interface Place {
+interface ShownPlace {
   readonly parent: Node
   /** What somebody else put there instead. */
   readonly standIn: ChildNode | null
@@ -19,7 +19,7 @@ interface NodeActs {
 
 /** Call it before the first node is rendered. */
 export function tolerateForeignNodes(): void {
-  const places = new WeakMap<Node, Place>()
+  const places = new WeakMap<Node, ShownPlace>()
   const own: NodeActs = Node.prototype
   const { insertBefore, removeChild } = own
   const observer = new MutationObserver(settle)
@@ -34,7 +34,7 @@ export function tolerateForeignNodes(): void {
   }
 
   /** What React itself removes is remembered, too: it never asks for that again. */
-  function remember(node: Node, record: MutationRecord, batch: Batch): void {
+  function remember(node: Node, record: MutationRecord, batch: ChangeBatch): void {
     const { target: parent, nextSibling: next } = record
     if (!isReacts(node) || !isReacts(parent) || parent.contains(node)) return
     places.set(node, { parent, next, standIn: standInOf(node, record, batch) })
@@ -81,14 +81,14 @@ export function tolerateForeignNodes(): void {
   observer.observe(document, { childList: true, subtree: true })
 }
 
-interface Batch {
+interface ChangeBatch {
   readonly records: readonly MutationRecord[]
   /** Nodes that stand in for another one already. */
   readonly taken: Set<Node>
 }
 
 /** It came in place of the node, right before or after it, or into the gap. */
-function standInOf(node: Node, gap: MutationRecord, { records, taken }: Batch): ChildNode | null {
+function standInOf(node: Node, gap: MutationRecord, { records, taken }: ChangeBatch): ChildNode | null {
   const isBeside = ({ previousSibling, nextSibling }: MutationRecord): boolean =>
     nextSibling === node || previousSibling === node
   const isInGap = ({ previousSibling, nextSibling }: MutationRecord): boolean =>

@@ -21,6 +21,8 @@ spec: { organizationRef: { name: acme }, displayName: Documentation, primaryOrig
 
 /** What strangers may send: markup, right to left, four-byte characters. */
 const HOSTILE = '<img src=x onerror=alert(1)> \u202eabc \u{1f600}'
+/** As hostile as a name can be: characters that turn text around are refused in it. */
+const HOSTILE_NAME = '<img src=x onerror=alert(1)> abc \u{1f600}'
 
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
@@ -188,7 +190,12 @@ describe('the pages by which people set things up', function () {
 
   it('change and remove a webhook, whose secret stays', async () => {
     const owns = await stage.signIn('owner@acme.dev')
-    const body = { name: 'news', displayName: HOSTILE, url: 'https://news.example/hook', events: ['install.matched'] }
+    const body = {
+      name: 'news',
+      displayName: HOSTILE_NAME,
+      url: 'https://news.example/hook',
+      events: ['install.matched'],
+    }
     await stage.ask('POST', '/api/organizations/acme/webhooks', { cookies: owns, body })
     const at = '/api/organizations/acme/resources/Webhook/default/news'
     const { body: before } = await stage.ask('GET', at, { cookies: owns })
@@ -196,7 +203,7 @@ describe('the pages by which people set things up', function () {
     await page.goto(`${stage.url}/app/acme/resources`)
     await page.getByRole('table', { name: 'Webhooks' }).getByRole('link', { name: 'news' }).click()
     await page.getByRole('link', { name: 'State, attempts and secret' }).click()
-    await page.getByRole('heading', { level: 1, name: HOSTILE }).waitFor()
+    await page.getByRole('heading', { level: 1, name: HOSTILE_NAME }).waitFor()
     await page.getByRole('link', { name: 'news' }).click()
     await page.getByLabel('Address').fill('https://news.example/other')
     await page.getByLabel('A delivery failed for good').check()

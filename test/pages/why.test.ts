@@ -11,7 +11,7 @@ import { jobOf } from '../../fixtures/delivery/jobs.ts'
 import { until } from '../../fixtures/until.ts'
 import { openInFirefox } from './support/firefox.ts'
 import { seriousFindings, startPages, type Look, type PagesStage } from './support/stage.ts'
-import { HOSTILE, jobOfEvent, REFUSED_EVENTS, whyFacts } from './support/why-facts.ts'
+import { HOSTILE, HOSTILE_NAME, jobOfEvent, REFUSED_EVENTS, whyFacts } from './support/why-facts.ts'
 import { openWhyFacts, WHY_MANIFESTS, type WhyFacts } from './support/why-stage.ts'
 
 const WIDE_LIGHT: Look = { width: 1280, scheme: 'light' }
@@ -354,7 +354,7 @@ describe('the pages that answer why', function () {
     })
     await stage.eventLog.append('dead-letters', letters)
     await look('/app/acme/deliveries', 'Deliveries', [NARROW_DARK], async (page) => {
-      await page.getByRole('rowheader', { name: `Analytics ${HOSTILE}` }).waitFor()
+      await page.getByRole('rowheader', { name: `Analytics ${HOSTILE_NAME}` }).waitFor()
     })
     const { page, noise } = await stage.open('owner@acme.dev', NARROW_LIGHT)
     await page.goto(`${stage.url}/app/acme/deliveries`)
@@ -362,7 +362,7 @@ describe('the pages that answer why', function () {
     await failed.getByText('7 can still be sent.').waitFor()
     const answers = page.getByRole('region', { name: 'What providers answered' })
     await answers.getByText(`Conversion action not found ${HOSTILE}`).waitFor()
-    await page.getByRole('rowheader', { name: `Analytics ${HOSTILE}` }).waitFor()
+    await page.getByRole('rowheader', { name: `Analytics ${HOSTILE_NAME}` }).waitFor()
     await holdsEverywhere(page, noise)
     await failed.getByRole('button', { name: 'Send again to acme-ads' }).press('Enter')
     await page.getByRole('dialog').getByRole('button', { name: 'Send again' }).press('Enter')
@@ -407,7 +407,7 @@ describe('the pages that answer why', function () {
 
   it('show whether webhooks arrive, what was given up, and make one whose secret is shown once', async () => {
     await look('/app/acme/streams', 'Streams and webhooks', [NARROW_LIGHT], async (page) => {
-      await page.getByRole('link', { name: `News ${HOSTILE}` }).waitFor()
+      await page.getByRole('link', { name: `News ${HOSTILE_NAME}` }).waitFor()
       await page.locator('.status.warn', { hasText: 'in 24 hours 1 delivered, 0 on their way, 1 given up' }).waitFor()
     })
     await look('/app/acme/webhooks/default/news', 'Webhook', [WIDE_DARK], async (page) => {

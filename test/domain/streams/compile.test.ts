@@ -33,6 +33,8 @@ describe('a LogStream to a bucket', () => {
         region: 'eu-central-1',
         bucket: 'acme-logs',
         prefix: 'logs/2026',
+        addressing: 'Path',
+        encryption: null,
       },
       ...{ accessKeyId: 'id', secretAccessKey: 'made-up', sessionToken: 'for-a-while' },
     })

@@ -20,6 +20,8 @@ const DAY_MS = 24 * HOUR_MS
 
 /** What strangers may send: markup, right to left, four-byte characters. */
 export const HOSTILE = '<img src=x onerror=alert(1)> \u202eabc \u{1f600}'
+/** As hostile as a name can be: characters that turn text around are refused in it. */
+export const HOSTILE_NAME = '<img src=x onerror=alert(1)> abc \u{1f600}'
 
 const KEY_ID = createKeyring([SECRET]).currentKeyId.toString(16).padStart(2, '0')
 let serial = 0

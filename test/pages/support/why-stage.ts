@@ -15,7 +15,7 @@ import type { FactRow, Facts } from '../../../ports/facts/facts.ts'
 import { migrate } from '../../../ports/facts/migrate.ts'
 import { rowsOf, webhookAttemptRecord } from '../../contract/fact-samples.ts'
 import { organizationOf } from '../../dashboard/support/stage.ts'
-import { HOSTILE } from './why-facts.ts'
+import { HOSTILE, HOSTILE_NAME } from './why-facts.ts'
 
 const website = (id: string, displayName: string): string => `---
 apiVersion: whence.dev/v1alpha1
@@ -32,7 +32,7 @@ stringData: { api-secret: made-up }
 apiVersion: whence.dev/v1alpha1
 kind: Destination
 metadata: { name: acme-ga4 }
-spec: { websiteRef: { name: acme-docs }, displayName: ${JSON.stringify(`Analytics ${HOSTILE}`)}, provider: ga4, ga4: { measurementId: G-ABC1234567, apiSecretRef: { name: acme-ga4, key: api-secret } } }
+spec: { websiteRef: { name: acme-docs }, displayName: ${JSON.stringify(`Analytics ${HOSTILE_NAME}`)}, provider: ga4, ga4: { measurementId: G-ABC1234567, apiSecretRef: { name: acme-ga4, key: api-secret } } }
 `
 const STREAM = `---
 apiVersion: v1
@@ -48,15 +48,15 @@ spec: { organizationRef: { name: acme }, displayName: Archive, webhook: { url: '
 apiVersion: whence.dev/v1alpha1
 kind: Webhook
 metadata: { name: news }
-spec: { organizationRef: { name: acme }, displayName: ${JSON.stringify(`News ${HOSTILE}`)}, url: 'https://news.example/hook', secretRef: { name: archive, key: secret }, events: [install.matched, delivery.failed] }
+spec: { organizationRef: { name: acme }, displayName: ${JSON.stringify(`News ${HOSTILE_NAME}`)}, url: 'https://news.example/hook', secretRef: { name: archive, key: secret }, events: [install.matched, delivery.failed] }
 `
 const MEMBERS = { 'owner@acme.dev': 'Owner', 'viewer@acme.dev': 'Viewer' }
 
 /** Two websites of one organisation, one of them with a destination; a log stream and a webhook. */
 export const WHY_MANIFESTS = [
-  organizationOf('acme', { members: MEMBERS }).replace('acme Ltd', JSON.stringify(`Acme ${HOSTILE}`)),
+  organizationOf('acme', { members: MEMBERS }).replace('acme Ltd', JSON.stringify(`Acme ${HOSTILE_NAME}`)),
   website('acme-docs', 'Documentation'),
-  website('acme-blog', JSON.stringify(`Blog ${HOSTILE}`)),
+  website('acme-blog', JSON.stringify(`Blog ${HOSTILE_NAME}`)),
   DESTINATION,
   STREAM,
 ].join('')
