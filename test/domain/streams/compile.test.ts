@@ -34,6 +34,7 @@ describe('a LogStream to a bucket', () => {
         bucket: 'acme-logs',
         prefix: 'logs/2026',
       },
+      ...{ addressing: 'Path', encryption: null },
       ...{ accessKeyId: 'id', secretAccessKey: 'made-up', sessionToken: 'for-a-while' },
     })
   })
