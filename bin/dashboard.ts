@@ -66,7 +66,7 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
     await directory.synced
     const server = await lifecycle.start(
       'dashboard',
-      () => listenFor(dashboard.serve, settings.listen, dashboard.server),
+      () => listenFor(dashboard.serve, settings.listen, { ...dashboard.server, baseUrl: settings.baseUrl }),
       (started) => started.close(),
     )
     lifecycle.onDrain(() => server.drain())

@@ -3,6 +3,7 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import { ERRORS, refuse, type ErrorCode } from '../../domain/errors.ts'
 import { unknownPathHit } from '../../domain/collection/rate.ts'
+import { takeOriginForm } from '../http/absolute-form.ts'
 import { isLargeUnread } from '../http/body.ts'
 import { addressReader } from '../http/client-address.ts'
 import type { ApiDeps } from '../deps.ts'
@@ -20,9 +21,9 @@ const CLOSE: Headers = { Connection: 'close' }
 /** Refuses messages that two readers could parse as two different requests. */
 export function plainRequest(parts: PipelineParts): RequestHandler {
   const refuseIt = refuser(parts)
-  const ownHost = new URL(parts.deps.options.baseUrl).host
+  const { baseUrl } = parts.deps.options
   return (req, res, next) => {
-    takeOriginForm(req, ownHost)
+    takeOriginForm(req, baseUrl)
     const code = findAmbiguity(req)
     if (code === null) next()
     else refuseIt(req, res, code)
@@ -48,23 +49,6 @@ function findAmbiguity(req: Request): ErrorCode | null {
   if (req.rawHeaders.length > HEADER_LINES_MAX * 2) return 'headers_too_large'
   return isPlainTarget(req) && hasHost(req) && !hasRepeatedHead(req.rawHeaders) ? null : 'invalid_request'
 }
-
-/**
- * A target in absolute form becomes the path of that address, as a server must accept it (RFC 9112, section 3.2.2), if it names this service: by
- * its own address, or by the host that the request is for anyway. Any other address stays, and is refused: this is no proxy.
- */
-function takeOriginForm(req: Request, ownHost: string): void {
-  const [, scheme = '', authority = '', path = ''] = ABSOLUTE_FORM.exec(req.url) ?? []
-  if (authority === '') return
-  const host = URL.parse(`${scheme}${authority}`)?.host
-  const asked = URL.parse(`${scheme}${req.headers.host ?? ''}`)?.host
-  if (host !== ownHost && host !== asked) return
-  const target = path.startsWith('/') ? path : `/${path}`
-  req.url = target
-  req.originalUrl = target
-}
-
-const ABSOLUTE_FORM = /^(https?:\/\/)([^/?#@\\]+)((?:[/?].*)?)$/i
 
 /** A path of this service in HTTP 1.0 or 1.1: the parser also accepts 2.0 and absolute addresses. */
 function isPlainTarget({ url, httpVersion }: Request): boolean {

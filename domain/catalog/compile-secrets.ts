@@ -63,7 +63,7 @@ interface ValueRule {
   readonly isBroken: (text: string, key: string) => boolean
 }
 
-const QUOTATION_MARKS = '"\'`\u2018\u2019\u201c\u201d'
+const QUOTATION_MARKS = '"\'`\u2018\u2019\u201a\u201c\u201d\u201e\u2039\u203a\u00ab\u00bb'
 
 /** What cannot be sent as a credential, although it is a text: what was pasted with it, or a file of another form. */
 const VALUE_RULES: readonly ValueRule[] = [

@@ -31,9 +31,20 @@ export function parseProxyUrl(text: string): Parsed<string> {
   const url = URL.canParse(text) ? new URL(text) : null
   const isProxy = url !== null && ['http:', 'https:'].includes(url.protocol) && url.hostname !== ''
   const isPlain = url?.pathname === '/' && url.search === '' && url.hash === ''
-  return isProxy && isPlain
+  if (!isProxy || !isPlain) return unusable('must be the address of a proxy, such as http://proxy.acme.dev:3128')
+  return isDecodable(url.username) && isDecodable(url.password)
     ? { ok: true, value: url.href }
-    : unusable('must be the address of a proxy, such as http://proxy.acme.dev:3128')
+    : unusable('has a user name or password with a % that stands for no character: write it as %25')
+}
+
+/** Whether percent-encoding ends well: whoever calls the proxy has to decode it. */
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /**
@@ -44,7 +55,7 @@ export function parseNoProxy(text: string): readonly string[] {
   return text
     .toLowerCase()
     .split(/[\s,]+/)
-    .map((entry) => entry.replace(/^\*?\.(?=.)/, ''))
+    .map((entry) => entry.replace(/^\*?\.(?=.)|(?<=[^.])\.$/g, ''))
     .filter((entry) => entry !== '')
 }
 
@@ -58,7 +69,8 @@ export function proxyFor(
 ): string | null {
   const usual = PORTS[protocol]
   if (proxy === null || usual === undefined) return null
-  const peer = { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? usual : Number(port) }
+  // The URL standard leaves the case of names in `smtp:` addresses alone.
+  const peer = { host: hostname.replace(/^\[|\]$/g, '').toLowerCase(), port: port === '' ? usual : Number(port) }
   return isProxied(proxy, peer) ? proxy.url : null
 }
 

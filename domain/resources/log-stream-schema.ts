@@ -66,8 +66,9 @@ export const LOG_STREAM_SCHEMA: JsonSchema = {
         region: {
           type: 'string',
           description: 'Region that requests are signed for.',
-          minLength: 1,
           maxLength: LIMITS.nameChars,
+          pattern: '^[A-Za-z0-9_.-]+$',
+          patternMeaning: 'must be letters, digits, dots, hyphens and underscores, as in eu-central-1',
         },
         bucket: {
           ...{ type: 'string', description: 'Name of the bucket.', minLength: 3, maxLength: 63 },

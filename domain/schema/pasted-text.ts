@@ -1,9 +1,9 @@
 /** What a text brings along that was pasted, or read from a file. */
 
-/** White space of every kind, controls, and characters that take no room: among them byte-order marks and zero-width spaces. */
-const AROUND = /^[\s\p{Cc}\p{Cf}]+|[\s\p{Cc}\p{Cf}]+$/gu
+/** White space of every kind, controls, and characters that take no room: among them byte-order marks, zero-width spaces, variation selectors and fillers. */
+const AROUND = /^[\s\p{Cc}\p{Cf}\p{DI}\u2800]+|[\s\p{Cc}\p{Cf}\p{DI}\u2800]+$/gu
 /** All of these but the plain space. */
-const INVISIBLE = /(?! )[\s\p{Cc}\p{Cf}]/u
+const INVISIBLE = /(?! )[\s\p{Cc}\p{Cf}\p{DI}\u2800]/u
 
 /** The text without white space and invisible characters around it. */
 export function withoutEdges(text: string): string {

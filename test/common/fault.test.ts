@@ -32,4 +32,29 @@ describe('a fault in the log', () => {
     expect(loggedFault(own)).to.deep.equal({ cause: 'Error', at: ['at somewhere (file:1:1)'] })
     expect(loggedFault('canary')).to.deep.equal({ cause: 'unknown' })
   })
+
+  it('repeats no value that a TypeError or RangeError quotes', () => {
+    const value = 'canary-of-a-key' as never
+    const absent = undefined as never
+    const faults = [
+      () => 'x' in (value as object),
+      () => Object.assign(value, { 0: 'x' }),
+      () => Buffer.concat(value),
+      () => new Headers({ authorization: `Bearer ${String(value)}\nx` }),
+      () => new Intl.DateTimeFormat('en', { timeZone: value }),
+      () => absent[value],
+      () => Object.fromEntries([value]),
+    ]
+    for (const fault of faults) {
+      const { cause, at } = loggedFault(thrownBy(fault))
+      expect(cause, String(fault)).to.be.oneOf(['TypeError', 'RangeError'])
+      expect(at?.join(), String(fault)).to.be.a('string').and.not.contain('canary')
+    }
+  })
+
+  it('takes no line of a message for a place in the code', () => {
+    const { at = [] } = loggedFault(new Error('refused:\n    at canary\n    at canary (file:1:1)'))
+    expect(at).to.have.length.of.at.least(1)
+    expect(at.join()).to.contain('fault.test.ts').and.not.contain('canary')
+  })
 })

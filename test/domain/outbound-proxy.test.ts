@@ -15,6 +15,8 @@ describe('the proxy of the network', () => {
     ['.acme.dev', 'hooks.acme.dev'],
     ['.acme.dev', 'acme.dev'],
     ['*.acme.dev', 'hooks.acme.dev'],
+    ['acme.dev.', 'acme.dev'],
+    ['.acme.dev.', 'hooks.acme.dev'],
     ['other.dev, ACME.dev', 'hooks.acme.dev'],
     ['other.dev acme.dev', 'hooks.acme.dev'],
     ['acme.dev:443', 'acme.dev'],
@@ -63,6 +65,8 @@ describe('the proxy of the network', () => {
     expect(via('https://graph.facebook.com')).to.equal('http://proxy:3128/')
     expect(via('http://stand-ins:8090')).to.equal(null)
     expect(via('smtp://mail.acme.dev')).to.equal(null)
+    expect(via('smtp://MAIL.Acme.dev')).to.equal(null)
+    expect(via('smtp://LOCALHOST:1025')).to.equal(null)
     expect(via('smtps://mail.acme.dev')).to.equal('http://proxy:3128/')
     expect(via('https://[::1]:8443')).to.equal(null)
     expect(proxyFor(null, new URL('https://graph.facebook.com'))).to.equal(null)
@@ -76,5 +80,14 @@ describe('the proxy of the network', () => {
     expect(parseProxyUrl('https://user:p%40ss@proxy.acme.dev/').ok).to.equal(true)
     for (const text of ['proxy:3128', 'socks5://proxy:1080', '', 'http://', 'http://proxy/path', 'http://proxy/?a=b'])
       expect(parseProxyUrl(text).ok, text).to.equal(false)
+  })
+
+  it('has no user name or password that nobody can decode', () => {
+    for (const text of ['http://user:50%@proxy:3128', 'http://us%zzer:p@proxy', 'http://user:%C3%28@proxy']) {
+      const parsed = parseProxyUrl(text)
+      expect(parsed.ok, text).to.equal(false)
+      expect(parsed).to.have.property('why').that.contains('%25').and.not.contains('user:')
+    }
+    expect(parseProxyUrl('http://user:50%25@proxy:3128').ok).to.equal(true)
   })
 })

@@ -46,8 +46,8 @@ const READERS: Readonly<Record<string, { readonly object: Manifest; readonly key
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
 describe('a value that was pasted into a Secret', () => {
-  const AROUND = ['\n', '\r\n', '\n\n', ' ', '\t', '\u00a0', '\u200b', '\ufeff', '\0']
-  const WITHIN = ['\n', '\r\n', '\t', '\0', '\u200b', '\u2028', '\u00a0', '\u202e']
+  const AROUND = ['\n', '\r\n', '\n\n', ' ', '\t', '\u00a0', '\u200b', '\ufeff', '\0', '\ufe0f', '\u2800', '\u3164']
+  const WITHIN = ['\n', '\r\n', '\t', '\0', '\u200b', '\u2028', '\u00a0', '\u202e', '\ufe0f', '\u2800', '\u034f']
 
   for (const [name, { object, keys }] of Object.entries(READERS)) {
     const withValues = (values: Readonly<Record<string, string>>) => compile(ACME, SITE, secret('keys', values), object)
@@ -85,12 +85,32 @@ describe('a value that was pasted into a Secret', () => {
     })
 
     it(`is refused in quotation marks, for ${name}`, () => {
-      for (const quoted of ['"abc"', "'abc'", '\u201cabc\u201d', '`abc`']) {
+      for (const quoted of [
+        '"abc"',
+        "'abc'",
+        '\u201cabc\u201d',
+        '`abc`',
+        '\u201eabc\u201c',
+        '\u00ababc\u00bb',
+        '\u2039abc\u203a',
+      ]) {
         const { problems } = withValues(Object.fromEntries(keys.map((key) => [key, quoted])))
         expect(problems[0]?.message, quoted).to.contain('stands in quotation marks')
       }
     })
   }
+
+  it('stands beside a region without what stands around it, as requests are signed for it', () => {
+    for (const region of ['eu\n', ' eu', 'eu\u200b', 'eu/s3', '"eu"', '']) {
+      const { problems } = compile(
+        ACME,
+        SITE,
+        secret('keys', { 'access-key-id': 'a', 'secret-access-key': 'b' }),
+        stream({ s3: { ...s3, region } }),
+      )
+      expect(problems[0]?.field, JSON.stringify(region)).to.equal('/spec/s3/region')
+    }
+  })
 
   it('may be JSON of several lines where JSON belongs, and nothing else there', () => {
     const { object } = READERS['google_ads'] as { readonly object: Manifest }

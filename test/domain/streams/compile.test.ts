@@ -36,6 +36,7 @@ describe('a LogStream to a bucket', () => {
         addressing: 'Path',
         encryption: null,
       },
+      ...{ addressing: 'Path', encryption: null },
       ...{ accessKeyId: 'id', secretAccessKey: 'made-up', sessionToken: 'for-a-while' },
     })
   })
