@@ -57,3 +57,13 @@ function addressPath(text: string): string | null {
   const [matched, host = '', port = '', path = ''] = ADDRESS.exec(text) ?? []
   return matched !== undefined && isPlainHost(host) && port.length <= MOST_PORT_DIGITS ? path : null
 }
+
+/** Whether every percent code of a part of an address stands for a character: whoever uses it has to decode it. */
+export function isPercentCoded(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}

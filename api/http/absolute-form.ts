@@ -11,14 +11,14 @@ const ABSOLUTE_FORM = /^(https?:\/\/)([^/?#@\\]+)((?:[/?].*)?)$/i
 export function takeOriginForm(req: Request, baseUrl: string): void {
   const [, scheme = '', authority = '', path = ''] = ABSOLUTE_FORM.exec(req.url) ?? []
   if (authority === '') return
-  const host = hostOf(`${scheme}${authority}`)
-  const own = [hostOf(baseUrl), hostOf(`${scheme}${req.headers.host ?? ''}`)]
+  const host = targetHost(`${scheme}${authority}`)
+  const own = [targetHost(baseUrl), targetHost(`${scheme}${req.headers.host ?? ''}`)]
   if (host === undefined || !own.includes(host)) return
   const target = path.startsWith('/') ? path : `/${path}`
   req.url = target
   req.originalUrl = target
 }
 
-function hostOf(address: string): string | undefined {
+function targetHost(address: string): string | undefined {
   return URL.parse(address)?.host
 }

@@ -3,7 +3,7 @@
  * curl and Go do: https://pkg.go.dev/golang.org/x/net/http/httpproxy.
  */
 
-import { unusable } from '../host.ts'
+import { isPercentCoded, unusable } from '../host.ts'
 import type { Parsed } from '../origin.ts'
 import { isNetwork, liesIn } from './address.ts'
 
@@ -32,19 +32,9 @@ export function parseProxyUrl(text: string): Parsed<string> {
   const isProxy = url !== null && ['http:', 'https:'].includes(url.protocol) && url.hostname !== ''
   const isPlain = url?.pathname === '/' && url.search === '' && url.hash === ''
   if (!isProxy || !isPlain) return unusable('must be the address of a proxy, such as http://proxy.acme.dev:3128')
-  return isDecodable(url.username) && isDecodable(url.password)
+  return isPercentCoded(url.username) && isPercentCoded(url.password)
     ? { ok: true, value: url.href }
     : unusable('has a user name or password with a % that stands for no character: write it as %25')
-}
-
-/** Whether percent-encoding ends well: whoever calls the proxy has to decode it. */
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /**

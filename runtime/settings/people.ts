@@ -1,5 +1,6 @@
 /** The rows of the table of settings that are about people: how they sign in, and how mail goes out. */
 
+import { isPercentCoded } from '../../domain/host.ts'
 import { mailAddress, mailSender } from '../../domain/schema/mail-address.ts'
 import { parsePath, type SettingParser } from './parse.ts'
 
@@ -51,15 +52,6 @@ const parseSmtpUrl: SettingParser<string> = (text) => {
   return [url.username, url.password].every(isPercentCoded)
     ? { ok: true, value: text }
     : { ok: false, why: 'has a user name or password with a broken percent code; % itself is %25' }
-}
-
-function isPercentCoded(text: string): boolean {
-  try {
-    decodeURIComponent(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 const parseMailFrom: SettingParser<string> = (text) =>

@@ -1,6 +1,6 @@
 /** Reads the URL of a ClickHouse server: database, TLS, and how its tables are laid out (docs/clickhouse.md). */
 
-import { unusable } from '../../../domain/host.ts'
+import { isPercentCoded, unusable } from '../../../domain/host.ts'
 import type { TableLayout } from './connection.ts'
 
 /** Names of PEM files. */
@@ -44,7 +44,7 @@ export function parseClickHouseUrl(text: string): ClickHouseUrl {
 }
 
 function loginProblem({ username, password }: URL): string | null {
-  return isDecodable(username) && isDecodable(password)
+  return isPercentCoded(username) && isPercentCoded(password)
     ? null
     : 'has a user name or password with a broken percent code'
 }
@@ -77,13 +77,4 @@ function tableLayout(query: URLSearchParams): TableLayout | string {
   // Each server would hold different rows, and every query would see only some of them.
   if (!isReplicated) return 'names a cluster without replicated=1'
   return { isReplicated, cluster }
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text)
-    return true
-  } catch {
-    return false
-  }
 }
