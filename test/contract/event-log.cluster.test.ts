@@ -55,7 +55,9 @@ describe('the ends of a topic on three Kafka brokers', function () {
   it('are unknown for a hanging leader, then those of the next one, and never go back when it goes on', async () => {
     for (let number = 0; number < 30; number++) await append(`before ${number}`)
     const before = await ends()
-    expect([before.length, sum(before)]).to.deep.equal([PARTITIONS, 30])
+    expect(before.length).to.equal(PARTITIONS)
+    // An append that was tried again on a busy machine may stand there twice.
+    expect(sum(before)).to.be.at.least(30)
     const leader = await cluster.leaderOf('t.activations')
     leader.pause()
     const during = await ends()
