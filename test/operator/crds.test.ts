@@ -205,6 +205,12 @@ function senderExamples(add: (kind: ResourceKind, message: string, good: Manifes
   const [kind = '', endpoint = '', prefix = ''] = SPEC_RULES.LogStream.map(({ message }) => message)
   add('LogStream', kind, valid('LogStream'), resource('LogStream', 'one', { organizationRef }))
   add('LogStream', 'must be lower case letters', bucket({}), bucket({ bucket: 'Logs' }))
+  add(
+    'LogStream',
+    'must be letters, digits, dots, hyphens',
+    bucket({ region: 'eu-central-1' }),
+    bucket({ region: 'eu central' }),
+  )
   const encrypted = (kmsKeyId: string) => bucket({ encryption: { algorithm: 'aws:kms', kmsKeyId } })
   add('LogStream', 'must be the ID or ARN of a key', encrypted('arn:aws:kms:eu:1:key/2'), encrypted('a key'))
   add(
