@@ -28,8 +28,8 @@ const REPORTER = join(import.meta.dirname, 'support/reporter.ts')
  * The seconds at the end say whether the lanes are still about equally long.
  */
 const LANES_OF_ENGINES = [
-  ['contract', 'crash', 'faults', 'hook', 'scale', 'versions'],
-  ['charts', 'dashboard', 'e2e', 'operator', 'pages', 'sdk'],
+  ['contract', 'crash', 'faults', 'hook', 'scale', 'sdk'],
+  ['charts', 'dashboard', 'e2e', 'operator', 'pages', 'versions'],
 ] as const
 
 /**
