@@ -67,3 +67,8 @@ export function isPercentCoded(text: string): boolean {
     return false
   }
 }
+
+/** The host of a URL as sockets take it: an IPv6 address without the brackets that it has in a URL. */
+export function withoutBrackets(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '')
+}

@@ -2,6 +2,7 @@
 
 import nodemailer from 'nodemailer'
 
+import { withoutBrackets } from '../../domain/host.ts'
 import { proxyFor, type OutboundProxy } from '../../domain/outbound/proxy.ts'
 import { mailAddress, mailSender } from '../../domain/schema/mail-address.ts'
 import { MailRefused, type Mailer } from './mailer.ts'
@@ -27,7 +28,7 @@ export function smtpMailer({ url, from, proxy }: SmtpOptions): Mailer {
   const proxyUrl = proxyFor(proxy ?? null, server)
   const isSecure = protocol === 'smtps:'
   const transport = nodemailer.createTransport({
-    host: hostname.replace(/^\[|\]$/g, ''),
+    host: withoutBrackets(hostname),
     port: port === '' ? (isSecure ? 465 : 587) : Number(port),
     secure: isSecure,
     ...(username === '' ? {} : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),

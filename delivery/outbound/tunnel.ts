@@ -4,6 +4,8 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { Socket } from 'node:net'
 
+import { withoutBrackets } from '../../domain/host.ts'
+
 /**
  * Resolves with the tunnel once the proxy has it open.
  * @param proxyUrl as in `OutboundProxy`
@@ -15,7 +17,7 @@ export function openTunnel(proxyUrl: string, goal: string, signal: AbortSignal):
   const start = proxy.protocol === 'https:' ? httpsRequest : httpRequest
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
   const asked = start({
-    host: proxy.hostname.replace(/^\[|\]$/g, ''),
+    host: withoutBrackets(proxy.hostname),
     port: proxy.port || (proxy.protocol === 'https:' ? 443 : 80),
     method: 'CONNECT',
     path: goal,

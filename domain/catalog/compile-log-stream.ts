@@ -8,6 +8,7 @@ import { organizationOf } from './compile-references.ts'
 import { areUsable, hasValue, previousSecretUntilMs, secretOf, signingSecrets } from './compile-secrets.ts'
 import type { Compiler } from './compiler.ts'
 import { displayNameOf, hasRoom, isLeftOut } from './compiler.ts'
+import { withoutBrackets } from '../host.ts'
 import { isNetwork, parseOutboundUrl } from '../outbound/address.ts'
 
 const S3_KEYS = ['access-key-id', 'secret-access-key']
@@ -109,7 +110,7 @@ function bucketProblem(s3: NonNullable<LogStreamSpec['s3']>, { pathname, search,
 
 /** The certificate of a store covers one label before its host. */
 function hasRoomBefore(hostname: string, bucket: string): boolean {
-  return !bucket.includes('.') && !isNetwork(hostname.replace(/^\[|\]$/g, ''))
+  return !bucket.includes('.') && !isNetwork(withoutBrackets(hostname))
 }
 
 function isPlainPrefix(prefix: string): boolean {

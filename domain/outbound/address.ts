@@ -5,7 +5,7 @@
  * address space (read in November 2026), RFC 4291, 5214 and 6052, and the URL standard for the spelling of hosts.
  */
 
-import { unusable } from '../host.ts'
+import { unusable, withoutBrackets } from '../host.ts'
 import { LIMITS } from '../limits.ts'
 import type { Parsed } from '../origin.ts'
 
@@ -50,8 +50,7 @@ export function parseOutboundUrl(text: string, policy: OutboundPolicy = PUBLIC_O
   const port = url.port === '' ? 443 : Number(url.port)
   if (!policy.ports.includes(port)) return unusable(`must use one of the ports ${policy.ports.join(', ')}`)
   const { hostname, href } = url
-  const isV6 = hostname.startsWith('[')
-  const host = isV6 ? hostname.slice(1, -1) : hostname
+  const host = withoutBrackets(hostname)
   if (bytesOf(host) !== null) {
     if (!isCallable(host, policy)) return unusable('leads to an address that is not public')
     return { ok: true, value: { href, host, port, isLiteral: true } }

@@ -3,7 +3,7 @@
  * curl and Go do: https://pkg.go.dev/golang.org/x/net/http/httpproxy.
  */
 
-import { isPercentCoded, unusable } from '../host.ts'
+import { isPercentCoded, unusable, withoutBrackets } from '../host.ts'
 import type { Parsed } from '../origin.ts'
 import { isNetwork, liesIn } from './address.ts'
 
@@ -60,7 +60,7 @@ export function proxyFor(
   const usual = PORTS[protocol]
   if (proxy === null || usual === undefined) return null
   // The URL standard leaves the case of names in `smtp:` addresses alone.
-  const peer = { host: hostname.replace(/^\[|\]$/g, '').toLowerCase(), port: port === '' ? usual : Number(port) }
+  const peer = { host: withoutBrackets(hostname).toLowerCase(), port: port === '' ? usual : Number(port) }
   return isProxied(proxy, peer) ? proxy.url : null
 }
 

@@ -11,6 +11,7 @@ import { activationRecord, activityRecord, installRecord, store, visitRecord } f
 import { organizationOf, SECRET } from '../dashboard/support/stage.ts'
 import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { seriousFindings, startPages, type PagesStage } from './support/stage.ts'
+import { HOSTILE, HOSTILE_NAME } from './support/why-facts.ts'
 
 const WEBSITE = `---
 apiVersion: whence.dev/v1alpha1
@@ -20,9 +21,6 @@ spec: { organizationRef: { name: acme }, displayName: Documentation, primaryOrig
 `
 
 /** What strangers may send: markup, right to left, four-byte characters. */
-const HOSTILE = '<img src=x onerror=alert(1)> \u202eabc \u{1f600}'
-/** As hostile as a name can be: characters that turn text around are refused in it. */
-const HOSTILE_NAME = '<img src=x onerror=alert(1)> abc \u{1f600}'
 
 /** Where pictures go, if somebody wants them. */
 const PICTURES = process.env['WHENCE_PICTURES']
