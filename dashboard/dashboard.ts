@@ -4,23 +4,25 @@ import type { ClaimRules } from '../domain/people/oidc-claims.ts'
 import { KEY_IDS } from '../domain/receipt.ts'
 import type { EventLog } from '../ports/event-log/event-log.ts'
 import type { Facts } from '../ports/facts/facts.ts'
-import { billingHandlers, type BILLING_ROUTES, type BillingParts } from './billing/routes.ts'
-import { configurationHandlers } from './configuration/routes.ts'
+import type { BILLING_ROUTES } from './api/billing.ts'
+import type { RouteRow } from './api/route.ts'
+import { ROUTES, type RouteName } from './api/routes.ts'
+import { billingHandlers, type BillingParts } from './billing/handlers.ts'
+import { configurationHandlers } from './configuration/handlers.ts'
 import type { SignUpParts } from './configuration/sign-up.ts'
 import type { WriteParts } from './configuration/write.ts'
 import { createActivity } from './events/activity.ts'
 import { notingSignIns } from './events/notes.ts'
 import { createStillAllowed, type EventStreams } from './events/event-streams.ts'
-import { scopeOf, type Call, type HandlersOf } from './http/call.ts'
+import { asCalled, scopeOf, type Call, type Handler } from './http/call.ts'
 import { noteRefused } from './http/refused.ts'
 import { createServe, type Serve, type ServeParts } from './http/serve.ts'
-import type { RouteRow } from './http/route.ts'
-import { redeliveryHandlers } from './installs/routes.ts'
+import { redeliveryHandlers } from './installs/handlers.ts'
 import type { ReplayDeliveries } from './installs/replay.ts'
 import { createCursors } from './logs/cursor.ts'
 import type { ReferenceKeys } from './logs/reference.ts'
-import { logWatchHandlers } from './logs/routes.ts'
-import { peopleHandlers } from './people/routes.ts'
+import { logWatchHandlers } from './logs/handlers.ts'
+import { peopleHandlers } from './people/handlers.ts'
 import type { InvitationParts } from './people/invitations.ts'
 import type { Mailer } from './mail/mailer.ts'
 import type { DashboardMetrics } from './http/metrics.ts'
@@ -29,16 +31,15 @@ import { writeInvitation } from './people/invitation-letter.ts'
 import { readingHandlers, type ReadingHandlers, type ReadingParts } from './reading.ts'
 import { createReadScope } from './reads/scope.ts'
 import type { PageClock } from './reads/walk-back.ts'
-import { replayHandlers } from './replays/routes.ts'
-import { ROUTES } from './routes.ts'
+import { replayHandlers } from './replays/handlers.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { writeSignIn } from './sign-in/mail-link.ts'
 import { createReadGroups } from './sign-in/read-groups.ts'
-import { signInHandlers, type SignInParts } from './sign-in/routes.ts'
+import { signInHandlers, type SignInParts } from './sign-in/handlers.ts'
 import { writeSupport } from './support/letter.ts'
-import { streamHandlers } from './streams/routes.ts'
-import { supportHandlers } from './support/routes.ts'
-import { webhookHandlers } from './webhooks/routes.ts'
+import { streamHandlers } from './streams/handlers.ts'
+import { supportHandlers } from './support/handlers.ts'
+import { webhookHandlers } from './webhooks/handlers.ts'
 
 type Shared = Omit<ServeParts, 'routes' | 'sessions' | 'onLimit' | 'metrics'> &
   Omit<SignInParts, 'sessions' | 'hash' | 'rules' | 'personId' | 'countSignIn' | 'countGroupsMissing'> &
@@ -52,8 +53,8 @@ type Shared = Omit<ServeParts, 'routes' | 'sessions' | 'onLimit' | 'metrics'> &
 export type DashboardBilling = Pick<BillingParts, 'payments' | 'plans' | 'offers' | 'pageHosts' | 'webhookSecrets'>
 
 /** Absent in an installation without billing. */
-type Handlers = HandlersOf<Omit<typeof ROUTES, keyof typeof BILLING_ROUTES>> &
-  Partial<HandlersOf<typeof BILLING_ROUTES>>
+type Handlers = Readonly<Record<Exclude<RouteName, keyof typeof BILLING_ROUTES>, Handler>> &
+  Readonly<Partial<Record<keyof typeof BILLING_ROUTES, Handler>>>
 
 interface DashboardParts extends Shared {
   readonly claimRules: ClaimRules
@@ -127,28 +128,30 @@ export function createDashboard(parts: DashboardParts): Serve {
   }
   const { billing } = parts
   const handlers: Handlers = {
-    ...signInHandlers({
-      ...{ ...parts, ...parts.keys, sessions, hash: parts.keys.signInHash, rules: parts.claimRules },
-      countSignIn: parts.metrics.signIn,
-      countGroupsMissing: parts.metrics.groupsMissing,
-    }),
-    ...peopleHandlers({
-      ...{ ...parts, hash: parts.keys.memberHash, onRemoved: parts.pins.forget, changeHash, noteActivity },
-      hasBilling: billing !== null,
-    }),
-    ...configurationHandlers({ ...parts, ...parts.keys, noteActivity }),
     ...(parts.readingHandlers ?? readingHandlers)(reading),
-    ...logWatchHandlers(reading),
-    ...redeliveryHandlers(reading),
-    ...replayHandlers({ ...reading, sessions }),
-    ...streamHandlers({ ...reading, changeHash }),
-    ...webhookHandlers({ ...reading, changeHash }),
-    ...supportHandlers({
-      ...reading,
-      hash: parts.keys.signInHash,
-      outbox: parts.hasSupport ? parts.outbox : null,
+    ...asCalled({
+      ...signInHandlers({
+        ...{ ...parts, ...parts.keys, sessions, hash: parts.keys.signInHash, rules: parts.claimRules },
+        countSignIn: parts.metrics.signIn,
+        countGroupsMissing: parts.metrics.groupsMissing,
+      }),
+      ...peopleHandlers({
+        ...{ ...parts, hash: parts.keys.memberHash, onRemoved: parts.pins.forget, changeHash, noteActivity },
+        hasBilling: billing !== null,
+      }),
+      ...configurationHandlers({ ...parts, ...parts.keys, noteActivity }),
+      ...logWatchHandlers(reading),
+      ...redeliveryHandlers(reading),
+      ...replayHandlers({ ...reading, sessions }),
+      ...streamHandlers({ ...reading, changeHash }),
+      ...webhookHandlers({ ...reading, changeHash }),
+      ...supportHandlers({
+        ...reading,
+        hash: parts.keys.signInHash,
+        outbox: parts.hasSupport ? parts.outbox : null,
+      }),
     }),
-    ...(billing === null ? {} : billingHandlers({ ...parts, ...billing })),
+    ...(billing === null ? {} : asCalled(billingHandlers({ ...parts, ...billing }))),
   }
   const rows: Readonly<Record<string, RouteRow>> = ROUTES
   const routes = Object.entries(handlers).map(([name, handle]) => ({ row: rows[name] as RouteRow, handle }))

@@ -5,17 +5,17 @@
 
 import type { StillAllowed } from './events/event-streams.ts'
 import type { NoteActivity } from './events/activity.ts'
-import { exportHandlers } from './exports/routes.ts'
-import { figureHandlers } from './figures/routes.ts'
-import type { HandlersOf } from './http/call.ts'
-import { installListHandlers } from './installs/routes.ts'
+import { exportHandlers } from './exports/handlers.ts'
+import { figureHandlers } from './figures/handlers.ts'
+import { asCalled, type Handler } from './http/call.ts'
+import { installListHandlers } from './installs/handlers.ts'
 import type { Cursors } from './logs/cursor.ts'
-import { logListHandlers } from './logs/routes.ts'
+import { logListHandlers } from './logs/handlers.ts'
 import type { ReadScope } from './reads/scope.ts'
 import type { PageClock } from './reads/walk-back.ts'
-import { replayListHandlers } from './replays/routes.ts'
-import type { ROUTES } from './routes.ts'
-import { visitHandlers } from './visits/routes.ts'
+import { replayListHandlers } from './replays/handlers.ts'
+import type { RouteName } from './api/routes.ts'
+import { visitHandlers } from './visits/handlers.ts'
 import type { Facts } from '../ports/facts/facts.ts'
 import type { HotState } from '../ports/hot-state/hot-state.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -35,22 +35,41 @@ export interface ReadingParts {
 
 /** Their routes. */
 export const READING_ROUTES = [
-  ...(['websites', 'overview', 'funnel', 'sources', 'match', 'sharedCommands', 'usage', 'checklist'] as const),
-  ...(['logs', 'loggedRequest', 'loggedAttempt', 'activity'] as const),
-  ...(['visits', 'visitCounts', 'installs', 'install', 'deliveries', 'deliveryList'] as const),
-  ...(['logExport', 'installExport', 'visitExport', 'deliveryExport'] as const),
-  ...(['listReplays', 'showReplay'] as const),
-] as const satisfies readonly (keyof typeof ROUTES)[]
+  'websites',
+  'overview',
+  'funnel',
+  'sources',
+  'match',
+  'sharedCommands',
+  'usage',
+  'checklist',
+  'logs',
+  'loggedRequest',
+  'loggedAttempt',
+  'activity',
+  'visits',
+  'visitCounts',
+  'installs',
+  'install',
+  'deliveries',
+  'deliveryList',
+  'logExport',
+  'installExport',
+  'visitExport',
+  'deliveryExport',
+  'listReplays',
+  'showReplay',
+] as const satisfies readonly RouteName[]
 
-export type ReadingHandlers = HandlersOf<Pick<typeof ROUTES, (typeof READING_ROUTES)[number]>>
+export type ReadingHandlers = Readonly<Record<(typeof READING_ROUTES)[number], Handler>>
 
 export function readingHandlers(parts: ReadingParts): ReadingHandlers {
-  return {
+  return asCalled({
     ...figureHandlers(parts),
     ...logListHandlers(parts),
     ...visitHandlers(parts),
     ...installListHandlers(parts),
     ...exportHandlers(parts),
     ...replayListHandlers(parts),
-  }
+  })
 }

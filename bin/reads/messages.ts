@@ -23,8 +23,7 @@ export interface ReadThreadData extends Pick<Settings, 'logLevel' | 'logFormat'>
 }
 
 /** A call of a route, without what cannot be copied. */
-export interface CarriedCall extends Omit<Call, 'query' | 'signal'> {
-  readonly queryText: string
+export interface CarriedCall extends Omit<Call, 'search' | 'signal'> {
   /** Of the organisation; only the one that the query names, if it names one. */
   readonly websites: readonly ReadWebsite[]
 }

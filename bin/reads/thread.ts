@@ -164,13 +164,13 @@ function offersOf(
 
 /** Only what handlers use: the catalog's own objects hold much more, and this thread would have to copy it for every read. */
 function carriedCall(call: Call, { directory }: ReadThreadParts): CarriedCall {
-  const { query, signal: _, ...rest } = call
+  const { search: _query, signal: _signal, ...rest } = call
   const { organization, role } = scopeOf(call)
-  const wanted = query.get('website')
-  const websites = directory.websites(organization.id).filter(({ id }) => wanted === null || id === wanted)
+  const { website: wanted } = call.query
+  const websites = directory.websites(organization.id).filter(({ id }) => wanted === undefined || id === wanted)
   return {
     ...{ ...rest, scope: { organization: carriedOrganization(organization), role } },
-    ...{ queryText: query.toString(), websites: websites.map(carriedWebsite) },
+    websites: websites.map(carriedWebsite),
   }
 }
 

@@ -95,8 +95,8 @@ async function endDownload(streams: Map<string, OpenDownload>, request: string):
   await download?.chunks.return?.()
 }
 
-function callOf({ queryText, websites: _, ...call }: CarriedCall, signal: AbortSignal): Call {
-  return { ...call, query: new URLSearchParams(queryText), signal }
+function callOf({ websites: _, ...call }: CarriedCall, signal: AbortSignal): Call {
+  return { ...call, search: new URLSearchParams(), signal }
 }
 
 /** Its body as JSON, so that the thread of the requests need not write it. */

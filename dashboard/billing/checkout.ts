@@ -8,7 +8,7 @@ import { refuse, type Refusal } from '../../domain/errors.ts'
 import type { Plan } from '../../domain/model.ts'
 import { isLive } from '../../domain/people/subscriptions.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
-import { answer, scopeOf, textField, type Call } from '../http/call.ts'
+import { answer, scopeOf, type Call, type CallTo } from '../http/call.ts'
 import { billingHit, refuseByRate } from '../http/limits.ts'
 import type { DirectoryOrganization } from '../resources/directory.ts'
 import type { Inventory } from '../resources/inventory.ts'
@@ -64,9 +64,9 @@ function shownBilling(stored: StoredObject, offers: CheckoutParts['offers']) {
 }
 
 export function startCheckout(parts: CheckoutParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'checkout'>) => {
     const { organization } = scopeOf(call)
-    const price = parts.offers.get(textField(call, 'plan') as Plan)
+    const price = parts.offers.get(call.body.plan)
     if (price === undefined) return refuse('invalid_field', { field: '/plan', message: 'is not sold here' })
     const stored = await payable(call, parts)
     if ('code' in stored) return stored

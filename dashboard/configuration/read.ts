@@ -2,7 +2,7 @@
 
 import { refuse } from '../../domain/errors.ts'
 import { RESOURCE_KINDS, type ResourceKind } from '../../domain/resources/resources.ts'
-import { answer, scopeOf, type Call } from '../http/call.ts'
+import { answer, scopeOf, type CallTo } from '../http/call.ts'
 import type { Inventory } from '../resources/inventory.ts'
 import type { ResourceAddress, ResourceWriter } from '../resources/writer.ts'
 import { shownAlone, shownInList } from './shown.ts'
@@ -13,7 +13,7 @@ export interface ObjectReadParts {
 }
 
 export function listResources({ inventory }: ObjectReadParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'resources'>) => {
     const kind = requestedKind(call)
     if (kind === null) return refuse('not_found')
     const { organization, role } = scopeOf(call)
@@ -22,7 +22,7 @@ export function listResources({ inventory }: ObjectReadParts) {
 }
 
 export function readResource({ inventory, writer }: ObjectReadParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'resource'>) => {
     const ref = ownRefOf(call, inventory)
     const stored = ref === null ? null : await writer.read(ref)
     if (ref === null || stored === null) return refuse('not_found')
@@ -30,14 +30,19 @@ export function readResource({ inventory, writer }: ObjectReadParts) {
   }
 }
 
-export function requestedKind({ params }: Call): ResourceKind | null {
-  return RESOURCE_KINDS.find((kind) => kind === params['kind']) ?? null
+export function requestedKind({ params }: { readonly params: { readonly kind: string } }): ResourceKind | null {
+  return RESOURCE_KINDS.find((kind) => kind === params.kind) ?? null
 }
 
+export type CallOfObject = CallTo<'resource'> | CallTo<'changeResource'> | CallTo<'removeResource'>
+
 /** The object that the path names; null if it does not belong to the organisation of the path. */
-export function ownRefOf(call: Call, inventory: Inventory): (ResourceAddress & { readonly kind: ResourceKind }) | null {
+export function ownRefOf(
+  call: CallOfObject,
+  inventory: Inventory,
+): (ResourceAddress & { readonly kind: ResourceKind }) | null {
   const kind = requestedKind(call)
-  const { namespace = '', name = '' } = call.params
+  const { namespace, name } = call.params
   const { organization } = scopeOf(call)
   if (kind === null) return null
   const ref = { kind, namespace, name }

@@ -5,7 +5,7 @@
 
 import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { refuseSecret, secretsAllowed } from '../../domain/plan.ts'
-import { answerCreated, optionalText, scopeOf, type Call } from '../http/call.ts'
+import { answerCreated, scopeOf, type Call, type CallTo } from '../http/call.ts'
 import type { Inventory } from '../resources/inventory.ts'
 import type { ResourceWriter, SecretRoom } from '../resources/writer.ts'
 import type { Randomness } from '../../runtime/random.ts'
@@ -19,12 +19,12 @@ interface SecretParts {
 
 /** `destination` or `logStream` names the object that owns the Secret. */
 export function createSecret({ inventory, writer, randomness }: SecretParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'createSecret'>) => {
     const { organization } = scopeOf(call)
     const { namespace, tenant = null } = organization
-    const owner = secretOwner(optionalText(call, 'destination'), optionalText(call, 'logStream'), namespace)
+    const owner = secretOwner(call.body, namespace)
     if (owner !== null && inventory.organizationOf(owner) !== organization.id) return refuse('not_found')
-    const values = call.body['values'] as Readonly<Record<string, string>>
+    const { values } = call.body
     const room = secretRoom(call, inventory)
     const secret = { namespace, name: randomName('Secret', randomness), values, tenant, owner, room }
     const outcome = await writer.createSecret(secret)
@@ -47,7 +47,7 @@ export function refuseFull(call: Call, use: { readonly used: number; readonly al
   return refuseSecret(scopeOf(call).organization.plan, use)
 }
 
-function secretOwner(destination: string | null, logStream: string | null, namespace: string) {
-  if (destination !== null) return { kind: 'Destination', namespace, name: destination }
-  return logStream === null ? null : { kind: 'LogStream', namespace, name: logStream }
+function secretOwner({ destination, logStream }: CallTo<'createSecret'>['body'], namespace: string) {
+  if (destination !== undefined) return { kind: 'Destination', namespace, name: destination }
+  return logStream === undefined ? null : { kind: 'LogStream', namespace, name: logStream }
 }

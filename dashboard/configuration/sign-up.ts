@@ -4,7 +4,7 @@ import { organizationId } from '../../domain/catalog/objects.ts'
 import { refuse, refuseField } from '../../domain/errors.ts'
 import { refuseByPerson } from '../../domain/people/change-member.ts'
 import type { MemberIdentity } from '../../domain/people/member.ts'
-import { answerCreated, sessionOf, textField, type Call } from '../http/call.ts'
+import { answerCreated, sessionOf, type CallTo } from '../http/call.ts'
 import { memberName } from '../people/names.ts'
 import { memberSpec } from '../people/spec.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
@@ -36,7 +36,7 @@ const NAMES_MAX = 100
  */
 export function signUp(parts: SignUpParts) {
   const { directory, writer, signUp: open, memberHash, changeHash } = parts
-  return async (call: Call) => {
+  return async (call: CallTo<'signUp'>) => {
     if (open === null) return refuse('forbidden')
     const { email } = sessionOf(call)
     const tooMany = refuseByPerson(email, 'Owner', directory.members())
@@ -49,7 +49,7 @@ export function signUp(parts: SignUpParts) {
       const name = `o-${memberHash(`organization ${number}\n${email}`).slice(0, NAME_HEX)}`
       const id = organizationId({ namespace, name, tenant: name })
       if (membersOf(directory, id).length > 0 || (await wasRemoved({ namespace, name }, parts))) continue
-      const plan = { displayName: textField(call, 'displayName'), plan: 'Free', tenant: name, ...installation }
+      const plan = { displayName: call.body.displayName, plan: 'Free', tenant: name, ...installation }
       const made = await writer.create({ kind: 'Organization', namespace, name, spec: plan }, { sign })
       if (made.kind === 'refused') return refuseField('/displayName', made.message)
       const organization = { objectName: name, tenant: name }

@@ -43,7 +43,7 @@ export async function makeSigningSecret(
   const { writer, randomness } = parts
   const { namespace, tenant = null } = scopeOf(call).organization
   const name = randomName('Secret', randomness)
-  const dry = { ...call, queryValues: { ...call.queryValues, dryRun: 'All' } }
+  const dry = { ...call, query: { ...call.query, dryRun: 'All' } }
   const tried = await write(asIfMade(parts), dry, { name, key: KEY })
   if (tried.kind === 'refused') return withoutPatch(tried)
   const secret = `whsec_${Buffer.from(randomness.bytes(SECRET_BYTES)).toString('base64')}`

@@ -11,16 +11,15 @@ import { mayDo } from '../../domain/people/roles.ts'
 import { refuseUse } from '../../domain/plan.ts'
 import { isSame } from '../../domain/resources/field-owners.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
-import type { JsonObject } from '../../domain/strict-json.ts'
 import type { Randomness } from '../../runtime/random.ts'
-import { answer, answerCreated, DONE, optionalText, scopeOf, type Answer, type Call } from '../http/call.ts'
+import { answer, answerCreated, DONE, scopeOf, type Answer, type Call, type CallTo } from '../http/call.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import { noteRemoval } from '../events/notes.ts'
 import { installationOf, type Inventory } from '../resources/inventory.ts'
 import { signedBy, type ChangeHash } from '../events/signed-by.ts'
 import type { StoredObject, WriteManner, WriteOutcome, WrittenObject } from '../resources/writer.ts'
 import { copiedPatch } from '../resources/patch.ts'
-import { requestedKind, ownRefOf, type ObjectReadParts } from './read.ts'
+import { requestedKind, ownRefOf, type CallOfObject, type ObjectReadParts } from './read.ts'
 import { randomName } from './random-name.ts'
 import { shownAlone, shownSpec } from './shown.ts'
 
@@ -34,33 +33,43 @@ type Spec = WrittenObject['spec']
 type WantedObject = WrittenObject & { readonly kind: ResourceKind }
 
 export function createResource(parts: WriteParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'createResource'>) => {
     const kind = requestedKind(call)
-    if (kind === null) return refuse('not_found')
-    const { role } = scopeOf(call)
-    const object = newObject(call, kind, parts)
-    if ('code' in object) return object
-    const { spec: after } = object
-    const refused =
-      refuseResourceChange(role, { kind, before: null, after }) ??
-      refuseWindow(null, after) ??
-      refuseForeignWebsite(call, object, parts.inventory)
-    if (refused !== null) return refused
-    const { refusals, warnings } = parts.inventory.judge(object)
-    const problem = refusalOf(refusals)
-    if (problem !== null) return problem
-    const outcome = await parts.writer.create(object, mannerOf(call, parts))
-    if (outcome.kind === 'conflict')
-      return refuse('conflict', { field: '/name', message: 'there is an object of this name' })
-    return toldOf({ call, object, outcome, warnings, stored: null, answerWith: answerCreated }, parts)
+    return kind === null ? refuse('not_found') : createObject(parts, call, { ...call.body, kind })
   }
 }
 
+interface AskedObject {
+  readonly kind: ResourceKind
+  /** Absent: a random one. */
+  readonly name?: string
+  readonly spec: Spec
+}
+
+/** Creates an object in the organisation of the call. */
+export async function createObject(parts: WriteParts, call: Call, asked: AskedObject) {
+  const object = newObject(call, asked, parts)
+  if ('code' in object) return object
+  const { kind, spec: after } = object
+  const refused =
+    refuseResourceChange(scopeOf(call).role, { kind, before: null, after }) ??
+    refuseWindow(null, after) ??
+    refuseForeignWebsite(call, object, parts.inventory)
+  if (refused !== null) return refused
+  const { refusals, warnings } = parts.inventory.judge(object)
+  const problem = refusalOf(refusals)
+  if (problem !== null) return problem
+  const outcome = await parts.writer.create(object, mannerOf(call, parts))
+  if (outcome.kind === 'conflict')
+    return refuse('conflict', { field: '/name', message: 'there is an object of this name' })
+  return toldOf({ call, object, outcome, warnings, stored: null, answerWith: answerCreated }, parts)
+}
+
 export function changeResource(parts: WriteParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'changeResource'>) => {
     const found = await expected(call, parts)
     if ('code' in found) return found
-    return writeSpec(parts, call, { ...found, after: (call.body['spec'] ?? {}) as Spec })
+    return writeSpec(parts, call, { ...found, after: call.body.spec })
   }
 }
 
@@ -83,7 +92,7 @@ export async function writeSpec(
 }
 
 export function removeResource(parts: WriteParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'removeResource'>) => {
     const found = await expected(call, parts)
     if ('code' in found) return found
     const { ref, stored } = found
@@ -105,7 +114,7 @@ interface ExpectedObject {
 }
 
 /** The stored object, if it belongs to the organisation and has the version that the request names. */
-async function expected(call: Call, { inventory, writer }: ObjectReadParts): Promise<ExpectedObject | Refusal> {
+async function expected(call: CallOfObject, { inventory, writer }: ObjectReadParts): Promise<ExpectedObject | Refusal> {
   const ref = ownRefOf(call, inventory)
   const stored = ref === null ? null : await writer.read(ref)
   if (ref === null || stored === null) return refuse('not_found')
@@ -116,11 +125,13 @@ async function expected(call: Call, { inventory, writer }: ObjectReadParts): Pro
 }
 
 /** The path decides which organisation it belongs to, whatever the body says. Objects of tenants have random names. */
-function newObject(call: Call, kind: ResourceKind, parts: WriteParts): WantedObject | Refusal {
+function newObject(
+  call: Call,
+  { kind, name: asked, spec: given }: AskedObject,
+  parts: WriteParts,
+): WantedObject | Refusal {
   const { namespace, tenant } = scopeOf(call).organization
-  const given = (call.body['spec'] ?? {}) as JsonObject
-  const asked = optionalText(call, 'name')
-  if (tenant !== undefined && asked !== null) return refuseField('/name', 'is given by the service')
+  if (tenant !== undefined && asked !== undefined) return refuseField('/name', 'is given by the service')
   if (tenant !== undefined && kind === 'Website' && given['id'] !== undefined) {
     return refuseField('/spec/id', 'is given by the service')
   }
@@ -162,7 +173,7 @@ function refuseForeignWebsite(
 
 function mannerOf(call: Call, { changeHash }: WriteParts): WriteManner {
   return {
-    isDryRun: call.queryValues['dryRun'] === 'All',
+    isDryRun: call.query['dryRun'] === 'All',
     mayTakeOver: mayDo(scopeOf(call).role, 'writeConfiguration'),
     sign: signedBy(call, changeHash),
   }

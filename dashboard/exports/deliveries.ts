@@ -27,7 +27,7 @@ const COLUMNS: ListedTable<AnsweredDelivery>['columns'] = {
 }
 
 export function deliveryTable(reads: OrganizationFacts, asked: AskedOfList): ListedTable<AnsweredDelivery> {
-  const filters = deliveryFilters(asked.queryValues)
+  const filters = deliveryFilters(asked.query)
   const { since_ms: sinceMs, until_ms: untilMs } = deliveryPeriod(asked)
   return {
     ...{ what: 'deliveries', period: { sinceMs, untilMs }, columns: COLUMNS, pageRows: PAGE_ROWS },

@@ -51,7 +51,7 @@ export function installTable(
   asked: AskedOfList,
   clock: PageClock,
 ): ListedTable<SourcedInstall> {
-  const filters = installFilters(asked.queryValues)
+  const filters = installFilters(asked.query)
   const { sinceMs, from } = installPeriod(asked)
   return {
     ...{ what: 'installs', columns: COLUMNS, pageRows: PAGE_ROWS, from },

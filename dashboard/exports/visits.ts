@@ -4,7 +4,8 @@ import type { VisitLineRow } from '../../ports/facts/pages/visits.ts'
 import { installPeriod, type AskedOfList } from '../installs/list.ts'
 import type { PageClock } from '../reads/walk-back.ts'
 import type { OrganizationFacts } from '../reads/scope.ts'
-import { LATER_STEPS, readVisitPage, visitFilters } from '../visits/list.ts'
+import { LATER_STEPS } from '../api/visits.ts'
+import { readVisitPage, visitFilters } from '../visits/list.ts'
 import { sourceColumns } from './installs.ts'
 import { isoTime, type ListedTable } from './table.ts'
 
@@ -19,7 +20,7 @@ const COLUMNS: ListedTable<VisitLineRow>['columns'] = {
 }
 
 export function visitTable(reads: OrganizationFacts, asked: AskedOfList, clock: PageClock): ListedTable<VisitLineRow> {
-  const filters = visitFilters(asked.queryValues)
+  const filters = visitFilters(asked.query)
   const { sinceMs, from } = installPeriod(asked)
   return {
     ...{ what: 'visits', columns: COLUMNS, pageRows: PAGE_ROWS, from },

@@ -5,7 +5,7 @@
 
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuseField } from '../../domain/errors.ts'
-import { answer } from '../http/call.ts'
+import { answer, type CallTo } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { readVisitSources, visitName } from '../reads/visits-beside.ts'
 import { readExampleUntil } from './example.ts'
@@ -19,7 +19,7 @@ const MOST_DAYS = 31
 
 /** Those of the most installations first, each with the page that the command was copied from, and those of the previous period. */
 export function readSharedCommands(scope: ReadScope) {
-  return scope(async (reads, call) => {
+  return scope(async (reads, call: CallTo<'sharedCommands'>) => {
     const period = periodOf(call)
     if ('code' in period) return period
     const { sinceMs, untilMs } = period

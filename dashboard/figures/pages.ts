@@ -2,20 +2,13 @@
 
 import { DAY_MS, HOUR_MS, hourAfter } from '../../domain/durations.ts'
 import type { Refusal } from '../../domain/errors.ts'
-import {
-  cellOf,
-  INSTALL_COUNTS,
-  INSTALL_TIME_BUCKETS_S,
-  sumCells,
-  VISIT_STEPS,
-  type Dimension,
-} from '../../domain/figures/cells.ts'
+import { cellOf, INSTALL_COUNTS, INSTALL_TIME_BUCKETS_S, sumCells, VISIT_STEPS } from '../../domain/figures/cells.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
-import { answer, type Call } from '../http/call.ts'
+import { answer, type Call, type CallTo } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { listed, named, totalOf } from './answers.ts'
 import { readExampleUntil } from './example.ts'
-import { periodBefore, periodOf, type FiguresPeriod } from './period.ts'
+import { periodBefore, periodOf, type FiguresPeriod, type AskedOfFigures } from './period.ts'
 import { readFigures, readSteps, type FigureSource, type FiguresOf } from './read-figures.ts'
 
 export interface FigureParts {
@@ -23,14 +16,18 @@ export interface FigureParts {
   readonly keyIds: readonly number[]
 }
 
-/** What the figures of sources are counted by: the schema of the query lets nothing else in. */
-type CountedBy = Extract<Dimension, 'source' | 'medium' | 'campaign' | 'referrer' | 'page'>
-
-type FiguresPage<Page extends object> = (source: FigureSource, period: FiguresPeriod, call: Call) => Promise<Page>
+type FiguresPage<Page extends object, Asked> = (
+  source: FigureSource,
+  period: FiguresPeriod,
+  call: Asked,
+) => Promise<Page>
 
 /** A handler that answers the result of `page` for the period of the query. */
-export function figurePage<Page extends object>({ scope, keyIds }: FigureParts, page: FiguresPage<Page>) {
-  return scope(async (reads, call) => {
+export function figurePage<Page extends object, Asked extends Call & AskedOfFigures>(
+  { scope, keyIds }: FigureParts,
+  page: FiguresPage<Page, Asked>,
+) {
+  return scope(async (reads, call: Asked) => {
     const period = periodOf(call)
     if (isRefusedPeriod(period)) return period
     const source = { reads, nowMs: call.nowMs, keyIds }
@@ -60,8 +57,8 @@ export async function funnelPage(source: FigureSource, period: FiguresPeriod) {
 }
 
 /** The funnel by source, medium, campaign, referrer or page, and the same for the previous period. */
-export async function sourcesPage(source: FigureSource, period: FiguresPeriod, { queryValues }: Call) {
-  const by = (queryValues['by'] ?? 'source') as CountedBy
+export async function sourcesPage(source: FigureSource, period: FiguresPeriod, { query }: CallTo<'sources'>) {
+  const { by = 'source' } = query
   const [now, then] = [
     await readFigures(source, period, ['visits', by]),
     await readFigures(source, periodBefore(period), ['visits', by]),

@@ -2,8 +2,9 @@
 
 import type { Refusal } from '../../domain/errors.ts'
 import type { ReadRank } from '../../domain/limits.ts'
-import type { JsonObject } from '../../domain/strict-json.ts'
 import type { MemberRole } from '../../domain/model.ts'
+import type { AnswerStatus, BodyOf, DeclaredJson, ParamsOf, QueryOf, RouteRow } from '../api/route.ts'
+import type { RouteName, ROUTES } from '../api/routes.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { CookieValue } from './cookies.ts'
 import type { DirectoryOrganization } from '../resources/directory.ts'
@@ -14,16 +15,18 @@ export interface OrganizationScope {
   readonly role: MemberRole
 }
 
-export interface Call {
+export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>
+
+export interface Call<Params = Readonly<Record<string, string>>, Query = QueryValues, Body = object> {
   readonly requestId: string
   readonly nowMs: number
-  readonly params: Readonly<Record<string, string>>
-  /** Raw and unchecked. */
-  readonly query: URLSearchParams
-  /** Fits the schema of the route's query; empty if it takes none. */
-  readonly queryValues: JsonObject
-  /** Fits the schema of the route; empty if it takes none. */
-  readonly body: JsonObject
+  readonly params: Params
+  /** Fits the declaration of the route; empty if it takes none. */
+  readonly query: Query
+  /** Of a callback: its query as it came. */
+  readonly search: URLSearchParams
+  /** Fits the declaration of the route; empty if it takes none. */
+  readonly body: Body
   /** Of a signed route: the raw body and its signature. */
   readonly raw: { readonly body: Buffer; readonly signature: string } | null
   /** Keyed hash under the key of the day. */
@@ -44,6 +47,10 @@ export interface Call {
   readonly signal: AbortSignal
 }
 
+/** A call of a route, with the types of its declaration. */
+type CallOf<Row extends RouteRow> = Call<ParamsOf<Row>, QueryOf<Row>, BodyOf<Row>>
+export type CallTo<Name extends RouteName> = CallOf<(typeof ROUTES)[Name]>
+
 /** Our own cookies that an answer sets; null deletes one. */
 export interface CookieChanges {
   readonly session?: CookieValue | null
@@ -51,9 +58,6 @@ export interface CookieChanges {
   readonly attempts?: ReadonlyMap<string, CookieValue | null>
 }
 
-type AnswerStatus = 200 | 201 | 202 | 204 | 303
-
-/** The OpenAPI document is made from what each handler puts here. */
 export interface Answer<
   Body extends object | undefined = object | undefined,
   Status extends AnswerStatus = AnswerStatus,
@@ -88,10 +92,29 @@ export interface StreamAnswer<Type extends string = string> {
 }
 
 export type HandlerOutcome = Answer | WrittenAnswer | StreamAnswer | Refusal
+/** A handler as the server calls it, which has checked the request by the declaration of the route. */
 export type Handler = (call: Call) => Promise<HandlerOutcome>
 
-/** A handler for each row of a table of routes. */
-export type HandlersOf<Rows> = { readonly [N in keyof Rows]: Handler }
+type DeclaredOutcome<Row extends RouteRow> = {
+  [Status in keyof Row['answers'] & AnswerStatus]: Row['answers'][Status] extends null
+    ? Answer<undefined, Status>
+    : Row['answers'][Status] extends readonly (infer Type extends string)[]
+      ? StreamAnswer<Type>
+      : Answer<DeclaredJson<Row, Status>, Status>
+}[keyof Row['answers'] & AnswerStatus]
+
+/** A handler for each row of a table of routes, with the types of the declarations. */
+export type HandlersOf<Rows> = {
+  readonly [N in keyof Rows]: Rows[N] extends RouteRow
+    ? (call: CallOf<Rows[N]>) => Promise<DeclaredOutcome<Rows[N]> | Refusal>
+    : never
+}
+
+/** The same handlers as the server calls them. */
+export function asCalled<Handlers extends object>(handlers: Handlers): { readonly [N in keyof Handlers]: Handler } {
+  // The server hands on what fits the declaration that the types of each handler come from.
+  return handlers as { readonly [N in keyof Handlers]: Handler }
+}
 
 type AnswerParts = Partial<Pick<Answer, 'cookies' | 'etag'>>
 
@@ -126,15 +149,4 @@ export function sessionOf({ session }: Call): Session {
 export function scopeOf({ scope }: Call): OrganizationScope {
   if (scope === null) throw new Error('the route needs no role')
   return scope
-}
-
-/** A text of the body; the schema guarantees that it is present. */
-export function textField({ body }: Call, field: string): string {
-  const value = body[field]
-  return typeof value === 'string' ? value : ''
-}
-
-export function optionalText({ body }: Call, field: string): string | null {
-  const value = body[field]
-  return typeof value === 'string' ? value : null
 }

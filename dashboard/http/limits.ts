@@ -9,7 +9,7 @@ import { unknownPathHit } from '../../domain/collection/rate.ts'
 import type { Hit, HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { HandlerOutcome } from './call.ts'
-import type { RouteRow } from './route.ts'
+import type { RouteRow } from '../api/route.ts'
 
 interface Who {
   readonly session: Session | null

@@ -3,13 +3,13 @@
 import { refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { firstFinding, objectSchema } from '../../domain/schema/json-schema.ts'
-import type { JsonObject } from '../../domain/strict-json.ts'
-import type { RouteRow } from './route.ts'
+import type { RouteRow } from '../api/route.ts'
+import type { QueryValues } from './call.ts'
 
 const MOST_DIGITS = 15
 const WHOLE_NUMBER = new RegExp(`^-?[0-9]{1,${MOST_DIGITS}}$`)
 
-type ReadQuery = { readonly kind: 'object'; readonly value: JsonObject } | Refusal
+type ReadQuery = { readonly kind: 'object'; readonly value: QueryValues } | Refusal
 
 /** The parameters of a query's text; refused unparsed if there are more than any route takes. */
 export function parametersIn(text: string): URLSearchParams | Refusal {

@@ -1,6 +1,7 @@
 /** Finds the route of a request: among those with as many segments as its path has, each segment of which is decoded once. */
 
-import { matchPath, segmentsOf, type RouteRow } from './route.ts'
+import { matchPath, segmentsOf } from './route.ts'
+import type { RouteRow } from '../api/route.ts'
 
 export type RouteMatch<Route> =
   | { readonly route: Route; readonly params: Readonly<Record<string, string>> }

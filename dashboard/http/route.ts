@@ -1,38 +1,8 @@
-/** What a route of the dashboard's API is: one row that the server, the tests and OpenAPI walk. */
+/** What follows from the declaration of a route: what it may be refused with, when it may be answered, and which paths are its own. */
 
 import type { ErrorCode } from '../../domain/errors.ts'
-import type { ReadRank } from '../../domain/limits.ts'
 import { mayAnswer, type RightsAge } from '../../domain/people/rights-age.ts'
-import type { JsonSchema } from '../../domain/schema/json-schema.ts'
-import type { MemberRole } from '../../domain/model.ts'
-
-/** Null: anyone. `Person`: anyone who is signed in. A role: in the organisation that the path names. */
-type Need = 'Person' | MemberRole | null
-
-/**
- * `callback`: from another website, as the identity provider's; counted and checked by its own handler. `signed`: from another
- * service, which proves itself by a signature over its body; not counted.
- */
-type RateClass = 'read' | 'write' | 'sign-in' | 'callback' | 'signed'
-
-export interface RouteRow {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** Segments with a colon are parameters; `organization` names the organisation whose role counts. */
-  readonly path: string
-  readonly needs: Need
-  readonly rate: RateClass
-  /** How the statements of a read wait for the engine; `page` if absent. */
-  readonly rank?: ReadRank
-  /** Only takes rights away, and so never waits until it is known who may do what. */
-  readonly isDenial?: true
-  readonly summary: string
-  /** What its handler refuses with beside what every route of its kind may (`refusalsOf`). Anything else is a fault that the process log names. */
-  readonly refuses?: readonly ErrorCode[]
-  /** Of the body of a POST or PUT, which is then required. */
-  readonly body?: JsonSchema
-  /** Of each parameter of the query; others are refused. Absent: the query is not checked. */
-  readonly query?: Readonly<Record<string, JsonSchema>>
-}
+import type { RouteRow } from '../api/route.ts'
 
 /** Methods that change nothing, on every route. */
 export function isRead({ method }: Pick<RouteRow, 'method'>): boolean {

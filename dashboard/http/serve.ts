@@ -23,7 +23,8 @@ import { parametersIn, readQuery } from './query.ts'
 import type { DashboardMetrics } from './metrics.ts'
 import { isLimit, limitIn, type RefusedRequest } from './refused.ts'
 import { sendOutcome, sendStream } from './send.ts'
-import { isOwnOriginOnly, isRead, mayBeAnswered, refusalsOf, type RouteRow } from './route.ts'
+import { isOwnOriginOnly, isRead, mayBeAnswered, refusalsOf } from './route.ts'
+import type { RouteRow } from '../api/route.ts'
 import { handlePlaced, ReadPlaces } from './places.ts'
 import { createRouteTable, type RouteMatch } from './route-table.ts'
 
@@ -227,7 +228,7 @@ type FoundRoute = Extract<RouteMatch<Route>, { readonly route: Route }>
 
 interface Contents {
   readonly kind: 'contents'
-  readonly values: Pick<Call, 'body' | 'query' | 'queryValues' | 'raw'>
+  readonly values: Pick<Call, 'body' | 'query' | 'search' | 'raw'>
 }
 
 /** In the form that the route declares. Null if the client disconnected. */
@@ -235,16 +236,16 @@ async function readContents(
   req: IncomingMessage,
   { query: text, row }: { readonly query: string; readonly row: RouteRow },
 ): Promise<Contents | Refusal | null> {
-  const query = parametersIn(text)
-  if ('code' in query) return query
+  const search = parametersIn(text)
+  if ('code' in search) return search
   const body = row.body === undefined ? EMPTY : await readObject(req, row.body)
   if (body === null || body.kind === 'refused') return body
   const raw = row.rate === 'signed' ? await readRawBody(req) : null
   if (raw?.kind === 'refused') return raw
-  const values = readQuery(query, row)
-  if (values.kind === 'refused') return values
+  const query = readQuery(search, row)
+  if (query.kind === 'refused') return query
   const signed = raw === null ? null : { body: raw.body, signature: String(req.headers['stripe-signature'] ?? '') }
-  return { kind: 'contents', values: { body: body.value, query, queryValues: values.value, raw: signed } }
+  return { kind: 'contents', values: { body: body.value, query: query.value, search, raw: signed } }
 }
 
 async function readSession(cookies: string | undefined, parts: ServingParts): Promise<Session | null> {

@@ -2,12 +2,9 @@
 
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import { boundsBefore, type LogPosition } from '../../domain/logs/walk.ts'
-import type { JsonObject } from '../../domain/strict-json.ts'
 import type { DeliveryListFilters, DeliveryLineRow } from '../../ports/facts/pages/deliveries.ts'
-import { answer } from '../http/call.ts'
-import { textParameter } from '../http/parameters.ts'
+import { answer, type CallTo, type QueryValues } from '../http/call.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
 import { columnFilters } from '../reads/column-filters.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
@@ -24,14 +21,14 @@ interface DeliveryPeriod {
 }
 
 /** Both ends are Unix ms; the later one is exclusive and not after now. */
-export function deliveryPeriod({ queryValues: { since, until }, nowMs }: AskedOfList): DeliveryPeriod {
-  const end = typeof until === 'number' ? Math.min(until, nowMs + 1) : nowMs + 1
-  const wanted = typeof since === 'number' ? since : end - DEFAULT_PERIOD_MS
+export function deliveryPeriod({ query: { since, until }, nowMs }: AskedOfList): DeliveryPeriod {
+  const end = Math.min(until ?? nowMs + 1, nowMs + 1)
+  const wanted = since ?? end - DEFAULT_PERIOD_MS
   return { since_ms: Math.min(end, Math.max(wanted, end - LONGEST_PERIOD_MS)), until_ms: end }
 }
 
 export function readDeliveries(scope: ReadScope) {
-  return scope(async (reads, call) => {
+  return scope(async (reads, call: CallTo<'deliveries'>) => {
     const period = deliveryPeriod(call)
     const before = { since_ms: 2 * period.since_ms - period.until_ms, until_ms: period.since_ms }
     const now = { now_ms: call.nowMs }
@@ -62,27 +59,12 @@ async function readErrors(reads: OrganizationFacts, period: DeliveryPeriod) {
   return errors.map(({ example_attempt: id, ...error }) => ({ ...error, words: byAttempt.get(id) ?? '' }))
 }
 
-/** Of the list of deliveries, beside the period. */
-export const DELIVERY_FILTER_SCHEMA = {
-  destination: textParameter('One destination.', LIMITS.groupChars),
-  status: {
-    ...{ type: 'string', description: 'How it stands.' },
-    enum: ['pending', 'retrying', 'delivered', 'skipped', 'expired', 'failed'],
-  },
-  reason: textParameter('Why it stands so.', LIMITS.clientHintChars),
-  code: textParameter('An attempt of the period was answered with this code.', LIMITS.clientHintChars),
-  answered: {
-    ...{ type: 'integer', description: 'And with this status; 0: there was no answer.' },
-    ...{ minimum: 0, maximum: 999 },
-  },
-} as const satisfies Readonly<Record<string, JsonSchema>>
-
 const FILTER_COLUMNS = {
   ...{ destination: 'destination', status: 'status', reason: 'reason', code: 'code' },
   answered: 'response_status',
 } as const satisfies Readonly<Record<string, keyof DeliveryListFilters>>
 
-export function deliveryFilters(values: JsonObject): DeliveryListFilters {
+export function deliveryFilters(values: QueryValues): DeliveryListFilters {
   return columnFilters<DeliveryListFilters>(values, FILTER_COLUMNS)
 }
 
@@ -118,13 +100,13 @@ export async function readDeliveryPage(
 }
 
 export function listDeliveries(scope: ReadScope, cursors: Cursors) {
-  return scope(async (reads, call) => {
+  return scope(async (reads, call: CallTo<'deliveryList'>) => {
     const list = `deliveries\0${reads.organization.id}`
     const { since_ms: since, until_ms: until } = deliveryPeriod(call)
-    const { cursor } = call.queryValues
-    const from = typeof cursor === 'string' ? cursors.read(list, cursor) : { beforeMs: until, beforeId: '' }
+    const { cursor } = call.query
+    const from = cursor === undefined ? { beforeMs: until, beforeId: '' } : cursors.read(list, cursor)
     if (from === null) return refuseCursor()
-    const filters = deliveryFilters(call.queryValues)
+    const filters = deliveryFilters(call.query)
     const page = await readDeliveryPage(reads, { filters, sinceMs: since, from, limit: LIMITS.logsPerPage })
     return answer({
       ...{ since, until, deliveries: page.rows },

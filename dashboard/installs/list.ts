@@ -6,13 +6,12 @@ import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { FoundRows } from '../../domain/logs/first-records.ts'
 import { FIRST_SPAN_MS, type LogPosition } from '../../domain/logs/walk.ts'
-import type { JsonObject } from '../../domain/strict-json.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { InstallFilters, InstallLineRow, VisitSourceRow } from '../../ports/facts/pages/installs.ts'
 import type { InstallRow } from '../../ports/facts/query-rows.ts'
 import { readJsonColumn } from '../../common/json-column.ts'
 import type { CandidateVerdict } from '../../domain/model.ts'
-import { answer, type Call } from '../http/call.ts'
+import { answer, type CallTo, type QueryValues } from '../http/call.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
 import type { PageClock } from '../reads/walk-back.ts'
 import { columnFilters } from '../reads/column-filters.ts'
@@ -102,35 +101,38 @@ const FILTER_COLUMNS = {
   ...{ leastVisitAge: 'least_visit_age_s', visitAgeBelow: 'visit_age_below_s' },
 } as const satisfies Readonly<Record<string, keyof InstallFilters>>
 
-export function installFilters(values: JsonObject): InstallFilters {
+export function installFilters(values: QueryValues): InstallFilters {
   return columnFilters<InstallFilters>(values, FILTER_COLUMNS)
 }
 
 /** What a request asks for, and when. */
-export type AskedOfList = Pick<Call, 'queryValues' | 'nowMs'>
+export interface AskedOfList {
+  readonly query: QueryValues & { readonly since?: number; readonly until?: number }
+  readonly nowMs: number
+}
 
 /** The period that a query names; without one, as long as any website of the organisation keeps its facts. */
-export function installPeriod({ queryValues, nowMs }: AskedOfList): {
+export function installPeriod({ query, nowMs }: AskedOfList): {
   readonly sinceMs: number
   readonly from: LogPosition
 } {
-  const { since, until } = queryValues
+  const { since, until } = query
   const oldestMs = nowMs - LIMITS.retentionDays.max * DAY_MS
   const newestMs = nowMs + LIMITS.clockSkewMs
   return {
-    sinceMs: typeof since === 'number' ? Math.max(since, oldestMs) : oldestMs,
-    from: { beforeMs: typeof until === 'number' ? Math.min(until, newestMs) : newestMs, beforeId: '' },
+    sinceMs: Math.max(since ?? oldestMs, oldestMs),
+    from: { beforeMs: Math.min(until ?? newestMs, newestMs), beforeId: '' },
   }
 }
 
 export function listInstalls(scope: ReadScope, cursors: Cursors, clock: PageClock) {
-  return scope(async (reads, call) => {
+  return scope(async (reads, call: CallTo<'installs'>) => {
     const list = `installs\0${reads.organization.id}`
     const { sinceMs, from: newest } = installPeriod(call)
-    const { cursor } = call.queryValues
-    const from = typeof cursor === 'string' ? cursors.read(list, cursor) : newest
+    const { cursor } = call.query
+    const from = cursor === undefined ? newest : cursors.read(list, cursor)
     if (from === null) return refuseCursor()
-    const filters = installFilters(call.queryValues)
+    const filters = installFilters(call.query)
     const page = await readInstallPage(reads, { filters, sinceMs, from, limit: LIMITS.logsPerPage }, clock)
     return answer({
       installs: page.rows,
@@ -143,8 +145,8 @@ export function listInstalls(scope: ReadScope, cursors: Cursors, clock: PageCloc
 
 /** One event with its verdicts, visits, deliveries and attempts. Another organisation's does not exist here. */
 export function readInstall(scope: ReadScope, facts: Pick<Facts, 'run'>) {
-  return scope(async (reads, call) => {
-    const { website = '', event: eventId = '' } = call.params
+  return scope(async (reads, call: CallTo<'install'>) => {
+    const { website, event: eventId } = call.params
     if (!reads.websites.some(({ id }) => id === website)) return refuse('not_found')
     const owned = { organization: reads.organization.id, website }
     const key = { ...owned, event_id: eventId }

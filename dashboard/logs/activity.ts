@@ -2,26 +2,10 @@
 
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { ActivityRow } from '../../ports/facts/query-rows.ts'
-import { answer } from '../http/call.ts'
-import { textParameter } from '../http/parameters.ts'
+import { answer, type CallTo } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
-import { CURSOR_PARAMETER, refuseCursor, type Cursors } from './cursor.ts'
-
-const TEXT_CHARS = 400
-
-/** More than the contract's maximum is refused, not truncated. */
-export const ACTIVITY_QUERY = {
-  limit: {
-    ...{ type: 'integer', description: 'Entries of the page.', minimum: 1, maximum: LIMITS.activityEntries.max },
-    default: LIMITS.activityEntries.fallback,
-  },
-  type: textParameter('Only of this type.', TEXT_CHARS),
-  object: textParameter('Only about this, as entries name it.', TEXT_CHARS),
-  actor: textParameter('Only by this person, as entries name them.', TEXT_CHARS),
-  cursor: CURSOR_PARAMETER,
-} as const satisfies Record<string, JsonSchema>
+import { refuseCursor, type Cursors } from './cursor.ts'
 
 interface ActivityListParts {
   readonly scope: ReadScope
@@ -29,24 +13,24 @@ interface ActivityListParts {
 }
 
 export function listActivity({ scope, cursors }: ActivityListParts) {
-  return scope(async (reads, call) => {
+  return scope(async (reads, call: CallTo<'activity'>) => {
     const { organization } = reads
-    const { type, object, actor, cursor, limit = LIMITS.activityEntries.fallback } = call.queryValues
+    const { type, object, actor, cursor, limit = LIMITS.activityEntries.fallback } = call.query
     // A cursor of Logs is not valid for this list.
     const list = `activity ${organization.id}`
-    const from = typeof cursor === 'string' ? cursors.read(list, cursor) : undefined
+    const from = cursor === undefined ? undefined : cursors.read(list, cursor)
     if (from === null) return refuseCursor()
     const rows = await reads.run('activityPage', {
       since_ms: call.nowMs - Math.max(organization.logRetentionDays, LIMITS.auditRetentionDays) * DAY_MS,
       // Clocks of other machines may be ahead.
       until_ms: call.nowMs + LIMITS.clockSkewMs,
-      limit: Number(limit) + 1,
+      limit: limit + 1,
       ...(from === undefined ? {} : { before_ms: from.beforeMs, before_id: from.beforeId }),
-      ...(typeof type === 'string' ? { type } : {}),
-      ...(typeof object === 'string' ? { subject: object } : {}),
-      ...(typeof actor === 'string' ? { actor } : {}),
+      ...(type === undefined ? {} : { type }),
+      ...(object === undefined ? {} : { subject: object }),
+      ...(actor === undefined ? {} : { actor }),
     })
-    const page = rows.slice(0, Number(limit))
+    const page = rows.slice(0, limit)
     const last = page.at(-1)
     const hasMore = rows.length > page.length && last !== undefined
     return answer({

@@ -3,13 +3,10 @@
 import { decodeBase64url, encodeBase64url } from '../../domain/base64url.ts'
 import { refuseField, type Refusal } from '../../domain/errors.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
-import { textParameter } from '../http/parameters.ts'
+import { CURSOR_CHARS } from '../api/shapes.ts'
 
 const MAC_CHARS = 32
 const SEPARATOR = '.'
-const MOST_CHARS = 400
-
-export const CURSOR_PARAMETER = textParameter('`next` of the page before.', MOST_CHARS)
 
 export interface Cursors {
   /** `list` names the list, so that its cursor is not valid for another one. */
@@ -31,7 +28,7 @@ export function createCursors(mac: (text: string) => string): Cursors {
       return `${text}${SEPARATOR}${signed(list, text)}`
     },
     read(list, cursor) {
-      const [text = '', sent = ''] = cursor.length > MOST_CHARS ? [] : cursor.split(SEPARATOR)
+      const [text = '', sent = ''] = cursor.length > CURSOR_CHARS ? [] : cursor.split(SEPARATOR)
       // A keyed hash of our own text: the time of the comparison reveals nothing that helps to forge another.
       if (text === '' || sent !== signed(list, text)) return null
       const bytes = decodeBase64url(text)

@@ -5,7 +5,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { dashboardPlace, websiteShown } from '../../domain/logs/dashboard-place.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
-import { answer, type Call } from '../http/call.ts'
+import { answer, type CallTo } from '../http/call.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import type { PageClock } from '../reads/walk-back.ts'
 import { refuseCursor, type Cursors } from './cursor.ts'
@@ -17,21 +17,23 @@ import { readLogPage, type LogQuestion } from './pages.ts'
 /** Clocks of other machines may be ahead. */
 const AHEAD_MS = LIMITS.clockSkewMs
 
+type AskedOfLogs = Pick<CallTo<'logs'>, 'query' | 'nowMs'>
+
 /** What the query asks for; null if its cursor is not genuine. Rejects like `run`. */
 export async function logQuestion(
-  { queryValues, nowMs }: Call,
+  { query, nowMs }: AskedOfLogs,
   { organization, run }: Pick<OrganizationFacts, 'organization' | 'run'>,
   page: { readonly cursors: Cursors; readonly limit: number },
 ): Promise<LogQuestion | null> {
-  const { since, until, cursor } = queryValues
+  const { since, until, cursor } = query
   const oldestMs = nowMs - organization.logRetentionDays * DAY_MS
-  const sinceMs = typeof since === 'number' ? Math.max(since, oldestMs) : oldestMs
-  const newest = { beforeMs: nowMs + AHEAD_MS, beforeId: '' }
-  const start = typeof until === 'number' && until < newest.beforeMs ? { ...newest, beforeMs: until } : newest
-  const from = typeof cursor === 'string' ? page.cursors.read(organization.id, cursor) : start
+  const sinceMs = Math.max(since ?? oldestMs, oldestMs)
+  const newestMs = nowMs + AHEAD_MS
+  const start = { beforeMs: Math.min(until ?? newestMs, newestMs), beforeId: '' }
+  const from = cursor === undefined ? start : page.cursors.read(organization.id, cursor)
   if (from === null) return null
   const eventsOf = (references: readonly string[]) => run('eventsOfReferences', { references })
-  const filters = await withNamedEvents(directedFilters(queryValues), eventsOf)
+  const filters = await withNamedEvents(directedFilters(query), eventsOf)
   return { filters, sinceMs, from, limit: page.limit, hasBodies: false }
 }
 
@@ -42,7 +44,7 @@ interface LogParts {
 }
 
 export function listLogs({ scope, cursors, clock }: LogParts) {
-  return scope(async (reads, call) => {
+  return scope(async (reads, call: CallTo<'logs'>) => {
     const question = await logQuestion(call, reads, { cursors, limit: LIMITS.logsPerPage })
     if (question === null) return refuseCursor()
     const { rows, next } = await readLogPage(reads, question, clock)
@@ -64,8 +66,8 @@ const NO_WEBSITE = '~'
 const REQUEST_ID = /^[0-9a-f]{28}$/
 const TIME_CHARS = 12
 export function readLoggedRequest(scope: ReadScope) {
-  return scope(async (reads, call) => {
-    const { website = '', request: id = '' } = call.params
+  return scope(async (reads, call: CallTo<'loggedRequest'>) => {
+    const { website, request: id } = call.params
     if (!REQUEST_ID.test(id)) return refuse('not_found')
     const atMs = parseInt(id.slice(0, TIME_CHARS), 16)
     if (atMs > call.nowMs + DAY_MS) return refuse('not_found')
@@ -77,8 +79,8 @@ export function readLoggedRequest(scope: ReadScope) {
 }
 
 export function readLoggedAttempt(scope: ReadScope) {
-  return scope(async (reads, call) => {
-    const { website = '', event = '', attempt = '' } = call.params
+  return scope(async (reads, call: CallTo<'loggedAttempt'>) => {
+    const { website, event, attempt } = call.params
     const [row] = await reads.run('attempt', { website, event_id: event, attempt_id: attempt })
     return row === undefined ? refuse('not_found') : answer({ direction: 'outbound' as const, ...row })
   })

@@ -13,7 +13,7 @@ import {
   type NoStreamPlace,
   type StreamPlace,
 } from '../events/event-streams.ts'
-import type { Call, StreamAnswer } from '../http/call.ts'
+import type { Call, CallTo, StreamAnswer } from '../http/call.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { directedFilters, type DirectedFilters } from './filters.ts'
 import type { LineFeeds } from './feed.ts'
@@ -37,8 +37,8 @@ export interface TailParts {
 
 /** The browser polls instead if there are as many streams as there may be. */
 export function tailLogs(parts: TailParts) {
-  return parts.scope(async (reads, call) =>
-    inPlace(parts, call, async () => ({ reads, filters: directedFilters(call.queryValues), first: [] })),
+  return parts.scope(async (reads, call: CallTo<'logTail'>) =>
+    inPlace(parts, call, async () => ({ reads, filters: directedFilters(call.query), first: [] })),
   )
 }
 

@@ -12,10 +12,10 @@ import type { OpenInvitation, Member, MemberIdentity } from '../../domain/people
 import { mailAddress } from '../../domain/schema/mail-address.ts'
 import { invitationsOf } from '../../domain/people/standing.ts'
 import { EMAIL_SCHEMA, INVITATION_ID_CHARS } from '../../domain/resources/member-schema.ts'
-import type { MemberRole, Plan } from '../../domain/model.ts'
+import type { Plan } from '../../domain/model.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Randomness } from '../../runtime/random.ts'
-import { answer, answerCreated, optionalText, scopeOf, sessionOf, textField, type Call } from '../http/call.ts'
+import { answer, answerCreated, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
 import { invitationHit, refuseByRate } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import { membersOf } from '../resources/directory.ts'
@@ -40,7 +40,7 @@ export interface InvitationParts extends MemberParts {
 
 /** A person is invited, and joins by accepting; a group joins at once. */
 export function invite(parts: InvitationParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'invite'>) => {
     const { organization, role: actor } = scopeOf(call)
     const identity = invitedIdentity(call)
     if (identity === null) {
@@ -48,7 +48,7 @@ export function invite(parts: InvitationParts) {
     }
     if (identity.kind === 'person' && mailAddress(identity.email) !== identity.email)
       return refuseField('/email', EMAIL_SCHEMA.patternMeaning ?? '')
-    const role = textField(call, 'role') as MemberRole
+    const { role } = call.body
     const members = membersOf(parts.directory, organization.id)
     const refused =
       refuseMemberChange(actor, { before: null, after: role }, members) ??
@@ -72,7 +72,7 @@ export function invite(parts: InvitationParts) {
 
 /** Creates a new link; the previous one becomes void. */
 export function inviteAgain(parts: InvitationParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'inviteAgain'>) => {
     const { organization, role: actor } = scopeOf(call)
     const before = memberOfPath(call, parts)
     if (before?.invitation === null || before === null) return refuse('not_found')
@@ -103,9 +103,9 @@ function refuseOutOfForce(plan: Plan, members: readonly Member[], nowMs: number)
 
 /** Only a person who has proven the invited address may accept; the ID in the link names the only valid invitation. */
 export function accept({ directory, writer, changeHash }: MemberParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'acceptInvitation'>) => {
     const { email } = sessionOf(call)
-    const id = textField(call, 'invitation')
+    const { invitation: id } = call.body
     const members = directory.members()
     const found = invitationsOf(email, members, call.nowMs).find(({ invitation }) => invitation?.id === id)
     if (found === undefined) return refuse('invitation_over')
@@ -124,11 +124,10 @@ export function accept({ directory, writer, changeHash }: MemberParts) {
   }
 }
 
-function invitedIdentity(call: Call): MemberIdentity | null {
-  const email = optionalText(call, 'email')
-  const group = optionalText(call, 'group')
-  if ((email === null) === (group === null)) return null
-  return email === null ? { kind: 'group', group: group ?? '' } : { kind: 'person', email }
+function invitedIdentity({ body: { email, group } }: CallTo<'invite'>): MemberIdentity | null {
+  if (email !== undefined && group !== undefined) return null
+  if (email !== undefined) return { kind: 'person', email }
+  return group === undefined ? null : { kind: 'group', group }
 }
 
 function refuseKnown(identity: MemberIdentity, members: readonly Member[]): Refusal | null {

@@ -2,7 +2,7 @@
 
 import { invitationsOf, rolesOf } from '../../domain/people/standing.ts'
 import type { Directory } from '../resources/directory.ts'
-import { answer, DONE, scopeOf, sessionOf, type Call } from '../http/call.ts'
+import { answer, DONE, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { LIMITS } from '../../domain/limits.ts'
 
@@ -37,9 +37,9 @@ export function readMe({ directory, hasBilling }: MeParts) {
 }
 
 export function endSession(sessions: Sessions) {
-  return async (call: Call) => {
+  return async (call: CallTo<'signOut'>) => {
     const session = sessionOf(call)
-    if (call.body['everywhere'] === true) await sessions.endAllOf(session)
+    if (call.body.everywhere === true) await sessions.endAllOf(session)
     await sessions.end(session)
     return { ...DONE, cookies: { session: null } }
   }

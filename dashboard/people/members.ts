@@ -16,7 +16,7 @@ import { mayDo } from '../../domain/people/roles.ts'
 import { refuseUse } from '../../domain/plan.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import { copiedPatch, type CopiedPatch } from '../resources/patch.ts'
-import { answer, DONE, scopeOf, sessionOf, textField, type Call } from '../http/call.ts'
+import { answer, DONE, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import { noteRemoval } from '../events/notes.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
@@ -68,12 +68,12 @@ function memberAnswer(
 
 export function changeMember(parts: MemberParts) {
   const { directory, writer, changeHash } = parts
-  return async (call: Call) => {
+  return async (call: CallTo<'changeMember'>) => {
     const { role: actor } = scopeOf(call)
     const members = directory.members()
     const before = memberOfPath(call, parts)
     if (before === null) return refuse('not_found')
-    const after = textField(call, 'role') as MemberRole
+    const { role: after } = call.body
     const others = members.filter((member) => member !== before)
     const refused =
       refuseMemberChange(actor, { before, after }, members) ??
@@ -122,7 +122,7 @@ function refuseFirstPlace(
 }
 
 export function removeMember(parts: MemberParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'removeMember'>) => {
     const { directory } = parts
     const before = memberOfPath(call, parts)
     if (before === null) return refuse('not_found')
@@ -199,11 +199,11 @@ const CODES: Readonly<Record<string, 'person_limit' | 'already_member'>> = {
 
 /** The member that the path names, in force or not, if the organisation of the path has it. */
 export function memberOfPath(
-  call: Call,
+  call: CallTo<'changeMember'> | CallTo<'removeMember'> | CallTo<'inviteAgain'>,
   parts: Pick<MemberParts, 'directory' | 'inventory'>,
 ): (Member & Partial<MemberOutOfForce>) | null {
   const { organization } = scopeOf(call)
-  const isNamed = ({ name }: Member): boolean => name === call.params['member']
+  const isNamed = ({ name }: Member): boolean => name === call.params.member
   const inForce = membersOf(parts.directory, organization.id).find(isNamed)
   return inForce ?? membersOutOfForce(parts, organization.id).find(isNamed) ?? null
 }

@@ -1,10 +1,10 @@
 /** Turns the filters that a query names into those of SQL. */
 
-import type { JsonObject } from '../../domain/strict-json.ts'
+import type { QueryValues } from '../http/call.ts'
 
 /** `columns` says which filter of SQL each parameter is; one that the query does not name is left out. */
 export function columnFilters<Filters extends object>(
-  values: JsonObject,
+  values: QueryValues,
   columns: Readonly<Record<string, keyof Filters>>,
 ): Partial<Filters> {
   const named = Object.entries(columns).filter(([name]) => values[name] !== undefined)

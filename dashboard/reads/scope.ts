@@ -41,9 +41,9 @@ export interface OrganizationFacts {
 }
 
 /** Turns a reading function into a route's handler, which refuses calls that name another organisation's website. */
-export type ReadScope = <T extends object>(
-  handle: (reads: OrganizationFacts, call: Call) => Promise<T>,
-) => (call: Call) => Promise<T | Refusal>
+export type ReadScope = <T extends object, Asked extends Call = Call>(
+  handle: (reads: OrganizationFacts, call: Asked) => Promise<T>,
+) => (call: Asked) => Promise<T | Refusal>
 
 interface ReadParts {
   /** The websites of the organisation that a call is about; at least the one that its query names, if it names one. */
@@ -57,16 +57,16 @@ export function createReadScope({ websitesOf, facts }: ReadParts): ReadScope {
   return (handle) => async (call) => {
     const { organization } = scopeOf(call)
     const all = websitesOf(call)
-    const wanted = call.query.get('website')
-    const websites = wanted === null ? all : all.filter(({ id }) => id === wanted)
-    if (wanted !== null && websites.length === 0) return refuse('not_found')
+    const { website: wanted } = call.query
+    const websites = wanted === undefined ? all : all.filter(({ id }) => id === wanted)
+    if (wanted !== undefined && websites.length === 0) return refuse('not_found')
     const ids = websites.map(({ id }) => id)
     const share = { rank: call.rank, organization: organization.id, person: sessionOf(call).person }
     // By the hour, so that what several people look at is the same statement.
     const hour = hourOf(call.nowMs)
     const kept = websites.map(({ id, retentionDays }) => ({ website: id, sinceMs: hour - retentionDays * DAY_MS }))
     const asked = { signal: call.signal, share, kept }
-    const logPlaces = wanted === null ? [...ids, dashboardPlace(organization.id)] : ids
+    const logPlaces = wanted === undefined ? [...ids, dashboardPlace(organization.id)] : ids
     const run: OrganizationFacts['run'] = (query, params) => {
       const scope = { organization: organization.id, websites: OF_REQUESTS.has(query) ? logPlaces : ids }
       return runShared(query, { ...params, ...scope } as unknown as QueryParams<typeof query>, asked)

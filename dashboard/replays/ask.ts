@@ -5,12 +5,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { VisitPolicy } from '../../domain/model.ts'
 import { encodeRecord, recordKey, type ReplayRecord } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
-import { answerAccepted, scopeOf, sessionOf, textField, type Call } from '../http/call.ts'
+import { answerAccepted, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
 import { refuseByRate, replayHit } from '../http/limits.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import type { Directory } from '../resources/directory.ts'
@@ -28,8 +27,8 @@ export interface AskParts {
 
 /** Rejects like `EventLog.append`: once it resolves, the request cannot be lost. */
 export function askReplay({ scope, directory, hotState, eventLog, randomness, watch }: AskParts) {
-  return scope(async ({ organization, run }, call) => {
-    const website = textField(call, 'website')
+  return scope(async ({ organization, run }, call: CallTo<'askReplay'>) => {
+    const { website } = call.body
     const found = directory.websites(organization.id).find(({ id }) => id === website)
     if (found === undefined) return refuse('not_found')
     const asked = replayRecord(call, timeOrderedId(randomness, call.nowMs))
@@ -73,20 +72,20 @@ async function untilFound(
   }
 }
 
-function replayRecord(call: Call, id: string): ReplayRecord & Required<Pick<ReplayRecord, 'session'>> {
+function replayRecord(call: CallTo<'askReplay'>, id: string): ReplayRecord & Required<Pick<ReplayRecord, 'session'>> {
   const { body, nowMs } = call
-  const windowDays = body['windowDays'] as number | undefined
+  const { website, policy, windowDays, since } = body
   return {
     ...{ v: 1, kind: 'replay', id },
-    ...{ organization: scopeOf(call).organization.id, website: textField(call, 'website'), askedAtMs: nowMs },
+    ...{ organization: scopeOf(call).organization.id, website, askedAtMs: nowMs },
     policy: {
-      policy: body['policy'] as VisitPolicy,
+      policy,
       windowMs: windowDays === undefined ? LIMITS.receiptLifetimeMs : windowDays * DAY_MS,
-      isTokensOnly: body['tokensOnly'] === true,
+      isTokensOnly: body.tokensOnly === true,
     },
-    sinceMs: body['since'] as number,
+    sinceMs: since,
     // Whether installs that are received meanwhile count would be a matter of chance. Those that are not stored yet do not.
-    untilMs: Math.min((body['until'] as number | undefined) ?? nowMs, nowMs),
+    untilMs: Math.min(body.until ?? nowMs, nowMs),
     session: sessionOf(call).id,
   }
 }

@@ -3,7 +3,7 @@
 import { cancelEntry } from '../../domain/collection/replay-decision.ts'
 import { refuse, refuseField } from '../../domain/errors.ts'
 import type { NoteActivity } from '../events/activity.ts'
-import { answerAccepted, sessionOf } from '../http/call.ts'
+import { answerAccepted, sessionOf, type CallTo } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { replayState } from './show.ts'
 
@@ -14,8 +14,8 @@ interface CancelParts {
 
 /** A replay that is over keeps what came out. */
 export function cancelReplay({ scope, noteActivity }: CancelParts) {
-  return scope(async ({ organization, run }, call) => {
-    const [row] = await run('replayById', { id: call.params['replay'] ?? '' })
+  return scope(async ({ organization, run }, call: CallTo<'cancelReplay'>) => {
+    const [row] = await run('replayById', { id: call.params.replay })
     if (row === undefined) return refuse('not_found')
     const state = replayState(row)
     if (state !== 'waiting' && state !== 'running') return refuseField('/replay', `is over: ${state}`)

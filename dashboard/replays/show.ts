@@ -12,7 +12,7 @@ import { refuse } from '../../domain/errors.ts'
 import type { VisitPolicy } from '../../domain/model.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { ReplayLineRow } from '../../ports/facts/pages/replay.ts'
-import { answer } from '../http/call.ts'
+import { answer, type CallTo } from '../http/call.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 
 const MOST_LINES = 100
@@ -36,11 +36,11 @@ export function listReplays({ scope }: ShowParts) {
 }
 
 export function showReplay({ scope }: ShowParts) {
-  return scope(async (reads, call) => {
-    const [row] = await withCancelled(await reads.run('replayById', { id: call.params['replay'] ?? '' }), reads)
+  return scope(async (reads, call: CallTo<'showReplay'>) => {
+    const [row] = await withCancelled(await reads.run('replayById', { id: call.params.replay }), reads)
     if (row === undefined) return refuse('not_found')
     const result = row.state === 'done' ? readJsonColumn<ReplayResult>(row.result) : null
-    const from = (call.queryValues['from'] as number | undefined) ?? 0
+    const from = call.query.from ?? 0
     const changes = result?.changes.slice(from, from + LIMITS.logsPerPage) ?? []
     return answer({ ...replayLine(row), result: result === null ? null : { ...result, changes } })
   })

@@ -7,12 +7,12 @@ import { REPLACED } from './oidc.ts'
 export type CountSignIn = DashboardMetrics['signIn']
 
 /** The same handler. A rejection counts too: it is answered as an unavailable store, or as a fault of ours. */
-export function countingSignIns<Outcome extends HandlerOutcome>(
+export function countingSignIns<Asked extends Call, Outcome extends HandlerOutcome>(
   way: Parameters<CountSignIn>[0],
-  handle: (call: Call) => Promise<Outcome>,
+  handle: (call: Asked) => Promise<Outcome>,
   count: CountSignIn,
 ) {
-  return async (call: Call): Promise<Outcome> => {
+  return async (call: Asked): Promise<Outcome> => {
     let outcome = 'failed'
     try {
       const answered = await handle(call)

@@ -9,8 +9,9 @@ import { mailAddress } from '../../domain/schema/mail-address.ts'
 import { isKnown } from '../../domain/people/standing.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Randomness } from '../../runtime/random.ts'
-import { answer, answerAccepted, optionalText, textField, type Call } from '../http/call.ts'
+import { answer, answerAccepted, type CallTo } from '../http/call.ts'
 import { codeHit, mailHit, mailInAllHit, refuseByRate } from '../http/limits.ts'
+import { NO_ADDRESS } from '../api/sign-in.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import type { LetterAbout, WrittenLetter } from '../mail/post.ts'
 import { signInMail } from '../mail/texts.ts'
@@ -42,15 +43,14 @@ interface LinkRecord {
   readonly isKnown: boolean
 }
 
-export const NO_ADDRESS = 'must be an address such as anna@acme.dev'
 const CODE_DIGITS = 8
 const ID_BYTES = 16
 
 /** The same answer for every address, after the same time: whether to send a mail is decided afterwards. */
 export function askForMail(parts: MailLinkParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'signInMail'>) => {
     if (parts.outbox === null) return refuse('mail_not_configured')
-    const email = mailAddress(textField(call, 'email'))
+    const email = mailAddress(call.body.email)
     if (email === null) return refuseField('/email', NO_ADDRESS)
     const mailHash = parts.hash(email)
     const known = await knownBrowser(call, { email, mailHash }, parts.hotState)
@@ -108,8 +108,8 @@ export function writeSignIn(
 }
 
 export function confirmMail(parts: MailLinkParts) {
-  return async (call: Call) => {
-    const link = sha256Hex(textField(call, 'token'))
+  return async (call: CallTo<'confirmMail'>) => {
+    const link = sha256Hex(call.body.token)
     const key = `mail-link/${link}`
     const text = await parts.hotState.readOnce(key)
     if (text === null) return refuse('sign_in_refused')
@@ -129,13 +129,13 @@ export function confirmMail(parts: MailLinkParts) {
 
 /** The browser that requested it needs no code; another one has five attempts, and then the link is void. */
 async function refuseOtherBrowser(
-  call: Call,
+  call: CallTo<'confirmMail'>,
   { link, record }: { readonly link: string; readonly record: LinkRecord },
   { hotState, hash }: MailLinkParts,
 ): Promise<Refusal | null> {
   if (call.browser !== null && sha256Hex(call.browser) === record.browser) return null
-  const code = optionalText(call, 'code')
-  if (code === null) return refuse('code_required')
+  const { code } = call.body
+  if (code === undefined) return refuse('code_required')
   const counted = await hotState.countHits([codeHit(link, LIMITS.signInCodeTries)])
   if (counted.kind === 'counted') return hash(`${link} ${code}`) === record.code ? null : refuse('sign_in_refused')
   await hotState.takeOnce(`mail-link/${link}`)

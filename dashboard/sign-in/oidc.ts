@@ -6,7 +6,7 @@ import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { lacksGroups, readClaims, type ClaimRules } from '../../domain/people/oidc-claims.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
-import { answer, answerElsewhere, optionalText, type Call, type CookieChanges } from '../http/call.ts'
+import { answer, answerElsewhere, type Call, type CallTo, type CookieChanges } from '../http/call.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { secretText, type Sessions } from '../sessions/sessions.ts'
 import { finishSignIn } from './finish.ts'
@@ -34,14 +34,14 @@ interface OidcAttempt {
 const CALLBACK = '/api/sign-in/oidc/callback'
 
 export function startOidc(parts: OidcParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'startOidc'>) => {
     const { discovery, randomness, hotState, baseUrl } = parts
     if (discovery === null) return refuse('oidc_not_configured')
     const config = discovery.current()
     if (config === null) return refuse('unavailable')
     const browser = secretText(randomness)
     const state = secretText(randomness)
-    const returnTo = ownPath(optionalText(call, 'returnTo') ?? '/')
+    const returnTo = ownPath(call.body.returnTo ?? '/')
     const attempt: OidcAttempt = { nonce: secretText(randomness), verifier: secretText(randomness), returnTo }
     await hotState.putOnce(signInKey(browser, state), JSON.stringify(attempt), LIMITS.signInMs)
     const url = client.buildAuthorizationUrl(config, {
@@ -75,8 +75,8 @@ export function finishOidc(parts: OidcParts) {
     const attempt = config === null ? null : await takeAttempt(call, parts)
     if (config === null || attempt === null) return failed(call)
     // The configured address, never the Host header: it is part of what the provider checks.
-    const url = new URL(`${parts.baseUrl}${CALLBACK}?${call.query.toString()}`)
-    const proven = await redeem(config, url, { attempt, state: call.query.get('state') ?? '', parts })
+    const url = new URL(`${parts.baseUrl}${CALLBACK}?${call.search.toString()}`)
+    const proven = await redeem(config, url, { attempt, state: call.search.get('state') ?? '', parts })
     if (proven === null) return failed(call)
     if (!(await isSameAccount(proven.email, proven.account, parts))) return failed(call, REPLACED)
     const { email, groups, grant } = proven
@@ -85,8 +85,8 @@ export function finishOidc(parts: OidcParts) {
   }
 }
 
-async function takeAttempt({ attempts, query }: Call, { hotState }: OidcParts): Promise<OidcAttempt | null> {
-  const state = query.get('state') ?? ''
+async function takeAttempt({ attempts, search }: Call, { hotState }: OidcParts): Promise<OidcAttempt | null> {
+  const state = search.get('state') ?? ''
   const browser = attempts.get(attemptId(state))
   if (browser === undefined) return null
   const text = await hotState.takeOnce(signInKey(browser, state))
@@ -142,8 +142,8 @@ function failed(call: Call, why: '' | typeof REPLACED = '') {
   return answerElsewhere(`/sign-in#failed${why}`, attemptEnded(call))
 }
 
-function attemptEnded({ attempts, query }: Call): Pick<CookieChanges, 'attempts'> {
-  const id = attemptId(query.get('state') ?? '')
+function attemptEnded({ attempts, search }: Call): Pick<CookieChanges, 'attempts'> {
+  const id = attemptId(search.get('state') ?? '')
   return attempts.has(id) ? { attempts: new Map([[id, null]]) } : {}
 }
 

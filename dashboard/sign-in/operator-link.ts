@@ -4,7 +4,7 @@ import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
 import type { Randomness } from '../../runtime/random.ts'
-import { textField, type Call } from '../http/call.ts'
+import type { CallTo } from '../http/call.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { secretText, type Sessions } from '../sessions/sessions.ts'
 import { finishSignIn } from './finish.ts'
@@ -26,8 +26,8 @@ export async function makeSignInLink(
 }
 
 export function useSignInLink(hotState: Pick<SessionVerbs, 'takeOnce'>, sessions: Sessions) {
-  return async (call: Call) => {
-    const email = await hotState.takeOnce(`operator-link/${sha256Hex(textField(call, 'token'))}`)
+  return async (call: CallTo<'useLink'>) => {
+    const email = await hotState.takeOnce(`operator-link/${sha256Hex(call.body.token)}`)
     return email === null
       ? refuse('sign_in_refused')
       : finishSignIn(call, sessions, { email, method: 'link', groups: [] })

@@ -9,10 +9,12 @@ export function streamId({ namespace, name }: Pick<ResourceAddress, 'namespace' 
   return `${namespace}/${name}`
 }
 
+export type CallOfStream = Call<{ readonly stream: string }>
+
 /** The one that the path names; null if the organisation has none of this name. */
-export function streamOf(call: Call, inventory: Inventory): ListedObject | null {
+export function streamOf(call: CallOfStream, inventory: Inventory): ListedObject | null {
   const { organization } = scopeOf(call)
   // A stream is in the namespace of its organisation, so its name alone identifies it.
   const streams = inventory.list('LogStream', organization.id)
-  return streams.find(({ name }) => name === call.params['stream']) ?? null
+  return streams.find(({ name }) => name === call.params.stream) ?? null
 }

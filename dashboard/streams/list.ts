@@ -1,9 +1,10 @@
 /** Lists log streams with their progress, dropped records, and the answers of their receivers. */
 
 import { refuse } from '../../domain/errors.ts'
+import { memberOf } from '../../domain/strict-json.ts'
 import { readProgress, type Gap, type SentBatch, type StreamProgress } from '../../domain/streams/progress.ts'
 import type { StreamStandingRow } from '../../ports/facts/query-rows.ts'
-import { answer } from '../http/call.ts'
+import { answer, type CallTo } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import type { Inventory, ListedObject } from '../resources/inventory.ts'
 import { streamId, streamOf } from './find.ts'
@@ -24,7 +25,7 @@ export function listStreams({ scope, inventory }: StreamListParts) {
 }
 
 export function listAttempts({ scope, inventory }: StreamListParts) {
-  return scope(async (reads, call) => {
+  return scope(async (reads, call: CallTo<'streamAttempts'>) => {
     const object = streamOf(call, inventory)
     if (object === null) return refuse('not_found')
     const [row] = await reads.run('streamsOfOrganization', { streams: [streamId(object)] })
@@ -37,15 +38,13 @@ export function listAttempts({ scope, inventory }: StreamListParts) {
 function listedStream(object: ListedObject, row: StreamStandingRow | undefined, nowMs: number) {
   const { name, namespace, version, conditions, origin, spec } = object
   return {
-    ...{
-      name,
-      namespace,
-      version,
-      conditions,
-      origin,
-      displayName: spec['displayName'] as string | undefined,
-      paused: spec['paused'] === true,
-    },
+    name,
+    namespace,
+    version,
+    conditions,
+    origin,
+    ...textMembers(spec, ['displayName']),
+    paused: spec['paused'] === true,
     ...shownTarget(spec),
     ...(row === undefined ? NOT_BEGUN : shownStanding(row, readProgress(row.progress), nowMs)),
   }
@@ -86,9 +85,16 @@ function shownAttempt({ id, kind, atMs, records, bytes, tookMs, status, error, a
 
 /** Its address. The contents of its Secret are unknown here. */
 function shownTarget({ webhook, s3 }: ListedObject['spec']) {
-  if (webhook !== undefined) return { to: 'webhook' as const, url: (webhook as { readonly url?: string }).url ?? '' }
-  const { endpoint, bucket, prefix } = (s3 ?? {}) as Readonly<
-    Record<'endpoint' | 'bucket' | 'prefix', string | undefined>
-  >
-  return { to: 's3' as const, endpoint, bucket, prefix }
+  if (webhook !== undefined) return { to: 'webhook' as const, url: textMembers(webhook, ['url']).url ?? '' }
+  return { to: 's3' as const, ...textMembers(s3, ['endpoint', 'bucket', 'prefix']) }
+}
+
+/** Those of these members that are texts. */
+function textMembers<Name extends string>(value: unknown, names: readonly Name[]): { readonly [N in Name]?: string } {
+  const texts: { [N in Name]?: string } = {}
+  for (const name of names) {
+    const text = memberOf(value, name)
+    if (typeof text === 'string') texts[name] = text
+  }
+  return texts
 }

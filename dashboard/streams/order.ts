@@ -6,10 +6,10 @@ import { refuseByPlan } from '../../domain/plan.ts'
 import { commandEntry, streamSubject, testBatchId, type StreamCommand } from '../../domain/streams/commands.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { NoteActivity } from '../events/activity.ts'
-import { answerAccepted, scopeOf, sessionOf, type Call } from '../http/call.ts'
+import { answerAccepted, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
 import { refuseByRate, streamTestHit } from '../http/limits.ts'
 import type { Inventory, ListedObject } from '../resources/inventory.ts'
-import { streamId, streamOf } from './find.ts'
+import { streamId, streamOf, type CallOfStream } from './find.ts'
 
 export interface OrderParts {
   readonly inventory: Inventory
@@ -19,7 +19,7 @@ export interface OrderParts {
 
 /** The answer has the ID of the future attempt. */
 export function orderTest(parts: OrderParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'testStream'>) => {
     const object = orderable(call, parts)
     if ('code' in object) return object
     const limited = await refuseByRate([streamTestHit(scopeOf(call).organization.id)], parts.hotState)
@@ -29,7 +29,7 @@ export function orderTest(parts: OrderParts) {
 }
 
 export function orderSkip(parts: OrderParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'skipStream'>) => {
     const object = orderable(call, parts)
     if ('code' in object) return object
     return answerAccepted({ order: await order(parts, call, { object, command: { kind: 'skip' } }) })
@@ -37,10 +37,10 @@ export function orderSkip(parts: OrderParts) {
 }
 
 export function orderResend(parts: OrderParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'resendStream'>) => {
     const object = orderable(call, parts)
     if ('code' in object) return object
-    const sinceMs = Number(call.body['since'])
+    const { since: sinceMs } = call.body
     if (sinceMs >= call.nowMs) return refuseField('/since', 'must be in the past')
     return answerAccepted({ order: await order(parts, call, { object, command: { kind: 'resend', sinceMs } }) })
   }
@@ -50,7 +50,7 @@ export function orderResend(parts: OrderParts) {
 const NEEDED: ReadonlySet<string> = new Set(['Accepted', 'ResolvedRefs'])
 
 /** A stream that no process serves would carry out the command at some later time, to everyone's surprise. */
-function orderable(call: Call, { inventory }: OrderParts): ListedObject | Refusal {
+function orderable(call: CallOfStream, { inventory }: OrderParts): ListedObject | Refusal {
   const object = streamOf(call, inventory)
   if (object === null) return refuse('not_found')
   const { plan } = scopeOf(call).organization

@@ -3,12 +3,12 @@
 import { refuse, refuseField } from '../../domain/errors.ts'
 import { makeSigningSecret, rotatedRefs, withShownSecret, type SecretRef } from '../configuration/signing-secret.ts'
 import { notTriedOut, writeSpec, type WriteParts } from '../configuration/write.ts'
-import type { Call } from '../http/call.ts'
+import type { Call, CallTo } from '../http/call.ts'
 import { streamOf } from './find.ts'
 
 /** The answer alone shows the secret. A stream to a bucket has none. */
 export function rotateStreamSecret(parts: WriteParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'rotateStreamSecret'>) => {
     const ref = streamOf(call, parts.inventory)
     const stored = ref === null ? null : await parts.writer.read(ref)
     if (ref === null || stored === null) return refuse('not_found')

@@ -5,7 +5,7 @@ import { refuse, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { NoteActivity } from '../events/activity.ts'
-import { answer, answerAccepted, scopeOf, sessionOf, textField, type Call } from '../http/call.ts'
+import { answer, answerAccepted, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
 import { refuseByRate, supportHits } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import { diagnose, type DiagnosticsParts } from './diagnostics.ts'
@@ -26,15 +26,15 @@ export function previewSupport(parts: SupportParts) {
 
 /** Repeating a request with the same ID sends one mail, whatever became of the first attempt. */
 export function askSupport(parts: SupportParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'askSupport'>) => {
     const { outbox } = parts
     if (outbox === null) return refuse('mail_not_configured')
     const { organization } = scopeOf(call)
     const { person, email } = sessionOf(call)
-    const message = textField(call, 'message')
+    const { id, message } = call.body
     const diagnostics = diagnosticsOf(call)
     if (typeof diagnostics !== 'string') return diagnostics
-    const request = parts.hash(`support\n${organization.id}\n${person}\n${textField(call, 'id')}`)
+    const request = parts.hash(`support\n${organization.id}\n${person}\n${id}`)
     const isRepeat = (await parts.hotState.readOnce(countedKey(request))) !== null
     const limited = isRepeat ? null : await refuseByRate(supportHits(person, organization.id), parts.hotState)
     if (limited !== null) return limited
@@ -56,7 +56,7 @@ function countedKey(request: string): string {
   return `support-counted/${request}`
 }
 
-function diagnosticsOf({ body }: Call): string | Refusal {
+function diagnosticsOf({ body }: CallTo<'askSupport'>): string | Refusal {
   const { diagnostics } = body
   if (diagnostics === undefined) return ''
   const text = JSON.stringify(diagnostics, null, 2)

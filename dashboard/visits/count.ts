@@ -5,7 +5,7 @@
 
 import { VISIT_STEPS } from '../../domain/figures/cells.ts'
 import type { VisitCountsRow } from '../../ports/facts/pages/visits.ts'
-import { answer } from '../http/call.ts'
+import { answer, type CallTo } from '../http/call.ts'
 import { installPeriod } from '../installs/list.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
 import type { ReadScope } from '../reads/scope.ts'
@@ -16,13 +16,13 @@ import { visitFilters, walkVisits } from './list.ts'
 const MOST_SLICES = 1_000_000
 
 export function countVisits(scope: ReadScope, cursors: Cursors, clock: PageClock) {
-  return scope(async (reads, call) => {
+  return scope(async (reads, call: CallTo<'visitCounts'>) => {
     const list = `visit counts\0${reads.organization.id}`
     const { sinceMs, from: newest } = installPeriod(call)
-    const { cursor } = call.queryValues
-    const from = typeof cursor === 'string' ? cursors.read(list, cursor) : newest
+    const { cursor } = call.query
+    const from = cursor === undefined ? newest : cursors.read(list, cursor)
     if (from === null) return refuseCursor()
-    const filters = visitFilters(call.queryValues)
+    const filters = visitFilters(call.query)
     const { rows, next } = await walkVisits<VisitCountsRow>(
       reads,
       { filters, sinceMs, from, limit: MOST_SLICES },

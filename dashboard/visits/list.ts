@@ -1,22 +1,19 @@
 /** Visits one by one, each with the steps that it has reached: the list behind every number of the funnel and of sources. */
 
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
-import { VISIT_STEPS, type LaterStep } from '../../domain/figures/cells.ts'
+import type { LaterStep } from '../../domain/figures/cells.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { FoundRows } from '../../domain/logs/first-records.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
-import type { JsonObject } from '../../domain/strict-json.ts'
 import type { VisitFilters, VisitLineRow } from '../../ports/facts/pages/visits.ts'
-import { answer } from '../http/call.ts'
+import { LATER_STEPS } from '../api/visits.ts'
+import { answer, type CallTo, type QueryValues } from '../http/call.ts'
 import { installPeriod } from '../installs/list.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
 import type { PageClock } from '../reads/walk-back.ts'
 import { columnFilters } from '../reads/column-filters.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { walkBack, type WalkBack, type WalkWindow } from '../reads/walk-back.ts'
-
-/** What only some visits reach, in order. */
-export const LATER_STEPS = VISIT_STEPS.filter((step): step is LaterStep => step !== 'visits')
 
 /** Visits whose steps one statement looks up in a quarter of a second, and visits that it looks through for these. */
 const [MOST_WANTED, MOST_VISITS] = [20_000, 150_000]
@@ -86,18 +83,18 @@ const FILTER_COLUMNS = {
   ...{ source: 'source', medium: 'medium', campaign: 'campaign', referrer: 'referrer', page: 'page' },
 } as const satisfies Readonly<Record<string, keyof VisitFilters>>
 
-export function visitFilters(values: JsonObject): VisitFilters {
+export function visitFilters(values: QueryValues): VisitFilters {
   return columnFilters<VisitFilters>(values, FILTER_COLUMNS)
 }
 
 export function listVisits(scope: ReadScope, cursors: Cursors, clock: PageClock) {
-  return scope(async (reads, call) => {
+  return scope(async (reads, call: CallTo<'visits'>) => {
     const list = `visits\0${reads.organization.id}`
     const { sinceMs, from: newest } = installPeriod(call)
-    const { cursor } = call.queryValues
-    const from = typeof cursor === 'string' ? cursors.read(list, cursor) : newest
+    const { cursor } = call.query
+    const from = cursor === undefined ? newest : cursors.read(list, cursor)
     if (from === null) return refuseCursor()
-    const filters = visitFilters(call.queryValues)
+    const filters = visitFilters(call.query)
     const page = await readVisitPage(reads, { filters, sinceMs, from, limit: LIMITS.logsPerPage }, clock)
     return answer({
       visits: page.rows.map(shownVisit),

@@ -1,20 +1,18 @@
 /** Creates the secrets of webhooks: each is shown once, in the answer to the request that created it. */
 
 import { refuse } from '../../domain/errors.ts'
-import { createResource, notTriedOut, writeSpec, type WriteParts } from '../configuration/write.ts'
+import { createObject, notTriedOut, writeSpec, type WriteParts } from '../configuration/write.ts'
 import { makeSigningSecret, rotatedRefs, withShownSecret, type SecretRef } from '../configuration/signing-secret.ts'
-import type { Call } from '../http/call.ts'
+import type { Call, CallTo } from '../http/call.ts'
 import { ownWebhook } from './own.ts'
 
 /** Makes a webhook and its secret. */
 export function createWebhook(parts: WriteParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'createWebhook'>) => {
     const { name, ...fields } = call.body
-    const params = { ...call.params, kind: 'Webhook' }
-    const write = (using: WriteParts, asked: Call, secretRef: SecretRef) => {
-      const body = { ...(name === undefined ? {} : { name }), spec: { ...fields, secretRef } }
-      return createResource(using)({ ...asked, params, body })
-    }
+    const named = name === undefined ? {} : { name }
+    const write = (using: WriteParts, asked: Call, secretRef: SecretRef) =>
+      createObject(using, asked, { ...named, kind: 'Webhook', spec: { ...fields, secretRef } })
     const made = await makeSigningSecret(call, { owner: null, write }, parts)
     if ('code' in made) return made
     return withShownSecret(notTriedOut(await write(parts, call, made.ref)), made.secret)
@@ -23,7 +21,7 @@ export function createWebhook(parts: WriteParts) {
 
 /** Another secret; the one before signs too for 24 hours, and the one before that no more. */
 export function rotateSecret(parts: WriteParts) {
-  return async (call: Call) => {
+  return async (call: CallTo<'rotateWebhookSecret'>) => {
     const webhook = ownWebhook(call, parts.inventory)
     if ('code' in webhook) return webhook
     const stored = await parts.writer.read(webhook)

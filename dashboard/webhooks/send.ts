@@ -9,10 +9,11 @@ import type { LostEventRow } from '../../ports/facts/pages/webhooks.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { NoteActivity } from '../events/activity.ts'
-import { answer, answerAccepted, optionalText, scopeOf, sessionOf, type Call } from '../http/call.ts'
+import { answer, answerAccepted, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
 import { refuseByRate, webhookTestHit } from '../http/limits.ts'
 import { messagesSince, ownWebhook, webhookId, webhookSubject } from './own.ts'
-import { LOST_KEPT_MS, MOST_LOST, type WebhookReadParts } from './show.ts'
+import { MOST_LOST } from '../api/webhooks.ts'
+import { LOST_KEPT_MS, type WebhookReadParts } from './show.ts'
 
 export interface WebhookSendParts extends WebhookReadParts {
   readonly eventLog: Pick<EventLog, 'append'>
@@ -27,7 +28,7 @@ const RANDOM_BYTES = 8
 /** Sent once, also while it is paused; its attempt is found by the ID of the message. */
 export function testWebhook(parts: WebhookSendParts) {
   const { inventory, hotState, eventLog, randomness, noteActivity, directory } = parts
-  return async (call: Call) => {
+  return async (call: CallTo<'testWebhook'>) => {
     const webhook = ownWebhook(call, inventory)
     if ('code' in webhook) return webhook
     const { organization } = scopeOf(call)
@@ -44,14 +45,14 @@ export function testWebhook(parts: WebhookSendParts) {
 
 /** Under their old IDs. Each is shown as waiting at once, so that it is not sent a third time by a second click. */
 export function replayLost({ scope, inventory, eventLog, noteActivity, directory }: WebhookSendParts) {
-  return scope(async (reads, call) => {
+  return scope(async (reads, call: CallTo<'replayLost'>) => {
     const webhook = ownWebhook(call, inventory)
     if ('code' in webhook) return webhook
-    const message = optionalText(call, 'message')
+    const { message } = call.body
     const since = messagesSince(call.nowMs - LOST_KEPT_MS)
     const rows = await reads.run('lostEvents', {
       ...{ webhook: webhookId(webhook), since_id: since, limit: MOST_LOST },
-      ...(message === null ? {} : { message_id: message }),
+      ...(message === undefined ? {} : { message_id: message }),
     })
     const jobs = rows.map((row) => ({
       ...replayedJob(call, webhookId(webhook), row),

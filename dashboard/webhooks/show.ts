@@ -3,7 +3,8 @@
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { LostEventRow, WebhookAttemptRow, WebhookStateRow } from '../../ports/facts/pages/webhooks.ts'
-import { answer } from '../http/call.ts'
+import { MOST_LOST } from '../api/webhooks.ts'
+import { answer, type CallTo } from '../http/call.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import type { Inventory, ListedObject } from '../resources/inventory.ts'
@@ -19,8 +20,6 @@ export interface WebhookReadParts {
 const COUNTED_MS = DAY_MS
 /** Events that were given up longer ago are no longer shown, and cannot be sent again. */
 export const LOST_KEPT_MS = 7 * DAY_MS
-/** Most lost events that are listed, or sent again at a time. */
-export const MOST_LOST = 50
 
 export function listWebhooks({ scope, inventory }: WebhookReadParts) {
   return scope(async (reads, call) => {
@@ -72,17 +71,17 @@ function webhookState(
 }
 
 export function listWebhookAttempts({ scope, inventory, cursors }: WebhookReadParts) {
-  return scope(async (reads, call) => {
+  return scope(async (reads, call: CallTo<'webhookAttempts'>) => {
     const webhook = ownWebhook(call, inventory)
     if ('code' in webhook) return webhook
     const id = webhookId(webhook)
     const list = `webhook\0${reads.organization.id}\0${id}`
-    const { cursor, message } = call.queryValues
-    const from = typeof cursor === 'string' ? cursors.read(list, cursor) : undefined
+    const { cursor, message } = call.query
+    const from = cursor === undefined ? undefined : cursors.read(list, cursor)
     if (from === null) return refuseCursor()
     const rows = await reads.run('webhookAttempts', {
       ...{ webhook: id, limit: LIMITS.logsPerPage },
-      ...(typeof message === 'string' ? { message_id: message } : {}),
+      ...(message === undefined ? {} : { message_id: message }),
       // The place in this list is an ID and a number of its attempts.
       ...(from === undefined ? {} : { before_id: from.beforeId, before_number: from.beforeMs }),
     })
@@ -102,7 +101,7 @@ function webhookAttemptLine(row: WebhookAttemptRow) {
 }
 
 export function listLost({ scope, inventory }: WebhookReadParts) {
-  return scope(async (reads, call) => {
+  return scope(async (reads, call: CallTo<'lostEvents'>) => {
     const webhook = ownWebhook(call, inventory)
     if ('code' in webhook) return webhook
     const since = messagesSince(call.nowMs - LOST_KEPT_MS)

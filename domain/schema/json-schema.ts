@@ -18,7 +18,7 @@ export interface JsonSchema {
   readonly uniqueItems?: boolean
   readonly items?: JsonSchema
   readonly properties?: Readonly<Record<string, JsonSchema>>
-  readonly required?: readonly string[]
+  readonly required?: readonly string[] | undefined
   readonly minProperties?: number
   readonly maxProperties?: number
   /** Of each member's name; custom resources have no such keyword. */

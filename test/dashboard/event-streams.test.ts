@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import { createEventStreams } from '../../dashboard/events/event-streams.ts'
-import type { Call } from '../../dashboard/http/call.ts'
+import { asCalled, type Call } from '../../dashboard/http/call.ts'
 import { isLimit } from '../../dashboard/http/refused.ts'
 import { tailLogs, watchLive, type TailParts } from '../../dashboard/logs/tail.ts'
 import { STREAM_PLACES } from '../../domain/limits.ts'
@@ -43,7 +43,7 @@ describe('streams of events', () => {
     const scope: TailParts['scope'] = (handle) => (asked) =>
       handle({ run: async () => ((statements += 1), []) } as never, asked)
     const parts = { streams, scope } as unknown as TailParts
-    for (const watch of [tailLogs(parts), watchLive(parts)]) {
+    for (const watch of Object.values(asCalled({ tail: tailLogs(parts), live: watchLive(parts) }))) {
       const refusal = await watch(call('victim', 'victim', 'victims'))
       if (refusal.kind !== 'refused') throw new Error('there was a place')
       expect([refusal.code, refusal.extra]).to.deep.equal(['unavailable', { retryAfter: 5 }])

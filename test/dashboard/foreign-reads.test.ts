@@ -5,8 +5,8 @@
 
 import { expect } from 'chai'
 
-import type { RouteRow } from '../../dashboard/http/route.ts'
-import { ROUTES } from '../../dashboard/routes.ts'
+import type { RouteRow } from '../../dashboard/api/route.ts'
+import { ROUTES } from '../../dashboard/api/routes.ts'
 import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts'
 import { dashboardPlace } from '../../domain/logs/dashboard-place.ts'
 import type { LogRecord } from '../../domain/records.ts'

@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 
-import type { RouteRow } from '../../dashboard/http/route.ts'
-import { ROUTES } from '../../dashboard/routes.ts'
+import type { RouteRow } from '../../dashboard/api/route.ts'
+import { ROUTES } from '../../dashboard/api/routes.ts'
 import { MEMBER_ROLES } from '../../domain/model.ts'
 import { isAtLeast } from '../../domain/people/roles.ts'
 import { billingOver } from './support/billing.ts'

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import { isOwnOriginOnly, isRead, refusalsOf, type RouteRow } from '../../dashboard/http/route.ts'
-import { ROUTES } from '../../dashboard/routes.ts'
+import { isOwnOriginOnly, isRead, refusalsOf } from '../../dashboard/http/route.ts'
+import type { RouteRow } from '../../dashboard/api/route.ts'
+import { ROUTES } from '../../dashboard/api/routes.ts'
 import { ERRORS } from '../../domain/errors.ts'
 
 interface AnswerSchema {

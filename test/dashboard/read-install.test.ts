@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { readInstall } from '../../dashboard/installs/list.ts'
 import type { OrganizationFacts, ReadScope } from '../../dashboard/reads/scope.ts'
-import type { Call } from '../../dashboard/http/call.ts'
+import type { CallTo } from '../../dashboard/http/call.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 
 const READS = {
@@ -12,7 +12,7 @@ const READS = {
   asked: {},
 } as unknown as OrganizationFacts
 const SCOPE = ((handle) => (call) => handle(READS, call)) as ReadScope
-const CALL = { params: { website: 'acme-dev', event: 'an-event-id' } } as unknown as Call
+const CALL = { params: { website: 'acme-dev', event: 'an-event-id' } } as unknown as CallTo<'install'>
 
 describe('one install', () => {
   it('is read in two rounds: by its event, then by its visits', async () => {

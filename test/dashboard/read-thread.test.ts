@@ -241,7 +241,7 @@ describe('reads in a thread of their own', function () {
     } as never)
     const organization = { id: 'acme', logRetentionDays: 30, installPaths: [] }
     const outcome = await handlers.visitExport({
-      ...{ requestId: 'one', nowMs: Date.now(), params: {}, query: new URLSearchParams(), queryValues: {}, body: {} },
+      ...{ requestId: 'one', nowMs: Date.now(), params: {}, query: {}, search: new URLSearchParams(), body: {} },
       ...{ session: { person: 'p_1' }, scope: { organization, role: 'Member' }, raw: null },
       signal: new AbortController().signal,
     } as never)

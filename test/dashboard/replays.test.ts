@@ -715,7 +715,7 @@ describe('the answer to a request for a replay', () => {
     })
     const session = { id: 'a session' }
     const call = {
-      ...{ nowMs: NOW_MS, body: WANTED, query: new URLSearchParams(), session, signal },
+      ...{ nowMs: NOW_MS, body: WANTED, query: {}, search: new URLSearchParams(), session, signal },
       scope: { organization: { id: 'acme' }, role: 'Member' },
     }
     return { outcome: await handle(call as never), looked, appended }

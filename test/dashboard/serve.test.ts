@@ -5,10 +5,11 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 
 import { expect } from 'chai'
+import { Type } from 'typebox'
 
 import { answer, type Handler } from '../../dashboard/http/call.ts'
 import { refuseByRate } from '../../dashboard/http/limits.ts'
-import type { RouteRow } from '../../dashboard/http/route.ts'
+import type { RouteRow } from '../../dashboard/api/route.ts'
 import { createServe } from '../../dashboard/http/serve.ts'
 import { ERRORS, refuse, type ErrorCode } from '../../domain/errors.ts'
 import { Outage } from '../../common/outage.ts'
@@ -18,7 +19,7 @@ import { createLogger } from '../../runtime/logger.ts'
 import { createRandomness } from '../../runtime/random.ts'
 import { until } from '../../fixtures/until.ts'
 
-const EVERYONE = { method: 'GET', needs: null, rate: 'read', summary: '' } as const
+const EVERYONE = { method: 'GET', needs: null, rate: 'read', summary: '', answers: { 200: Type.Object({}) } } as const
 
 class OtherAway extends Outage {}
 
@@ -52,7 +53,7 @@ describe('serving a route of the dashboard', () => {
           kind: { type: 'string', enum: ['visit', 'event'] },
         },
       },
-      async ({ queryValues }) => answer(queryValues),
+      async ({ query }) => answer(query),
     ],
     [
       { ...EVERYONE, path: '/api/stream', query: { fails: { type: 'string', description: 'Whether it fails.' } } },
@@ -60,7 +61,7 @@ describe('serving a route of the dashboard', () => {
         kind: 'stream',
         contentType: 'text/event-stream',
         headers: { 'X-Own': 'yes' },
-        chunks: chunks(signal, query.has('fails')),
+        chunks: chunks(signal, query['fails'] !== undefined),
         onEnd: () => void ended.push('stream'),
       }),
     ],
@@ -84,7 +85,7 @@ describe('serving a route of the dashboard', () => {
       async ({ query }) => {
         const limited = await refuseByRate([{ key: 'narrow:acme', limit: 2, windowS: 60 }], windows)
         if (limited !== null) return limited
-        const outcome = query.get('outcome') ?? ''
+        const outcome = String(query['outcome'] ?? '')
         if (outcome === 'away') throw new LogUnavailable('the log is away')
         if (outcome === 'other_away') throw new OtherAway('another engine is away')
         if (outcome === 'namesake') throw Object.assign(new Error('a fault'), { name: 'LogUnavailable' })

@@ -11,7 +11,7 @@ import {
   sinceOf,
   type ScaleShape,
 } from '../../fixtures/scale/shape.ts'
-import { ROUTES } from '../../dashboard/routes.ts'
+import { ROUTES } from '../../dashboard/api/routes.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { URL_OF_RECEIVER } from '../delivery/streams/receiver.ts'

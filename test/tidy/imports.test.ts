@@ -57,6 +57,9 @@ describe('imports', () => {
     ['delivery/x.ts', "import { Kafka } from 'kafkajs'"],
     ['api/x.ts', "import type { ClickHouseClient } from '@clickhouse/client'"],
     ['runtime/x.ts', "const { open } = await import('lmdb')"],
+    ['pages/x.ts', "import { ROUTES } from '../dashboard/api/routes.ts'"],
+    ['pages/x.ts', "import type { Call } from '../dashboard/http/call.ts'"],
+    ['dashboard/logs/x.ts', "import { Type } from 'typebox'"],
     ['elsewhere/x.ts', 'export const a = 1'],
     ['api/x.ts', 'const a = await import(name)'],
     ['api/x.ts', 'const a = await import(`./${name}.ts`)'],
@@ -69,6 +72,8 @@ describe('imports', () => {
     const text =
       "import { a } from '../../domain/model.ts'\nimport { b } from './b.ts'\nconst { open } = await import('lmdb')"
     expect(importProblems(sample('ports/event-log/x.ts', text))).to.deep.equal([])
+    const types = "import type { JsonFrom } from '../../dashboard/api/routes.ts'"
+    expect(importProblems(sample('pages/data/x.ts', types))).to.deep.equal([])
     expect(computedImports(sample('x.ts', "import('./fixed.ts')"))).to.deep.equal([])
   })
 

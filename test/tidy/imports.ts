@@ -23,6 +23,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bin: ['bin', 'api', 'dashboard', 'delivery', 'operator', 'stand-ins', 'runtime', 'ports', 'common', 'domain'],
 }
 
+/** Folders of which others may import types alone, so that nothing of them is bundled. */
+const TYPES_ONLY: Readonly<Record<string, string>> = { pages: 'dashboard/api' }
+
 /**
  * The layers of a folder, lowest first: each imports only from itself and from those before it. The longest path counts, so
  * that the folder's own name stands for whatever else it holds.
@@ -41,10 +44,10 @@ const LAYERS: readonly (readonly string[])[] = [
   [
     ...below(
       'dashboard',
-      'pages sessions resources http reads events figures logs installs visits exports mail people configuration sign-in',
+      'api pages sessions resources http reads events figures logs installs visits exports mail people configuration sign-in',
     ),
     'dashboard',
-    ...below('dashboard', 'routes.ts reading.ts dashboard.ts'),
+    ...below('dashboard', 'reading.ts dashboard.ts'),
   ],
   [...below('bin', 'terminal wiring reads demo tools kubectl service.ts'), 'bin'],
   [
@@ -95,6 +98,7 @@ const RESERVED: Readonly<Record<string, string | readonly string[]>> = {
   express: 'api/',
   'express-rate-limit': 'api/',
   'openid-client': 'dashboard/sign-in/',
+  typebox: 'dashboard/api/',
   nodemailer: 'dashboard/mail/',
   pino: 'runtime/logger.ts',
   yaml: 'runtime/catalog/manifests.ts',
@@ -154,18 +158,29 @@ export function importProblems(file: SourceFile): readonly string[] {
   const computed = computedImports(file).map((text) => `${file.path} imports ${text}, which cannot be checked`)
   const named = importsOf(file).flatMap((specifier) => {
     const problem = specifier.startsWith('.')
-      ? relativeProblem(file.path, specifier, allowed)
+      ? relativeProblem(file, specifier, allowed)
       : packageProblem(file.path, specifier, folder)
     return problem === null ? [] : [`${file.path} ${problem}`]
   })
   return [...computed, ...named]
 }
 
-function relativeProblem(path: string, specifier: string, allowed: readonly string[]): string | null {
+function relativeProblem(file: SourceFile, specifier: string, allowed: readonly string[]): string | null {
+  const { path } = file
   const target = posix.join(posix.dirname(path), specifier)
   const folder = target.split('/')[0] ?? ''
   if (!/\.(ts|tsx|css)$/.test(target)) return `imports ${specifier} without its ending .ts`
+  const types = TYPES_ONLY[path.split('/')[0] ?? '']
+  if (types !== undefined && target.startsWith(`${types}/`) && importsTypesOf(file, specifier)) return null
   return allowed.includes(folder) ? null : `imports ${target}: only ${allowed.join(', ')} may be imported from here`
+}
+
+/** Whether every import of it is one of types alone. */
+function importsTypesOf({ text }: SourceFile, specifier: string): boolean {
+  const all = text.split(`'${specifier}'`).length - 1
+  return (
+    [...text.matchAll(/^import type \{[^}]*\} from '([^']+)'/gm)].filter(([, of]) => of === specifier).length === all
+  )
 }
 
 function packageProblem(path: string, specifier: string, folder: string): string | null {

@@ -1,10 +1,10 @@
-/** The OpenAPI 3.1 document of the dashboard's API, from its one table of routes: the program and the document agree. */
+/** The OpenAPI 3.1 document of the dashboard's API, from the declarations of its routes: the program and the document agree. */
 
-import { isOwnOriginOnly, isRead, refusalsOf, type RouteRow } from '../../dashboard/http/route.ts'
-import { ROUTES } from '../../dashboard/routes.ts'
+import type { RouteRow } from '../../dashboard/api/route.ts'
+import { ROUTES } from '../../dashboard/api/routes.ts'
+import { isOwnOriginOnly, isRead, refusalsOf } from '../../dashboard/http/route.ts'
 import { ERRORS } from '../../domain/errors.ts'
-import type { JsonSchema } from '../../domain/schema/json-schema.ts'
-import { answerTypes, type RouteAnswer } from './answer-types.ts'
+import { isObject } from '../../domain/strict-json.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -13,12 +13,10 @@ const VERSIONED: ReadonlySet<string> = new Set(['changeResource', 'removeResourc
 
 export function dashboardOpenApi(): Json {
   const rows = Object.entries<RouteRow>(ROUTES)
-  const { answers, named } = answerTypes()
+  const named = new Map<string, Json>()
   const paths = Object.entries(Object.groupBy(rows, ([, { path }]) => templateOf(path))).map(([path, of = []]) => [
     path,
-    Object.fromEntries(
-      of.map(([name, row]) => [row.method.toLowerCase(), operationOf(name, row, answers.get(name) ?? [])]),
-    ),
+    Object.fromEntries(of.map(([name, row]) => [row.method.toLowerCase(), operationOf(name, row, named)])),
   ])
   return {
     openapi: '3.1.0',
@@ -32,20 +30,26 @@ export function dashboardOpenApi(): Json {
     servers: [{ url: 'https://whence.example' }],
     paths: Object.fromEntries(paths) as Json,
     components: {
-      schemas: { Error: { type: 'object', required: ['error'], properties: { error: { type: 'string' } } }, ...named },
+      schemas: {
+        Error: { type: 'object', required: ['error'], properties: { error: { type: 'string' } } },
+        ...Object.fromEntries([...named].sort(([a], [b]) => (a < b ? -1 : 1))),
+      },
       securitySchemes: { session: { type: 'apiKey', in: 'cookie', name: '__Host-session' } },
     },
   }
 }
 
-function operationOf(name: string, row: RouteRow, answers: readonly RouteAnswer[]): Json {
+function operationOf(name: string, row: RouteRow, named: Map<string, Json>): Json {
   const { needs, rate, summary, body } = row
   const headers = [
     ...(isOwnOriginOnly(row) && !isRead(row) ? [ORIGIN] : []),
     ...(VERSIONED.has(name) ? [IF_MATCH] : []),
   ]
   const parameters = [...pathParameters(row), ...queryParameters(row), ...headers]
-  const requestBody = { required: true, content: { 'application/json': { schema: plain(body ?? { type: 'object' }) } } }
+  const requestBody = {
+    required: true,
+    content: { 'application/json': { schema: closed(body ?? { type: 'object' }) } },
+  }
   return {
     operationId: name,
     summary,
@@ -54,7 +58,7 @@ function operationOf(name: string, row: RouteRow, answers: readonly RouteAnswer[
     security: needs === null ? [] : [{ session: [] }],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody }),
-    responses: { ...successes(name, answers), ...refusals(row) },
+    responses: { ...successes(name, row, named), ...refusals(row) },
   }
 }
 
@@ -76,7 +80,7 @@ function pathParameters({ path }: RouteRow): readonly Json[] {
 
 function queryParameters({ query = {} }: RouteRow): readonly Json[] {
   return Object.entries(query).map(([name, schema]) => ({
-    ...{ name, in: 'query', required: false, description: schema.description, schema: plain(schema) },
+    ...{ name, in: 'query', required: false, description: schema.description, schema: closed(schema) },
   }))
 }
 
@@ -85,23 +89,39 @@ const MEANINGS: Readonly<Record<number, string>> = {
   303: 'The browser goes on to a page of ours.',
 }
 
-function successes(name: string, answers: readonly RouteAnswer[]): Json {
-  const byStatus = Map.groupBy(answers, ({ status }) => status)
-  const responses = [...byStatus].map(([status, of]): readonly [string, Json] => {
-    const content = of.flatMap(({ contentType, schema }) =>
-      contentType === null ? [] : [[contentType, { schema: schema ?? { type: 'string' } }] as const],
-    )
+function successes(name: string, { answers }: RouteRow, named: Map<string, Json>): Json {
+  const responses = Object.entries(answers).map(([text, declared]): readonly [string, Json] => {
+    const status = Number(text)
+    const content = contentOf(declared, named)
     const headers = { ...(status === 303 ? LOCATION : {}), ...(hasVersion(name, status) ? ETAG : {}) }
     return [
-      String(status),
+      text,
       {
         description: MEANINGS[status] ?? '',
         ...(Object.keys(headers).length === 0 ? {} : { headers }),
-        ...(content.length === 0 ? {} : { content: Object.fromEntries(content) }),
+        ...(content === null ? {} : { content }),
       },
     ]
   })
   return Object.fromEntries(responses)
+}
+
+function contentOf(declared: RouteRow['answers'][200], named: Map<string, Json>): Json | null {
+  if (declared === null || declared === undefined) return null
+  if (Array.isArray(declared))
+    return Object.fromEntries(declared.map((type: string) => [type, { schema: { type: 'string' } }]))
+  return { 'application/json': { schema: withReferences(declared, named) } }
+}
+
+/** Schemas that have a name become components, to which the others refer. */
+function withReferences(value: unknown, named: Map<string, Json>): unknown {
+  if (Array.isArray(value)) return value.map((each) => withReferences(each, named))
+  if (!isObject(value)) return value
+  const { $id, ...own } = value
+  const schema = Object.fromEntries(Object.entries(own).map(([name, each]) => [name, withReferences(each, named)]))
+  if (typeof $id !== 'string') return schema
+  named.set($id, schema)
+  return { $ref: `#/components/schemas/${$id}` }
 }
 
 const LOCATION = { Location: { description: 'Where to.', required: true, schema: { type: 'string' } } }
@@ -124,20 +144,14 @@ function refusals(row: RouteRow): Json {
   )
 }
 
-/** Without the keywords that only our validators know. */
-function plain({ patternMeaning: _meaning, address: _address, items, properties, ...rest }: JsonSchema): Json {
-  const { additionalProperties, propertyNames } = rest
-  return {
-    ...rest,
-    ...(items === undefined ? {} : { items: plain(items) }),
-    ...(propertyNames === undefined ? {} : { propertyNames: plain(propertyNames) }),
-    ...(properties === undefined
-      ? {}
-      : { properties: Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, plain(each)])) }),
-    ...(rest.type !== 'object' || additionalProperties === true
-      ? {}
-      : { additionalProperties: additionalProperties === undefined ? false : plain(additionalProperties) }),
-  }
+/** A schema of what is sent to us, without the keywords that only our validator knows. It refuses unknown members unless it says otherwise. */
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed)
+  if (!isObject(value)) return value
+  const { patternMeaning: _meaning, address: _address, ...rest } = value
+  const schema = Object.fromEntries(Object.entries(rest).map(([name, each]) => [name, closed(each)]))
+  const isOpen = schema['type'] !== 'object' || 'additionalProperties' in schema
+  return isOpen ? schema : { ...schema, additionalProperties: false }
 }
 
 /** `/api/organizations/:organization` as `/api/organizations/{organization}`. */

@@ -1,8 +1,9 @@
 /** Which rows `whencectl logs` and `whencectl installs` are asked for: from flags to the filters that the dashboard's lists take too. */
 
-import { INSTALL_LIST_SCHEMA } from '../../../dashboard/installs/routes.ts'
+import { INSTALL_LIST_QUERY } from '../../../dashboard/api/installs.ts'
+import { LOG_LIST_QUERY } from '../../../dashboard/api/logs.ts'
 import { installFilters } from '../../../dashboard/installs/list.ts'
-import { directedFilters, LOG_LIST_SCHEMA, type DirectedFilters } from '../../../dashboard/logs/filters.ts'
+import { directedFilters, type DirectedFilters } from '../../../dashboard/logs/filters.ts'
 import { DAY_MS } from '../../../domain/durations.ts'
 import { RECEIPT_OR_TOKEN } from '../../../domain/receipt.ts'
 import { checkSchema, type JsonSchema } from '../../../domain/schema/json-schema.ts'
@@ -33,7 +34,7 @@ const INSTALL_FLAGS = {
 
 /** Null, with a message on standard error, if a flag is invalid. */
 export function logFlags(run: RunOutcome): DirectedFilters | null {
-  const values = valuesOf(run, LOG_FLAGS, LOG_LIST_SCHEMA)
+  const values = valuesOf(run, LOG_FLAGS, LOG_LIST_QUERY)
   if (values?.['reference']?.split(',').some((text) => RECEIPT_OR_TOKEN.test(text)) === true) {
     complain('Receipts and tokens are stored as hashes, so none is found; search for the ID of the visit.\n')
   }
@@ -46,7 +47,7 @@ export function logFlags(run: RunOutcome): DirectedFilters | null {
 
 /** Null, with a message on standard error, if a flag is invalid. */
 export function installFlags(run: RunOutcome): InstallFilters | null {
-  const values = valuesOf(run, INSTALL_FLAGS, INSTALL_LIST_SCHEMA)
+  const values = valuesOf(run, INSTALL_FLAGS, INSTALL_LIST_QUERY)
   return values === null ? null : installFilters(values)
 }
 

@@ -1,57 +1,22 @@
-/** Routes of downloads: Logs, visits, installs and deliveries, streamed; nothing is stored of them. */
+/** Handlers of downloads: Logs, visits, installs and deliveries, streamed; nothing is stored of them. */
 
-import { LIMITS, RATE_RULES } from '../../domain/limits.ts'
-import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import type { EXPORT_ROUTES } from '../api/exports.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import type { StillAllowed } from '../events/event-streams.ts'
-import { scopeOf, sessionOf, type Call, type HandlersOf, type StreamAnswer } from '../http/call.ts'
+import { scopeOf, sessionOf, type Call, type CallTo, type HandlersOf, type StreamAnswer } from '../http/call.ts'
 import { logExportHit, refuseByRate } from '../http/limits.ts'
-import type { RouteRow } from '../http/route.ts'
-import { DELIVERY_LIST_SCHEMA, INSTALL_LIST_SCHEMA } from '../installs/routes.ts'
-import { CURSOR_PARAMETER, refuseCursor, type Cursors } from '../logs/cursor.ts'
-import { LOG_LIST_SCHEMA } from '../logs/filters.ts'
+import { refuseCursor, type Cursors } from '../logs/cursor.ts'
+import type { AskedOfList } from '../installs/list.ts'
 import { logQuestion } from '../logs/list.ts'
 import type { PageClock } from '../reads/walk-back.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
-import { VISIT_LIST_SCHEMA } from '../visits/routes.ts'
 import { deliveryTable } from './deliveries.ts'
 import { installTable } from './installs.ts'
 import { exportLogs, type LogExportFormat } from './logs.ts'
 import { exportTable, type ListedTable } from './table.ts'
 import { visitTable } from './visits.ts'
-
-const ORGANIZATION = '/api/organizations/:organization'
-const MOST_ROWS = LIMITS.csvExportEvents.toLocaleString('en')
-const EXCEL: JsonSchema = { type: 'boolean', description: 'Begin with the mark that some spreadsheets need.' }
-
-export const EXPORT_ROUTES = {
-  logExport: {
-    ...{ method: 'GET', path: `${ORGANIZATION}/logs/export`, needs: 'Member', rate: 'read', rank: 'export' },
-    summary: `Logs as a download, newest first: ${LIMITS.logExportRecords.toLocaleString('en')} records or 25 MB, ${RATE_RULES.log_exports.limit} an hour.`,
-    query: {
-      ...LOG_LIST_SCHEMA,
-      cursor: CURSOR_PARAMETER,
-      format: { type: 'string', description: 'Lines of JSON, or of text.', enum: ['ndjson', 'text'] },
-    },
-  },
-  installExport: {
-    ...{ method: 'GET', path: `${ORGANIZATION}/installs/export`, needs: 'Member', rate: 'read', rank: 'export' },
-    summary: `Installs as CSV, the ${MOST_ROWS} most recent.`,
-    query: { ...INSTALL_LIST_SCHEMA, excel: EXCEL },
-  },
-  visitExport: {
-    ...{ method: 'GET', path: `${ORGANIZATION}/visits/export`, needs: 'Member', rate: 'read', rank: 'export' },
-    summary: `Visits with the steps that each has reached as CSV, the ${MOST_ROWS} most recent.`,
-    query: { ...VISIT_LIST_SCHEMA, excel: EXCEL },
-  },
-  deliveryExport: {
-    ...{ method: 'GET', path: `${ORGANIZATION}/deliveries/export`, needs: 'Member', rate: 'read', rank: 'export' },
-    summary: `Deliveries with the answer to the last attempt of each as CSV, the ${MOST_ROWS} that changed last.`,
-    query: { ...DELIVERY_LIST_SCHEMA, excel: EXCEL },
-  },
-} as const satisfies Record<string, RouteRow>
 
 interface ExportParts {
   readonly scope: ReadScope
@@ -76,13 +41,13 @@ export function exportHandlers(given: ExportParts): HandlersOf<typeof EXPORT_ROU
 
 function downloadLogs(parts: ExportParts) {
   const { scope, hotState, cursors, clock } = parts
-  return scope(async (reads, call) => {
+  return scope(async (reads, call: CallTo<'logExport'>) => {
     const question = await logQuestion(call, reads, { cursors, limit: 0 })
     if (question === null) return refuseCursor()
     // Whoever asks for the head alone downloads nothing.
     const limited = call.isHead ? null : await refuseByRate([logExportHit(reads.organization.id)], hotState)
     if (limited !== null) return limited
-    const format: LogExportFormat = call.queryValues['format'] === 'text' ? 'text' : 'ndjson'
+    const format: LogExportFormat = call.query.format ?? 'ndjson'
     const counted = { rows: 0 }
     const chunks = exportLogs({
       ...{ reads, question, format, cursors, clock, mayGoOn: () => parts.stillAllowed(call, 'Member') },
@@ -95,15 +60,15 @@ function downloadLogs(parts: ExportParts) {
 }
 
 /** Reads the list that the request asks for. */
-type TableOf<Row> = (reads: OrganizationFacts, call: Call, clock: PageClock) => ListedTable<Row>
+type TableOf<Row> = (reads: OrganizationFacts, asked: AskedOfList, clock: PageClock) => ListedTable<Row>
 
 function downloadTable<Row>(parts: ExportParts, tableOf: TableOf<Row>) {
-  return parts.scope(async (reads, call) => {
+  return parts.scope(async (reads, call: Call & AskedOfList & { readonly query: { readonly excel?: boolean } }) => {
     const counted = { rows: 0 }
     const table = tableOf(reads, call, parts.clock)
     const chunks = exportTable(table, {
       reads,
-      hasMark: call.queryValues['excel'] === true,
+      hasMark: call.query.excel === true,
       mayGoOn: () => parts.stillAllowed(call, 'Member'),
       onRows: (rows) => void (counted.rows += rows),
     })
@@ -143,7 +108,8 @@ async function* noted(
     yield* chunks
   } finally {
     const { organization } = scopeOf(call)
-    const filters = call.query.size === 0 ? 'without filters' : `with ${[...call.query.keys()].join(', ')}`
+    const names = Object.keys(call.query)
+    const filters = names.length === 0 ? 'without filters' : `with ${names.join(', ')}`
     await noteActivity({
       ...{ organization: organization.id, website: '', type: 'export' },
       ...{ subject: sessionOf(call).person, actor: sessionOf(call).person },

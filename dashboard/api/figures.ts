@@ -1,0 +1,187 @@
+/** Routes that answer with figures of an organisation; one request for each page. */
+
+import { Type } from 'typebox'
+
+import { LAST_MOMENT_MS } from '../../domain/durations.ts'
+import { INSTALL_COUNTS, VISIT_STEPS } from '../../domain/figures/cells.ts'
+import { PLANS } from '../../domain/model.ts'
+import type { RouteRow } from './route.ts'
+import {
+  each,
+  EXAMPLE_UNTIL,
+  FLAG,
+  nullable,
+  NUMBER,
+  oneOf,
+  SOURCED_VISIT,
+  TEXT,
+  TIME,
+  WEBSITE_PARAMETER,
+} from './shapes.ts'
+
+const website = WEBSITE_PARAMETER
+const by = oneOf(['source', 'medium', 'campaign', 'referrer', 'page'], 'What to count by; source if absent.')
+const moment = Type.Integer({ description: 'Unix ms.', minimum: 0, maximum: LAST_MOMENT_MS })
+const PERIOD = { since: moment, until: moment }
+
+const WEBSITES = Type.Array(Type.Object({ id: TEXT, displayName: TEXT }))
+const STEPS = each(VISIT_STEPS, NUMBER)
+const VISIT_COUNTS = Type.Object(STEPS, { $id: 'VisitStepCounts' })
+const INSTALLS = each(INSTALL_COUNTS, NUMBER)
+const COUNTED_INSTALLS = Type.Object(INSTALLS, { $id: 'InstallCounts' })
+/** The figures of a page, for its period. */
+const FIGURES = { since: TIME, until: TIME, exampleUntil: EXAMPLE_UNTIL }
+
+const REST = 'The total minus the listed values.'
+const BY_SOURCE = {
+  total: VISIT_COUNTS,
+  values: Type.Array(Type.Object({ value: TEXT, ...STEPS })),
+  other: Type.Object(STEPS, { description: REST }),
+}
+const BY_VALUE = Type.Object(
+  {
+    values: Type.Array(Type.Object({ value: TEXT, ...INSTALLS })),
+    other: Type.Object(INSTALLS, { description: REST }),
+  },
+  { $id: 'ListedInstallCounts' },
+)
+const MATCHED = {
+  total: COUNTED_INSTALLS,
+  path: BY_VALUE,
+  platform: BY_VALUE,
+  policy: BY_VALUE,
+  agent: BY_VALUE,
+  reason: Type.Array(Type.Object({ value: TEXT, installs: NUMBER })),
+}
+
+const SHARED_COMMAND = Type.Object({
+  website: TEXT,
+  visit_id: TEXT,
+  installations: Type.Number({ description: 'Distinct ones.' }),
+  events: NUMBER,
+  completed: NUMBER,
+  first_run: NUMBER,
+  by_agents: Type.Number({ description: 'Of the events.' }),
+  first_ms: NUMBER,
+  last_ms: NUMBER,
+  visit: nullable(SOURCED_VISIT, 'Null if it is no longer kept.'),
+  before: Type.Object({ installations: NUMBER }),
+})
+
+const TRACKED_DAY = Type.Object(
+  { at: Type.Number({ description: 'Unix ms at which the UTC day begins.' }), visits: NUMBER, installs: NUMBER },
+  { $id: 'TrackedDay' },
+)
+
+const READ = { method: 'GET', needs: 'Viewer', rate: 'read' } as const
+
+export const FIGURE_ROUTES = {
+  websites: {
+    ...READ,
+    path: '/api/organizations/:organization/websites',
+    summary: 'The websites of an organisation, to choose one of them on the other pages.',
+    query: {},
+    answers: { 200: Type.Object({ websites: WEBSITES }) },
+  },
+  overview: {
+    ...READ,
+    path: '/api/organizations/:organization/overview',
+    summary: 'What happened in the last 24 hours, by hour.',
+    query: { website },
+    answers: {
+      200: Type.Object({
+        ...FIGURES,
+        websites: WEBSITES,
+        hours: Type.Array(Type.Object({ at: TIME, visits: NUMBER })),
+      }),
+    },
+  },
+  funnel: {
+    ...READ,
+    path: '/api/organizations/:organization/funnel',
+    summary: 'Visits of a period and the steps that each of them reached, by hour or day.',
+    query: { website, ...PERIOD },
+    answers: {
+      200: Type.Object({
+        ...FIGURES,
+        total: VISIT_COUNTS,
+        before: Type.Object({ total: VISIT_COUNTS }),
+        stepMs: NUMBER,
+        steps: Type.Array(Type.Object({ at: TIME, ...STEPS })),
+      }),
+    },
+  },
+  sources: {
+    ...READ,
+    path: '/api/organizations/:organization/sources',
+    summary: 'The funnel by source, medium, campaign, referrer or page, and the same for the previous period.',
+    query: { website, by, ...PERIOD },
+    answers: { 200: Type.Object({ ...FIGURES, ...BY_SOURCE, by, before: Type.Object(BY_SOURCE) }) },
+  },
+  match: {
+    ...READ,
+    path: '/api/organizations/:organization/match',
+    summary: 'Install events of a period: how they were matched, why not, how fast, and by which agents.',
+    query: { website, ...PERIOD },
+    answers: {
+      200: Type.Object({
+        ...FIGURES,
+        ...MATCHED,
+        before: Type.Object(MATCHED),
+        unmatched: NUMBER,
+        timeToInstall: Type.Array(Type.Object({ fromSeconds: NUMBER, installs: NUMBER })),
+        agentPages: Type.Array(Type.Object({ agent: TEXT, page: TEXT, ...STEPS })),
+        deliveries: Type.Array(Type.Object({ destination: TEXT, status: TEXT, reason: TEXT, deliveries: NUMBER })),
+      }),
+    },
+  },
+  sharedCommands: {
+    ...READ,
+    path: '/api/organizations/:organization/shared-commands',
+    summary:
+      'Copied install commands that several machines ran in a period of at most 31 days: a README, a blog, a CI file.',
+    query: { website, ...PERIOD },
+    answers: {
+      200: Type.Object({
+        ...FIGURES,
+        leastInstallations: NUMBER,
+        mostListed: NUMBER,
+        commands: Type.Array(SHARED_COMMAND),
+      }),
+    },
+  },
+  usage: {
+    ...READ,
+    path: '/api/organizations/:organization/usage',
+    summary: 'Tracked events of this month by day, and what the plan allows.',
+    query: {},
+    answers: {
+      200: Type.Object({
+        plan: oneOf(PLANS),
+        since: TIME,
+        used: NUMBER,
+        allowed: NUMBER,
+        isCutOffOverQuota: FLAG,
+        days: Type.Array(TRACKED_DAY),
+        before: Type.Object({ since: TIME, until: TIME, used: NUMBER }),
+        exampleUntil: EXAMPLE_UNTIL,
+      }),
+    },
+  },
+  checklist: {
+    ...READ,
+    path: '/api/organizations/:organization/checklist',
+    summary: 'What is set up, as the traffic of 30 days proves it.',
+    query: { website },
+    answers: {
+      200: Type.Object({
+        since: TIME,
+        exampleUntil: nullable(
+          NUMBER,
+          'Unix ms at which made-up traffic ends, which is not counted here; null: there is none.',
+        ),
+        lines: Type.Array(Type.Object({ id: TEXT, isDone: FLAG, count: NUMBER })),
+      }),
+    },
+  },
+} as const satisfies Record<string, RouteRow>

@@ -1,0 +1,83 @@
+/**
+ * The declaration of a route of the dashboard's API. The server checks requests by it, the handler's types and those that pages import come
+ * from it, and so does the OpenAPI document.
+ */
+
+import type { Static, TSchema } from 'typebox'
+
+import type { ErrorCode } from '../../domain/errors.ts'
+import type { ReadRank } from '../../domain/limits.ts'
+import type { MemberRole } from '../../domain/model.ts'
+import type { JsonSchema } from '../../domain/schema/json-schema.ts'
+
+/** Null: anyone. `Person`: anyone who is signed in. A role: in the organisation that the path names. */
+type Need = 'Person' | MemberRole | null
+
+/**
+ * `callback`: from another website, as the identity provider's; counted and checked by its own handler. `signed`: from another
+ * service, which proves itself by a signature over its body; not counted.
+ */
+type RateClass = 'read' | 'write' | 'sign-in' | 'callback' | 'signed'
+
+export type AnswerStatus = 200 | 201 | 202 | 204 | 303
+
+/** A JSON body by its schema, a stream of one of these types, or no body. */
+type DeclaredAnswer = TSchema | readonly string[] | null
+
+export interface RouteRow {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** Segments with a colon are parameters; `organization` names the organisation whose role counts. */
+  readonly path: string
+  readonly needs: Need
+  readonly rate: RateClass
+  /** How the statements of a read wait for the engine; `page` if absent. */
+  readonly rank?: ReadRank
+  /** Only takes rights away, and so never waits until it is known who may do what. */
+  readonly isDenial?: true
+  readonly summary: string
+  /** What its handler refuses with beside what every route of its kind may (`refusalsOf`). Anything else is a fault that the process log names. */
+  readonly refuses?: readonly ErrorCode[]
+  /** Of the body of a POST or PUT, which is then required. */
+  readonly body?: TSchema & JsonSchema
+  /** Of each parameter of the query, none of which is required; others are refused. */
+  readonly query?: Readonly<Record<string, TSchema & JsonSchema>>
+  /** What it answers if it refuses nothing. */
+  readonly answers: Readonly<Partial<Record<AnswerStatus, DeclaredAnswer>>>
+}
+
+type Deep<T> = T extends readonly (infer Entry)[]
+  ? readonly Deep<Entry>[]
+  : T extends object
+    ? { readonly [N in keyof T]: Deep<T[N]> }
+    : T
+
+/** A value that fits the schema. */
+type Shape<Schema extends TSchema> = Deep<Static<Schema>>
+
+type ParamNames<Path extends string> = Path extends `${string}:${infer Rest}`
+  ? Rest extends `${infer Name}/${infer More}`
+    ? Name | ParamNames<More>
+    : Rest
+  : never
+
+/** The parameters of the path. */
+export type ParamsOf<Row extends RouteRow> = { readonly [N in ParamNames<Row['path']>]: string }
+
+export type QueryOf<Row extends RouteRow> = Row extends {
+  readonly query: infer Query extends Readonly<Record<string, TSchema>>
+}
+  ? { readonly [N in keyof Query]?: Shape<Query[N]> }
+  : Readonly<Record<never, never>>
+
+export type BodyOf<Row extends RouteRow> = Row extends { readonly body: infer Body extends TSchema }
+  ? Shape<Body>
+  : Readonly<Record<never, never>>
+
+/** The JSON of the answers with these statuses. */
+export type DeclaredJson<Row extends RouteRow, Status extends AnswerStatus = AnswerStatus> = {
+  [S in keyof Row['answers'] & Status]: Row['answers'][S] extends null | readonly string[]
+    ? never
+    : Row['answers'][S] extends TSchema
+      ? Shape<Row['answers'][S]>
+      : never
+}[keyof Row['answers'] & Status]

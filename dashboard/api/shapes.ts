@@ -1,0 +1,85 @@
+/** Schemas that the declarations of several routes are made of. */
+
+import { Type, type TSchema, type TUnsafe } from 'typebox'
+
+import { LIMITS } from '../../domain/limits.ts'
+import { SOURCE_COLUMN_NAMES } from '../../domain/collection/visit-source.ts'
+import type { JsonSchema } from '../../domain/schema/json-schema.ts'
+
+/** One of these words. */
+export function oneOf<Word extends string>(
+  words: readonly Word[],
+  description?: string,
+): TUnsafe<Word> & { readonly type: 'string'; readonly enum: readonly string[] } {
+  const said = description === undefined ? {} : { description }
+  return { ...Type.Unsafe<Word>({}), type: 'string', enum: words, ...said }
+}
+
+/** Values of a type that the schema itself does not show, such as a map. */
+export function valuesOf<Value>(schema: JsonSchema): TUnsafe<Value> & JsonSchema {
+  return { ...Type.Unsafe<Value>({}), ...schema }
+}
+
+export function nullable<Schema extends TSchema>(schema: Schema, description?: string) {
+  return Type.Union([schema, Type.Null()], description === undefined ? {} : { description })
+}
+
+/** The same schema for each name. */
+export function each<Name extends string, Schema extends TSchema>(
+  names: readonly Name[],
+  schema: Schema,
+): Readonly<Record<Name, Schema>> {
+  // `fromEntries` forgets the names.
+  return Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>
+}
+
+export const TEXT = Type.String()
+export const NUMBER = Type.Number()
+export const FLAG = Type.Boolean()
+/** Unix ms. */
+export const TIME = Type.Number({ description: 'Unix ms.' })
+export const MAYBE_TIME = nullable(Type.Number(), 'Unix ms, or null.')
+
+/** The cursor of the next page. */
+export const NEXT = nullable(TEXT, 'The cursor of the next page; null: this is the last one.')
+
+export const EXAMPLE_UNTIL = nullable(
+  NUMBER,
+  'Unix ms at which made-up traffic ends that is among the figures; null: there is none.',
+)
+
+/** Where a visit came from, with what names it. */
+export const SOURCED_VISIT = Type.Object({ website: TEXT, visit_id: TEXT, ...each(SOURCE_COLUMN_NAMES, TEXT) })
+
+export function textParameter(description: string, maxLength: number) {
+  return Type.String({ description, minLength: 1, maxLength })
+}
+
+/** A text that may be empty: an empty one means that nothing is known. */
+export function maybeEmptyParameter(description: string, maxLength: number) {
+  return Type.String({ description, minLength: 0, maxLength })
+}
+
+export const WEBSITE_PARAMETER = textParameter('One website instead of all.', LIMITS.websiteIdChars)
+
+/** As long as a cursor may be. */
+export const CURSOR_CHARS = 400
+export const CURSOR_PARAMETER = textParameter('`next` of the page before.', CURSOR_CHARS)
+
+const fromVisit = (what: string) =>
+  maybeEmptyParameter(`${what} of the visit; empty: the visit has none.`, LIMITS.urlChars)
+
+/** Where a visit came from, as figures count it. */
+export const ORIGIN_PARAMETERS = {
+  source: fromVisit('utm_source'),
+  medium: fromVisit('utm_medium'),
+  campaign: fromVisit('utm_campaign'),
+  referrer: fromVisit('Host of the referrer'),
+  page: fromVisit('Origin and path of the page'),
+} as const
+
+/** A period of Unix milliseconds, of which either end may be left out. */
+export const PERIOD_PARAMETERS = {
+  since: Type.Integer({ description: 'Unix ms, inclusive.', minimum: 0 }),
+  until: Type.Integer({ description: 'Unix ms, exclusive.', minimum: 0 }),
+} as const

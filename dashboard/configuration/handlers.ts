@@ -1,0 +1,20 @@
+/** Handlers about configuration: objects of all kinds, Secrets that are only written, and new organisations. */
+
+import type { CONFIGURATION_ROUTES } from '../api/configuration.ts'
+import type { HandlersOf } from '../http/call.ts'
+import { listResources, readResource } from './read.ts'
+import { createSecret } from './secrets.ts'
+import { signUp, type SignUpParts } from './sign-up.ts'
+import { changeResource, createResource, removeResource, type WriteParts } from './write.ts'
+
+export function configurationHandlers(parts: WriteParts & SignUpParts): HandlersOf<typeof CONFIGURATION_ROUTES> {
+  return {
+    resources: listResources(parts),
+    createResource: createResource(parts),
+    resource: readResource(parts),
+    changeResource: changeResource(parts),
+    removeResource: removeResource(parts),
+    createSecret: createSecret(parts),
+    signUp: signUp(parts),
+  }
+}

@@ -1,0 +1,22 @@
+/** Handlers that answer with figures of an organisation; one request for each page. */
+
+import type { FIGURE_ROUTES } from '../api/figures.ts'
+import type { HandlersOf } from '../http/call.ts'
+import { readChecklist } from './checklist.ts'
+import { readOverview } from './overview.ts'
+import { figurePage, funnelPage, matchPage, sourcesPage, usagePage, type FigureParts } from './pages.ts'
+import { readSharedCommands } from './fan-out.ts'
+import { listWebsites } from './websites.ts'
+
+export function figureHandlers(parts: FigureParts): HandlersOf<typeof FIGURE_ROUTES> {
+  return {
+    websites: listWebsites(parts.scope),
+    overview: readOverview(parts.scope),
+    funnel: figurePage(parts, funnelPage),
+    sources: figurePage(parts, sourcesPage),
+    match: figurePage(parts, matchPage),
+    sharedCommands: readSharedCommands(parts.scope),
+    usage: usagePage(parts),
+    checklist: readChecklist(parts),
+  }
+}
