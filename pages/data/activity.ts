@@ -2,23 +2,10 @@
 
 import { infiniteQueryOptions } from '@tanstack/react-query'
 
+import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query } from './ask.ts'
 
-export interface ActivityEntry {
-  readonly id: string
-  /** Unix ms. */
-  readonly at: number
-  readonly type: string
-  /** Subject: an object, an origin, or the pseudonym of a person. May be empty. */
-  readonly object: string
-  readonly website: string
-  readonly message: string
-}
-
-interface ActivityPage {
-  readonly entries: readonly ActivityEntry[]
-  readonly next: string | null
-}
+export type ActivityEntry = JsonFrom<'activity'>['entries'][number]
 
 /** As in the address. */
 export interface ActivityFilters {
@@ -43,7 +30,7 @@ export function activityQuery(organization: string, filters: ActivityFilters) {
   return infiniteQueryOptions({
     queryKey: ['activity', organization, filters],
     queryFn: ({ pageParam, signal }) =>
-      ask<ActivityPage>(
+      ask<JsonFrom<'activity'>>(
         path('/api/organizations/:organization/activity', { organization }) +
           query({ ...filters, cursor: pageParam ?? undefined }),
         { signal },

@@ -2,21 +2,10 @@
 
 import { queryOptions } from '@tanstack/react-query'
 
+import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query } from './ask.ts'
 
-interface ChecklistLine {
-  readonly id: string
-  readonly isDone: boolean
-  readonly count: number
-}
-
-export interface Checklist {
-  /** Unix ms. */
-  readonly since: number
-  /** Unix ms at which made-up traffic ends, which is not counted here; null: there is none. */
-  readonly exampleUntil: number | null
-  readonly lines: readonly ChecklistLine[]
-}
+export type Checklist = JsonFrom<'checklist'>
 
 /** As in the address. */
 interface WebsiteFilter {

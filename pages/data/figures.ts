@@ -2,96 +2,26 @@
 
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 
-import type { VisitSource } from '../../domain/collection/visit-source.ts'
+import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query } from './ask.ts'
-import { boundsOf, daysOf, type Bounds, type FigureFilters } from './period.ts'
+import { boundsOf, daysOf, type FigureFilters } from './period.ts'
 
-export interface FunnelCounts {
-  readonly visits: number
-  readonly activated: number
-  readonly copied: number
-  readonly started: number
-  readonly completed: number
-  readonly first_run: number
-}
+export type FunnelCounts = JsonFrom<'funnel'>['total']
 
-/** Of every answer with figures. */
-interface CountedFigures extends Bounds {
-  /** Unix ms at which made-up traffic ends that they count; null: they count none. */
-  readonly exampleUntil: number | null
-}
+export type FunnelFigures = JsonFrom<'funnel'>
 
-export interface FunnelFigures extends CountedFigures {
-  readonly total: FunnelCounts
-  readonly before: { readonly total: FunnelCounts }
-  readonly stepMs: number
-  readonly steps: readonly (FunnelCounts & { readonly at: number })[]
-}
+export type SourceDimension = JsonFrom<'sources'>['by']
 
-export type SourceDimension = 'source' | 'medium' | 'campaign' | 'referrer' | 'page'
+export type SourceFigures = JsonFrom<'sources'>
 
-interface Listed {
-  readonly total: FunnelCounts
-  readonly values: readonly (FunnelCounts & { readonly value: string })[]
-  /** The total minus the listed values. */
-  readonly other: FunnelCounts
-}
+export type ValuedInstalls = MatchFigures['path']['values'][number]
 
-export interface SourceFigures extends CountedFigures, Listed {
-  readonly before: Listed
-}
-
-interface InstallCounts {
-  readonly started: number
-  readonly completed: number
-  readonly first_run: number
-  readonly matched: number
-  readonly unmatched: number
-  readonly counted: number
-}
-
-export type ValuedInstalls = InstallCounts & { readonly value: string }
-
-interface ListedInstalls {
-  readonly values: readonly ValuedInstalls[]
-  readonly other: InstallCounts
-}
-
-interface MatchedInstalls {
-  readonly total: InstallCounts
-  readonly path: ListedInstalls
-  readonly platform: ListedInstalls
-  readonly policy: ListedInstalls
-  readonly agent: ListedInstalls
-  readonly reason: readonly { readonly value: string; readonly installs: number }[]
-}
-
-export interface MatchFigures extends CountedFigures, MatchedInstalls {
-  readonly before: MatchedInstalls
-  readonly timeToInstall: readonly { readonly fromSeconds: number; readonly installs: number }[]
-  readonly agentPages: readonly (FunnelCounts & { readonly agent: string; readonly page: string })[]
-}
+export type MatchFigures = JsonFrom<'match'>
 
 /** A copied command that several installations ran. */
-export interface SharedCommand {
-  readonly website: string
-  readonly visit_id: string
-  readonly installations: number
-  readonly events: number
-  readonly completed: number
-  readonly by_agents: number
-  readonly first_ms: number
-  readonly last_ms: number
-  /** Null if it is no longer kept. */
-  readonly visit: VisitSource | null
-  readonly before: { readonly installations: number }
-}
+export type SharedCommand = SharedCommands['commands'][number]
 
-export interface SharedCommands extends CountedFigures {
-  readonly leastInstallations: number
-  readonly mostListed: number
-  readonly commands: readonly SharedCommand[]
-}
+export type SharedCommands = JsonFrom<'sharedCommands'>
 
 export function funnelQuery(organization: string, filters: FigureFilters) {
   return figuresQuery<FunnelFigures>('funnel', organization, filters)

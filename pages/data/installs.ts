@@ -2,7 +2,7 @@
 
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 
-import type { VisitSource } from '../../domain/collection/visit-source.ts'
+import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query } from './ask.ts'
 import { momentsOf } from './lines.ts'
 
@@ -58,36 +58,9 @@ export function installFiltersOf(search: Readonly<Record<string, unknown>>): Sho
   }
 }
 
-export interface InstallLine {
-  readonly website: string
-  readonly event_id: string
-  readonly installation_id: string
-  readonly event_type: string
-  readonly received_at_ms: number
-  readonly install_path: string
-  readonly platform: string
-  readonly arch: string
-  readonly agent: string
-  readonly resolution: string
-  readonly selection_policy: string
-  readonly candidate_count: number
-  readonly visit_id: string
-  readonly visit_issued_at_ms: number | null
-  readonly reason: string
-}
+export type InstallLine = ListedInstall['install']
 
-export interface ListedInstall {
-  readonly install: InstallLine
-  /** Null if the install has none, or if it is no longer kept. */
-  readonly visit: VisitSource | null
-}
-
-interface InstallListPage {
-  readonly installs: readonly ListedInstall[]
-  /** Unix ms: complete from here on. */
-  readonly searchedBackTo: number
-  readonly next: string | null
-}
+export type ListedInstall = JsonFrom<'installs'>['installs'][number]
 
 function installsPath(organization: string): string {
   return path('/api/organizations/:organization/installs', { organization })
@@ -101,7 +74,7 @@ export function installsQuery(organization: string, filters: ShownInstallFilters
   return infiniteQueryOptions({
     queryKey: ['installs', organization, filters],
     queryFn: ({ pageParam, signal }) =>
-      ask<InstallListPage>(installsPath(organization) + query({ ...filters, cursor: pageParam ?? undefined }), {
+      ask<JsonFrom<'installs'>>(installsPath(organization) + query({ ...filters, cursor: pageParam ?? undefined }), {
         signal,
       }),
     initialPageParam: null as string | null,
@@ -116,69 +89,15 @@ export function installsExport(organization: string, filters: ShownInstallFilter
   return `${installsPath(organization)}/export${query({ ...filters })}`
 }
 
-export interface InstallFacts extends InstallLine {
-  readonly browsers: readonly string[]
-  readonly default_browser: string
-  readonly timezone: string
-  readonly language: string
-  readonly gpc: boolean
-  /** JSON of every receipt and token that was examined. */
-  readonly verdicts: string
-  /** JSON of the deliveries as they were planned in the answer. */
-  readonly deliveries: string
-  readonly request_id: string
-}
+export type InstallFacts = InstallDetail['install']
 
-export interface VisitFacts extends VisitSource {
-  readonly visit_id: string
-  readonly issued_at_ms: number
-  readonly referrer: string
-  /** JSON of the visitor's identifiers, by provider. */
-  readonly identities: string
-  readonly gpc: boolean
-}
+export type VisitFacts = InstallDetail['visits'][number]
 
-interface ReceiptHistory {
-  readonly visit_id: string
-  readonly activated_at_ms: number | null
-  readonly revoked_at_ms: number | null
-}
+export type DeliveryFacts = InstallDetail['deliveries'][number]
 
-export interface DeliveryFacts {
-  readonly destination: string
-  readonly job_id: string
-  readonly provider: string
-  readonly status: string
-  readonly reason: string
-  readonly detail: string
-  readonly changed_at_ms: number
-  readonly next_attempt_at_ms: number | null
-  readonly deadline_at_ms: number | null
-}
+export type AttemptFacts = InstallDetail['attempts'][number]
 
-export interface AttemptFacts {
-  readonly destination: string
-  readonly attempt_id: string
-  readonly number: number
-  readonly started_at_ms: number
-  readonly duration_ms: number
-  readonly request_url: string
-  readonly request_body: string
-  /** 0 if there was no answer. */
-  readonly response_status: number
-  readonly response_body: string
-  readonly outcome: string
-  readonly code: string
-}
-
-export interface InstallDetail {
-  readonly install: InstallFacts
-  readonly visits: readonly VisitFacts[]
-  readonly receipts: readonly ReceiptHistory[]
-  readonly handoffs: readonly { readonly visit_id: string; readonly asked_at_ms: number }[]
-  readonly deliveries: readonly DeliveryFacts[]
-  readonly attempts: readonly AttemptFacts[]
-}
+export type InstallDetail = JsonFrom<'install'>
 
 export interface InstallAddress {
   readonly organization: string

@@ -2,15 +2,9 @@
 
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 
+import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import type { LogLine } from '../../domain/logs/line.ts'
 import { ask, path, query } from './ask.ts'
-
-interface LogPage {
-  readonly records: readonly LogLine[]
-  /** Unix ms: the search is complete from this time on. */
-  readonly searchedBackTo: number
-  readonly next: string | null
-}
 
 /** As in the address; names and values are those of the API. */
 export interface LogFilters {
@@ -61,7 +55,7 @@ export function logsQuery(organization: string, filters: LogFilters) {
   return infiniteQueryOptions({
     queryKey: ['logs', organization, filters],
     queryFn: ({ pageParam, signal }) =>
-      ask<LogPage>(logsPath(organization) + query({ ...filters, cursor: pageParam ?? undefined }), { signal }),
+      ask<JsonFrom<'logs'>>(logsPath(organization) + query({ ...filters, cursor: pageParam ?? undefined }), { signal }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
     // A search of bodies takes a while and goes back in time: it is not repeated because a tab is looked at again.
@@ -94,14 +88,14 @@ export function lineQuery(organization: string, line: Pick<LogLine, 'direction' 
       : path('/api/organizations/:organization/logs/attempts/:website/:event/:id', values)
   return queryOptions({
     queryKey: ['line', organization, direction, website, id],
-    queryFn: ({ signal }) => ask<LineDetail>(address, { signal }),
+    queryFn: ({ signal }): Promise<LineDetail> => ask<JsonFrom<'loggedRequest' | 'loggedAttempt'>>(address, { signal }),
     staleTime: Infinity,
   })
 }
 
 /** Resolves pasted text to what to search for; a receipt goes into the request's body, never into an address. */
 export function resolveReference(organization: string, text: string): Promise<readonly string[]> {
-  return ask<{ readonly references: readonly string[] }>(`${logsPath(organization)}/reference`, {
+  return ask<JsonFrom<'logReference'>>(`${logsPath(organization)}/reference`, {
     method: 'POST',
     body: { text },
   }).then(({ references }) => references)

@@ -2,19 +2,10 @@
 
 import { queryOptions } from '@tanstack/react-query'
 
+import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path } from './ask.ts'
 
-interface WebsiteChoices {
-  readonly websites: readonly { readonly id: string; readonly displayName: string }[]
-}
-
-export interface Overview extends WebsiteChoices {
-  /** Unix ms, as `until`. */
-  readonly since: number
-  readonly until: number
-  readonly exampleUntil: number | null
-  readonly hours: readonly { readonly at: number; readonly visits: number }[]
-}
+export type Overview = JsonFrom<'overview'>
 
 export function overviewQuery(organization: string) {
   return queryOptions({
@@ -29,7 +20,7 @@ export function websitesQuery(organization: string) {
   return queryOptions({
     queryKey: ['websites', organization],
     queryFn: ({ signal }) =>
-      ask<WebsiteChoices>(path('/api/organizations/:organization/websites', { organization }), { signal }).then(
+      ask<JsonFrom<'websites'>>(path('/api/organizations/:organization/websites', { organization }), { signal }).then(
         ({ websites }) => websites,
       ),
   })

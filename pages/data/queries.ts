@@ -2,7 +2,7 @@
 
 import { QueryClient, queryOptions } from '@tanstack/react-query'
 
-import type { MemberRole } from '../../domain/model.ts'
+import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ApiProblem, ask } from './ask.ts'
 
 const FRESH_MS = 10_000
@@ -20,23 +20,6 @@ export function createQueries(): QueryClient {
   })
 }
 
-export interface Me {
-  readonly person: string
-  readonly email: string
-  readonly signedInBy: 'mail' | 'oidc' | 'link'
-  /** Whether this service has billing. */
-  readonly hasBilling: boolean
-  /** Unix ms, as the end. */
-  readonly signedInAt: number
-  readonly sessionEndsAt: number
-  readonly organizations: readonly { readonly id: string; readonly displayName: string; readonly role: MemberRole }[]
-  readonly invitations: readonly {
-    readonly id: string
-    readonly organization: string
-    readonly role: MemberRole
-    /** Unix ms. */
-    readonly expiresAt: number
-  }[]
-}
+export type Me = JsonFrom<'me'>
 
 export const meQuery = queryOptions({ queryKey: ['me'], queryFn: ({ signal }) => ask<Me>('/api/me', { signal }) })

@@ -2,31 +2,15 @@
 
 import { queryOptions } from '@tanstack/react-query'
 
-import type { Condition } from '../../domain/resources/conditions.ts'
-import type { OwnedField } from '../../domain/resources/field-owners.ts'
+import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { ask, path } from './ask.ts'
 
 export type ResourceSpec = Readonly<Record<string, unknown>>
 
-export interface ResourceRow {
-  readonly kind: ResourceKind
-  readonly namespace: string
-  readonly name: string
-  /** Sent back as If-Match. */
-  readonly version: string
-  /** RFC 3339, or empty. */
-  readonly createdAt: string
-  readonly origin: { readonly by: 'dashboard' | 'gitops' | 'kubectl'; readonly manager: string } | null
-  readonly conditions: readonly Condition[]
-  readonly spec: ResourceSpec
-}
+export type ResourceRow = JsonFrom<'resources'>['resources'][number]
 
-export interface StoredResource extends ResourceRow {
-  /** Whether the conditions are about this version: right after a change they are about the one before. */
-  readonly isJudged: boolean
-  readonly readOnly: readonly OwnedField[]
-}
+export type StoredResource = JsonFrom<'resource'>
 
 export interface ResourceQueryRef {
   readonly organization: string
@@ -35,11 +19,7 @@ export interface ResourceQueryRef {
   readonly name: string
 }
 
-export interface Warning {
-  readonly reason: string
-  readonly field: string
-  readonly message: string
-}
+export type Warning = JsonFrom<'createResource', 201>['warnings'][number]
 
 function kindPath(organization: string, kind: string): string {
   return path('/api/organizations/:organization/resources/:kind', { organization, kind })
@@ -53,9 +33,7 @@ export function resourcesQuery(organization: string, kind: ResourceKind) {
   return queryOptions({
     queryKey: ['resources', organization, kind],
     queryFn: ({ signal }) =>
-      ask<{ readonly resources: readonly ResourceRow[] }>(kindPath(organization, kind), { signal }).then(
-        ({ resources }) => resources,
-      ),
+      ask<JsonFrom<'resources'>>(kindPath(organization, kind), { signal }).then(({ resources }) => resources),
   })
 }
 
@@ -126,11 +104,11 @@ export interface Wanted {
 
 /** A dry run: resolves with the compiler's warnings, and rejects like a write. */
 export function tryOut(wanted: Wanted): Promise<readonly Warning[]> {
-  return send<{ readonly warnings: readonly Warning[] }>(wanted, '?dryRun=All').then(({ warnings }) => warnings)
+  return send<JsonFrom<'createResource', 200>>(wanted, '?dryRun=All').then(({ warnings }) => warnings)
 }
 
 export function save(wanted: Wanted): Promise<StoredResource> {
-  return send<StoredResource>(wanted, '')
+  return send<JsonFrom<'createResource', 201>>(wanted, '')
 }
 
 function send<T>({ organization, kind, spec, stored, name }: Wanted, manner: string): Promise<T> {
@@ -142,7 +120,7 @@ function send<T>({ organization, kind, spec, stored, name }: Wanted, manner: str
   return ask<T>(address, { method: 'PUT', body: { spec }, headers: versionHeader(stored.version) })
 }
 
-export function remove(organization: string, { kind, namespace, name, version }: ResourceRow): Promise<unknown> {
+export function remove(organization: string, { kind, namespace, name, version }: StoredResource): Promise<unknown> {
   const address = objectPath({ organization, kind, namespace, name })
   return ask(address, { method: 'DELETE', headers: versionHeader(version) })
 }
@@ -157,7 +135,7 @@ export function keepSecret(
   values: Readonly<Record<string, string>>,
 ): Promise<string> {
   const owner = stored === null ? {} : kind === 'LogStream' ? { logStream: stored.name } : { destination: stored.name }
-  return ask<{ readonly name: string }>(path('/api/organizations/:organization/secrets', { organization }), {
+  return ask<JsonFrom<'createSecret'>>(path('/api/organizations/:organization/secrets', { organization }), {
     method: 'POST',
     body: { values, ...owner },
   }).then(({ name }) => name)

@@ -2,14 +2,8 @@
 
 import { queryOptions } from '@tanstack/react-query'
 
+import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path } from './ask.ts'
-
-interface SupportPreview {
-  /** Whether this service offers support. */
-  readonly isMailed: boolean
-  /** Sent back unchanged if the person agrees. */
-  readonly diagnostics: object
-}
 
 interface SupportMessage {
   /** 32 hex digits; requests with the same ID count as one. */
@@ -23,7 +17,7 @@ const PATH = '/api/organizations/:organization/support'
 export function supportQuery(organization: string) {
   return queryOptions({
     queryKey: ['support', organization],
-    queryFn: ({ signal }) => ask<SupportPreview>(path(PATH, { organization }), { signal }),
+    queryFn: ({ signal }) => ask<JsonFrom<'previewSupport'>>(path(PATH, { organization }), { signal }),
   })
 }
 

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from 'react'
 
+import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ApiProblem, ask } from './ask.ts'
 import type { LogLine } from '../../domain/logs/line.ts'
 
@@ -96,12 +97,6 @@ function added({ lines, state, ...before }: Lines, { records, more = 0, isAtLeas
   return { lines: seen, state, more: before.more + more, isAtLeast: before.isAtLeast || isAtLeast }
 }
 
-interface PolledLines {
-  readonly records: readonly LogLine[]
-  /** If a page has no room for all. */
-  readonly next: string | null
-}
-
 interface Polled {
   readonly add: (come: NewLines) => void
   readonly tell: (state: LinesState) => void
@@ -112,7 +107,7 @@ interface Polled {
 
 async function poll(list: string, { add, tell, onEnd, onRoom }: Polled, signal: AbortSignal): Promise<void> {
   for (let polls = 0; polls < MOST_POLLS; polls++) {
-    const state = await ask<PolledLines>(recentOf(list), { signal }).then(
+    const state = await ask<JsonFrom<'logs'>>(recentOf(list), { signal }).then(
       ({ records, next }): LinesState => {
         add({ records: records.toReversed(), isAtLeast: next !== null })
         return 'polling'

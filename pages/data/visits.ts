@@ -2,8 +2,7 @@
 
 import { infiniteQueryOptions } from '@tanstack/react-query'
 
-import type { VisitSource } from '../../domain/collection/visit-source.ts'
-import type { LaterStep, VISIT_STEPS } from '../../domain/figures/cells.ts'
+import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query } from './ask.ts'
 import { momentsOf } from './lines.ts'
 
@@ -35,24 +34,7 @@ export function visitFiltersOf(search: Readonly<Record<string, unknown>>): Shown
   return { ...(Object.fromEntries(texts) as ShownVisitFilters), ...momentsOf(search) }
 }
 
-export interface ListedVisit {
-  readonly visit: VisitSource & {
-    readonly website: string
-    readonly visit_id: string
-    readonly issued_at_ms: number
-  }
-  /** Until now. */
-  readonly reached: readonly LaterStep[]
-}
-
-interface VisitListPage {
-  readonly visits: readonly ListedVisit[]
-  /** Unix ms: complete from here on. */
-  readonly searchedBackTo: number
-  /** Unix ms: Logs are kept from here on. */
-  readonly logsSince: number
-  readonly next: string | null
-}
+export type ListedVisit = JsonFrom<'visits'>['visits'][number]
 
 function visitsPath(organization: string): string {
   return path('/api/organizations/:organization/visits', { organization })
@@ -62,21 +44,12 @@ export function visitsQuery(organization: string, filters: ShownVisitFilters) {
   return infiniteQueryOptions({
     queryKey: ['visits', organization, filters],
     queryFn: ({ pageParam, signal }) =>
-      ask<VisitListPage>(visitsPath(organization) + query({ ...filters, cursor: pageParam ?? undefined }), { signal }),
+      ask<JsonFrom<'visits'>>(visitsPath(organization) + query({ ...filters, cursor: pageParam ?? undefined }), {
+        signal,
+      }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
   })
-}
-
-/** Distinct visits that reached each step. */
-type VisitCounts = { readonly [S in (typeof VISIT_STEPS)[number]]: number }
-
-interface VisitCountsPage {
-  /** Of this page alone. */
-  readonly counts: VisitCounts
-  /** Unix ms: older visits were not counted yet. */
-  readonly countedBackTo: number
-  readonly next: string | null
 }
 
 /** The same visits, only counted: a page is what a second was enough for. */
@@ -84,7 +57,7 @@ export function visitCountsQuery(organization: string, filters: ShownVisitFilter
   return infiniteQueryOptions({
     queryKey: ['visit-counts', organization, filters],
     queryFn: ({ pageParam, signal }) =>
-      ask<VisitCountsPage>(
+      ask<JsonFrom<'visitCounts'>>(
         `${visitsPath(organization)}/counts${query({ ...filters, cursor: pageParam ?? undefined })}`,
         {
           signal,

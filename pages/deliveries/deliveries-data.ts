@@ -2,15 +2,13 @@
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 
-import type { DeliveryError, DeliveryGroup } from '../../domain/delivery/counts.ts'
+import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query } from '../data/ask.ts'
-import { boundsOf, figureFilters, type Bounds, type FigureFilters } from '../data/period.ts'
+import { boundsOf, figureFilters, type FigureFilters } from '../data/period.ts'
 
-export interface ShownError extends DeliveryError {
-  /** Of the provider, in answer to the latest of these attempts. */
-  readonly words: string
-}
+export type ShownError = DeliveryFigures['errors'][number]
 
+/** Also one that was removed, of which no more is known than its ID. */
 export interface ShownDestination {
   readonly website: string
   readonly id: string
@@ -19,12 +17,7 @@ export interface ShownDestination {
   readonly mode: string
 }
 
-export interface DeliveryFigures extends Bounds {
-  readonly destinations: readonly ShownDestination[]
-  readonly groups: readonly DeliveryGroup[]
-  readonly before: { readonly groups: readonly DeliveryGroup[] }
-  readonly errors: readonly ShownError[]
-}
+export type DeliveryFigures = JsonFrom<'deliveries'>
 
 /** As they stand in the address. */
 export interface ShownDeliveryFilters extends FigureFilters {
@@ -51,29 +44,7 @@ export function deliveryFiltersOf(search: Readonly<Record<string, unknown>>): Sh
   }
 }
 
-export interface ListedDelivery {
-  readonly delivery: {
-    readonly website: string
-    readonly event_id: string
-    readonly destination: string
-    readonly job_id: string
-    readonly provider: string
-    readonly status: string
-    readonly reason: string
-    readonly detail: string
-    readonly attempts: number
-    readonly changed_at_ms: number
-    readonly next_attempt_at_ms: number | null
-    readonly deadline_at_ms: number | null
-  }
-  /** What its last attempt was answered; null if there was none. */
-  readonly last: { readonly status: number; readonly code: string; readonly words: string } | null
-}
-
-interface DeliveryListPage {
-  readonly deliveries: readonly ListedDelivery[]
-  readonly next: string | null
-}
+export type ListedDelivery = JsonFrom<'deliveryList'>['deliveries'][number]
 
 const PATH = '/api/organizations/:organization/deliveries'
 /** All that the pages know of deliveries is asked for again once some were sent again. */
@@ -104,7 +75,7 @@ export function deliveryListQuery(organization: string, filters: ShownDeliveryFi
   return infiniteQueryOptions({
     queryKey: [DELIVERIES_KEY, organization, 'list', filters],
     queryFn: ({ pageParam, signal }) =>
-      ask<DeliveryListPage>(
+      ask<JsonFrom<'deliveryList'>>(
         `${path(PATH, { organization })}/list${query({ ...boundsOf(filters), ...others, cursor: pageParam ?? undefined })}`,
         { signal },
       ),
@@ -122,11 +93,7 @@ export interface ReplayOfDeliveries {
   readonly job?: string
 }
 
-export interface ReplayedDeliveries {
-  readonly replayed: number
-  readonly refused: number
-  readonly mayHaveMore: boolean
-}
+export type ReplayedDeliveries = JsonFrom<'replayDeliveries'>
 
 export function sendDeliveriesAgain(organization: string, wanted: ReplayOfDeliveries): Promise<ReplayedDeliveries> {
   return ask(`${path(PATH, { organization })}/replay`, { method: 'POST', body: wanted })

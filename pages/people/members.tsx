@@ -4,6 +4,7 @@ import { Button, Modal, Select, TextInput } from '@mantine/core'
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState, type FormEvent, type ReactNode } from 'react'
 
+import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path } from '../data/ask.ts'
 import { MEMBER_ROLES, type MemberRole } from '../../domain/model.ts'
 import { ROLE_ACTIONS } from '../../domain/people/roles.ts'
@@ -13,26 +14,13 @@ import { TableHead } from '../parts/table-head.tsx'
 import { Moment } from '../parts/time.tsx'
 import { useOrganization, type OwnOrganization } from '../shell/organization.tsx'
 
-interface MemberRow {
-  readonly name: string
-  readonly kind: 'person' | 'group'
-  /** Absent if the viewer may not see addresses. */
-  readonly email?: string
-  readonly group?: string
-  readonly role: MemberRole
-  /** Unix ms; absent once the person has joined. */
-  readonly invitedUntil?: number
-  /** Why they have no rights, as in conditions; absent if they have. */
-  readonly outOfForce?: { readonly reason: string; readonly message: string }
-}
+type MemberRow = JsonFrom<'members'>['members'][number]
 
 function membersQuery(organization: string) {
   return queryOptions({
     queryKey: ['members', organization],
     queryFn: ({ signal }) =>
-      ask<{ readonly members: readonly MemberRow[] }>(membersPath(organization), { signal }).then(
-        ({ members }) => members,
-      ),
+      ask<JsonFrom<'members'>>(membersPath(organization), { signal }).then(({ members }) => members),
   })
 }
 

@@ -3,7 +3,7 @@
 import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import { CONDITION_REASONS, type Condition } from '../../domain/resources/conditions.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
-import type { ResourceRow } from '../data/resources.ts'
+import type { StoredResource } from '../data/resources.ts'
 import { eventWords } from './event-words.ts'
 import { EVENT_WORDS, POLICIES } from '../parts/install-words.ts'
 import { lineKind } from '../parts/lines/line-table.tsx'
@@ -78,7 +78,7 @@ function sentence(tone: StateWords['tone'], { reason, message }: Pick<Condition,
   return { tone, words: words.charAt(0).toUpperCase() + words.slice(1), fix }
 }
 
-export function originWords(origin: ResourceRow['origin']): string {
+export function originWords(origin: StoredResource['origin']): string {
   if (origin === null) return 'nobody yet'
   if (origin.by === 'dashboard') return 'Dashboard'
   return origin.by === 'kubectl' ? 'kubectl' : `Git, by ${origin.manager}`

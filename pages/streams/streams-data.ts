@@ -2,103 +2,17 @@
 
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 
-import type { Condition } from '../../domain/resources/conditions.ts'
+import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path, query } from '../data/ask.ts'
-import type { ResourceRow } from '../data/resources.ts'
-
-type ObjectPart = Pick<ResourceRow, 'namespace' | 'name' | 'version' | 'origin'> & {
-  readonly conditions: readonly Condition[]
-}
 
 /** Something that a stream left out. */
-export interface StreamGap {
-  readonly reason: string
-  /** Null if nobody can know, as the times. */
-  readonly dropped: number | null
-  readonly from: number | null
-  readonly to: number | null
-  /** When its receiver was informed; null: not yet. */
-  readonly toldAt: number | null
-}
+export type StreamGap = ListedStream['gaps'][number]
 
-/** Times are Unix ms. */
-export interface ListedStream extends ObjectPart {
-  readonly displayName?: string
-  readonly paused: boolean
-  readonly to: 'webhook' | 's3'
-  readonly url?: string
-  readonly endpoint?: string
-  readonly bucket?: string
-  readonly prefix?: string
-  /** Null: nobody has looked after it yet. */
-  readonly state: string | null
-  /** Records that are still to be sent. */
-  readonly behind: number
-  readonly lagMs: number | null
-  readonly deliveredAt: number | null
-  readonly failingSince: number | null
-  readonly retryAt: number | null
-  readonly lastError: string | null
-  readonly delivered: number
-  readonly dropped: number
-  /** Its receiver has said that it wants this. */
-  readonly isProven: boolean
-  readonly gaps: readonly StreamGap[]
-}
+export type ListedStream = JsonFrom<'streams'>['streams'][number]
 
-interface StreamAttempt {
-  readonly id: string
-  readonly kind: string
-  readonly at: number
-  readonly records: number
-  readonly bytes: number
-  readonly tookMs: number
-  /** 0: no answer came. */
-  readonly status: number
-  readonly error: string | null
-  readonly answer: string
-}
+export type ListedWebhook = JsonFrom<'webhooks'>['webhooks'][number]
 
-export interface ListedWebhook extends ObjectPart {
-  readonly displayName: string
-  readonly url: string
-  readonly events: readonly string[]
-  readonly paused: boolean
-  /** RFC 3339; null: there is one secret. */
-  readonly previousSecretUntil: string | null
-  readonly state: string
-  readonly lastDay: { readonly delivered: number; readonly waiting: number; readonly lost: number }
-  readonly lastAttemptAt: number | null
-  readonly lastDeliveredAt: number | null
-  /** Empty if the last attempt was delivered. */
-  readonly lastError: string
-}
-
-export interface WebhookAttempt {
-  readonly message: string
-  readonly type: string
-  readonly website: string
-  readonly happenedAt: number
-  readonly number: number
-  readonly startedAt: number
-  readonly durationMs: number
-  readonly state: string
-  readonly status: number
-  readonly error: string
-  readonly answer: string
-  readonly nextAttemptAt: number | null
-}
-
-interface LostEvent {
-  readonly message: string
-  readonly type: string
-  readonly website: string
-  readonly happenedAt: number
-  readonly attempts: number
-  readonly state: string
-  readonly status: number
-  readonly error: string
-}
+export type WebhookAttempt = JsonFrom<'webhookAttempts'>['attempts'][number]
 
 const STREAMS = '/api/organizations/:organization/streams'
 const WEBHOOKS = '/api/organizations/:organization/webhooks'
@@ -122,9 +36,7 @@ export function streamsQuery(organization: string) {
   return queryOptions({
     queryKey: [STREAMS_KEY, organization, 'streams'],
     queryFn: ({ signal }) =>
-      ask<{ readonly streams: readonly ListedStream[] }>(path(STREAMS, { organization }), { signal }).then(
-        ({ streams }) => streams,
-      ),
+      ask<JsonFrom<'streams'>>(path(STREAMS, { organization }), { signal }).then(({ streams }) => streams),
     refetchInterval: AGAIN_MS,
   })
 }
@@ -133,10 +45,9 @@ export function streamAttemptsQuery({ organization, stream }: StreamRef) {
   return queryOptions({
     queryKey: [STREAMS_KEY, organization, 'attempts', stream],
     queryFn: ({ signal }) =>
-      ask<{ readonly attempts: readonly StreamAttempt[] }>(
-        path(`${STREAMS}/:stream/attempts`, { organization, stream }),
-        { signal },
-      ).then(({ attempts }) => attempts),
+      ask<JsonFrom<'streamAttempts'>>(path(`${STREAMS}/:stream/attempts`, { organization, stream }), { signal }).then(
+        ({ attempts }) => attempts,
+      ),
     refetchInterval: AGAIN_MS,
   })
 }
@@ -153,7 +64,7 @@ export function actOnStream(
 }
 
 /** The new secret, which is never shown again. */
-export function changeStreamSecret({ organization, stream }: StreamRef): Promise<{ readonly secret: string }> {
+export function changeStreamSecret({ organization, stream }: StreamRef): Promise<JsonFrom<'rotateStreamSecret'>> {
   return ask(path(`${STREAMS}/:stream/secret`, { organization, stream }), { method: 'POST', body: {} })
 }
 
@@ -161,9 +72,7 @@ export function webhooksQuery(organization: string) {
   return queryOptions({
     queryKey: [STREAMS_KEY, organization, 'webhooks'],
     queryFn: ({ signal }) =>
-      ask<{ readonly webhooks: readonly ListedWebhook[] }>(path(WEBHOOKS, { organization }), { signal }).then(
-        ({ webhooks }) => webhooks,
-      ),
+      ask<JsonFrom<'webhooks'>>(path(WEBHOOKS, { organization }), { signal }).then(({ webhooks }) => webhooks),
     refetchInterval: AGAIN_MS,
   })
 }
@@ -176,10 +85,9 @@ export function webhookAttemptsQuery(ref: WebhookRef) {
   return infiniteQueryOptions({
     queryKey: [STREAMS_KEY, ref.organization, 'webhook attempts', ref.namespace, ref.name],
     queryFn: ({ pageParam, signal }) =>
-      ask<{ readonly attempts: readonly WebhookAttempt[]; readonly next: string | null }>(
-        webhookPath(ref, '/attempts') + query({ cursor: pageParam ?? undefined }),
-        { signal },
-      ),
+      ask<JsonFrom<'webhookAttempts'>>(webhookPath(ref, '/attempts') + query({ cursor: pageParam ?? undefined }), {
+        signal,
+      }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
     refetchInterval: AGAIN_MS,
@@ -190,27 +98,24 @@ export function lostEventsQuery(ref: WebhookRef) {
   return queryOptions({
     queryKey: [STREAMS_KEY, ref.organization, 'lost', ref.namespace, ref.name],
     queryFn: ({ signal }) =>
-      ask<{ readonly lost: readonly LostEvent[]; readonly mayHaveMore: boolean }>(webhookPath(ref, '/lost'), {
+      ask<JsonFrom<'lostEvents'>>(webhookPath(ref, '/lost'), {
         signal,
       }),
   })
 }
 
 /** The ID of the message, by which its attempt is found. */
-export function askWebhookTest(ref: WebhookRef): Promise<{ readonly message: string }> {
+export function askWebhookTest(ref: WebhookRef): Promise<JsonFrom<'testWebhook'>> {
   return ask(webhookPath(ref, '/test'), { method: 'POST', body: {} })
 }
 
 /** One event that was given up, or the newest of them. */
-export function sendLostAgain(
-  ref: WebhookRef,
-  message?: string,
-): Promise<{ readonly replayed: number; readonly mayHaveMore: boolean }> {
+export function sendLostAgain(ref: WebhookRef, message?: string): Promise<JsonFrom<'replayLost'>> {
   return ask(webhookPath(ref, '/replay'), { method: 'POST', body: message === undefined ? {} : { message } })
 }
 
 /** The new secret, which is never shown again. */
-export function changeWebhookSecret(ref: WebhookRef): Promise<{ readonly secret: string }> {
+export function changeWebhookSecret(ref: WebhookRef): Promise<JsonFrom<'rotateWebhookSecret'>> {
   return ask(webhookPath(ref, '/secret'), { method: 'POST', body: {} })
 }
 
@@ -221,9 +126,6 @@ interface NewWebhook {
   readonly events: readonly string[]
 }
 
-export function makeWebhook(
-  organization: string,
-  wanted: NewWebhook,
-): Promise<{ readonly namespace: string; readonly name: string; readonly secret: string }> {
+export function makeWebhook(organization: string, wanted: NewWebhook): Promise<JsonFrom<'createWebhook'>> {
   return ask(path(WEBHOOKS, { organization }), { method: 'POST', body: wanted })
 }

@@ -2,32 +2,11 @@
 
 import { queryOptions } from '@tanstack/react-query'
 
-import type { ReplayResult, UnfinishedReplay } from '../../domain/collection/replay-decision.ts'
+import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import type { VisitPolicy } from '../../domain/model.ts'
 import { ask, path } from '../data/ask.ts'
 
-export interface ReplayLine {
-  readonly id: string
-  readonly website: string
-  /** Unix ms, like the next two. */
-  readonly askedAt: number
-  readonly since: number
-  readonly until: number
-  readonly policy: VisitPolicy
-  readonly windowDays: number
-  readonly tokensOnly: boolean
-  readonly state: 'waiting' | 'running' | 'done' | 'failed' | 'cancelled'
-  readonly installs: number
-  /** Why it has no result; null unless it has failed. */
-  readonly failure: Exclude<NonNullable<UnfinishedReplay['failure']>, 'cancelled'> | null
-  /** From 0 to 1. */
-  readonly progress: number
-}
-
-interface Replay extends ReplayLine {
-  /** Null until it is done; with at most 200 of the changed installs. */
-  readonly result: ReplayResult | null
-}
+export type ReplayLine = JsonFrom<'listReplays'>['replays'][number]
 
 export interface ReplayWish {
   readonly website: string
@@ -54,9 +33,7 @@ export function replaysQuery(organization: string) {
   return queryOptions({
     queryKey: ['replays', organization],
     queryFn: ({ signal }) =>
-      ask<{ readonly replays: readonly ReplayLine[] }>(path(PATH, { organization }), { signal }).then(
-        ({ replays }) => replays,
-      ),
+      ask<JsonFrom<'listReplays'>>(path(PATH, { organization }), { signal }).then(({ replays }) => replays),
     refetchInterval: ({ state }) => (state.data?.some(isOpen) === true ? AGAIN_MS : false),
   })
 }
@@ -64,13 +41,13 @@ export function replaysQuery(organization: string) {
 export function replayQuery(organization: string, id: string) {
   return queryOptions({
     queryKey: ['replay', organization, id],
-    queryFn: ({ signal }) => ask<Replay>(path(`${PATH}/:id`, { organization, id }), { signal }),
+    queryFn: ({ signal }) => ask<JsonFrom<'showReplay'>>(path(`${PATH}/:id`, { organization, id }), { signal }),
     refetchInterval: ({ state }) => (state.data !== undefined && isOpen(state.data) ? AGAIN_MS : false),
   })
 }
 
 /** The ID of the new replay. */
-export function sendReplayWish(organization: string, wish: ReplayWish): Promise<{ readonly id: string }> {
+export function sendReplayWish(organization: string, wish: ReplayWish): Promise<JsonFrom<'askReplay'>> {
   return ask(path(PATH, { organization }), { method: 'POST', body: wish })
 }
 
