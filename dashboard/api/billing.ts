@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 
 import { PLANS } from '../../domain/model.ts'
 import type { RouteRow } from './route.ts'
-import { nullable, oneOf, TEXT } from './shapes.ts'
+import { maybe, oneOf, TEXT } from './shapes.ts'
 
 const PATH = '/api/organizations/:organization/billing'
 
@@ -16,7 +16,7 @@ const BILLING = Type.Object(
     isCustomer: Type.Boolean({
       description: 'Whether the organisation is a customer, so that there is something to manage.',
     }),
-    managedBy: nullable(TEXT, 'The other manager of the plan; null if it can be paid for here.'),
+    managedBy: maybe(TEXT, 'The other manager of the plan; null if it can be paid for here.'),
     message: TEXT,
   },
   { $id: 'Billing' },

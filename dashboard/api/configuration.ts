@@ -7,17 +7,17 @@ import { OBJECT_NAME_SCHEMA, SECRET_KEY_SCHEMA } from '../../domain/resources/en
 import { displayName } from '../../domain/resources/resource-fields.ts'
 import { LISTED_OBJECT, SPEC, STORED_OBJECT, TRIED_OBJECT, WARNING, WRITTEN_OBJECT } from './objects.ts'
 import type { RouteRow } from './route.ts'
-import { FLAG, oneOf, TEXT, valuesOf } from './shapes.ts'
+import { FLAG, oneOf, TEXT, typed } from './shapes.ts'
 
 const KIND = '/api/organizations/:organization/resources/:kind'
 const OBJECT = `${KIND}/:namespace/:name` as const
 
 const QUERY = { dryRun: oneOf(['All'], 'Check only, and write nothing.') }
 
-const objectName = (description: string) => Type.Optional(Type.String({ ...OBJECT_NAME_SCHEMA, description }))
-const OWNER = objectName('Name of the object that the Secret goes with.')
+const chosenName = (description: string) => Type.Optional(Type.String({ ...OBJECT_NAME_SCHEMA, description }))
+const OWNER = chosenName('Name of the object that the Secret goes with.')
 
-const CREDENTIALS = valuesOf<Readonly<Record<string, string>>>({
+const CREDENTIALS = typed<Readonly<Record<string, string>>>({
   type: 'object',
   description: 'Texts by key.',
   minProperties: 1,
@@ -48,7 +48,7 @@ export const CONFIGURATION_ROUTES = {
     query: QUERY,
     refuses: ['conflict', 'managed_elsewhere', 'plan_limit', 'plan_required'],
     summary: 'Create an object; the answer has the warnings of the compiler.',
-    body: Type.Object({ name: objectName('Name of the object; a random one if it is absent.'), spec: SPEC }),
+    body: Type.Object({ name: chosenName('Name of the object; a random one if it is absent.'), spec: SPEC }),
     answers: { 200: TRIED_OBJECT, 201: WRITTEN_OBJECT },
   },
   resource: {
@@ -97,7 +97,7 @@ export const CONFIGURATION_ROUTES = {
     rate: 'write',
     refuses: ['forbidden', 'person_limit', 'conflict'],
     summary: 'Create an organisation, if sign-up is open.',
-    body: Type.Object({ displayName: valuesOf<string>(displayName) }),
+    body: Type.Object({ displayName: typed<string>(displayName) }),
     answers: { 201: Type.Object({ id: TEXT }) },
   },
 } as const satisfies Record<string, RouteRow>

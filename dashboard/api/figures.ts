@@ -10,7 +10,7 @@ import {
   each,
   EXAMPLE_UNTIL,
   FLAG,
-  nullable,
+  maybe,
   NUMBER,
   oneOf,
   SOURCED_VISIT,
@@ -64,7 +64,7 @@ const SHARED_COMMAND = Type.Object({
   by_agents: Type.Number({ description: 'Of the events.' }),
   first_ms: NUMBER,
   last_ms: NUMBER,
-  visit: nullable(SOURCED_VISIT, 'Null if it is no longer kept.'),
+  visit: maybe(SOURCED_VISIT, 'Null if it is no longer kept.'),
   before: Type.Object({ installations: NUMBER }),
 })
 
@@ -176,7 +176,7 @@ export const FIGURE_ROUTES = {
     answers: {
       200: Type.Object({
         since: TIME,
-        exampleUntil: nullable(
+        exampleUntil: maybe(
           NUMBER,
           'Unix ms at which made-up traffic ends, which is not counted here; null: there is none.',
         ),

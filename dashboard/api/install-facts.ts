@@ -3,7 +3,7 @@
 import { Type } from 'typebox'
 
 import { SOURCE_COLUMN_NAMES } from '../../domain/collection/visit-source.ts'
-import { each, FLAG, nullable, NUMBER, TEXT } from './shapes.ts'
+import { each, FLAG, maybe, NUMBER, TEXT } from './shapes.ts'
 
 const OWNED = { organization: TEXT, website: TEXT }
 
@@ -22,7 +22,7 @@ const LINE = {
   selection_policy: TEXT,
   candidate_count: NUMBER,
   visit_id: TEXT,
-  visit_issued_at_ms: nullable(NUMBER),
+  visit_issued_at_ms: maybe(NUMBER),
 }
 
 /** As lists have it. */
@@ -54,7 +54,7 @@ const VISIT = Type.Object(
     origin: TEXT,
     url_id: TEXT,
     referrer: TEXT,
-    landed_at_ms: nullable(NUMBER),
+    landed_at_ms: maybe(NUMBER),
     identities: Type.String({ description: "JSON of the visitor's identifiers, by provider." }),
     client: TEXT,
     gpc: FLAG,
@@ -68,8 +68,8 @@ const RECEIPT = Type.Object(
   {
     ...OWNED,
     visit_id: TEXT,
-    activated_at_ms: nullable(NUMBER),
-    revoked_at_ms: nullable(NUMBER),
+    activated_at_ms: maybe(NUMBER),
+    revoked_at_ms: maybe(NUMBER),
     previous_visit_id: Type.String({
       description: 'Empty if the page held no receipt before, or the visit is unknown.',
     }),
@@ -99,8 +99,8 @@ const DELIVERY = Type.Object(
     detail: TEXT,
     attempts: NUMBER,
     changed_at_ms: NUMBER,
-    next_attempt_at_ms: nullable(NUMBER),
-    deadline_at_ms: nullable(NUMBER),
+    next_attempt_at_ms: maybe(NUMBER),
+    deadline_at_ms: maybe(NUMBER),
     install_received_at_ms: NUMBER,
   },
   { $id: 'DeliveryFacts' },

@@ -13,7 +13,7 @@ import {
   FLAG,
   maybeEmptyParameter,
   NEXT,
-  nullable,
+  maybe,
   NUMBER,
   oneOf,
   ORIGIN_PARAMETERS,
@@ -67,7 +67,7 @@ export const DELIVERY_LIST_QUERY = {
 } as const
 
 const SOURCED_INSTALL = Type.Object(
-  { install: INSTALL_LINE, visit: nullable(SOURCED_VISIT, 'The visit that it was matched to, if that still exists.') },
+  { install: INSTALL_LINE, visit: maybe(SOURCED_VISIT, 'The visit that it was matched to, if that still exists.') },
   { $id: 'SourcedInstall' },
 )
 
@@ -122,10 +122,10 @@ const ANSWERED_DELIVERY = Type.Object(
       detail: TEXT,
       attempts: NUMBER,
       changed_at_ms: NUMBER,
-      next_attempt_at_ms: nullable(NUMBER),
-      deadline_at_ms: nullable(NUMBER),
+      next_attempt_at_ms: maybe(NUMBER),
+      deadline_at_ms: maybe(NUMBER),
     }),
-    last: nullable(
+    last: maybe(
       Type.Object({ status: NUMBER, code: TEXT, words: TEXT }),
       'What its last attempt was answered; null if there was none.',
     ),

@@ -3,10 +3,10 @@
 import { Type } from 'typebox'
 
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
-import { FLAG, nullable, oneOf, TEXT, valuesOf } from './shapes.ts'
+import { FLAG, maybe, oneOf, TEXT, typed } from './shapes.ts'
 
 /** As docs/resources.md says for its kind. */
-export const SPEC = valuesOf<Readonly<Record<string, unknown>>>({
+export const SPEC = typed<Readonly<Record<string, unknown>>>({
   type: 'object',
   description: 'As docs/resources.md says for its kind.',
   additionalProperties: true,
@@ -51,7 +51,7 @@ export const LISTED_OBJECT = Type.Object(
 
 const STORED_FIELDS = {
   ...NAMED,
-  origin: nullable(ORIGIN),
+  origin: maybe(ORIGIN),
   conditions: Type.Array(CONDITION),
   isJudged: Type.Boolean({
     description: 'Whether the conditions are about this version: right after a change they are about the one before.',

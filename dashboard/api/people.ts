@@ -6,7 +6,7 @@ import type { ErrorCode } from '../../domain/errors.ts'
 import { MEMBER_ROLES, PLANS } from '../../domain/model.ts'
 import { EMAIL_SCHEMA, INVITATION_ID_CHARS, MEMBER_SCHEMA } from '../../domain/resources/member-schema.ts'
 import type { RouteRow } from './route.ts'
-import { oneOf, TEXT, TIME, valuesOf } from './shapes.ts'
+import { oneOf, TEXT, TIME, typed } from './shapes.ts'
 
 const ROLE = oneOf(MEMBER_ROLES)
 const GIVEN_ROLE = oneOf(MEMBER_ROLES, 'The role.')
@@ -106,8 +106,8 @@ export const PEOPLE_ROUTES = {
     refuses: OF_MEMBERS,
     summary: 'Invite a person, or add a group.',
     body: Type.Object({
-      email: Type.Optional(valuesOf<string>(EMAIL_SCHEMA)),
-      group: Type.Optional(valuesOf<string>(MEMBER_SCHEMA.properties?.['group'] ?? { type: 'string' })),
+      email: Type.Optional(typed<string>(EMAIL_SCHEMA)),
+      group: Type.Optional(typed<string>(MEMBER_SCHEMA.properties?.['group'] ?? { type: 'string' })),
       role: GIVEN_ROLE,
     }),
     answers: { 201: INVITED },

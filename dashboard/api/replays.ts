@@ -6,7 +6,7 @@ import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS, REPLAY_RULES } from '../../domain/limits.ts'
 import { SELECTION_POLICIES, VISIT_POLICIES } from '../../domain/model.ts'
 import type { RouteRow } from './route.ts'
-import { FLAG, nullable, NUMBER, oneOf, TEXT, TIME } from './shapes.ts'
+import { FLAG, maybe, NUMBER, oneOf, TEXT, TIME } from './shapes.ts'
 
 const PATH = '/api/organizations/:organization/replays'
 const REPLAY = `${PATH}/:replay` as const
@@ -24,7 +24,7 @@ const LINE = {
   tokensOnly: FLAG,
   state: oneOf(['waiting', 'running', 'done', 'failed', 'cancelled']),
   installs: Type.Number({ description: 'Installs decided so far.' }),
-  failure: nullable(
+  failure: maybe(
     oneOf(['too_many_installations', 'given_up', 'failed']),
     'Why it has no result; null unless its state is `failed`.',
   ),
@@ -37,12 +37,12 @@ const CHANGE = Type.Object(
   {
     eventId: TEXT,
     receivedAtMs: NUMBER,
-    visitId: nullable(TEXT),
+    visitId: maybe(TEXT),
     selectionPolicy: POLICY,
-    source: nullable(TEXT),
-    replayedVisitId: nullable(TEXT),
+    source: maybe(TEXT),
+    replayedVisitId: maybe(TEXT),
     replayedPolicy: POLICY,
-    replayedSource: nullable(TEXT),
+    replayedSource: maybe(TEXT),
   },
   { $id: 'ReplayChange' },
 )
@@ -113,7 +113,7 @@ export const REPLAY_ROUTES = {
     query: {
       from: Type.Integer({ description: 'How many of the changed installs to skip.', minimum: 0, maximum: 10_000 }),
     },
-    answers: { 200: Type.Object({ ...LINE, result: nullable(RESULT, 'Null until it is done.') }) },
+    answers: { 200: Type.Object({ ...LINE, result: maybe(RESULT, 'Null until it is done.') }) },
   },
   cancelReplay: {
     method: 'POST',

@@ -16,11 +16,11 @@ export function oneOf<Word extends string>(
 }
 
 /** Values of a type that the schema itself does not show, such as a map. */
-export function valuesOf<Value>(schema: JsonSchema): TUnsafe<Value> & JsonSchema {
+export function typed<Value>(schema: JsonSchema): TUnsafe<Value> & JsonSchema {
   return { ...Type.Unsafe<Value>({}), ...schema }
 }
 
-export function nullable<Schema extends TSchema>(schema: Schema, description?: string) {
+export function maybe<Schema extends TSchema>(schema: Schema, description?: string) {
   return Type.Union([schema, Type.Null()], description === undefined ? {} : { description })
 }
 
@@ -38,12 +38,12 @@ export const NUMBER = Type.Number()
 export const FLAG = Type.Boolean()
 /** Unix ms. */
 export const TIME = Type.Number({ description: 'Unix ms.' })
-export const MAYBE_TIME = nullable(Type.Number(), 'Unix ms, or null.')
+export const MAYBE_TIME = maybe(Type.Number(), 'Unix ms, or null.')
 
 /** The cursor of the next page. */
-export const NEXT = nullable(TEXT, 'The cursor of the next page; null: this is the last one.')
+export const NEXT = maybe(TEXT, 'The cursor of the next page; null: this is the last one.')
 
-export const EXAMPLE_UNTIL = nullable(
+export const EXAMPLE_UNTIL = maybe(
   NUMBER,
   'Unix ms at which made-up traffic ends that is among the figures; null: there is none.',
 )

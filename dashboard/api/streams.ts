@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import { LIMITS, RATE_RULES } from '../../domain/limits.ts'
 import { CONDITION, OBJECT_WITH_SECRET, ORIGIN, WRITTEN_OBJECT } from './objects.ts'
 import type { RouteRow } from './route.ts'
-import { FLAG, MAYBE_TIME, nullable, NUMBER, oneOf, TEXT, TIME } from './shapes.ts'
+import { FLAG, MAYBE_TIME, maybe, NUMBER, oneOf, TEXT, TIME } from './shapes.ts'
 
 const PATH = '/api/organizations/:organization/streams'
 const STREAM = `${PATH}/:stream` as const
@@ -14,10 +14,10 @@ const ORDER = { method: 'POST', needs: 'Admin', rate: 'write' } as const
 const GAP = Type.Object(
   {
     reason: oneOf(['overflow', 'skipped', 'too_large', 'log_renewed']),
-    dropped: nullable(NUMBER, 'Null: nobody can count them.'),
+    dropped: maybe(NUMBER, 'Null: nobody can count them.'),
     from: MAYBE_TIME,
     to: MAYBE_TIME,
-    toldAt: nullable(NUMBER, 'Unix ms; null: it was not reported to the receiver yet.'),
+    toldAt: maybe(NUMBER, 'Unix ms; null: it was not reported to the receiver yet.'),
   },
   { $id: 'StreamGap' },
 )
@@ -36,14 +36,14 @@ const SHOWN_STREAM = Type.Object(
     endpoint: Type.Optional(Type.String({ description: 'Of a bucket.' })),
     bucket: Type.Optional(TEXT),
     prefix: Type.Optional(TEXT),
-    state: nullable(TEXT, 'Null: no process has served it yet.'),
+    state: maybe(TEXT, 'Null: no process has served it yet.'),
     behind: Type.Number({ description: 'Records that it has not sent.' }),
-    oldestAt: nullable(NUMBER, 'Unix ms: when the oldest of them was received.'),
-    lagMs: nullable(NUMBER),
+    oldestAt: maybe(NUMBER, 'Unix ms: when the oldest of them was received.'),
+    lagMs: maybe(NUMBER),
     deliveredAt: MAYBE_TIME,
     failingSince: MAYBE_TIME,
     retryAt: MAYBE_TIME,
-    lastError: nullable(TEXT),
+    lastError: maybe(TEXT),
     delivered: NUMBER,
     dropped: NUMBER,
     isProven: Type.Boolean({ description: 'Whether its address has returned the challenge.' }),
@@ -62,7 +62,7 @@ const ATTEMPT = Type.Object(
     bytes: NUMBER,
     tookMs: NUMBER,
     status: Type.Number({ description: '0: no answer came.' }),
-    error: nullable(TEXT),
+    error: maybe(TEXT),
     answer: TEXT,
   },
   { $id: 'StreamAttempt' },

@@ -9,7 +9,7 @@ import { CONDITION_TYPES } from '../../domain/resources/conditions.ts'
 import { OBJECT_NAME_SCHEMA } from '../../domain/resources/envelope.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 import type { RouteRow } from './route.ts'
-import { oneOf, TEXT, TIME, valuesOf } from './shapes.ts'
+import { oneOf, TEXT, TIME, typed } from './shapes.ts'
 
 const PATH = '/api/organizations/:organization/support'
 
@@ -44,7 +44,7 @@ const SENT_DIAGNOSTICS = Type.Object(
       Type.Array(
         Type.Object({
           kind: oneOf(RESOURCE_KINDS.filter((kind) => kind !== 'Member')),
-          name: valuesOf<string>(OBJECT_NAME_SCHEMA),
+          name: typed<string>(OBJECT_NAME_SCHEMA),
           type: oneOf(CONDITION_TYPES),
           reason: WORD,
         }),

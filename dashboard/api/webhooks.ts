@@ -7,7 +7,7 @@ import { OBJECT_NAME_SCHEMA } from '../../domain/resources/envelope.ts'
 import { WEBHOOK_SCHEMA } from '../../domain/resources/webhook-schema.ts'
 import { CONDITION, OBJECT_WITH_SECRET, ORIGIN } from './objects.ts'
 import type { RouteRow } from './route.ts'
-import { CURSOR_PARAMETER, FLAG, MAYBE_TIME, NEXT, nullable, NUMBER, oneOf, TEXT, TIME, valuesOf } from './shapes.ts'
+import { CURSOR_PARAMETER, FLAG, MAYBE_TIME, NEXT, maybe, NUMBER, oneOf, TEXT, TIME, typed } from './shapes.ts'
 
 const PATH = '/api/organizations/:organization/webhooks'
 const ONE = `${PATH}/:namespace/:name` as const
@@ -22,7 +22,7 @@ const MESSAGE = Type.String({
 })
 
 /** As the schema of the object has it. */
-const ownField = <Value>(name: string) => valuesOf<Value>(WEBHOOK_SCHEMA.properties?.[name] ?? { type: 'string' })
+const ownField = <Value>(name: string) => typed<Value>(WEBHOOK_SCHEMA.properties?.[name] ?? { type: 'string' })
 
 const SHOWN_WEBHOOK = Type.Object(
   {
@@ -35,7 +35,7 @@ const SHOWN_WEBHOOK = Type.Object(
     url: TEXT,
     events: Type.Array(TEXT),
     paused: FLAG,
-    previousSecretUntil: nullable(TEXT, 'RFC 3339: until then the secret before signs too; null: there is one secret.'),
+    previousSecretUntil: maybe(TEXT, 'RFC 3339: until then the secret before signs too; null: there is one secret.'),
     state: oneOf(['Paused', 'Idle', 'Failing', 'Delivering']),
     lastDay: Type.Object({ delivered: NUMBER, waiting: NUMBER, lost: NUMBER }),
     lastAttemptAt: MAYBE_TIME,
@@ -97,7 +97,7 @@ export const WEBHOOK_ROUTES = {
     refuses: ['conflict', 'managed_elsewhere', 'plan_limit', 'plan_required'],
     summary: 'Make a webhook and its secret, which is in the answer and never shown again.',
     body: Type.Object({
-      name: Type.Optional(valuesOf<string>(OBJECT_NAME_SCHEMA)),
+      name: Type.Optional(typed<string>(OBJECT_NAME_SCHEMA)),
       displayName: Type.Optional(ownField<string>('displayName')),
       url: ownField<string>('url'),
       events: ownField<readonly string[]>('events'),

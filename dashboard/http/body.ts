@@ -6,7 +6,8 @@ import type { IncomingMessage } from 'node:http'
 import { boundedParts } from '../../common/bounded-parts.ts'
 import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { firstFinding, type JsonSchema } from '../../domain/schema/json-schema.ts'
+import { firstFinding } from '../../domain/schema/check-schema.ts'
+import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import { parseStrictJson, type JsonObject } from '../../domain/strict-json.ts'
 
 type ReadBody = { readonly kind: 'object'; readonly value: JsonObject } | Refusal

@@ -2,12 +2,15 @@
 
 import { refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { firstFinding, objectSchema } from '../../domain/schema/json-schema.ts'
+import { firstFinding } from '../../domain/schema/check-schema.ts'
+import { objectSchema, type JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { RouteRow } from '../api/route.ts'
 import type { QueryValues } from './call.ts'
 
 const MOST_DIGITS = 15
 const WHOLE_NUMBER = new RegExp(`^-?[0-9]{1,${MOST_DIGITS}}$`)
+
+const NO_QUERY: NonNullable<RouteRow['query']> = {}
 
 type ReadQuery = { readonly kind: 'object'; readonly value: QueryValues } | Refusal
 
@@ -24,7 +27,7 @@ export function parametersIn(text: string): URLSearchParams | Refusal {
 /** Refuses unknown and repeated parameters; numbers and booleans become values if the schema asks for them. Empty for requests of providers. */
 export function readQuery(
   query: URLSearchParams,
-  { query: schema = {}, rate }: Pick<RouteRow, 'query' | 'rate'>,
+  { query: schema = NO_QUERY, rate }: Pick<RouteRow, 'query' | 'rate'>,
 ): ReadQuery {
   if (isFromProvider(rate)) return { kind: 'object', value: {} }
   const names = [...query.keys()]
@@ -34,12 +37,21 @@ export function readQuery(
   const misread = names.find((name) => schema[name]?.type === 'integer' && typeof value[name] === 'string')
   if (misread !== undefined)
     return refuseField(`/${misread}`, `must be a whole number of at most ${MOST_DIGITS} digits`)
-  const finding = firstFinding(objectSchema(schema, []), value)
+  const finding = firstFinding(queryObject(schema), value)
   if (finding !== null) return refuseField(finding.field, finding.message)
   const { since, until } = value
   if (typeof since === 'number' && typeof until === 'number' && since > until)
     return refuseField('/since', 'must be before until')
   return { kind: 'object', value }
+}
+
+/** Each declaration is compiled once, so its schema must stay the same object. */
+const OBJECTS = new WeakMap<object, JsonSchema>()
+
+function queryObject(query: NonNullable<RouteRow['query']>): JsonSchema {
+  const known = OBJECTS.get(query) ?? objectSchema(query, [])
+  OBJECTS.set(query, known)
+  return known
 }
 
 /** Identity and payment providers may add parameters of their own. */

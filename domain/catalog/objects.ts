@@ -4,8 +4,10 @@ import type { SmallSteps } from '../published/steps.ts'
 import type { Labels } from '../resources/allowed-namespaces.ts'
 import type { CatalogProblem } from '../catalog.ts'
 import type { ProblemReason } from '../resources/problems.ts'
-import type { JsonSchema, SchemaFinding } from '../schema/json-schema.ts'
-import { checkSchema, closestName } from '../schema/json-schema.ts'
+import type { SchemaFinding } from '../schema/check-schema.ts'
+import type { JsonSchema } from '../schema/json-schema.ts'
+import { checkSchema } from '../schema/check-schema.ts'
+import { closestName } from '../schema/closest-name.ts'
 import { CATALOG_LABEL } from '../published/place.ts'
 import type { PlanUse } from '../plan.ts'
 import { withoutEdges } from '../schema/pasted-text.ts'
@@ -250,7 +252,7 @@ function tenantIn(value: unknown, isSecret: boolean): string {
 
 /** Whether it fits its schema. Ignored fields are noted on the source, with a warning. */
 function isSound(source: SourceObject, id: ObjectId, reports: Reports): boolean {
-  const schema = id.kind === 'Secret' ? SECRET_SCHEMA : envelopeOf(id.kind as ResourceKind)
+  const schema = ENVELOPES.get(id.kind) ?? SECRET_SCHEMA
   const findings = checkSchema(schema, source.value)
   const isPassedOver = ({ kind }: SchemaFinding) => source.isAdmitted === true && kind === 'unknown'
   const faults = findings.filter((finding) => !isPassedOver(finding))
@@ -358,9 +360,13 @@ function labelsOf(value: unknown): Labels {
   )
 }
 
-function envelopeOf(kind: ResourceKind): JsonSchema {
-  return { ...ENVELOPE_SCHEMA, properties: { ...ENVELOPE_SCHEMA.properties, spec: SPEC_SCHEMAS[kind] } }
-}
+/** Made once, since a schema is compiled once for each object that it is. */
+const ENVELOPES = new Map(
+  RESOURCE_KINDS.map((kind): [string, JsonSchema] => [
+    kind,
+    { ...ENVELOPE_SCHEMA, properties: { ...ENVELOPE_SCHEMA.properties, spec: SPEC_SCHEMAS[kind] } },
+  ]),
+)
 
 const REASONS: { readonly [K in SchemaFinding['kind']]: ProblemReason } = {
   unknown: 'UnknownField',

@@ -1,6 +1,6 @@
 /** Reads a command line's words into options, flags and arguments, and reports every word it cannot place. */
 
-import { closestName } from '../../domain/schema/json-schema.ts'
+import { closestName } from '../../domain/schema/closest-name.ts'
 import type { CommandRow } from './commands.ts'
 import { SETTINGS } from './table.ts'
 import type { SettingRow } from './table.ts'

@@ -1,7 +1,7 @@
 /** Compiles a command line and an environment into settings, or into a list of everything wrong with them, by name. */
 
 import { withoutEdges } from '../../domain/schema/pasted-text.ts'
-import { closestName } from '../../domain/schema/json-schema.ts'
+import { closestName } from '../../domain/schema/closest-name.ts'
 import { readArguments } from './arguments.ts'
 import type { CommandRow } from './commands.ts'
 import { commandNamed, COMMANDS } from './commands.ts'

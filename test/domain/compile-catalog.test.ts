@@ -406,7 +406,7 @@ describe('compileCatalog', () => {
 
     const ga4 = { measurementId: 'G-1', apiSecretRef: { name: 'keys', key: 'ga4' } }
     const WRONG: readonly (readonly [string, Record<string, unknown>, string, string])[] = [
-      ['no block', { ga4: undefined }, 'InvalidField', 'spec.ga4: must be a map'],
+      ['no block', { ga4: null }, 'InvalidField', 'spec.ga4: must be a map'],
       [
         'a wrong measurement ID',
         { ga4: { ...ga4, measurementId: 'UA-1' } },
@@ -771,7 +771,7 @@ describe('compileCatalog', () => {
       ['null', null, 'Object/ UnknownKind'],
       [
         'no metadata',
-        { ...ACME, metadata: undefined },
+        { ...ACME, metadata: null },
         'Organization/ InvalidField metadata: must be a map of fields, but nothing',
       ],
       ['no name', { ...ACME, metadata: {} }, 'Organization/ MissingField metadata.name: is missing'],

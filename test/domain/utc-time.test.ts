@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 
 import { utcTime } from '../../domain/resources/resource-fields.ts'
-import { checkSchema } from '../../domain/schema/json-schema.ts'
+import { checkSchema } from '../../domain/schema/check-schema.ts'
 import {
   compile,
   findings,

@@ -9,7 +9,7 @@ import { Webhook } from 'standardwebhooks'
 
 import { webhookHeaders } from '../../delivery/streams/signature.ts'
 import { WEBHOOK_EVENT_TYPES, type WebhookMessageType } from '../../domain/model.ts'
-import { checkSchema } from '../../domain/schema/json-schema.ts'
+import { checkSchema } from '../../domain/schema/check-schema.ts'
 import {
   eventOfActivity,
   eventOfDecision,

@@ -660,18 +660,10 @@ export const MUTATIONS: readonly Mutation[] = [
     suites: ['test/dashboard/bounded-requests.test.ts'],
   },
   {
-    breaks: 'a check of a schema stops at the last finding that is told',
-    file: 'domain/schema/json-schema.ts',
-    old: `    if (isFull(findings)) return
-    const memberPointer`,
-    new: '    const memberPointer',
-    suites: ['test/dashboard/bounded-requests.test.ts'],
-  },
-  {
     breaks: 'no pattern is tried on a text longer than may be',
-    file: 'domain/schema/json-schema.ts',
-    old: 'return add(`has ${chars} characters, more than ${schema.maxLength}`)',
-    new: 'add(`has ${chars} characters, more than ${schema.maxLength}`)',
+    file: 'domain/schema/strict-form.ts',
+    old: "...unlessLong(schema, 'maxLength', pattern),",
+    new: '...pattern,',
     suites: ['test/dashboard/bounded-requests.test.ts'],
   },
   {

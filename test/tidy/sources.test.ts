@@ -72,8 +72,8 @@ const COMMON_FILES = [
   'window-counts.ts',
 ]
 
-/** A cache by constant text: patterns of our own schemas, whose compilation would cost more than the rest of a check. */
-const MODULE_STATE = ['domain/schema/json-schema.ts keeps COMPILED']
+/** A cache by schemas of our own, whose compilation would cost more than the rest of a check. */
+const MODULE_STATE = ['domain/schema/check-schema.ts keeps VALIDATORS']
 
 /** Places in which a number of the contract means something else: file and number, and its meaning there. */
 const OTHER_MEANINGS: Readonly<Record<string, string>> = {
