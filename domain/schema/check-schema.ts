@@ -4,8 +4,8 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { DataValidateFunction } from 'ajv/dist/types/index.js'
 
 import { closestName } from './closest-name.ts'
-import { inOrder, memberAt, type PlacedError } from './finding-order.ts'
-import { messageOf, missingField, unknownField } from './finding-words.ts'
+import { sortFindings, memberAt, type PlacedError } from './finding-order.ts'
+import { findingText, missingField, unknownField } from './finding-words.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { strictForm } from './strict-form.ts'
 
@@ -38,7 +38,7 @@ export function firstFinding(schema: JsonSchema, value: unknown): SchemaFinding 
 function findingsIn(schema: JsonSchema, value: unknown, most: number): readonly SchemaFinding[] {
   const validate = validatorOf(schema)
   if (validate(value)) return []
-  return inOrder(validate.errors ?? [], value)
+  return sortFindings(validate.errors ?? [], value)
     .slice(0, most)
     .map((placed, told) => findingOf(placed, told < MAX_SUGGESTIONS))
 }
@@ -98,7 +98,7 @@ function findingOf({ error, place }: PlacedError, maySuggest: boolean): SchemaFi
     const schema = memberAt(parentSchema['properties'], name)
     return { kind: 'missing', field: field + pointerStep(name), message: missingField(memberAt(schema, 'enum')) }
   }
-  const message = messageOf(error)
+  const message = findingText(error)
   // A name is not repeated, but counted.
   return {
     kind: 'invalid',

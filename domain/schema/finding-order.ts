@@ -33,11 +33,11 @@ export interface PlacedError {
   readonly place: readonly number[]
 }
 
-export function inOrder(errors: readonly ErrorObject[], value: unknown): readonly PlacedError[] {
+export function sortFindings(errors: readonly ErrorObject[], value: unknown): readonly PlacedError[] {
   const positionOf = memberPositions()
   return errors
     .filter(({ keyword }) => !WRAPPERS.has(keyword))
-    .map((error) => ({ error, place: placeOf(error, value, positionOf) }))
+    .map((error) => ({ error, place: wayTo(error, value, positionOf) }))
     .sort((a, b) => difference(a.place, b.place))
     .filter((each, index, all) => !isOfSameValue(each.place, all[index - 1]?.place ?? []))
 }
@@ -64,7 +64,7 @@ function memberPositions(): PositionOf {
   }
 }
 
-function placeOf({ keyword, instancePath, params, propertyName }: ErrorObject, value: unknown, positionOf: PositionOf) {
+function wayTo({ keyword, instancePath, params, propertyName }: ErrorObject, value: unknown, positionOf: PositionOf) {
   const place: number[] = []
   let parent = value
   for (const step of instancePath.split('/').slice(1)) {

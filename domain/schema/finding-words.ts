@@ -34,17 +34,17 @@ const WORDS: Readonly<Record<string, (broken: Broken) => string>> = {
   maximum: ({ data, limit }) => `${String(data)} is above ${limit}`,
   minItems: atLeast,
   minProperties: atLeast,
-  maxItems: ({ data, limit }) => `has ${entriesIn(data)} entries, more than ${limit}`,
-  maxProperties: ({ data, limit }) => `has ${entriesIn(data)} entries, more than ${limit}`,
+  maxItems: ({ data, limit }) => `has ${countEntries(data)} entries, more than ${limit}`,
+  maxProperties: ({ data, limit }) => `has ${countEntries(data)} entries, more than ${limit}`,
   uniqueItems: () => 'has an entry twice',
 }
 
 /** What is wrong with a value, beside unknown and missing members. */
-export function messageOf({ keyword, params, parentSchema: schema = {}, data }: ErrorObject): string {
+export function findingText({ keyword, params, parentSchema: schema = {}, data }: ErrorObject): string {
   return WORDS[keyword]?.({ data, limit: Number(params['limit']), schema }) ?? wrongType(schema, data)
 }
 
-function entriesIn(value: unknown): number {
+function countEntries(value: unknown): number {
   return typeof value === 'object' && value !== null ? Object.keys(value).length : 0
 }
 
