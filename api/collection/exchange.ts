@@ -7,7 +7,7 @@ import type { RateHit } from '../../domain/collection/rate.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import { timeOrderedId } from '../../runtime/random.ts'
-import type { Aborted, RawBody } from '../http/body.ts'
+import type { Aborted, RawBody } from '../../runtime/http/body.ts'
 import { addressReader } from '../http/client-address.ts'
 import type { ApiDeps } from '../deps.ts'
 

@@ -6,12 +6,13 @@
 
 import type { Request, RequestHandler, Response } from 'express'
 import { ERRORS, refuse, type Refusal } from '../../domain/errors.ts'
+import { LIMITS } from '../../domain/limits.ts'
 import type { RateHit } from '../../domain/collection/rate.ts'
 import type { Website } from '../../domain/catalog.ts'
 import { normaliseOrigin } from '../../domain/origin.ts'
 import { parseStrictJson, type JsonObject } from '../../domain/strict-json.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
-import { checkHead, decodeBody, isEncoded, readBody } from '../http/body.ts'
+import { checkHead, decodeBody, isEncoded, readBody } from '../../runtime/http/body.ts'
 import type { ApiDeps } from '../deps.ts'
 import {
   isRecorded,
@@ -63,12 +64,15 @@ export interface PipelineParts {
   readonly recorder: Recorder
 }
 
+/** The beginning of a body that is too large shows whom to record the refusal for. */
+const BODY = { mostBytes: LIMITS.bodyBytes, beginningMs: 200 }
+
 /**
  * Reads the body of a POST, starting before the first await: what came with the head then needs no buffer of the
  * stream. Faults of the request are still found later, with the body for its record.
  */
 export const receive: RequestHandler = async (req, _res, next) => {
-  req.arrivedBody = await readBody(req)
+  req.arrivedBody = await readBody(req, BODY)
   next()
 }
 
@@ -184,7 +188,7 @@ function refuseBody({ validate }: Pick<CollectionRoute, 'validate'>, { isCut, bo
  * then recorded.
  */
 export async function takeBody(req: Request, { recorder }: Pick<PipelineParts, 'recorder'>): Promise<Exchange | null> {
-  const raw = req.arrivedBody ?? (await readBody(req))
+  const raw = req.arrivedBody ?? (await readBody(req, BODY))
   const isCut = raw.kind === 'aborted' || raw.isCut
   const text = decodeBody(raw.bytes)
   const encoded = isEncoded(req)

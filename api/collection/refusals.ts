@@ -2,9 +2,9 @@
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import { ERRORS, refuse, type ErrorCode } from '../../domain/errors.ts'
+import { LIMITS } from '../../domain/limits.ts'
 import { unknownPathHit } from '../../domain/collection/rate.ts'
 import { takeOriginForm } from '../http/absolute-form.ts'
-import { isLargeUnread } from '../http/body.ts'
 import { addressReader } from '../http/client-address.ts'
 import type { ApiDeps } from '../deps.ts'
 import { exchangeOf, opener } from './exchange.ts'
@@ -118,9 +118,11 @@ export function lastResort(parts: PipelineParts): ErrorRequestHandler {
   }
 }
 
-/** An unread body must not be waited for either. */
-function closeIfLarge(req: Request): Headers {
-  return isLargeUnread(req) ? CLOSE : {}
+/** An unread body, not known to be small, must not be waited for either. */
+function closeIfLarge({ headers }: Request): Headers {
+  const isKnownSmall =
+    headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= LIMITS.bodyBytes
+  return isKnownSmall ? {} : CLOSE
 }
 
 function sendCode(res: Response, code: ErrorCode, deps: ApiDeps, headers: Headers): void {

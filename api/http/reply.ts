@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from 'node:http'
 import { ERRORS, type Refusal } from '../../domain/errors.ts'
-import { LIMITS } from '../../domain/limits.ts'
+import { refusalJson, retryHeader } from '../../runtime/http/refusal.ts'
 
 export type Headers = Readonly<Record<string, string | number>>
 
@@ -37,14 +37,8 @@ export function sendRefusal(res: ServerResponse, refusal: Refusal, headers: Head
   sendText(res, {
     status,
     type: 'application/json; charset=utf-8',
-    text: JSON.stringify({ error: refusal.code, ...refusal.extra }),
+    text: refusalJson(refusal),
     headers: { ...NO_STORE, ...headers, ...retryHeader(refusal) },
   })
   return status
-}
-
-function retryHeader(refusal: Refusal): Headers {
-  if (refusal.code === 'rate_limited') return { 'Retry-After': Number(refusal.extra?.['retryAfter'] ?? 1) }
-  if (refusal.code === 'unavailable') return { 'Retry-After': LIMITS.unavailableRetryS }
-  return {}
 }

@@ -4,8 +4,8 @@ import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
-import { ERRORS, type ErrorCode, type Refusal } from '../../domain/errors.ts'
-import { LIMITS } from '../../domain/limits.ts'
+import { ERRORS, type Refusal } from '../../domain/errors.ts'
+import { refusalJson, retryHeader } from '../../runtime/http/refusal.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { PROBLEM_HEADERS, problemPage, wantsPage } from '../pages/problem-page.ts'
 import type { Answer, HandlerOutcome, StreamAnswer, WrittenAnswer } from './call.ts'
@@ -69,12 +69,6 @@ export function sendOutcome(
 
 const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' }
 
-/** If the refusal itself does not say it. */
-const RETRY_AFTER_S: Partial<Readonly<Record<ErrorCode, number>>> = {
-  rate_limited: 1,
-  unavailable: LIMITS.unavailableRetryS,
-}
-
 interface SentParts {
   readonly status: number
   /** The body; undefined if there is none. */
@@ -82,13 +76,11 @@ interface SentParts {
   readonly more: Readonly<Record<string, string | string[]>>
 }
 
-function refusalParts({ code, extra }: Refusal, res: ServerResponse): SentParts {
-  const retryAfterS = RETRY_AFTER_S[code]
-  const retry = retryAfterS === undefined ? {} : { 'Retry-After': String(Number(extra?.['retryAfter'] ?? retryAfterS)) }
+function refusalParts(refusal: Refusal, res: ServerResponse): SentParts {
   // An unread body would otherwise be taken for the next request.
   const connection = res.req.complete ? {} : { Connection: 'close' }
-  const json = JSON.stringify({ error: code, ...extra })
-  return { status: ERRORS[code].status, json, more: { ...retry, ...connection } }
+  const more = { ...retryHeader(refusal), ...connection }
+  return { status: ERRORS[refusal.code].status, json: refusalJson(refusal), more }
 }
 
 function answerParts(outcome: Answer | WrittenAnswer, cookies: CookieRules): SentParts {

@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { ERRORS, refuse, type ErrorCode, type Refusal } from '../../domain/errors.ts'
+import { retryHeader } from '../../runtime/http/refusal.ts'
 import { PAGE_HEADERS, readPath } from './answer.ts'
 import { escapedText, plainPage, plainPolicy } from './plain-page.ts'
 
@@ -80,9 +81,10 @@ function isMissingPage(req: IncomingMessage): boolean {
   return path !== null && !OF_PROGRAMS.test(path) && wantsPage(req)
 }
 
-function sendProblem(res: ServerResponse, { code, extra }: Refusal): void {
+function sendProblem(res: ServerResponse, refusal: Refusal): void {
+  const { code } = refusal
   const body = problemPage({ code })
-  const retry = code === 'rate_limited' ? { 'Retry-After': String(Number(extra?.['retryAfter'] ?? 1)) } : {}
-  res.writeHead(ERRORS[code].status, { ...PROBLEM_HEADERS, ...retry, 'Content-Length': Buffer.byteLength(body) })
+  const headers = { ...PROBLEM_HEADERS, ...retryHeader(refusal), 'Content-Length': Buffer.byteLength(body) }
+  res.writeHead(ERRORS[code].status, headers)
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }

@@ -1,10 +1,19 @@
-/** Reads a collection body as raw bytes, at most 16 KB, and checks its form before anything parses it. */
+/** Reads the body of a request as raw bytes, up to a limit, and checks its form before anything parses it. */
 
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { boundedParts } from '../../common/bounded-parts.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
+
+interface BodyBounds {
+  readonly mostBytes: number
+  /**
+   * How long to wait for the beginning of a body that is announced as too large: it shows whom to record the refusal for. Absent: it is refused
+   * at once, as it always is for a client that sends `Expect: 100-continue`, which has sent none.
+   */
+  readonly beginningMs?: number
+}
 
 export interface RawBody {
   readonly kind: 'body'
@@ -33,33 +42,21 @@ export function isEncoded(req: IncomingMessage): boolean {
   return encoding !== undefined && encoding.trim().toLowerCase() !== 'identity'
 }
 
-/**
- * How long to wait for the beginning of a body that is announced as too large: it shows whom to record the refusal for.
- * A client that sends `Expect: 100-continue` has sent none, and is answered at once.
- */
-const BEGINNING_MS = 200
-
-/** Whether an unread body, not known to be small, would be left on the connection after the answer. */
-export function isLargeUnread(req: IncomingMessage): boolean {
-  if (req.headers['transfer-encoding'] !== undefined) return true
-  return Number(req.headers['content-length'] ?? 0) > LIMITS.bodyBytes
-}
-
 /** Never reads past the limit: a longer body comes back truncated, and the caller closes the connection. */
-export function readBody(req: IncomingMessage): Promise<RawBody | Aborted> {
-  const isTooLarge = Number(req.headers['content-length'] ?? 0) > LIMITS.bodyBytes
-  if (isTooLarge && req.headers.expect !== undefined) {
+export function readBody(req: IncomingMessage, { mostBytes, beginningMs }: BodyBounds): Promise<RawBody | Aborted> {
+  const isTooLarge = Number(req.headers['content-length'] ?? 0) > mostBytes
+  if (isTooLarge && (beginningMs === undefined || req.headers.expect !== undefined)) {
     return Promise.resolve({ kind: 'body', bytes: Buffer.alloc(0), isCut: true })
   }
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     let size = 0
-    const arrived = (): Buffer => Buffer.concat(chunks, size).subarray(0, LIMITS.bodyBytes)
+    const arrived = (): Buffer => Buffer.concat(chunks, size).subarray(0, mostBytes)
     const cut = (): void => {
       req.pause()
       finish({ kind: 'body', bytes: arrived(), isCut: true })
     }
-    const timer = isTooLarge ? setTimeout(cut, BEGINNING_MS) : undefined
+    const timer = isTooLarge ? setTimeout(cut, beginningMs) : undefined
     const finish = (body: RawBody | Aborted): void => {
       clearTimeout(timer)
       req.off('data', take).off('end', end).off('close', abort).off('error', abort)
@@ -68,7 +65,7 @@ export function readBody(req: IncomingMessage): Promise<RawBody | Aborted> {
     const take = (chunk: Buffer): void => {
       chunks.push(chunk)
       size += chunk.length
-      if (size > LIMITS.bodyBytes) cut()
+      if (size > mostBytes) cut()
     }
     const end = (): void => {
       const [only] = chunks

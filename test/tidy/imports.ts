@@ -58,7 +58,7 @@ const LAYERS: readonly (readonly string[])[] = [
     ),
   ],
   ['operator', ...below('operator', 'gather decide apply operator.ts')],
-  ['runtime', ...below('runtime', 'kube settings catalog')],
+  ['runtime', ...below('runtime', 'kube settings catalog http')],
   ['ports/event-log', ...below('ports/event-log', 'lmdb spool kafka')],
   [
     ...below(

@@ -27,6 +27,8 @@ const RUNTIME_FILES = [
   'catalog/source.ts',
   'catalog/whole-catalog.ts',
   'connections.ts',
+  'http/body.ts',
+  'http/refusal.ts',
   'keyring.ts',
   'kube/client.ts',
   'kube/kubeconfig.ts',
