@@ -12,6 +12,7 @@ import type { Website } from '../../domain/catalog.ts'
 import { normaliseOrigin } from '../../domain/origin.ts'
 import { parseStrictJson, type JsonObject } from '../../domain/strict-json.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
+import type { CollectionAnswer } from '../openapi/schemas.ts'
 import { checkHead, decodeBody, isEncoded, readBody } from '../../runtime/http/body.ts'
 import type { ApiDeps } from '../deps.ts'
 import {
@@ -42,7 +43,7 @@ export interface CheckedRequest {
 
 export interface AcceptedAnswer {
   readonly kind: 'answer'
-  readonly body: object
+  readonly body: CollectionAnswer
   /** Over the quota: nothing was stored, and the request log does not keep the body. */
   readonly isUnrecorded?: boolean
 }

@@ -19,7 +19,7 @@ import {
   PLAIN,
   SEC_GPC,
 } from './headers.ts'
-import { componentSchemas, type SchemaJson } from './schemas.ts'
+import { COMPONENTS, type SchemaJson } from './schemas.ts'
 import { sentForm } from './sent-form.ts'
 import { withFieldWords } from './words.ts'
 
@@ -73,7 +73,7 @@ export function openApiDocument(options: DocumentOptions): SchemaJson {
     servers: [{ url: options.baseUrl }],
     security: [],
     paths: { ...collectionPaths(), ...readPaths(), ...filePaths(options.brand) },
-    components: { schemas: componentSchemas(), headers: headerComponents() },
+    components: { schemas: COMPONENTS, headers: headerComponents() },
   })
 }
 
@@ -239,7 +239,7 @@ interface Posted {
   readonly headers: readonly SchemaJson[]
   readonly schema: SchemaJson
   /** Component that describes the answer. */
-  readonly answer: string
+  readonly answer: keyof typeof COMPONENTS
   readonly codes: readonly ErrorCode[]
 }
 
@@ -271,7 +271,7 @@ function errorAnswers(codes: readonly ErrorCode[], headers: Parameters<typeof an
   return Object.fromEntries(rows) as SchemaJson
 }
 
-function jsonAnswer(name: string, headers: Parameters<typeof answerHeaders>[0]): SchemaJson {
+function jsonAnswer(name: keyof typeof COMPONENTS, headers: Parameters<typeof answerHeaders>[0]): SchemaJson {
   return {
     description: name,
     headers: answerHeaders(headers, 200),

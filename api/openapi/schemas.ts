@@ -1,146 +1,117 @@
-/** Schemas of the answers, for the OpenAPI document. */
+/** What the public interface answers: for the OpenAPI document, and for the types of the routes that answer it. */
 
-import { ERRORS } from '../../domain/errors.ts'
+import { Type, type TSchema } from 'typebox'
+
+import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
 import { DELIVERY_STATUSES, PLANS, SELECTION_POLICIES } from '../../domain/model.ts'
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
+import { oneOf, type Shape } from '../../runtime/http/shapes.ts'
 
 export type SchemaJson = Readonly<Record<string, unknown>>
 
+const TEXT = Type.String()
+const WHOLE = Type.Integer()
+const OK = Type.Literal(true)
+const RECORDED = Type.Optional(
+  Type.Literal(false, { description: 'Present if a Free organisation is over its quota.' }),
+)
+const MODE = oneOf(['live', 'validate', 'none'])
+/** Values by names that nobody can know in advance. */
+function mapOf<Schema extends TSchema>(values: Schema) {
+  return { ...Type.Unsafe<Record<string, Shape<Schema>>>({}), type: 'object', additionalProperties: values }
+}
+
+const FLAGS = mapOf(Type.Boolean())
+const DIGEST = Type.String({ pattern: '^[0-9a-f]{64}$' })
+
+const MARKER = Type.Object({
+  format: Type.Literal('opfs-install-attribution'),
+  version: Type.Literal(1),
+  project: TEXT,
+  url_id: TEXT,
+  origin: TEXT,
+  receipt: TEXT,
+  created_at: WHOLE,
+  expires_at: WHOLE,
+})
+
+const DELIVERY = Type.Object({
+  destination: TEXT,
+  status: oneOf<string>(DELIVERY_STATUSES),
+  session_mode: oneOf(['original_session_window', 'client_only', 'none']),
+})
+
+const EVENT_ANSWER = Type.Object({
+  ok: OK,
+  event_id: TEXT,
+  duplicate: Type.Boolean(),
+  resolution: oneOf(
+    ['matched', 'unmatched', 'counted', 'pending'],
+    '`pending`: the data that decides it could not be read now. It is decided within seconds once that data is available, after an hour at the latest; reporting the same event again then returns the decision.',
+  ),
+  candidate_count: WHOLE,
+  selection_policy: oneOf(SELECTION_POLICIES),
+  ga: Type.Object({ status: TEXT, deliveries: Type.Array(DELIVERY) }),
+  recorded: RECORDED,
+})
+
+const VISIT_ANSWER = Type.Object({ marker: MARKER, recorded: RECORDED })
+const HANDOFF_ANSWER = Type.Object({
+  ok: OK,
+  token: TEXT,
+  expires_at: WHOLE,
+  receipt: Type.Optional(TEXT),
+  recorded: RECORDED,
+})
+const ONLY_OK = Type.Object({ ok: OK })
+
+const HEALTH = Type.Object({
+  ok: OK,
+  ga_mode: MODE,
+  delivery: MODE,
+  version: TEXT,
+  catalog: Type.Object({ version: TEXT, isComplete: Type.Boolean() }),
+  event_log: FLAGS,
+  hot_state: FLAGS,
+  facts: FLAGS,
+})
+
+const RATE = Type.Object({ limit: WHOLE, windowS: WHOLE, per: TEXT })
+const ofPlans = (schema: object) => Type.Object(Object.fromEntries(PLANS.map((plan) => [plan, schema])))
+
 /** By the names that the paths refer to. */
-export function componentSchemas(): SchemaJson {
-  const string = { type: 'string' }
-  const integer = { type: 'integer' }
-  const recorded = { const: false, description: 'Present if a Free organisation is over its quota.' }
-  const marker = {
-    type: 'object',
-    required: ['format', 'version', 'project', 'url_id', 'origin', 'receipt', 'created_at', 'expires_at'],
-    properties: {
-      format: { const: 'opfs-install-attribution' },
-      version: { const: 1 },
-      project: string,
-      url_id: string,
-      origin: string,
-      receipt: string,
-      created_at: integer,
-      expires_at: integer,
-    },
-  }
-  return {
-    Error: {
-      type: 'object',
-      required: ['error'],
-      properties: { error: { enum: Object.keys(ERRORS) }, field: string, message: string, retryAfter: integer },
-    },
-    Ok: { type: 'object', required: ['ok'], properties: { ok: { const: true } } },
-    VisitAnswer: { type: 'object', required: ['marker'], properties: { marker, recorded } },
-    HandoffAnswer: {
-      type: 'object',
-      required: ['ok', 'token', 'expires_at'],
-      properties: { ok: { const: true }, token: string, expires_at: integer, receipt: string, recorded },
-    },
-    BrowserConfig: {
-      type: 'object',
-      required: ['measurementIds', 'providers'],
-      properties: {
-        measurementIds: { type: 'array', items: string },
-        providers: { type: 'array', items: { enum: PROVIDER_IDS } },
-      },
-    },
-    Health: healthSchema(),
-    EventAnswer: eventAnswer(recorded),
-    ...fileSchemas(),
-  }
+export const COMPONENTS = {
+  Error: Type.Object({
+    error: oneOf<string>(Object.keys(ERRORS) as ErrorCode[]),
+    field: Type.Optional(TEXT),
+    message: Type.Optional(TEXT),
+    retryAfter: Type.Optional(WHOLE),
+  }),
+  Ok: ONLY_OK,
+  VisitAnswer: VISIT_ANSWER,
+  HandoffAnswer: HANDOFF_ANSWER,
+  BrowserConfig: Type.Object({ measurementIds: Type.Array(TEXT), providers: Type.Array(oneOf(PROVIDER_IDS)) }),
+  Health: HEALTH,
+  EventAnswer: EVENT_ANSWER,
+  Limits: Type.Object({
+    plans: ofPlans({ type: 'object' }),
+    // In the operator's own words: a number, a text, an object, or null.
+    prices: ofPlans({}),
+    rates: mapOf(RATE),
+    service: Type.Unsafe<object>({ type: 'object' }),
+    notBuilt: Type.Object({ service: Type.Array(TEXT), rates: Type.Array(TEXT) }),
+  }),
+  SkillManifest: Type.Object({
+    name: TEXT,
+    version: TEXT,
+    base_url: TEXT,
+    files: Type.Array(Type.Object({ path: TEXT, sha256: DIGEST })),
+    hook: Type.Object({ url: TEXT, sha256: DIGEST }),
+  }),
 }
 
-function healthSchema(): SchemaJson {
-  const string = { type: 'string' }
-  const flags = { type: 'object', additionalProperties: { type: 'boolean' } }
-  return {
-    type: 'object',
-    required: ['ok', 'ga_mode', 'delivery', 'version', 'catalog', 'event_log', 'hot_state', 'facts'],
-    properties: {
-      ok: { const: true },
-      ga_mode: { enum: ['live', 'validate', 'none'] },
-      delivery: { enum: ['live', 'validate', 'none'] },
-      version: string,
-      catalog: {
-        type: 'object',
-        required: ['version', 'isComplete'],
-        properties: { version: string, isComplete: { type: 'boolean' } },
-      },
-      event_log: flags,
-      hot_state: flags,
-      facts: flags,
-    },
-  }
-}
+/** What a component's name stands for. */
+export type AnswerNamed<Name extends keyof typeof COMPONENTS> = Shape<(typeof COMPONENTS)[Name]>
 
-function fileSchemas(): SchemaJson {
-  const digest = { type: 'string', pattern: '^[0-9a-f]{64}$' }
-  const object = (properties: SchemaJson): SchemaJson => ({
-    type: 'object',
-    required: Object.keys(properties),
-    properties,
-  })
-  return {
-    Limits: object({
-      plans: object(Object.fromEntries(PLANS.map((plan) => [plan, { type: 'object' }]))),
-      // In the operator's own words: a number, a text, an object, or null.
-      prices: object(Object.fromEntries(PLANS.map((plan) => [plan, {}]))),
-      rates: {
-        type: 'object',
-        additionalProperties: object({
-          limit: { type: 'integer' },
-          windowS: { type: 'integer' },
-          per: { type: 'string' },
-        }),
-      },
-      service: { type: 'object' },
-      notBuilt: object({
-        service: { type: 'array', items: { type: 'string' } },
-        rates: { type: 'array', items: { type: 'string' } },
-      }),
-    }),
-    SkillManifest: object({
-      name: { type: 'string' },
-      version: { type: 'string' },
-      base_url: { type: 'string' },
-      files: { type: 'array', items: object({ path: { type: 'string' }, sha256: digest }) },
-      hook: object({ url: { type: 'string' }, sha256: digest }),
-    }),
-  }
-}
-
-function eventAnswer(recorded: SchemaJson): SchemaJson {
-  const delivery = {
-    type: 'object',
-    required: ['destination', 'status', 'session_mode'],
-    properties: {
-      destination: { type: 'string' },
-      status: { enum: DELIVERY_STATUSES },
-      session_mode: { enum: ['original_session_window', 'client_only', 'none'] },
-    },
-  }
-  return {
-    type: 'object',
-    required: ['ok', 'event_id', 'duplicate', 'resolution', 'candidate_count', 'selection_policy', 'ga'],
-    properties: {
-      ok: { const: true },
-      event_id: { type: 'string' },
-      duplicate: { type: 'boolean' },
-      resolution: {
-        enum: ['matched', 'unmatched', 'counted', 'pending'],
-        description:
-          '`pending`: the data that decides it could not be read now. It is decided within seconds once that data is available, after an hour at the latest; reporting the same event again then returns the decision.',
-      },
-      candidate_count: { type: 'integer' },
-      selection_policy: { enum: SELECTION_POLICIES },
-      ga: {
-        type: 'object',
-        required: ['status', 'deliveries'],
-        properties: { status: { type: 'string' }, deliveries: { type: 'array', items: delivery } },
-      },
-      recorded,
-    },
-  }
-}
+/** What the endpoints of collection answer. */
+export type CollectionAnswer = AnswerNamed<'Ok' | 'VisitAnswer' | 'HandoffAnswer' | 'EventAnswer'>

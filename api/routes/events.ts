@@ -260,5 +260,5 @@ async function acceptInstall(
 
 /** The event's ID as it was sent, even if it is stored as a hash. */
 function answerInstall({ body: sent }: CheckedRequest, body: InstallAnswer): AcceptedAnswer {
-  return { kind: 'answer', body: { ...body, event_id: sent['event_id'] } }
+  return { kind: 'answer', body: { ...body, event_id: String(sent['event_id']) } }
 }

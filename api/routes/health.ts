@@ -7,6 +7,7 @@ import type { RequestHandler } from 'express'
 import { deliveryModes } from '../../domain/collection/catalog-index.ts'
 import type { ApiDeps } from '../deps.ts'
 import { sendJson } from '../http/reply.ts'
+import type { AnswerNamed } from '../openapi/schemas.ts'
 
 export function health(deps: ApiDeps): RequestHandler {
   return (_req, res) => {
@@ -21,7 +22,7 @@ export function health(deps: ApiDeps): RequestHandler {
       event_log: flagsOf(deps.eventLog.health()),
       hot_state: flagsOf(deps.hotState.health()),
       facts: flagsOf(deps.facts.health()),
-    })
+    } satisfies AnswerNamed<'Health'>)
   }
 }
 

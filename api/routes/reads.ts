@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Request, RequestHandler, Response } from 'express'
+import type { AnswerNamed } from '../openapi/schemas.ts'
 import { boundedParts } from '../../common/bounded-parts.ts'
 import type { Website } from '../../domain/catalog.ts'
 import { refuse, type ErrorCode } from '../../domain/errors.ts'
@@ -32,7 +33,10 @@ export function browserConfig(parts: PipelineParts): RequestHandler {
     // The page may not read the answer, so its SDK stops here.
     const { origin } = exchange
     if (origin !== null && !website.origins.has(origin)) void noteUnregisteredOrigin(website, origin, parts)
-    const config = { measurementIds: website.measurementIds, providers: [...website.providers] }
+    const config: AnswerNamed<'BrowserConfig'> = {
+      measurementIds: website.measurementIds,
+      providers: [...website.providers],
+    }
     const headers = { ...corsHeaders(req, parts.deps.catalog()), 'Cache-Control': CONFIG_CACHE }
     return sendRead(read, { type: 'application/json; charset=utf-8', text: JSON.stringify(config), headers })
   })

@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { AnswerNamed } from '../openapi/schemas.ts'
 import type { ApiOptions } from '../deps.ts'
 import { CACHE_SHORT, staticFile, type StaticFile } from '../static-files.ts'
 import { sha256Hex } from '../../common/digest.ts'
@@ -31,7 +32,7 @@ export function skillFiles(options: ApiOptions, hookSha256: string): [string, St
     name,
     content: installer.reduce((text, [mark, value]) => text.replaceAll(mark, () => value), content),
   }))
-  const manifest = {
+  const manifest: AnswerNamed<'SkillManifest'> = {
     name: `${options.brand}-setup`,
     version: options.version,
     base_url: options.baseUrl,

@@ -3,8 +3,9 @@
 import { Type } from 'typebox'
 
 import { PLANS } from '../../domain/model.ts'
+import { oneOf } from '../../runtime/http/shapes.ts'
 import type { RouteRow } from './route.ts'
-import { maybe, oneOf, TEXT } from './shapes.ts'
+import { maybe, TEXT } from './shapes.ts'
 
 const PATH = '/api/organizations/:organization/billing'
 

@@ -5,9 +5,10 @@ import { Type } from 'typebox'
 import { LIMITS } from '../../domain/limits.ts'
 import { OBJECT_NAME_SCHEMA, SECRET_KEY_SCHEMA } from '../../domain/resources/envelope.ts'
 import { displayName } from '../../domain/resources/resource-fields.ts'
+import { oneOf } from '../../runtime/http/shapes.ts'
 import { LISTED_OBJECT, SPEC, STORED_OBJECT, TRIED_OBJECT, WARNING, WRITTEN_OBJECT } from './objects.ts'
 import type { RouteRow } from './route.ts'
-import { FLAG, oneOf, TEXT, typed } from './shapes.ts'
+import { FLAG, TEXT, typed } from './shapes.ts'
 
 const KIND = '/api/organizations/:organization/resources/:kind'
 const OBJECT = `${KIND}/:namespace/:name` as const

@@ -3,10 +3,11 @@
 import { Type } from 'typebox'
 
 import { LIMITS, RATE_RULES } from '../../domain/limits.ts'
+import { oneOf } from '../../runtime/http/shapes.ts'
 import { DELIVERY_LIST_QUERY, INSTALL_LIST_QUERY } from './installs.ts'
 import { LOG_LIST_QUERY } from './logs.ts'
 import type { RouteRow } from './route.ts'
-import { CURSOR_PARAMETER, oneOf } from './shapes.ts'
+import { CURSOR_PARAMETER } from './shapes.ts'
 import { VISIT_LIST_QUERY } from './visits.ts'
 
 const ORGANIZATION = '/api/organizations/:organization'

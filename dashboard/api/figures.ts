@@ -5,19 +5,9 @@ import { Type } from 'typebox'
 import { LAST_MOMENT_MS } from '../../domain/durations.ts'
 import { INSTALL_COUNTS, VISIT_STEPS } from '../../domain/figures/cells.ts'
 import { PLANS } from '../../domain/model.ts'
+import { oneOf } from '../../runtime/http/shapes.ts'
 import type { RouteRow } from './route.ts'
-import {
-  each,
-  EXAMPLE_UNTIL,
-  FLAG,
-  maybe,
-  NUMBER,
-  oneOf,
-  SOURCED_VISIT,
-  TEXT,
-  TIME,
-  WEBSITE_PARAMETER,
-} from './shapes.ts'
+import { each, EXAMPLE_UNTIL, FLAG, maybe, NUMBER, SOURCED_VISIT, TEXT, TIME, WEBSITE_PARAMETER } from './shapes.ts'
 
 const website = WEBSITE_PARAMETER
 const by = oneOf(['source', 'medium', 'campaign', 'referrer', 'page'], 'What to count by; source if absent.')

@@ -6,6 +6,7 @@ import { DAY_MS, LAST_MOMENT_MS, SECOND_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { DESTINATION_MODES, SELECTION_POLICIES } from '../../domain/model.ts'
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
+import { oneOf } from '../../runtime/http/shapes.ts'
 import { INSTALL_DETAIL, INSTALL_LINE } from './install-facts.ts'
 import type { RouteRow } from './route.ts'
 import {
@@ -15,7 +16,6 @@ import {
   NEXT,
   maybe,
   NUMBER,
-  oneOf,
   ORIGIN_PARAMETERS,
   PERIOD_PARAMETERS,
   SOURCED_VISIT,

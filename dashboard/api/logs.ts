@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 
 import { LIMITS, STREAM_PLACES } from '../../domain/limits.ts'
 import { LOG_KINDS } from '../../domain/model.ts'
+import { oneOf } from '../../runtime/http/shapes.ts'
 import { ATTEMPT_COLUMNS } from './install-facts.ts'
 import type { RouteRow } from './route.ts'
 import {
@@ -11,7 +12,6 @@ import {
   FLAG,
   NEXT,
   NUMBER,
-  oneOf,
   PERIOD_PARAMETERS,
   TEXT,
   textParameter,

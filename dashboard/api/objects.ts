@@ -3,7 +3,8 @@
 import { Type } from 'typebox'
 
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
-import { FLAG, maybe, oneOf, TEXT, typed } from './shapes.ts'
+import { oneOf } from '../../runtime/http/shapes.ts'
+import { FLAG, maybe, TEXT, typed } from './shapes.ts'
 
 /** As docs/resources.md says for its kind. */
 export const SPEC = typed<Readonly<Record<string, unknown>>>({

@@ -5,8 +5,9 @@ import { Type } from 'typebox'
 import type { ErrorCode } from '../../domain/errors.ts'
 import { MEMBER_ROLES, PLANS } from '../../domain/model.ts'
 import { EMAIL_SCHEMA, INVITATION_ID_CHARS, MEMBER_SCHEMA } from '../../domain/resources/member-schema.ts'
+import { oneOf } from '../../runtime/http/shapes.ts'
 import type { RouteRow } from './route.ts'
-import { oneOf, TEXT, TIME, typed } from './shapes.ts'
+import { TEXT, TIME, typed } from './shapes.ts'
 
 const ROLE = oneOf(MEMBER_ROLES)
 const GIVEN_ROLE = oneOf(MEMBER_ROLES, 'The role.')

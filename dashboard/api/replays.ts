@@ -5,8 +5,9 @@ import { Type } from 'typebox'
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS, REPLAY_RULES } from '../../domain/limits.ts'
 import { SELECTION_POLICIES, VISIT_POLICIES } from '../../domain/model.ts'
+import { oneOf } from '../../runtime/http/shapes.ts'
 import type { RouteRow } from './route.ts'
-import { FLAG, maybe, NUMBER, oneOf, TEXT, TIME } from './shapes.ts'
+import { FLAG, maybe, NUMBER, TEXT, TIME } from './shapes.ts'
 
 const PATH = '/api/organizations/:organization/replays'
 const REPLAY = `${PATH}/:replay` as const

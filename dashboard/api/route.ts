@@ -3,12 +3,13 @@
  * from it, and so does the OpenAPI document.
  */
 
-import type { Static, TSchema } from 'typebox'
+import type { TSchema } from 'typebox'
 
 import type { ErrorCode } from '../../domain/errors.ts'
 import type { ReadRank } from '../../domain/limits.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
+import type { Shape } from '../../runtime/http/shapes.ts'
 
 /** Null: anyone. `Person`: anyone who is signed in. A role: in the organisation that the path names. */
 type Need = 'Person' | MemberRole | null
@@ -44,15 +45,6 @@ export interface RouteRow {
   /** What it answers if it refuses nothing. */
   readonly answers: Readonly<Partial<Record<AnswerStatus, DeclaredAnswer>>>
 }
-
-type Deep<T> = T extends readonly (infer Entry)[]
-  ? readonly Deep<Entry>[]
-  : T extends object
-    ? { readonly [N in keyof T]: Deep<T[N]> }
-    : T
-
-/** A value that fits the schema. */
-type Shape<Schema extends TSchema> = Deep<Static<Schema>>
 
 type ParamNames<Path extends string> = Path extends `${string}:${infer Rest}`
   ? Rest extends `${infer Name}/${infer More}`

@@ -6,15 +6,6 @@ import { LIMITS } from '../../domain/limits.ts'
 import { SOURCE_COLUMN_NAMES } from '../../domain/collection/visit-source.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 
-/** One of these words. */
-export function oneOf<Word extends string>(
-  words: readonly Word[],
-  description?: string,
-): TUnsafe<Word> & { readonly type: 'string'; readonly enum: readonly string[] } {
-  const said = description === undefined ? {} : { description }
-  return { ...Type.Unsafe<Word>({}), type: 'string', enum: words, ...said }
-}
-
 /** Values of a type that the schema itself does not show, such as a map. */
 export function typed<Value>(schema: JsonSchema): TUnsafe<Value> & JsonSchema {
   return { ...Type.Unsafe<Value>({}), ...schema }

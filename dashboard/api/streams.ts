@@ -3,9 +3,10 @@
 import { Type } from 'typebox'
 
 import { LIMITS, RATE_RULES } from '../../domain/limits.ts'
+import { oneOf } from '../../runtime/http/shapes.ts'
 import { CONDITION, OBJECT_WITH_SECRET, ORIGIN, WRITTEN_OBJECT } from './objects.ts'
 import type { RouteRow } from './route.ts'
-import { FLAG, MAYBE_TIME, maybe, NUMBER, oneOf, TEXT, TIME } from './shapes.ts'
+import { FLAG, MAYBE_TIME, maybe, NUMBER, TEXT, TIME } from './shapes.ts'
 
 const PATH = '/api/organizations/:organization/streams'
 const STREAM = `${PATH}/:stream` as const

@@ -8,8 +8,9 @@ import { MEMBER_ROLES, PLANS } from '../../domain/model.ts'
 import { CONDITION_TYPES } from '../../domain/resources/conditions.ts'
 import { OBJECT_NAME_SCHEMA } from '../../domain/resources/envelope.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
+import { oneOf } from '../../runtime/http/shapes.ts'
 import type { RouteRow } from './route.ts'
-import { oneOf, TEXT, TIME, typed } from './shapes.ts'
+import { TEXT, TIME, typed } from './shapes.ts'
 
 const PATH = '/api/organizations/:organization/support'
 

@@ -5,13 +5,13 @@ import { Type } from 'typebox'
 import { SOURCE_COLUMN_NAMES } from '../../domain/collection/visit-source.ts'
 import { VISIT_STEPS, type LaterStep } from '../../domain/figures/cells.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import { oneOf } from '../../runtime/http/shapes.ts'
 import type { RouteRow } from './route.ts'
 import {
   CURSOR_PARAMETER,
   each,
   NEXT,
   NUMBER,
-  oneOf,
   ORIGIN_PARAMETERS,
   PERIOD_PARAMETERS,
   TEXT,

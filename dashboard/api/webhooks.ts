@@ -5,9 +5,10 @@ import { Type } from 'typebox'
 import { REPLAY_RULES } from '../../domain/limits.ts'
 import { OBJECT_NAME_SCHEMA } from '../../domain/resources/envelope.ts'
 import { WEBHOOK_SCHEMA } from '../../domain/resources/webhook-schema.ts'
+import { oneOf } from '../../runtime/http/shapes.ts'
 import { CONDITION, OBJECT_WITH_SECRET, ORIGIN } from './objects.ts'
 import type { RouteRow } from './route.ts'
-import { CURSOR_PARAMETER, FLAG, MAYBE_TIME, NEXT, maybe, NUMBER, oneOf, TEXT, TIME, typed } from './shapes.ts'
+import { CURSOR_PARAMETER, FLAG, MAYBE_TIME, NEXT, maybe, NUMBER, TEXT, TIME, typed } from './shapes.ts'
 
 const PATH = '/api/organizations/:organization/webhooks'
 const ONE = `${PATH}/:namespace/:name` as const

@@ -40,7 +40,7 @@ const LAYERS: readonly (readonly string[])[] = [
     ...below('domain', 'records.ts logs streams delivery read-record.ts webhooks'),
     'domain',
   ],
-  [...below('api', 'metrics.ts deps.ts http collection openapi static-files.ts routes'), 'api'],
+  [...below('api', 'metrics.ts deps.ts http openapi collection static-files.ts routes'), 'api'],
   [
     ...below(
       'dashboard',
@@ -99,7 +99,7 @@ const RESERVED: Readonly<Record<string, string | readonly string[]>> = {
   express: 'api/',
   'express-rate-limit': 'api/',
   'openid-client': 'dashboard/sign-in/',
-  typebox: 'dashboard/api/',
+  typebox: ['dashboard/api/', 'api/openapi/', 'runtime/http/shapes.ts'],
   ajv: ['domain/schema/', 'api/http/validate.ts'],
   nodemailer: 'dashboard/mail/',
   pino: 'runtime/logger.ts',

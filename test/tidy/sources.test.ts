@@ -29,6 +29,7 @@ const RUNTIME_FILES = [
   'connections.ts',
   'http/body.ts',
   'http/refusal.ts',
+  'http/shapes.ts',
   'keyring.ts',
   'kube/client.ts',
   'kube/kubeconfig.ts',
