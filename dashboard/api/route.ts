@@ -35,6 +35,8 @@ export interface RouteRow {
   readonly rank?: ReadRank
   /** Only takes rights away, and so never waits until it is known who may do what. */
   readonly isDenial?: true
+  /** Of the object that it is about: `seen` must come with the request as If-Match, `given` comes with its answer as ETag. */
+  readonly versions?: readonly ('seen' | 'given')[]
   readonly summary: string
   /** What its handler refuses with beside what every route of its kind may (`refusalsOf`). Anything else is a fault that the process log names. */
   readonly refuses?: readonly ErrorCode[]

@@ -8,9 +8,6 @@ import { isObject } from '../../domain/strict-json.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Routes that change a resource name the version that they saw. */
-const VERSIONED: ReadonlySet<string> = new Set(['changeResource', 'removeResource'])
-
 export function dashboardOpenApi(): Json {
   const rows = Object.entries<RouteRow>(ROUTES)
   const named = new Map<string, Json>()
@@ -43,7 +40,7 @@ function operationOf(name: string, row: RouteRow, named: Map<string, Json>): Jso
   const { needs, rate, summary, body } = row
   const headers = [
     ...(isOwnOriginOnly(row) && !isRead(row) ? [ORIGIN] : []),
-    ...(VERSIONED.has(name) ? [IF_MATCH] : []),
+    ...(row.versions?.includes('seen') === true ? [IF_MATCH] : []),
   ]
   const parameters = [...pathParameters(row), ...queryParameters(row), ...headers]
   const requestBody = {
@@ -58,7 +55,7 @@ function operationOf(name: string, row: RouteRow, named: Map<string, Json>): Jso
     security: needs === null ? [] : [{ session: [] }],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody }),
-    responses: { ...successes(name, row, named), ...refusals(row) },
+    responses: { ...successes(row, named), ...refusals(row) },
   }
 }
 
@@ -89,11 +86,12 @@ const MEANINGS: Readonly<Record<number, string>> = {
   303: 'The browser goes on to a page of ours.',
 }
 
-function successes(name: string, { answers }: RouteRow, named: Map<string, Json>): Json {
+function successes({ answers, versions = [] }: RouteRow, named: Map<string, Json>): Json {
+  const isGiven = versions.includes('given')
   const responses = Object.entries(answers).map(([text, declared]): readonly [string, Json] => {
     const status = Number(text)
     const content = contentOf(declared, named)
-    const headers = { ...(status === 303 ? LOCATION : {}), ...(hasVersion(name, status) ? ETAG : {}) }
+    const headers = { ...(status === 303 ? LOCATION : {}), ...(isGiven && status < 202 ? ETAG : {}) }
     return [
       text,
       {
@@ -126,13 +124,6 @@ function withReferences(value: unknown, named: Map<string, Json>): unknown {
 
 const LOCATION = { Location: { description: 'Where to.', required: true, schema: { type: 'string' } } }
 const ETAG = { ETag: { description: 'Version of the object, to be sent as If-Match.', schema: { type: 'string' } } }
-
-/** Whether the answer shows a whole object. */
-function hasVersion(name: string, status: number): boolean {
-  return SHOW_OBJECTS.has(name) && status < 202
-}
-
-const SHOW_OBJECTS: ReadonlySet<string> = new Set(['createResource', 'resource', 'changeResource'])
 
 function refusals(row: RouteRow): Json {
   const byStatus = Map.groupBy(refusalsOf(row), (code) => ERRORS[code].status)
