@@ -50,7 +50,12 @@ function downloadLogs(parts: ExportParts) {
     const format: LogExportFormat = call.query.format ?? 'ndjson'
     const counted = { rows: 0 }
     const chunks = exportLogs({
-      ...{ reads, question, format, cursors, clock, mayGoOn: () => parts.stillAllowed(call, 'Member') },
+      reads,
+      question,
+      format,
+      cursors,
+      clock,
+      mayGoOn: () => parts.stillAllowed(call, 'Member'),
       onRows: (rows) => void (counted.rows += rows),
     })
     const name = format === 'ndjson' ? 'logs.ndjson' : 'logs.log'
@@ -111,8 +116,11 @@ async function* noted(
     const names = Object.keys(call.query)
     const filters = names.length === 0 ? 'without filters' : `with ${names.join(', ')}`
     await noteActivity({
-      ...{ organization: organization.id, website: '', type: 'export' },
-      ...{ subject: sessionOf(call).person, actor: sessionOf(call).person },
+      organization: organization.id,
+      website: '',
+      type: 'export',
+      subject: sessionOf(call).person,
+      actor: sessionOf(call).person,
       message: `${counted.rows} records were downloaded: ${what} ${filters}.`,
       logRetentionDays: organization.logRetentionDays,
     }).catch((error: unknown) => logger.error({ err: error, request: call.requestId }, 'an export was not noted'))

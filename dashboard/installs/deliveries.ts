@@ -38,7 +38,10 @@ export function readDeliveries(scope: ReadScope) {
     const groups = await reads.run('deliveryGroups', { ...period, ...now })
     const earlier = await reads.run('deliveryGroups', { ...before, ...now })
     return answer({
-      ...{ since: period.since_ms, until: period.until_ms, destinations, groups },
+      since: period.since_ms,
+      until: period.until_ms,
+      destinations,
+      groups,
       before: { groups: earlier },
       errors: await readErrors(reads, period),
     })
@@ -60,7 +63,10 @@ async function readErrors(reads: OrganizationFacts, period: DeliveryPeriod) {
 }
 
 const FILTER_COLUMNS = {
-  ...{ destination: 'destination', status: 'status', reason: 'reason', code: 'code' },
+  destination: 'destination',
+  status: 'status',
+  reason: 'reason',
+  code: 'code',
   answered: 'response_status',
 } as const satisfies Readonly<Record<string, keyof DeliveryListFilters>>
 
@@ -109,7 +115,9 @@ export function listDeliveries(scope: ReadScope, cursors: Cursors) {
     const filters = deliveryFilters(call.query)
     const page = await readDeliveryPage(reads, { filters, sinceMs: since, from, limit: LIMITS.logsPerPage })
     return answer({
-      ...{ since, until, deliveries: page.rows },
+      since,
+      until,
+      deliveries: page.rows,
       next: page.next === null ? null : cursors.write(list, page.next),
     })
   })

@@ -43,9 +43,12 @@ export function replayFailed({ scope, replayDeliveries, noteActivity }: ReplayPa
     const { replayed, refused } = jobIds.size === 0 ? none : await replayDeliveries(query)
     if (replayed > 0)
       await noteActivity({
-        ...{ organization: reads.organization.id, website, type: 'deliveries_replayed' },
-        ...{ subject: sessionOf(call).person, actor: sessionOf(call).person },
-        ...{ logRetentionDays: reads.organization.logRetentionDays },
+        organization: reads.organization.id,
+        website,
+        type: 'deliveries_replayed',
+        subject: sessionOf(call).person,
+        actor: sessionOf(call).person,
+        logRetentionDays: reads.organization.logRetentionDays,
         message: `${replayed} failed deliveries were sent again.`,
       })
     return answer({ replayed, refused, mayHaveMore: jobIds.size >= MOST_REPLAYED })
@@ -59,8 +62,12 @@ async function failedJobs(
 ): Promise<ReadonlySet<string>> {
   const { website, destination, reason } = body
   const rows = await reads.run('deliveryLines', {
-    ...{ website, status: 'failed', open_after_ms: nowMs, limit: MOST_REPLAYED },
-    ...{ since_ms: nowMs - LIMITS.deadLetterKeepMs, until_ms: nowMs + LIMITS.clockSkewMs },
+    website,
+    status: 'failed',
+    open_after_ms: nowMs,
+    limit: MOST_REPLAYED,
+    since_ms: nowMs - LIMITS.deadLetterKeepMs,
+    until_ms: nowMs + LIMITS.clockSkewMs,
     ...(destination === undefined ? {} : { destination }),
     ...(reason === undefined ? { except_reason: MAY_COUNT_TWICE } : { reason }),
   })

@@ -44,7 +44,12 @@ export function listActivity({ scope, cursors }: ActivityListParts) {
 function shown({ id, noticed_at_ms: at, type, subject, website, message, ...row }: ActivityRow) {
   const { actor, manager, fields } = row
   return {
-    ...{ id, at, type, object: subject, website, message },
+    id,
+    at,
+    type,
+    object: subject,
+    website,
+    message,
     ...(actor === '' ? {} : { actor }),
     ...(manager === '' ? {} : { manager }),
     ...(fields.length === 0 ? {} : { fields }),

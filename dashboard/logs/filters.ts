@@ -28,7 +28,8 @@ export function directedFilters(values: LineFilters): DirectedFilters {
   return {
     requests: wantsRequests
       ? {
-          ...{ ...shared, ...columnFilters<LogPageFilters>(values, REQUEST_COLUMNS) },
+          ...shared,
+          ...columnFilters<LogPageFilters>(values, REQUEST_COLUMNS),
           ...(references === null ? {} : { refs: references.map(referenceHash) }),
         }
       : null,

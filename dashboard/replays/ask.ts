@@ -76,8 +76,12 @@ function replayRecord(call: CallTo<'askReplay'>, id: string): ReplayRecord & Req
   const { body, nowMs } = call
   const { website, policy, windowDays, since } = body
   return {
-    ...{ v: 1, kind: 'replay', id },
-    ...{ organization: scopeOf(call).organization.id, website, askedAtMs: nowMs },
+    v: 1,
+    kind: 'replay',
+    id,
+    organization: scopeOf(call).organization.id,
+    website,
+    askedAtMs: nowMs,
     policy: {
       policy,
       windowMs: windowDays === undefined ? LIMITS.receiptLifetimeMs : windowDays * DAY_MS,
