@@ -1,6 +1,7 @@
 /** An event that the hot state does not know after a loss: whether it was reported before is found in the facts and on the log. */
 
 import { expect } from 'chai'
+import { middayClock } from '../../fixtures/midday-clock.ts'
 
 import type { ApiDeps } from '../../api/deps.ts'
 import { earlierReports } from '../../api/collection/repeats/earlier-report.ts'
@@ -212,7 +213,7 @@ describe('a repeat after the hot state has lost what it held', () => {
     ['only on the log', false],
   ] as const)
     it(`is called a repeat, and gets the first answer, if it is ${where}`, async () => {
-      api = await startApi()
+      api = await startApi({ nowMs: middayClock() })
       const event = eventBody({ receipts: [await api.activeReceipt()] })
       const { facts } = api.service
       const startBatch = facts.startBatch.bind(facts)

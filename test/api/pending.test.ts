@@ -2,6 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
+import { middayClock } from '../../fixtures/midday-clock.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import { FactsUnavailable } from '../../ports/facts/facts.ts'
@@ -176,7 +177,7 @@ describe('a pending install', function () {
     }
 
     it('says what is stored, whatever has changed since and whatever the second body says', async () => {
-      api = await startApi()
+      api = await startApi({ nowMs: middayClock() })
       const older = await api.activeReceipt()
       const event = eventBody({ receipts: [older] })
       lie(1)

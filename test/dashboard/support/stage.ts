@@ -114,6 +114,8 @@ export interface StageOptions {
   readonly isOpen?: boolean
   /** Called before and after whatever a request leaves in the folder and on the log; the request dies with what it throws. `note` is the activity. */
   readonly onStep?: (step: string) => void
+  /** By default real time; `advance` moves either. */
+  readonly clock?: () => number
   /** Changes of objects leave entries in the activity. */
   readonly isAudited?: boolean
 }
@@ -130,7 +132,8 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   await mkdir(manifests)
   await writeFile(join(manifests, 'all.yaml'), options.manifests)
   let offsetMs = 0
-  const nowMs = () => Date.now() + offsetMs
+  const clock = options.clock ?? Date.now
+  const nowMs = () => clock() + offsetMs
   const logLines: string[] = []
   const logger = createLogger({ program: 'test', level: 'debug', write: (line) => void logLines.push(line) })
   const catalog = await openCatalogFolder({ folder: manifests, written, env: {}, logger, nowMs })
