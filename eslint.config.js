@@ -22,6 +22,19 @@ const IMPURE_GLOBALS = [
   'performance',
 ]
 
+/** What no table of imports could hold to anything. */
+const UNCHECKED_IMPORTS = [
+  {
+    selector: "ImportExpression:not([source.type='Literal'])",
+    message: 'Name the file, so that imports can be checked.',
+  },
+  {
+    selector:
+      ':matches(ImportDeclaration, ExportAllDeclaration, ExportNamedDeclaration)[source.value=/^[.](?!.*[.](tsx?|css|json)$)/]',
+    message: 'Name the file with its ending.',
+  },
+]
+
 export default tseslint.config(
   { ignores: ['node_modules/', 'sdk/dist/', 'sdk/earlier/', 'pages/dist/', 'dist/', 'data/', 'tmp/'] },
   {
@@ -44,6 +57,7 @@ export default tseslint.config(
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       eqeqeq: 'error',
       'no-console': 'error',
+      'no-restricted-syntax': ['error', ...UNCHECKED_IMPORTS],
     },
   },
   {
@@ -57,6 +71,7 @@ export default tseslint.config(
       ],
       'no-restricted-syntax': [
         'error',
+        ...UNCHECKED_IMPORTS,
         { selector: ':function[async=true]', message: 'Domain functions are synchronous.' },
         {
           selector: "NewExpression[callee.name='Date'][arguments.length=0]",
@@ -70,6 +85,7 @@ export default tseslint.config(
     rules: {
       'no-restricted-syntax': [
         'error',
+        ...UNCHECKED_IMPORTS,
         {
           selector:
             "JSXOpeningElement[name.name=/^(code|pre|kbd|Kbd|samp)$/]:not(:has(JSXAttribute[name.name='translate']))",

@@ -28,7 +28,10 @@ export function startRetention(deps: RetentionDeps): { readonly stop: () => Prom
   })
 }
 
-/** Websites that the catalog does not have are left alone: their rows go by the retention that they had. */
+/**
+ * Websites that the catalog does not have are left alone: their rows go by the retention that they had.
+ * @internal
+ */
 export async function deleteOlder({ facts, catalog, nowMs, logger }: RetentionDeps): Promise<void> {
   for (const { organization, website, days } of await facts.run('longestRetentions', {})) {
     const keptDays = findOwned(catalog(), { organization, website })?.retentionDays ?? days

@@ -20,7 +20,10 @@ export interface VersionGuardDeps {
   readonly registry?: Registry
 }
 
-/** How long a partition is held before it is checked again: only another process can read its next record. */
+/**
+ * How long a partition is held before it is checked again: only another process can read its next record.
+ * @internal
+ */
 export const HOLD_MS = 10_000
 
 /** Like `EventLog.consume`, for a handler that reads records. */

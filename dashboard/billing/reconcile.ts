@@ -12,7 +12,10 @@ interface ReconcileParts extends PresentParts {
   readonly random: () => number
 }
 
-/** One after another, to spare the provider. Resolves with the number of plans that changed; failures wait for the next day. */
+/**
+ * One after another, to spare the provider. Resolves with the number of plans that changed; failures wait for the next day.
+ * @internal
+ */
 export async function reconcilePlans(parts: ReconcileParts): Promise<number> {
   let changed = 0
   for (const organization of [...parts.directory.organizations().values()]) {

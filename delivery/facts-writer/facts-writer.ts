@@ -141,7 +141,10 @@ interface FinishedBatch {
   readonly utilization: number
 }
 
-/** How long to rest after a batch, in ms: for other work of this process, and for more entries. 0 if this role lags. */
+/**
+ * How long to rest after a batch, in ms: for other work of this process, and for more entries. 0 if this role lags.
+ * @internal
+ */
 export function restAfter(batch: FinishedBatch, options: RestOptions): number {
   if (batch.lagMs >= options.maxLagMs) return 0
   const patience = 1 - batch.lagMs / options.maxLagMs

@@ -50,7 +50,10 @@ interface RollUpOptions {
   readonly signal?: AbortSignal
 }
 
-/** Counts every marked hour that has ended. Rejects like `Facts`; hours counted until then are stored. */
+/**
+ * Counts every marked hour that has ended. Rejects like `Facts`; hours counted until then are stored.
+ * @internal
+ */
 export async function rollUp({ facts, nowMs }: RollupDeps, options: RollUpOptions = {}): Promise<void> {
   const { metrics, signal } = options
   // Hours that have not ended are read from the facts.

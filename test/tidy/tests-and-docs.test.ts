@@ -4,11 +4,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
+import ts from 'typescript'
 
 import { COMMANDS } from '../../runtime/settings/commands.ts'
 import { docsPages } from '../../tools/docs/pages.ts'
 import { MUTATIONS } from '../mutants/mutations.ts'
-import { importsOf } from './imports.ts'
 import { PRODUCT_FOLDERS, ROOT, sourceFiles, TEST_ENDINGS } from './source-files.ts'
 import { testsWithoutAssertion } from './sources.ts'
 
@@ -26,7 +26,7 @@ describe('test files', () => {
     const suites = lost.filter(({ path }) => /\.(contract|suite)\.ts$/.test(path))
     expect(lost.filter((file) => !suites.includes(file)).map(({ path }) => path)).to.deep.equal([])
     const imported = sourceFiles(['test'], TEST_ENDINGS).flatMap((file) =>
-      importsOf(file).map((specifier) => specifier.split('/').pop()),
+      ts.preProcessFile(file.text).importedFiles.map(({ fileName }) => fileName.split('/').pop()),
     )
     expect(suites.map(({ path }) => path.split('/').pop()).filter((name) => !imported.includes(name))).to.deep.equal([])
   })
