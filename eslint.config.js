@@ -127,6 +127,8 @@ export default tseslint.config(
   {
     files: ['test/**/*.ts', 'fixtures/**/*.ts', 'bench/**/*.ts'],
     rules: {
+      // Tests import examples and pages by their names.
+      'no-restricted-syntax': 'off',
       'max-lines': 'off',
       'max-lines-per-function': 'off',
       'max-params': 'off',

@@ -1,7 +1,7 @@
 /** An event that the hot state does not know after a loss: whether it was reported before is found in the facts and on the log. */
 
 import { expect } from 'chai'
-import { middayClock } from '../../fixtures/midday-clock.ts'
+import { middayClock } from '../../fixtures/clocks.ts'
 
 import type { ApiDeps } from '../../api/deps.ts'
 import { earlierReports } from '../../api/collection/repeats/earlier-report.ts'

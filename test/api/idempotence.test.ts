@@ -2,7 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
-import { middayClock } from '../../fixtures/midday-clock.ts'
+import { middayClock } from '../../fixtures/clocks.ts'
 import type { Reply } from '../../fixtures/service/requests.ts'
 import { until } from '../../fixtures/until.ts'
 import { eventBody, freshAddress, startApi, type Api } from './support/api.ts'

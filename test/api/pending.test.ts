@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
-import { middayClock } from '../../fixtures/midday-clock.ts'
+import { middayClock } from '../../fixtures/clocks.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import { FactsUnavailable } from '../../ports/facts/facts.ts'

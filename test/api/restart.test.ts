@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { middayClock } from '../../fixtures/midday-clock.ts'
+import { middayClock } from '../../fixtures/clocks.ts'
 import { TEST_SECRET } from '../../fixtures/service/service.ts'
 import { eventBody, startApi, visitBody, type Api } from './support/api.ts'
 

@@ -1,7 +1,7 @@
 /** A request that cannot be made durable is never answered with ok, and an answer that may have been lost is repeated unchanged. */
 
 import { expect } from 'chai'
-import { middayClock } from '../../fixtures/midday-clock.ts'
+import { middayClock } from '../../fixtures/clocks.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { Claim } from '../../ports/hot-state/hot-state.ts'

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { trafficOfDay } from '../../bin/example-data/traffic.ts'
 import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
-import { middayClock } from '../../fixtures/midday-clock.ts'
+import { middayClock } from '../../fixtures/clocks.ts'
 import type { LogRecord } from '../../domain/records.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
 import {

@@ -39,6 +39,7 @@ import { createKeyring } from '../../../runtime/keyring.ts'
 import { createLogger } from '../../../runtime/logger.ts'
 import { createRandomness } from '../../../runtime/random.ts'
 import { freePort } from '../../../fixtures/engines/free-port.ts'
+import { movableClock } from '../../../fixtures/clocks.ts'
 import { until } from '../../../fixtures/until.ts'
 import { undocumented } from './documented.ts'
 import { startPostOffice } from './post-office.ts'
@@ -131,9 +132,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const written = join(folder, 'written')
   await mkdir(manifests)
   await writeFile(join(manifests, 'all.yaml'), options.manifests)
-  let offsetMs = 0
-  const clock = options.clock ?? Date.now
-  const nowMs = () => clock() + offsetMs
+  const { nowMs, advance } = movableClock(options.clock)
   const logLines: string[] = []
   const logger = createLogger({ program: 'test', level: 'debug', write: (line) => void logLines.push(line) })
   const catalog = await openCatalogFolder({ folder: manifests, written, env: {}, logger, nowMs })
@@ -233,7 +232,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       await between()
       audit = startAudit()
     },
-    advance: (ms) => void (offsetMs += ms),
+    advance,
     endStreams: streams.close,
     async stop() {
       streams.close()
