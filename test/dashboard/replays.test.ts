@@ -397,7 +397,7 @@ describe('replays of decisions', function () {
       await Promise.all(watches.map(({ stop }) => stop()))
     }
   }
-  const turnsOf = (looks: readonly unknown[], count = 20): Promise<void> => {
+  const turnsOf = (looks: readonly unknown[], count = 20): Promise<true> => {
     const before = looks.length
     return until(() => looks.length > before + count)
   }

@@ -3,8 +3,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
+import { until } from '../../fixtures/until.ts'
 import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
 import { encodeRecord, RECORD_TOPICS } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
@@ -74,7 +74,7 @@ describe('a ClickHouse that accepts connections and never answers', function () 
     const role = await startFactsWriter({ eventLog: log, facts, logger: quiet, nowMs: Date.now })
     const record = visitRecord()
     await log.append('visits', [{ key: 'k', value: encodeRecord(record) }])
-    while (!hasBegun()) await wait(5)
+    await until(hasBegun)
     await role.stop()
     const lag = await log.lag()
     expect(lag.find(({ topic }) => topic === 'visits')?.entries).to.equal(1)

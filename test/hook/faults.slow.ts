@@ -14,6 +14,7 @@ import {
 } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { dirname, join } from 'node:path'
+import { until } from '../../fixtures/until.ts'
 import { buildHome, CHROME, marker, receipt, type Home } from './support/home.ts'
 import { listen, portOf, startRecorder, type Recorder } from './support/recorder.ts'
 import {
@@ -347,7 +348,7 @@ describe('hook: faults', function () {
         expect(readdirSync(temporary)).to.have.length(1)
         process.kill(-(child.pid ?? 0), signal)
         await ended
-        await waitUntil(() => readdirSync(temporary).length === 0)
+        await until(() => readdirSync(temporary).length === 0)
         expect(readdirSync(temporary)).to.deep.equal([])
       })
     }
@@ -358,9 +359,4 @@ function mkPath(path: string): string {
   mkdirSync(dirname(path), { recursive: true })
   mkdirSync(path)
   return path
-}
-
-/** A shell that gets a signal may outlive its parent by a moment. */
-async function waitUntil(holds: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 500 && !holds(); tries++) await new Promise((resolve) => setTimeout(resolve, 20))
 }

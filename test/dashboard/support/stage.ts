@@ -77,7 +77,7 @@ export interface Stage {
   readonly ask: (method: string, path: string, asked?: Asked) => Promise<Told>
   /** Gives the cookie of a new session. */
   readonly signIn: (email: string) => Promise<string>
-  readonly mailSent: () => Promise<void>
+  readonly mailSent: () => Promise<unknown>
   readonly apply: (name: string, text: string) => Promise<void>
   readonly writtenFiles: () => Promise<readonly string[]>
   readonly manifests: string
