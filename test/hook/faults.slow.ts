@@ -35,6 +35,8 @@ import {
 const SILENT: Outcome = { status: 0, stdout: '', stderr: '' }
 const TOKEN = 'wht_0123456789012345678901234567890123456789abc'
 const isRoot = process.getuid?.() === 0
+/** Shells that are tried beside each other. */
+const AT_ONCE = 3
 const NOBODY = 65_534
 
 describe('hook: faults', function () {
@@ -225,7 +227,10 @@ describe('hook: faults', function () {
         const counts = tools.map((tool) => recorder.under(`/hang-${index}-${tool}`).length)
         expect(counts, shell.name).to.deep.equal([1, 1, 1, 1, 0])
       }
-      await Promise.all(SHELLS.filter(({ name }) => !VARIANTS.includes(name)).map(check))
+      const tried = SHELLS.filter(({ name }) => !VARIANTS.includes(name))
+      // All at once leave a busy machine too little for the report, which the hook may give up for want of time.
+      for (let first = 0; first < tried.length; first += AT_ONCE)
+        await Promise.all(tried.slice(first, first + AT_ONCE).map((shell, index) => check(shell, first + index)))
     })
   })
 
