@@ -266,7 +266,7 @@ describe('a log stream', function () {
   it('skips to now when a person orders it, counts the records, and reports that in the stream', async () => {
     const actor = await begun(stage.actor({ organization, receiver }))
     receiver.mood = 503
-    await stage.write('requests', requests(450))
+    await stage.write('requests', requests(600))
     await stage.settle(actor)
     await stage.write('activity', [order({ kind: 'skip' })])
     stage.nowMs += HOUR_MS
