@@ -104,9 +104,9 @@ class Lanes {
   #begin({ topic, partition }: Batch, before: KnownLane | undefined): LogLane {
     const { nowMs, logger } = this.#parts
     const begunAtMs = Math.max(nowMs(), (before?.lane.begunAtMs ?? 0) + 1)
-    if (before === undefined) return { topic, partition, begunAtMs, cause: 'first', form: 'pointers' }
+    if (before === undefined) return { topic, partition, begunAtMs, cause: 'first' }
     logger.error({ topic, partition }, 'the log has begun again: streams go on in a new lane')
-    return { topic, partition, begunAtMs, cause: 'renewed', form: 'pointers' }
+    return { topic, partition, begunAtMs, cause: 'renewed' }
   }
 
   async #read(organizations: readonly string[]): Promise<Map<string, KnownLane>> {

@@ -131,6 +131,6 @@ function openRecord({ log_offset: offset, at_ms: atMs, appended_at_ms: appendedA
   return { lane, offset, atMs, appendedAtMs, website, kind, status, bytes }
 }
 
-function backlogRecord({ id, record, ...row }: BacklogRow): BacklogRecord {
-  return { ...openRecord(row), id, record }
+function backlogRecord({ id, ...row }: BacklogRow): BacklogRecord {
+  return { ...openRecord(row), id }
 }

@@ -419,7 +419,7 @@ describe('Facts on chDB', () => {
         'deliveries',
         'handoffs',
       ],
-      ...['hour_marks', 'install_decisions', 'installs', 'poison_records', 'request_logs', 'stream_backlog'],
+      ...['hour_marks', 'install_decisions', 'installs', 'poison_records', 'request_logs'],
       ...['stream_pointers', 'stream_progress', 'visits', 'webhook_attempts', 'website_hours'],
     ])
     for (const { name, time, days, key } of kept) {

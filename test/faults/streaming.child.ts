@@ -59,7 +59,7 @@ const dying: Facts = {
     return Object.defineProperty({ add: batch.add.bind(batch), insert, chars: 0 }, 'chars', { get: () => batch.chars })
   },
   insert: async (table, rows) => {
-    const isPlan = table === 'stream_progress' && JSON.stringify(rows).includes('\\"pointerPlan\\":{')
+    const isPlan = table === 'stream_progress' && JSON.stringify(rows).includes('\\"plan\\":{')
     await dieAt(isPlan ? 'before a plan is stored' : 'before a batch is stored as done')
     await facts.insert(table, rows)
     if (isPlan) await dieAt('after a plan is stored')

@@ -41,7 +41,6 @@ const NAMED_IN: Readonly<Partial<Record<FactTable, { readonly ids?: readonly str
   install_decisions: { ids: ['event_id', 'installation_id', 'visit_id'] },
   deliveries: { ids: ['event_id'] },
   attempts: { ids: ['event_id'] },
-  stream_backlog: { text: 'record' },
   webhook_attempts: { text: 'body' },
   activity: { text: "concat(subject, ' ', message)" },
   // The role then computes the result again.

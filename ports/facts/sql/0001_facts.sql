@@ -416,29 +416,6 @@ ORDER BY (organization, website, id)
 TTL toDateTime(made_at) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}};
 
--- What log streams have still to send: one row for each record of Logs of an organisation that has a stream. Readers go by
--- the offset on the log, never by time: what arrives late must not be passed over. A stream may be seven days behind; the
--- eighth day is there so that what is dropped can be counted first.
-CREATE TABLE IF NOT EXISTS stream_backlog {{onCluster}}
-(
-    organization LowCardinality(String),
-    lane LowCardinality(String) COMMENT 'Topic, partition and life of the topic (domain/streams/lane.ts): order holds within it',
-    log_offset UInt64,
-    id String,
-    at DateTime64(3, 'UTC') COMMENT 'When the request came or the attempt began, so that repeats meet in one partition' CODEC(Delta, LZ4),
-    appended_at DateTime64(3, 'UTC') CODEC(Delta, LZ4),
-    website LowCardinality(String),
-    kind LowCardinality(String),
-    status UInt16,
-    record String COMMENT 'JSON, as it is sent' CODEC(ZSTD(1)),
-    row_version UInt64
-)
-ENGINE = {{replacing}}
-PARTITION BY toYYYYMMDD(at)
-ORDER BY (organization, lane, log_offset)
-TTL toDateTime(at) + toIntervalDay(8)
-SETTINGS index_granularity = 256, ttl_only_drop_parts = 1, {{durable}};
-
 -- How far each stream is. Only the role `streams` writes it; the row version is the time of the lease and a counter.
 CREATE TABLE IF NOT EXISTS stream_progress {{onCluster}}
 (
@@ -461,14 +438,16 @@ ORDER BY (organization, stream)
 TTL toDateTime(seen_at) + toIntervalDay(30)
 SETTINGS {{durable}}, {{granules}};
 
--- Where the records lie that log streams have still to send, without their texts: these are in `request_logs` and `attempts`, by
--- website, time and ID. One row for up to 500 records of a batch of the facts-writer that agree in organisation, website, kind and
--- status; values at equal positions belong together. Rows may overlap if a batch was repeated with other borders: readers count
--- each offset of a lane once. Rows of `stream_backlog` are still read; nothing writes there any more.
+-- What log streams have still to send: where the records lie, without their texts, which are in `request_logs` and `attempts`, by
+-- website, time and ID. Readers go by the offset on the log, never by time: what arrives late must not be passed over. A stream
+-- may be seven days behind; the eighth day is there so that what is dropped can be counted first.
+--
+-- One row for up to 500 records of a batch of the facts-writer that agree in organisation, website, kind and status; values at equal
+-- positions belong together. Rows may overlap if a batch was repeated with other borders: readers count each offset of a lane once.
 CREATE TABLE IF NOT EXISTS stream_pointers {{onCluster}}
 (
     organization LowCardinality(String),
-    lane LowCardinality(String) COMMENT 'As in stream_backlog, but of other lanes (domain/streams/lane.ts)',
+    lane LowCardinality(String) COMMENT 'Topic, partition and life of the topic (domain/streams/lane.ts): order holds within it',
     last_offset UInt64,
     first_offset UInt64,
     appended_at DateTime64(3, 'UTC') COMMENT 'Of the last record; a function of lane and last offset' CODEC(Delta, LZ4),

@@ -343,7 +343,7 @@ describe('a log stream', function () {
       expect(receiver.verifications).to.equal(3)
     })
 
-  it('goes on if an earlier release stored its progress, without a UID', async () => {
+  it('goes on if its object gets a UID that it did not have', async () => {
     const actor = await begun(stage.actor({ organization, receiver }))
     receiver.mood = 503
     const waiting = requests(2)
