@@ -73,7 +73,7 @@ async function untilFound(
   }
 }
 
-function replayRecord(call: Call, id: string): ReplayRecord & Required<Pick<ReplayRecord, 'session'>> {
+function replayRecord(call: Call, id: string): ReplayRecord {
   const { body, nowMs } = call
   const windowDays = body['windowDays'] as number | undefined
   return {

@@ -188,13 +188,12 @@ class Watch {
     }
   }
 
-  /** Those of an earlier release, whose session is not known, go on. */
   async #readOpen(): Promise<void> {
     const open = await this.#parts.facts.run('openReplays', { limit: MOST_OPEN })
     for (const replay of open) {
       const known = this.#watched.get(replay.id)
       if (known !== undefined) known.isStored = true
-      else if (replay.session !== '') this.#watched.set(replay.id, { ...UNSEEN, replay, isStored: true })
+      else this.#watched.set(replay.id, { ...UNSEEN, replay, isStored: true })
     }
     const ids = new Set(open.map(({ id }) => id))
     for (const { replay, isStored } of [...this.#watched.values()]) {

@@ -236,7 +236,7 @@ function addDelivery(record: DeliveryRecord, place: EntryPlace, add: AddRow): vo
     changed_at: record.atMs,
     next_attempt_at: record.nextAttemptAtMs,
     deadline_at: record.deadlineAtMs,
-    install_received_at: record.installReceivedAtMs ?? 0,
+    install_received_at: record.installReceivedAtMs,
     retention_days: record.retentionDays,
     row_version: latestWins(record.status, record.atMs, place.offset, record.corrects),
   })
@@ -283,7 +283,7 @@ function replayRow(record: ReplayRecord, place: EntryPlace): RowOf<'decision_rep
   return {
     ...{ website, id, organization, asked_at: askedAtMs, policy: policy.policy },
     ...{ window_ms: policy.windowMs, is_tokens_only: policy.isTokensOnly, since: sinceMs, until: untilMs },
-    session: record.session ?? '',
+    session: record.session,
     retention_days: LIMITS.replayKeepMs / DAY_MS,
     ...trace(place),
     row_version: firstWins(askedAtMs, place.offset),

@@ -107,7 +107,7 @@ export class LateRevocations {
 
   /** Handles activations with an unknown predecessor: revokes it now, or as soon as their visits arrive. */
   async take(records: readonly ActivationRecord[]): Promise<void> {
-    const open = records.filter(({ isPredecessorUnknown }) => isPredecessorUnknown === true)
+    const open = records.filter(({ isPredecessorUnknown }) => isPredecessorUnknown)
     if (open.length === 0) return
     const unique = [...new Map(open.map((record) => [activationKey(record), record])).values()]
     const known = await this.#predecessorsOf(unique)

@@ -112,7 +112,7 @@ function predecessorInRecord({
   revokedIssuedAtMs,
   isPredecessorUnknown,
 }: ActivationRecord): Predecessor {
-  if (isPredecessorUnknown === true) return 'unknown'
+  if (isPredecessorUnknown) return 'unknown'
   if (revokedVisitId === null || revokedIssuedAtMs === null) return null
   return { organization, website, visitId: revokedVisitId, issuedAtMs: revokedIssuedAtMs }
 }

@@ -89,7 +89,7 @@ const recordsOf = (named: Named): readonly LogRecord[] => {
     {
       ...{ v: 1, kind: 'replay', id, organization, website, askedAtMs: AT_MS },
       policy: { policy: 'first_visit', windowMs: 30 * DAY_MS, isTokensOnly: false },
-      ...{ sinceMs: SINCE_MS, untilMs: AT_MS },
+      ...{ sinceMs: SINCE_MS, untilMs: AT_MS, session: 'of nobody' },
     },
   ]
 }

@@ -95,6 +95,7 @@ async function fill(facts: Facts): Promise<void> {
     {
       ...{ v: 1, kind: 'replay', id: REQUEST, ...OF, askedAtMs: AT_MS, sinceMs: AT_MS - MINUTE_MS, untilMs: AT_MS },
       policy: { policy: 'first_visit', windowMs: 30 * DAY_MS, isTokensOnly: false },
+      session: 'of nobody',
     },
     ...[1, 2].map((ago) => activityRecord({ ...OF, atMs: AT_MS - ago, subject: 'Website/acme-one' })),
   ])

@@ -493,19 +493,6 @@ describe('replays of decisions', function () {
     })
   })
 
-  it('of an earlier release, whose session is not known, go on', async () => {
-    const id = unique('replay')
-    const asks = { asked_at: Date.now(), since: AT_MS, until: NOW_MS, policy: 'first_visit', window_ms: DAY_MS }
-    const trace = { log_topic: 'replays', log_partition: 0, log_offset: 0, row_version: 1, retention_days: 7 }
-    const row = { id, website: 'acme-site', organization: 'acme', is_tokens_only: false, session: '' }
-    await facts.insert('decision_replays', [{ ...asks, ...trace, ...row }])
-    const [noted, queries] = [[] as string[], [] as string[]]
-    await during([watchElsewhere(noted, { facts: counting(queries) })], async () => {
-      await turnsOf(queries)
-      expect(noted).not.to.include(replaySubject(id))
-    })
-  })
-
   it('that are over are not ended, nor when they are made again without what was erased', async () => {
     const cookies = await stage.signIn('member@acme.dev')
     const told = await ask(WANTED, cookies)

@@ -74,7 +74,7 @@ describe("an organisation that took over a website's ID", function () {
     const replay: LogRecord = {
       ...{ v: 1, kind: 'replay', id: REPLAY, organization: 'present', website: WEBSITE, askedAtMs: NOW_MS },
       policy: { policy: 'first_visit', windowMs: 30 * DAY_MS, isTokensOnly: false },
-      ...{ sinceMs: NOW_MS - 20 * DAY_MS, untilMs: NOW_MS },
+      ...{ sinceMs: NOW_MS - 20 * DAY_MS, untilMs: NOW_MS, session: 'of nobody' },
     }
     const records = [
       ...[10 * DAY_MS, 3 * DAY_MS, DAY_MS, MINUTE_MS].flatMap((ago) => story(FORMER, TAKEN_MS - ago)),

@@ -200,13 +200,14 @@ describe('rows of a record', () => {
     const record: ReplayRecord = {
       ...{ v: 1, kind: 'replay', id: 'one', organization: 'acme', website: 'acme-dev', askedAtMs: 7 },
       ...{ sinceMs: 1, untilMs: 5, policy: { policy: 'first_visit', windowMs: 3, isTokensOnly: true } },
+      session: 'of-a-person',
     }
     const [[table, row] = [], ...more] = rowsOf(record)
     expect({ table, more }).to.deep.equal({ table: 'decision_replays', more: [] })
     expect(row).to.include({
       ...{ website: 'acme-dev', id: 'one', organization: 'acme', asked_at: 7 },
       ...{ policy: 'first_visit', window_ms: 3, is_tokens_only: true, since: 1, until: 5, retention_days: 7 },
-      session: '',
+      session: 'of-a-person',
     })
     const [[, own] = []] = rowsOf({ ...record, session: 'digest' })
     expect(own).to.include({ session: 'digest' })

@@ -79,7 +79,7 @@ function conditionFor(table: FactTable, names: readonly ErasedName[]): string {
   const own = `organization = ${textLiteral(organization)} AND website = ${textLiteral(website)}`
   if (table === 'request_logs') {
     const references = names.map(({ reference }) => String(reference)).join(', ')
-    // Lines of earlier releases have no references.
+    // A line that names nothing in the usual way may still mention something in its body.
     return `${own} AND if(notEmpty(refs), hasAny(refs, [${references}]), ${mentions('body')})`
   }
   const { ids = [], text } = NAMED_IN[table] ?? {}

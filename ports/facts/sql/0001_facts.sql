@@ -184,7 +184,7 @@ CREATE TABLE IF NOT EXISTS deliveries {{onCluster}}
     changed_at DateTime64(3, 'UTC') CODEC(Delta, LZ4),
     next_attempt_at Nullable(DateTime64(3, 'UTC')),
     deadline_at Nullable(DateTime64(3, 'UTC')),
-    install_received_at DateTime64(3, 'UTC') DEFAULT 0 COMMENT 'Which record of the event it comes from: an earlier one takes its place',
+    install_received_at DateTime64(3, 'UTC') COMMENT 'Which record of the event it comes from: an earlier one takes its place',
     retention_days UInt16,
     log_topic LowCardinality(String),
     log_partition UInt32,
