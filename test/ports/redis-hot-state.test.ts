@@ -61,6 +61,19 @@ describe('Redis hot state', () => {
   }
   const isShared = (state: HotState) => async (): Promise<boolean> => state.health().isShared
 
+  it('writes nothing to data of another form, and says what to do', async () => {
+    server.cli('set', 'whence:epoch', '0123456789abcdef')
+    const reasons: string[] = []
+    const state = await open({ onUnreachable: (reason) => reasons.push(reason) })
+    expect(state.health()).to.deep.equal({ isReachable: false, isShared: false })
+    expect(reasons).to.deep.equal([
+      'Redis holds data in another form: use an empty database, or the program that made them',
+    ])
+    expect(server.cli('keys', '*')).to.equal('whence:epoch')
+    server.cli('flushall')
+    await until(isShared(state))
+  })
+
   describe('in memory', () => {
     it('keeps the states of a day in short hashes that stay flat', async () => {
       const state = await open({ deadlineMs: 10_000 })

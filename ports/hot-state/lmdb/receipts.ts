@@ -4,8 +4,7 @@
  * Keys begin with the issue time, so that neighbours in time are neighbours on disk: one commit touches few pages, and
  * expiry deletes from the front. `issued/…` is described in issued.ts. `known/…` holds the state: `R` for revoked; `A` for
  * active, followed by the receipt that it revoked, or `?` if that is not known yet. If such a receipt is revoked, `known/…/open`
- * marks it; a release that does not know the mark reads the receipt as revoked. `known/…/unseen` marks a revoked receipt if it is
- * not known yet whether it was active and what it replaced.
+ * marks it. `known/…/unseen` marks a revoked receipt if it is not known yet whether it was active and what it replaced.
  */
 
 import { LIMITS } from '../../../domain/limits.ts'

@@ -5,6 +5,8 @@
 -- frees memory, a minute later. Every key of a verb begins with KEYS[1], and is named in its header.
 
 local PREFIX = KEYS[1]
+-- Begins the mark of the store. Until 0.1.0 is published, the form is changed in place.
+local FORM = '1:'
 local DAY_MS = 86400000
 local GRACE_MS = 60000
 -- A hash of at most this many short fields stays one flat block of memory (hash-max-listpack-entries).
@@ -48,8 +50,7 @@ local function issued_key(id)
   return PREFIX .. 'i:' .. id
 end
 
--- Marks a revoked receipt that was active once and whose predecessor is not known yet. The mark is a key of its own, so that
--- a release that does not know it still reads the state as revoked.
+-- Marks a revoked receipt that was active once and whose predecessor is not known yet.
 local function open_key(id)
   return PREFIX .. 'o:' .. id
 end
@@ -154,13 +155,12 @@ local function keep_decision(key, owner, held_until, decision, for_ms)
   keep(key, DECIDED .. struct.pack('>I6', held_until) .. string.char(#owner) .. owner .. decision, for_ms)
 end
 
--- The value of an installation: when the deciding event was received, and the matched visit or the event that is awaited. The
--- first release wrote only the visit, which begins with 0 or 1.
+-- The value of an installation: its kind, when the deciding event was received, and the matched visit or the event that is awaited.
 local MATCHED, AWAITS = '\2', '\3'
 
 local function note_installation(key, received_ms, kind, what, for_ms)
   local known = kept(key)
-  local known_ms = known and string.byte(known) > 1 and until_of(string.sub(known, 2)) or 0
+  local known_ms = known and until_of(string.sub(known, 2)) or 0
   if known_ms <= received_ms then keep(key, kind .. struct.pack('>I6', received_ms) .. what, for_ms) end
 end
 
@@ -220,8 +220,8 @@ end
 local function read_heard()
   local heard = redis.call('GET', PREFIX .. 'heard')
   if not heard then return end
-  local latest_ms, steady_ms = struct.unpack('>I6I6', heard)
-  return latest_ms, steady_ms, #heard >= 18 and (struct.unpack('>I6', string.sub(heard, 13))) or 0
+  local latest_ms, steady_ms, back_ms = struct.unpack('>I6I6I6', heard)
+  return latest_ms, steady_ms, back_ms
 end
 
 local function note_heard(was_away)
