@@ -24,7 +24,9 @@ describe('a folder of LMDB', () => {
   it('keeps its form, and is opened again', async () => {
     for (let time = 0; time < 2; time += 1) {
       const environment = await openTestEnvironment(folder, Date.now)
-      environment.openTable('hot').put('a', 'b')
+      const table = environment.openTable('hot')
+      expect(table.get('a')).to.equal(time === 0 ? undefined : 'b')
+      table.put('a', 'b')
       await environment.close()
     }
   })
