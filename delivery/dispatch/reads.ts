@@ -32,7 +32,7 @@ export interface VisitRef extends OwnedWebsite {
 /** One delivery of an event in ClickHouse. */
 export interface DeliveryBefore {
   readonly destination: string
-  /** When the install record that caused it was received; 0 if the first release wrote it. */
+  /** When the install record that caused it was received. */
   readonly receivedAtMs: number
   readonly isSkipped: boolean
 }

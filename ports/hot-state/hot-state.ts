@@ -7,20 +7,9 @@
  */
 
 import type { OwnedWebsite, VisitId } from '../../domain/model.ts'
+import type { ReceiptStanding, ReceiptState } from '../../domain/receipt-states.ts'
 
 import type { SessionVerbs } from './session-verbs.ts'
-
-export type ReceiptState = 'issued' | 'active' | 'revoked'
-
-/**
- * What the store knows about a receipt. `predecessor_unknown`: it is active, but it is not known yet which receipt it
- * replaced, so one that seems active beside it may be revoked.
- * `revoked_predecessor_unknown`: the same for one that has been replaced itself. `revoked_unseen`: it has been replaced, and a
- * process that is not heard may know that it was active before, and so had replaced another one. `unknown`: nothing is known
- * (any more).
- */
-export type ReceiptStanding =
-  ReceiptState | 'predecessor_unknown' | 'revoked_predecessor_unknown' | 'revoked_unseen' | 'unknown'
 
 /**
  * A receipt, by the data that it carries. `issuedAtMs` gives the day to which its state belongs, and when that state

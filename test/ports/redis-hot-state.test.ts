@@ -5,14 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import { expect } from 'chai'
 
-import type {
-  Claim,
-  HotState,
-  IssuedReceipt,
-  Loss,
-  ReceiptRef,
-  ReceiptStanding,
-} from '../../ports/hot-state/hot-state.ts'
+import type { ReceiptStanding } from '../../domain/receipt-states.ts'
+import type { Claim, HotState, IssuedReceipt, Loss, ReceiptRef } from '../../ports/hot-state/hot-state.ts'
 import { redisClient } from '../../ports/hot-state/redis/client.ts'
 import { receiptId } from '../../ports/hot-state/redis/codec.ts'
 import { RedisConnection } from '../../ports/hot-state/redis/connection.ts'

@@ -5,13 +5,13 @@
  * anything else is `unknown`, so that the caller reads Facts and calls `learn`.
  */
 
+import type { ReceiptStanding } from '../../../domain/receipt-states.ts'
 import type {
   ClaimOutcome,
   HotState,
   IssuedReceipt,
   Predecessor,
   ReceiptRef,
-  ReceiptStanding,
   UsageOutcome,
   UsageRequest,
 } from '../hot-state.ts'
@@ -111,8 +111,7 @@ function receiptsInMemory(nowMs: () => number): ReceiptVerbs {
     receiptStates: async (asked) =>
       asked.map((receipt) => {
         const state = receipts.stateOf(receipt)
-        // Another process may have activated it, and only the facts know what it had replaced then.
-        if (state === 'revoked' && receipts.isUnseen(receipt)) return 'revoked_unseen'
+        // Of one that is unseen, another process may know that it was active, and only the facts know what it had replaced then.
         if (isRevokedStanding(state)) return state
         // An install follows its page's activation by moments: Facts cannot have that activation yet, but may know that another
         // process has replaced the receipt since. About everything else Facts knows more.
@@ -127,7 +126,7 @@ function receiptsInMemory(nowMs: () => number): ReceiptVerbs {
 }
 
 function isRevokedStanding(state: ReceiptStanding): boolean {
-  return state === 'revoked' || state === 'revoked_predecessor_unknown'
+  return state === 'revoked' || state === 'revoked_predecessor_unknown' || state === 'revoked_unseen'
 }
 
 function issuedInMemory(nowMs: () => number): IssuedReceipts {

@@ -1,18 +1,9 @@
 /** The verbs of HotState as calls of Redis scripts. Each rejects if Redis does not answer in time. */
 
 import { LIMITS } from '../../../domain/limits.ts'
+import type { ReceiptStanding } from '../../../domain/receipt-states.ts'
 
-import type {
-  Activation,
-  Claim,
-  ClaimOutcome,
-  Hit,
-  HitOutcome,
-  HotState,
-  Loss,
-  ReceiptRef,
-  ReceiptStanding,
-} from '../hot-state.ts'
+import type { Activation, Claim, ClaimOutcome, Hit, HitOutcome, HotState, Loss, ReceiptRef } from '../hot-state.ts'
 import {
   decodeInstallation,
   decodePredecessor,

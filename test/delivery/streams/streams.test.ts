@@ -339,7 +339,7 @@ describe('a log stream', function () {
       expect(await state()).to.include({ delivered: 9 })
       madeAgain({ uid: '' })
       await stage.settle(actor)
-      expect(await state(), 'a catalog of the release before has no UIDs').to.include({ delivered: 9 })
+      expect(await state(), 'its file has no UID any more').to.include({ delivered: 9 })
       expect(receiver.verifications).to.equal(3)
     })
 
