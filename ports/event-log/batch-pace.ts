@@ -14,7 +14,7 @@ export interface PaceOptions {
   readonly random: () => number
 }
 
-interface WaitingBatch {
+interface DueBatch {
   readonly lingerMs: number
   /** Nothing is gained by waiting for more. */
   readonly isFull: boolean
@@ -39,7 +39,7 @@ export class BatchPace {
   }
 
   /** How long until this batch may be handed over, in ms; 0 or less: now. */
-  waitMs({ lingerMs, isFull, oldestAtMs }: WaitingBatch): number {
+  waitMs({ lingerMs, isFull, oldestAtMs }: DueBatch): number {
     const { recheckMs } = this.#options
     const retryMs = this.#retryAtMs - performance.now()
     if (retryMs > 0) return retryMs

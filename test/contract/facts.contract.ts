@@ -942,7 +942,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const told = rows.map((row) => [row.event_id, row.destination, row.status, row.install_received_at_ms])
         expect(told).to.have.deep.members([
           [done, 'a', 'pending', SAMPLE_MS - 1],
-          [done, 'b', 'skipped', 0],
+          [done, 'b', 'skipped', SAMPLE_MS],
         ])
       })
 
