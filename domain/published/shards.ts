@@ -93,7 +93,7 @@ function readShard(text: string, memory: ShardMemory): ReadShard {
 /** Earlier versions stored no webhooks and no log streams, none to buckets, or none with a UID. */
 function withSenders(organization: Organization): Organization {
   const { logStreams = [], webhooks = [] } = organization as Partial<Organization>
-  const streams = logStreams.map((stream) => ({ ...{ uid: '', s3: null, flushSeconds: 60 }, ...stream }))
+  const streams = logStreams.map((stream) => ({ uid: '', s3: null, flushSeconds: 60, ...stream }))
   return { ...organization, logStreams: streams, webhooks }
 }
 
@@ -133,10 +133,12 @@ function restored(item: StoredWebsite, organization: Organization): Website {
   const { namespace } = organization
   return Object.freeze({
     // Fields that earlier versions did not publish.
-    ...{ namespace, objectName: item.id, installationsPerVisitWarning: LIMITS.installationsPerVisit.fallback },
-    ...{ selectionPolicy: 'latest_visit' as const },
+    namespace,
+    objectName: item.id,
+    installationsPerVisitWarning: LIMITS.installationsPerVisit.fallback,
+    selectionPolicy: 'latest_visit' as const,
     ...item,
-    destinations: item.destinations.map((each) => Object.freeze({ ...{ namespace }, ...each })),
+    destinations: item.destinations.map((each) => Object.freeze({ namespace, ...each })),
     pages,
     hookScan: scan,
     organization,
