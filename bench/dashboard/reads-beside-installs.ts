@@ -193,8 +193,13 @@ async function besideReads(people: People, loaded: () => Promise<Times>): Promis
 async function loadPages({ dashboard: port, reader: headers }: People): Promise<void> {
   const since = Date.now() - 7 * 86_400_000
   const paths = [
-    ...[`${OWN}/funnel?since=${since}`, `${OWN}/sources?by=page&since=${since}`, `${OWN}/match?since=${since}`],
-    ...[`${OWN}/installs`, `${OWN}/logs?status=4xx`, `${OWN}/deliveries`, `${OWN}/overview`],
+    `${OWN}/funnel?since=${since}`,
+    `${OWN}/sources?by=page&since=${since}`,
+    `${OWN}/match?since=${since}`,
+    `${OWN}/installs`,
+    `${OWN}/logs?status=4xx`,
+    `${OWN}/deliveries`,
+    `${OWN}/overview`,
   ]
   const next = (index: number): DueRequest => ({ path: paths[index % paths.length] ?? '', headers })
   await openLoop({ port, perSecond: READS_PER_S, seconds, next, onRefusal: () => void (read.refused += 1) })
@@ -219,7 +224,8 @@ function openTail({ dashboard: port, cookies }: People, index: number): Promise<
 async function askReplay({ dashboard: port, reader: headers }: People): Promise<void> {
   const body = { website: SCALE_WEBSITES[0], policy: 'first_visit', since: Date.now() - 30 * 86_400_000 }
   const response = await fetch(`http://127.0.0.1:${port}${OWN}/replays`, {
-    ...{ method: 'POST', headers: { ...headers, 'Content-Type': 'application/json' } },
+    method: 'POST',
+    headers: { ...headers, 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   })
   if (response.status !== 202) throw new Error(`the replay was answered ${response.status}: ${await response.text()}`)

@@ -73,8 +73,14 @@ function activityEntry(
   },
 ) {
   const record: ActivityRecord = {
-    ...{ v: 1, kind: 'activity', id, atMs },
-    ...{ organization: problem.organization ?? '', website: '', type: 'catalog_problem', subject: problem.object },
+    v: 1,
+    kind: 'activity',
+    id,
+    atMs,
+    organization: problem.organization ?? '',
+    website: '',
+    type: 'catalog_problem',
+    subject: problem.object,
     message: [problem.source, problem.field, problem.message].filter((part) => part !== '').join(': '),
     catalogNumber,
     logRetentionDays: retentionDays ?? LIMITS.logRetentionDays.fallback,

@@ -44,7 +44,8 @@ export async function recovery(
   sinceMs: number,
 ): Promise<Pick<Figure, 'storedMs' | 'deliveredMs'>> {
   const untilMs = Date.now() + RECOVER_MS
-  let [storedMs, deliveredMs] = [Number.NaN, Number.NaN]
+  let storedMs = Number.NaN
+  let deliveredMs = Number.NaN
   while (Date.now() < untilMs && (Number.isNaN(storedMs) || Number.isNaN(deliveredMs))) {
     await wait(LOOK_MS)
     const fresh = freshInstalls(client.calls, sinceMs)
@@ -100,8 +101,11 @@ export function answeredIn(calls: readonly Call[], fromMs: number, untilMs: numb
     .map(([api, some]) => {
       const late = some.filter(({ beganMs }) => beganMs >= fromMs + LATE_MS)
       return {
-        ...{ api, calls: some.length, ok: some.filter(isAnswer).length },
-        ...{ lateCalls: late.length, lateOk: late.filter(isAnswer).length },
+        api,
+        calls: some.length,
+        ok: some.filter(isAnswer).length,
+        lateCalls: late.length,
+        lateOk: late.filter(isAnswer).length,
         tookMs: some.filter(({ status }) => status !== 0).map(({ beganMs, endedMs }) => endedMs - beganMs),
       }
     })
@@ -155,9 +159,13 @@ export function figureTable(figures: readonly Figure[]): string {
     const ofEach = (share: (some: readonly Answered[]) => string): string =>
       apis.map((api) => share(answered.filter((one) => one.api === api))).join(' / ')
     const cells = [
-      ...[fault, some.length],
-      ...[spanOf(some.map(({ storedMs }) => storedMs)), spanOf(some.map(({ deliveredMs }) => deliveredMs))],
-      ...[ofEach(shareInAll), ofEach(shareLater), seconds(quantile(tookMs, 0.999))],
+      fault,
+      some.length,
+      spanOf(some.map(({ storedMs }) => storedMs)),
+      spanOf(some.map(({ deliveredMs }) => deliveredMs)),
+      ofEach(shareInAll),
+      ofEach(shareLater),
+      seconds(quantile(tookMs, 0.999)),
       seconds(Math.max(...some.map(({ silentMs }) => silentMs))),
     ]
     return `| ${cells.join(' | ')} |`

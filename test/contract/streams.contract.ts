@@ -42,7 +42,8 @@ const place = (lane: string, offset: number, changes: Partial<Place>): Place => 
 })
 /** One row of several records that are alike. */
 const pointerRow = (places: readonly Place[]): PointerRow => {
-  const [first, last] = [places[0], places.at(-1)]
+  const first = places[0]
+  const last = places.at(-1)
   if (first === undefined || last === undefined) throw new Error('a row of no record')
   const { organization, lane, website, kind, status } = first
   const oldest = Math.min(...places.map(({ at }) => at))
@@ -65,7 +66,8 @@ const pointerRow = (places: readonly Place[]): PointerRow => {
 }
 
 function backlogContract(facts: () => Facts): void {
-  const [VISITS, INSTALLS] = ['visits/0/1795000000000/first', 'installs/2/1795000000000/first']
+  const VISITS = 'visits/0/1795000000000/first'
+  const INSTALLS = 'installs/2/1795000000000/first'
   let organization: string
   beforeEach(() => {
     organization = unique('organization')
@@ -201,7 +203,8 @@ function backlogContract(facts: () => Facts): void {
 }
 
 function logsContract(facts: () => Facts): void {
-  const [REQUESTS, ATTEMPTS] = ['visits/0/1795000000000/first', 'deliveries/0/1795000000000/first']
+  const REQUESTS = 'visits/0/1795000000000/first'
+  const ATTEMPTS = 'deliveries/0/1795000000000/first'
   let organization: string
   beforeEach(() => {
     organization = unique('organization')
@@ -209,7 +212,8 @@ function logsContract(facts: () => Facts): void {
 
   it('finds requests and attempts where the pointers say, with bodies on request, by the filter of the stream', async () => {
     const mine = { organization, website: unique('site') }
-    const [asked, other] = [requestRecord({ ...mine, status: 404, body: '{"a":1}' }), requestRecord(mine)]
+    const asked = requestRecord({ ...mine, status: 404, body: '{"a":1}' })
+    const other = requestRecord(mine)
     const sent = attempt({ requestBody: 'what', responseBody: 'no' })
     const delivery = deliveryRecord({ ...mine, attempt: sent })
     await store(facts(), [asked, other, delivery, requestRecord(mine)])
@@ -245,9 +249,19 @@ function logsContract(facts: () => Facts): void {
 
   it('keeps the latest state of a stream, and knows which organisations stream', async () => {
     const state = (version: number, seenAtMs: number): RowOf<'stream_progress'> => ({
-      ...{ organization, stream: 'default/logs', seen_at: seenAtMs, state: 'Delivering', behind: 3, oldest_at: null },
-      ...{ delivered_at: seenAtMs, failing_since: null, last_error: '', delivered: version, dropped: 0 },
-      ...{ progress: '{}', row_version: version },
+      organization,
+      stream: 'default/logs',
+      seen_at: seenAtMs,
+      state: 'Delivering',
+      behind: 3,
+      oldest_at: null,
+      delivered_at: seenAtMs,
+      failing_since: null,
+      last_error: '',
+      delivered: version,
+      dropped: 0,
+      progress: '{}',
+      row_version: version,
     })
     await facts().insert('stream_progress', [state(8, Date.now())])
     await facts().insert('stream_progress', [state(7, Date.now() - 1)])

@@ -45,7 +45,9 @@ describe('signing in', () => {
       for (const email of NO_ADDRESSES) {
         const told = await askForMail(email, { address: `198.18.0.${addresses++}` })
         expect([told.status, told.body['error'], told.body['field']], JSON.stringify(email)).to.deep.equal([
-          ...[400, 'invalid_field', '/email'],
+          400,
+          'invalid_field',
+          '/email',
         ])
       }
       await stage.mailSent()
@@ -106,7 +108,9 @@ describe('signing in', () => {
       await stage.mailSent()
       expect(stage.mails.length).to.equal(mails + 1)
       const shape = ({ status, text, headers, cookies }: Told) => ({
-        ...{ status, text, cookie: cookies.replace(/=.*/, '') },
+        status,
+        text,
+        cookie: cookies.replace(/=.*/, ''),
         headers: [...headers.keys()].sort(),
         length: headers.get('content-length'),
       })

@@ -269,19 +269,16 @@ describe('the pages that answer why', function () {
       await page.goto(`${stage.url}/app/acme/installs/acme-docs/event-picture`)
       await page.locator('.attempt.bad path').first().waitFor()
       const picture = [
-        ...[
-          '.visit.chosen line stroke',
-          '.visit:not(.chosen) circle stroke',
-          '.picture .install fill',
-          '.picture .mark fill',
-        ],
-        ...[
-          '.attempt.good fill',
-          '.attempt.bad path stroke',
-          '.attempt.next path stroke',
-          '.delivery .deadline stroke',
-        ],
-        ...['.axis text fill', '.axis .middle stroke'],
+        '.visit.chosen line stroke',
+        '.visit:not(.chosen) circle stroke',
+        '.picture .install fill',
+        '.picture .mark fill',
+        '.attempt.good fill',
+        '.attempt.bad path stroke',
+        '.attempt.next path stroke',
+        '.delivery .deadline stroke',
+        '.axis text fill',
+        '.axis .middle stroke',
       ]
       Object.assign(contrasts, await contrastsOf(page, '.picture', picture))
       expect(Object.keys(contrasts)).to.have.lengthOf(drawn.length + 1 + picture.length)

@@ -180,7 +180,8 @@ describe('the reporter', () => {
   })
 
   it('ends with its runner, and so does what its tests have started', async () => {
-    const [test, pids] = [join(folder, 'sample.test.mjs'), join(folder, 'pids')]
+    const test = join(folder, 'sample.test.mjs')
+    const pids = join(folder, 'pids')
     await writeFile(
       test,
       `import { spawn } from 'node:child_process'

@@ -18,16 +18,26 @@ import { sampleEntries } from './samples.ts'
 /** Each topic that is read by a role. */
 const READ_BY = [
   ...RECORD_TOPICS.map((topic) => `facts-writer ${topic}`),
-  ...['dispatch installs', 'dispatch dispatch.5s', 'deliver.ga4 deliver.ga4'],
-  ...['state activations', 'state state.5s', 'state install_decisions', 'mail mail', 'mail mail.5s'],
+  'dispatch installs',
+  'dispatch dispatch.5s',
+  'deliver.ga4 deliver.ga4',
+  'state activations',
+  'state state.5s',
+  'state install_decisions',
+  'mail mail',
+  'mail mail.5s',
   ...NOTICED_TOPICS.map((topic) => `webhooks ${topic}`),
-  ...['webhooks webhooks', 'webhooks webhooks.5s'],
+  'webhooks webhooks',
+  'webhooks webhooks.5s',
 ].sort()
 
 const MAILED = ['sample-mail', 'sample-mail-again']
 const TOLD = [
-  ...['delivery.expired sample-told', 'delivery.expired sample-told-again', 'delivery.failed event-failed'],
-  ...['install.matched event-fresh', 'limit.reached visits'],
+  'delivery.expired sample-told',
+  'delivery.expired sample-told-again',
+  'delivery.failed event-failed',
+  'install.matched event-fresh',
+  'limit.reached visits',
 ]
 
 const DELIVERED = ['event-fresh', 'event-job', 'event-parked'].map((eventId) => jobOf({ install: { eventId } }).jobId)
