@@ -183,7 +183,8 @@ async function measure(plan: Plan): Promise<Run> {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const [url] = (await once(stranger.stdout, 'data')) as [Buffer]
-  const [self, filled] = [fileURLToPath(import.meta.url), [folder, JSON.stringify(plan)]]
+  const self = fileURLToPath(import.meta.url)
+  const filled = [folder, JSON.stringify(plan)]
   // By a separate process, whose memory is not measured.
   const filler = spawn(process.execPath, [self, '--fill', ...filled], { stdio: ['ignore', 'pipe', 'inherit'] })
   await textOf(filler)

@@ -51,8 +51,10 @@ const { values, positionals } = parseArgs({
     'lag-seconds': { type: 'string', default: '300' },
   },
 })
-const [rounds, seconds] = [roundsFrom(values.rounds, 3), Number(values.seconds)]
-const [outageS, lagS] = [Number(values['outage-seconds']), Number(values['lag-seconds'])]
+const rounds = roundsFrom(values.rounds, 3)
+const seconds = Number(values.seconds)
+const outageS = Number(values['outage-seconds'])
+const lagS = Number(values['lag-seconds'])
 const MOST_OUTAGE_MB = 64
 const MOST_LAG_S = 10
 const RATE_PER_S = 5_000
@@ -152,7 +154,8 @@ function tell(what: string, figures: readonly Figures[], bare: readonly Figures[
 async function measureOutage(): Promise<void> {
   const script = scriptOf('visit')
   const { port, child } = await startApi(engines, { manifests })
-  let [beforeMb, mostMb] = [0, 0]
+  let beforeMb = 0
+  let mostMb = 0
   try {
     wrk(port, script, WARM_UP_S)
     beforeMb = residentMb(child.pid)

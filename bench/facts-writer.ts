@@ -242,8 +242,18 @@ async function isBehind(eventLog: EventLog): Promise<boolean> {
 function streamOf(organization: string): RowOf<'stream_progress'> {
   const now = Date.now()
   return {
-    ...{ organization, stream: 'default/logs', seen_at: now, state: 'Delivering', behind: 0, oldest_at: null },
-    ...{ delivered_at: null, failing_since: null, last_error: '', delivered: 0, dropped: 0, progress: '{}' },
+    organization,
+    stream: 'default/logs',
+    seen_at: now,
+    state: 'Delivering',
+    behind: 0,
+    oldest_at: null,
+    delivered_at: null,
+    failing_since: null,
+    last_error: '',
+    delivered: 0,
+    dropped: 0,
+    progress: '{}',
     row_version: 1,
   }
 }

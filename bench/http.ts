@@ -58,12 +58,14 @@ async function measureService(load: Load, script: string, ga4Url: string): Promi
   try {
     await waitFor(`http://127.0.0.1:${port}/health`)
     const startMs = performance.now() - startedMs
-    const [restMb, filesMb] = [residentMb(child.pid), residentFilesMb(child.pid)]
+    const restMb = residentMb(child.pid)
+    const filesMb = residentFilesMb(child.pid)
     writeFileSync(script, luaScript(load, load === 'matched' ? await activatedVisits(port) : []))
     wrk(port, script, WARM_UP_S)
     const beforeS = await cpuWhenQuiet(child.pid)
     const figures = wrk(port, script, SECONDS, { pid: child.pid })
-    const [loadMb, mappedMb] = [residentMb(child.pid), residentFilesMb(child.pid) - filesMb]
+    const loadMb = residentMb(child.pid)
+    const mappedMb = residentFilesMb(child.pid) - filesMb
     const quietUs = (((await cpuWhenQuiet(child.pid)) - beforeS) / figures.requests) * 1e6
     const measured = { ...figures, restMb, loadMb, mappedMb, startMs, quietUs }
     console.log(`  ${load}: ${JSON.stringify({ ...measured, cpuS: cpuSeconds(child.pid) })}`)
@@ -76,7 +78,8 @@ async function measureService(load: Load, script: string, ga4Url: string): Promi
 
 function tell(load: Load, service: readonly Measured[], bare: readonly Figures[]): void {
   const of = (key: keyof Measured): number => median(service.map((each) => each[key]))
-  const [rate, ceiling] = [of('perSecond'), median(bare.map(({ perSecond }) => perSecond))]
+  const rate = of('perSecond')
+  const ceiling = median(bare.map(({ perSecond }) => perSecond))
   const what = { visit: 'visits', event: 'events without a receipt or destination', matched: 'matched events' }[load]
   const ratio = (rate / ceiling).toFixed(2)
   console.log(`durable ${what}: ${rate.toFixed(0)}/s, ${ratio} of bare node:http (${ceiling.toFixed(0)}/s)`)

@@ -82,8 +82,11 @@ try {
   const operator = startProgram(['operator'], {
     env: {
       NODE_OPTIONS: operatorOptions(),
-      ...{ ...env, WHENCE_CATALOG: 'kubernetes:whence/whence', WHENCE_BASE_URL: 'https://whence.example' },
-      ...{ WHENCE_METRICS_LISTEN: `127.0.0.1:${metricsPort}`, WHENCE_LOG_LEVEL: 'warn' },
+      ...env,
+      WHENCE_CATALOG: 'kubernetes:whence/whence',
+      WHENCE_BASE_URL: 'https://whence.example',
+      WHENCE_METRICS_LISTEN: `127.0.0.1:${metricsPort}`,
+      WHENCE_LOG_LEVEL: 'warn',
     },
   })
   try {
@@ -93,7 +96,8 @@ try {
     await measureRepair()
     await measureIdle()
     const heapBytes = await metric(/^nodejs_heap_size_used_bytes (\S+)$/m)
-    const [residentMb, mostMb] = [memoryOf(operator.pid, 'VmRSS'), memoryOf(operator.pid, 'VmHWM')]
+    const residentMb = memoryOf(operator.pid, 'VmRSS')
+    const mostMb = memoryOf(operator.pid, 'VmHWM')
     say(`operator's memory: ${residentMb} MB, at most ${mostMb} MB; heap in use: ${Math.round(heapBytes / 1e6)} MB`)
   } finally {
     await operator.end('SIGTERM')

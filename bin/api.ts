@@ -25,7 +25,12 @@ export function api({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<n
     const probes = await startMetrics(parts, registry)
     const server = await serveApi({
       ...parts,
-      ...{ keys, catalog, eventLog, hotState, facts, registry },
+      keys,
+      catalog,
+      eventLog,
+      hotState,
+      facts,
+      registry,
       version: version(),
       healthOfParts: () => ({}),
       tellStatus: probes.tellStatus,

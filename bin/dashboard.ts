@@ -37,8 +37,14 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
       'directory',
       () =>
         watchDirectory({
-          ...{ client, place, namespaces: settings.watchNamespaces, installation: settings.installation },
-          ...{ logger, metrics: createKubeMetrics(registry), random: Math.random, nowMs: Date.now },
+          client,
+          place,
+          namespaces: settings.watchNamespaces,
+          installation: settings.installation,
+          logger,
+          metrics: createKubeMetrics(registry),
+          random: Math.random,
+          nowMs: Date.now,
         }),
       (watched) => watched.close(),
     )
@@ -55,7 +61,13 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
       writer: clusterWriter(client, Date.now, secretPlaces(hotState)),
     }
     const dashboard = await openDashboard({
-      ...{ ...parts, keys, registry, eventLog, hotState, facts, ...resources },
+      ...parts,
+      keys,
+      registry,
+      eventLog,
+      hotState,
+      facts,
+      ...resources,
       pins: clusterPins(client),
     })
     await lifecycle.start(

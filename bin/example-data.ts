@@ -89,8 +89,15 @@ function keyOfRecord(record: LogRecord): string {
 function madeUpNote({ website, organization, days, seed, nowMs }: ExampleWish, written: number): LogRecord {
   const day = Math.floor(nowMs / DAY_MS)
   return {
-    ...{ v: 1, kind: 'activity', id: `${EXAMPLE_DATA.idPrefix}${seed}-${day}`, atMs: nowMs, organization, website },
-    ...{ type: EXAMPLE_DATA.activityType, subject: website, logRetentionDays: LIMITS.retentionDays.fallback },
+    v: 1,
+    kind: 'activity',
+    id: `${EXAMPLE_DATA.idPrefix}${seed}-${day}`,
+    atMs: nowMs,
+    organization,
+    website,
+    type: EXAMPLE_DATA.activityType,
+    subject: website,
+    logRetentionDays: LIMITS.retentionDays.fallback,
     message: `${written} records of ${days} days of made-up traffic were filled in; their pages are on ${new URL(EXAMPLE_DATA.origin).host}.`,
   }
 }

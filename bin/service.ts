@@ -73,7 +73,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     'reads',
     () =>
       createReadThread({
-        ...{ ...foundation, ...resources, factsUrl: settings.facts?.url ?? null },
+        ...foundation,
+        ...resources,
+        factsUrl: settings.facts?.url ?? null,
         onFailure: (error) => lifecycle.fail('reads', error),
       }),
     (thread) => thread.stop(),
@@ -138,7 +140,9 @@ async function layFoundation(options: ServiceOptions): Promise<Foundation> {
       openCatalogFolder({
         folder: settings.manifests,
         written: settings.dashboardFolder,
-        ...{ env: options.env, logger, nowMs },
+        env: options.env,
+        logger,
+        nowMs,
         numberFile: join(settings.data, CATALOG_NUMBER_FILE),
       }),
     (source) => source.close(),

@@ -121,19 +121,30 @@ export function createDashboard(parts: DashboardParts): Serve {
   const websitesOf = (call: Call) => parts.directory.websites(scopeOf(call).organization.id)
   const scope = createReadScope({ ...parts, websitesOf })
   const reading = {
-    ...{ ...parts, scope, cursors: createCursors(parts.keys.cursorMac), keyIds: KEY_IDS.filter(parts.keys.hasKey) },
+    ...parts,
+    scope,
+    cursors: createCursors(parts.keys.cursorMac),
+    keyIds: KEY_IDS.filter(parts.keys.hasKey),
     stillAllowed: createStillAllowed({ ...parts, sessions }),
     noteActivity,
   }
   const { billing } = parts
   const handlers: Handlers = {
     ...signInHandlers({
-      ...{ ...parts, ...parts.keys, sessions, hash: parts.keys.signInHash, rules: parts.claimRules },
+      ...parts,
+      ...parts.keys,
+      sessions,
+      hash: parts.keys.signInHash,
+      rules: parts.claimRules,
       countSignIn: parts.metrics.signIn,
       countGroupsMissing: parts.metrics.groupsMissing,
     }),
     ...peopleHandlers({
-      ...{ ...parts, hash: parts.keys.memberHash, onRemoved: parts.pins.forget, changeHash, noteActivity },
+      ...parts,
+      hash: parts.keys.memberHash,
+      onRemoved: parts.pins.forget,
+      changeHash,
+      noteActivity,
       hasBilling: billing !== null,
     }),
     ...configurationHandlers({ ...parts, ...parts.keys, noteActivity }),

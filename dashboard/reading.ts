@@ -35,11 +35,30 @@ export interface ReadingParts {
 
 /** Their routes. */
 export const READING_ROUTES = [
-  ...(['websites', 'overview', 'funnel', 'sources', 'match', 'sharedCommands', 'usage', 'checklist'] as const),
-  ...(['logs', 'loggedRequest', 'loggedAttempt', 'activity'] as const),
-  ...(['visits', 'visitCounts', 'installs', 'install', 'deliveries', 'deliveryList'] as const),
-  ...(['logExport', 'installExport', 'visitExport', 'deliveryExport'] as const),
-  ...(['listReplays', 'showReplay'] as const),
+  'websites',
+  'overview',
+  'funnel',
+  'sources',
+  'match',
+  'sharedCommands',
+  'usage',
+  'checklist',
+  'logs',
+  'loggedRequest',
+  'loggedAttempt',
+  'activity',
+  'visits',
+  'visitCounts',
+  'installs',
+  'install',
+  'deliveries',
+  'deliveryList',
+  'logExport',
+  'installExport',
+  'visitExport',
+  'deliveryExport',
+  'listReplays',
+  'showReplay',
 ] as const satisfies readonly (keyof typeof ROUTES)[]
 
 export type ReadingHandlers = HandlersOf<Pick<typeof ROUTES, (typeof READING_ROUTES)[number]>>

@@ -41,7 +41,15 @@ export function createHourlyNews({
       .catch(() => false)
     if (!isFirst) return
     const record: ActivityRecord = {
-      ...{ v: 1, kind: 'activity', id, atMs, organization: organization.id, website: '', type, subject, message },
+      v: 1,
+      kind: 'activity',
+      id,
+      atMs,
+      organization: organization.id,
+      website: '',
+      type,
+      subject,
+      message,
       catalogNumber: catalog().number,
       logRetentionDays: organization.logRetentionDays,
     }

@@ -192,8 +192,16 @@ const SHAPES: { readonly [K in ReadableKind]: readonly KnownField[] } = {
     dueAtMs: isNumber,
   }),
   webhookJob: shape({
-    ...{ messageId: isAnyText, organization: isAnyText, website: isAnyText, webhook: isAnyText, type: isAnyText },
-    ...{ body: isAnyText, happenedAtMs: isNumber, deadlineAtMs: isNumber, attempts: isNumber, dueAtMs: isNumber },
+    messageId: isAnyText,
+    organization: isAnyText,
+    website: isAnyText,
+    webhook: isAnyText,
+    type: isAnyText,
+    body: isAnyText,
+    happenedAtMs: isNumber,
+    deadlineAtMs: isNumber,
+    attempts: isNumber,
+    dueAtMs: isNumber,
     logRetentionDays: isNumber,
   }),
 }

@@ -110,6 +110,10 @@ export type ActivityType = keyof typeof ACTIVITY_TYPES
 
 /** Who may do what, and who did: kept for `auditRetentionDays`, however short Logs are kept. */
 export const AUDIT_TYPES: ReadonlySet<ActivityType> = new Set([
-  ...(['object_created', 'object_changed', 'object_removal', 'object_removed'] as const),
-  ...(['account_replaced', 'sign_in'] as const),
+  'object_created',
+  'object_changed',
+  'object_removal',
+  'object_removed',
+  'account_replaced',
+  'sign_in',
 ])

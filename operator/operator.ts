@@ -176,17 +176,30 @@ class OperatorLoop {
     this.#audit = auditOf(options, world, () => this.#decision)
     this.#definitions = createDefinitionCheck({ ...options, sha256Hex, onChange: this.#metrics.differing })
     this.#secretCleanup = createSecretCleanup({
-      ...{ ...options, writer, world, room, differing: this.#definitions.differing },
+      ...options,
+      writer,
+      world,
+      room,
+      differing: this.#definitions.differing,
     })
     this.#statuses = createStatuses({
-      ...{ writer, onTransition: events.transition, nowMs: options.nowMs },
+      writer,
+      onTransition: events.transition,
+      nowMs: options.nowMs,
       current: (key) => this.#current(key),
-      ...{ installation: options.installation, audit: this.#audit },
+      installation: options.installation,
+      audit: this.#audit,
     })
     this.leader = startLeader({
       // It gives its Lease back after everything else was given up.
-      ...{ client: given.client, identity, namespace: place.namespace, name: place.name, logger },
-      ...{ nowMs: options.nowMs, clockMs: () => performance.now(), random: options.random },
+      client: given.client,
+      identity,
+      namespace: place.namespace,
+      name: place.name,
+      logger,
+      nowMs: options.nowMs,
+      clockMs: () => performance.now(),
+      random: options.random,
       onElected: () => this.#elected(),
       onLost: () => {
         this.#metrics.leading(false)
@@ -194,7 +207,11 @@ class OperatorLoop {
       },
     })
     this.#traffic = startTraffic({
-      ...{ read: options.readFacts, writer, metrics: this.#metrics, logger, nowMs: options.nowMs },
+      read: options.readFacts,
+      writer,
+      metrics: this.#metrics,
+      logger,
+      nowMs: options.nowMs,
       decision: () => (this.leader.isLeading() ? this.#decision : null),
       current: (kind, { metadata }) => world.resource(kind, metadata.namespace ?? '', metadata.name),
       ...(options.trafficIntervalMs === undefined ? {} : { intervalMs: options.trafficIntervalMs }),

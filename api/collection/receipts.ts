@@ -127,14 +127,20 @@ function withRevocations(
 }
 
 const REVOKED_STATES: ReadonlySet<Standing | undefined> = new Set<Standing>([
-  ...(['revoked', 'revoked_predecessor_unknown', 'revoked_unseen'] as const),
+  'revoked',
+  'revoked_predecessor_unknown',
+  'revoked_unseen',
 ])
 const OPEN_STATES: ReadonlySet<Standing | undefined> = new Set<Standing>([
-  ...(['unknown', 'predecessor_unknown', 'revoked_predecessor_unknown', 'revoked_unseen'] as const),
+  'unknown',
+  'predecessor_unknown',
+  'revoked_predecessor_unknown',
+  'revoked_unseen',
 ])
 /** Of the open ones, those that were active for certain, and so have replaced what their visit names. */
 const WAS_ACTIVE: ReadonlySet<Standing | undefined> = new Set<Standing>([
-  ...(['predecessor_unknown', 'revoked_predecessor_unknown'] as const),
+  'predecessor_unknown',
+  'revoked_predecessor_unknown',
 ])
 
 /**

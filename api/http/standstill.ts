@@ -16,7 +16,8 @@ interface Standstill {
 }
 
 export function watchStandstill(nowMs: () => number = () => performance.now()): Standstill {
-  let [lookedAtMs, overAtMs] = [nowMs(), Number.NEGATIVE_INFINITY]
+  let lookedAtMs = nowMs()
+  let overAtMs = Number.NEGATIVE_INFINITY
   const look = (): void => {
     if (nowMs() - lookedAtMs > LOOK_EVERY_MS + STILL_MS) overAtMs = nowMs()
     lookedAtMs = nowMs()

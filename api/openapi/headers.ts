@@ -52,7 +52,11 @@ export function answerHeaders(names: readonly AnswerHeader[], status: number): S
 }
 
 const header = (name: string, required: boolean, description: string): SchemaJson => ({
-  ...{ name, in: 'header', required, description, schema: { type: 'string' } },
+  name,
+  in: 'header',
+  required,
+  description,
+  schema: { type: 'string' },
 })
 
 /** Browsers send it automatically. */

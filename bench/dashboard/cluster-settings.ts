@@ -33,8 +33,11 @@ export async function clusterSettings(
   })
   client.close()
   return {
-    ...{ WHENCE_KUBE_URL: kube.url, WHENCE_KUBE_TOKEN_FILE: tokenFile, WHENCE_KUBE_CA_FILE: kube.caFile },
-    ...{ WHENCE_CATALOG: 'kubernetes:whence/whence', WHENCE_WATCH_NAMESPACES: namespace },
+    WHENCE_KUBE_URL: kube.url,
+    WHENCE_KUBE_TOKEN_FILE: tokenFile,
+    WHENCE_KUBE_CA_FILE: kube.caFile,
+    WHENCE_CATALOG: 'kubernetes:whence/whence',
+    WHENCE_WATCH_NAMESPACES: namespace,
     WHENCE_TRUST_PROXY: '127.0.0.0/8',
   }
 }

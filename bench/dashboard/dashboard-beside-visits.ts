@@ -96,7 +96,8 @@ async function measure(): Promise<void> {
 
 function tell(beside: Exclude<Beside, 'alone'>, p99s: Readonly<Record<Beside, readonly number[]>>): void {
   const ratio = median(p99s[beside].map((p99, round) => p99 / (p99s.alone[round] ?? Number.NaN)))
-  const [alone, with_] = [median(p99s.alone), median(p99s[beside])]
+  const alone = median(p99s.alone)
+  const with_ = median(p99s[beside])
   const machine = `load ${loadavg()[0]?.toFixed(1)}, bare node:http ${bare.toFixed(0)}/s`
   console.log(
     `${perSecond} visits/s beside ${READS_PER_S} reads/s of ${beside}: p99 ${with_.toFixed(1)} ms, alone ${alone.toFixed(1)} ms, ratio ${ratio.toFixed(2)} of ${rounds} rounds (${machine})`,

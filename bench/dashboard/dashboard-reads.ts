@@ -88,14 +88,16 @@ function startDashboard(port: number): ChildProcess {
   const words = ['bin/whencectl.ts', 'dashboard', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0']
   return startPinned([...words, '--data', join(folder, 'data')], {
     NODE_OPTIONS: dashboardOptions(),
-    ...{ WHENCE_KUBE_URL: kube.url, WHENCE_KUBE_TOKEN_FILE: tokenFile, WHENCE_KUBE_CA_FILE: kube.caFile },
-    ...{
-      WHENCE_HOT_STATE: redis.url,
-      WHENCE_EVENT_LOG: 'kafka://127.0.0.1:1',
-      WHENCE_FACTS: 'http://127.0.0.1:9/whence',
-    },
-    ...{ WHENCE_SECRET: 'only-for-measuring-only-for-measuring', WHENCE_WATCH_NAMESPACES: NAMESPACE },
-    ...{ WHENCE_TRUST_PROXY: '127.0.0.0/8', WHENCE_LOG_LEVEL: 'error' },
+    WHENCE_KUBE_URL: kube.url,
+    WHENCE_KUBE_TOKEN_FILE: tokenFile,
+    WHENCE_KUBE_CA_FILE: kube.caFile,
+    WHENCE_HOT_STATE: redis.url,
+    WHENCE_EVENT_LOG: 'kafka://127.0.0.1:1',
+    WHENCE_FACTS: 'http://127.0.0.1:9/whence',
+    WHENCE_SECRET: 'only-for-measuring-only-for-measuring',
+    WHENCE_WATCH_NAMESPACES: NAMESPACE,
+    WHENCE_TRUST_PROXY: '127.0.0.0/8',
+    WHENCE_LOG_LEVEL: 'error',
   })
 }
 
@@ -140,7 +142,8 @@ async function tell(what: string, run: () => Promise<readonly number[]>, pid: nu
   const beforeS = cpuSeconds(pid)
   const times = await run()
   const cpu = (100 * (cpuSeconds(pid) - beforeS)) / seconds
-  const [p99, mb] = [at(times, 0.99), residentMb(pid)]
+  const p99 = at(times, 0.99)
+  const mb = residentMb(pid)
   say(
     `${times.length} reads at ${perSecond}/s while ${what}: p50 ${at(times, 0.5).toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, most ${at(times, 1).toFixed(0)} ms`,
   )

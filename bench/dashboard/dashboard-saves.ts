@@ -84,7 +84,8 @@ async function measureEmbedded(): Promise<void> {
 }
 
 async function measureCluster(): Promise<void> {
-  const [jars, tools] = [await kafkaJars(), await kubeTools()]
+  const jars = await kafkaJars()
+  const tools = await kubeTools()
   if (jars === null || tools === null) throw new Error('not measured: Kafka and kube-apiserver are needed')
   const kube = await startKube(tools)
   const engines = await startEngines({ jars })
@@ -96,7 +97,8 @@ async function measureCluster(): Promise<void> {
       ...(await clusterSettings(kube, { folder, namespace: NAMESPACE, objects })),
       ...OWN_ENV,
     }
-    const [port, apiPort] = [await freePort(), await freePort()]
+    const port = await freePort()
+    const apiPort = await freePort()
     const start = (words: readonly string[], own: Readonly<Record<string, string>>): void =>
       void children.push(
         startPinned(['bin/whencectl.ts', ...words, '--metrics-listen', '127.0.0.1:0'], { ...env, ...own }),
@@ -124,7 +126,8 @@ async function measure(target: Target): Promise<void> {
   await sent('POST', kind, { cookie, place: 0, body: { name: 'saved', spec } })
   await live(target, PROVIDERS[0], 0)
   const object = `${kind}/${target.namespace}/saved`
-  const [times, answered]: [number[], number[]] = [[], []]
+  const times: number[] = []
+  const answered: number[] = []
   let cpuBeforeS = Number.NaN
   for (let save = 1 - WARM_UP; save <= saves; save += 1) {
     if (save === 1) cpuBeforeS = cpuSeconds(target.pid)

@@ -21,9 +21,13 @@ import { median, needTools, roundsFrom } from '../support/rounds.ts'
 const rounds = roundsFrom(process.argv[2], 3)
 const [perSecond = 300, fillPerSecond = 1_000] = process.argv.slice(3).map(Number)
 const ORGANIZATIONS = 50
-const [WARM_UP_S, FILL_S, CALM_S, BEFORE_S] = [15, 20, 10, 30]
+const WARM_UP_S = 15
+const FILL_S = 20
+const CALM_S = 10
+const BEFORE_S = 30
 /** A quarter of a minute each; the role looks every half minute. */
-const [PART_S, PARTS] = [15, 5]
+const PART_S = 15
+const PARTS = 5
 /** Loaded before the program: at SIGWINCH its clock goes on to the next full hour. */
 const CLOCK = `
 let aheadMs = 0
@@ -52,7 +56,8 @@ try {
 
 async function measure(): Promise<void> {
   await openLoop({ port, perSecond, seconds: WARM_UP_S, next })
-  const [before, worst]: [number[], number[]] = [[], []]
+  const before: number[] = []
+  const worst: number[] = []
   for (let round = 0; round < rounds; round += 1) {
     await openLoop({ port, perSecond: fillPerSecond, seconds: FILL_S, next })
     await openLoop({ port, perSecond, seconds: CALM_S, next })

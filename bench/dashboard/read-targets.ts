@@ -51,7 +51,8 @@ export async function embeddedTarget({
   organizations,
   objects = [],
 }: TargetOptions): Promise<ReadTarget> {
-  const [manifests, data] = [join(folder, 'manifests'), join(folder, 'data')]
+  const manifests = join(folder, 'manifests')
+  const data = join(folder, 'data')
   await writeOrganizations(manifests, organizations)
   await writeScaleObjects(manifests)
   await writeFile(join(manifests, 'further.yaml'), objects.map((each) => JSON.stringify(each)).join('\n---\n'))
@@ -86,7 +87,8 @@ const NAMESPACE = 'default'
  * to the load: in a cluster they are on other machines.
  */
 export async function distributedTarget(options: TargetOptions): Promise<ReadTarget> {
-  const [jars, tools] = [await kafkaJars(), await kubeTools()]
+  const jars = await kafkaJars()
+  const tools = await kubeTools()
   if (jars === null || tools === null) throw new Error('not measured: Kafka and kube-apiserver are needed')
   const closers: (() => Promise<unknown>)[] = []
   const end = async (): Promise<void> => {
@@ -149,7 +151,8 @@ async function startPrograms(
   env: Env,
   closers: (() => Promise<unknown>)[],
 ): Promise<Omit<ReadTarget, 'stop'>> {
-  const [collection, dashboard] = [await freePort(), await freePort()]
+  const collection = await freePort()
+  const dashboard = await freePort()
   const data = join(folder, 'dashboard')
   const keyed = { ...env, WHENCE_SECRET: SCALE_SECRET }
   const besides = (words: readonly string[], own: Env): Program => {

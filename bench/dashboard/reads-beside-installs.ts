@@ -116,7 +116,8 @@ async function measure(name: string, target: ReadTarget, bare: number): Promise<
       const part = (): Promise<Times> => (turn === 'alone' ? loaded() : besideReads(people, loaded))
       p99s[turn].push(at(await (target.pid === undefined ? part() : undisturbed(target.pid, part)), 0.99))
     }
-    const [alone = NaN, beside = NaN] = [p99s.alone.at(-1), p99s.beside.at(-1)]
+    const alone = p99s.alone.at(-1) ?? NaN
+    const beside = p99s.beside.at(-1) ?? NaN
     ratios.push(beside / alone)
     console.log(
       `  round ${round + 1}: p99 of install events alone ${alone.toFixed(1)} ms, beside reads ${beside.toFixed(1)} ms`,
@@ -193,8 +194,13 @@ async function besideReads(people: People, loaded: () => Promise<Times>): Promis
 async function loadPages({ dashboard: port, reader: headers }: People): Promise<void> {
   const since = Date.now() - 7 * 86_400_000
   const paths = [
-    ...[`${OWN}/funnel?since=${since}`, `${OWN}/sources?by=page&since=${since}`, `${OWN}/match?since=${since}`],
-    ...[`${OWN}/installs`, `${OWN}/logs?status=4xx`, `${OWN}/deliveries`, `${OWN}/overview`],
+    `${OWN}/funnel?since=${since}`,
+    `${OWN}/sources?by=page&since=${since}`,
+    `${OWN}/match?since=${since}`,
+    `${OWN}/installs`,
+    `${OWN}/logs?status=4xx`,
+    `${OWN}/deliveries`,
+    `${OWN}/overview`,
   ]
   const next = (index: number): DueRequest => ({ path: paths[index % paths.length] ?? '', headers })
   await openLoop({ port, perSecond: READS_PER_S, seconds, next, onRefusal: () => void (read.refused += 1) })
@@ -219,7 +225,8 @@ function openTail({ dashboard: port, cookies }: People, index: number): Promise<
 async function askReplay({ dashboard: port, reader: headers }: People): Promise<void> {
   const body = { website: SCALE_WEBSITES[0], policy: 'first_visit', since: Date.now() - 30 * 86_400_000 }
   const response = await fetch(`http://127.0.0.1:${port}${OWN}/replays`, {
-    ...{ method: 'POST', headers: { ...headers, 'Content-Type': 'application/json' } },
+    method: 'POST',
+    headers: { ...headers, 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   })
   if (response.status !== 202) throw new Error(`the replay was answered ${response.status}: ${await response.text()}`)

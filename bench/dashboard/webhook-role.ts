@@ -36,8 +36,14 @@ export function receiveWith(listener: RequestListener): void {
 /** Organisations with one webhook each, at `/ID` of the receiver; `wanted`: null if they have none. */
 export function organizationsWith(ids: readonly string[], wanted: WebhookEventType | null): Catalog['organizations'] {
   const webhookOf = (id: string, events: readonly WebhookEventType[]): Webhook => ({
-    ...{ id: `default/${id}`, namespace: 'default', objectName: id, displayName: id, url: `https://${HOST}/${id}` },
-    ...{ events, isPaused: false, previousSecretUntilMs: null },
+    id: `default/${id}`,
+    namespace: 'default',
+    objectName: id,
+    displayName: id,
+    url: `https://${HOST}/${id}`,
+    events,
+    isPaused: false,
+    previousSecretUntilMs: null,
   })
   const all = ids.map((id) => {
     const webhooks = wanted === null ? [] : [webhookOf(id, [wanted])]
@@ -54,9 +60,13 @@ export function startWebhookRole(
   const webhooks = [...organizations.values()].flatMap((organization) => organization.webhooks)
   const credentials = new Map(webhooks.map((each) => [webhookKey(each), { secret: SECRET }]))
   return startWebhooks({
-    ...{ eventLog, logger: SILENT_LOGGER, nowMs: Date.now, randomness: createRandomness() },
+    eventLog,
+    logger: SILENT_LOGGER,
+    nowMs: Date.now,
+    randomness: createRandomness(),
     hotState: { claimJob: async () => false },
-    ...{ catalog: () => ({ organizations, number: 1 }), credentials: () => credentials },
+    catalog: () => ({ organizations, number: 1 }),
+    credentials: () => credentials,
     outbound: {
       trustedPem: certPem,
       resolve: async () => [PUBLIC],

@@ -66,10 +66,12 @@ async function main(rounds: number, events: number): Promise<void> {
     ['one', 'one webhook'],
     ['ten', 'ten webhooks of ten organisations'],
   ] as const) {
-    const [perS, cpuUs] = [middle(name, (run) => run.perS), middle(name, (run) => run.cpuUs)]
+    const perS = middle(name, (run) => run.perS)
+    const cpuUs = middle(name, (run) => run.cpuUs)
     console.log(`${what}: ${perS.toFixed(0)} events/s, ${cpuUs.toFixed(0)} us CPU each, appends included`)
   }
-  const [unwanted, none] = [middle('unwanted', (run) => run.cpuUs), middle('none', (run) => run.cpuUs)]
+  const unwanted = middle('unwanted', (run) => run.cpuUs)
+  const none = middle('none', (run) => run.cpuUs)
   const more = median(runs.unwanted.map(({ cpuUs }, round) => cpuUs - (runs.none[round]?.cpuUs ?? Number.NaN)))
   console.log(
     `an install without a wanted event: ${unwanted.toFixed(1)} us CPU, without webhooks ${none.toFixed(1)} us`,
@@ -130,10 +132,12 @@ async function send(plan: SentPlan, log: EventLog, place: ReceiverPlace): Promis
     const { done, ends } = await log.progress('installs', 'webhooks')
     return ends.every((end, partition) => end === done[partition])
   }
-  const [first, entries] = [entriesOf(plan, WARM_UP, 0), entriesOf(plan, plan.events, WARM_UP)]
+  const first = entriesOf(plan, WARM_UP, 0)
+  const entries = entriesOf(plan, plan.events, WARM_UP)
   await appendAll(log, first)
   await reached(() => isDone(WARM_UP))
-  const [startedAtMs, cpu] = [performance.now(), process.cpuUsage()]
+  const startedAtMs = performance.now()
+  const cpu = process.cpuUsage()
   await appendAll(log, entries)
   await reached(() => isDone(WARM_UP + plan.events))
   const { user, system } = process.cpuUsage(cpu)

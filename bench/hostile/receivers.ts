@@ -135,7 +135,8 @@ async function appendFor(
   append: (entries: readonly Entry[]) => Promise<void>,
 ): Promise<number> {
   const beganAtMs = performance.now()
-  let [honest, others] = [0, 0]
+  let honest = 0
+  let others = 0
   for (let tick = 0; tick * TICK_MS < seconds * 1_000; tick += 1) {
     const wanted = Math.floor((slow * SLOW_PER_S * (tick + 1) * TICK_MS) / 1_000)
     const entries = [matchedInstall('honest', `honest-${honest}`)]

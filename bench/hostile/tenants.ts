@@ -62,8 +62,14 @@ try {
   running = startOperator()
   try {
     reader = await openClusterCatalog({
-      ...{ client, place: PLACE, holder: null, folder, metrics: createKubeMetrics(new Registry()) },
-      ...{ logger: SILENT_LOGGER, random: Math.random, patienceMs: PATIENCE_MS },
+      client,
+      place: PLACE,
+      holder: null,
+      folder,
+      metrics: createKubeMetrics(new Registry()),
+      logger: SILENT_LOGGER,
+      random: Math.random,
+      patienceMs: PATIENCE_MS,
     })
     await measure('alone')
     const beganMs = Date.now()
@@ -97,9 +103,13 @@ function startOperator(): ReturnType<typeof startProgram> {
   const operator = startProgram(['operator'], {
     env: {
       NODE_OPTIONS: operatorOptions(),
-      ...{ WHENCE_KUBE_URL: kube.url, WHENCE_KUBE_TOKEN_FILE: tokenFile, WHENCE_KUBE_CA_FILE: kube.caFile },
-      ...{ WHENCE_CATALOG: 'kubernetes:whence/whence', WHENCE_BASE_URL: 'https://whence.example' },
-      ...{ WHENCE_METRICS_LISTEN: '127.0.0.1:0', WHENCE_LOG_LEVEL: 'warn' },
+      WHENCE_KUBE_URL: kube.url,
+      WHENCE_KUBE_TOKEN_FILE: tokenFile,
+      WHENCE_KUBE_CA_FILE: kube.caFile,
+      WHENCE_CATALOG: 'kubernetes:whence/whence',
+      WHENCE_BASE_URL: 'https://whence.example',
+      WHENCE_METRICS_LISTEN: '127.0.0.1:0',
+      WHENCE_LOG_LEVEL: 'warn',
     },
   })
   operator.ended.then(

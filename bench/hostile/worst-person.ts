@@ -18,7 +18,10 @@ export interface WorstPerson {
 }
 
 const PAGES_PER_S = 10
-const [SEARCHES_AT_ONCE, DOWNLOADS_AT_ONCE, TAILS, PARSED_PER_S] = [8, 20, 8, 20]
+const SEARCHES_AT_ONCE = 8
+const DOWNLOADS_AT_ONCE = 20
+const TAILS = 8
+const PARSED_PER_S = 20
 const SINCE = Date.now() - 7 * 86_400_000
 
 /** Goes on until the process is ended; what it is answered does not matter. */

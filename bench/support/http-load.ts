@@ -210,9 +210,21 @@ export function startEmbedded(
   { folder, manifests, ga4Url, words: more = [], tree }: EmbeddedOptions,
 ): ChildProcess {
   const words = [
-    ...['bin/whencectl.ts', 'embedded', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0'],
-    ...['--data', join(folder, 'data'), '--manifests', manifests],
-    ...['--trust-proxy', '127.0.0.0/8', '--log-level', 'warn', ...more],
+    'bin/whencectl.ts',
+    'embedded',
+    '--listen',
+    `127.0.0.1:${port}`,
+    '--metrics-listen',
+    '127.0.0.1:0',
+    '--data',
+    join(folder, 'data'),
+    '--manifests',
+    manifests,
+    '--trust-proxy',
+    '127.0.0.0/8',
+    '--log-level',
+    'warn',
+    ...more,
   ]
   return startPinned(words, ga4Url === undefined ? {} : { WHENCE_GA4_URL: ga4Url }, tree)
 }

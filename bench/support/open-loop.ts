@@ -69,7 +69,8 @@ function answered(
 }
 
 /** What other processes may take of the core of a program during a part that counts, and how often a part may be repeated for it. */
-const [MOST_OF_OTHERS, MOST_TRIES] = [0.02, 20]
+const MOST_OF_OTHERS = 0.02
+const MOST_TRIES = 20
 
 /**
  * Does something until other processes leave the core to the program meanwhile: one of theirs that runs for 50 ms decides a p99.

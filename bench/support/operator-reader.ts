@@ -31,7 +31,11 @@ const folder = await mkdtemp(join(tmpdir(), 'whence-bench-reader-'))
 const source = await openClusterCatalog({
   client: createKubeClient({ url, tokenFile, caFile, userAgent: 'reader' }, Date.now),
   place: { namespace: 'whence', name: 'whence' },
-  ...{ holder, folder, patienceMs: PATIENCE_MS, logger: SILENT_LOGGER, random: Math.random },
+  holder,
+  folder,
+  patienceMs: PATIENCE_MS,
+  logger: SILENT_LOGGER,
+  random: Math.random,
   metrics: createKubeMetrics(new Registry()),
 })
 const names = new Map<string, string>()

@@ -26,7 +26,8 @@ export function roundsFrom(text: string | undefined, fallback: number): number {
  */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other)
-  const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]]
+  const low = sorted[(sorted.length - 1) >> 1]
+  const high = sorted[sorted.length >> 1]
   if (low === undefined || high === undefined || sorted.some(Number.isNaN)) throw new Error('a figure is missing')
   return (low + high) / 2
 }

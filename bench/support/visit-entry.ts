@@ -52,9 +52,24 @@ export function webhookAttemptEntry(number: number, nowMs: number): Entry {
   const body = JSON.stringify({ type, timestamp: new Date(happenedAtMs).toISOString(), data })
   const messageId = happenedAtMs.toString(16).padStart(12, '0') + random(16)
   return webhookEntry({
-    ...{ v: 1, kind: 'webhook_attempt', organization: 'acme', website: 'acme-dev', webhook: 'default/shop' },
-    ...{ messageId, type, body, happenedAtMs, number: 1, startedAtMs: happenedAtMs + 40, durationMs: 12.5 },
-    ...{ state: 'delivered', status: 200, error: '', answer: 'ok', nextAttemptAtMs: null, logRetentionDays: 30 },
+    v: 1,
+    kind: 'webhook_attempt',
+    organization: 'acme',
+    website: 'acme-dev',
+    webhook: 'default/shop',
+    messageId,
+    type,
+    body,
+    happenedAtMs,
+    number: 1,
+    startedAtMs: happenedAtMs + 40,
+    durationMs: 12.5,
+    state: 'delivered',
+    status: 200,
+    error: '',
+    answer: 'ok',
+    nextAttemptAtMs: null,
+    logRetentionDays: 30,
   })
 }
 

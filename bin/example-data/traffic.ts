@@ -139,7 +139,9 @@ function madeUpVisit(
   const { source, medium, campaign, referrer } = pickWeighted(CHANNELS, random)
   const utm = Object.entries({ source, medium, campaign }).filter(([, value]) => value !== '')
   return plainVisit({
-    ...{ ...known, origin: EXAMPLE_DATA.origin, pageUrl: EXAMPLE_DATA.origin + pickWeighted(PAGES, random) },
+    ...known,
+    origin: EXAMPLE_DATA.origin,
+    pageUrl: EXAMPLE_DATA.origin + pickWeighted(PAGES, random),
     referrer,
     utm: Object.fromEntries(utm),
   })
@@ -167,31 +169,36 @@ function madeUpInstall(
   const selectionPolicy = isMatched ? 'latest_visit' : 'none'
   const candidateCount = isMatched ? 1 : 0
   return {
-    ...{
-      website,
-      organization,
-      eventId,
-      installationId: `${eventId}-machine`,
-      eventType: 'install_completed',
-      receivedAtMs,
-    },
-    ...{
-      installPath: null,
-      platform,
-      arch,
-      browsers: ['chromium'],
-      defaultBrowser: 'chromium',
-      timezone: '',
-      language: '',
-    },
+    website,
+    organization,
+    eventId,
+    installationId: `${eventId}-machine`,
+    eventType: 'install_completed',
+    receivedAtMs,
+    installPath: null,
+    platform,
+    arch,
+    browsers: ['chromium'],
+    defaultBrowser: 'chromium',
+    timezone: '',
+    language: '',
     ...(agent === null ? {} : { agent }),
-    ...{ resolution, selectionPolicy, candidateCount, gpc: false, deliveries: [], catalogNumber: 0 },
+    resolution,
+    selectionPolicy,
+    candidateCount,
+    gpc: false,
+    deliveries: [],
+    catalogNumber: 0,
     visitId: visit?.visitId ?? null,
     visitIssuedAtMs: visit?.issuedAtMs ?? null,
     verdicts: visit === null ? [] : [{ visitId: visit.visitId, issuedAtMs: visit.issuedAtMs, verdict: 'active' }],
     answer: {
-      ...{ ok: true, event_id: eventId, duplicate: false, resolution },
-      ...{ candidate_count: candidateCount, selection_policy: selectionPolicy },
+      ok: true,
+      event_id: eventId,
+      duplicate: false,
+      resolution,
+      candidate_count: candidateCount,
+      selection_policy: selectionPolicy,
       ga: { status: 'not_queued', deliveries: [] },
     },
   }
@@ -207,15 +214,22 @@ function madeUpRequest({ website, organization, seed, index, path, receivedAtMs 
   const body = JSON.stringify({ project: website, note: 'made up' })
   return {
     id: receivedAtMs.toString(16).padStart(12, '0') + (seed * 65_536 + index).toString(16).padStart(16, '0'),
-    ...{ receivedAtMs, durationMs: 1, website, organization, method: 'POST', path, status: 200, code: '' },
-    ...{ origin: path === '/v1/events' ? '' : EXAMPLE_DATA.origin, userAgent: 'made up', addressHash: '' },
-    ...{
-      body,
-      bodyForm: 'text',
-      bodyBytes: body.length,
-      isRedacted: false,
-      logRetentionDays: LIMITS.logRetentionDays.fallback,
-    },
+    receivedAtMs,
+    durationMs: 1,
+    website,
+    organization,
+    method: 'POST',
+    path,
+    status: 200,
+    code: '',
+    origin: path === '/v1/events' ? '' : EXAMPLE_DATA.origin,
+    userAgent: 'made up',
+    addressHash: '',
+    body,
+    bodyForm: 'text',
+    bodyBytes: body.length,
+    isRedacted: false,
+    logRetentionDays: LIMITS.logRetentionDays.fallback,
   }
 }
 

@@ -119,7 +119,9 @@ async function compiledLines(
 ): Promise<readonly string[]> {
   const place = choice.releaseNamespace === null ? ['--all-namespaces'] : ['--namespace', choice.releaseNamespace]
   const found = await getJson<{ readonly items: readonly ClusterObject[] }>(withoutNamespace(choice), [
-    ...['configmaps', '--selector', CATALOG_LABEL],
+    'configmaps',
+    '--selector',
+    CATALOG_LABEL,
     ...place,
   ])
   if (found.value === null) return [`  compiled: your rights do not allow reading the catalog (${found.why})`]

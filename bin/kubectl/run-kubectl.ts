@@ -73,7 +73,9 @@ export async function runningPod(
   const elsewhere = withoutNamespace(choice)
   const running = ['--field-selector', 'status.phase=Running']
   const pods = await getJson<{ readonly items: readonly ClusterObject[] }>(elsewhere, [
-    ...['pods', '--selector', selector],
+    'pods',
+    '--selector',
+    selector,
     ...running,
     ...place,
   ])

@@ -21,7 +21,11 @@ export function linesConnection(
     return Buffer.from(buffer, byteOffset, byteLength)
   }
   return {
-    ...{ kind: 'chdb', isExclusive: true, yielding, command: readsOnly, insert: readsOnly },
+    kind: 'chdb',
+    isExclusive: true,
+    yielding,
+    command: readsOnly,
+    insert: readsOnly,
     ...readsOfLines(lines),
     close: async () => undefined,
   }

@@ -114,7 +114,10 @@ function startThread(
   offers: MainOffers,
 ): RunningThread {
   const workerData: ReadThreadData = {
-    ...{ secrets, yielding: connection.yielding ?? {}, logLevel: settings.logLevel, logFormat: settings.logFormat },
+    secrets,
+    yielding: connection.yielding ?? {},
+    logLevel: settings.logLevel,
+    logFormat: settings.logFormat,
     server: connection.lines === undefined ? factsUrl : null,
   }
   const worker = new Worker(new URL('worker.ts', import.meta.url), { name: 'reads', workerData })
@@ -169,8 +172,10 @@ function carriedCall(call: Call, { directory }: ReadThreadParts): CarriedCall {
   const wanted = query.get('website')
   const websites = directory.websites(organization.id).filter(({ id }) => wanted === null || id === wanted)
   return {
-    ...{ ...rest, scope: { organization: carriedOrganization(organization), role } },
-    ...{ queryText: query.toString(), websites: websites.map(carriedWebsite) },
+    ...rest,
+    scope: { organization: carriedOrganization(organization), role },
+    queryText: query.toString(),
+    websites: websites.map(carriedWebsite),
   }
 }
 
@@ -198,7 +203,9 @@ function streamedAnswer(
   { channel, call, end }: OpenStream,
 ): StreamAnswer {
   return {
-    ...{ kind, contentType, ...(headers === undefined ? {} : { headers }) },
+    kind,
+    contentType,
+    ...(headers === undefined ? {} : { headers }),
     chunks: chunksOf(channel, call),
     ...(isChecked ? { mayGoOn: () => channel.call('mayGoOn', call.requestId) } : {}),
     onEnd: end,

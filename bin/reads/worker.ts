@@ -34,8 +34,11 @@ function readOffers(): ReadOffers {
   const keys = createKeyring(secrets)
   const websites = new WeakMap<Call, readonly ReadWebsite[]>()
   const handlers = readingHandlers({
-    ...{ facts, scope: createReadScope({ facts, websitesOf: (call) => websites.get(call) ?? [] }) },
-    ...{ cursors: createCursors(keys.cursorMac), keyIds: KEY_IDS.filter(keys.hasKey), logger },
+    facts,
+    scope: createReadScope({ facts, websitesOf: (call) => websites.get(call) ?? [] }),
+    cursors: createCursors(keys.cursorMac),
+    keyIds: KEY_IDS.filter(keys.hasKey),
+    logger,
     clock: { elapsedMs: () => performance.now() },
     hotState: { countHits: (hits) => main.call('countHits', hits) },
     stillAllowed: ({ requestId: request }, least) => main.call('stillAllowed', { request, least }),

@@ -10,8 +10,19 @@ import type { LiveTools } from './live.ts'
 const SOCKET_PATH_BYTES = 100
 const MESSAGE_BYTES = 64 * 1024 * 1024
 const METHODS = [
-  ...(['run', 'read', 'append', 'markHours', 'sendTest', 'signInLink', 'exportPerson', 'erasePerson'] as const),
-  ...(['stageBackup', 'planErasure', 'erase', 'planOrganizationErasure', 'eraseOrganization'] as const),
+  'run',
+  'read',
+  'append',
+  'markHours',
+  'sendTest',
+  'signInLink',
+  'exportPerson',
+  'erasePerson',
+  'stageBackup',
+  'planErasure',
+  'erase',
+  'planOrganizationErasure',
+  'eraseOrganization',
 ] as const
 type Method = (typeof METHODS)[number]
 

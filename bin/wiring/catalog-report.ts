@@ -35,7 +35,7 @@ export function reportCatalog({ catalog, eventLog, nowMs, retryMs = RETRY_MS }: 
     const entries = fresh.map(([identity, problem]) => {
       const { organizations, number: catalogNumber } = catalog.current()
       const retentionDays = organizations.get(problem.organization ?? '')?.logRetentionDays
-      const { sinceMs } = { sinceMs: undefined, ...problem }
+      const sinceMs = 'sinceMs' in problem ? problem.sinceMs : undefined
       const hex = sinceMs === undefined ? randomness.hex : () => sha256Hex(identity).slice(0, DERIVED_DIGITS)
       const atMs = sinceMs ?? nowMs()
       return activityEntry(problem, { atMs, id: timeOrderedId({ hex }, atMs), retentionDays, catalogNumber })
@@ -73,8 +73,14 @@ function activityEntry(
   },
 ) {
   const record: ActivityRecord = {
-    ...{ v: 1, kind: 'activity', id, atMs },
-    ...{ organization: problem.organization ?? '', website: '', type: 'catalog_problem', subject: problem.object },
+    v: 1,
+    kind: 'activity',
+    id,
+    atMs,
+    organization: problem.organization ?? '',
+    website: '',
+    type: 'catalog_problem',
+    subject: problem.object,
     message: [problem.source, problem.field, problem.message].filter((part) => part !== '').join(': '),
     catalogNumber,
     logRetentionDays: retentionDays ?? LIMITS.logRetentionDays.fallback,

@@ -81,8 +81,11 @@ const ROLES: Readonly<Record<DeliveryRole, StartRole>> = {
   streams: role([...ROLE_ENGINES.streams, 'catalog'], {
     streams: ({ catalog, ...parts }) =>
       startStreams({
-        ...{ ...parts, ...copyOf(catalog), credentials: streamCredentials(catalog) },
-        ...{ randomness: createRandomness(), owner: randomUUID() },
+        ...parts,
+        ...copyOf(catalog),
+        credentials: streamCredentials(catalog),
+        randomness: createRandomness(),
+        owner: randomUUID(),
         outbound: { proxy: outboundProxyOf(parts.settings) },
         bucketOutbound: { policy: { ...PUBLIC_ONLY, networks: parts.settings.streamAllow } },
       }),
@@ -90,7 +93,9 @@ const ROLES: Readonly<Record<DeliveryRole, StartRole>> = {
   webhooks: role([...ROLE_ENGINES.webhooks, 'catalog'], {
     webhooks: ({ catalog, ...parts }) =>
       startWebhooks({
-        ...{ ...parts, ...copyOf(catalog), credentials: webhookCredentials(catalog) },
+        ...parts,
+        ...copyOf(catalog),
+        credentials: webhookCredentials(catalog),
         randomness: createRandomness(),
         outbound: { proxy: outboundProxyOf(parts.settings) },
       }),

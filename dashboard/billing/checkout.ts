@@ -58,8 +58,11 @@ const SENTENCE = 'This organisation is managed elsewhere, so its plan is changed
 function shownBilling(stored: StoredObject, offers: CheckoutParts['offers']) {
   const managedBy = managerOfPlan(stored)
   return {
-    ...{ plan: planOf(stored), offers: [...offers.keys()], isCustomer: billingOf(stored) !== undefined },
-    ...{ managedBy, message: managedBy === null ? '' : SENTENCE },
+    plan: planOf(stored),
+    offers: [...offers.keys()],
+    isCustomer: billingOf(stored) !== undefined,
+    managedBy,
+    message: managedBy === null ? '' : SENTENCE,
   }
 }
 

@@ -11,15 +11,24 @@ const PATH = '/api/organizations/:organization/billing'
 
 export const BILLING_ROUTES = {
   billing: {
-    ...{ method: 'GET', path: PATH, needs: 'Viewer', rate: 'read' },
+    method: 'GET',
+    path: PATH,
+    needs: 'Viewer',
+    rate: 'read',
     summary: 'The plan, the plans that are sold, and who manages it if that is not the dashboard.',
   },
   refreshBilling: {
-    ...{ method: 'POST', path: `${PATH}/refresh`, needs: 'Owner', rate: 'write' },
+    method: 'POST',
+    path: `${PATH}/refresh`,
+    needs: 'Owner',
+    rate: 'write',
     summary: 'Set the plan to what is paid for now, for example after the person returns from checkout.',
   },
   checkout: {
-    ...{ method: 'POST', path: `${PATH}/checkout`, needs: 'Owner', rate: 'write' },
+    method: 'POST',
+    path: `${PATH}/checkout`,
+    needs: 'Owner',
+    rate: 'write',
     refuses: ['already_subscribed', 'managed_elsewhere', 'foreign_customer', 'conflict'],
     summary: "The address of the payment provider's page on which to subscribe.",
     body: objectSchema(
@@ -28,12 +37,18 @@ export const BILLING_ROUTES = {
     ),
   },
   billingPortal: {
-    ...{ method: 'POST', path: `${PATH}/portal`, needs: 'Owner', rate: 'write' },
+    method: 'POST',
+    path: `${PATH}/portal`,
+    needs: 'Owner',
+    rate: 'write',
     refuses: ['not_subscribed', 'managed_elsewhere', 'foreign_customer'],
     summary: "The address of the payment provider's page on which to change or cancel a subscription.",
   },
   billingEvent: {
-    ...{ method: 'POST', path: '/api/billing/webhook', needs: null, rate: 'signed' },
+    method: 'POST',
+    path: '/api/billing/webhook',
+    needs: null,
+    rate: 'signed',
     refuses: ['invalid_signature'],
     summary: 'An event of the payment provider, with its signature in `Stripe-Signature`.',
   },

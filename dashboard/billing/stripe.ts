@@ -32,12 +32,13 @@ export async function stripePayments(options: StripeOptions): Promise<Payments> 
   const { protocol, hostname, port } = api
   const proxyUrl = proxyFor(options.proxy ?? null, api)
   const stripe = new StripeClient(options.secretKey, {
-    ...{ apiVersion: API_VERSION, telemetry: false, timeout: TIMEOUT_MS, maxNetworkRetries: RETRIES },
-    ...{
-      protocol: protocol === 'http:' ? 'http' : 'https',
-      host: hostname,
-      port: port || (protocol === 'http:' ? 80 : 443),
-    },
+    apiVersion: API_VERSION,
+    telemetry: false,
+    timeout: TIMEOUT_MS,
+    maxNetworkRetries: RETRIES,
+    protocol: protocol === 'http:' ? 'http' : 'https',
+    host: hostname,
+    port: port || (protocol === 'http:' ? 80 : 443),
     ...(proxyUrl === null ? {} : { httpAgent: new Agent({ keepAlive: true, proxyEnv: { HTTPS_PROXY: proxyUrl } }) }),
   })
   return {
@@ -56,7 +57,8 @@ export async function stripePayments(options: StripeOptions): Promise<Payments> 
       asked(async () => {
         const { data } = await stripe.checkout.sessions.list({ customer, limit: PAGE })
         return data.map(({ id, url, status, metadata }) => ({
-          ...{ id, url: status === 'open' ? url : null },
+          id,
+          url: status === 'open' ? url : null,
           price: metadata?.['whence_price'] ?? '',
         }))
       }),
@@ -83,7 +85,10 @@ async function readCustomer(stripe: Stripe, id: string): ReturnType<Payments['re
 function ofStripe({ id, status, created, items, latest_invoice: invoice }: Stripe.Subscription): Subscription {
   const [item] = items.data
   return {
-    ...{ id, status, price: item?.price.id ?? '', createdAtMs: created * SECOND_MS },
+    id,
+    status,
+    price: item?.price.id ?? '',
+    createdAtMs: created * SECOND_MS,
     periodBeganAtMs: Math.max(0, ...items.data.map((each) => each.current_period_start)) * SECOND_MS,
     periodEndsAtMs: Math.max(0, ...items.data.map((each) => each.current_period_end)) * SECOND_MS,
     isOwed: typeof invoice === 'object' && invoice !== null && invoice.status !== 'paid',
@@ -97,11 +102,14 @@ function checkoutOf({
   returnUrl,
 }: Parameters<Payments['createCheckout']>[0]): Stripe.Checkout.SessionCreateParams {
   return {
-    ...{ mode: 'subscription', customer, client_reference_id: organization },
+    mode: 'subscription',
+    customer,
+    client_reference_id: organization,
     line_items: [{ price, quantity: 1 }],
     metadata: { [ORGANIZATION]: organization, whence_price: price },
     subscription_data: { metadata: { [ORGANIZATION]: organization } },
-    ...{ success_url: `${returnUrl}?paid=1`, cancel_url: returnUrl },
+    success_url: `${returnUrl}?paid=1`,
+    cancel_url: returnUrl,
   }
 }
 

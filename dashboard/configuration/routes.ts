@@ -15,7 +15,9 @@ const KIND = '/api/organizations/:organization/resources/:kind'
 const OBJECT = `${KIND}/:namespace/:name` as const
 
 const spec: JsonSchema = {
-  ...{ type: 'object', description: 'As docs/resources.md says for its kind.', additionalProperties: true },
+  type: 'object',
+  description: 'As docs/resources.md says for its kind.',
+  additionalProperties: true,
 }
 const query = {
   dryRun: { type: 'string', description: 'Check only, and write nothing.', enum: ['All'] },
@@ -25,41 +27,68 @@ const owner: JsonSchema = { ...OBJECT_NAME_SCHEMA, description: 'Name of the obj
 
 export const CONFIGURATION_ROUTES = {
   resources: {
-    ...{ method: 'GET', path: KIND, needs: 'Viewer', rate: 'read' },
+    method: 'GET',
+    path: KIND,
+    needs: 'Viewer',
+    rate: 'read',
     summary: 'Objects of one kind, with their conditions and managers.',
   },
   createResource: {
-    ...{ method: 'POST', path: KIND, needs: 'Member', rate: 'write', query },
+    method: 'POST',
+    path: KIND,
+    needs: 'Member',
+    rate: 'write',
+    query,
     refuses: ['conflict', 'managed_elsewhere', 'plan_limit', 'plan_required'],
     summary: 'Create an object; the answer has the warnings of the compiler.',
     body: objectSchema({ name, spec }, ['spec']),
   },
   resource: {
-    ...{ method: 'GET', path: OBJECT, needs: 'Viewer', rate: 'read' },
+    method: 'GET',
+    path: OBJECT,
+    needs: 'Viewer',
+    rate: 'read',
     summary: 'One object, with its version as ETag and the fields that are read-only.',
   },
   changeResource: {
-    ...{ method: 'PUT', path: OBJECT, needs: 'Member', rate: 'write', query },
+    method: 'PUT',
+    path: OBJECT,
+    needs: 'Member',
+    rate: 'write',
+    query,
     refuses: ['conflict', 'version_required', 'managed_elsewhere', 'plan_limit', 'plan_required'],
     summary: 'Change an object: its whole spec, with its version as If-Match.',
     body: objectSchema({ spec }, ['spec']),
   },
   removeResource: {
-    ...{ method: 'DELETE', path: OBJECT, needs: 'Member', rate: 'write', query },
+    method: 'DELETE',
+    path: OBJECT,
+    needs: 'Member',
+    rate: 'write',
+    query,
     refuses: ['conflict', 'version_required', 'managed_elsewhere', 'plan_limit', 'plan_required'],
     summary: 'Delete an object, with its version as If-Match.',
   },
   createSecret: {
-    ...{ method: 'POST', path: '/api/organizations/:organization/secrets', needs: 'Member', rate: 'write' },
+    method: 'POST',
+    path: '/api/organizations/:organization/secrets',
+    needs: 'Member',
+    rate: 'write',
     refuses: ['conflict', 'plan_limit', 'plan_required'],
     summary: 'Store credentials in a new Secret, which cannot be read here again; answers its name.',
     body: objectSchema(
       {
         values: {
-          ...{ type: 'object', description: 'Texts by key.', minProperties: 1, maxProperties: 8 },
+          type: 'object',
+          description: 'Texts by key.',
+          minProperties: 1,
+          maxProperties: 8,
           propertyNames: SECRET_KEY_SCHEMA,
           additionalProperties: {
-            ...{ type: 'string', description: 'A credential.', minLength: 1, maxLength: LIMITS.credentialBytes },
+            type: 'string',
+            description: 'A credential.',
+            minLength: 1,
+            maxLength: LIMITS.credentialBytes,
           },
         },
         destination: owner,
@@ -69,7 +98,10 @@ export const CONFIGURATION_ROUTES = {
     ),
   },
   signUp: {
-    ...{ method: 'POST', path: '/api/organizations', needs: 'Person', rate: 'write' },
+    method: 'POST',
+    path: '/api/organizations',
+    needs: 'Person',
+    rate: 'write',
     refuses: ['forbidden', 'person_limit', 'conflict'],
     summary: 'Create an organisation, if sign-up is open.',
     body: objectSchema({ displayName }, ['displayName']),

@@ -12,7 +12,11 @@ export async function noteRemoval(call: Call, object: string, note: NoteActivity
   const { organization } = scopeOf(call)
   const { person } = sessionOf(call)
   await note({
-    ...{ organization: organization.id, website: '', type: 'object_removal', subject: object, actor: person },
+    organization: organization.id,
+    website: '',
+    type: 'object_removal',
+    subject: object,
+    actor: person,
     message: 'Removal requested in the dashboard.',
     logRetentionDays: organization.logRetentionDays,
   })
@@ -46,7 +50,12 @@ function noteSignIn({ email, groups, method }: SignedIn, parts: SignInNotes): vo
     const logRetentionDays = organizations.get(id)?.logRetentionDays
     if (logRetentionDays === undefined) continue
     noteActivity({
-      ...{ organization: id, website: '', type: 'sign_in', subject: person, actor: person, logRetentionDays },
+      organization: id,
+      website: '',
+      type: 'sign_in',
+      subject: person,
+      actor: person,
+      logRetentionDays,
       message: `Signed in by ${WAYS[method]}.`,
     }).catch((error: unknown) => logger.error({ err: error }, 'a sign-in was not noted'))
   }

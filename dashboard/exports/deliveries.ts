@@ -30,7 +30,10 @@ export function deliveryTable(reads: OrganizationFacts, asked: AskedOfList): Lis
   const filters = deliveryFilters(asked.queryValues)
   const { since_ms: sinceMs, until_ms: untilMs } = deliveryPeriod(asked)
   return {
-    ...{ what: 'deliveries', period: { sinceMs, untilMs }, columns: COLUMNS, pageRows: PAGE_ROWS },
+    what: 'deliveries',
+    period: { sinceMs, untilMs },
+    columns: COLUMNS,
+    pageRows: PAGE_ROWS,
     from: { beforeMs: untilMs, beforeId: '' },
     read: (from, limit) => readDeliveryPage(reads, { filters, sinceMs, from, limit }),
   }

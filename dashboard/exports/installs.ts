@@ -54,7 +54,10 @@ export function installTable(
   const filters = installFilters(asked.queryValues)
   const { sinceMs, from } = installPeriod(asked)
   return {
-    ...{ what: 'installs', columns: COLUMNS, pageRows: PAGE_ROWS, from },
+    what: 'installs',
+    columns: COLUMNS,
+    pageRows: PAGE_ROWS,
+    from,
     read: (position, limit) => readInstallPage(reads, { filters, sinceMs, from: position, limit }, clock),
   }
 }

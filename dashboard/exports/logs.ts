@@ -33,14 +33,16 @@ interface LogExport extends Download {
 export async function* exportLogs(wanted: LogExport): AsyncGenerator<string> {
   const { reads, format, clock } = wanted
   let question: LogQuestion | null = { ...wanted.question, limit: PAGE_ROWS, hasBodies: format === 'ndjson' }
-  let [records, bytes] = [0, 0]
+  let records = 0
+  let bytes = 0
   let last: LogLineRow | null = null
   const end = (truncated: LogTrailer['truncated']): string => trailerOf(wanted, { records, truncated, last })
   while (question !== null) {
     await checkMayGoOn(wanted)
     const { rows, next } = await readLogPage(reads, question, clock)
     const before = records
-    let [text, truncated]: [string, LogTrailer['truncated']] = ['', null]
+    let text: string = ''
+    let truncated: LogTrailer['truncated'] = null
     for await (const row of sliced(rows, IN_BACKGROUND)) {
       const line = format === 'ndjson' ? `${JSON.stringify(lineOf(row))}\n` : logTextLine(row)
       bytes += Buffer.byteLength(line)

@@ -28,7 +28,11 @@ const EXCEL: JsonSchema = { type: 'boolean', description: 'Begin with the mark t
 
 export const EXPORT_ROUTES = {
   logExport: {
-    ...{ method: 'GET', path: `${ORGANIZATION}/logs/export`, needs: 'Member', rate: 'read', rank: 'export' },
+    method: 'GET',
+    path: `${ORGANIZATION}/logs/export`,
+    needs: 'Member',
+    rate: 'read',
+    rank: 'export',
     summary: `Logs as a download, newest first: ${LIMITS.logExportRecords.toLocaleString('en')} records or 25 MB, ${RATE_RULES.log_exports.limit} an hour.`,
     query: {
       ...LOG_LIST_SCHEMA,
@@ -37,17 +41,29 @@ export const EXPORT_ROUTES = {
     },
   },
   installExport: {
-    ...{ method: 'GET', path: `${ORGANIZATION}/installs/export`, needs: 'Member', rate: 'read', rank: 'export' },
+    method: 'GET',
+    path: `${ORGANIZATION}/installs/export`,
+    needs: 'Member',
+    rate: 'read',
+    rank: 'export',
     summary: `Installs as CSV, the ${MOST_ROWS} most recent.`,
     query: { ...INSTALL_LIST_SCHEMA, excel: EXCEL },
   },
   visitExport: {
-    ...{ method: 'GET', path: `${ORGANIZATION}/visits/export`, needs: 'Member', rate: 'read', rank: 'export' },
+    method: 'GET',
+    path: `${ORGANIZATION}/visits/export`,
+    needs: 'Member',
+    rate: 'read',
+    rank: 'export',
     summary: `Visits with the steps that each has reached as CSV, the ${MOST_ROWS} most recent.`,
     query: { ...VISIT_LIST_SCHEMA, excel: EXCEL },
   },
   deliveryExport: {
-    ...{ method: 'GET', path: `${ORGANIZATION}/deliveries/export`, needs: 'Member', rate: 'read', rank: 'export' },
+    method: 'GET',
+    path: `${ORGANIZATION}/deliveries/export`,
+    needs: 'Member',
+    rate: 'read',
+    rank: 'export',
     summary: `Deliveries with the answer to the last attempt of each as CSV, the ${MOST_ROWS} that changed last.`,
     query: { ...DELIVERY_LIST_SCHEMA, excel: EXCEL },
   },
@@ -85,7 +101,12 @@ function downloadLogs(parts: ExportParts) {
     const format: LogExportFormat = call.queryValues['format'] === 'text' ? 'text' : 'ndjson'
     const counted = { rows: 0 }
     const chunks = exportLogs({
-      ...{ reads, question, format, cursors, clock, mayGoOn: () => parts.stillAllowed(call, 'Member') },
+      reads,
+      question,
+      format,
+      cursors,
+      clock,
+      mayGoOn: () => parts.stillAllowed(call, 'Member'),
       onRows: (rows) => void (counted.rows += rows),
     })
     const name = format === 'ndjson' ? 'logs.ndjson' : 'logs.log'
@@ -145,8 +166,11 @@ async function* noted(
     const { organization } = scopeOf(call)
     const filters = call.query.size === 0 ? 'without filters' : `with ${[...call.query.keys()].join(', ')}`
     await noteActivity({
-      ...{ organization: organization.id, website: '', type: 'export' },
-      ...{ subject: sessionOf(call).person, actor: sessionOf(call).person },
+      organization: organization.id,
+      website: '',
+      type: 'export',
+      subject: sessionOf(call).person,
+      actor: sessionOf(call).person,
       message: `${counted.rows} records were downloaded: ${what} ${filters}.`,
       logRetentionDays: organization.logRetentionDays,
     }).catch((error: unknown) => logger.error({ err: error, request: call.requestId }, 'an export was not noted'))

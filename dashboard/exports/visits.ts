@@ -22,7 +22,10 @@ export function visitTable(reads: OrganizationFacts, asked: AskedOfList, clock: 
   const filters = visitFilters(asked.queryValues)
   const { sinceMs, from } = installPeriod(asked)
   return {
-    ...{ what: 'visits', columns: COLUMNS, pageRows: PAGE_ROWS, from },
+    what: 'visits',
+    columns: COLUMNS,
+    pageRows: PAGE_ROWS,
+    from,
     read: (position, limit) => readVisitPage(reads, { filters, sinceMs, from: position, limit }, clock),
   }
 }

@@ -26,7 +26,8 @@ export function readChecklist({ scope, keyIds }: FigureParts) {
     const destinations = reads.websites.flatMap((website) => website.destinations)
     const line = (id: string, count: number) => ({ id, isDone: count > 0, count })
     return answer({
-      ...{ since: period.sinceMs, exampleUntil },
+      since: period.sinceMs,
+      exampleUntil,
       lines: [
         line('website_accepted', reads.websites.length),
         line('visit_seen', visits),

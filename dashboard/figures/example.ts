@@ -13,8 +13,10 @@ type ExampleReads = Pick<OrganizationFacts, 'run'> & { readonly websites: readon
 /** When the newest made-up traffic of these websites ends, Unix ms; null if there is none from `sinceMs` on. */
 export async function readExampleUntil(reads: ExampleReads, sinceMs: number, nowMs: number): Promise<number | null> {
   const fills = await reads.run('activityPage', {
-    ...{ type: EXAMPLE_DATA.activityType, limit: MOST_FILLS },
-    ...{ since_ms: nowMs - LIMITS.retentionDays.max * DAY_MS, until_ms: nowMs + LIMITS.clockSkewMs },
+    type: EXAMPLE_DATA.activityType,
+    limit: MOST_FILLS,
+    since_ms: nowMs - LIMITS.retentionDays.max * DAY_MS,
+    until_ms: nowMs + LIMITS.clockSkewMs,
   })
   const newest = fills.find(({ subject }) => reads.websites.some(({ id }) => id === subject))
   const untilMs = newest === undefined ? 0 : exampleEndMs(newest.noticed_at_ms)

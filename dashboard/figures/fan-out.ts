@@ -36,10 +36,14 @@ export function readSharedCommands(scope: ReadScope) {
     const before = commands.length === 0 ? [] : await reads.run('sharedCommands', { ...earlier, ...keys })
     const machinesBefore = new Map(before.map((row) => [visitName(row), row.installations]))
     return answer({
-      ...{ since: sinceMs, until: untilMs, leastInstallations: LEAST_INSTALLATIONS, mostListed: MOST_LISTED },
+      since: sinceMs,
+      until: untilMs,
+      leastInstallations: LEAST_INSTALLATIONS,
+      mostListed: MOST_LISTED,
       exampleUntil: await readExampleUntil(reads, sinceMs, call.nowMs),
       commands: commands.map((row) => ({
-        ...{ ...row, visit: visitOf(row) },
+        ...row,
+        visit: visitOf(row),
         before: { installations: machinesBefore.get(visitName(row)) ?? 0 },
       })),
     })

@@ -12,7 +12,8 @@ export function readOverview(scope: ReadScope) {
     const since = until - DAY_MS
     const hours = await reads.run('visitsByHour', { since_ms: since, until_ms: until })
     return answer({
-      ...{ since, until },
+      since,
+      until,
       websites: reads.websites.map(({ id, displayName }) => ({ id, displayName })),
       exampleUntil: await readExampleUntil(reads, since, call.nowMs),
       hours: hours.map(({ hour_ms: at, visits }) => ({ at, visits })),

@@ -35,7 +35,9 @@ export function figurePage<Page extends object>({ scope, keyIds }: FigureParts, 
     if (isRefusedPeriod(period)) return period
     const source = { reads, nowMs: call.nowMs, keyIds }
     return answer({
-      ...{ since: period.sinceMs, until: period.untilMs, ...(await page(source, period, call)) },
+      since: period.sinceMs,
+      until: period.untilMs,
+      ...(await page(source, period, call)),
       exampleUntil: await readExampleUntil(reads, period.sinceMs, call.nowMs),
     })
   })
@@ -62,10 +64,8 @@ export async function funnelPage(source: FigureSource, period: FiguresPeriod) {
 /** The funnel by source, medium, campaign, referrer or page, and the same for the previous period. */
 export async function sourcesPage(source: FigureSource, period: FiguresPeriod, { queryValues }: Call) {
   const by = (queryValues['by'] ?? 'source') as CountedBy
-  const [now, then] = [
-    await readFigures(source, period, ['visits', by]),
-    await readFigures(source, periodBefore(period), ['visits', by]),
-  ]
+  const now = await readFigures(source, period, ['visits', by])
+  const then = await readFigures(source, periodBefore(period), ['visits', by])
   const total = totalOf(now.get('visits'))
   const totalBefore = totalOf(then.get('visits'))
   return {
@@ -130,7 +130,12 @@ export function usagePage({ scope, keyIds }: FigureParts) {
     const sameTime = { sinceMs: beforeMs, untilMs: Math.min(sinceMs, beforeMs + period.untilMs - sinceMs) }
     const { trackedEventsPerMonth: allowed, isCutOffOverQuota } = PLAN_LIMITS[reads.organization.plan]
     return answer({
-      ...{ plan: reads.organization.plan, since: sinceMs, used: trackedIn(days), allowed, isCutOffOverQuota, days },
+      plan: reads.organization.plan,
+      since: sinceMs,
+      used: trackedIn(days),
+      allowed,
+      isCutOffOverQuota,
+      days,
       before: { since: beforeMs, until: sameTime.untilMs, used: trackedIn(await trackedByDay(source, sameTime)) },
       exampleUntil: await readExampleUntil(reads, sinceMs, call.nowMs),
     })

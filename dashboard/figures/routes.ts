@@ -13,50 +13,59 @@ import { listWebsites } from './websites.ts'
 
 const website = WEBSITE_PARAMETER
 const by: JsonSchema = {
-  ...{ type: 'string', description: 'What to count by; source if absent.' },
+  type: 'string',
+  description: 'What to count by; source if absent.',
   enum: ['source', 'medium', 'campaign', 'referrer', 'page'],
 }
 const READ = { method: 'GET', needs: 'Viewer', rate: 'read' } as const
 
 export const FIGURE_ROUTES = {
   websites: {
-    ...{ ...READ, path: '/api/organizations/:organization/websites' },
+    ...READ,
+    path: '/api/organizations/:organization/websites',
     summary: 'The websites of an organisation, to choose one of them on the other pages.',
     query: {},
   },
   overview: {
-    ...{ ...READ, path: '/api/organizations/:organization/overview' },
+    ...READ,
+    path: '/api/organizations/:organization/overview',
     summary: 'What happened in the last 24 hours, by hour.',
     query: { website },
   },
   funnel: {
-    ...{ ...READ, path: '/api/organizations/:organization/funnel' },
+    ...READ,
+    path: '/api/organizations/:organization/funnel',
     summary: 'Visits of a period and the steps that each of them reached, by hour or day.',
     query: { website, ...PERIOD_QUERY },
   },
   sources: {
-    ...{ ...READ, path: '/api/organizations/:organization/sources' },
+    ...READ,
+    path: '/api/organizations/:organization/sources',
     summary: 'The funnel by source, medium, campaign, referrer or page, and the same for the previous period.',
     query: { website, by, ...PERIOD_QUERY },
   },
   match: {
-    ...{ ...READ, path: '/api/organizations/:organization/match' },
+    ...READ,
+    path: '/api/organizations/:organization/match',
     summary: 'Install events of a period: how they were matched, why not, how fast, and by which agents.',
     query: { website, ...PERIOD_QUERY },
   },
   sharedCommands: {
-    ...{ ...READ, path: '/api/organizations/:organization/shared-commands' },
+    ...READ,
+    path: '/api/organizations/:organization/shared-commands',
     summary:
       'Copied install commands that several machines ran in a period of at most 31 days: a README, a blog, a CI file.',
     query: { website, ...PERIOD_QUERY },
   },
   usage: {
-    ...{ ...READ, path: '/api/organizations/:organization/usage' },
+    ...READ,
+    path: '/api/organizations/:organization/usage',
     summary: 'Tracked events of this month by day, and what the plan allows.',
     query: {},
   },
   checklist: {
-    ...{ ...READ, path: '/api/organizations/:organization/checklist' },
+    ...READ,
+    path: '/api/organizations/:organization/checklist',
     summary: 'What is set up, as the traffic of 30 days proves it.',
     query: { website },
   },

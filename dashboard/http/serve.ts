@@ -159,7 +159,11 @@ async function note({ request, outcome, durationMs }: NotedRefusal, parts: Servi
   const { row } = found.route
   for (const organization of organizationsOf(found, session, parts.directory)) {
     parts.onLimit({
-      ...{ organization, req, route: row.path, outcome, durationMs: Math.round(durationMs) },
+      organization,
+      req,
+      route: row.path,
+      outcome,
+      durationMs: Math.round(durationMs),
       actor: session.person,
       addressHash: parts.addressHashOf(req),
     })
@@ -214,8 +218,15 @@ async function readCall(
   const contents = await readContents(req, { query, row })
   if (contents === null || contents.kind === 'refused') return contents
   return {
-    ...{ requestId, nowMs: parts.nowMs(), params, ...contents.values },
-    ...{ addressHash, rank: row.rank ?? 'page', session, scope, signal },
+    requestId,
+    nowMs: parts.nowMs(),
+    params,
+    ...contents.values,
+    addressHash,
+    rank: row.rank ?? 'page',
+    session,
+    scope,
+    signal,
     isHead: req.method === 'HEAD',
     browser: parts.cookies.read(headers.cookie, 'browser'),
     attempts: parts.cookies.readAttempts(headers.cookie),

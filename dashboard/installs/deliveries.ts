@@ -41,7 +41,10 @@ export function readDeliveries(scope: ReadScope) {
     const groups = await reads.run('deliveryGroups', { ...period, ...now })
     const earlier = await reads.run('deliveryGroups', { ...before, ...now })
     return answer({
-      ...{ since: period.since_ms, until: period.until_ms, destinations, groups },
+      since: period.since_ms,
+      until: period.until_ms,
+      destinations,
+      groups,
       before: { groups: earlier },
       errors: await readErrors(reads, period),
     })
@@ -66,19 +69,25 @@ async function readErrors(reads: OrganizationFacts, period: DeliveryPeriod) {
 export const DELIVERY_FILTER_SCHEMA = {
   destination: textParameter('One destination.', LIMITS.groupChars),
   status: {
-    ...{ type: 'string', description: 'How it stands.' },
+    type: 'string',
+    description: 'How it stands.',
     enum: ['pending', 'retrying', 'delivered', 'skipped', 'expired', 'failed'],
   },
   reason: textParameter('Why it stands so.', LIMITS.clientHintChars),
   code: textParameter('An attempt of the period was answered with this code.', LIMITS.clientHintChars),
   answered: {
-    ...{ type: 'integer', description: 'And with this status; 0: there was no answer.' },
-    ...{ minimum: 0, maximum: 999 },
+    type: 'integer',
+    description: 'And with this status; 0: there was no answer.',
+    minimum: 0,
+    maximum: 999,
   },
 } as const satisfies Readonly<Record<string, JsonSchema>>
 
 const FILTER_COLUMNS = {
-  ...{ destination: 'destination', status: 'status', reason: 'reason', code: 'code' },
+  destination: 'destination',
+  status: 'status',
+  reason: 'reason',
+  code: 'code',
   answered: 'response_status',
 } as const satisfies Readonly<Record<string, keyof DeliveryListFilters>>
 
@@ -127,7 +136,9 @@ export function listDeliveries(scope: ReadScope, cursors: Cursors) {
     const filters = deliveryFilters(call.queryValues)
     const page = await readDeliveryPage(reads, { filters, sinceMs: since, from, limit: LIMITS.logsPerPage })
     return answer({
-      ...{ since, until, deliveries: page.rows },
+      since,
+      until,
+      deliveries: page.rows,
       next: page.next === null ? null : cursors.write(list, page.next),
     })
   })

@@ -95,11 +95,24 @@ const ORIGINS = [
 ] as const satisfies readonly (keyof InstallFilters)[]
 
 const FILTER_COLUMNS = {
-  ...{ resolution: 'resolution', reason: 'reason', policy: 'selection_policy', visit: 'visit_id' },
-  ...{ eventType: 'event_type', path: 'install_path', platform: 'platform', agent: 'agent', ranBy: 'ran_by' },
-  ...{ source: 'source', medium: 'medium', campaign: 'campaign', referrer: 'referrer', page: 'page' },
-  ...{ visitSince: 'visit_since_ms', visitUntil: 'visit_until_ms' },
-  ...{ leastVisitAge: 'least_visit_age_s', visitAgeBelow: 'visit_age_below_s' },
+  resolution: 'resolution',
+  reason: 'reason',
+  policy: 'selection_policy',
+  visit: 'visit_id',
+  eventType: 'event_type',
+  path: 'install_path',
+  platform: 'platform',
+  agent: 'agent',
+  ranBy: 'ran_by',
+  source: 'source',
+  medium: 'medium',
+  campaign: 'campaign',
+  referrer: 'referrer',
+  page: 'page',
+  visitSince: 'visit_since_ms',
+  visitUntil: 'visit_until_ms',
+  leastVisitAge: 'least_visit_age_s',
+  visitAgeBelow: 'visit_age_below_s',
 } as const satisfies Readonly<Record<string, keyof InstallFilters>>
 
 export function installFilters(values: JsonObject): InstallFilters {

@@ -59,9 +59,12 @@ export function replayFailed({ scope, replayDeliveries, noteActivity }: ReplayPa
     const { replayed, refused } = jobIds.size === 0 ? none : await replayDeliveries(query)
     if (replayed > 0)
       await noteActivity({
-        ...{ organization: reads.organization.id, website, type: 'deliveries_replayed' },
-        ...{ subject: sessionOf(call).person, actor: sessionOf(call).person },
-        ...{ logRetentionDays: reads.organization.logRetentionDays },
+        organization: reads.organization.id,
+        website,
+        type: 'deliveries_replayed',
+        subject: sessionOf(call).person,
+        actor: sessionOf(call).person,
+        logRetentionDays: reads.organization.logRetentionDays,
         message: `${replayed} failed deliveries were sent again.`,
       })
     return answer({ replayed, refused, mayHaveMore: jobIds.size >= MOST_REPLAYED })
@@ -71,10 +74,15 @@ export function replayFailed({ scope, replayDeliveries, noteActivity }: ReplayPa
 /** IDs of jobs of the website that failed and that the provider would still accept; those that it may count twice only by their reason. */
 async function failedJobs(reads: OrganizationFacts, call: Call): Promise<ReadonlySet<string>> {
   const website = textField(call, 'website')
-  const [destination, reason] = [optionalText(call, 'destination'), optionalText(call, 'reason')]
+  const destination = optionalText(call, 'destination')
+  const reason = optionalText(call, 'reason')
   const rows = await reads.run('deliveryLines', {
-    ...{ website, status: 'failed', open_after_ms: call.nowMs, limit: MOST_REPLAYED },
-    ...{ since_ms: call.nowMs - LIMITS.deadLetterKeepMs, until_ms: call.nowMs + LIMITS.clockSkewMs },
+    website,
+    status: 'failed',
+    open_after_ms: call.nowMs,
+    limit: MOST_REPLAYED,
+    since_ms: call.nowMs - LIMITS.deadLetterKeepMs,
+    until_ms: call.nowMs + LIMITS.clockSkewMs,
     ...(destination === null ? {} : { destination }),
     ...(reason === null ? { except_reason: MAY_COUNT_TWICE } : { reason }),
   })

@@ -27,7 +27,9 @@ const ORGANIZATION = '/api/organizations/:organization'
 const PERIOD_SCHEMA = { website: WEBSITE_PARAMETER, ...PERIOD_PARAMETERS }
 
 const seconds = (description: string): JsonSchema => ({
-  ...{ type: 'integer', description, minimum: 0 },
+  type: 'integer',
+  description,
+  minimum: 0,
   maximum: (LIMITS.retentionDays.max * DAY_MS) / SECOND_MS,
 })
 
@@ -35,11 +37,13 @@ const seconds = (description: string): JsonSchema => ({
 export const INSTALL_LIST_SCHEMA = {
   ...PERIOD_SCHEMA,
   resolution: {
-    ...{ type: 'string', description: 'What was decided of it.' },
+    type: 'string',
+    description: 'What was decided of it.',
     enum: ['matched', 'unmatched', 'counted', 'pending'],
   },
   eventType: {
-    ...{ type: 'string', description: 'Which event it is.' },
+    type: 'string',
+    description: 'Which event it is.',
     enum: ['install_started', 'install_completed', 'first_run'],
   },
   path: maybeEmptyParameter('Install path; empty: it has none.', LIMITS.clientHintChars),
@@ -66,27 +70,42 @@ export const DELIVERY_LIST_SCHEMA = { ...PERIOD_SCHEMA, ...DELIVERY_FILTER_SCHEM
 
 export const INSTALL_ROUTES = {
   installs: {
-    ...{ method: 'GET', path: `${ORGANIZATION}/installs`, needs: 'Viewer', rate: 'read' },
+    method: 'GET',
+    path: `${ORGANIZATION}/installs`,
+    needs: 'Viewer',
+    rate: 'read',
     summary: 'Installs, newest first, each with where it came from.',
     query: { ...INSTALL_LIST_SCHEMA, cursor: CURSOR_PARAMETER },
   },
   install: {
-    ...{ method: 'GET', path: `${ORGANIZATION}/installs/:website/:event`, needs: 'Viewer', rate: 'read' },
+    method: 'GET',
+    path: `${ORGANIZATION}/installs/:website/:event`,
+    needs: 'Viewer',
+    rate: 'read',
     summary: 'One install with its verdicts, visits, deliveries and attempts.',
   },
   deliveries: {
-    ...{ method: 'GET', path: `${ORGANIZATION}/deliveries`, needs: 'Viewer', rate: 'read' },
+    method: 'GET',
+    path: `${ORGANIZATION}/deliveries`,
+    needs: 'Viewer',
+    rate: 'read',
     summary:
       'Deliveries of a period by destination, status and reason, beside the period before, and what providers answered to attempts that failed.',
     query: PERIOD_SCHEMA,
   },
   deliveryList: {
-    ...{ method: 'GET', path: `${ORGANIZATION}/deliveries/list`, needs: 'Viewer', rate: 'read' },
+    method: 'GET',
+    path: `${ORGANIZATION}/deliveries/list`,
+    needs: 'Viewer',
+    rate: 'read',
     summary: 'Deliveries that changed in a period, the latest first, each with the answer to its last attempt.',
     query: { ...DELIVERY_LIST_SCHEMA, cursor: CURSOR_PARAMETER },
   },
   replayDeliveries: {
-    ...{ method: 'POST', path: `${ORGANIZATION}/deliveries/replay`, needs: 'Member', rate: 'write' },
+    method: 'POST',
+    path: `${ORGANIZATION}/deliveries/replay`,
+    needs: 'Member',
+    rate: 'write',
     summary: 'Send failed deliveries again, up to 50 at a time.',
     body: REPLAY_SCHEMA,
   },

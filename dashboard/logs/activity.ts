@@ -14,7 +14,10 @@ const TEXT_CHARS = 400
 /** More than the contract's maximum is refused, not truncated. */
 export const ACTIVITY_QUERY = {
   limit: {
-    ...{ type: 'integer', description: 'Entries of the page.', minimum: 1, maximum: LIMITS.activityEntries.max },
+    type: 'integer',
+    description: 'Entries of the page.',
+    minimum: 1,
+    maximum: LIMITS.activityEntries.max,
     default: LIMITS.activityEntries.fallback,
   },
   type: textParameter('Only of this type.', TEXT_CHARS),
@@ -60,7 +63,12 @@ export function listActivity({ scope, cursors }: ActivityListParts) {
 function shown({ id, noticed_at_ms: at, type, subject, website, message, ...row }: ActivityRow) {
   const { actor, manager, fields } = row
   return {
-    ...{ id, at, type, object: subject, website, message },
+    id,
+    at,
+    type,
+    object: subject,
+    website,
+    message,
     ...(actor === '' ? {} : { actor }),
     ...(manager === '' ? {} : { manager }),
     ...(fields.length === 0 ? {} : { fields }),

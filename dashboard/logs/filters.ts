@@ -17,7 +17,8 @@ const MOST_TEXT_CHARS = 256
 export const LOG_FILTER_SCHEMA = {
   website: WEBSITE_PARAMETER,
   direction: {
-    ...{ type: 'string', description: 'Requests that came in, or attempts that went out; both if absent.' },
+    type: 'string',
+    description: 'Requests that came in, or attempts that went out; both if absent.',
     enum: ['inbound', 'outbound'],
   },
   status: { type: 'string', description: 'Class of the status; `none`: no answer came.', enum: STATUS_CLASSES },
@@ -60,7 +61,8 @@ export function directedFilters(values: JsonObject): DirectedFilters {
   return {
     requests: wantsRequests
       ? {
-          ...{ ...shared, ...columnFilters<LogPageFilters>(values, REQUEST_COLUMNS) },
+          ...shared,
+          ...columnFilters<LogPageFilters>(values, REQUEST_COLUMNS),
           ...(references === null ? {} : { refs: references.map(referenceHash) }),
         }
       : null,

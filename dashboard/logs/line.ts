@@ -8,8 +8,14 @@ export function lineOf(row: LogLineRow): LogLine {
   const isAttempt = row.destination !== ''
   return {
     direction: isAttempt ? 'outbound' : 'inbound',
-    ...{ website: websiteShown(row.website), at: row.at_ms, id: row.id },
-    ...{ kind: row.kind, method: row.method, path: row.path, status: row.status, code: row.code },
+    website: websiteShown(row.website),
+    at: row.at_ms,
+    id: row.id,
+    kind: row.kind,
+    method: row.method,
+    path: row.path,
+    status: row.status,
+    code: row.code,
     durationMs: row.duration_ms,
     ...(isAttempt ? { event: row.event_id, destination: row.destination } : { origin: row.origin, bytes: row.bytes }),
     ...(row.body === undefined

@@ -15,8 +15,10 @@ export type ReferenceKeys = ReceiptKeys & {
 export const REFERENCE_SCHEMA = objectSchema(
   {
     text: {
-      ...{ type: 'string', description: 'A receipt, a token, or an ID of an event, installation or visit.' },
-      ...{ minLength: LIMITS.idChars.min, maxLength: LIMITS.idChars.max },
+      type: 'string',
+      description: 'A receipt, a token, or an ID of an event, installation or visit.',
+      minLength: LIMITS.idChars.min,
+      maxLength: LIMITS.idChars.max,
     },
   },
   ['text'],

@@ -19,7 +19,8 @@ export async function sendOnce(
   memory: MailMemory,
   send: () => Promise<void>,
 ): Promise<'sent' | 'void' | 'later'> {
-  const [sent, sending] = [`mail-sent/${mailId}`, `mail-sending/${mailId}`]
+  const sent = `mail-sent/${mailId}`
+  const sending = `mail-sending/${mailId}`
   if ((await memory.readOnce(sent)) !== null) return 'void'
   if (!(await memory.putOnce(sending, '1', TRY_MS))) return 'later'
   try {

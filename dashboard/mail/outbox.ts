@@ -26,8 +26,13 @@ export function createOutbox({ eventLog, randomness, nowMs }: OutboxParts): Outb
     async put(letter, id) {
       const createdAtMs = nowMs()
       const job: MailJob = {
-        ...{ v: 1, mailId: id ?? randomness.hex(ID_BYTES), letter, createdAtMs },
-        ...{ deadlineAtMs: createdAtMs + LETTER_LIFETIME_MS[letter.kind], tries: 0, dueAtMs: createdAtMs },
+        v: 1,
+        mailId: id ?? randomness.hex(ID_BYTES),
+        letter,
+        createdAtMs,
+        deadlineAtMs: createdAtMs + LETTER_LIFETIME_MS[letter.kind],
+        tries: 0,
+        dueAtMs: createdAtMs,
       }
       await eventLog.append('mail', [{ key: job.mailId, value: encodeRecord(job) }])
     },

@@ -25,7 +25,9 @@ export function readPagesBundle(folder: string): PagesBundle {
   const { script, style, preload, assets } = readPagesManifest(folder)
   const read = (name: string): Buffer => readFileSync(join(folder, name))
   return {
-    ...{ script, style, preload },
+    script,
+    style,
+    preload,
     assets: new Map(
       assets.map(({ name, contentType, integrity }) => [
         name,

@@ -59,7 +59,8 @@ export async function walkBack<Row>(
 ): Promise<WalkedRows<Row>> {
   const startedMs = elapsedMs()
   const rows: Row[] = []
-  let [position, spanMs] = [from, firstSpanMs]
+  let position = from
+  let spanMs = firstSpanMs
   for (;;) {
     const floorMs = Math.max(sinceMs, position.beforeMs - spanMs)
     const beganMs = elapsedMs()

@@ -77,8 +77,12 @@ function replayRecord(call: Call, id: string): ReplayRecord & Required<Pick<Repl
   const { body, nowMs } = call
   const windowDays = body['windowDays'] as number | undefined
   return {
-    ...{ v: 1, kind: 'replay', id },
-    ...{ organization: scopeOf(call).organization.id, website: textField(call, 'website'), askedAtMs: nowMs },
+    v: 1,
+    kind: 'replay',
+    id,
+    organization: scopeOf(call).organization.id,
+    website: textField(call, 'website'),
+    askedAtMs: nowMs,
     policy: {
       policy: body['policy'] as VisitPolicy,
       windowMs: windowDays === undefined ? LIMITS.receiptLifetimeMs : windowDays * DAY_MS,

@@ -18,14 +18,19 @@ const MOMENT = { type: 'integer', minimum: 0 } as const
 
 export const REPLAY_ROUTES = {
   askReplay: {
-    ...{ method: 'POST', path: PATH, needs: 'Member', rate: 'write' },
+    method: 'POST',
+    path: PATH,
+    needs: 'Member',
+    rate: 'write',
     summary: `Have the installs of a period decided again under another policy; nothing is sent and nothing changes. It ends if whoever asked for it is removed, gets a lower role or signs out, and fails as \`too_many_installations\` above ${MOST_INSTALLATIONS} installations within ${WINDOW_DAYS} days. ${REPLAY_RULES.decision_replays.limit} an hour.`,
     body: objectSchema(
       {
         website: { type: 'string', minLength: 1, maxLength: LIMITS.websiteIdChars },
         policy: { type: 'string', description: 'Which of several visits counts.', enum: VISIT_POLICIES },
         windowDays: {
-          ...{ type: 'integer', minimum: 1, maximum: WINDOW_DAYS },
+          type: 'integer',
+          minimum: 1,
+          maximum: WINDOW_DAYS,
           description: `Only visits of so many days before the install count; ${WINDOW_DAYS} if absent.`,
         },
         tokensOnly: { type: 'boolean', description: 'Only tokens of copied install commands count.' },
@@ -39,21 +44,30 @@ export const REPLAY_ROUTES = {
     ),
   },
   listReplays: {
-    ...{ method: 'GET', path: PATH, needs: 'Viewer', rate: 'read' },
+    method: 'GET',
+    path: PATH,
+    needs: 'Viewer',
+    rate: 'read',
     summary: 'Replays requested within the last seven days, newest first, with their progress.',
     query: {
       website: { type: 'string', description: 'Only those of this website.', maxLength: LIMITS.websiteIdChars },
     },
   },
   showReplay: {
-    ...{ method: 'GET', path: `${PATH}/:replay`, needs: 'Viewer', rate: 'read' },
+    method: 'GET',
+    path: `${PATH}/:replay`,
+    needs: 'Viewer',
+    rate: 'read',
     summary: `One of them with what each source would lose or gain, and ${LIMITS.logsPerPage} of the installs that would change.`,
     query: {
       from: { ...MOMENT, maximum: 10_000, description: 'How many of the changed installs to skip.' },
     },
   },
   cancelReplay: {
-    ...{ method: 'POST', path: `${PATH}/:replay/cancel`, needs: 'Member', rate: 'write' },
+    method: 'POST',
+    path: `${PATH}/:replay/cancel`,
+    needs: 'Member',
+    rate: 'write',
     summary:
       'Cancel a replay that waits or runs: it stops within seconds, has no result, and its state is `cancelled`.',
   },

@@ -92,9 +92,17 @@ function replayLine(row: ReplayLineRow) {
   const { since_ms: since, until_ms: until, reached_ms: reached } = row
   const part = reached === null ? 0 : (reached - since) / (until - since)
   return {
-    ...{ id: row.id, website: row.website, askedAt: row.asked_at_ms, since, until },
-    ...{ policy: row.policy as VisitPolicy, windowDays: row.window_ms / DAY_MS, tokensOnly: row.is_tokens_only },
-    ...{ state: replayState(row), installs: row.installs, failure: shownFailure(row) },
+    id: row.id,
+    website: row.website,
+    askedAt: row.asked_at_ms,
+    since,
+    until,
+    policy: row.policy as VisitPolicy,
+    windowDays: row.window_ms / DAY_MS,
+    tokensOnly: row.is_tokens_only,
+    state: replayState(row),
+    installs: row.installs,
+    failure: shownFailure(row),
     progress: row.state === 'done' ? 1 : Math.min(Math.max(part, 0), 1),
   }
 }

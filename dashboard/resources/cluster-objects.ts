@@ -28,7 +28,11 @@ export function listedObject(kind: ResourceKind, object: KubeObject): ListedObje
   const { name, namespace = '', uid = '', generation = 0, creationTimestamp: createdAt = '' } = object.metadata
   const { conditions = [] } = (object['status'] ?? {}) as { readonly conditions?: readonly Condition[] }
   return {
-    ...{ kind, namespace, name, createdAt, conditions },
+    kind,
+    namespace,
+    name,
+    createdAt,
+    conditions,
     spec: (object['spec'] ?? {}) as ListedObject['spec'],
     version: objectVersion(uid, generation),
     judgedVersion: objectVersion(uid, Math.min(...conditions.map((each) => each.observedGeneration ?? 0))),

@@ -262,7 +262,10 @@ async function pay(client: KubeClient, current: KubeObject, { stored, fields }: 
   const { kind, namespace, name } = stored
   const { resourceVersion } = current.metadata
   const body = {
-    ...{ apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace, resourceVersion }, spec: fields },
+    apiVersion: RESOURCE_API_VERSION,
+    kind,
+    metadata: { name, namespace, resourceVersion },
+    spec: fields,
   }
   const path = `${resourcePath(stored)}?fieldManager=${BILLING_MANAGER}`
   return writeOutcome(async () => {
@@ -309,7 +312,10 @@ async function writeSecret(client: KubeClient, secret: WrittenSecret): Promise<W
     ...(tenant === null ? {} : { [TENANT_LABEL]: tenant }),
   }
   const body = {
-    ...{ apiVersion: 'v1', kind: 'Secret', type: DASHBOARD_SECRET_TYPE, stringData: values },
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: DASHBOARD_SECRET_TYPE,
+    stringData: values,
     metadata: { name, namespace, labels, ownerReferences },
   }
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets?fieldManager=${DASHBOARD_MANAGER}`

@@ -208,8 +208,15 @@ function folderEntry({ text, ...object }: FolderChange, parts: FolderAuditParts)
   const { type, fields, message } = text
   const plan = planGiven(subject.split('/')[0] ?? '', object, fields)
   return {
-    ...{ v: 1, kind: 'activity', id: timeOrderedId(randomness, atMs), atMs, organization: owner, website: '' },
-    ...{ type, subject, message },
+    v: 1,
+    kind: 'activity',
+    id: timeOrderedId(randomness, atMs),
+    atMs,
+    organization: owner,
+    website: '',
+    type,
+    subject,
+    message,
     ...(actor === null ? {} : { actor }),
     ...(manager === '' ? {} : { manager }),
     ...(fields.length === 0 ? {} : { fields }),

@@ -228,7 +228,8 @@ function manifestOf(object: WrittenObject, { sign }: WriteManner): string {
   const annotations =
     sign === undefined ? {} : { annotations: { [CHANGED_BY_ANNOTATION]: sign(placeOf(object), filled(object)) } }
   return manifestText({
-    ...{ apiVersion: RESOURCE_API_VERSION, kind },
+    apiVersion: RESOURCE_API_VERSION,
+    kind,
     metadata: { name, ...(namespace === DEFAULT_NAMESPACE ? {} : { namespace }), ...annotations },
     spec,
   })

@@ -49,7 +49,8 @@ export function startOidc(parts: OidcParts) {
       scope: discovery.scopes,
       code_challenge: await client.calculatePKCECodeChallenge(attempt.verifier),
       code_challenge_method: 'S256',
-      ...{ state, nonce: attempt.nonce },
+      state,
+      nonce: attempt.nonce,
     })
     const begun = [attemptId(state), { value: browser, forMs: LIMITS.signInMs }] as const
     return answer({ url: url.href }, { cookies: { attempts: new Map([...endedFor(call), begun]) } })

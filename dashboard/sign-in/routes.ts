@@ -24,11 +24,17 @@ const token: JsonSchema = { type: 'string', description: 'The token in the link.
 
 export const SIGN_IN_ROUTES = {
   waysIn: {
-    ...{ method: 'GET', path: '/api/sign-in', needs: null, rate: 'read' },
+    method: 'GET',
+    path: '/api/sign-in',
+    needs: null,
+    rate: 'read',
     summary: 'Which ways to sign in there are.',
   },
   signInMail: {
-    ...{ method: 'POST', path: '/api/sign-in/mail', needs: null, rate: 'sign-in' },
+    method: 'POST',
+    path: '/api/sign-in/mail',
+    needs: null,
+    rate: 'sign-in',
     refuses: ['mail_not_configured'],
     summary: 'Send a sign-in link by mail; the answer is the same for every address.',
     body: objectSchema({ email: { ...EMAIL_SCHEMA, pattern: '^[\\x21-\\x7e]+$', patternMeaning: NO_ADDRESS } }, [
@@ -36,7 +42,10 @@ export const SIGN_IN_ROUTES = {
     ]),
   },
   confirmMail: {
-    ...{ method: 'POST', path: '/api/sign-in/mail/confirm', needs: null, rate: 'sign-in' },
+    method: 'POST',
+    path: '/api/sign-in/mail/confirm',
+    needs: null,
+    rate: 'sign-in',
     refuses: ['sign_in_refused', 'code_required'],
     summary: 'Sign in with the link of a mail, and with its code if another browser asked for it.',
     body: objectSchema(
@@ -53,7 +62,10 @@ export const SIGN_IN_ROUTES = {
     ),
   },
   startOidc: {
-    ...{ method: 'POST', path: '/api/sign-in/oidc', needs: null, rate: 'sign-in' },
+    method: 'POST',
+    path: '/api/sign-in/oidc',
+    needs: null,
+    rate: 'sign-in',
     refuses: ['oidc_not_configured'],
     summary: 'Begin to sign in through the identity provider: gives the address to go to.',
     body: objectSchema(
@@ -62,17 +74,27 @@ export const SIGN_IN_ROUTES = {
     ),
   },
   finishOidc: {
-    ...{ method: 'GET', path: '/api/sign-in/oidc/callback', needs: null, rate: 'callback' },
+    method: 'GET',
+    path: '/api/sign-in/oidc/callback',
+    needs: null,
+    rate: 'callback',
     summary: 'Where the identity provider sends the browser back to.',
   },
   useLink: {
-    ...{ method: 'POST', path: '/api/sign-in/link', needs: null, rate: 'sign-in' },
+    method: 'POST',
+    path: '/api/sign-in/link',
+    needs: null,
+    rate: 'sign-in',
     refuses: ['sign_in_refused'],
     summary: 'Sign in with a link from the operator of the service.',
     body: objectSchema({ token }, ['token']),
   },
   signOut: {
-    ...{ method: 'POST', path: '/api/sign-out', needs: 'Person', rate: 'write', isDenial: true },
+    method: 'POST',
+    path: '/api/sign-out',
+    needs: 'Person',
+    rate: 'write',
+    isDenial: true,
     summary: 'End this session, or all sessions of the person.',
     body: objectSchema({ everywhere: { type: 'boolean', description: 'All sessions.' } }, []),
   },

@@ -49,7 +49,10 @@ async function noteReplaced({ organization, person }: Replaced, parts: SameAccou
   const told = { key: `told:account_replaced:${organization}:${person}`, limit: 1, windowS: TOLD_EVERY_S }
   if ((await hotState.countHits([told])).kind !== 'counted') return
   await createActivity(parts)({
-    ...{ organization, website: '', type: 'account_replaced', subject: person },
+    organization,
+    website: '',
+    type: 'account_replaced',
+    subject: person,
     message:
       'somebody with the address of a member was not signed in, as the account at the identity provider is another one; if it is the same person, remove the member and invite them again',
     logRetentionDays: directory.organizations().get(organization)?.logRetentionDays ?? LIMITS.logRetentionDays.fallback,

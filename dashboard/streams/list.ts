@@ -37,23 +37,32 @@ export function listAttempts({ scope, inventory }: StreamListParts) {
 function listedStream(object: ListedObject, row: StreamStandingRow | undefined, nowMs: number) {
   const { name, namespace, version, conditions, origin, spec } = object
   return {
-    ...{
-      name,
-      namespace,
-      version,
-      conditions,
-      origin,
-      displayName: spec['displayName'] as string | undefined,
-      paused: spec['paused'] === true,
-    },
+    name,
+    namespace,
+    version,
+    conditions,
+    origin,
+    displayName: spec['displayName'] as string | undefined,
+    paused: spec['paused'] === true,
     ...shownTarget(spec),
     ...(row === undefined ? NOT_BEGUN : shownStanding(row, readProgress(row.progress), nowMs)),
   }
 }
 
 const NOT_BEGUN = {
-  ...{ state: null, behind: 0, oldestAt: null, lagMs: null, deliveredAt: null, failingSince: null, retryAt: null },
-  ...{ lastError: null, delivered: 0, dropped: 0, isProven: false, asOf: null, gaps: [] },
+  state: null,
+  behind: 0,
+  oldestAt: null,
+  lagMs: null,
+  deliveredAt: null,
+  failingSince: null,
+  retryAt: null,
+  lastError: null,
+  delivered: 0,
+  dropped: 0,
+  isProven: false,
+  asOf: null,
+  gaps: [],
 } as const
 
 function shownStanding(row: StreamStandingRow, progress: StreamProgress, nowMs: number) {
@@ -62,16 +71,19 @@ function shownStanding(row: StreamStandingRow, progress: StreamProgress, nowMs: 
   const { gaps: untold, told, retryAtMs, provenTarget } = progress
   const gaps = [...untold.map((gap) => shownGap(gap, null)), ...told.map((gap) => shownGap(gap, gap.atMs))]
   return {
-    ...{ state, behind, oldestAt, lagMs: oldestAt === null ? null : Math.max(0, nowMs - oldestAt) },
-    ...{ deliveredAt, failingSince, retryAt: failingSince === null ? null : retryAtMs },
-    ...{
-      lastError: lastError === '' ? null : lastError,
-      delivered,
-      dropped,
-      isProven: provenTarget !== '',
-      asOf,
-      gaps,
-    },
+    state,
+    behind,
+    oldestAt,
+    lagMs: oldestAt === null ? null : Math.max(0, nowMs - oldestAt),
+    deliveredAt,
+    failingSince,
+    retryAt: failingSince === null ? null : retryAtMs,
+    lastError: lastError === '' ? null : lastError,
+    delivered,
+    dropped,
+    isProven: provenTarget !== '',
+    asOf,
+    gaps,
   }
 }
 

@@ -69,7 +69,11 @@ function order({ noteActivity }: OrderParts, call: Call, { object, command }: Or
   const { organization } = scopeOf(call)
   const { person } = sessionOf(call)
   return noteActivity({
-    ...{ organization: organization.id, website: '', subject: streamSubject(streamId(object)), actor: person },
-    ...{ ...commandEntry(command, person), logRetentionDays: organization.logRetentionDays },
+    organization: organization.id,
+    website: '',
+    subject: streamSubject(streamId(object)),
+    actor: person,
+    ...commandEntry(command, person),
+    logRetentionDays: organization.logRetentionDays,
   })
 }

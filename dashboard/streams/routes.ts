@@ -16,25 +16,34 @@ const ORDER = { method: 'POST', needs: 'Admin', rate: 'write' } as const
 
 export const STREAM_ROUTES = {
   streams: {
-    ...{ method: 'GET', path: PATH, needs: 'Viewer', rate: 'read' },
+    method: 'GET',
+    path: PATH,
+    needs: 'Viewer',
+    rate: 'read',
     summary: 'Log streams: state, backlog, the last error, and which records were dropped and why.',
   },
   streamAttempts: {
-    ...{ method: 'GET', path: `${STREAM}/attempts`, needs: 'Viewer', rate: 'read' },
+    method: 'GET',
+    path: `${STREAM}/attempts`,
+    needs: 'Viewer',
+    rate: 'read',
     summary: 'The last 20 attempts of a log stream, newest first, each with the first kilobyte of its answer.',
   },
   testStream: {
-    ...{ ...ORDER, path: `${STREAM}/test` },
+    ...ORDER,
+    path: `${STREAM}/test`,
     refuses: ['plan_limit', 'plan_required'],
     summary: `Have a log stream send a test; the answer names the attempt to look for. ${RATE_RULES.log_stream_tests.limit} an hour.`,
   },
   skipStream: {
-    ...{ ...ORDER, path: `${STREAM}/skip` },
+    ...ORDER,
+    path: `${STREAM}/skip`,
     refuses: ['plan_limit', 'plan_required'],
     summary: 'Skip what a log stream has not sent yet. It counts as dropped, and the stream reports the gap.',
   },
   resendStream: {
-    ...{ ...ORDER, path: `${STREAM}/resend` },
+    ...ORDER,
+    path: `${STREAM}/resend`,
     refuses: ['plan_limit', 'plan_required'],
     summary: `Send records again, in new batches, as far as they are kept: ${LIMITS.logStreamBacklogDays} days.`,
     body: objectSchema({ since: { type: 'integer', minimum: 0, description: 'Unix ms: records from this time on.' } }, [
@@ -42,17 +51,20 @@ export const STREAM_ROUTES = {
     ]),
   },
   pauseStream: {
-    ...{ ...ORDER, path: `${STREAM}/pause` },
+    ...ORDER,
+    path: `${STREAM}/pause`,
     refuses: ['conflict', 'managed_elsewhere', 'plan_limit', 'plan_required'],
     summary: 'Pause a log stream: `spec.paused` of its object. New records are kept, as for a stream that fails.',
   },
   resumeStream: {
-    ...{ ...ORDER, path: `${STREAM}/resume` },
+    ...ORDER,
+    path: `${STREAM}/resume`,
     refuses: ['conflict', 'managed_elsewhere', 'plan_limit', 'plan_required'],
     summary: 'Resume a paused log stream at the point where it stopped.',
   },
   rotateStreamSecret: {
-    ...{ ...ORDER, path: `${STREAM}/secret` },
+    ...ORDER,
+    path: `${STREAM}/secret`,
     refuses: ['conflict', 'managed_elsewhere', 'plan_limit', 'plan_required'],
     summary:
       'Make another secret for a log stream to a webhook, which is in the answer and never shown again. The one before signs too for 24 hours.',

@@ -82,7 +82,9 @@ export interface DiagnosticsParts {
 export async function diagnose(call: Call, parts: DiagnosticsParts): Promise<Diagnostics> {
   const { organization, role } = scopeOf(call)
   return {
-    ...{ version: parts.version, plan: organization.plan, role },
+    version: parts.version,
+    plan: organization.plan,
+    role,
     conditions: unhealthyConditions(organization.id, parts.inventory),
     errors: await errorsOf(call, parts.scope).catch(() => []),
   }
@@ -106,7 +108,8 @@ async function errorsOf(call: Call, scope: ReadScope): Promise<Diagnostics['erro
     reads.run('requestLines', {
       since_ms: call.nowMs - reads.organization.logRetentionDays * DAY_MS,
       until_ms: call.nowMs + LIMITS.clockSkewMs,
-      ...{ status_from: 400, limit: ERRORS_MAX },
+      status_from: 400,
+      limit: ERRORS_MAX,
     }),
   )
   const rows = await readErrors(call)

@@ -43,7 +43,10 @@ export function askSupport(parts: SupportParts) {
     // Only now: whoever gets no answer is given the place back, and counts again.
     if (!isRepeat) await parts.hotState.replaceOnce(countedKey(request), '1', DAY_MS)
     await parts.noteActivity({
-      ...{ organization: organization.id, website: '', type: 'support_requested', subject: person },
+      organization: organization.id,
+      website: '',
+      type: 'support_requested',
+      subject: person,
       message: `Support was asked for; the request is ${request}.`,
       logRetentionDays: organization.logRetentionDays,
     })

@@ -11,11 +11,17 @@ const PATH = '/api/organizations/:organization/support'
 
 export const SUPPORT_ROUTES = {
   previewSupport: {
-    ...{ method: 'GET', path: PATH, needs: 'Viewer', rate: 'read' },
+    method: 'GET',
+    path: PATH,
+    needs: 'Viewer',
+    rate: 'read',
     summary: 'What a support request would send along with its message, to be shown first.',
   },
   askSupport: {
-    ...{ method: 'POST', path: PATH, needs: 'Viewer', rate: 'write' },
+    method: 'POST',
+    path: PATH,
+    needs: 'Viewer',
+    rate: 'write',
     refuses: ['mail_not_configured'],
     summary: 'Ask those who run the service for support. Requests with the same `id` count as one.',
     body: objectSchema(

@@ -19,7 +19,8 @@ import { walkBack, type WalkBack, type WalkWindow } from '../reads/walk-back.ts'
 export const LATER_STEPS = VISIT_STEPS.filter((step): step is LaterStep => step !== 'visits')
 
 /** Visits whose steps one statement looks up in a quarter of a second, and visits that it looks through for these. */
-const [MOST_WANTED, MOST_VISITS] = [20_000, 150_000]
+const MOST_WANTED = 20_000
+const MOST_VISITS = 150_000
 /** No window is shorter, however many visits it has. */
 const LEAST_SPAN_MS = HOUR_MS
 const FIRST_SPAN_MS = 6 * HOUR_MS
@@ -74,7 +75,8 @@ export function walkVisits<Row>(
   return walkBack<Row>(
     { ...walk, firstSpanMs: FIRST_SPAN_MS },
     {
-      ...{ read, positionOf },
+      read,
+      positionOf,
       nextSpanMs: (spanMs) => spanMs * Math.max(1, Math.min(GROWS_BY, Math.floor(room))),
     },
     clock,
@@ -82,8 +84,13 @@ export function walkVisits<Row>(
 }
 
 const FILTER_COLUMNS = {
-  ...{ step: 'step', agent: 'agent' },
-  ...{ source: 'source', medium: 'medium', campaign: 'campaign', referrer: 'referrer', page: 'page' },
+  step: 'step',
+  agent: 'agent',
+  source: 'source',
+  medium: 'medium',
+  campaign: 'campaign',
+  referrer: 'referrer',
+  page: 'page',
 } as const satisfies Readonly<Record<string, keyof VisitFilters>>
 
 export function visitFilters(values: JsonObject): VisitFilters {

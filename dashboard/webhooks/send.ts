@@ -50,7 +50,9 @@ export function replayLost({ scope, inventory, eventLog, noteActivity, directory
     const message = optionalText(call, 'message')
     const since = messagesSince(call.nowMs - LOST_KEPT_MS)
     const rows = await reads.run('lostEvents', {
-      ...{ webhook: webhookId(webhook), since_id: since, limit: MOST_LOST },
+      webhook: webhookId(webhook),
+      since_id: since,
+      limit: MOST_LOST,
       ...(message === null ? {} : { message_id: message }),
     })
     const jobs = rows.map((row) => ({
@@ -72,9 +74,17 @@ export function replayLost({ scope, inventory, eventLog, noteActivity, directory
 function replayedJob(call: Call, webhook: string, row: LostEventRow): Omit<WebhookJob, 'catalogNumber'> {
   const { organization } = scopeOf(call)
   return {
-    ...{ v: 1, messageId: row.message_id, organization: organization.id, website: row.event_website, webhook },
-    ...{ type: row.event_type as WebhookJob['type'], body: row.posted, happenedAtMs: row.happened_at_ms },
-    ...{ deadlineAtMs: call.nowMs + LIMITS.webhookTryMs, attempts: row.attempts + 1, dueAtMs: call.nowMs },
+    v: 1,
+    messageId: row.message_id,
+    organization: organization.id,
+    website: row.event_website,
+    webhook,
+    type: row.event_type as WebhookJob['type'],
+    body: row.posted,
+    happenedAtMs: row.happened_at_ms,
+    deadlineAtMs: call.nowMs + LIMITS.webhookTryMs,
+    attempts: row.attempts + 1,
+    dueAtMs: call.nowMs,
     logRetentionDays: organization.logRetentionDays,
   }
 }
@@ -88,7 +98,12 @@ function waitingAttempt(job: WebhookJob, nowMs: number): WebhookAttemptRecord {
 function activityOf(call: Call, subject: string, type: 'webhook_test' | 'webhook_replayed', message: string) {
   const { organization } = scopeOf(call)
   return {
-    ...{ organization: organization.id, website: '', type, subject, message, actor: sessionOf(call).person },
+    organization: organization.id,
+    website: '',
+    type,
+    subject,
+    message,
+    actor: sessionOf(call).person,
     logRetentionDays: organization.logRetentionDays,
   }
 }

@@ -45,14 +45,26 @@ function webhookLine(webhook: ListedObject, row: WebhookStateRow | undefined) {
   const { namespace, name, spec, conditions, version, origin } = webhook
   const { displayName = name, url, events, paused = false, previousSecretUntil = null } = spec as unknown as ShownSpec
   return {
-    ...{ namespace, name, version, origin, conditions, displayName, url, events, paused, previousSecretUntil },
+    namespace,
+    name,
+    version,
+    origin,
+    conditions,
+    displayName,
+    url,
+    events,
+    paused,
+    previousSecretUntil,
     state: webhookState(paused, row),
     ...(row === undefined ? NOTHING_TRIED : triedLately(row)),
   }
 }
 
 const NOTHING_TRIED = {
-  ...{ lastDay: { delivered: 0, waiting: 0, lost: 0 }, lastAttemptAt: null, lastDeliveredAt: null, lastError: '' },
+  lastDay: { delivered: 0, waiting: 0, lost: 0 },
+  lastAttemptAt: null,
+  lastDeliveredAt: null,
+  lastError: '',
 }
 
 function triedLately(row: WebhookStateRow) {
@@ -81,7 +93,8 @@ export function listWebhookAttempts({ scope, inventory, cursors }: WebhookReadPa
     const from = typeof cursor === 'string' ? cursors.read(list, cursor) : undefined
     if (from === null) return refuseCursor()
     const rows = await reads.run('webhookAttempts', {
-      ...{ webhook: id, limit: LIMITS.logsPerPage },
+      webhook: id,
+      limit: LIMITS.logsPerPage,
       ...(typeof message === 'string' ? { message_id: message } : {}),
       // The place in this list is an ID and a number of its attempts.
       ...(from === undefined ? {} : { before_id: from.beforeId, before_number: from.beforeMs }),
@@ -95,8 +108,17 @@ export function listWebhookAttempts({ scope, inventory, cursors }: WebhookReadPa
 function webhookAttemptLine(row: WebhookAttemptRow) {
   const { message_id: message, number, type, website, state, status, error, answer: words } = row
   return {
-    ...{ message, type, website, happenedAt: row.happened_at_ms, number },
-    ...{ startedAt: row.started_at_ms, durationMs: row.duration_ms, state, status, error, answer: words },
+    message,
+    type,
+    website,
+    happenedAt: row.happened_at_ms,
+    number,
+    startedAt: row.started_at_ms,
+    durationMs: row.duration_ms,
+    state,
+    status,
+    error,
+    answer: words,
     nextAttemptAt: row.next_attempt_at_ms,
   }
 }

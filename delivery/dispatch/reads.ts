@@ -127,6 +127,8 @@ function decidedPart(row: QueryRow<'decisionsByEvents'>): InstallOutcome | null 
     visitId: row.visit_id === '' ? null : row.visit_id,
     visitIssuedAtMs: row.visit_issued_at_ms,
     gpc: row.gpc,
-    ...{ verdicts, deliveries, answer },
+    verdicts,
+    deliveries,
+    answer,
   }
 }

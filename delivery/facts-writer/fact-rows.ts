@@ -201,7 +201,10 @@ function requestLogRow(record: RecordWithRequest, place: EntryPlace): RowOf<'req
     // What Logs show: what the request caused, or whose it was.
     kind: isOfDashboard ? 'dashboard' : record.kind,
     duration_ms: request.durationMs,
-    ...{ method: request.method, path: request.path, status: request.status, code: request.code },
+    method: request.method,
+    path: request.path,
+    status: request.status,
+    code: request.code,
     origin: request.origin,
     user_agent: request.userAgent,
     address_hash: request.addressHash,
@@ -281,8 +284,15 @@ function activityRow(record: ActivityRecord, place: EntryPlace): RowOf<'activity
 function replayRow(record: ReplayRecord, place: EntryPlace): RowOf<'decision_replays'> {
   const { website, id, organization, askedAtMs, policy, sinceMs, untilMs } = record
   return {
-    ...{ website, id, organization, asked_at: askedAtMs, policy: policy.policy },
-    ...{ window_ms: policy.windowMs, is_tokens_only: policy.isTokensOnly, since: sinceMs, until: untilMs },
+    website,
+    id,
+    organization,
+    asked_at: askedAtMs,
+    policy: policy.policy,
+    window_ms: policy.windowMs,
+    is_tokens_only: policy.isTokensOnly,
+    since: sinceMs,
+    until: untilMs,
     session: record.session ?? '',
     retention_days: LIMITS.replayKeepMs / DAY_MS,
     ...trace(place),
@@ -293,9 +303,23 @@ function replayRow(record: ReplayRecord, place: EntryPlace): RowOf<'decision_rep
 function webhookAttemptRow(record: WebhookAttemptRecord, place: EntryPlace): RowOf<'webhook_attempts'> {
   const { organization, webhook, messageId, number, type, website, state, status, error, answer, body } = record
   return {
-    ...{ organization, webhook, message_id: messageId, number, type, website, state, status, error, answer, body },
-    ...{ happened_at: record.happenedAtMs, started_at: record.startedAtMs, duration_ms: record.durationMs },
-    ...{ next_attempt_at: record.nextAttemptAtMs, retention_days: record.logRetentionDays, ...trace(place) },
+    organization,
+    webhook,
+    message_id: messageId,
+    number,
+    type,
+    website,
+    state,
+    status,
+    error,
+    answer,
+    body,
+    happened_at: record.happenedAtMs,
+    started_at: record.startedAtMs,
+    duration_ms: record.durationMs,
+    next_attempt_at: record.nextAttemptAtMs,
+    retention_days: record.logRetentionDays,
+    ...trace(place),
     // An attempt with a number that exists already was repeated after a crash: the later outcome counts.
     row_version: record.startedAtMs * OFFSET_SPAN + (place.offset % OFFSET_SPAN),
   }

@@ -174,7 +174,9 @@ function createHandler(
   const { facts, logger, nowMs } = deps
   const metrics = createWriterMetrics(deps.registry)
   const tools = {
-    ...{ nowMs, marks: createHourMarks(randomUUID(), nowMs), erasures: createErasures(facts) },
+    nowMs,
+    marks: createHourMarks(randomUUID(), nowMs),
+    erasures: createErasures(facts),
     backlog: createStreamBacklog(deps),
   }
   let last: Promise<unknown> = Promise.resolve()

@@ -85,7 +85,8 @@ class Lanes {
     this.#known ??= await this.#read(organizations)
     const key = partitionName(batch)
     const before = this.#known.get(key)
-    const [first, last] = [batch.entries[0], batch.entries.at(-1)]
+    const first = batch.entries[0]
+    const last = batch.entries.at(-1)
     if (first === undefined || last === undefined) throw new Error('a batch without entries')
     const isNew = await this.#isNew(batch, before, first)
     const lane = before === undefined || isNew ? this.#begin(batch, before) : before.lane
@@ -185,18 +186,23 @@ function addPointer(row: FillingRow, { id, atMs, bytes }: StreamPointer, { offse
 
 /** Offsets and times become small numbers, which are cheaper to write and to read. */
 function pointerRow({ alike, lastAppendedAtMs, offsets, ids, times, sizes }: FillingRow, lane: string) {
-  const [first = 0, last = 0] = [offsets[0], offsets.at(-1)]
+  const first = offsets[0] ?? 0
+  const last = offsets.at(-1) ?? 0
   const oldest = times.reduce((least, time) => (time < least ? time : least), Infinity)
   return {
-    ...{
-      organization: alike.organization,
-      lane,
-      last_offset: last,
-      first_offset: first,
-      appended_at: lastAppendedAtMs,
-    },
-    ...{ website: alike.website, kind: alike.kind, status: alike.status, ids: ids.join(',') },
-    ...{ offsets: offsets.map((offset) => offset - first), oldest_at: oldest },
-    ...{ times: times.map((time) => time - oldest), sizes, row_version: 0 },
+    organization: alike.organization,
+    lane,
+    last_offset: last,
+    first_offset: first,
+    appended_at: lastAppendedAtMs,
+    website: alike.website,
+    kind: alike.kind,
+    status: alike.status,
+    ids: ids.join(','),
+    offsets: offsets.map((offset) => offset - first),
+    oldest_at: oldest,
+    times: times.map((time) => time - oldest),
+    sizes,
+    row_version: 0,
   } satisfies RowOf<'stream_pointers'>
 }

@@ -50,8 +50,12 @@ const OPEN_MAX = 50
 export async function startMailRole(deps: MailRoleDeps): Promise<{ stop(): Promise<void> }> {
   const stopping = new AbortController()
   const parts = {
-    ...{ ...deps, signal: stopping.signal, places: new Slots(PLACES), open: new Set<Promise<void>>() },
-    ...{ read: createRecordReader(deps, MAIL_GROUP), count: counterOf(deps.registry) },
+    ...deps,
+    signal: stopping.signal,
+    places: new Slots(PLACES),
+    open: new Set<Promise<void>>(),
+    read: createRecordReader(deps, MAIL_GROUP),
+    count: counterOf(deps.registry),
   }
   const consume = consumeReadable(deps)
   const consumers: Consumer[] = []
@@ -136,8 +140,14 @@ async function giveUp(parts: MailParts, { letter, mailId }: MailJob, why: 'refus
   if (!('organization' in letter)) return
   const atMs = nowMs()
   const record: ActivityRecord = {
-    ...{ v: 1, kind: 'activity', id: timeOrderedId(randomness, atMs), atMs },
-    ...{ organization: letter.organization, website: '', type: 'mail_not_delivered', subject: letter.kind },
+    v: 1,
+    kind: 'activity',
+    id: timeOrderedId(randomness, atMs),
+    atMs,
+    organization: letter.organization,
+    website: '',
+    type: 'mail_not_delivered',
+    subject: letter.kind,
     message: why === 'refused' ? 'the mail server refused the mail' : 'the mail server did not accept the mail in time',
     logRetentionDays: LIMITS.logRetentionDays.fallback,
   }

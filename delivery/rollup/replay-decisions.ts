@@ -205,7 +205,11 @@ async function changesAmong(
   const sources = new Map(rows.map(({ visit_id: id, source }) => [id, source]))
   const sourceOf = (visitId: VisitId | null): string | null => (visitId === null ? null : (sources.get(visitId) ?? ''))
   return changed.map(({ install: { eventId, receivedAtMs, visitId, selectionPolicy }, replayed }) => ({
-    ...{ eventId, receivedAtMs, visitId, selectionPolicy, source: sourceOf(visitId) },
+    eventId,
+    receivedAtMs,
+    visitId,
+    selectionPolicy,
+    source: sourceOf(visitId),
     replayedVisitId: replayed.visitId,
     replayedPolicy: replayed.selectionPolicy,
     replayedSource: sourceOf(replayed.visitId),
@@ -220,8 +224,13 @@ function byChanges(one: SourceDifference, other: SourceDifference): number {
 }
 
 const NOTHING_COUNTED: ReplayResult = {
-  ...{ installs: 0, matched: 0, replayedMatched: 0, notDecided: 0, changed: 0 },
-  ...{ sources: [], changes: [] },
+  installs: 0,
+  matched: 0,
+  replayedMatched: 0,
+  notDecided: 0,
+  changed: 0,
+  sources: [],
+  changes: [],
 }
 
 class ReplayTally {

@@ -268,7 +268,8 @@ const FINISHED = 4_503_599_627_370_496
 
 function replayRequest(job: AskedReplayRow): Parameters<typeof replayDecisions>[1] {
   return {
-    ...{ website: job.website, organization: job.organization },
+    website: job.website,
+    organization: job.organization,
     policy: { policy: job.policy as VisitPolicy, windowMs: job.window_ms, isTokensOnly: job.is_tokens_only },
     sinceMs: job.since_ms,
     untilMs: job.until_ms,

@@ -150,7 +150,9 @@ export class LateRevocations {
   async #complete(record: ActivationRecord, { visitId, issuedAtMs }: ReceiptRef): Promise<void> {
     const completed: ActivationRecord = {
       ...record,
-      ...{ revokedVisitId: visitId, revokedIssuedAtMs: issuedAtMs, isPredecessorUnknown: false },
+      revokedVisitId: visitId,
+      revokedIssuedAtMs: issuedAtMs,
+      isPredecessorUnknown: false,
     }
     await this.#append('activations', activationKey(record), encodeRecord(completed))
   }

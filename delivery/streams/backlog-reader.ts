@@ -75,7 +75,9 @@ export async function readNext(
   { lanes, records }: { readonly lanes: readonly OpenLaneRow[]; readonly records: number },
 ): Promise<readonly OpenRecord[]> {
   const borders = lanes.map(({ lane, first, last }) => ({
-    ...{ lane, after: first - 1, through: Math.min(last, first - 1 + LANE_WINDOW) },
+    lane,
+    after: first - 1,
+    through: Math.min(last, first - 1 + LANE_WINDOW),
   }))
   const perLane = Math.ceil((2 * records) / Math.max(1, lanes.length))
   if (borders.length === 0) return []

@@ -44,7 +44,9 @@ async function linesOfLogs(
   const { form } = plan
   const borders = plan.borders.filter(({ lane }) => isOfPointers(lane))
   const params = {
-    ...{ organization, ...filterParams(form), ...borderParams(borders) },
+    organization,
+    ...filterParams(form),
+    ...borderParams(borders),
     ...(form.includeBodies ? { bodies: 1 } : {}),
   }
   const lines = new Map<string, string>()

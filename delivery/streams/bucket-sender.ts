@@ -91,7 +91,12 @@ async function signedHeaders(
   const { region, accessKeyId, secretAccessKey, sessionToken, encryption } = target
   const described = Object.entries(metadata).map(([name, value]) => [`x-amz-meta-${name}`, value])
   const signer = new AwsV4Signer({
-    ...{ method: 'PUT', url, service: 's3', region, accessKeyId, secretAccessKey },
+    method: 'PUT',
+    url,
+    service: 's3',
+    region,
+    accessKeyId,
+    secretAccessKey,
     ...(sessionToken === null ? {} : { sessionToken }),
     headers: {
       ...(Object.fromEntries(described) as object),

@@ -49,10 +49,17 @@ export function createProgressStore({ facts, key, leasedAtMs, nowMs }: StorePart
       version += 1
       const row: RowOf<'stream_progress'> = {
         ...key,
-        ...{ seen_at: nowMs(), state, behind, oldest_at: oldestMs, delivered_at: progress.deliveredAtMs },
-        ...{ failing_since: progress.failingSinceMs, last_error: progress.lastError },
-        ...{ delivered: progress.delivered, dropped: progress.dropped },
-        ...{ progress: writtenProgress(progress), row_version: version },
+        seen_at: nowMs(),
+        state,
+        behind,
+        oldest_at: oldestMs,
+        delivered_at: progress.deliveredAtMs,
+        failing_since: progress.failingSinceMs,
+        last_error: progress.lastError,
+        delivered: progress.delivered,
+        dropped: progress.dropped,
+        progress: writtenProgress(progress),
+        row_version: version,
       }
       await facts.insert('stream_progress', [row])
     },

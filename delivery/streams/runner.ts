@@ -163,8 +163,14 @@ export class StreamRunner {
     if (!this.#isEmptying && !isDue(inForce, progress, { lanes: this.#lanes, nowMs: nowMs() })) return progress
     const rows = await readNext(facts, organization.id, { lanes: this.#lanes, records: bounds.records })
     const planned = planBatch({
-      ...{ stream: `${organization.id} ${stream.id}`, progress, rows, watermarks: found },
-      ...{ form: streamForm(inForce), bounds, nowMs: nowMs(), sha256Hex },
+      stream: `${organization.id} ${stream.id}`,
+      progress,
+      rows,
+      watermarks: found,
+      form: streamForm(inForce),
+      bounds,
+      nowMs: nowMs(),
+      sha256Hex,
     })
     this.#isEmptying = planned.plan !== null && leavesOpen(planned.plan, this.#lanes)
     return planned
@@ -271,7 +277,9 @@ export class StreamRunner {
     if (nowMs() - this.#commandsAtMs < COMMANDS_EVERY_MS) return before
     const { organization, stream } = inForce
     const rows = await facts.run('streamCommands', {
-      ...{ organization: organization.id, subject: streamSubject(stream.id), types: STREAM_COMMAND_TYPES },
+      organization: organization.id,
+      subject: streamSubject(stream.id),
+      types: STREAM_COMMAND_TYPES,
       since_ms: commandsSince(before),
     })
     let progress = before

@@ -65,8 +65,11 @@ export function addressDigest(target: StreamTarget): string {
 /** Most bytes of an answer that are kept. */
 export const ANSWER_CHARS = 1_024
 const NOT_RETURNED: SendOutcome = {
-  ...{ isTaken: false, isLasting: true, isTooLarge: false },
-  ...{ error: 'challenge_not_returned', retryAfterMs: null },
+  isTaken: false,
+  isLasting: true,
+  isTooLarge: false,
+  error: 'challenge_not_returned',
+  retryAfterMs: null,
 }
 
 interface StreamMessage {

@@ -161,8 +161,15 @@ class StreamsRole {
       nowMs,
     })
     return new StreamRunner({
-      ...{ facts, store, nowMs, random: randomness.fraction, news: this.#news, watermarks: this.#watermarks },
-      ...{ packing: this.#packing, waits: this.#waits, catalogNumber: () => this.#deps.catalog().number },
+      facts,
+      store,
+      nowMs,
+      random: randomness.fraction,
+      news: this.#news,
+      watermarks: this.#watermarks,
+      packing: this.#packing,
+      waits: this.#waits,
+      catalogNumber: () => this.#deps.catalog().number,
       current: () => this.#inForce().get(key) ?? null,
       senderOf: (inForce) =>
         senderFor(inForce, { webhook: outbound, bucket: { ...outbound, ...bucketOutbound } }, nowMs),

@@ -85,7 +85,9 @@ async function cutoffOf(
   for (const stepMs of [HOUR_MS, SECOND_MS, 1]) {
     const rows = await facts.run('openByTime', {
       ...params,
-      ...{ from_ms: found.fromMs, until_ms: found.untilMs, step_ms: stepMs },
+      from_ms: found.fromMs,
+      until_ms: found.untilMs,
+      step_ms: stepMs,
     })
     const span = spanOfRecord(rows, found.left)
     if (span === null) return nowMs

@@ -23,8 +23,12 @@ export async function cancelOpenReplay({ facts, eventLog, nowMs }: CancelDeps, i
   const replay = open.find((each) => each.id === id)
   if (replay === undefined) return false
   const record: ActivityRecord = {
-    ...{ v: 1, kind: 'activity', id: randomBytes(ID_BYTES).toString('hex'), atMs: nowMs() },
-    ...{ organization: replay.organization, ...cancelEntry(replay) },
+    v: 1,
+    kind: 'activity',
+    id: randomBytes(ID_BYTES).toString('hex'),
+    atMs: nowMs(),
+    organization: replay.organization,
+    ...cancelEntry(replay),
     logRetentionDays: LIMITS.logRetentionDays.fallback,
   }
   await eventLog.append('activity', [{ key: recordKey(replay, record.id), value: encodeRecord(record) }])

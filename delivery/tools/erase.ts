@@ -63,7 +63,8 @@ export async function eraseAgain(
   remembered: readonly RememberedErasure[],
 ): Promise<void> {
   await facts.insert('erasures', remembered.map(erasureRow))
-  const [whole, named] = [remembered.filter(isErasedWhole), remembered.filter((name) => !isErasedWhole(name))]
+  const whole = remembered.filter(isErasedWhole)
+  const named = remembered.filter((name) => !isErasedWhole(name))
   for (const { organization } of whole) await facts.eraseOrganization(organization)
   await facts.erase(named)
   const hours = await facts.run('hoursWithFacts', { since_ms: 0, until_ms: nowMs() * 2, limit: MOST_HOURS })
@@ -130,7 +131,14 @@ async function noteErasure({ eventLog, nowMs }: ErasureDeps, plan: ErasurePlan):
   const { organization, website, installationIds, visitIds, eventIds } = plan
   const id = randomBytes(ID_BYTES).toString('hex')
   const record: ActivityRecord = {
-    ...{ v: 1, kind: 'activity', id, atMs: nowMs(), organization, website, type: 'data_erased', subject: website },
+    v: 1,
+    kind: 'activity',
+    id,
+    atMs: nowMs(),
+    organization,
+    website,
+    type: 'data_erased',
+    subject: website,
     message: `Data of a person was erased: ${installationIds.length} installations, ${visitIds.length} visits, ${eventIds.length} install events.`,
     logRetentionDays: LIMITS.logRetentionDays.fallback,
   }

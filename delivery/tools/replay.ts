@@ -113,7 +113,8 @@ export async function replayDeadLetters(
 ): Promise<ReplayTotals> {
   const { eventLog, perSecond = REPLAYS_PER_S.fallback, pause = pauseFor } = deps
   const { last, unread } = await lastLetters(eventLog, filter, Math.min(filter.limit ?? MOST_REPLAYED, MOST_REPLAYED))
-  let [replayed, done] = [0, 0]
+  let replayed = 0
+  let done = 0
   for await (const letters of lettersAt(eventLog, last, perSecond)) {
     // Refusals cost the providers nothing, so only replays count towards the rate.
     if (replayed > 0) await pause(SECOND_MS)

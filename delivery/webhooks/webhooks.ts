@@ -50,7 +50,12 @@ export async function startWebhooks(deps: WebhooksDeps): Promise<{ readonly stop
   const { outbound = {}, randomness } = deps
   const stopping = new AbortController()
   const parts: DeliverParts = {
-    ...{ ...deps, outbound, news, waits, gate: new DestinationGate(), random: randomness.fraction },
+    ...deps,
+    outbound,
+    news,
+    waits,
+    gate: new DestinationGate(),
+    random: randomness.fraction,
     signal: stopping.signal,
     recipientOf: (job) => recipientOf(deps, job),
   }

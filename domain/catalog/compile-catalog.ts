@@ -127,7 +127,8 @@ function* compilerOf(input: CatalogInput, problems: CatalogProblem[]): SmallStep
     for (const { key, spec } of of) noteTenant({ tenants }, key, spec.tenant)
   for (const [key, { tenant }] of objects.tooLarge) noteTenant({ tenants }, key, tenant === '' ? undefined : tenant)
   return {
-    ...{ objects, tenants },
+    objects,
+    tenants,
     ...reports,
     ownSecrets: input.ownSecrets ?? new Set(),
     isWithoutSecrets: input.isWithoutSecrets ?? false,

@@ -47,7 +47,8 @@ function finished(
   if (before?.website === own.website && before.organization === own.organization) return before
   core.finished = Object.freeze({
     ...own,
-    ...{ id: name, namespace },
+    id: name,
+    namespace,
     provider: spec.provider,
     mode: spec.mode,
     eventTypes: spec.eventTypes ?? defaultEventTypes(spec.provider),

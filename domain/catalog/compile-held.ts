@@ -24,7 +24,9 @@ export interface HeldForms {
 
 export const NOTHING_HELD: HeldForms = {
   catalog: { organizations: new Map(), websites: new Map() },
-  ...{ credentials: new Map(), namespaces: new Set(), objects: new Set() },
+  credentials: new Map(),
+  namespaces: new Set(),
+  objects: new Set(),
 }
 
 function organizationKey({ namespace, objectName }: Pick<Organization, 'namespace' | 'objectName'>): string {

@@ -43,10 +43,19 @@ function finishedStream(resource: Resource<'LogStream'>, displayName: string): L
   const { namespace, name: objectName, uid, spec } = resource
   const { webhook, s3, paused: isPaused, filter, includeBodies, startFrom, compress, flushSeconds } = spec
   resource.memo ??= Object.freeze({
-    ...{ id: `${namespace}/${objectName}`, uid, namespace, objectName, displayName },
+    id: `${namespace}/${objectName}`,
+    uid,
+    namespace,
+    objectName,
+    displayName,
     webhook: webhook === undefined ? null : { url: webhook.url, previousSecretUntilMs: previousSecretUntilMs(webhook) },
     s3: s3 === undefined ? null : bucketOf(s3),
-    ...{ isPaused, filter, includeBodies, startFrom, compress, flushSeconds },
+    isPaused,
+    filter,
+    includeBodies,
+    startFrom,
+    compress,
+    flushSeconds,
   } satisfies LogStream)
   return resource.memo as LogStream
 }

@@ -27,7 +27,8 @@ export function* revisedWebsites(
   if (objects.length !== before.length) return null
   const revised: Website[] = []
   for (let index = 0; index < objects.length; index += 1) {
-    const [last, next] = [before[index], objects[index]]
+    const last = before[index]
+    const next = objects[index]
     if (last === next) continue
     if (last === undefined || next === undefined || revised.length === MOST_CHANGES) return null
     const website = revisedWebsite(last, next, catalog)

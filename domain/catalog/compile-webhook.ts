@@ -49,7 +49,12 @@ function finishedWebhook(resource: Resource<'Webhook'>, displayName: string): We
   const { namespace, name: objectName, spec } = resource
   const { url, events, paused: isPaused } = spec
   resource.memo ??= Object.freeze({
-    ...{ id: `${namespace}/${objectName}`, namespace, objectName, displayName, url, isPaused },
+    id: `${namespace}/${objectName}`,
+    namespace,
+    objectName,
+    displayName,
+    url,
+    isPaused,
     events: [...new Set(events)],
     previousSecretUntilMs: previousSecretUntilMs(spec),
   } satisfies Webhook)

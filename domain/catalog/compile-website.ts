@@ -141,7 +141,10 @@ export function finishedWebsite(
     .map((destination) => String(destination.settings['measurementId']))
   core.finished = Object.freeze({
     ...core.website,
-    ...{ organization, pages, origins, destinations },
+    organization,
+    pages,
+    origins,
+    destinations,
     measurementIds: [...new Set(measurementIds)],
   })
   return core.finished

@@ -128,7 +128,8 @@ export function compiledFrom({
   spec: { allowedNamespaces, tenant },
 }: Resource<'Organization'> | Resource<'Website'>): CompiledFrom {
   return {
-    ...{ namespace, objectName },
+    namespace,
+    objectName,
     ...(allowedNamespaces === undefined ? {} : { allowedNamespaces }),
     ...(tenant === undefined ? {} : { tenant }),
   }

@@ -46,7 +46,8 @@ function isMissing({ reason, field }: CatalogProblem, from: Named | undefined, k
 function namedObject(value: unknown): Named | null {
   const kind = memberOf(value, 'kind')
   const metadata = memberOf(value, 'metadata')
-  const [name, namespace] = [memberOf(metadata, 'name'), memberOf(metadata, 'namespace')]
+  const name = memberOf(metadata, 'name')
+  const namespace = memberOf(metadata, 'namespace')
   if (typeof kind !== 'string' || typeof name !== 'string') return null
   return { kind, name, namespace: typeof namespace === 'string' ? namespace : DEFAULT_NAMESPACE, value }
 }

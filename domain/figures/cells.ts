@@ -31,7 +31,17 @@ export const MAX_CELLS = 500
 
 /** Lower bounds of the 40 buckets of the time from a visit to its install, in seconds. The last bucket has no upper bound. */
 export const INSTALL_TIME_BUCKETS_S: readonly number[] = [
-  ...[0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 45],
+  0,
+  1,
+  2,
+  3,
+  5,
+  7,
+  10,
+  15,
+  20,
+  30,
+  45,
   ...[1, 1.5, 2, 3, 5, 7.5, 10, 15, 20, 30, 45].map((minutes) => minutes * 60),
   ...[1, 1.5, 2, 3, 4, 6, 8, 12, 18].map((hours) => hours * 3_600),
   ...[1, 1.5, 2, 3, 5, 7, 10, 14, 21].map((days) => days * 86_400),

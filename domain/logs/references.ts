@@ -6,8 +6,10 @@
 import { LIMITS } from '../limits.ts'
 import type { LogRecord, RequestLog } from '../records.ts'
 
-const [FIRST_SEED, FIRST_FACTOR] = [0x811c9dc5, 0x01000193] as const
-const [SECOND_SEED, SECOND_FACTOR] = [0x9e3779b9, 0x85ebca77] as const
+const FIRST_SEED = 0x811c9dc5
+const FIRST_FACTOR = 0x01000193
+const SECOND_SEED = 0x9e3779b9
+const SECOND_FACTOR = 0x85ebca77
 const HIGH_BITS = 21
 
 /** 53 bits of a hash of a text, which JavaScript and ClickHouse hold exactly. Two texts may share one: not for secrets. */

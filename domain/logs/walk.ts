@@ -23,7 +23,8 @@ export function windowMs(isText: boolean, windows: number): number {
 /** A list of installs, of which there are fewer: the first window, and how the next one follows from the time that one took. */
 export const FIRST_SPAN_MS = DAY_MS
 const GROWS_BY = 4
-const [QUICK_MS, SLOW_MS] = [60, 200]
+const QUICK_MS = 60
+const SLOW_MS = 200
 
 /** Quick windows are followed by longer ones, so that a website with few installs is read in a few steps; slow ones by shorter ones. */
 export function nextSpanMs(spanMs: number, tookMs: number): number {

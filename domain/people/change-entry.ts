@@ -39,7 +39,8 @@ type FieldTexts = Readonly<Record<string, string>>
  */
 export function fieldsThatDiffer(before: FieldTexts, after: FieldTexts): readonly string[] {
   const differing = Object.keys({ ...before, ...after }).filter((pointer) => before[pointer] !== after[pointer])
-  const [partsBefore, partsAfter] = [partsOfFields(before), partsOfFields(after)]
+  const partsBefore = partsOfFields(before)
+  const partsAfter = partsOfFields(after)
   const named = differing.map((pointer) => {
     const isGone = after[pointer] === undefined
     const other = isGone ? after : before

@@ -52,12 +52,10 @@ function addFound(found: Found[], start: number, end: number): void {
 
 function build(wanted: readonly string[]): Automaton {
   const most = wanted.reduce((sum, text) => sum + text.length, 1)
-  const [firstChild, sibling, fallback, length] = [
-    new Int32Array(most),
-    new Int32Array(most),
-    new Int32Array(most),
-    new Int32Array(most),
-  ]
+  const firstChild = new Int32Array(most)
+  const sibling = new Int32Array(most)
+  const fallback = new Int32Array(most)
+  const length = new Int32Array(most)
   const automaton: Automaton = { firstChild, sibling, fallback, length, code: new Uint16Array(most) }
   let states = 1
   for (const text of wanted) {

@@ -196,7 +196,9 @@ export function conditionsSchema(): Readonly<Record<string, unknown>> {
         type: { type: 'string', description: 'The aspect.', maxLength: 316 },
         status: { type: 'string', description: 'Whether it holds.', enum: ['True', 'False', 'Unknown'] },
         observedGeneration: {
-          ...{ type: 'integer', format: 'int64', minimum: 0 },
+          type: 'integer',
+          format: 'int64',
+          minimum: 0,
           description: 'The generation of the spec that it is about.',
         },
         lastTransitionTime: {
@@ -205,7 +207,9 @@ export function conditionsSchema(): Readonly<Record<string, unknown>> {
           format: 'date-time',
         },
         reason: {
-          ...{ type: 'string', minLength: 1, maxLength: MESSAGE_CHARS },
+          type: 'string',
+          minLength: 1,
+          maxLength: MESSAGE_CHARS,
           description: 'Why, in one word; docs/conditions.md has the fix for each.',
         },
         message: { type: 'string', description: 'Why, in a sentence.', maxLength: 32_768 },

@@ -109,7 +109,8 @@ export function foreignChange(
   change: { readonly before: JsonObject; readonly after: JsonObject },
   owners: readonly FieldOwner[],
 ): OwnedField | null {
-  const [before, after] = [withDefaults(schema, change.before), withDefaults(schema, change.after)]
+  const before = withDefaults(schema, change.before)
+  const after = withDefaults(schema, change.after)
   for (const { manager, tree } of owners) {
     const field = changedIn(tree, before, after, '/spec')
     if (field !== null) return { field, manager }
@@ -123,7 +124,8 @@ function changedIn(tree: FieldTree, before: unknown, after: unknown, pointer: st
   const isBranch = isContainer(before) && isContainer(after) && Array.isArray(before) === Array.isArray(after)
   if (steps.length === 0 || !isBranch) return pointer
   for (const [step, below] of steps) {
-    const [was, is] = [stepName(step, before), stepName(step, after)]
+    const was = stepName(step, before)
+    const is = stepName(step, after)
     // Another manager has removed it already.
     if (was === null) continue
     const found = changedIn(

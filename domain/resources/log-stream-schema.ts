@@ -71,7 +71,10 @@ export const LOG_STREAM_SCHEMA: JsonSchema = {
           patternMeaning: 'must be letters, digits, dots, hyphens and underscores, as in eu-central-1',
         },
         bucket: {
-          ...{ type: 'string', description: 'Name of the bucket.', minLength: 3, maxLength: 63 },
+          type: 'string',
+          description: 'Name of the bucket.',
+          minLength: 3,
+          maxLength: 63,
           pattern: '^[a-z0-9][a-z0-9.-]*[a-z0-9]$',
           patternMeaning: 'must be lower case letters, digits, dots and hyphens',
         },
@@ -91,12 +94,10 @@ export const LOG_STREAM_SCHEMA: JsonSchema = {
           properties: {
             algorithm: { type: 'string', description: 'As S3 names it.', enum: BUCKET_ENCRYPTIONS },
             kmsKeyId: {
-              ...{
-                type: 'string',
-                description: 'The key, for `aws:kms` and `aws:kms:dsse`.',
-                minLength: 1,
-                maxLength: 2_048,
-              },
+              type: 'string',
+              description: 'The key, for `aws:kms` and `aws:kms:dsse`.',
+              minLength: 1,
+              maxLength: 2_048,
               pattern: '^[A-Za-z0-9:/_.-]+$',
               patternMeaning: 'must be the ID or ARN of a key',
             },
@@ -124,7 +125,10 @@ export const LOG_STREAM_SCHEMA: JsonSchema = {
       default: { websites: [], kinds: [], minStatus: 0 },
       properties: {
         websites: filterList('Only of these websites, by their IDs.', {
-          ...{ type: 'string', description: 'ID of a website.', minLength: 1, maxLength: LIMITS.nameChars },
+          type: 'string',
+          description: 'ID of a website.',
+          minLength: 1,
+          maxLength: LIMITS.nameChars,
         }),
         kinds: filterList('Only of these kinds.', {
           type: 'string',
@@ -134,7 +138,9 @@ export const LOG_STREAM_SCHEMA: JsonSchema = {
         minStatus: {
           type: 'integer',
           description: 'Only records with this status or a higher one; with 400, only refusals.',
-          ...{ default: 0, minimum: 0, maximum: 599 },
+          default: 0,
+          minimum: 0,
+          maximum: 599,
         },
       },
     },
@@ -153,7 +159,9 @@ export const LOG_STREAM_SCHEMA: JsonSchema = {
     flushSeconds: {
       type: 'integer',
       description: 'Bucket only: how long records gather before they are written.',
-      ...{ default: 60, minimum: 10, maximum: 900 },
+      default: 60,
+      minimum: 10,
+      maximum: 900,
     },
     compress: { type: 'boolean', description: 'Webhook only: bodies are compressed with gzip.', default: false },
   },

@@ -41,8 +41,12 @@ export const id: JsonSchema = {
 
 /** The payment provider's ID of one of its own objects. */
 export const paymentId = (description: string): JsonSchema => ({
-  ...{ type: 'string', description, minLength: 1, maxLength: 255 },
-  ...{ pattern: '^[A-Za-z0-9_-]+$', patternMeaning: 'may have only letters, digits, hyphens and underscores' },
+  type: 'string',
+  description,
+  minLength: 1,
+  maxLength: 255,
+  pattern: '^[A-Za-z0-9_-]+$',
+  patternMeaning: 'may have only letters, digits, hyphens and underscores',
 })
 
 const objectName = (description: string): JsonSchema => ({
@@ -137,7 +141,10 @@ const MONTH_AND_DAY =
 
 /** A time that `Date.parse` can always read: an end that cannot be read would never come. */
 export const utcTime = (description: string): JsonSchema => ({
-  ...{ type: 'string', description, minLength: 20, maxLength: 20 },
+  type: 'string',
+  description,
+  minLength: 20,
+  maxLength: 20,
   pattern: `^[0-9]{4}-(${MONTH_AND_DAY})T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$`,
   patternMeaning: 'must be a time in UTC such as 2026-11-29T06:00:00Z',
 })

@@ -127,7 +127,9 @@ function takeOldest(input: BatchInput) {
   const { progress, form, bounds } = input
   const queues = openQueues(input)
   const throughs = new Map<string, number>()
-  let [taken, bytes, oldestMs] = [0, 0, Infinity]
+  let taken = 0
+  let bytes = 0
+  let oldestMs = Infinity
   for (let queue = oldestOf(queues); queue !== null; queue = oldestOf(queues)) {
     const row = queue.rows[queue.at] as OpenRecord
     if (isStreamed(row, form)) {
@@ -157,7 +159,10 @@ function openQueues({ rows, watermarks, progress, nowMs }: BatchInput): readonly
   >()
   for (const row of rows) {
     const queue = queues.get(row.lane) ?? {
-      ...{ rows: [], ends: readableOf(row.lane, newest, watermarks), isOpen: true, at: 0 },
+      rows: [],
+      ends: readableOf(row.lane, newest, watermarks),
+      isOpen: true,
+      at: 0,
     }
     queues.set(row.lane, queue)
     queue.isOpen &&= isReadable(row, queue.ends, nowMs)

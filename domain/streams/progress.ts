@@ -139,20 +139,29 @@ const LANE_KEPT_MS = (LIMITS.logStreamBacklogDays + 2) * DAY_MS
 
 export function newProgress(done: DoneOffsets, nowMs: number, uid = '', catalogNumber = 0): StreamProgress {
   return {
-    ...{ uid, catalogNumber, done, plan: null, gaps: [], delivered: 0, dropped: 0, resends: 0 },
-    ...{ failures: 0, failingSinceMs: null, retryAtMs: 0, lastError: '', deliveredAtMs: null },
-    ...{
-      provenTarget: '',
-      failedWith: '',
-      cut: null,
-      registeredAtMs: nowMs,
-      commandAtMs: nowMs,
-      commandId: '',
-      commandsFromMs: nowMs,
-      commandsDone: [],
-      sent: [],
-      told: [],
-    },
+    uid,
+    catalogNumber,
+    done,
+    plan: null,
+    gaps: [],
+    delivered: 0,
+    dropped: 0,
+    resends: 0,
+    failures: 0,
+    failingSinceMs: null,
+    retryAtMs: 0,
+    lastError: '',
+    deliveredAtMs: null,
+    provenTarget: '',
+    failedWith: '',
+    cut: null,
+    registeredAtMs: nowMs,
+    commandAtMs: nowMs,
+    commandId: '',
+    commandsFromMs: nowMs,
+    commandsDone: [],
+    sent: [],
+    told: [],
   }
 }
 

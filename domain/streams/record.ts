@@ -79,12 +79,19 @@ function attemptPointer(row: InsertedAttempt, byteLength: (text: string) => numb
 export function requestText(row: LogRow, includeBodies: boolean): string {
   const line: LogLine = {
     direction: 'inbound',
-    ...{ website: websiteShown(columnText(row, 'website')), at: numberIn(row, 'received_at_ms') },
-    ...{ id: columnText(row, 'id'), kind: columnText(row, 'kind') },
-    ...{ method: columnText(row, 'method'), path: columnText(row, 'path'), status: numberIn(row, 'status') },
-    ...{ code: columnText(row, 'code'), durationMs: numberIn(row, 'duration_ms') },
-    ...{ origin: columnText(row, 'origin'), bytes: numberIn(row, 'body_bytes') },
-    ...{ userAgent: columnText(row, 'user_agent'), bodyForm: columnText(row, 'body_form') },
+    website: websiteShown(columnText(row, 'website')),
+    at: numberIn(row, 'received_at_ms'),
+    id: columnText(row, 'id'),
+    kind: columnText(row, 'kind'),
+    method: columnText(row, 'method'),
+    path: columnText(row, 'path'),
+    status: numberIn(row, 'status'),
+    code: columnText(row, 'code'),
+    durationMs: numberIn(row, 'duration_ms'),
+    origin: columnText(row, 'origin'),
+    bytes: numberIn(row, 'body_bytes'),
+    userAgent: columnText(row, 'user_agent'),
+    bodyForm: columnText(row, 'body_form'),
     ...(includeBodies ? { body: columnText(row, 'body') } : {}),
   }
   return JSON.stringify(line)
@@ -100,11 +107,17 @@ export function attemptText(row: LogRow, includeBodies: boolean): string {
   const bodies = { requestBody: columnText(row, 'request_body'), responseBody: columnText(row, 'response_body') }
   const line: AttemptLine = {
     direction: 'outbound',
-    ...{ website: columnText(row, 'website'), at: numberIn(row, 'started_at_ms') },
-    ...{ id: columnText(row, 'attempt_id'), kind: ATTEMPT_KIND },
-    ...{ method: 'POST', path: columnText(row, 'request_url'), status: numberIn(row, 'response_status') },
-    ...{ code: columnText(row, 'code'), durationMs: numberIn(row, 'duration_ms') },
-    ...{ event: columnText(row, 'event_id'), destination: columnText(row, 'destination') },
+    website: columnText(row, 'website'),
+    at: numberIn(row, 'started_at_ms'),
+    id: columnText(row, 'attempt_id'),
+    kind: ATTEMPT_KIND,
+    method: 'POST',
+    path: columnText(row, 'request_url'),
+    status: numberIn(row, 'response_status'),
+    code: columnText(row, 'code'),
+    durationMs: numberIn(row, 'duration_ms'),
+    event: columnText(row, 'event_id'),
+    destination: columnText(row, 'destination'),
     ...(includeBodies ? bodies : {}),
   }
   return JSON.stringify(line)

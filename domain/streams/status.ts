@@ -37,7 +37,9 @@ const DELIVERED_BAND_MS = 10 * MINUTE_MS
 export function shownStream(report: StreamReport, before: ShownStream | null, nowMs: number): ShownStream {
   const { state, behind, oldestMs, lastError, dropped } = report
   const next: ShownStream = {
-    ...{ state, behindRecords: settledCount(behind, before?.behindRecords), dropped },
+    state,
+    behindRecords: settledCount(behind, before?.behindRecords),
+    dropped,
     ...timeField('oldest', oldestMs === null ? null : Math.floor(oldestMs / MINUTE_MS) * MINUTE_MS),
     ...timeField('lastDeliveredAt', settledDelivery(report, before)),
     ...(lastError === '' ? {} : { lastError }),

@@ -14,7 +14,9 @@ export function testBody(stream: string, id: string, atMs: number): string {
 /** A made-up record under a unique ID. */
 export function testText(id: string, atMs: number): string {
   return JSON.stringify({
-    ...{ type: 'test', id, at: atMs },
+    type: 'test',
+    id,
+    at: atMs,
     message: 'A test of this log stream. No request and no delivery caused it.',
   })
 }

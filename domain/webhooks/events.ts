@@ -46,7 +46,10 @@ export function eventOfDelivery(record: ReadableRecords['delivery']): NoticedEve
   const { website, organization, eventId, destination, provider, reason, attempts, atMs, jobId, status } = record
   if (status !== 'failed' && status !== 'expired') return null
   return {
-    ...{ organization, website, type: `delivery.${status}`, happenedAtMs: atMs },
+    organization,
+    website,
+    type: `delivery.${status}`,
+    happenedAtMs: atMs,
     // It may fail again after a replay.
     identity: `delivery ${jobId} ${attempts}`,
     data: { website, eventId, destination, provider, reason, attempts },
@@ -61,7 +64,7 @@ export function eventOfActivity(entry: ReadActivity, { organizations }: Pick<Cat
   const told = toldBy(entry, organizations.get(entry.organization)?.plan ?? '')
   if (told === null) return null
   const { organization, website, id, atMs: happenedAtMs } = entry
-  return { ...{ organization, website, happenedAtMs, identity: `activity ${id}` }, ...told } satisfies NoticedEvent
+  return { organization, website, happenedAtMs, identity: `activity ${id}`, ...told } satisfies NoticedEvent
 }
 
 function toldBy(entry: ReadActivity, plan: string): ToldActivity | null {

@@ -72,8 +72,14 @@ interface NewJob extends Pick<WebhookJob, 'webhook' | 'website' | 'messageId' | 
 function jobOf({ organization, payload, forMs, ...own }: NewJob): WebhookJob {
   const { happenedAtMs } = own
   return {
-    ...{ v: 1, ...own, organization: organization.id, type: payload.type, body: JSON.stringify(payload) },
-    ...{ deadlineAtMs: happenedAtMs + forMs, attempts: 0, dueAtMs: happenedAtMs },
+    v: 1,
+    ...own,
+    organization: organization.id,
+    type: payload.type,
+    body: JSON.stringify(payload),
+    deadlineAtMs: happenedAtMs + forMs,
+    attempts: 0,
+    dueAtMs: happenedAtMs,
     logRetentionDays: organization.logRetentionDays,
   }
 }

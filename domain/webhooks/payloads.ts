@@ -29,12 +29,14 @@ const one = (description: string, of: readonly string[]): JsonSchema => ({ type:
 const website = textData('ID of the website.')
 const eventId = textData('ID of the install event, as the hook sent it.')
 const INSTALL = {
-  ...{ website, eventId },
+  website,
+  eventId,
   eventType: one('Which event it is; absent if the install was decided later than it was reported.', EVENT_TYPES),
   installPath: textData('ID of the install path; absent if there is none, or the install was decided later.'),
 }
 const DELIVERY = {
-  ...{ website, eventId },
+  website,
+  eventId,
   destination: textData('ID of the destination.'),
   provider: one('The provider of the destination.', PROVIDER_IDS),
   reason: textData('Why, as docs/deliveries.md lists the reasons.'),
@@ -57,8 +59,11 @@ export const WEBHOOK_MESSAGES: { readonly [T in WebhookMessageType]: WebhookMess
     ),
     example: {
       ...ACME,
-      ...{ eventType: 'install_completed', installPath: 'cli', policy: 'latest_visit' },
-      ...{ visitId: '0313f1a2b3c4d5e6f708192a3b4c5d6e', visitAt: '2026-11-22T05:12:00.000Z' },
+      eventType: 'install_completed',
+      installPath: 'cli',
+      policy: 'latest_visit',
+      visitId: '0313f1a2b3c4d5e6f708192a3b4c5d6e',
+      visitAt: '2026-11-22T05:12:00.000Z',
     },
   },
   'install.unmatched': {

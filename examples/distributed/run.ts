@@ -59,7 +59,8 @@ async function start(parts: Parts): Promise<void> {
     () => mkdtemp(join(tmpdir(), 'whence-distributed-')),
     (path) => rm(path, { recursive: true, force: true }),
   )
-  const [sitePort, port] = [await portLike(QUICKSTART_SITE_PORT), await portLike(API_PORT)]
+  const sitePort = await portLike(QUICKSTART_SITE_PORT)
+  const port = await portLike(API_PORT)
   await copyQuickstart(folder, sitePort)
   const standIns = await startStandIns(quickstartSettings(folder), lifecycle)
   const env = { ...engines.env, WHENCE_MANIFESTS: folder, WHENCE_METRICS_LISTEN: '127.0.0.1:0' }

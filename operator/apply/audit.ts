@@ -188,8 +188,15 @@ function entryAbout({ audited, text, owner }: DescribedChange, identity: string,
   const id = timeOrderedId({ hex: () => sha256Hex(identity).slice(0, ID_DIGITS) }, atMs)
   const { type, fields, message } = text
   return {
-    ...{ v: 1, kind: 'activity', id, atMs, organization: owner.organization, website: '', type },
-    ...{ subject: `${audited.kind}/${shownName({ namespace, name })}`, message },
+    v: 1,
+    kind: 'activity',
+    id,
+    atMs,
+    organization: owner.organization,
+    website: '',
+    type,
+    subject: `${audited.kind}/${shownName({ namespace, name })}`,
+    message,
     ...(fields.length === 0 ? {} : { fields }),
     logRetentionDays: owner.logRetentionDays,
   }

@@ -51,7 +51,8 @@ export function createEvents({ writer, identity, logger, nowMs }: EventsOptions)
       reportingController: 'whence.dev/operator',
       reportingInstance: identity,
       action: 'Reconcile',
-      ...{ type, reason },
+      type,
+      reason,
       note: message.slice(0, NOTE_CHARS),
       regarding: { apiVersion: RESOURCE_API_VERSION, kind, name, namespace, uid, resourceVersion },
     }

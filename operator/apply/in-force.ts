@@ -64,12 +64,20 @@ export function heldNamespaces(world: Pick<World, 'namespaceStates' | 'outdated'
   const states = [...world.namespaceStates()]
   const outdated = world.outdated()
   const warning: CatalogProblem = {
-    ...{ object: '', source: '', field: '', reason: 'NamespaceUnreadable', isWarning: true },
+    object: '',
+    source: '',
+    field: '',
+    reason: 'NamespaceUnreadable',
+    isWarning: true,
     message:
       'the operator may no longer read this namespace; what was in force stays in force, and changes have no effect',
   }
   const differs: CatalogProblem = {
-    ...{ object: '', source: '', field: '', reason: 'DefinitionsDiffer', isWarning: true },
+    object: '',
+    source: '',
+    field: '',
+    reason: 'DefinitionsDiffer',
+    isWarning: true,
     message: `the definitions of ${differing.join(', ')} in the cluster are of another version than the operator`,
   }
   const none: readonly CatalogProblem[] = []

@@ -217,16 +217,14 @@ function isSameStatus(there: ReadStatus, wanted: Status): boolean {
 }
 
 const OWN_FIELDS = [
-  ...[
-    'observedGeneration',
-    'recordedGeneration',
-    'installation',
-    'lastHandledReconcileAt',
-    'id',
-    'snippet',
-    'hookCommand',
-    'websites',
-  ],
+  'observedGeneration',
+  'recordedGeneration',
+  'installation',
+  'lastHandledReconcileAt',
+  'id',
+  'snippet',
+  'hookCommand',
+  'websites',
 ] as const
 
 function tellTransition(

@@ -74,7 +74,11 @@ function firstKnown(kind: ResourceKind, object: KubeObject, before: KnownObject 
   const { name, namespace = '', creationTimestamp = '' } = object.metadata
   const age = `${creationTimestamp}\n${namespace}\n${name}`
   return {
-    ...{ kind, object, age, externalInput: null, decided: null },
+    kind,
+    object,
+    age,
+    externalInput: null,
+    decided: null,
     key: objectKey(kind, namespace, name),
     shown: `${kind}/${shownName({ name, namespace })}`,
     source: knownSource(kind, object),

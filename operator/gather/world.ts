@@ -188,7 +188,9 @@ function watchNamespaces(
       for (const [key, { metadata }] of objects) known.set(key, JSON.stringify(metadata.labels))
     }
     const reflector: Reflector = start({
-      ...{ isMetadataOnly: true, shape: labelsCopy, query },
+      isMetadataOnly: true,
+      shape: labelsCopy,
+      query,
       onChange: (key: string | null) => {
         if (key === null) {
           noteAll(reflector)

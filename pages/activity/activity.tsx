@@ -83,7 +83,7 @@ function ActivityList({ organization, filters }: ActivityListProps): ReactNode {
   )
   if (data === undefined) return error === null ? <Loading what="activity" /> : <Problem error={error} />
   const entries = data.pages.flatMap((page) => page.entries)
-  if (entries.length === 0) return <NothingNoticed {...{ organization, filters }} />
+  if (entries.length === 0) return <NothingNoticed organization={organization} filters={filters} />
   return (
     <>
       <Problem error={error} />

@@ -27,7 +27,7 @@ function Checklist({ organization }: { readonly organization: string }): ReactNo
     <Page
       title="Checklist"
       question="What is set up, and what comes next?"
-      actions={<Choice {...{ websites, filter }} />}
+      actions={<Choice websites={websites} filter={filter} />}
     >
       <Problem error={error} />
       {data === undefined ? (
@@ -37,7 +37,12 @@ function Checklist({ organization }: { readonly organization: string }): ReactNo
           <ExampleNotice until={data.exampleUntil}>
             Made-up traffic completes no step here; lists and other pages show it, too.
           </ExampleNotice>
-          <Steps checklist={data} {...{ organization, filter }} place={{ service: location.origin, website }} />
+          <Steps
+            checklist={data}
+            organization={organization}
+            filter={filter}
+            place={{ service: location.origin, website }}
+          />
         </>
       )}
     </Page>
@@ -89,14 +94,20 @@ function Steps({ checklist, organization, filter, place }: StepsProps): ReactNod
       {next === undefined && (
         <p className="card good">
           Everything works.{' '}
-          <Link {...{ to: '/app/$organization/live', params: { organization } }}>Watch what comes in</Link>.
+          <Link to={'/app/$organization/live'} params={{ organization }}>
+            Watch what comes in
+          </Link>
+          .
         </p>
       )}
       <ol className="steps">
         {STEPS.map((step) => (
           <StepItem
             key={step.id}
-            {...{ step, organization, place, period: { since, ...filter } }}
+            step={step}
+            organization={organization}
+            place={place}
+            period={{ since, ...filter }}
             count={countOf(step.id)}
             isNext={step === next}
           />
@@ -137,7 +148,11 @@ function StepItem({ step, organization, place, period, count, isNext }: StepProp
       </details>
       {state !== 'later' && (
         <p className="step-state">
-          {count > 0 ? <Proof {...{ step, organization, period, count }} /> : 'waiting for it'}
+          {count > 0 ? (
+            <Proof step={step} organization={organization} period={period} count={count} />
+          ) : (
+            'waiting for it'
+          )}
         </p>
       )}
     </li>

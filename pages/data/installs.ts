@@ -37,10 +37,7 @@ export interface ShownInstallFilters {
 }
 
 const NAMES = ['website', 'eventType', 'resolution', 'policy', 'visit', 'ranBy'] as const
-const MAYBE_EMPTY = [
-  ...(['reason', 'path', 'platform', 'agent'] as const),
-  ...(['source', 'medium', 'campaign', 'referrer', 'page'] as const),
-] as const
+const MAYBE_EMPTY = ['reason', 'path', 'platform', 'agent', 'source', 'medium', 'campaign', 'referrer', 'page'] as const
 const NUMBERS = ['visitSince', 'visitUntil', 'leastVisitAge', 'visitAgeBelow'] as const
 
 export function installFiltersOf(search: Readonly<Record<string, unknown>>): ShownInstallFilters {

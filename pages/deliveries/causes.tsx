@@ -32,7 +32,9 @@ export function DeadLetters({ mayReplay, ...props }: CausesProps & { readonly ma
         {failed.map((group) => (
           <DeadLetter
             key={`${group.website}/${group.destination}/${group.reason}`}
-            {...{ group, mayReplay, ...props }}
+            group={group}
+            mayReplay={mayReplay}
+            {...props}
           />
         ))}
       </ul>
@@ -65,7 +67,10 @@ function DeadLetter({ organization, filters, group, mayReplay }: DeadLetterProps
           {shownCount(replayable)} can still be sent.{' '}
           {mayReplay && (
             <SendAgain
-              {...{ organization, destination, count: replayable, wanted: { website, destination, reason } }}
+              organization={organization}
+              destination={destination}
+              count={replayable}
+              wanted={{ website, destination, reason }}
               mayCountTwice={reason === MAY_COUNT_TWICE}
             />
           )}
@@ -84,7 +89,9 @@ export function ProviderErrors({ organization, filters, figures }: CausesProps):
         {figures.errors.map((error) => (
           <ProviderError
             key={`${error.website}/${error.destination}/${error.status}/${error.code}`}
-            {...{ organization, filters, error }}
+            organization={organization}
+            filters={filters}
+            error={error}
           />
         ))}
       </ul>

@@ -109,7 +109,8 @@ function DeliveryTable({ organization, deliveries }: DeliveryTableProps): ReactN
           {deliveries.map((listed) => (
             <DeliveryTableRow
               key={`${listed.delivery.website}/${listed.delivery.job_id}`}
-              {...{ organization, listed }}
+              organization={organization}
+              listed={listed}
             />
           ))}
         </tbody>
@@ -151,7 +152,7 @@ function DeliveryTableRow({
         {last !== null && last.words !== '' && <small className="words">{last.words}</small>}
       </td>
       <td data-label="Until">
-        <Until {...{ organization, delivery }} />
+        <Until organization={organization} delivery={delivery} />
       </td>
     </tr>
   )
@@ -177,7 +178,10 @@ function Until({
       )}
       {status === 'failed' && !isOver && organization.role !== 'Viewer' && (
         <SendAgain
-          {...{ organization: organization.id, wanted: { website, job }, destination, count: 1 }}
+          organization={organization.id}
+          wanted={{ website, job }}
+          destination={destination}
+          count={1}
           mayCountTwice={reason === MAY_COUNT_TWICE}
         />
       )}

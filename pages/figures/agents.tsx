@@ -31,7 +31,7 @@ export function Agents({ organization, filters }: AgentsProps): ReactNode {
       {data !== undefined && (
         <div aria-busy={isPlaceholderData} className="figures">
           <ExampleNotice until={data.exampleUntil} />
-          <AgentFigures {...{ organization, filters, figures: data }} />
+          <AgentFigures organization={organization} filters={filters} figures={data} />
         </div>
       )}
     </>
@@ -70,9 +70,11 @@ function AgentFigures({ organization, filters, figures }: AgentFiguresProps): Re
           by="agent"
           listed={figures.agent}
           before={figures.before.agent}
-          {...{ organization, filters, bounds: figures }}
+          organization={organization}
+          filters={filters}
+          bounds={figures}
         />
-        <AgentPages {...{ organization, filters, figures }} />
+        <AgentPages organization={organization} filters={filters} figures={figures} />
       </div>
     </>
   )

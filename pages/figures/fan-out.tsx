@@ -38,7 +38,7 @@ export function SharedCommands({ organization, filters }: SharedCommandsProps): 
       {data !== undefined && (
         <div className="figures" aria-busy={isPlaceholderData}>
           <ExampleNotice until={data.exampleUntil} />
-          <Commands {...{ organization, filters, data }} />
+          <Commands organization={organization} filters={filters} data={data} />
         </div>
       )}
     </>
@@ -63,7 +63,7 @@ function Commands({ organization, filters, data }: CommandsProps): ReactNode {
           was copied from.
         </Empty>
       ) : (
-        <CommandTable {...{ organization, filters, data }} />
+        <CommandTable organization={organization} filters={filters} data={data} />
       )}
     </>
   )

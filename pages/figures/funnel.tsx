@@ -51,8 +51,8 @@ function Funnel({ organization, filters }: FunnelProps): ReactNode {
           <NoVisits organization={organization} />
         ) : (
           <div className="figures" aria-busy={isPlaceholderData}>
-            <FunnelSteps {...{ organization, filters, figures: data }} />
-            <Days {...{ organization, filters, figures: data }} />
+            <FunnelSteps organization={organization} filters={filters} figures={data} />
+            <Days organization={organization} filters={filters} figures={data} />
           </div>
         ))}
     </Page>
@@ -73,7 +73,7 @@ function FunnelSteps({ organization, filters, figures }: PartProps): ReactNode {
           const isFirst = place === 0
           return (
             <li key={step.id}>
-              <StepLink {...{ organization, step, filters, bounds: figures }}>
+              <StepLink organization={organization} step={step} filters={filters} bounds={figures}>
                 <span className="name">
                   {step.title}
                   <small>{step.means}</small>
@@ -145,9 +145,15 @@ function Days({ organization, filters, figures }: PartProps): ReactNode {
             columns={parts.map(({ isPart, ...bounds }) => {
               const at = Math.floor(bounds.since / stepMs) * stepMs
               return {
-                ...{ key: String(at), name: columnName(at, isByDay), isPart },
+                key: String(at),
+                name: columnName(at, isByDay),
+                isPart,
                 count: byTime.get(at)?.[step.id] ?? 0,
-                link: (text) => <StepLink {...{ organization, step, filters, bounds }}>{text}</StepLink>,
+                link: (text) => (
+                  <StepLink organization={organization} step={step} filters={filters} bounds={bounds}>
+                    {text}
+                  </StepLink>
+                ),
               }
             })}
           />

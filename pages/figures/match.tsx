@@ -53,7 +53,7 @@ function Match({ organization, filters }: MatchProps): ReactNode {
           <NoEvents organization={organization} />
         ) : (
           <div className="figures" aria-busy={isPlaceholderData}>
-            <RateParts {...{ organization, filters, figures: data }} />
+            <RateParts organization={organization} filters={filters} figures={data} />
           </div>
         ))}
     </Page>
@@ -75,7 +75,10 @@ function RateParts(props: RatePartProps): ReactNode {
             title={`By ${by === 'path' ? 'install path' : by}`}
             listed={figures[by]}
             before={figures.before[by]}
-            {...{ by, organization, filters, bounds: figures }}
+            by={by}
+            organization={organization}
+            filters={filters}
+            bounds={figures}
           />
         ))}
       </div>
@@ -97,24 +100,32 @@ function Rate({ organization, figures, filters }: RatePartProps): ReactNode {
       <p className="great">{shareText(total.matched, judged)}</p>
       <div>
         <p>
-          <InstallsLink {...{ organization, filters, figures, more: { resolution: 'matched' } }}>
+          <InstallsLink
+            organization={organization}
+            filters={filters}
+            figures={figures}
+            more={{ resolution: 'matched' }}
+          >
             {shownCount(total.matched)}
           </InstallsLink>{' '}
           of {shownCount(judged)} install events have a visit.{' '}
           {judged > 0 && judgedBefore > 0 && (
             <ShareChange
-              {...{
-                now: total.matched / judged,
-                before: before.total.matched / judgedBefore,
-                since: nameOfBefore(filters),
-              }}
+              now={total.matched / judged}
+              before={before.total.matched / judgedBefore}
+              since={nameOfBefore(filters)}
             />
           )}
         </p>
         <Bar share={judged === 0 ? 0 : total.matched / judged} />
         {total.counted > 0 && (
           <p className="footnote">
-            <InstallsLink {...{ organization, filters, figures, more: { resolution: 'counted' } }}>
+            <InstallsLink
+              organization={organization}
+              filters={filters}
+              figures={figures}
+              more={{ resolution: 'counted' }}
+            >
               {shownCount(total.counted)}
             </InstallsLink>{' '}
             more were only counted, by the plan or a paused install path.
@@ -153,7 +164,7 @@ function WhyNot({ organization, filters, figures }: RatePartProps): ReactNode {
             <li key={value} className="card">
               <h3>{name}</h3>
               <p className="count">
-                <InstallsLink {...{ organization, filters, figures, more }}>
+                <InstallsLink organization={organization} filters={filters} figures={figures} more={more}>
                   {shownCount(installs)} <span className="unseen">installs: {name}</span>
                 </InstallsLink>
               </p>
@@ -193,7 +204,12 @@ function Policies({ organization, filters, figures }: RatePartProps): ReactNode 
               <small>{POLICIES[value]?.sentence}</small>
             </span>
             <Bar share={count / total.matched} />
-            <InstallsLink {...{ organization, filters, figures, more: { resolution: 'matched', policy: value } }}>
+            <InstallsLink
+              organization={organization}
+              filters={filters}
+              figures={figures}
+              more={{ resolution: 'matched', policy: value }}
+            >
               {shownCount(count)}
             </InstallsLink>
             <span className="share">{shareText(count, total.matched)}</span>

@@ -69,9 +69,9 @@ interface TabProps {
 
 function Tab({ organization, filters }: TabProps): ReactNode {
   const { by = 'source' } = filters
-  if (by === 'agent') return <Agents {...{ organization, filters }} />
-  if (by === 'command') return <SharedCommands {...{ organization, filters }} />
-  return <VisitSources {...{ organization, filters, by }} />
+  if (by === 'agent') return <Agents organization={organization} filters={filters} />
+  if (by === 'command') return <SharedCommands organization={organization} filters={filters} />
+  return <VisitSources organization={organization} filters={filters} by={by} />
 }
 
 type VisitDimension = Exclude<SourceFilters['by'], 'agent' | 'command' | undefined>
@@ -94,7 +94,7 @@ function VisitSources({ organization, filters, by }: SourcesProps): ReactNode {
           <NoSources organization={organization} />
         ) : (
           <div className="figures" aria-busy={isPlaceholderData}>
-            <SourceTable {...{ organization, filters, by, figures: data }} />
+            <SourceTable organization={organization} filters={filters} by={by} figures={data} />
             <p className="footnote">
               Visits of this time and how many of them got to each step until now. Each number leads to these visits;
               arrows compare with {nameOfBefore(filters)}, which had more time to get on.

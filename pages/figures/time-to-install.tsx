@@ -43,7 +43,8 @@ export function TimeToInstall({ organization, filters, figures }: TimeToInstallP
               to="/app/$organization/installs"
               params={{ organization }}
               search={listOf(figures, filters, {
-                ...{ resolution: 'matched', eventType: 'install_completed' },
+                resolution: 'matched',
+                eventType: 'install_completed',
                 ...visitAgeOf(buckets, fromSeconds),
               })}
             >

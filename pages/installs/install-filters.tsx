@@ -32,7 +32,10 @@ export function InstallFilterBar({ organization, filters, onChange }: InstallFil
       {fields.map(({ name, label, data: values }, place) => (
         <Select
           key={name}
-          {...{ label, data: values, placeholder: 'all', clearable: true }}
+          label={label}
+          data={values}
+          placeholder={'all'}
+          clearable={true}
           {...(place === 0 ? { 'data-filter': true } : {})}
           value={filters[name] ?? null}
           onChange={(value) => onChange(withFilter(filters, name, value))}

@@ -24,7 +24,8 @@ export function InstallTable({ organization, installs }: InstallTableProps): Rea
           {installs.map((sourced) => (
             <InstallTableRow
               key={`${sourced.install.website}/${sourced.install.event_id}`}
-              {...{ organization, ...sourced }}
+              organization={organization}
+              {...sourced}
             />
           ))}
         </tbody>

@@ -88,7 +88,8 @@ function ofDelivery(lane: DeliveryLane): readonly HappenedMoment[] {
     detail: `${attempt.response_status === 0 ? 'no answer' : attempt.response_status}, ${attempt.outcome}`,
     reference,
   }))
-  const [deadline, next] = [deadlineOf(lane), delivery?.next_attempt_at_ms ?? null]
+  const deadline = deadlineOf(lane)
+  const next = delivery?.next_attempt_at_ms ?? null
   return [
     ...tries,
     ...(next === null || !isStillOpen(lane)

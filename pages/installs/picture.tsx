@@ -37,7 +37,13 @@ export function Picture({ story, sentence, nowMs }: PictureProps): ReactNode {
             <VisitTrack key={lane.key} lane={lane} scale={scale} y={laneAt(place) + TRACK} middle={middle} />
           ))}
           {deliveries.map((lane, place) => (
-            <DeliveryTrack key={lane.destination} {...{ lane, scale, middle, y: afterVisits + LANE * place + TRACK }} />
+            <DeliveryTrack
+              key={lane.destination}
+              lane={lane}
+              scale={scale}
+              middle={middle}
+              y={afterVisits + LANE * place + TRACK}
+            />
           ))}
           <circle className="install" cx={`${middle}%`} cy={HEAD - 8} r={6} />
         </svg>
@@ -49,7 +55,9 @@ export function Picture({ story, sentence, nowMs }: PictureProps): ReactNode {
           <Label
             key={lane.key}
             top={laneAt(place)}
-            {...{ title: visitTitle(lane), text: verdictText(lane.verdict), tone: lane.isChosen ? 'chosen' : '' }}
+            title={visitTitle(lane)}
+            text={verdictText(lane.verdict)}
+            tone={lane.isChosen ? 'chosen' : ''}
           />
         ))}
         {deliveries.length === 0 && (
@@ -59,7 +67,9 @@ export function Picture({ story, sentence, nowMs }: PictureProps): ReactNode {
           <Label
             key={lane.destination}
             top={afterVisits + LANE * place}
-            {...{ title: lane.destination, text: deliveryText(lane, installedAtMs), tone: lane.status }}
+            title={lane.destination}
+            text={deliveryText(lane, installedAtMs)}
+            tone={lane.status}
           />
         ))}
       </div>
@@ -138,7 +148,7 @@ function VisitTrack({ lane, scale, y, middle }: TrackProps & { readonly lane: Vi
       <line x1={from} x2={`${to}%`} y1={y} y2={y} />
       <circle cx={from} cy={y} r={isChosen ? 6 : 4.5} />
       {marksOf(lane, scale).map(({ className, x, text, shift }) => (
-        <Mark key={className} {...{ className, x, y, text, shift }} />
+        <Mark key={className} className={className} x={x} y={y} text={text} shift={shift} />
       ))}
       {isChosen ? (
         <circle className="end" cx={`${to}%`} cy={y} r={4} />
@@ -159,7 +169,8 @@ interface MarkPlace {
 }
 
 /** Marks that are closer than this would overprint each other on a phone, in percent and in pixels. */
-const [NEAR, MARK_WIDTH] = [5, 15]
+const NEAR = 5
+const MARK_WIDTH = 15
 
 /** In their order; one that is too near to the one before stands right beside it. */
 function marksOf({ activatedAtMs, copiedAtMs }: VisitLane, scale: Scale): readonly MarkPlace[] {

@@ -67,7 +67,8 @@ function spread(ms: number): number {
 /** From the middle outwards, each far enough from the previous one and from the install. */
 function ticksOf(sign: number, furthest: number, place: (offset: number) => number): readonly Tick[] {
   const ticks: Tick[] = []
-  let [last, lastMain] = [place(0), place(0)]
+  let last = place(0)
+  let lastMain = place(0)
   for (const { ms, text } of MARKS) {
     const at = place(sign * ms)
     if (ms > furthest || Math.abs(at - last) < LEAST_GAP) continue

@@ -66,7 +66,11 @@ function visitLane(detail: InstallDetail, { visitId, issuedAtMs, verdict }: Stor
   const revokedAtMs = receipt?.revoked_at_ms ?? null
   const ends = [install.received_at_ms, ...(revokedAtMs === null ? [] : [revokedAtMs])]
   return {
-    ...{ key: `${place}`, verdict, visitId, issuedAtMs, revokedAtMs },
+    key: `${place}`,
+    verdict,
+    visitId,
+    issuedAtMs,
+    revokedAtMs,
     isChosen: visitId !== null && visitId === install.visit_id,
     activatedAtMs: receipt?.activated_at_ms ?? null,
     copiedAtMs: copies.length === 0 ? null : Math.min(...copies),

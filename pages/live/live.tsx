@@ -30,7 +30,7 @@ function Live({ organization }: { readonly organization: string }): ReactNode {
     <Page title="Live" question="Does it work right now?">
       {data !== undefined && <ExampleNotice until={data.exampleUntil} />}
       <dl className="tiles">
-        <Tile title="Visits in 24 hours" value={<VisitCount {...{ organization, overview: data }} />} />
+        <Tile title="Visits in 24 hours" value={<VisitCount organization={organization} overview={data} />} />
         <Tile
           title="Websites"
           value={

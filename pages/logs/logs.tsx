@@ -55,8 +55,14 @@ function Logs({ organization, filters, mayExport }: LogsProps & { readonly mayEx
       <FilterBar organization={organization} filters={filters} onChange={change} />
       <div className="split" data-open={open === null ? undefined : true}>
         <div>
-          {isFollowing && <Tail {...{ organization, filters, open }} onSelect={setOpen} />}
-          <Stored key={JSON.stringify(filters)} {...{ organization, filters, open }} onSelect={setOpen} />
+          {isFollowing && <Tail organization={organization} filters={filters} open={open} onSelect={setOpen} />}
+          <Stored
+            key={JSON.stringify(filters)}
+            organization={organization}
+            filters={filters}
+            open={open}
+            onSelect={setOpen}
+          />
         </div>
         {open !== null && <LinePanel organization={organization} line={open} onClose={() => setOpen(null)} />}
       </div>
@@ -118,7 +124,7 @@ function Stored({ organization, filters, open, onSelect }: ListProps): ReactNode
         <NothingFound isFiltered={Object.keys(filters).length > 0} />
       )}
       {searchedBackTo !== undefined && (
-        <Older {...{ list: more, queryKey, searchedBackTo, since: filters.since, search }} />
+        <Older list={more} queryKey={queryKey} searchedBackTo={searchedBackTo} since={filters.since} search={search} />
       )}
     </>
   )
@@ -134,7 +140,15 @@ interface OlderProps extends Pick<ComponentProps<typeof More>, 'list' | 'queryKe
 /** The way to older lines, or that there are none any more. */
 function Older({ list, queryKey, since, searchedBackTo, search }: OlderProps): ReactNode {
   if (list.hasNextPage) {
-    return <More what="lines" {...{ list, queryKey, searchedBackTo, goingOn: search.isGoingOn ? search : null }} />
+    return (
+      <More
+        what="lines"
+        list={list}
+        queryKey={queryKey}
+        searchedBackTo={searchedBackTo}
+        goingOn={search.isGoingOn ? search : null}
+      />
+    )
   }
   if (since === undefined || since >= searchedBackTo) return null
   return (

@@ -30,7 +30,8 @@ const HEIGHT = 72
 export function Columns({ title, what, each, columns }: ColumnsProps): ReactNode {
   const most = Math.max(1, ...columns.map(({ count }) => count))
   const total = columns.reduce((sum, { count }) => sum + count, 0)
-  const [first, last] = [columns[0], columns.at(-1)]
+  const first = columns[0]
+  const last = columns.at(-1)
   return (
     <figure className="columns">
       <figcaption>
@@ -50,7 +51,10 @@ export function Columns({ title, what, each, columns }: ColumnsProps): ReactNode
               <rect className="reach" x={index * 10} y={0} width={10} height={HEIGHT} />
               <rect
                 className={`${count === 0 ? 'none' : 'some'}${isPart ? ' part' : ''}`}
-                {...{ x: index * 10 + 1, y: HEIGHT - height, width: 8, height }}
+                x={index * 10 + 1}
+                y={HEIGHT - height}
+                width={8}
+                height={height}
               />
             </g>
           )

@@ -7,7 +7,8 @@ import { useEffect, useState, type ReactNode } from 'react'
 import { Clock } from './time.tsx'
 
 /** Fast answers do not flicker; somebody who waits for slow ones is told so, and may stop them. */
-const [NOTICED_MS, SLOW_MS] = [300, 1_000]
+const NOTICED_MS = 300
+const SLOW_MS = 1_000
 
 type Wait = 'short' | 'noticed' | 'slow'
 

@@ -38,7 +38,9 @@ export function Editor(props: EditorProps): ReactNode {
   const managed = stored?.readOnly ?? []
   const isManaged = (field: string): boolean => fieldManager(managed, [field]) !== null
   const form: SpecForm = {
-    ...{ organization, spec, secrets },
+    organization,
+    spec,
+    secrets,
     set: (place, value) => change((was) => ({ ...was, spec: withValue(was.spec, place, value) })),
     setSecret: (secret) => change((was) => ({ ...was, secrets: withSecret(was.secrets, secret) })),
     problemOf: (place) => problemAt(error, specPointer(place)),
@@ -67,7 +69,7 @@ export function Editor(props: EditorProps): ReactNode {
         <SpecFormProvider value={form}>
           <SpecFields kind={kind} fields={fields} />
         </SpecFormProvider>
-        <Trouble {...{ error, outcome, base, mine: spec }} onRebase={rebase} onSure={() => send(true)} />
+        <Trouble error={error} outcome={outcome} base={base} mine={spec} onRebase={rebase} onSure={() => send(true)} />
         <EditorButtons
           isSaving={saving.isPending}
           verb={stored === null ? 'Create' : open.every(isManaged) ? 'Get the patch' : 'Save'}

@@ -65,7 +65,7 @@ export function SecretField(props: FieldProps): ReactNode {
         that nobody can read here again.
       </p>
       {isReplacing ? (
-        <Values {...{ place, sets, isByKey }} isDisabled={words.disabled} />
+        <Values place={place} sets={sets} isByKey={isByKey} isDisabled={words.disabled} />
       ) : (
         <Button variant="default" size="xs" disabled={words.disabled} onClick={() => setIsReplacing(true)}>
           Replace

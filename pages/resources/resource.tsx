@@ -35,7 +35,10 @@ export function NewResourcePage(): ReactNode {
   return (
     <Page title={`New ${one}`} question={purpose}>
       <Editor
-        {...{ kind, organization: organization.id, stored: null, role: organization.role }}
+        kind={kind}
+        organization={organization.id}
+        stored={null}
+        role={organization.role}
         onSaved={({ namespace, name }) =>
           void navigate({
             to: '/app/$organization/resources/$kind/$namespace/$name',
@@ -60,7 +63,11 @@ export function ResourcePage(): ReactNode {
   const { kind: given, namespace = '', name = '' } = useParams({ strict: false })
   const kind = KINDS.find((each) => each.kind === given)?.kind
   if (organization === null) return null
-  return kind === undefined ? <NotFound /> : <One {...{ organization, kind, namespace, name }} />
+  return kind === undefined ? (
+    <NotFound />
+  ) : (
+    <One organization={organization} kind={kind} namespace={namespace} name={name} />
+  )
 }
 
 interface OneProps {
@@ -99,7 +106,10 @@ function One({ organization, kind, namespace, name }: OneProps): ReactNode {
       <Editor
         // Another object needs a new form.
         key={`${kind}/${namespace}/${name}`}
-        {...{ kind, role, organization: organization.id, stored: data }}
+        kind={kind}
+        role={role}
+        organization={organization.id}
+        stored={data}
         onSaved={() => undefined}
       />
     </Page>

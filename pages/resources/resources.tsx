@@ -30,7 +30,8 @@ function Resources({ organization }: { readonly organization: OwnOrganization })
         KINDS.map((words, index) => (
           <Kind
             key={words.kind}
-            {...{ organization, words }}
+            organization={organization}
+            words={words}
             rows={lists[index]?.data}
             error={lists[index]?.error ?? null}
           />

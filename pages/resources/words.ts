@@ -21,28 +21,46 @@ export interface KindWords {
 /** Without members, which have a page of their own. */
 export const KINDS: readonly KindWords[] = [
   {
-    ...{ kind: 'Website', title: 'Websites', one: 'website', made: 'here' },
+    kind: 'Website',
+    title: 'Websites',
+    one: 'website',
+    made: 'here',
     purpose: 'Where visits come from. One is needed before anything can be counted.',
   },
   {
-    ...{ kind: 'InstallPath', title: 'Install paths', one: 'install path', made: 'here' },
+    kind: 'InstallPath',
+    title: 'Install paths',
+    one: 'install path',
+    made: 'here',
     purpose: 'Ways to install, each counted by itself: a script, a package, a container.',
   },
   {
-    ...{ kind: 'Destination', title: 'Destinations', one: 'destination', made: 'here' },
+    kind: 'Destination',
+    title: 'Destinations',
+    one: 'destination',
+    made: 'here',
     purpose: 'Accounts at providers that matched installs are delivered to.',
   },
   {
-    ...{ kind: 'LogStream', title: 'Log streams', one: 'log stream', made: 'here' },
+    kind: 'LogStream',
+    title: 'Log streams',
+    one: 'log stream',
+    made: 'here',
     purpose: 'Forward Logs to a bucket or to an address of yours.',
   },
   {
     // Its secret is made with it, and shown once.
-    ...{ kind: 'Webhook', title: 'Webhooks', one: 'webhook', made: 'own page' },
+    kind: 'Webhook',
+    title: 'Webhooks',
+    one: 'webhook',
+    made: 'own page',
     purpose: 'Post events to an address of yours: a match, a failure, a quota that is used up.',
   },
   {
-    ...{ kind: 'Organization', title: 'Organisation', one: 'organisation', made: 'elsewhere' },
+    kind: 'Organization',
+    title: 'Organisation',
+    one: 'organisation',
+    made: 'elsewhere',
     purpose: 'What all of this belongs to. Its plan changes by paying alone.',
   },
 ]

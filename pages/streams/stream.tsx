@@ -121,16 +121,21 @@ function StreamActions({
   return (
     <div className="buttons stream-actions">
       <Action
-        {...{ organization }}
+        organization={organization}
         title="Send a test"
         done="A test is on its way: it appears below within seconds."
         act={() => act('test')}
       />
       {stream.paused ? (
-        <Action {...{ organization }} title="Resume" done="It resumes where it stopped." act={() => act('resume')} />
+        <Action
+          organization={organization}
+          title="Resume"
+          done="It resumes where it stopped."
+          act={() => act('resume')}
+        />
       ) : (
         <Action
-          {...{ organization }}
+          organization={organization}
           title="Pause"
           question="New records are kept for seven days, at most a million of them."
           done="It is paused."
@@ -139,7 +144,7 @@ function StreamActions({
       )}
       {stream.behind > 0 && (
         <Action
-          {...{ organization }}
+          organization={organization}
           title="Skip pending records"
           question={`${shownCount(stream.behind)} records will not be sent. The receiver is informed, and they stay in Logs.`}
           done="They are skipped within seconds."
@@ -149,7 +154,7 @@ function StreamActions({
       {SPANS_AGAIN.map(({ name, ms }) => (
         <Action
           key={name}
-          {...{ organization }}
+          organization={organization}
           title={`Send the last ${name} again`}
           question="The receiver gets these records once more, in new batches with the same record IDs."
           done="They are sent again, after what is on its way."
@@ -157,7 +162,7 @@ function StreamActions({
         />
       ))}
       {stream.to === 'webhook' && stream.origin?.by === 'dashboard' && (
-        <NewSecret {...{ organization }} make={() => changeStreamSecret(streamRef)} />
+        <NewSecret organization={organization} make={() => changeStreamSecret(streamRef)} />
       )}
     </div>
   )

@@ -31,7 +31,7 @@ import { ATTEMPT_WORDS, webhookWords } from './words.ts'
 export function WebhookPage(): ReactNode {
   const organization = useOrganization()
   const { namespace = '', name = '' } = useParams({ strict: false })
-  return organization === null ? null : <OneWebhook {...{ organization, namespace, name }} />
+  return organization === null ? null : <OneWebhook organization={organization} namespace={namespace} name={name} />
 }
 
 interface OneWebhookProps {
@@ -93,7 +93,7 @@ function WebhookActions({ webhookRef, webhook, role }: WebhookActionsProps): Rea
     <div className="buttons stream-actions">
       {isAtLeast(role, 'Member') && (
         <Action
-          {...{ organization }}
+          organization={organization}
           title="Send a test"
           done="A test is on its way: it appears below within seconds."
           act={() => askWebhookTest(webhookRef)}
@@ -102,7 +102,7 @@ function WebhookActions({ webhookRef, webhook, role }: WebhookActionsProps): Rea
       {isAtLeast(role, 'Admin') && !isManagedElsewhere && (
         <>
           <Action
-            {...{ organization }}
+            organization={organization}
             title={webhook.paused ? 'Resume' : 'Pause'}
             {...(webhook.paused ? {} : { question: 'Events that happen while it is paused are not sent later.' })}
             done={webhook.paused ? 'It is resumed.' : 'It is paused.'}
@@ -131,7 +131,7 @@ function Lost({ webhookRef, mayReplay }: { readonly webhookRef: WebhookRef; read
       {mayReplay && (
         <p>
           <Action
-            {...{ organization }}
+            organization={organization}
             title={data.mayHaveMore ? 'Send the newest 50 again' : 'Send all of them again'}
             question="They keep their IDs, so that the receiver can recognise repeats."
             done="They are sent again."

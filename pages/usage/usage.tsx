@@ -128,7 +128,7 @@ function DayBars({ days, organization }: DayProps): ReactNode {
                 {visits === 0 ? (
                   shownCount(visits)
                 ) : (
-                  <Link {...{ to: '/app/$organization/visits', params: { organization }, search: dayOf(at) }}>
+                  <Link to={'/app/$organization/visits'} params={{ organization }} search={dayOf(at)}>
                     {shownCount(visits)}
                   </Link>
                 )}
@@ -137,7 +137,7 @@ function DayBars({ days, organization }: DayProps): ReactNode {
                 {installs === 0 ? (
                   shownCount(installs)
                 ) : (
-                  <Link {...{ to: '/app/$organization/installs', params: { organization }, search: dayOf(at) }}>
+                  <Link to={'/app/$organization/installs'} params={{ organization }} search={dayOf(at)}>
                     {shownCount(installs)}
                   </Link>
                 )}

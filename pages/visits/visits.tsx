@@ -80,7 +80,7 @@ function ListedVisits({ organization, filters }: VisitListProps): ReactNode {
           {visits.length === 0 && !hasNextPage ? (
             <Empty title="No visit fits these filters">Take one away, or look at a longer time.</Empty>
           ) : (
-            <VisitTable {...{ organization, visits, logsSince: last.logsSince }} />
+            <VisitTable organization={organization} visits={visits} logsSince={last.logsSince} />
           )}
           <More what="visits" list={list} searchedBackTo={last.searchedBackTo} queryKey={queryKey} />
           {visits.some(({ visit }) => visit.issued_at_ms < last.logsSince) && (
@@ -110,7 +110,8 @@ function VisitTable({ organization, visits, logsSince }: VisitTableProps): React
           {visits.map((listed) => (
             <VisitRow
               key={`${listed.visit.website}/${listed.visit.visit_id}`}
-              {...{ organization, ...listed }}
+              organization={organization}
+              {...listed}
               hasLogs={listed.visit.issued_at_ms >= logsSince}
             />
           ))}

@@ -43,10 +43,10 @@ export function Outcome({ organization: { id: organization, role }, id }: Outcom
           <p>
             {state === 'waiting' ? 'Begins within seconds.' : 'Installs are decided again, in the order they came.'}
           </p>
-          {role !== 'Viewer' && <CancelReplay key={id} {...{ organization, id }} />}
+          {role !== 'Viewer' && <CancelReplay key={id} organization={organization} id={id} />}
         </div>
       )}
-      {result !== null && <Difference {...{ organization, website, result }} />}
+      {result !== null && <Difference organization={organization} website={website} result={result} />}
     </section>
   )
 }
@@ -80,7 +80,7 @@ function Difference({ organization, website, result }: DifferenceProps): ReactNo
       ) : (
         <>
           <Sources sources={result.sources} />
-          <Changes {...{ organization, website, result }} />
+          <Changes organization={organization} website={website} result={result} />
         </>
       )}
     </>

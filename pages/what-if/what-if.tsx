@@ -46,8 +46,11 @@ interface Wish extends Omit<ReplayWish, 'website' | 'since'> {
 }
 
 const FIRST_WISH: Wish = {
-  ...{ website: null, policy: 'first_visit', windowDays: MOST_WINDOW_DAYS },
-  ...{ tokensOnly: false, days: 30 },
+  website: null,
+  policy: 'first_visit',
+  windowDays: MOST_WINDOW_DAYS,
+  tokensOnly: false,
+  days: 30,
 }
 
 function ReplayForm({ organization }: { readonly organization: string }): ReactNode {
@@ -60,7 +63,10 @@ function ReplayForm({ organization }: { readonly organization: string }): ReactN
     mutationFn: (of: string) => {
       const { policy, windowDays, tokensOnly, days } = wish
       return sendReplayWish(organization, {
-        ...{ website: of, policy, windowDays, tokensOnly },
+        website: of,
+        policy,
+        windowDays,
+        tokensOnly,
         since: Date.now() - days * DAY_MS,
       })
     },

@@ -210,7 +210,17 @@ export type CountsRow = { readonly [T in Exclude<FactTable, DerivedTable>]: numb
 
 /** The progress of a log stream. */
 export const STREAM_STANDING = selectFrom('stream_progress', [
-  ...(['organization', 'stream', 'seen_at', 'state', 'behind', 'oldest_at', 'delivered_at'] as const),
-  ...(['failing_since', 'last_error', 'delivered', 'dropped', 'progress'] as const),
+  'organization',
+  'stream',
+  'seen_at',
+  'state',
+  'behind',
+  'oldest_at',
+  'delivered_at',
+  'failing_since',
+  'last_error',
+  'delivered',
+  'dropped',
+  'progress',
 ])
 export type StreamStandingRow = RowsOf<typeof STREAM_STANDING>

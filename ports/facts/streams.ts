@@ -51,12 +51,30 @@ export interface BacklogRow extends OpenRow {
   readonly record: string
 }
 const REQUEST_ROW = selectFrom('request_logs', [
-  ...(['website', 'received_at', 'id', 'kind', 'method', 'path', 'status', 'code', 'duration_ms', 'origin'] as const),
-  ...(['body_bytes', 'user_agent', 'body_form'] as const),
+  'website',
+  'received_at',
+  'id',
+  'kind',
+  'method',
+  'path',
+  'status',
+  'code',
+  'duration_ms',
+  'origin',
+  'body_bytes',
+  'user_agent',
+  'body_form',
 ])
 const ATTEMPT_ROW = selectFrom('attempts', [
-  ...(['website', 'event_id', 'destination', 'attempt_id', 'started_at', 'duration_ms', 'request_url'] as const),
-  ...(['response_status', 'code'] as const),
+  'website',
+  'event_id',
+  'destination',
+  'attempt_id',
+  'started_at',
+  'duration_ms',
+  'request_url',
+  'response_status',
+  'code',
 ])
 /** With a body, or both bodies, on request. */
 type RequestOfStreamRow = RowsOf<typeof REQUEST_ROW> & { readonly body?: string }

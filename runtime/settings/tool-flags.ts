@@ -22,7 +22,10 @@ const PERIOD_FLAGS = {
 
 /** Of `whencectl logs`. */
 export const LOG_FLAGS = {
-  ...{ ...LIST_FLAGS, ...ORGANIZATION_FLAG, ...FOLLOW_FLAG, ...PERIOD_FLAGS },
+  ...LIST_FLAGS,
+  ...ORGANIZATION_FLAG,
+  ...FOLLOW_FLAG,
+  ...PERIOD_FLAGS,
   '--direction': {
     placeholder: 'WHICH',
     doc: 'inbound: requests; outbound: attempts at delivery. (default: inbound)',
@@ -41,7 +44,10 @@ export const LOG_FLAGS = {
 
 /** Of `whencectl installs`; an empty text means that there is none. */
 export const INSTALL_FLAGS = {
-  ...{ ...LIST_FLAGS, ...ORGANIZATION_FLAG, ...FOLLOW_FLAG, ...PERIOD_FLAGS },
+  ...LIST_FLAGS,
+  ...ORGANIZATION_FLAG,
+  ...FOLLOW_FLAG,
+  ...PERIOD_FLAGS,
   '--resolution': { placeholder: 'WHICH', doc: 'matched, unmatched, counted or pending.' },
   '--reason': { placeholder: 'REASON', doc: 'Only unmatched ones with this reason.' },
   '--policy': { placeholder: 'POLICY', doc: 'Only those whose visit was chosen by this policy.' },

@@ -81,15 +81,13 @@ describe('an earlier report of an event', () => {
       gpc: false,
     }
     expect(await find('one')).to.deep.equal({
-      ...{
-        organization: 'acme',
-        website: WEBSITE,
-        eventId: 'one',
-        installationId: 'i',
-        receivedAtMs: 5,
-        answer: '{}',
-        matched: null,
-      },
+      organization: 'acme',
+      website: WEBSITE,
+      eventId: 'one',
+      installationId: 'i',
+      receivedAtMs: 5,
+      answer: '{}',
+      matched: null,
       isPending: false,
     })
     expect(parts.steps).to.deep.equal(['progress', 'settledInstalls one'])
@@ -153,8 +151,11 @@ describe('an earlier report of an event', () => {
     const asked = ['one', 'two', 'three'].map(found)
     expect(await Promise.all(asked)).to.deep.equal([undefined, 'two', undefined])
     expect(parts.steps).to.deep.equal([
-      ...['progress', 'settledInstalls one', 'read from 0'],
-      ...['progress', 'settledInstalls two,three'],
+      'progress',
+      'settledInstalls one',
+      'read from 0',
+      'progress',
+      'settledInstalls two,three',
     ])
     await Promise.all(Array.from({ length: 1_200 }, (_, number) => find(`other ${number}`)))
     const sizes = parts.steps
@@ -183,11 +184,9 @@ describe('a repeat after the hot state has lost what it held', () => {
   /** What was answered so far is forgotten, as by a Redis that was emptied. */
   const lose = (): void => {
     const { hotState } = api.service
-    const [claimInstall, settleInstall, decideInstall] = [
-      hotState.claimInstall.bind(hotState),
-      hotState.settleInstall.bind(hotState),
-      hotState.decideInstall.bind(hotState),
-    ]
+    const claimInstall = hotState.claimInstall.bind(hotState)
+    const settleInstall = hotState.settleInstall.bind(hotState)
+    const decideInstall = hotState.decideInstall.bind(hotState)
     const learnt = new Map<string, string>()
     hotState.claimInstall = async (claim) => {
       const answer = learnt.get(claim.eventId)

@@ -69,7 +69,13 @@ describe('POST /v1/events', () => {
       const event = eventBody({ receipts: [receipt] })
       const reply = await api.post('/v1/events', event)
       expect(Object.keys(reply.body)).to.have.members([
-        ...['ok', 'event_id', 'duplicate', 'resolution', 'candidate_count', 'selection_policy', 'ga'],
+        'ok',
+        'event_id',
+        'duplicate',
+        'resolution',
+        'candidate_count',
+        'selection_policy',
+        'ga',
       ])
       expect(reply.body['event_id']).to.equal(event['event_id'])
       for (const hidden of [
@@ -137,18 +143,16 @@ describe('POST /v1/events', () => {
       expect(body).to.deep.include({ resolution: 'matched', candidate_count: 1 })
       const verdicts = JSON.parse((await installOf(event['event_id'])).verdicts) as { verdict: string }[]
       expect(verdicts.map(({ verdict }) => verdict)).to.deep.equal([
-        ...[
-          'active',
-          'revoked',
-          'never_activated',
-          'expired',
-          'handoff_only',
-          'unrecorded',
-          'forged',
-          'forged',
-          'forged',
-          'forged',
-        ],
+        'active',
+        'revoked',
+        'never_activated',
+        'expired',
+        'handoff_only',
+        'unrecorded',
+        'forged',
+        'forged',
+        'forged',
+        'forged',
       ])
     })
 

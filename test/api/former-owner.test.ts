@@ -65,7 +65,8 @@ describe('a website whose ID gets another owner', function () {
       const receipt = await api.activeReceipt({ identities })
       const later = (await api.visit({ identities })).body['marker']['receipt'] as string
       const { token } = (await api.handoff({ receipt })).body
-      const [eventId, installationId] = [newId(), newId()]
+      const eventId = newId()
+      const installationId = newId()
       const event = { event_id: eventId, installation_id: installationId, receipts: [receipt] }
       expect((await api.event(event)).body).to.include({ resolution: 'matched', duplicate: false })
       await api.service.drain()
@@ -113,7 +114,8 @@ describe('a website whose ID gets another owner', function () {
     const former = await startPod(api, api.service.catalog.current())
     try {
       await api.service.apply({ 'acme.yaml': ofBravo(ACME) })
-      const [eventId, installationId] = [newId(), newId()]
+      const eventId = newId()
+      const installationId = newId()
       const receipts = [await former.activeReceipt()]
       const { token: handoff } = (await former.handoff({ receipt: receipts[0] })).body
       const own = [await api.activeReceipt()]

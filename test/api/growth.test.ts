@@ -42,8 +42,10 @@ describe('what a request costs', () => {
   }
   /** How many times as much the whole costs as the given part of it. */
   const growthOf = async ({ make }: Case, part: number, growthMax: number): Promise<number> => {
-    const [small, whole] = [make(part), make(1)]
-    let [least, most] = [Infinity, Infinity]
+    const small = make(part)
+    const whole = make(1)
+    let least = Infinity
+    let most = Infinity
     for (let round = 0; round < MORE_ROUNDS; round++) {
       least = Math.min(least, await costOf(small))
       most = Math.min(most, await costOf(whole))

@@ -29,10 +29,11 @@ describe('receipts in places for other values', () => {
   }
 
   it('are stored as hashes as event_id and installation_id, echoed as sent, and still name one event', async () => {
-    const [own, sister] = [
-      await api.activeReceipt(),
-      await api.activeReceipt({ project: 'sister-dev', page_url: 'https://sister.dev/' }, 'https://sister.dev'),
-    ]
+    const own = await api.activeReceipt()
+    const sister = await api.activeReceipt(
+      { project: 'sister-dev', page_url: 'https://sister.dev/' },
+      'https://sister.dev',
+    )
     const event = eventBody({ event_id: own, installation_id: sister, arch: newId() })
     const first = await api.post('/v1/events', event)
     const again = await api.post('/v1/events', { ...event, platform: 'darwin', receipts: [own] })

@@ -75,7 +75,10 @@ describe('a pending install', function () {
       const event = eventBody({ receipts: [receipt] })
       const { body } = await api.post('/v1/events', event)
       expect(body).to.deep.include({
-        ...{ duplicate: false, resolution: 'pending', candidate_count: 0, selection_policy: 'none' },
+        duplicate: false,
+        resolution: 'pending',
+        candidate_count: 0,
+        selection_policy: 'none',
         ga: { status: 'pending', deliveries: [{ destination: 'acme-ga4', status: 'pending', session_mode: 'none' }] },
       })
       expect((await api.post('/v1/events', event)).body).to.deep.equal({ ...body, duplicate: true })
@@ -93,7 +96,10 @@ describe('a pending install', function () {
       await until(async () => (await api.post('/v1/events', event)).body['resolution'] !== 'pending')
       const repeat = await api.post('/v1/events', event)
       expect(repeat.body).to.deep.include({
-        ...{ duplicate: true, resolution: 'matched', candidate_count: 1, selection_policy: 'latest_visit' },
+        duplicate: true,
+        resolution: 'matched',
+        candidate_count: 1,
+        selection_policy: 'latest_visit',
       })
       expect(JSON.parse((await rowOf(event['event_id']))?.answer ?? '')).to.deep.equal({
         ...repeat.body,
@@ -203,7 +209,8 @@ describe('a pending install', function () {
       const event = eventBody({ receipts: [receipt] })
       const { hotState } = api.service
       const receiptStates = hotState.receiptStates.bind(hotState)
-      const [arrived, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const arrived = Promise.withResolvers<void>()
+      const goesOn = Promise.withResolvers<void>()
       hotState.receiptStates = async (asked) => {
         const states = await receiptStates(asked)
         hotState.receiptStates = receiptStates

@@ -113,7 +113,14 @@ describe('an organisation on Free', () => {
       const visit = (await api.visit({ referrer: 'https://unrecorded.example/visit' })).body
       expect(visit).to.deep.include({ recorded: false })
       expect(Object.keys(visit['marker'])).to.have.members([
-        ...['format', 'version', 'project', 'url_id', 'origin', 'receipt', 'created_at', 'expires_at'],
+        'format',
+        'version',
+        'project',
+        'url_id',
+        'origin',
+        'receipt',
+        'created_at',
+        'expires_at',
       ])
       const { receipt } = visit['marker']
       expect(claimsOf(receipt).isUnrecorded).to.equal(true)

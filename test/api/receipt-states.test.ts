@@ -30,7 +30,9 @@ function issue(index: number, website = WEBSITE): { readonly text: string; reado
   })
 }
 
-const [ONE, OTHER, THIRD] = [issue(1).claims, issue(2).claims, issue(3).claims] as const
+const ONE = issue(1).claims
+const OTHER = issue(2).claims
+const THIRD = issue(3).claims
 const read = (...claims: readonly ReceiptClaims[]) => claims.map((each) => ({ claims: each, isForeign: false }))
 
 /** What ClickHouse has of one receipt; only its visit unless given otherwise. */

@@ -82,7 +82,9 @@ describe('receipts of an install event', () => {
     const websites = catalogOf(3, 2)
     const catalog = { version: '', number: 0, organizations: new Map(), websites, origins: new Set<string>() }
     const clean = cleanerOf(websites.get('site-0')!, { keys: KEYS, catalog: () => catalog }, NOW_MS)
-    const [own, sibling, strange] = [issue('site-0', 1), issue('site-2', 2), issue('s-1', 3)]
+    const own = issue('site-0', 1)
+    const sibling = issue('site-2', 2)
+    const strange = issue('s-1', 3)
     const cleaned = clean(`a ${own} b ${sibling} c ${strange} d`)
     expect(cleaned).not.to.contain(own).and.not.to.contain(sibling)
     expect(cleaned).to.contain(`c ${strange} d`)

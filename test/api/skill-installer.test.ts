@@ -172,9 +172,13 @@ describe("the skill's installer", () => {
     let taken = 0
     fc.assert(
       fc.property(fc.oneof(address, fc.constant('https://acme.dev/a~b/c%20d')), brand, (url, name) => {
-        const [baseUrl, word] = [parseBaseUrl(url), parseBrand(name)]
+        const baseUrl = parseBaseUrl(url)
+        const word = parseBrand(name)
         const values = {
-          ...{ website: 'w', path: null, origins: ['https://acme.dev'], scan: 'Notice' as const },
+          website: 'w',
+          path: null,
+          origins: ['https://acme.dev'],
+          scan: 'Notice' as const,
           baseUrl: baseUrl.ok ? baseUrl.value : BASE_URL,
           brand: word.ok ? word.value : 'whence',
         }

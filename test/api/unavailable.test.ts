@@ -9,7 +9,8 @@ import { eventBody, startApi, visitBody, type Api } from './support/api.ts'
 import { claimsOf } from './support/keys.ts'
 
 function claimOf(event: ReturnType<typeof eventBody>): Claim {
-  const [eventId, installationId] = [String(event['event_id']), String(event['installation_id'])]
+  const eventId = String(event['event_id'])
+  const installationId = String(event['installation_id'])
   return { organization: 'acme', website: 'acme-dev', eventId, installationId, owner: 'the test' }
 }
 

@@ -18,7 +18,8 @@ describe('an api that starts while Kafka, Redis and ClickHouse are away', functi
   this.timeout(60_000)
   let folder: string
   let program: Program
-  let [url, metrics] = ['', '']
+  let url = ''
+  let metrics = ''
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'whence-api-alone-'))
@@ -44,7 +45,10 @@ describe('an api that starts while Kafka, Redis and ClickHouse are away', functi
 
   const post = (path: string, body: unknown, origin: string | null): Promise<Reply> =>
     send(url + path, {
-      ...{ method: 'POST', origin, body: JSON.stringify(body), signal: AbortSignal.timeout(SOON_MS) },
+      method: 'POST',
+      origin,
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(SOON_MS),
       headers: { 'Content-Type': 'application/json' },
     })
   const isReady = async (): Promise<boolean> => (await send(`${metrics}/ready`)).status === 200

@@ -9,14 +9,12 @@ import type { Entry } from '../../ports/event-log/event-log.ts'
 import { until } from '../../fixtures/until.ts'
 
 const found: CatalogProblem = {
-  ...{
-    object: 'Website/two',
-    source: '',
-    field: '/spec/id',
-    reason: 'PlanLimit',
-    message: 'no room',
-    organization: 'acme',
-  },
+  object: 'Website/two',
+  source: '',
+  field: '/spec/id',
+  reason: 'PlanLimit',
+  message: 'no room',
+  organization: 'acme',
 }
 const published = (sinceMs: number): PublishedProblem => ({ ...found, organization: 'acme', sinceMs })
 
@@ -53,12 +51,18 @@ const recordIn = ({ value }: Entry) => JSON.parse(value) as Record<string, unkno
 
 describe('problems of objects in the activity', () => {
   it('are one and the same entry for all processes that read when they began', () => {
-    const [one, other] = [reporter([published(1_000)]), reporter([published(1_000)])]
+    const one = reporter([published(1_000)])
+    const other = reporter([published(1_000)])
     expect(one.written).to.have.length(1)
     expect(other.written).to.deep.equal(one.written)
     expect(recordIn(one.written[0] as Entry)).to.deep.include({
-      ...{ kind: 'activity', type: 'catalog_problem', organization: 'acme', subject: 'Website/two' },
-      ...{ atMs: 1_000, message: '/spec/id: no room', logRetentionDays: 90 },
+      kind: 'activity',
+      type: 'catalog_problem',
+      organization: 'acme',
+      subject: 'Website/two',
+      atMs: 1_000,
+      message: '/spec/id: no room',
+      logRetentionDays: 90,
     })
     one.show([published(1_000)])
     expect(one.written, 'said once').to.have.length(1)
@@ -67,7 +71,8 @@ describe('problems of objects in the activity', () => {
   })
 
   it('have the time of the process that found them itself', () => {
-    const [one, other] = [reporter([found]), reporter([found])]
+    const one = reporter([found])
+    const other = reporter([found])
     expect(recordIn(one.written[0] as Entry)['atMs']).to.equal(5_000)
     expect(other.written[0]?.key).not.to.equal(one.written[0]?.key)
   })

@@ -85,7 +85,8 @@ describe('the embedded service, while all providers and the mail server hang', f
     mailServer = await listenInSilence()
     env = {
       ...Object.fromEntries(Object.entries(standIns).map(([name, { url }]) => [name, url])),
-      ...{ WHENCE_SMTP_URL: `smtp://${mailServer.address}`, WHENCE_MAIL_FROM: 'Whence <whence@acme.dev>' },
+      WHENCE_SMTP_URL: `smtp://${mailServer.address}`,
+      WHENCE_MAIL_FROM: 'Whence <whence@acme.dev>',
     }
   })
   after(async () => {

@@ -12,14 +12,12 @@ import { compileSettings } from '../../runtime/settings/settings.ts'
 
 const logger = createLogger({ program: 'test', level: 'silent', format: 'json' })
 const IDLE: EventLogHealth = {
-  ...{
-    isAccepting: true,
-    refuses: null,
-    queuedBytes: 0,
-    maxQueuedBytes: 100,
-    lastAppendAtMs: null,
-    lastFetchAtMs: null,
-  },
+  isAccepting: true,
+  refuses: null,
+  queuedBytes: 0,
+  maxQueuedBytes: 100,
+  lastAppendAtMs: null,
+  lastFetchAtMs: null,
 }
 
 describe('metrics of engines', () => {
@@ -63,12 +61,10 @@ describe('metrics of engines', () => {
     const spool = () => ({ entries: 3, bytes: 40, maxBytes: 100, oldestAgeMs: 2_000 })
     reportEngines(registry, { eventLog: { health: () => IDLE, spool } })
     expect((await registry.metrics()).split('\n')).to.include.members([
-      ...[
-        'whence_spool_entries 3',
-        'whence_spool_bytes 40',
-        'whence_spool_max_bytes 100',
-        'whence_spool_oldest_seconds 2',
-      ],
+      'whence_spool_entries 3',
+      'whence_spool_bytes 40',
+      'whence_spool_max_bytes 100',
+      'whence_spool_oldest_seconds 2',
     ])
   })
 })

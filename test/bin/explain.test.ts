@@ -104,13 +104,28 @@ describe('the explanation of an install that is pending', () => {
   const VISIT = '0123456789abcdef0123456789abcdef'
   const explanation = {
     install: {
-      ...{ website: 'acme-dev', event_id: 'event-1', event_type: 'install_completed', received_at_ms: AT_MS },
-      ...{ resolution: 'pending', selection_policy: 'none', candidate_count: 0, install_path: 'cli' },
-      ...{ platform: 'linux', arch: 'x86_64', timezone: '', language: '', browsers: [], agent: '', visit_id: '' },
+      website: 'acme-dev',
+      event_id: 'event-1',
+      event_type: 'install_completed',
+      received_at_ms: AT_MS,
+      resolution: 'pending',
+      selection_policy: 'none',
+      candidate_count: 0,
+      install_path: 'cli',
+      platform: 'linux',
+      arch: 'x86_64',
+      timezone: '',
+      language: '',
+      browsers: [],
+      agent: '',
+      visit_id: '',
     },
     verdicts: [{ visitId: VISIT, issuedAtMs: AT_MS - 60_000, verdict: 'undecided' }],
     plans: [{ destination: 'out', provider: 'ga4', status: 'pending', reason: '', sessionMode: 'client_only' }],
-    ...{ unread: [], visits: [], deliveries: [], attempts: [] },
+    unread: [],
+    visits: [],
+    deliveries: [],
+    attempts: [],
   } as unknown as Explanation
 
   it('says what is not known yet and when it is decided at the latest, and names no visit', () => {

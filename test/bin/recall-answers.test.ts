@@ -39,13 +39,16 @@ describe('recalling answers at the start', () => {
   const append = (eventId: string, resolution: string, more: object = {}) => {
     const answer = { ok: true, event_id: eventId, duplicate: false, resolution }
     const install = {
-      ...{ organization: 'acme', website: 'site' },
+      organization: 'acme',
+      website: 'site',
       eventId,
       installationId: `of-${eventId}`,
       visitId: null,
       gpc: false,
       answer,
-      ...{ eventType: 'first_run', receivedAtMs: nowMs, deliveries: [] },
+      eventType: 'first_run',
+      receivedAtMs: nowMs,
+      deliveries: [],
       ...more,
     }
     const record = { v: 1, kind: 'install', install, request: { body: '' }, retentionDays: 395 }

@@ -34,7 +34,8 @@ describe('recalling visits at the start', () => {
       value: encodeRecord({ v: 1, kind: 'visit', visit } as never),
     }))
     await eventLog.append('visits', [...entries, { key: 'unreadable', value: '{' }])
-    const [first, last] = [visits[0]!, visits[1_499]!]
+    const first = visits[0]!
+    const last = visits[1_499]!
     await hotState.learn({ ...first, previous: null }, 'active')
 
     await recallVisits({ eventLog, hotState, read: READ })

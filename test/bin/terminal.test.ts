@@ -43,14 +43,20 @@ const ATTEMPT_ROW = hostile(
 )
 const JOB_ROW = { website: HOSTILE, event_id: HOSTILE, destination: HOSTILE, status: 'failed' }
 const JOB = {
-  ...{ v: 1, jobId: HOSTILE, website: HOSTILE, organization: HOSTILE, destination: HOSTILE, provider: 'ga4' },
-  ...{
-    install: { eventId: HOSTILE, eventType: HOSTILE, receivedAtMs: 1 },
-    visit: { visitId: HOSTILE },
-    heldFor: HOSTILE,
-    attempts: 1,
-  },
-  ...{ deadlineAtMs: Date.now() + 3_600_000, createdAtMs: 1, dueAtMs: 1, unclearSinceMs: null },
+  v: 1,
+  jobId: HOSTILE,
+  website: HOSTILE,
+  organization: HOSTILE,
+  destination: HOSTILE,
+  provider: 'ga4',
+  install: { eventId: HOSTILE, eventType: HOSTILE, receivedAtMs: 1 },
+  visit: { visitId: HOSTILE },
+  heldFor: HOSTILE,
+  attempts: 1,
+  deadlineAtMs: Date.now() + 3_600_000,
+  createdAtMs: 1,
+  dueAtMs: 1,
+  unclearSinceMs: null,
 }
 const LETTER = { v: 1, job: JOB, reason: HOSTILE, failedAtMs: 1 }
 const REPORT = {
@@ -59,29 +65,33 @@ const REPORT = {
       ' ',
     ),
   ),
-  ...{ verdict: 'passed', responseStatus: 200, durationMs: 1 },
+  verdict: 'passed',
+  responseStatus: 200,
+  durationMs: 1,
 }
 const ROWS: Readonly<Record<string, readonly unknown[]>> = {
-  ...{
-    listLogs: [LOG_ROW],
-    listInstallKeys: [INSTALL_ROW],
-    listInstalls: [INSTALL_ROW],
-    installsByEventId: [INSTALL_ROW],
-    listActivity: [ACTIVITY_ROW],
-  },
-  ...{
-    visitsByIds: [VISIT_ROW],
-    deliveriesOfInstall: [ATTEMPT_ROW],
-    attemptsOfInstall: [ATTEMPT_ROW],
-    dispatchedJobs: [JOB_ROW],
-  },
+  listLogs: [LOG_ROW],
+  listInstallKeys: [INSTALL_ROW],
+  listInstalls: [INSTALL_ROW],
+  installsByEventId: [INSTALL_ROW],
+  listActivity: [ACTIVITY_ROW],
+  visitsByIds: [VISIT_ROW],
+  deliveriesOfInstall: [ATTEMPT_ROW],
+  attemptsOfInstall: [ATTEMPT_ROW],
+  dispatchedJobs: [JOB_ROW],
   websitesWithFigures: [{ website: 'acme' }],
   rolledCells: [{ value: HOSTILE, counts: [3, 2, 1, 1, 1, 1] }],
   pageInOrder: [{ records: 1, last_ms: Date.now(), last_id: HOSTILE }],
   installsInOrder: [
     {
-      ...{ event_id: HOSTILE, installation_id: 'i', event_type: 'first_run', received_at_ms: Date.now() - 60_000 },
-      ...{ resolution: 'matched', selection_policy: 'latest_visit', visit_id: 'v', visit_issued_at_ms: 1 },
+      event_id: HOSTILE,
+      installation_id: 'i',
+      event_type: 'first_run',
+      received_at_ms: Date.now() - 60_000,
+      resolution: 'matched',
+      selection_policy: 'latest_visit',
+      visit_id: 'v',
+      visit_issued_at_ms: 1,
       verdicts: '[]',
     },
   ],

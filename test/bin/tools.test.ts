@@ -153,7 +153,8 @@ describe('the tools', function () {
     expect(none.stderr).to.equal(
       'There are no figures of no-such-website to show.\nWebsites that have figures: acme-dev.\n',
     )
-    const [requests, inbound] = [good(await tool('logs', '--status', '3xx')), ['--direction', 'inbound']]
+    const requests = good(await tool('logs', '--status', '3xx'))
+    const inbound = ['--direction', 'inbound']
     expect(requests.stderr).to.equal(
       'There is no request to show. Attempts at delivery are listed with --direction outbound.\n',
     )

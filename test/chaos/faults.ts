@@ -51,7 +51,8 @@ const BROKERS: readonly { readonly who: string; readonly find: (service: ChaosSe
 const brokerFaults: readonly Fault[] = BROKERS.flatMap(({ who, find }): readonly Fault[] => [
   {
     name: `broker killed (${who})`,
-    ...{ parts: ['log'], lastsMs: DEAD_MS },
+    parts: ['log'],
+    lastsMs: DEAD_MS,
     begin: async (service) => {
       const broker = await find(service)
       await broker.kill()
@@ -60,7 +61,8 @@ const brokerFaults: readonly Fault[] = BROKERS.flatMap(({ who, find }): readonly
   },
   {
     name: `broker stopped (${who})`,
-    ...{ parts: ['log'], lastsMs: STOPPED_MS },
+    parts: ['log'],
+    lastsMs: STOPPED_MS,
     begin: async (service) => {
       const broker = await find(service)
       broker.pause()
@@ -69,7 +71,8 @@ const brokerFaults: readonly Fault[] = BROKERS.flatMap(({ who, find }): readonly
   },
   {
     name: `broker restarted (${who})`,
-    ...{ parts: ['log'], lastsMs: 0 },
+    parts: ['log'],
+    lastsMs: 0,
     begin: async (service) => {
       const broker = await find(service)
       await endInPeace(broker)
@@ -99,7 +102,8 @@ function fillMachine(): () => void {
 const fullMachineFaults: readonly Fault[] = [
   ...(['activations', 'visits', 'installs'] as const).map((topic): Fault => ({
     name: `broker stopped on a full machine (the leader of ${topic})`,
-    ...{ parts: ['log'], lastsMs: STOPPED_MS },
+    parts: ['log'],
+    lastsMs: STOPPED_MS,
     begin: async ({ cluster }) => {
       const broker = await cluster.leaderOf(topic)
       const empty = fillMachine()
@@ -114,7 +118,8 @@ const fullMachineFaults: readonly Fault[] = [
   })),
   {
     name: 'broker stopped on a full machine and Redis emptied (the leader of activations)',
-    ...{ parts: ['log', 'memory'], lastsMs: STOPPED_MS },
+    parts: ['log', 'memory'],
+    lastsMs: STOPPED_MS,
     begin: async ({ cluster, engines }) => {
       const broker = await cluster.leaderOf('activations')
       const empty = fillMachine()
@@ -144,7 +149,8 @@ async function startAgain(broker: ClusterBroker): Promise<void> {
 const redisFaults: readonly Fault[] = [
   {
     name: 'Redis emptied',
-    ...{ parts: ['memory'], lastsMs: 0 },
+    parts: ['memory'],
+    lastsMs: 0,
     begin: async ({ engines }) => {
       engines.redis.cli('flushall')
       return done
@@ -152,7 +158,8 @@ const redisFaults: readonly Fault[] = [
   },
   {
     name: 'Redis killed, started empty later',
-    ...{ parts: ['memory'], lastsMs: REDIS_AWAY_MS },
+    parts: ['memory'],
+    lastsMs: REDIS_AWAY_MS,
     begin: async ({ engines }) => {
       await engines.redis.kill()
       return () => engines.redis.restart()
@@ -160,7 +167,8 @@ const redisFaults: readonly Fault[] = [
   },
   {
     name: 'Redis killed, started empty at once',
-    ...{ parts: ['memory'], lastsMs: 0 },
+    parts: ['memory'],
+    lastsMs: 0,
     begin: async ({ engines }) => {
       await engines.redis.kill()
       return () => engines.redis.restart()
@@ -172,7 +180,8 @@ const redisFaults: readonly Fault[] = [
 const hangingFaults: readonly Fault[] = [
   ...(['api with spool', 'api without spool'] as const).map((name): Fault => ({
     name: `${name} hangs`,
-    ...{ parts: ['role'], lastsMs: API_STOPPED_MS },
+    parts: ['role'],
+    lastsMs: API_STOPPED_MS,
     begin: async (service) => {
       const { pid } = service.program(name)
       process.kill(pid, 'SIGSTOP')
@@ -181,7 +190,8 @@ const hangingFaults: readonly Fault[] = [
   })),
   {
     name: 'Redis hangs, and an api is killed meanwhile',
-    ...{ parts: ['memory'], lastsMs: REDIS_HANGS_MS },
+    parts: ['memory'],
+    lastsMs: REDIS_HANGS_MS,
     begin: async (service) => {
       const { redis } = service.engines
       redis.freeze()
@@ -198,7 +208,8 @@ const hangingFaults: readonly Fault[] = [
 const factsFaults: readonly Fault[] = [
   {
     name: 'ClickHouse killed',
-    ...{ parts: ['facts'], lastsMs: FACTS_AWAY_MS },
+    parts: ['facts'],
+    lastsMs: FACTS_AWAY_MS,
     begin: async ({ engines }) => {
       await engines.clickhouse.kill()
       return () => engines.clickhouse.restart()
@@ -206,7 +217,8 @@ const factsFaults: readonly Fault[] = [
   },
   {
     name: `ClickHouse slow (${SLOW_MS} ms)`,
-    ...{ parts: ['facts'], lastsMs: FACTS_AWAY_MS },
+    parts: ['facts'],
+    lastsMs: FACTS_AWAY_MS,
     begin: async ({ links }) => {
       await links.delay('clickhouse', SLOW_MS)
       return () => links.delay('clickhouse', 0)
@@ -218,7 +230,8 @@ const factsFaults: readonly Fault[] = [
 const togetherFaults: readonly Fault[] = [
   {
     name: 'both facts-writers killed and Redis emptied',
-    ...{ parts: ['memory'], lastsMs: FACTS_AWAY_MS },
+    parts: ['memory'],
+    lastsMs: FACTS_AWAY_MS,
     begin: async (service) => {
       const names = ['facts-writer 1', 'facts-writer 2'] as const
       await Promise.all(names.map((name) => service.end(name, 'SIGKILL')))
@@ -229,7 +242,8 @@ const togetherFaults: readonly Fault[] = [
   },
   {
     name: 'a dispatch killed and Redis emptied',
-    ...{ parts: ['memory'], lastsMs: ROLE_DEAD_MS },
+    parts: ['memory'],
+    lastsMs: ROLE_DEAD_MS,
     begin: async (service) => {
       service.engines.redis.cli('flushall')
       await service.end('dispatch 1', 'SIGKILL')
@@ -238,7 +252,8 @@ const togetherFaults: readonly Fault[] = [
   },
   {
     name: 'ClickHouse killed and Redis emptied',
-    ...{ parts: ['memory'], lastsMs: FACTS_AWAY_MS },
+    parts: ['memory'],
+    lastsMs: FACTS_AWAY_MS,
     begin: async ({ engines }) => {
       await engines.clickhouse.kill()
       await wait(FACTS_AWAY_MS / 2)
@@ -256,7 +271,8 @@ const PROVIDER_FAULTS: Readonly<Record<string, ProviderFault>> = {
 
 const providerFaults: readonly Fault[] = Object.entries(PROVIDER_FAULTS).map(([name, fault]) => ({
   name: `providers ${name}`,
-  ...{ parts: ['provider'], lastsMs: PROVIDER_MS },
+  parts: ['provider'],
+  lastsMs: PROVIDER_MS,
   begin: async ({ ga4, meta }) => {
     for (const one of [ga4, meta]) one.fail('*', fault)
     return async () => [ga4, meta].forEach((one) => one.fail('*', null))
@@ -271,7 +287,8 @@ const roleFaults: readonly Fault[] = PROCESS_NAMES.filter((name) => !name.endsWi
 function roleFault(name: ProcessName, signal: 'SIGKILL' | 'SIGTERM'): Fault {
   return {
     name: signal === 'SIGKILL' ? `${name} killed` : `${name} ${IN_PEACE}`,
-    ...{ parts: ['role'], lastsMs: ROLE_DEAD_MS },
+    parts: ['role'],
+    lastsMs: ROLE_DEAD_MS,
     begin: async (service) => {
       await service.end(name, signal)
       return () => service.start(name)
@@ -282,7 +299,8 @@ function roleFault(name: ProcessName, signal: 'SIGKILL' | 'SIGTERM'): Fault {
 /** Each process is replaced by one of a later release, one after the other, and later each by one of ours again. */
 const releaseFault: Fault = {
   name: ROLLING_UPGRADE,
-  ...{ parts: ['role'], lastsMs: 0 },
+  parts: ['role'],
+  lastsMs: 0,
   begin: async (service) => {
     const release = await mkdtemp(join(service.folder, 'later-release-'))
     await makeLaterRelease(release)

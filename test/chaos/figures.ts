@@ -44,7 +44,8 @@ export async function recovery(
   sinceMs: number,
 ): Promise<Pick<Figure, 'storedMs' | 'deliveredMs'>> {
   const untilMs = Date.now() + RECOVER_MS
-  let [storedMs, deliveredMs] = [Number.NaN, Number.NaN]
+  let storedMs = Number.NaN
+  let deliveredMs = Number.NaN
   while (Date.now() < untilMs && (Number.isNaN(storedMs) || Number.isNaN(deliveredMs))) {
     await wait(LOOK_MS)
     const fresh = freshInstalls(client.calls, sinceMs)
@@ -100,8 +101,11 @@ export function answeredIn(calls: readonly Call[], fromMs: number, untilMs: numb
     .map(([api, some]) => {
       const late = some.filter(({ beganMs }) => beganMs >= fromMs + LATE_MS)
       return {
-        ...{ api, calls: some.length, ok: some.filter(isAnswer).length },
-        ...{ lateCalls: late.length, lateOk: late.filter(isAnswer).length },
+        api,
+        calls: some.length,
+        ok: some.filter(isAnswer).length,
+        lateCalls: late.length,
+        lateOk: late.filter(isAnswer).length,
         tookMs: some.filter(({ status }) => status !== 0).map(({ beganMs, endedMs }) => endedMs - beganMs),
       }
     })
@@ -155,9 +159,13 @@ export function figureTable(figures: readonly Figure[]): string {
     const ofEach = (share: (some: readonly Answered[]) => string): string =>
       apis.map((api) => share(answered.filter((one) => one.api === api))).join(' / ')
     const cells = [
-      ...[fault, some.length],
-      ...[spanOf(some.map(({ storedMs }) => storedMs)), spanOf(some.map(({ deliveredMs }) => deliveredMs))],
-      ...[ofEach(shareInAll), ofEach(shareLater), seconds(quantile(tookMs, 0.999))],
+      fault,
+      some.length,
+      spanOf(some.map(({ storedMs }) => storedMs)),
+      spanOf(some.map(({ deliveredMs }) => deliveredMs)),
+      ofEach(shareInAll),
+      ofEach(shareLater),
+      seconds(quantile(tookMs, 0.999)),
       seconds(Math.max(...some.map(({ silentMs }) => silentMs))),
     ]
     return `| ${cells.join(' | ')} |`
@@ -180,7 +188,8 @@ function sumOf(some: readonly Answered[], what: 'ok' | 'calls' | 'lateOk' | 'lat
 /** Median and worst; what took too long counts as the worst. */
 function spanOf(values: readonly number[]): string {
   const sorted = values.map((value) => (Number.isNaN(value) ? Infinity : value)).toSorted((one, other) => one - other)
-  const [median = Number.NaN, worst = Number.NaN] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted.at(-1)]
+  const median = sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN
+  const worst = sorted.at(-1) ?? Number.NaN
   return sorted.length < 2 ? seconds(median) : `${seconds(median)} (${seconds(worst)})`
 }
 

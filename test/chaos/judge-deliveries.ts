@@ -29,7 +29,10 @@ export function judgeDeliveries({ calls, stored }: History): Violation[] {
   const strangers = [...hits.keys()]
     .filter((id) => !known.has(id))
     .map((id) => ({
-      ...{ rule: 'delivered_wrongly', website: '', subject: id, call: null },
+      rule: 'delivered_wrongly',
+      website: '',
+      subject: id,
+      call: null,
       sentence: `a provider received ${id}, which is the ID of no delivery`,
     }))
   return [
@@ -61,7 +64,10 @@ function judgeInstall({ row, deliveries, hits, visitors }: InstallInput): Violat
   return plans.flatMap((plan) => {
     const fail = (rule: string, sentence: string): Violation[] => [
       {
-        ...{ rule, website: row.website, subject: row.event_id, call: null },
+        rule,
+        website: row.website,
+        subject: row.event_id,
+        call: null,
         sentence: `event ${row.event_id} at ${plan.destination}: ${sentence}`,
       },
     ]

@@ -63,7 +63,10 @@ function judgeInstallRows({ calls, stored }: History): Violation[] {
   const strangers = stored.installs
     .filter((row) => !events.has(keyOf(row)))
     .map((row) => ({
-      ...{ rule: 'stranger', website: row.website, subject: row.event_id, call: null },
+      rule: 'stranger',
+      website: row.website,
+      subject: row.event_id,
+      call: null,
       sentence: `event ${row.event_id} is stored and nobody sent it`,
     }))
   return [...[...events].flatMap(([key, some]) => judgeEventRows(some, rows.get(key) ?? [])), ...strangers]

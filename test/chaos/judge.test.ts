@@ -79,9 +79,15 @@ function rowOf(call: Call, visit: string, policy: string, count: number): Stored
   }
   const row = { event_id: event?.eventId ?? '', ...decided }
   return {
-    ...{ website: SITE, ...row, visit_id: visit, tag: call.tag, received_at_ms: call.beganMs + 1 },
-    ...{ installation_id: event?.installation ?? '', event_type: event?.eventType ?? '' },
-    ...{ answer: JSON.stringify(answerOf(row)), deliveries: JSON.stringify(PLANS) },
+    website: SITE,
+    ...row,
+    visit_id: visit,
+    tag: call.tag,
+    received_at_ms: call.beganMs + 1,
+    installation_id: event?.installation ?? '',
+    event_type: event?.eventType ?? '',
+    answer: JSON.stringify(answerOf(row)),
+    deliveries: JSON.stringify(PLANS),
   }
 }
 
@@ -125,7 +131,11 @@ function keptHistory(): Kept {
   const repeat = story.event('both', { receipts: [], installation: 'another' })
   calls.push({ ...repeat, answer: { ...answerOf(both as StoredInstall), duplicate: true } })
   return {
-    ...{ calls, lastCalls: [], installs: rows, more: {}, disturbances: [] },
+    calls,
+    lastCalls: [],
+    installs: rows,
+    more: {},
+    disturbances: [],
     ...deliveredOf(rows),
     visits: new Map([
       visitRow(OLD, { is_revoked: true }),
@@ -158,7 +168,12 @@ function deliveredOf(rows: readonly StoredInstall[]): Pick<Kept, 'deliveries' | 
 
 function historyOf({ calls, lastCalls, installs, deliveries, hits, visits, more, disturbances }: Kept): History {
   const stored: Stored = {
-    ...{ installs, deliveries, hits, visits, explained: [], poisonRecords: 0 },
+    installs,
+    deliveries,
+    hits,
+    visits,
+    explained: [],
+    poisonRecords: 0,
     logs: new Map(calls.map(({ tag }) => [tag, 1])),
     handoffs: new Set([HANDED]),
     visitCount: visits.size,
@@ -200,7 +215,10 @@ function askAgain(kept: Kept, eventId = '', more: Record<string, unknown> = {}):
 
 const UNMATCHED = { resolution: 'unmatched', selection_policy: 'none', candidate_count: 0, visit_id: '' }
 const latest = (visit_id: string, candidate_count = 1) => ({
-  ...{ resolution: 'matched', selection_policy: 'latest_visit', candidate_count, visit_id },
+  resolution: 'matched',
+  selection_policy: 'latest_visit',
+  candidate_count,
+  visit_id,
 })
 
 /** Each kind of violation, made by bending what was kept. */
@@ -480,7 +498,7 @@ describe('the judge of chaos runs', () => {
     const kept = keptHistory()
     const story = new Story()
     const second = { ...story.event('second', { installation: 'machine', token: HANDED }), tag: 'c/second' }
-    const [from] = [callOf(kept, 'same').beganMs - 500]
+    const from = callOf(kept, 'same').beganMs - 500
     const row = rowOf({ ...second, beganMs: from }, HANDED, 'handoff', 1)
     const timed = { ...second, beganMs: from, endedMs: from + 10, answer: JSON.parse(row.answer) as Call['answer'] }
     kept.calls.push(timed)
@@ -514,7 +532,11 @@ describe('the tolerances of chaos runs', () => {
 
   /** What the process that handled a call said about it. */
   const doubtOf = ({ api, beganMs, endedMs }: Call): Disturbance => ({
-    ...{ name: `${api} in doubt`, part: 'doubt', process: api, beganMs, endedMs },
+    name: `${api} in doubt`,
+    part: 'doubt',
+    process: api,
+    beganMs,
+    endedMs,
   })
 
   it('forgive a repeat that is decided anew after Redis was lost by a process in doubt, and not otherwise', () => {

@@ -126,7 +126,8 @@ class Person {
       await this.#pause()
     }
     if (receipts.length === 0) return [NOTHING]
-    const [newest = '', oldest = ''] = [receipts.at(-1), receipts[0]]
+    const newest = receipts.at(-1) ?? ''
+    const oldest = receipts[0] ?? ''
     return this.#dice.shuffled([
       { receipts: [newest], token: null },
       { receipts: [...receipts], token: null },
@@ -136,7 +137,8 @@ class Person {
 
   /** Two browsers of one machine: both receipts count. */
   async #twoProfiles(): Promise<readonly Carried[]> {
-    const [first, second] = [await this.#profile(), await this.#profile()]
+    const first = await this.#profile()
+    const second = await this.#profile()
     const receipts = [...(first[0]?.receipts ?? []), ...(second[0]?.receipts ?? [])]
     return [{ receipts: this.#dice.shuffled(receipts), token: null }]
   }
@@ -145,7 +147,9 @@ class Person {
     const receipt = await this.#visit(null)
     if (receipt === null) return [NOTHING]
     const answer = await this.#try({
-      ...{ kind: 'handoff', website: this.#website, visit: visitOf(receipt) },
+      kind: 'handoff',
+      website: this.#website,
+      visit: visitOf(receipt),
       body: { project: this.#website, receipt },
     })
     return [{ receipts: [], token: tokenIn(answer) }]
@@ -181,7 +185,9 @@ class Person {
 
   #activate(receipt: string): Promise<Call | null> {
     return this.#try({
-      ...{ kind: 'activation', website: this.#website, visit: visitOf(receipt) },
+      kind: 'activation',
+      website: this.#website,
+      visit: visitOf(receipt),
       body: { project: this.#website, receipt },
     })
   }
@@ -193,7 +199,10 @@ class Person {
     const identity = { ga4: client, meta: `fb.1.${nowMs}.${randomInt(1_000_000_000, 10_000_000_000)}` }
     const gpc = this.#dice.isOne(0.1)
     const body = {
-      ...{ project: this.#website, url_id: urlIdOf(PAGE), page_url: PAGE, gpc },
+      project: this.#website,
+      url_id: urlIdOf(PAGE),
+      page_url: PAGE,
+      gpc,
       identities: {
         ga4: { [CHAOS_MEASUREMENT_ID]: { client_id: client, session_id: String(nowS) } },
         meta: { fbp: identity.meta },
@@ -238,8 +247,12 @@ class Person {
 
   #eventPlan(named: Pick<SentEvent, 'installation' | 'eventType' | 'eventId'>, { receipts, token }: Carried): Plan {
     const body = {
-      ...{ project: this.#website, event_id: named.eventId, installation_id: named.installation },
-      ...{ event_type: named.eventType, platform: 'linux', install_path: CHAOS_PATH },
+      project: this.#website,
+      event_id: named.eventId,
+      installation_id: named.installation,
+      event_type: named.eventType,
+      platform: 'linux',
+      install_path: CHAOS_PATH,
       ...(token === null ? { receipts } : { handoff: token }),
     }
     const visit = token === null ? '' : visitOf(token.slice('wht_'.length))

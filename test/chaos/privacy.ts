@@ -29,7 +29,8 @@ export async function searchFolders(
 ): Promise<Search> {
   const findings: Finding[] = []
   const found = new Map(controls.map((control) => [control, 0]))
-  let [files, bytes] = [0, 0]
+  let files = 0
+  let bytes = 0
   for (const file of (await Promise.all(folders.map(filesBelow))).flat()) {
     const content = (await readFile(file)).toString('latin1')
     files += 1

@@ -72,7 +72,11 @@ export async function playRound(options: RoundOptions): Promise<RoundResult> {
         ...times,
       })),
       ...doubts.map(({ process, atMs }) => ({
-        ...{ name: `${process} in doubt`, part: 'doubt' as const, process, beganMs: atMs, endedMs: atMs },
+        name: `${process} in doubt`,
+        part: 'doubt' as const,
+        process,
+        beganMs: atMs,
+        endedMs: atMs,
       })),
     ],
     spooling: service.apis[0].name,

@@ -70,7 +70,8 @@ function* deckOf(faults: readonly Fault[], dice: Dice): Generator<Fault, never> 
 
 async function main(): Promise<number> {
   const options = readOptions()
-  const [jars, linkProgram] = [await kafkaJars(say), await toxiproxyProgram()]
+  const jars = await kafkaJars(say)
+  const linkProgram = await toxiproxyProgram()
   if (jars === null || linkProgram === null || !hasRedisServer()) {
     throw new Error('Java, Maven, Go and redis-server are needed for this: sh test/install-tools.sh')
   }

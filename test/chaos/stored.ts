@@ -145,8 +145,12 @@ function ga4Hit({ body, answered, receivedAtMs }: RecordedHit): Hit {
 function metaHits({ body, answered, receivedAtMs }: RecordedRequest): Hit[] {
   const { data } = body as { data: readonly { event_id: string; event_name: string; user_data: { fbp: string } }[] }
   return data.map(({ event_id: id, event_name: eventName, user_data: user }) => ({
-    ...{ provider: 'meta', id, eventName, identity: user.fbp },
-    ...{ isTaken: answered === 200, atMs: receivedAtMs },
+    provider: 'meta',
+    id,
+    eventName,
+    identity: user.fbp,
+    isTaken: answered === 200,
+    atMs: receivedAtMs,
   }))
 }
 

@@ -117,7 +117,8 @@ describe('the chart', function () {
   })
 
   it('gives each pod the addresses of the engines that it may reach, and of no other', () => {
-    let [compared, roles] = [0, 0]
+    let compared = 0
+let roles = 0
     for (const [name, manifests] of rendered) {
       const reaching = (place: string): readonly string[] | null => {
         const policy = manifests.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith(`-${place}`))

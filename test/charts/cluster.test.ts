@@ -126,7 +126,7 @@ describe('the chart on a real API server', function () {
         for (const account of manifests.filter(({ kind }) => kind === 'ServiceAccount'))
           accounts.set(account['metadata'].name, account as never)
         const pods = podsOf(manifests).map(({ of: owner, metadata, spec }) => ({
-          ...{ apiVersion: 'v1', kind: 'Pod' },
+          apiVersion: 'v1', kind: 'Pod',
           metadata: { labels: metadata['labels'], name: owner.toLowerCase().replace(/\W/g, '-') },
           spec: withClaims(spec),
         }))
@@ -199,7 +199,7 @@ describe('the chart on a real API server', function () {
     })
 
     const secretOf = (name: string, stringData: object) => ({
-      ...{ apiVersion: 'v1', kind: 'Secret', stringData },
+      apiVersion: 'v1', kind: 'Secret', stringData,
       metadata: { name, namespace: ns },
     })
     /** Every workload's own controller says so. */

@@ -14,9 +14,9 @@ const COMPONENT = 'app.kubernetes.io/component'
 const PROVIDERS: readonly string[] = PROVIDER_IDS.map((id) => id.replaceAll('_', '-'))
 /** What must never be reached by way of the internet: addresses of each, in IPv4 and IPv6. */
 const INNER = [
-  ...['10.1.2.3', '172.16.0.1', '172.31.255.254', '192.168.1.1', '100.64.0.1', '100.100.100.200', '127.0.0.1', '0.0.0.0'],
-  ...['169.254.169.254', '169.254.20.10', '168.63.129.16', '192.0.0.192', '224.0.0.1', '255.255.255.255'],
-  ...['::1', 'fe80::1', 'fd00:ec2::254', 'fc00::1', '64:ff9b::a00:1', '::ffff:10.0.0.1', 'ff02::1'],
+  '10.1.2.3', '172.16.0.1', '172.31.255.254', '192.168.1.1', '100.64.0.1', '100.100.100.200', '127.0.0.1', '0.0.0.0',
+  '169.254.169.254', '169.254.20.10', '168.63.129.16', '192.0.0.192', '224.0.0.1', '255.255.255.255',
+  '::1', 'fe80::1', 'fd00:ec2::254', 'fc00::1', '64:ff9b::a00:1', '::ffff:10.0.0.1', 'ff02::1',
 ]
 const OUTER = ['142.250.185.78', '2a00:1450:4001:830::200e']
 /** What each component needs, as the programs open it; `internet` is the providers, and addresses of customers. */

@@ -27,7 +27,7 @@ const SCALED_OBJECTS = {
     scope: 'Namespaced',
     versions: [
       {
-        ...{ name: 'v1alpha1', served: true, storage: true },
+        name: 'v1alpha1', served: true, storage: true,
         schema: { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } } } },
       },
     ],

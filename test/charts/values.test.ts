@@ -82,7 +82,9 @@ describe("the chart's values", function () {
 
   it('of one component are its own, over those of all', async () => {
     const manifests = await render(helm, 'everything')
-    const [api, meta, state] = [pod(manifests, 'Deployment w-whence-api'), pod(manifests, 'Deployment w-whence-meta'), pod(manifests, 'Deployment w-whence-state')]
+    const api = pod(manifests, 'Deployment w-whence-api')
+const meta = pod(manifests, 'Deployment w-whence-meta')
+const state = pod(manifests, 'Deployment w-whence-state')
     expect(api.spec['nodeSelector']).to.deep.equal({ 'kubernetes.io/os': 'linux', pool: 'ingest' })
     expect(state.spec['nodeSelector']).to.deep.equal({ 'kubernetes.io/os': 'linux' })
     expect(api.spec).to.not.have.property('tolerations')

@@ -10,7 +10,8 @@ function busyFor(ms: number): void {
 
 /** Counts turns of the event loop until it is stopped. */
 function countTurns(): { readonly turns: () => number; readonly stop: () => void } {
-  let [turns, isOver] = [0, false]
+  let turns = 0
+  let isOver = false
   const others = (): void => {
     turns += 1
     if (!isOver) setImmediate(others)

@@ -32,7 +32,9 @@ eventLogContract('a spool in front of LMDB', async (bounds: EventLogBounds = {})
     )
     if (log === undefined || spool === undefined) throw new Error('two folders, two logs')
     const spooled = await spooledEventLog(log, spool, {
-      ...{ ...ROOM, maxBytes: isBounded ? 0 : ROOM.maxBytes, nowMs: clock.nowMs },
+      ...ROOM,
+      maxBytes: isBounded ? 0 : ROOM.maxBytes,
+      nowMs: clock.nowMs,
     })
     const close = async (): Promise<void> => {
       await spooled.close()

@@ -174,7 +174,12 @@ export function decisionRecord({ install }: InstallRecord, changes: Partial<Deci
   return {
     v: 1,
     kind: 'install_decision',
-    ...{ website, organization, eventId, installationId, receivedAtMs, deliveries },
+    website,
+    organization,
+    eventId,
+    installationId,
+    receivedAtMs,
+    deliveries,
     answer: { ...answer, resolution: outcome.resolution, selection_policy: outcome.selectionPolicy },
     decidedAtMs: SAMPLE_MS + 2_000,
     catalogNumber: 1,
@@ -232,10 +237,25 @@ export function deliveryRecord(changes: Partial<DeliveryRecord> = {}): DeliveryR
 
 export function webhookAttemptRecord(changes: Partial<WebhookAttemptRecord> = {}): WebhookAttemptRecord {
   return {
-    ...{ v: 1, kind: 'webhook_attempt', organization: 'acme', website: 'acme', webhook: 'default/events' },
-    ...{ messageId: unique('message'), type: 'install.matched', body: '{}', happenedAtMs: SAMPLE_MS, number: 1 },
-    ...{ startedAtMs: SAMPLE_MS + 1_000, durationMs: 20, state: 'failed', status: 500, error: 'http_500' },
-    ...{ answer: 'no', nextAttemptAtMs: null, logRetentionDays: 30, ...changes },
+    v: 1,
+    kind: 'webhook_attempt',
+    organization: 'acme',
+    website: 'acme',
+    webhook: 'default/events',
+    messageId: unique('message'),
+    type: 'install.matched',
+    body: '{}',
+    happenedAtMs: SAMPLE_MS,
+    number: 1,
+    startedAtMs: SAMPLE_MS + 1_000,
+    durationMs: 20,
+    state: 'failed',
+    status: 500,
+    error: 'http_500',
+    answer: 'no',
+    nextAttemptAtMs: null,
+    logRetentionDays: 30,
+    ...changes,
   }
 }
 

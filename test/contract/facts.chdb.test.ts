@@ -50,8 +50,18 @@ interface Started {
 }
 
 const PROGRESS_ROW = {
-  ...{ organization: 'a', stream: 'default/a', seen_at: SAMPLE_MS, state: '', behind: 0, oldest_at: null },
-  ...{ delivered_at: null, failing_since: null, last_error: '', delivered: 0, dropped: 0, progress: '' },
+  organization: 'a',
+  stream: 'default/a',
+  seen_at: SAMPLE_MS,
+  state: '',
+  behind: 0,
+  oldest_at: null,
+  delivered_at: null,
+  failing_since: null,
+  last_error: '',
+  delivered: 0,
+  dropped: 0,
+  progress: '',
   row_version: 1,
 }
 
@@ -157,10 +167,8 @@ describe('Facts on chDB', () => {
     const others = clickhouseFacts(replicated, { nowMs: Date.now })
     await others.run('openLanes', { organization: 'a', lanes: 0 })
     expect(sent.at(-1)).to.match(/SETTINGS .*select_sequential_consistency = 1$/s)
-    const [events, visits] = [
-      { organizations: ['acme'], websites: ['a'], event_ids: ['e'] },
-      { organizations: ['acme'], websites: ['a'], visit_ids: ['v'] },
-    ]
+    const events = { organizations: ['acme'], websites: ['a'], event_ids: ['e'] }
+    const visits = { organizations: ['acme'], websites: ['a'], visit_ids: ['v'] }
     const installations = { organizations: ['acme'], websites: ['a'], installation_ids: ['i'], since_ms: 0 }
     const page = { since_ms: 0, limit: 1, after_organization: '', after_website: '' }
     for (const ask of [
@@ -359,13 +367,11 @@ describe('Facts on chDB', () => {
         since_ms: 0,
       }),
       installationMatches: await granules('installationMatches', {
-        ...{
-          ...owners,
-          installation_ids: ['installation-77'],
-          at_ms: [Date.now()],
-          margin_ms: 0,
-          since_ms: 0,
-        },
+        ...owners,
+        installation_ids: ['installation-77'],
+        at_ms: [Date.now()],
+        margin_ms: 0,
+        since_ms: 0,
       }),
       firstInstalls: await granules('firstInstalls', { ...owners, event_ids: ['abc'] }),
     }
@@ -384,10 +390,20 @@ describe('Facts on chDB', () => {
       limit: 200,
     }
     const filters: readonly InstallFilters[] = [
-      ...[{}, { event_type: 'first_run' }, { install_path: 'a' }, { platform: 'a' }, { agent: 'a' }],
-      ...([{ ran_by: 'agent' }, { resolution: 'matched' }, { resolution: 'pending' }] as const),
-      ...[{ reason: 'a' }, { selection_policy: 'handoff' }, { visit_since_ms: 1 }, { visit_until_ms: 1 }],
-      ...[{ least_visit_age_s: 60 }, { visit_age_below_s: 60 }],
+      {},
+      { event_type: 'first_run' },
+      { install_path: 'a' },
+      { platform: 'a' },
+      { agent: 'a' },
+      { ran_by: 'agent' },
+      { resolution: 'matched' },
+      { resolution: 'pending' },
+      { reason: 'a' },
+      { selection_policy: 'handoff' },
+      { visit_since_ms: 1 },
+      { visit_until_ms: 1 },
+      { least_visit_age_s: 60 },
+      { visit_age_below_s: 60 },
     ]
     for (const filter of filters) {
       const params = { ...window, ...filter }
@@ -410,17 +426,24 @@ describe('Facts on chDB', () => {
       ({ time }) => time !== '',
     )
     expect(kept.map(({ name }) => name)).to.include.members([
-      ...[
-        'activations',
-        'activity',
-        'attempts',
-        'decision_replay_results',
-        'decision_replays',
-        'deliveries',
-        'handoffs',
-      ],
-      ...['hour_marks', 'install_decisions', 'installs', 'poison_records', 'request_logs', 'stream_backlog'],
-      ...['stream_pointers', 'stream_progress', 'visits', 'webhook_attempts', 'website_hours'],
+      'activations',
+      'activity',
+      'attempts',
+      'decision_replay_results',
+      'decision_replays',
+      'deliveries',
+      'handoffs',
+      'hour_marks',
+      'install_decisions',
+      'installs',
+      'poison_records',
+      'request_logs',
+      'stream_backlog',
+      'stream_pointers',
+      'stream_progress',
+      'visits',
+      'webhook_attempts',
+      'website_hours',
     ])
     for (const { name, time, days, key } of kept) {
       const own = days === 'retention_days'

@@ -209,7 +209,8 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
 
     describe('erase', () => {
       it('deletes every row that names an ID, in every table, and none of another website or ID', async () => {
-        const [website, other] = [unique('site'), unique('site')]
+        const website = unique('site')
+        const other = unique('site')
         const gone = { visitId: visitId(), installationId: unique('installation-gone'), eventId: unique('event-gone') }
         const of = (site: string, ids: typeof gone): readonly LogRecord[] => [
           visitRecord({ website: site, visitId: ids.visitId }),
@@ -263,7 +264,9 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
       })
 
       it('deletes everything of an organisation, and nothing of another', async () => {
-        const [website, gone, kept] = [unique('site'), unique("it's gone"), unique('kept')]
+        const website = unique('site')
+        const gone = unique("it's gone")
+        const kept = unique('kept')
         const of = (organization: string): readonly LogRecord[] => [
           visitRecord({ website, organization }),
           activationRecord({ website, organization }),
@@ -369,10 +372,8 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const params = { ...AROUND, organization: website }
         const all = await facts().run('listActivity', params)
         const rows = await facts().each('listActivity', params)
-        const [few, none] = [
-          await facts().each('listActivity', params),
-          await facts().each('listActivity', { ...AROUND, organization: unique('none') }),
-        ]
+        const few = await facts().each('listActivity', params)
+        const none = await facts().each('listActivity', { ...AROUND, organization: unique('none') })
         const taken: unknown[] = []
         for (const row of rows) taken.push(row, ...(await facts().run('listActivity', { ...params, limit: 1 })))
         expect(taken.filter((_, index) => index % 2 === 0)).to.deep.equal(all)
@@ -501,13 +502,11 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
 
       it('return the state of receipts, even of one whose visit is not there yet', async () => {
         const website = unique('site')
-        const [issued, active, revoked, unseen, unknown] = [
-          visitId(),
-          visitId(),
-          visitId(),
-          visitId(),
-          visitId(),
-        ] as const
+        const issued = visitId()
+        const active = visitId()
+        const revoked = visitId()
+        const unseen = visitId()
+        const unknown = visitId()
         await store(facts(), [
           visitRecord({ website, visitId: issued }),
           visitRecord({ website, visitId: active, previousVisitId: revoked }),
@@ -531,7 +530,9 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
 
       it('return when receipts became active and were revoked, and which one each replaced', async () => {
         const website = unique('site')
-        const [older, newer, never] = [visitId(), visitId(), visitId()]
+        const older = visitId()
+        const newer = visitId()
+        const never = visitId()
         const activation = { website, visitId: newer, revokedVisitId: older, revokedIssuedAtMs: SAMPLE_MS - 9_000 }
         const records = [
           visitRecord({ website, visitId: never }),
@@ -629,7 +630,8 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
       it('find what an installation was matched to, newest first and not too old, and what is still pending', async () => {
         const shared = { website: unique('site'), installationId: unique('installation') }
         const matched = { ...shared, resolution: 'matched' as const }
-        const [old, newer] = [visitId(), visitId()] as const
+        const old = visitId()
+        const newer = visitId()
         const oldMs = SAMPLE_MS - 20_000
         const open = installRecord({ ...shared, resolution: 'pending', receivedAtMs: SAMPLE_MS + 2 })
         const records = [
@@ -680,8 +682,13 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const issuedAtMs = SAMPLE_MS - 50_000
         const eventAt = (ms: number, changes: Partial<InstallRecord['install']> = {}) =>
           installRecord({
-            ...{ ...shared, resolution: 'matched', visitId: visitId(), visitIssuedAtMs: issuedAtMs },
-            ...{ receivedAtMs: SAMPLE_MS + ms, eventId: unique(`event${ms}`), ...changes },
+            ...shared,
+            resolution: 'matched',
+            visitId: visitId(),
+            visitIssuedAtMs: issuedAtMs,
+            receivedAtMs: SAMPLE_MS + ms,
+            eventId: unique(`event${ms}`),
+            ...changes,
           })
         const verdicts = (verdict: 'active' | 'undecided' | 'forged') => [{ visitId: null, issuedAtMs: null, verdict }]
         const pending = { resolution: 'pending', visitId: null, visitIssuedAtMs: null } as const
@@ -693,7 +700,8 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
           eventAt(-6, { ...pending, verdicts: verdicts('forged') }),
           eventAt(-4, { resolution: 'unmatched', visitId: null, visitIssuedAtMs: null }),
           eventAt(-3, { visitIssuedAtMs: issuedAtMs - 1 }),
-          ...[decided, decisionRecord(decided)],
+          decided,
+          decisionRecord(decided),
           ...Array.from({ length: 25 }, (_, number) => eventAt(40 + number)),
           eventAt(1, { website: unique('site') }),
         ])
@@ -702,7 +710,9 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
             organizations: ['acme', 'acme'],
             websites: [shared.website, 'other'],
             installation_ids: [shared.installationId, 'other'],
-            ...{ at_ms: [SAMPLE_MS + atMs, SAMPLE_MS], margin_ms: 30, since_ms: issuedAtMs },
+            at_ms: [SAMPLE_MS + atMs, SAMPLE_MS],
+            margin_ms: 30,
+            since_ms: issuedAtMs,
           })
           return rows.map((row) => row.received_at_ms - SAMPLE_MS)
         }
@@ -933,7 +943,8 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
 
       it('say which events have been dispatched', async () => {
         const website = unique('site')
-        const [done, open] = [unique('event'), unique('event')]
+        const done = unique('event')
+        const open = unique('event')
         await store(facts(), [
           deliveryRecord({ website, eventId: done, destination: 'a', installReceivedAtMs: SAMPLE_MS - 1 }),
           deliveryRecord({ website, eventId: done, destination: 'b', status: 'skipped' }),
@@ -1040,7 +1051,8 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
       })
 
       it('give the figures of every website at once, each event counted once', async () => {
-        const [busy, quiet] = [unique('site'), unique('site')]
+        const busy = unique('site')
+        const quiet = unique('site')
         const records = [
           visitRecord({ website: busy }),
           visitRecord({ website: busy }),
@@ -1059,7 +1071,8 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
       })
 
       it('give the latest state of every destination that was ever paused', async () => {
-        const [website, organization] = [unique('site'), unique('organization')]
+        const website = unique('site')
+        const organization = unique('organization')
         const told = (subject: string, type: ActivityType, atMs: number) =>
           activityRecord({ website, organization, subject, type, atMs })
         await store(facts(), [
@@ -1076,8 +1089,10 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
       })
 
       it('give what happened about one subject in every organisation, newest first and each entry once', async () => {
-        const [subject, type] = [unique('person'), 'support_requested'] as const
-        const [first, second] = [unique('organization'), unique('organization')]
+        const subject = unique('person')
+        const type = 'support_requested'
+        const first = unique('organization')
+        const second = unique('organization')
         const told = (organization: string, atMs: number, changes = {}) =>
           activityRecord({ organization, subject, type, atMs, ...changes })
         const entries = [told(first, SAMPLE_MS), told(second, SAMPLE_MS + 5), told(first, SAMPLE_MS - 1)]

@@ -106,7 +106,8 @@ describe('Facts over HTTP', function () {
 
   it('end with the caller that has gone, and are no less reachable for it', async () => {
     await facts.run('counts', {})
-    const [caller, gone] = [new AbortController(), new Error('gone')]
+    const caller = new AbortController()
+    const gone = new Error('gone')
     server.pause()
     const asked = failure(facts.run('counts', {}, { signal: caller.signal }))
     caller.abort(gone)

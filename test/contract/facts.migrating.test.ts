@@ -164,7 +164,8 @@ describe('the embedded program over data of the first release', function () {
 
   /** Its tables with a row, and on its log what it had answered and not stored yet when it was stopped. */
   const leftBehind = async (visits: readonly ReturnType<typeof visitRecord>[]): Promise<void> => {
-    const [data, sql] = [join(folder, 'data'), join(folder, 'sql')]
+    const data = join(folder, 'data')
+    const sql = join(folder, 'sql')
     await mkdir(data)
     await mkdir(sql)
     await cp(new URL(FIRST_RELEASE, SQL_FOLDER), join(sql, FIRST_RELEASE))

@@ -137,7 +137,9 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
       })
 
       it('takes over each state that it learns', async () => {
-        const [issued, active, revoked] = [issue(), issue(), issue()]
+        const issued = issue()
+        const active = issue()
+        const revoked = issue()
         await harness.state.learn(issued, 'issued')
         await harness.state.learn(active, 'active')
         await harness.state.learn(revoked, 'revoked')
@@ -184,7 +186,8 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
 
       it('says of a revoked receipt that its predecessor is unknown until it learns it, also after a reopening', async () => {
         const first = await activated()
-        const [second, third] = [issue('unknown'), issue('unknown')]
+        const second = issue('unknown')
+        const third = issue('unknown')
         for (const each of [second, third]) await harness.state.learn(each, 'active')
         await activated(refOf(second))
         await harness.state.learn(third, 'revoked')
@@ -199,7 +202,8 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
 
       it('learns of a revoked receipt that it was active, and replaced an unknown one', async () => {
         const first = await activated()
-        const [second, third] = [issue('unknown'), issue('unknown')]
+        const second = issue('unknown')
+        const third = issue('unknown')
         await harness.state.learn({ ...issue(), previous: refOf(second) }, 'active')
         await harness.state.learn(third, 'revoked')
         expect(await states(first, second, third)).to.deep.equal(['active', 'revoked', 'revoked'])
@@ -380,7 +384,8 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
       })
 
       it('remembers the visit an installation was matched to, and the latest one', async () => {
-        const [first, second] = [matched(receipt(harness.nowMs())), matched(receipt(harness.nowMs()))]
+        const first = matched(receipt(harness.nowMs()))
+        const second = matched(receipt(harness.nowMs()))
         await settle('event-1', { matched: first })
         expect(await claimFirst('event-2')).to.deep.equal({
           kind: 'first',
@@ -494,7 +499,8 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
       })
 
       it('lets a decision change nothing that a later event of the installation says', async () => {
-        const [older, newer] = [matched(receipt(harness.nowMs())), matched(receipt(harness.nowMs()))]
+        const older = matched(receipt(harness.nowMs()))
+        const newer = matched(receipt(harness.nowMs()))
         const claim = await settle('event-1', { isPending: true, receivedAtMs: 1_000 })
         await settle('event-2', { matched: newer, receivedAtMs: 2_000 })
         const { owner: _owner, ...event } = claim
@@ -551,7 +557,10 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect((await claimFirst('event-2')).installation.kind).to.equal('matched')
         harness.setNowMs(harness.nowMs() + DAY_MS + 1)
         expect(await claimFirst('event-1')).to.deep.equal({
-          ...{ kind: 'first', installation: { kind: 'none' }, kept: null, isNew: true },
+          kind: 'first',
+          installation: { kind: 'none' },
+          kept: null,
+          isNew: true,
         })
       })
 
@@ -824,7 +833,8 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         kind: 'settled',
         answer: '"mine"',
       })
-      const [chained, replaced] = [issue(), await activated()]
+      const chained = issue()
+      const replaced = await activated()
       await state.putVisit({ ...chained, previous: refOf(replaced) })
       expect(await state.activate(chained)).to.deep.equal({ kind: 'activated', revoked: refOf(replaced) })
     })
@@ -899,13 +909,13 @@ async function applyStep(
     const outcome = await state.activate(refOf(target))
     if (before === 'issued') raiseWithPrevious(model, index)
     const kinds: Record<ReceiptStanding, string> = {
-      ...{ unknown: 'unknown', issued: 'activated', predecessor_unknown: 'already_active' },
-      ...{
-        active: 'already_active',
-        revoked: 'revoked',
-        revoked_predecessor_unknown: 'revoked',
-        revoked_unseen: 'revoked',
-      },
+      unknown: 'unknown',
+      issued: 'activated',
+      predecessor_unknown: 'already_active',
+      active: 'already_active',
+      revoked: 'revoked',
+      revoked_predecessor_unknown: 'revoked',
+      revoked_unseen: 'revoked',
     }
     expect(outcome.kind).to.equal(kinds[before ?? 'unknown'])
   } else if (verb === 'learn unknown') {

@@ -104,7 +104,8 @@ export function logsContract(facts: () => Facts): void {
   })
 
   it('give the whole of one line, to its own organisation alone', async () => {
-    const [record, sent] = [log({ body: 'the\tbody' }), delivery({ requestBody: 'what was sent' })]
+    const record = log({ body: 'the\tbody' })
+    const sent = delivery({ requestBody: 'what was sent' })
     await store(facts(), [record, sent])
     const whose = { ...of(), websites: scope.websites }
     const request = { ...whose, at_ms: SAMPLE_MS, id: record.request.id }

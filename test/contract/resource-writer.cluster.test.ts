@@ -34,14 +34,12 @@ async function start(): Promise<WriterStage | null> {
   const client = clientFor(await readKubeconfig(server.kubeconfig), 'whence-dashboard/test')
   const watch = () =>
     watchDirectory({
-      ...{
-        client,
-        place: { namespace: 'shop', name: 'whence' },
-        namespaces: ['default'],
-        installation: 'default',
-        random: Math.random,
-        nowMs: Date.now,
-      },
+      client,
+      place: { namespace: 'shop', name: 'whence' },
+      namespaces: ['default'],
+      installation: 'default',
+      random: Math.random,
+      nowMs: Date.now,
       logger: createLogger({ program: 'test', level: 'silent' }),
       metrics: createKubeMetrics(new Registry()),
     })
@@ -57,7 +55,10 @@ async function start(): Promise<WriterStage | null> {
     giveBack: async ({ organization }) => void made.set(organization, (made.get(organization) ?? 0) - 1),
   })
   return {
-    ...{ writer, directory, inventory: directory.inventory, organization: 'acme' },
+    writer,
+    directory,
+    inventory: directory.inventory,
+    organization: 'acme',
     async startAgain() {
       const another = watch()
       await another.synced

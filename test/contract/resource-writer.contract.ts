@@ -227,7 +227,11 @@ export function resourceWriterContract(
     it('removes what others refer to: they stay and are out of force, and whatever is written later takes effect', async () => {
       const { writer, inventory, organization } = stage
       await writer.createSecret({
-        ...{ namespace: 'default', name: 'keys', values: { 'api-secret': 'canary' }, tenant: null, owner: null },
+        namespace: 'default',
+        name: 'keys',
+        values: { 'api-secret': 'canary' },
+        tenant: null,
+        owner: null,
       })
       await make('Website', 'base', site('base'))
       await make('Destination', 'fed', { websiteRef: { name: 'base' }, provider: 'ga4', ga4 })

@@ -87,7 +87,9 @@ async function refusesWhatAFileOfOthersNeeds(): Promise<void> {
   await make('InstallPath', 'spare', of('theirs'))
   await elsewhere('theirs.yaml', organization('theirs', { defaultInstallPath: 'needed' }))
   const needed = {
-    ...{ kind: 'managed_elsewhere', manager: 'theirs.yaml', field: '/spec/defaultInstallPath' },
+    kind: 'managed_elsewhere',
+    manager: 'theirs.yaml',
+    field: '/spec/defaultInstallPath',
     dependant: {
       object: 'Organization/theirs',
       message: 'spec.defaultInstallPath: the organisation has no install path needed',
@@ -234,7 +236,9 @@ async function keepsClaims(): Promise<void> {
     writer.replace({ ...at('Website', 't-1-site'), spec: { ...spec, ...fields } }, version)
   // It is the older one, and would win.
   expect(await change({ primaryOrigin: 'https://t-2.example' })).to.deep.include({
-    ...{ kind: 'refused', reason: 'OriginTaken', field: '/spec/primaryOrigin' },
+    kind: 'refused',
+    reason: 'OriginTaken',
+    field: '/spec/primaryOrigin',
   })
   expect(await change({ id: 'id-t-2' })).to.deep.include({ kind: 'refused', reason: 'IdTaken', field: '/spec/id' })
   expect(await change({ displayName: 'First' })).to.deep.equal(WRITTEN)

@@ -20,27 +20,48 @@ export function streamsContract(facts: () => Facts): void {
 }
 
 const textRow = (lane: string, offset: number, changes: Partial<TextRow>): TextRow => ({
-  ...{ organization: '', lane, log_offset: offset, id: `${lane}-${offset}`, at: SAMPLE_MS + offset },
-  ...{ appended_at: SAMPLE_MS + offset, website: 'acme', kind: 'visit', status: 200, record: `{"n":${offset}}` },
-  ...{ row_version: 0, ...changes },
+  organization: '',
+  lane,
+  log_offset: offset,
+  id: `${lane}-${offset}`,
+  at: SAMPLE_MS + offset,
+  appended_at: SAMPLE_MS + offset,
+  website: 'acme',
+  kind: 'visit',
+  status: 200,
+  record: `{"n":${offset}}`,
+  row_version: 0,
+  ...changes,
 })
 /** One row of several records that are alike. */
 const pointerRow = (rows: readonly TextRow[]): PointerRow => {
-  const [first, last] = [rows[0], rows.at(-1)]
+  const first = rows[0]
+  const last = rows.at(-1)
   if (first === undefined || last === undefined) throw new Error('a row of no record')
   const { organization, lane, website, kind, status } = first
   const oldest = Math.min(...rows.map(({ at }) => at))
   return {
-    ...{ organization, lane, website, kind, status, appended_at: last.appended_at, row_version: 0 },
-    ...{ last_offset: last.log_offset, first_offset: first.log_offset, ids: rows.map(({ id }) => id).join(',') },
-    ...{ offsets: rows.map((row) => row.log_offset - first.log_offset), oldest_at: oldest },
-    ...{ times: rows.map(({ at }) => at - oldest), sizes: rows.map(({ record }) => record.length) },
+    organization,
+    lane,
+    website,
+    kind,
+    status,
+    appended_at: last.appended_at,
+    row_version: 0,
+    last_offset: last.log_offset,
+    first_offset: first.log_offset,
+    ids: rows.map(({ id }) => id).join(','),
+    offsets: rows.map((row) => row.log_offset - first.log_offset),
+    oldest_at: oldest,
+    times: rows.map(({ at }) => at - oldest),
+    sizes: rows.map(({ record }) => record.length),
   }
 }
 
 function formContract(facts: () => Facts, form: Form): void {
   const begun = form === 'pointers' ? 'p1795000000000' : '1795000000000'
-  const [VISITS, INSTALLS] = [`visits/0/${begun}/first`, `installs/2/${begun}/first`]
+  const VISITS = `visits/0/${begun}/first`
+  const INSTALLS = `installs/2/${begun}/first`
   let organization: string
   beforeEach(() => {
     organization = unique('organization')
@@ -96,10 +117,8 @@ function formContract(facts: () => Facts, form: Form): void {
     ])
     const planned = await facts().run('openBetween', { organization, ...borders, per_lane: 1 })
     expect(planned.map(({ lane, log_offset: offset, bytes }) => [lane, offset, bytes])).to.deep.equal([
-      ...[
-        [INSTALLS, 0, 7],
-        [VISITS, 2, 7],
-      ],
+      [INSTALLS, 0, 7],
+      [VISITS, 2, 7],
     ])
     expect(await read(2)).to.have.lengthOf(3)
     expect(await facts().run('backlogBetween', { organization, lanes: 0, per_lane: 5 })).to.deep.equal([])
@@ -182,7 +201,8 @@ function formContract(facts: () => Facts, form: Form): void {
 }
 
 function mixedContract(facts: () => Facts): void {
-  const [TEXTS, POINTERS] = ['visits/0/1795000000000/first', 'visits/0/p1795000000000/first']
+  const TEXTS = 'visits/0/1795000000000/first'
+  const POINTERS = 'visits/0/p1795000000000/first'
   const ATTEMPTS = 'deliveries/0/p1795000000000/first'
   let organization: string
   beforeEach(() => {
@@ -201,7 +221,8 @@ function mixedContract(facts: () => Facts): void {
 
   it('finds requests and attempts where the pointers say, with bodies on request, by the filter of the stream', async () => {
     const mine = { organization, website: unique('site') }
-    const [asked, other] = [requestRecord({ ...mine, status: 404, body: '{"a":1}' }), requestRecord(mine)]
+    const asked = requestRecord({ ...mine, status: 404, body: '{"a":1}' })
+    const other = requestRecord(mine)
     const sent = attempt({ requestBody: 'what', responseBody: 'no' })
     const delivery = deliveryRecord({ ...mine, attempt: sent })
     await store(facts(), [asked, other, delivery, requestRecord(mine)])
@@ -237,9 +258,19 @@ function mixedContract(facts: () => Facts): void {
 
   it('keeps the latest state of a stream, and knows which organisations stream', async () => {
     const state = (version: number, seenAtMs: number): RowOf<'stream_progress'> => ({
-      ...{ organization, stream: 'default/logs', seen_at: seenAtMs, state: 'Delivering', behind: 3, oldest_at: null },
-      ...{ delivered_at: seenAtMs, failing_since: null, last_error: '', delivered: version, dropped: 0 },
-      ...{ progress: '{}', row_version: version },
+      organization,
+      stream: 'default/logs',
+      seen_at: seenAtMs,
+      state: 'Delivering',
+      behind: 3,
+      oldest_at: null,
+      delivered_at: seenAtMs,
+      failing_since: null,
+      last_error: '',
+      delivered: version,
+      dropped: 0,
+      progress: '{}',
+      row_version: version,
     })
     await facts().insert('stream_progress', [state(8, Date.now())])
     await facts().insert('stream_progress', [state(7, Date.now() - 1)])

@@ -7,7 +7,8 @@ import { migrate } from '../../ports/facts/migrate.ts'
 /** What the embedded engine has, less what the rest of its process holds: the engine counts that, too. */
 const MEMORY_BYTES = (512 - 112) * 1024 * 1024
 /** Of parts that are merged: as many as 30 days have. */
-const [PARTS, HOURS] = [4, 180] as const
+const PARTS = 4
+const HOURS = 180
 /** Counted anew, rows are merged with those they replace, while the engine still holds memory of the merges before. */
 const ROUNDS = 2
 const DIMENSIONS = [...VISIT_DIMENSIONS, ...INSTALL_DIMENSIONS]

@@ -26,7 +26,8 @@ const manifests = join(folder, 'manifests')
 mkdirSync(manifests)
 for (const [name, text] of Object.entries(MANIFESTS)) writeFileSync(join(manifests, name), text)
 
-const [port, metricsPort] = [await freePort(), await freePort()]
+const port = await freePort()
+const metricsPort = await freePort()
 const places = {
   WHENCE_MANIFESTS: manifests,
   WHENCE_METRICS_LISTEN: `127.0.0.1:${metricsPort}`,

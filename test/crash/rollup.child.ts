@@ -34,10 +34,14 @@ const connection = await openChdb(job.folder)
 await migrate(connection)
 const facts = clickhouseFacts(connection, { nowMs: Date.now })
 const entries = records.map((record, index) => ({
-  ...{ offset: job.cycle * 100_000 + index, value: JSON.stringify(record), appendedAtMs: 0 },
+  offset: job.cycle * 100_000 + index,
+  value: JSON.stringify(record),
+  appendedAtMs: 0,
 }))
 await writeBatch(facts, { topic: 'visits', partition: 0, entries } as never, {
-  ...{ nowMs: Date.now, erasures: createErasures(facts), backlog: NO_BACKLOG },
+  nowMs: Date.now,
+  erasures: createErasures(facts),
+  backlog: NO_BACKLOG,
   marks: createHourMarks(`writer-${job.cycle}`, Date.now),
 })
 

@@ -7,7 +7,8 @@ const ANSWER = { ok: true, event_id: 'event-1', duplicate: false, resolution: 'm
 
 let clock = 0
 function operation(more: Partial<Operation>): Operation {
-  const [beganAt, endedAt] = [(clock += 1), (clock += 1)]
+  const beganAt = (clock += 1)
+  const endedAt = (clock += 1)
   const base = { website: 'site', names: '', hasToken: false, outcome: 'ok', status: 200, answer: {}, beganAt, endedAt }
   return { ...base, tag: `load/${clock}`, kind: 'visit', subject: 'visit-1', ...more } as Operation
 }

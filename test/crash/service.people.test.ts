@@ -28,7 +28,9 @@ const CYCLE_BUDGET_MS = 20_000
 const SETTLING_MS = 300_000
 const PEOPLE = 8
 /** Requests that are answered before a kill, and how long it waits then: about as long as a request takes. */
-const [FEWEST_REQUESTS, MOST_REQUESTS, LONGEST_WAIT_MS] = [6, 60, 30]
+const FEWEST_REQUESTS = 6
+const MOST_REQUESTS = 60
+const LONGEST_WAIT_MS = 30
 const KILL_AT_START_EVERY = 10
 const LONGEST_START_MS = 2_500
 
@@ -99,13 +101,17 @@ describe('the service and kill -9 while people use the dashboard', () => {
 
   const start = (): ServiceChild =>
     startChild({
-      ...{ folder, port, ga4Url: 'http://127.0.0.1:9' },
+      folder,
+      port,
+      ga4Url: 'http://127.0.0.1:9',
       words: ['--base-url', `http://127.0.0.1:${port}`, '--sign-up', 'Open'],
       env: {
-        ...{ WHENCE_SMTP_URL: post.url, WHENCE_MAIL_FROM: 'whence@whence.test' },
-        ...{ WHENCE_SUPPORT_MAIL: 'help@whence.test', WHENCE_STRIPE_URL: stripe.url },
-        ...{ WHENCE_STRIPE_SECRET_FILE: join(folder, 'stripe-key') },
-        ...{ WHENCE_STRIPE_WEBHOOK_SECRET_FILE: join(folder, 'stripe-webhook') },
+        WHENCE_SMTP_URL: post.url,
+        WHENCE_MAIL_FROM: 'whence@whence.test',
+        WHENCE_SUPPORT_MAIL: 'help@whence.test',
+        WHENCE_STRIPE_URL: stripe.url,
+        WHENCE_STRIPE_SECRET_FILE: join(folder, 'stripe-key'),
+        WHENCE_STRIPE_WEBHOOK_SECRET_FILE: join(folder, 'stripe-webhook'),
         WHENCE_STRIPE_PRICES: `Standard=${STANDARD}`,
       },
     })
@@ -193,7 +199,8 @@ async function judgeFolder(journeys: readonly Journey[], folder: string): Promis
   const of = (kind: string) => objects.filter((object) => object.kind === kind)
   const organizations = of('Organization').map(({ metadata, spec }) => [metadata.name, spec['plan'], spec['billing']])
   const paid = ({ organization, customer, subscription }: Journey) => [
-    ...[organization, 'Standard'],
+    organization,
+    'Standard',
     { customer, subscription, price: STANDARD },
   ]
   expect(organizations).to.have.deep.members(journeys.map(paid))

@@ -129,7 +129,8 @@ async function linkFor({ data }: RestartedProgram, email: string): Promise<strin
 }
 
 export async function travel(program: RestartedProgram, number: number): Promise<Journey> {
-  const [owner, guest] = [`owner-${number}@people.dev`, `guest-${number}@people.dev`]
+  const owner = `owner-${number}@people.dev`
+  const guest = `guest-${number}@people.dev`
   const cookies = await signIn(program, owner)
   const organization = await found(program, cookies, `Organisation ${number}`)
   const own = `/api/organizations/${organization}`

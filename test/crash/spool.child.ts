@@ -99,7 +99,8 @@ async function drained({ spooled }: Opened): Promise<void> {
 
 let opened = await open()
 await appendUntilFull(opened)
-const [answeredFirst, refusedFirst] = [answered.length, refused.length]
+const answeredFirst = answered.length
+const refusedFirst = refused.length
 fillTheRest()
 const freeBytes = statfsSync(folder).bavail
 await appendUntilFull(opened)
@@ -131,7 +132,12 @@ await drained(opened)
 await opened.close()
 const unique = new Set(received)
 const told = {
-  ...{ answeredFirst, refusedFirst, freeBytes, spooledAfterRestart, answeredDrained, answeredWithRoom },
+  answeredFirst,
+  refusedFirst,
+  freeBytes,
+  spooledAfterRestart,
+  answeredDrained,
+  answeredWithRoom,
   lost: answered.filter((key) => !unique.has(key)),
   storedThoughRefused: refused.filter((key) => unique.has(key)),
   twice: received.length - unique.size,

@@ -121,7 +121,8 @@ function run([file = '', ...args]: readonly string[]): Promise<{
   stderr: string
 }> {
   const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  let [stdout, stderr] = ['', '']
+  let stdout = ''
+  let stderr = ''
   child.stdout.on('data', (data) => (stdout += String(data)))
   child.stderr.on('data', (data) => (stderr += String(data)))
   return new Promise((resolve, reject) => {

@@ -22,20 +22,16 @@ describe('activity in the dashboard', () => {
     anna = await stage.signIn('anna@acme.dev')
     const now = Date.now()
     const entry = (organization: string, number: number, changes: Partial<ActivityRecord> = {}): ActivityRecord => ({
-      ...{
-        v: 1,
-        kind: 'activity',
-        id: String(number).padStart(8, '0'),
-        atMs: now - Math.floor(number / 3) * 1_000,
-        organization,
-      },
-      ...{
-        website: '',
-        type: 'rate_limit_reached',
-        subject: `Website/w-${number % 7}`,
-        message: `entry ${number}`,
-        logRetentionDays: 30,
-      },
+      v: 1,
+      kind: 'activity',
+      id: String(number).padStart(8, '0'),
+      atMs: now - Math.floor(number / 3) * 1_000,
+      organization,
+      website: '',
+      type: 'rate_limit_reached',
+      subject: `Website/w-${number % 7}`,
+      message: `entry ${number}`,
+      logRetentionDays: 30,
       ...changes,
     })
     const mine = Array.from({ length: 230 }, (_, number) => entry('acme', number))

@@ -52,7 +52,10 @@ describe('the audit of the dashboard', () => {
     await stage.apply('all.yaml', MANIFESTS.replace('acme Ltd', 'Acme again'))
     await becomes('Organization/acme', 2)
     expect((await about('Organization/acme'))[1]).to.deep.equal({
-      ...{ type: 'object_changed', actor: undefined, manager: 'all.yaml', fields: ['/spec/displayName'] },
+      type: 'object_changed',
+      actor: undefined,
+      manager: 'all.yaml',
+      fields: ['/spec/displayName'],
     })
   })
 
@@ -79,7 +82,8 @@ describe('the audit of the dashboard', () => {
 
   it('records for members as well who invited, who accepted and who changed them', async () => {
     const invited = await stage.ask('POST', '/api/organizations/acme/members', {
-      ...{ cookies, body: { email: 'anna@acme.dev', role: 'Viewer' } },
+      cookies,
+      body: { email: 'anna@acme.dev', role: 'Viewer' },
     })
     const subject = `Member/${String(invited.body['name'])}`
     await becomes(subject, 1)

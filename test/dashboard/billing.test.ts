@@ -57,7 +57,11 @@ describe('billing', () => {
   }
   const reconcile = (): Promise<number> =>
     reconcilePlans({
-      ...{ ...billing, directory: stage.directory, writer: stage.writer, nowMs: stage.nowMs, random: () => 0 },
+      ...billing,
+      directory: stage.directory,
+      writer: stage.writer,
+      nowMs: stage.nowMs,
+      random: () => 0,
       logger: { warn: (...said: readonly unknown[]) => void warnings.push(String(said.at(-1))), info: () => undefined },
     })
   /** As somebody may do it with kubectl. */
@@ -90,14 +94,20 @@ describe('billing', () => {
 
   it('leads to a page for paying, and gives the plan once the event arrives', async () => {
     expect((await stage.ask('GET', BILLING, { cookies })).body).to.deep.equal({
-      ...{ plan: 'Free', offers: ['Standard', 'Enterprise'], isCustomer: false, managedBy: null, message: '' },
+      plan: 'Free',
+      offers: ['Standard', 'Enterprise'],
+      isCustomer: false,
+      managedBy: null,
+      message: '',
     })
     const subscription = await subscribe()
     expect(await plan(), 'paid, and nobody was told').to.equal('Free')
     for (const event of stripe.events()) expect((await sendEvent(stage, event)).status).to.equal(204)
     const [customer] = stripe.customers()
     expect(await spec()).to.deep.equal({
-      ...{ displayName: 'Acme', plan: 'Standard', billing: { customer, subscription, price: STANDARD } },
+      displayName: 'Acme',
+      plan: 'Standard',
+      billing: { customer, subscription, price: STANDARD },
     })
     expect((await post('checkout', { plan: 'Enterprise' })).body['error']).to.equal('already_subscribed')
     const portal = await post('portal')
@@ -129,7 +139,10 @@ describe('billing', () => {
     expect(await reconcile()).to.equal(1)
     const [customer] = stripe.customers()
     expect(await spec()).to.deep.equal({
-      ...{ displayName: 'Acme', plan: 'Free', logRetentionDays: 7, billing: { customer } },
+      displayName: 'Acme',
+      plan: 'Free',
+      logRetentionDays: 7,
+      billing: { customer },
     })
     expect((await stage.writer.read({ kind: 'Website', namespace: 'default', name: 'two' }))?.spec).to.not.equal(
       undefined,
@@ -203,7 +216,10 @@ describe('billing', () => {
     await post('refresh')
     for (const name of ['one', 'two'])
       await stage.writer.create({
-        ...{ kind: 'InstallPath', namespace: 'default', name, spec: { organizationRef: { name: 'acme' } } },
+        kind: 'InstallPath',
+        namespace: 'default',
+        name,
+        spec: { organizationRef: { name: 'acme' } },
       })
     const before = await stage.writer.read(ORGANIZATION)
     const named = { ...ORGANIZATION, spec: { ...before?.spec, defaultInstallPath: 'two' } }
@@ -355,7 +371,8 @@ describe('billing', () => {
     const { headers, body } = await stage.ask('GET', resource, { cookies })
     for (const change of [{ plan: 'Enterprise' }, { billing: { customer: 'cus_mine' } }]) {
       const told = await stage.ask('PUT', resource, {
-        ...{ cookies, headers: { 'If-Match': headers.get('etag') ?? '' } },
+        cookies,
+        headers: { 'If-Match': headers.get('etag') ?? '' },
         body: { spec: { ...body['spec'], ...change } },
       })
       expect([told.status, told.body['error']]).to.deep.equal([403, 'forbidden'])

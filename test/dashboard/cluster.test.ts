@@ -62,14 +62,12 @@ describe('the dashboard in a cluster', function () {
     client = clientFor(await readKubeconfig(kube.kubeconfig), 'whence-dashboard/test')
     writer = clusterWriter(client, Date.now)
     directory = watchDirectory({
-      ...{
-        client,
-        place: { namespace: 'shop', name: 'whence' },
-        namespaces: ['shop'],
-        installation: 'default',
-        random: Math.random,
-        nowMs: Date.now,
-      },
+      client,
+      place: { namespace: 'shop', name: 'whence' },
+      namespaces: ['shop'],
+      installation: 'default',
+      random: Math.random,
+      nowMs: Date.now,
       logger: createLogger({ program: 'test', level: 'silent' }),
       metrics: createKubeMetrics(new Registry()),
     })
@@ -215,11 +213,13 @@ describe('the dashboard in a cluster', function () {
   /** `whencectl dashboard` as a process, with mail; `more` says where its engines are. */
   const startDashboard = async (more: Readonly<Record<string, string>>): Promise<DashboardProcess> => {
     const folder = await mkdtemp(join(tmpdir(), 'whence-dashboard-'))
-    const [port, metricsPort] = [await freePort(), await freePort()]
+    const port = await freePort()
+    const metricsPort = await freePort()
     const env = {
       WHENCE_SECRET: 'only-for-tests-only-for-tests-only-for-tests',
-      ...{ WHENCE_CATALOG: 'kubernetes:shop/whence' },
-      ...{ WHENCE_WATCH_NAMESPACES: 'shop', WHENCE_MAIL_FROM: 'Whence <whence@acme.dev>' },
+      WHENCE_CATALOG: 'kubernetes:shop/whence',
+      WHENCE_WATCH_NAMESPACES: 'shop',
+      WHENCE_MAIL_FROM: 'Whence <whence@acme.dev>',
       ...more,
     }
     const places = ['--data', folder, '--kubeconfig', kube.kubeconfig]
@@ -238,7 +238,10 @@ describe('the dashboard in a cluster', function () {
     const signedIn = await fetch(`${url}/api/sign-in/link`, { method: 'POST', headers, body })
     const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? ''
     return {
-      ...{ port, url, cookie, program },
+      port,
+      url,
+      cookie,
+      program,
       secrets: [token, cookie.split('=')[1] ?? ''],
       said: async () => program.stderr() + (await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()),
       ask: (path, options = {}) => fetch(`${url}${path}`, { headers: { ...headers, Cookie: cookie }, ...options }),
@@ -301,13 +304,17 @@ describe('the dashboard in a cluster', function () {
     const redis = await startRedis()
     await kube.apply([resource('Member', 'known', { ...ACTIVE, role: 'Owner' }, { namespace: 'shop' })])
     const dashboard = await startDashboard({
-      ...{ WHENCE_HOT_STATE: redis.url, WHENCE_EVENT_LOG: 'kafka://127.0.0.1:1' },
-      ...{ WHENCE_SMTP_URL: 'smtp://127.0.0.1:1', WHENCE_FACTS: 'http://127.0.0.1:9/whence' },
+      WHENCE_HOT_STATE: redis.url,
+      WHENCE_EVENT_LOG: 'kafka://127.0.0.1:1',
+      WHENCE_SMTP_URL: 'smtp://127.0.0.1:1',
+      WHENCE_FACTS: 'http://127.0.0.1:9/whence',
     })
     const operator = startProgram(['operator', '--kubeconfig', kube.kubeconfig], {
       env: {
-        ...{ WHENCE_CATALOG: 'kubernetes:shop/whence', WHENCE_WATCH_NAMESPACES: 'shop' },
-        ...{ WHENCE_BASE_URL: 'https://whence.example', WHENCE_METRICS_LISTEN: '127.0.0.1:0' },
+        WHENCE_CATALOG: 'kubernetes:shop/whence',
+        WHENCE_WATCH_NAMESPACES: 'shop',
+        WHENCE_BASE_URL: 'https://whence.example',
+        WHENCE_METRICS_LISTEN: '127.0.0.1:0',
       },
     })
     try {
@@ -337,8 +344,10 @@ describe('the dashboard in a cluster', function () {
     const before = await spec()
     expect(before).to.deep.include(committed)
     const dashboard = await startDashboard({
-      ...{ WHENCE_HOT_STATE: redis.url, WHENCE_EVENT_LOG: 'kafka://127.0.0.1:1' },
-      ...{ WHENCE_FACTS: 'http://127.0.0.1:9/whence', WHENCE_SMTP_URL: 'smtp://127.0.0.1:1' },
+      WHENCE_HOT_STATE: redis.url,
+      WHENCE_EVENT_LOG: 'kafka://127.0.0.1:1',
+      WHENCE_FACTS: 'http://127.0.0.1:9/whence',
+      WHENCE_SMTP_URL: 'smtp://127.0.0.1:1',
     })
     const chromium = await openChromium()
     try {
@@ -375,7 +384,8 @@ describe('the dashboard in a cluster', function () {
       await run('sh', ['-c', byHand], { env: { PATH, KUBECONFIG: kube.kubeconfig, HOME: dirname(kube.kubeconfig) } })
       const { retentionDays: _, ...others } = asked
       expect({ additionalDomains: [], ...(await spec()) }).to.deep.equal({
-        ...{ ...others, displayName: "It's $HOME \\ `shop`" },
+        ...others,
+        displayName: "It's $HOME \\ `shop`",
         retentionDays: LIMITS.retentionDays.fallback,
       })
     } finally {

@@ -102,7 +102,7 @@ describe('Deliveries in the dashboard', () => {
     const open = { deadlineAtMs: atMs + HOUR_MS, atMs }
     const own = { ...MINE, ...open, jobId: 'job-unclear', destination: 'acme-unclear' }
     const job = { ...jobOf({ install: { eventId: 'event-unclear' } }), ...own, provider: 'meta' as const }
-    const letter = { ...{ v: 1, reason: 'unclear_too_long', failedAtMs: atMs }, job: { ...job, unclearSinceMs: 1 } }
+    const letter = { v: 1, reason: 'unclear_too_long', failedAtMs: atMs, job: { ...job, unclearSinceMs: 1 } }
     await both.stage.eventLog.append('dead-letters', [{ key: job.jobId, value: encodeRecord(letter as DeadLetter) }])
     const state = { ...own, eventId: 'event-unclear', status: 'failed', reason: 'unclear_too_long' } as const
     await store(both.facts, [deliveryRecord(state)])
@@ -124,8 +124,11 @@ describe('Deliveries in the dashboard', () => {
     const atMs = Date.now() - 60_000
     const open = { deadlineAtMs: atMs + HOUR_MS, atMs }
     const jobs = Array.from({ length: 52 }, (_, index) => ({
-      ...{ ...jobOf({ install: { eventId: `event-again-${index}` } }), ...MINE, ...open },
-      ...{ jobId: `job-again-${index}`, destination: 'acme-again' },
+      ...jobOf({ install: { eventId: `event-again-${index}` } }),
+      ...MINE,
+      ...open,
+      jobId: `job-again-${index}`,
+      destination: 'acme-again',
     }))
     const letters = jobs.map((job): DeadLetter => ({ v: 1, job, reason: 'refused: http_400', failedAtMs: atMs }))
     await both.stage.eventLog.append(

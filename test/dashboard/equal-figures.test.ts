@@ -62,7 +62,8 @@ describe('figures that several people ask for', () => {
   })
 
   it('are given up when the last one leaves, and not before', async () => {
-    const [one, other] = [new AbortController(), new AbortController()]
+    const one = new AbortController()
+    const other = new AbortController()
     const both = [run('visitSteps', PERIOD, one.signal), run('visitSteps', PERIOD, other.signal)]
     const outcomes = Promise.allSettled(both)
     one.abort(new Error('gone'))

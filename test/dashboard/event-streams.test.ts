@@ -10,8 +10,11 @@ import { STREAM_PLACES } from '../../domain/limits.ts'
 
 function call(session: string, person: string, organization: string): Call {
   return {
-    ...{ session: { id: session, person }, scope: { organization: { id: organization }, role: 'Owner' } },
-    ...{ queryValues: {}, nowMs: 0, signal: new AbortController().signal },
+    session: { id: session, person },
+    scope: { organization: { id: organization }, role: 'Owner' },
+    queryValues: {},
+    nowMs: 0,
+    signal: new AbortController().signal,
   } as unknown as Call
 }
 
@@ -27,7 +30,8 @@ describe('streams of events', () => {
     expect(all(5, () => call('s1', 'anna', 'a'))).to.deep.equal([...Array(4).fill('place'), 'streams_per_session'])
     // In other sessions, and in other organisations.
     expect(all(5, (index) => call(`s${2 + index}`, 'anna', `a${index}`)).slice(3)).to.deep.equal([
-      ...['place', 'streams_per_person'],
+      'place',
+      'streams_per_person',
     ])
     const people = all(STREAM_PLACES.organization + 1, (index) => call(`b${index}`, `ben ${index}`, 'b'))
     expect(people.indexOf('streams_per_organization')).to.equal(STREAM_PLACES.organization)

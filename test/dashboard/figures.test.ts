@@ -121,10 +121,8 @@ describe('pages of figures', function () {
   it('do not count the hour that begins when a period ends, so that periods add up and equal the list', async () => {
     const hour = Math.floor((NOW_MS - 26 * HOUR_MS) / HOUR_MS) * HOUR_MS
     const counted = async (since: number, until: number): Promise<object> => {
-      const [funnel, match] = [
-        await read(`funnel?since=${since}&until=${until}`),
-        await read(`match?since=${since}&until=${until}`),
-      ]
+      const funnel = await read(`funnel?since=${since}&until=${until}`)
+      const match = await read(`match?since=${since}&until=${until}`)
       const { installs } = await read(`installs?since=${since}&until=${until}`)
       expect([funnel['until'], match['until']]).to.deep.equal([until, until])
       expect(match['total'].completed).to.equal((installs as readonly unknown[]).length)

@@ -33,7 +33,11 @@ describe('the audit of a folder', () => {
     const logger = createLogger({ program: 'test', level: 'silent' })
     catalog = await openCatalogFolder({ folder: join(root, 'manifests'), env: {}, logger, nowMs: Date.now })
     audit = startFolderAudit({
-      ...{ catalog, file: join(root, 'audit.json'), randomness: createRandomness(), nowMs: Date.now, logger },
+      catalog,
+      file: join(root, 'audit.json'),
+      randomness: createRandomness(),
+      nowMs: Date.now,
+      logger,
       eventLog: {
         append: async (_topic, all) => {
           for (const { value } of all) entries.push(JSON.parse(value) as ActivityRecord)

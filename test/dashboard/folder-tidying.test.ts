@@ -57,7 +57,9 @@ describe('the folder of the dashboard', () => {
   /** Creates the webhook, or changes the Secret that it signs with. */
   const refer = async (name: string): Promise<void> => {
     const spec = {
-      ...{ organizationRef: { name: 'acme' }, url: 'https://hooks.example/', events: ['install.matched'] },
+      organizationRef: { name: 'acme' },
+      url: 'https://hooks.example/',
+      events: ['install.matched'],
       secretRef: { name, key: 'secret' },
     }
     const stored = await writer.read(HOOK)

@@ -45,7 +45,9 @@ interface Named {
 }
 
 const namesOf = (organization: string, digit: string): Named => ({
-  ...{ organization, object: `${organization}-one`, event: `event-of-${organization}` },
+  organization,
+  object: `${organization}-one`,
+  event: `event-of-${organization}`,
   digits: (count) => digit.repeat(count),
   timeOrdered: AT_MS.toString(16).padStart(12, '0') + digit.repeat(16),
 })
@@ -61,11 +63,26 @@ const valuesOf = ({
   digits,
   timeOrdered: id,
 }: Named): Readonly<Record<string, string>> => ({
-  ...{ organization, website: object, namespace: 'default', name: object, stream: object, kind: 'Website', event },
-  ...{ request: id, attempt: `attempt-of-${organization}`, replay: id, message: id },
-  ...{ reference: event, visit: digits(32), object: `Website/${object}`, destination: `${organization}-ga4` },
-  ...{ actor: `p_${digits(16)}`, source: `source-of-${organization}`, text: `body-of-${organization}` },
-  ...{ campaign: `campaign-of-${organization}`, page: `https://${organization}.example/install` },
+  organization,
+  website: object,
+  namespace: 'default',
+  name: object,
+  stream: object,
+  kind: 'Website',
+  event,
+  request: id,
+  attempt: `attempt-of-${organization}`,
+  replay: id,
+  message: id,
+  reference: event,
+  visit: digits(32),
+  object: `Website/${object}`,
+  destination: `${organization}-ga4`,
+  actor: `p_${digits(16)}`,
+  source: `source-of-${organization}`,
+  text: `body-of-${organization}`,
+  campaign: `campaign-of-${organization}`,
+  page: `https://${organization}.example/install`,
 })
 
 const recordsOf = (named: Named): readonly LogRecord[] => {
@@ -81,15 +98,26 @@ const recordsOf = (named: Named): readonly LogRecord[] => {
     installRecord({ ...of, ...matched, eventId, receivedAtMs: AT_MS }),
     requestRecord({ ...of, id, receivedAtMs: AT_MS, body: values['text'] ?? '' }),
     deliveryRecord({
-      ...{ ...of, eventId, destination: values['destination'] ?? '', status: 'failed', reason: 'refused', atMs: AT_MS },
+      ...of,
+      eventId,
+      destination: values['destination'] ?? '',
+      status: 'failed',
+      reason: 'refused',
+      atMs: AT_MS,
       attempt: attempt(sent),
     }),
     activityRecord({ ...of, atMs: AT_MS, subject: `Website/${website}`, actor: values['actor'] ?? '' }),
     webhookAttemptRecord({ ...of, webhook: `default/${website}`, messageId: id, startedAtMs: AT_MS }),
     {
-      ...{ v: 1, kind: 'replay', id, organization, website, askedAtMs: AT_MS },
+      v: 1,
+      kind: 'replay',
+      id,
+      organization,
+      website,
+      askedAtMs: AT_MS,
       policy: { policy: 'first_visit', windowMs: 30 * DAY_MS, isTokensOnly: false },
-      ...{ sinceMs: SINCE_MS, untilMs: AT_MS },
+      sinceMs: SINCE_MS,
+      untilMs: AT_MS,
     },
   ]
 }
@@ -130,11 +158,14 @@ async function startAsking(facts: Pick<Facts, 'run'>): Promise<Asking> {
   const stage = await startStage({
     manifests: [OWN, FOREIGN].map(manifestsOf).join('---\n'),
     facts: { run } as never,
-    ...{ supportMail: 'support@acme.dev', billing: () => billingOver('http://127.0.0.1:9') },
+    supportMail: 'support@acme.dev',
+    billing: () => billingOver('http://127.0.0.1:9'),
   })
   const cookies = await stage.signIn(`owner@${OWN.organization}.dev`)
   return {
-    ...{ stage, cookies, statements: () => asked },
+    stage,
+    cookies,
+    statements: () => asked,
     ask: ({ method, path }, values, query = '') => {
       asked = []
       const filled = path.replace(/:(\w+)/g, (_, name: string) => {
@@ -174,7 +205,8 @@ describe('the routes that read', function () {
   this.timeout(60_000)
   let facts: TestFacts
   /** Two of them, so that none answers from what another request has just read. */
-  let [first, second]: Asking[] = []
+  let first: Asking | undefined
+  let second: Asking | undefined
   before(async () => {
     facts = await openTestFacts()
     await store(facts, [OWN, FOREIGN].flatMap(recordsOf))

@@ -87,11 +87,10 @@ describe('Installs in the dashboard', () => {
       visit,
       installRecord({ ...there, eventId: 'event-token', ...chosen, selectionPolicy: 'handoff', candidateCount: 1 }),
       installRecord({ ...there, eventId: 'event-forged' }),
-      ...[pending, decisionRecord(pending, { visitId: visit.visit.visitId })],
-      ...[
-        lost,
-        decisionRecord(lost, { ...nothing, verdicts: [{ visitId: null, issuedAtMs: null, verdict: 'expired' }] }),
-      ],
+      pending,
+      decisionRecord(pending, { visitId: visit.visit.visitId }),
+      lost,
+      decisionRecord(lost, { ...nothing, verdicts: [{ visitId: null, issuedAtMs: null, verdict: 'expired' }] }),
     ])
     const found = async (query: string): Promise<readonly string[]> =>
       (await both.get(`installs?platform=plan9&since=${recently(0)}&${query}`)).body['installs']
@@ -122,9 +121,13 @@ describe('Installs in the dashboard', () => {
     const later = of('fan-4', 'machine-4', { resolution: 'pending', selectionPolicy: 'none', visitId: null })
     await store(both.facts, [
       ...visits,
-      ...[of('fan-1', 'machine-1'), of('fan-2', 'machine-2', { agent: 'claude-code' }), of('fan-3', 'machine-3')],
-      ...[of('fan-1b', 'machine-1', { eventType: 'first_run' }), of('fan-own', 'machine-5', { visitId: own })],
-      ...[later, decisionRecord(later, { ...byToken })],
+      of('fan-1', 'machine-1'),
+      of('fan-2', 'machine-2', { agent: 'claude-code' }),
+      of('fan-3', 'machine-3'),
+      of('fan-1b', 'machine-1', { eventType: 'first_run' }),
+      of('fan-own', 'machine-5', { visitId: own }),
+      later,
+      decisionRecord(later, { ...byToken }),
       // Without its token, so that it does not count as a run of the command.
       of('fan-marker', 'machine-6', { selectionPolicy: 'latest_visit' }),
     ])

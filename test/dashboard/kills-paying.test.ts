@@ -35,7 +35,12 @@ function stepped(payments: Payments, step: (name: string) => void): Payments {
 const around = (names: readonly string[]): readonly string[] =>
   names.flatMap((name) => [`before ${name}`, `after ${name}`])
 const CHECKOUT = around([
-  ...['createCustomer', 'readCustomer', 'writeBilling', 'subscriptions', 'checkouts', 'createCheckout'],
+  'createCustomer',
+  'readCustomer',
+  'writeBilling',
+  'subscriptions',
+  'checkouts',
+  'createCheckout',
 ])
 const LOOK = ['readCustomer', 'subscriptions']
 /** Whose customer it is; then what is paid for now, until nothing is left to write. */
@@ -67,7 +72,10 @@ describe('a dashboard that dies while somebody pays', () => {
   const founded = async (name: string): Promise<string> => {
     const owner = `owner@${name}.dev`
     await stage.writer.create({
-      ...{ kind: 'Organization', namespace: 'default', name, spec: { displayName: name, plan: 'Free' } },
+      kind: 'Organization',
+      namespace: 'default',
+      name,
+      spec: { displayName: name, plan: 'Free' },
     })
     const member = { organizationRef: { name }, email: owner, role: 'Owner' }
     await stage.writer.create({ kind: 'Member', namespace: 'default', name: `${name}-owner`, spec: member })
@@ -140,7 +148,8 @@ describe('a dashboard that dies while somebody pays', () => {
       ])
       expect(answers.every(({ status }) => [200, 204, 503].includes(status))).to.equal(true)
       expect(await specOf(name)).to.deep.include({
-        ...{ plan: 'Standard', billing: { customer, subscription: id, price: STANDARD } },
+        plan: 'Standard',
+        billing: { customer, subscription: id, price: STANDARD },
       })
       expect(stripe.subscriptions().filter((each) => each.customer === customer)).to.have.length(1)
       expect((await checkout(name, cookies)).body['error'], 'nobody pays twice').to.equal('already_subscribed')
@@ -176,7 +185,8 @@ describe('a dashboard that dies while somebody asks for support', () => {
       .filter((entry) => entry.type === type)
   const ask = (place: number): Promise<Told> =>
     stage.ask('POST', '/api/organizations/acme/support', {
-      ...{ cookies, body: { id: String(place).padStart(32, 'a'), message: `Request ${place}.` } },
+      cookies,
+      body: { id: String(place).padStart(32, 'a'), message: `Request ${place}.` },
     })
   const STEPS = around(['append', 'note'])
 

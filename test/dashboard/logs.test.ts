@@ -128,7 +128,9 @@ describe('Logs in the dashboard', () => {
     expect(await isCutWithin(60_000)).to.equal(false)
     expect(ticks.flatMap(({ rows }) => rows)).to.have.lengthOf(3)
     const sent = deliveryRecord({
-      ...{ website: 'acme-late', organization: 'acme', eventId: 'event-late' },
+      website: 'acme-late',
+      organization: 'acme',
+      eventId: 'event-late',
       attempt: attempt({ startedAtMs: nowMs - 30_000, attemptId: 'attempt-late' }),
     })
     await store(facts, [sent])
@@ -142,7 +144,9 @@ describe('Logs in the dashboard', () => {
   it('give every line once over all pages, newest first, requests and attempts, while more come', async () => {
     const old = Array.from({ length: 430 }, (_, index) => log('acme-one', HOUR_MS + index * 200_000))
     const sent = deliveryRecord({
-      ...{ website: 'acme-one', organization: 'acme', eventId: 'event-sent' },
+      website: 'acme-one',
+      organization: 'acme',
+      eventId: 'event-sent',
       attempt: attempt({ startedAtMs: Date.now() - 8 * HOUR_MS, attemptId: 'attempt-one' }),
     })
     await store(facts, [...old, sent])
@@ -213,7 +217,8 @@ describe('Logs in the dashboard', () => {
   })
 
   it('are shown as long as the organisation wants, not as long as its plan allows', async () => {
-    const [old, recent] = [log('brief-one', 8 * DAY_MS), log('brief-one', 6 * DAY_MS)]
+    const old = log('brief-one', 8 * DAY_MS)
+    const recent = log('brief-one', 6 * DAY_MS)
     await store(facts, [old, recent])
     const ids = (await logs('', 'brief')).body['records'].map(({ id }: { id: string }) => id)
     expect(ids).to.deep.equal([recent.request.id])
@@ -272,7 +277,8 @@ describe('Logs in the dashboard', () => {
       installRecord({ ...mine, eventId: 'event-of-visit', visitId, visitIssuedAtMs: Date.now() - 2 * HOUR_MS }),
       installRecord({ ...mine, eventId: 'event-of-machine', installationId: 'machine-sent' }),
       installRecord({ ...mine, eventId: 'event-of-nobody' }),
-      ...[pending, decisionRecord(pending, { visitId: laterId })],
+      pending,
+      decisionRecord(pending, { visitId: laterId }),
       ...events.map(sendOf),
     ])
     const found = async (reference: string): Promise<string[]> => {
@@ -469,7 +475,8 @@ describe('Logs in the dashboard', () => {
         deliveryRecord({ ...of, ...ids, attempt: attempt({ startedAtMs: Date.now(), attemptId }) })
       await store(facts, [
         log('acme-live', 0, { body: '{"event_id":"event-another"}' }),
-        ...[named, sent('attempt-of-event', { eventId: 'event-followed' })],
+        named,
+        sent('attempt-of-event', { eventId: 'event-followed' }),
         sent('attempt-of-another', { eventId: 'event-another' }),
         sent('attempt-of-job', { jobId: 'job-followed' }),
       ])
@@ -480,7 +487,8 @@ describe('Logs in the dashboard', () => {
 
     it('are those of the dashboard too, unless a website is named', async () => {
       const anew = await stage.signIn('anna@acme.dev')
-      const [all, one] = [await watch('acme/logs/tail', anew), await watch('acme/logs/tail?website=acme-live', anew)]
+      const all = await watch('acme/logs/tail', anew)
+      const one = await watch('acme/logs/tail?website=acme-live', anew)
       await until(() => all.text().includes('event: lines') && one.text().includes('event: lines'))
       const id = await refuseAndStore()
       const last = log('acme-live', 0)
@@ -492,7 +500,8 @@ describe('Logs in the dashboard', () => {
 
     it('begin the live view with the requests of the last half hour', async () => {
       const anew = await stage.signIn('anna@acme.dev')
-      const [old, recent] = [log('acme-live', HOUR_MS), log('acme-live', HOUR_MS / 4)]
+      const old = log('acme-live', HOUR_MS)
+      const recent = log('acme-live', HOUR_MS / 4)
       await store(facts, [old, recent])
       const live = await watch('acme/live?website=acme-live', anew)
       await until(() => live.text().includes(recent.request.id))
@@ -509,8 +518,10 @@ describe('Logs in the dashboard', () => {
     })
 
     it('end with the session, and with the process in a way that makes browsers reconnect at different times', async () => {
-      const [leaving, staying] = [await stage.signIn('anna@acme.dev'), await stage.signIn('anna@acme.dev')]
-      const [first, second] = [await watch('acme/logs/tail', leaving), await watch('acme/logs/tail', staying)]
+      const leaving = await stage.signIn('anna@acme.dev')
+      const staying = await stage.signIn('anna@acme.dev')
+      const first = await watch('acme/logs/tail', leaving)
+      const second = await watch('acme/logs/tail', staying)
       await stage.ask('POST', '/api/sign-out', { cookies: leaving, body: {}, address: '203.0.113.77' })
       await first.ended
       expect(first.text()).to.include('"no_longer_allowed"')

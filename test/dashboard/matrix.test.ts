@@ -58,7 +58,8 @@ describe('the routes of the dashboard', () => {
   for (const [name, row] of rows.filter(([, { path }]) => path.includes(':organization'))) {
     it(`${name} gives the same answer for organisations of others and for none`, async () => {
       for (const who of [...MEMBER_ROLES, 'stranger']) {
-        const [other, none] = [await call(row, 'other', who), await call(row, 'none', who)]
+        const other = await call(row, 'other', who)
+        const none = await call(row, 'none', who)
         for (const told of [other, none])
           expect([told.status, told.text], who).to.deep.equal([404, '{"error":"not_found"}'])
         const headersOf = ({ headers }: Told) => [...headers].filter(([key]) => !['date', 'x-request-id'].includes(key))

@@ -189,8 +189,13 @@ describe('members', () => {
 
   it('always include an Owner who is a person, also if one is erased while another leaves', async () => {
     const parts = {
-      ...{ directory: stage.directory, inventory: stage.inventory, writer: stage.writer, hotState: stage.hotState },
-      ...{ facts: { run: async () => [] }, nowMs: stage.nowMs, onRemoved: async () => undefined },
+      directory: stage.directory,
+      inventory: stage.inventory,
+      writer: stage.writer,
+      hotState: stage.hotState,
+      facts: { run: async () => [] },
+      nowMs: stage.nowMs,
+      onRemoved: async () => undefined,
       personId: createKeyring([SECRET]).personId,
     }
     const [one, two] = await twoOwners('erased')
@@ -275,7 +280,9 @@ describe('members', () => {
   it('stay with their installation, and are invited to that of the organisation', async () => {
     const ownerOf = (name: string) => ({ kind: 'Member', namespace: 'default', name })
     const installed = await stage.writer.create({
-      ...{ kind: 'Organization', namespace: 'default', name: 'apart' },
+      kind: 'Organization',
+      namespace: 'default',
+      name: 'apart',
       spec: { displayName: 'Apart', plan: 'Standard', installation: 'second' },
     })
     const spec = { organizationRef: { name: 'apart' }, email: 'boss@apart.dev', role: 'Owner', installation: 'second' }
@@ -357,14 +364,25 @@ describe('members', () => {
     const person = await stage.signIn('new@small.dev')
     await accept(person, invitation)
     const parts = {
-      ...{ directory: { ...stage.directory, members: () => behind }, writer: stage.writer, hotState: stage.hotState },
-      ...{ outbox: null, randomness: createRandomness(), baseUrl: '', hash: String, changeHash: String },
-      ...{ hasBilling: false, onRemoved: async () => undefined, noteActivity: async () => undefined },
+      directory: { ...stage.directory, members: () => behind },
+      writer: stage.writer,
+      hotState: stage.hotState,
+      outbox: null,
+      randomness: createRandomness(),
+      baseUrl: '',
+      hash: String,
+      changeHash: String,
+      hasBilling: false,
+      onRemoved: async () => undefined,
+      noteActivity: async () => undefined,
     }
     const organization = stage.directory.organizations().get('small')
     const call = {
-      ...{ params: { member: body['name'] }, scope: { organization, role: 'Owner' }, nowMs: stage.nowMs() },
-      ...{ session: { person: 'p_0123456789abcdef' }, requestId: 'r' },
+      params: { member: body['name'] },
+      scope: { organization, role: 'Owner' },
+      nowMs: stage.nowMs(),
+      session: { person: 'p_0123456789abcdef' },
+      requestId: 'r',
     }
     expect(await inviteAgain(parts as never)(call as never)).to.include({ code: 'conflict' })
     expect(await rolesOf(person)).to.deep.equal({ small: 'Viewer' })

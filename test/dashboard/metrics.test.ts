@@ -90,7 +90,10 @@ describe('the metrics of the dashboard', () => {
       hold,
       { host: '127.0.0.1', port: 0 },
       {
-        ...{ onBroken: broken, onEnded: connectionEnded, connections, baseUrl: 'https://whence.test' },
+        onBroken: broken,
+        onEnded: connectionEnded,
+        connections,
+        baseUrl: 'https://whence.test',
       },
     )
     try {

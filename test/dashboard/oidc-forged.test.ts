@@ -38,7 +38,8 @@ describe('ID tokens', () => {
     const begun = await begin()
     const back = provider.authorize(String(begun.body['url']))
     return stage.ask('GET', back.slice(stage.url.length), {
-      ...{ cookies: begun.cookies, address: address() },
+      cookies: begun.cookies,
+      address: address(),
       headers: { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' },
     })
   }

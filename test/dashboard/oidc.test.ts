@@ -126,7 +126,9 @@ describe('signing in through OpenID Connect', () => {
   }
 
   it('lets attempts of several tabs end apart, whatever becomes of the others', async () => {
-    const [one, two, three] = [await begin({ returnTo: '/one' }), await begin({ returnTo: '/two' }), await begin()]
+    const one = await begin({ returnTo: '/one' })
+    const two = await begin({ returnTo: '/two' })
+    const three = await begin()
     const cancelled = new URL(String(one.body['url']))
     const back = `${stage.url}/api/sign-in/oidc/callback?error=access_denied&state=${cancelled.searchParams.get('state')}`
     const ended = await comeBack(back, jarOf(one, two, three))
@@ -321,7 +323,8 @@ describe('signing in through OpenID Connect', () => {
     })
 
   it('keeps them for an hour after the sign-in if only the ID token of the sign-in says them', async () => {
-    const [port, at] = [await freePort(), await freePort()]
+    const port = await freePort()
+    const at = await freePort()
     const redirectUri = `http://127.0.0.1:${port}/api/sign-in/oidc/callback`
     const own = await startIdentityProvider({ redirectUri, ids: ['whence'], hasRefreshTokens: false }, at)
     own.claims = BERT
@@ -338,7 +341,8 @@ describe('signing in through OpenID Connect', () => {
   })
 
   it('gives the roles of groups for an hour after they were read while the provider is unreachable', async () => {
-    const [port, at] = [await freePort(), await freePort()]
+    const port = await freePort()
+    const at = await freePort()
     const redirectUri = `http://127.0.0.1:${port}/api/sign-in/oidc/callback`
     const own = await startIdentityProvider({ redirectUri, ids: ['whence'] }, at)
     own.claims = BERT
@@ -355,7 +359,8 @@ describe('signing in through OpenID Connect', () => {
 
   it('does not keep the program from starting while the provider is unreachable, and finds it later', async () => {
     const port = await freePort()
-    const [own, at] = [await freePort(), await freePort()]
+    const own = await freePort()
+    const at = await freePort()
     const oidc = { issuer: `http://127.0.0.1:${at}`, clientId: 'whence', clientSecret: CLIENT_SECRET }
     const lone = await startStage({ manifests: organizationOf('acme'), oidc, port: own })
     expect((await lone.ask('POST', '/api/sign-in/oidc', { body: {} })).body).to.deep.equal({ error: 'unavailable' })

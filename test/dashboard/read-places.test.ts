@@ -69,7 +69,9 @@ describe('places for reads', () => {
   it('are asked again what the person may do if they had to wait, and are given back whatever happens', async () => {
     const handled: (string | undefined)[] = []
     const call = {
-      ...{ rank: 'page', signal: STAYING, session: { person: 'p' } },
+      rank: 'page',
+      signal: STAYING,
+      session: { person: 'p' },
       scope: { organization: { id: 'o' }, role: 'Owner' },
     } as unknown as Call
     const handle: Handler = async ({ scope }) => {

@@ -79,8 +79,10 @@ const ASKED: Readonly<Record<ReadingRoute, string>> = {
 async function fill(facts: Facts): Promise<void> {
   const visits = Array.from({ length: VISITS }, (_, index) =>
     visitRecord({
-      ...{ ...OF, visitId: KEY_ID + visitIdTime(AT_MS + index) + String(index).padStart(18, '0') },
-      ...{ issuedAtMs: AT_MS + index, utm: { source: `source-${index}` } },
+      ...OF,
+      visitId: KEY_ID + visitIdTime(AT_MS + index) + String(index).padStart(18, '0'),
+      issuedAtMs: AT_MS + index,
+      utm: { source: `source-${index}` },
     }),
   )
   const matched = { resolution: 'matched', visitId: visits[0]?.visit.visitId ?? '', visitIssuedAtMs: AT_MS } as const
@@ -89,11 +91,22 @@ async function fill(facts: Facts): Promise<void> {
     installRecord({ ...OF, ...matched, eventId: EVENT, receivedAtMs: AT_MS }),
     requestRecord({ ...OF, id: REQUEST, receivedAtMs: AT_MS, body: 'ä body' }),
     deliveryRecord({
-      ...{ ...OF, eventId: EVENT, destination: 'acme-ga4', status: 'failed', reason: 'refused', atMs: AT_MS },
+      ...OF,
+      eventId: EVENT,
+      destination: 'acme-ga4',
+      status: 'failed',
+      reason: 'refused',
+      atMs: AT_MS,
       attempt: attempt({ startedAtMs: AT_MS, attemptId: ATTEMPT }),
     }),
     {
-      ...{ v: 1, kind: 'replay', id: REQUEST, ...OF, askedAtMs: AT_MS, sinceMs: AT_MS - MINUTE_MS, untilMs: AT_MS },
+      v: 1,
+      kind: 'replay',
+      id: REQUEST,
+      ...OF,
+      askedAtMs: AT_MS,
+      sinceMs: AT_MS - MINUTE_MS,
+      untilMs: AT_MS,
       policy: { policy: 'first_visit', windowMs: 30 * DAY_MS, isTokensOnly: false },
     },
     ...[1, 2].map((ago) => activityRecord({ ...OF, atMs: AT_MS - ago, subject: 'Website/acme-one' })),
@@ -161,8 +174,10 @@ describe('reads in a thread of their own', function () {
         it(`answer ${route} in the same way`, async () => {
           // Some name the second or the hour of the request, and this one its millisecond.
           const shown = ({ status, text, headers }: Told) => ({
-            ...{ status, text: text.replace(/"logsSince":\d+/, '') },
-            ...{ type: headers.get('content-type'), file: headers.get('content-disposition') },
+            status,
+            text: text.replace(/"logsSince":\d+/, ''),
+            type: headers.get('content-type'),
+            file: headers.get('content-disposition'),
           })
           const told = { here: shown(await here.ask(ASKED[route])), apart: shown(await apart.ask(ASKED[route])) }
           if (told.here.text !== told.apart.text) told.here = shown(await here.ask(ASKED[route]))
@@ -234,15 +249,25 @@ describe('reads in a thread of their own', function () {
   it('end with an entry for each download that ends at the same time', async () => {
     const noted: unknown[] = []
     const thread = openReadThread({
-      ...{ connection: facts.connection, facts, directory: { websites: () => [] }, nowMs: Date.now },
+      connection: facts.connection,
+      facts,
+      directory: { websites: () => [] },
+      nowMs: Date.now,
     })
     const handlers = thread.handlers({
       noteActivity: async ({ message }: { readonly message: string }) => void noted.push(message),
     } as never)
     const organization = { id: 'acme', logRetentionDays: 30, installPaths: [] }
     const outcome = await handlers.visitExport({
-      ...{ requestId: 'one', nowMs: Date.now(), params: {}, query: new URLSearchParams(), queryValues: {}, body: {} },
-      ...{ session: { person: 'p_1' }, scope: { organization, role: 'Member' }, raw: null },
+      requestId: 'one',
+      nowMs: Date.now(),
+      params: {},
+      query: new URLSearchParams(),
+      queryValues: {},
+      body: {},
+      session: { person: 'p_1' },
+      scope: { organization, role: 'Member' },
+      raw: null,
       signal: new AbortController().signal,
     } as never)
     if (outcome.kind !== 'stream') throw new Error(`answered ${outcome.kind}`)

@@ -84,7 +84,8 @@ describe('in the dashboard', () => {
   it('refused requests are recorded up to a number per second for each organisation, and the rest is counted', async () => {
     let nowMs = 5_000
     const appended: string[] = []
-    let [shed, counted] = [0, 0]
+    let shed = 0
+    let counted = 0
     const note = noteRefused({
       eventLog: { append: async (topic) => void appended.push(topic) },
       hotState: {
@@ -93,7 +94,9 @@ describe('in the dashboard', () => {
           return { kind: 'limited', retryAfterS: 1 } as never
         },
       },
-      ...{ randomness: createRandomness(), nowMs: () => nowMs, logger: { warn: () => undefined } },
+      randomness: createRandomness(),
+      nowMs: () => nowMs,
+      logger: { warn: () => undefined },
       metrics: { refusalShed: () => void (shed += 1) },
     })
     const refuseMany = (organization: string, times: number): void => {
@@ -101,7 +104,10 @@ describe('in the dashboard', () => {
         note({
           organization: { id: organization, logRetentionDays: 30 } as never,
           req: { method: 'GET', headers: {} } as never,
-          ...{ route: '/api/x', actor: null, addressHash: 'a', durationMs: 1 },
+          route: '/api/x',
+          actor: null,
+          addressHash: 'a',
+          durationMs: 1,
           outcome: { kind: 'refused', code: 'rate_limited', rule: 'dashboard_reads' } as never,
         })
     }
@@ -143,8 +149,12 @@ describe('in the dashboard', () => {
     const session = await stage.signIn('gone@acme.dev')
     const forgotten: string[] = []
     const parts = {
-      ...{ directory: stage.directory, inventory: stage.inventory, writer: stage.writer, hotState: stage.hotState },
-      ...{ facts: { run: async () => [] }, nowMs: stage.nowMs },
+      directory: stage.directory,
+      inventory: stage.inventory,
+      writer: stage.writer,
+      hotState: stage.hotState,
+      facts: { run: async () => [] },
+      nowMs: stage.nowMs,
       personId: createKeyring([SECRET]).personId,
       onRemoved: async ({ name }: { readonly name: string }) => void forgotten.push(name),
     }
@@ -182,12 +192,21 @@ describe('in the dashboard', () => {
     await planIs('Free')
     const { directory, inventory, writer, hotState, nowMs } = stage
     const parts = {
-      ...{ directory, inventory, writer, hotState, nowMs },
-      ...{ facts: { run: async () => [] }, onRemoved: async () => undefined },
+      directory,
+      inventory,
+      writer,
+      hotState,
+      nowMs,
+      facts: { run: async () => [] },
+      onRemoved: async () => undefined,
       personId: createKeyring([SECRET]).personId,
     }
     const member = {
-      ...{ organization: 'shrunk', namespace: 'default', name: 'shrunk-gone', role: 'Admin', isInvited: false },
+      organization: 'shrunk',
+      namespace: 'default',
+      name: 'shrunk-gone',
+      role: 'Admin',
+      isInvited: false,
     }
     expect((await exportPerson('gone@shrunk.dev', parts)).members).to.deep.equal([member])
     expect((await erasePerson('gone@shrunk.dev', parts)).removed).to.deep.equal([member])

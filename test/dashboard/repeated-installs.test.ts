@@ -31,7 +31,9 @@ describe('installs that were recorded again', () => {
   const record = async (name: string, many: number, firstMs: number): Promise<void> => {
     const records = Array.from({ length: many }, (_, index) =>
       installRecord({
-        ...{ website: WEBSITE, organization: ORGANIZATION, eventId: `${name}-event-${index}` },
+        website: WEBSITE,
+        organization: ORGANIZATION,
+        eventId: `${name}-event-${index}`,
         receivedAtMs: firstMs + index,
       }),
     )
@@ -82,7 +84,9 @@ describe('installs that were recorded again', () => {
   it('are not taken for one another if two websites have the same event in the same millisecond, at the end of a page', async () => {
     const of = (website: string, index: number) =>
       installRecord({
-        ...{ website, organization: ORGANIZATION, eventId: `twin-event-${String(index).padStart(4, '0')}` },
+        website,
+        organization: ORGANIZATION,
+        eventId: `twin-event-${String(index).padStart(4, '0')}`,
         receivedAtMs: NOW_MS - HOUR_MS + index,
       })
     const records = Array.from({ length: 300 }, (_, index) => of(WEBSITE, index))
@@ -109,8 +113,13 @@ describe('installs that were recorded again', () => {
   it('are not found by the age of a visit that they do not have', async () => {
     await store(facts, [
       installRecord({
-        ...{ website: WEBSITE, organization: ORGANIZATION, eventId: 'event-unmatched', receivedAtMs: NOW_MS - HOUR_MS },
-        ...{ resolution: 'unmatched', visitId: null, visitIssuedAtMs: null },
+        website: WEBSITE,
+        organization: ORGANIZATION,
+        eventId: 'event-unmatched',
+        receivedAtMs: NOW_MS - HOUR_MS,
+        resolution: 'unmatched',
+        visitId: null,
+        visitIssuedAtMs: null,
       }),
     ])
     expect(await listed(NOW_MS - DAY_MS)).to.have.length(1)
@@ -124,8 +133,13 @@ describe('installs that were recorded again', () => {
     for (const ageMs of [200, 999, 1_000, 1_200])
       await store(facts, [
         installRecord({
-          ...{ website: WEBSITE, organization: ORGANIZATION, eventId: `event-of-${ageMs}`, resolution: 'matched' },
-          ...{ receivedAtMs: issuedAtMs + ageMs, visitIssuedAtMs: issuedAtMs, visitId },
+          website: WEBSITE,
+          organization: ORGANIZATION,
+          eventId: `event-of-${ageMs}`,
+          resolution: 'matched',
+          receivedAtMs: issuedAtMs + ageMs,
+          visitIssuedAtMs: issuedAtMs,
+          visitId,
         }),
       ])
     const found = async (filter: InstallFilters): Promise<readonly string[]> =>

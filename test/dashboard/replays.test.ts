@@ -60,9 +60,15 @@ describe('replays of decisions', function () {
     const verdicts = [first, latest].map((visit) => ({ ...visit, verdict: 'active' as const }))
     const installs = Array.from({ length: INSTALLS }, () =>
       installRecord({
-        ...{ ...of, eventId: unique('event'), installationId: unique('installation'), receivedAtMs: AT_MS },
-        ...{ resolution: 'matched', selectionPolicy: 'latest_visit', verdicts },
-        ...{ visitId: latest.visitId, visitIssuedAtMs: latest.issuedAtMs },
+        ...of,
+        eventId: unique('event'),
+        installationId: unique('installation'),
+        receivedAtMs: AT_MS,
+        resolution: 'matched',
+        selectionPolicy: 'latest_visit',
+        verdicts,
+        visitId: latest.visitId,
+        visitIssuedAtMs: latest.issuedAtMs,
       }),
     )
     const visits = [
@@ -134,7 +140,7 @@ describe('replays of decisions', function () {
       await role.stop()
     }
     const { body } = await show(id)
-    expect(body).to.deep.include({ ...{ website: 'acme-site', policy: 'first_visit', windowDays: 30 }, progress: 1 })
+    expect(body).to.deep.include({ website: 'acme-site', policy: 'first_visit', windowDays: 30, progress: 1 })
     expect(body['result']).to.deep.include({ installs: INSTALLS, changed: INSTALLS, matched: INSTALLS })
     expect(body['result'].sources).to.deep.equal([
       { source: 'search', lost: INSTALLS, gained: 0 },
@@ -154,12 +160,15 @@ describe('replays of decisions', function () {
   const aheadMs = 7 * HOUR_MS
   const openThread = (insert: Facts['insert']): ReadThread =>
     openReadThread({
-      ...{ connection: facts.connection, facts: { insert }, directory: stage.directory },
+      connection: facts.connection,
+      facts: { insert },
+      directory: stage.directory,
       nowMs: () => Date.now() + aheadMs,
     })
 
   it('are decided in a thread of their own in the same way, by the clock of the program', async () => {
-    const [id, made] = [await asked(), [] as unknown[]]
+    const id = await asked()
+    const made = [] as unknown[]
     const thread = openThread((table, rows) => {
       made.push(...rows.map((row) => row['made_at']))
       return facts.insert(table, rows)
@@ -375,7 +384,7 @@ describe('replays of decisions', function () {
   const sessionsOf = ({ hotState, nowMs }: Stage): ReturnType<typeof createSessions> => {
     const readGroups = () => Promise.reject(new Error('nobody signed in by an identity provider'))
     const randomness = createRandomness()
-    return createSessions({ ...{ hotState, nowMs, readGroups, randomness }, ...createKeyring([SECRET]) })
+    return createSessions({ hotState, nowMs, readGroups, randomness, ...createKeyring([SECRET]) })
   }
 
   /** The watch of another process, which notes in `noted` what it ends. */
@@ -383,7 +392,14 @@ describe('replays of decisions', function () {
     const { hotState, directory, nowMs } = stage
     const streams = createEventStreams()
     const watch = startReplayWatch({
-      ...{ facts, hotState, sessions: sessionsOf(stage), directory, streams, nowMs, logger: SILENT, everyMs: 1 },
+      facts,
+      hotState,
+      sessions: sessionsOf(stage),
+      directory,
+      streams,
+      nowMs,
+      logger: SILENT,
+      everyMs: 1,
       noteActivity: async ({ subject = '' }) => `${noted.push(subject)}`,
       ...more,
     })
@@ -424,8 +440,10 @@ describe('replays of decisions', function () {
     }
 
   it('end by any process if the one that took the request has ended, and once', async () => {
-    const [stays, id] = [await asked(), await abandoned()]
-    const [noted, queries] = [[] as string[], [] as string[]]
+    const stays = await asked()
+    const id = await abandoned()
+    const noted = [] as string[]
+    const queries = [] as string[]
     const others = [watchElsewhere(noted, { facts: counting(queries) }), watchElsewhere(noted)]
     await during(others, async () => {
       await until(() => noted.includes(replaySubject(id)))
@@ -443,7 +461,8 @@ describe('replays of decisions', function () {
     const { session, id, organization, website, askedAtMs } = JSON.parse(String(entry?.value))
     stage.endStreams()
     await stage.ask('POST', '/api/sign-out', { cookies, body: {} })
-    const [noted, queries] = [[] as string[], [] as string[]]
+    const noted = [] as string[]
+    const queries = [] as string[]
     const claimed: string[] = []
     const dying = async ({ subject = '' }): Promise<never> => (claimed.push(subject), new Promise(() => undefined))
     const died = watchElsewhere([], { noteActivity: dying })
@@ -466,7 +485,9 @@ describe('replays of decisions', function () {
   it('do not end by a process that does not know who has which rights', async () => {
     const id = await asked()
     stage.endStreams()
-    const [noted, ofKnowing, ofUnknowing] = [[] as string[], [] as string[], [] as string[]]
+    const noted = [] as string[]
+    const ofKnowing = [] as string[]
+    const ofUnknowing = [] as string[]
     const nothing = {
       websites: () => [],
       members: () => (ofKnowing.push('members'), []),
@@ -499,7 +520,8 @@ describe('replays of decisions', function () {
     const trace = { log_topic: 'replays', log_partition: 0, log_offset: 0, row_version: 1, retention_days: 7 }
     const row = { id, website: 'acme-site', organization: 'acme', is_tokens_only: false, session: '' }
     await facts.insert('decision_replays', [{ ...asks, ...trace, ...row }])
-    const [noted, queries] = [[] as string[], [] as string[]]
+    const noted = [] as string[]
+    const queries = [] as string[]
     await during([watchElsewhere(noted, { facts: counting(queries) })], async () => {
       await turnsOf(queries)
       expect(noted).not.to.include(replaySubject(id))
@@ -513,7 +535,9 @@ describe('replays of decisions', function () {
     // Otherwise the process that took the request might note the end first.
     stage.endStreams()
     const id = told.body['id']
-    const [noted, queries, looks] = [[] as string[], [] as string[], [] as string[]]
+    const noted = [] as string[]
+    const queries = [] as string[]
+    const looks = [] as string[]
     const watch = watchElsewhere(noted, { facts: counting(queries) })
     const [row] = (await facts.run('openReplays', { limit: 100 })).filter((each) => each.id === id)
     if (row === undefined) throw new Error('it is open')
@@ -546,7 +570,8 @@ describe('replays of decisions', function () {
   })
 
   it('end at the next look if their end could not be noted, or if the facts or other replays hang', async () => {
-    const [stuck, id] = [await asked(), await abandoned()]
+    const stuck = await asked()
+    const id = await abandoned()
     const noted: string[] = []
     const sessions = sessionsOf(stage)
     let isFirst = true
@@ -560,7 +585,8 @@ describe('replays of decisions', function () {
     if (lost === undefined || other === undefined) throw new Error('they are open')
     const looks: string[] = []
     const watch = watchElsewhere(noted, {
-      ...{ noteActivity: failing, facts: { run: hanging([]) } },
+      noteActivity: failing,
+      facts: { run: hanging([]) },
       sessions: {
         readUnattended(session) {
           if (session.id !== other.session) return sessions.readUnattended(session)
@@ -579,7 +605,8 @@ describe('replays of decisions', function () {
   })
 
   it('are said once to be unwatched while the facts are away, and again when they are away anew', async () => {
-    const [warnings, asks] = [[] as string[], [] as string[]]
+    const warnings = [] as string[]
+    const asks = [] as string[]
     let isAway = true
     const run: Facts['run'] = (query, ...more) => {
       asks.push(query)
@@ -602,7 +629,8 @@ describe('replays of decisions', function () {
   it('are watched until they are over, also while it cannot be known who may have them', async () => {
     const id = await asked()
     stage.endStreams()
-    const [asks, noted] = [[] as string[], [] as string[]]
+    const asks = [] as string[]
+    const noted = [] as string[]
     let isAway = true
     const watch = watchElsewhere(noted, {
       facts: counting(asks),
@@ -612,7 +640,11 @@ describe('replays of decisions', function () {
           if (isAway) throw new Error('the hot state is away')
           return {
             ...session,
-            ...{ email: 'member@acme.dev', groups: [], person: '', method: 'link', signedInAtMs: 0 },
+            email: 'member@acme.dev',
+            groups: [],
+            person: '',
+            method: 'link',
+            signedInAtMs: 0,
           }
         },
       },
@@ -711,11 +743,16 @@ describe('the answer to a request for a replay', () => {
       directory: { websites: () => [{ id: 'acme-site' }] } as never,
       hotState: { countHits: async () => ({ kind: 'counted' }) } as never,
       eventLog: { append: async (topic: string) => void appended.push(topic) },
-      ...{ randomness: createRandomness(), watch: () => undefined },
+      randomness: createRandomness(),
+      watch: () => undefined,
     })
     const session = { id: 'a session' }
     const call = {
-      ...{ nowMs: NOW_MS, body: WANTED, query: new URLSearchParams(), session, signal },
+      nowMs: NOW_MS,
+      body: WANTED,
+      query: new URLSearchParams(),
+      session,
+      signal,
       scope: { organization: { id: 'acme' }, role: 'Member' },
     }
     return { outcome: await handle(call as never), looked, appended }

@@ -260,7 +260,9 @@ describe('configuration through the dashboard', () => {
   describe('by role', () => {
     const destination = (name: string, mode: string) => ({
       websiteRef: { name: 'mine-site' },
-      ...{ provider: 'ga4', mode, ga4: { measurementId: 'G-ABC1234567', apiSecretRef: { name, key: 'api-secret' } } },
+      provider: 'ga4',
+      mode,
+      ga4: { measurementId: 'G-ABC1234567', apiSecretRef: { name, key: 'api-secret' } },
     })
     let secret = ''
     before(async () => {
@@ -404,7 +406,8 @@ describe('configuration through the dashboard', () => {
           ...(method === 'PUT' ? { body: { spec: SITE } } : {}),
           headers: { 'If-Match': '"x"' },
         })
-      const [foreign, none] = [await at('from-git'), await at('nothing')]
+      const foreign = await at('from-git')
+      const none = await at('nothing')
       expect([foreign.status, foreign.text], method).to.deep.equal([404, none.text])
     }
   })
@@ -534,8 +537,11 @@ describe('removing what others refer to, through the dashboard', () => {
     const headers = { 'If-Match': `"${String(body['version'])}"` }
     await stage.apply('all.yaml', other().replace('plan:', 'defaultInstallPath: cli, plan:'))
     const refused = {
-      ...{ error: 'managed_elsewhere', manager: 'all.yaml', field: '/spec/defaultInstallPath' },
-      ...{ object: 'Organization/other', message: 'spec.defaultInstallPath: the organisation has no install path cli' },
+      error: 'managed_elsewhere',
+      manager: 'all.yaml',
+      field: '/spec/defaultInstallPath',
+      object: 'Organization/other',
+      message: 'spec.defaultInstallPath: the organisation has no install path cli',
     }
     for (const query of ['?dryRun=All', '']) {
       const told = await ask('DELETE', path + query, 'owner@other.dev', { headers })

@@ -36,7 +36,9 @@ describe('Secrets of an organisation', () => {
   it('are as many as the rule says', () => {
     expect([0, 1, 20].map(secretsAllowed)).to.deep.equal([10, 12, 50])
     expect(secretHit({ organization: 'acme', allowed: 12 })).to.deep.equal({
-      ...{ key: 'secrets:acme', limit: 12, windowS: 86_400 },
+      key: 'secrets:acme',
+      limit: 12,
+      windowS: 86_400,
     })
   })
 
@@ -50,7 +52,9 @@ describe('Secrets of an organisation', () => {
 
     const name = String(made.find(({ status }) => status === 201)?.body['name'])
     const spec = {
-      ...{ websiteRef: { name: 'site' }, provider: 'ga4', mode: 'Validate' },
+      websiteRef: { name: 'site' },
+      provider: 'ga4',
+      mode: 'Validate',
       ga4: { measurementId: 'G-ABC1234567', apiSecretRef: { name, key: 'api-secret' } },
     }
     expect((await post('resources/Destination', { name: 'ga4', spec })).status).to.equal(201)

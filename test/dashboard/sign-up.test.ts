@@ -41,7 +41,8 @@ describe('signing up', () => {
 
   it('begins anew after an organisation was removed: nothing of it comes back, and none of its people', async () => {
     stage = await startStage({ manifests: HOST, isOpen: true })
-    const [anna, bert] = [await stage.signIn('anna@one.dev'), await stage.signIn('bert@two.dev')]
+    const anna = await stage.signIn('anna@one.dev')
+    const bert = await stage.signIn('bert@two.dev')
     const first = String((await found(anna)).body['id'])
     // As if somebody had paid: Free allows one member.
     const place = { kind: 'Organization', namespace: 'default', name: first }
@@ -75,8 +76,10 @@ describe('signing up', () => {
 
   it('keeps two tenants of one namespace apart, whatever they name', async () => {
     stage = await startStage({ manifests: HOST, isOpen: true })
-    const [anna, bert] = [await stage.signIn('anna@one.dev'), await stage.signIn('bert@two.dev')]
-    const [hers, his] = [String((await found(anna)).body['id']), String((await found(bert)).body['id'])]
+    const anna = await stage.signIn('anna@one.dev')
+    const bert = await stage.signIn('bert@two.dev')
+    const hers = String((await found(anna)).body['id'])
+    const his = String((await found(bert)).body['id'])
     const make = (id: string, kind: string, spec: object, cookies: string, name?: string) =>
       ask('POST', `/api/organizations/${id}/resources/${kind}`, cookies, {
         body: { spec, ...(name === undefined ? {} : { name }) },

@@ -44,7 +44,8 @@ describe('log streams in the dashboard', function () {
   this.timeout(120_000)
   let facts: TestFacts
   let stage: Stage
-  let [admin, member] = ['', '']
+  let admin = ''
+  let member = ''
   /** Another one in each test: the facts stay. */
   let organization: string
   let own: string
@@ -106,12 +107,10 @@ describe('log streams in the dashboard', function () {
   }
   const store = () =>
     createProgressStore({
-      ...{
-        facts,
-        key: { organization, stream: STREAM.id },
-        leasedAtMs: stage.nowMs(),
-        nowMs: stage.nowMs,
-      },
+      facts,
+      key: { organization, stream: STREAM.id },
+      leasedAtMs: stage.nowMs(),
+      nowMs: stage.nowMs,
     })
 
   it('begin without a state, and show what the role reports: lag, backlog, errors, gaps and attempts', async () => {
@@ -137,8 +136,15 @@ describe('log streams in the dashboard', function () {
     } as const
     const progress: StreamProgress = {
       ...newProgress({}, 0),
-      ...{ failures: 1, failingSinceMs: 3_000, retryAtMs: 9_000, lastError: 'http_503', dropped: 7, delivered: 40 },
-      ...{ gaps: [{ ...gap, reason: 'skipped' }], told: [{ ...gap, atMs: 4_000 }], sent: [sent] },
+      failures: 1,
+      failingSinceMs: 3_000,
+      retryAtMs: 9_000,
+      lastError: 'http_503',
+      dropped: 7,
+      delivered: 40,
+      gaps: [{ ...gap, reason: 'skipped' }],
+      told: [{ ...gap, atMs: 4_000 }],
+      sent: [sent],
     }
     await store().save(progress, { state: 'Failing', behind: 12, oldestMs: stage.nowMs() - HOUR_MS })
     const shown = await listed()
@@ -294,13 +300,19 @@ function runnerOf({ stage, facts, receiver, organization }: RunnerStage): Stream
   const { nowMs } = stage
   const key = { organization, stream: STREAM.id }
   const inForce = {
-    ...{ stream: STREAM, organization: { id: organization, logRetentionDays: 90 } },
+    stream: STREAM,
+    organization: { id: organization, logRetentionDays: 90 },
     target: { kind: 'webhook', url: URL_OF_RECEIVER, ...KEYS } as const,
   }
   return new StreamRunner({
-    ...{ facts, nowMs, random: () => 0.5, current: () => inForce, watermarks: async () => new Map() },
+    facts,
+    nowMs,
+    random: () => 0.5,
+    current: () => inForce,
+    watermarks: async () => new Map(),
     news: { tell: async () => undefined, sent: () => undefined, dropped: () => undefined, standings: () => undefined },
-    ...{ catalogNumber: () => 1, waits: { isBehind: () => false, waitFor: () => 0 } },
+    catalogNumber: () => 1,
+    waits: { isBehind: () => false, waitFor: () => 0 },
     packing: createPackingRoom(LIMITS.streamPackingBytes),
     store: createProgressStore({ facts, key, leasedAtMs: nowMs(), nowMs }),
     senderOf: (current) => senderFor(current, { webhook: receiver.outbound(), bucket: {} }, nowMs),

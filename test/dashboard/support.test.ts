@@ -43,7 +43,10 @@ describe('support requests', () => {
     const { diagnostics } = shown.body
     expect(diagnostics).to.deep.include({ version: '1.2.3', plan: 'Standard', role: 'Viewer', errors: [] })
     expect(diagnostics.conditions).to.deep.include({
-      ...{ kind: 'InstallPath', name: 'two', type: 'Accepted', reason: 'PlanLimit' },
+      kind: 'InstallPath',
+      name: 'two',
+      type: 'Accepted',
+      reason: 'PlanLimit',
     })
     const told = await ask({ id: newId(), message: 'Wo sind meine Zahlen?\n.\nZeile', diagnostics })
     expect(told.status).to.equal(202)
@@ -210,8 +213,13 @@ describe('support requests', () => {
     const createdAtMs = nowMs() - 1
     await erasePerson(VIEWER, parts)
     const job: MailJob = {
-      ...{ v: 1, mailId: 'f'.repeat(32), letter: { ...letter, message: 'late', diagnostics: '' }, createdAtMs },
-      ...{ deadlineAtMs: createdAtMs + 60_000, tries: 0, dueAtMs: createdAtMs },
+      v: 1,
+      mailId: 'f'.repeat(32),
+      letter: { ...letter, message: 'late', diagnostics: '' },
+      createdAtMs,
+      deadlineAtMs: createdAtMs + 60_000,
+      tries: 0,
+      dueAtMs: createdAtMs,
     }
     await stage.eventLog.append('mail', [{ key: job.mailId, value: JSON.stringify(job) }])
     await settled()

@@ -36,7 +36,8 @@ function story(owner: Owner, atMs: number): readonly LogRecord[] {
   const visitId = idOf(owner, atMs)
   const of = { website: WEBSITE, organization: owner.name }
   const about = { ...of, visitId, issuedAtMs: atMs }
-  const [receivedAtMs, eventId] = [atMs + MINUTE_MS, `event-${visitId}`]
+  const receivedAtMs = atMs + MINUTE_MS
+  const eventId = `event-${visitId}`
   const outcome = { resolution: 'matched', selectionPolicy: 'latest_visit', visitId, visitIssuedAtMs: atMs } as const
   return [
     visitRecord({ ...about, utm: { source: `source-of-${owner.name}` }, identities: { meta: { fbp: owner.name } } }),
@@ -60,9 +61,15 @@ describe("an organisation that took over a website's ID", function () {
     })
     const [, own] = verdicts
     return installRecord({
-      ...{ website: WEBSITE, organization: PRESENT.name, eventId: 'event-mixed', verdicts },
-      ...{ receivedAtMs: TAKEN_MS + 2 * HOUR_MS + MINUTE_MS, visitId: own?.visitId ?? '' },
-      ...{ resolution: 'matched', visitIssuedAtMs: own?.issuedAtMs ?? 0, selectionPolicy: 'latest_visit' },
+      website: WEBSITE,
+      organization: PRESENT.name,
+      eventId: 'event-mixed',
+      verdicts,
+      receivedAtMs: TAKEN_MS + 2 * HOUR_MS + MINUTE_MS,
+      visitId: own?.visitId ?? '',
+      resolution: 'matched',
+      visitIssuedAtMs: own?.issuedAtMs ?? 0,
+      selectionPolicy: 'latest_visit',
     })
   }
 
@@ -72,9 +79,15 @@ describe("an organisation that took over a website's ID", function () {
     stage = await startStage({ manifests: manifests + websiteOf(WEBSITE, 'present'), facts })
     cookies = await stage.signIn('anna@present.dev')
     const replay: LogRecord = {
-      ...{ v: 1, kind: 'replay', id: REPLAY, organization: 'present', website: WEBSITE, askedAtMs: NOW_MS },
+      v: 1,
+      kind: 'replay',
+      id: REPLAY,
+      organization: 'present',
+      website: WEBSITE,
+      askedAtMs: NOW_MS,
       policy: { policy: 'first_visit', windowMs: 30 * DAY_MS, isTokensOnly: false },
-      ...{ sinceMs: NOW_MS - 20 * DAY_MS, untilMs: NOW_MS },
+      sinceMs: NOW_MS - 20 * DAY_MS,
+      untilMs: NOW_MS,
     }
     const records = [
       ...[10 * DAY_MS, 3 * DAY_MS, DAY_MS, MINUTE_MS].flatMap((ago) => story(FORMER, TAKEN_MS - ago)),

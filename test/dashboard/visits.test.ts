@@ -138,7 +138,8 @@ describe('the list of visits', function () {
   it('stands beside a list of installs that holds as many as each number of installs counts', async () => {
     const match = await read(`match?since=${NOW_MS - 7 * DAY_MS}`)
     const count = async (query: string): Promise<number> => {
-      let [all, cursor] = [0, '']
+      let all = 0
+      let cursor = ''
       for (;;) {
         const page = await read(`installs?since=${match['since']}&until=${match['until']}&${query}${cursor}`)
         all += (page['installs'] as Row[]).length

@@ -59,7 +59,8 @@ describe('a list that is read back in windows', () => {
     }
     expect(await walk({})).to.deep.equal({ next: { beforeMs: NOW_MS - 3 * DAY_MS, beforeId: '' }, days: [1, 2] })
     expect(await walk({ patienceMs: Number.POSITIVE_INFINITY })).to.deep.equal({
-      ...{ next: null, days: [1, 2, 4, 8, 16, 32, 27] },
+      next: null,
+      days: [1, 2, 4, 8, 16, 32, 27],
     })
   })
 })

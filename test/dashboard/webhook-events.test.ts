@@ -38,8 +38,14 @@ describe('webhook events about people and plans', () => {
     await stage.apply('hook.yaml', HOOK)
     const { eventLog, hotState, catalog, nowMs } = stage
     role = await startWebhooks({
-      ...{ eventLog, hotState, nowMs, randomness: createRandomness(), logger: SILENT_LOGGER },
-      ...{ catalog: catalog.current, credentials: catalog.credentials, outbound: receiver.outbound() },
+      eventLog,
+      hotState,
+      nowMs,
+      randomness: createRandomness(),
+      logger: SILENT_LOGGER,
+      catalog: catalog.current,
+      credentials: catalog.credentials,
+      outbound: receiver.outbound(),
     })
     owner = await stage.signIn(OWNER)
   })

@@ -44,7 +44,9 @@ describe('webhooks in the dashboard', function () {
 
   const ask = (method: string, path: string, body?: object, cookies = admin, headers = {}): Promise<Told> =>
     stage.ask(method, path, {
-      ...{ cookies, headers, address: `10.0.${(addresses += 1) >> 8}.${addresses % 256}` },
+      cookies,
+      headers,
+      address: `10.0.${(addresses += 1) >> 8}.${addresses % 256}`,
       ...(body === undefined ? {} : { body }),
     })
   const make = async (body: object = EVENTS): Promise<Record<string, any>> => {
@@ -159,14 +161,12 @@ describe('webhooks in the dashboard', function () {
     const first = await ask('GET', one(made, 'attempts'))
     expect(first.body['attempts']).to.have.length(LIMITS.logsPerPage)
     expect(first.body['attempts'][0]).to.deep.include({
-      ...{
-        message: retried.messageId,
-        state: 'retrying',
-        status: 500,
-        error: 'http_500',
-        answer: 'no',
-        durationMs: 20,
-      },
+      message: retried.messageId,
+      state: 'retrying',
+      status: 500,
+      error: 'http_500',
+      answer: 'no',
+      durationMs: 20,
       nextAttemptAt: now + 5_000,
     })
     const next = await ask('GET', `${one(made, 'attempts')}?cursor=${encodeURIComponent(first.body['next'])}`)
@@ -176,8 +176,11 @@ describe('webhooks in the dashboard', function () {
     expect((await ask('GET', `${one(made, 'attempts')}?cursor=x.y`)).status).to.equal(400)
     const [line] = (await ask('GET', PATH)).body['webhooks']
     expect(line).to.deep.include({
-      ...{ state: 'Failing', lastDay: { delivered: 205, waiting: 1, lost: 0 }, lastError: 'http_500' },
-      ...{ lastAttemptAt: retried.startedAtMs, lastDeliveredAt: rows.at(-1)?.startedAtMs },
+      state: 'Failing',
+      lastDay: { delivered: 205, waiting: 1, lost: 0 },
+      lastError: 'http_500',
+      lastAttemptAt: retried.startedAtMs,
+      lastDeliveredAt: rows.at(-1)?.startedAtMs,
     })
   })
 

@@ -30,7 +30,8 @@ describe('records of installs that may not be the first of their event', () => {
     passages = new Passages(log)
   })
   const batchOf = (partition: number, ...offsets: readonly number[]): Batch => ({
-    ...{ topic: 'installs', partition },
+    topic: 'installs',
+    partition,
     entries: offsets.map((offset) => ({ key: 'k', value: 'v', offset, appendedAtMs: NOON_MS })),
   })
   const endsOf = (partition: number, ...offsets: readonly number[]): Promise<LogEnds | undefined> =>
@@ -103,7 +104,8 @@ describe('an install that waits for facts', () => {
   })
 
   it('goes on in its place among the others, and waits for nothing any more', async () => {
-    const [one, other] = [arrivalOf({ firstSeenAtMs: NOON_MS - 1 }), arrivalOf({ ends: { installs: [5] } })]
+    const one = arrivalOf({ firstSeenAtMs: NOON_MS - 1 })
+    const other = arrivalOf({ ends: { installs: [5] } })
     expect(await split(one, other, one)).to.deep.equal({ due: [one, arrivalOf(), one], waiting: [] })
   })
 

@@ -149,8 +149,16 @@ describe('what the backlog of streams takes from a batch', () => {
     entries: offsets.map((offset) => entryAt(offset, appendedAtMs)),
   })
   const logRow = (organization = 'acme') => ({
-    ...{ organization, website: 'acme-dev', id: 'one', kind: 'request', received_at: NOW_MS - 5, status: 404 },
-    ...{ path: '', origin: '', user_agent: '', body: '' },
+    organization,
+    website: 'acme-dev',
+    id: 'one',
+    kind: 'request',
+    received_at: NOW_MS - 5,
+    status: 404,
+    path: '',
+    origin: '',
+    user_agent: '',
+    body: '',
   })
   /** The lane that a batch is written to, by what is noted of one row. */
   const laneOf = async (backlog: StreamBacklog, of: Batch): Promise<ReturnType<typeof readLane>> => {
@@ -167,9 +175,20 @@ describe('what the backlog of streams takes from a batch', () => {
     rows.note('visits', logRow(), entryAt(8))
     expect(rows.rows()).to.deep.equal([
       {
-        ...{ organization: 'acme', lane: `requests/0/p${NOW_MS}/first`, first_offset: 7, last_offset: 7 },
-        ...{ appended_at: 11, website: 'acme-dev', kind: 'request', status: 404, ids: 'one', offsets: [0] },
-        ...{ oldest_at: NOW_MS - 5, times: [0], sizes: [LINE_BYTES], row_version: 0 },
+        organization: 'acme',
+        lane: `requests/0/p${NOW_MS}/first`,
+        first_offset: 7,
+        last_offset: 7,
+        appended_at: 11,
+        website: 'acme-dev',
+        kind: 'request',
+        status: 404,
+        ids: 'one',
+        offsets: [0],
+        oldest_at: NOW_MS - 5,
+        times: [0],
+        sizes: [LINE_BYTES],
+        row_version: 0,
       },
     ])
   })
@@ -182,7 +201,10 @@ describe('what the backlog of streams takes from a batch', () => {
     const found = rows
       .rows()
       .map(({ organization, first_offset: first, last_offset: last, offsets }) => [
-        ...[organization, first, last, offsets.length],
+        organization,
+        first,
+        last,
+        offsets.length,
       ])
     expect(found).to.have.deep.members([
       ['acme', 0, 998, 500],
@@ -282,7 +304,11 @@ describe('what the backlog of streams takes from a batch', () => {
     ends = [3]
     // The clock does not move, but the new lane is still the later one.
     expect(await laneOf(backlog, batch([0]))).to.deep.equal({
-      ...{ topic: 'requests', partition: 0, begunAtMs: NOW_MS + 1, cause: 'renewed', form: 'pointers' },
+      topic: 'requests',
+      partition: 0,
+      begunAtMs: NOW_MS + 1,
+      cause: 'renewed',
+      form: 'pointers',
     })
     expect(told).to.deep.equal([
       [{ topic: 'requests', partition: 0 }, 'the log has begun again: streams go on in a new lane'],
@@ -357,7 +383,8 @@ describe('a batch with rows that are added to it', () => {
     const memory = new MemoryFacts()
     await write(memory, [ofAcme(200), visit], isVisit)
     expect({ marks: marked(memory), poison: memory.rows.get('poison_records') }).to.deep.equal({
-      ...{ marks: [], poison: undefined },
+      marks: [],
+      poison: undefined,
     })
     expect(offsets(memory)).to.deep.equal([0])
   })
@@ -407,7 +434,8 @@ describe('erased data', () => {
   })
 
   it('leaves a record of something else, without its name', async () => {
-    const [revokedVisitId, revokedIssuedAtMs] = [visit.visit.visitId, 5]
+    const revokedVisitId = visit.visit.visitId
+    const revokedIssuedAtMs = 5
     const record = activationRecord({ website: 'acme-dev', visitId: other.visit.visitId, issuedAtMs: 7 })
     rows = [erased('acme-dev', revokedVisitId)]
     const erasures = createErasures(facts)
@@ -426,7 +454,8 @@ describe('erased data', () => {
     rows = [{ organization: 'acme', ...ERASED_WHOLE, erased_at_ms: NOW_MS } as never]
     const erasures = createErasures(facts)
     await erasures.refresh()
-    const [before, after] = [request(of('acme', 'a', 1), NOW_MS), request(of('acme', 'b', 1), NOW_MS + 1)]
+    const before = request(of('acme', 'a', 1), NOW_MS)
+    const after = request(of('acme', 'b', 1), NOW_MS + 1)
     const others = request(of('team/acme', 'a', 1), NOW_MS)
     expect([before, after, others].map((record) => erasures.kept(record))).to.deep.equal([null, after, others])
   })

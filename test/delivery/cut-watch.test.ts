@@ -51,15 +51,22 @@ describe('a worker whose watch is cut while a destination is made', () => {
   })
   const open = async (): Promise<CatalogSource> => {
     const source = await openClusterCatalog({
-      ...{ client: api.client, place: PLACE, holder: 'ga4', folder, metrics: createKubeMetrics(new Registry()) },
-      ...{ logger: SILENT_LOGGER, random: () => 0 },
+      client: api.client,
+      place: PLACE,
+      holder: 'ga4',
+      folder,
+      metrics: createKubeMetrics(new Registry()),
+      logger: SILENT_LOGGER,
+      random: () => 0,
     })
     sources.push(source)
     return source
   }
   const plannedBy = ({ number }: { readonly number: number }): Job => ({
     ...jobOf(),
-    ...{ website: 'site', destination: 'out', catalogNumber: number },
+    website: 'site',
+    destination: 'out',
+    catalogNumber: number,
   })
 
   it('skips nothing, and sends what it held once it has caught up', async () => {
@@ -112,7 +119,10 @@ function publisherTo(api: MadeUpApi): (...objects: readonly object[]) => Promise
   const nonce = (): string => 'nonce'
   const tools = { writer, place: PLACE, nowMs: Date.now }
   const publisher = createPublisher({
-    ...{ ...tools, configMap: (name) => found('ConfigMap', name), configMaps: () => [], rights: () => '' },
+    ...tools,
+    configMap: (name) => found('ConfigMap', name),
+    configMaps: () => [],
+    rights: () => '',
     readIndexMap: async () => found('ConfigMap', 'whence-catalog') ?? null,
     credentials: createCredentialStore({ ...tools, slots: 2, read, sha256Hex, nonce }),
   })
@@ -120,7 +130,9 @@ function publisherTo(api: MadeUpApi): (...objects: readonly object[]) => Promise
     const { catalog, credentials } = compile(...(objects as Parameters<typeof compile>))
     const text = JSON.stringify({ credentials: Object.fromEntries(credentials) })
     await publisher.publish({
-      ...{ version: catalog.version, parts: atOnce(layOut(catalog, [], { sha256Hex, pack })), problems: [] },
+      version: catalog.version,
+      parts: atOnce(layOut(catalog, [], { sha256Hex, pack })),
+      problems: [],
       credentials: new Map([['ga4', [text]]]),
     })
   }

@@ -65,7 +65,10 @@ describe('deciding pending installs', () => {
     return decisions[0] ?? null
   }
   const candidate = (more: Partial<OpenCandidate>): OpenCandidate => ({
-    ...{ visitId: FIRST, issuedAtMs: visitOf().issuedAtMs, gpc: false, isDecided: false },
+    visitId: FIRST,
+    issuedAtMs: visitOf().issuedAtMs,
+    gpc: false,
+    isDecided: false,
     ...more,
   })
   const two = (more: Partial<OpenCandidate> = {}): Install =>
@@ -228,13 +231,11 @@ describe('deciding pending installs', () => {
         matchRow(alone(), { received_at_ms: NOON_MS - 2, visit_id: OLDER }),
       )
       expect(await decide(alone())).to.include({
-        ...{
-          resolution: 'matched',
-          selectionPolicy: 'same_installation',
-          candidateCount: 0,
-          visitId: FIRST,
-          gpc: true,
-        },
+        resolution: 'matched',
+        selectionPolicy: 'same_installation',
+        candidateCount: 0,
+        visitId: FIRST,
+        gpc: true,
       })
     })
 

@@ -131,7 +131,10 @@ describe('what is known of pending installs', () => {
         return []
       }) as FactsReader['run']
       const candidate = (number: number) => ({
-        ...{ visitId: number.toString(16).padStart(32, '0'), issuedAtMs: NOON_MS, gpc: false, isDecided: false },
+        visitId: number.toString(16).padStart(32, '0'),
+        issuedAtMs: NOON_MS,
+        gpc: false,
+        isDecided: false,
       })
       const installs = Array.from({ length: 100 }, (_, place) =>
         pendingInstall({ openCandidates: Array.from({ length: 64 }, (_, number) => candidate(place * 50 + number)) }),
@@ -150,12 +153,7 @@ describe('what is known of pending installs', () => {
       const visits = known.map((each) =>
         each?.installation.kind === 'matched' ? each.installation.visit.visitId[0] : each?.installation.kind,
       )
-      expect(visits).to.deep.equal([
-        undefined,
-        ...['0', '0', '0', '0', '0', 'b', 'b', 'b', 'b', 'b'],
-        undefined,
-        'none',
-      ])
+      expect(visits).to.deep.equal([undefined, '0', '0', '0', '0', '0', 'b', 'b', 'b', 'b', 'b', undefined, 'none'])
       expect(facts.asked).to.deep.equal(Array(10).fill('installationMatches'))
     })
 

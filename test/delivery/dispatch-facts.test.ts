@@ -91,7 +91,8 @@ describe('what dispatch reads from ClickHouse', () => {
   })
 
   it('does not contain a visit whose row is damaged, which is reported, while all others are read', async () => {
-    const [fine, broken] = [visitOf({ visitId: '1'.repeat(32) }), visitOf({ visitId: '2'.repeat(32) })]
+    const fine = visitOf({ visitId: '1'.repeat(32) })
+    const broken = visitOf({ visitId: '2'.repeat(32) })
     await store(visitRecord(fine), visitRecord(broken))
     await connection.command(
       `INSERT INTO visits SELECT * REPLACE ('{"ga4":' AS identities, row_version + 1 AS row_version) FROM visits

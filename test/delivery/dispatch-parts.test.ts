@@ -41,14 +41,15 @@ function arrivalOf(overrides: Partial<Install> = {}, requestId = '1'): OwnArriva
 
 function firstRowOf({ record: { install, request } }: Arrival): FirstInstallRow {
   return {
-    ...{
-      organization: 'acme',
-      website: install.website,
-      event_id: install.eventId,
-      received_at_ms: install.receivedAtMs,
-    },
-    ...{ request_id: request.id, installation_id: install.installationId, event_type: install.eventType },
-    ...{ visit_id: install.visitId ?? '', answer: JSON.stringify(install.answer) },
+    organization: 'acme',
+    website: install.website,
+    event_id: install.eventId,
+    received_at_ms: install.receivedAtMs,
+    request_id: request.id,
+    installation_id: install.installationId,
+    event_type: install.eventType,
+    visit_id: install.visitId ?? '',
+    answer: JSON.stringify(install.answer),
   }
 }
 
@@ -294,8 +295,14 @@ describe('what rows of the facts say to dispatch', () => {
     const row = decisionRow(install, visit)
     facts.decisions.push(row)
     const told = {
-      ...{ resolution: 'matched', selectionPolicy: 'latest_visit', candidateCount: 1, gpc: false, ...visit },
-      ...{ verdicts: [], deliveries: install.deliveries, answer: { ...install.answer, resolution: 'matched' } },
+      resolution: 'matched',
+      selectionPolicy: 'latest_visit',
+      candidateCount: 1,
+      gpc: false,
+      ...visit,
+      verdicts: [],
+      deliveries: install.deliveries,
+      answer: { ...install.answer, resolution: 'matched' },
     }
     expect([...(await readDecisions(facts, [event]))]).to.deep.equal([[key, told]])
     facts.decisions[0] = { ...row, visit_id: '', visit_issued_at_ms: null }
@@ -344,13 +351,13 @@ describe('dispatch, as a consumer of the log', () => {
     return { handlers, appended, stopped, log }
   }
   const batchOf = (...records: readonly InstallRecord[]): Batch => ({
-    ...{ topic: 'installs', partition: 0 },
+    topic: 'installs',
+    partition: 0,
     entries: records.map((record, offset) => ({
-      ...{
-        key: recordKey({ organization: 'acme', website: WEBSITE }, record.install.eventId),
-        value: encodeRecord(record),
-      },
-      ...{ offset, appendedAtMs: NOON_MS },
+      key: recordKey({ organization: 'acme', website: WEBSITE }, record.install.eventId),
+      value: encodeRecord(record),
+      offset,
+      appendedAtMs: NOON_MS,
     })),
   })
   const late = (number: number): InstallRecord =>
@@ -361,13 +368,19 @@ describe('dispatch, as a consumer of the log', () => {
     const started = doubleLog(Infinity, progress)
     const clock = { nowMs: NOON_MS }
     const dispatch = await startDispatch({
-      ...{ eventLog: started.log, facts, catalog: () => catalogOf([destinationOf()]), nowMs: () => clock.nowMs },
-      ...{ random: () => 0, logger: SILENT_LOGGER, ...more },
+      eventLog: started.log,
+      facts,
+      catalog: () => catalogOf([destinationOf()]),
+      nowMs: () => clock.nowMs,
+      random: () => 0,
+      logger: SILENT_LOGGER,
+      ...more,
     })
     const hand = (...records: readonly InstallRecord[]) => started.handlers.get('installs')?.(batchOf(...records))
     const handText = (value: string, offset = 0) =>
       started.handlers.get('installs')?.({
-        ...{ topic: 'installs', partition: 0 },
+        topic: 'installs',
+        partition: 0,
         entries: [{ key: 'k', value, offset, appendedAtMs: NOON_MS }],
       })
     return { ...started, dispatch, hand, handText, clock }

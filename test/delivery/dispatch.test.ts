@@ -105,14 +105,15 @@ describe('dispatch', () => {
     request: { ...record.request, id: id.repeat(28) },
   })
   const firstRow = ({ install, request }: InstallRecord): FirstInstallRow => ({
-    ...{
-      organization: 'acme',
-      website: install.website,
-      event_id: install.eventId,
-      received_at_ms: install.receivedAtMs,
-    },
-    ...{ request_id: request.id, installation_id: install.installationId, event_type: install.eventType },
-    ...{ visit_id: install.visitId ?? '', answer: JSON.stringify(install.answer) },
+    organization: 'acme',
+    website: install.website,
+    event_id: install.eventId,
+    received_at_ms: install.receivedAtMs,
+    request_id: request.id,
+    installation_id: install.installationId,
+    event_type: install.eventType,
+    visit_id: install.visitId ?? '',
+    answer: JSON.stringify(install.answer),
   })
   /** How often a method of the log was called from now on. */
   const countCalls = (name: 'progress'): (() => number) => {

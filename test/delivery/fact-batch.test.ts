@@ -27,7 +27,8 @@ const MARKS = createHourMarks('test', Date.now)
 const TOOLS = { nowMs: Date.now, marks: MARKS, erasures: NONE_ERASED, backlog: NO_BACKLOG }
 
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
-  let [turns, isDone] = [0, false]
+  let turns = 0
+  let isDone = false
   const count = (): void => {
     if (isDone) return
     turns += 1

@@ -149,7 +149,8 @@ describe('rows of a record', () => {
   })
 
   it('move the state of both receipts if an activation revoked one', () => {
-    const [active, revoked] = [visitId(), visitId()] as const
+    const active = visitId()
+    const revoked = visitId()
     const ids = { visitId: active, revokedVisitId: revoked, revokedIssuedAtMs: SAMPLE_MS - 1 }
     const rows = rowsOf(activationRecord({ website: 'acme', ...ids })).filter(([table]) => table === 'activations')
     expect(rows.map(([, row]) => [row['visit_id'], row['effect'], row['issued_at']])).to.deep.equal([
@@ -198,14 +199,29 @@ describe('rows of a record', () => {
 
   it('are one for a replay of decisions, kept for as long as its result', () => {
     const record: ReplayRecord = {
-      ...{ v: 1, kind: 'replay', id: 'one', organization: 'acme', website: 'acme-dev', askedAtMs: 7 },
-      ...{ sinceMs: 1, untilMs: 5, policy: { policy: 'first_visit', windowMs: 3, isTokensOnly: true } },
+      v: 1,
+      kind: 'replay',
+      id: 'one',
+      organization: 'acme',
+      website: 'acme-dev',
+      askedAtMs: 7,
+      sinceMs: 1,
+      untilMs: 5,
+      policy: { policy: 'first_visit', windowMs: 3, isTokensOnly: true },
     }
     const [[table, row] = [], ...more] = rowsOf(record)
     expect({ table, more }).to.deep.equal({ table: 'decision_replays', more: [] })
     expect(row).to.include({
-      ...{ website: 'acme-dev', id: 'one', organization: 'acme', asked_at: 7 },
-      ...{ policy: 'first_visit', window_ms: 3, is_tokens_only: true, since: 1, until: 5, retention_days: 7 },
+      website: 'acme-dev',
+      id: 'one',
+      organization: 'acme',
+      asked_at: 7,
+      policy: 'first_visit',
+      window_ms: 3,
+      is_tokens_only: true,
+      since: 1,
+      until: 5,
+      retention_days: 7,
       session: '',
     })
     const [[, own] = []] = rowsOf({ ...record, session: 'digest' })
@@ -217,11 +233,25 @@ describe('rows of a record', () => {
     const [[table, row] = [], ...more] = rowsOf(record)
     expect({ table, more }).to.deep.equal({ table: 'webhook_attempts', more: [] })
     expect(row).to.deep.equal({
-      ...{ organization: 'acme', webhook: 'default/events', message_id: record.messageId, number: 3 },
-      ...{ type: 'install.matched', website: 'acme', state: 'failed', status: 500, error: 'http_500', answer: 'no' },
-      ...{ body: '{}', happened_at: SAMPLE_MS, started_at: SAMPLE_MS + 1_000, duration_ms: 20 },
-      ...{ next_attempt_at: SAMPLE_MS + 9_000, retention_days: 30 },
-      ...{ log_topic: PLACE.topic, log_partition: PLACE.partition, log_offset: PLACE.offset },
+      organization: 'acme',
+      webhook: 'default/events',
+      message_id: record.messageId,
+      number: 3,
+      type: 'install.matched',
+      website: 'acme',
+      state: 'failed',
+      status: 500,
+      error: 'http_500',
+      answer: 'no',
+      body: '{}',
+      happened_at: SAMPLE_MS,
+      started_at: SAMPLE_MS + 1_000,
+      duration_ms: 20,
+      next_attempt_at: SAMPLE_MS + 9_000,
+      retention_days: 30,
+      log_topic: PLACE.topic,
+      log_partition: PLACE.partition,
+      log_offset: PLACE.offset,
       row_version: (SAMPLE_MS + 1_000) * 512 + 77,
     })
   })

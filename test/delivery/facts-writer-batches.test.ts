@@ -33,7 +33,9 @@ async function startWriter(): Promise<Writer> {
       return { stop: async () => undefined }
     },
   } as unknown as EventLog
-  const [memory, registry, lines] = [new MemoryFacts(), new Registry(), [] as Line[]]
+  const memory = new MemoryFacts()
+  const registry = new Registry()
+  const lines = [] as Line[]
   const keep =
     (level: string) =>
     (fields: object | string, message = ''): void =>

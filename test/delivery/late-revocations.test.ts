@@ -192,7 +192,8 @@ describe('a revocation whose visit could not be read', function () {
       (await eventLog.read('activations', 0, 100)).map(({ value }) => decodeRecord<ActivationRecord>(value))
 
     it('is kept over restarts until the visit is there, then passed to the hot state and to the log', async () => {
-      const [first, second] = [receipt(now), receipt(now)]
+      const first = receipt(now)
+      const second = receipt(now)
       await hotState.learn({ ...first, previous: null }, 'active')
       const role = await start()
       await appendActivation(second, { laterField: 'kept' })
@@ -229,7 +230,9 @@ describe('a revocation whose visit could not be read', function () {
     })
 
     it('waits while ClickHouse is unreachable, and lets other activations pass', async () => {
-      const [first, second, third] = [receipt(now), receipt(now), receipt(now)]
+      const first = receipt(now)
+      const second = receipt(now)
+      const third = receipt(now)
       await store(facts, [visitRecord({ ...second, previousVisitId: first.visitId })])
       let isAway = true
       const run = (...asked: Parameters<Facts['run']>): Promise<readonly unknown[]> =>
@@ -255,7 +258,9 @@ describe('a revocation whose visit could not be read', function () {
     })
 
     it('comes back with a rebuilt state, also what is still to be learnt', async () => {
-      const [first, second, third] = [receipt(now), receipt(now + 1), receipt(now + 2)]
+      const first = receipt(now)
+      const second = receipt(now + 1)
+      const third = receipt(now + 2)
       await store(facts, [
         visitRecord({ ...second, previousVisitId: first.visitId }),
         ...[first, second, third].map((each) => openActivation(each)),

@@ -36,7 +36,10 @@ describe('mails', () => {
 
   const start = async (post?: (letter: Letter) => Promise<LetterOutcome>): Promise<void> => {
     role = await startMailRole({
-      ...{ eventLog: log, randomness, nowMs: clock.nowMs, logger: createLogger({ program: 'test', level: 'silent' }) },
+      eventLog: log,
+      randomness,
+      nowMs: clock.nowMs,
+      logger: createLogger({ program: 'test', level: 'silent' }),
       post: async (letter, { mailId, tries }) => {
         tried.push({ mailId, tries })
         const outcome = await (post?.(letter) ?? Promise.resolve(answers.shift() ?? 'sent'))

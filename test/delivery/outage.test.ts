@@ -65,14 +65,20 @@ async function setScene(silentMs = EXCHANGE_MS): Promise<Scene> {
   }
   const { ga4, google_ads, google_oauth, meta, tiktok, x } = standIns
   const urls = {
-    ...{ ga4: ga4.url, google_ads: google_ads.url, google_oauth: google_oauth.url },
-    ...{ meta: meta.url, tiktok: tiktok.url, x: x.url },
+    ga4: ga4.url,
+    google_ads: google_ads.url,
+    google_oauth: google_oauth.url,
+    meta: meta.url,
+    tiktok: tiktok.url,
+    x: x.url,
   }
   const folder = await mkdtemp(join(tmpdir(), 'whence-outage-'))
   const store = await openStore(folder, clock.nowMs)
   const five = await startFive({ store, nowMs: clock.nowMs, urls, exchangeMs: { meta: silentMs } })
   return {
-    ...{ clock, store, five },
+    clock,
+    store,
+    five,
     fail: (provider, fault) => standIns[provider].fail('*', fault),
     asked: (provider) => standIns[provider].total(),
     strike: async () => {

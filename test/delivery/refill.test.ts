@@ -37,8 +37,12 @@ describe('filling the hot state', () => {
       asked.length = told.length = 0
       const facts = { run: hangs('the facts') } as RefillDeps['facts']
       const refill = createRefill({
-        ...{ eventLog, hotState, facts },
-        ...{ logger: SILENT_LOGGER, nowMs: Date.now, owner: 'one' },
+        eventLog,
+        hotState,
+        facts,
+        logger: SILENT_LOGGER,
+        nowMs: Date.now,
+        owner: 'one',
       })
       refill.request()
       await until(() => asked.length > 0)
@@ -68,10 +72,24 @@ describe('filling the hot state', () => {
       const { website, organization, eventId, installationId, receivedAtMs, resolution, selectionPolicy } = install
       const { candidateCount, visitId, visitIssuedAtMs, gpc, verdicts, deliveries } = install
       const record = {
-        ...{ v: 1, kind: 'install_decision' },
-        ...{ website, organization, eventId, installationId, receivedAtMs, resolution, selectionPolicy },
-        ...{ candidateCount, visitId, visitIssuedAtMs, gpc, verdicts, deliveries, answer: { text } },
-        ...{ decidedAtMs: receivedAtMs, retentionDays },
+        v: 1,
+        kind: 'install_decision',
+        website,
+        organization,
+        eventId,
+        installationId,
+        receivedAtMs,
+        resolution,
+        selectionPolicy,
+        candidateCount,
+        visitId,
+        visitIssuedAtMs,
+        gpc,
+        verdicts,
+        deliveries,
+        answer: { text },
+        decidedAtMs: receivedAtMs,
+        retentionDays,
       } as unknown as DecisionRecord
       pages.install_decisions.push(entryOf(encodeRecord(record)))
     }
@@ -100,7 +118,11 @@ describe('filling the hot state', () => {
           claimJob: async () => true,
           restored: async () => void (isRestored = true),
         },
-        ...{ eventLog, facts: { run: async () => [] }, logger: SILENT_LOGGER, nowMs: Date.now, owner: 'one' },
+        eventLog,
+        facts: { run: async () => [] },
+        logger: SILENT_LOGGER,
+        nowMs: Date.now,
+        owner: 'one',
       })
       refill.request()
       await until(() => askedFor.length === 2)

@@ -52,8 +52,14 @@ describe('installs that are decided again', function () {
   ]
   const ofBoth = (changes: Partial<Install> = {}) =>
     installRecord({
-      ...{ website, eventId: unique('event'), installationId: unique('installation'), receivedAtMs: FROM_MS },
-      ...{ resolution: 'matched', selectionPolicy: 'latest_visit', visitId: LATEST, visitIssuedAtMs: LATEST_AT_MS },
+      website,
+      eventId: unique('event'),
+      installationId: unique('installation'),
+      receivedAtMs: FROM_MS,
+      resolution: 'matched',
+      selectionPolicy: 'latest_visit',
+      visitId: LATEST,
+      visitIssuedAtMs: LATEST_AT_MS,
       verdicts: [
         { visitId: FIRST, issuedAtMs: FIRST_AT_MS, verdict: 'active' },
         { visitId: LATEST, issuedAtMs: LATEST_AT_MS, verdict: 'active' },
@@ -97,8 +103,12 @@ describe('installs that are decided again', function () {
     ])
     expect(result.changes.map(({ eventId }) => eventId)).to.have.members(installs.map((each) => each.install.eventId))
     expect(result.changes[0]).to.deep.include({
-      ...{ visitId: LATEST, selectionPolicy: 'latest_visit', source: 'search' },
-      ...{ replayedVisitId: FIRST, replayedPolicy: 'first_visit', replayedSource: 'blog' },
+      visitId: LATEST,
+      selectionPolicy: 'latest_visit',
+      source: 'search',
+      replayedVisitId: FIRST,
+      replayedPolicy: 'first_visit',
+      replayedSource: 'blog',
     })
   })
 
@@ -186,12 +196,26 @@ describe('installs that are decided again', function () {
 describe('a replay that ends before it is done', () => {
   const PAGE = 5_000
   const job: AskedReplayRow = {
-    ...{ website: 'acme-site', id: 'replay-1', organization: 'acme', asked_at_ms: FROM_MS, policy: 'first_visit' },
-    ...{ window_ms: LIMITS.receiptLifetimeMs, is_tokens_only: false, since_ms: FROM_MS, until_ms: FROM_MS + DAY_MS },
+    website: 'acme-site',
+    id: 'replay-1',
+    organization: 'acme',
+    asked_at_ms: FROM_MS,
+    policy: 'first_visit',
+    window_ms: LIMITS.receiptLifetimeMs,
+    is_tokens_only: false,
+    since_ms: FROM_MS,
+    until_ms: FROM_MS + DAY_MS,
   }
   const install: DecidedInstallRow = {
-    ...{ event_id: 'event', installation_id: 'installation', event_type: 'install_completed', resolution: 'unmatched' },
-    ...{ received_at_ms: FROM_MS, selection_policy: 'none', visit_id: '', visit_issued_at_ms: null, verdicts: '[]' },
+    event_id: 'event',
+    installation_id: 'installation',
+    event_type: 'install_completed',
+    resolution: 'unmatched',
+    received_at_ms: FROM_MS,
+    selection_policy: 'none',
+    visit_id: '',
+    visit_issued_at_ms: null,
+    verdicts: '[]',
   }
   /** Facts with installs without end; it is cancelled after so many pages. */
   const endless = (cancelledAfter: number) => {
@@ -213,7 +237,8 @@ describe('a replay that ends before it is done', () => {
       return answers[query]?.() ?? []
     }) as Facts['run']
     const facts = {
-      ...{ run, each: run },
+      run,
+      each: run,
       insert: async (_table: string, inserted: readonly object[]) => void rows.push(...(inserted as typeof rows)),
     }
     return { facts, rows, asked, pages: () => pages }
@@ -272,7 +297,10 @@ describe('a replay that ends before it is done', () => {
     expect(await cancelOpenReplay(deps, job.id)).to.equal(true)
     expect(entries).to.have.lengthOf(1)
     expect(entries[0]).to.include({
-      ...{ organization: 'acme', website: 'acme-site', type: 'replay_cancelled', subject: 'Replay/replay-1' },
+      organization: 'acme',
+      website: 'acme-site',
+      type: 'replay_cancelled',
+      subject: 'Replay/replay-1',
     })
   })
 })

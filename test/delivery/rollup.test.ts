@@ -78,14 +78,15 @@ describe('figures by hour', function () {
     visitRecord({ website, visitId: idAt(atMs), issuedAtMs: atMs, utm: { source }, pageUrl: page })
   const installOf = (visit: ReturnType<typeof visited>['visit'], changes: object = {}) =>
     installRecord({
-      ...{
-        website,
-        eventId: unique('event'),
-        receivedAtMs: visit.issuedAtMs + 600_000,
-        eventType: 'install_completed',
-      },
-      ...{ resolution: 'matched', selectionPolicy: 'latest_visit', visitId: visit.visitId },
-      ...{ visitIssuedAtMs: visit.issuedAtMs, ...changes },
+      website,
+      eventId: unique('event'),
+      receivedAtMs: visit.issuedAtMs + 600_000,
+      eventType: 'install_completed',
+      resolution: 'matched',
+      selectionPolicy: 'latest_visit',
+      visitId: visit.visitId,
+      visitIssuedAtMs: visit.issuedAtMs,
+      ...changes,
     })
 
   it('equal a count of our own by source, page and total, each step once for a visit, whatever was repeated', async () => {
@@ -139,10 +140,13 @@ describe('figures by hour', function () {
   })
 
   it('are the same hour by hour while they are raw, also of installs that were decided later', async () => {
-    const [first, second] = [visited(FROM_MS + 1_000, 'one'), visited(FROM_MS + HOUR_MS + 1_000, 'two')]
+    const first = visited(FROM_MS + 1_000, 'one')
+    const second = visited(FROM_MS + HOUR_MS + 1_000, 'two')
     const open = { resolution: 'pending', selectionPolicy: 'none', visitId: null, visitIssuedAtMs: null }
     const pendingOf = ({ visit }: typeof first) => installOf(visit, { ...open, agent: 'claude-code' })
-    const [one, other, late] = [pendingOf(first), pendingOf(first), pendingOf(second)]
+    const one = pendingOf(first)
+    const other = pendingOf(first)
+    const late = pendingOf(second)
     const matched = installOf(first.visit, { eventType: 'install_started' })
     const decide = (install: typeof one, { visit }: typeof first): LogRecord => {
       const { visitId, issuedAtMs: visitIssuedAtMs } = visit
@@ -322,9 +326,12 @@ describe('figures by hour', function () {
     const event = unique('event')
     await write(Array.from({ length: 5_100 }, (_, index) => of(large, FROM_MS + index, 'many')))
     await write([
-      ...[of(small, FROM_MS, 'search'), of(small, FROM_MS + 1, 'search'), of(other, FROM_MS, 'mail')],
+      of(small, FROM_MS, 'search'),
+      of(small, FROM_MS + 1, 'search'),
+      of(other, FROM_MS, 'mail'),
       // The same event of another website lies in another hour.
-      ...[installIn(small, event, FROM_MS + 5), installIn(other, event, FROM_MS + HOUR_MS + 5)],
+      installIn(small, event, FROM_MS + 5),
+      installIn(other, event, FROM_MS + HOUR_MS + 5),
     ])
     await markHours(facts, { writer: 'test', sinceMs: FROM_MS, untilMs: FROM_MS + HOUR_MS, nowMs: Date.now() })
     await facts.insert('hour_marks', [

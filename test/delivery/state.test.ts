@@ -71,7 +71,8 @@ describe('a hot state that was lost', function () {
 
   it('is filled from the facts page by page, without undoing what is newer', async () => {
     const now = Date.now()
-    const [active, revoked] = [receipt('active', now), receipt('revoked', now)]
+    const active = receipt('active', now)
+    const revoked = receipt('revoked', now)
     await hotState.learn({ ...active, previous: null }, 'revoked')
     const claim = { organization: 'acme', website: 'acme', installationId: 'installation', owner: 'somebody' }
     await hotState.claimInstall({ ...claim, eventId: 'event-known' })

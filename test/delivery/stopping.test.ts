@@ -60,7 +60,11 @@ describe('a role that is told to stop', function () {
     startReplayJobs({ facts: { ...facts, each: facts.run }, logger: loggerOf(seen), nowMs: Date.now })
   const streams: Case['start'] = (facts, seen) =>
     startStreams({
-      ...{ facts, logger: loggerOf(seen), nowMs: Date.now, randomness: createRandomness(), owner: 'one' },
+      facts,
+      logger: loggerOf(seen),
+      nowMs: Date.now,
+      randomness: createRandomness(),
+      owner: 'one',
       eventLog: { append: () => hang('append', seen), progress: () => hang('progress', seen) },
       outbound: receiver.outbound({
         callMs: CALL_MS,
@@ -69,7 +73,8 @@ describe('a role that is told to stop', function () {
           return ['93.184.215.14']
         },
       }),
-      ...{ catalog: () => ({ ...CATALOG, number: 1 }), credentials: () => CREDENTIALS },
+      catalog: () => ({ ...CATALOG, number: 1 }),
+      credentials: () => CREDENTIALS,
       hotState: { claimJob: async () => true, releaseJob: async (key) => void seen.said.push(`${key} given back`) },
     })
 
@@ -105,8 +110,12 @@ describe('a role that is told to stop', function () {
       {
         at: 'installsInOrder',
         rows: {
-          ...{ openReplays: [OPEN], erasureCount: [], begunReplay: [], cancelledReplay: [] },
-          ...{ decision_replay_results: [], pageInOrder: [{ records: 1, last_ms: 0, last_id: 'event' }] },
+          openReplays: [OPEN],
+          erasureCount: [],
+          begunReplay: [],
+          cancelledReplay: [],
+          decision_replay_results: [],
+          pageInOrder: [{ records: 1, last_ms: 0, last_id: 'event' }],
         },
         start: replays,
       },

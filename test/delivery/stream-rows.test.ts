@@ -34,8 +34,18 @@ describe('the backlog of log streams', () => {
     ends = [1_000]
     await facts.insert('stream_progress', [
       {
-        ...{ organization, stream: 'default/logs', seen_at: nowMs, state: '', behind: 0, oldest_at: null },
-        ...{ delivered_at: null, failing_since: null, last_error: '', delivered: 0, dropped: 0, progress: '{}' },
+        organization,
+        stream: 'default/logs',
+        seen_at: nowMs,
+        state: '',
+        behind: 0,
+        oldest_at: null,
+        delivered_at: null,
+        failing_since: null,
+        last_error: '',
+        delivered: 0,
+        dropped: 0,
+        progress: '{}',
         row_version: 1,
       },
     ])
@@ -53,7 +63,10 @@ describe('the backlog of log streams', () => {
   ): Promise<void> => {
     const { from, topic = 'visits', appendedAtMs = nowMs } = place
     const entries = records.map((record, index) => ({
-      ...{ key: 'k', value: encodeRecord(record), offset: from + index, appendedAtMs },
+      key: 'k',
+      value: encodeRecord(record),
+      offset: from + index,
+      appendedAtMs,
     }))
     const tools = { nowMs: Date.now, marks: createHourMarks('w', Date.now), erasures: createErasures(facts), backlog }
     await writeBatch(facts, { topic, partition: 0, entries }, tools)
@@ -62,7 +75,9 @@ describe('the backlog of log streams', () => {
   const rows = async (): Promise<readonly BacklogRow[]> => {
     const found = await lanes()
     const borders = found.map(({ lane, last }, index) => ({
-      ...{ [`lane_${index}`]: lane, [`after_${index}`]: -1, [`through_${index}`]: last },
+      [`lane_${index}`]: lane,
+      [`after_${index}`]: -1,
+      [`through_${index}`]: last,
     }))
     const params = { organization, per_lane: 100, lanes: found.length, ...(Object.assign({}, ...borders) as object) }
     return facts.run('backlogBetween', params)
@@ -81,11 +96,9 @@ describe('the backlog of log streams', () => {
     await write(process(), [sent, deliveryRecord({ organization })], { from: 0, topic: 'deliveries' })
     const found = await rows()
     expect(found.map(({ log_offset: offset, kind }) => [offset, kind])).to.deep.equal([
-      ...[[0, 'delivery']],
-      ...[
-        [4, 'request'],
-        [6, 'visit'],
-      ],
+      [0, 'delivery'],
+      [4, 'request'],
+      [6, 'visit'],
     ])
     const { records, missing } = await readBatch(facts, organization, await planOfAll())
     expect(missing).to.equal(0)
@@ -97,7 +110,8 @@ describe('the backlog of log streams', () => {
   })
 
   it('has in place of a record that was erased from Logs that it cannot be read, and counts it', async () => {
-    const [kept, gone] = [mine(), mine({ body: `{"event_id":"${unique('event')}"}` })]
+    const kept = mine()
+    const gone = mine({ body: `{"event_id":"${unique('event')}"}` })
     await write(process(), [kept, gone], { from: 0 })
     const { event_id: eventId } = JSON.parse(gone.request.body) as { event_id: string }
     await facts.erase([erasedName({ organization, website: 'acme' }, eventId)])
@@ -138,7 +152,10 @@ describe('the backlog of log streams', () => {
   it('contains the good entries of a batch, and never an unreadable one', async () => {
     const backlog = process()
     const entries = [encodeRecord(mine()), 'no record', encodeRecord(mine())].map((value, offset) => ({
-      ...{ key: 'k', value, offset, appendedAtMs: nowMs },
+      key: 'k',
+      value,
+      offset,
+      appendedAtMs: nowMs,
     }))
     const tools = { nowMs: Date.now, marks: createHourMarks('w', Date.now), erasures: createErasures(facts), backlog }
     await writeBatch(facts, { topic: 'requests', partition: 0, entries }, tools)

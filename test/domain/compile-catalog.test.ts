@@ -24,8 +24,12 @@ import {
 const ACME = organization('acme')
 const SITE = website('site')
 const KEYS = secret('keys', {
-  ...{ ga4: 'ga4-secret', meta: 'meta-token', hook: 'hook-secret', empty: '' },
-  ...{ 'access-key-id': 'AKIA', 'secret-access-key': 's3-secret' },
+  ga4: 'ga4-secret',
+  meta: 'meta-token',
+  hook: 'hook-secret',
+  empty: '',
+  'access-key-id': 'AKIA',
+  'secret-access-key': 's3-secret',
 })
 
 const many = <T>(count: number, make: (index: number) => T): T[] =>
@@ -897,7 +901,8 @@ describe('compileCatalog', () => {
         addressing: 'VirtualHost',
         encryption,
       })
-      const [addressing, key] = ['/spec/s3/addressing', '/spec/s3/encryption/kmsKeyId']
+      const addressing = '/spec/s3/addressing'
+      const key = '/spec/s3/encryption/kmsKeyId'
       const virtual = { addressing: 'VirtualHost' }
       for (const [wrong, field] of [
         [{ ...virtual, bucket: 'acme.logs' }, addressing],
@@ -940,7 +945,8 @@ describe('compileCatalog', () => {
       const [own] = catalog.organizations.get('acme')?.webhooks ?? []
       expect(own).to.deep.include({ id: 'default/events', previousSecretUntilMs: Date.UTC(2026, 10, 29, 6) })
       expect(credentials.get('Webhook/default/events')).to.deep.equal({
-        ...{ secret: 'present-secret', previous: 'secret-before' },
+        secret: 'present-secret',
+        previous: 'secret-before',
       })
       expect(JSON.stringify([...catalog.organizations])).not.to.match(/secret-before|present-secret/)
     })

@@ -105,8 +105,12 @@ describe('the plan of a pending install', () => {
   const reported = planOf({ destinations, resolution: 'pending', visitIssuedAtMs: null })
   const decided = (resolution: 'matched' | 'unmatched', visitIssuedAtMs: number | null, now = destinations) =>
     planDecided(reported, {
-      ...{ destinations: now, eventType: 'install_completed', resolution, visitIssuedAtMs },
-      ...{ receivedAtMs: NOON_MS, nowMs: NOON_MS + HOUR_MS },
+      destinations: now,
+      eventType: 'install_completed',
+      resolution,
+      visitIssuedAtMs,
+      receivedAtMs: NOON_MS,
+      nowMs: NOON_MS + HOUR_MS,
     }).map((plan) => [plan.destination, plan.status, plan.reason, plan.sessionMode])
 
   it('names what is certainly not sent, and leaves the rest open', () => {
@@ -120,7 +124,10 @@ describe('the plan of a pending install', () => {
 
   it('names the session once the visit is known', () => {
     expect(decided('matched', NOON_MS - HOUR_MS)[0]).to.deep.equal([
-      ...['acme-ga4', 'pending', '', 'original_session_window'],
+      'acme-ga4',
+      'pending',
+      '',
+      'original_session_window',
     ])
     expect(decided('matched', NOON_MS - 10 * DAY_MS)[0]).to.deep.equal(['acme-ga4', 'pending', '', 'client_only'])
   })

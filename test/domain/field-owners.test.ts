@@ -8,7 +8,10 @@ const WHEN = { mayTakeOver: false, apiVersion: 'whence.dev/v1alpha1', now: '2026
 const SIGNATURE = { 'f:annotations': { '.': {}, 'f:whence.dev/changed-by': {} } }
 
 const entryOf = (more: Partial<ManagedEntry>): ManagedEntry => ({
-  ...{ manager: DASHBOARD_MANAGER, operation: 'Update', apiVersion: 'whence.dev/v1alpha1', fieldsType: 'FieldsV1' },
+  manager: DASHBOARD_MANAGER,
+  operation: 'Update',
+  apiVersion: 'whence.dev/v1alpha1',
+  fieldsType: 'FieldsV1',
   ...more,
 })
 

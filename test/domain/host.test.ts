@@ -10,8 +10,12 @@ import { parseBaseUrl, parseBrand, parseOriginUrl } from '../../runtime/settings
 import { compile, organization, website } from '../../fixtures/service/manifests.ts'
 
 const VALUES = {
-  ...{ website: 'site', path: null, origins: ['https://acme.dev'], scan: 'Notice' as const },
-  ...{ baseUrl: 'https://whence.dev', brand: 'whence' },
+  website: 'site',
+  path: null,
+  origins: ['https://acme.dev'],
+  scan: 'Notice' as const,
+  baseUrl: 'https://whence.dev',
+  brand: 'whence',
 }
 const render = (values: Partial<Omit<typeof VALUES, 'path'>>) => renderHookScript('body', { ...VALUES, ...values })
 

@@ -10,8 +10,14 @@ describe('a mail address', () => {
   it('is one mailbox for everybody who reads it', () => {
     for (const text of NO_ADDRESSES) expect(mailAddress(text), JSON.stringify(text)).to.equal(null)
     for (const text of [
-      ...["o'brien@acme.dev", 'a+b@mail.acme.dev', 'a.b-c_d@xn--cme-pla.dev', "!#$%&'*+/=?^_`{|}~-@b.dev", '1@2.3.dev'],
-      ...[`${'a'.repeat(64)}@b.dev`, `a@${'b'.repeat(63)}.dev`, 'a@b.c'],
+      "o'brien@acme.dev",
+      'a+b@mail.acme.dev',
+      'a.b-c_d@xn--cme-pla.dev',
+      "!#$%&'*+/=?^_`{|}~-@b.dev",
+      '1@2.3.dev',
+      `${'a'.repeat(64)}@b.dev`,
+      `a@${'b'.repeat(63)}.dev`,
+      'a@b.c',
     ])
       expect(mailAddress(text), text).to.equal(text)
   })

@@ -7,7 +7,11 @@ import { LIMITS } from '../../domain/limits.ts'
 import { problemsText, problemsToPublish, readProblems } from '../../domain/published/problems.ts'
 
 const problem = (organization: string | undefined, object: string, message = 'no room'): CatalogProblem => ({
-  ...{ object, source: '', field: '', reason: 'PlanLimit', message },
+  object,
+  source: '',
+  field: '',
+  reason: 'PlanLimit',
+  message,
   ...(organization === undefined ? {} : { organization }),
 })
 

@@ -84,7 +84,10 @@ describe('advertising identities in a body that was sent under Global Privacy Co
       },
       source: { ...known.source, gclid: 'canary-k', utm: { id: 'utm', more: 'canary-l', term: 'from canary-g' } },
       client: { ...known.client, fbp: 'canary-m', canvas: canary },
-      ...{ extra: canary, user: 'canary-n', receipts: [{ x: 'canary-o' }], gpc: { x: 'canary-p' } },
+      extra: canary,
+      user: 'canary-n',
+      receipts: [{ x: 'canary-o' }],
+      gpc: { x: 'canary-p' },
     })
     const cut = text.slice(0, text.indexOf('canary-p') + 4)
     for (const cleaned of [

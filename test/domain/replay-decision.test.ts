@@ -176,8 +176,10 @@ describe('a replay of decisions', () => {
 
   it('keeps a later event whose earlier ones lie before the period', () => {
     const later = decided({
-      ...{ resolution: 'matched', selectionPolicy: 'same_installation' },
-      ...{ visitId: idOf(1), visitIssuedAtMs: START_MS - 3 * DAY_MS },
+      resolution: 'matched',
+      selectionPolicy: 'same_installation',
+      visitId: idOf(1),
+      visitIssuedAtMs: START_MS - 3 * DAY_MS,
     })
     expect(replayAll([later], { policy: 'first_visit', ...WHOLE })).to.deep.equal([idOf(1)])
     const short = { policy: 'first_visit', windowMs: 2 * DAY_MS, isTokensOnly: false } as const

@@ -73,13 +73,14 @@ const ATTEMPTS: Readonly<Record<string, Manifest>> = {
   'Website.organizationRef': website('grab', { ...THIEF }),
   'InstallPath.organizationRef': installPath('grab', { ...THIEF }),
   'Member.organizationRef': resource('Member', 'grab', {
-    ...{ ...THIEF, organizationRef: { name: 'acme' }, email: 'thief@evil.dev', role: 'Owner' },
+    ...THIEF,
+    organizationRef: { name: 'acme' },
+    email: 'thief@evil.dev',
+    role: 'Owner',
   }),
   'LogStream.organizationRef': stream({
-    ...{
-      organizationRef: { name: 'acme' },
-      webhook: { url: 'https://evil.example/', secretRef: { name: 'own', key: 'hook' } },
-    },
+    organizationRef: { name: 'acme' },
+    webhook: { url: 'https://evil.example/', secretRef: { name: 'own', key: 'hook' } },
   }),
   'LogStream.webhook.secretRef': stream({
     webhook: { url: 'https://evil.example/', secretRef: { name: 'keys', key: 'hook' } },

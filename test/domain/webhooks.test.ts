@@ -25,8 +25,14 @@ import { ROOT } from '../tidy/source-files.ts'
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 const CANARY = 'canary-of-a-person'
 const HOOK = {
-  ...{ id: 'default/events', namespace: 'default', objectName: 'events', displayName: 'Events', url: 'https://a.dev/' },
-  ...{ events: WEBHOOK_EVENT_TYPES, isPaused: false, previousSecretUntilMs: null },
+  id: 'default/events',
+  namespace: 'default',
+  objectName: 'events',
+  displayName: 'Events',
+  url: 'https://a.dev/',
+  events: WEBHOOK_EVENT_TYPES,
+  isPaused: false,
+  previousSecretUntilMs: null,
 }
 const ORGANIZATION = { id: 'acme', logRetentionDays: 30, webhooks: [HOOK] }
 const PAGE = readFileSync(join(ROOT, 'docs/webhooks.md'), 'utf8')

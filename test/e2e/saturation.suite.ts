@@ -132,7 +132,9 @@ async function startOnEngines(): Promise<LoadedService | null> {
   const jars = await kafkaJars()
   if (jars === null || !hasRedisServer()) return null
   const { url, stop } = await startDistributed({
-    ...{ engines: { jars }, manifests: { 'all.yaml': MANIFESTS }, keepHits: 1 },
+    engines: { jars },
+    manifests: { 'all.yaml': MANIFESTS },
+    keepHits: 1,
     envOf: { api: { WHENCE_TRUST_PROXY: TRUSTED_PROXIES } },
   })
   return { port: Number(new URL(url).port), stop }

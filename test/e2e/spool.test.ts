@@ -89,7 +89,8 @@ describe('a spool in front of a real broker', function () {
     await mkdir(manifests)
     for (const [name, text] of Object.entries(MANIFESTS)) await writeFile(join(manifests, name), text)
     const start = async (): Promise<Program & { readonly url: string; readonly metricsAt: string }> => {
-      const [port, metricsAt] = [await freePort(), `127.0.0.1:${await freePort()}`]
+      const port = await freePort()
+      const metricsAt = `127.0.0.1:${await freePort()}`
       const program = startProgram(['api', '--listen', `127.0.0.1:${port}`], {
         env: {
           WHENCE_EVENT_LOG: url,

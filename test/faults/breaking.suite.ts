@@ -52,7 +52,8 @@ export function breakingPartsUnderLoad({ links, place }: FaultParts): void {
 
     /** Requests that began and ended while `during` ran. */
     const during = async (act: () => Promise<void>): Promise<readonly Operation[]> => {
-      const [from, first] = [performance.now(), clients.operations.length]
+      const from = performance.now()
+      const first = clients.operations.length
       await act()
       const until = performance.now()
       return clients.operations.slice(first).filter(({ beganAt, endedAt }) => beganAt >= from && endedAt <= until)

@@ -25,7 +25,8 @@ const STOPPED_MS = 20_000
 /** Kafka itself needs nine seconds to give the partitions of a broker that is gone to others. */
 const ANSWER_TRIES = 60
 /** Often enough to see a moment without readiness; installs are rarer, because each is delivered and waited for. */
-const [ROUND_MS, INSTALL_ROUNDS] = [100, 20]
+const ROUND_MS = 100
+const INSTALL_ROUNDS = 20
 
 describe('three Kafka brokers', function () {
   this.timeout(180_000)

@@ -21,7 +21,8 @@ describe('faults of the distributed service', function () {
   let places = 0
 
   before(async function () {
-    const [jars, program] = [await kafkaJars(), await toxiproxyProgram()]
+    const jars = await kafkaJars()
+    const program = await toxiproxyProgram()
     if (jars === null || program === null || !hasRedisServer()) return this.skip()
     links = await startLinks(program)
     engines = await startEngines({ jars, links })

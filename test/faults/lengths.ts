@@ -1,7 +1,8 @@
 /** How long the fault runs are: short in `make test`, long in `make chaos`, which sets WHENCE_CHAOS. */
 
 const isLong = process.env['WHENCE_CHAOS'] !== undefined
-const [SHORT_SILENCE_MS, LONG_SILENCE_MS] = [6_000, 30_000]
+const SHORT_SILENCE_MS = 6_000
+const LONG_SILENCE_MS = 30_000
 
 export const LONG = {
   isLong,

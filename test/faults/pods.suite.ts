@@ -23,7 +23,8 @@ import { LONG } from './lengths.ts'
 const REQUESTS = LONG.isLong ? 10_000 : 2_000
 /** To each pod; the rest waits here and not in the pods, in which Redis would seem slow for lack of processor time. */
 const SOCKETS = 16
-const [UNAVAILABLE, REACHABLE] = ['hot state unavailable', 'hot state reachable']
+const UNAVAILABLE = 'hot state unavailable'
+const REACHABLE = 'hot state reachable'
 const PODS = 4
 const WARM_UP = 400
 /** Addresses are hashed with another key each day, so a pod whose clock shows another day counts separately: near midnight no clock is moved across it. */

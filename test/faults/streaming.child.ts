@@ -73,7 +73,10 @@ function catalogAfter(edits: number): Pick<Catalog, 'organizations'> {
   const streams: readonly LogStream[] = [
     { ...own, webhook: { url: `${URL_OF_RECEIVER}/${edits}` } },
     {
-      ...{ ...own, id: 'default/acme-bucket', objectName: 'acme-bucket', webhook: null },
+      ...own,
+      id: 'default/acme-bucket',
+      objectName: 'acme-bucket',
+      webhook: null,
       s3: { ...bucket, prefix: `logs-${edits}`, addressing: 'Path', encryption: null },
     },
   ]
@@ -98,7 +101,11 @@ if (role === 'facts-writer') {
   ])
   const resolve = async (): Promise<readonly string[]> => [PUBLIC]
   startStreams({
-    ...{ facts: dying, eventLog, logger, nowMs: Date.now, randomness: createRandomness() },
+    facts: dying,
+    eventLog,
+    logger,
+    nowMs: Date.now,
+    randomness: createRandomness(),
     hotState: await redisHotState(places.hotState),
     // The same after a kill: nothing waits for its lease to end.
     owner: process.env['OWNER'] ?? 'streams',

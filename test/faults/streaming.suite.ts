@@ -34,9 +34,7 @@ export const S3_HOST = 's3.acme.dev'
 
 /** Of a child. */
 const WRITER_POINTS = ['before facts are stored', 'before their position is kept'] as const
-const SENDER_POINTS = [
-  ...(['before a plan is stored', 'after a plan is stored', 'before a batch is stored as done'] as const),
-] as const
+const SENDER_POINTS = ['before a plan is stored', 'after a plan is stored', 'before a batch is stored as done'] as const
 export type KillPoint = (typeof WRITER_POINTS)[number] | (typeof SENDER_POINTS)[number]
 /** What receives decides about these. */
 const SENT_POINTS = ['after a batch arrived', 'while an object is written'] as const
@@ -51,9 +49,14 @@ const MOODS = {
   'that is gone': 410,
 }
 const FAULTS = [
-  ...(['no fault', 'FLUSHALL', 'a silent broker', 'a killed broker', 'a late spool', 'a bucket that is gone'] as const),
+  'no fault',
+  'FLUSHALL',
+  'a silent broker',
+  'a killed broker',
+  'a late spool',
+  'a bucket that is gone',
   ...(Object.keys(MOODS) as (keyof typeof MOODS)[]),
-]
+] as const
 type Fault = (typeof FAULTS)[number]
 
 export interface Places {
@@ -151,9 +154,15 @@ export function streamingThroughKills({ place }: FaultParts): void {
     const start = async (role: Role): Promise<void> => {
       const { WHENCE_EVENT_LOG, WHENCE_HOT_STATE, WHENCE_FACTS } = engines.ownEnv
       const places: Places = {
-        ...{ eventLog: WHENCE_EVENT_LOG, hotState: WHENCE_HOT_STATE, facts: WHENCE_FACTS },
-        ...{ port: receiver.port, certPem: Receiver.certPem },
-        ...{ bucketPort: toBucket.port, bucketPem: certificate.certPem, bucket: BUCKET, edits },
+        eventLog: WHENCE_EVENT_LOG,
+        hotState: WHENCE_HOT_STATE,
+        facts: WHENCE_FACTS,
+        port: receiver.port,
+        certPem: Receiver.certPem,
+        bucketPort: toBucket.port,
+        bucketPem: certificate.certPem,
+        bucket: BUCKET,
+        edits,
       }
       const child = fork(CHILD, [role, JSON.stringify(places)])
       children.set(role, child)
@@ -305,7 +314,8 @@ export function streamingThroughKills({ place }: FaultParts): void {
       const counts = new Map<string, number>()
       for (let cycle = 0; cycle < CYCLES; cycle += 1) {
         const role = cycle % 2 === 0 ? 'facts-writer' : 'streams'
-        const [point, fault] = [points[role](), nextFault()]
+        const point = points[role]()
+        const fault = nextFault()
         await kill(role, point, fault)
         for (const each of [point, fault]) counts.set(each, (counts.get(each) ?? 0) + 1)
         if ((cycle + 1) % PROGRESS_EVERY === 0) console.log(`        ${cycle + 1} of ${CYCLES} kills`)

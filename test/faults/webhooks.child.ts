@@ -47,7 +47,9 @@ await startWebhooks({
       return result
     },
   },
-  ...{ logger: createLogger({ program: 'test', level: 'fatal' }), nowMs: Date.now, randomness: createRandomness() },
+  logger: createLogger({ program: 'test', level: 'fatal' }),
+  nowMs: Date.now,
+  randomness: createRandomness(),
   hotState: await redisHotState(hotStateUrl),
   catalog: () => ({ organizations, number: 1 }),
   credentials: () => credentials,

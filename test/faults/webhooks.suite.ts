@@ -17,20 +17,30 @@ import { Receiver, SECRET } from '../delivery/webhooks/receiver.ts'
 import type { FaultParts } from './breaking.suite.ts'
 
 export const EVENTS_ORGANIZATION = 'events'
-const [HOST, GONE_HOST] = ['hooks.acme.dev', 'hooks.other.dev']
+const HOST = 'hooks.acme.dev'
+const GONE_HOST = 'hooks.other.dev'
 
 function webhook(name: string, host: string): Webhook {
   return {
-    ...{ id: `default/${name}`, namespace: 'default', objectName: name, displayName: name, url: `https://${host}/in` },
-    ...{ events: ['install.matched'], isPaused: false, previousSecretUntilMs: null },
+    id: `default/${name}`,
+    namespace: 'default',
+    objectName: name,
+    displayName: name,
+    url: `https://${host}/in`,
+    events: ['install.matched'],
+    isPaused: false,
+    previousSecretUntilMs: null,
   }
 }
 /** The receiver of the second one answers that it is gone. */
 export const WEBHOOKS: readonly Webhook[] = [webhook('open', HOST), webhook('gone', GONE_HOST)]
 
 const POINTS = [
-  ...(['before jobs is kept', 'after jobs is kept', 'before an attempt is kept', 'after an attempt is kept'] as const),
-]
+  'before jobs is kept',
+  'after jobs is kept',
+  'before an attempt is kept',
+  'after an attempt is kept',
+] as const
 export type WebhookKillPoint = (typeof POINTS)[number]
 type Kill = WebhookKillPoint | 'after an event arrived'
 

@@ -123,7 +123,8 @@ function startLoad(url: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 })
   const answered: Answered[] = []
   const open = new Set<Promise<void>>()
-  let [number, refused] = [0, 0]
+  let number = 0
+  let refused = 0
   const beganAtMs = Date.now()
   const one = async (): Promise<void> => {
     const tag = `load/${(number += 1)}`

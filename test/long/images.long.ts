@@ -124,7 +124,8 @@ describe('the images', function () {
 
   it('serves from one process on a root that cannot be written to', async () => {
     await inImage('localhost/embedded', async (_, root) => {
-      const [port, metricsPort] = [await freePort(), await freePort()]
+      const port = await freePort()
+      const metricsPort = await freePort()
       const { services } = parse(await readFile(join(ROOT, 'compose.yaml'), 'utf8')) as Compose
       // As Compose starts it, but on free ports and with the manifests that the image brings.
       const words = services.whence.command.map((word) =>

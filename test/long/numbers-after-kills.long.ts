@@ -218,7 +218,8 @@ function countedBy(records: readonly LogRecord[]) {
   const idsOf = (kind: 'activation' | 'handoff'): ReadonlySet<string> =>
     new Set(records.flatMap((record) => (record.kind === kind ? [record.visitId] : [])))
   const installs = records.flatMap((record) => (record.kind === 'install' ? [record.install] : []))
-  const [activated, copied] = [idsOf('activation'), idsOf('handoff')]
+  const activated = idsOf('activation')
+  const copied = idsOf('handoff')
   const matched = installs.filter(({ resolution }) => resolution === 'matched')
   const installed = new Set(matched.map(({ visitId }) => visitId))
   const reached = (ids: ReadonlySet<string | null>, own = visits): number =>

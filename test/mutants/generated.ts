@@ -104,7 +104,8 @@ function isEnough({ mutants, killed, unexplained }: PartResult): boolean {
 
 function runStryker({ name, mutate, spec }: Part): StrykerReport {
   mkdirSync(FOLDER, { recursive: true })
-  const [settingsFile, reportFile] = [join(FOLDER, `${name}.settings.json`), reportFileOf(name)]
+  const settingsFile = join(FOLDER, `${name}.settings.json`)
+  const reportFile = reportFileOf(name)
   const settings = {
     testRunner: 'mocha-12',
     plugins: ['./test/mutants/mocha-runner.ts'],

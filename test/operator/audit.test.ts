@@ -36,7 +36,7 @@ describe('the audit of the operator', () => {
 
   const object = (uid: string, generation: number, spec: object): KubeObject => ({
     metadata: { namespace: 'acme', name: 'anna', uid, generation, creationTimestamp: '2026-11-23T00:00:00Z' },
-    ...{ spec },
+    spec,
   })
   /** As a watch shows it: the one of before is not seen any more. */
   const see = (kind: 'Member' | 'Organization', shown: KubeObject, recorded: number): Promise<number> => {

@@ -56,7 +56,9 @@ const SPECS: { readonly [K in ResourceKind]: Readonly<Record<string, unknown>> }
     webhook: { url: 'https://logs.example.com', secretRef: { name: 'keys', key: 'hook' } },
   },
   Webhook: {
-    ...{ organizationRef, url: 'https://hooks.example.com', events: ['install.matched'] },
+    organizationRef,
+    url: 'https://hooks.example.com',
+    events: ['install.matched'],
     secretRef: { name: 'keys', key: 'hook' },
   },
   Member: { organizationRef, email: 'anna@acme.dev', role: 'Owner' },

@@ -205,7 +205,9 @@ function startOf(): World {
       Webhook: new Map(),
       Member: new Map(),
     },
-    ...{ secrets: new Map(), namespaces: new Map(), count: 0 },
+    secrets: new Map(),
+    namespaces: new Map(),
+    count: 0,
   }
   // Something to be in force from the start, so that most edits meet a catalog.
   const id = { namespace: 'a', name: 'x' }
@@ -245,16 +247,14 @@ function gatheredFrom({ kinds, secrets, namespaces }: World): Gathered {
     secrets: list(secrets),
     namespaces: list(namespaces),
     partsInUse: [],
-    ...{
-      credentialSlots: 4,
-      ownSecrets: new Set<string>(),
-      before: null,
-      published: [],
-      heldNamespaces: new Set<string>(),
-      paused: new Set<string>(),
-      warnings: () => [],
-      nowMs: 0,
-    },
+    credentialSlots: 4,
+    ownSecrets: new Set<string>(),
+    before: null,
+    published: [],
+    heldNamespaces: new Set<string>(),
+    paused: new Set<string>(),
+    warnings: () => [],
+    nowMs: 0,
     baseUrl: 'https://whence.example',
   }
 }
@@ -287,7 +287,11 @@ describe('a decision with a memory', () => {
     const site = (called: string, second: number) => ({
       spec,
       metadata: {
-        ...{ namespace: 'a', name: called, uid: `${called} ${second}`, generation: 1, resourceVersion: String(second) },
+        namespace: 'a',
+        name: called,
+        uid: `${called} ${second}`,
+        generation: 1,
+        resourceVersion: String(second),
         creationTimestamp: `2026-01-01T00:00:${second}Z`,
       },
     })
@@ -368,7 +372,8 @@ describe('a judgement with a memory', () => {
   it('is that from scratch, whatever was judged before', () => {
     const source = (value: object) => ({ value: { apiVersion: 'whence.dev/v1alpha1', ...value }, locate: () => '' })
     const site = (own: object) => ({
-      ...{ organizationRef: { name: 'x' }, primaryOrigin: 'https://one.example' },
+      organizationRef: { name: 'x' },
+      primaryOrigin: 'https://one.example',
       ...own,
     })
     const organization = { kind: 'Organization', metadata: { name: 'x' }, spec: { plan: 'Free' } }
@@ -397,11 +402,13 @@ describe('a judgement with a memory', () => {
 describe('an invitation, for a compilation with a memory', () => {
   it('takes up no place once it has expired, also if nothing but a website has changed since', () => {
     const site = (displayName: string) => ({
-      ...{ kind: 'Website', metadata: { name: 'x' } },
+      kind: 'Website',
+      metadata: { name: 'x' },
       spec: { organizationRef: { name: 'x' }, primaryOrigin: 'https://one.example', displayName },
     })
     const member = (name: string, more: object) => ({
-      ...{ kind: 'Member', metadata: { name } },
+      kind: 'Member',
+      metadata: { name },
       spec: { organizationRef: { name: 'x' }, email: `${name}@x.example`, role: 'Owner', ...more },
     })
     const invitation = { id: 'a'.repeat(32), expiresAt: '2026-01-01T00:00:00Z' }
@@ -422,7 +429,8 @@ describe('an invitation, for a compilation with a memory', () => {
   it('is looked at again once it has expired, also if the plan had no room for it', () => {
     const source = (value: object) => ({ value: { apiVersion: 'whence.dev/v1alpha1', ...value }, locate: () => '' })
     const member = (name: string, more: object) => ({
-      ...{ kind: 'Member', metadata: { name } },
+      kind: 'Member',
+      metadata: { name },
       spec: { organizationRef: { name: 'x' }, email: `${name}@x.example`, role: 'Owner', ...more },
     })
     const invitation = { id: 'a'.repeat(32), expiresAt: '2026-01-01T00:00:00Z' }

@@ -35,16 +35,14 @@ describe('a decision', () => {
     secrets: [],
     namespaces: [],
     partsInUse: [],
-    ...{
-      credentialSlots: 4,
-      ownSecrets: new Set<string>(),
-      before: null,
-      published: [],
-      heldNamespaces: new Set<string>(),
-      paused: new Set<string>(),
-      warnings: () => [],
-      nowMs: 0,
-    },
+    credentialSlots: 4,
+    ownSecrets: new Set<string>(),
+    before: null,
+    published: [],
+    heldNamespaces: new Set<string>(),
+    paused: new Set<string>(),
+    warnings: () => [],
+    nowMs: 0,
     baseUrl: 'https://whence.example',
   })
   const site = (name: string, second: number, spec: object = {}) => ({
@@ -113,9 +111,11 @@ describe('a decision', () => {
     const { objects } = atOnce(
       decide(
         {
-          ...{ ...gathered, resources: { ...resources, Member, Destination } },
-          ...{ secrets: [{ metadata: { name: 'keys', namespace: 'a' }, data: { ga4: 'dG9rZW4=' } }] },
-          ...{ credentialSlots: 0, nowMs: Date.parse(expiresAt) },
+          ...gathered,
+          resources: { ...resources, Member, Destination },
+          secrets: [{ metadata: { name: 'keys', namespace: 'a' }, data: { ga4: 'dG9rZW4=' } }],
+          credentialSlots: 0,
+          nowMs: Date.parse(expiresAt),
         },
         TOOLS,
         emptyMemory(),
@@ -234,9 +234,7 @@ describe('the work queue', () => {
     expect(queue.depth()).to.equal(1_004)
     gate.resolve()
     await until('all is done', () => queue.depth() === 0)
-    expect(log.slice(0, 7)).to.deep.equal([
-      ...['large/0', 'small/a', 'other/a', 'large/1', 'small/b', 'large/2', 'large/3'],
-    ])
+    expect(log.slice(0, 7)).to.deep.equal(['large/0', 'small/a', 'other/a', 'large/1', 'small/b', 'large/2', 'large/3'])
     expect(log).to.have.length(1_003)
     await queue.close()
   })

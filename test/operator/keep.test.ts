@@ -49,16 +49,18 @@ function look(change: Change, more: Partial<Gathered> = {}, memory: DecisionMemo
   }
   const gathered: Gathered = {
     resources: { ...none, ...kinds },
-    ...{ secrets, namespaces: [], partsInUse: [], credentialSlots: 4, ownSecrets: new Set() },
-    ...{
-      before: null,
-      published: [],
-      heldNamespaces: new Set(),
-      paused: new Set(),
-      warnings: () => [],
-      nowMs: 0,
-      baseUrl: 'https://whence.example',
-    },
+    secrets,
+    namespaces: [],
+    partsInUse: [],
+    credentialSlots: 4,
+    ownSecrets: new Set(),
+    before: null,
+    published: [],
+    heldNamespaces: new Set(),
+    paused: new Set(),
+    warnings: () => [],
+    nowMs: 0,
+    baseUrl: 'https://whence.example',
     ...more,
   }
   return atOnce(decide(gathered, TOOLS, memory))

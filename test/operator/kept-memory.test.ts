@@ -39,10 +39,18 @@ describe('memory for large objects', () => {
     collect()
     const before = process.memoryUsage().heapUsed
     const world = watchWorld({
-      ...{ client: api.client, place: PLACE, namespaces: [], installation: 'whence', logger: SILENT_LOGGER },
+      client: api.client,
+      place: PLACE,
+      namespaces: [],
+      installation: 'whence',
+      logger: SILENT_LOGGER,
       room: createRoom({ bytes: Number.MAX_SAFE_INTEGER, onCut: () => undefined }),
-      ...{ onChange: () => undefined, onStatus: () => undefined, onGone: () => undefined },
-      ...{ metrics: createKubeMetrics(new Registry()), random: Math.random, nowMs: Date.now },
+      onChange: () => undefined,
+      onStatus: () => undefined,
+      onGone: () => undefined,
+      metrics: createKubeMetrics(new Registry()),
+      random: Math.random,
+      nowMs: Date.now,
     })
     try {
       await until(() => world.isReady())

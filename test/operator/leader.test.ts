@@ -49,9 +49,16 @@ describe('the Lease of the operator', function () {
   }
   const lead = () =>
     startLeader({
-      ...{ client: { request: answer } as unknown as KubeClient, namespace: 'whence', name: 'whence', identity: 'one' },
-      ...{ onElected: () => undefined, onLost: () => void (lost += 1), logger: SILENT_LOGGER, random: () => 0 },
-      ...{ nowMs: () => clockMs, clockMs: () => clockMs },
+      client: { request: answer } as unknown as KubeClient,
+      namespace: 'whence',
+      name: 'whence',
+      identity: 'one',
+      onElected: () => undefined,
+      onLost: () => void (lost += 1),
+      logger: SILENT_LOGGER,
+      random: () => 0,
+      nowMs: () => clockMs,
+      clockMs: () => clockMs,
     })
 
   it('is renewed by one request, and nothing is written while that has not come about for ten seconds', async () => {
@@ -71,9 +78,16 @@ describe('the Lease of the operator', function () {
 
   it('counts from the moment at which it was written, not from the answer', async () => {
     const leader = startLeader({
-      ...{ client: { request: late } as unknown as KubeClient, namespace: 'whence', name: 'whence', identity: 'one' },
-      ...{ onElected: () => undefined, onLost: () => void (lost += 1), logger: SILENT_LOGGER, random: () => 0 },
-      ...{ nowMs: () => clockMs, clockMs: () => clockMs },
+      client: { request: late } as unknown as KubeClient,
+      namespace: 'whence',
+      name: 'whence',
+      identity: 'one',
+      onElected: () => undefined,
+      onLost: () => void (lost += 1),
+      logger: SILENT_LOGGER,
+      random: () => 0,
+      nowMs: () => clockMs,
+      clockMs: () => clockMs,
     })
     await until(() => leader.isLeading())
     expect(leader.mayWrite()).to.equal(true)
@@ -97,8 +111,14 @@ describe('the Lease of the operator', function () {
       return { metadata: { resourceVersion: '1' }, spec: {} }
     }
     const parts = {
-      ...{ namespace: 'whence', name: 'whence', identity: 'one', onElected: () => undefined },
-      ...{ onLost: () => void (lost += 1), logger: SILENT_LOGGER, random: () => 0, nowMs: () => slowMs },
+      namespace: 'whence',
+      name: 'whence',
+      identity: 'one',
+      onElected: () => undefined,
+      onLost: () => void (lost += 1),
+      logger: SILENT_LOGGER,
+      random: () => 0,
+      nowMs: () => slowMs,
     }
     const client = { request: slow } as unknown as KubeClient
     const hindered = startLeader({ ...parts, client, clockMs: () => slowMs })
@@ -158,7 +178,9 @@ describe('a pass over very much', function () {
     )
 
   it('never handles more than a part of the catalog between two moments at which others have their turn', () => {
-    let [since, most, all] = [0, 0, 0]
+    let since = 0
+    let most = 0
+    let all = 0
     const count = (chars: number): void => {
       since += chars
       all += chars

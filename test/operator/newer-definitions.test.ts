@@ -23,7 +23,8 @@ describe('websites under definitions that are newer than the operator', function
 
   before(async function () {
     this.timeout(BUILD_AND_START_MS)
-    const [tools, jars] = [await kubeTools(), await kafkaJars()]
+    const tools = await kubeTools()
+    const jars = await kafkaJars()
     if (tools === null || jars === null) return this.skip()
     engines = await startEngines({ jars })
     kube = await startKube(tools)

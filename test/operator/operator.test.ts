@@ -265,9 +265,19 @@ describe('the operator', function () {
 
     const now = Date.now()
     const progress = {
-      ...{ organization: 'streams/acme', stream: 'streams/logs', seen_at: now, state: 'Failing', behind: 1_234 },
-      ...{ oldest_at: now, delivered_at: now - 3_600_000, failing_since: now, last_error: 'http_410', delivered: 9 },
-      ...{ dropped: 7, progress: '{}', row_version: 1 },
+      organization: 'streams/acme',
+      stream: 'streams/logs',
+      seen_at: now,
+      state: 'Failing',
+      behind: 1_234,
+      oldest_at: now,
+      delivered_at: now - 3_600_000,
+      failing_since: now,
+      last_error: 'http_410',
+      delivered: 9,
+      dropped: 7,
+      progress: '{}',
+      row_version: 1,
     }
     await facts.insert('stream_progress', [progress])
     await becomes('LogStream', 'streams', 'logs', 'Delivering', 'False', 'Failing')
@@ -498,7 +508,8 @@ describe('the operator', function () {
       ]),
       ...reserved.map(([type, values], number) => ({
         ...secret('reserved', `taken-${number}`, values),
-        ...{ type, metadata: { name: `taken-${number}`, namespace: 'reserved', annotations: account } },
+        type,
+        metadata: { name: `taken-${number}`, namespace: 'reserved', annotations: account },
       })),
       secret('reserved', 'own', { ga4: 'of-this-tenant' }),
     ])
@@ -626,7 +637,9 @@ describe('the operator', function () {
       (entry) => eventOfActivity(entry, catalog.current()),
     )
     expect(told.map((event) => (event === null ? null : [event.type, event.data]))).to.deep.equal([
-      ...[null, null, ['member.joined', { member: 'audit/m-guest' }]],
+      null,
+      null,
+      ['member.joined', { member: 'audit/m-guest' }],
       ['plan.changed', { plan: 'Standard' }],
     ])
     await kube.want(path('Member', 'audit', 'm-guest'), { method: 'DELETE' })
@@ -647,7 +660,10 @@ describe('the operator', function () {
 
   it('deletes what the dashboard made and nothing refers to any more, and no other Secret', async () => {
     const made = (name: string, type: string, labels: object) => ({
-      ...{ apiVersion: 'v1', kind: 'Secret', type, stringData: { secret: 'x' } },
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type,
+      stringData: { secret: 'x' },
       metadata: { name, namespace: 'cleanup', labels },
     })
     const label = { 'app.kubernetes.io/managed-by': 'whence-dashboard' }
@@ -688,7 +704,9 @@ describe('the operator', function () {
     const own = { installation: 'invited', place, namespaces: ['invited'], nowMs: () => Date.now() + aheadMs }
     const expiresAt = `${new Date(Date.now() + 86_400_000).toISOString().slice(0, 19)}Z`
     const member = (name: string, more: object) => ({
-      ...{ apiVersion: 'whence.dev/v1alpha1', kind: 'Member', metadata: { name, namespace: 'invited' } },
+      apiVersion: 'whence.dev/v1alpha1',
+      kind: 'Member',
+      metadata: { name, namespace: 'invited' },
       spec: {
         organizationRef: { name: 'own' },
         email: `${name}@acme.dev`,

@@ -297,7 +297,8 @@ describe('publishing', () => {
 
   it('of two operators that think they lead lets one lose, who goes on from what the other has published', async () => {
     const cluster = fakeCluster()
-    const [first, second] = [publisherFor(cluster, () => 1), publisherFor(cluster, () => 1)]
+    const first = publisherFor(cluster, () => 1)
+    const second = publisherFor(cluster, () => 1)
     const number = () => wholeCatalog(PLACE, cluster.configMap)?.index.number
     await first.publish(publishedOf('token-1'))
     await second.open()
@@ -477,21 +478,17 @@ describe('room for many owners', () => {
       secrets: inBoth((namespace) => [
         { metadata: { namespace, name: 'keys' }, data: { ga4: Buffer.from(big).toString('base64') } },
       ]),
-      ...{
-        namespaces: [],
-        partsInUse: [],
-        credentialSlots: 1,
-        ownSecrets: new Set<string>(),
-        baseUrl: 'https://whence.example',
-      },
-      ...{
-        before: null,
-        published: [],
-        heldNamespaces: new Set<string>(),
-        paused: new Set<string>(),
-        warnings: () => [],
-        nowMs: 0,
-      },
+      namespaces: [],
+      partsInUse: [],
+      credentialSlots: 1,
+      ownSecrets: new Set<string>(),
+      baseUrl: 'https://whence.example',
+      before: null,
+      published: [],
+      heldNamespaces: new Set<string>(),
+      paused: new Set<string>(),
+      warnings: () => [],
+      nowMs: 0,
     }
     const decision = atOnce(decide(gathered, TOOLS, emptyMemory()))
     const reasons = [...decision.objects.values()].flatMap(({ object: { metadata }, problems }) =>

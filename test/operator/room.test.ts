@@ -46,9 +46,19 @@ describe('room for all namespaces', function () {
     let cuts = 0
     const room = createRoom({ bytes, onCut: () => void (cuts += 1) })
     const opened = watchWorld({
-      ...{ client: api.client, place: PLACE, namespaces: [], installation: 'whence', logger: SILENT_LOGGER, room },
-      ...{ onChange: () => undefined, onStatus: () => undefined, onGone: () => undefined },
-      ...{ metrics: createKubeMetrics(new Registry()), random: Math.random, nowMs: Date.now, ...more },
+      client: api.client,
+      place: PLACE,
+      namespaces: [],
+      installation: 'whence',
+      logger: SILENT_LOGGER,
+      room,
+      onChange: () => undefined,
+      onStatus: () => undefined,
+      onGone: () => undefined,
+      metrics: createKubeMetrics(new Registry()),
+      random: Math.random,
+      nowMs: Date.now,
+      ...more,
     })
     world = opened
     const memory = emptyMemory()

@@ -45,7 +45,10 @@ describe('the clean-up of unused Secrets', () => {
       },
     } as unknown as KubeClient
     const cleanup = createSecretCleanup({
-      ...{ client, nowMs: () => nowMs, differing: () => [], room: { cut: () => new Map() } },
+      client,
+      nowMs: () => nowMs,
+      differing: () => [],
+      room: { cut: () => new Map() },
       writer: createWriter({ client, mayWrite: () => true, onWrite: () => undefined }),
       world: { isWhole: () => true, resources: () => [], dashboardSecrets: () => [...secrets.values()] },
       logger: {

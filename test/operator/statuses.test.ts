@@ -13,7 +13,11 @@ import type { KubeObject } from '../../runtime/kube/objects.ts'
 const KEY = 'Organization/a/acme'
 const ACME: KubeObject = {
   metadata: {
-    ...{ name: 'acme', namespace: 'a', uid: 'u', generation: 1, resourceVersion: '1' },
+    name: 'acme',
+    namespace: 'a',
+    uid: 'u',
+    generation: 1,
+    resourceVersion: '1',
     creationTimestamp: '2026-01-01T00:00:00Z',
   },
   spec: { plan: 'Free' },
@@ -23,9 +27,18 @@ function decided(organization: KubeObject) {
   const none = { Website: [], InstallPath: [], Destination: [], LogStream: [], Webhook: [], Member: [] }
   const gathered = {
     resources: { Organization: [organization], ...none },
-    ...{ secrets: [], namespaces: [], partsInUse: [], credentialSlots: 1, ownSecrets: new Set<string>() },
-    ...{ before: null, published: [], heldNamespaces: new Set<string>(), paused: new Set<string>() },
-    ...{ warnings: () => [], nowMs: 0, baseUrl: 'https://whence.example' },
+    secrets: [],
+    namespaces: [],
+    partsInUse: [],
+    credentialSlots: 1,
+    ownSecrets: new Set<string>(),
+    before: null,
+    published: [],
+    heldNamespaces: new Set<string>(),
+    paused: new Set<string>(),
+    warnings: () => [],
+    nowMs: 0,
+    baseUrl: 'https://whence.example',
   }
   return atOnce(decide(gathered, { sha256Hex, pack }, emptyMemory()))
 }
@@ -47,7 +60,9 @@ function stageOf(organization: KubeObject) {
     } as never,
     current: () => copy,
     onTransition: (transition) => void transitions.push(transition),
-    ...{ installation: 'default', audit: null, nowMs: () => 0 },
+    installation: 'default',
+    audit: null,
+    nowMs: () => 0,
   })
   statuses.review(decided(organization), true)
   return {

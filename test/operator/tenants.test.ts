@@ -179,7 +179,10 @@ describe('tenants and installations', function () {
     rules,
   })
   const binding = (kind: string, metadata: { readonly name: string }) => ({
-    ...{ apiVersion: `${RBAC}/v1`, kind: `${kind}Binding`, metadata, subjects },
+    apiVersion: `${RBAC}/v1`,
+    kind: `${kind}Binding`,
+    metadata,
+    subjects,
     roleRef: { apiGroup: RBAC, kind, name: metadata.name },
   })
   const rightsIn = (namespace: string) => {

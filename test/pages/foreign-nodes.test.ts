@@ -65,7 +65,10 @@ describe('a page whose nodes others change', function () {
   before(async () => {
     const { outputFiles } = await build({
       stdin: { contents: SOURCE, resolveDir: fileURLToPath(new URL('../../pages', import.meta.url)), loader: 'ts' },
-      ...{ bundle: true, write: false, format: 'iife', target: 'es2022' },
+      bundle: true,
+      write: false,
+      format: 'iife',
+      target: 'es2022',
       define: { 'process.env.NODE_ENV': '"production"' },
     })
     chromium = await openChromium()

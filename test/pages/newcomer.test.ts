@@ -22,13 +22,24 @@ describe('a newcomer to the pages', function () {
   let browser: BrowserContext
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'whence-newcomer-'))
-    const [port, sitePort] = [await freePort(), await freePort()]
+    const port = await freePort()
+    const sitePort = await freePort()
     await copyQuickstart(join(folder, 'manifests'), sitePort)
     // As `make run` does, on ports and in folders of its own.
     program = startWhencectl([
-      ...['embedded', '--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0'],
-      ...['--manifests', join(folder, 'manifests'), '--data', join(folder, 'data')],
-      ...['--dashboard-folder', join(folder, 'data/dashboard'), '--example-site', `127.0.0.1:${sitePort}`],
+      'embedded',
+      '--listen',
+      `127.0.0.1:${port}`,
+      '--metrics-listen',
+      '127.0.0.1:0',
+      '--manifests',
+      join(folder, 'manifests'),
+      '--data',
+      join(folder, 'data'),
+      '--dashboard-folder',
+      join(folder, 'data/dashboard'),
+      '--example-site',
+      `127.0.0.1:${sitePort}`,
     ])
     browser = await launchChromium(await findChromium(process.env), join(folder, 'home'))
   })

@@ -48,15 +48,13 @@ function requestOf(index: number) {
     ] as const
   )[index % 4]!
   return requestRecord({
-    ...{
-      website: 'acme-docs',
-      organization: 'acme',
-      receivedAtMs,
-      path,
-      status,
-      code,
-      origin: 'https://docs.acme.example',
-    },
+    website: 'acme-docs',
+    organization: 'acme',
+    receivedAtMs,
+    path,
+    status,
+    code,
+    origin: 'https://docs.acme.example',
     id: receivedAtMs.toString(16).padStart(12, '0') + index.toString(16).padStart(16, '0'),
     body: JSON.stringify({ project: 'acme-docs', url: HOSTILE }),
   })
@@ -95,7 +93,9 @@ describe('the pages', function () {
     stripe = await startStripe(Date.now)
     const { url } = stripe
     stage = await startPages({
-      ...{ manifests: `${manifests}${WEBSITE}---\n${trial}`, facts, supportMail: 'help@whence.test' },
+      manifests: `${manifests}${WEBSITE}---\n${trial}`,
+      facts,
+      supportMail: 'help@whence.test',
       billing: () => billingOver(url),
       isMeasured: true,
     })
@@ -256,13 +256,24 @@ describe('the pages', function () {
     const period = { since: Date.now() - 86_400_000, until: Date.now() }
     await facts.insert('decision_replays', [
       {
-        ...{ ...asked, ...place, ...period },
-        ...{ policy: 'first_visit', window_ms: 30 * 86_400_000, is_tokens_only: false, session: '' },
+        ...asked,
+        ...place,
+        ...period,
+        policy: 'first_visit',
+        window_ms: 30 * 86_400_000,
+        is_tokens_only: false,
+        session: '',
       },
     ])
     const change = {
-      ...{ eventId: 'event-one', receivedAtMs: Date.now(), visitId: 'a', replayedVisitId: 'b' },
-      ...{ selectionPolicy: 'latest_visit', source: 'search', replayedPolicy: 'first_visit', replayedSource: HOSTILE },
+      eventId: 'event-one',
+      receivedAtMs: Date.now(),
+      visitId: 'a',
+      replayedVisitId: 'b',
+      selectionPolicy: 'latest_visit',
+      source: 'search',
+      replayedPolicy: 'first_visit',
+      replayedSource: HOSTILE,
     }
     const sources = [
       { source: 'search', lost: 1, gained: 0 },
@@ -279,15 +290,16 @@ describe('the pages', function () {
     }
     await facts.insert('decision_replay_results', [
       {
-        ...{
-          organization: 'acme',
-          website: 'acme-docs',
-          id: 'replay-one',
-          made_at: Date.now(),
-          state: 'done',
-          installs: 4,
-        },
-        ...{ reached: period.until, result: JSON.stringify(result), retention_days: 7, row_version: 1 },
+        organization: 'acme',
+        website: 'acme-docs',
+        id: 'replay-one',
+        made_at: Date.now(),
+        state: 'done',
+        installs: 4,
+        reached: period.until,
+        result: JSON.stringify(result),
+        retention_days: 7,
+        row_version: 1,
       },
     ])
     for (const look of [LOOKS[0]!, LOOKS[1]!]) {
@@ -314,8 +326,15 @@ describe('the pages', function () {
     const key = { organization: 'acme', website: 'acme-docs', id: 'replay-two' }
     await facts.insert('decision_replays', [
       {
-        ...{ ...key, ...place, asked_at: Date.now(), since: 1, until: 2 },
-        ...{ policy: 'first_visit', window_ms: 30 * 86_400_000, is_tokens_only: false, session: '' },
+        ...key,
+        ...place,
+        asked_at: Date.now(),
+        since: 1,
+        until: 2,
+        policy: 'first_visit',
+        window_ms: 30 * 86_400_000,
+        is_tokens_only: false,
+        session: '',
       },
     ])
     const address = `${stage.url}/app/acme/what-if?replay=${key.id}`
@@ -330,7 +349,13 @@ describe('the pages', function () {
     await page.getByText('It stops within seconds.').waitFor()
     await facts.insert('decision_replay_results', [
       {
-        ...{ ...key, made_at: Date.now(), state: 'failed', installs: 0, reached: 1, retention_days: 7, row_version: 1 },
+        ...key,
+        made_at: Date.now(),
+        state: 'failed',
+        installs: 0,
+        reached: 1,
+        retention_days: 7,
+        row_version: 1,
         result: JSON.stringify({ starts: 1, failure: 'cancelled' }),
       },
     ])

@@ -211,7 +211,8 @@ describe('the pages by which people set things up', function () {
     const { body: after } = await stage.ask('GET', at, { cookies: owns })
     expect(after['spec']).to.deep.equal({
       ...before['spec'],
-      ...{ url: 'https://news.example/other', events: ['install.matched', 'delivery.failed'] },
+      url: 'https://news.example/other',
+      events: ['install.matched', 'delivery.failed'],
     })
     await page.getByRole('link', { name: 'State, attempts and secret' }).click()
     await page.getByText('https://news.example/other').waitFor()

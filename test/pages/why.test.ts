@@ -102,7 +102,8 @@ describe('the pages that answer why', function () {
         const numbers = await chart.locator('td a').allTextContents()
         expect(numbers.length).to.be.greaterThan(0)
         expect(numbers.reduce((sum, text) => sum + numberIn(text), 0)).to.equal(total)
-        const [index, text = ''] = [numbers.length - 1, numbers.at(-1)]
+        const index = numbers.length - 1
+        const text = numbers.at(-1) ?? ''
         expect(await rowsBehind(page, chart.locator('td a').nth(index))).to.equal(numberIn(text))
       }
     }
@@ -269,19 +270,16 @@ describe('the pages that answer why', function () {
       await page.goto(`${stage.url}/app/acme/installs/acme-docs/event-picture`)
       await page.locator('.attempt.bad path').first().waitFor()
       const picture = [
-        ...[
-          '.visit.chosen line stroke',
-          '.visit:not(.chosen) circle stroke',
-          '.picture .install fill',
-          '.picture .mark fill',
-        ],
-        ...[
-          '.attempt.good fill',
-          '.attempt.bad path stroke',
-          '.attempt.next path stroke',
-          '.delivery .deadline stroke',
-        ],
-        ...['.axis text fill', '.axis .middle stroke'],
+        '.visit.chosen line stroke',
+        '.visit:not(.chosen) circle stroke',
+        '.picture .install fill',
+        '.picture .mark fill',
+        '.attempt.good fill',
+        '.attempt.bad path stroke',
+        '.attempt.next path stroke',
+        '.delivery .deadline stroke',
+        '.axis text fill',
+        '.axis .middle stroke',
       ]
       Object.assign(contrasts, await contrastsOf(page, '.picture', picture))
       expect(Object.keys(contrasts)).to.have.lengthOf(drawn.length + 1 + picture.length)

@@ -19,7 +19,9 @@ interface Ran {
 }
 
 const ofPage = (organization: string, person = `p-${organization}`): StatementShare => ({
-  ...{ rank: 'page', organization, person },
+  rank: 'page',
+  organization,
+  person,
 })
 
 /** Lets the engine run until a moment of its clock; what ran is in order. */

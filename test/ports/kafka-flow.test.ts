@@ -143,7 +143,8 @@ describe('a partition on Kafka', () => {
 
   it('is full if all partitions together keep what the process may keep, unless it has nothing itself', async () => {
     const budget = { bytes: 0, maxBytes: 500 }
-    const [one, other] = [stage(() => new Promise<void>(() => undefined), 10, budget), stage(undefined, 10, budget)]
+    const one = stage(() => new Promise<void>(() => undefined), 10, budget)
+    const other = stage(undefined, 10, budget)
     one.flow.accept({ entries: entries(0, 1, 'x'.repeat(499)), endOffset: 9 })
     expect(one.flow.isFull).to.equal(false)
     one.flow.accept({ entries: entries(1, 2, 'x'), endOffset: 9 })

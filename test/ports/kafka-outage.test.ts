@@ -115,8 +115,14 @@ describe('a sender to Kafka in an outage', () => {
       } as unknown as Kafka
     }
     const sender = new KafkaSender(newClient, queue, {
-      ...{ topicName: (topic: Topic) => topic, nowMs: Date.now, lingerMs: 0, requestMs: 60_000, leaders: SETTLED },
-      ...{ onSent: () => undefined, onFailure: () => undefined, outageTimes },
+      topicName: (topic: Topic) => topic,
+      nowMs: Date.now,
+      lingerMs: 0,
+      requestMs: 60_000,
+      leaders: SETTLED,
+      onSent: () => undefined,
+      onFailure: () => undefined,
+      outageTimes,
       onBroken: (error) => void broken.push(error),
     })
     const append = (): Promise<void> => {

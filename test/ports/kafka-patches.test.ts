@@ -43,12 +43,19 @@ describe('kafkajs, patched', () => {
       let late = 0
       const looked = Promise.withResolvers<void>()
       const queue = new RequestQueue({
-        ...{ maxInFlightRequests: null, requestTimeout: 10, enforceRequestTimeout: true },
-        ...{ clientId: 'c', broker: 'b:1', logger: SILENT },
+        maxInFlightRequests: null,
+        requestTimeout: 10,
+        enforceRequestTimeout: true,
+        clientId: 'c',
+        broker: 'b:1',
+        logger: SILENT,
         isConnected: () => (--looks === 0 && looked.resolve(), true),
       })
       const request = new SocketRequest({
-        ...{ requestTimeout, broker: 'b:1', clientId: 'c', expectResponse: true },
+        requestTimeout,
+        broker: 'b:1',
+        clientId: 'c',
+        expectResponse: true,
         entry: { correlationId: 1, apiName: 'Produce', apiKey: 0, apiVersion: 7, reject: () => undefined },
         send: () => undefined,
         timeout: () => (late++, queue.inflight.delete(1)),

@@ -118,7 +118,11 @@ describe('an append to Kafka', () => {
     }
     const queue = new KafkaAppendQueue({ maxBytes: 1_000_000, maxEntries: 100, batchBytes: 100_000 })
     const sender = new KafkaSender(() => ({ producer }) as unknown as Kafka, queue, {
-      ...{ topicName: (topic) => topic, nowMs: Date.now, lingerMs: 0, requestMs: 60_000, leaders },
+      topicName: (topic) => topic,
+      nowMs: Date.now,
+      lingerMs: 0,
+      requestMs: 60_000,
+      leaders,
       onSent: () => undefined,
       onBroken: () => undefined,
       onFailure: () => undefined,
@@ -145,7 +149,11 @@ describe('an append to Kafka', () => {
     const producer = { connect: async () => undefined, disconnect: async () => undefined, send }
     const queue = new KafkaAppendQueue({ maxBytes: 1_000_000, maxEntries: 100, batchBytes: 100_000 })
     const sender = new KafkaSender(() => ({ producer: () => producer }) as unknown as Kafka, queue, {
-      ...{ topicName: (topic) => topic, nowMs: Date.now, lingerMs: 0, requestMs: 60_000, leaders: SETTLED },
+      topicName: (topic) => topic,
+      nowMs: Date.now,
+      lingerMs: 0,
+      requestMs: 60_000,
+      leaders: SETTLED,
       onSent: () => undefined,
       onBroken: () => undefined,
       onFailure: () => undefined,

@@ -164,10 +164,7 @@ describe('the ends of a topic on Kafka', () => {
 
     it('from the given offsets on, in several pages, and no newer ones', async () => {
       cluster[2].newer = 3
-      expect(await read([10, 17, 25])).to.deep.equal([
-        ...['1:17', '1:18', '1:19'],
-        ...['2:25', '2:26', '2:27', '2:28', '2:29'],
-      ])
+      expect(await read([10, 17, 25])).to.deep.equal(['1:17', '1:18', '1:19', '2:25', '2:26', '2:27', '2:28', '2:29'])
     })
 
     it('and nothing if one of them is not known', async () => {
@@ -232,7 +229,8 @@ describe('a question that many ask at once', () => {
       return run.promise
     })
     const first = ask('a')
-    const [second, third] = [ask('a'), ask('a')]
+    const second = ask('a')
+    const third = ask('a')
     expect(runs.length).to.equal(1)
     runs[0]?.resolve(1)
     expect(await first).to.equal(1)
@@ -255,7 +253,8 @@ describe('a question that many ask at once', () => {
       if (runs === 1) throw new Error('away')
       return runs
     })
-    const [first, second] = [ask('a'), ask('a')]
+    const first = ask('a')
+    const second = ask('a')
     expect(String(await rejection(first))).to.contain('away')
     expect(await second).to.equal(2)
   })

@@ -89,7 +89,8 @@ describe('Redis hot state', () => {
 
     it('leaves nothing that stays for ever but its marks', async () => {
       const state = await open()
-      const [first, second] = [receipt(), receipt()]
+      const first = receipt()
+      const second = receipt()
       await state.putVisit({ ...second, previous: first })
       await state.activate(second)
       await state.putVisit(issued())
@@ -320,7 +321,8 @@ describe('Redis hot state', () => {
     it('activates what facts say was issued, and revokes what it replaces', async () => {
       const state = await open()
       freeze()
-      const [first, second] = [receipt(), receipt()]
+      const first = receipt()
+      const second = receipt()
       expect(await state.activate(second)).to.deep.equal({ kind: 'unknown' })
       await state.learn({ ...second, previous: first }, 'issued')
       expect(await state.activate(second)).to.deep.equal({ kind: 'activated', revoked: first })
@@ -330,7 +332,9 @@ describe('Redis hot state', () => {
 
     it('does not say what a revoked receipt had replaced that another process may have activated', async () => {
       const state = await open()
-      const [first, second, third] = [receipt(), receipt(), receipt()]
+      const first = receipt()
+      const second = receipt()
+      const third = receipt()
       await state.learn({ ...first, previous: null }, 'active')
       freeze()
       await until(async () => !(await isShared(state)()))
@@ -353,7 +357,9 @@ describe('Redis hot state', () => {
     it('knows a visit of a moment ago, and of an older one asks again', async () => {
       let nowMs = Date.now()
       const state = await open({ clock: () => nowMs })
-      const [recent, old, previous] = [receipt(), receipt(), receipt()]
+      const recent = receipt()
+      const old = receipt()
+      const previous = receipt()
       await state.putVisit({ ...old, previous: null })
       nowMs += 60_000
       await state.putVisit({ ...recent, previous })
@@ -378,8 +384,11 @@ describe('Redis hot state', () => {
     })
 
     it('replays to Redis what happened when it is back, before it reads from it again', async () => {
-      const [state, other] = [await open(), await open()]
-      const [first, second, visit] = [receipt(), receipt(), receipt()]
+      const state = await open()
+      const other = await open()
+      const first = receipt()
+      const second = receipt()
+      const visit = receipt()
       await state.addUsage({ organization: 'acme', month: MONTH, quota: null })
       freeze()
       await state.learn({ ...second, previous: first }, 'issued')
@@ -409,8 +418,10 @@ describe('Redis hot state', () => {
     })
 
     it('lets a caller settle that was first while Redis was unreachable, even if an earlier one had claimed the event in Redis', async () => {
-      const [state, other] = [await open(), await open()]
-      const [before, first] = [claim('event-1', 'before'), claim('event-1', 'first')]
+      const state = await open()
+      const other = await open()
+      const before = claim('event-1', 'before')
+      const first = claim('event-1', 'first')
       await state.claimInstall(before)
       freeze()
       await until(async () => !(await isShared(state)()))
@@ -452,7 +463,8 @@ describe('Redis hot state', () => {
       }
 
       it('knows that answers are missing once a process has died with them, and since when', async () => {
-        const [state, other] = [await open(), await open({ goneAfterMs: GONE_MS })]
+        const state = await open()
+        const other = await open({ goneAfterMs: GONE_MS })
         await whole(other)
         const aloneAtMs = Date.now()
         freeze()
@@ -476,9 +488,12 @@ describe('Redis hot state', () => {
       })
 
       it('knows no installation and no activation for certain until each process was heard again', async () => {
-        const [state, other] = [await open(), await open()]
+        const state = await open()
+        const other = await open()
         await whole(other)
-        const [known, replaced, newer] = [receipt(), receipt(), receipt()]
+        const known = receipt()
+        const replaced = receipt()
+        const newer = receipt()
         await state.putVisit({ ...known, previous: null })
         await state.learn({ ...newer, previous: replaced }, 'active')
         expect(await other.receiptStates([known, replaced])).to.deep.equal(['issued', 'revoked'])
@@ -509,7 +524,8 @@ describe('Redis hot state', () => {
       })
 
       it('is complete again at once if every process came back and kept nothing', async () => {
-        const [state, other] = [await open(), await open()]
+        const state = await open()
+        const other = await open()
         await whole(other)
         freeze()
         await until(async () => !(await isShared(state)()) && !(await isShared(other)()))
@@ -520,7 +536,8 @@ describe('Redis hot state', () => {
       })
 
       it('knows it of a process that had too many', async () => {
-        const [state, other] = [await open(), await open()]
+        const state = await open()
+        const other = await open()
         await whole(other)
         freeze()
         await until(async () => !(await isShared(state)()))
@@ -533,7 +550,8 @@ describe('Redis hot state', () => {
       })
 
       it('restores everything if Redis was restarted before these were restored', async () => {
-        const [state, other] = [await open(), await open({ goneAfterMs: GONE_MS })]
+        const state = await open()
+        const other = await open({ goneAfterMs: GONE_MS })
         await whole(other)
         freeze()
         await until(async () => !(await isShared(state)()))
@@ -552,7 +570,8 @@ describe('Redis hot state', () => {
       })
 
       it('is complete if a process ended that had written everything', async () => {
-        const [state, other] = [await open(), await open({ goneAfterMs: GONE_MS })]
+        const state = await open()
+        const other = await open({ goneAfterMs: GONE_MS })
         await whole(other)
         await settle(state, 'event-1')
         await state.close()
@@ -613,7 +632,8 @@ describe('Redis hot state', () => {
         const runs: string[] = []
         const address = `redis://127.0.0.1:${sentinel.port}/0?sentinel=whence`
         const state = await open({ onNewRun: (run) => runs.push(run), connectWaitMs: 5_000 }, address)
-        const [known, meanwhile] = [issued(), issued()]
+        const known = issued()
+        const meanwhile = issued()
         await state.learn(known, 'active')
         await until(async () => replica.cli('--scan', '--pattern', 'whence:r:*') !== '')
         await master.kill()

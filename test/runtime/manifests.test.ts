@@ -306,7 +306,8 @@ describe('manifests', () => {
 
   it('are parsed once as long as their text stays, and in their order', () => {
     const parse = rememberingParser({})
-    const [a, b] = [{ name: 'a.yaml', text: 'kind: A' }, { name: 'b.yaml', text: 'kind: B\n---\nkind: [' }] // prettier-ignore
+    const a = { name: 'a.yaml', text: 'kind: A' }
+    const b = { name: 'b.yaml', text: 'kind: B\n---\nkind: [' } // prettier-ignore
     const first = parse([a, b])
     const second = parse([{ name: '0.yaml', text: 'kind: Z' }, a, b])
     expect(second.objects.map(({ value }) => value)).to.deep.equal([{ kind: 'Z' }, { kind: 'A' }, { kind: 'B' }])
@@ -357,7 +358,8 @@ describe('manifests', () => {
       JSON.stringify({ apiVersion: 'whence.dev/v1alpha1', kind, metadata: { name }, spec })
     const ga4 = (name: string, secret: string) =>
       object('Destination', name, {
-        ...{ websiteRef: { name: 'site' }, provider: 'ga4' },
+        websiteRef: { name: 'site' },
+        provider: 'ga4',
         ga4: { measurementId: 'G-AAAAAAAAAA', apiSecretRef: { name: secret, key: 'key' } },
       })
     const documents = [
@@ -372,7 +374,8 @@ describe('manifests', () => {
       ga4('sealed', 'sealed'),
       ga4('wrong', 'there'),
       object('Destination', 'lost', {
-        ...{ websiteRef: { name: 'orphan' }, provider: 'ga4' },
+        websiteRef: { name: 'orphan' },
+        provider: 'ga4',
         ga4: { measurementId: 'G-AAAAAAAAAA', apiSecretRef: { name: 'there', key: 'other' } },
       }),
       'kind: Secret\nmetadata: { name: there }\nstringData: { other: x }',

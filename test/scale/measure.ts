@@ -45,9 +45,11 @@ export async function measureStatement(facts: Facts, { name, params }: Statement
   const rounds: number[] = []
   let rows = 0
   for (let round = 0; round < ROUNDS; round++) {
-    const [all, main] = [process.cpuUsage(), process.threadCpuUsage()]
+    const all = process.cpuUsage()
+    const main = process.threadCpuUsage()
     rows = await rowsOf(facts, { name, params })
-    const [usedInAll, usedInMain] = [process.cpuUsage(all), process.threadCpuUsage(main)]
+    const usedInAll = process.cpuUsage(all)
+    const usedInMain = process.threadCpuUsage(main)
     rounds.push((usedInAll.user + usedInAll.system - usedInMain.user - usedInMain.system) / 1_000)
     if ((rounds[0] ?? 0) < AGAIN_MS) break
   }

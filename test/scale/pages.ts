@@ -84,10 +84,14 @@ async function known({ get }: AskedPages): Promise<readonly string[]> {
   const lines = (await get('logs?direction=inbound')).body['records'] as Row[]
   const attempts = (await get('logs?direction=outbound')).body['records'] as Row[]
   const { website, event_id: event, visit_id: visit } = install?.['install'] as Row
-  const [line, attempt] = [lines[0] as Row, attempts[0] as Row]
+  const line = lines[0] as Row
+  const attempt = attempts[0] as Row
   return [
-    ...[`installs/${website}/${event}`, `installs?visit=${visit}`, `logs?reference=${event},${visit}`],
-    ...[`logs/requests/${line['website']}/${line['id']}`, `logs?cursor=${(await get('logs')).body['next']}`],
+    `installs/${website}/${event}`,
+    `installs?visit=${visit}`,
+    `logs?reference=${event},${visit}`,
+    `logs/requests/${line['website']}/${line['id']}`,
+    `logs?cursor=${(await get('logs')).body['next']}`,
     `logs/attempts/${attempt['website']}/${attempt['event']}/${attempt['id']}`,
   ]
 }
@@ -108,17 +112,32 @@ function figurePaths(nowMs: number): readonly string[] {
 
 function installPaths(nowMs: number): readonly string[] {
   const filters = [
-    ...['', 'resolution=matched', 'resolution=unmatched', 'resolution=counted', 'resolution=pending'],
-    ...['eventType=first_run', 'path=brew', 'platform=windows', 'platform=plan9', 'agent=cursor', 'agent='],
-    ...['reason=expired', 'reason=nothing', 'policy=handoff', 'policy=latest_visit', 'visit=nothing-like-this'],
-    ...['source=newsletter', 'source=nothing', 'medium=cpc', 'campaign=campaign-7', 'referrer=r1.example'],
+    '',
+    'resolution=matched',
+    'resolution=unmatched',
+    'resolution=counted',
+    'resolution=pending',
+    'eventType=first_run',
+    'path=brew',
+    'platform=windows',
+    'platform=plan9',
+    'agent=cursor',
+    'agent=',
+    'reason=expired',
+    'reason=nothing',
+    'policy=handoff',
+    'policy=latest_visit',
+    'visit=nothing-like-this',
+    'source=newsletter',
+    'source=nothing',
+    'medium=cpc',
+    'campaign=campaign-7',
+    'referrer=r1.example',
     `page=https://${MAIN}.example/docs/page-3`,
     `visitSince=${nowMs - 8 * DAY_MS}&visitUntil=${nowMs - 7 * DAY_MS}`,
-    ...[
-      'ranBy=agent',
-      'platform=',
-      'resolution=matched&eventType=install_completed&leastVisitAge=3600&visitAgeBelow=5400',
-    ],
+    'ranBy=agent',
+    'platform=',
+    'resolution=matched&eventType=install_completed&leastVisitAge=3600&visitAgeBelow=5400',
   ]
   const bounds = ['', `website=${MAIN}&`, `since=${nowMs - 30 * DAY_MS}&`]
   return [...filters.flatMap((filter) => bounds.map((bound) => `installs?${bound}${filter}`)), 'installs/export']
@@ -126,9 +145,18 @@ function installPaths(nowMs: number): readonly string[] {
 
 function visitPaths(nowMs: number): readonly string[] {
   const filters = [
-    ...['', 'step=activated', 'step=copied', 'step=completed', 'step=first_run', 'source=newsletter', 'source=nothing'],
-    ...['medium=cpc&step=copied', 'campaign=campaign-7&step=completed', 'referrer=r1.example'],
-    ...[`page=https://${MAIN}.example/docs/page-3`, `agent=cursor&step=completed`],
+    '',
+    'step=activated',
+    'step=copied',
+    'step=completed',
+    'step=first_run',
+    'source=newsletter',
+    'source=nothing',
+    'medium=cpc&step=copied',
+    'campaign=campaign-7&step=completed',
+    'referrer=r1.example',
+    `page=https://${MAIN}.example/docs/page-3`,
+    `agent=cursor&step=completed`,
   ]
   const bounds = ['', `website=${MAIN}&`, `until=${nowMs - 5 * DAY_MS}&`]
   const several = [
@@ -155,7 +183,8 @@ function deliveryPaths(nowMs: number): readonly string[] {
   const periods = ['', `since=${nowMs - DAY_MS}&`, `since=${nowMs - 90 * DAY_MS}&`]
   const exports = ['deliveries/export', 'deliveries/export?status=failed']
   const pages = periods.flatMap((period) => [
-    ...[`deliveries?${period}`, `deliveries?${period}website=${MAIN}`],
+    `deliveries?${period}`,
+    `deliveries?${period}website=${MAIN}`,
     ...lists.map((list) => `deliveries/list?${period}${list}`),
   ])
   return [...pages, ...exports]
@@ -163,15 +192,20 @@ function deliveryPaths(nowMs: number): readonly string[] {
 
 function logPaths(nowMs: number): readonly string[] {
   const filters = [
-    ...['', 'direction=inbound', 'direction=outbound', 'status=4xx', 'status=5xx', 'status=none', 'code=rate_limited'],
-    ...[
-      'path=/v1/events',
-      'kind=install',
-      'kind=delivery',
-      `origin=https://${MAIN}.example`,
-      'reference=event-that-is-not-there',
-    ],
-    ...['text=campaign-7', 'text=nothing-like-this'],
+    '',
+    'direction=inbound',
+    'direction=outbound',
+    'status=4xx',
+    'status=5xx',
+    'status=none',
+    'code=rate_limited',
+    'path=/v1/events',
+    'kind=install',
+    'kind=delivery',
+    `origin=https://${MAIN}.example`,
+    'reference=event-that-is-not-there',
+    'text=campaign-7',
+    'text=nothing-like-this',
   ]
   const bounds = ['', `website=${MAIN}&`, `until=${nowMs - 5 * DAY_MS}&`]
   const lists = filters.flatMap((filter) => bounds.map((bound) => `logs?${bound}${filter}`))
@@ -179,15 +213,14 @@ function logPaths(nowMs: number): readonly string[] {
 }
 
 const OTHERS = [
-  ...[
-    'replays',
-    `replays/${FIRST_REPLAY}`,
-    `replays/${DONE_REPLAY}`,
-    'streams',
-    'streams/scale-logs/attempts',
-    'webhooks',
-  ],
-  ...['webhooks/default/scale-hook/attempts', 'webhooks/default/scale-hook/lost'],
+  'replays',
+  `replays/${FIRST_REPLAY}`,
+  `replays/${DONE_REPLAY}`,
+  'streams',
+  'streams/scale-logs/attempts',
+  'webhooks',
+  'webhooks/default/scale-hook/attempts',
+  'webhooks/default/scale-hook/lost',
 ]
 
 /** What pages ask more about if they find it: example data in the checklist, and replays that failed or are done. */
@@ -196,15 +229,16 @@ export async function storeRarities(facts: Facts, { untilMs }: ScaleShape): Prom
   await store(facts, [activityRecord({ ...filledIn, id: 'scale-example', atMs: untilMs - 1 })])
   const result: UnfinishedReplay = { starts: 1, failure: 'too_many_installations' }
   const failed: RowOf<'decision_replay_results'> = {
-    ...{
-      organization: SCALE_ORGANIZATION,
-      website: MAIN,
-      id: FIRST_REPLAY,
-      state: 'failed',
-      installs: 0,
-      reached: untilMs - 1,
-    },
-    ...{ result: JSON.stringify(result), made_at: untilMs - 1, retention_days: 7, row_version: untilMs },
+    organization: SCALE_ORGANIZATION,
+    website: MAIN,
+    id: FIRST_REPLAY,
+    state: 'failed',
+    installs: 0,
+    reached: untilMs - 1,
+    result: JSON.stringify(result),
+    made_at: untilMs - 1,
+    retention_days: 7,
+    row_version: untilMs,
   }
   const counts = { installs: 0, matched: 0, replayedMatched: 0, notDecided: 0, changed: 0 }
   const nothing: ReplayResult = { ...counts, sources: [], changes: [] }

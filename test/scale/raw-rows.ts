@@ -194,15 +194,11 @@ export async function rawInstallCells(connection: FactsConnection, span: Span): 
     const outcome = ['matched', 'unmatched', 'counted'].indexOf(install.resolution)
     if (outcome !== -1) counts[3 + outcome] = 1
     const values: readonly (readonly [string, string])[] = [
-      ...([
-        ['installs', ''],
-        ['path', install.path],
-        ['platform', install.platform],
-      ] as const),
-      ...([
-        ['policy', install.policy],
-        ['agent', install.agent],
-      ] as const),
+      ['installs', ''],
+      ['path', install.path],
+      ['platform', install.platform],
+      ['policy', install.policy],
+      ['agent', install.agent],
       ...(install.resolution === 'unmatched' ? [['reason', install.reason] as const] : []),
     ]
     for (const [name, value] of values) count(counted, name, value, counts)

@@ -1196,17 +1196,21 @@ describe('sdk in Chromium', function () {
     }
 
     const SHADOWED = [
-      ...[
-        'currentScript',
-        'querySelector',
-        'querySelectorAll',
-        'cookie',
-        'referrer',
-        'head',
-        'body',
-        'documentElement',
-      ],
-      ...['createElement', 'addEventListener', 'execCommand', 'prerendering', 'location', 'defaultView', 'scripts'],
+      'currentScript',
+      'querySelector',
+      'querySelectorAll',
+      'cookie',
+      'referrer',
+      'head',
+      'body',
+      'documentElement',
+      'createElement',
+      'addEventListener',
+      'execCommand',
+      'prerendering',
+      'location',
+      'defaultView',
+      'scripts',
     ]
     for (const element of [
       '<img name="NAME" src="https://evil.invalid/x.png" data-project="evil">',

@@ -67,7 +67,11 @@ export const page = ({ installs }: AnswerOf<'installs'>): string | undefined => 
 `
 const STRICT = {
   compilerOptions: {
-    ...{ strict: true, noEmit: true, types: [], target: 'es2024', module: 'nodenext' },
+    strict: true,
+    noEmit: true,
+    types: [],
+    target: 'es2024',
+    module: 'nodenext',
     allowImportingTsExtensions: true,
   },
   files: ['client.ts', 'dashboard-client.ts'],

@@ -293,7 +293,8 @@ export function contractLiterals(file: SourceFile): readonly string[] {
 function literalValue(node: ts.Node): number | null {
   if (ts.isNumericLiteral(node)) return Number(node.text)
   if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.AsteriskToken) return null
-  const [left, right] = [literalValue(node.left), literalValue(node.right)]
+  const left = literalValue(node.left)
+  const right = literalValue(node.right)
   return left === null || right === null ? null : left * right
 }
 

@@ -58,9 +58,14 @@ const QUIET_LOOKS = 100
 const LOOK_MS = 25
 
 const WEBHOOK: Webhook = {
-  ...{ id: SAMPLE_WEBHOOK, namespace: 'default', objectName: 'acme-events', displayName: 'Our events' },
-  ...{ url: 'https://hooks.acme.dev/in', events: ['install.matched', 'delivery.failed', 'limit.reached'] },
-  ...{ isPaused: false, previousSecretUntilMs: null },
+  id: SAMPLE_WEBHOOK,
+  namespace: 'default',
+  objectName: 'acme-events',
+  displayName: 'Our events',
+  url: 'https://hooks.acme.dev/in',
+  events: ['install.matched', 'delivery.failed', 'limit.reached'],
+  isPaused: false,
+  previousSecretUntilMs: null,
 }
 
 export async function appendTo(folder: string, entries: readonly SampleEntry[]): Promise<void> {
@@ -143,7 +148,9 @@ async function startRoles({ store, mailed, receiver, ...told }: RoleParts): Prom
     await startDispatch(parts),
     await startWorker({ ...parts, provider: ga4, baseUrl: ga4Url, credentials: () => credentialsOf(destinations) }),
     await startWebhooks({
-      ...{ ...parts, randomness, outbound: receiver.outbound() },
+      ...parts,
+      randomness,
+      outbound: receiver.outbound(),
       credentials: () => new Map([[webhookKey(WEBHOOK), { secret: SECRET }]]),
     }),
   ]

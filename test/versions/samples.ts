@@ -68,17 +68,28 @@ export function laterEntries(): readonly SampleEntry[] {
 
 function replayOrder(): ReplayRecord {
   return {
-    ...{ v: 1, kind: 'replay', id: 'sample-replay', organization: 'acme', website: WEBSITE },
+    v: 1,
+    kind: 'replay',
+    id: 'sample-replay',
+    organization: 'acme',
+    website: WEBSITE,
     // Its row is kept for some days only, by the real clock.
-    ...{ askedAtMs: Date.now(), sinceMs: 0, untilMs: NOON_MS },
+    askedAtMs: Date.now(),
+    sinceMs: 0,
+    untilMs: NOON_MS,
     policy: { policy: 'latest_visit', windowMs: 1, isTokensOnly: false },
   }
 }
 
 function mailNamed(mailId: string): MailJob {
   return {
-    ...{ v: 1, mailId, letter: { kind: 'sign-in', link: 'ab'.repeat(16) }, tries: 0 },
-    ...{ createdAtMs: NOON_MS, dueAtMs: NOON_MS, deadlineAtMs: NOON_MS + 3_600_000 },
+    v: 1,
+    mailId,
+    letter: { kind: 'sign-in', link: 'ab'.repeat(16) },
+    tries: 0,
+    createdAtMs: NOON_MS,
+    dueAtMs: NOON_MS,
+    deadlineAtMs: NOON_MS + 3_600_000,
   }
 }
 
@@ -91,9 +102,19 @@ function failedDelivery(): ReturnType<typeof deliveryRecord> {
 function webhookJob(eventId: string): WebhookJob {
   const body = { type: 'delivery.expired', timestamp: new Date(NOON_MS).toISOString(), data: { eventId } }
   return {
-    ...{ v: 1, messageId: eventId, organization: 'acme', website: WEBSITE, webhook: SAMPLE_WEBHOOK, attempts: 0 },
-    ...{ type: 'delivery.expired', body: JSON.stringify(body), catalogNumber: 1, logRetentionDays: 30 },
-    ...{ happenedAtMs: NOON_MS, dueAtMs: NOON_MS, deadlineAtMs: NOON_MS + 3_600_000 },
+    v: 1,
+    messageId: eventId,
+    organization: 'acme',
+    website: WEBSITE,
+    webhook: SAMPLE_WEBHOOK,
+    attempts: 0,
+    type: 'delivery.expired',
+    body: JSON.stringify(body),
+    catalogNumber: 1,
+    logRetentionDays: 30,
+    happenedAtMs: NOON_MS,
+    dueAtMs: NOON_MS,
+    deadlineAtMs: NOON_MS + 3_600_000,
   }
 }
 

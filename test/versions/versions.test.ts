@@ -18,25 +18,42 @@ import { laterEntries, sampleEntries, type SampleEntry } from './samples.ts'
 const FIRST_RELEASE = new URL('../vectors/records-of-0.1.0.json', import.meta.url)
 
 const KINDS: Readonly<Record<string, ReadableKind>> = {
-  ...{ visits: 'visit', activations: 'activation', installs: 'install', deliveries: 'delivery', activity: 'activity' },
-  ...{ handoffs: 'fact', requests: 'fact', 'deliver.ga4': 'job', 'dispatch.5s': 'parkedInstall' },
-  ...{ 'dead-letters': 'deadLetter' },
+  visits: 'visit',
+  activations: 'activation',
+  installs: 'install',
+  deliveries: 'delivery',
+  activity: 'activity',
+  handoffs: 'fact',
+  requests: 'fact',
+  'deliver.ga4': 'job',
+  'dispatch.5s': 'parkedInstall',
+  'dead-letters': 'deadLetter',
 }
 /** Each topic that is read by a role. */
 const READ_BY = [
   ...RECORD_TOPICS.map((topic) => `facts-writer ${topic}`),
-  ...['dispatch installs', 'dispatch dispatch.5s', 'deliver.ga4 deliver.ga4'],
-  ...['state activations', 'state state.5s', 'state install_decisions', 'mail mail', 'mail mail.5s'],
+  'dispatch installs',
+  'dispatch dispatch.5s',
+  'deliver.ga4 deliver.ga4',
+  'state activations',
+  'state state.5s',
+  'state install_decisions',
+  'mail mail',
+  'mail mail.5s',
   ...NOTICED_TOPICS.map((topic) => `webhooks ${topic}`),
-  ...['webhooks webhooks', 'webhooks webhooks.5s'],
+  'webhooks webhooks',
+  'webhooks webhooks.5s',
 ].sort()
 
 const LATER_ROWS = { install_decisions: 1 } as const
 const MAILED = ['sample-mail', 'sample-mail-again']
 const TOLD_OF_FIRST = ['delivery.failed event-failed', 'install.matched event-fresh', 'limit.reached visits']
 const TOLD = [
-  ...['delivery.expired sample-told', 'delivery.expired sample-told-again', 'delivery.failed event-failed'],
-  ...['install.matched event-fresh', 'limit.reached visits'],
+  'delivery.expired sample-told',
+  'delivery.expired sample-told-again',
+  'delivery.failed event-failed',
+  'install.matched event-fresh',
+  'limit.reached visits',
 ]
 /** The waiting activation keeps waiting: its visit is not there. */
 const ALL_READ = { mailed: MAILED, told: TOLD, replays: ['sample-replay'], behind: ['state state.30s'] }

@@ -12,9 +12,16 @@ type Schema = Readonly<Record<string, unknown>>
 const ROOT = join(import.meta.dirname, '../..')
 const ROUTES = join(ROOT, 'dashboard/routes.ts')
 const OPTIONS: ts.CompilerOptions = {
-  ...{ target: ts.ScriptTarget.ES2024, lib: ['lib.es2024.d.ts'], module: ts.ModuleKind.NodeNext },
-  ...{ types: ['node'], strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
-  ...{ allowImportingTsExtensions: true, noEmit: true, skipLibCheck: true },
+  target: ts.ScriptTarget.ES2024,
+  lib: ['lib.es2024.d.ts'],
+  module: ts.ModuleKind.NodeNext,
+  types: ['node'],
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  allowImportingTsExtensions: true,
+  noEmit: true,
+  skipLibCheck: true,
 }
 
 /** An answer of a route: a JSON body by its schema, a stream of another type, or neither. */

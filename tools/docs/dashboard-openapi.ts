@@ -59,29 +59,45 @@ function operationOf(name: string, row: RouteRow, answers: readonly RouteAnswer[
 }
 
 const ORIGIN = {
-  ...{ name: 'Origin', in: 'header', required: true, schema: { type: 'string' } },
+  name: 'Origin',
+  in: 'header',
+  required: true,
+  schema: { type: 'string' },
   description: "The service's own origin. Browsers send it automatically.",
 }
 
 const IF_MATCH = {
-  ...{ name: 'If-Match', in: 'header', required: true, schema: { type: 'string' } },
+  name: 'If-Match',
+  in: 'header',
+  required: true,
+  schema: { type: 'string' },
   description: 'ETag of the object as it was seen.',
 }
 
 function pathParameters({ path }: RouteRow): readonly Json[] {
   return [...path.matchAll(/:([a-z]+)/gi)].map(([, name]) => ({
-    ...{ name, in: 'path', required: true, schema: { type: 'string' } },
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
   }))
 }
 
 function queryParameters({ query = {} }: RouteRow): readonly Json[] {
   return Object.entries(query).map(([name, schema]) => ({
-    ...{ name, in: 'query', required: false, description: schema.description, schema: plain(schema) },
+    name,
+    in: 'query',
+    required: false,
+    description: schema.description,
+    schema: plain(schema),
   }))
 }
 
 const MEANINGS: Readonly<Record<number, string>> = {
-  ...{ 200: 'Done.', 201: 'It is there now.', 202: 'It will be done.', 204: 'Done; there is nothing to say.' },
+  200: 'Done.',
+  201: 'It is there now.',
+  202: 'It will be done.',
+  204: 'Done; there is nothing to say.',
   303: 'The browser goes on to a page of ours.',
 }
 

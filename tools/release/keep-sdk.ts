@@ -28,7 +28,8 @@ export function lackingIn(earlierFolder: string, files: BuildManifest['files']):
 }
 
 if (import.meta.main) {
-  const [built, earlier] = [path.join(SDK, 'dist'), path.join(SDK, 'earlier')]
+  const built = path.join(SDK, 'dist')
+  const earlier = path.join(SDK, 'earlier')
   const manifest = await buildSdk(built)
   if (process.argv.includes('--check')) {
     const lacking = lackingIn(earlier, manifest.files).map(({ immutableUrl }) => immutableUrl)

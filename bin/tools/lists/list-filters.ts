@@ -16,19 +16,29 @@ export const FAR_MS = DAY_MS
 
 /** Flags by the name that the API has for the same filter. */
 const LOG_FLAGS = {
-  ...{ direction: '--direction', status: '--status', code: '--code', path: '--path', kind: '--kind' },
-  ...{ origin: '--origin', reference: '--reference', text: '--text' },
+  direction: '--direction',
+  status: '--status',
+  code: '--code',
+  path: '--path',
+  kind: '--kind',
+  origin: '--origin',
+  reference: '--reference',
+  text: '--text',
 } as const
 const INSTALL_FLAGS = {
-  ...{
-    resolution: '--resolution',
-    reason: '--reason',
-    policy: '--policy',
-    visit: '--visit',
-    eventType: '--event-type',
-  },
-  ...{ path: '--path', platform: '--platform', agent: '--agent', source: '--source', medium: '--medium' },
-  ...{ campaign: '--campaign', referrer: '--referrer', page: '--page' },
+  resolution: '--resolution',
+  reason: '--reason',
+  policy: '--policy',
+  visit: '--visit',
+  eventType: '--event-type',
+  path: '--path',
+  platform: '--platform',
+  agent: '--agent',
+  source: '--source',
+  medium: '--medium',
+  campaign: '--campaign',
+  referrer: '--referrer',
+  page: '--page',
 } as const
 
 /** Null, with a message on standard error, if a flag is invalid. */
@@ -55,7 +65,8 @@ export function listPeriodOf(
   run: RunOutcome,
   nowMs: number,
 ): { readonly since_ms: number; readonly until_ms: number } | null {
-  const [since, until] = [momentOf(run, '--since', nowMs), momentOf(run, '--until', nowMs)]
+  const since = momentOf(run, '--since', nowMs)
+  const until = momentOf(run, '--until', nowMs)
   if (since === null || until === null) return null
   const period = { since_ms: since ?? 0, until_ms: until ?? nowMs + FAR_MS }
   if (period.since_ms < period.until_ms) return period

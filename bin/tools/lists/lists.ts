@@ -61,7 +61,8 @@ export async function logsTool(run: RunOutcome): Promise<number> {
       what: 'attempt at delivery',
       columns: ATTEMPT_COLUMNS,
       idOf: (row) => `${row.website}/${row.event_id}/${row.destination}/${row.attempt_id}`,
-      ...{ keptDays: MOST_LOG_RETENTION_DAYS, of: attempts?.text === undefined ? 'lines' : 'texts' },
+      keptDays: MOST_LOG_RETENTION_DAYS,
+      of: attempts?.text === undefined ? 'lines' : 'texts',
       positionOf: (row) => ({ beforeMs: row.started_at_ms, beforeId: row.attempt_id }),
       read: async (backend, window) => {
         named ??= withNamedEvents(filters, (references) => backend.run('listEventsOfReferences', { references }))
@@ -75,7 +76,8 @@ export async function logsTool(run: RunOutcome): Promise<number> {
     columns: LOG_COLUMNS,
     idOf: (row) => row.id,
     elsewhere: attempts === null ? undefined : 'Attempts at delivery are listed with --direction outbound.',
-    ...{ keptDays: MOST_LOG_RETENTION_DAYS, of: requests.text === undefined ? 'lines' : 'texts' },
+    keptDays: MOST_LOG_RETENTION_DAYS,
+    of: requests.text === undefined ? 'lines' : 'texts',
     positionOf: (row) => ({ beforeMs: row.received_at_ms, beforeId: row.id }),
     read: async (backend, window) =>
       whole((await backend.run('listLogs', { ...window, ...of, ...requests })).map(ofShownWebsite)),
@@ -97,7 +99,8 @@ export async function installsTool(run: RunOutcome): Promise<number> {
     what: 'install',
     columns: [...INSTALL_COLUMNS, { head: 'CAME FROM', cell: cameFrom }],
     idOf: (row) => `${row.website}/${row.event_id}`,
-    ...{ keptDays: LIMITS.retentionDays.max, of: 'others' },
+    keptDays: LIMITS.retentionDays.max,
+    of: 'others',
     positionOf: (row) => ({ beforeMs: row.received_at_ms, beforeId: row.event_id }),
     read: async (backend, window) => {
       const { rows, reached } = await readNewestInstalls(backend, { ...window, ...of, ...own })
@@ -112,7 +115,8 @@ export async function activityTool(run: RunOutcome): Promise<number> {
     what: 'activity',
     columns: ACTIVITY_COLUMNS,
     idOf: (row) => row.id,
-    ...{ keptDays: Math.max(MOST_LOG_RETENTION_DAYS, LIMITS.auditRetentionDays), of: 'others' },
+    keptDays: Math.max(MOST_LOG_RETENTION_DAYS, LIMITS.auditRetentionDays),
+    of: 'others',
     positionOf: (row) => ({ beforeMs: row.noticed_at_ms, beforeId: row.id }),
     read: async (backend, window) => whole(await backend.run('listActivity', { ...window, ...filters })),
   })
@@ -182,7 +186,8 @@ function whereFrom(visit: VisitRow): VisitSource {
 
 async function list<R>(run: RunOutcome, listing: Listing<R>): Promise<number> {
   const isFollowing = run.flags.has('--follow')
-  const [limit, period] = [limitOf(run), listPeriodOf(run, Date.now())]
+  const limit = limitOf(run)
+  const period = listPeriodOf(run, Date.now())
   if (limit === null || period === null) return 2
   if (isFollowing && run.flags.has('--until')) {
     complain('--follow shows rows as they come, so it has no --until\n')

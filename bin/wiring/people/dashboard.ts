@@ -160,8 +160,21 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   const pages = openPages(parts, randomness)
   const metrics = createDashboardMetrics(parts.registry, nowMs)
   const api = createDashboard({
-    ...{ baseUrl, streams, eventLog, hotState, facts, directory, inventory, writer, pins, keys },
-    ...{ randomness, nowMs, logger, metrics, clock: { elapsedMs: () => performance.now() } },
+    baseUrl,
+    streams,
+    eventLog,
+    hotState,
+    facts,
+    directory,
+    inventory,
+    writer,
+    pins,
+    keys,
+    randomness,
+    nowMs,
+    logger,
+    metrics,
+    clock: { elapsedMs: () => performance.now() },
     addressHashOf,
     replayDeliveries: ({ mayCountTwice, ...query }) =>
       replayDeadLetters({ eventLog, facts, nowMs, mayCountTwice, catalogNumber: directory.catalogNumber }, query),
@@ -169,7 +182,8 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
     discovery: await openDiscovery(parts),
     signUp: signUpOf(settings),
     billing: await openBilling(parts, metrics),
-    ...{ version: version(), hasSupport: settings.supportMail !== null },
+    version: version(),
+    hasSupport: settings.supportMail !== null,
     claimRules: { trustedDomains: settings.oidcTrustDomains, groupsClaim: settings.oidcGroupsClaim },
     ...(parts.readingHandlers === undefined ? {} : { readingHandlers: parts.readingHandlers }),
   })
@@ -179,8 +193,14 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
     (started) => started.stop(),
   )
   const people = {
-    ...{ directory, inventory, writer, hotState, facts, nowMs },
-    ...{ personId: keys.personId, onRemoved: pins.forget },
+    directory,
+    inventory,
+    writer,
+    hotState,
+    facts,
+    nowMs,
+    personId: keys.personId,
+    onRemoved: pins.forget,
   }
   const serve: Serve = (req, res) => signIn(req, res) || pages(req, res) || api(req, res) || missing(req, res)
   return {

@@ -85,7 +85,8 @@ class GroupConsumer implements Consumer {
 
   /** Drops entries fetched meanwhile: they would leave a gap after the redelivered ones. */
   async #goBack(partition: number, offset: number, standsAt: number | null): Promise<void> {
-    const [consumer, flow] = [this.#consumer, this.#flows.get(partition)]
+    const consumer = this.#consumer
+    const flow = this.#flows.get(partition)
     if (consumer === null || flow === undefined || this.#isStopping)
       throw new LogUnavailable('the consumer is not running')
     this.#starting.add(partition)
@@ -209,7 +210,14 @@ class GroupConsumer implements Consumer {
     const flow = new PartitionFlow(
       {
         ...options,
-        ...{ topic, partition, handler, nowMs, retryMs, recheckMs, random, budget },
+        topic,
+        partition,
+        handler,
+        nowMs,
+        retryMs,
+        recheckMs,
+        random,
+        budget,
         maxBytes: maxBytesPerPartition,
         onFailure: (error) => onFailure(error, topic, group),
         commit: (ofPartition, offset) => this.#commit(ofPartition, offset),

@@ -135,7 +135,13 @@ class LogInKafka implements EventLog {
     const groupId = `${this.#settings.prefix}${group}:${topic}`
     const member = await startMember(
       {
-        ...{ kafka: this.#kafka, topic, topicName, group, groupId, handler, options },
+        kafka: this.#kafka,
+        topic,
+        topicName,
+        group,
+        groupId,
+        handler,
+        options,
         lagOf: (partitions) => this.#ask((admin) => lagOf(admin, { groupId, topicName, partitions })),
         offsetsSince: (sinceMs) => this.#ask((admin) => offsetsSince(admin, topicName, sinceMs)),
         positions: () => this.#ask((admin) => positionsOf(admin, groupId, topicName)),

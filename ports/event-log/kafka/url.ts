@@ -108,7 +108,9 @@ function saslOf(userInfo: string, mechanism: string | null): KafkaSasl | null | 
 }
 
 function kafkaTlsOf(query: URLSearchParams): KafkaTls | null | string {
-  const [caFile, certFile, keyFile] = [query.get('ca'), query.get('cert'), query.get('key')]
+  const caFile = query.get('ca')
+  const certFile = query.get('cert')
+  const keyFile = query.get('key')
   if ((certFile === null) !== (keyFile === null)) return 'needs cert and key together'
   if (query.get('tls') === '1') return { caFile, certFile, keyFile }
   return caFile === null && certFile === null ? null : 'names TLS files without tls=1'

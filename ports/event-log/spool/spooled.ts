@@ -180,7 +180,8 @@ class LogWithSpool implements SpooledEventLog {
   }
 
   health(): EventLogHealth {
-    const [log, spool] = [this.#log.health(), this.#spool.health()]
+    const log = this.#log.health()
+    const spool = this.#spool.health()
     const refuses = this.#refuses(log.refuses, spool.refuses)
     const times = [log.lastAppendAtMs, spool.lastAppendAtMs].filter((time) => time !== null)
     return {

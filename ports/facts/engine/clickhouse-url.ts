@@ -58,7 +58,9 @@ function clickHouseQueryProblem(query: URLSearchParams): string | null {
 }
 
 function clickHouseTlsOf({ protocol, searchParams: query }: URL): ClickHouseTls | null | string {
-  const [caFile, certFile, keyFile] = [query.get('ca'), query.get('cert'), query.get('key')]
+  const caFile = query.get('ca')
+  const certFile = query.get('cert')
+  const keyFile = query.get('key')
   if (caFile === null && certFile === null && keyFile === null) return null
   if (protocol !== 'https:') return 'names TLS files without https'
   if ((certFile === null) !== (keyFile === null)) return 'needs cert and key together'
@@ -68,7 +70,8 @@ function clickHouseTlsOf({ protocol, searchParams: query }: URL): ClickHouseTls 
 }
 
 function tableLayout(query: URLSearchParams): TableLayout | string {
-  const [replicated, cluster] = [query.get('replicated') ?? '0', query.get('cluster')]
+  const replicated = query.get('replicated') ?? '0'
+  const cluster = query.get('cluster')
   if (!['0', '1'].includes(replicated)) return 'has replicated that is neither 0 nor 1'
   const isReplicated = replicated === '1'
   if (cluster === null) return { isReplicated }

@@ -130,7 +130,8 @@ export class Ranks {
   #isHeldUp(waiting: WaitingStatement): boolean {
     const held = this.#held
     if (held === null || waiting.organization === '') return false
-    const [own, other] = [this.#of(held.rank), this.#of(waiting.rank)]
+    const own = this.#of(held.rank)
+    const other = this.#of(waiting.rank)
     if (own !== other && own.used >= other.used) return false
     const { byEither, byPerson } = useOf(held, own.uses.now())
     const most = { byEither: byEither + CLEARLY_MS, byPerson: byPerson + CLEARLY_MS }

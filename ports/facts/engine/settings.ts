@@ -49,8 +49,12 @@ const REPORT_SETTINGS: EngineSettings = { ...QUERY_SETTINGS, ...PATIENT }
 
 /** Tables that are read by position, or that decide about installs: a row that a replica shows late would be missed for good. */
 const QUORUM_TABLES: readonly string[] = [
-  ...['stream_pointers', 'stream_progress'],
-  ...['visits', 'activations', 'installs', 'install_decisions'],
+  'stream_pointers',
+  'stream_progress',
+  'visits',
+  'activations',
+  'installs',
+  'install_decisions',
 ]
 
 /** Further settings of an insert into this table, on replicas: a majority holds it before it is acknowledged. */

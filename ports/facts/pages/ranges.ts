@@ -34,7 +34,8 @@ export function websiteColumns(period: AskedWebsites): string {
  * text as hex digits: the engine would take 20 ms to read 64 expressions with parameters.
  */
 export function issuedBetween({ since_ms: since, until_ms: until, key_ids: keyIds }: IssuedPeriod): string {
-  const [from, to] = [visitIdTime(since), visitIdTime(until)]
+  const from = visitIdTime(since)
+  const to = visitIdTime(until)
   const prefixes = VISIT_ID_PREFIXES.filter((prefix) => keyIds?.includes(parseInt(prefix.slice(1), 16)) ?? true)
   const ranges = prefixes.map((prefix) => `(visit_id >= '${prefix}${from}' AND visit_id < '${prefix}${to}')`)
   return `(${ranges.join(' OR ')})`

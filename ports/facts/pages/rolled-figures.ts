@@ -42,9 +42,21 @@ const SUMS = `[${[2, 3, 4, 5, 6, 7].map((place) => `sum(cell.${place})`).join(',
 
 /** Only these words may become part of a text. */
 const COLUMNS: Readonly<Record<Dimension, string>> = {
-  ...{ visits: 'visits', source: 'source', medium: 'medium', campaign: 'campaign', referrer: 'referrer' },
-  ...{ page: 'page', agent_page: 'agent_page', installs: 'installs', path: 'path', platform: 'platform' },
-  ...{ policy: 'policy', reason: 'reason', agent: 'agent', time_to_install: 'time_to_install', delivery: 'delivery' },
+  visits: 'visits',
+  source: 'source',
+  medium: 'medium',
+  campaign: 'campaign',
+  referrer: 'referrer',
+  page: 'page',
+  agent_page: 'agent_page',
+  installs: 'installs',
+  path: 'path',
+  platform: 'platform',
+  policy: 'policy',
+  reason: 'reason',
+  agent: 'agent',
+  time_to_install: 'time_to_install',
+  delivery: 'delivery',
 }
 
 export const rolledCells = (period: RolledPeriod): string => `

@@ -47,8 +47,11 @@ interface VisitsWithinRow {
 
 /** As figures count it. */
 const STEP_COLUMNS: Readonly<Record<LaterStep, string>> = {
-  ...{ activated: 'is_activated', copied: 'is_copied' },
-  ...{ started: 'started', completed: 'completed', first_run: 'first_run' },
+  activated: 'is_activated',
+  copied: 'is_copied',
+  started: 'started',
+  completed: 'completed',
+  first_run: 'first_run',
 }
 const STEP_NAMES = Object.entries(STEP_COLUMNS).map(([name, column]) => `${column} AS ${name}`)
 const STEP_COUNTS = Object.entries(STEP_COLUMNS).map(([name, column]) => `countIf(${column}) AS ${name}`)

@@ -9,8 +9,18 @@ type OfWebhook = OfWebhookOwner & { readonly webhook: string }
 type Since = { readonly since_id: string }
 
 const ATTEMPT_LINE = selectFrom('webhook_attempts', [
-  ...(['message_id', 'number', 'type', 'website', 'happened_at', 'started_at', 'duration_ms', 'state'] as const),
-  ...(['status', 'error', 'answer', 'next_attempt_at'] as const),
+  'message_id',
+  'number',
+  'type',
+  'website',
+  'happened_at',
+  'started_at',
+  'duration_ms',
+  'state',
+  'status',
+  'error',
+  'answer',
+  'next_attempt_at',
 ])
 export type WebhookAttemptRow = RowsOf<typeof ATTEMPT_LINE>
 

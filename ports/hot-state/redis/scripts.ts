@@ -12,8 +12,14 @@ const SCRIPTS = {
   installs: ['claim_install', 'keep_install', 'settle_install', 'decide_install', 'release_install'],
   limits: ['count_hits', 'return_hits', 'add_usage', 'return_usage', 'read_usage', 'raise_usage'],
   sessions: [
-    ...(['put_session', 'read_session', 'drop_session', 'drop_sessions_of'] as const),
-    ...(['put_once', 'replace_once', 'read_once', 'take_once'] as const),
+    'put_session',
+    'read_session',
+    'drop_session',
+    'drop_sessions_of',
+    'put_once',
+    'replace_once',
+    'read_once',
+    'take_once',
   ],
   store: ['claim_job', 'release_job', 'mark_whole', 'read_whole', 'note_loss', 'probe', 'leave'],
 } as const

@@ -48,7 +48,12 @@ const KEEP_PAST_DAY_MS = LIMITS.receiptLifetimeMs + LIMITS.clockSkewMs
 const ANSWER_MEMORY_MS = LIMITS.answerMemoryDays * DAY_MS
 const USAGE_MEMORY_MS = 2 * 366 * DAY_MS
 const STATES: readonly ReceiptStanding[] = [
-  ...(['unknown', 'issued', 'active', 'revoked', 'predecessor_unknown', 'revoked_predecessor_unknown'] as const),
+  'unknown',
+  'issued',
+  'active',
+  'revoked',
+  'predecessor_unknown',
+  'revoked_predecessor_unknown',
   'revoked_unseen',
 ]
 

@@ -16,7 +16,8 @@ const GROWTH = 1.25
  * Shares of the spare: the room that stays after the last page while freed pages are reused, and the least that any
  * transaction needs.
  */
-const [REUSING_SHARE, LEAST_SHARE] = [1 / 4, 1 / 8]
+const REUSING_SHARE = 1 / 4
+const LEAST_SHARE = 1 / 8
 
 export class HeadRoom {
   readonly #databases: readonly Database[]

@@ -103,7 +103,7 @@ export function manifestsWith(...replacements: readonly (readonly [string, strin
 
 /** On Free nothing can be delivered, so the destination goes. */
 export const FREE_MANIFESTS: Readonly<Record<string, string>> = (() => {
-  const [{ 'acme.yaml': text }] = [manifestsWith(['plan: Standard', 'plan: Free'])]
+  const { 'acme.yaml': text } = manifestsWith(['plan: Standard', 'plan: Free'])
   return { 'acme.yaml': (text ?? '').split('---').slice(0, 3).join('---') }
 })()
 

@@ -29,7 +29,8 @@ export function bareCatalog(count = 1): Catalog {
     const origin = index === 0 ? 'https://acme.dev' : `https://site-${index}.dev`
     return {
       id: index === 0 ? 'acme-dev' : `site-${index}`,
-      ...{ namespace: 'default', objectName: `site-${index}` },
+      namespace: 'default',
+      objectName: `site-${index}`,
       organization: index % 25 === 0 || count <= 25 ? ACME : { ...ACME, id: `org-${index % 400}` },
       displayName: origin,
       primaryOrigin: origin,
@@ -45,7 +46,8 @@ export function bareCatalog(count = 1): Catalog {
     }
   })
   return {
-    ...{ version: '1', number: 1 },
+    version: '1',
+    number: 1,
     organizations: new Map(websites.map((website) => [website.organization.id, website.organization])),
     websites: new Map(websites.map((website) => [website.id, website])),
     origins: new Set(websites.map(({ primaryOrigin }) => primaryOrigin)),

@@ -45,7 +45,8 @@ describe("a person's data", function () {
   this.timeout(240_000)
   let folder: string
   let service: TestService | null = null
-  let [gone, kept]: [Person, Person] = [undefined as never, undefined as never]
+  let gone: Person = undefined as never
+  let kept: Person = undefined as never
   const at = (path: string): string => join(folder, path)
 
   before(async () => {
@@ -225,11 +226,13 @@ async function person(url: string, name: string): Promise<Person> {
   }
   const first = await activeReceipt(url, own)
   const receipt = await activeReceipt(url, { ...own, previous_receipt: first })
-  const [eventId, installationId] = [newId(), newId()]
+  const eventId = newId()
+  const installationId = newId()
   const event = eventBody({ event_id: eventId, installation_id: installationId, receipts: [receipt] })
   const answer = await post(`${url}/v1/events`, event)
   if (answer.body['resolution'] !== 'matched') throw new Error(answer.text)
-  const [visitId, firstId] = [visitIdIn(receipt) ?? '', visitIdIn(first) ?? '']
+  const visitId = visitIdIn(receipt) ?? ''
+  const firstId = visitIdIn(first) ?? ''
   const found = [visitId, firstId, eventId, installationId, `page-of-${name}`, `campaign-of-${name}`]
   return { receipt, visitId, eventId, installationId, traces: found }
 }
@@ -253,7 +256,8 @@ async function downloads(connection: FactsConnection): Promise<string> {
   const scope = { organization: 'acme', websites: [WEBSITE] }
   const run: OrganizationFacts['run'] = (query, params) => facts.run(query, { ...params, ...scope } as never)
   const reads = { organization: { id: 'acme' }, websites: [{ id: WEBSITE }], run } as unknown as OrganizationFacts
-  const [sinceMs, beforeMs] = [Date.now() - 3_600_000, Date.now() + 3_600_000]
+  const sinceMs = Date.now() - 3_600_000
+  const beforeMs = Date.now() + 3_600_000
   const everything = { sinceMs, from: { beforeMs, beforeId: '' } }
   const common = { reads, mayGoOn: () => Promise.resolve(true), onRows: () => undefined }
   const question = { ...everything, filters: { requests: {}, attempts: {} }, limit: 0, hasBodies: true }

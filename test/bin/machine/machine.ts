@@ -44,7 +44,9 @@ export interface Machine {
 
 export async function makeMachine(): Promise<Machine> {
   const folder = await mkdtemp(join(tmpdir(), 'whence-machine-'))
-  const [port, metricsPort, tlsPort] = [await freePort(), await freePort(), await freePort()]
+  const port = await freePort()
+  const metricsPort = await freePort()
+  const tlsPort = await freePort()
   const at = (path: string): string => join(folder, path)
   for (const path of ['/etc/systemd/system', '/etc/caddy', '/var/lib', '/var/backups', '/usr/local'])
     await mkdir(at(path), { recursive: true })

@@ -34,8 +34,15 @@ export async function startForgingProvider(clientId: string): Promise<ForgingPro
   const tokens = (): object => {
     const nowS = Math.floor((Date.now() + (held.forgery.clockMs ?? 0)) / 1_000)
     const claims = {
-      ...{ iss: issuer, aud: clientId, sub: 'anna', iat: nowS, exp: nowS + TOKEN_S, nonce: held.nonce },
-      ...{ email: 'anna@acme.dev', email_verified: true, ...held.forgery.claims },
+      iss: issuer,
+      aud: clientId,
+      sub: 'anna',
+      iat: nowS,
+      exp: nowS + TOKEN_S,
+      nonce: held.nonce,
+      email: 'anna@acme.dev',
+      email_verified: true,
+      ...held.forgery.claims,
     }
     const key = held.forgery.signature === 'other' ? other.privateKey : own.privateKey
     const idToken = held.forgery.signature === 'none' ? unsigned(claims) : signed(claims, key)
@@ -83,9 +90,14 @@ function respond(req: IncomingMessage, res: ServerResponse, answers: Readonly<Re
 /** Without userinfo: all that is believed stands in the ID token. */
 function metadataOf(issuer: string): object {
   return {
-    ...{ issuer, authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` },
-    ...{ jwks_uri: `${issuer}/jwks`, response_types_supported: ['code'], subject_types_supported: ['public'] },
-    ...{ id_token_signing_alg_values_supported: ['RS256'], authorization_response_iss_parameter_supported: true },
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    jwks_uri: `${issuer}/jwks`,
+    response_types_supported: ['code'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['RS256'],
+    authorization_response_iss_parameter_supported: true,
   }
 }
 

@@ -38,7 +38,9 @@ export async function startIdentityProvider(clients: Clients, port?: number): Pr
     )
   const provider: Provider = new Provider(issuer, {
     clients: ids.map((id) => ({
-      ...{ client_id: id, client_secret: CLIENT_SECRET, redirect_uris: [redirectUri] },
+      client_id: id,
+      client_secret: CLIENT_SECRET,
+      redirect_uris: [redirectUri],
       grant_types: ['authorization_code', 'refresh_token'],
     })),
     issueRefreshToken: async (_context, { clientId }) => hasRefreshTokens && clientId !== 'other',

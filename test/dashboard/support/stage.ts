@@ -188,8 +188,18 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const reads = readThreadOf(options, { directory, nowMs })
   const serve = createDashboard({
     ...reads.parts,
-    ...{ baseUrl, eventLog: noted, hotState, keys, randomness, nowMs, logger, discovery, ...ofRequests },
-    ...{ directory, streams, inventory },
+    baseUrl,
+    eventLog: noted,
+    hotState,
+    keys,
+    randomness,
+    nowMs,
+    logger,
+    discovery,
+    ...ofRequests,
+    directory,
+    streams,
+    inventory,
     metrics: createDashboardMetrics(registry, nowMs),
     signUp: options.isOpen === true ? { namespace: 'default', installation: null } : null,
     pins: hotStatePins(hotState),
@@ -200,7 +210,8 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     billing: (await options.billing?.(baseUrl)) ?? null,
     // Pages are as long on a busy machine.
     clock: { elapsedMs: () => 0 },
-    ...{ version: '1.2.3', hasSupport: options.supportMail !== undefined },
+    version: '1.2.3',
+    hasSupport: options.supportMail !== undefined,
     claimRules: { trustedDomains: options.trustedDomains ?? [], groupsClaim: 'groups' },
   })
   const server = createServer((req, res) => {
@@ -210,8 +221,20 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const ask = asker(baseUrl)
   let people = 0
   return {
-    ...{ manifests, written, directory, inventory, catalog, writer, metrics: () => registry.metrics() },
-    ...{ url: baseUrl, hotState, eventLog, logLines, mails: post.mails, ask, nowMs },
+    manifests,
+    written,
+    directory,
+    inventory,
+    catalog,
+    writer,
+    metrics: () => registry.metrics(),
+    url: baseUrl,
+    hotState,
+    eventLog,
+    logLines,
+    mails: post.mails,
+    ask,
+    nowMs,
     async signIn(email) {
       const link = await makeSignInLink(hotState, randomness, { email, baseUrl })
       const token = link.slice(link.indexOf('#link=') + '#link='.length)

@@ -36,7 +36,9 @@ export async function startTwoOrganizations(websites: readonly string[]): Promis
   const stage = await startStage({ manifests, facts })
   const anna = await stage.signIn('anna@acme.dev')
   return {
-    ...{ facts, stage, anna },
+    facts,
+    stage,
+    anna,
     vera: await stage.signIn('vera@acme.dev'),
     bert: await stage.signIn('bert@other.dev'),
     get: (path, cookies = anna, organization = 'acme') =>

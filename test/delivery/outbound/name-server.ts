@@ -96,7 +96,8 @@ function addressBytes(address: string): Buffer {
   if (!isIPv6(address)) return Buffer.from(address.split('.').map(Number))
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const groups = (text: string): number[] => (text === '' ? [] : text.split(':').map((group) => parseInt(group, 16)))
-  const [front, back] = [groups(head), groups(tail ?? '')]
+  const front = groups(head)
+  const back = groups(tail ?? '')
   const all = [...front, ...Array<number>(8 - front.length - back.length).fill(0), ...back]
   return Buffer.from(all.flatMap((group) => [group >> 8, group & 0xff]))
 }

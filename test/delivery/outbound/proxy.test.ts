@@ -19,8 +19,14 @@ const CERTIFICATE = testCertificate(
   ['93.184.215.14', '2606:4700::1111'],
 )
 const REQUEST: ProviderRequest = {
-  ...{ method: 'POST', path: '/mp/collect', query: {}, headers: {}, body: '{}', sessionMode: 'none' },
-  ...{ detail: '', secrets: [] },
+  method: 'POST',
+  path: '/mp/collect',
+  query: {},
+  headers: {},
+  body: '{}',
+  sessionMode: 'none',
+  detail: '',
+  secrets: [],
 }
 
 describe('calls through the proxy of the network', () => {

@@ -122,7 +122,8 @@ describe('a log stream to a bucket', function () {
   })
 
   it('writes the same object again after a kill, and no other', async () => {
-    let [armed, kills] = [true, 0]
+    let armed = true
+    let kills = 0
     const bodies: string[] = []
     const actor = await begun({
       sender: (own) => ({
@@ -178,7 +179,8 @@ describe('a log stream to a bucket', function () {
   })
 
   it('writes under its new prefix, as another object, what the bucket refuses under the one before', async () => {
-    const [asked, taken]: [string[], string[]] = [[], []]
+    const asked: string[] = []
+    const taken: string[] = []
     const policed = new TlsServer(CERTIFICATE, ({ url = '' }, body, response) => {
       const isRefused = url.includes('/wrong/')
       asked.push(url)
@@ -231,9 +233,13 @@ describe('a log stream to a bucket', function () {
     await small.listen()
     try {
       const actor = await begun({ bucket: small.outbound() })
-      const [first, last] = [requests(9), requests(9)]
+      const first = requests(9)
+      const last = requests(9)
       const large = requestRecord({
-        ...{ organization, website: 'acme', receivedAtMs: Date.now(), body: 'x'.repeat(9_000) },
+        organization,
+        website: 'acme',
+        receivedAtMs: Date.now(),
+        body: 'x'.repeat(9_000),
       })
       await stage.write('requests', [...first, large, ...last])
       await stage.settle(actor)

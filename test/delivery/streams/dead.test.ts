@@ -41,7 +41,8 @@ describe('a log stream that is dead', function () {
 
   /** Hours of traffic; gives the lags of all records at the receiver that is well, in ms, the shortest first. */
   const live = async (hours: number, healthy: readonly Actor[], beside: Actor | null): Promise<readonly number[]> => {
-    const [lags, cameAt]: [number[], Map<string, number>] = [[], new Map()]
+    const lags: number[] = []
+    const cameAt: Map<string, number> = new Map()
     let noted = well.records.length
     well.onBatch = () => {
       for (const { id } of well.records.slice(noted)) lags.push(stage.nowMs - (cameAt.get(id) ?? 0))

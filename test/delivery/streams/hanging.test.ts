@@ -60,9 +60,15 @@ describe('the role of log streams', function () {
       all.flatMap(({ logStreams }) => logStreams.map((stream) => [logStreamKey(stream), { secret: SECRET }] as const)),
     )
     return startStreams({
-      ...{ facts: stage.facts, eventLog: stage.log, logger: SILENT_LOGGER, nowMs: Date.now, registry },
-      ...{ catalog: () => ({ organizations, number: 1 }), credentials: () => credentials },
-      ...{ randomness: createRandomness(), owner: 'one' },
+      facts: stage.facts,
+      eventLog: stage.log,
+      logger: SILENT_LOGGER,
+      nowMs: Date.now,
+      registry,
+      catalog: () => ({ organizations, number: 1 }),
+      credentials: () => credentials,
+      randomness: createRandomness(),
+      owner: 'one',
       hotState: { claimJob: async () => true, releaseJob: async () => undefined },
       outbound: healthy.outbound({
         callMs: CALL_MS,

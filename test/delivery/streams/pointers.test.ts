@@ -57,9 +57,15 @@ describe('a log stream over pointers', function () {
   const texts = (): string => `requests/0/${begunAtMs}/first`
   const point = (records: readonly RequestRecord[], from: number, changes = {}): Promise<void> => {
     const row: RowOf<'stream_pointers'> = {
-      ...{ ...shared(), lane: `requests/0/p${begunAtMs}/first`, appended_at: begunAtMs, first_offset: from },
-      ...{ last_offset: from + records.length - 1, ids: records.map((record) => record.request.id).join(',') },
-      ...{ offsets: records.map((_, index) => index), sizes: records.map(() => 400), oldest_at: begunAtMs - HOUR_MS },
+      ...shared(),
+      lane: `requests/0/p${begunAtMs}/first`,
+      appended_at: begunAtMs,
+      first_offset: from,
+      last_offset: from + records.length - 1,
+      ids: records.map((record) => record.request.id).join(','),
+      offsets: records.map((_, index) => index),
+      sizes: records.map(() => 400),
+      oldest_at: begunAtMs - HOUR_MS,
       times: records.map((record) => record.request.receivedAtMs - begunAtMs + HOUR_MS),
       ...changes,
     }
@@ -81,9 +87,17 @@ describe('a log stream over pointers', function () {
       const offsets = Array.from({ length: Math.min(500, count - 500 * row) }, (_each, index) => index)
       const first = from + 500 * row
       return {
-        ...{ ...shared(), status, lane: `requests/0/p${begunAtMs}/first`, appended_at: begunAtMs - ageMs },
-        ...{ first_offset: first, last_offset: first + offsets.length - 1, oldest_at: begunAtMs - ageMs + 500 * row },
-        ...{ offsets, times: offsets, sizes: offsets.map(() => 400), ids: offsets.map(String).join(',') },
+        ...shared(),
+        status,
+        lane: `requests/0/p${begunAtMs}/first`,
+        appended_at: begunAtMs - ageMs,
+        first_offset: first,
+        last_offset: first + offsets.length - 1,
+        oldest_at: begunAtMs - ageMs + 500 * row,
+        offsets,
+        times: offsets,
+        sizes: offsets.map(() => 400),
+        ids: offsets.map(String).join(','),
       }
     })
     return stage.facts.insert('stream_pointers', rows)
@@ -111,7 +125,9 @@ describe('a log stream over pointers', function () {
 
   it('waits for a record that a replica does not show yet, and passes over none', async () => {
     const actor = await begun()
-    const [one, late, other] = [request(), request({ body: 'late' }), request()]
+    const one = request()
+    const late = request({ body: 'late' })
+    const other = request()
     await store(stage.facts, [one, other])
     await point([one, late, other], 3)
     await stage.settle(actor)
@@ -127,7 +143,8 @@ describe('a log stream over pointers', function () {
 
   it('says after a quarter of an hour that a record cannot be read, and goes on', async () => {
     const actor = await begun()
-    const [kept, gone] = [request(), request({ body: `{"event_id":"${unique('event')}"}` })]
+    const kept = request()
+    const gone = request({ body: `{"event_id":"${unique('event')}"}` })
     await store(stage.facts, [kept, gone])
     const { event_id: eventId } = JSON.parse(gone.request.body) as { event_id: string }
     await stage.facts.erase([erasedName({ organization, website: 'acme' }, eventId)])
@@ -221,8 +238,18 @@ describe('a log stream over pointers', function () {
       oldestMs: begunAtMs,
     }
     const row: RowOf<'stream_progress'> = {
-      ...{ organization, stream: STREAM.id, seen_at: begunAtMs, state: 'Delivering', behind: 1, oldest_at: null },
-      ...{ delivered_at: null, failing_since: null, last_error: '', delivered: 0, dropped: 0, row_version: 1 },
+      organization,
+      stream: STREAM.id,
+      seen_at: begunAtMs,
+      state: 'Delivering',
+      behind: 1,
+      oldest_at: null,
+      delivered_at: null,
+      failing_since: null,
+      last_error: '',
+      delivered: 0,
+      dropped: 0,
+      row_version: 1,
       progress: JSON.stringify({ ...newProgress({}, begunAtMs), plan }),
     }
     await stage.facts.insert('stream_progress', [row])
@@ -236,7 +263,9 @@ describe('a log stream over pointers', function () {
     const { commandsFromMs: _from, commandsDone: _done, ...before } = newProgress({}, begunAtMs - HOUR_MS)
     const read = readProgress(JSON.stringify({ ...before, commandAtMs: begunAtMs, commandId: 'order-2' }))
     expect([commandsSince(read), isCommandDone(read, 'order-2'), isCommandDone(read, 'order-3')]).to.deep.equal([
-      ...[begunAtMs, true, false],
+      begunAtMs,
+      true,
+      false,
     ])
     // Nor what it did after a rollback, of which it left the newest alone.
     const own = withCommandDone(read, { id: 'order-3', atMs: begunAtMs + 1_000 })

@@ -30,16 +30,18 @@ import { SILENT_LOGGER } from '../../../runtime/logger.ts'
 import { KEYS, URL_OF_RECEIVER, type Receiver } from './receiver.ts'
 
 export const STREAM: LogStream = {
-  ...{ id: 'default/acme-logs', uid: '', namespace: 'default', objectName: 'acme-logs', displayName: 'Logs' },
-  ...{
-    webhook: { url: URL_OF_RECEIVER },
-    s3: null,
-    flushSeconds: 60,
-    isPaused: false,
-    includeBodies: true,
-    startFrom: 'Now',
-    compress: false,
-  },
+  id: 'default/acme-logs',
+  uid: '',
+  namespace: 'default',
+  objectName: 'acme-logs',
+  displayName: 'Logs',
+  webhook: { url: URL_OF_RECEIVER },
+  s3: null,
+  flushSeconds: 60,
+  isPaused: false,
+  includeBodies: true,
+  startFrom: 'Now',
+  compress: false,
   filter: { websites: [], kinds: [], minStatus: 0 },
 }
 
@@ -166,11 +168,17 @@ export class Stage {
     const news: StreamNews = {
       tell: async (_inForce, type, detail) => void told.push(`${type} ${detail}`),
       dropped: (reason, records) => void told.push(`dropped ${reason} ${records}`),
-      ...{ sent: () => undefined, standings: () => undefined },
+      sent: () => undefined,
+      standings: () => undefined,
     }
     return new StreamRunner({
-      ...{ facts: this.facts, current, news, nowMs, random: () => 0.5 },
-      ...{ catalogNumber: () => 1, waits: options.waits ?? { isBehind: () => false, waitFor: () => 0 } },
+      facts: this.facts,
+      current,
+      news,
+      nowMs,
+      random: () => 0.5,
+      catalogNumber: () => 1,
+      waits: options.waits ?? { isBehind: () => false, waitFor: () => 0 },
       packing: options.packing ?? createPackingRoom(LIMITS.streamPackingBytes),
       store: store(createProgressStore({ facts: this.facts, key, leasedAtMs: nowMs(), nowMs })),
       watermarks: createWatermarks(this.#log, nowMs),

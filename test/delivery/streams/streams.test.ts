@@ -60,13 +60,11 @@ describe('a log stream', function () {
   }
   const order = (command: StreamCommand, atMs = stage.nowMs): LogRecord =>
     activityRecord({
-      ...{
-        organization,
-        atMs,
-        id: unique('order'),
-        subject: streamSubject(STREAM.id),
-        ...commandEntry(command, 'p_1'),
-      },
+      organization,
+      atMs,
+      id: unique('order'),
+      subject: streamSubject(STREAM.id),
+      ...commandEntry(command, 'p_1'),
     })
   const state = async () =>
     (await stage.facts.run('streamStates', {})).find((each) => each.organization === organization)
@@ -286,7 +284,8 @@ describe('a log stream', function () {
 
   it('sends again what came since a time, as new batches', async () => {
     const actor = await begun(stage.actor({ organization, receiver }))
-    const [old, young] = [requests(2, { receivedAtMs: Date.now() - HOUR_MS }), requests(2)]
+    const old = requests(2, { receivedAtMs: Date.now() - HOUR_MS })
+    const young = requests(2)
     await stage.write('requests', [...old, ...young])
     await stage.settle(actor)
     await stage.write('activity', [order({ kind: 'resend', sinceMs: Date.now() - HOUR_MS / 2 })])
@@ -317,7 +316,9 @@ describe('a log stream', function () {
         if (when !== 'while it is served') actor.restart()
         stage.nowMs += 2 * HOUR_MS
       }
-      const [first, second, third] = [requests(2), requests(3), requests(4)]
+      const first = requests(2)
+      const second = requests(3)
+      const third = requests(4)
       await stage.write('requests', first)
       await stage.settle(actor)
       receiver.mood = 503
@@ -400,7 +401,8 @@ describe('a log stream', function () {
   it('drops what is older than seven days, the oldest first: delivered and dropped are what was written', async () => {
     const actor = await begun(stage.actor({ organization, receiver }))
     receiver.mood = 503
-    const [old, young] = [requests(7, { receivedAtMs: Date.now() - 7.5 * 24 * HOUR_MS }), requests(4)]
+    const old = requests(7, { receivedAtMs: Date.now() - 7.5 * 24 * HOUR_MS })
+    const young = requests(4)
     await stage.write('requests', [...old, ...young])
     stage.nowMs += 120_000
     await stage.settle(actor)
@@ -424,7 +426,8 @@ describe('a log stream', function () {
       await stage.settle(actor)
       return records
     }
-    const [first, second] = [await writtenAfter(0), await writtenAfter(1)]
+    const first = await writtenAfter(0)
+    const second = await writtenAfter(1)
     const third = await writtenAfter(3)
     // The first two are dropped, and the next four are in one batch.
     const last = await writtenAfter(7.1)
@@ -445,7 +448,8 @@ describe('a log stream', function () {
       it(`${point}: a consumer that tells records by ID holds each once, in order, and batches sent again are the same`, async () => {
         const kills = killsAt(point, seed)
         const actor = await begun(stage.actor({ organization, receiver, ...kills }))
-        const [first, second] = [requests(700), requests(40)]
+        const first = requests(700)
+        const second = requests(40)
         await stage.write('requests', first)
         kills.arm()
         await stage.settle(actor)
@@ -479,7 +483,9 @@ describe('a log stream', function () {
 
 /** Throws at one point of some batches, by a seeded choice; whoever catches it starts a new process. */
 function killsAt(point: (typeof POINTS)[number], seed: number) {
-  let [count, isArmed, dice] = [0, false, seed + 1]
+  let count = 0
+  let isArmed = false
+  let dice = seed + 1
   const strike = (at: (typeof POINTS)[number]): void => {
     if (!isArmed || at !== point || count >= 5) return
     dice = (dice * 48_271) % 2_147_483_647

@@ -86,7 +86,11 @@ function receivedOf(headers: NodeJS.Dict<string | string[]>, path: string, body:
     'webhook-signature': text('webhook-signature'),
   }
   return {
-    ...{ id: named['webhook-id'], host: text('host'), path, body, payload: JSON.parse(body) as WebhookPayload },
+    id: named['webhook-id'],
+    host: text('host'),
+    path,
+    body,
+    payload: JSON.parse(body) as WebhookPayload,
     signatures: named['webhook-signature'].split(' ').length,
     verifiedBy: [SECRET, OTHER_SECRET].filter((secret) => isVerified(secret, body, named)),
   }

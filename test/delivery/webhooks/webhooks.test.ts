@@ -48,8 +48,14 @@ describe('an event webhook', function () {
   const randomness = { ...createRandomness(), fraction: () => 0 }
 
   const webhook = (changes: Partial<Webhook> = {}): Webhook => ({
-    ...{ id: ID, namespace: 'default', objectName: 'acme-events', displayName: 'Our events' },
-    ...{ url: `https://${HOST}/in`, events: WEBHOOK_EVENT_TYPES, isPaused: false, previousSecretUntilMs: null },
+    id: ID,
+    namespace: 'default',
+    objectName: 'acme-events',
+    displayName: 'Our events',
+    url: `https://${HOST}/in`,
+    events: WEBHOOK_EVENT_TYPES,
+    isPaused: false,
+    previousSecretUntilMs: null,
     ...changes,
   })
   const use = (...own: readonly Webhook[]): void => {
@@ -65,7 +71,10 @@ describe('an event webhook', function () {
         ['other-org', other],
       ])
     role = await startWebhooks({
-      ...{ eventLog: log, randomness, nowMs: clock.nowMs, logger: SILENT_LOGGER },
+      eventLog: log,
+      randomness,
+      nowMs: clock.nowMs,
+      logger: SILENT_LOGGER,
       catalog: () => ({ organizations: organizations(), number: catalogNumber }),
       credentials: () => secrets,
       hotState: { claimJob: async (name) => news.size < news.add(name).size },
@@ -178,15 +187,17 @@ describe('an event webhook', function () {
         .map(({ payload }) => payload.type)
         .sort(),
     ).to.deep.equal([
-      ...[
-        'delivery.expired',
-        'delivery.failed',
-        'destination.paused',
-        'limit.reached',
-        'limit.reached',
-        'member.joined',
-      ],
-      ...['plan.changed', 'quota.reached', 'quota.reached', 'stream.failing', 'website.not_accepted'],
+      'delivery.expired',
+      'delivery.failed',
+      'destination.paused',
+      'limit.reached',
+      'limit.reached',
+      'member.joined',
+      'plan.changed',
+      'quota.reached',
+      'quota.reached',
+      'stream.failing',
+      'website.not_accepted',
     ])
     const plan = told().find(({ payload }) => payload.type === 'plan.changed')
     expect(plan?.payload.data).to.deep.equal({ plan: 'Standard' })

@@ -17,7 +17,8 @@ import {
 } from '../../contract/fact-samples.ts'
 
 const website = 'acme'
-const [visit, other] = [visitId(), visitId()]
+const visit = visitId()
+const other = visitId()
 const install = installRecord({
   website,
   visitId: visit,

@@ -34,7 +34,8 @@ describe('references of a line of Logs', () => {
   })
 
   it('name the visits of a visit, an activation and a handoff', () => {
-    const [first, second] = [visitId(), visitId()]
+    const first = visitId()
+    const second = visitId()
     expect(referencesOf(visitRecord({ visitId: first }))).to.deep.equal(hashes(first))
     const activation = activationRecord({ website: 'acme', visitId: first, revokedVisitId: second })
     expect(referencesOf(activation)).to.deep.equal(hashes(first, second))
@@ -42,7 +43,8 @@ describe('references of a line of Logs', () => {
   })
 
   it('name the event, the installation, and every visit that an install looked at, each once', () => {
-    const [chosen, other] = [visitId(), visitId()]
+    const chosen = visitId()
+    const other = visitId()
     const verdicts = [chosen, other, null].map((id) => ({ visitId: id, issuedAtMs: null, verdict: 'active' as const }))
     const record = installRecord({ eventId: 'event-0001', installationId: 'machine-1', visitId: chosen, verdicts })
     expect(referencesOf(record)).to.deep.equal(hashes('event-0001', 'machine-1', chosen, other))

@@ -7,7 +7,10 @@ import { compile, logStream, organization, resource, secret } from '../../../fix
 
 const KEYS = { 'access-key-id': 'id', 'secret-access-key': 'made-up' }
 const S3 = {
-  ...{ endpoint: 'https://s3.acme.dev', region: 'eu-central-1', bucket: 'acme-logs', prefix: '/logs/2026/' },
+  endpoint: 'https://s3.acme.dev',
+  region: 'eu-central-1',
+  bucket: 'acme-logs',
+  prefix: '/logs/2026/',
   credentialsRef: { name: 'keys' },
 }
 const bucketStream = (s3: object, more: object = {}) =>
@@ -27,17 +30,16 @@ describe('a LogStream to a bucket', () => {
     const [inForce] = streamsInForce(catalog, credentials)
     expect(inForce?.stream).to.deep.include({ webhook: null, flushSeconds: 10 })
     expect(inForce?.target).to.deep.equal({
-      ...{
-        kind: 's3',
-        endpoint: 'https://s3.acme.dev',
-        region: 'eu-central-1',
-        bucket: 'acme-logs',
-        prefix: 'logs/2026',
-        addressing: 'Path',
-        encryption: null,
-      },
-      ...{ addressing: 'Path', encryption: null },
-      ...{ accessKeyId: 'id', secretAccessKey: 'made-up', sessionToken: 'for-a-while' },
+      kind: 's3',
+      endpoint: 'https://s3.acme.dev',
+      region: 'eu-central-1',
+      bucket: 'acme-logs',
+      prefix: 'logs/2026',
+      addressing: 'Path',
+      encryption: null,
+      accessKeyId: 'id',
+      secretAccessKey: 'made-up',
+      sessionToken: 'for-a-while',
     })
   })
 
@@ -73,7 +75,10 @@ describe('a LogStream that is deleted and made again', () => {
 
   it('is told by its UID from the one before, if it has one', () => {
     expect([uidIn({ uid: 'one' }), uidIn({ uid: 'two' }), uidIn({}), uidIn({ uid: 7 })]).to.deep.equal([
-      ...['one', 'two', '', ''],
+      'one',
+      'two',
+      '',
+      '',
     ])
   })
 })
@@ -98,7 +103,8 @@ describe('a LogStream to a webhook', () => {
     expect(targetOf({ previousSecretRef })).to.deep.equal({ ...TARGET, previous: 'old', previousUntilMs: null })
     const previousSecretUntil = '2026-11-29T06:00:00Z'
     expect(targetOf({ previousSecretRef, previousSecretUntil })).to.deep.equal({
-      ...{ ...TARGET, previous: 'old' },
+      ...TARGET,
+      previous: 'old',
       previousUntilMs: Date.UTC(2026, 10, 29, 6),
     })
   })

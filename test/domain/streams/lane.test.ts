@@ -13,7 +13,11 @@ import {
 } from '../../../domain/streams/lane.ts'
 
 const LANE: LogLane = {
-  ...{ topic: 'visits', partition: 3, begunAtMs: 1_795_000_000_000, cause: 'renewed', form: 'texts' },
+  topic: 'visits',
+  partition: 3,
+  begunAtMs: 1_795_000_000_000,
+  cause: 'renewed',
+  form: 'texts',
 }
 const NEWEST = { offset: 1_000, appendedAtMs: 5_000_000 }
 

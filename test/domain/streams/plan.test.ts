@@ -35,7 +35,13 @@ const VISITS = lane('visits')
 const INSTALLS = lane('installs')
 
 const record = (of: string, offset: number, changes: Partial<OpenRecord> = {}): OpenRecord => ({
-  ...{ lane: of, offset, atMs: NOW_MS + offset, appendedAtMs: NOW_MS, website: 'acme', kind: 'visit', status: 200 },
+  lane: of,
+  offset,
+  atMs: NOW_MS + offset,
+  appendedAtMs: NOW_MS,
+  website: 'acme',
+  kind: 'visit',
+  status: 200,
   bytes: 40,
   ...changes,
 })
@@ -44,14 +50,12 @@ const upTo = (committed: number) => ({ committed, end: committed })
 
 const plan = (rows: readonly OpenRecord[], more: Partial<Parameters<typeof planBatch>[0]> = {}): StreamProgress =>
   planBatch({
-    ...{
-      stream: 'acme default/logs',
-      progress: newProgress({}, NOW_MS - 1),
-      rows,
-      form: ALL,
-      nowMs: NOW_MS,
-      sha256Hex,
-    },
+    stream: 'acme default/logs',
+    progress: newProgress({}, NOW_MS - 1),
+    rows,
+    form: ALL,
+    nowMs: NOW_MS,
+    sha256Hex,
     watermarks: new Map([
       ['visits/0', upTo(1_000)],
       ['installs/0', upTo(1_000)],
@@ -149,7 +153,8 @@ describe('the next batch of a log stream', () => {
   })
 
   it('belongs to the object whose progress it is in, as far as their UIDs are known', () => {
-    const [unknown, one] = [newProgress({}, NOW_MS), newProgress({}, NOW_MS, 'one')]
+    const unknown = newProgress({}, NOW_MS)
+    const one = newProgress({}, NOW_MS, 'one')
     expect(['one', 'two', ''].map((uid) => isOfAnotherObject(one, uid))).to.deep.equal([false, true, false])
     expect(['one', ''].map((uid) => isOfAnotherObject(unknown, uid))).to.deep.equal([false, false])
     expect(adoptedBy(unknown, 'one')).to.deep.equal(one)

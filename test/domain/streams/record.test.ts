@@ -9,20 +9,31 @@ import { attemptText, requestText, streamPointer, unpackedRecord } from '../../.
 const BODY = fc.string({ unit: fc.constantFrom('"', '\\', '\n', '\t', '\0', '\u001e', 'a', 'ä', '😀', '{', '}') })
 const FORM = { websites: [], kinds: [], minStatus: 0, includeBodies: true, compress: false }
 const ROW = {
-  ...{ organization: 'acme', website: 'acme', started_at: 1, started_at_ms: 1, attempt_id: 'a' },
-  ...{ request_url: 'https://x.dev', response_status: 204, code: '', duration_ms: 2, event_id: 'e', destination: 'd' },
+  organization: 'acme',
+  website: 'acme',
+  started_at: 1,
+  started_at_ms: 1,
+  attempt_id: 'a',
+  request_url: 'https://x.dev',
+  response_status: 204,
+  code: '',
+  duration_ms: 2,
+  event_id: 'e',
+  destination: 'd',
 }
 const HEAD = {
-  ...{
-    direction: 'outbound',
-    website: 'acme',
-    at: 1,
-    id: 'a',
-    kind: 'delivery',
-    method: 'POST',
-    path: 'https://x.dev',
-  },
-  ...{ status: 204, code: '', durationMs: 2, event: 'e', destination: 'd' },
+  direction: 'outbound',
+  website: 'acme',
+  at: 1,
+  id: 'a',
+  kind: 'delivery',
+  method: 'POST',
+  path: 'https://x.dev',
+  status: 204,
+  code: '',
+  durationMs: 2,
+  event: 'e',
+  destination: 'd',
 }
 const utf8Bytes = (text: string): number => Buffer.byteLength(text)
 const TEXTS = 'deliveries/0/1/first'

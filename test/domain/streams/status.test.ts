@@ -7,23 +7,40 @@ import { readShownStream, shownStream, type StreamReport } from '../../../domain
 const NOW_MS = Date.parse('2026-11-22T12:00:30Z')
 const MINUTE_MS = 60_000
 const WELL: StreamReport = {
-  ...{ organization: 'acme', stream: 'default/logs', state: 'Delivering', behind: 0, oldestMs: null },
-  ...{ deliveredMs: NOW_MS, failingSinceMs: null, lastError: '', dropped: 0 },
+  organization: 'acme',
+  stream: 'default/logs',
+  state: 'Delivering',
+  behind: 0,
+  oldestMs: null,
+  deliveredMs: NOW_MS,
+  failingSinceMs: null,
+  lastError: '',
+  dropped: 0,
 }
 const FAILING: StreamReport = {
   ...WELL,
-  ...{ state: 'Failing', behind: 12_345, oldestMs: NOW_MS - 5_000, failingSinceMs: NOW_MS - MINUTE_MS },
+  state: 'Failing',
+  behind: 12_345,
+  oldestMs: NOW_MS - 5_000,
+  failingSinceMs: NOW_MS - MINUTE_MS,
   lastError: 'http_503',
 }
 
 describe('the status of a log stream', () => {
   it('has state, backlog and times in the words of the resource', () => {
     expect(shownStream(FAILING, null, NOW_MS)).to.deep.equal({
-      ...{ state: 'Failing', behindRecords: 12_000, oldest: '2026-11-22T12:00:00Z', dropped: 0 },
-      ...{ lastDeliveredAt: '2026-11-22T12:00:30Z', lastError: 'http_503' },
+      state: 'Failing',
+      behindRecords: 12_000,
+      oldest: '2026-11-22T12:00:00Z',
+      dropped: 0,
+      lastDeliveredAt: '2026-11-22T12:00:30Z',
+      lastError: 'http_503',
       conditions: [
         {
-          ...{ type: 'Delivering', status: 'False', reason: 'Failing', lastTransitionTime: '2026-11-22T11:59:30Z' },
+          type: 'Delivering',
+          status: 'False',
+          reason: 'Failing',
+          lastTransitionTime: '2026-11-22T11:59:30Z',
           message: 'the last batch was not accepted (http_503); it is tried again',
         },
       ],

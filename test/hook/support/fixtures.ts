@@ -86,10 +86,22 @@ const LINUX_ROOTS: readonly (readonly [string, string])[] = [
 
 const SUPPORT = 'Library/Application Support'
 const MACOS_CHROMIUM_ROOTS = [
-  ...['Google/Chrome', 'Google/Chrome Beta', 'Google/Chrome Dev', 'Google/Chrome Canary', 'Chromium'],
-  ...['Microsoft Edge', 'Microsoft Edge Beta', 'Microsoft Edge Dev', 'Microsoft Edge Canary'],
-  ...['BraveSoftware/Brave-Browser', 'BraveSoftware/Brave-Browser-Beta', 'BraveSoftware/Brave-Browser-Nightly'],
-  ...['Arc/User Data', 'com.operasoftware.Opera', 'com.operasoftware.OperaGX', 'Vivaldi'],
+  'Google/Chrome',
+  'Google/Chrome Beta',
+  'Google/Chrome Dev',
+  'Google/Chrome Canary',
+  'Chromium',
+  'Microsoft Edge',
+  'Microsoft Edge Beta',
+  'Microsoft Edge Dev',
+  'Microsoft Edge Canary',
+  'BraveSoftware/Brave-Browser',
+  'BraveSoftware/Brave-Browser-Beta',
+  'BraveSoftware/Brave-Browser-Nightly',
+  'Arc/User Data',
+  'com.operasoftware.Opera',
+  'com.operasoftware.OperaGX',
+  'Vivaldi',
 ]
 const MACOS_FIREFOX_ROOTS = [
   'Firefox/Profiles',
@@ -114,8 +126,17 @@ const ROOTS: readonly Fixture[] = [
     receipts: LINUX_ROOTS.map((_, index) => index),
     body: {
       browsers: [
-        ...['chrome', 'chromium', 'edge', 'brave', 'opera', 'vivaldi'],
-        ...['firefox', 'librewolf', 'zen', 'waterfox', 'floorp'],
+        'chrome',
+        'chromium',
+        'edge',
+        'brave',
+        'opera',
+        'vivaldi',
+        'firefox',
+        'librewolf',
+        'zen',
+        'waterfox',
+        'floorp',
       ],
     },
   },
@@ -301,9 +322,15 @@ const ORIGINS: readonly Fixture[] = [
     name: 'Firefox folders of container tabs of any number, alone and with other attributes',
     arrange: (home) => {
       const attributes = [
-        ...['userContextId=10', 'userContextId=137', 'userContextId=4294967295', 'privateBrowsingId=1'],
-        ...['firstPartyDomain=acme.dev', 'userContextId=10&firstPartyDomain=acme.dev', 'inBrowser=1&userContextId=2'],
-        ...['userContextId=137&partitionKey=%28https%2Cacme.dev%29', 'userContextId=1&privateBrowsingId=2'],
+        'userContextId=10',
+        'userContextId=137',
+        'userContextId=4294967295',
+        'privateBrowsingId=1',
+        'firstPartyDomain=acme.dev',
+        'userContextId=10&firstPartyDomain=acme.dev',
+        'inBrowser=1&userContextId=2',
+        'userContextId=137&partitionKey=%28https%2Cacme.dev%29',
+        'userContextId=1&privateBrowsingId=2',
         'userContextId=11&geckoViewUserContextId=66756E',
       ]
       attributes.forEach((text, index) => home.firefox(`${FIREFOX}/x`, `https+++acme.dev^${text}`, marker(1 + index)))
@@ -440,8 +467,19 @@ const MARKERS: readonly Fixture[] = [
     name: 'markers of origins that the website does not have',
     arrange: (home) => {
       const origins = [
-        ...['https://evil.example', 'http://acme.dev', 'https://acme.dev:8443', 'https://ACME.dev', 'https://acme.de'],
-        ...['https://acme.dev/', 'https://acme.dev http://localhost:8901', ' ', '', 'acme.dev', '.', '\\', '"'],
+        'https://evil.example',
+        'http://acme.dev',
+        'https://acme.dev:8443',
+        'https://ACME.dev',
+        'https://acme.de',
+        'https://acme.dev/',
+        'https://acme.dev http://localhost:8901',
+        ' ',
+        '',
+        'acme.dev',
+        '.',
+        '\\',
+        '"',
       ]
       origins.forEach((origin, index) => home.chromium(DEFAULT, 10 + index, marker(10 + index, 1, { origin })))
       const none = marker(2).replace('"origin"', '"source"').slice(0, 1021)

@@ -45,8 +45,13 @@ const MEMBERS: Readonly<Record<string, (value: unknown) => boolean>> = {
 }
 const REQUIRED = ['project', 'event_id', 'installation_id', 'event_type', 'receipts']
 const HEADERS = [
-  ...['host', 'user-agent', 'accept', 'content-type', 'content-length'],
-  ...['connection', 'accept-encoding'], // wget adds these by itself
+  'host',
+  'user-agent',
+  'accept',
+  'content-type',
+  'content-length',
+  'connection',
+  'accept-encoding', // wget adds these by itself
 ]
 
 export async function startRecorder(status = 200): Promise<Recorder> {

@@ -90,7 +90,10 @@ export function madeUpApi(late: readonly string[] = []): MadeUpApi {
       const before = collection(pluralOf(kind)).objects.get(`${namespace}/${metadata.name}`)
       const creationTimestamp = new Date(Date.UTC(2026, 0, 1) + count * 1_000).toISOString()
       const counters = {
-        ...{ uid: `uid-${count}`, creationTimestamp, ...before?.metadata, resourceVersion: version() },
+        uid: `uid-${count}`,
+        creationTimestamp,
+        ...before?.metadata,
+        resourceVersion: version(),
         generation: (before?.metadata.generation ?? 0) + 1,
       }
       place(pluralOf(kind), { ...rest, metadata: { ...metadata, namespace, ...counters } })
@@ -133,8 +136,17 @@ export function gatheredFrom(resources: (kind: ResourceKind) => readonly KubeObj
   const own = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, resources(kind)]))
   return {
     resources: own as { readonly [K in ResourceKind]: readonly KubeObject[] },
-    ...{ secrets: [], namespaces: [], partsInUse: [], credentialSlots: 4, ownSecrets: new Set<string>() },
-    ...{ baseUrl: 'https://whence.example', before: null, published: [], paused: new Set<string>() },
-    ...{ heldNamespaces: new Set<string>(), warnings: () => [], nowMs: 0 },
+    secrets: [],
+    namespaces: [],
+    partsInUse: [],
+    credentialSlots: 4,
+    ownSecrets: new Set<string>(),
+    baseUrl: 'https://whence.example',
+    before: null,
+    published: [],
+    paused: new Set<string>(),
+    heldNamespaces: new Set<string>(),
+    warnings: () => [],
+    nowMs: 0,
   }
 }

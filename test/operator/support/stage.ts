@@ -82,9 +82,22 @@ export async function openStage(kube: KubeServer, url = kube.url, caFile = kube.
       let isLost = false
       const clock = { nowMs, random: Math.random }
       const started = startOperator({
-        ...{ client: client(identity, own), place, namespaces, identity, baseUrl: BASE_URL, registry },
-        ...{ logger: quiet, readFacts, audit, trafficIntervalMs: 200, tidyIntervalMs: 200, ...clock },
-        ...{ credentialSlots: 4, ownSecrets: ['whence-secret'], installation, roomBytes },
+        client: client(identity, own),
+        place,
+        namespaces,
+        identity,
+        baseUrl: BASE_URL,
+        registry,
+        logger: quiet,
+        readFacts,
+        audit,
+        trafficIntervalMs: 200,
+        tidyIntervalMs: 200,
+        ...clock,
+        credentialSlots: 4,
+        ownSecrets: ['whence-secret'],
+        installation,
+        roomBytes,
         onLost: () => {
           isLost = true
         },
@@ -95,8 +108,14 @@ export async function openStage(kube: KubeServer, url = kube.url, caFile = kube.
     async catalog(holder = null, data = join(folder, randomUUID())) {
       const metrics = createKubeMetrics(new Registry())
       const source = await openClusterCatalog({
-        ...{ client: client(`reader-${holder ?? 'api'}`), place: PLACE, holder, folder: data, metrics },
-        ...{ logger: quiet, random: Math.random, patienceMs: WAIT_MS },
+        client: client(`reader-${holder ?? 'api'}`),
+        place: PLACE,
+        holder,
+        folder: data,
+        metrics,
+        logger: quiet,
+        random: Math.random,
+        patienceMs: WAIT_MS,
       })
       closing.push(() => source.close())
       return source

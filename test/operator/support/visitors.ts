@@ -48,12 +48,17 @@ export async function startApiPod({ kube, stage, engines }: ApiParts, name: stri
   const port = await freePort()
   const program = startProgram(['api'], {
     env: {
-      ...{ WHENCE_KUBE_URL: kube.url, WHENCE_KUBE_TOKEN_FILE: stage.tokenFile, WHENCE_KUBE_CA_FILE: kube.caFile },
-      ...{ WHENCE_CATALOG: `kubernetes:${PLACE.namespace}/${PLACE.name}`, WHENCE_SECRET_FILE: secretFile },
+      WHENCE_KUBE_URL: kube.url,
+      WHENCE_KUBE_TOKEN_FILE: stage.tokenFile,
+      WHENCE_KUBE_CA_FILE: kube.caFile,
+      WHENCE_CATALOG: `kubernetes:${PLACE.namespace}/${PLACE.name}`,
+      WHENCE_SECRET_FILE: secretFile,
       ...engines,
       WHENCE_DATA: join(folder, 'data'),
-      ...{ WHENCE_LISTEN: `127.0.0.1:${port}`, WHENCE_METRICS_LISTEN: '127.0.0.1:0' },
-      ...{ WHENCE_BASE_URL: 'https://whence.example', WHENCE_TRUST_PROXY: '127.0.0.1' },
+      WHENCE_LISTEN: `127.0.0.1:${port}`,
+      WHENCE_METRICS_LISTEN: '127.0.0.1:0',
+      WHENCE_BASE_URL: 'https://whence.example',
+      WHENCE_TRUST_PROXY: '127.0.0.1',
     },
   })
   await program.ready

@@ -51,7 +51,9 @@ export async function openInFirefox(
     await page.waitForFunction(`${has(selector, words)} !== undefined`)
   }
   return {
-    ...{ page, noise, see },
+    page,
+    noise,
+    see,
     follow: async (selector, words) => {
       await see(selector, words)
       for (let tabs = 0; !(await page.evaluate(`${has(selector, words)} === document.activeElement`)); tabs++) {

@@ -34,7 +34,9 @@ export function isShown({ isNarrow }: SheetPage, { width }: Look): boolean {
 type More = Partial<Omit<SheetPage, 'name' | 'address'>>
 
 const own = (name: string, address = name, more: More = {}): SheetPage => ({
-  ...{ name, address: `/app/acme/${address}`, viewer: 'owner' },
+  name,
+  address: `/app/acme/${address}`,
+  viewer: 'owner',
   ...more,
 })
 
@@ -96,7 +98,9 @@ export async function startSheetStage(): Promise<SheetStage> {
   const why = await openWhyFacts(whyFacts(nowMs, DAYS), nowMs)
   const stripe = await startStripe(Date.now)
   const stage = await startPages({
-    ...{ manifests: WHY_MANIFESTS, facts: why.facts, supportMail: 'help@whence.test' },
+    manifests: WHY_MANIFESTS,
+    facts: why.facts,
+    supportMail: 'help@whence.test',
     billing: () => billingOver(stripe.url),
   })
   const about = { organization: 'acme', website: 'acme-docs' }
@@ -145,9 +149,19 @@ async function storeReplay(facts: Awaited<ReturnType<typeof openWhyFacts>>['fact
   const period = { since: nowMs - 30 * DAY_MS, until: nowMs }
   await facts.insert('decision_replays', [
     {
-      ...{ ...key, ...period, organization: 'acme', asked_at: nowMs - 600_000, policy: 'first_visit' },
-      ...{ window_ms: 30 * DAY_MS, is_tokens_only: false, session: '', retention_days: 7, row_version: 1 },
-      ...{ log_topic: 'replays', log_partition: 0, log_offset: 0 },
+      ...key,
+      ...period,
+      organization: 'acme',
+      asked_at: nowMs - 600_000,
+      policy: 'first_visit',
+      window_ms: 30 * DAY_MS,
+      is_tokens_only: false,
+      session: '',
+      retention_days: 7,
+      row_version: 1,
+      log_topic: 'replays',
+      log_partition: 0,
+      log_offset: 0,
     },
   ])
   const of = (place: number) => ({ eventId: `event-changed-${place}`, receivedAtMs: nowMs - place * 5_000_000 })
@@ -158,7 +172,11 @@ async function storeReplay(facts: Awaited<ReturnType<typeof openWhyFacts>>['fact
     { ...of(3), ...first, selectionPolicy: 'none', visitId: null, source: null },
   ]
   const result = {
-    ...{ installs: 412, matched: 298, replayedMatched: 299, notDecided: 4, changed: changes.length },
+    installs: 412,
+    matched: 298,
+    replayedMatched: 299,
+    notDecided: 4,
+    changed: changes.length,
     sources: [
       { source: 'google', lost: 2, gained: 0 },
       { source: 'newsletter', lost: 0, gained: 3 },
@@ -167,8 +185,14 @@ async function storeReplay(facts: Awaited<ReturnType<typeof openWhyFacts>>['fact
   }
   await facts.insert('decision_replay_results', [
     {
-      ...{ ...key, made_at: nowMs - 590_000, state: 'done', installs: 412, reached: period.until },
-      ...{ result: JSON.stringify(result), retention_days: 7, row_version: 1 },
+      ...key,
+      made_at: nowMs - 590_000,
+      state: 'done',
+      installs: 412,
+      reached: period.until,
+      result: JSON.stringify(result),
+      retention_days: 7,
+      row_version: 1,
     },
   ])
 }

@@ -55,7 +55,9 @@ export async function startPages({
   const stage = await startStage({ ...options, before: (req, res) => signIn(req, res) || pages(req, res) })
   const chromium = await openChromium()
   return {
-    ...{ ...stage, manifest, chromium },
+    ...stage,
+    manifest,
+    chromium,
     async open(email, { width, scheme }) {
       const cookie = await stage.signIn(email)
       const [name = '', value = ''] = cookie.split('=', 2)

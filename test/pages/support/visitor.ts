@@ -38,7 +38,9 @@ export async function openVisitor(
   if (browser === 'Firefox') {
     const { page, noise, findings, close } = await openInFirefox(stage, email, look)
     return {
-      ...{ noise, findings, close },
+      noise,
+      findings,
+      close,
       goto: (address) => page.goto(address),
       evaluate: (script) => page.evaluate(script),
       shoot: (options) => page.screenshot(options),

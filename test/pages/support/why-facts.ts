@@ -120,7 +120,10 @@ function visitStory(atMs: number, index: number): readonly LogRecord[] {
 function machine(index: number, changes: Partial<Install>) {
   const agent = AGENTS[index % AGENTS.length]!
   return installRecord({
-    ...{ ...SITE, ...MACHINES[index % MACHINES.length]!, installPath: 'cli', verdicts: [] },
+    ...SITE,
+    ...MACHINES[index % MACHINES.length]!,
+    installPath: 'cli',
+    verdicts: [],
     ...(agent === '' ? {} : { agent }),
     ...changes,
   })
@@ -148,10 +151,19 @@ function fullStory(nowMs: number): readonly LogRecord[] {
   }))
   const [first, second, third] = visits as [(typeof visits)[0], (typeof visits)[0], (typeof visits)[0]]
   const install = installRecord({
-    ...{ ...SITE, eventId: 'event-picture', installationId: 'installation-picture', receivedAtMs },
-    ...{ platform: 'darwin', arch: 'arm64', installPath: 'homebrew', agent: 'claude-code' },
-    ...{ resolution: 'matched', selectionPolicy: 'latest_visit', candidateCount: 1 },
-    ...{ visitId: third.visitId, visitIssuedAtMs: chosen },
+    ...SITE,
+    eventId: 'event-picture',
+    installationId: 'installation-picture',
+    receivedAtMs,
+    platform: 'darwin',
+    arch: 'arm64',
+    installPath: 'homebrew',
+    agent: 'claude-code',
+    resolution: 'matched',
+    selectionPolicy: 'latest_visit',
+    candidateCount: 1,
+    visitId: third.visitId,
+    visitIssuedAtMs: chosen,
     verdicts: [
       { visitId: first.visitId, issuedAtMs: old, verdict: 'expired' },
       { visitId: second.visitId, issuedAtMs: replaced, verdict: 'revoked' },
@@ -166,14 +178,20 @@ function fullStory(nowMs: number): readonly LogRecord[] {
       activationRecord({ ...SITE, visitId, issuedAtMs, activatedAtMs: issuedAtMs + 1_200 }),
     ),
     activationRecord({
-      ...{ ...SITE, visitId: third.visitId, issuedAtMs: chosen, activatedAtMs: chosen + 1_300 },
-      ...{ revokedVisitId: second.visitId, revokedIssuedAtMs: replaced },
+      ...SITE,
+      visitId: third.visitId,
+      issuedAtMs: chosen,
+      activatedAtMs: chosen + 1_300,
+      revokedVisitId: second.visitId,
+      revokedIssuedAtMs: replaced,
     }),
     handoffRecord({ ...SITE, visitId: third.visitId, issuedAtMs: chosen, askedAtMs: chosen + 4 * MINUTE_MS }),
     {
       ...install,
       request: {
-        ...{ ...request, id: requestIdAt(receivedAtMs), receivedAtMs },
+        ...request,
+        id: requestIdAt(receivedAtMs),
+        receivedAtMs,
         body: JSON.stringify({ event_id: 'event-picture', note: HOSTILE }),
       },
     },
@@ -186,13 +204,17 @@ const ORIGINS = [
   { utm: { source: 'newsletter', medium: 'email', campaign: 'launch' }, pageUrl: 'https://docs.acme.example/docs' },
   {
     utm: { source: 'google', medium: 'cpc', campaign: `spring ${HOSTILE}` },
-    ...{ pageUrl: 'https://docs.acme.example/install?utm_source=google', referrer: 'javascript:alert(1)' },
+    pageUrl: 'https://docs.acme.example/install?utm_source=google',
+    referrer: 'javascript:alert(1)',
   },
 ] as const
 
 const plan = (destination: string, provider: 'ga4' | 'google_ads' | 'meta', reason = '') =>
   ({
-    ...{ destination, provider, status: reason === '' ? 'pending' : 'skipped', sessionMode: 'none' },
+    destination,
+    provider,
+    status: reason === '' ? 'pending' : 'skipped',
+    sessionMode: 'none',
     reason,
   }) as Install['deliveries'][number]
 const PLANS = [plan('acme-ga4', 'ga4'), plan('acme-ads', 'google_ads'), plan('acme-meta', 'meta', 'no_identifier')]
@@ -227,8 +249,13 @@ function deliveriesOf(receivedAtMs: number, nowMs: number): readonly LogRecord[]
     }),
     ...tries.map((made, place) =>
       deliveryRecord({
-        ...{ ...ads, status: 'retrying', reason: 'attempt_failed', attempts: place + 1 },
-        ...{ atMs: made.startedAtMs + 90, attempt: made, nextAttemptAtMs: nowMs + 40 * MINUTE_MS },
+        ...ads,
+        status: 'retrying',
+        reason: 'attempt_failed',
+        attempts: place + 1,
+        atMs: made.startedAtMs + 90,
+        attempt: made,
+        nextAttemptAtMs: nowMs + 40 * MINUTE_MS,
       }),
     ),
   ]
@@ -247,15 +274,28 @@ function troubles(nowMs: number): readonly LogRecord[] {
       const atMs = nowMs - (index + 1) * 17 * MINUTE_MS
       const responseBody = JSON.stringify({ error: { message: `Conversion action not found ${HOSTILE}` } })
       return deliveryRecord({
-        ...{ ...failed, reason: 'refused', atMs, eventId, jobId: jobOfEvent(eventId), attempts: 1 },
-        ...{ deadlineAtMs: nowMs + 60 * HOUR_MS },
+        ...failed,
+        reason: 'refused',
+        atMs,
+        eventId,
+        jobId: jobOfEvent(eventId),
+        attempts: 1,
+        deadlineAtMs: nowMs + 60 * HOUR_MS,
         attempt: attempt({ ...refusal, startedAtMs: atMs - 90, responseBody }),
       })
     }),
     deliveryRecord({
-      ...{ ...failed, reason: 'retries_ran_out', atMs: nowMs - 3 * HOUR_MS, eventId: 'event-ran-out', attempts: 9 },
+      ...failed,
+      reason: 'retries_ran_out',
+      atMs: nowMs - 3 * HOUR_MS,
+      eventId: 'event-ran-out',
+      attempts: 9,
       attempt: attempt({
-        ...{ number: 9, outcome: 'retry', code: 'http_500', responseStatus: 500, startedAtMs: nowMs - 3 * HOUR_MS },
+        number: 9,
+        outcome: 'retry',
+        code: 'http_500',
+        responseStatus: 500,
+        startedAtMs: nowMs - 3 * HOUR_MS,
         // As long as providers' pages of errors are.
         responseBody: `${HOSTILE} `.repeat(800),
       }),
@@ -270,8 +310,12 @@ function troubles(nowMs: number): readonly LogRecord[] {
     }),
     ...Array.from({ length: 24 }, (_, index) =>
       deliveryRecord({
-        ...{ ...failed, destination: 'acme-ga4', provider: 'ga4', status: 'delivered' },
-        ...{ atMs: nowMs - (index < 18 ? index * HOUR_MS : 8 * DAY_MS), attempts: 1 },
+        ...failed,
+        destination: 'acme-ga4',
+        provider: 'ga4',
+        status: 'delivered',
+        atMs: nowMs - (index < 18 ? index * HOUR_MS : 8 * DAY_MS),
+        attempts: 1,
       }),
     ),
   ]
@@ -302,8 +346,11 @@ export function recentTraffic(nowMs: number): readonly LogRecord[] {
       withOwnRequest(activationRecord({ ...about, activatedAtMs: atMs + 700 })),
       withOwnRequest(handoffRecord({ ...about, askedAtMs: atMs + 30_000 })),
       requestRecord({
-        ...{ ...refused, receivedAtMs: atMs + 60_000, id: requestIdAt(atMs + 60_000) },
-        ...{ origin: 'https://docs.acme.example', userAgent: HOSTILE },
+        ...refused,
+        receivedAtMs: atMs + 60_000,
+        id: requestIdAt(atMs + 60_000),
+        origin: 'https://docs.acme.example',
+        userAgent: HOSTILE,
         body: JSON.stringify({ project: SITE.website, url: HOSTILE }),
       }),
     ]

@@ -73,8 +73,13 @@ async function keepProgress(facts: Facts, nowMs: number): Promise<void> {
   const sent = { id: 'batch-1', kind: 'batch', atMs: nowMs - 60_000, records: 3, bytes: 90, tookMs: 12 } as const
   const progress = {
     ...newProgress({}, nowMs),
-    ...{ failures: 3, failingSinceMs: nowMs - 3_600_000, retryAtMs: nowMs + 60_000, lastError: 'http_503' },
-    ...{ delivered: 1_840, dropped: 7, told: [{ ...GAP, fromMs: nowMs - 9e6, toMs: nowMs - 8e6, atMs: nowMs - 7e6 }] },
+    failures: 3,
+    failingSinceMs: nowMs - 3_600_000,
+    retryAtMs: nowMs + 60_000,
+    lastError: 'http_503',
+    delivered: 1_840,
+    dropped: 7,
+    told: [{ ...GAP, fromMs: nowMs - 9e6, toMs: nowMs - 8e6, atMs: nowMs - 7e6 }],
     sent: [{ ...sent, status: 503, error: 'http_503', answer: `Down for maintenance ${HOSTILE}` }],
   }
   const key = { organization: 'acme', stream: 'default/archive' }

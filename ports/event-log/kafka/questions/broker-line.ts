@@ -93,7 +93,9 @@ const CREATE_CLUSTER = 'private:Kafka:createCluster'
 /** Keys of requests in Kafka's protocol. */
 const KEYS = { Fetch: 1, ListOffsets: 2, Metadata: 3 } as const
 /** What stands for a time in a request for offsets, and the replica that every client is. */
-const [NEWEST, OLDEST, NO_REPLICA] = ['-1', '-2', -1]
+const NEWEST = '-1'
+const OLDEST = '-2'
+const NO_REPLICA = -1
 const ANSWER_MS = 1_000
 const FETCH_BYTES = 1024 * 1024
 /** How long a broker that gave no answer is not asked again, since the others' answers would wait for it. */

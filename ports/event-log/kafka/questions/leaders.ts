@@ -58,7 +58,8 @@ export function leaderWatch(sources: readonly LeaderSource[]): LeaderWatch {
   const watched = new Set<WatchedTopic>()
   const polls = sources.map((source) => ({ source, isAsked: false, answer: null as Leaders | null }))
   const known = new Map<string, string>()
-  let [changes, slowAtMs] = [0, Number.NEGATIVE_INFINITY]
+  let changes = 0
+  let slowAtMs = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | null = null
   const rest = (): void => {
     known.clear()
