@@ -11,7 +11,7 @@ import { MINUTE_MS, SECOND_MS } from '../domain/durations.ts'
 import type { Logger } from '../runtime/logger.ts'
 
 interface WaitingDeps extends CatalogInHand<Pick<Catalog, 'number'>> {
-  readonly logger: Pick<Logger, 'warn'>
+  readonly logger: Logger
   readonly nowMs: () => number
   readonly registry?: Registry
 }

@@ -8,7 +8,7 @@ import type { StoredEntry } from '../ports/event-log/event-log.ts'
 import type { Logger } from '../runtime/logger.ts'
 
 export interface RecordReaderDeps {
-  readonly logger: Pick<Logger, 'error'>
+  readonly logger: Logger
   readonly registry?: Registry
 }
 

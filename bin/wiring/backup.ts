@@ -11,7 +11,7 @@ import type { EventLog } from '../../ports/event-log/event-log.ts'
 
 interface BackupParts {
   readonly data: string
-  readonly eventLog: Pick<EventLog, 'copyTo'>
+  readonly eventLog: EventLog
   readonly connection: Pick<FactsConnection, 'copies'>
   readonly nowMs: () => number
 }

@@ -15,9 +15,9 @@ import {
   type LanePoint,
 } from '../../domain/streams/lane.ts'
 import { streamPointer, type StreamPointer } from '../../domain/streams/record.ts'
-import type { Batch, EventLog, StoredEntry } from '../../ports/event-log/event-log.ts'
+import type { Batch, StoredEntry, LogProgress } from '../../ports/event-log/event-log.ts'
 import type { FactTable, RowOf } from '../../ports/facts/columns.ts'
-import type { FactRow, Facts } from '../../ports/facts/facts.ts'
+import type { FactRow, FactsReader } from '../../ports/facts/facts.ts'
 import type { Logger } from '../../runtime/logger.ts'
 
 /** Collects the rows of one batch. */
@@ -32,9 +32,9 @@ export interface StreamBacklog {
 }
 
 interface BacklogParts {
-  readonly facts: Pick<Facts, 'run'>
-  readonly eventLog: Pick<EventLog, 'progress'>
-  readonly logger: Pick<Logger, 'error'>
+  readonly facts: FactsReader
+  readonly eventLog: LogProgress
+  readonly logger: Logger
   readonly nowMs: () => number
 }
 

@@ -3,7 +3,7 @@
 import { BoundedMap } from '../../common/bounded-map.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
 import type { Job } from '../../domain/records.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { LogTail } from '../../ports/event-log/event-log.ts'
 import type { ReadEntry } from '../record-reader.ts'
 
 /** Copies come from redelivered batches and from backup copies; both turn up within minutes. */
@@ -34,7 +34,7 @@ export class SettledJobs {
  * jobs were sent and recorded, so only exchanges in flight at the crash are repeated.
  */
 export async function recallSettled(
-  eventLog: Pick<EventLog, 'readLast'>,
+  eventLog: LogTail,
   { provider, read }: { readonly provider: ProviderId; readonly read: ReadEntry },
 ): Promise<SettledJobs> {
   const settled = new SettledJobs()

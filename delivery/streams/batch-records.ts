@@ -9,7 +9,7 @@ import { isOfPointers } from '../../domain/streams/lane.ts'
 import { isStreamed, sentRecord, type BacklogRecord } from '../../domain/streams/plan.ts'
 import type { StreamPlan } from '../../domain/streams/progress.ts'
 import { attemptText, requestText, type SentRecord } from '../../domain/streams/record.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { QueryParams } from '../../ports/facts/queries.ts'
 import { borderParams, filterParams, readBetween } from './backlog-reader.ts'
 
@@ -20,11 +20,7 @@ interface BatchRecords {
 }
 
 /** The records between the plan's borders that its form lets pass, in the order of each lane. Rejects like `Facts`. */
-export async function readBatch(
-  facts: Pick<Facts, 'run'>,
-  organization: string,
-  plan: StreamPlan,
-): Promise<BatchRecords> {
+export async function readBatch(facts: FactsReader, organization: string, plan: StreamPlan): Promise<BatchRecords> {
   const rows = await readBetween(facts, organization, { borders: plan.borders, perLane: Math.max(1, planWidth(plan)) })
   const wanted = rows.filter((row) => isStreamed(row, plan.form))
   const pointers = wanted.filter(({ lane }) => isOfPointers(lane))
@@ -37,7 +33,7 @@ type LinesByRecord = ReadonlyMap<string, string>
 
 /** What Logs hold of these records, as it is sent. */
 async function linesOfLogs(
-  facts: Pick<Facts, 'run'>,
+  facts: FactsReader,
   organization: string,
   { plan, pointers }: { readonly plan: StreamPlan; readonly pointers: readonly BacklogRecord[] },
 ): Promise<LinesByRecord> {

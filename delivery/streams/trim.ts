@@ -13,12 +13,12 @@ import {
   type StreamForm,
   type StreamProgress,
 } from '../../domain/streams/progress.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { OpenLaneRow, OpenSpanRow } from '../../ports/facts/streams.ts'
 import { countBetween, doneParams, filterParams } from './backlog-reader.ts'
 
 export interface TrimParts {
-  readonly facts: Pick<Facts, 'run'>
+  readonly facts: FactsReader
   readonly organization: string
   readonly form: StreamForm
   readonly watermarks: Watermarks

@@ -12,7 +12,7 @@ import {
   deleteOrganization,
 } from './erasure/erase.ts'
 import { RowsRefused } from './facts.ts'
-import type { Facts, RunOptions } from './facts.ts'
+import type { Facts, RunOptions, FactsEraser } from './facts.ts'
 import { keptClause } from './erasure/kept.ts'
 import { QUERIES } from './queries.ts'
 import type { QueryName, QueryParams, QueryRow } from './queries.ts'
@@ -91,10 +91,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
   }
 }
 
-type Erasing = Pick<
-  Facts,
-  'countNamed' | 'erase' | 'countOrganization' | 'eraseOrganization' | 'eraseOlder' | 'eraseFigures'
->
+type Erasing = FactsEraser
 
 function erasingFrom(connection: FactsConnection): Erasing {
   return {

@@ -11,7 +11,7 @@ import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts'
 import { dashboardPlace } from '../../domain/logs/dashboard-place.ts'
 import type { LogRecord } from '../../domain/records.ts'
 import { until } from '../../fixtures/until.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import {
   activityRecord,
   attempt,
@@ -148,7 +148,7 @@ interface Asking {
   readonly ask: (row: RouteRow, values: Readonly<Record<string, string>>, query?: string) => Promise<Told>
 }
 
-async function startAsking(facts: Pick<Facts, 'run'>): Promise<Asking> {
+async function startAsking(facts: FactsReader): Promise<Asking> {
   let asked: Statement[] = []
   const run = (query: string, params: Statement['params'], options: object) => {
     // In no request's name: what ends replays whose person has gone looks which are open.
