@@ -1,6 +1,6 @@
 /** Reports lasting problems in an organisation's activity: at most hourly for each subject. */
 
-import type { Catalog } from '../domain/catalog.ts'
+import type { NumberedCatalog } from '../domain/catalog.ts'
 import { HOUR_MS } from '../domain/durations.ts'
 import { encodeRecord, recordKey, type ActivityRecord } from '../domain/records.ts'
 import type { LogWriter } from '../ports/event-log/event-log.ts'
@@ -14,7 +14,7 @@ export interface HourlyNewsParts {
   readonly logger: Logger
   readonly randomness: Randomness
   readonly nowMs: () => number
-  readonly catalog: () => Pick<Catalog, 'number'>
+  readonly catalog: () => NumberedCatalog
 }
 
 interface News extends Pick<ActivityRecord, 'type' | 'subject' | 'message'> {

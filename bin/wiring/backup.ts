@@ -12,7 +12,7 @@ import type { EventLog } from '../../ports/event-log/event-log.ts'
 interface BackupParts {
   readonly data: string
   readonly eventLog: EventLog
-  readonly connection: Pick<FactsConnection, 'copies'>
+  readonly connection: FactsConnection
   readonly nowMs: () => number
 }
 

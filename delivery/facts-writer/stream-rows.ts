@@ -149,7 +149,7 @@ function rowsOfBatch(organizations: ReadonlySet<string>, lane: string): StreamRo
 const POINTERS_PER_ROW = 500
 
 /** What the records of one row have in common. */
-type Alike = Pick<StreamPointer, 'organization' | 'website' | 'kind' | 'status'>
+type Alike = { readonly website: string; readonly organization: string; readonly status: number; readonly kind: string }
 
 /** A row while it is being filled. */
 interface FillingRow {

@@ -29,7 +29,10 @@ import { consumeReadable } from '../version-guard.ts'
 interface MailRoleDeps {
   readonly eventLog: LogWriter & LogConsumers
   /** Writes and sends the letter; never rejects. */
-  readonly post: (letter: Letter, job: Pick<MailJob, 'mailId' | 'tries' | 'createdAtMs'>) => Promise<LetterOutcome>
+  readonly post: (
+    letter: Letter,
+    job: { readonly mailId: string; readonly tries: number; readonly createdAtMs: number },
+  ) => Promise<LetterOutcome>
   readonly logger: Logger
   readonly nowMs: () => number
   readonly randomness: Randomness

@@ -24,7 +24,7 @@ export class SettledJobs {
     return this.#keys.has(attemptKey(job))
   }
 
-  add(job: Pick<Job, 'jobId' | 'attempts'>): void {
+  add(job: { readonly attempts: number; readonly jobId: string }): void {
     this.#keys.set(attemptKey(job), true)
   }
 }
@@ -48,6 +48,6 @@ export async function recallSettled(
 }
 
 /** A job and its number of earlier tries: every entry with one key is the same attempt. */
-export function attemptKey(job: Pick<Job, 'jobId' | 'attempts'>): string {
+export function attemptKey(job: { readonly attempts: number; readonly jobId: string }): string {
   return `${job.jobId}:${job.attempts}`
 }

@@ -115,7 +115,7 @@ function progressAt(
   return { installs: tally.installs, reachedMs: afterMs, isFurther, checkpoint }
 }
 
-type Position = Pick<ReplayCheckpoint, 'afterMs' | 'afterId'>
+type Position = { readonly afterMs: number; readonly afterId: string }
 
 function comesAfter(one: Position, other: Position): boolean {
   return one.afterMs > other.afterMs || (one.afterMs === other.afterMs && one.afterId > other.afterId)

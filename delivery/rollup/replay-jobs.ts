@@ -200,8 +200,8 @@ class ErasedMeanwhile extends Error {
  */
 function createResultWriter(
   job: AskedReplayRow,
-  { facts, nowMs }: Pick<ReplayJobDeps, 'facts' | 'nowMs'>,
-  { erasures, version: stored }: Pick<ReplayStart, 'erasures' | 'version'>,
+  { facts, nowMs }: ReplayJobDeps,
+  { erasures, version: stored }: { readonly version: number; readonly erasures: number },
 ) {
   let version = stored
   const checkErasures = async (): Promise<void> => {

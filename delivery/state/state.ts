@@ -68,7 +68,7 @@ export async function startState(deps: StateDeps): Promise<StateRole> {
 }
 
 /** Only activations are rewound: waiting entries have their own due times. */
-function rewinding(consumer: Consumer, { logger, nowMs }: Pick<StateDeps, 'logger' | 'nowMs'>): StateRole {
+function rewinding(consumer: Consumer, { logger, nowMs }: StateDeps): StateRole {
   let lostAtMs: number | null = null
   let timer: NodeJS.Timeout | null = null
   let isStopped = false

@@ -258,7 +258,7 @@ export class StreamRunner {
   #countDrops(
     reason: Parameters<StreamNews['dropped']>[0],
     before: StreamProgress,
-    { dropped }: Pick<StreamProgress, 'dropped'>,
+    { dropped }: { readonly dropped: number },
   ): number {
     const count = dropped - before.dropped
     if (count > 0) this.#parts.news.dropped(reason, count)

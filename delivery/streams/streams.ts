@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import type { Registry } from 'prom-client'
 
-import type { Catalog, Credentials } from '../../domain/catalog.ts'
+import type { Credentials, NumberedCatalog, CatalogOrganizations } from '../../domain/catalog.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Watermarks } from '../../domain/streams/plan.ts'
 import type { EventLog, LogWriter, LogProgress } from '../../ports/event-log/event-log.ts'
@@ -30,7 +30,7 @@ interface StreamsDeps {
   readonly facts: FactsReader & FactsWriter
   readonly eventLog: LogWriter & LogProgress
   readonly hotState: JobVerbs
-  readonly catalog: () => Pick<Catalog, 'organizations' | 'number'>
+  readonly catalog: () => NumberedCatalog & CatalogOrganizations
   readonly catalogAsOf?: () => number
   readonly credentials: () => Credentials
   readonly logger: Logger

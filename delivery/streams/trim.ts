@@ -61,7 +61,7 @@ export function skippedToNow(parts: TrimParts, progress: StreamProgress): Promis
 
 /** Sends again everything from this time on, as far as it is kept. */
 export async function rewound(
-  { facts, organization, form }: Pick<TrimParts, 'facts' | 'organization' | 'form'>,
+  { facts, organization, form }: TrimParts,
   progress: StreamProgress,
   sinceMs: number,
 ): Promise<StreamProgress> {

@@ -1,7 +1,7 @@
 /** Turns records of the log into jobs, one for each webhook that wants the event. */
 
 import { sha256Hex } from '../../common/digest.ts'
-import type { Catalog } from '../../domain/catalog.ts'
+import type { NumberedCatalog, CatalogOrganizations } from '../../domain/catalog.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { catalogNumberOf, type WebhookJob } from '../../domain/records.ts'
 import {
@@ -23,7 +23,7 @@ type NoticedTopic = (typeof NOTICED_TOPICS)[number]
 
 interface NoticeParts {
   readonly eventLog: LogWriter
-  readonly catalog: () => Pick<Catalog, 'organizations' | 'number'>
+  readonly catalog: () => NumberedCatalog & CatalogOrganizations
   readonly read: ReadEntry
   readonly waits: CatalogWaits
   readonly logger: Logger

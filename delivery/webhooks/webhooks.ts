@@ -5,7 +5,7 @@
 
 import type { Registry } from 'prom-client'
 
-import type { Catalog, Credentials } from '../../domain/catalog.ts'
+import type { Credentials, NumberedCatalog, CatalogOrganizations } from '../../domain/catalog.ts'
 import { TIER_NAMES, type TierName, type WebhookJob } from '../../domain/records.ts'
 import type {
   Batch,
@@ -34,7 +34,7 @@ import { recipientOf } from './recipient.ts'
 interface WebhooksDeps {
   readonly eventLog: LogWriter & LogConsumers & LogTail
   readonly hotState: JobVerbs
-  readonly catalog: () => Pick<Catalog, 'organizations' | 'number'>
+  readonly catalog: () => NumberedCatalog & CatalogOrganizations
   readonly catalogAsOf?: () => number
   readonly credentials: () => Credentials
   readonly logger: Logger

@@ -49,12 +49,12 @@ export function isOfPointers(lane: string): boolean {
 }
 
 /** The same for lanes that follow one another: those of one partition in one form. */
-export function successionOf(lane: Pick<LogLane, 'topic' | 'partition' | 'form'>): string {
+export function successionOf(lane: LogLane): string {
   return `${partitionName(lane)} ${lane.form}`
 }
 
 /** The same for all lanes of one partition. */
-export function partitionName({ topic, partition }: Pick<LogLane, 'topic' | 'partition'>): string {
+export function partitionName({ topic, partition }: { readonly topic: string; readonly partition: number }): string {
   return `${topic}/${partition}`
 }
 

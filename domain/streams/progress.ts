@@ -166,7 +166,7 @@ export function newProgress(done: DoneOffsets, nowMs: number, uid = '', catalogN
 }
 
 /** Whether it belongs to an object that was deleted and made again under its name. An unknown UID tells nothing. */
-export function isOfAnotherObject(progress: Pick<StreamProgress, 'uid'>, uid: string): boolean {
+export function isOfAnotherObject(progress: { readonly uid: string }, uid: string): boolean {
   return progress.uid !== '' && uid !== '' && progress.uid !== uid
 }
 
@@ -178,7 +178,8 @@ export function adoptedBy(progress: StreamProgress, uid: string): StreamProgress
 /** `plan` is what the version before stores: it would send a batch of pointers without its records. */
 type StoredProgress = StreamProgress & { readonly pointerPlan?: StoredPlan | null }
 /** An earlier release did not store how old and how large its records are. */
-type StoredPlan = Omit<StreamPlan, 'oldestMs' | 'bytes'> & Partial<Pick<StreamPlan, 'oldestMs' | 'bytes'>>
+type StoredPlan = Omit<StreamPlan, 'oldestMs' | 'bytes'> &
+  Partial<{ readonly bytes: number; readonly oldestMs: number }>
 
 export function writtenProgress(progress: StreamProgress): string {
   const stored: StoredProgress = { ...progress, plan: null, pointerPlan: progress.plan }
@@ -203,7 +204,7 @@ export function readProgress(text: string): StreamProgress {
 
 function wholePlan(
   plan: StoredPlan | null,
-  { failingSinceMs }: Pick<StreamProgress, 'failingSinceMs'>,
+  { failingSinceMs }: { readonly failingSinceMs: number | null },
 ): StreamPlan | null {
   if (plan === null) return null
   const oldestMs = Math.min(plan.plannedAtMs, failingSinceMs ?? Infinity)

@@ -98,7 +98,7 @@ export function folderResources(
 
 /** Of the embedded program: records who changed what in its folder. */
 export function auditFolder(
-  parts: EngineParts & Pick<DashboardWiring, 'eventLog' | 'keys'> & Pick<FolderParts, 'catalog'>,
+  parts: EngineParts & Pick<DashboardWiring, 'eventLog' | 'keys'> & FolderParts,
 ): FolderAudit {
   const { settings, keys, catalog, eventLog, nowMs, logger } = parts
   const file = join(settings.data, 'audit.json')
