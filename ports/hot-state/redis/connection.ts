@@ -49,8 +49,7 @@ const SILENT_PROBES = 4
 const REASON_CHARS = 200
 const DEADLINE_PARTS = 5
 /** Of a mark that does not begin as in shared.lua. */
-const OTHER_FORM =
-  'Redis holds data in another form: use an empty database, or the program that made them'
+const OTHER_FORM = 'Redis holds data in another form: use an empty database, or the program that made them'
 /** No deadline lasts longer than this many times its length, even if this process was stalled. */
 export const MOST_STRETCHED = 3
 
