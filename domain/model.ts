@@ -157,7 +157,10 @@ export type Identities = ProviderIdentities & {
  */
 export type BodyForm = 'text' | 'base64' | 'unescaped' | 'withheld' | 'digest' | 'none'
 
-/** Why one receipt or token was or was not a candidate. */
+/**
+ * Why one receipt or token was or was not a candidate.
+ * @internal
+ */
 export const RECEIPT_VERDICTS = [
   'active',
   'revoked',

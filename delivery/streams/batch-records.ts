@@ -8,7 +8,7 @@ import { ATTEMPT_KIND } from '../../domain/model.ts'
 import { isStreamed, sentRecord, type BacklogRecord } from '../../domain/streams/plan.ts'
 import type { StreamPlan } from '../../domain/streams/progress.ts'
 import { attemptText, requestText, type SentRecord } from '../../domain/streams/record.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { QueryParams } from '../../ports/facts/queries.ts'
 import { borderParams, filterParams, readBetween } from './backlog-reader.ts'
 
@@ -19,11 +19,7 @@ interface BatchRecords {
 }
 
 /** The records between the plan's borders that its form lets pass, in the order of each lane. Rejects like `Facts`. */
-export async function readBatch(
-  facts: Pick<Facts, 'run'>,
-  organization: string,
-  plan: StreamPlan,
-): Promise<BatchRecords> {
+export async function readBatch(facts: FactsReader, organization: string, plan: StreamPlan): Promise<BatchRecords> {
   const rows = await readBetween(facts, organization, { borders: plan.borders, perLane: Math.max(1, planWidth(plan)) })
   const wanted = rows.filter((row) => isStreamed(row, plan.form))
   const lines = await linesOfLogs(facts, organization, { plan, wanted })
@@ -35,7 +31,7 @@ type LinesByRecord = ReadonlyMap<string, string>
 
 /** What Logs hold of these records, as it is sent. */
 async function linesOfLogs(
-  facts: Pick<Facts, 'run'>,
+  facts: FactsReader,
   organization: string,
   { plan, wanted }: { readonly plan: StreamPlan; readonly wanted: readonly BacklogRecord[] },
 ): Promise<LinesByRecord> {

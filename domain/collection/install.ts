@@ -187,7 +187,10 @@ function installAnswer(eventId: string, result: ResolutionResult, deliveries: re
   }
 }
 
-/** The `ga` object of the answer, kept for older clients: the first delivery's status represents all. */
+/**
+ * The `ga` object of the answer, kept for older clients: the first delivery's status represents all.
+ * @internal
+ */
 export function gaOf(plans: readonly DeliveryPlan[]): InstallAnswer['ga'] {
   return {
     status: plans[0]?.status ?? 'not_queued',

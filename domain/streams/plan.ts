@@ -95,7 +95,7 @@ export function planBatch(input: BatchInput): StreamProgress {
 
 /** Whether the stream sends this record. */
 export function isStreamed(
-  { website, kind, status }: Pick<OpenRecord, 'website' | 'kind' | 'status'>,
+  { website, kind, status }: { readonly website: string; readonly status: number; readonly kind: string },
   form: StreamForm,
 ): boolean {
   if (form.websites.length > 0 && !form.websites.includes(website)) return false

@@ -164,7 +164,7 @@ export function newProgress(done: DoneOffsets, nowMs: number, uid = '', catalogN
 }
 
 /** Whether it belongs to an object that was deleted and made again under its name. An unknown UID tells nothing. */
-export function isOfAnotherObject(progress: Pick<StreamProgress, 'uid'>, uid: string): boolean {
+export function isOfAnotherObject(progress: { readonly uid: string }, uid: string): boolean {
   return progress.uid !== '' && uid !== '' && progress.uid !== uid
 }
 

@@ -70,6 +70,10 @@ type Published = Pick<Decision, 'version' | 'parts' | 'credentials' | 'problems'
 /** Nothing is known of the cluster: its content may be overwritten by a complete catalog. */
 const NO_INDEX: CatalogIndex = { number: 0, rights: '', version: '', parts: [], credentials: {} }
 
+/**
+ * What publishes, without the credentials beside it.
+ * @internal
+ */
 export function createPublisher(options: PublisherOptions): Publisher {
   return new Publishing(options)
 }

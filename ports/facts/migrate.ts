@@ -22,7 +22,10 @@ interface Migration {
   readonly checksum: string
 }
 
-/** An applied migration was changed or removed, or another migrator does not end. */
+/**
+ * An applied migration was changed or removed, or another migrator does not end.
+ * @internal
+ */
 export class MigrationRefused extends Error {
   override readonly name = 'MigrationRefused'
 }

@@ -1,6 +1,7 @@
 /** A request that cannot be made durable is never answered with ok, and an answer that may have been lost is repeated unchanged. */
 
 import { expect } from 'chai'
+import { middayClock } from '../../fixtures/clocks.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { Claim } from '../../ports/hot-state/hot-state.ts'
@@ -18,7 +19,7 @@ describe('an event log that accepts nothing', () => {
   let api: Api
   let append: EventLog['append']
   before(async () => {
-    api = await startApi()
+    api = await startApi({ nowMs: middayClock() })
     append = api.service.eventLog.append.bind(api.service.eventLog)
   })
   after(() => api.stop())

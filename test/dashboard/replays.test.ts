@@ -1,5 +1,6 @@
 /** "What if": asked in the dashboard, decided by the role `rollup`, read in pages; each organisation its own. */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
 
 import { NO_BACKLOG } from '../delivery/support/memory-facts.ts'
@@ -41,7 +42,7 @@ const START_MS = 120_000
 const AT_MS = NOW_MS - 2 * DAY_MS
 const PATH = '/api/organizations/acme/replays'
 const INSTALLS = 3
-const SILENT = { warn: () => undefined, error: () => undefined }
+const SILENT = SILENT_LOGGER
 const WANTED = { website: 'acme-site', policy: 'first_visit', since: NOW_MS - 7 * DAY_MS }
 
 describe('replays of decisions', function () {
@@ -413,7 +414,7 @@ describe('replays of decisions', function () {
       await Promise.all(watches.map(({ stop }) => stop()))
     }
   }
-  const turnsOf = (looks: readonly unknown[], count = 20): Promise<void> => {
+  const turnsOf = (looks: readonly unknown[], count = 20): Promise<true> => {
     const before = looks.length
     return until(() => looks.length > before + count)
   }

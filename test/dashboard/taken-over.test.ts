@@ -1,5 +1,6 @@
 /** A website's ID that is free again may be taken by another organisation: of the one that had it before it finds nothing on any page. */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
 
 import { markHours } from '../../delivery/rollup/mark-hours.ts'
@@ -98,8 +99,8 @@ describe("an organisation that took over a website's ID", function () {
     ]
     for (const [table, rows] of rowsOf(records)) await facts.insert(table, rows)
     await markHours(facts, { writer: 'test', sinceMs: 0, untilMs: NOW_MS, nowMs: NOW_MS })
-    await rollUp({ facts, nowMs: Date.now, logger: { warn: () => undefined } })
-    await runReplays({ facts, nowMs: Date.now, logger: { warn: () => undefined, error: () => undefined } })
+    await rollUp({ facts, nowMs: Date.now, logger: SILENT_LOGGER })
+    await runReplays({ facts, nowMs: Date.now, logger: SILENT_LOGGER })
   })
   after(async () => {
     await stage?.stop()

@@ -118,13 +118,13 @@ describe('a log stream', function () {
     expect(await state()).to.include({ state: 'Delivering', delivered: 40, dropped: 1 })
     // The receiver takes larger ones now: after enough batches they become larger again.
     receiver.mostBytes = Infinity
-    await stage.write('requests', requests(600))
+    await stage.write('requests', requests(450))
     await stage.settle(actor, 600)
-    expect(inbound(receiver.records)).to.have.lengthOf(640)
+    expect(inbound(receiver.records)).to.have.lengthOf(490)
     const asBefore = receiver.ids.length
     await stage.write('requests', requests(100))
     await stage.settle(actor, 600)
-    expect(inbound(receiver.records)).to.have.lengthOf(740)
+    expect(inbound(receiver.records)).to.have.lengthOf(590)
     expect(receiver.ids.length - asBefore).to.be.lessThan(10)
   })
 
@@ -264,7 +264,7 @@ describe('a log stream', function () {
   it('skips to now when a person orders it, counts the records, and reports that in the stream', async () => {
     const actor = await begun(stage.actor({ organization, receiver }))
     receiver.mood = 503
-    await stage.write('requests', requests(600))
+    await stage.write('requests', requests(450))
     await stage.settle(actor)
     await stage.write('activity', [order({ kind: 'skip' })])
     stage.nowMs += HOUR_MS

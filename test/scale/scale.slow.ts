@@ -12,7 +12,7 @@ import { checkNumbers } from './checks.ts'
 import { noting, unseenStatements } from './measure.ts'
 import { askBesidePages, askEachKindOfPage, openPages, storeRarities, unaskedRoutes, type AskedPages } from './pages.ts'
 
-const VISITS = 200_000
+const VISITS = 60_000
 /** To make the facts up at once. The process of a test also holds what engines before it left; `make scale` keeps to the engine's own bound. */
 const MEMORY_BYTES = 1_500 * 1024 * 1024
 

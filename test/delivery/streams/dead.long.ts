@@ -1,5 +1,5 @@
 /**
- * A stream whose receiver is dead for days, beside streams that are well, by a clock of the test: one day in `make test`;
+ * A stream whose receiver is dead for days, beside streams that are well, by a clock of the test: one day in `make test-long`;
  * in `make chaos`, which sets WHENCE_CHAOS, seven and a half days beside 50.
  */
 

@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
+import { until } from '../../fixtures/until.ts'
 import { buildHome, CHROME, marker, receipt } from './support/home.ts'
 import { listen, portOf } from './support/recorder.ts'
 import { isInstalled, PATIENT, REAL_PATH, servedScript, SHELLS, temporaryFolder, VARIANTS } from './support/shells.ts'
@@ -136,8 +137,7 @@ describe('hook: recipes', function () {
 
   /** Waits for a report that the program itself does not wait for. */
   async function reported(number: number): Promise<void> {
-    for (let tries = 0; tries < 1_000 && bodies.length < number; tries++)
-      await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(() => bodies.length >= number, { what: `${number} reports` })
     expect(bodies).to.have.length(number)
   }
 

@@ -4,11 +4,11 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 import { expect } from 'chai'
 
+import { until } from '../../fixtures/until.ts'
 import { startGa4StandIn, type Ga4StandIn } from '../../stand-ins/ga4.ts'
 import { startEngines, type Engines } from '../../fixtures/engines/engines.ts'
 import { kafkaJars } from '../../fixtures/engines/kafka.ts'
@@ -29,15 +29,7 @@ const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted', 'pod-se
 /** Kinds of other projects, whose definitions this API server does not have. */
 const FOREIGN = ['gateway.networking.k8s.io', 'monitoring.coreos.com', 'keda.sh']
 
-const until = async <T>(what: string, look: () => Promise<T | null> | T | null): Promise<T> => {
-  const endMs = Date.now() + WAIT_MS
-  while (Date.now() < endMs) {
-    const found = await look()
-    if (found !== null) return found
-    await pause(LOOK_MS)
-  }
-  throw new Error(`it did not come to pass: ${what}`)
-}
+const comesAbout = <T>(what: string, look: () => T | Promise<T>) => until(look, { what, withinMs: WAIT_MS, everyMs: LOOK_MS })
 
 describe('the chart on a real API server', function () {
   this.timeout(180_000)
@@ -72,13 +64,13 @@ describe('the chart on a real API server', function () {
       try {
         await kube.apply([{ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: 'trial' } }])
         await helm('install', 'trial', CHART, '-f', valueFile('embedded'))
-        await until('the pod is ready', async () => {
+        await comesAbout('the pod is ready', async () => {
           const { body } = await kube.call('/apis/apps/v1/namespaces/trial/statefulsets/trial-whence')
           return body.status.readyReplicas === 1 ? true : null
         })
         expect((await helm('test', 'trial', '--timeout', '120s')).stdout).to.match(/Phase:\s+Succeeded/)
         await helm('uninstall', 'trial')
-        await until('its process has ended', () => (kubelet.running().length === 0 ? true : null))
+        await comesAbout('its process has ended', () => (kubelet.running().length === 0 ? true : null))
       } catch (error) {
         throw new Error(`${String(error)}\n${kubelet.output()}`, { cause: error })
       } finally {
@@ -204,7 +196,7 @@ describe('the chart on a real API server', function () {
     })
     /** Every workload's own controller says so. */
     const allReady = (names: readonly string[]) =>
-      until(`${names.join(', ')} are ready\n`, async () => {
+      comesAbout(`${names.join(', ')} are ready\n`, async () => {
         const { items } = await kube.want(`/apis/apps/v1/namespaces/${ns}/deployments`)
         const ready = items.filter(({ status, metadata }: KubeManifest) => status.readyReplicas > 0 && status.observedGeneration === metadata.generation)
         return ready.length === names.length ? ready : null
@@ -228,8 +220,8 @@ describe('the chart on a real API server', function () {
     it('takes up what kubectl applies, ties an install to its visit and reports it to GA4', async () => {
       await kube.kubectl(['apply', '-n', ns, '-f', '-'], [...Object.values(MANIFESTS), LOG_STREAM, WEBHOOK, MEMBER].join('\n---\n'))
       await kube.kubectl(['wait', '-n', ns, '--for=condition=Ready', 'website/acme-dev', '--timeout=60s'])
-      await until('the website is known to the api', async () => ((await journey().catch(() => '')) === 'matched' ? true : null))
-      await until('GA4 was told', () => (ga4.total() > 0 ? true : null))
+      await comesAbout('the website is known to the api', async () => ((await journey().catch(() => '')) === 'matched' ? true : null))
+      await comesAbout('GA4 was told', () => (ga4.total() > 0 ? true : null))
       const shown = await kube.kubectl(['get', 'websites', '-n', ns])
       expect(shown).to.match(/^acme-dev\s+True\s+https:\/\/acme\.dev/m)
     })
@@ -283,18 +275,18 @@ describe('the chart on a real API server', function () {
       const acme = `${ns}/acme`
       const owner = await signIn('--email', FIRST, '--owner-of', acme)
       const members = `/api/organizations/${encodeURIComponent(acme)}/members`
-      await until('the owner is one', async () => ((await owner('GET', members)).status === 200 ? true : null))
+      await comesAbout('the owner is one', async () => ((await owner('GET', members)).status === 200 ? true : null))
       const invited = await owner('POST', members, { email: SECOND, role: 'Viewer' })
       expect(invited.status).to.equal(201)
       const invitation = String(invited.body['link']).split('#invitation=')[1]
       const guest = await signIn('--email', SECOND)
       const accept = () => guest('POST', '/api/invitations/accept', { invitation })
-      await until('the invitation is there', async () => ((await accept()).status === 200 ? true : null))
-      await until('the guest is in', async () => ((await guest('GET', members)).status === 200 ? true : null))
+      await comesAbout('the invitation is there', async () => ((await accept()).status === 200 ? true : null))
+      await comesAbout('the guest is in', async () => ((await guest('GET', members)).status === 200 ? true : null))
       const member = `${members}/${invited.body['name']}`
-      await until('the role is another', async () => ((await owner('PUT', member, { role: 'Member' })).status === 204 ? true : null))
-      await until('the guest is out', async () => ((await owner('DELETE', member)).status === 204 ? true : null))
-      await until('nothing more is seen', async () => ((await guest('GET', members)).status === 404 ? true : null))
+      await comesAbout('the role is another', async () => ((await owner('PUT', member, { role: 'Member' })).status === 204 ? true : null))
+      await comesAbout('the guest is out', async () => ((await owner('DELETE', member)).status === 204 ? true : null))
+      await comesAbout('nothing more is seen', async () => ((await guest('GET', members)).status === 404 ? true : null))
     })
 
     it('changes objects of each kind of which the plan allows more, as the ServiceAccount of the dashboard', async () => {
@@ -314,13 +306,13 @@ describe('the chart on a real API server', function () {
         const spec = kind === 'Destination' ? own : { organizationRef: { name: 'acme' }, ...own }
         const made = await owner('POST', at, { name: 'made', spec })
         expect([kind, made.status], JSON.stringify(made.body)).to.deep.equal([kind, 201])
-        const read = await until(`${kind} is there`, async () => {
+        const read = await comesAbout(`${kind} is there`, async () => {
           const answer = await owner('GET', `${at}/${ns}/made`)
           return answer.status === 200 ? answer : null
         })
         const changed = await owner('PUT', `${at}/${ns}/made`, { spec: { ...spec, displayName: 'Changed' } }, { 'If-Match': `"${read.body['version']}"` })
         expect([kind, changed.status], JSON.stringify(changed.body)).to.deep.equal([kind, 200])
-        await until(`${kind} is gone`, async () => {
+        await comesAbout(`${kind} is gone`, async () => {
           const { body } = await owner('GET', `${at}/${ns}/made`)
           const gone = await owner('DELETE', `${at}/${ns}/made`, undefined, { 'If-Match': `"${body['version']}"` })
           return gone.status < 300 ? true : null
@@ -425,12 +417,12 @@ describe('the chart on a real API server', function () {
     it('keeps working through an upgrade and a rollback', async () => {
       const before = kubelet.starts('whence-api')
       await helm('upgrade', 'whence', CHART, '-f', valueFile('cluster'), '-f', values, '--set', 'brand=origin')
-      await until('the api was replaced', () => (kubelet.starts('whence-api') === before + 1 ? true : null))
+      await comesAbout('the api was replaced', () => (kubelet.starts('whence-api') === before + 1 ? true : null))
       await allReady(WORKLOADS)
       expect(await journey()).to.equal('matched')
       expect(kubelet.starts('whence-dispatch'), 'what has not changed stays').to.equal(1)
       await helm('rollback', 'whence', '1')
-      await until('the api was replaced again', () => (kubelet.starts('whence-api') === before + 2 ? true : null))
+      await comesAbout('the api was replaced again', () => (kubelet.starts('whence-api') === before + 2 ? true : null))
       await allReady(WORKLOADS)
       expect(await journey()).to.equal('matched')
     })
@@ -443,14 +435,14 @@ describe('the chart on a real API server', function () {
       }
       const second = { apiVersion: 'whence.dev/v1alpha1', kind: 'InstallPath', metadata: { name: 'second', namespace: ns } }
       await kube.apply([{ ...second, spec: { organizationRef: { name: 'acme' } } }])
-      await until('the latest is told', async () => ((await told()).includes(`InstallPath/${ns}/second`) ? true : null))
+      await comesAbout('the latest is told', async () => ((await told()).includes(`InstallPath/${ns}/second`) ? true : null))
       expect((await told()).sort()).to.deep.equal([`InstallPath/${ns}/second`, `LogStream/${ns}/acme-logs`])
     })
 
     it('shows in the list of websites what it has collected', async () => {
       const shown = () => kube.kubectl(['get', 'websites', '-n', ns])
       const line = /^acme-dev\s+True\s+\S+\s+[1-9]\d*\s+[1-9]\d*\s+\d+%\s+Ready/m
-      await until('visits and installs are shown', async () => (line.test(await shown()) ? true : null))
+      await comesAbout('visits and installs are shown', async () => (line.test(await shown()) ? true : null))
     })
 
     it('is granted what it uses, and uses what it is granted', async () => {
@@ -481,7 +473,7 @@ describe('the chart on a real API server', function () {
       await helm('uninstall', 'whence')
       // No controller runs here that deletes what has lost its owner; on a cluster one does.
       expect((await kube.call(`/api/v1/namespaces/${ns}/configmaps/whence-owner`)).status).to.equal(404)
-      await until('every process has ended', () => (kubelet.running().length === 0 ? true : null))
+      await comesAbout('every process has ended', () => (kubelet.running().length === 0 ? true : null))
       const { items } = await kube.want(`/apis/whence.dev/v1alpha1/namespaces/${ns}/websites`)
       expect(items).to.have.length(1)
       const left = await kube.want(`/api/v1/namespaces/${ns}/secrets`)

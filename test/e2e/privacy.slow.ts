@@ -7,8 +7,8 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
+import { until } from '../../fixtures/until.ts'
 import { callsTo, type Calls } from '../api/support/api.ts'
 import { filesBelow, findCanaries, floodAndForward, runEverything, type Canaries } from '../api/support/canaries.ts'
 import { ROLES, ROLES_BESIDE, startDistributed, type Distributed } from '../../fixtures/service/distributed.ts'
@@ -33,8 +33,6 @@ const OUTWARDS = [
   webhook('events', { url: 'https://hooks.example/in', secretRef: SECRET_REF, events: WEBHOOK_EVENT_TYPES }),
   secret('hooks', { hook: SIGNING_SECRET }),
 ]
-const TRIES = 300
-const PAUSE_MS = 100
 
 describe('privacy of the distributed service', function () {
   this.timeout(180_000)
@@ -146,12 +144,4 @@ const GA4 = { client_id: '1234512345.1790000000', session_id: '1790000000' }
 
 async function spooledEntries(metricsAt: string): Promise<number> {
   return ((await (await fetch(`http://${metricsAt}/status`)).json()) as { spool: { entries: number } }).spool.entries
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < TRIES; tries++) {
-    if (await isSo()) return
-    await wait(PAUSE_MS)
-  }
-  throw new Error('it did not come to pass')
 }

@@ -3,8 +3,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
+import { until } from '../../fixtures/until.ts'
 import { startGa4StandIn } from '../../stand-ins/ga4.ts'
 import { startMetaStandIn } from '../../stand-ins/meta.ts'
 import type { Fault } from '../../stand-ins/server.ts'
@@ -44,7 +44,6 @@ spec: { websiteRef: { name: acme-dev }, displayName: ${provider}, provider: ${pr
   )
   .join('')}`
 const INSTALLS = 3
-const PATIENCE_MS = 60_000
 
 /** Every provider has its own identifier of the visit. */
 function identities(nowMs: number): Record<string, unknown> {
@@ -145,11 +144,3 @@ describe('the embedded service, while all providers and the mail server hang', f
     }
   })
 })
-
-async function until(isMet: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + PATIENCE_MS
-  while (!(await isMet())) {
-    if (performance.now() > deadlineMs) throw new Error(`it did not happen within ${PATIENCE_MS} ms`)
-    await wait(20)
-  }
-}

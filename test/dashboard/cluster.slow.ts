@@ -4,7 +4,6 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 import { expect } from 'chai'
@@ -82,8 +81,7 @@ describe('the dashboard in a cluster', function () {
 
   const versionOf = async (): Promise<string> => (await writer.read(REF))?.version ?? ''
   const becomes = async (condition: () => boolean): Promise<void> => {
-    for (let tries = 0; tries < 400 && !condition(); tries++) await pause(25)
-    expect(condition()).to.equal(true)
+    expect(await until(condition, { everyMs: 25 })).to.equal(true)
   }
 
   it('sees members as they come, change and go', async () => {
@@ -272,9 +270,7 @@ describe('the dashboard in a cluster', function () {
       // Only the API server informs the other process.
       await kube.want('/apis/whence.dev/v1alpha1/namespaces/shop/members/known', { method: 'DELETE' })
       const rolesThere = async () => ((await (await me()).json()) as { organizations: readonly object[] }).organizations
-      let roles = await rolesThere()
-      for (let tries = 0; tries < 200 && roles.length > 0; tries++) roles = await pause(20).then(rolesThere)
-      expect(roles, 'after the removal').to.deep.equal([])
+      await until(async () => (await rolesThere()).length === 0, { what: 'the member is gone', everyMs: 20 })
       expect(dashboard.secrets.map(({ length }) => length)).to.deep.equal([43, 43])
       const broken = await exchangeRaw(dashboard.port, ['GET / HTTP/1.1\r\nno header\r\n\r\n'])
       expect(broken.answers.map(({ status }) => status)).to.deep.equal([400])

@@ -4,9 +4,9 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { until } from '../../fixtures/until.ts'
 import { startProgram, whencectl, type Running } from '../bin/support/run-whencectl.ts'
 import { kafkaJars } from '../../fixtures/engines/kafka.ts'
 import { activeReceipt, eventBody, post, urlIdOf } from '../../fixtures/service/requests.ts'
@@ -14,7 +14,6 @@ import { activeReceipt, eventBody, post, urlIdOf } from '../../fixtures/service/
 const SCRIPT = new URL('../../examples/distributed/run.ts', import.meta.url).pathname
 /** Of the quickstart's website. */
 const MEASUREMENT_ID = 'G-EXAMPLE001'
-const TRIES = 600
 const PAUSE_MS = 200
 
 describe('make run-distributed', function () {
@@ -33,16 +32,14 @@ describe('make run-distributed', function () {
     if (home !== undefined) await rm(home, { recursive: true, force: true })
   })
 
-  const until = async <T>(look: () => Promise<T | null | undefined> | T | null | undefined): Promise<T> => {
-    for (let tries = 0; tries < TRIES; tries++) {
-      const found = await look()
-      if (found !== null && found !== undefined) return found
-      if (running.child.exitCode !== null) throw new Error(`it ended: ${JSON.stringify(await running.ended)}`)
-      await wait(PAUSE_MS)
-    }
-    throw new Error(`it did not come to pass: ${running.stdout()}`)
-  }
-  const printed = (pattern: RegExp) => until(() => pattern.exec(running.stdout())?.[1])
+  const printed = (pattern: RegExp) =>
+    until(
+      async () => {
+        if (running.child.exitCode !== null) throw new Error(`it ended: ${JSON.stringify(await running.ended)}`)
+        return pattern.exec(running.stdout())?.[1]
+      },
+      { what: () => `${String(pattern)} is printed, and not only ${running.stdout()}`, everyMs: PAUSE_MS },
+    )
 
   it('prints three steps that lead to a matched install, and ends every process at Ctrl-C', async () => {
     const explain = await printed(/npm run -s whencectl -- (explain .+)/)

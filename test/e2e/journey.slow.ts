@@ -13,24 +13,19 @@ import type { StartSystem, System } from './support/system.ts'
 
 const DAY_MS = 86_400_000
 
-journeys('embedded', startEmbeddedSystem, { kinds: [CHROMIUM_KIND, FIREFOX_KIND], shells: SHELLS })
-journeys('distributed', startDistributedSystem, { kinds: [CHROMIUM_KIND], shells: ['dash'] })
+/** Every shell, both browsers and both wirings, but not all of them with each other: none knows which of the others it meets. */
+const JOURNEYS = [
+  { wiring: 'embedded', start: startEmbeddedSystem, kind: CHROMIUM_KIND, shells: SHELLS },
+  { wiring: 'embedded', start: startEmbeddedSystem, kind: FIREFOX_KIND, shells: ['dash'] },
+  { wiring: 'distributed', start: startDistributedSystem, kind: CHROMIUM_KIND, shells: ['dash'] },
+] as const
 
-interface Variety {
-  readonly kinds: readonly BrowserKind[]
-  readonly shells: readonly string[]
-}
-
-/** To add another wiring of the service, add one line above. */
-function journeys(wiring: string, start: StartSystem, { kinds, shells }: Variety): void {
-  for (const kind of kinds) {
-    describe(`from a visit in ${kind.name} to a matched install (${wiring})`, function () {
-      this.timeout(180_000)
-      journey(start, kind, shells)
-      sharesEngines()
-    })
-  }
-}
+for (const { wiring, start, kind, shells } of JOURNEYS)
+  describe(`from a visit in ${kind.name} to a matched install (${wiring})`, function () {
+    this.timeout(180_000)
+    journey(start, kind, shells)
+    sharesEngines()
+  })
 
 function journey(start: StartSystem, kind: BrowserKind, shells: readonly string[]): void {
   let system: System
