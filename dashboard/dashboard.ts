@@ -2,8 +2,8 @@
 
 import type { ClaimRules } from '../domain/people/oidc-claims.ts'
 import { KEY_IDS } from '../domain/receipt.ts'
-import type { EventLog } from '../ports/event-log/event-log.ts'
-import type { Facts } from '../ports/facts/facts.ts'
+import type { LogWriter } from '../ports/event-log/event-log.ts'
+import type { FactsReader } from '../ports/facts/facts.ts'
 import { billingHandlers, type BILLING_ROUTES, type BillingParts } from './billing/routes.ts'
 import { configurationHandlers } from './configuration/routes.ts'
 import type { SignUpParts } from './configuration/sign-up.ts'
@@ -45,7 +45,7 @@ type Shared = Omit<ServeParts, 'routes' | 'sessions' | 'onLimit' | 'metrics'> &
   Omit<InvitationParts, 'hash' | 'onRemoved' | 'changeHash' | 'noteActivity' | 'hasBilling'> &
   Omit<WriteParts, 'changeHash' | 'noteActivity'> &
   Omit<SignUpParts, 'memberHash' | 'changeHash'> & {
-    readonly facts: Pick<Facts, 'run'>
+    readonly facts: FactsReader
   }
 
 /** What billing needs in addition to the parts of all areas. */
@@ -62,7 +62,7 @@ interface DashboardParts extends Shared {
   /** Close them before the server. */
   readonly streams: EventStreams
   readonly metrics: DashboardMetrics
-  readonly eventLog: Pick<EventLog, 'append'>
+  readonly eventLog: LogWriter
   readonly replayDeliveries: ReplayDeliveries
   /** Runs them in a thread of their own; absent: in this one. */
   readonly readingHandlers?: (parts: ReadingParts) => ReadingHandlers

@@ -16,21 +16,21 @@ import type { PageClock } from './reads/walk-back.ts'
 import { replayListHandlers } from './replays/routes.ts'
 import type { ROUTES } from './routes.ts'
 import { visitHandlers } from './visits/routes.ts'
-import type { Facts } from '../ports/facts/facts.ts'
-import type { HotState } from '../ports/hot-state/hot-state.ts'
+import type { FactsReader } from '../ports/facts/facts.ts'
+import type { HitCounter } from '../ports/hot-state/hot-state.ts'
 import type { Logger } from '../runtime/logger.ts'
 
 export interface ReadingParts {
   readonly scope: ReadScope
-  readonly facts: Pick<Facts, 'run'>
+  readonly facts: FactsReader
   readonly cursors: Cursors
   readonly clock: PageClock
   /** IDs of the master secrets in use. */
   readonly keyIds: readonly number[]
-  readonly hotState: Pick<HotState, 'countHits'>
+  readonly hotState: HitCounter
   readonly stillAllowed: StillAllowed
   readonly noteActivity: NoteActivity
-  readonly logger: Pick<Logger, 'error'>
+  readonly logger: Logger
 }
 
 /** Their routes. */

@@ -5,15 +5,15 @@
 
 import { findOwned, type Catalog } from '../domain/catalog.ts'
 import { DAY_MS, MINUTE_MS } from '../domain/durations.ts'
-import type { Facts } from '../ports/facts/facts.ts'
+import type { FactsReader, FactsEraser } from '../ports/facts/facts.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { repeat } from './repeat.ts'
 
 interface RetentionDeps {
-  readonly facts: Pick<Facts, 'run' | 'eraseOlder'>
+  readonly facts: FactsReader & FactsEraser
   readonly catalog: () => Catalog
   readonly nowMs: () => number
-  readonly logger: Pick<Logger, 'info' | 'warn'>
+  readonly logger: Logger
   readonly everyMs?: number
 }
 

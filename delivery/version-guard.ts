@@ -10,12 +10,12 @@ import { Gauge, type Registry } from 'prom-client'
 
 import { newerVersionOf } from '../domain/read-record.ts'
 import type { Topic } from '../domain/records.ts'
-import type { Batch, BatchHandler, BatchOutcome, EventLog } from '../ports/event-log/event-log.ts'
+import type { Batch, BatchHandler, BatchOutcome, EventLog, LogConsumers } from '../ports/event-log/event-log.ts'
 import type { Logger } from '../runtime/logger.ts'
 
 export interface VersionGuardDeps {
-  readonly eventLog: Pick<EventLog, 'consume'>
-  readonly logger: Pick<Logger, 'error'>
+  readonly eventLog: LogConsumers
+  readonly logger: Logger
   readonly nowMs: () => number
   readonly registry?: Registry
 }

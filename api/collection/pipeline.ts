@@ -99,7 +99,7 @@ interface RefusedExchange {
 /** Answers, records and counts a refusal; if the body was not read to its end, the connection is closed. */
 export function sendRefused(
   { req, res, exchange, refusal, headers = {} }: RefusedExchange,
-  { deps, recorder }: Pick<PipelineParts, 'deps' | 'recorder'>,
+  { deps, recorder }: PipelineParts,
 ): void {
   const close = exchange.content.isCut ? { Connection: 'close' } : {}
   const status = sendRefusal(res, refusal, { ...corsHeaders(req, deps.catalog()), ...close, ...headers })
@@ -183,7 +183,7 @@ function refuseBody({ validate }: Pick<CollectionRoute, 'validate'>, { isCut, bo
  * The exchange with the body, as bytes, text and object as far as it is each of these; null if it did not come whole, which is
  * then recorded.
  */
-export async function takeBody(req: Request, { recorder }: Pick<PipelineParts, 'recorder'>): Promise<Exchange | null> {
+export async function takeBody(req: Request, { recorder }: PipelineParts): Promise<Exchange | null> {
   const raw = req.arrivedBody ?? (await readBody(req))
   const isCut = raw.kind === 'aborted' || raw.isCut
   const text = decodeBody(raw.bytes)

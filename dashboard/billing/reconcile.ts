@@ -7,7 +7,7 @@ import { applyPresent, type PresentParts } from './present.ts'
 
 interface ReconcileParts extends PresentParts {
   readonly directory: Directory
-  readonly logger: Pick<Logger, 'warn' | 'info'>
+  readonly logger: Logger
   /** In [0, 1). */
   readonly random: () => number
 }

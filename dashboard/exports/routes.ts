@@ -2,7 +2,7 @@
 
 import { LIMITS, RATE_RULES } from '../../domain/limits.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import type { StillAllowed } from '../events/event-streams.ts'
@@ -71,12 +71,12 @@ export const EXPORT_ROUTES = {
 
 interface ExportParts {
   readonly scope: ReadScope
-  readonly hotState: Pick<HotState, 'countHits'>
+  readonly hotState: HitCounter
   readonly cursors: Cursors
   readonly clock: PageClock
   readonly stillAllowed: StillAllowed
   readonly noteActivity: NoteActivity
-  readonly logger: Pick<Logger, 'error'>
+  readonly logger: Logger
 }
 
 export function exportHandlers(given: ExportParts): HandlersOf<typeof EXPORT_ROUTES> {

@@ -4,7 +4,7 @@ import { DAY_MS, LAST_MOMENT_MS, SECOND_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { SELECTION_POLICIES } from '../../domain/model.ts'
 import type { JsonSchema } from '../../domain/schema/json-schema.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import type { HandlersOf } from '../http/call.ts'
 import {
@@ -113,7 +113,7 @@ export const INSTALL_ROUTES = {
 
 interface InstallListParts {
   readonly scope: ReadScope
-  readonly facts: Pick<Facts, 'run'>
+  readonly facts: FactsReader
   readonly cursors: Cursors
   readonly clock: PageClock
 }

@@ -1,7 +1,7 @@
 /** Routes of Logs: lists, single lines, streams of new lines, and what to search by. */
 
 import { STREAM_PLACES } from '../../domain/limits.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { HandlersOf } from '../http/call.ts'
 import { WEBSITE_PARAMETER } from '../http/parameters.ts'
 import type { RouteRow } from '../http/route.ts'
@@ -96,7 +96,7 @@ export function logListHandlers(parts: LogListParts) {
 }
 
 interface WatchingParts extends Omit<TailParts, 'feeds' | 'random'> {
-  readonly facts: Pick<Facts, 'run'>
+  readonly facts: FactsReader
   readonly keys: ReferenceKeys
 }
 

@@ -124,8 +124,7 @@ function pendingParts(
   openCandidates: readonly OpenCandidate[],
   { selectionPolicy }: Website,
 ): Pick<Install, 'openCandidates' | 'visitPolicy'> {
-  // Records of earlier releases name no policy, which means the same.
-  return selectionPolicy === 'latest_visit' ? { openCandidates } : { openCandidates, visitPolicy: selectionPolicy }
+  return { openCandidates, visitPolicy: selectionPolicy }
 }
 
 /** A pending install with its decision applied; what was reported stays as it was. */

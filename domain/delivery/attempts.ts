@@ -166,7 +166,7 @@ function dueBefore(deadlineAtMs: number, nowMs: number, wait: { waitMs: number; 
  * for `dedupeMs`, or without a bound if that is null.
  */
 export function isBeyondDedupe(
-  { unclearSinceMs }: Pick<Job, 'unclearSinceMs'>,
+  { unclearSinceMs }: { readonly unclearSinceMs: number | null },
   atMs: number,
   dedupeMs: number | null,
 ): boolean {
@@ -174,7 +174,7 @@ export function isBeyondDedupe(
 }
 
 /** Whether the provider has accepted it and the last poll for the verdict is past: then it counts as delivered. */
-export function isVerdictOverdue({ accepted }: Pick<Job, 'accepted'>, nowMs: number): boolean {
+export function isVerdictOverdue({ accepted }: Job, nowMs: number): boolean {
   return accepted !== undefined && nowMs >= accepted.atMs + LAST_POLL_MS
 }
 

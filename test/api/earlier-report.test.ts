@@ -1,5 +1,6 @@
 /** An event that the hot state does not know after a loss: whether it was reported before is found in the facts and on the log. */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
 import { middayClock } from '../../fixtures/clocks.ts'
 
@@ -44,7 +45,7 @@ class Parts {
       },
     },
     metrics: { lookup: () => undefined },
-    logger: { warn: (...words: unknown[]) => void this.warnings.push(words) },
+    logger: { ...SILENT_LOGGER, warn: (...words: unknown[]) => void this.warnings.push(words) },
   } as unknown as ApiDeps
 
   async *#read(newest: Newest) {

@@ -110,18 +110,6 @@ describe('an event log that accepts nothing', () => {
     expect((await api.post('/v1/events', event)).body).to.deep.include({ duplicate: true, resolution: 'matched' })
   })
 
-  it('stores what an earlier release decided, whose kept decision has no version', async () => {
-    const event = eventBody({ receipts: [await api.activeReceipt()] })
-    const kept = await keptAfterFailure(event)
-    const { v, ...unversioned } = kept
-    expect(v).to.equal(1)
-    await keep(event, unversioned)
-    expect((await api.post('/v1/events', event)).body).to.deep.include({ duplicate: false, resolution: 'matched' })
-    await api.service.drain('facts-writer')
-    const [row] = await api.service.facts.run('installsByEventId', { event_id: event['event_id'] })
-    expect(row).to.deep.include({ resolution: 'matched' })
-  })
-
   it('leaves an event to a later release that has decided it: 503 until that release answers, and nothing is stored', async () => {
     const event = eventBody({ receipts: [await api.activeReceipt()] })
     const kept = await keptAfterFailure(event)

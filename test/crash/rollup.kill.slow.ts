@@ -11,7 +11,7 @@ import { expect } from 'chai'
 import type { LogRecord } from '../../domain/records.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import { activationRecord, installRecord, unique, visitRecord } from '../contract/fact-samples.ts'
 import type { RollupJob, RollupStep } from './rollup.child.ts'
 
@@ -117,7 +117,7 @@ describe('the role rollup and kill -9', function () {
 })
 
 /** What is stored, by website, hour and source, in the order in which it is counted above. */
-async function figuresIn(facts: Pick<Facts, 'run'>): Promise<ReadonlyMap<string, readonly number[]>> {
+async function figuresIn(facts: FactsReader): Promise<ReadonlyMap<string, readonly number[]>> {
   const found = new Map<string, readonly number[]>()
   const places = WEBSITES.flatMap((website) => Array.from({ length: HOURS }, (_, hour) => ({ website, hour })))
   for (const { website, hour } of places) {

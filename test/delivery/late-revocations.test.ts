@@ -11,7 +11,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import { decodeRecord, encodeRecord, type ActivationRecord } from '../../domain/records.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
-import { FactsUnavailable, type Facts } from '../../ports/facts/facts.ts'
+import { FactsUnavailable, type Facts, type FactsReader } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
@@ -156,7 +156,7 @@ describe('a revocation whose visit could not be read', function () {
       await deleteFolder(logFolder)
     })
 
-    const start = async (its: Pick<Facts, 'run'> = facts): Promise<StateRole> => {
+    const start = async (its: FactsReader = facts): Promise<StateRole> => {
       const deps = {
         eventLog,
         hotState,
@@ -234,7 +234,7 @@ describe('a revocation whose visit could not be read', function () {
       let isAway = true
       const run = (...asked: Parameters<Facts['run']>): Promise<readonly unknown[]> =>
         isAway ? Promise.reject(new Error('away')) : facts.run(...asked)
-      await start({ run } as Pick<Facts, 'run'>)
+      await start({ run } as FactsReader)
       await appendActivation(second)
       await appendActivation(third, { isPredecessorUnknown: false })
       await until(async () => (await stateOf(third)) === 'active')

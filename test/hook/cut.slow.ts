@@ -152,7 +152,8 @@ describe('hook: cut short', function () {
     offsets: readonly number[],
     { name: cuts, driver }: Batches,
   ): Promise<string[]> {
-    const [lowest = 0, highest = 0] = [offsets[0], offsets.at(-1)]
+    const lowest = offsets[0] ?? 0
+    const highest = offsets.at(-1) ?? 0
     if (driver === IN_PLACE) writeFileSync(cuts, SCRIPT.subarray(0, highest))
     else {
       mkdirSync(cuts)

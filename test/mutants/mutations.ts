@@ -286,7 +286,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     breaks: 'a handler that did a part commits that part',
-    file: 'ports/event-log/kafka/flow.ts',
+    file: 'ports/event-log/batch-pace.ts',
     old: 'const done = Math.min(Math.max(outcome?.done ?? entries.length, 0), entries.length)',
     new: 'const done = entries.length',
     suites: ['test/ports/kafka-flow.test.ts'],

@@ -102,7 +102,8 @@ describe('the pages that answer why', function () {
         const numbers = await chart.locator('td a').allTextContents()
         expect(numbers.length).to.be.greaterThan(0)
         expect(numbers.reduce((sum, text) => sum + numberIn(text), 0)).to.equal(total)
-        const [index, text = ''] = [numbers.length - 1, numbers.at(-1)]
+        const index = numbers.length - 1
+        const text = numbers.at(-1) ?? ''
         expect(await rowsBehind(page, chart.locator('td a').nth(index))).to.equal(numberIn(text))
       }
     }

@@ -48,7 +48,7 @@ describe('the summary of a test run', () => {
   })
 
   it('adds up what the processes of a run report', () => {
-    const [one, other]: RunReport[] = [
+    const reports: RunReport[] = [
       {
         tally: { passed: 3, failed: 1, skipped: 2 },
         seconds: { 'test/a/x.test.ts': 1 },
@@ -62,7 +62,7 @@ describe('the summary of a test run', () => {
         failures: ['FAILED y'],
       },
     ]
-    expect(mergeReports([one!, other!])).to.deep.equal({
+    expect(mergeReports(reports)).to.deep.equal({
       tally: { passed: 7, failed: 1, skipped: 3 },
       seconds: { 'test/a/x.test.ts': 1, 'test/b/y.test.ts': 2 },
       skipped: { 'test/b/y.test.ts': 1 },

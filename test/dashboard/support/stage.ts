@@ -27,9 +27,9 @@ import { startDiscovery } from '../../../dashboard/sign-in/discovery.ts'
 import { hotStatePins } from '../../../dashboard/sign-in/pins.ts'
 import { makeSignInLink } from '../../../dashboard/sign-in/operator-link.ts'
 import { startMailRole } from '../../../delivery/mail/mail-role.ts'
-import type { EventLog } from '../../../ports/event-log/event-log.ts'
+import type { EventLog, LogWriter } from '../../../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../../../ports/event-log/lmdb/lmdb.ts'
-import type { Facts } from '../../../ports/facts/facts.ts'
+import type { FactsReader } from '../../../ports/facts/facts.ts'
 import type { HotState } from '../../../ports/hot-state/hot-state.ts'
 import { lmdbHotState } from '../../../ports/hot-state/lmdb/lmdb.ts'
 import { openLmdb } from '../../../ports/shared/lmdb/environment.ts'
@@ -102,7 +102,7 @@ export interface StageOptions {
   readonly hotState?: (nowMs: () => number) => Promise<HotState>
   readonly port?: number
   /** None of its own: its queries find nothing. */
-  readonly facts?: Pick<Facts, 'run'>
+  readonly facts?: FactsReader
   /** Runs what reads facts in a thread of its own. */
   readonly readThread?: Pick<ReadThreadParts, 'connection'> & Partial<Pick<ReadThreadParts, OptionalReadThreadParts>>
   /** What answers before the API, such as the pages. */
@@ -182,7 +182,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       writeBilling: step('writeBilling', writer.writeBilling),
     },
   }
-  const noted: Pick<EventLog, 'append'> = { append: step('note', eventLog.append.bind(eventLog)) }
+  const noted: LogWriter = { append: step('note', eventLog.append.bind(eventLog)) }
   const auditParts = { catalog, file: join(folder, 'audit.json'), eventLog, changeHash: keys.changeHash, randomness }
   const startAudit = () => startFolderAudit({ ...auditParts, nowMs, logger, retryMs: 50 })
   let audit = options.isAudited === true ? startAudit() : null

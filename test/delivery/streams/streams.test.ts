@@ -340,11 +340,11 @@ describe('a log stream', function () {
       expect(await state()).to.include({ delivered: 9 })
       madeAgain({ uid: '' })
       await stage.settle(actor)
-      expect(await state(), 'a catalog of the release before has no UIDs').to.include({ delivered: 9 })
+      expect(await state(), 'its file has no UID any more').to.include({ delivered: 9 })
       expect(receiver.verifications).to.equal(3)
     })
 
-  it('goes on if an earlier release stored its progress, without a UID', async () => {
+  it('goes on if its object gets a UID that it did not have', async () => {
     const actor = await begun(stage.actor({ organization, receiver }))
     receiver.mood = 503
     const waiting = requests(2)
