@@ -1,7 +1,7 @@
 # The verbs of this project. What each does stands in package.json; this file makes sure that what it needs is there.
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-distributed package demo check test test-long pages chaos scale mutants bench docs docs-site keep-sdk release-dry-run
+.PHONY: help run run-distributed package demo check test test-slow test-long pages chaos scale mutants bench docs docs-site keep-sdk release-dry-run
 
 help: ## Say what there is
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -26,13 +26,19 @@ demo: node_modules ## Show the whole way by itself: a visit in a real browser be
 check: node_modules ## Formatting, lint, types and the tidy tests
 	@npm run -s check
 
-test: node_modules ## Every test, with real parts; installs what they need if it can
+test: node_modules ## Every test that takes less than ten seconds, with real parts; installs what they need if it can
 	@sh test/install-tools.sh
 	@npm run -s build
 	@npm run -s test
 
-test-long: node_modules ## What is too long for every day: real Vite and Next.js projects, a made-up provider, images, the docs site, a release rehearsed, a backup under load
-	@sh test/install-tools.sh chromium etcd soffice
+test-slow: node_modules ## The tests of ten seconds to a minute: every shell, every page, whole distributed services, a real API server
+	@sh test/install-tools.sh
+	@npm run -s build
+	@npm run -s test-slow
+
+test-long: node_modules ## What is too long for every day: kills and silent brokers, real Vite and Next.js projects, images, the docs site, a release rehearsed
+	@sh test/install-tools.sh
+	@sh test/install-tools.sh soffice
 	@npm run -s build
 	@npm run -s test-long
 

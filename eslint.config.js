@@ -1,13 +1,31 @@
 import tseslint from 'typescript-eslint'
 
-/** Caps: what the cleanest projects of this field reach by themselves; tests and tables may be longer. */
+/** Caps: what clean projects of this field reach by themselves; tests and tables may be longer. `test/tidy` holds the share of long functions. */
 const CAPS = {
-  'max-lines': ['error', { max: 300, skipBlankLines: true, skipComments: true }],
-  'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
+  'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
+  'max-lines-per-function': ['error', { max: 90, skipBlankLines: true, skipComments: true }],
   'max-params': ['error', 4],
   'max-depth': ['error', 3],
   complexity: ['error', 12],
 }
+
+/** A literal that is spread or taken apart where it stands saves a line and costs a reader; its members can stand there by themselves. */
+const NO_LITERAL_TRICKS = [
+  ...[
+    ':matches(ObjectExpression, ArrayExpression) > SpreadElement > :matches(ObjectExpression, ArrayExpression)',
+    ':matches(ObjectExpression, ArrayExpression) > SpreadElement > :matches(TSAsExpression, TSSatisfiesExpression) > :matches(ObjectExpression, ArrayExpression)',
+    'JSXSpreadAttribute > ObjectExpression',
+  ].map((selector) => ({ selector, message: 'Write the members where the literal is spread.' })),
+  {
+    selector: 'VariableDeclarator[id.type=ArrayPattern] > ArrayExpression:not(:has(> SpreadElement))',
+    message: 'Declare each variable by itself.',
+  },
+  {
+    selector:
+      "CallExpression[callee.object.name='Object'][callee.property.name='assign'] > ObjectExpression[properties.length>0]:first-child",
+    message: 'Spread the sources into a literal.',
+  },
+]
 
 /** What a pure file must not touch: time, chance, the process and the network come in as arguments. */
 const IMPURE_GLOBALS = [
@@ -20,6 +38,19 @@ const IMPURE_GLOBALS = [
   'console',
   'Buffer',
   'performance',
+]
+
+/** What no table of imports could hold to anything. */
+const UNCHECKED_IMPORTS = [
+  {
+    selector: "ImportExpression:not([source.type='Literal'])",
+    message: 'Name the file, so that imports can be checked.',
+  },
+  {
+    selector:
+      ':matches(ImportDeclaration, ExportAllDeclaration, ExportNamedDeclaration)[source.value=/^[.](?!.*[.](tsx?|css|json)$)/]',
+    message: 'Name the file with its ending.',
+  },
 ]
 
 export default tseslint.config(
@@ -44,6 +75,7 @@ export default tseslint.config(
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       eqeqeq: 'error',
       'no-console': 'error',
+      'no-restricted-syntax': ['error', ...NO_LITERAL_TRICKS, ...UNCHECKED_IMPORTS],
     },
   },
   {
@@ -57,6 +89,8 @@ export default tseslint.config(
       ],
       'no-restricted-syntax': [
         'error',
+        ...NO_LITERAL_TRICKS,
+        ...UNCHECKED_IMPORTS,
         { selector: ':function[async=true]', message: 'Domain functions are synchronous.' },
         {
           selector: "NewExpression[callee.name='Date'][arguments.length=0]",
@@ -70,6 +104,8 @@ export default tseslint.config(
     rules: {
       'no-restricted-syntax': [
         'error',
+        ...NO_LITERAL_TRICKS,
+        ...UNCHECKED_IMPORTS,
         {
           selector:
             "JSXOpeningElement[name.name=/^(code|pre|kbd|Kbd|samp)$/]:not(:has(JSXAttribute[name.name='translate']))",
@@ -111,6 +147,8 @@ export default tseslint.config(
   {
     files: ['test/**/*.ts', 'fixtures/**/*.ts', 'bench/**/*.ts'],
     rules: {
+      // Tests import examples and pages by their names.
+      'no-restricted-syntax': ['error', ...NO_LITERAL_TRICKS],
       'max-lines': 'off',
       'max-lines-per-function': 'off',
       'max-params': 'off',

@@ -2,8 +2,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Catalog } from '../domain/catalog.ts'
-import type { EventLog } from '../ports/event-log/event-log.ts'
-import type { Facts } from '../ports/facts/facts.ts'
+import type { LogWriter, LogTail, LogProgress, LogStatus } from '../ports/event-log/event-log.ts'
+import type { FactsReader, FactsStatus } from '../ports/facts/facts.ts'
 import type { HotState } from '../ports/hot-state/hot-state.ts'
 import type { Keyring } from '../runtime/keyring.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -11,10 +11,10 @@ import type { Randomness } from '../runtime/random.ts'
 import type { ApiMetrics } from './metrics.ts'
 
 export interface ApiDeps {
-  readonly eventLog: Pick<EventLog, 'append' | 'health' | 'progress' | 'readLast'>
+  readonly eventLog: LogWriter & LogTail & LogProgress & LogStatus
   readonly hotState: HotState
   /** Look-ups of the request path only. */
-  readonly facts: Pick<Facts, 'run' | 'health'>
+  readonly facts: FactsReader & FactsStatus
   readonly catalog: () => Catalog
   readonly keys: Keyring
   readonly nowMs: () => number

@@ -10,6 +10,7 @@
  * `attempts`, with and without an answered call of a webhook for every tenth record.
  */
 
+import { SILENT_LOGGER } from '../runtime/logger.ts'
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
@@ -191,7 +192,7 @@ function changed(facts: Facts, change: Change): Facts {
 }
 
 async function drain(eventLog: EventLog, facts: Parameters<typeof startFactsWriter>[0]['facts'], records: number) {
-  const quiet = { info: () => undefined, warn: console.warn, error: console.error }
+  const quiet = { ...SILENT_LOGGER, info: () => undefined, warn: console.warn, error: console.error }
   const delay = monitorEventLoopDelay({ resolution: 1 })
   delay.enable()
   const cpu = process.cpuUsage()

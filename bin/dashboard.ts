@@ -5,7 +5,7 @@ import { watchDirectory } from '../dashboard/resources/cluster-directory.ts'
 import { clusterWriter, type SecretPlaces } from '../dashboard/resources/cluster-writer.ts'
 import { secretHit } from '../dashboard/http/limits.ts'
 import { clusterPins } from '../dashboard/sign-in/cluster-pins.ts'
-import type { HotState } from '../ports/hot-state/hot-state.ts'
+import type { HitVerbs } from '../ports/hot-state/hot-state.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import type { RunOutcome } from '../runtime/settings/settings.ts'
@@ -92,7 +92,7 @@ export function dashboard({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Pro
   })
 }
 
-function secretPlaces(hotState: Pick<HotState, 'countHits' | 'returnHits'>): SecretPlaces {
+function secretPlaces(hotState: HitVerbs): SecretPlaces {
   return {
     take: async (room) => (await hotState.countHits([secretHit(room)])).kind === 'counted',
     // Nothing can be given back while the store is away, and the day ends by itself.

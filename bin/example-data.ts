@@ -57,7 +57,7 @@ const TOPICS: Readonly<Partial<Record<LogRecord['kind'], RecordTopic>>> = {
   activity: 'activity',
 }
 
-async function appendRecords(live: Pick<LiveTools, 'append'>, records: readonly LogRecord[]): Promise<number> {
+async function appendRecords(live: LiveTools, records: readonly LogRecord[]): Promise<number> {
   for (const [topic, own] of Map.groupBy(records, ({ kind }) => TOPICS[kind])) {
     if (topic === undefined) throw new Error('a record has no topic')
     for (let from = 0; from < own.length; from += ENTRIES) {

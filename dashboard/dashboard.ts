@@ -1,9 +1,9 @@
 /** Puts the dashboard's API together: each route of the table with its handler. */
 
+import type { LogWriter } from '../ports/event-log/event-log.ts'
+import type { FactsReader } from '../ports/facts/facts.ts'
 import type { ClaimRules } from '../domain/people/oidc-claims.ts'
 import { KEY_IDS } from '../domain/receipt.ts'
-import type { EventLog } from '../ports/event-log/event-log.ts'
-import type { Facts } from '../ports/facts/facts.ts'
 import type { BILLING_ROUTES } from './api/billing.ts'
 import type { RouteRow } from './api/route.ts'
 import { ROUTES, type RouteName } from './api/routes.ts'
@@ -46,7 +46,7 @@ type Shared = Omit<ServeParts, 'routes' | 'sessions' | 'onLimit' | 'metrics'> &
   Omit<InvitationParts, 'hash' | 'onRemoved' | 'changeHash' | 'noteActivity' | 'hasBilling'> &
   Omit<WriteParts, 'changeHash' | 'noteActivity'> &
   Omit<SignUpParts, 'memberHash' | 'changeHash'> & {
-    readonly facts: Pick<Facts, 'run'>
+    readonly facts: FactsReader
   }
 
 /** What billing needs in addition to the parts of all areas. */
@@ -63,7 +63,7 @@ interface DashboardParts extends Shared {
   /** Close them before the server. */
   readonly streams: EventStreams
   readonly metrics: DashboardMetrics
-  readonly eventLog: Pick<EventLog, 'append'>
+  readonly eventLog: LogWriter
   readonly replayDeliveries: ReplayDeliveries
   /** Runs them in a thread of their own; absent: in this one. */
   readonly readingHandlers?: (parts: ReadingParts) => ReadingHandlers

@@ -3,6 +3,8 @@
  * figures, lists and downloads take the processor for longer than an install event may wait.
  */
 
+import type { HitCounter } from '../ports/hot-state/hot-state.ts'
+import type { FactsReader } from '../ports/facts/facts.ts'
 import type { StillAllowed } from './events/event-streams.ts'
 import type { NoteActivity } from './events/activity.ts'
 import { exportHandlers } from './exports/handlers.ts'
@@ -16,21 +18,19 @@ import type { PageClock } from './reads/walk-back.ts'
 import { replayListHandlers } from './replays/handlers.ts'
 import type { RouteName } from './api/routes.ts'
 import { visitHandlers } from './visits/handlers.ts'
-import type { Facts } from '../ports/facts/facts.ts'
-import type { HotState } from '../ports/hot-state/hot-state.ts'
 import type { Logger } from '../runtime/logger.ts'
 
 export interface ReadingParts {
   readonly scope: ReadScope
-  readonly facts: Pick<Facts, 'run'>
+  readonly facts: FactsReader
   readonly cursors: Cursors
   readonly clock: PageClock
   /** IDs of the master secrets in use. */
   readonly keyIds: readonly number[]
-  readonly hotState: Pick<HotState, 'countHits'>
+  readonly hotState: HitCounter
   readonly stillAllowed: StillAllowed
   readonly noteActivity: NoteActivity
-  readonly logger: Pick<Logger, 'error'>
+  readonly logger: Logger
 }
 
 /** Their routes. */

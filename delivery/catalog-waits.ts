@@ -6,12 +6,12 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 import { isCopyBehind, type CatalogInHand } from '../domain/published/catalog-number.ts'
-import type { Catalog } from '../domain/catalog.ts'
+import type { NumberedCatalog } from '../domain/catalog.ts'
 import { MINUTE_MS, SECOND_MS } from '../domain/durations.ts'
 import type { Logger } from '../runtime/logger.ts'
 
-interface WaitingDeps extends CatalogInHand<Pick<Catalog, 'number'>> {
-  readonly logger: Pick<Logger, 'warn'>
+interface WaitingDeps extends CatalogInHand<NumberedCatalog> {
+  readonly logger: Logger
   readonly nowMs: () => number
   readonly registry?: Registry
 }

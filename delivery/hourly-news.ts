@@ -1,20 +1,20 @@
 /** Reports lasting problems in an organisation's activity: at most hourly for each subject. */
 
-import type { Catalog } from '../domain/catalog.ts'
+import type { NumberedCatalog } from '../domain/catalog.ts'
 import { HOUR_MS } from '../domain/durations.ts'
 import { encodeRecord, recordKey, type ActivityRecord } from '../domain/records.ts'
-import type { EventLog } from '../ports/event-log/event-log.ts'
-import type { HotState } from '../ports/hot-state/hot-state.ts'
+import type { LogWriter } from '../ports/event-log/event-log.ts'
+import type { JobVerbs } from '../ports/hot-state/hot-state.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { timeOrderedId, type Randomness } from '../runtime/random.ts'
 
 export interface HourlyNewsParts {
-  readonly eventLog: Pick<EventLog, 'append'>
-  readonly hotState: Pick<HotState, 'claimJob'>
-  readonly logger: Pick<Logger, 'warn'>
+  readonly eventLog: LogWriter
+  readonly hotState: JobVerbs
+  readonly logger: Logger
   readonly randomness: Randomness
   readonly nowMs: () => number
-  readonly catalog: () => Pick<Catalog, 'number'>
+  readonly catalog: () => NumberedCatalog
 }
 
 interface News extends Pick<ActivityRecord, 'type' | 'subject' | 'message'> {

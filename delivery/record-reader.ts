@@ -4,11 +4,10 @@ import { Counter, type Registry } from 'prom-client'
 
 import { readRecord, type ReadableKind, type ReadableRecords } from '../domain/read-record.ts'
 import type { Topic } from '../domain/records.ts'
-import type { StoredEntry } from '../ports/event-log/event-log.ts'
 import type { Logger } from '../runtime/logger.ts'
 
 export interface RecordReaderDeps {
-  readonly logger: Pick<Logger, 'error'>
+  readonly logger: Logger
   readonly registry?: Registry
 }
 
@@ -18,7 +17,7 @@ export interface RecordReaderDeps {
  */
 export type ReadEntry = <K extends ReadableKind>(
   kind: K,
-  entry: Pick<StoredEntry, 'key' | 'value' | 'offset'>,
+  entry: { readonly value: string; readonly key: string; readonly offset: number },
   topic: Topic,
 ) => ReadableRecords[K] | null
 

@@ -5,15 +5,15 @@
 
 import { findOwned, type Catalog } from '../domain/catalog.ts'
 import { DAY_MS, MINUTE_MS } from '../domain/durations.ts'
-import type { Facts } from '../ports/facts/facts.ts'
+import type { FactsReader, FactsEraser } from '../ports/facts/facts.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { repeat } from './repeat.ts'
 
 interface RetentionDeps {
-  readonly facts: Pick<Facts, 'run' | 'eraseOlder'>
+  readonly facts: FactsReader & FactsEraser
   readonly catalog: () => Catalog
   readonly nowMs: () => number
-  readonly logger: Pick<Logger, 'info' | 'warn'>
+  readonly logger: Logger
   readonly everyMs?: number
 }
 
@@ -28,7 +28,10 @@ export function startRetention(deps: RetentionDeps): { readonly stop: () => Prom
   })
 }
 
-/** Websites that the catalog does not have are left alone: their rows go by the retention that they had. */
+/**
+ * Websites that the catalog does not have are left alone: their rows go by the retention that they had.
+ * @internal
+ */
 export async function deleteOlder({ facts, catalog, nowMs, logger }: RetentionDeps): Promise<void> {
   for (const { organization, website, days } of await facts.run('longestRetentions', {})) {
     const keptDays = findOwned(catalog(), { organization, website })?.retentionDays ?? days

@@ -1,7 +1,7 @@
 /** A stop in two steps: nothing new is begun, and a little later the work in flight is given up, since a call may hang. */
 
 import { unlessAborted } from '../common/deadline.ts'
-import type { Facts } from '../ports/facts/facts.ts'
+import type { FactsReader, FactsWriter } from '../ports/facts/facts.ts'
 
 export interface Stopping {
   /** Aborted when the stop begins. */
@@ -32,10 +32,7 @@ export function createStopping(): Stopping {
 }
 
 /** The same facts, for work that a stop gives up. */
-export function stoppableFacts(
-  facts: Pick<Facts, 'run' | 'insert'>,
-  stopping: Stopping,
-): Pick<Facts, 'run' | 'insert'> {
+export function stoppableFacts(facts: FactsReader & FactsWriter, stopping: Stopping): FactsReader & FactsWriter {
   return {
     run: (query, params, options) => stopping.unlessGivenUp(() => facts.run(query, params, options)),
     insert: (table, rows) => stopping.unlessGivenUp(() => facts.insert(table, rows)),

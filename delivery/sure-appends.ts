@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 import type { Topic } from '../domain/records.ts'
-import type { Entry, EventLog } from '../ports/event-log/event-log.ts'
+import type { Entry, LogWriter } from '../ports/event-log/event-log.ts'
 
 /** Nobody but a role waits for these appends, so they may take longer than those of a request. */
 const APPEND_DEADLINE_MS = 5_000
@@ -14,7 +14,7 @@ const AGAIN_MS = { first: 500, most: 10_000 }
 
 /** Rejects like the log, and only once `signal` is aborted because the process stops. */
 export async function appendUntilStopped(
-  { eventLog, signal }: { readonly eventLog: Pick<EventLog, 'append'>; readonly signal: AbortSignal },
+  { eventLog, signal }: { readonly eventLog: LogWriter; readonly signal: AbortSignal },
   topic: Topic,
   entry: Entry,
 ): Promise<void> {
@@ -30,7 +30,7 @@ export async function appendUntilStopped(
 
 /** Appends one entry and retries for a few seconds: what it records has already happened and must not be lost. */
 export async function appendWithRetries(
-  eventLog: Pick<EventLog, 'append'>,
+  eventLog: LogWriter,
   topic: Topic,
   entry: { readonly key: string; readonly value: string },
 ): Promise<void> {

@@ -10,17 +10,20 @@ import { Gauge, type Registry } from 'prom-client'
 
 import { newerVersionOf } from '../domain/read-record.ts'
 import type { Topic } from '../domain/records.ts'
-import type { Batch, BatchHandler, BatchOutcome, EventLog } from '../ports/event-log/event-log.ts'
+import type { Batch, BatchHandler, BatchOutcome, EventLog, LogConsumers } from '../ports/event-log/event-log.ts'
 import type { Logger } from '../runtime/logger.ts'
 
 export interface VersionGuardDeps {
-  readonly eventLog: Pick<EventLog, 'consume'>
-  readonly logger: Pick<Logger, 'error'>
+  readonly eventLog: LogConsumers
+  readonly logger: Logger
   readonly nowMs: () => number
   readonly registry?: Registry
 }
 
-/** How long a partition is held before it is checked again: only another process can read its next record. */
+/**
+ * How long a partition is held before it is checked again: only another process can read its next record.
+ * @internal
+ */
 export const HOLD_MS = 10_000
 
 /** Like `EventLog.consume`, for a handler that reads records. */

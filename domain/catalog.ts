@@ -175,13 +175,25 @@ export function ownedWebsite({ id, organization }: Website): OwnedWebsite {
   return { organization: organization.id, website: id }
 }
 
-export interface Catalog {
-  /** Digest of the compiled form; two equal catalogs have equal versions. */
-  readonly version: string
+/** A catalog by the number that it was put into force under. */
+export interface NumberedCatalog {
   /** The number that it was put into force under (`catalog-number.ts`); 0 before that. */
   readonly number: number
+}
+
+/** Who is served. */
+export interface CatalogOrganizations {
   readonly organizations: ReadonlyMap<string, Organization>
+}
+
+/** Websites by their ID. */
+export interface CatalogWebsites {
   readonly websites: ReadonlyMap<WebsiteId, Website>
+}
+
+export interface Catalog extends NumberedCatalog, CatalogOrganizations, CatalogWebsites {
+  /** Digest of the compiled form; two equal catalogs have equal versions. */
+  readonly version: string
   /** Origins registered with at least one website: only these get preflight answers. */
   readonly origins: ReadonlySet<string>
 }
@@ -194,12 +206,12 @@ export function destinationKey({ organization, website }: OwnedWebsite, destinat
 }
 
 /** No website's ID has capital letters. */
-export function logStreamKey({ id }: Pick<LogStream, 'id'>): string {
+export function logStreamKey({ id }: { readonly id: string }): string {
   return `LogStream/${id}`
 }
 
 /** Names of its credentials: `secret`, and `previous` if the secret before it is kept. */
-export function webhookKey({ id }: Pick<Webhook, 'id'>): string {
+export function webhookKey({ id }: { readonly id: string }): string {
   return `Webhook/${id}`
 }
 
@@ -208,7 +220,7 @@ export function webhookKey({ id }: Pick<Webhook, 'id'>): string {
  * organisation.
  */
 export function findDestination(
-  { websites }: Pick<Catalog, 'websites'>,
+  { websites }: CatalogWebsites,
   { destination, provider, ...owned }: OwnedWebsite & { readonly destination: string; readonly provider: ProviderId },
 ): Destination | null {
   const destinations = findOwned({ websites }, owned)?.destinations ?? []
@@ -216,7 +228,7 @@ export function findDestination(
 }
 
 /** The website, if it still belongs to this organisation. */
-export function findOwned({ websites }: Pick<Catalog, 'websites'>, owned: OwnedWebsite): Website | null {
+export function findOwned({ websites }: CatalogWebsites, owned: OwnedWebsite): Website | null {
   const website = websites.get(owned.website)
   return website?.organization.id === owned.organization ? website : null
 }

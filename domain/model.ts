@@ -157,7 +157,10 @@ export type Identities = ProviderIdentities & {
  */
 export type BodyForm = 'text' | 'base64' | 'unescaped' | 'withheld' | 'digest' | 'none'
 
-/** Why one receipt or token was or was not a candidate. */
+/**
+ * Why one receipt or token was or was not a candidate.
+ * @internal
+ */
 export const RECEIPT_VERDICTS = [
   'active',
   'revoked',
@@ -223,7 +226,7 @@ export interface Install {
   readonly defaultBrowser: string
   readonly timezone: string
   readonly language: string
-  /** Absent if no coding agent named itself, and in records of 0.1.0. */
+  /** Absent if no coding agent named itself. */
   readonly agent?: CodingAgent
   readonly resolution: Resolution
   readonly selectionPolicy: SelectionPolicy
@@ -239,7 +242,7 @@ export interface Install {
   readonly answer: InstallAnswer
   /** For a pending install: the candidates of its decision, besides the visit of its installation. */
   readonly openCandidates?: readonly OpenCandidate[]
-  /** For a pending install: the website's policy when it was received. Absent: `latest_visit`. */
+  /** For a pending install: the website's policy when it was received. */
   readonly visitPolicy?: VisitPolicy
 }
 

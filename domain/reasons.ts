@@ -68,7 +68,10 @@ export type NextStepText = 'done' | `again at ${string}` | `${'expired' | 'faile
 /** Why a dead letter failed, with the code of its last attempt if there was one. */
 export type DeadLetterReason = DeliveryReason | `${DeliveryReason}: ${string}`
 
-/** Every type of an organisation's activity, with its meaning; `docs/operations.md` lists them. */
+/**
+ * Every type of an organisation's activity, with its meaning; `docs/operations.md` lists them.
+ * @internal
+ */
 export const ACTIVITY_TYPES = {
   account_replaced: 'Somebody with the address of a member was not signed in: the account is another one.',
   catalog_problem: 'An object of the configuration is not in force, or not as written.',

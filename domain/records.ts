@@ -95,9 +95,9 @@ export interface ActivationRecord extends RecordBase, OwnedWebsite {
   readonly revokedIssuedAtMs: number | null
   /**
    * True if neither the hot state nor Facts had its visit, so that the receipt it revokes is unknown. The role `state`
-   * appends the record again, completed, once the visit has arrived. Absent from records of earlier releases.
+   * appends the record again, completed, once the visit has arrived.
    */
-  readonly isPredecessorUnknown?: boolean
+  readonly isPredecessorUnknown: boolean
   readonly retentionDays: number
 }
 
@@ -175,8 +175,8 @@ export interface DeliveryRecord {
   readonly nextAttemptAtMs: number | null
   readonly deadlineAtMs: number | null
   readonly attempt: Attempt | null
-  /** When the record of its install was received; absent in records of the first release. */
-  readonly installReceivedAtMs?: number
+  /** When the record of its install was received. */
+  readonly installReceivedAtMs: number
   /** Replaces a skip that a later record of the same event had caused. */
   readonly corrects?: true
   /** Number of the catalog of whoever wrote it. */
@@ -202,7 +202,7 @@ export interface ActivityRecord {
   readonly manager?: string
   /** For a change of an object: JSON pointers of the fields that changed; no values. */
   readonly fields?: readonly string[]
-  /** For a change of an organisation's plan: the one that it has now. The release before did not write it. */
+  /** For a change of an organisation's plan: the one that it has now. */
   readonly plan?: Plan
   /** Number of the catalog of whoever wrote it; absent if that has none. */
   readonly catalogNumber?: number
@@ -222,8 +222,8 @@ export interface ReplayRecord {
   readonly sinceMs: number
   /** Exclusive. */
   readonly untilMs: number
-  /** ID of the session from which it was requested, which is a digest of its cookie. Absent in records of earlier releases. */
-  readonly session?: string
+  /** ID of the session from which it was requested, which is a digest of its cookie. */
+  readonly session: string
 }
 
 /** How one try to call a webhook ended. `waiting`: it is sent again, because a person asked for that. */

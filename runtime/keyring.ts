@@ -35,7 +35,10 @@ export interface Keyring extends ReceiptKeys {
   readonly changeHash: (text: string) => string
 }
 
-/** A master secret is unusable; the message says why without showing it. */
+/**
+ * A master secret is unusable; the message says why without showing it.
+ * @internal
+ */
 export class SecretProblem extends Error {
   override readonly name = 'SecretProblem'
 }
@@ -149,6 +152,7 @@ const UTF8_BYTES_MAX = 3
  * HMAC-SHA-256 (RFC 2104) by two one-shot hashes over a key that is prepared once. Node's own `createHmac` builds a key
  * object for every call, which took ten times as long as the hashing and half the time of a request; and a digest as a
  * buffer costs four times one as text.
+ * @internal
  */
 export function hmacSha256(key: Buffer): Mac {
   const inner = Buffer.alloc(BLOCK_BYTES + MESSAGE_BYTES, 0x36)

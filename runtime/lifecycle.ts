@@ -128,7 +128,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
 }
 
 function createDraining(
-  { logger, signals }: Pick<LifecycleOptions, 'logger' | 'signals'>,
+  { logger, signals }: LifecycleOptions,
   { isStopping, stopped }: Pick<Lifecycle, 'isStopping' | 'stopped'>,
 ): Pick<Lifecycle, 'isDraining' | 'onDrain'> {
   const waiting: (() => void)[] = []

@@ -73,7 +73,10 @@ export function createLogger(options: LoggerOptions): Logger {
   return wrap(pino(settings, { write: (line: string) => write(isText ? textLine(line) : printableJson(line)) }))
 }
 
-/** A line of JSON as readable text: time, level, message, fields. Values from outside cannot control a terminal. */
+/**
+ * A line of JSON as readable text: time, level, message, fields. Values from outside cannot control a terminal.
+ * @internal
+ */
 export function textLine(line: string): string {
   const { time, level, msg, program: _, ...fields } = JSON.parse(line) as Readonly<Record<string, unknown>>
   const shown = Object.entries(fields).map(([name, value]) => `${name}=${fieldText(name, value)}`)
@@ -97,7 +100,10 @@ export const SILENT_LOGGER: Logger = {
   child: () => SILENT_LOGGER,
 }
 
-/** A copy of a value that is safe to log: secrets replaced by name and by form, errors reduced, size bounded. */
+/**
+ * A copy of a value that is safe to log: secrets replaced by name and by form, errors reduced, size bounded.
+ * @internal
+ */
 export function redactValue(value: unknown, name = '', depth = 0): unknown {
   if (isPlain(value)) return value
   if (isSecretName(name)) return '[redacted]'
@@ -106,7 +112,10 @@ export function redactValue(value: unknown, name = '', depth = 0): unknown {
   return typeof value === 'object' && value !== null ? redactObject(value, depth) : `[${typeof value}]`
 }
 
-/** A text without receipts, tokens, user names in addresses and secrets in queries, cut to a bounded length. */
+/**
+ * A text without receipts, tokens, user names in addresses and secrets in queries, cut to a bounded length.
+ * @internal
+ */
 export function withoutSecrets(text: string): string {
   const bounded = text.length > MAX_TEXT_CHARS ? `${text.slice(0, MAX_TEXT_CHARS)}…` : text
   return bounded

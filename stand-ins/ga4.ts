@@ -14,8 +14,6 @@ import {
   type Fault,
 } from './server.ts'
 
-export type { Fault }
-
 interface Ga4StandInOptions {
   /** 0 picks a free port. */
   readonly port: number

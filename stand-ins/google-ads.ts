@@ -65,7 +65,10 @@ export function startGoogleAdsStandIn(options: GoogleAdsOptions): Promise<StandI
   })
 }
 
-/** Everything wrong with the body of an ingest; one bad event is enough to refuse all of them. */
+/**
+ * Everything wrong with the body of an ingest; one bad event is enough to refuse all of them.
+ * @internal
+ */
 export function checkGoogleAdsRequest(body: string, nowMs: number): readonly string[] {
   const findings = new Findings()
   const top = parsed(body)

@@ -60,7 +60,10 @@ function versionProblem(version: number): number | null {
   return version > VERSIONS.newest ? 2_500 : null
 }
 
-/** Everything wrong with a request's body; one bad event is enough to refuse all of them. */
+/**
+ * Everything wrong with a request's body; one bad event is enough to refuse all of them.
+ * @internal
+ */
 export function checkMetaRequest(body: string, nowMs: number): readonly string[] {
   return checkEvents({ body, nowMs }).messages
 }

@@ -291,7 +291,10 @@ export function answerJson(
 }
 
 /** Resolves with the port. */
-export function listenOn(server: Server, { port, host }: Pick<StandInOptions, 'port' | 'host'>): Promise<number> {
+export function listenOn(
+  server: Server,
+  { port, host }: { readonly port: number; readonly host?: string },
+): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host ?? '127.0.0.1', () => resolve((server.address() as AddressInfo).port))

@@ -35,7 +35,10 @@ export function startTiktokStandIn(options: GuardedOptions): Promise<StandInServ
   })
 }
 
-/** Everything wrong with a request's body. */
+/**
+ * Everything wrong with a request's body.
+ * @internal
+ */
 export function checkTiktokRequest(body: string, nowMs: number): readonly string[] {
   const findings = new Findings()
   const top = parsed(body)

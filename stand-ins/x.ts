@@ -44,7 +44,10 @@ export function startXStandIn(options: XStandInOptions): Promise<StandInServer> 
   })
 }
 
-/** Everything wrong with a request's body; one bad conversion is enough to refuse all of them. */
+/**
+ * Everything wrong with a request's body; one bad conversion is enough to refuse all of them.
+ * @internal
+ */
 export function checkXRequest(body: string, nowMs: number): readonly string[] {
   const findings = new Findings()
   const top = parsed(body)

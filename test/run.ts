@@ -1,19 +1,28 @@
 /**
- * Runs every test: three mocha processes at a time, and one closing line for all. Each test is a line of JSON below `tmp/tests` as soon as it has ended. A run
- * that is interrupted says what failed until then, and leaves no process behind.
+ * Runs every test of a level (`node test/run.ts slow`), several mocha processes at a time, with one closing line for all. Each test is a line of JSON below
+ * `tmp/tests` as soon as it has ended. A run that is interrupted says what failed until then, and leaves no process behind.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 
 import { blocksOf } from './support/output-blocks.ts'
+import { learnSeconds, planProcesses, type Seconds } from './support/plan.ts'
 import { closingLines } from './support/reporter.ts'
-import { exitCodeOf, mergeReports, reportOfLines, type RunReport } from './support/run-report.ts'
+import {
+  exitCodeOf,
+  mergeReports,
+  reportOfLines,
+  testLinesIn,
+  tooLongLines,
+  type RunReport,
+  type TestLine,
+} from './support/run-report.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const MOCHA = join(ROOT, 'node_modules/mocha/bin/mocha.js')
@@ -22,95 +31,94 @@ const ENDS_WITH_RUNNER = join(import.meta.dirname, 'support/ends-with-runner.ts'
 const LINES = join(ROOT, 'tmp/tests')
 const REPORTER = join(import.meta.dirname, 'support/reporter.ts')
 
-/**
- * Folders that share a lane: one of its processes runs after the other, and no two of them compete. All other folders share one more. Most of these
- * tests wait for brokers, API servers and processes, so that three lanes keep two cores busy where two lanes left a third of them idle.
- * The seconds at the end say whether the lanes are still about equally long.
- */
-const LANES_OF_ENGINES = [
-  ['contract', 'crash', 'faults', 'hook', 'scale', 'sdk'],
-  ['charts', 'dashboard', 'e2e', 'operator', 'pages', 'versions'],
-] as const
+/** How the files of a level are called, and how long one of their tests may take. `lanes` is how many processes run at a time. */
+const LEVELS = {
+  /** Most of these tests wait for something outside, so that three lanes keep two cores busy where two leave a third of them idle. */
+  test: { files: 'test/**/*.test.ts', lanes: 3, timeoutMs: 60_000, mostMs: 10_000 },
+  slow: { files: 'test/**/*.slow.ts', lanes: 3, timeoutMs: 180_000, mostMs: 60_000 },
+  /** One at a time: they fill the machine by themselves. */
+  long: { files: 'test/**/*.long.ts', lanes: 1, timeoutMs: 900_000, mostMs: Infinity },
+} as const
+/** Seconds of each file on two quiet cores; `--keep-seconds` writes what the run measured. */
+const SECONDS = join(import.meta.dirname, 'seconds.json')
 
-/**
- * So many files at least share a process; those after them get a new one. An engine in the process of a test keeps
- * some memory when it is closed, and after some dozens of them one has too little.
- */
-const FILES_OF_A_PROCESS = 12
-/** A folder of more files is divided among several processes, for the same reason. */
-const MOST_FILES_OF_A_PROCESS = 24
+const KEEP = '--keep-seconds'
 
 /** The longest that a process may take to end after its last test. */
 const LINGERS_MS = 60_000
 const LOOK_EVERY_MS = 1_000
 
-/** Not in `.mocharc.json`: `npx mocha FILE` would then run all of them. */
-const TESTS = 'test/**/*.test.ts'
-
-interface MochaSettings {
+interface Settings {
   readonly require: readonly string[]
-  readonly timeout: number
+  readonly timeoutMs: number
 }
 
 const children = new Set<ChildProcess>()
 
-async function main(): Promise<number> {
+async function main(words: readonly string[]): Promise<number> {
   const startedAtMs = performance.now()
-  const settings = JSON.parse(readFileSync(join(ROOT, '.mocharc.json'), 'utf8')) as MochaSettings
-  const files = globSync(TESTS, { cwd: ROOT }).sort()
-  const lanes = Object.values(Object.groupBy(files, laneOf)) as string[][]
+  const { level, isKept } = wordsOf(words)
+  const { files: pattern, lanes, timeoutMs, mostMs } = LEVELS[level]
+  const { require } = JSON.parse(readFileSync(join(ROOT, '.mocharc.json'), 'utf8')) as Pick<Settings, 'require'>
+  const known = existsSync(SECONDS) ? (JSON.parse(readFileSync(SECONDS, 'utf8')) as Seconds) : {}
+  const processes = planProcesses(globSync(pattern, { cwd: ROOT }), known).entries()
   const folder = mkdtempSync(join(tmpdir(), 'whence-tests-'))
   rmSync(LINES, { recursive: true, force: true })
   mkdirSync(LINES, { recursive: true })
   try {
-    const reports = await Promise.all(lanes.map((lane, index) => runLane(lane, settings, join(folder, `${index}`))))
+    const settings = { require, timeoutMs }
+    const reports = await Promise.all(Array.from({ length: lanes }, () => runLane(processes, settings, folder)))
     const report = mergeReports(reports.flat())
+    if (isKept) keepSeconds(learnSeconds(known, report.seconds, (file) => existsSync(join(ROOT, file))))
     const minutes = ((performance.now() - startedAtMs) / 60_000).toFixed(1)
-    console.log([`${minutes} minutes in all.`, ...closingLines(report)].join('\n'))
+    console.log(
+      [`${minutes} minutes in all.`, ...tooLongLines(testLines(), mostMs), ...closingLines(report)].join('\n'),
+    )
     return exitCodeOf(report.tally, process.env)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-/** Its place in `LANES_OF_ENGINES`, or the one after them. */
-function laneOf(file: string): number {
-  const folder = file.split('/')[1]
-  const lane = LANES_OF_ENGINES.findIndex((folders) => folders.some((name) => name === folder))
-  return lane === -1 ? LANES_OF_ENGINES.length : lane
+function wordsOf(words: readonly string[]): { readonly level: keyof typeof LEVELS; readonly isKept: boolean } {
+  const [level = '', ...flags] = words
+  if (!isLevel(level) || flags.some((flag) => flag !== KEEP))
+    throw new Error(`expected one of ${Object.keys(LEVELS).join(', ')}, and at most ${KEEP}: ${words.join(' ')}`)
+  return { level, isKept: flags.includes(KEEP) }
 }
 
-/** Runs these files in one process after the other; a signal ends them all. */
-async function runLane(files: readonly string[], settings: MochaSettings, reports: string): Promise<RunReport[]> {
+function isLevel(word: string): word is keyof typeof LEVELS {
+  return Object.hasOwn(LEVELS, word)
+}
+
+function keepSeconds(seconds: Seconds): void {
+  writeFileSync(SECONDS, `${JSON.stringify(seconds, null, 2)}\n`)
+}
+
+/** Takes one group of files after the other from those that are left, and runs each in a process of its own. A signal ends them all. */
+async function runLane(
+  left: Iterator<readonly [number, readonly string[]]>,
+  settings: Settings,
+  folder: string,
+): Promise<RunReport[]> {
   const done: RunReport[] = []
-  for (const some of processesOf(files)) {
-    if (process.exitCode !== undefined) break
-    done.push(await runProcess(some, settings, `${reports}-${done.length}.json`))
+  for (let next = left.next(); next.done !== true && process.exitCode === undefined; next = left.next()) {
+    const [place, files] = next.value
+    done.push(await runProcess(files, settings, join(folder, `${place}.json`)))
   }
   return done
 }
 
-function processesOf(files: readonly string[]): readonly (readonly string[])[] {
-  const processes: string[][] = []
-  for (const some of [...Map.groupBy(files, (file) => file.split('/')[1]).values()].flatMap(piecesOf)) {
-    const last = processes.at(-1)
-    if (last === undefined || last.length >= FILES_OF_A_PROCESS) processes.push([...some])
-    else last.push(...some)
-  }
-  return processes
-}
-
-/** About equally many files each. */
-function piecesOf(files: readonly string[]): readonly (readonly string[])[] {
-  const size = Math.ceil(files.length / Math.ceil(files.length / MOST_FILES_OF_A_PROCESS))
-  return files.flatMap((_, index) => (index % size === 0 ? [files.slice(index, index + size)] : []))
+/** Of all processes of this run. */
+function testLines(): readonly TestLine[] {
+  return readdirSync(LINES).flatMap((name) => testLinesIn(readFileSync(join(LINES, name), 'utf8')))
 }
 
 /** Runs these files in one process; what it prints appears suite by suite. A process that dies, or does not end, is a failure. */
-async function runProcess(files: readonly string[], settings: MochaSettings, reportFile: string): Promise<RunReport> {
+async function runProcess(files: readonly string[], settings: Settings, reportFile: string): Promise<RunReport> {
   const linesFile = join(LINES, `${basename(reportFile, '.json')}.jsonl`)
   const loaded = [ENDS_WITH_RUNNER, ...settings.require].flatMap((module) => ['--require', module])
-  const flags = ['--no-config', '--forbid-only', '--timeout', String(settings.timeout), ...loaded]
+  const flags = ['--no-config', '--forbid-only', '--timeout', String(settings.timeoutMs), ...loaded]
   const reporting = ['--reporter', REPORTER, '--reporter-option', `report=${reportFile},lines=${linesFile}`]
   const child = spawn(process.execPath, [MOCHA, ...flags, ...reporting, ...files], {
     cwd: ROOT,
@@ -168,4 +176,4 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     for (const child of children) endGroup(child)
     process.exitCode = 1
   })
-process.exitCode = await main()
+process.exitCode = await main(process.argv.slice(2))

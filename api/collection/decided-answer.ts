@@ -17,11 +17,7 @@ import { inTime } from './look-up.ts'
 /**
  * The answer in the hot state, or the final one that has replaced it. If ClickHouse is unreachable it stays `pending`.
  */
-export async function answerByNow(
-  held: string,
-  claim: Pick<Claim, 'organization' | 'website' | 'eventId'>,
-  deps: ApiDeps,
-): Promise<InstallAnswer> {
+export async function answerByNow(held: string, claim: Claim, deps: ApiDeps): Promise<InstallAnswer> {
   const answer = JSON.parse(held) as InstallAnswer
   if (answer.resolution !== 'pending') return answer
   const row = await lookUpInstall(claim, deps)
@@ -33,7 +29,7 @@ export async function answerByNow(
 }
 
 async function lookUpInstall(
-  { organization, website, eventId }: Pick<Claim, 'organization' | 'website' | 'eventId'>,
+  { organization, website, eventId }: Claim,
   deps: ApiDeps,
 ): Promise<QueryRow<'settledInstall'> | undefined> {
   deps.metrics.lookup('decisions')

@@ -3,7 +3,6 @@
  * the event, which may be answered by a process of another release, stores the same decision.
  *
  * Its version is that of the records, since it becomes one: fields may be added within a version, all else is a new one.
- * Decisions that older releases kept have no version; they are those of version 1.
  */
 
 import type { Install } from '../../domain/model.ts'
@@ -15,7 +14,7 @@ export type KeptReading =
   | { readonly kind: 'newer'; readonly version: number }
   | { readonly kind: 'decision'; readonly install: Install }
 
-/** The version comes first, where it is read without parsing the rest; older releases ignore it. */
+/** The version comes first, where it is read without parsing the rest. */
 export function encodeDecision(install: Install): string {
   return JSON.stringify({ v: 1, ...install })
 }
@@ -24,6 +23,6 @@ export function readKeptDecision(kept: string | null): KeptReading {
   if (kept === null) return { kind: 'none' }
   const version = newerVersionOf(kept)
   if (version !== null) return { kind: 'newer', version }
-  const { v: _, ...install } = JSON.parse(kept) as Install & { readonly v?: number }
+  const { v: _, ...install } = JSON.parse(kept) as Install & { readonly v: number }
   return { kind: 'decision', install }
 }

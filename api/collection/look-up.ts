@@ -1,7 +1,7 @@
 /** Look-ups in the facts while a request waits: bounded in time, and aware of whether the facts lag behind the log. */
 
 import { FACTS_WRITER_GROUP, hasReached, type DecidingTopic } from '../../domain/collection/facts-lag.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { LogProgress } from '../../ports/event-log/event-log.ts'
 import { within } from '../../common/deadline.ts'
 
 /** The hook waits 5 s in total, so the facts get less than that; a later answer is ignored. */
@@ -16,10 +16,7 @@ export function inTime<T>(lookup: Promise<T>): Promise<T> {
  * Whether an entry of these topics was acknowledged before the call but is not in the facts yet. Rejects if the log is
  * unreachable.
  */
-export async function areFactsBehind(
-  topics: readonly DecidingTopic[],
-  eventLog: Pick<EventLog, 'progress'>,
-): Promise<boolean> {
+export async function areFactsBehind(topics: readonly DecidingTopic[], eventLog: LogProgress): Promise<boolean> {
   const progress = await Promise.all(topics.map((topic) => eventLog.progress(topic, FACTS_WRITER_GROUP)))
   return progress.some(({ done, ends }) => !hasReached(done, ends))
 }

@@ -104,7 +104,7 @@ interface RefusedExchange {
 /** Answers, records and counts a refusal; if the body was not read to its end, the connection is closed. */
 export function sendRefused(
   { req, res, exchange, refusal, headers = {} }: RefusedExchange,
-  { deps, recorder }: Pick<PipelineParts, 'deps' | 'recorder'>,
+  { deps, recorder }: PipelineParts,
 ): void {
   const close = exchange.content.isCut ? { Connection: 'close' } : {}
   const status = sendRefusal(res, refusal, { ...corsHeaders(req, deps.catalog()), ...close, ...headers })

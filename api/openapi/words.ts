@@ -15,7 +15,10 @@ const PROVIDER_WORDS = Object.fromEntries(
 
 const STORED = `Only origin and path are stored, together at most ${LIMITS.urlChars} characters.`
 
-/** By the field's name, or by `parent.name` if the name alone says too little. */
+/**
+ * By the field's name, or by `parent.name` if the name alone says too little.
+ * @internal
+ */
 export const FIELD_WORDS: Readonly<Record<string, string>> = {
   project: 'ID of the website.',
   url_id:

@@ -116,7 +116,8 @@ async function measure(name: string, target: ReadTarget, bare: number): Promise<
       const part = (): Promise<Times> => (turn === 'alone' ? loaded() : besideReads(people, loaded))
       p99s[turn].push(at(await (target.pid === undefined ? part() : undisturbed(target.pid, part)), 0.99))
     }
-    const [alone = NaN, beside = NaN] = [p99s.alone.at(-1), p99s.beside.at(-1)]
+    const alone = p99s.alone.at(-1) ?? NaN
+    const beside = p99s.beside.at(-1) ?? NaN
     ratios.push(beside / alone)
     console.log(
       `  round ${round + 1}: p99 of install events alone ${alone.toFixed(1)} ms, beside reads ${beside.toFixed(1)} ms`,

@@ -64,7 +64,7 @@ export function startWebhookRole(
     logger: SILENT_LOGGER,
     nowMs: Date.now,
     randomness: createRandomness(),
-    hotState: { claimJob: async () => false },
+    hotState: { claimJob: async () => false, releaseJob: async () => undefined },
     catalog: () => ({ organizations, number: 1 }),
     credentials: () => credentials,
     outbound: {

@@ -92,7 +92,7 @@ function visitStory(options: MadeUpDay, index: number, random: () => number): Lo
   const story: LogRecord[] = [{ ...base, kind: 'visit', request: logOf('/v1/visits', issuedAtMs), visit }]
   if (random() < 0.92) {
     const activatedAtMs = issuedAtMs + 400
-    const marks = { activatedAtMs, revokedVisitId: null, revokedIssuedAtMs: null }
+    const marks = { activatedAtMs, revokedVisitId: null, revokedIssuedAtMs: null, isPredecessorUnknown: false }
     story.push({
       ...base,
       ...about,

@@ -12,7 +12,7 @@ import type { ReadWebsite } from '../../dashboard/reads/scope.ts'
 import type { Directory, DirectoryOrganization, DirectoryWebsite } from '../../dashboard/resources/directory.ts'
 import type { Destination } from '../../domain/catalog.ts'
 import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsWriter } from '../../ports/facts/facts.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import { Moved, openChannel, type Channel } from './channel.ts'
 import type { CarriedCall, CarriedOutcome, MainOffers, ReadOffers, ReadThreadData } from './messages.ts'
@@ -33,7 +33,7 @@ export interface ReadThreadParts {
   /** Of an engine that is a server, to which the thread connects by itself. */
   readonly factsUrl: string | null
   readonly connection: Pick<FactsConnection, 'lines' | 'yielding'>
-  readonly facts: Pick<Facts, 'insert'>
+  readonly facts: FactsWriter
   readonly directory: Pick<Directory, 'websites'>
   readonly nowMs: () => number
   /** Called if the thread ends by itself, which is a fault of the program. */

@@ -11,8 +11,8 @@ import type { EventLog } from '../../ports/event-log/event-log.ts'
 
 interface BackupParts {
   readonly data: string
-  readonly eventLog: Pick<EventLog, 'copyTo'>
-  readonly connection: Pick<FactsConnection, 'copies'>
+  readonly eventLog: EventLog
+  readonly connection: FactsConnection
   readonly nowMs: () => number
 }
 

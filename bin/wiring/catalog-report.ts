@@ -4,13 +4,13 @@ import { sha256Hex } from '../../common/digest.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { problemIdentity } from '../../domain/published/problems.ts'
 import { encodeRecord, recordKey, type ActivityRecord } from '../../domain/records.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { LogWriter } from '../../ports/event-log/event-log.ts'
 import type { CatalogSource } from '../../runtime/catalog/source.ts'
 import { createRandomness, timeOrderedId } from '../../runtime/random.ts'
 
 interface ReportOptions {
   readonly catalog: Pick<CatalogSource, 'current' | 'objectProblems' | 'onChange'>
-  readonly eventLog: Pick<EventLog, 'append'>
+  readonly eventLog: LogWriter
   readonly nowMs: () => number
   /** Time until entries that the log refused are written again; set by tests. */
   readonly retryMs?: number
@@ -35,7 +35,7 @@ export function reportCatalog({ catalog, eventLog, nowMs, retryMs = RETRY_MS }: 
     const entries = fresh.map(([identity, problem]) => {
       const { organizations, number: catalogNumber } = catalog.current()
       const retentionDays = organizations.get(problem.organization ?? '')?.logRetentionDays
-      const { sinceMs } = { sinceMs: undefined, ...problem }
+      const sinceMs = 'sinceMs' in problem ? problem.sinceMs : undefined
       const hex = sinceMs === undefined ? randomness.hex : () => sha256Hex(identity).slice(0, DERIVED_DIGITS)
       const atMs = sinceMs ?? nowMs()
       return activityEntry(problem, { atMs, id: timeOrderedId({ hex }, atMs), retentionDays, catalogNumber })

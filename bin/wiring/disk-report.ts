@@ -5,12 +5,12 @@
 
 import { LIMITS } from '../../domain/limits.ts'
 import { encodeRecord, recordKey, type ActivityRecord } from '../../domain/records.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { LogWriter } from '../../ports/event-log/event-log.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { createRandomness, timeOrderedId } from '../../runtime/random.ts'
 
 interface DiskReportParts {
-  readonly logger: Pick<Logger, 'info' | 'error'>
+  readonly logger: Logger
   readonly nowMs: () => number
 }
 
@@ -18,7 +18,7 @@ export interface DiskReport {
   /** For the folder's environment: `isFull` is the new state. */
   readonly changed: (folder: string, isFull: boolean) => void
   /** Where activity goes from now on. */
-  readonly reportTo: (eventLog: Pick<EventLog, 'append'>) => void
+  readonly reportTo: (eventLog: LogWriter) => void
 }
 
 const FULL = 'less than 256 MB free: nothing new is accepted'
@@ -26,7 +26,7 @@ const FULL = 'less than 256 MB free: nothing new is accepted'
 export function diskReport({ logger, nowMs }: DiskReportParts): DiskReport {
   const randomness = createRandomness()
   const fullSince = new Map<string, number>()
-  let eventLog: Pick<EventLog, 'append'> | null = null
+  let eventLog: LogWriter | null = null
   const note = (folder: string, message: string): void => {
     const atMs = nowMs()
     const id = timeOrderedId(randomness, atMs)

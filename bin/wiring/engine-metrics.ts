@@ -1,14 +1,14 @@
 /** Reports the state of a process's engines as metrics; every value is read at collection time. */
 
 import { Gauge, type Registry } from 'prom-client'
-import type { EventLog, TopicLag } from '../../ports/event-log/event-log.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { TopicLag, LogStatus } from '../../ports/event-log/event-log.ts'
+import type { FactsStatus } from '../../ports/facts/facts.ts'
+import type { StoreStatus } from '../../ports/hot-state/hot-state.ts'
 
 interface ReportedEngines {
-  readonly eventLog: Pick<EventLog, 'health' | 'spool'>
-  readonly hotState?: Pick<HotState, 'health'>
-  readonly facts?: Pick<Facts, 'health'>
+  readonly eventLog: LogStatus
+  readonly hotState?: StoreStatus
+  readonly facts?: FactsStatus
   /** Latest known lag of all groups. */
   readonly lag?: () => readonly TopicLag[]
 }
@@ -35,7 +35,7 @@ export function reportEngines(registry: Registry, { eventLog, hotState, facts, l
   if (lag !== undefined) reportLag(registry, lag)
 }
 
-function reportEventLog(registry: Registry, gauge: MakeGauge, eventLog: Pick<EventLog, 'health'>): void {
+function reportEventLog(registry: Registry, gauge: MakeGauge, eventLog: LogStatus): void {
   gauge('whence_event_log_accepting', '1 if appends are accepted.', () => Number(eventLog.health().isAccepting))
   reportRefusal(registry, eventLog)
   gauge('whence_event_log_queued_bytes', 'Bytes that wait to become durable.', () => eventLog.health().queuedBytes)
@@ -53,7 +53,7 @@ function reportEventLog(registry: Registry, gauge: MakeGauge, eventLog: Pick<Eve
 }
 
 /** Present only while appends are refused. */
-function reportRefusal(registry: Registry, eventLog: Pick<EventLog, 'health'>): void {
+function reportRefusal(registry: Registry, eventLog: LogStatus): void {
   const name = 'whence_event_log_refusing'
   if (registry.getSingleMetric(name) !== undefined) return
   new Gauge({
@@ -69,7 +69,7 @@ function reportRefusal(registry: Registry, eventLog: Pick<EventLog, 'health'>): 
   })
 }
 
-function reportSpool(gauge: MakeGauge, eventLog: Pick<EventLog, 'spool'>): void {
+function reportSpool(gauge: MakeGauge, eventLog: LogStatus): void {
   if (eventLog.spool === undefined) return
   gauge('whence_spool_entries', 'Entries in the spool that wait for the event log.', () => eventLog.spool?.().entries)
   gauge('whence_spool_bytes', 'Bytes of those entries.', () => eventLog.spool?.().bytes)

@@ -3,11 +3,11 @@
 import type { TrafficFacts } from '../../operator/apply/traffic.ts'
 import type { StreamState } from '../../domain/streams/pace.ts'
 import type { ActivityType } from '../../domain/reasons.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 
 const PAUSED: ActivityType = 'destination_paused'
 
-export function factsReader(facts: Pick<Facts, 'run'>): TrafficFacts {
+export function factsReader(facts: FactsReader): TrafficFacts {
   return {
     traffic: ({ sinceMs, untilMs }) => facts.run('traffic', { since_ms: sinceMs, until_ms: untilMs }),
     destinationStates: async () => {

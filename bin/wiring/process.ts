@@ -66,7 +66,7 @@ interface BackgroundPart {
 interface KeepOpeningOptions {
   /** Of the part, for log lines. */
   readonly name: string
-  readonly logger: Pick<Logger, 'warn' | 'info'>
+  readonly logger: Logger
   /** How long the program waits for the part before it goes on without it; tests set it, and the pause between tries. */
   readonly patienceMs?: number
   readonly againMs?: number

@@ -162,7 +162,7 @@ const LAG_PAUSE_SHARE = 20
 const LAG_PAUSE_MAX_MS = 30_000
 
 /** Keeps the lag in `/health` and the metrics no older than a second, if that costs little. */
-function watchLag(eventLog: Pick<EventLog, 'lag'>, news: LagNews): { stop(): void } {
+function watchLag(eventLog: EventLog, news: LagNews): { stop(): void } {
   let isStopped = false
   let timer: NodeJS.Timeout | null = null
   const look = async (): Promise<void> => {

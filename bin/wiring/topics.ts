@@ -11,7 +11,7 @@ import { within } from '../../common/deadline.ts'
 
 export interface TopicCheckParts {
   readonly lifecycle: Pick<Lifecycle, 'start' | 'fail'>
-  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
+  readonly logger: Logger
   /** True: the process may start while Kafka is unreachable, and ends once its topics turn out to be unsafe. */
   readonly mayWait: boolean
 }

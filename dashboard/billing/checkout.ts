@@ -3,11 +3,11 @@
  * customer and the same page, so that nobody pays twice.
  */
 
+import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import type { Plan } from '../../domain/model.ts'
 import { isLive } from '../../domain/people/subscriptions.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import { answer, scopeOf, type Call, type CallTo } from '../http/call.ts'
 import { billingHit, refuseByRate } from '../http/limits.ts'
 import type { DirectoryOrganization } from '../resources/directory.ts'
@@ -26,7 +26,7 @@ import {
 
 export interface CheckoutParts extends PresentParts {
   readonly inventory: Pick<Inventory, 'find'>
-  readonly hotState: Pick<HotState, 'countHits'>
+  readonly hotState: HitCounter
   readonly baseUrl: string
   /** The current price of each plan on sale. */
   readonly offers: ReadonlyMap<Plan, string>

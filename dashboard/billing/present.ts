@@ -17,7 +17,7 @@ export interface PresentParts {
   readonly plans: PlanOfPrice
   readonly writer: Pick<ResourceWriter, 'read' | 'writeBilling'>
   readonly nowMs: () => number
-  readonly logger: Pick<Logger, 'warn'>
+  readonly logger: Logger
 }
 
 /**

@@ -7,12 +7,15 @@ import { applyPresent, type PresentParts } from './present.ts'
 
 interface ReconcileParts extends PresentParts {
   readonly directory: Directory
-  readonly logger: Pick<Logger, 'warn' | 'info'>
+  readonly logger: Logger
   /** In [0, 1). */
   readonly random: () => number
 }
 
-/** One after another, to spare the provider. Resolves with the number of plans that changed; failures wait for the next day. */
+/**
+ * One after another, to spare the provider. Resolves with the number of plans that changed; failures wait for the next day.
+ * @internal
+ */
 export async function reconcilePlans(parts: ReconcileParts): Promise<number> {
   let changed = 0
   for (const organization of [...parts.directory.organizations().values()]) {

@@ -1,14 +1,14 @@
 /** Notes in an organisation's activity what a person did in the dashboard. */
 
 import { encodeRecord, recordKey, type ActivityRecord } from '../../domain/records.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { LogWriter } from '../../ports/event-log/event-log.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
 
 /** Resolves with its ID once it is durable. Rejects with `LogUnavailable`. */
 export type NoteActivity = (entry: Omit<ActivityRecord, 'v' | 'kind' | 'id' | 'atMs'>) => Promise<string>
 
 interface NotingParts {
-  readonly eventLog: Pick<EventLog, 'append'>
+  readonly eventLog: LogWriter
   readonly randomness: Randomness
   readonly nowMs: () => number
 }

@@ -26,7 +26,7 @@ interface SignInNotes {
   readonly directory: Directory
   readonly noteActivity: NoteActivity
   readonly personId: (email: string) => string
-  readonly logger: Pick<Logger, 'error'>
+  readonly logger: Logger
 }
 
 /** The same sessions; each new one is recorded in the activity of the person's organisations. */

@@ -1,6 +1,6 @@
 /** Handlers of downloads: Logs, visits, installs and deliveries, streamed; nothing is stored of them. */
 
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { EXPORT_ROUTES } from '../api/exports.ts'
 import type { NoteActivity } from '../events/activity.ts'
@@ -20,12 +20,12 @@ import { visitTable } from './visits.ts'
 
 interface ExportParts {
   readonly scope: ReadScope
-  readonly hotState: Pick<HotState, 'countHits'>
+  readonly hotState: HitCounter
   readonly cursors: Cursors
   readonly clock: PageClock
   readonly stillAllowed: StillAllowed
   readonly noteActivity: NoteActivity
-  readonly logger: Pick<Logger, 'error'>
+  readonly logger: Logger
 }
 
 export function exportHandlers(given: ExportParts): HandlersOf<typeof EXPORT_ROUTES> {

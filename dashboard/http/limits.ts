@@ -6,7 +6,7 @@ import { ERRORS, refuse, type Refusal } from '../../domain/errors.ts'
 import { DAY_S } from '../../domain/durations.ts'
 import { RATE_RULES, REPLAY_RULES, SIGN_IN_RULES } from '../../domain/limits.ts'
 import { unknownPathHit } from '../../domain/collection/rate.ts'
-import type { Hit, HotState } from '../../ports/hot-state/hot-state.ts'
+import type { Hit, HitCounter, HitVerbs } from '../../ports/hot-state/hot-state.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { HandlerOutcome } from './call.ts'
 import type { RouteRow } from '../api/route.ts'
@@ -39,20 +39,16 @@ export function hitsOf({ rate }: RouteRow, { session, addressHash }: Who): reado
  * Counts in these windows what a request asks for; refuses it if one of them is full. If the request is refused after that, it is given back.
  * Rejects while the hot state is unavailable.
  */
-export function refuseByRate(hits: readonly Hit[], hotState: Pick<HotState, 'countHits'>): Promise<Refusal | null> {
+export function refuseByRate(hits: readonly Hit[], hotState: HitCounter): Promise<Refusal | null> {
   return countIn(hits, hotState, false)
 }
 
 /** The same for that a request came at all, which is given back only if the service cannot answer it. */
-export function refuseRequest(hits: readonly Hit[], hotState: Pick<HotState, 'countHits'>): Promise<Refusal | null> {
+export function refuseRequest(hits: readonly Hit[], hotState: HitCounter): Promise<Refusal | null> {
   return countIn(hits, hotState, true)
 }
 
-async function countIn(
-  hits: readonly Hit[],
-  hotState: Pick<HotState, 'countHits'>,
-  isOfRequest: boolean,
-): Promise<Refusal | null> {
+async function countIn(hits: readonly Hit[], hotState: HitCounter, isOfRequest: boolean): Promise<Refusal | null> {
   if (hits.length === 0) return null
   const outcome = await hotState.countHits(hits)
   if (outcome.kind === 'counted') {
@@ -65,7 +61,7 @@ async function countIn(
 }
 
 /** For an address that does not exist. While the hot state is unavailable it is not counted. */
-export async function refuseUnknownPath(addressHash: string, hotState: Pick<HotState, 'countHits'>): Promise<Refusal> {
+export async function refuseUnknownPath(addressHash: string, hotState: HitCounter): Promise<Refusal> {
   const limited = await refuseRequest([unknownPathHit(addressHash)], hotState).catch(() => null)
   return limited ?? refuse('not_found')
 }
@@ -152,7 +148,7 @@ function rememberCounted(hits: readonly Hit[], isOfRequest: boolean): void {
 }
 
 interface GivingBack {
-  readonly hotState: Pick<HotState, 'returnHits'>
+  readonly hotState: HitVerbs
   readonly nowMs: () => number
 }
 

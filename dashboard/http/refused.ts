@@ -11,8 +11,8 @@ import { LIMITS } from '../../domain/limits.ts'
 import type { ActivityType } from '../../domain/reasons.ts'
 import type { Refusal } from '../../domain/errors.ts'
 import { encodeRecord, recordKey, type ActivityRecord, type RequestRecord } from '../../domain/records.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { LogWriter } from '../../ports/event-log/event-log.ts'
+import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
 import type { DashboardMetrics } from './metrics.ts'
@@ -31,11 +31,11 @@ export interface RefusedRequest {
 }
 
 interface RefusedParts {
-  readonly eventLog: Pick<EventLog, 'append'>
-  readonly hotState: Pick<HotState, 'countHits'>
+  readonly eventLog: LogWriter
+  readonly hotState: HitCounter
   readonly randomness: Randomness
   readonly nowMs: () => number
-  readonly logger: Pick<Logger, 'warn'>
+  readonly logger: Logger
   readonly metrics: Pick<DashboardMetrics, 'refusalShed'>
 }
 

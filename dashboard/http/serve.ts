@@ -10,7 +10,7 @@ import { refuse, type Refusal } from '../../domain/errors.ts'
 import type { Directory, DirectoryOrganization } from '../resources/directory.ts'
 import { roleIn, rolesOf } from '../../domain/people/standing.ts'
 import { isAtLeast } from '../../domain/people/roles.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { HitVerbs } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
@@ -38,7 +38,7 @@ export interface ServeParts {
   readonly baseUrl: string
   readonly sessions: Sessions
   readonly directory: Directory
-  readonly hotState: Pick<HotState, 'countHits' | 'returnHits'>
+  readonly hotState: HitVerbs
   /** Keyed hash under the key of the day; nothing else sees the address itself. */
   readonly addressHashOf: (req: IncomingMessage) => string
   readonly randomness: Randomness

@@ -1,6 +1,6 @@
 /** Handlers of installs and of deliveries: lists, one with its explanation, and sending failed ones again. */
 
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { INSTALL_ROUTES } from '../api/installs.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import type { HandlersOf } from '../http/call.ts'
@@ -13,7 +13,7 @@ import { replayFailed, type ReplayDeliveries } from './replay.ts'
 
 interface InstallListParts {
   readonly scope: ReadScope
-  readonly facts: Pick<Facts, 'run'>
+  readonly facts: FactsReader
   readonly cursors: Cursors
   readonly clock: PageClock
 }

@@ -6,7 +6,7 @@ import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { FoundRows } from '../../domain/logs/first-records.ts'
 import { FIRST_SPAN_MS, type LogPosition } from '../../domain/logs/walk.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { InstallFilters, InstallLineRow, VisitSourceRow } from '../../ports/facts/pages/installs.ts'
 import type { InstallRow } from '../../ports/facts/query-rows.ts'
 import { readJsonColumn } from '../../common/json-column.ts'
@@ -157,7 +157,7 @@ export function listInstalls(scope: ReadScope, cursors: Cursors, clock: PageCloc
 }
 
 /** One event with its verdicts, visits, deliveries and attempts. Another organisation's does not exist here. */
-export function readInstall(scope: ReadScope, facts: Pick<Facts, 'run'>) {
+export function readInstall(scope: ReadScope, facts: FactsReader) {
   return scope(async (reads, call: CallTo<'install'>) => {
     const { website, event: eventId } = call.params
     if (!reads.websites.some(({ id }) => id === website)) return refuse('not_found')

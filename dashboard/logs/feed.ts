@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { LIMITS } from '../../domain/limits.ts'
 import { SECOND_MS } from '../../domain/durations.ts'
 import { newestOf } from '../../domain/logs/walk.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { StatementShare } from '../../ports/facts/query-rows.ts'
 import type { LogLineRow } from '../../ports/facts/pages/logs.ts'
 
@@ -28,7 +28,7 @@ export interface LineFeeds {
 }
 
 interface FeedParts {
-  readonly facts: Pick<Facts, 'run'>
+  readonly facts: FactsReader
   readonly nowMs: () => number
   readonly pollMs?: number
 }

@@ -1,6 +1,6 @@
 /** Handlers of Logs: lists, single lines, streams of new lines, and what to search by. */
 
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { LOG_ROUTES } from '../api/logs.ts'
 import type { HandlersOf } from '../http/call.ts'
 import { listActivity } from './activity.ts'
@@ -29,7 +29,7 @@ export function logListHandlers(parts: LogListParts) {
 }
 
 interface WatchingParts extends Omit<TailParts, 'feeds' | 'random'> {
-  readonly facts: Pick<Facts, 'run'>
+  readonly facts: FactsReader
   readonly keys: ReferenceKeys
 }
 

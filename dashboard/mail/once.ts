@@ -1,9 +1,9 @@
 /** Sends a mail that several letters on the log may ask for: a client that repeats a request does not know whether it was accepted. */
 
 import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts'
-import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
+import type { OnceVerbs } from '../../ports/hot-state/session-verbs.ts'
 
-export type MailMemory = Pick<SessionVerbs, 'putOnce' | 'readOnce' | 'takeOnce'>
+export type MailMemory = OnceVerbs
 
 /** Longer than any letter is on its way. */
 const REMEMBERED_MS = 8 * DAY_MS

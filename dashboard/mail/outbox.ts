@@ -2,7 +2,7 @@
 
 import { LETTER_LIFETIME_MS, type Letter } from '../../domain/people/letters.ts'
 import { encodeRecord, type MailJob } from '../../domain/records.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { LogWriter } from '../../ports/event-log/event-log.ts'
 import type { Randomness } from '../../runtime/random.ts'
 
 export interface Outbox {
@@ -14,7 +14,7 @@ export interface Outbox {
 }
 
 interface OutboxParts {
-  readonly eventLog: Pick<EventLog, 'append'>
+  readonly eventLog: LogWriter
   readonly randomness: Randomness
   readonly nowMs: () => number
 }

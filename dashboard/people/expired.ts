@@ -14,7 +14,10 @@ interface ExpiredParts {
   readonly nowMs: () => number
 }
 
-/** Resolves with the number deleted. Of several processes one deletes each; objects of another manager stay. */
+/**
+ * Resolves with the number deleted. Of several processes one deletes each; objects of another manager stay.
+ * @internal
+ */
 export async function deleteExpired({ writer, nowMs, ...parts }: ExpiredParts): Promise<number> {
   let deleted = 0
   for (const { namespace, name, invitation } of everyMember(parts)) {

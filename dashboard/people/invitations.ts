@@ -1,5 +1,6 @@
 /** Creates, resends and accepts invitations. Of any number of acceptances at once exactly one is written. */
 
+import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import {
@@ -13,7 +14,6 @@ import { mailAddress } from '../../domain/schema/mail-address.ts'
 import { invitationsOf } from '../../domain/people/standing.ts'
 import { EMAIL_SCHEMA, INVITATION_ID_CHARS } from '../../domain/resources/member-schema.ts'
 import type { Plan } from '../../domain/model.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import { answer, answerCreated, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
 import { invitationHit, refuseByRate } from '../http/limits.ts'
@@ -28,7 +28,7 @@ import { invitationSpec, memberSpec } from './spec.ts'
 import { memberAddress } from './stored-member.ts'
 
 export interface InvitationParts extends MemberParts {
-  readonly hotState: Pick<HotState, 'countHits'>
+  readonly hotState: HitCounter
   /** Null: no mail; the answer then carries the link, for the inviting person to pass on. */
   readonly outbox: Outbox | null
   readonly randomness: Randomness

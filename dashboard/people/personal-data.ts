@@ -4,7 +4,7 @@ import { DAY_MS } from '../../domain/durations.ts'
 import { MOST_LOG_RETENTION_DAYS } from '../../domain/limits.ts'
 import { LETTER_LIFETIME_MS } from '../../domain/people/letters.ts'
 import type { Member } from '../../domain/people/member.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
 import { erasedKey } from '../mail/erased.ts'
 import type { Directory } from '../resources/directory.ts'
@@ -21,8 +21,8 @@ interface PersonParts {
   readonly directory: Directory
   readonly inventory: Pick<Inventory, 'all' | 'organizationOf'>
   readonly writer: ResourceWriter
-  readonly hotState: Pick<SessionVerbs, 'dropSessionsOf' | 'replaceOnce'>
-  readonly facts: Pick<Facts, 'run'>
+  readonly hotState: SessionVerbs
+  readonly facts: FactsReader
   readonly nowMs: () => number
   readonly personId: (email: string) => string
   readonly onRemoved: (member: Member) => Promise<void>

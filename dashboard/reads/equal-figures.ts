@@ -5,7 +5,7 @@
 
 import { BoundedMap } from '../../common/bounded-map.ts'
 import { unlessAborted } from '../../common/deadline.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { Facts, FactsReader } from '../../ports/facts/facts.ts'
 import type { QueryName } from '../../ports/facts/queries.ts'
 
 type Run = Facts['run']
@@ -34,7 +34,7 @@ interface SharedStatement {
 }
 
 /** The same `run`, with equal statements of figures shared. `elapsedMs` is a clock that never goes back. */
-export function shareFigures({ run }: Pick<Facts, 'run'>, elapsedMs: () => number): Run {
+export function shareFigures(facts: FactsReader, elapsedMs: () => number): Run {
   const statements = new BoundedMap<string, SharedStatement>(MOST_STATEMENTS)
 
   function begin(key: string, ask: (signal: AbortSignal) => Promise<readonly unknown[]>): SharedStatement {
@@ -67,13 +67,13 @@ export function shareFigures({ run }: Pick<Facts, 'run'>, elapsedMs: () => numbe
   }
 
   return async (query, params, { signal, share, kept } = {}) => {
-    if (!SHARED.has(query)) return run(query, params, { signal, share, kept })
+    if (!SHARED.has(query)) return facts.run(query, params, { signal, share, kept })
     signal?.throwIfAborted()
     const key = `${query} ${JSON.stringify([params, kept])}`
-    const statement = known(key) ?? begin(key, (stopped) => run(query, params, { signal: stopped, share, kept }))
+    const statement = known(key) ?? begin(key, (stopped) => facts.run(query, params, { signal: stopped, share, kept }))
     statement.waiting += 1
     try {
-      return (await rowsUnlessAborted(statement, signal)) as Awaited<ReturnType<typeof run<typeof query>>>
+      return (await rowsUnlessAborted(statement, signal)) as Awaited<ReturnType<typeof facts.run<typeof query>>>
     } finally {
       statement.waiting -= 1
       if (statement.waiting === 0 && statement.isRunning) {

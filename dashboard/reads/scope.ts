@@ -4,7 +4,7 @@ import type { Destination } from '../../domain/catalog.ts'
 import { DAY_MS, hourOf } from '../../domain/durations.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { dashboardPlace } from '../../domain/logs/dashboard-place.ts'
-import type { Facts, RunOptions } from '../../ports/facts/facts.ts'
+import type { RunOptions, FactsReader } from '../../ports/facts/facts.ts'
 import type { PageQueryName } from '../../ports/facts/pages/pages.ts'
 import type { QueryName, QueryParams, QueryRow } from '../../ports/facts/queries.ts'
 import { scopeOf, sessionOf, type Call } from '../http/call.ts'
@@ -48,7 +48,7 @@ export type ReadScope = <T extends object, Asked extends Call = Call>(
 interface ReadParts {
   /** The websites of the organisation that a call is about; at least the one that its query names, if it names one. */
   readonly websitesOf: (call: Call) => readonly ReadWebsite[]
-  readonly facts: Pick<Facts, 'run'>
+  readonly facts: FactsReader
 }
 
 /** Refuses a website of another organisation as one that does not exist. */

@@ -6,8 +6,8 @@ import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { encodeRecord, recordKey, type ReplayRecord } from '../../domain/records.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { LogWriter } from '../../ports/event-log/event-log.ts'
+import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
 import { answerAccepted, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
 import { refuseByRate, replayHit } from '../http/limits.ts'
@@ -18,8 +18,8 @@ import type { WatchedReplay } from './watch.ts'
 export interface AskParts {
   readonly scope: ReadScope
   readonly directory: Directory
-  readonly hotState: Pick<HotState, 'countHits'>
-  readonly eventLog: Pick<EventLog, 'append'>
+  readonly hotState: HitCounter
+  readonly eventLog: LogWriter
   readonly randomness: Randomness
   /** Ends it if the person loses the right to it. */
   readonly watch: (replay: WatchedReplay) => void
@@ -72,7 +72,7 @@ async function untilFound(
   }
 }
 
-function replayRecord(call: CallTo<'askReplay'>, id: string): ReplayRecord & Required<Pick<ReplayRecord, 'session'>> {
+function replayRecord(call: CallTo<'askReplay'>, id: string): ReplayRecord {
   const { body, nowMs } = call
   const { website, policy, windowDays, since } = body
   return {

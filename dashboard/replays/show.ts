@@ -72,7 +72,7 @@ const CANCELLED = {
 
 type StoredFailure = NonNullable<UnfinishedReplay['failure']>
 
-/** Null unless it has failed. What the version before stored has no reason. */
+/** Null unless it has failed. */
 function storedFailure({ state, result }: ReplayLineRow): StoredFailure | null {
   return state === 'failed' ? (readJsonColumn<UnfinishedReplay>(result)?.failure ?? 'failed') : null
 }

@@ -10,8 +10,8 @@ import { cancelEntry } from '../../domain/collection/replay-decision.ts'
 import { MINUTE_MS, SECOND_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { OpenReplayRow } from '../../ports/facts/pages/replay.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
-import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
+import type { OnceVerbs } from '../../ports/hot-state/session-verbs.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import type { EventStreams } from '../events/event-streams.ts'
@@ -20,13 +20,13 @@ import type { Sessions } from '../sessions/sessions.ts'
 import { replayStanding } from './standing.ts'
 
 interface WatchParts {
-  readonly facts: Pick<Facts, 'run'>
-  readonly hotState: Pick<SessionVerbs, 'putOnce' | 'replaceOnce' | 'takeOnce'>
+  readonly facts: FactsReader
+  readonly hotState: OnceVerbs
   readonly sessions: Pick<Sessions, 'readUnattended'>
   readonly directory: Directory
   readonly streams: Pick<EventStreams, 'closing'>
   readonly noteActivity: NoteActivity
-  readonly logger: Pick<Logger, 'warn'>
+  readonly logger: Logger
   readonly nowMs: () => number
   /** Half a second if absent. */
   readonly everyMs?: number
@@ -188,13 +188,12 @@ class Watch {
     }
   }
 
-  /** Those of an earlier release, whose session is not known, go on. */
   async #readOpen(): Promise<void> {
     const open = await this.#parts.facts.run('openReplays', { limit: MOST_OPEN })
     for (const replay of open) {
       const known = this.#watched.get(replay.id)
       if (known !== undefined) known.isStored = true
-      else if (replay.session !== '') this.#watched.set(replay.id, { ...UNSEEN, replay, isStored: true })
+      else this.#watched.set(replay.id, { ...UNSEEN, replay, isStored: true })
     }
     const ids = new Set(open.map(({ id }) => id))
     for (const { replay, isStored } of [...this.#watched.values()]) {

@@ -23,7 +23,7 @@ import { encodeRecord, recordKey, type ActivityRecord } from '../../domain/recor
 import { RESOURCE_KINDS, SPEC_SCHEMAS, type ResourceKind } from '../../domain/resources/resources.ts'
 import { specDigest } from '../../domain/resources/spec-digest.ts'
 import { withDefaults } from '../../domain/schema/schema-values.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { LogWriter } from '../../ports/event-log/event-log.ts'
 import type { FolderCatalog } from '../../runtime/catalog/source.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
@@ -34,11 +34,11 @@ interface FolderAuditParts {
   readonly catalog: Pick<FolderCatalog, 'latest' | 'current' | 'onChange'>
   /** File of its memory; created with the first change. */
   readonly file: string
-  readonly eventLog: Pick<EventLog, 'append'>
+  readonly eventLog: LogWriter
   readonly changeHash: (text: string) => string
   readonly randomness: Randomness
   readonly nowMs: () => number
-  readonly logger: Pick<Logger, 'warn'>
+  readonly logger: Logger
   /** Time until entries that the log refused are written again; set by tests. */
   readonly retryMs?: number
 }

@@ -20,7 +20,7 @@ interface FolderTidyingParts {
   readonly catalog: Pick<FolderCatalog, 'latest' | 'problems' | 'refresh'>
   readonly writer: Pick<ResourceWriter, 'read' | 'remove'>
   readonly nowMs: () => number
-  readonly logger: Pick<Logger, 'info' | 'warn'>
+  readonly logger: Logger
 }
 
 const EVERY_MS = 5 * MINUTE_MS

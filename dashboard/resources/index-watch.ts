@@ -22,7 +22,7 @@ interface IndexWatchParts {
   readonly copies: readonly Pick<Reflector, 'objects' | 'readAgain' | 'latestLists'>[]
   /** Monotonic, in ms. */
   readonly elapsedMs: () => number
-  readonly logger: Pick<Logger, 'warn' | 'info'>
+  readonly logger: Logger
   /** Set by tests. */
   readonly everyMs?: number
 }

@@ -7,7 +7,7 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { setTimeout } from 'node:timers/promises'
 
 import { LIMITS } from '../../domain/limits.ts'
-import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
+import type { OnceVerbs } from '../../ports/hot-state/session-verbs.ts'
 
 /** The provider's grant for asking again. */
 export interface GroupGrant {
@@ -32,7 +32,7 @@ export type GroupReading =
 export type ReadGroups = (grant: GroupGrant) => Promise<GroupReading>
 
 interface GroupMemoryParts {
-  readonly hotState: Pick<SessionVerbs, 'putOnce' | 'replaceOnce' | 'readOnce' | 'takeOnce'>
+  readonly hotState: OnceVerbs
   readonly readGroups: ReadGroups
   readonly nowMs: () => number
 }

@@ -5,7 +5,7 @@
 
 import { sha256Hex } from '../../common/digest.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
+import type { OnceVerbs } from '../../ports/hot-state/session-verbs.ts'
 import type { Call } from '../http/call.ts'
 
 interface Claimed {
@@ -18,7 +18,7 @@ interface Claimed {
 export async function knownBrowser(
   { session, browser }: Pick<Call, 'session' | 'browser'>,
   { email, mailHash }: Claimed,
-  hotState: Pick<SessionVerbs, 'readOnce'>,
+  hotState: OnceVerbs,
 ): Promise<string | null> {
   if (session?.email === email) return session.id
   if (browser === null) return null
@@ -26,11 +26,7 @@ export async function knownBrowser(
 }
 
 /** For as long as the browser keeps its cookie. */
-export async function rememberBrowser(
-  browser: string,
-  mailHash: string,
-  hotState: Pick<SessionVerbs, 'replaceOnce'>,
-): Promise<void> {
+export async function rememberBrowser(browser: string, mailHash: string, hotState: OnceVerbs): Promise<void> {
   await hotState.replaceOnce(browserKey(browser, mailHash), '1', LIMITS.knownBrowserMs)
 }
 

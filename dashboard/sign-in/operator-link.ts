@@ -2,7 +2,7 @@
 
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
+import type { OnceVerbs } from '../../ports/hot-state/session-verbs.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import type { CallTo } from '../http/call.ts'
 import { sha256Hex } from '../../common/digest.ts'
@@ -16,7 +16,7 @@ interface LinkWish {
 
 /** The address of a link that signs this person in once, within 15 minutes. It gives no rights: members do. */
 export async function makeSignInLink(
-  hotState: Pick<SessionVerbs, 'putOnce'>,
+  hotState: OnceVerbs,
   randomness: Randomness,
   { email, baseUrl }: LinkWish,
 ): Promise<string> {
@@ -25,7 +25,7 @@ export async function makeSignInLink(
   return `${baseUrl}/sign-in#link=${token}`
 }
 
-export function useSignInLink(hotState: Pick<SessionVerbs, 'takeOnce'>, sessions: Sessions) {
+export function useSignInLink(hotState: OnceVerbs, sessions: Sessions) {
   return async (call: CallTo<'useLink'>) => {
     const email = await hotState.takeOnce(`operator-link/${sha256Hex(call.body.token)}`)
     return email === null

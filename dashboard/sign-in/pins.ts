@@ -5,7 +5,7 @@
 
 import { sha256Hex } from '../../common/digest.ts'
 import type { Member } from '../../domain/people/member.ts'
-import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
+import type { OnceVerbs } from '../../ports/hot-state/session-verbs.ts'
 
 export type PinnedMember = Pick<Member, 'namespace' | 'name'>
 
@@ -34,7 +34,7 @@ export function accountOf(issuer: string, sub: string): Account {
 const KEPT_MS = 400 * 86_400_000
 
 /** For the embedded program, whose hot state is on its disk. It has one issuer; after a change of issuer nothing is pinned. */
-export function hotStatePins(hotState: Pick<SessionVerbs, 'putOnce' | 'readOnce' | 'takeOnce'>): Pins {
+export function hotStatePins(hotState: OnceVerbs): Pins {
   const keyOf = ({ namespace, name }: PinnedMember): string => `pin/${sha256Hex(`${namespace}\n${name}`)}`
   const stored = async (member: PinnedMember): Promise<Account | null> => {
     const text = await hotState.readOnce(keyOf(member))

@@ -2,8 +2,8 @@
 
 import { LIMITS } from '../../domain/limits.ts'
 import { membersNamed } from '../../domain/people/standing.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { LogWriter } from '../../ports/event-log/event-log.ts'
+import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import { createActivity } from '../events/activity.ts'
@@ -13,8 +13,8 @@ import type { Account, Pins } from './pins.ts'
 export interface SameAccountParts {
   readonly directory: Directory
   readonly pins: Pins
-  readonly eventLog: Pick<EventLog, 'append'>
-  readonly hotState: Pick<HotState, 'countHits'>
+  readonly eventLog: LogWriter
+  readonly hotState: HitCounter
   readonly personId: (email: string) => string
   readonly randomness: Randomness
   readonly nowMs: () => number

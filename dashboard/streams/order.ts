@@ -4,7 +4,7 @@ import { PLAN_LIMITS } from '../../domain/limits.ts'
 import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { refuseByPlan } from '../../domain/plan.ts'
 import { commandEntry, streamSubject, testBatchId, type StreamCommand } from '../../domain/streams/commands.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import { answerAccepted, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
 import { refuseByRate, streamTestHit } from '../http/limits.ts'
@@ -13,7 +13,7 @@ import { streamId, streamOf, type CallOfStream } from './find.ts'
 
 export interface OrderParts {
   readonly inventory: Inventory
-  readonly hotState: Pick<HotState, 'countHits'>
+  readonly hotState: HitCounter
   readonly noteActivity: NoteActivity
 }
 

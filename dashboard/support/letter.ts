@@ -1,14 +1,14 @@
 /** The mail of a support request. */
 
 import type { SupportLetter } from '../../domain/people/letters.ts'
-import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
+import type { OnceVerbs } from '../../ports/hot-state/session-verbs.ts'
 import { erasedKey } from '../mail/erased.ts'
 import type { LetterAbout, WrittenLetter } from '../mail/post.ts'
 
 interface LetterParts {
   /** Null: this service offers no support. */
   readonly supportMail: string | null
-  readonly hotState: Pick<SessionVerbs, 'readOnce'>
+  readonly hotState: OnceVerbs
 }
 
 /** Void once the person was erased: their address is sent nowhere. */

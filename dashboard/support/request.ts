@@ -11,7 +11,7 @@ import type { Outbox } from '../mail/outbox.ts'
 import { diagnose, type DiagnosticsParts } from './diagnostics.ts'
 
 export interface SupportParts extends DiagnosticsParts {
-  readonly hotState: Pick<HotState, 'countHits' | 'readOnce' | 'replaceOnce'>
+  readonly hotState: HotState
   /** Null: no mail server is configured, or no support address. */
   readonly outbox: Outbox | null
   readonly noteActivity: NoteActivity

@@ -3,8 +3,8 @@
 import { LIMITS } from '../../domain/limits.ts'
 import type { WebhookAttemptRecord, WebhookJob } from '../../domain/records.ts'
 import { webhookAttempt, webhookEntry, webhookTestJob } from '../../domain/webhooks/jobs.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { LogWriter } from '../../ports/event-log/event-log.ts'
+import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import type { LostEventRow } from '../../ports/facts/pages/webhooks.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import type { Directory } from '../resources/directory.ts'
@@ -16,8 +16,8 @@ import { MOST_LOST } from '../api/webhooks.ts'
 import { LOST_KEPT_MS, type WebhookReadParts } from './show.ts'
 
 export interface WebhookSendParts extends WebhookReadParts {
-  readonly eventLog: Pick<EventLog, 'append'>
-  readonly hotState: Pick<HotState, 'countHits'>
+  readonly eventLog: LogWriter
+  readonly hotState: HitCounter
   readonly randomness: Randomness
   readonly noteActivity: NoteActivity
   readonly directory: Pick<Directory, 'catalogNumber'>

@@ -14,10 +14,10 @@ import {
   type LogEnds,
   type Offsets,
 } from '../../domain/collection/facts-lag.ts'
-import type { Batch, EventLog } from '../../ports/event-log/event-log.ts'
+import type { Batch, LogProgress } from '../../ports/event-log/event-log.ts'
 import { isGivenUp, isPending, withoutEnds, type Arrival } from './decide-pending.ts'
 
-type Log = Pick<EventLog, 'progress'>
+type Log = LogProgress
 
 interface Awaiting<A> {
   readonly due: readonly A[]

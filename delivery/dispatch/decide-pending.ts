@@ -5,6 +5,7 @@
  * A decision depends on the state when the event was received, and a decision that was made before is taken over.
  */
 
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import { findOwned, type Catalog, type Destination } from '../../domain/catalog.ts'
 import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import type { CatalogWaits } from '../catalog-waits.ts'
@@ -16,7 +17,7 @@ import type { Install, InstallOutcome } from '../../domain/model.ts'
 import { recordKey, type DecisionRecord, type InstallRecord } from '../../domain/records.ts'
 import { resolveLater, type KnownInstallation, type LaterKnowledge } from '../../domain/collection/resolve.ts'
 import { BoundedMap } from '../../common/bounded-map.ts'
-import { readDecisions, type DecidedEvent, type FactsReader } from './reads.ts'
+import { readDecisions, type DecidedEvent } from './reads.ts'
 import { readKnowledge } from './decision-facts.ts'
 
 /** An install in dispatch, fresh or parked before. */

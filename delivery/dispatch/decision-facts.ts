@@ -6,13 +6,14 @@
  * by them is given the benefit of the doubt, within `LIMITS.clockDifferenceMs`.
  */
 
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Install, VisitId } from '../../domain/model.ts'
 import { recordKey } from '../../domain/records.ts'
 import type { KnownInstallation, KnownState, LaterKnowledge } from '../../domain/collection/resolve.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import { ownersOf } from '../../ports/facts/query-parts.ts'
-import type { FactsReader, VisitRef } from './reads.ts'
+import type { VisitRef } from './reads.ts'
 
 type History = QueryRow<'receiptHistory'>
 type Match = QueryRow<'installationMatches'>

@@ -3,7 +3,8 @@
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import { eventKey, type Arrival } from './decide-pending.ts'
 import type { Superseded } from './plan.ts'
-import { readEarlierDeliveries, readFirsts, type DeliveryBefore, type FactsReader } from './reads.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
+import { readEarlierDeliveries, readFirsts, type DeliveryBefore } from './reads.ts'
 import { BoundedMap } from '../../common/bounded-map.ts'
 
 /** An install that is the first record of its event. */

@@ -1,5 +1,6 @@
 /** Dispatch's queries of the facts: which events have deliveries already, and the visits of new ones. */
 
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import { readJsonColumn } from '../../common/json-column.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
 import type {
@@ -13,13 +14,11 @@ import type {
   VisitId,
 } from '../../domain/model.ts'
 import { recordKey } from '../../domain/records.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import { ownersOf, type EventKeys } from '../../ports/facts/query-parts.ts'
 import { visitOfRow } from '../../ports/facts/visits.ts'
 
 /** The part of the facts that queries need. */
-export type FactsReader = Pick<Facts, 'run'>
 
 interface EventRef extends OwnedWebsite {
   readonly eventId: string
@@ -32,7 +31,7 @@ export interface VisitRef extends OwnedWebsite {
 /** One delivery of an event in ClickHouse. */
 export interface DeliveryBefore {
   readonly destination: string
-  /** When the install record that caused it was received; 0 if the first release wrote it. */
+  /** When the install record that caused it was received. */
   readonly receivedAtMs: number
   readonly isSkipped: boolean
 }

@@ -53,7 +53,7 @@ export function createSender(options: SenderOptions): Sender {
 }
 
 /** Path and query as sent. */
-export function requestTarget(request: Pick<ProviderRequest, 'path' | 'query'>): string {
+export function requestTarget(request: ProviderRequest): string {
   const query = new URLSearchParams(request.query).toString()
   return query === '' ? request.path : `${request.path}?${query}`
 }

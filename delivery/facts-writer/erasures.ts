@@ -6,7 +6,7 @@ import { momentOfRecord, ownerOfRecord, withoutErased } from '../../domain/logs/
 import type { OwnedWebsite } from '../../domain/model.ts'
 import { ownerKey, type LogRecord } from '../../domain/records.ts'
 import { isErasedWhole, type ErasedName } from '../../ports/facts/erasure/names.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 
 /** An installation, a visit or an event by the digest under which it is remembered as erased. */
 export function erasedName({ organization, website }: OwnedWebsite, id: string): ErasedName {
@@ -25,12 +25,12 @@ export interface Erasures {
 }
 
 /** How many there have been; it changes with each. Rejects like `Facts`. */
-export async function countErasures(facts: Pick<Facts, 'run'>): Promise<number> {
+export async function countErasures(facts: FactsReader): Promise<number> {
   const [row] = await facts.run('erasureCount', {})
   return row?.rows ?? 0
 }
 
-export function createErasures(facts: Pick<Facts, 'run'>): Erasures {
+export function createErasures(facts: FactsReader): Erasures {
   let known = 0
   let digests: ReadonlyMap<string, ReadonlySet<string>> = new Map()
   /** Until when organisations were erased as a whole, Unix ms. */

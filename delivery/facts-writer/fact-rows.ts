@@ -239,7 +239,7 @@ function addDelivery(record: DeliveryRecord, place: EntryPlace, add: AddRow): vo
     changed_at: record.atMs,
     next_attempt_at: record.nextAttemptAtMs,
     deadline_at: record.deadlineAtMs,
-    install_received_at: record.installReceivedAtMs ?? 0,
+    install_received_at: record.installReceivedAtMs,
     retention_days: record.retentionDays,
     row_version: latestWins(record.status, record.atMs, place.offset, record.corrects),
   })
@@ -293,7 +293,7 @@ function replayRow(record: ReplayRecord, place: EntryPlace): RowOf<'decision_rep
     is_tokens_only: policy.isTokensOnly,
     since: sinceMs,
     until: untilMs,
-    session: record.session ?? '',
+    session: record.session,
     retention_days: LIMITS.replayKeepMs / DAY_MS,
     ...trace(place),
     row_version: firstWins(askedAtMs, place.offset),

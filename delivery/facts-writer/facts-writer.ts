@@ -15,7 +15,7 @@ import type { Registry } from 'prom-client'
 import { unlessAborted, within } from '../../common/deadline.ts'
 import { FACTS_WRITER_GROUP, hasReached } from '../../domain/collection/facts-lag.ts'
 import { RECORD_TOPICS } from '../../domain/records.ts'
-import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-log/event-log.ts'
+import type { Batch, BatchOutcome, Consumer, EventLog, LogProgress } from '../../ports/event-log/event-log.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { writeBatch } from './fact-batch.ts'
@@ -28,7 +28,7 @@ import { consumeReadable } from '../version-guard.ts'
 interface FactsWriterDeps {
   readonly eventLog: EventLog
   readonly facts: Facts
-  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
+  readonly logger: Logger
   readonly nowMs: () => number
   readonly registry?: Registry
   readonly options?: Partial<FactsWriterOptions>
@@ -121,7 +121,7 @@ export async function startFactsWriter(deps: FactsWriterDeps): Promise<{ stop():
 }
 
 /** Resolves when everything that is on the log now is written, when that fails, or when the time is over. */
-async function untilCaughtUp(eventLog: Pick<EventLog, 'progress'>, state: WriterState): Promise<void> {
+async function untilCaughtUp(eventLog: LogProgress, state: WriterState): Promise<void> {
   const endAtMs = performance.now() + LAST_ENTRIES_MS
   const isOver = (): boolean => state.failures > 0 || performance.now() >= endAtMs
   for (const topic of RECORD_TOPICS) {
@@ -141,7 +141,10 @@ interface FinishedBatch {
   readonly utilization: number
 }
 
-/** How long to rest after a batch, in ms: for other work of this process, and for more entries. 0 if this role lags. */
+/**
+ * How long to rest after a batch, in ms: for other work of this process, and for more entries. 0 if this role lags.
+ * @internal
+ */
 export function restAfter(batch: FinishedBatch, options: RestOptions): number {
   if (batch.lagMs >= options.maxLagMs) return 0
   const patience = 1 - batch.lagMs / options.maxLagMs

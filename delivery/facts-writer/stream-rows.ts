@@ -15,9 +15,9 @@ import {
   type LanePoint,
 } from '../../domain/streams/lane.ts'
 import { streamPointer, type StreamPointer } from '../../domain/streams/record.ts'
-import type { Batch, EventLog, StoredEntry } from '../../ports/event-log/event-log.ts'
+import type { Batch, StoredEntry, LogProgress } from '../../ports/event-log/event-log.ts'
 import type { FactTable, RowOf } from '../../ports/facts/columns.ts'
-import type { FactRow, Facts } from '../../ports/facts/facts.ts'
+import type { FactRow, FactsReader } from '../../ports/facts/facts.ts'
 import type { Logger } from '../../runtime/logger.ts'
 
 /** Collects the rows of one batch. */
@@ -32,9 +32,9 @@ export interface StreamBacklog {
 }
 
 interface BacklogParts {
-  readonly facts: Pick<Facts, 'run'>
-  readonly eventLog: Pick<EventLog, 'progress'>
-  readonly logger: Pick<Logger, 'error'>
+  readonly facts: FactsReader
+  readonly eventLog: LogProgress
+  readonly logger: Logger
   readonly nowMs: () => number
 }
 
@@ -105,9 +105,9 @@ class Lanes {
   #begin({ topic, partition }: Batch, before: KnownLane | undefined): LogLane {
     const { nowMs, logger } = this.#parts
     const begunAtMs = Math.max(nowMs(), (before?.lane.begunAtMs ?? 0) + 1)
-    if (before === undefined) return { topic, partition, begunAtMs, cause: 'first', form: 'pointers' }
+    if (before === undefined) return { topic, partition, begunAtMs, cause: 'first' }
     logger.error({ topic, partition }, 'the log has begun again: streams go on in a new lane')
-    return { topic, partition, begunAtMs, cause: 'renewed', form: 'pointers' }
+    return { topic, partition, begunAtMs, cause: 'renewed' }
   }
 
   async #read(organizations: readonly string[]): Promise<Map<string, KnownLane>> {
@@ -149,7 +149,7 @@ function rowsOfBatch(organizations: ReadonlySet<string>, lane: string): StreamRo
 const POINTERS_PER_ROW = 500
 
 /** What the records of one row have in common. */
-type Alike = Pick<StreamPointer, 'organization' | 'website' | 'kind' | 'status'>
+type Alike = { readonly website: string; readonly organization: string; readonly status: number; readonly kind: string }
 
 /** A row while it is being filled. */
 interface FillingRow {
@@ -186,7 +186,8 @@ function addPointer(row: FillingRow, { id, atMs, bytes }: StreamPointer, { offse
 
 /** Offsets and times become small numbers, which are cheaper to write and to read. */
 function pointerRow({ alike, lastAppendedAtMs, offsets, ids, times, sizes }: FillingRow, lane: string) {
-  const [first = 0, last = 0] = [offsets[0], offsets.at(-1)]
+  const first = offsets[0] ?? 0
+  const last = offsets.at(-1) ?? 0
   const oldest = times.reduce((least, time) => (time < least ? time : least), Infinity)
   return {
     organization: alike.organization,

@@ -17,7 +17,7 @@ import {
   type MailJob,
   type TierName,
 } from '../../domain/records.ts'
-import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-log/event-log.ts'
+import type { Batch, BatchOutcome, Consumer, LogWriter, LogConsumers } from '../../ports/event-log/event-log.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
 import { createRecordReader, type ReadEntry } from '../record-reader.ts'
@@ -27,9 +27,12 @@ import { takeDue } from '../tiers.ts'
 import { consumeReadable } from '../version-guard.ts'
 
 interface MailRoleDeps {
-  readonly eventLog: Pick<EventLog, 'append' | 'consume'>
+  readonly eventLog: LogWriter & LogConsumers
   /** Writes and sends the letter; never rejects. */
-  readonly post: (letter: Letter, job: Pick<MailJob, 'mailId' | 'tries' | 'createdAtMs'>) => Promise<LetterOutcome>
+  readonly post: (
+    letter: Letter,
+    job: { readonly mailId: string; readonly tries: number; readonly createdAtMs: number },
+  ) => Promise<LetterOutcome>
   readonly logger: Logger
   readonly nowMs: () => number
   readonly randomness: Randomness

@@ -4,7 +4,8 @@ import { issuedAtOfVisit } from '../../domain/receipt.ts'
 import { recordKey } from '../../domain/records.ts'
 import type { ReceiptRef } from '../../ports/hot-state/hot-state.ts'
 import { ownersOf } from '../../ports/facts/query-parts.ts'
-import type { FactsReader, VisitRef } from '../dispatch/reads.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
+import type { VisitRef } from '../dispatch/reads.ts'
 
 /**
  * By `recordKey` of the visit: the receipt that was replaced, or null for none. Absent if the visit is

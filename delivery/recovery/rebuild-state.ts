@@ -4,17 +4,17 @@ import { LIMITS } from '../../domain/limits.ts'
 import type { OwnedWebsite } from '../../domain/model.ts'
 import { monthOf } from '../../domain/collection/rate.ts'
 import { recordKey } from '../../domain/records.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { ReceiptVerbs, InstallVerbs, UsageVerbs } from '../../ports/hot-state/hot-state.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import { settledInstallOf } from '../../ports/facts/settled-installs.ts'
-import type { FactsReader } from '../dispatch/reads.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import { readPredecessors } from './predecessors.ts'
 import { settleAnswer } from './settle-answer.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 
 interface RebuildDeps {
   readonly facts: FactsReader
-  readonly hotState: Pick<HotState, 'learn' | 'claimInstall' | 'settleInstall' | 'decideInstall' | 'raiseUsage'>
+  readonly hotState: ReceiptVerbs & InstallVerbs & UsageVerbs
   readonly nowMs: () => number
   /** Called after each page with the number of rows applied so far. */
   readonly onProgress: (what: 'activations' | 'installs' | 'organizations', rows: number) => void
@@ -101,10 +101,7 @@ async function rebuildAnswers({ facts, hotState, onProgress }: RebuildDeps, sinc
 }
 
 /** A final answer also replaces a `pending` one of a repeat: no decision about the repeat will ever come. */
-async function restoreAnswer(
-  row: QueryRow<'installsAfter'>,
-  hotState: Pick<HotState, 'claimInstall' | 'settleInstall' | 'decideInstall'>,
-): Promise<void> {
+async function restoreAnswer(row: QueryRow<'installsAfter'>, hotState: InstallVerbs): Promise<void> {
   const known = settledInstallOf(row)
   if (row.resolution === 'pending')
     await settleAnswer({ ...known, isPending: true }, `rebuild-${row.event_id}`, hotState)

@@ -9,8 +9,8 @@
 import { LIMITS } from '../../domain/limits.ts'
 import type { ReadEntry } from '../record-reader.ts'
 import type { InstallRecord } from '../../domain/records.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { LogTail } from '../../ports/event-log/event-log.ts'
+import type { InstallVerbs } from '../../ports/hot-state/hot-state.ts'
 import { answerInRecord } from '../../ports/hot-state/settled-record.ts'
 import { settleAnswer } from './settle-answer.ts'
 
@@ -19,8 +19,8 @@ const WINDOW_MS = LIMITS.claimLeaseMs
 
 /** Resolves with the number of lost answers. No other process may use this log and hot state yet. */
 export async function recallAnswers(parts: {
-  readonly eventLog: Pick<EventLog, 'readLast'>
-  readonly hotState: Pick<HotState, 'claimInstall' | 'settleInstall'>
+  readonly eventLog: LogTail
+  readonly hotState: InstallVerbs
   readonly read: ReadEntry
 }): Promise<number> {
   const { eventLog, hotState, read } = parts

@@ -6,16 +6,16 @@
 import { issuedAtOfVisit } from '../../domain/receipt.ts'
 import type { ReadEntry } from '../record-reader.ts'
 import type { VisitRecord } from '../../domain/records.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { HotState, IssuedReceipt } from '../../ports/hot-state/hot-state.ts'
+import type { LogTail } from '../../ports/event-log/event-log.ts'
+import type { IssuedReceipt, ReceiptVerbs } from '../../ports/hot-state/hot-state.ts'
 
 /** Four times the hot state's buffering time, for slow disks. */
 const WINDOW_MS = 2_000
 
 /** Resolves when the hot state has them. Receipts known to be active or revoked stay so. */
 export async function recallVisits(parts: {
-  readonly eventLog: Pick<EventLog, 'readLast'>
-  readonly hotState: Pick<HotState, 'putVisit'>
+  readonly eventLog: LogTail
+  readonly hotState: ReceiptVerbs
   readonly read: ReadEntry
 }): Promise<void> {
   for await (const entries of parts.eventLog.readLast('visits', { windowMs: WINDOW_MS })) {

@@ -4,7 +4,7 @@ import { destinationKey, findDestination, type Catalog } from '../../domain/cata
 import { isCopyBehind } from '../../domain/published/catalog-number.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
 import type { ActivityType } from '../../domain/reasons.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { LogTail } from '../../ports/event-log/event-log.ts'
 import type { ReadEntry } from '../record-reader.ts'
 
 /** Activity is rare; an older pause is rediscovered by one refused request. */
@@ -14,7 +14,7 @@ const PAUSED: ActivityType = 'destination_paused'
 const RESUMED: ActivityType = 'destination_resumed'
 
 interface PauseSource {
-  readonly eventLog: Pick<EventLog, 'readLast'>
+  readonly eventLog: LogTail
   readonly catalog: () => Catalog
   readonly catalogAsOf?: () => number
   readonly provider: ProviderId

@@ -5,8 +5,8 @@
 
 import { MINUTE_MS } from '../../domain/durations.ts'
 import { matchedVisit } from '../../domain/collection/install.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { LogTail } from '../../ports/event-log/event-log.ts'
+import type { InstallVerbs } from '../../ports/hot-state/hot-state.ts'
 import { answerInRecord } from '../../ports/hot-state/settled-record.ts'
 import type { ReadEntry } from '../record-reader.ts'
 import { settleAnswer } from './settle-answer.ts'
@@ -18,9 +18,9 @@ import { settleAnswer } from './settle-answer.ts'
 const WINDOW_MS = 10 * MINUTE_MS
 
 interface LogRefillDeps {
-  readonly eventLog: Pick<EventLog, 'readLast'>
+  readonly eventLog: LogTail
   /** Must reject if the store is unreachable. */
-  readonly hotState: Pick<HotState, 'claimInstall' | 'settleInstall' | 'decideInstall'>
+  readonly hotState: InstallVerbs
   readonly read: ReadEntry
   /** Called after each page. */
   readonly onProgress: () => void

@@ -16,31 +16,27 @@ import type { Registry } from 'prom-client'
 import { unlessAborted } from '../../common/deadline.ts'
 import { FACTS_WRITER_GROUP, hasReached } from '../../domain/collection/facts-lag.ts'
 import type { RecordTopic } from '../../domain/records.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { HotState, Loss } from '../../ports/hot-state/hot-state.ts'
+import type { LogTail, LogProgress } from '../../ports/event-log/event-log.ts'
+import type {
+  Loss,
+  ReceiptVerbs,
+  InstallVerbs,
+  UsageVerbs,
+  JobVerbs,
+  LossVerbs,
+} from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import type { FactsReader } from '../dispatch/reads.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import { createRecordReader } from '../record-reader.ts'
 import { rebuildAnswersSince, rebuildState } from './rebuild-state.ts'
 import { refillFromLog } from './refill-from-log.ts'
 
 export interface RefillDeps {
-  readonly eventLog: Pick<EventLog, 'progress' | 'readLast'>
+  readonly eventLog: LogTail & LogProgress
   /** Must reject if the store is unreachable. */
-  readonly hotState: Pick<
-    HotState,
-    | 'forgotten'
-    | 'restored'
-    | 'claimJob'
-    | 'releaseJob'
-    | 'learn'
-    | 'claimInstall'
-    | 'settleInstall'
-    | 'decideInstall'
-    | 'raiseUsage'
-  >
+  readonly hotState: ReceiptVerbs & InstallVerbs & UsageVerbs & JobVerbs & LossVerbs
   readonly facts: FactsReader
-  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
+  readonly logger: Logger
   readonly registry?: Registry
   readonly nowMs: () => number
   /** Identifies this process among those that could refill. */

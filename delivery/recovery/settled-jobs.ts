@@ -3,7 +3,7 @@
 import { BoundedMap } from '../../common/bounded-map.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
 import type { Job } from '../../domain/records.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { LogTail } from '../../ports/event-log/event-log.ts'
 import type { ReadEntry } from '../record-reader.ts'
 
 /** Copies come from redelivered batches and from backup copies; both turn up within minutes. */
@@ -24,7 +24,7 @@ export class SettledJobs {
     return this.#keys.has(attemptKey(job))
   }
 
-  add(job: Pick<Job, 'jobId' | 'attempts'>): void {
+  add(job: { readonly attempts: number; readonly jobId: string }): void {
     this.#keys.set(attemptKey(job), true)
   }
 }
@@ -34,7 +34,7 @@ export class SettledJobs {
  * jobs were sent and recorded, so only exchanges in flight at the crash are repeated.
  */
 export async function recallSettled(
-  eventLog: Pick<EventLog, 'readLast'>,
+  eventLog: LogTail,
   { provider, read }: { readonly provider: ProviderId; readonly read: ReadEntry },
 ): Promise<SettledJobs> {
   const settled = new SettledJobs()
@@ -48,6 +48,6 @@ export async function recallSettled(
 }
 
 /** A job and its number of earlier tries: every entry with one key is the same attempt. */
-export function attemptKey(job: Pick<Job, 'jobId' | 'attempts'>): string {
+export function attemptKey(job: { readonly attempts: number; readonly jobId: string }): string {
   return `${job.jobId}:${job.attempts}`
 }

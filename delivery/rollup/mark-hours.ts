@@ -1,7 +1,7 @@
 /** Marks hours to be counted again, after an erasure or for `whencectl rebuild-rollups`. */
 
 import type { OwnedWebsite } from '../../domain/model.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
 
 export interface MarkRequest {
   /** Must never be reused. */
@@ -14,7 +14,7 @@ export interface MarkRequest {
 const MAX_HOURS = 10_000_000
 
 /** Marks every hour of the period that has facts or figures; resolves with their number. Rejects like `Facts`. */
-export async function markHours(facts: Pick<Facts, 'run' | 'insert'>, request: MarkRequest): Promise<number> {
+export async function markHours(facts: FactsReader & FactsWriter, request: MarkRequest): Promise<number> {
   const { writer, sinceMs, untilMs, nowMs } = request
   const hours = await facts.run('hoursWithFacts', { since_ms: sinceMs, until_ms: untilMs, limit: MAX_HOURS })
   const rows = hours.map(({ hour_ms: hour, ...owned }) => ({ ...owned, hour, writer, made_at: nowMs, row_version: 1 }))
@@ -31,7 +31,7 @@ interface HoursRequest extends OwnedWebsite {
 }
 
 /** Marks these hours of one website of an organisation, whether they have facts or not. Rejects like `Facts`. */
-export async function markTheseHours(facts: Pick<Facts, 'insert'>, request: HoursRequest): Promise<void> {
+export async function markTheseHours(facts: FactsWriter, request: HoursRequest): Promise<void> {
   const { organization, website, hours, writer, nowMs } = request
   const rows = hours.map((hour) => ({ organization, website, hour, writer, made_at: nowMs, row_version: 1 }))
   await facts.insert('hour_marks', rows)

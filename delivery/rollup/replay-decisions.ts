@@ -24,7 +24,7 @@ import type {
 } from '../../domain/model.ts'
 import { IN_BACKGROUND, sliced } from '../../common/sliced.ts'
 import { readJsonColumn } from '../../common/json-column.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader, FactsScanner } from '../../ports/facts/facts.ts'
 import type { DecidedInstallRow } from '../../ports/facts/pages/replay.ts'
 
 export interface ReplayRequest extends OwnedWebsite {
@@ -75,7 +75,7 @@ export class TooManyInstallations extends Error {
 
 /** Rejects like `Facts`, with the reason of `signal`, and with `TooManyInstallations`. */
 export async function replayDecisions(
-  facts: Pick<Facts, 'run' | 'each'>,
+  facts: FactsReader & FactsScanner,
   request: ReplayRequest,
   options: ReplayOptions = {},
 ): Promise<ReplayResult> {
@@ -115,7 +115,7 @@ function progressAt(
   return { installs: tally.installs, reachedMs: afterMs, isFurther, checkpoint }
 }
 
-type Position = Pick<ReplayCheckpoint, 'afterMs' | 'afterId'>
+type Position = { readonly afterMs: number; readonly afterId: string }
 
 function comesAfter(one: Position, other: Position): boolean {
   return one.afterMs > other.afterMs || (one.afterMs === other.afterMs && one.afterId > other.afterId)
@@ -149,7 +149,7 @@ interface OrderedPage {
  * of an installation follow a match for as long as its receipt holds.
  */
 async function* pagesInOrder(
-  facts: Pick<Facts, 'run' | 'each'>,
+  facts: FactsReader & FactsScanner,
   request: ReplayRequest,
   { signal, pageSize, from }: PagesToRead,
 ): AsyncGenerator<OrderedPage> {
@@ -194,7 +194,7 @@ interface ChangedInstall {
 }
 
 async function changesAmong(
-  facts: Pick<Facts, 'run'>,
+  facts: FactsReader,
   { organization, website }: OwnedWebsite,
   changed: readonly ChangedInstall[],
 ): Promise<readonly ReplayChange[]> {

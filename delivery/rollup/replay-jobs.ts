@@ -17,7 +17,7 @@ import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { VisitPolicy } from '../../domain/model.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { Facts, FactsReader, FactsScanner, FactsWriter } from '../../ports/facts/facts.ts'
 import type { StatementShare } from '../../ports/facts/query-rows.ts'
 import type { AskedReplayRow } from '../../ports/facts/pages/replay.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -27,8 +27,8 @@ import { stoppableFacts, type Stopping } from '../stopping.ts'
 import { replayDecisions, TooManyInstallations } from './replay-decisions.ts'
 
 interface ReplayJobDeps {
-  readonly facts: Pick<Facts, 'run' | 'each' | 'insert'>
-  readonly logger: Pick<Logger, 'warn' | 'error'>
+  readonly facts: FactsReader & FactsScanner & FactsWriter
+  readonly logger: Logger
   readonly nowMs: () => number
 }
 
@@ -94,7 +94,7 @@ function chargedFacts({ organization }: AskedReplayRow, facts: ReplayJobDeps['fa
   return {
     run: (query, params, options) => facts.run(query, params, { ...options, share }),
     each: (query, params, options) => facts.each(query, params, { ...options, share }),
-    insert: facts.insert,
+    insert: (table, rows) => facts.insert(table, rows),
   }
 }
 
@@ -200,8 +200,8 @@ class ErasedMeanwhile extends Error {
  */
 function createResultWriter(
   job: AskedReplayRow,
-  { facts, nowMs }: Pick<ReplayJobDeps, 'facts' | 'nowMs'>,
-  { erasures, version: stored }: Pick<ReplayStart, 'erasures' | 'version'>,
+  { facts, nowMs }: ReplayJobDeps,
+  { erasures, version: stored }: { readonly version: number; readonly erasures: number },
 ) {
   let version = stored
   const checkErasures = async (): Promise<void> => {
@@ -247,7 +247,7 @@ function reasonOfEnd(error: unknown): ReplayFailure {
 
 async function isCancelled(
   { id, organization, asked_at_ms: askedAtMs }: AskedReplayRow,
-  facts: Pick<Facts, 'run'>,
+  facts: FactsReader,
 ): Promise<boolean> {
   const entry = { organization, subject: replaySubject(id), type: REPLAY_CANCELLED }
   // The clocks of two pods may differ.

@@ -10,7 +10,7 @@ import { HOUR_MS, hourOf } from '../../domain/durations.ts'
 import { hourCells, hourRetention } from '../../domain/figures/hour-row.ts'
 import { ownerKey } from '../../domain/records.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
 import { HOUR_ROWS_MAX } from '../../ports/facts/pages/raw-figures.ts'
 import type { RawPeriod } from '../../ports/facts/pages/ranges.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
@@ -20,8 +20,8 @@ import { repeat } from '../repeat.ts'
 import { stoppableFacts } from '../stopping.ts'
 
 interface RollupDeps {
-  readonly facts: Pick<Facts, 'run' | 'insert'>
-  readonly logger: Pick<Logger, 'warn'>
+  readonly facts: FactsReader & FactsWriter
+  readonly logger: Logger
   readonly nowMs: () => number
   readonly registry?: Registry
 }
@@ -50,7 +50,10 @@ interface RollUpOptions {
   readonly signal?: AbortSignal
 }
 
-/** Counts every marked hour that has ended. Rejects like `Facts`; hours counted until then are stored. */
+/**
+ * Counts every marked hour that has ended. Rejects like `Facts`; hours counted until then are stored.
+ * @internal
+ */
 export async function rollUp({ facts, nowMs }: RollupDeps, options: RollUpOptions = {}): Promise<void> {
   const { metrics, signal } = options
   // Hours that have not ended are read from the facts.

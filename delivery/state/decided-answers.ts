@@ -1,7 +1,7 @@
 /** Copies the decisions about pending installs into the hot state, so that repeats get them. */
 
 import type { Batch, BatchOutcome } from '../../ports/event-log/event-log.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { InstallVerbs, StoreVerbs } from '../../ports/hot-state/hot-state.ts'
 import { matchedVisit } from '../../domain/collection/install.ts'
 import { STATE_GROUP } from './late-revocations.ts'
 import { createRecordReader, type RecordReaderDeps } from '../record-reader.ts'
@@ -9,7 +9,7 @@ import { consumeReadable, type VersionGuardDeps } from '../version-guard.ts'
 
 export interface DecidedAnswersDeps extends VersionGuardDeps, RecordReaderDeps {
   /** Must reject if the store is unreachable, so that the batch is redelivered. */
-  readonly hotState: Pick<HotState, 'decideInstall' | 'flush'>
+  readonly hotState: InstallVerbs & StoreVerbs
 }
 
 const BATCH_DECISIONS = 500

@@ -20,18 +20,18 @@ import {
   type TierName,
   type WaitingActivation,
 } from '../../domain/records.ts'
-import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-log/event-log.ts'
-import type { HotState, ReceiptRef } from '../../ports/hot-state/hot-state.ts'
+import type { Batch, BatchOutcome, Consumer, LogWriter, LogConsumers } from '../../ports/event-log/event-log.ts'
+import type { ReceiptRef, ReceiptVerbs } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import type { FactsReader } from '../dispatch/reads.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import { readPredecessors, type Predecessors } from '../recovery/predecessors.ts'
 import { createRecordReader, type ReadEntry } from '../record-reader.ts'
 import { consumeReadable } from '../version-guard.ts'
 import { within } from '../../common/deadline.ts'
 
 export interface LateRevocationDeps {
-  readonly eventLog: Pick<EventLog, 'append' | 'consume'>
-  readonly hotState: Pick<HotState, 'learn'>
+  readonly eventLog: LogWriter & LogConsumers
+  readonly hotState: ReceiptVerbs
   readonly facts: FactsReader
   readonly logger: Logger
   readonly nowMs: () => number
@@ -107,7 +107,7 @@ export class LateRevocations {
 
   /** Handles activations with an unknown predecessor: revokes it now, or as soon as their visits arrive. */
   async take(records: readonly ActivationRecord[]): Promise<void> {
-    const open = records.filter(({ isPredecessorUnknown }) => isPredecessorUnknown === true)
+    const open = records.filter(({ isPredecessorUnknown }) => isPredecessorUnknown)
     if (open.length === 0) return
     const unique = [...new Map(open.map((record) => [activationKey(record), record])).values()]
     const known = await this.#predecessorsOf(unique)

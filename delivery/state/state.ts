@@ -6,7 +6,7 @@
 
 import type { ActivationRecord } from '../../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer } from '../../ports/event-log/event-log.ts'
-import type { HotState, Predecessor } from '../../ports/hot-state/hot-state.ts'
+import type { Predecessor, ReceiptVerbs } from '../../ports/hot-state/hot-state.ts'
 import { startDecidedAnswers, type DecidedAnswersDeps } from './decided-answers.ts'
 import { LateRevocations, STATE_GROUP, type LateRevocationDeps } from './late-revocations.ts'
 import { createRecordReader } from '../record-reader.ts'
@@ -68,7 +68,7 @@ export async function startState(deps: StateDeps): Promise<StateRole> {
 }
 
 /** Only activations are rewound: waiting entries have their own due times. */
-function rewinding(consumer: Consumer, { logger, nowMs }: Pick<StateDeps, 'logger' | 'nowMs'>): StateRole {
+function rewinding(consumer: Consumer, { logger, nowMs }: StateDeps): StateRole {
   let lostAtMs: number | null = null
   let timer: NodeJS.Timeout | null = null
   let isStopped = false
@@ -99,7 +99,7 @@ function rewinding(consumer: Consumer, { logger, nowMs }: Pick<StateDeps, 'logge
   }
 }
 
-async function learnActivation(record: ActivationRecord, hotState: Pick<HotState, 'learn'>): Promise<void> {
+async function learnActivation(record: ActivationRecord, hotState: ReceiptVerbs): Promise<void> {
   const { organization, website, visitId, issuedAtMs } = record
   const previous = predecessorInRecord(record)
   await hotState.learn({ organization, website, visitId, issuedAtMs, previous }, 'active')
@@ -112,7 +112,7 @@ function predecessorInRecord({
   revokedIssuedAtMs,
   isPredecessorUnknown,
 }: ActivationRecord): Predecessor {
-  if (isPredecessorUnknown === true) return 'unknown'
+  if (isPredecessorUnknown) return 'unknown'
   if (revokedVisitId === null || revokedIssuedAtMs === null) return null
   return { organization, website, visitId: revokedVisitId, issuedAtMs: revokedIssuedAtMs }
 }

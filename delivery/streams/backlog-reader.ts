@@ -4,8 +4,8 @@ import { FACTS_WRITER_GROUP } from '../../domain/collection/facts-lag.ts'
 import { partitionName } from '../../domain/streams/lane.ts'
 import type { BacklogRecord, OpenRecord, Watermark, Watermarks } from '../../domain/streams/plan.ts'
 import type { Border, DoneOffsets, StreamForm } from '../../domain/streams/progress.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { LogProgress } from '../../ports/event-log/event-log.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { QueryParams } from '../../ports/facts/queries.ts'
 import {
   LANE_WINDOW,
@@ -20,7 +20,7 @@ const LOG_TOPICS = ['visits', 'activations', 'handoffs', 'installs', 'requests',
 const WATERMARKS_FOR_MS = 1_000
 
 /** How much of the log is in the facts; read from the log at most once a second for all streams of a process. Rejects like the log. */
-export function createWatermarks(eventLog: Pick<EventLog, 'progress'>, nowMs: () => number): () => Promise<Watermarks> {
+export function createWatermarks(eventLog: LogProgress, nowMs: () => number): () => Promise<Watermarks> {
   let known: { readonly watermarks: Promise<Watermarks>; readonly atMs: number } | null = null
   return async () => {
     const now = nowMs()
@@ -36,7 +36,7 @@ export function createWatermarks(eventLog: Pick<EventLog, 'progress'>, nowMs: ()
   }
 }
 
-async function readWatermarks(eventLog: Pick<EventLog, 'progress'>): Promise<Watermarks> {
+async function readWatermarks(eventLog: LogProgress): Promise<Watermarks> {
   const watermarks = new Map<string, Watermark>()
   for (const topic of LOG_TOPICS) {
     const { done, ends } = await eventLog.progress(topic, FACTS_WRITER_GROUP)
@@ -51,7 +51,7 @@ async function readWatermarks(eventLog: Pick<EventLog, 'progress'>): Promise<Wat
 
 /** What a stream has still to send. Records that its form leaves out are open too, but not counted. */
 export function openLanes(
-  facts: Pick<Facts, 'run'>,
+  facts: FactsReader,
   organization: string,
   { done, form }: { readonly done: DoneOffsets; readonly form: StreamForm },
 ): Promise<readonly OpenLaneRow[]> {
@@ -70,7 +70,7 @@ export function doneParams(done: DoneOffsets): DoneParams {
 
 /** Rows from the beginning of each open lane, without their texts, about as many as a batch holds. */
 export async function readNext(
-  facts: Pick<Facts, 'run'>,
+  facts: FactsReader,
   organization: string,
   { lanes, records }: { readonly lanes: readonly OpenLaneRow[]; readonly records: number },
 ): Promise<readonly OpenRecord[]> {
@@ -88,7 +88,7 @@ export async function readNext(
 
 /** Rows between borders, in the order of each lane. */
 export async function readBetween(
-  facts: Pick<Facts, 'run'>,
+  facts: FactsReader,
   organization: string,
   { borders, perLane }: { readonly borders: readonly Border[]; readonly perLane: number },
 ): Promise<readonly BacklogRecord[]> {
@@ -100,7 +100,7 @@ export async function readBetween(
 
 /** The number of a stream's records between borders. */
 export async function countBetween(
-  facts: Pick<Facts, 'run'>,
+  facts: FactsReader,
   organization: string,
   { borders, form }: { readonly borders: readonly Border[]; readonly form: StreamForm },
 ): Promise<{ readonly records: number; readonly fromMs: number; readonly toMs: number }> {
@@ -133,6 +133,6 @@ function openRecord({ log_offset: offset, at_ms: atMs, appended_at_ms: appendedA
   return { lane, offset, atMs, appendedAtMs, website, kind, status, bytes }
 }
 
-function backlogRecord({ id, record, ...row }: BacklogRow): BacklogRecord {
-  return { ...openRecord(row), id, record }
+function backlogRecord({ id, ...row }: BacklogRow): BacklogRecord {
+  return { ...openRecord(row), id }
 }

@@ -5,11 +5,10 @@
  */
 
 import { ATTEMPT_KIND } from '../../domain/model.ts'
-import { isOfPointers } from '../../domain/streams/lane.ts'
 import { isStreamed, sentRecord, type BacklogRecord } from '../../domain/streams/plan.ts'
 import type { StreamPlan } from '../../domain/streams/progress.ts'
 import { attemptText, requestText, type SentRecord } from '../../domain/streams/record.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { QueryParams } from '../../ports/facts/queries.ts'
 import { borderParams, filterParams, readBetween } from './backlog-reader.ts'
 
@@ -20,40 +19,30 @@ interface BatchRecords {
 }
 
 /** The records between the plan's borders that its form lets pass, in the order of each lane. Rejects like `Facts`. */
-export async function readBatch(
-  facts: Pick<Facts, 'run'>,
-  organization: string,
-  plan: StreamPlan,
-): Promise<BatchRecords> {
+export async function readBatch(facts: FactsReader, organization: string, plan: StreamPlan): Promise<BatchRecords> {
   const rows = await readBetween(facts, organization, { borders: plan.borders, perLane: Math.max(1, planWidth(plan)) })
   const wanted = rows.filter((row) => isStreamed(row, plan.form))
-  const pointers = wanted.filter(({ lane }) => isOfPointers(lane))
-  const lines = await linesOfLogs(facts, organization, { plan, pointers })
-  const missing = pointers.filter((row) => !lines.has(lineKey(row))).length
-  return { records: wanted.map((row) => sentRecord(row, lines.get(lineKey(row)), plan.form)), missing }
+  const lines = await linesOfLogs(facts, organization, { plan, wanted })
+  const missing = wanted.filter((row) => !lines.has(lineKey(row))).length
+  return { records: wanted.map((row) => sentRecord(row, lines.get(lineKey(row)))), missing }
 }
 
 type LinesByRecord = ReadonlyMap<string, string>
 
 /** What Logs hold of these records, as it is sent. */
 async function linesOfLogs(
-  facts: Pick<Facts, 'run'>,
+  facts: FactsReader,
   organization: string,
-  { plan, pointers }: { readonly plan: StreamPlan; readonly pointers: readonly BacklogRecord[] },
+  { plan, wanted }: { readonly plan: StreamPlan; readonly wanted: readonly BacklogRecord[] },
 ): Promise<LinesByRecord> {
   const { form } = plan
-  const borders = plan.borders.filter(({ lane }) => isOfPointers(lane))
-  const params = {
-    organization,
-    ...filterParams(form),
-    ...borderParams(borders),
-    ...(form.includeBodies ? { bodies: 1 } : {}),
-  }
+  const bodies = form.includeBodies ? { bodies: 1 } : {}
+  const params = { organization, ...filterParams(form), ...borderParams(plan.borders), ...bodies }
   const lines = new Map<string, string>()
-  if (pointers.some(({ kind }) => kind !== ATTEMPT_KIND))
+  if (wanted.some(({ kind }) => kind !== ATTEMPT_KIND))
     for (const row of await facts.run('requestsOfBatch', params as QueryParams<'requestsOfBatch'>))
       lines.set(lineKey(row), requestText(row, form.includeBodies))
-  if (pointers.some(({ kind }) => kind === ATTEMPT_KIND))
+  if (wanted.some(({ kind }) => kind === ATTEMPT_KIND))
     for (const row of await facts.run('attemptsOfBatch', params as QueryParams<'attemptsOfBatch'>))
       lines.set(lineKey({ website: row.website, id: row.attempt_id }), attemptText(row, form.includeBodies))
   return lines

@@ -1,12 +1,6 @@
 /** The log streams that this process can send. */
 
-import {
-  logStreamKey,
-  type Catalog,
-  type Credentials,
-  type LogStream,
-  type Organization,
-} from '../../domain/catalog.ts'
+import { logStreamKey, type Credentials, type LogStream, type CatalogOrganizations } from '../../domain/catalog.ts'
 import { isOfAnotherObject, type StreamForm, type StreamProgress } from '../../domain/streams/progress.ts'
 import type { CatalogWaits } from '../catalog-waits.ts'
 import type { StreamTarget } from './sender.ts'
@@ -14,13 +8,13 @@ import type { StreamTarget } from './sender.ts'
 /** A stream as it is configured now. */
 export interface StreamInForce {
   readonly stream: LogStream
-  readonly organization: Pick<Organization, 'id' | 'logRetentionDays'>
+  readonly organization: { readonly id: string; readonly logRetentionDays: number }
   readonly target: StreamTarget
 }
 
 /** The streams for which this process has an address and credentials. */
 export function streamsInForce(
-  { organizations }: Pick<Catalog, 'organizations'>,
+  { organizations }: CatalogOrganizations,
   credentials: Credentials,
 ): readonly StreamInForce[] {
   return [...organizations.values()].flatMap((organization) =>

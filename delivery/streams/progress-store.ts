@@ -3,7 +3,7 @@
 import type { StreamState } from '../../domain/streams/pace.ts'
 import { readProgress, writtenProgress, type StreamProgress } from '../../domain/streams/progress.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
 
 interface StreamKey {
   readonly organization: string
@@ -26,7 +26,7 @@ export interface ProgressStore {
 }
 
 interface StoreParts {
-  readonly facts: Pick<Facts, 'run' | 'insert'>
+  readonly facts: FactsReader & FactsWriter
   readonly key: StreamKey
   /** When the lease was acquired. */
   readonly leasedAtMs: number

@@ -31,7 +31,7 @@ import {
   type StreamPlan,
   type StreamProgress,
 } from '../../domain/streams/progress.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { OpenLaneRow } from '../../ports/facts/streams.ts'
 import { openLanes, readNext } from './backlog-reader.ts'
 import { readBatch } from './batch-records.ts'
@@ -46,7 +46,7 @@ import { targetDigest, type Sent, type StreamSender } from './sender.ts'
 import { rewound, skippedToNow, trimmed, type TrimParts } from './trim.ts'
 
 interface RunnerParts {
-  readonly facts: Pick<Facts, 'run'>
+  readonly facts: FactsReader
   readonly store: ProgressStore
   /** Null once it is no longer in force. */
   readonly current: () => StreamInForce | null
@@ -258,7 +258,7 @@ export class StreamRunner {
   #countDrops(
     reason: Parameters<StreamNews['dropped']>[0],
     before: StreamProgress,
-    { dropped }: Pick<StreamProgress, 'dropped'>,
+    { dropped }: { readonly dropped: number },
   ): number {
     const count = dropped - before.dropped
     if (count > 0) this.#parts.news.dropped(reason, count)

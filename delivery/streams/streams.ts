@@ -7,12 +7,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import type { Registry } from 'prom-client'
 
-import type { Catalog, Credentials } from '../../domain/catalog.ts'
+import type { Credentials, NumberedCatalog, CatalogOrganizations } from '../../domain/catalog.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Watermarks } from '../../domain/streams/plan.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { EventLog, LogWriter, LogProgress } from '../../ports/event-log/event-log.ts'
+import type { FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
+import type { JobVerbs } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import type { OutboundParts } from '../outbound/call.ts'
@@ -27,13 +27,13 @@ import { StreamRunner } from './runner.ts'
 import { senderFor } from './sender-for.ts'
 
 interface StreamsDeps {
-  readonly facts: Pick<Facts, 'run' | 'insert'>
-  readonly eventLog: Pick<EventLog, 'append' | 'progress'>
-  readonly hotState: Pick<HotState, 'claimJob' | 'releaseJob'>
-  readonly catalog: () => Pick<Catalog, 'organizations' | 'number'>
+  readonly facts: FactsReader & FactsWriter
+  readonly eventLog: LogWriter & LogProgress
+  readonly hotState: JobVerbs
+  readonly catalog: () => NumberedCatalog & CatalogOrganizations
   readonly catalogAsOf?: () => number
   readonly credentials: () => Credentials
-  readonly logger: Pick<Logger, 'warn'>
+  readonly logger: Logger
   readonly nowMs: () => number
   readonly randomness: Randomness
   /** Unique for each process. */

@@ -13,12 +13,12 @@ import {
   type StreamForm,
   type StreamProgress,
 } from '../../domain/streams/progress.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { OpenLaneRow, OpenSpanRow } from '../../ports/facts/streams.ts'
 import { countBetween, doneParams, filterParams } from './backlog-reader.ts'
 
 export interface TrimParts {
-  readonly facts: Pick<Facts, 'run'>
+  readonly facts: FactsReader
   readonly organization: string
   readonly form: StreamForm
   readonly watermarks: Watermarks
@@ -61,7 +61,7 @@ export function skippedToNow(parts: TrimParts, progress: StreamProgress): Promis
 
 /** Sends again everything from this time on, as far as it is kept. */
 export async function rewound(
-  { facts, organization, form }: Pick<TrimParts, 'facts' | 'organization' | 'form'>,
+  { facts, organization, form }: TrimParts,
   progress: StreamProgress,
   sinceMs: number,
 ): Promise<StreamProgress> {

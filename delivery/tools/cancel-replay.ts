@@ -5,12 +5,12 @@ import { randomBytes } from 'node:crypto'
 import { cancelEntry } from '../../domain/collection/replay-decision.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { encodeRecord, recordKey, type ActivityRecord } from '../../domain/records.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { LogWriter } from '../../ports/event-log/event-log.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 
 interface CancelDeps {
-  readonly facts: Pick<Facts, 'run'>
-  readonly eventLog: Pick<EventLog, 'append'>
+  readonly facts: FactsReader
+  readonly eventLog: LogWriter
   readonly nowMs: () => number
 }
 

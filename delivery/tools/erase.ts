@@ -11,7 +11,7 @@ import { FACTS_WRITER_GROUP, hasReached } from '../../domain/collection/facts-la
 import { LIMITS } from '../../domain/limits.ts'
 import type { OwnedWebsite } from '../../domain/model.ts'
 import { encodeRecord, ownerKey, RECORD_TOPICS, recordKey, type ActivityRecord } from '../../domain/records.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { LogWriter, LogProgress } from '../../ports/event-log/event-log.ts'
 import { isErasedWhole, type ErasedName } from '../../ports/facts/erasure/names.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
@@ -20,7 +20,7 @@ import { erasedNamesOf, planErasure, type ErasurePlan, type ErasureSubject } fro
 
 export interface ErasureDeps {
   readonly facts: Facts
-  readonly eventLog: Pick<EventLog, 'append' | 'progress'>
+  readonly eventLog: LogWriter & LogProgress
   readonly nowMs: () => number
   /** Whether a facts-writer is running, which may be writing a batch that it read before. */
   readonly isWriterRunning: boolean

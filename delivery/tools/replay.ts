@@ -9,8 +9,8 @@ import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import { readRecord } from '../../domain/read-record.ts'
 import type { ReadDeadLetter } from '../../domain/read-record.ts'
 import { encodeRecord, recordKey } from '../../domain/records.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { FactsReader } from '../dispatch/reads.ts'
+import type { LogWriter, LogReader } from '../../ports/event-log/event-log.ts'
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import { appendWithRetries } from '../sure-appends.ts'
 import { SECOND_MS } from '../../domain/durations.ts'
 
@@ -30,7 +30,7 @@ export interface DeadLetterFilter {
 }
 
 export interface ReplayDeps {
-  readonly eventLog: Pick<EventLog, 'append' | 'read'>
+  readonly eventLog: LogWriter & LogReader
   readonly facts: FactsReader
   readonly nowMs: () => number
   /** Of the newest catalog that is known where the replay is asked for; absent: jobs keep the one that planned them. */
@@ -91,10 +91,7 @@ type LastLetters = ReadonlyMap<string, number>
 /**
  * The last letter of each job, if it matches the filter; oldest failure first. Reads the topic twice from its start.
  */
-export async function listDeadLetters(
-  eventLog: Pick<EventLog, 'read'>,
-  filter: DeadLetterFilter = {},
-): Promise<ListedLetters> {
+export async function listDeadLetters(eventLog: LogReader, filter: DeadLetterFilter = {}): Promise<ListedLetters> {
   const { last, unread } = await lastLetters(eventLog, filter, Math.min(filter.limit ?? MOST_LISTED, MOST_LISTED))
   const letters: ReadDeadLetter[] = []
   for await (const page of lettersAt(eventLog, last)) letters.push(...page)
@@ -146,7 +143,7 @@ function pauseFor(waitMs: number): Promise<void> {
  * the newest. An unreadable letter hides no other.
  */
 async function lastLetters(
-  eventLog: Pick<EventLog, 'read'>,
+  eventLog: LogReader,
   filter: DeadLetterFilter,
   most: number,
 ): Promise<{ readonly last: LastLetters; readonly unread: UnreadLetters }> {
@@ -173,7 +170,7 @@ async function lastLetters(
 
 /** At most `most` at a time; never none. */
 async function* lettersAt(
-  eventLog: Pick<EventLog, 'read'>,
+  eventLog: LogReader,
   last: LastLetters,
   most: number = READ_ENTRIES,
 ): AsyncGenerator<readonly ReadDeadLetter[]> {
@@ -194,7 +191,7 @@ async function* lettersAt(
 }
 
 async function* entriesFrom(
-  eventLog: Pick<EventLog, 'read'>,
+  eventLog: LogReader,
   start: number,
 ): AsyncGenerator<readonly { readonly offset: number; readonly value: string }[]> {
   for (let offset = start; ;) {

@@ -103,7 +103,13 @@ export class WebhookCalls {
 }
 
 /** The same for every try of one attempt. */
-export function webhookAttemptKey({ messageId, attempts }: Pick<WebhookJob, 'messageId' | 'attempts'>): string {
+export function webhookAttemptKey({
+  messageId,
+  attempts,
+}: {
+  readonly attempts: number
+  readonly messageId: string
+}): string {
   return `${messageId}:${attempts}`
 }
 

@@ -5,7 +5,7 @@ import { holdMs, JITTER, nextStep, tierFor, type AttemptResult, type NextStep } 
 import type { WebhookAttemptRecord, WebhookJob } from '../../domain/records.ts'
 import { outcomeOf } from '../../domain/streams/pace.ts'
 import { webhookAttempt, webhookEntry } from '../../domain/webhooks/jobs.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { LogWriter } from '../../ports/event-log/event-log.ts'
 import { appendUntilStopped } from '../sure-appends.ts'
 import { callOutbound, type OutboundParts } from '../outbound/call.ts'
 import { lookAgainAtMs, type CatalogWaits } from '../catalog-waits.ts'
@@ -15,7 +15,7 @@ import type { WebhookNews } from './news.ts'
 import type { WebhookRecipient } from './recipient.ts'
 
 export interface DeliverParts {
-  readonly eventLog: Pick<EventLog, 'append'>
+  readonly eventLog: LogWriter
   readonly gate: DestinationGate
   readonly news: WebhookNews
   readonly waits: CatalogWaits

@@ -1,7 +1,7 @@
 /** Turns records of the log into jobs, one for each webhook that wants the event. */
 
 import { sha256Hex } from '../../common/digest.ts'
-import type { Catalog } from '../../domain/catalog.ts'
+import type { NumberedCatalog, CatalogOrganizations } from '../../domain/catalog.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { catalogNumberOf, type WebhookJob } from '../../domain/records.ts'
 import {
@@ -12,7 +12,7 @@ import {
   type NoticedEvent,
 } from '../../domain/webhooks/events.ts'
 import { webhookEntry, webhookJobs } from '../../domain/webhooks/jobs.ts'
-import type { Batch, BatchOutcome, EventLog, StoredEntry } from '../../ports/event-log/event-log.ts'
+import type { Batch, BatchOutcome, StoredEntry, LogWriter } from '../../ports/event-log/event-log.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { CatalogWaits } from '../catalog-waits.ts'
 import type { ReadEntry } from '../record-reader.ts'
@@ -22,11 +22,11 @@ export const NOTICED_TOPICS = ['installs', 'install_decisions', 'deliveries', 'a
 type NoticedTopic = (typeof NOTICED_TOPICS)[number]
 
 interface NoticeParts {
-  readonly eventLog: Pick<EventLog, 'append'>
-  readonly catalog: () => Pick<Catalog, 'organizations' | 'number'>
+  readonly eventLog: LogWriter
+  readonly catalog: () => NumberedCatalog & CatalogOrganizations
   readonly read: ReadEntry
   readonly waits: CatalogWaits
-  readonly logger: Pick<Logger, 'error'>
+  readonly logger: Logger
   readonly nowMs: () => number
   readonly onJob: (job: WebhookJob) => void
 }

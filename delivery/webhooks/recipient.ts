@@ -1,18 +1,17 @@
 /** The webhooks that this process can send to, as they are configured now. */
 
-import { webhookKey, type Catalog, type Credentials, type Organization, type Webhook } from '../../domain/catalog.ts'
+import { webhookKey, type Credentials, type Webhook, type CatalogOrganizations } from '../../domain/catalog.ts'
 import { secretsAt } from '../streams/signature.ts'
-import type { WebhookJob } from '../../domain/records.ts'
 
 export interface WebhookRecipient {
   readonly webhook: Webhook
-  readonly organization: Pick<Organization, 'id' | 'logRetentionDays'>
+  readonly organization: { readonly id: string; readonly logRetentionDays: number }
   /** The secrets that sign now, the current one first; empty if they are missing. */
   readonly secrets: readonly string[]
 }
 
 interface RecipientSource {
-  readonly catalog: () => Pick<Catalog, 'organizations'>
+  readonly catalog: () => CatalogOrganizations
   readonly credentials: () => Credentials
   readonly nowMs: () => number
 }
@@ -20,7 +19,7 @@ interface RecipientSource {
 /** Null if the webhook no longer exists. */
 export function recipientOf(
   { catalog, credentials, nowMs }: RecipientSource,
-  job: Pick<WebhookJob, 'organization' | 'webhook'>,
+  job: { readonly organization: string; readonly webhook: string },
 ): WebhookRecipient | null {
   const organization = catalog().organizations.get(job.organization)
   const webhook = organization?.webhooks.find(({ id }) => id === job.webhook)

@@ -5,10 +5,17 @@
 
 import type { Registry } from 'prom-client'
 
-import type { Catalog, Credentials } from '../../domain/catalog.ts'
+import type { Credentials, NumberedCatalog, CatalogOrganizations } from '../../domain/catalog.ts'
 import { TIER_NAMES, type TierName, type WebhookJob } from '../../domain/records.ts'
-import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-log/event-log.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type {
+  Batch,
+  BatchOutcome,
+  Consumer,
+  LogWriter,
+  LogConsumers,
+  LogTail,
+} from '../../ports/event-log/event-log.ts'
+import type { JobVerbs } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import type { OutboundParts } from '../outbound/call.ts'
@@ -25,12 +32,12 @@ import { recallAttempts } from './recalled-attempts.ts'
 import { recipientOf } from './recipient.ts'
 
 interface WebhooksDeps {
-  readonly eventLog: Pick<EventLog, 'append' | 'consume' | 'readLast'>
-  readonly hotState: Pick<HotState, 'claimJob'>
-  readonly catalog: () => Pick<Catalog, 'organizations' | 'number'>
+  readonly eventLog: LogWriter & LogConsumers & LogTail
+  readonly hotState: JobVerbs
+  readonly catalog: () => NumberedCatalog & CatalogOrganizations
   readonly catalogAsOf?: () => number
   readonly credentials: () => Credentials
-  readonly logger: Pick<Logger, 'warn' | 'error'>
+  readonly logger: Logger
   readonly nowMs: () => number
   readonly randomness: Randomness
   readonly registry?: Registry

@@ -10,7 +10,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import type { Job } from '../../domain/records.ts'
 import { attemptRecord, cleanOutcomes, detailOf, redactedExchange, type LoggedExchange } from './attempt-log.ts'
 import { exchange, type ExchangeDeps, type Exchanged } from '../exchange/exchange.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { JobVerbs } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { SettledJobs } from '../recovery/settled-jobs.ts'
 import type { DestinationGate } from './destination-gate.ts'
@@ -27,13 +27,13 @@ export interface AttemptDeps extends ExchangeDeps {
   readonly provider: Provider
   /** Origin of the provider's API, for the request address in the attempt's record. */
   readonly baseUrl: string
-  readonly hotState: Pick<HotState, 'claimJob' | 'releaseJob'>
+  readonly hotState: JobVerbs
   readonly settledJobs: SettledJobs
   readonly gate: DestinationGate
   readonly nowMs: () => number
   /** From 0 up to, but not including, 1. */
   readonly random: () => number
-  readonly logger: Pick<Logger, 'debug' | 'warn' | 'error'>
+  readonly logger: Logger
   readonly journal: JobJournal
   readonly metrics: WorkerMetrics
   readonly sizes: BatchSizes

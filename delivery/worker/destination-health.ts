@@ -15,7 +15,7 @@ import { timeOrderedId } from '../../runtime/random.ts'
 interface OutcomeDeps {
   readonly gate: DestinationGate
   readonly journal: Pick<JobJournal, 'activity'>
-  readonly logger: Pick<Logger, 'warn'>
+  readonly logger: Logger
   readonly nowMs: () => number
 }
 

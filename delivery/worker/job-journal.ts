@@ -11,7 +11,7 @@ import {
   type Job,
   type Topic,
 } from '../../domain/records.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
+import type { LogWriter } from '../../ports/event-log/event-log.ts'
 import { appendWithRetries } from '../sure-appends.ts'
 import type { WorkerMetrics } from './worker-metrics.ts'
 
@@ -19,7 +19,7 @@ import type { WorkerMetrics } from './worker-metrics.ts'
 const DECIDED_AGO_MS = 1_000
 
 interface JournalDeps {
-  readonly eventLog: Pick<EventLog, 'append'>
+  readonly eventLog: LogWriter
   readonly nowMs: () => number
   /** From 0 up to, but not including, 1. */
   readonly random: () => number

@@ -6,8 +6,8 @@ import { loggedFault } from '../../common/fault.ts'
 import type { Catalog, Credentials } from '../../domain/catalog.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Job } from '../../domain/records.ts'
-import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { LogWriter } from '../../ports/event-log/event-log.ts'
+import type { JobVerbs } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { makeAttempt, type AttemptDeps, type ExchangeResult } from './attempt.ts'
 import type { CatalogWaits } from '../catalog-waits.ts'
@@ -29,15 +29,15 @@ interface JobRunnerDeps {
   readonly provider: Provider
   /** Origin of the provider's API. */
   readonly baseUrl: string
-  readonly eventLog: Pick<EventLog, 'append'>
-  readonly hotState: Pick<HotState, 'claimJob' | 'releaseJob'>
+  readonly eventLog: LogWriter
+  readonly hotState: JobVerbs
   readonly catalog: () => Catalog
   readonly credentials: () => Credentials
   readonly waits: CatalogWaits
   readonly nowMs: () => number
   /** From 0 up to, but not including, 1. */
   readonly random: () => number
-  readonly logger: Pick<Logger, 'debug' | 'warn' | 'error'>
+  readonly logger: Logger
   readonly registry?: Registry
   readonly sender: Sender
   /** Null for providers that need no access token. */

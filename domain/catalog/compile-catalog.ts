@@ -7,7 +7,15 @@
  */
 
 import { atOnce, type SmallSteps } from '../published/steps.ts'
-import type { Catalog, CatalogProblem, Credentials, Organization, Website } from '../catalog.ts'
+import type {
+  Catalog,
+  CatalogProblem,
+  Credentials,
+  Organization,
+  Website,
+  CatalogOrganizations,
+  CatalogWebsites,
+} from '../catalog.ts'
 import type { PartMemory } from '../published/parts.ts'
 import { ofParts } from '../published/parts.ts'
 import { CatalogTexts } from '../published/text.ts'
@@ -239,7 +247,7 @@ function* assemble(compiler: Compiler, sha256Hex: Sha256Hex, digests: PartMemory
 }
 
 function* catalogVersion(
-  catalog: Pick<Catalog, 'organizations' | 'websites'>,
+  catalog: CatalogOrganizations & CatalogWebsites,
   sha256Hex: Sha256Hex,
   digests: PartMemory<string>,
 ): SmallSteps<string> {

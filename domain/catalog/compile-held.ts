@@ -4,7 +4,14 @@
  * They are placed before anything else is compiled, so they keep their IDs, their origins and their room in the plan.
  */
 
-import type { Catalog, Credentials, Destination, Organization, Website } from '../catalog.ts'
+import type {
+  Credentials,
+  Destination,
+  Organization,
+  Website,
+  CatalogOrganizations,
+  CatalogWebsites,
+} from '../catalog.ts'
 import { destinationKey } from '../catalog.ts'
 import { objectKey } from './objects.ts'
 import type { Compiler, OrganizationDraft } from './compiler.ts'
@@ -13,7 +20,7 @@ import { own } from './compile-website.ts'
 
 /** What was in force, and which parts stay in force whatever their objects contain. */
 export interface HeldForms {
-  readonly catalog: Pick<Catalog, 'organizations' | 'websites'>
+  readonly catalog: CatalogOrganizations & CatalogWebsites
   /** By `destinationKey`. */
   readonly credentials: Credentials
   /** Everything from these namespaces stays: their objects cannot be read. */
@@ -29,11 +36,23 @@ export const NOTHING_HELD: HeldForms = {
   objects: new Set(),
 }
 
-function organizationKey({ namespace, objectName }: Pick<Organization, 'namespace' | 'objectName'>): string {
+function organizationKey({
+  namespace,
+  objectName,
+}: {
+  readonly namespace: string
+  readonly objectName: string
+}): string {
   return objectKey('Organization', namespace, objectName)
 }
 
-export function websiteKey({ namespace, objectName }: Pick<Website, 'namespace' | 'objectName'>): string {
+export function websiteKey({
+  namespace,
+  objectName,
+}: {
+  readonly namespace: string
+  readonly objectName: string
+}): string {
   return objectKey('Website', namespace, objectName)
 }
 

@@ -136,7 +136,13 @@ export function compiledFrom({
 }
 
 /** The owner of an origin: the objects of one tenant in one namespace share it. No namespace has a space in its name. */
-export function claimantOf({ namespace, tenant = '' }: Pick<CompiledFrom, 'namespace' | 'tenant'>): string {
+export function claimantOf({
+  namespace,
+  tenant = '',
+}: {
+  readonly namespace: string
+  readonly tenant?: string
+}): string {
   return tenant === '' ? namespace : `${namespace} ${tenant}`
 }
 

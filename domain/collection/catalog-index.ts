@@ -1,9 +1,9 @@
 /** Indexes over a catalog for requests. Each is built once per catalog, so that no request scans all websites. */
 
-import { ownedWebsite, type Catalog, type Website } from '../catalog.ts'
+import { ownedWebsite, type Website, type CatalogWebsites } from '../catalog.ts'
 import type { OwnedWebsite } from '../model.ts'
 
-type Websites = Pick<Catalog, 'websites'>
+type Websites = CatalogWebsites
 
 /** An organisation's websites, by the organisation's ID. */
 export const websitesByOrganization = perCatalog(({ websites }): ReadonlyMap<string, readonly OwnedWebsite[]> => {

@@ -23,7 +23,10 @@ export interface HookScriptValues {
 /** `Website.spec.hook.scan`. */
 type HookScanMode = 'Notice' | 'Silent' | 'Disabled'
 
-/** Lines before the body in a served script; `tail -n +10` therefore prints the body. */
+/**
+ * Lines before the body in a served script; `tail -n +10` therefore prints the body.
+ * @internal
+ */
 export const HOOK_BLOCK_LINES = 9
 
 /**

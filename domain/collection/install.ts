@@ -124,8 +124,7 @@ function pendingParts(
   openCandidates: readonly OpenCandidate[],
   { selectionPolicy }: Website,
 ): Pick<Install, 'openCandidates' | 'visitPolicy'> {
-  // Records of earlier releases name no policy, which means the same.
-  return selectionPolicy === 'latest_visit' ? { openCandidates } : { openCandidates, visitPolicy: selectionPolicy }
+  return { openCandidates, visitPolicy: selectionPolicy }
 }
 
 /** A pending install with its decision applied; what was reported stays as it was. */
@@ -188,7 +187,10 @@ function installAnswer(eventId: string, result: ResolutionResult, deliveries: re
   }
 }
 
-/** The `ga` object of the answer, kept for older clients: the first delivery's status represents all. */
+/**
+ * The `ga` object of the answer, kept for older clients: the first delivery's status represents all.
+ * @internal
+ */
 export function gaOf(plans: readonly DeliveryPlan[]): InstallAnswer['ga'] {
   return {
     status: plans[0]?.status ?? 'not_queued',

@@ -60,7 +60,7 @@ export interface ReplayResult {
   readonly changes: readonly ReplayChange[]
 }
 
-/** Why a replay has no result. A cancelled one is stored as one that failed: the release before knows no other end. */
+/** Why a replay has no result. A cancelled one is stored as one that failed. */
 export type ReplayFailure = 'too_many_installations' | 'given_up' | 'failed' | 'cancelled'
 
 /** Up to which install a replay is, and what it comes to so far: another process goes on from there. */

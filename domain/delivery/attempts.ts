@@ -10,7 +10,10 @@ const BACKOFF_MS: readonly number[] = TIER_NAMES.map((tier) => TIERS[tier] * SEC
 /** Every wait is lengthened by up to this fraction, so that jobs that failed together do not return together. */
 export const JITTER = 0.2
 
-/** The most attempts of one delivery; with a day between the last ones, 40 cover every provider's window. */
+/**
+ * The most attempts of one delivery; with a day between the last ones, 40 cover every provider's window.
+ * @internal
+ */
 export const MAX_ATTEMPTS = 40
 
 /** If the next wait would pass the deadline, a last attempt is made this long before it. */
@@ -98,13 +101,19 @@ function verdictStep(acceptedAtMs: number, result: AttemptResult, context: Attem
   return { kind: 'retry', reason, dueAtMs: acceptedAtMs + nextMs + jitterMs }
 }
 
-/** The wait after this many attempts, without jitter, in ms. */
+/**
+ * The wait after this many attempts, without jitter, in ms.
+ * @internal
+ */
 export function backoffMs(attempts: number): number {
   const index = Math.min(Math.max(attempts, 1), BACKOFF_MS.length) - 1
   return BACKOFF_MS[index] ?? DAY_MS
 }
 
-/** `Retry-After` in ms, kept between our own wait and a day; null if it asks for no wait. */
+/**
+ * `Retry-After` in ms, kept between our own wait and a day; null if it asks for no wait.
+ * @internal
+ */
 export function retryAfterMs(
   header: string | null,
   { baseMs, nowMs }: { baseMs: number; nowMs: number },
@@ -157,7 +166,7 @@ function dueBefore(deadlineAtMs: number, nowMs: number, wait: { waitMs: number; 
  * for `dedupeMs`, or without a bound if that is null.
  */
 export function isBeyondDedupe(
-  { unclearSinceMs }: Pick<Job, 'unclearSinceMs'>,
+  { unclearSinceMs }: { readonly unclearSinceMs: number | null },
   atMs: number,
   dedupeMs: number | null,
 ): boolean {
@@ -165,7 +174,7 @@ export function isBeyondDedupe(
 }
 
 /** Whether the provider has accepted it and the last poll for the verdict is past: then it counts as delivered. */
-export function isVerdictOverdue({ accepted }: Pick<Job, 'accepted'>, nowMs: number): boolean {
+export function isVerdictOverdue({ accepted }: Job, nowMs: number): boolean {
   return accepted !== undefined && nowMs >= accepted.atMs + LAST_POLL_MS
 }
 

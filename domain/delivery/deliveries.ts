@@ -50,7 +50,11 @@ export function planDecided(plans: readonly DeliveryPlan[], input: PlanInput): D
 }
 
 /** Why nothing of this visit may or can be sent, or null. */
-export function visitSkip(install: Pick<Install, 'gpc'>, visit: Visit, destination: Destination): SkipReason | null {
+export function visitSkip(
+  install: { readonly gpc: boolean },
+  visit: Visit,
+  destination: Destination,
+): SkipReason | null {
   const { provider } = destination
   if (PROVIDER_DESCRIPTORS[provider].isAdvertising && (install.gpc || visit.gpc)) return 'gpc'
   if (provider !== 'ga4') return visit.identities[provider] === undefined ? 'no_identifier' : null

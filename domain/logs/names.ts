@@ -26,7 +26,7 @@ export function momentOfRecord(record: LogRecord): number {
     case 'install_decision':
       return record.receivedAtMs
     case 'delivery':
-      return record.installReceivedAtMs ?? record.atMs
+      return record.installReceivedAtMs
     case 'activity':
       return record.atMs
     case 'webhook_attempt':

@@ -53,10 +53,7 @@ export function parseNoProxy(text: string): readonly string[] {
 const PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'smtp:': 587, 'smtps:': 465 }
 
 /** The proxy's address for a call to this URL; null if it is called directly, as with `http:`, which only stand-ins have. */
-export function proxyFor(
-  proxy: OutboundProxy | null,
-  { protocol, hostname, port }: Pick<URL, 'protocol' | 'hostname' | 'port'>,
-): string | null {
+export function proxyFor(proxy: OutboundProxy | null, { protocol, hostname, port }: URL): string | null {
   const usual = PORTS[protocol]
   if (proxy === null || usual === undefined) return null
   // The URL standard leaves the case of names in `smtp:` addresses alone.
@@ -65,7 +62,7 @@ export function proxyFor(
 }
 
 /** Whether a call goes through the proxy. This machine itself is always called directly. */
-export function isProxied({ direct }: Pick<OutboundProxy, 'direct'>, { host, port }: Peer): boolean {
+export function isProxied({ direct }: { readonly direct: readonly string[] }, { host, port }: Peer): boolean {
   if (host === 'localhost' || host.endsWith('.localhost')) return false
   if (liesIn(host, '127.0.0.0/8') || liesIn(host, '::1/128')) return false
   return !direct.some((entry) => covers(entry, host, port))

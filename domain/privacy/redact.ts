@@ -42,7 +42,10 @@ const LOOK_ALIKES_MAX = 8
 /** A truncated body may end inside a receipt or token; from this length on its beginning is hashed too. */
 const CUT_RUN = /[A-Za-z0-9_-]{16,}$/
 
-/** Text with every receipt and token in it replaced by `hmac:` and their keyed hash. */
+/**
+ * Text with every receipt and token in it replaced by `hmac:` and their keyed hash.
+ * @internal
+ */
 export function redactText(text: string, options: RedactOptions): string {
   let result = ''
   let kept = 0

@@ -3,7 +3,7 @@
  * can tell an object that is gone from one that its own, older copy does not have yet.
  */
 
-import type { Catalog } from '../catalog.ts'
+import type { Catalog, NumberedCatalog } from '../catalog.ts'
 
 /** The number of the next catalog: about the Unix time in ms, and never one that was given before. */
 export function nextCatalogNumber(last: number, nowMs: number): number {
@@ -16,7 +16,7 @@ export function withNumber(catalog: Catalog, number: number): Catalog {
 }
 
 /** What a role knows of the catalog. */
-export interface CatalogInHand<C extends Pick<Catalog, 'number'> = Catalog> {
+export interface CatalogInHand<C extends NumberedCatalog = Catalog> {
   readonly catalog: () => C
   /**
    * The copy holds everything up to this number, which may be higher than that of its catalog: of a folder, the time of the last look that
@@ -29,6 +29,6 @@ export interface CatalogInHand<C extends Pick<Catalog, 'number'> = Catalog> {
  * Whether this copy is older than the catalog that planned something: then what is not in it may be there, and nothing may end
  * because of that. `plannedBy` is absent if no catalog planned it.
  */
-export function isCopyBehind({ catalog, catalogAsOf }: CatalogInHand<Pick<Catalog, 'number'>>, plannedBy = 0): boolean {
+export function isCopyBehind({ catalog, catalogAsOf }: CatalogInHand<NumberedCatalog>, plannedBy = 0): boolean {
   return plannedBy > Math.max(catalog().number, catalogAsOf?.() ?? 0)
 }

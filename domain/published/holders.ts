@@ -1,15 +1,11 @@
 /** Decides who gets which credentials in a cluster: each role that sends something gets its own, and no role sees those of another. */
 
 import { destinationKey, logStreamKey, webhookKey, type Catalog } from '../catalog.ts'
-import { PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
+import { PROVIDER_IDS } from '../providers/index.ts'
 
 /** The workers of each provider, and the roles that send log streams and call webhooks. */
 export const CREDENTIAL_HOLDERS = [...PROVIDER_IDS, 'streams', 'webhooks'] as const
 export type CredentialHolder = (typeof CREDENTIAL_HOLDERS)[number]
-
-export function isProviderHolder(holder: CredentialHolder): holder is ProviderId {
-  return PROVIDER_IDS.some((id) => id === holder)
-}
 
 /** The credentials that one object needs to send. */
 interface HeldCredentials {

@@ -2,15 +2,15 @@
  * The index of a catalog that is stored in parts: which of its two names holds each part, with the digest of each.
  *
  * A reader uses nothing until every part in the index has arrived: a catalog is swapped whole although it is stored in
- * parts. Two forms are read: this one, and the earlier one in which every part had a single name.
+ * parts. The index says which form a reader must know; a program refuses a newer one, and keeps the catalog that it has.
  */
 
 import type { CatalogPlace, Slot } from './place.ts'
-import { isProviderHolder, type CredentialHolder } from './holders.ts'
-import { credentialsPartName, partName, singleCredentialsName, singleShardName, SLOTS } from './place.ts'
+import type { CredentialHolder } from './holders.ts'
+import { credentialsPartName, partName, SLOTS } from './place.ts'
 
-/** The newest form that this program reads. Programs that read only older forms keep the catalog they have. */
-const READER = 2
+/** The newest form that this program reads. */
+const READER = 1
 
 export interface PartEntry {
   /** The same as in `partName`. */
@@ -36,14 +36,12 @@ export interface CatalogIndex {
   readonly parts: readonly PartEntry[]
   /** One list per holder, in the order of their numbers. */
   readonly credentials: Readonly<Record<string, readonly CredentialsEntry[]>>
-  /** Digests in the form with one name each; null in the current form. */
-  readonly single: readonly string[] | null
 }
 
-/** One object that a reader needs, and the digest that identifies the right content; null if there is none. */
+/** One object that a reader needs, and the digest that identifies the right content. */
 export interface NamedPart {
   readonly name: string
-  readonly digest: string | null
+  readonly digest: string
 }
 
 /** Why an index cannot be used; a sentence that begins with "the catalog". */
@@ -51,42 +49,34 @@ export class UnreadableCatalog extends Error {
   override readonly name = 'UnreadableCatalog'
 }
 
-export function indexText({ number, rights, version, parts, credentials }: Omit<CatalogIndex, 'single'>): string {
-  // Readers of the earlier form read `shards` before the form's number.
-  return JSON.stringify({ number, rights, version, minReader: READER, shards: [], parts, credentials })
+export function indexText({ number, rights, version, parts, credentials }: CatalogIndex): string {
+  return JSON.stringify({ number, rights, version, minReader: READER, parts, credentials })
 }
 
 /** @throws UnreadableCatalog if this is no index, or a newer form than this program knows. */
 export function readIndex(text: string): CatalogIndex {
-  const value = jsonOf(text) as (Partial<CatalogIndex> & { minReader?: unknown; shards?: unknown }) | null
-  if (typeof value?.version !== 'string' || typeof value.minReader !== 'number' || !Array.isArray(value.shards)) {
+  const value = jsonOf(text) as (Partial<CatalogIndex> & { readonly minReader?: unknown }) | null
+  if (typeof value?.minReader !== 'number') throw new UnreadableCatalog('the catalog has no index')
+  if (value.minReader > READER) throw new UnreadableCatalog('the catalog is of a newer form than this program reads')
+  const { number, rights, version, parts, credentials } = value
+  const isNumbered = typeof number === 'number' && typeof rights === 'string' && typeof version === 'string'
+  if (!isNumbered || !Array.isArray(parts) || !parts.every(isEntry) || typeof credentials !== 'object') {
     throw new UnreadableCatalog('the catalog has no index')
   }
-  const { number = 0, rights = '', version, minReader, parts, credentials } = value
-  if (minReader > READER) throw new UnreadableCatalog('the catalog is of a newer form than this program reads')
-  if (minReader < READER) {
-    return { number, rights, version, parts: [], credentials: {}, single: value.shards as readonly string[] }
-  }
-  if (!Array.isArray(parts) || !parts.every(isEntry) || typeof credentials !== 'object') {
-    throw new UnreadableCatalog('the catalog has no index')
-  }
-  return { number, rights, version, parts: parts as readonly PartEntry[], credentials, single: null }
+  return { number, rights, version, parts: parts as readonly PartEntry[], credentials }
 }
 
 /** The ConfigMaps that hold the catalog. */
-export function catalogParts({ parts, single }: CatalogIndex, place: CatalogPlace): readonly NamedPart[] {
-  if (single === null) return parts.map(({ key, slot, digest }) => ({ name: partName(place, key, slot), digest }))
-  return single.map((digest, number) => ({ name: singleShardName(place, number, single.length), digest }))
+export function catalogParts({ parts }: CatalogIndex, place: CatalogPlace): readonly NamedPart[] {
+  return parts.map(({ key, slot, digest }) => ({ name: partName(place, key, slot), digest }))
 }
 
-/** The Secrets with a holder's credentials. Only providers had some in the form with one name each. */
+/** The Secrets with a holder's credentials. */
 export function credentialsParts(
-  { credentials, single }: CatalogIndex,
+  { credentials }: CatalogIndex,
   place: CatalogPlace,
   holder: CredentialHolder,
 ): readonly NamedPart[] {
-  if (single !== null)
-    return isProviderHolder(holder) ? [{ name: singleCredentialsName(place, holder), digest: null }] : []
   return (credentials[holder] ?? []).map(({ slot, digest }, number) => ({
     name: credentialsPartName(place, holder, number, slot),
     digest,

@@ -5,7 +5,7 @@
  */
 
 import type { SmallSteps } from './steps.ts'
-import type { Catalog, Organization, Website } from '../catalog.ts'
+import type { Organization, Website, CatalogOrganizations, CatalogWebsites } from '../catalog.ts'
 import { isSameList, partChars, partText, type Part } from './parts.ts'
 import { CatalogTexts } from './text.ts'
 import { LIMITS } from '../limits.ts'
@@ -56,7 +56,7 @@ const SURELY_TOO_LARGE = 8
  * them.
  */
 export function* layOut(
-  catalog: Pick<Catalog, 'organizations' | 'websites'>,
+  catalog: CatalogOrganizations & CatalogWebsites,
   inUse: readonly string[],
   tools: LayoutTools,
   memory: LayoutMemory = emptyLayoutMemory(),
@@ -91,7 +91,7 @@ function treeOf(keys: Iterable<string>): Set<string> {
   return tree
 }
 
-function wholePart({ organizations, websites }: Pick<Catalog, 'organizations' | 'websites'>): Part {
+function wholePart({ organizations, websites }: CatalogOrganizations & CatalogWebsites): Part {
   return { organizations: [...organizations.values()], websites: [...websites.values()] }
 }
 

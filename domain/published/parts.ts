@@ -4,7 +4,7 @@
  */
 
 import type { SmallSteps } from './steps.ts'
-import type { Catalog, Organization, Website } from '../catalog.ts'
+import type { Organization, Website, CatalogOrganizations, CatalogWebsites } from '../catalog.ts'
 import { sortedById, type CatalogTexts } from './text.ts'
 
 export interface Part {
@@ -20,7 +20,7 @@ export interface PartMemory<T> {
 
 /** The results of `make` for the text of each part, by number, one a step. A memory changes only the time it takes. */
 export function* ofParts<T>(
-  catalog: Pick<Catalog, 'organizations' | 'websites'>,
+  catalog: CatalogOrganizations & CatalogWebsites,
   count: number,
   make: (text: string) => T,
   memory: PartMemory<T>,
@@ -38,7 +38,7 @@ export function* ofParts<T>(
   return parts.map(({ made }) => made)
 }
 
-function spreadByNumber({ organizations, websites }: Pick<Catalog, 'organizations' | 'websites'>, count: number) {
+function spreadByNumber({ organizations, websites }: CatalogOrganizations & CatalogWebsites, count: number) {
   const parts = Array.from({ length: count }, () => ({
     organizations: [] as Organization[],
     websites: [] as Website[],

@@ -1,6 +1,5 @@
 /** Names of the objects that hold the compiled catalog in a cluster: shared by the operator and the readers. */
 
-import type { ProviderId } from '../providers/index.ts'
 import type { CredentialHolder } from './holders.ts'
 import { RESOURCE_GROUP } from '../resources/resources.ts'
 
@@ -53,14 +52,4 @@ export function credentialsPartName(
   slot: Slot,
 ): string {
   return `${name}-${holder.replaceAll('_', '-')}-${number}-${slot}`
-}
-
-/** The name of a shard in the form with one name per part, which is still read. */
-export function singleShardName({ name }: CatalogPlace, number: number, count: number): string {
-  return `${name}-catalog-${number}-of-${count}`
-}
-
-/** The name of a provider's credentials in the form with one name per part, which is still read. */
-export function singleCredentialsName({ name }: CatalogPlace, provider: ProviderId): string {
-  return `${name}-${provider.replaceAll('_', '-')}`
 }

@@ -1,11 +1,10 @@
 /** Reassembles a catalog from the texts of its parts. */
 
 import { atOnce, type SmallSteps } from './steps.ts'
-import type { Catalog, CompiledFrom, Destination, Organization, RegisteredPage, Website } from '../catalog.ts'
+import type { Catalog, Destination, Organization, Website } from '../catalog.ts'
 import { jsonOf, UnreadableCatalog } from './index.ts'
 import { CatalogTexts } from './text.ts'
-import { LIMITS } from '../limits.ts'
-import type { HookScan, WebsiteId } from '../model.ts'
+import type { WebsiteId } from '../model.ts'
 import type { ProviderId } from '../providers/index.ts'
 
 interface StoredWebsite extends Omit<Website, 'organization' | 'origins' | 'providers' | 'destinations'> {
@@ -86,15 +85,8 @@ export function* shardsInSteps(
 
 function readShard(text: string, memory: ShardMemory): ReadShard {
   const { organizations, websites } = jsonOf(text) as StoredShard
-  const own = organizations.map((each) => kept(withSenders({ ...objectOfId(each.id), ...each }), memory))
+  const own = organizations.map((each) => kept(each, memory))
   return { text, organizations: own, stored: websites, websites: null }
-}
-
-/** Earlier versions stored no webhooks and no log streams, none to buckets, or none with a UID. */
-function withSenders(organization: Organization): Organization {
-  const { logStreams = [], webhooks = [] } = organization as Partial<Organization>
-  const streams = logStreams.map((stream) => ({ uid: '', s3: null, flushSeconds: 60, ...stream }))
-  return { ...organization, logStreams: streams, webhooks }
 }
 
 /** An organisation stays the same object while its content stays the same: websites of all shards refer to it. */
@@ -102,12 +94,6 @@ function kept(organization: Organization, { catalog, texts }: ShardMemory): Orga
   const last = catalog?.organizations.get(organization.id)
   const isSame = last !== undefined && texts.organization(last) === texts.organization(organization)
   return isSame ? last : Object.freeze(organization)
-}
-
-/** Earlier versions stored no resource; an organisation's can be derived from its ID, which `shownName` made. */
-function objectOfId(id: string): CompiledFrom {
-  const [first = '', second] = id.split('/')
-  return second === undefined ? { namespace: 'default', objectName: first } : { namespace: first, objectName: second }
 }
 
 function isSameMap<T>(a: ReadonlyMap<string, T>, b: ReadonlyMap<string, T>): boolean {
@@ -128,19 +114,9 @@ function restoredAll(
 }
 
 function restored(item: StoredWebsite, organization: Organization): Website {
-  const scan: HookScan = item.hookScan
-  const pages: readonly RegisteredPage[] = item.pages
-  const { namespace } = organization
   return Object.freeze({
-    // Fields that earlier versions did not publish.
-    namespace,
-    objectName: item.id,
-    installationsPerVisitWarning: LIMITS.installationsPerVisit.fallback,
-    selectionPolicy: 'latest_visit' as const,
     ...item,
-    destinations: item.destinations.map((each) => Object.freeze({ namespace, ...each })),
-    pages,
-    hookScan: scan,
+    destinations: item.destinations.map((each) => Object.freeze(each)),
     organization,
     origins: new Set(item.origins),
     providers: new Set(item.providers),

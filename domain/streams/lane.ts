@@ -14,11 +14,6 @@ export interface LogLane {
   readonly begunAtMs: number
   /** `renewed`: the log had lost records of the previous lane. */
   readonly cause: 'first' | 'renewed'
-  /**
-   * How its records are stored: as pointers to the rows of Logs, or as texts by the version before. A version that knows texts only
-   * reads no name of a lane of pointers, and so leaves what is done of it as it is.
-   */
-  readonly form: 'pointers' | 'texts'
 }
 
 /** The parts of a log entry that decide its lane. */
@@ -27,33 +22,19 @@ export interface LanePoint {
   readonly appendedAtMs: number
 }
 
-const POINTERS = 'p'
-
-export function laneName({ topic, partition, begunAtMs, cause, form }: LogLane): string {
-  return `${topic}/${partition}/${form === 'pointers' ? POINTERS : ''}${begunAtMs}/${cause}`
+export function laneName({ topic, partition, begunAtMs, cause }: LogLane): string {
+  return `${topic}/${partition}/${begunAtMs}/${cause}`
 }
 
 /** Null for a text that names no lane. */
 export function readLane(name: string): LogLane | null {
-  const [topic = '', partition = '', begun = '', cause = ''] = name.split('/')
-  const form = begun.startsWith(POINTERS) ? 'pointers' : 'texts'
-  const begunAtMs = form === 'pointers' ? begun.slice(POINTERS.length) : begun
+  const [topic = '', partition = '', begunAtMs = '', cause = ''] = name.split('/')
   if (!/^\d+$/.test(partition) || !/^\d+$/.test(begunAtMs)) return null
   if (topic === '' || (cause !== 'first' && cause !== 'renewed')) return null
-  return { topic, partition: Number(partition), begunAtMs: Number(begunAtMs), cause, form }
+  return { topic, partition: Number(partition), begunAtMs: Number(begunAtMs), cause }
 }
 
-/** Whether the texts of a lane's records are only in Logs. */
-export function isOfPointers(lane: string): boolean {
-  return readLane(lane)?.form === 'pointers'
-}
-
-/** The same for lanes that follow one another: those of one partition in one form. */
-export function successionOf(lane: Pick<LogLane, 'topic' | 'partition' | 'form'>): string {
-  return `${partitionName(lane)} ${lane.form}`
-}
-
-/** The same for all lanes of one partition. */
+/** The same for all lanes of one partition, which follow one another. */
 export function partitionName({ topic, partition }: Pick<LogLane, 'topic' | 'partition'>): string {
   return `${topic}/${partition}`
 }

@@ -1,7 +1,6 @@
 /** Decides when a log stream retries, and which state it reports. A stream is never switched off. */
 
 import { askedWaitMs, HOUR_MS, MINUTE_MS, SECOND_MS } from '../durations.ts'
-import type { StreamProgress } from './progress.ts'
 
 /** The result of one call. */
 export interface SendOutcome {
@@ -71,7 +70,7 @@ interface KnownStanding {
   readonly nowMs: number
 }
 
-export function streamStateOf({ failures }: Pick<StreamProgress, 'failures'>, standing: KnownStanding): StreamState {
+export function streamStateOf({ failures }: { readonly failures: number }, standing: KnownStanding): StreamState {
   const { isPaused, isProven, oldestMs, nowMs } = standing
   if (isPaused) return 'Paused'
   if (!isProven) return 'NotVerified'

@@ -2,7 +2,7 @@
 
 import { LIMITS } from '../limits.ts'
 import type { Sha256Hex } from '../origin.ts'
-import { isOfPointers, partitionName, readLane, successionOf } from './lane.ts'
+import { partitionName, readLane } from './lane.ts'
 import {
   advanced,
   newestLanes,
@@ -12,7 +12,7 @@ import {
   type StreamPlan,
   type StreamProgress,
 } from './progress.ts'
-import { unpackedRecord, type SentRecord } from './record.ts'
+import type { SentRecord } from './record.ts'
 
 /** The parts of a backlog row that planning needs. */
 export interface OpenRecord {
@@ -31,8 +31,6 @@ export interface OpenRecord {
 /** A row of the backlog. */
 export interface BacklogRecord extends OpenRecord {
   readonly id: string
-  /** In the form that `unpackedRecord` reads; empty in a lane of pointers. */
-  readonly record: string
 }
 
 /** How much of a partition is stored. */
@@ -97,7 +95,7 @@ export function planBatch(input: BatchInput): StreamProgress {
 
 /** Whether the stream sends this record. */
 export function isStreamed(
-  { website, kind, status }: Pick<OpenRecord, 'website' | 'kind' | 'status'>,
+  { website, kind, status }: { readonly website: string; readonly status: number; readonly kind: string },
   form: StreamForm,
 ): boolean {
   if (form.websites.length > 0 && !form.websites.includes(website)) return false
@@ -105,22 +103,9 @@ export function isStreamed(
   return status >= form.minStatus
 }
 
-/**
- * The form in which a record is sent. A record that cannot be read never stops a stream. `line`: what Logs hold of a pointer's
- * record, as JSON; undefined if they do not hold it any more, or if the row has its own text.
- */
-export function sentRecord(
-  { lane, id, record, atMs }: BacklogRecord,
-  line: string | undefined,
-  { includeBodies }: StreamForm,
-): SentRecord {
-  const unreadable = { atMs, text: JSON.stringify({ type: 'unreadable', id, at: atMs }) }
-  if (isOfPointers(lane)) return line === undefined ? unreadable : { atMs, text: line }
-  try {
-    return { atMs, text: unpackedRecord(record, includeBodies) }
-  } catch {
-    return unreadable
-  }
+/** `line`: what Logs hold of a record, as JSON. If they do not hold it any more, the stream says so and goes on. */
+export function sentRecord({ id, atMs }: Pick<BacklogRecord, 'id' | 'atMs'>, line: string | undefined): SentRecord {
+  return { atMs, text: line ?? JSON.stringify({ type: 'unreadable', id, at: atMs }) }
 }
 
 function takeOldest(input: BatchInput) {
@@ -195,7 +180,7 @@ interface Readable {
 function readableOf(lane: string, newest: ReturnType<typeof newestLanes>, watermarks: Watermarks): Readable {
   const read = readLane(lane)
   if (read === null) return { below: 0, from: Infinity }
-  if (newest.get(successionOf(read))?.name !== lane) return { below: Infinity, from: Infinity }
+  if (newest.get(partitionName(read))?.name !== lane) return { below: Infinity, from: Infinity }
   const { committed, end } = watermarks.get(partitionName(read)) ?? { committed: 0, end: Infinity }
   // A consumer group whose position is beyond the log's end has not read the log since it began again.
   return { below: committed <= end ? committed : 0, from: end }

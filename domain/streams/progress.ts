@@ -2,7 +2,7 @@
 
 import { LIMITS } from '../limits.ts'
 import { DAY_MS, MINUTE_MS } from '../durations.ts'
-import { readLane, successionOf } from './lane.ts'
+import { partitionName, readLane } from './lane.ts'
 
 /** By lane: everything up to and including this offset is done. */
 export type DoneOffsets = Readonly<Record<string, number>>
@@ -44,7 +44,7 @@ export interface StreamForm {
   readonly minStatus: number
   readonly includeBodies: boolean
   readonly compress: boolean
-  /** Of the keys in a bucket; absent for a webhook, and in what an earlier release stored. */
+  /** Of the keys in a bucket; absent for a webhook. */
   readonly prefix?: string
 }
 
@@ -95,7 +95,7 @@ interface DoneCommand {
 }
 
 export interface StreamProgress {
-  /** Of the object that it belongs to; empty if unknown, as an earlier release stored it. */
+  /** Of the object that it belongs to; empty if unknown, as of a file that has none. */
   readonly uid: string
   /** Of the catalog in which that object was found first. */
   readonly catalogNumber: number
@@ -119,10 +119,9 @@ export interface StreamProgress {
   /** How large batches are since the receiver refused one for its size; null if it never has, or takes whole ones again. */
   readonly cut: CutBatches | null
   readonly registeredAtMs: number
-  /** The newest command that was carried out; an earlier release goes on after it. */
+  /** Of the newest command that was carried out; Unix ms. */
   readonly commandAtMs: number
-  readonly commandId: string
-  /** Commands before it belong to nobody, or were carried out by an earlier release; Unix ms. */
+  /** Commands before it belong to nobody; Unix ms. */
   readonly commandsFromMs: number
   /** Those that were carried out, as far as they are looked at again. */
   readonly commandsDone: readonly DoneCommand[]
@@ -157,7 +156,6 @@ export function newProgress(done: DoneOffsets, nowMs: number, uid = '', catalogN
     cut: null,
     registeredAtMs: nowMs,
     commandAtMs: nowMs,
-    commandId: '',
     commandsFromMs: nowMs,
     commandsDone: [],
     sent: [],
@@ -166,48 +164,22 @@ export function newProgress(done: DoneOffsets, nowMs: number, uid = '', catalogN
 }
 
 /** Whether it belongs to an object that was deleted and made again under its name. An unknown UID tells nothing. */
-export function isOfAnotherObject(progress: Pick<StreamProgress, 'uid'>, uid: string): boolean {
+export function isOfAnotherObject(progress: { readonly uid: string }, uid: string): boolean {
   return progress.uid !== '' && uid !== '' && progress.uid !== uid
 }
 
-/** Progress without a UID, of an earlier release, belongs to the object that is there now. */
+/** Progress without a UID belongs to the object that is there now. */
 export function adoptedBy(progress: StreamProgress, uid: string): StreamProgress {
   return progress.uid === '' && uid !== '' ? { ...progress, uid } : progress
 }
 
-/** `plan` is what the version before stores: it would send a batch of pointers without its records. */
-type StoredProgress = StreamProgress & { readonly pointerPlan?: StoredPlan | null }
-/** An earlier release did not store how old and how large its records are. */
-type StoredPlan = Omit<StreamPlan, 'oldestMs' | 'bytes'> & Partial<Pick<StreamPlan, 'oldestMs' | 'bytes'>>
-
 export function writtenProgress(progress: StreamProgress): string {
-  const stored: StoredProgress = { ...progress, plan: null, pointerPlan: progress.plan }
-  return JSON.stringify(stored)
+  return JSON.stringify(progress)
 }
 
-/**
- * From the stored JSON; fields that an earlier release did not write get the values of a new stream. If the version before had
- * taken over for a while, its plan is forgotten: its records are still open, and only its gaps must be told.
- */
+/** From the stored JSON. */
 export function readProgress(text: string): StreamProgress {
-  const stored = JSON.parse(text) as Partial<StoredProgress>
-  const { commandAtMs = 0, commandId: id = '', commandsDone = [] } = stored
-  // Otherwise an earlier release carried out the newest command, and nobody knows which others.
-  const isOwn = commandsDone.some((done) => done.id === id)
-  const commands = isOwn ? {} : { commandsFromMs: commandAtMs, commandsDone: [{ id, atMs: commandAtMs }] }
-  const { pointerPlan = null, ...known }: StoredProgress = { ...newProgress({}, 0), ...stored, ...commands }
-  const plan = wholePlan(pointerPlan ?? known.plan, known)
-  if (pointerPlan === null) return { ...known, plan }
-  return { ...known, plan, gaps: (known.plan?.gaps ?? []).reduce(withGap, known.gaps) }
-}
-
-function wholePlan(
-  plan: StoredPlan | null,
-  { failingSinceMs }: Pick<StreamProgress, 'failingSinceMs'>,
-): StreamPlan | null {
-  if (plan === null) return null
-  const oldestMs = Math.min(plan.plannedAtMs, failingSinceMs ?? Infinity)
-  return { oldestMs, bytes: LIMITS.streamObjectBytes, ...plan }
+  return JSON.parse(text) as StreamProgress
 }
 
 export function advanced(done: DoneOffsets, borders: readonly Border[]): DoneOffsets {
@@ -234,15 +206,9 @@ export function isCommandDone({ commandsDone }: StreamProgress, id: string): boo
 }
 
 export function withCommandDone(progress: StreamProgress, command: DoneCommand): StreamProgress {
-  const isNewest = command.atMs >= progress.commandAtMs
-  const { atMs: commandAtMs, id: commandId } = isNewest
-    ? command
-    : { atMs: progress.commandAtMs, id: progress.commandId }
-  const next = { ...progress, commandAtMs, commandId }
-  return {
-    ...next,
-    commandsDone: [...progress.commandsDone, command].filter(({ atMs }) => atMs >= commandsSince(next)),
-  }
+  const next = { ...progress, commandAtMs: Math.max(command.atMs, progress.commandAtMs) }
+  const commandsDone = [...progress.commandsDone, command].filter(({ atMs }) => atMs >= commandsSince(next))
+  return { ...next, commandsDone }
 }
 
 /** The batch was accepted. */
@@ -376,7 +342,7 @@ function withoutOldLanes(done: DoneOffsets, nowMs: number): DoneOffsets {
   const lanes = Object.keys(done).map((name) => ({ name, lane: readLane(name) }))
   const newest = newestLanes(Object.keys(done))
   const isOld = ({ name, lane }: (typeof lanes)[number]): boolean => {
-    const next = lane === null ? undefined : newest.get(successionOf(lane))
+    const next = lane === null ? undefined : newest.get(partitionName(lane))
     return next !== undefined && next.name !== name && next.begunAtMs < nowMs - LANE_KEPT_MS
   }
   return Object.fromEntries(lanes.filter((each) => !isOld(each)).map(({ name }) => [name, done[name] ?? -1]))
@@ -387,13 +353,13 @@ interface NewestLane {
   readonly begunAtMs: number
 }
 
-/** The current lane of each partition, by `successionOf`. */
+/** The current lane of each partition, by `partitionName`. */
 export function newestLanes(names: Iterable<string>): ReadonlyMap<string, NewestLane> {
   const newest = new Map<string, NewestLane>()
   for (const name of names) {
     const lane = readLane(name)
     if (lane === null) continue
-    const key = successionOf(lane)
+    const key = partitionName(lane)
     if ((newest.get(key)?.begunAtMs ?? -1) < lane.begunAtMs) newest.set(key, { name, begunAtMs: lane.begunAtMs })
   }
   return newest

@@ -122,20 +122,3 @@ export function attemptText(row: LogRow, includeBodies: boolean): string {
   }
   return JSON.stringify(line)
 }
-
-/** Ends the JSON of a record that the version before stored. The bodies follow it, unescaped. */
-const END_OF_HEAD = '\u001e'
-
-/** A record that the version before stored, as it is sent, with or without its bodies. @throws SyntaxError if it is not one */
-export function unpackedRecord(record: string, includeBodies: boolean): string {
-  const end = record.indexOf(END_OF_HEAD)
-  const { bodies, ...line } = JSON.parse(record.slice(0, end)) as Record<string, unknown> & {
-    readonly bodies: readonly (readonly [string, number])[]
-  }
-  let at = end + 1
-  for (const [name, length] of includeBodies ? bodies : []) {
-    line[name] = record.slice(at, at + length)
-    at += length
-  }
-  return JSON.stringify(line)
-}

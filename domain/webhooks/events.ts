@@ -1,6 +1,6 @@
 /** Finds events in the records of the log. */
 
-import type { Catalog } from '../catalog.ts'
+import type { CatalogOrganizations } from '../catalog.ts'
 import { unmatchedReason } from '../collection/unmatched-reason.ts'
 import type { InstallOutcome, WebhookEventType } from '../model.ts'
 import type { DecisionRecord, InstallRecord } from '../records.ts'
@@ -60,7 +60,7 @@ type ReadActivity = ReadableRecords['activity']
 type ToldActivity = Pick<NoticedEvent, 'type' | 'data'> & { readonly identity?: string }
 
 /** Leaves out entries about webhooks: an event about a webhook must not cause further events. */
-export function eventOfActivity(entry: ReadActivity, { organizations }: Pick<Catalog, 'organizations'>) {
+export function eventOfActivity(entry: ReadActivity, { organizations }: CatalogOrganizations) {
   const told = toldBy(entry, organizations.get(entry.organization)?.plan ?? '')
   if (told === null) return null
   const { organization, website, id, atMs: happenedAtMs } = entry

@@ -8,7 +8,7 @@ import { encodeRecord, recordKey, type WebhookAttemptRecord, type WebhookJob } f
 import type { NoticedEvent } from './events.ts'
 import { WEBHOOK_MESSAGES, type WebhookPayload } from './payloads.ts'
 
-type JobOwner = Pick<Organization, 'id' | 'logRetentionDays'>
+type JobOwner = { readonly id: string; readonly logRetentionDays: number }
 
 /** What a job is made with, besides its event: a function that hashes, and the number of the catalog. */
 interface JobTools {

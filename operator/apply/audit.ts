@@ -158,7 +158,7 @@ function changeEntry(change: ObservedChange, owner: AuditOwner, options: AuditOp
 function namesOf(
   actor: string | null,
   writer: LastWriter | null | undefined,
-): Pick<ActivityRecord, 'actor' | 'manager'> {
+): { readonly actor?: string; readonly manager?: string } {
   return { ...(actor === null ? {} : { actor }), ...(writer ? { manager: writer.manager } : {}) }
 }
 

@@ -9,16 +9,8 @@
 import { gzipSync, gunzipSync } from 'node:zlib'
 
 import type { CatalogPlace } from '../../domain/published/place.ts'
-import {
-  CREDENTIALS_KEY,
-  credentialsPartName,
-  NONCE_KEY,
-  otherSlot,
-  singleCredentialsName,
-  SLOTS,
-} from '../../domain/published/place.ts'
+import { CREDENTIALS_KEY, credentialsPartName, NONCE_KEY, otherSlot, SLOTS } from '../../domain/published/place.ts'
 import { CREDENTIAL_HOLDERS, type CredentialHolder } from '../../domain/published/holders.ts'
-import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import type { Sha256Hex } from '../../domain/origin.ts'
 import type { CatalogIndex, CredentialsEntry } from '../../domain/published/index.ts'
 import { credentialsParts } from '../../domain/published/index.ts'
@@ -168,7 +160,6 @@ class Store implements CredentialStore {
 
   *#names(): Iterable<string> {
     const { place, slots } = this.#options
-    for (const provider of PROVIDER_IDS) yield singleCredentialsName(place, provider)
     for (const holder of CREDENTIAL_HOLDERS) {
       for (let number = 0; number < slots; number += 1) {
         for (const slot of SLOTS) yield credentialsPartName(place, holder, number, slot)

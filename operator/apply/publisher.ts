@@ -68,8 +68,12 @@ export interface Publisher {
 type Published = Pick<Decision, 'version' | 'parts' | 'credentials' | 'problems'>
 
 /** Nothing is known of the cluster: its content may be overwritten by a complete catalog. */
-const NO_INDEX: CatalogIndex = { number: 0, rights: '', version: '', parts: [], credentials: {}, single: null }
+const NO_INDEX: CatalogIndex = { number: 0, rights: '', version: '', parts: [], credentials: {} }
 
+/**
+ * What publishes, without the credentials beside it.
+ * @internal
+ */
 export function createPublisher(options: PublisherOptions): Publisher {
   return new Publishing(options)
 }
@@ -116,7 +120,7 @@ class Publishing implements Publisher {
     const credentials = await this.#options.credentials.write(decision.credentials, index.credentials)
     const { number } = index
     const own = { number, rights: rights(), version: decision.version }
-    await this.#replaceIndex({ ...own, parts: entries, credentials, single: null }, { index, version: inUse.version })
+    await this.#replaceIndex({ ...own, parts: entries, credentials }, { index, version: inUse.version })
     this.#options.credentials.settle(credentials)
     const { problems } = decision
     if (problems.length > 0) await this.#putText(problemsName(place), PROBLEMS_KEY, problemsText(problems))

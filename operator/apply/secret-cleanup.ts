@@ -2,7 +2,7 @@
 
 import { LIMITS } from '../../domain/limits.ts'
 import { DASHBOARD_SECRET_TYPE } from '../../domain/resources/envelope.ts'
-import type { KubeClient } from '../../runtime/kube/client.ts'
+import type { KubeClient, KubeRequests } from '../../runtime/kube/client.ts'
 import { KubeError } from '../../runtime/kube/client.ts'
 import { type KubeObject, kubeKey, placeOfKey } from '../../runtime/kube/objects.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -12,11 +12,11 @@ import { createUnusedSecrets, type UnusedSecret } from '../../domain/resources/s
 import type { Room } from '../gather/room.ts'
 import { fetchSecret, referredSecrets } from '../gather/secrets.ts'
 import type { World } from '../gather/world.ts'
-import type { Writer } from './writer.ts'
+import type { ObjectRemover } from './writer.ts'
 
 interface SecretCleanupOptions {
   readonly client: KubeClient
-  readonly writer: Pick<Writer, 'remove'>
+  readonly writer: ObjectRemover
   readonly world: Pick<World, 'resources' | 'dashboardSecrets' | 'isWhole'>
   readonly room: Pick<Room, 'cut'>
   /** Kinds with fields that this operator may not know, some of which may refer to Secrets. */
@@ -84,7 +84,7 @@ const REFERRING = ['Destination', 'LogStream', 'Webhook'] as const satisfies rea
  * The Secrets that objects of a namespace refer to at this moment, asked of the API server once a pass: the operator's own copies may be
  * behind, and a Secret that was deleted does not come back.
  */
-function createReferredNow(client: Pick<KubeClient, 'request'>): (namespace: string) => Promise<ReadonlySet<string>> {
+function createReferredNow(client: KubeRequests): (namespace: string) => Promise<ReadonlySet<string>> {
   const known = new Map<string, Promise<ReadonlySet<string>>>()
   const read = async (namespace: string): Promise<ReadonlySet<string>> => {
     const lists = await Promise.all(

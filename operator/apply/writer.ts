@@ -11,7 +11,13 @@ import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
 /** Identifies our fields to the API server. */
 const FIELD_MANAGER = 'whence-operator'
 
-export interface Writer {
+/** Deletes objects. */
+export interface ObjectRemover {
+  /** Does nothing if the object is gone. With a UID, only the object with this UID is deleted. */
+  readonly remove: (kind: 'ConfigMap' | 'Secret', namespace: string, name: string, uid?: string) => Promise<void>
+}
+
+export interface Writer extends ObjectRemover {
   /** Applies the object unless the existing or just written one already holds it; both are compared as copies are kept. */
   readonly applyWhereNew: (
     isThere: KubeObject | undefined,
@@ -31,8 +37,6 @@ export interface Writer {
   readonly replace: (wanted: KubeObject, over: string | null) => Promise<string>
   /** Applies the object unconditionally. */
   readonly apply: (wanted: KubeObject) => Promise<void>
-  /** Does nothing if the object is gone. With a UID, only the object with this UID is deleted. */
-  readonly remove: (kind: 'ConfigMap' | 'Secret', namespace: string, name: string, uid?: string) => Promise<void>
   readonly create: (path: string, body: object) => Promise<void>
   /** Written objects of this kind may have been deleted: only the copy shows whether they exist. */
   readonly forgetWritten: (kind: string) => void

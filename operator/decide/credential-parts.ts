@@ -13,7 +13,7 @@ export type CredentialMemory = Map<
 
 /** Members in a fixed order: equal credentials give equal texts. Who has nothing to send has none. */
 export function credentialParts(
-  { catalog, credentials }: Pick<Compilation, 'catalog' | 'credentials'>,
+  { catalog, credentials }: Compilation,
   memory: CredentialMemory,
 ): ReadonlyMap<CredentialHolder, readonly string[]> {
   const from = new Map<CredentialHolder, unknown[]>(CREDENTIAL_HOLDERS.map((holder) => [holder, []]))

@@ -4,7 +4,7 @@ import { customResourceDefinition, RESOURCE_PLURALS, SCHEMA_HASH_ANNOTATION } fr
 import type { Sha256Hex } from '../../domain/origin.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { RESOURCE_GROUP, RESOURCE_KINDS } from '../../domain/resources/resources.ts'
-import type { KubeClient } from '../../runtime/kube/client.ts'
+import type { KubeRequests } from '../../runtime/kube/client.ts'
 import { KubeError } from '../../runtime/kube/client.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
@@ -19,7 +19,7 @@ interface DefinitionCheck {
 }
 
 interface DefinitionCheckOptions {
-  readonly client: Pick<KubeClient, 'request'>
+  readonly client: KubeRequests
   /** Watched by the operator; empty: all. */
   readonly namespaces: readonly string[]
   readonly sha256Hex: Sha256Hex
@@ -50,7 +50,7 @@ export function createDefinitionCheck(options: DefinitionCheckOptions): Definiti
  * right to read definitions goes beyond namespaces.
  */
 async function differingDefinitions(
-  client: Pick<KubeClient, 'request'>,
+  client: KubeRequests,
   sha256Hex: Sha256Hex,
 ): Promise<readonly ResourceKind[] | null> {
   try {
@@ -64,7 +64,7 @@ async function differingDefinitions(
   }
 }
 
-async function hashOf(client: Pick<KubeClient, 'request'>, kind: ResourceKind): Promise<string> {
+async function hashOf(client: KubeRequests, kind: ResourceKind): Promise<string> {
   const name = `${RESOURCE_PLURALS[kind]}.${RESOURCE_GROUP}`
   const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`
   const { metadata } = (await client.request({ method: 'GET', path, accept: METADATA })) as KubeObject

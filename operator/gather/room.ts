@@ -10,12 +10,16 @@ import { cutCopy } from './copies.ts'
 
 type RoomKind = ResourceKind | 'Secret'
 
-export interface Room {
+/** Told of every object that comes or goes. */
+export interface RoomNews {
   /**
    * To be called after `objects` got an object, or lost it. May replace this object and others, in whatever map they are, by copies
    * without contents, and forgets some altogether if even those are too many.
    */
   readonly changed: (kind: RoomKind, objects: Map<string, KubeObject>, key: string) => void
+}
+
+export interface Room extends RoomNews {
   /** Kinds of which something fits again that was cut. It does so when it is read the next time, for which the caller cares. */
   readonly reopen: () => ReadonlySet<RoomKind>
   /** Objects without their contents, and those that were forgotten, by namespace. */

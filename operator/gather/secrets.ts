@@ -14,7 +14,7 @@ import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { kubeKey, placeOfKey, stripped } from '../../runtime/kube/objects.ts'
 import { isCut } from './copies.ts'
 import type { Resources } from './ownership.ts'
-import type { Room } from './room.ts'
+import type { RoomNews } from './room.ts'
 import type { WatchedSecrets } from './watched-secrets.ts'
 
 interface SecretValues {
@@ -42,7 +42,7 @@ interface SecretOptions {
   readonly client: KubeClient
   /** A value is read again only after its version has changed. */
   readonly watched: WatchedSecrets
-  readonly room: Pick<Room, 'changed'>
+  readonly room: RoomNews
 }
 
 const AT_ONCE = 16

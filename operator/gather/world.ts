@@ -19,7 +19,7 @@ import type { NamespaceState } from './namespaces.ts'
 import { createNamespaces } from './namespaces.ts'
 import { PAUSED_ANNOTATION, RECONCILE_ANNOTATION } from './annotations.ts'
 import { installationOfObject } from './ownership.ts'
-import type { Room } from './room.ts'
+import type { RoomNews } from './room.ts'
 import { watchSecrets, type WatchedSecrets } from './watched-secrets.ts'
 
 const FORBIDDEN = 403
@@ -36,7 +36,7 @@ interface WorldOptions {
   /** Called when only the status of an object changed, mostly by our own write: no decision depends on it. */
   readonly onStatus: (key: string) => void
   /** For the custom resources. */
-  readonly room: Pick<Room, 'changed'>
+  readonly room: RoomNews
   /** Called when an object that the operator may have written is gone. */
   readonly onGone: (kind: 'ConfigMap') => void
   readonly logger: Logger

@@ -34,7 +34,10 @@ export function filtersOf(search: Readonly<Record<string, unknown>>): LogFilters
 }
 
 /** The time bounds in an address. */
-export function momentsOf(search: Readonly<Record<string, unknown>>): Pick<LogFilters, 'since' | 'until'> {
+export function momentsOf(search: Readonly<Record<string, unknown>>): {
+  readonly since?: number
+  readonly until?: number
+} {
   const { since, until } = search
   return {
     ...(typeof since === 'number' ? { since } : {}),

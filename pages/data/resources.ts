@@ -97,7 +97,7 @@ export interface Wanted {
   readonly kind: ResourceKind
   readonly spec: ResourceSpec
   /** Null for a new object. */
-  readonly stored: Pick<ResourceRow, 'namespace' | 'name' | 'version'> | null
+  readonly stored: { readonly namespace: string; readonly name: string; readonly version: string } | null
   /** Name of a new object; if empty, the service chooses one. */
   readonly name: string
 }

@@ -141,7 +141,12 @@ function Seen({
   group,
 }: {
   readonly organization: string
-  readonly group: Pick<DeliveryGroup, 'website' | 'example' | 'first_ms' | 'last_ms'>
+  readonly group: {
+    readonly website: string
+    readonly example: string
+    readonly first_ms: number
+    readonly last_ms: number
+  }
 }): ReactNode {
   const { website, example: event, first_ms: first, last_ms: last } = group
   return (

@@ -64,7 +64,9 @@ export function InstallBreakdown({
 }
 
 /** Install events; those that are still to be decided are none of these yet. */
-export function installEventsOf(counts: Pick<ValuedInstalls, 'matched' | 'unmatched' | 'counted'> | undefined): number {
+export function installEventsOf(
+  counts: { readonly matched: number; readonly unmatched: number; readonly counted: number } | undefined,
+): number {
   return counts === undefined ? 0 : counts.matched + counts.unmatched + counts.counted
 }
 

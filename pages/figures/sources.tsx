@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-import { commandFilters, figuresPath, sourcesQuery, type FunnelCounts, type SourceFigures } from '../data/figures.ts'
+import { commandFilters, figuresPath, sourcesQuery, type SourceFigures } from '../data/figures.ts'
 import { nameOfBefore } from '../data/period.ts'
 import type { LaterStep } from '../../domain/figures/cells.ts'
 import type { ShownVisitFilters } from '../data/visits.ts'
@@ -186,9 +186,9 @@ function SourceRow({ row, ...props }: SourceTableProps & { readonly row: SourceF
 const NOTHING = { visits: 0, completed: 0 }
 
 interface SourceCountsProps {
-  readonly counts: Pick<FunnelCounts, 'visits' | 'copied' | 'completed'>
+  readonly counts: { readonly visits: number; readonly copied: number; readonly completed: number }
   /** Absent if there is no comparison. */
-  readonly before?: Pick<FunnelCounts, 'visits' | 'completed'>
+  readonly before?: { readonly visits: number; readonly completed: number }
   readonly since?: string
   readonly countText: CountText
 }

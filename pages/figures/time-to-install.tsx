@@ -4,7 +4,6 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import type { MatchFigures } from '../data/figures.ts'
-import type { ShownInstallFilters } from '../data/installs.ts'
 import type { FigureFilters } from '../data/period.ts'
 import { Columns } from '../parts/columns.tsx'
 import { shownCount, spanText } from '../parts/numbers.tsx'
@@ -61,7 +60,7 @@ export function TimeToInstall({ organization, filters, figures }: TimeToInstallP
 function visitAgeOf(
   buckets: Buckets,
   leastVisitAge: number,
-): Pick<ShownInstallFilters, 'leastVisitAge' | 'visitAgeBelow'> {
+): { readonly leastVisitAge?: number; readonly visitAgeBelow?: number } {
   const below = buckets.find(({ fromSeconds }) => fromSeconds > leastVisitAge)
   return { leastVisitAge, ...(below === undefined ? {} : { visitAgeBelow: below.fromSeconds }) }
 }

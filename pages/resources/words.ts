@@ -85,11 +85,14 @@ export function conditionWords(conditions: readonly Condition[]): StateWords {
 const ORDER = ['Accepted', 'ResolvedRefs', 'Programmed', 'Delivering']
 
 /** Why an object is not in force. */
-export function problemWords(problem: Pick<Condition, 'reason' | 'message'>): StateWords {
+export function problemWords(problem: { readonly reason: string; readonly message: string }): StateWords {
   return sentence('bad', problem)
 }
 
-function sentence(tone: StateWords['tone'], { reason, message }: Pick<Condition, 'reason' | 'message'>): StateWords {
+function sentence(
+  tone: StateWords['tone'],
+  { reason, message }: { readonly reason: string; readonly message: string },
+): StateWords {
   const known = CONDITION_REASONS[reason]
   const words = message === '' ? (known?.meaning ?? reason) : message
   const fix = known === undefined || known.fix === 'Nothing to do.' ? '' : known.fix

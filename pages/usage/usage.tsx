@@ -96,7 +96,7 @@ interface DayProps {
   readonly organization: string
 }
 
-function NothingCounted({ organization }: Pick<DayProps, 'organization'>): ReactNode {
+function NothingCounted({ organization }: { readonly organization: string }): ReactNode {
   return (
     <Empty title="Nothing was counted this month">
       The first visit begins it. How to get there stands in the{' '}

@@ -25,7 +25,7 @@ export function replayChoiceOf({ replay }: Readonly<Record<string, unknown>>): {
 const PATH = '/api/organizations/:organization/replays'
 const AGAIN_MS = 2_000
 
-export function isOpen({ state }: Pick<ReplayLine, 'state'>): boolean {
+export function isOpen({ state }: ReplayLine): boolean {
   return state === 'waiting' || state === 'running'
 }
 

@@ -145,25 +145,50 @@ export interface SpoolHealth {
   readonly oldestAgeMs: number | null
 }
 
-export interface EventLog {
+/** Appends. */
+export interface LogWriter {
   append(topic: Topic, entries: readonly Entry[], options?: AppendOptions): Promise<void>
+}
+
+/** Consumes as a member of a group. */
+export interface LogConsumers {
   consume(topic: Topic, group: string, handler: BatchHandler, options: ConsumeOptions): Promise<Consumer>
-  /** Reads entries without a group, from an offset on; for tools such as replay. */
+}
+
+/** Reads from an offset on. */
+export interface LogReader {
+  /** Reads entries without a group; for tools such as replay. */
   read(topic: Topic, fromOffset: number, maxEntries: number): Promise<readonly StoredEntry[]>
+}
+
+/** Reads what was appended last. */
+export interface LogTail {
   /**
    * Reads the newest entries without a group, page by page, in order within a partition. It does not wait for entries that are
    * appended after the call began. For a process that must know at its start what happened just before.
    */
   readLast(topic: Topic, newest: Newest): AsyncIterable<readonly StoredEntry[]>
-  lag(): Promise<readonly TopicLag[]>
+}
+
+/** Tells how far groups have read. */
+export interface LogProgress {
   /**
    * Every entry whose append had resolved before the call is below `ends`, where that is known; `done` was read before. Rejects
    * while the log is unreachable.
    */
   progress(topic: Topic, group: string): Promise<TopicProgress>
+}
+
+/** Tells whether the log takes entries. */
+export interface LogStatus {
   health(): EventLogHealth
   /** Only on a log with a spool in front of it (`spooled.ts`). */
   spool?(): SpoolHealth
+}
+
+/** The whole log; whoever needs one part of it names that part. */
+export interface EventLog extends LogWriter, LogConsumers, LogReader, LogTail, LogProgress, LogStatus {
+  lag(): Promise<readonly TopicLag[]>
   /**
    * Only on a log in a folder of this machine: copies the whole log, and the stores that share its commits, into another folder
    * while it is in use. Every append that had resolved before the call is in the copy.

@@ -68,7 +68,7 @@ export class WaitingAppends {
   }
 
   /** It no longer waits, and is not being stored. */
-  leave({ bytes, entries }: Pick<WaitingAppend, 'bytes' | 'entries'>): void {
+  leave({ bytes, entries }: WaitingAppend): void {
     this.#bytes -= bytes
     this.#entries -= entries.length
     this.#appends--

@@ -1,7 +1,13 @@
 /** Facts in ClickHouse, over either connection: inserts checked rows by partition, and runs named queries. */
 
 import { sliced } from '../../common/sliced.ts'
-import type { FactsConnection, InsertStatement, TableLayout } from './engine/connection.ts'
+import {
+  LOG_COMMENT,
+  namedAs,
+  type FactsConnection,
+  type InsertStatement,
+  type TableLayout,
+} from './engine/connection.ts'
 import { insertError, queryError } from './engine/engine-codes.ts'
 import {
   countNamed,
@@ -12,7 +18,7 @@ import {
   deleteOrganization,
 } from './erasure/erase.ts'
 import { RowsRefused } from './facts.ts'
-import type { Facts, RunOptions } from './facts.ts'
+import type { Facts, RunOptions, FactsEraser } from './facts.ts'
 import { keptClause } from './erasure/kept.ts'
 import { QUERIES } from './queries.ts'
 import type { QueryName, QueryParams, QueryRow } from './queries.ts'
@@ -37,7 +43,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
   async function insertAll(rows: CollectedRows): Promise<void> {
     try {
       const { insert } = await settings()
-      for (const statement of rows.statements(insert)) await connection.insert(withQuorum(statement, connection.layout))
+      for (const statement of rows.statements(insert)) await connection.insert(completed(statement, connection.layout))
     } catch (error) {
       const known = insertError(error)
       isReachable = known instanceof RowsRefused
@@ -55,7 +61,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
     try {
       const { clauses, patientClauses } = await settings()
       const clause = (isPatient ? patientClauses : clauses)[turn]
-      const text = `${sql(params)} ${clause}${sequenceOf(isSequential, connection.layout)}${keptClause(kept, startOf(params))}`
+      const text = `${sql(params)} ${clause}, log_comment = '${LOG_COMMENT} ${name}'${sequenceOf(isSequential, connection.layout)}${keptClause(kept, startOf(params))}`
       const rows = await connection[method](text, params, { turn: isPatient ? 'report' : turn, signal, share })
       isReachable = true
       return rows as Iterable<QueryRow<Q>>
@@ -91,10 +97,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
   }
 }
 
-type Erasing = Pick<
-  Facts,
-  'countNamed' | 'erase' | 'countOrganization' | 'eraseOrganization' | 'eraseOlder' | 'eraseFigures'
->
+type Erasing = FactsEraser
 
 function erasingFrom(connection: FactsConnection): Erasing {
   return {
@@ -125,8 +128,10 @@ function asQueryError(error: unknown): never {
   throw error instanceof RangeError ? error : queryError(error)
 }
 
-function withQuorum(statement: InsertStatement, layout: TableLayout | undefined): InsertStatement {
-  return { ...statement, settings: { ...statement.settings, ...quorumOf(statement.table, layout) } }
+/** With its name and, on replicas, a majority. */
+function completed(statement: InsertStatement, layout: TableLayout | undefined): InsertStatement {
+  const { table, settings } = statement
+  return { ...statement, settings: { ...settings, ...namedAs(`insert ${table}`), ...quorumOf(table, layout) } }
 }
 
 /** Reads something once, when it is first needed; a failure is not remembered, so the next call tries again. */

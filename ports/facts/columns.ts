@@ -309,7 +309,6 @@ export const DERIVED_TABLES = [
   'decision_replays',
   'decision_replay_results',
   'erasures',
-  'stream_backlog',
   'stream_pointers',
   'stream_progress',
   'webhook_attempts',

@@ -39,16 +39,28 @@ export interface RunOptions {
   readonly isPatient?: boolean
 }
 
-export interface Facts {
-  startBatch(): RowBatch
-  /** Inserts whole or rejects; safe to repeat. Rejects with `FactsUnavailable` (repeat) or `RowsRefused` (bisect). */
-  insert(table: FactTable, rows: readonly FactRow[]): Promise<void>
+/** Runs named queries. */
+export interface FactsReader {
   run<Q extends QueryName>(query: Q, params: QueryParams<Q>, options?: RunOptions): Promise<readonly QueryRow<Q>[]>
+}
+
+/** Runs named queries of which each row is done with at once. */
+export interface FactsScanner {
   /**
-   * As `run`, for thousands of rows of which each is done with at once: they are to be taken once, and may be made only as they are
+   * As `run`, for thousands of rows: they are to be taken once, and may be made only as they are
    * taken, so that no garbage collection copies all of them. Taking them throws like `run` if one cannot be read.
    */
   each<Q extends QueryName>(query: Q, params: QueryParams<Q>, options?: RunOptions): Promise<Iterable<QueryRow<Q>>>
+}
+
+/** Inserts rows. */
+export interface FactsWriter {
+  /** Inserts whole or rejects; safe to repeat. Rejects with `FactsUnavailable` (repeat) or `RowsRefused` (bisect). */
+  insert(table: FactTable, rows: readonly FactRow[]): Promise<void>
+}
+
+/** Deletes for good. */
+export interface FactsEraser {
   /** Rows of each table that name one of these; all tables. At most `MAX_NAMES`. */
   countNamed(names: readonly ErasedName[]): Promise<ErasedRows>
   /**
@@ -64,7 +76,16 @@ export interface Facts {
   eraseOlder(owner: OwnedWebsite, beforeMs: number): Promise<boolean>
   /** Deletes the figures of these hours of a website (starts of hours, Unix ms), to be counted again. Safe to repeat. */
   eraseFigures(owner: OwnedWebsite, hours: readonly number[]): Promise<void>
+}
+
+/** Tells whether the engine answers. */
+export interface FactsStatus {
   health(): { readonly isReachable: boolean; readonly lastInsertAtMs: number | null }
+}
+
+/** All of the facts; whoever needs one part of them names that part. */
+export interface Facts extends FactsReader, FactsScanner, FactsWriter, FactsEraser, FactsStatus {
+  startBatch(): RowBatch
   close(): Promise<void>
 }
 

@@ -22,7 +22,10 @@ interface Migration {
   readonly checksum: string
 }
 
-/** An applied migration was changed or removed, or another migrator does not end. */
+/**
+ * An applied migration was changed or removed, or another migrator does not end.
+ * @internal
+ */
 export class MigrationRefused extends Error {
   override readonly name = 'MigrationRefused'
 }
@@ -101,13 +104,17 @@ async function missing(connection: FactsConnection, migrations: readonly Migrati
   for (const { name, checksum } of migrations) {
     const known = applied.get(name)
     if (known !== undefined && known !== checksum) {
-      throw new MigrationRefused(`migration ${name} was changed after it had been applied; write a new one instead`)
+      throw new MigrationRefused(
+        `the tables have another form: ${name} has changed since it was applied; use an empty database, or the program that made them`,
+      )
     }
   }
   const last = [...applied.keys()].at(-1) ?? ''
   const unknown = [...applied.keys()].filter((name) => !migrations.some((migration) => migration.name === name))
   if (unknown.length > 0)
-    throw new MigrationRefused(`the tables are newer than this program: it does not know ${unknown.join(', ')}`)
+    throw new MigrationRefused(
+      `the tables are newer than this program, which does not know ${unknown.join(', ')}; use the program that made them, or an empty database`,
+    )
   const open = migrations.filter(({ name }) => !applied.has(name))
   const late = open.find(({ name }) => name < last)
   if (late !== undefined) throw new MigrationRefused(`migration ${late.name} comes before ${last}, which is applied`)

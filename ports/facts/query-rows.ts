@@ -100,7 +100,6 @@ export const INSTALLATION_VISIT = selectFrom('installs', [
 ])
 export type InstallationVisitRow = RowsOf<typeof INSTALLATION_VISIT>
 
-/** `install_received_at_ms` is 0 if the first release wrote the record of the install that caused the delivery. */
 export const DISPATCHED_JOB = selectFrom('deliveries', [
   'organization',
   'website',

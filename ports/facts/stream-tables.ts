@@ -1,22 +1,6 @@
 /** The columns of the tables behind log streams: what is still to be sent, and how far each stream is. */
 
 export const STREAM_TABLES = {
-  stream_backlog: {
-    columns: {
-      organization: 'text',
-      lane: 'text',
-      log_offset: 'uint64',
-      id: 'text',
-      at: 'time',
-      appended_at: 'time',
-      website: 'text',
-      kind: 'text',
-      status: 'uint16',
-      record: 'text',
-      row_version: 'uint64',
-    },
-    partitionedBy: { column: 'at', span: 'day' },
-  },
   stream_pointers: {
     columns: {
       organization: 'text',

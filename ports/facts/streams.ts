@@ -1,8 +1,8 @@
 /**
  * The SQL texts behind log streams: the part of the backlog that a stream has not finished, lane by lane.
  *
- * The backlog is `stream_pointers`, whose texts are rows of Logs, and what the version before left in `stream_backlog`. Both are ordered
- * by organisation, lane and offset, so that finished records are skipped without being read.
+ * The backlog is `stream_pointers`, whose texts are rows of Logs. It is ordered by organisation, lane and offset, so that finished
+ * records are skipped without being read.
  */
 
 import { selectFrom, type RowsOf } from './columns.ts'
@@ -45,10 +45,9 @@ export interface OpenRow {
   readonly status: number
   readonly bytes: number
 }
-/** `record`: its text, if the version before stored it. */
+/** With the ID by which Logs find it. */
 export interface BacklogRow extends OpenRow {
   readonly id: string
-  readonly record: string
 }
 const REQUEST_ROW = selectFrom('request_logs', [
   'website',
@@ -140,7 +139,7 @@ const OF_RECORD: OffsetColumns = { lowest: 'log_offset', highest: 'log_offset' }
 const OF_SEVERAL: OffsetColumns = { lowest: 'first_offset', highest: 'last_offset' }
 type Within = (offsets: OffsetColumns) => string
 
-/** Conditions of this form can use the order of the tables. */
+/** Conditions of this form can use the order of the table. */
 function beyond(params: DoneParams): Within {
   return ({ highest }) => {
     const done = positions(params).map(
@@ -160,9 +159,7 @@ function between(params: BorderParams): Within {
   }
 }
 
-/** How the columns of a record are read from a row of `stream_backlog`; others have their own name there. */
-const OF_TEXTS: Readonly<Record<string, string>> = { bytes: 'length(record) AS bytes' }
-/** Columns of which a row of `stream_pointers` holds one value for each record. */
+/** Columns of which a row holds one value for each record. */
 const OF_POINTERS: Readonly<Record<string, string>> = {
   log_offset: 'arrayMap(above -> first_offset + above, offsets)',
   id: "splitByChar(',', ids)",
@@ -170,19 +167,11 @@ const OF_POINTERS: Readonly<Record<string, string>> = {
   bytes: 'sizes',
 }
 
-/** Records with these columns; one that lies in two rows comes twice. */
-function pointers(columns: readonly string[], within: Within): string {
-  const arrays = columns.flatMap((column) => (column in OF_POINTERS ? [`${OF_POINTERS[column]} AS ${column}`] : []))
-  const selected = columns.map((column) => (column === 'record' ? "'' AS record" : column)).join(', ')
-  return `SELECT ${selected} FROM stream_pointers ARRAY JOIN ${arrays.join(', ')}
-    PREWHERE ${within(OF_SEVERAL)} WHERE ${within(OF_RECORD)}`
-}
-
-/** All records of the backlog within these bounds; one that lies in two rows comes twice. */
+/** All records of the backlog within these bounds, with these columns; one that lies in two rows comes twice. */
 function backlog(columns: readonly string[], within: Within): string {
-  const texts = columns.map((column) => OF_TEXTS[column] ?? column).join(', ')
-  return `(SELECT ${texts} FROM ${once('stream_backlog')} WHERE ${within(OF_RECORD)}
-    UNION ALL ${pointers(columns, within)})`
+  const arrays = columns.flatMap((column) => (column in OF_POINTERS ? [`${OF_POINTERS[column]} AS ${column}`] : []))
+  return `(SELECT ${columns.join(', ')} FROM stream_pointers ARRAY JOIN ${arrays.join(', ')}
+    PREWHERE ${within(OF_SEVERAL)} WHERE ${within(OF_RECORD)})`
 }
 
 /** Each record once, in the order of each lane; at most `per_lane` of each. */
@@ -227,7 +216,7 @@ function openBacklog(params: DoneParams & StreamFilters): string {
  * are equal.
  */
 function pointedTo(from: string, key: string, params: BorderParams & StreamFilters): string {
-  const found = `SELECT website, at, id FROM (${pointers(['log_offset', 'website', 'at', 'id', 'kind', 'status'], between(params))})`
+  const found = `SELECT website, at, id FROM ${backlog(['log_offset', 'website', 'at', 'id', 'kind', 'status'], between(params))}`
   return `FROM ${from} PREWHERE organization = {organization:String} AND (${key}) IN (${found} WHERE true${streamFilters(params)})
     LIMIT 1 BY ${key} LIMIT ${MAX_LANES * 1_000}`
 }
@@ -263,7 +252,7 @@ export const STREAM_QUERIES = {
 
   /** Records within these bounds, in the order of each lane; at most `per_lane` of each. */
   backlogBetween: sequential<BorderParams & OfOrganization & { readonly per_lane: number }, BacklogRow>((params) =>
-    inOrder(['bytes', 'id', 'record'], between(params)),
+    inOrder(['bytes', 'id'], between(params)),
   ),
 
   /** The requests among the records within these bounds, in no order. */

@@ -7,20 +7,9 @@
  */
 
 import type { OwnedWebsite, VisitId } from '../../domain/model.ts'
+import type { ReceiptStanding, ReceiptState } from '../../domain/receipt-states.ts'
 
 import type { SessionVerbs } from './session-verbs.ts'
-
-export type ReceiptState = 'issued' | 'active' | 'revoked'
-
-/**
- * What the store knows about a receipt. `predecessor_unknown`: it is active, but it is not known yet which receipt it
- * replaced, so one that seems active beside it may be revoked.
- * `revoked_predecessor_unknown`: the same for one that has been replaced itself. `revoked_unseen`: it has been replaced, and a
- * process that is not heard may know that it was active before, and so had replaced another one. `unknown`: nothing is known
- * (any more).
- */
-export type ReceiptStanding =
-  ReceiptState | 'predecessor_unknown' | 'revoked_predecessor_unknown' | 'revoked_unseen' | 'unknown'
 
 /**
  * A receipt, by the data that it carries. `issuedAtMs` gives the day to which its state belongs, and when that state
@@ -154,7 +143,8 @@ export interface Loss {
   readonly losses: string
 }
 
-export interface HotState extends SessionVerbs {
+/** Receipts and their states. */
+export interface ReceiptVerbs {
   putVisit(receipt: IssuedReceipt): Promise<void>
   activate(receipt: ReceiptRef): Promise<Activation>
   /**
@@ -167,6 +157,10 @@ export interface HotState extends SessionVerbs {
    * the one given here, which is then revoked; a known predecessor stays.
    */
   learn(receipt: IssuedReceipt, state: ReceiptState): Promise<void>
+}
+
+/** Install events: who decides one, and what was answered. */
+export interface InstallVerbs {
   /**
    * While the store is not complete, or another process may hold answers that it does not have, an event that it does not know is
    * not surely new, and an installation that it does not know is `unknown`.
@@ -184,13 +178,25 @@ export interface HotState extends SessionVerbs {
   decideInstall(decision: DecidedAnswer): Promise<void>
   /** Releases a claim after a failure, so that a retry need not wait for the lease to end. */
   releaseInstall(claim: Claim): Promise<void>
+}
+
+/** Counts in windows of time. */
+export interface HitCounter {
   /** Counts all hits in the current windows of the store's clock, or none if one is at its limit. */
   countHits(hits: readonly Hit[]): Promise<HitOutcome>
+}
+
+/** Counts that can be taken back. */
+export interface HitVerbs extends HitCounter {
   /**
    * Takes back hits that were counted `agoMs` milliseconds ago for a request that was not accepted. Counts of windows
    * that have ended stay.
    */
   returnHits(hits: readonly Hit[], agoMs: number): Promise<void>
+}
+
+/** Tracked events of a month. */
+export interface UsageVerbs {
   /** Counts one tracked event unless that would exceed the quota. */
   addUsage(usage: UsageRequest): Promise<UsageOutcome>
   /** Takes back one tracked event whose record could not be made durable. */
@@ -198,16 +204,36 @@ export interface HotState extends SessionVerbs {
   readUsage(organization: string, month: string): Promise<number>
   /** Raises the count to what Facts knows, if it is lower; repeating this changes nothing. */
   raiseUsage(usage: KnownUsage): Promise<void>
+}
+
+/** Who sends a job. */
+export interface JobVerbs {
   /** True for one caller at a time, so that no two workers send one job at once. The claim expires after `leaseMs`. */
   claimJob(jobId: string, owner: string, leaseMs: number): Promise<boolean>
   releaseJob(jobId: string, owner: string): Promise<void>
+}
+
+/** What the store may have lost. */
+export interface LossVerbs {
   /** What the store may have lost; null if it cannot have lost anything. */
   forgotten(): Promise<Loss | null>
   /** That has been restored. Ignored if the store has lost something again since `forgotten` returned this. */
   restored(loss: Loss): Promise<void>
-  /** Resolves once all writes so far are durable. */
-  flush(): Promise<void>
+}
+
+/** Tells whether the store answers. */
+export interface StoreStatus {
   /** `isShared` is false while an adapter counts per process because its store is unreachable. */
   health(): { readonly isReachable: boolean; readonly isShared: boolean }
+}
+
+/** The store itself. */
+export interface StoreVerbs extends StoreStatus {
+  /** Resolves once all writes so far are durable. */
+  flush(): Promise<void>
   close(): Promise<void>
 }
+
+/** The whole hot state; whoever needs one part of it names that part. */
+export interface HotState
+  extends ReceiptVerbs, InstallVerbs, HitVerbs, UsageVerbs, JobVerbs, LossVerbs, StoreVerbs, SessionVerbs {}

@@ -16,13 +16,8 @@ interface NewSession {
   readonly forMs: number
 }
 
-export interface SessionVerbs {
-  putSession(session: NewSession): Promise<void>
-  /** The record of a session that has neither expired nor been dropped; otherwise null. */
-  readSession(id: string): Promise<string | null>
-  dropSession(id: string): Promise<void>
-  /** Ends all sessions that the person has now, on any device, and deletes their records. */
-  dropSessionsOf(person: string): Promise<void>
+/** One-time values. */
+export interface OnceVerbs {
   /** False if the key already holds a value, which then stays. */
   putOnce(key: string, value: string, forMs: number): Promise<boolean>
   /** In place of whatever the key holds, at once: nobody who reads meanwhile finds nothing. */
@@ -32,6 +27,18 @@ export interface SessionVerbs {
   /** The value, for exactly one caller; null for all others and if it has expired. */
   takeOnce(key: string): Promise<string | null>
 }
+
+/** Sessions of people. */
+export interface SessionRecords {
+  putSession(session: NewSession): Promise<void>
+  /** The record of a session that has neither expired nor been dropped; otherwise null. */
+  readSession(id: string): Promise<string | null>
+  dropSession(id: string): Promise<void>
+  /** Ends all sessions that the person has now, on any device, and deletes their records. */
+  dropSessionsOf(person: string): Promise<void>
+}
+
+export interface SessionVerbs extends SessionRecords, OnceVerbs {}
 
 /** How long a sign-out everywhere is remembered; no session may be longer. */
 export const GENERATION_MS = 8 * 86_400_000

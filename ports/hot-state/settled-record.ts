@@ -7,7 +7,7 @@ import type { Settlement } from './hot-state.ts'
 /** An answer without the claim's owner. */
 export type KnownAnswer = Omit<Settlement, 'owner'>
 
-export function answerInRecord({ install }: Pick<InstallRecord, 'install'>): KnownAnswer {
+export function answerInRecord({ install }: InstallRecord): KnownAnswer {
   const { organization, website, eventId, installationId, receivedAtMs } = install
   return {
     organization,

@@ -6,7 +6,6 @@
  */
 
 import type { Catalog, CatalogProblem, Credentials } from '../../domain/catalog.ts'
-import { destinationKey } from '../../domain/catalog.ts'
 import { withNumber } from '../../domain/published/catalog-number.ts'
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import { CATALOG_LABEL, indexName } from '../../domain/published/place.ts'
@@ -148,7 +147,6 @@ class ClusterCatalog {
       const isOther = index.version !== this.#catalog?.version
       const content = isOther ? fromShards(index.version, texts, this.#memory) : this.catalog
       const catalog = withNumber(content, index.number)
-      if (index.single !== null && !this.#areThereFor(catalog, credentials)) return
       // Together: a destination without its credentials would look invalid.
       this.#takeCredentials(credentials)
       this.problems = []
@@ -185,18 +183,6 @@ class ClusterCatalog {
     if (this.#options.holder === null || isSameCredentials(credentials, this.credentials)) return
     this.credentials = credentials
     this.#options.logger.info({ objects: credentials.size }, 'credentials in force')
-  }
-
-  /**
-   * In the form with one name each, catalog and credentials arrive separately, and nothing shows which belong together.
-   */
-  #areThereFor(catalog: Catalog, credentials: Credentials): boolean {
-    const { holder } = this.#options
-    return [...catalog.websites.values()].every((website) =>
-      website.destinations
-        .filter((destination) => destination.provider === holder)
-        .every((destination) => credentials.has(destinationKey(destination, destination.id))),
-    )
   }
 
   #swap(catalog: Catalog): void {

@@ -32,8 +32,6 @@ interface CredentialFetcher {
 }
 
 const RETRY_MS = { first: 100, most: 5_000 }
-/** In the form with one name each, no index announces changes. */
-const LOOK_AGAIN_MS = 10_000
 
 export function createCredentialFetcher(options: CredentialFetcherOptions): CredentialFetcher {
   const fetching = new Fetching(options)
@@ -78,21 +76,20 @@ class Fetching {
 
   #found({ name, digest }: NamedPart): Fetched | null {
     const fetched = this.#there.get(name)
-    return fetched !== undefined && (digest === null || fetched.digest === digest) ? fetched : null
+    return fetched?.digest === digest ? fetched : null
   }
 
-  /** Until everything has arrived; without end in the form that announces no changes. */
+  /** Until everything has arrived. */
   async #run(): Promise<void> {
     let failures = 0
     while (!this.#abort.signal.aborted) {
-      const isWatching = this.#wanted.some(({ digest }) => digest === null)
-      const missing = this.#wanted.filter((part) => part.digest === null || this.#found(part) === null)
+      const missing = this.#wanted.filter((part) => this.#found(part) === null)
       if (missing.length === 0) return
       const news = await Promise.all(missing.map((part) => this.#fetch(part)))
       if (news.includes(true)) this.#options.onFetched()
       const isWhole = this.#wanted.every((part) => this.#found(part) !== null)
       failures = isWhole ? 0 : failures + 1
-      if (!isWhole || isWatching) await this.#pause(isWhole ? LOOK_AGAIN_MS : delayAfter(failures))
+      if (!isWhole) await this.#pause(delayAfter(failures))
     }
   }
 
@@ -103,8 +100,8 @@ class Fetching {
       const path = `/api/v1/namespaces/${place.namespace}/secrets/${name}`
       const secret = (await client.request({ method: 'GET', path, signal: this.#abort.signal })) as KubeObject
       const fetched = fetchedFrom(secret)
-      if (digest !== null && fetched.digest !== digest) return false
-      const isNews = this.#there.get(name)?.digest !== fetched.digest
+      if (fetched.digest !== digest) return false
+      const isNews = this.#there.get(name)?.digest !== digest
       this.#there.set(name, fetched)
       return isNews
     } catch (error) {

@@ -49,6 +49,7 @@ export type GoneSince = ReadonlyMap<string, number>
 /**
  * Pure: what counts now, given what counted before and what is there. Files that are missing or emptied count for a
  * while longer, unless the same text reappears under another name. `recheckAtMs` is when to check again.
+ * @internal
  */
 export function settleFiles(
   before: { readonly files: readonly ManifestFile[]; readonly goneSince: GoneSince },

@@ -12,7 +12,7 @@ interface NumberingOptions {
   /** Null or absent: nothing is kept, and the clock alone says how numbers grow from one process to the next. */
   readonly numberFile?: string | null
   readonly nowMs: () => number
-  readonly logger: Pick<Logger, 'warn'>
+  readonly logger: Logger
 }
 
 interface CatalogNumbers {

@@ -110,7 +110,10 @@ interface FolderCompilation extends Compilation {
   readonly blocking: readonly CatalogProblem[]
 }
 
-/** The folder does not compile at the start, when there is no catalog to keep. */
+/**
+ * The folder does not compile at the start, when there is no catalog to keep.
+ * @internal
+ */
 export class CatalogRefused extends Error {
   override readonly name = 'CatalogRefused'
   readonly problems: readonly CatalogProblem[]

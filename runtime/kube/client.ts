@@ -45,9 +45,13 @@ export interface KubeRequest {
   readonly signal?: AbortSignal
 }
 
-export interface KubeClient {
+/** Sends single requests. */
+export interface KubeRequests {
   /** The parsed answer. Rejects with a KubeError for anything but 2xx, and if no answer comes in time. */
   readonly request: (request: KubeRequest) => Promise<unknown>
+}
+
+export interface KubeClient extends KubeRequests {
   /** The body of a 2xx answer as it arrives; the caller ends it, with the signal or by destroying it. */
   readonly stream: (request: KubeRequest) => Promise<IncomingMessage>
   readonly close: () => void

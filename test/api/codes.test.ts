@@ -5,7 +5,8 @@ import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
 import { issueReceipt } from '../../domain/receipt.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import type { Reply } from '../../fixtures/service/requests.ts'
-import { freshAddress, startApi, TEST_ORIGIN, type Api } from './support/api.ts'
+import { freshAddress, TEST_ORIGIN } from './support/api.ts'
+import { startLoneApi, type LoneApi } from './support/lone-api.ts'
 import { KEYS } from './support/keys.ts'
 import { SEEN_CODES } from './support/openapi-check.ts'
 import { exchangeRaw } from './support/raw.ts'
@@ -35,19 +36,19 @@ const NOT_HERE = [
 ] as const
 
 type Answer = { readonly status: number; readonly error: string }
-type Provoke = (api: Api) => Promise<Answer>
+type Provoke = (api: LoneApi) => Promise<Answer>
 
 const told = async (reply: Promise<Reply>): Promise<Answer> => {
   const { status, body } = await reply
   return { status, error: body['error'] as string }
 }
-const raw = async (api: Api, ...pieces: Parameters<typeof exchangeRaw>[1]): Promise<Answer> => {
+const raw = async (api: LoneApi, ...pieces: Parameters<typeof exchangeRaw>[1]): Promise<Answer> => {
   const { answers } = await exchangeRaw(api.service.port, pieces)
   const { error } = JSON.parse(answers[0]?.body ?? '{}') as { error: string }
   SEEN_CODES.add(error)
   return { status: answers[0]?.status ?? 0, error }
 }
-const whileBroken = async (api: Api, error: Error): Promise<Answer> => {
+const whileBroken = async (api: LoneApi, error: Error): Promise<Answer> => {
   const { eventLog } = api.service
   const append = eventLog.append.bind(eventLog)
   eventLog.append = () => Promise.reject(error)
@@ -57,7 +58,7 @@ const whileBroken = async (api: Api, error: Error): Promise<Answer> => {
     eventLog.append = append
   }
 }
-const issued = (api: Api, more: { isHandoffOnly?: boolean; ageMs?: number; origin?: string } = {}): string =>
+const issued = (api: LoneApi, more: { isHandoffOnly?: boolean; ageMs?: number; origin?: string } = {}): string =>
   issueReceipt(KEYS, {
     organization: 'acme',
     website: 'acme-dev',
@@ -104,9 +105,11 @@ const PROVOKE: { readonly [C in Exclude<ErrorCode, (typeof NOT_HERE)[number]>]: 
 }
 
 describe('the table of error codes', () => {
-  let api: Api
+  let api: LoneApi
   before(async () => {
-    api = await startApi({ nowMs: () => Date.now() - (Date.now() % 60_000) + 1_000 })
+    // A minute that does not end: some codes come after its limit.
+    const startMs = Date.now() - (Date.now() % 60_000) + 1_000
+    api = await startLoneApi({ nowMs: () => startMs })
   })
   after(() => api.stop())
 

@@ -1,7 +1,8 @@
 /** Which pages may read answers: those of registered origins, which are echoed, never with credentials. */
 
 import { expect } from 'chai'
-import { startApi, TEST_ORIGIN, visitBody, type Api } from './support/api.ts'
+import { TEST_ORIGIN, visitBody } from './support/api.ts'
+import { startLoneApi, type LoneApi } from './support/lone-api.ts'
 
 const POSTS = ['/v1/visits', '/v1/visits/activate', '/v1/handoffs', '/v1/events']
 const GETS = [
@@ -27,9 +28,9 @@ const FOREIGN = [
 ]
 
 describe('CORS', () => {
-  let api: Api
+  let api: LoneApi
   before(async () => {
-    api = await startApi()
+    api = await startLoneApi()
     await api.service.apply({
       'other.yaml': `
 apiVersion: whence.dev/v1alpha1

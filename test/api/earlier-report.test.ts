@@ -1,6 +1,8 @@
 /** An event that the hot state does not know after a loss: whether it was reported before is found in the facts and on the log. */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
+import { middayClock } from '../../fixtures/clocks.ts'
 
 import type { ApiDeps } from '../../api/deps.ts'
 import { earlierReports } from '../../api/collection/repeats/earlier-report.ts'
@@ -43,7 +45,7 @@ class Parts {
       },
     },
     metrics: { lookup: () => undefined },
-    logger: { warn: (...words: unknown[]) => void this.warnings.push(words) },
+    logger: { ...SILENT_LOGGER, warn: (...words: unknown[]) => void this.warnings.push(words) },
   } as unknown as ApiDeps
 
   async *#read(newest: Newest) {
@@ -211,7 +213,7 @@ describe('a repeat after the hot state has lost what it held', () => {
     ['only on the log', false],
   ] as const)
     it(`is called a repeat, and gets the first answer, if it is ${where}`, async () => {
-      api = await startApi()
+      api = await startApi({ nowMs: middayClock() })
       const event = eventBody({ receipts: [await api.activeReceipt()] })
       const { facts } = api.service
       const startBatch = facts.startBatch.bind(facts)

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { until } from '../../fixtures/until.ts'
 import { NOT_BUILT, PUBLIC_LIMITS, PLAN_LIMITS, RATE_RULES } from '../../domain/limits.ts'
 import { createApp } from '../../api/app.ts'
 import { manifestsWith, startApi, type Api } from './support/api.ts'
@@ -276,10 +277,8 @@ describe('public files', () => {
       const bad = 'apiVersion: whence.dev/v1alpha1\nkind: Website\nmetadata: { name: some-project }\nspec: {}\n'
       await writeFile(join(api.service.folder, 'manifests', 'bad.yaml'), bad)
       let health: Record<string, any> = {}
-      for (let tries = 0; tries < 400 && health['catalog']?.isComplete !== false; tries++) {
-        health = (await api.get('/health')).body
-        await new Promise((resolve) => setTimeout(resolve, 25))
-      }
+      const isIncomplete = async () => (health = (await api.get('/health')).body)['catalog']?.isComplete === false
+      await until(isIncomplete, { everyMs: 25 })
       expect(health['catalog']).to.have.all.keys('version', 'isComplete')
       expect(health).to.have.all.keys(
         'ok',

@@ -2,6 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
+import { middayClock } from '../../fixtures/clocks.ts'
 import type { Reply } from '../../fixtures/service/requests.ts'
 import { until } from '../../fixtures/until.ts'
 import { eventBody, freshAddress, startApi, type Api } from './support/api.ts'
@@ -13,7 +14,7 @@ const PAUSE_MS = 250
 describe('a thousand concurrent reports of one event', () => {
   let api: Api
   before(async () => {
-    api = await startApi()
+    api = await startApi({ nowMs: middayClock() })
   })
   after(() => api.stop())
 

@@ -7,7 +7,8 @@ import { openApiDocument } from '../../api/openapi/document.ts'
 import { FIELD_WORDS } from '../../api/openapi/words.ts'
 import { ERRORS } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { eventBody, startApi, visitBody, type Api } from './support/api.ts'
+import { eventBody, visitBody } from './support/api.ts'
+import { startLoneApi, type LoneApi } from './support/lone-api.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
@@ -15,9 +16,9 @@ const { version } = JSON.parse(read('package.json')) as { version: string }
 const DOCUMENT = openApiDocument({ baseUrl: 'https://whence.example', version, brand: 'whence' }) as any
 
 describe('the OpenAPI document', () => {
-  let api: Api
+  let api: LoneApi
   before(async () => {
-    api = await startApi()
+    api = await startLoneApi()
   })
   after(() => api.stop())
 

@@ -2,6 +2,8 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
+import { until } from '../../fixtures/until.ts'
+import { middayClock } from '../../fixtures/clocks.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import { FactsUnavailable } from '../../ports/facts/facts.ts'
@@ -9,7 +11,6 @@ import { hasRedisServer, startRedis, type RedisServer } from '../../fixtures/eng
 import { eventBody, startApi, type Api } from './support/api.ts'
 import { claimsOf } from './support/keys.ts'
 
-const TRIES = 400
 const PAUSE_MS = 25
 /** Longer than a process trusts what it saw itself. */
 const TRUST_MS = 5_100
@@ -19,20 +20,19 @@ describe('a pending install', function () {
   let api: Api
   afterEach(() => api.stop())
 
-  const until = async (isMet: () => Promise<boolean>): Promise<void> => {
-    for (let tries = 0; tries < TRIES; tries++) {
-      if (await isMet()) return
-      // Entries waiting in a tier are due.
+  /** Entries waiting in a tier become due meanwhile. */
+  const inTime = (isMet: () => Promise<boolean>): Promise<true> => {
+    const look = async (): Promise<boolean> => {
       api.service.advance(1_000)
-      await pause(PAUSE_MS)
+      return isMet()
     }
-    throw new Error('it did not come to pass')
+    return until(look, { what: isMet.toString(), everyMs: PAUSE_MS })
   }
   const rowOf = async (eventId: string) => (await api.service.facts.run('installsByEventId', { event_id: eventId }))[0]
   const deliveriesOf = (eventId: string) =>
     api.service.facts.run('deliveriesOfInstall', { organization: 'acme', website: 'acme-dev', event_id: eventId })
-  const decided = (eventId: string): Promise<void> =>
-    until(async () => ((await rowOf(eventId))?.resolution ?? 'pending') !== 'pending')
+  const decided = (eventId: string): Promise<true> =>
+    inTime(async () => ((await rowOf(eventId))?.resolution ?? 'pending') !== 'pending')
   /** Queries of the facts fail until the returned function is called. */
   const silence = (...queries: string[]): (() => void) => {
     const { facts } = api.service
@@ -82,7 +82,7 @@ describe('a pending install', function () {
         ga: { status: 'pending', deliveries: [{ destination: 'acme-ga4', status: 'pending', session_mode: 'none' }] },
       })
       expect((await api.post('/v1/events', event)).body).to.deep.equal({ ...body, duplicate: true })
-      await until(async () => (await rowOf(event['event_id']))?.resolution === 'pending')
+      await inTime(async () => (await rowOf(event['event_id']))?.resolution === 'pending')
       speak()
       await decided(event['event_id'])
       const visitId = claimsOf(receipt).visitId
@@ -91,9 +91,9 @@ describe('a pending install', function () {
         candidate_count: 1,
         visit_id: visitId,
       })
-      await until(async () => (await deliveriesOf(event['event_id']))[0]?.status === 'delivered')
+      await inTime(async () => (await deliveriesOf(event['event_id']))[0]?.status === 'delivered')
       expect(api.service.ga4.total()).to.equal(1)
-      await until(async () => (await api.post('/v1/events', event)).body['resolution'] !== 'pending')
+      await inTime(async () => (await api.post('/v1/events', event)).body['resolution'] !== 'pending')
       const repeat = await api.post('/v1/events', event)
       expect(repeat.body).to.deep.include({
         duplicate: true,
@@ -163,7 +163,7 @@ describe('a pending install', function () {
         visit_id: visitId,
       })
       const last = await api.event({ installation_id: first['installation_id'], event_type: 'first_run' })
-      await until(async () => (await api.service.eventLog.lag()).every(({ entries }) => entries === 0))
+      await inTime(async () => (await api.service.eventLog.lag()).every(({ entries }) => entries === 0))
       expect((await rowOf(last.body['event_id']))?.visit_id).to.equal(visitId)
     })
   })
@@ -182,7 +182,7 @@ describe('a pending install', function () {
     }
 
     it('says what is stored, whatever has changed since and whatever the second body says', async () => {
-      api = await startApi()
+      api = await startApi({ nowMs: middayClock() })
       const older = await api.activeReceipt()
       const event = eventBody({ receipts: [older] })
       lie(1)
@@ -307,7 +307,7 @@ describe('a pending install', function () {
     beforeEach(async () => {
       redis.cli('FLUSHALL')
       api = await startApi({ env: { WHENCE_HOT_STATE: redis.url } })
-      await until(async () => (await api.service.hotState.forgotten()) === null)
+      await inTime(async () => (await api.service.hotState.forgotten()) === null)
     })
 
     it('follows the installation by what ClickHouse knows', async () => {
@@ -382,7 +382,7 @@ describe('a pending install', function () {
       const other = { ...second, receipts: [], installation_id: 'another-installation' }
       await api.post('/v1/events', other)
       speak()
-      await until(async () => (await api.service.hotState.forgotten()) === null)
+      await inTime(async () => (await api.service.hotState.forgotten()) === null)
       silence('settledInstall', 'installationVisits', 'receiptFacts')
       expect((await api.post('/v1/events', first)).body).to.deep.equal({ ...body, duplicate: true })
       for (const { installation_id } of [first, second]) {
@@ -419,8 +419,8 @@ describe('a pending install', function () {
       const event = eventBody({ receipts: [receipt] })
       const { body } = await api.post('/v1/events', event)
       redis.cli('FLUSHALL')
-      await until(async () => (await api.service.hotState.forgotten()) !== null)
-      await until(async () => (await api.service.hotState.forgotten()) === null)
+      await inTime(async () => (await api.service.hotState.forgotten()) !== null)
+      await inTime(async () => (await api.service.hotState.forgotten()) === null)
       await pause(TRUST_MS)
       const speak = silence('receiptFacts', 'installationVisits')
       expect((await api.post('/v1/events', event)).body).to.deep.equal({ ...body, duplicate: true })

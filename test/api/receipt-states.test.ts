@@ -3,6 +3,7 @@
  * afterwards.
  */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
 
 import type { ApiDeps } from '../../api/deps.ts'
@@ -69,7 +70,7 @@ class Parts {
     },
     eventLog: { progress: async () => ({ done: [this.isBehind ? 4 : 5], ends: [this.isEndUnknown ? null : 5] }) },
     metrics: { lookup: (what: string) => void this.lookups.push(what) },
-    logger: { warn: (...words: unknown[]) => void this.warnings.push(words) },
+    logger: { ...SILENT_LOGGER, warn: (...words: unknown[]) => void this.warnings.push(words) },
     keys: KEYS,
   } as unknown as ApiDeps
 

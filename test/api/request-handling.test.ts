@@ -4,12 +4,13 @@ import { expect } from 'chai'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Reply } from '../../fixtures/service/requests.ts'
 import { newId } from '../../fixtures/service/requests.ts'
-import { eventBody, startApi, TEST_ORIGIN, visitBody, type Api, type CallOptions } from './support/api.ts'
+import { eventBody, TEST_ORIGIN, visitBody, type CallOptions } from './support/api.ts'
+import { startLoneApi, type LoneApi } from './support/lone-api.ts'
 
 interface Endpoint {
   readonly path: string
   /** A body that is accepted. */
-  readonly body: (api: Api) => Promise<Record<string, unknown>>
+  readonly body: (api: LoneApi) => Promise<Record<string, unknown>>
   readonly required: readonly string[]
 }
 
@@ -104,9 +105,9 @@ const TYPES_TAKEN = [
 const ENCODINGS_REFUSED = ['gzip', 'br', 'deflate', 'zstd', 'x-gzip', 'identity, gzip', 'GZIP', 'aws-chunked']
 
 describe('every collection endpoint that takes a body', () => {
-  let api: Api
+  let api: LoneApi
   before(async () => {
-    api = await startApi()
+    api = await startLoneApi()
   })
   after(() => api.stop())
 

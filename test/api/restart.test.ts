@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { middayClock } from '../../fixtures/clocks.ts'
 import { TEST_SECRET } from '../../fixtures/service/service.ts'
 import { eventBody, startApi, visitBody, type Api } from './support/api.ts'
 
@@ -13,7 +14,9 @@ const DAY_MS = 86_400_000
 describe('a restart', () => {
   let folder: string
   let api: Api | null = null
+  let clock: () => number
   beforeEach(async () => {
+    clock = middayClock()
     folder = await mkdtemp(join(tmpdir(), 'whence-restart-'))
   })
   afterEach(async () => {
@@ -22,9 +25,9 @@ describe('a restart', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  const start = async (env: Record<string, string> = {}, nowMs?: () => number): Promise<Api> => {
+  const start = async (env: Record<string, string> = {}, nowMs = clock): Promise<Api> => {
     await api?.stop()
-    api = await startApi({ folder, env, ...(nowMs === undefined ? {} : { nowMs }) })
+    api = await startApi({ folder, env, nowMs })
     return api
   }
 
@@ -55,8 +58,8 @@ describe('a restart', () => {
 
   it('does not reset the daily limit of a client address', async () => {
     let nowMs = Date.UTC(2026, 10, 21, 12)
-    const clock = (): number => nowMs
-    let now = await start({}, clock)
+    const own = (): number => nowMs
+    let now = await start({}, own)
     const address = '192.0.2.77'
     for (let minute = 0; minute < 17; minute++) {
       const count = minute === 16 ? 20 : 30
@@ -64,7 +67,7 @@ describe('a restart', () => {
       expect(replies.every(({ status }) => status === 200)).to.equal(true)
       nowMs += 60_000
     }
-    now = await start({}, clock)
+    now = await start({}, own)
     expect((await now.event({}, { address })).status).to.equal(429)
     expect((await now.event()).status).to.equal(200)
   })

@@ -1,6 +1,7 @@
 /** A request that cannot be made durable is never answered with ok, and an answer that may have been lost is repeated unchanged. */
 
 import { expect } from 'chai'
+import { middayClock } from '../../fixtures/clocks.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { Claim } from '../../ports/hot-state/hot-state.ts'
@@ -18,7 +19,7 @@ describe('an event log that accepts nothing', () => {
   let api: Api
   let append: EventLog['append']
   before(async () => {
-    api = await startApi()
+    api = await startApi({ nowMs: middayClock() })
     append = api.service.eventLog.append.bind(api.service.eventLog)
   })
   after(() => api.stop())
@@ -107,18 +108,6 @@ describe('an event log that accepts nothing', () => {
     heal()
     expect((await api.post('/v1/events', event)).body).to.deep.include({ duplicate: false, resolution: 'matched' })
     expect((await api.post('/v1/events', event)).body).to.deep.include({ duplicate: true, resolution: 'matched' })
-  })
-
-  it('stores what an earlier release decided, whose kept decision has no version', async () => {
-    const event = eventBody({ receipts: [await api.activeReceipt()] })
-    const kept = await keptAfterFailure(event)
-    const { v, ...unversioned } = kept
-    expect(v).to.equal(1)
-    await keep(event, unversioned)
-    expect((await api.post('/v1/events', event)).body).to.deep.include({ duplicate: false, resolution: 'matched' })
-    await api.service.drain('facts-writer')
-    const [row] = await api.service.facts.run('installsByEventId', { event_id: event['event_id'] })
-    expect(row).to.deep.include({ resolution: 'matched' })
   })
 
   it('leaves an event to a later release that has decided it: 503 until that release answers, and nothing is stored', async () => {

@@ -4,6 +4,7 @@
  */
 
 import { expect } from 'chai'
+import { until } from '../../fixtures/until.ts'
 import { matchHits } from '../../domain/collection/rate.ts'
 import { redisHotState } from '../../ports/hot-state/redis/redis.ts'
 import { newId } from '../../fixtures/service/requests.ts'
@@ -53,10 +54,6 @@ for (const store of ['LMDB', 'Redis'] as const) {
     const counted = async ({ service } = api): Promise<number> => {
       const metrics = await (await fetch(service.metricsUrl)).text()
       return Number(/^whence_matches_over_warning_total (\d+)$/m.exec(metrics)?.[1] ?? Number.NaN)
-    }
-    const until = async (isSo: () => Promise<boolean>) => {
-      for (let tries = 0; tries < 400 && !(await isSo()); tries++)
-        await new Promise((resolve) => setTimeout(resolve, 25))
     }
 
     it('is recorded once, when there is one more than the website allows', async () => {

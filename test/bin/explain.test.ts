@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 
+import { until } from '../../fixtures/until.ts'
 import { deliveryLines } from '../../bin/tools/explain/deliveries.ts'
 import { explainText } from '../../bin/tools/explain/explain-text.ts'
 import type { Explanation } from '../../bin/tools/explain/explanation.ts'
@@ -211,10 +212,12 @@ describe('whencectl explain, of one install at all providers', function () {
     await post(`${service.url}/v1/events`, eventBody({ event_id: eventId, receipts: [receipt] }))
     const isTold = (): boolean =>
       ['known as', 'INVALID_PARAMETER', '40105', '80004'].every((word) => text.includes(word))
-    for (let tries = 0; tries < 60 && !(isTold() && text.includes('click_too_fresh')); tries += 1) {
+    const isExplained = async (): Promise<boolean> => {
       await service.drain('facts-writer')
       text = (await whencectl(['explain', eventId, '--data', `${service.folder}/data`])).stdout
+      return isTold() && text.includes('click_too_fresh')
     }
+    await until(isExplained, { what: () => `everything is explained, not only ${text}` })
   })
   after(async () => {
     await service?.stop()

@@ -1,5 +1,6 @@
 /** A part that cannot be opened at first: the program runs without it, and uses it as soon as it opens. */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
 
 import { keepOpening } from '../../bin/wiring/process.ts'
@@ -11,6 +12,7 @@ describe('a part that is retried until it opens', () => {
   let said: string[]
   let stops: number
   const logger = {
+    ...SILENT_LOGGER,
     warn: (_fields: object, message: string) => void said.push(message),
     info: (_fields: object, message: string) => void said.push(message),
   }

@@ -5,6 +5,7 @@ import { cp, mkdtemp, readFile, readdir, rm, truncate, writeFile } from 'node:fs
 import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { until } from '../../fixtures/until.ts'
 import { startGa4StandIn, type Ga4StandIn } from '../../stand-ins/ga4.ts'
 import { startChild, type ServiceChild } from '../crash/service.child.ts'
 import { brokenPromises } from '../crash/service.history.ts'
@@ -16,8 +17,6 @@ import { freePort } from '../../fixtures/engines/free-port.ts'
 import { startTestService } from '../../fixtures/service/service.ts'
 
 const QUICKSTART = new URL('../../examples/quickstart', import.meta.url).pathname
-const PATIENCE_MS = 20_000
-const PAUSE_MS = 25
 
 describe('the life of the service', function () {
   this.timeout(180_000)
@@ -198,15 +197,4 @@ async function otherFolder(folder: string): Promise<string> {
   const other = join(folder, 'other')
   await cp(join(folder, 'manifests'), join(other, 'manifests'), { recursive: true })
   return other
-}
-
-/** Repeats until there is something to return; generous, because the machine may be busy. */
-async function until<T>(ask: () => T | Promise<T>): Promise<NonNullable<T>> {
-  const deadlineMs = performance.now() + PATIENCE_MS
-  for (;;) {
-    const answer = await ask()
-    if (answer !== null && answer !== undefined && answer !== false) return answer
-    if (performance.now() > deadlineMs) throw new Error(`it did not happen within ${PATIENCE_MS} ms`)
-    await wait(PAUSE_MS)
-  }
 }

@@ -188,7 +188,8 @@ function sumOf(some: readonly Answered[], what: 'ok' | 'calls' | 'lateOk' | 'lat
 /** Median and worst; what took too long counts as the worst. */
 function spanOf(values: readonly number[]): string {
   const sorted = values.map((value) => (Number.isNaN(value) ? Infinity : value)).toSorted((one, other) => one - other)
-  const [median = Number.NaN, worst = Number.NaN] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted.at(-1)]
+  const median = sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN
+  const worst = sorted.at(-1) ?? Number.NaN
   return sorted.length < 2 ? seconds(median) : `${seconds(median)} (${seconds(worst)})`
 }
 

@@ -126,7 +126,8 @@ class Person {
       await this.#pause()
     }
     if (receipts.length === 0) return [NOTHING]
-    const [newest = '', oldest = ''] = [receipts.at(-1), receipts[0]]
+    const newest = receipts.at(-1) ?? ''
+    const oldest = receipts[0] ?? ''
     return this.#dice.shuffled([
       { receipts: [newest], token: null },
       { receipts: [...receipts], token: null },

@@ -97,6 +97,7 @@ export function activationRecord(changes: Partial<ActivationRecord> & { readonly
     activatedAtMs: SAMPLE_MS + 500,
     revokedVisitId: null,
     revokedIssuedAtMs: null,
+    isPredecessorUnknown: false,
     retentionDays: 395,
     ...changes,
   }
@@ -228,6 +229,7 @@ export function deliveryRecord(changes: Partial<DeliveryRecord> = {}): DeliveryR
     nextAttemptAtMs: null,
     deadlineAtMs: SAMPLE_MS + 86_400_000,
     attempt: null,
+    installReceivedAtMs: changes.atMs ?? SAMPLE_MS,
     catalogNumber: 1,
     retentionDays: 395,
     logRetentionDays: 30,

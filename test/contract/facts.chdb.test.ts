@@ -438,7 +438,6 @@ describe('Facts on chDB', () => {
       'installs',
       'poison_records',
       'request_logs',
-      'stream_backlog',
       'stream_pointers',
       'stream_progress',
       'visits',

@@ -232,10 +232,6 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
 
         for (const { eventId } of [gone, kept]) {
           const record = JSON.stringify({ event: eventId })
-          const lines = { website, organization: 'acme', lane: 'lane', log_offset: 1, id: eventId, row_version: 1 }
-          await facts().insert('stream_backlog', [
-            { ...lines, at: SAMPLE_MS, appended_at: SAMPLE_MS, kind: 'install', status: 200, record },
-          ])
           const replay = { organization: 'acme', website, id: eventId, made_at: SAMPLE_MS, state: 'done', installs: 1 }
           await facts().insert('decision_replay_results', [
             { ...replay, reached: SAMPLE_MS, result: record, retention_days: 7, row_version: 1 },
@@ -245,7 +241,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const names = Object.values(gone).map((id) => erasedName({ organization: 'acme', website }, id))
         const rows = { visits: 1, activations: 1, handoffs: 1, installs: 1, install_decisions: 1, deliveries: 1 }
         const facted = { ...rows, attempts: 1, activity: 1, request_logs: 5, poison_records: 1 }
-        const all = { ...facted, stream_backlog: 1, decision_replay_results: 1, webhook_attempts: 1 }
+        const all = { ...facted, decision_replay_results: 1, webhook_attempts: 1 }
         expect(await facts().countNamed(names)).to.deep.equal(all)
         const before = await counts(facts())
         await facts().erase(names)
@@ -258,7 +254,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         ]
         expect(await facts().countNamed(left)).to.deep.include({ visits: 2, installs: 2, activity: 2 })
         const others = await facts().countNamed([erasedName({ organization: 'acme', website }, kept.eventId)])
-        expect(others).to.deep.include({ stream_backlog: 1, decision_replay_results: 1, webhook_attempts: 1 })
+        expect(others).to.deep.include({ decision_replay_results: 1, webhook_attempts: 1 })
         await facts().erase(names)
         await facts().erase([])
       })
@@ -957,7 +953,7 @@ export function factsContract(name: string, open: () => Promise<FactsHarness>): 
         const told = rows.map((row) => [row.event_id, row.destination, row.status, row.install_received_at_ms])
         expect(told).to.have.deep.members([
           [done, 'a', 'pending', SAMPLE_MS - 1],
-          [done, 'b', 'skipped', 0],
+          [done, 'b', 'skipped', SAMPLE_MS],
         ])
       })
 

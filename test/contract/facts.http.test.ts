@@ -5,10 +5,10 @@
 
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import { expect } from 'chai'
 
+import { until } from '../../fixtures/until.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import type { FactRow, Facts } from '../../ports/facts/facts.ts'
@@ -122,7 +122,7 @@ describe('Facts over HTTP', function () {
     let isAnswered = false
     const first = failure(facts.insert('visits', rows)).finally(() => (isAnswered = true))
     const inbox = join(server.folder, 'data', 'inbox')
-    while (!isAnswered && (await readdir(inbox)).length === 0) await nextTurn()
+    await until(async () => isAnswered || (await readdir(inbox)).length > 0, { everyMs: 0 })
     await server.kill()
     expect(await first).to.be.instanceOf(FactsUnavailable)
     expect(facts.health().isReachable).to.equal(false)

@@ -6,6 +6,13 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 
 import { LIMITS } from '../../domain/limits.ts'
+import {
+  ACTIVATION_OF,
+  RECEIPT_TRANSITIONS,
+  type ReceiptNews,
+  type ReceiptStanding,
+  type ReceiptState,
+} from '../../domain/receipt-states.ts'
 import { matchHits } from '../../domain/collection/rate.ts'
 import type {
   Claim,
@@ -16,10 +23,10 @@ import type {
   MatchedVisit,
   Predecessor,
   ReceiptRef,
-  ReceiptStanding,
-  ReceiptState,
   Settlement,
 } from '../../ports/hot-state/hot-state.ts'
+
+import { NEWS_IN_ANY_ORDER, standingAfter, tellNews } from './receipt-news.ts'
 
 export interface HotStateHarness {
   /** The store under test; another object after `reopen`. */
@@ -234,6 +241,14 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
         expect(await harness.state.activate(refOf(second))).to.deep.equal(again)
       })
 
+      it('moves each state as the table of the domain says, in whatever order news comes', async () => {
+        const told = NEWS_IN_ANY_ORDER.map((news) => ({ news, about: refOf(issue()) }))
+        for (const { news, about } of told) for (const each of news) await tellNews(harness.state, about, each)
+        await harness.reopen()
+        for (const { news, about } of told)
+          expect(await states(about), news.join()).to.deep.equal([shown(standingAfter(news))])
+      })
+
       it('keeps websites and issue times apart', async () => {
         const mine = await activated()
         const other = { ...refOf(mine), website: 'other-website' }
@@ -283,7 +298,7 @@ export function hotStateContract(name: string, open: () => Promise<HotStateHarne
             const model = chainModel(harness.nowMs())
             for (const step of steps) await applyStep(harness.state, model, step)
             const seen = await states(...model.receipts)
-            expect(seen).to.deep.equal(model.states)
+            expect(seen).to.deep.equal(model.states.map(shown))
           }),
           { numRuns: 60 },
         )
@@ -869,19 +884,22 @@ function claimOf(eventId: string, owner: string): Claim {
 const CHAIN = 4
 
 const receiptStep = fc.record({
-  verb: fc.constantFrom('put', 'activate', 'learn issued', 'learn active', 'learn revoked', 'learn unknown'),
+  verb: fc.constantFrom(
+    'put',
+    'activate',
+    'learn issued',
+    'learn active',
+    'learn revoked',
+    'learn unknown',
+    'learn replaced',
+  ),
   index: fc.nat({ max: CHAIN - 1 }),
 })
 
 interface ChainModel {
   readonly receipts: readonly IssuedReceipt[]
   readonly states: ReceiptStanding[]
-  /** Revoked ones of which it was never said that they were active, or what they replaced. */
-  readonly unseen: Set<number>
 }
-
-const ACTIVE: readonly ReceiptStanding[] = ['predecessor_unknown', 'active']
-const RANK: readonly ReceiptStanding[] = ['unknown', 'issued', 'predecessor_unknown', 'active', 'revoked']
 
 function chainModel(atMs: number): ChainModel {
   const receipts: IssuedReceipt[] = []
@@ -891,7 +909,7 @@ function chainModel(atMs: number): ChainModel {
     const issuedAtMs = atMs - (CHAIN - index) * (DAY_MS / 2)
     receipts.push({ ...receipt(issuedAtMs), previous: previous === undefined ? null : refOf(previous) })
   }
-  return { receipts, states: receipts.map(() => 'unknown'), unseen: new Set() }
+  return { receipts, states: receipts.map(() => 'unknown') }
 }
 
 async function applyStep(
@@ -901,54 +919,34 @@ async function applyStep(
 ): Promise<void> {
   const target = model.receipts[index]
   if (target === undefined) throw new Error('no such receipt')
-  const before = model.states[index]
+  const before = model.states[index] ?? 'unknown'
   if (verb === 'put') {
     await state.putVisit(target)
-    raise(model, index, 'issued')
+    tell(model, index, 'issued')
   } else if (verb === 'activate') {
     const outcome = await state.activate(refOf(target))
-    if (before === 'issued') raiseWithPrevious(model, index)
-    const kinds: Record<ReceiptStanding, string> = {
-      unknown: 'unknown',
-      issued: 'activated',
-      predecessor_unknown: 'already_active',
-      active: 'already_active',
-      revoked: 'revoked',
-      revoked_predecessor_unknown: 'revoked',
-      revoked_unseen: 'revoked',
-    }
-    expect(outcome.kind).to.equal(kinds[before ?? 'unknown'])
+    if (before === 'issued') tell(model, index, 'active')
+    expect(outcome.kind).to.equal(ACTIVATION_OF[before])
   } else if (verb === 'learn unknown') {
     await state.learn({ ...target, previous: 'unknown' }, 'active')
-    raise(model, index, 'predecessor_unknown')
+    tell(model, index, 'active_predecessor_unknown')
+  } else if (verb === 'learn replaced') {
+    await state.learn({ ...target, previous: 'unknown' }, 'revoked')
+    tell(model, index, 'replaced')
   } else {
     const told = verb.slice('learn '.length) as ReceiptState
     await state.learn(target, told)
-    if (told === 'active') raiseWithPrevious(model, index)
-    else raise(model, index, told)
-    if (told === 'revoked') model.unseen.delete(index)
+    tell(model, index, told)
   }
 }
 
-function raiseWithPrevious(model: ChainModel, index: number): void {
-  raise(model, index, 'active')
-  if (index > 0) raise(model, index - 1, 'revoked')
+/** An active receipt replaces the one before it, if that is known. */
+function tell(model: ChainModel, index: number, news: ReceiptNews): void {
+  model.states[index] = RECEIPT_TRANSITIONS[news][model.states[index] ?? 'unknown']
+  if (news === 'active' && index > 0) tell(model, index - 1, 'replaced')
 }
 
-const OPEN: ReceiptStanding = 'revoked_predecessor_unknown'
-
-/** Which receipt a revoked one replaced may be unknown, and learnt later. */
-function raise(model: ChainModel, index: number, state: ReceiptStanding): void {
-  const before = model.states[index] ?? 'unknown'
-  if (before === 'revoked' || before === OPEN) return learnOfRevoked(model, index, state)
-  if (!ACTIVE.includes(before) && state === 'revoked') model.unseen.add(index)
-  if (before === 'predecessor_unknown' && state === 'revoked') model.states[index] = OPEN
-  else if (RANK.indexOf(before) < RANK.indexOf(state)) model.states[index] = state
-}
-
-function learnOfRevoked(model: ChainModel, index: number, state: ReceiptStanding): void {
-  if (!ACTIVE.includes(state)) return
-  const wasUnseen = model.unseen.delete(index)
-  if (state === 'active') model.states[index] = 'revoked'
-  else if (wasUnseen) model.states[index] = OPEN
+/** One process, or several that are all heard, have seen whatever there is. */
+function shown(state: ReceiptStanding): ReceiptStanding {
+  return state === 'revoked_unseen' ? 'revoked' : state
 }

@@ -3,6 +3,7 @@
  * Usage: node full-disk.child.ts FOLDER. Prints its results as one line of JSON.
  */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -15,6 +16,7 @@ const [folder = ''] = process.argv.slice(2)
 const MIB = 1024 * 1024
 const lines: string[] = []
 const logger = {
+  ...SILENT_LOGGER,
   error: (_fields: object, message: string) => void lines.push(`error ${message}`),
   info: (_fields: object, message: string) => void lines.push(`info ${message}`),
 }

@@ -3,6 +3,7 @@
  * one. Usage: JOB, as JSON.
  */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { readFile } from 'node:fs/promises'
 
 import { createErasures } from '../../delivery/facts-writer/erasures.ts'
@@ -64,5 +65,5 @@ const insert: Facts['insert'] = async (table, rows) => {
   await facts.insert(table, rows)
   await die('after', table)
 }
-await rollUp({ facts: { run, insert }, nowMs: Date.now, logger: { warn: () => undefined } })
+await rollUp({ facts: { run, insert }, nowMs: Date.now, logger: SILENT_LOGGER })
 await facts.close()

@@ -18,7 +18,7 @@ const SETTLE_PAUSE_MS = 250
 interface Settling {
   readonly drain: () => Promise<void>
   readonly facts: Facts
-  readonly eventLog: Pick<EventLog, 'lag'>
+  readonly eventLog: EventLog
 }
 
 /** Works off what waits for a retry or for its visit as well: both step aside for seconds of real time. */

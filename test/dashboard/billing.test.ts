@@ -1,5 +1,6 @@
 /** Paying for a plan, against a stand-in for Stripe that keeps state: its present answer counts, whatever its events say. */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
 
 import { reconcilePlans } from '../../dashboard/billing/reconcile.ts'
@@ -62,7 +63,11 @@ describe('billing', () => {
       writer: stage.writer,
       nowMs: stage.nowMs,
       random: () => 0,
-      logger: { warn: (...said: readonly unknown[]) => void warnings.push(String(said.at(-1))), info: () => undefined },
+      logger: {
+        ...SILENT_LOGGER,
+        warn: (...said: readonly unknown[]) => void warnings.push(String(said.at(-1))),
+        info: () => undefined,
+      },
     })
   /** As somebody may do it with kubectl. */
   const put = async (fields: object): Promise<void> => {

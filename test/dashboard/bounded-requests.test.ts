@@ -12,7 +12,7 @@ import { ROUTES } from '../../dashboard/api/routes.ts'
 import { firstFinding, checkSchema } from '../../domain/schema/check-schema.ts'
 import { objectSchema, type JsonSchema } from '../../domain/schema/json-schema.ts'
 import { LIMITS, PATH_RULES } from '../../domain/limits.ts'
-import type { Hit, HotState } from '../../ports/hot-state/hot-state.ts'
+import type { Hit, HitCounter } from '../../ports/hot-state/hot-state.ts'
 import { organizationOf, startStage, type Stage } from './support/stage.ts'
 
 const NAMES = Array.from({ length: 3_850 }, (_, index) => index.toString(36).padStart(3, 'a'))
@@ -155,7 +155,7 @@ describe('an address that does not exist', () => {
     const away = { countHits: () => Promise.reject(new Error('away')) }
     expect((await refuseUnknownPath('a', away)).code).to.equal('not_found')
     const hits: (readonly Hit[])[] = []
-    const there: Pick<HotState, 'countHits'> = {
+    const there: HitCounter = {
       async countHits(given) {
         hits.push(given)
         return { kind: 'counted', counts: [1] }

@@ -1,10 +1,12 @@
 /** Pages of figures over real facts: the present hours raw, earlier ones from their rollups, and each organisation sees only its own. */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
 
 import { trafficOfDay } from '../../bin/example-data/traffic.ts'
 import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
 import { rollUp } from '../../delivery/rollup/rollup.ts'
+import { middayClock } from '../../fixtures/clocks.ts'
 import type { LogRecord } from '../../domain/records.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
 import {
@@ -19,7 +21,9 @@ import { openTestFacts, type TestFacts } from '../support/facts.ts'
 import { organizationOf, SECRET, startStage, type Stage, websiteOf } from './support/stage.ts'
 
 const HOUR_MS = 3_600_000
-const NOW_MS = Date.now()
+/** The pages count by this clock too: a day that ended after `NOW_MS` would move what they show. */
+const clock = middayClock()
+const NOW_MS = clock()
 const KEY_ID = createKeyring([SECRET]).currentKeyId
 
 const MONTH_MS = Date.UTC(new Date(NOW_MS).getUTCFullYear(), new Date(NOW_MS).getUTCMonth())
@@ -67,7 +71,7 @@ describe('pages of figures', function () {
       organizationOf('trial', { members: { 'anna@acme.dev': 'Viewer' } }) + websiteOf('trial-site', 'trial'),
       organizationOf('moved', { members: { 'anna@acme.dev': 'Viewer' } }) + websiteOf('moved-site', 'moved'),
     ].join('---\n')
-    stage = await startStage({ manifests, facts })
+    stage = await startStage({ manifests, facts, clock })
     cookies = await stage.signIn('anna@acme.dev')
     const unmatched = installRecord({ website: 'acme-site', organization: 'acme', receivedAtMs: NOW_MS - 26 * HOUR_MS })
     const records = [
@@ -93,13 +97,13 @@ describe('pages of figures', function () {
       ]),
       visitRecord({ ...MOVED, website: 'moved-site', visitId: idAt(NOW_MS), issuedAtMs: NOW_MS }),
     ]
-    const hours = createHourMarks('test', Date.now).collect()
+    const hours = createHourMarks('test', clock).collect()
     for (const [table, rows] of rowsOf(records)) {
       await facts.insert(table, rows)
       for (const row of rows) hours.note(table, row)
     }
     await facts.insert('hour_marks', hours.rows())
-    await rollUp({ facts, nowMs: Date.now, logger: { warn: () => undefined } })
+    await rollUp({ facts, nowMs: clock, logger: SILENT_LOGGER })
   })
   after(async () => {
     await stage?.stop()

@@ -1,5 +1,6 @@
 /** What the folder of the embedded program does not keep: unused Secrets of the dashboard, and what a crash left of a write. */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -153,7 +154,11 @@ describe('the folder of the dashboard', () => {
     await writeFile(join(written, '.1763856000000-secret-default-x.yaml.tmp'), 'x')
     await chmod(written, 0o500)
     const warnings: string[] = []
-    const logger = { info: () => undefined, warn: (_fields: object, text: string) => void warnings.push(text) }
+    const logger = {
+      ...SILENT_LOGGER,
+      info: () => undefined,
+      warn: (_fields: object, text: string) => void warnings.push(text),
+    }
     const tidying = await startFolderTidying({ catalog, writer, written, logger: logger as never, nowMs: () => nowMs })
     tidying.stop()
     await chmod(written, 0o700)

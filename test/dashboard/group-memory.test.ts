@@ -10,7 +10,7 @@ import {
 } from '../../dashboard/sessions/group-memory.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { lmdbHotState, type LmdbHotState } from '../../ports/hot-state/lmdb/lmdb.ts'
-import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
+import type { OnceVerbs } from '../../ports/hot-state/session-verbs.ts'
 import type { LmdbEnvironment } from '../../ports/shared/lmdb/environment.ts'
 import { deleteFolder, openTestEnvironment, temporaryFolder, testClock } from '../contract/lmdb-harness.ts'
 
@@ -45,7 +45,7 @@ describe('the memory of groups', () => {
         await beforeVerb()
         return verb(...args)
       }
-    const hotState: Pick<SessionVerbs, 'putOnce' | 'replaceOnce' | 'readOnce' | 'takeOnce'> = {
+    const hotState: OnceVerbs = {
       putOnce: step((key, value, forMs) => state.putOnce(key, value, forMs)),
       replaceOnce: step((key, value, forMs) => state.replaceOnce(key, value, forMs)),
       readOnce: step((key) => state.readOnce(key)),

@@ -1,15 +1,13 @@
 /** ID tokens that must sign nobody in, each wrong in one place, and clocks that are ten minutes off. */
 
-import { setTimeout as pause } from 'node:timers/promises'
-
 import { expect } from 'chai'
 
+import { until } from '../../fixtures/until.ts'
 import { MINUTE_MS } from '../../domain/durations.ts'
 import { startForgingProvider, type Forgery, type ForgingProvider } from './support/forging-provider.ts'
 import { organizationOf, startStage, type Stage, type Told } from './support/stage.ts'
 
 const TEN_MINUTES_MS = 10 * MINUTE_MS
-const TRIES = 200
 
 describe('ID tokens', () => {
   let stage: Stage
@@ -21,10 +19,7 @@ describe('ID tokens', () => {
       manifests: organizationOf('acme', { members: { 'anna@acme.dev': 'Owner' } }),
       oidc: { issuer: provider.issuer, clientId: 'whence', clientSecret: 'only for tests' },
     })
-    for (let tries = 0; (await begin()).status !== 200; tries += 1) {
-      if (tries === TRIES) throw new Error('the provider was not found')
-      await pause(50)
-    }
+    await until(async () => (await begin()).status === 200, { what: 'the provider is found', everyMs: 50 })
   })
   after(async () => {
     await stage?.stop()

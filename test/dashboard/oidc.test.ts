@@ -1,9 +1,8 @@
 /** Signing in through a real identity provider, and every answer of one that must not sign anybody in. */
 
-import { setTimeout as pause } from 'node:timers/promises'
-
 import { expect } from 'chai'
 
+import { until } from '../../fixtures/until.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { freePort } from '../../fixtures/engines/free-port.ts'
 import { CLIENT_SECRET, startIdentityProvider, type IdentityProvider } from './support/identity-provider.ts'
@@ -381,13 +380,3 @@ describe('signing in through OpenID Connect', () => {
     await without.stop()
   })
 })
-
-const TRIES = 200
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < TRIES; tries++) {
-    if (await condition()) return
-    await pause(50)
-  }
-  throw new Error('it did not come true')
-}

@@ -1,10 +1,10 @@
 /** One install with all that belongs to it: what can be read at the same time is. */
 
+import type { FactsReader } from '../../ports/facts/facts.ts'
 import { expect } from 'chai'
 import { readInstall } from '../../dashboard/installs/list.ts'
 import type { OrganizationFacts, ReadScope } from '../../dashboard/reads/scope.ts'
 import type { CallTo } from '../../dashboard/http/call.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
 
 const READS = {
   organization: { id: 'acme' },
@@ -24,7 +24,7 @@ describe('one install', () => {
       if (rounds.length === 1) rounds.push([])
       return query === 'installByEvent' ? [install] : [query]
     }
-    const outcome = await readInstall(SCOPE, { run } as unknown as Pick<Facts, 'run'>)(CALL)
+    const outcome = await readInstall(SCOPE, { run } as unknown as FactsReader)(CALL)
     expect(rounds).to.deep.equal([
       ['installByEvent', 'deliveriesOfInstall', 'attemptsOfInstall'],
       ['visitsByIds', 'receiptHistory', 'handoffsOfVisits'],

@@ -108,6 +108,7 @@ async function fill(facts: Facts): Promise<void> {
       sinceMs: AT_MS - MINUTE_MS,
       untilMs: AT_MS,
       policy: { policy: 'first_visit', windowMs: 30 * DAY_MS, isTokensOnly: false },
+      session: 'of nobody',
     },
     ...[1, 2].map((ago) => activityRecord({ ...OF, atMs: AT_MS - ago, subject: 'Website/acme-one' })),
   ])

@@ -1,5 +1,6 @@
 /** What is left of requests that a rate refused, and of invitations that nobody accepted. */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
 
 import { deleteExpired } from '../../dashboard/people/expired.ts'
@@ -96,7 +97,7 @@ describe('in the dashboard', () => {
       },
       randomness: createRandomness(),
       nowMs: () => nowMs,
-      logger: { warn: () => undefined },
+      logger: SILENT_LOGGER,
       metrics: { refusalShed: () => void (shed += 1) },
     })
     const refuseMany = (organization: string, times: number): void => {

@@ -1,5 +1,6 @@
 /** A website's ID that is free again may be taken by another organisation: of the one that had it before it finds nothing on any page. */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
 
 import { markHours } from '../../delivery/rollup/mark-hours.ts'
@@ -88,6 +89,7 @@ describe("an organisation that took over a website's ID", function () {
       policy: { policy: 'first_visit', windowMs: 30 * DAY_MS, isTokensOnly: false },
       sinceMs: NOW_MS - 20 * DAY_MS,
       untilMs: NOW_MS,
+      session: 'of nobody',
     }
     const records = [
       ...[10 * DAY_MS, 3 * DAY_MS, DAY_MS, MINUTE_MS].flatMap((ago) => story(FORMER, TAKEN_MS - ago)),
@@ -97,8 +99,8 @@ describe("an organisation that took over a website's ID", function () {
     ]
     for (const [table, rows] of rowsOf(records)) await facts.insert(table, rows)
     await markHours(facts, { writer: 'test', sinceMs: 0, untilMs: NOW_MS, nowMs: NOW_MS })
-    await rollUp({ facts, nowMs: Date.now, logger: { warn: () => undefined } })
-    await runReplays({ facts, nowMs: Date.now, logger: { warn: () => undefined, error: () => undefined } })
+    await rollUp({ facts, nowMs: Date.now, logger: SILENT_LOGGER })
+    await runReplays({ facts, nowMs: Date.now, logger: SILENT_LOGGER })
   })
   after(async () => {
     await stage?.stop()

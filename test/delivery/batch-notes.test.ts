@@ -1,5 +1,6 @@
 /** What the facts-writer adds to the rows of a batch, with facts and a log in memory: hours, streams and erasures. */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
 
 import { createErasures, erasedName } from '../../delivery/facts-writer/erasures.ts'
@@ -139,7 +140,7 @@ describe('what the backlog of streams takes from a batch', () => {
     createStreamBacklog({
       facts: { run: run as Facts['run'] },
       eventLog: { progress: async (topic, group) => (asked.push(['progress', { topic, group }]), { done: [0], ends }) },
-      logger: { error: (...words: unknown[]) => void told.push(words) },
+      logger: { ...SILENT_LOGGER, error: (...words: unknown[]) => void told.push(words) },
       nowMs: () => nowMs,
     })
   const entryAt = (offset: number, appendedAtMs = nowMs): StoredEntry => ({ key: 'k', value: '', offset, appendedAtMs })
@@ -176,7 +177,7 @@ describe('what the backlog of streams takes from a batch', () => {
     expect(rows.rows()).to.deep.equal([
       {
         organization: 'acme',
-        lane: `requests/0/p${NOW_MS}/first`,
+        lane: `requests/0/${NOW_MS}/first`,
         first_offset: 7,
         last_offset: 7,
         appended_at: 11,
@@ -308,7 +309,6 @@ describe('what the backlog of streams takes from a batch', () => {
       partition: 0,
       begunAtMs: NOW_MS + 1,
       cause: 'renewed',
-      form: 'pointers',
     })
     expect(told).to.deep.equal([
       [{ topic: 'requests', partition: 0 }, 'the log has begun again: streams go on in a new lane'],
@@ -348,7 +348,7 @@ describe('a batch with rows that are added to it', () => {
       createStreamBacklog({
         facts: { run: (async (query: string) => (query === 'streamingOrganizations' ? [ACME] : [])) as Facts['run'] },
         eventLog: { progress: async () => ({ done: [0], ends: [9] }) },
-        logger: { error: () => undefined },
+        logger: SILENT_LOGGER,
         nowMs: () => NOW_MS,
       }).collect(batch),
   }

@@ -426,15 +426,6 @@ describe('dispatch', () => {
         expect(await told()).to.deep.equal([])
       })
 
-      it('takes deliveries that the first release wrote for its own', async () => {
-        await start()
-        facts.show(late)
-        facts.deliveries.push(dispatchedRow('event-1', 0))
-        await report(first())
-        await reportAnother(2)
-        expect(await jobs()).to.deep.equal(['event-2'])
-      })
-
       it('delivers an install that a retry has appended again, whichever record ClickHouse shows', async () => {
         const again = withRequest(first(), '3')
         await start()

@@ -208,6 +208,7 @@ describe('rows of a record', () => {
       sinceMs: 1,
       untilMs: 5,
       policy: { policy: 'first_visit', windowMs: 3, isTokensOnly: true },
+      session: 'of-a-person',
     }
     const [[table, row] = [], ...more] = rowsOf(record)
     expect({ table, more }).to.deep.equal({ table: 'decision_replays', more: [] })
@@ -222,7 +223,7 @@ describe('rows of a record', () => {
       since: 1,
       until: 5,
       retention_days: 7,
-      session: '',
+      session: 'of-a-person',
     })
     const [[, own] = []] = rowsOf({ ...record, session: 'digest' })
     expect(own).to.include({ session: 'digest' })

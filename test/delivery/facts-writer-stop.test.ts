@@ -1,10 +1,11 @@
 /** The facts-writer and a ClickHouse that accepts connections and answers nothing: it stops, says so, and loses nothing. */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
+import { until } from '../../fixtures/until.ts'
 import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
 import { encodeRecord, RECORD_TOPICS } from '../../domain/records.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
@@ -23,7 +24,7 @@ describe('the facts-writer', () => {
     const environment = await openLmdb(folder, { nowMs: Date.now, onFatal: (error) => void console.error(error) })
     const log = await lmdbEventLog(environment)
     const memory = new MemoryFacts()
-    const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
+    const quiet = SILENT_LOGGER
     // What lingers for so long is read only because more of a batch has come, or because it is time.
     const options = { lingerMs: 1_500 }
     const role = await startFactsWriter({ eventLog: log, facts: memory.facts, logger: quiet, nowMs: Date.now, options })
@@ -46,7 +47,7 @@ describe('a log that is away', () => {
     const stopped: string[] = []
     const consume = async (topic: string) => ({ stop: async () => void stopped.push(topic) })
     const eventLog = { consume, progress: never } as unknown as EventLog
-    const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
+    const quiet = SILENT_LOGGER
     const { facts } = new MemoryFacts()
     const role = await startFactsWriter({ eventLog, facts, logger: quiet, nowMs: Date.now })
     await role.stop()
@@ -70,11 +71,11 @@ describe('a ClickHouse that accepts connections and never answers', function () 
     const folder = await mkdtemp(join(tmpdir(), 'whence-writer-stop-'))
     const environment = await openLmdb(folder, { nowMs: Date.now, onFatal: (error) => void console.error(error) })
     const log = await lmdbEventLog(environment, { inHandMs: 600_000 })
-    const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
+    const quiet = SILENT_LOGGER
     const role = await startFactsWriter({ eventLog: log, facts, logger: quiet, nowMs: Date.now })
     const record = visitRecord()
     await log.append('visits', [{ key: 'k', value: encodeRecord(record) }])
-    while (!hasBegun()) await wait(5)
+    await until(hasBegun)
     await role.stop()
     const lag = await log.lag()
     expect(lag.find(({ topic }) => topic === 'visits')?.entries).to.equal(1)

@@ -1,5 +1,6 @@
 /** The facts-writer role on the real log and the real engine: nothing lost, nothing twice, poison records kept apart. */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -338,7 +339,7 @@ describe('facts-writer', () => {
       (fields: object | string, message = ''): void => {
         lines.push({ level, fields: typeof fields === 'string' ? {} : fields, message })
       }
-    const logger = { info: keep('info'), warn: keep('warn'), error: keep('error') }
+    const logger = { ...SILENT_LOGGER, info: keep('info'), warn: keep('warn'), error: keep('error') }
     const deps = { eventLog: log, facts: into, logger, nowMs: Date.now, options: { lingerMs: 5 } }
     return startFactsWriter(registry === undefined ? deps : { ...deps, registry })
   }

@@ -11,7 +11,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import { decodeRecord, encodeRecord, type ActivationRecord } from '../../domain/records.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
-import { FactsUnavailable, type Facts } from '../../ports/facts/facts.ts'
+import { FactsUnavailable, type Facts, type FactsReader } from '../../ports/facts/facts.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
@@ -26,7 +26,6 @@ import { deleteFolder, openTestEnvironment, temporaryFolder } from '../contract/
 import { hasRedisServer, startRedis, type RedisServer } from '../../fixtures/engines/redis.ts'
 import { until } from '../../fixtures/until.ts'
 
-const TRIES = 400
 const PAUSE_MS = 25
 const TRUST_MS = 5_100
 
@@ -51,12 +50,11 @@ describe('a revocation whose visit could not be read', function () {
       return () => void (facts.startBatch = startBatch)
     }
     const settled = async (): Promise<void> => {
-      for (let tries = 0; tries < TRIES; tries++) {
+      const isWorkedOff = async (): Promise<boolean> => {
         api.service.advance(1_000)
-        if ((await api.service.eventLog.lag()).every(({ entries }) => entries === 0)) return
-        await pause(PAUSE_MS)
+        return (await api.service.eventLog.lag()).every(({ entries }) => entries === 0)
       }
-      throw new Error('the log is not worked off')
+      await until(isWorkedOff, { what: 'the log is worked off', everyMs: PAUSE_MS })
     }
     const expectRevoked = async (first: string, second: string): Promise<void> => {
       const records = await api.service.eventLog.read('activations', 0, 100)
@@ -66,8 +64,7 @@ describe('a revocation whose visit could not be read', function () {
       const both = await api.event({ receipts: [first, second] })
       expect(both.body).to.deep.include({ resolution: 'matched', candidate_count: 1 })
       // Only a hot state that has forgotten nothing knows that the installation was never matched.
-      for (let tries = 0; (await api.service.hotState.forgotten()) !== null && tries < TRIES; tries++)
-        await pause(PAUSE_MS)
+      await until(async () => (await api.service.hotState.forgotten()) === null, { everyMs: PAUSE_MS })
       expect((await api.event({ receipts: [first] })).body).to.deep.include({ resolution: 'unmatched' })
     }
 
@@ -159,7 +156,7 @@ describe('a revocation whose visit could not be read', function () {
       await deleteFolder(logFolder)
     })
 
-    const start = async (its: Pick<Facts, 'run'> = facts): Promise<StateRole> => {
+    const start = async (its: FactsReader = facts): Promise<StateRole> => {
       const deps = {
         eventLog,
         hotState,
@@ -237,7 +234,7 @@ describe('a revocation whose visit could not be read', function () {
       let isAway = true
       const run = (...asked: Parameters<Facts['run']>): Promise<readonly unknown[]> =>
         isAway ? Promise.reject(new Error('away')) : facts.run(...asked)
-      await start({ run } as Pick<Facts, 'run'>)
+      await start({ run } as FactsReader)
       await appendActivation(second)
       await appendActivation(third, { isPredecessorUnknown: false })
       await until(async () => (await stateOf(third)) === 'active')

@@ -1,5 +1,6 @@
 /** Installs decided again under another policy, read from a real engine page by page. */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
 
 import { runReplays } from '../../delivery/rollup/replay-jobs.ts'
@@ -243,7 +244,7 @@ describe('a replay that ends before it is done', () => {
     }
     return { facts, rows, asked, pages: () => pages }
   }
-  const SILENT = { warn: () => undefined, error: () => undefined }
+  const SILENT = SILENT_LOGGER
 
   it('goes on from its checkpoint in another process, and is not given up while it gets further', async () => {
     const world = endless(Number.POSITIVE_INFINITY)

@@ -3,6 +3,7 @@
  * every step that it ever reached; an install event counts in the hour in which it was received.
  */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
 
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
@@ -14,7 +15,7 @@ import { erase } from '../../delivery/tools/erase.ts'
 import type { Dimension } from '../../domain/figures/cells.ts'
 import { NO_BACKLOG } from './support/memory-facts.ts'
 import type { LogRecord } from '../../domain/records.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
 import {
   activationRecord,
   decisionRecord,
@@ -32,7 +33,6 @@ const START_MS = 120_000
 /** Three hours, long over. */
 const FROM_MS = Math.floor(Date.now() / HOUR_MS - 50) * HOUR_MS
 const HOURS = 3
-const NEVER = { warn: () => undefined }
 
 let serial = 0
 const idAt = (ms: number): string =>
@@ -73,7 +73,7 @@ describe('figures by hour', function () {
     const rows = await facts.run('rolledCells', { ...period, column })
     return Object.fromEntries(rows.map(({ value, counts }) => [value, counts]))
   }
-  const roll = (): Promise<void> => rollUp({ facts, nowMs: Date.now, logger: NEVER })
+  const roll = (): Promise<void> => rollUp({ facts, nowMs: Date.now, logger: SILENT_LOGGER })
   const visited = (atMs: number, source: string, page = 'https://acme.dev/install') =>
     visitRecord({ website, visitId: idAt(atMs), issuedAtMs: atMs, utm: { source }, pageUrl: page })
   const installOf = (visit: ReturnType<typeof visited>['visit'], changes: object = {}) =>
@@ -276,7 +276,7 @@ describe('figures by hour', function () {
       const die = async (name: string): Promise<void> => {
         if (name === step) throw new Error('killed')
       }
-      const dying: Pick<Facts, 'run' | 'insert'> = {
+      const dying: FactsReader & FactsWriter = {
         run: async (query, params) => {
           await die(query)
           return facts.run(query, params)
@@ -286,13 +286,13 @@ describe('figures by hour', function () {
           return facts.insert(table, rows)
         },
       }
-      const failed = await rollUp({ facts: dying, nowMs: Date.now, logger: NEVER }).catch(
+      const failed = await rollUp({ facts: dying, nowMs: Date.now, logger: SILENT_LOGGER }).catch(
         (error: Error) => error.message,
       )
       expect(failed).to.equal('killed')
     }
     // A record that is written after the marks and facts of an hour were read.
-    const overtaken: Pick<Facts, 'run' | 'insert'> = {
+    const overtaken: FactsReader & FactsWriter = {
       run: (query, params) => facts.run(query, params),
       insert: async (table, rows) => {
         if (serial < 1_000_000) await write([visited(FROM_MS, 'overtaking')])
@@ -300,7 +300,7 @@ describe('figures by hour', function () {
         return facts.insert(table, rows)
       },
     }
-    await rollUp({ facts: overtaken, nowMs: Date.now, logger: NEVER })
+    await rollUp({ facts: overtaken, nowMs: Date.now, logger: SILENT_LOGGER })
     await roll()
     const found = await rolled('source')
     expect(Object.keys(found)).to.have.members([
@@ -338,14 +338,14 @@ describe('figures by hour', function () {
       { organization: 'acme', website: empty, hour: FROM_MS, writer: 'test', made_at: Date.now(), row_version: 1 },
     ])
     let statements = 0
-    const counting: Pick<Facts, 'run' | 'insert'> = {
+    const counting: FactsReader & FactsWriter = {
       run: async (query, params) => {
         if (query === 'hourFunnel') statements += 1
         return facts.run(query, params)
       },
       insert: (table, rows) => facts.insert(table, rows),
     }
-    await rollUp({ facts: counting, nowMs: Date.now, logger: NEVER })
+    await rollUp({ facts: counting, nowMs: Date.now, logger: SILENT_LOGGER })
     expect(statements).to.equal(2)
     const hourOf = async (own: string, column: Dimension, hour = 0): Promise<Record<string, readonly number[]>> => {
       const sinceMs = FROM_MS + hour * HOUR_MS
@@ -368,7 +368,7 @@ describe('figures by hour', function () {
     await write(hours.map((atMs) => visited(atMs, 'search')))
     let asked = 0
     const inserted: number[] = []
-    const failing: Pick<Facts, 'run' | 'insert'> = {
+    const failing: FactsReader & FactsWriter = {
       run: async (query, params) => {
         if (query === 'hourFacts' && (asked += 1) === 3) throw new Error('refused')
         return facts.run(query, params)
@@ -378,7 +378,7 @@ describe('figures by hour', function () {
         return facts.insert(table, rows)
       },
     }
-    const failed = await rollUp({ facts: failing, nowMs: Date.now, logger: NEVER }).catch(
+    const failed = await rollUp({ facts: failing, nowMs: Date.now, logger: SILENT_LOGGER }).catch(
       (error: Error) => error.message,
     )
     expect(failed).to.equal('refused')

@@ -5,6 +5,7 @@ import { createServer as createTcpServer, type AddressInfo, type Server as TcpSe
 
 import { expect } from 'chai'
 
+import { until } from '../../fixtures/until.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { ProviderReply, ProviderRequest } from '../../delivery/providers/provider.ts'
 import { createSender } from '../../delivery/exchange/send.ts'
@@ -123,7 +124,7 @@ describe('an exchange with a provider', () => {
     const reply = await sendTo(url)
     expect(reply).to.deep.include({ status: 200, failure: 'too_large', isUnclear: false })
     expect(reply.body).to.have.length(LIMITS.outboundBodyBytes)
-    while (!isHungUp) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(() => isHungUp)
   })
 
   it('takes a body of exactly 64 KB whole', async () => {

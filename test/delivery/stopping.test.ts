@@ -1,5 +1,6 @@
 /** Roles that are told to stop while ClickHouse or a webhook hangs: each ends soon, and logs no error. */
 
+import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
 import { endedWithin } from '../../common/deadline.ts'
 import { createStopping, stoppableFacts } from '../../delivery/stopping.ts'
@@ -9,7 +10,7 @@ import { startStreams } from '../../delivery/streams/streams.ts'
 import { logStreamKey } from '../../domain/catalog.ts'
 import { ACME } from '../../fixtures/delivery/builders.ts'
 import { until } from '../../fixtures/delivery/harness.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { Facts, FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
 import { createRandomness } from '../../runtime/random.ts'
 import { Receiver, SECRET } from './streams/receiver.ts'
 import { STREAM } from './streams/stage.ts'
@@ -36,7 +37,7 @@ interface Case {
   readonly at: string
   /** What is answered before. */
   readonly rows: Readonly<Record<string, readonly object[]>>
-  readonly start: (facts: Pick<Facts, 'run' | 'insert'>, seen: Seen) => { readonly stop: () => Promise<void> }
+  readonly start: (facts: FactsReader & FactsWriter, seen: Seen) => { readonly stop: () => Promise<void> }
 }
 
 const OPEN = { ...JOB, since_ms: 0, until_ms: 1 }
@@ -49,7 +50,7 @@ describe('a role that is told to stop', function () {
 
   const loggerOf = ({ said }: Seen) => {
     const say = (...words: unknown[]): void => void said.push(String(words.at(-1)))
-    return { warn: say, error: say }
+    return { ...SILENT_LOGGER, warn: say, error: say }
   }
   const hang = (what: string, { hung }: Seen): Promise<never> => {
     hung.push(what)
@@ -57,7 +58,11 @@ describe('a role that is told to stop', function () {
   }
   const figures: Case['start'] = (facts, seen) => startRollup({ facts, logger: loggerOf(seen), nowMs: Date.now })
   const replays: Case['start'] = (facts, seen) =>
-    startReplayJobs({ facts: { ...facts, each: facts.run }, logger: loggerOf(seen), nowMs: Date.now })
+    startReplayJobs({
+      facts: { ...facts, each: (query, params) => facts.run(query, params) },
+      logger: loggerOf(seen),
+      nowMs: Date.now,
+    })
   const streams: Case['start'] = (facts, seen) =>
     startStreams({
       facts,

@@ -156,7 +156,7 @@ describe('an install event', () => {
           nowMs: NOW_MS,
         })
       expect(pendingOf({ ...site, selectionPolicy: 'first_visit' }).visitPolicy).to.equal('first_visit')
-      expect(pendingOf(site)).not.to.have.property('visitPolicy')
+      expect(pendingOf(site).visitPolicy).to.equal('latest_visit')
     })
 
     it('is stored with the fact, which names the coding agent that ran the install', () => {

@@ -116,7 +116,7 @@ describe('an event about a plan', () => {
     expect(event?.data).to.deep.equal({ plan: 'Standard' })
   })
 
-  it('names the plan of now if the version before recorded the change', () => {
+  it('names the plan of now if the change gave one that is unknown here', () => {
     expect(eventOfActivity(changed, { organizations })?.data).to.deep.equal({ plan: 'Free' })
   })
 })

@@ -1,15 +1,12 @@
 /** The whole path over many processes, with Kafka, Redis and ClickHouse over HTTP in place of LMDB and chDB. */
 
-import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
+import { until } from '../../fixtures/until.ts'
 import { startDistributed, type Distributed } from '../../fixtures/service/distributed.ts'
 import { kafkaJars } from '../../fixtures/engines/kafka.ts'
 import { activeReceipt, eventBody, post, visitBody } from '../../fixtures/service/requests.ts'
 import { TEST_ORIGIN } from '../../fixtures/service/service.ts'
 import { placeInShared, sharesEngines } from './support/distributed-system.ts'
-
-const TRIES = 600
-const PAUSE_MS = 100
 
 describe('the service as many processes', function () {
   this.timeout(180_000)
@@ -22,14 +19,6 @@ describe('the service as many processes', function () {
   after(() => system?.stop())
   sharesEngines()
 
-  const until = async <T>(look: () => Promise<T | null | undefined> | T | null | undefined): Promise<T> => {
-    for (let tries = 0; tries < TRIES; tries++) {
-      const found = await look()
-      if (found !== null && found !== undefined) return found
-      await wait(PAUSE_MS)
-    }
-    throw new Error('it did not come to pass')
-  }
   const hitOf = (clientId: string) =>
     system.ga4.requests().find(({ body }) => (body as { client_id?: string }).client_id === clientId)
   const identityOf = (clientId: string) => ({

@@ -1,7 +1,7 @@
 /** What a crash or a loss leaves half done between two stores, across processes: the next one completes it or answers the same. */
 
-import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
+import { until } from '../../fixtures/until.ts'
 import { startDistributed, type Distributed } from '../../fixtures/service/distributed.ts'
 import type { Engines } from '../../fixtures/engines/engines.ts'
 import { activeReceipt, eventBody, post, visitBody, type Reply } from '../../fixtures/service/requests.ts'
@@ -9,8 +9,6 @@ import { TEST_ORIGIN } from '../../fixtures/service/service.ts'
 import type { FaultParts } from './breaking.suite.ts'
 
 const WEBSITE = 'acme-dev'
-const PATIENCE_MS = 60_000
-const PAUSE_MS = 50
 const ANSWER_MS = 4_000
 
 export function stoppingHalfWay({ links, place }: FaultParts): void {
@@ -105,12 +103,4 @@ function decisionsKept({ redis, ownEnv }: Engines): number {
     return count`
   const database = new URL(ownEnv.WHENCE_HOT_STATE).pathname.slice(1)
   return Number(redis.cli('-n', database, 'eval', script, '0'))
-}
-
-async function until(isMet: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + PATIENCE_MS
-  while (!(await isMet())) {
-    if (performance.now() > deadlineMs) throw new Error('it did not come about')
-    await wait(PAUSE_MS)
-  }
 }

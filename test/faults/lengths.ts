@@ -1,4 +1,4 @@
-/** How long the fault runs are: short in `make test`, long in `make chaos`, which sets WHENCE_CHAOS. */
+/** How long the fault runs are: short in `make test-long`, long in `make chaos`, which sets WHENCE_CHAOS. */
 
 const isLong = process.env['WHENCE_CHAOS'] !== undefined
 const SHORT_SILENCE_MS = 6_000
@@ -8,7 +8,7 @@ export const LONG = {
   isLong,
   /** How often all faults are gone through. */
   rounds: isLong ? Number(process.env['WHENCE_CHAOS']) : 1,
-  /** No answer may take longer while the broker is silent; in `make test` other programs may share the machine. */
+  /** No answer may take longer while the broker is silent; in `make test-long` other programs may share the machine. */
   answerMs: isLong ? 1_500 : 4_000,
   /** No longer may every answer be a 5xx while Redis is lost. */
   refusedMs: isLong ? 3_000 : 6_000,

@@ -2,6 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
+import { until } from '../../fixtures/until.ts'
 import { brokenWithoutMemory, type Operation } from '../crash/service.history.ts'
 import { Clients } from '../crash/service.load.ts'
 import { LOAD_MANIFESTS, LOAD_WEBSITES } from '../crash/service.manifests.ts'
@@ -15,8 +16,6 @@ import { settled } from './settled.ts'
 const NAME = 'whence'
 const CLIENTS = 8
 const BEAT_MS = 1_000
-const TRIES = 300
-const TRY_MS = 100
 
 export function losingRedis({ place }: FaultParts): void {
   describe('when Redis is lost', function () {
@@ -99,12 +98,4 @@ function longestRefusalMs(operations: readonly Operation[]): number {
     }
   }
   return longestMs
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  for (let tries = 0; tries < TRIES; tries++) {
-    if (isSo()) return
-    await wait(TRY_MS)
-  }
-  throw new Error('it did not come to pass')
 }

@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net'
 
 import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
 import { startStreams } from '../../delivery/streams/streams.ts'
-import { logStreamKey, type Catalog, type LogStream } from '../../domain/catalog.ts'
+import { logStreamKey, type Catalog, type LogStream, type CatalogOrganizations } from '../../domain/catalog.ts'
 import { S3_KEYS, S3_REGION } from '../../fixtures/engines/versitygw.ts'
 import { kafkaEventLog } from '../../ports/event-log/kafka/kafka.ts'
 import { parseKafkaUrl } from '../../ports/event-log/kafka/url.ts'
@@ -59,7 +59,7 @@ const dying: Facts = {
     return Object.defineProperty({ add: batch.add.bind(batch), insert, chars: 0 }, 'chars', { get: () => batch.chars })
   },
   insert: async (table, rows) => {
-    const isPlan = table === 'stream_progress' && JSON.stringify(rows).includes('\\"pointerPlan\\":{')
+    const isPlan = table === 'stream_progress' && JSON.stringify(rows).includes('\\"plan\\":{')
     await dieAt(isPlan ? 'before a plan is stored' : 'before a batch is stored as done')
     await facts.insert(table, rows)
     if (isPlan) await dieAt('after a plan is stored')
@@ -67,7 +67,7 @@ const dying: Facts = {
 }
 
 /** Each edit gives the webhook another address and the bucket another prefix, as a person does whose receiver is gone. */
-function catalogAfter(edits: number): Pick<Catalog, 'organizations'> {
+function catalogAfter(edits: number): CatalogOrganizations {
   const bucket = { endpoint: `https://${S3_HOST}`, region: S3_REGION, bucket: places.bucket }
   const own = { ...STREAM, flushSeconds: 2 }
   const streams: readonly LogStream[] = [

@@ -56,7 +56,7 @@ const FAULTS = [
   'a late spool',
   'a bucket that is gone',
   ...(Object.keys(MOODS) as (keyof typeof MOODS)[]),
-]
+] as const
 type Fault = (typeof FAULTS)[number]
 
 export interface Places {

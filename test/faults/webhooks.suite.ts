@@ -35,7 +35,12 @@ function webhook(name: string, host: string): Webhook {
 /** The receiver of the second one answers that it is gone. */
 export const WEBHOOKS: readonly Webhook[] = [webhook('open', HOST), webhook('gone', GONE_HOST)]
 
-const POINTS = ['before jobs is kept', 'after jobs is kept', 'before an attempt is kept', 'after an attempt is kept']
+const POINTS = [
+  'before jobs is kept',
+  'after jobs is kept',
+  'before an attempt is kept',
+  'after an attempt is kept',
+] as const
 export type WebhookKillPoint = (typeof POINTS)[number]
 type Kill = WebhookKillPoint | 'after an event arrived'
 

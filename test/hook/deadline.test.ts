@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { until } from '../../fixtures/until.ts'
 import { buildHome, CHROME, marker, type Home } from './support/home.ts'
 import { startRecorder, type Recorder } from './support/recorder.ts'
 import {
@@ -132,8 +133,7 @@ describe('hook: deadline', function () {
       stdio: 'ignore',
     })
     const ended = new Promise((resolve) => child.on('close', resolve))
-    for (let tries = 0; tries < 500 && !readdirSync(folder.path).includes('started'); tries++)
-      await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(() => readdirSync(folder.path).includes('started'))
     const [hook] = childrenOf(child.pid as number)
     process.kill(hook as number, 'SIGTERM')
     await ended

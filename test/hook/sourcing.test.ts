@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { until } from '../../fixtures/until.ts'
 import { buildHome, CHROME, marker } from './support/home.ts'
 import { startRecorder, type Recorder } from './support/recorder.ts'
 import { isInstalled, run, servedScript, SHELLS, temporaryFolder } from './support/shells.ts'
@@ -77,9 +78,7 @@ describe('hook: the caller stays as it was', function () {
       const mark = `HOOK_TEST_MARK=${process.pid}-${shell.name.replaceAll(' ', '-')}`
       const env = { HOME: home, HOOK_TEST_MARK: mark.slice(15) }
       await run({ shell, script: servedScript({ baseUrl: recorder.baseUrl }), args: ['install_completed'], env })
-      for (let tries = 0; tries < 25 && processesWith(mark).length > 0; tries++)
-        await new Promise((resolve) => setTimeout(resolve, 20))
-      expect(processesWith(mark)).to.deep.equal([])
+      expect(await until(() => processesWith(mark).length === 0, { withinMs: 10_000, everyMs: 20 })).to.equal(true)
     })
 
     it(`${shell.name}: a caller with functions, aliases and options of its own`, async function () {

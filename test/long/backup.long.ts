@@ -1,4 +1,4 @@
-/** A backup under 500 requests a second, restored into an empty folder. Prints the row of docs/long-tests.md. */
+/** A backup under 500 requests a second, restored into an empty folder. Prints the row of docs/evidence.md. */
 
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'

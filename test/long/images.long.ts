@@ -1,6 +1,6 @@
 /**
  * Both images, built from the Dockerfile by buildah on a base of Debian packages and the Node of this checkout, and started as an
- * unprivileged user on a root that cannot be written to. Needs root. Prints the row of docs/long-tests.md.
+ * unprivileged user on a root that cannot be written to. Needs root. Prints the row of docs/evidence.md.
  */
 
 import { execFile, spawn } from 'node:child_process'

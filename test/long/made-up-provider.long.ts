@@ -1,4 +1,4 @@
-/** A sixth provider, added to a copy of the tree by the diff that a decision keeps: its files, one line, and nothing else. */
+/** A sixth provider, added to a copy of the tree by a diff: its files, one line, and nothing else. */
 
 import { expect } from 'chai'
 import { execFile } from 'node:child_process'
@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '../..')
-const DECISION = 'docs/adr/0030-one-home-for-each-fact.md'
+const DIFF = join(import.meta.dirname, 'made-up-provider.diff')
 const INDEX = 'domain/providers/index.ts'
 const MISSING = ['delivery/providers/nightjar.ts', 'stand-ins/nightjar.ts']
 
@@ -26,7 +26,7 @@ describe('a made-up provider', function () {
       await cp(join(ROOT, path), join(folder, path))
     }
     await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-    diff = /```diff\n([\s\S]*?)```/.exec(await readFile(join(ROOT, DECISION), 'utf8'))?.[1] ?? ''
+    diff = await readFile(DIFF, 'utf8')
   })
   after(() => rm(folder, { recursive: true }))
 

@@ -1,5 +1,5 @@
 /**
- * Runs Stryker over the parts that decide what is kept and delivered, and writes docs/mutants.md.
+ * Runs Stryker over the parts that decide what is kept and delivered, and writes `test/mutants/report.md`.
  *
  * Fails if a part has less than 95 % of its mutants noticed, or a survivor that `survivors.ts` gives no reason for.
  * Arguments name parts; without any it is all of them. For the others the page shows the latest run on this machine.
@@ -94,7 +94,7 @@ function main(names: readonly string[]): number {
     for (const { file, line, changed } of unexplained) console.log(`  ${file}\n  - ${line}\n  + ${changed}`)
   }
   const left = PARTS.map(({ name }) => name).filter((name) => !results.some((result) => result.name === name))
-  writeFileSync(join(ROOT, 'docs/mutants.md'), reportPage(results, left))
+  writeFileSync(join(import.meta.dirname, 'report.md'), reportPage(results, left))
   return results.every(isEnough) ? 0 : 1
 }
 

@@ -286,7 +286,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     breaks: 'a handler that did a part commits that part',
-    file: 'ports/event-log/kafka/flow.ts',
+    file: 'ports/event-log/batch-pace.ts',
     old: 'const done = Math.min(Math.max(outcome?.done ?? entries.length, 0), entries.length)',
     new: 'const done = entries.length',
     suites: ['test/ports/kafka-flow.test.ts'],
@@ -426,7 +426,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'sdk/extras/fill-options.ts',
     old: 'VARIABLE_NAME.test(variable) ? variable : undefined',
     new: 'variable',
-    suites: ['test/sdk/chromium.test.ts'],
+    suites: ['test/sdk/chromium.slow.ts'],
   },
   {
     breaks: 'what a release served is what its name says',
@@ -454,7 +454,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'hook/report.sh',
     old: 'created - now > hour || ',
     new: '',
-    suites: ['test/hook/shells.test.ts'],
+    suites: ['test/hook/shells.slow.ts'],
   },
   {
     breaks: 'all replicas in sync have a record',
@@ -812,7 +812,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'domain/published/catalog-number.ts',
     old: 'return Math.max(last + 1, Math.floor(nowMs))',
     new: 'return Math.floor(nowMs)',
-    suites: ['test/operator/publisher.test.ts'],
+    suites: ['test/operator/publisher.slow.ts'],
   },
   {
     breaks: 'a worker whose watch is cut skips nothing',
@@ -826,7 +826,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'operator/apply/publisher.ts',
     old: 'const written = await writer.replace(wanted, version)',
     new: 'const written = await writer.replace(wanted, this.#copy()?.metadata.resourceVersion ?? null)',
-    suites: ['test/operator/publisher.test.ts'],
+    suites: ['test/operator/publisher.slow.ts'],
   },
   {
     breaks: 'what a provider has accepted does not count as delivered because the catalog here is old',

@@ -48,39 +48,24 @@ export function partResult(name: string, report: StrykerReport, known: readonly 
   }
 }
 
-/** `left` names the parts that were not run. */
+/** `left` names the parts that were not run. Survivors with a reason stand in `survivors.ts`. */
 export function reportPage(results: readonly PartResult[], left: readonly string[]): string {
-  const rows = results.map(
-    ({ name, mutants, killed }) => `| ${name} | ${mutants} | ${killed} | ${((killed / mutants) * 100).toFixed(1)} % |`,
-  )
-  const survivors = results.flatMap(({ explained }) => explained)
   const open = results.flatMap(({ unexplained }) => unexplained)
   return [
     '# Mutants',
     '',
-    '`make mutants` writes this page. It breaks the code, one place at a time, and runs the tests that reach the place: a mutant',
-    'that no test notices is a promise that no test holds. Mutants that do not load count neither way. Every part needs 95 %.',
+    '`make mutants` writes this report. Mutants that do not load count neither way; every part needs 95 %.',
     '',
     '| Part | Mutants | Noticed | Share |',
     '| --- | --- | --- | --- |',
-    ...rows,
+    ...results.map(
+      ({ name, mutants, killed }) =>
+        `| ${name} | ${mutants} | ${killed} | ${((killed / mutants) * 100).toFixed(1)} % |`,
+    ),
     ...left.map((name) => `| ${name} | not run | | |`),
     '',
-    ...(open.length === 0 ? [] : ['## Open', '', 'No test notices these, and no reason is given yet.', '']),
+    ...(open.length === 0 ? [] : ['No test notices these, and no reason is given yet:', '']),
     ...open.map(({ file, line, changed }) => `- \`${file}\`: \`${line}\` to \`${changed}\``),
-    ...(open.length === 0 ? [] : ['']),
-    '## Those that nobody needs to notice',
-    '',
-    ...survivors.flatMap(({ file, line, changed, reason }) => [
-      `- \`${file}\`: ${reason}`,
-      '',
-      '  ```diff',
-      `  - ${line}`,
-      `  + ${changed}`,
-      '  ```',
-      '',
-    ]),
-    '',
   ]
     .join('\n')
     .replace(/\n+$/, '\n')

@@ -1,4 +1,4 @@
-/** The entries that changes of objects leave, from the objects as watches show them; in a real cluster: `operator.test.ts`. */
+/** The entries that changes of objects leave, from the objects as watches show them; in a real cluster: `operator.slow.ts`. */
 
 import { expect } from 'chai'
 

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 
+import { until } from '../../fixtures/until.ts'
 import type { BatchHandler, StoredEntry } from '../../ports/event-log/event-log.ts'
 import { PartitionFlow } from '../../ports/event-log/kafka/flow.ts'
 
@@ -178,8 +179,4 @@ function entries(from: number, to: number, value = 'value'): StoredEntry[] {
 
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
-}
-
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await turn()
 }

@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import type { Kafka } from 'kafkajs'
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
+import { until } from '../../fixtures/until.ts'
 import type { Consumer } from '../../ports/event-log/event-log.ts'
 import { startMember, type MemberPlace, type MemberSettings } from '../../ports/event-log/kafka/consumer.ts'
 
@@ -175,9 +176,4 @@ function placeOn(kafka: FakeKafka, lagOf: () => Promise<number>): MemberPlace {
 
 function protocolError(type: string): Error {
   return Object.assign(new Error(type), { name: 'KafkaJSProtocolError', type })
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 1_000 && !isSo(); tries++) await wait(5)
-  expect(isSo()).to.equal(true)
 }

@@ -5,14 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import { expect } from 'chai'
 
-import type {
-  Claim,
-  HotState,
-  IssuedReceipt,
-  Loss,
-  ReceiptRef,
-  ReceiptStanding,
-} from '../../ports/hot-state/hot-state.ts'
+import type { ReceiptStanding } from '../../domain/receipt-states.ts'
+import type { Claim, HotState, IssuedReceipt, Loss, ReceiptRef } from '../../ports/hot-state/hot-state.ts'
 import { redisClient } from '../../ports/hot-state/redis/client.ts'
 import { receiptId } from '../../ports/hot-state/redis/codec.ts'
 import { RedisConnection } from '../../ports/hot-state/redis/connection.ts'
@@ -60,6 +54,19 @@ describe('Redis hot state', () => {
     frozen.freeze()
   }
   const isShared = (state: HotState) => async (): Promise<boolean> => state.health().isShared
+
+  it('writes nothing to data of another form, and says what to do', async () => {
+    server.cli('set', 'whence:epoch', '0123456789abcdef')
+    const reasons: string[] = []
+    const state = await open({ onUnreachable: (reason) => reasons.push(reason) })
+    expect(state.health()).to.deep.equal({ isReachable: false, isShared: false })
+    expect(reasons).to.deep.equal([
+      'Redis holds data in another form: use an empty database, or the program that made them',
+    ])
+    expect(server.cli('keys', '*')).to.equal('whence:epoch')
+    server.cli('flushall')
+    await until(isShared(state))
+  })
 
   describe('in memory', () => {
     it('keeps the states of a day in short hashes that stay flat', async () => {

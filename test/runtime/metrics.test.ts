@@ -2,10 +2,10 @@
 
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Counter } from 'prom-client'
 
+import { until } from '../../fixtures/until.ts'
 import { createRegistry, serveMetrics } from '../../runtime/metrics.ts'
 
 describe('metrics server', () => {
@@ -47,9 +47,8 @@ describe('metrics server', () => {
         const answer = await fetch(`http://127.0.0.1:${server.port}/live`)
         expect(answer.status).to.equal(200)
       }
-      const bound = performance.now() + 15_000
-      while (sockets.some(({ closed }) => !closed) && performance.now() < bound) await wait(50)
-      expect(sockets.filter(({ closed }) => !closed).length).to.equal(0)
+      const areClosed = (): boolean => sockets.every(({ closed }) => closed)
+      expect(await until(areClosed, { withinMs: 15_000, everyMs: 50 })).to.equal(true)
     } finally {
       for (const socket of sockets) socket.destroy()
       await server.close()

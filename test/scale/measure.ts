@@ -1,6 +1,6 @@
 /** Notes which statements pages run, and measures each of them alone. */
 
-import { FactsUnavailable, type Facts } from '../../ports/facts/facts.ts'
+import { FactsUnavailable, type Facts, type FactsReader } from '../../ports/facts/facts.ts'
 import { QUERIES, type QueryName } from '../../ports/facts/queries.ts'
 import { PAGE_QUERIES } from '../../ports/facts/pages/pages.ts'
 import { median } from '../../bench/support/rounds.ts'
@@ -23,7 +23,7 @@ export interface MeasuredStatement extends Statement {
 
 /** Facts that note each different statement that is read through them. */
 export function noting(facts: Facts): {
-  readonly facts: Pick<Facts, 'run'>
+  readonly facts: FactsReader
   readonly statements: () => readonly Statement[]
 } {
   const noted = new Map<string, Statement>()

@@ -13,7 +13,7 @@ import {
 } from '../../fixtures/scale/shape.ts'
 import { ROUTES } from '../../dashboard/api/routes.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { Facts, FactsReader } from '../../ports/facts/facts.ts'
 import { URL_OF_RECEIVER } from '../delivery/streams/receiver.ts'
 import { activityRecord, store } from '../contract/fact-samples.ts'
 import { organizationOf, startStage, websiteOf, type Stage, type Told } from '../dashboard/support/stage.ts'
@@ -55,7 +55,7 @@ spec:
 `
 
 /** A dashboard over these facts whose clock begins at `untilMs`. */
-export async function openPages(facts: Pick<Facts, 'run'>, untilMs: number): Promise<AskedPages> {
+export async function openPages(facts: FactsReader, untilMs: number): Promise<AskedPages> {
   const members = { 'anna@scale.dev': 'Admin' }
   const manifests = [
     organizationOf(SCALE_ORGANIZATION, { members }),
@@ -247,7 +247,7 @@ export async function storeRarities(facts: Facts, { untilMs }: ScaleShape): Prom
 }
 
 /** What no page asks: a command shows what is stored about a person, and a tail of Logs counts, after a while, what became visible too late. */
-export async function askBesidePages(facts: Pick<Facts, 'run'>, shape: ScaleShape): Promise<void> {
+export async function askBesidePages(facts: FactsReader, shape: ScaleShape): Promise<void> {
   const person = { subject: '0'.repeat(32), type: 'support_requested', since_ms: sinceOf(shape) }
   await facts.run('activityAbout', person)
   const minute = { since_ms: shape.untilMs - MINUTE_MS, until_ms: shape.untilMs }

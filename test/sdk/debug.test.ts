@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
+import { until } from '../../fixtures/until.ts'
 import { buildSdk } from '../../sdk/build.ts'
 import type { ChromiumInstance } from './support/browsers.ts'
 import { openChromium } from './support/browsers.ts'
@@ -44,12 +45,8 @@ describe('sdk with data-debug', function () {
 
   /** Resolves when the sentence was said; rejects with what was said instead. */
   async function says(words: RegExp): Promise<void> {
-    const until = Date.now() + SENTENCE_MS
-    while (!sentences.some((sentence) => words.test(sentence))) {
-      if (Date.now() > until)
-        throw new Error(`${String(words)} was not said, but: ${sentences.join(' | ') || 'nothing'}`)
-      await page.waitForTimeout(20)
-    }
+    const what = (): string => `${String(words)} is said, and not only ${sentences.join(' | ') || 'nothing'}`
+    await until(() => sentences.some((sentence) => words.test(sentence)), { what, withinMs: SENTENCE_MS, everyMs: 20 })
   }
 
   it('says step by step what works', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { setTimeout as wait } from 'node:timers/promises'
+import { until } from '../../fixtures/until.ts'
 import type { ChromiumInstance, PuppeteerInstance } from './support/browsers.ts'
 import { openChromium, openFirefox } from './support/browsers.ts'
 import type { RecordingService } from './support/recording-service.ts'
@@ -38,9 +39,7 @@ describe('sdk, visitors who leave at once', function () {
   const STORAGE_MS = 700
   const QUERY = '?utm_source=reddit&utm_campaign=launch&gclid=g1'
   const storage = () => tab.evaluate('JSON.stringify(Object.entries(sessionStorage))')
-  const isRunning = async () => {
-    while (!(await tab.evaluate('!!window.whence?.scope'))) await wait(5)
-  }
+  const isRunning = () => until(() => tab.evaluate('!!window.whence?.scope'), { what: 'the script runs', everyMs: 5 })
   const visitsOf = async (url: string, count: number) =>
     (await service.waitFor('/v1/visits', count)).filter(({ body }) => body.page_url === url)
 

@@ -18,7 +18,9 @@ import {
   notRunLines,
   reportOfLines,
   summaryLine,
+  testLinesIn,
   timeLines,
+  tooLongLines,
   type RunReport,
 } from './run-report.ts'
 
@@ -46,7 +48,7 @@ describe('the summary of a test run', () => {
   })
 
   it('adds up what the processes of a run report', () => {
-    const [one, other]: RunReport[] = [
+    const reports: RunReport[] = [
       {
         tally: { passed: 3, failed: 1, skipped: 2 },
         seconds: { 'test/a/x.test.ts': 1 },
@@ -60,7 +62,7 @@ describe('the summary of a test run', () => {
         failures: ['FAILED y'],
       },
     ]
-    expect(mergeReports([one!, other!])).to.deep.equal({
+    expect(mergeReports(reports)).to.deep.equal({
       tally: { passed: 7, failed: 1, skipped: 3 },
       seconds: { 'test/a/x.test.ts': 1, 'test/b/y.test.ts': 2 },
       skipped: { 'test/b/y.test.ts': 1 },
@@ -84,6 +86,18 @@ describe('the summary of a test run', () => {
     const lines = notRunLines({ tally, seconds: {}, skipped: { 'test/b/y.test.ts': 3 }, failures: [] })
     expect(lines.join('\n')).to.match(/^!{80,}\n!! NOT RUN: 3 tests.*\n!! +3 +test\/b\/y\.test\.ts\n/)
     expect(notRunLines({ tally: { ...tally, skipped: 0 }, seconds: {}, skipped: {}, failures: [] })).to.deep.equal([])
+  })
+})
+
+describe('a test that takes longer than its level allows', () => {
+  it('is named with its seconds, the slowest first, and fails nothing', () => {
+    const line = (title: string, ms: number) => ({ file: 'test/a/x.test.ts', title, state: 'passed', ms }) as const
+    const lines = tooLongLines([line('fast', 9_999), line('slow', 10_001), line('slower', 20_000)], 10_000)
+    expect(lines.slice(1, 3).map((text) => text.trim())).to.deep.equal([
+      '20.0 s  test/a/x.test.ts: slower',
+      '10.0 s  test/a/x.test.ts: slow',
+    ])
+    expect(tooLongLines([line('fast', 9_999)], 10_000)).to.deep.equal([])
   })
 })
 
@@ -165,7 +179,7 @@ describe('the reporter', () => {
     const linesFile = join(folder, 'lines.jsonl')
     const { code } = await run(
       `describe('a', () => {
-        it('passes', () => undefined)
+        it('passes', () => new Promise((done) => setTimeout(done, 30)))
         it('fails', () => { throw new Error('no such thing') })
         it.skip('is left out', () => undefined)
         it('is interrupted', () => process.kill(process.pid, 'SIGKILL'))
@@ -173,7 +187,9 @@ describe('the reporter', () => {
       ['--reporter-option', `lines=${linesFile}`],
     )
     expect(code).to.equal(null)
-    const { tally, failures } = reportOfLines(`${await readFile(linesFile, 'utf8')}{"cut`)
+    const lines = `${await readFile(linesFile, 'utf8')}{"cut`
+    const { tally, failures } = reportOfLines(lines)
+    expect(testLinesIn(lines)[0]?.ms).to.be.greaterThan(20)
     expect(tally).to.deep.equal({ passed: 1, failed: 1, skipped: 1 })
     expect(failures).to.have.length(1)
     expect(failures[0]).to.match(/^FAILED .*sample\.test\.mjs: a fails: no such thing$/)

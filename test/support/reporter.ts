@@ -45,15 +45,15 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
     runner.on(EVENT_SUITE_END, (suite) => {
       if (suite.parent?.root === true) add(this.#seconds, suite.file, (performance.now() - startedAtMs) / 1_000)
     })
-    runner.on(EVENT_TEST_PASS, (test) => note({ file: fileOf(test.file), state: 'passed', title: test.fullTitle() }))
+    runner.on(EVENT_TEST_PASS, (test) => note({ ...noteOf(test), state: 'passed' }))
     runner.on(EVENT_TEST_PENDING, (test) => {
       add(this.#skipped, test.file, 1)
-      note({ file: fileOf(test.file), state: 'skipped', title: test.fullTitle() })
+      note({ ...noteOf(test), state: 'skipped' })
     })
     runner.on(EVENT_TEST_FAIL, (test, error: unknown) => {
       const failure = failureLine({ file: fileOf(test.file), title: test.fullTitle(), error })
       this.#failures.push(failure)
-      note({ file: fileOf(test.file), state: 'failed', title: test.fullTitle(), failure })
+      note({ ...noteOf(test), state: 'failed', failure })
     })
   }
 
@@ -73,6 +73,10 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
 export function closingLines(report: RunReport): readonly string[] {
   const times = ['Seconds by file:', ...timeLines(report.seconds), '']
   return [...times, ...notRunLines(report), ...report.failures, summaryLine(report.tally)]
+}
+
+function noteOf(test: Mocha.Runnable): Pick<TestLine, 'file' | 'title' | 'ms'> {
+  return { file: fileOf(test.file), title: test.fullTitle(), ms: test.duration ?? 0 }
 }
 
 function add(sums: Record<string, number>, path: string | undefined, amount: number): void {

@@ -25,16 +25,31 @@ export interface TestLine {
   readonly file: string
   readonly title: string
   readonly state: 'passed' | 'failed' | 'skipped'
+  /** How long it took, without its hooks. */
+  readonly ms: number
   /** As in a report; of a failed one. */
   readonly failure?: string
 }
 
-/** The report of a process that ended before it could write one, from the lines of its tests; a line may be cut short. */
-export function reportOfLines(text: string): RunReport {
-  const lines = text
+/** The last line may be cut short, and is left out then. */
+export function testLinesIn(text: string): readonly TestLine[] {
+  return text
     .split('\n')
     .slice(0, -1)
     .map((line) => JSON.parse(line) as TestLine)
+}
+
+/** Names the tests that belong to a slower level. It is no failure: the machine may have been busy. */
+export function tooLongLines(lines: readonly TestLine[], mostMs: number): readonly string[] {
+  const long = lines.filter(({ ms }) => ms > mostMs).sort((one, other) => other.ms - one.ms)
+  if (long.length === 0) return []
+  const head = `Longer than the ${mostMs / 1_000} s of this level; on a quiet machine they belong to a slower one:`
+  return [head, ...long.map(({ ms, file, title }) => `${(ms / 1_000).toFixed(1).padStart(8)} s  ${file}: ${title}`), '']
+}
+
+/** The report of a process that ended before it could write one, from the lines of its tests. */
+export function reportOfLines(text: string): RunReport {
+  const lines = testLinesIn(text)
   const count = (state: TestLine['state']): number => lines.filter((line) => line.state === state).length
   return {
     tally: { passed: count('passed'), failed: count('failed'), skipped: count('skipped') },

@@ -8,7 +8,7 @@ import { functionsDeclaredTwice, functionsOf, typesDeclaredTwice } from '../../t
 import { filesPerFolder, sourcesOf } from '../../tools/figures/source.ts'
 import { PRODUCT_FOLDERS, ROOT } from './source-files.ts'
 
-const MOST_FILES_OF_A_FOLDER = 15
+const MOST_FILES_OF_A_FOLDER = 25
 const MOST_PARAMETERS = 4
 /** Two builds of the SDK each have one for themselves. */
 const SHARED_FUNCTIONS = ['loadExtras']
@@ -16,10 +16,10 @@ const SHARED_FUNCTIONS = ['loadExtras']
 describe('the code', () => {
   const sources = sourcesOf(ROOT)
 
-  it('has hardly a function above 60 lines', () => {
+  it('has at most one function above 60 lines in a hundred', () => {
     const functions = sources.flatMap(functionsOf).filter(({ lines }) => lines > 1)
     expect(functions.length).to.be.greaterThan(1_000)
-    expect(functions.filter(({ lines }) => lines > 60).length / functions.length).to.be.at.most(0.001)
+    expect(functions.filter(({ lines }) => lines > 60).length / functions.length).to.be.at.most(0.01)
   })
 
   it('has no function of more than four parameters', () => {
@@ -28,7 +28,7 @@ describe('the code', () => {
     expect(functions.filter(({ parameters }) => parameters > MOST_PARAMETERS)).to.deep.equal([])
   })
 
-  it('has at most 15 files in 95 of 100 folders', () => {
+  it('has at most 25 files in 95 of 100 folders', () => {
     const counts = [...filesPerFolder(ROOT).values()]
     expect(counts.length).to.be.greaterThan(50)
     expect(counts.filter((count) => count > MOST_FILES_OF_A_FOLDER).length).to.be.at.most(counts.length / 20)

@@ -1,157 +1,135 @@
-/** Imports point one way. Each check is first tried on something that it must refuse. */
+/** The rules for imports and exports (`.dependency-cruiser.js`, `knip.json`, lint) refuse what they must. `npm run check` holds the tree to them. */
 
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { execFile } from 'node:child_process'
+import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 
 import { expect } from 'chai'
+import { ESLint, Linter } from 'eslint'
+import tseslint from 'typescript-eslint'
 
-import {
-  ENTRIES,
-  computedImports,
-  deadFiles,
-  importCircles,
-  importProblems,
-  importsOf,
-  packageOf,
-  upwardImports,
-} from './imports.ts'
-import { PRODUCT_FOLDERS, ROOT, sourceFiles } from './source-files.ts'
+import { PRODUCT_FOLDERS, ROOT } from './source-files.ts'
 
-const sample = (path: string, text: string) => ({ path, text })
-
-/** Kept for what the next pieces of work need, which is why nothing reaches them yet. */
-const NOT_YET_REACHED: readonly string[] = []
-
-describe('imports', () => {
-  it('are seen in every form', () => {
-    const text = [
-      "import { a } from './a.ts'",
-      "import type { B } from './b.ts'",
-      "import './c.ts'",
-      "export { d } from './d.ts'",
-      "export type { E } from './e.ts'",
-      "export * from './f.ts'",
-      "const g = await import('./g.ts')",
-      "type H = import('./h.ts').H",
-      "import i from 'i'",
-      "import('j/deep')",
-    ]
-    const expected = ['./a.ts', './b.ts', './c.ts', './d.ts', './e.ts', './f.ts', './g.ts', './h.ts', 'i', 'j/deep']
-    expect(importsOf(sample('domain/x.ts', text.join('\n')))).to.have.members(expected)
+describe('the rules for imports and exports', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'whence-imports-'))
+    for (const name of ['.dependency-cruiser.js', 'knip.json', 'tsconfig.json', 'package.json'])
+      await copyFile(join(ROOT, name), join(folder, name))
+    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   })
+  afterEach(() => rm(folder, { recursive: true, force: true }))
 
-  const REFUSED: readonly (readonly [string, string])[] = [
-    ['domain/x.ts', "import { a } from '../runtime/logger.ts'"],
-    ['domain/x.ts', "import type { A } from '../ports/facts/facts.ts'"],
-    ['domain/x.ts', "import '../api/app.ts'"],
-    ['domain/x.ts', "import { createHash } from 'node:crypto'"],
-    ['domain/x.ts', "const a = import('../runtime/logger.ts')"],
-    ['domain/x.ts', "export * from '../api/app.ts'"],
-    ['domain/x.ts', "import { y } from './y'"],
-    ['ports/facts/x.ts', "import { a } from '../../runtime/logger.ts'"],
-    ['api/x.ts', "import { a } from '../delivery/worker.ts'"],
-    ['delivery/x.ts', "import { a } from '../api/app.ts'"],
-    ['runtime/x.ts', "import { a } from '../bin/whencectl.ts'"],
-    ['sdk/x.ts', "import { a } from '../runtime/logger.ts'"],
-    ['sdk/x.ts', "import { readFile } from 'node:fs'"],
-    ['delivery/x.ts', "import { Kafka } from 'kafkajs'"],
-    ['api/x.ts', "import type { ClickHouseClient } from '@clickhouse/client'"],
-    ['runtime/x.ts', "const { open } = await import('lmdb')"],
-    ['pages/x.ts', "import { ROUTES } from '../dashboard/api/routes.ts'"],
-    ['pages/x.ts', "import type { Call } from '../dashboard/http/call.ts'"],
-    ['dashboard/logs/x.ts', "import { Type } from 'typebox'"],
-    ['elsewhere/x.ts', 'export const a = 1'],
-    ['api/x.ts', 'const a = await import(name)'],
-    ['api/x.ts', 'const a = await import(`./${name}.ts`)'],
-  ]
-  for (const [path, text] of REFUSED) {
-    it(`refuse ${text} in ${path}`, () => expect(importProblems(sample(path, text))).to.have.length(1))
+  const write = async (files: Readonly<Record<string, string>>): Promise<void> => {
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(join(folder, dirname(path)), { recursive: true })
+      await writeFile(join(folder, path), text)
+    }
   }
 
-  it('let through what may be imported', () => {
-    const text =
-      "import { a } from '../../domain/model.ts'\nimport { b } from './b.ts'\nconst { open } = await import('lmdb')"
-    expect(importProblems(sample('ports/event-log/x.ts', text))).to.deep.equal([])
-    const types = "import type { JsonFrom } from '../../dashboard/api/routes.ts'"
-    expect(importProblems(sample('pages/data/x.ts', types))).to.deep.equal([])
-    expect(computedImports(sample('x.ts', "import('./fixed.ts')"))).to.deep.equal([])
-  })
+  /** What a checker prints about the folder. It fails if it finds something, which is why the exit code is not looked at. */
+  const check = (program: string, words: readonly string[]): Promise<string> =>
+    new Promise((resolve) => {
+      const file = join(ROOT, 'node_modules/.bin', program)
+      execFile(file, words, { cwd: folder, env: { ...process.env, NO_COLOR: '1' } }, (_, stdout) => resolve(stdout))
+    })
 
-  it('of the product point one way', () => {
-    const files = sourceFiles(PRODUCT_FOLDERS, ['.ts', '.tsx'])
-    expect(files.length).to.be.greaterThan(50)
-    expect(files.flatMap(importProblems)).to.deep.equal([])
-  })
-
-  it('find files that import each other in a cycle, even only by types', () => {
-    const files = [
-      sample('domain/a.ts', "import type { B } from './b.ts'"),
-      sample('domain/b.ts', "import { c } from './deep/c.ts'"),
-      sample('domain/deep/c.ts', "import type { A } from '../a.ts'\nimport { d } from '../d.ts'"),
-      sample('domain/d.ts', "import fs from 'node:fs'"),
-    ]
-    expect(importCircles(files)).to.deep.equal(['domain/a.ts domain/b.ts domain/deep/c.ts'])
-    expect(importCircles(files.slice(1))).to.deep.equal([])
-  })
-
-  it('from a layer to one above it are found', () => {
-    const text =
-      "import type { A } from '../worker/a.ts'\nimport { b } from '../providers/b.ts'\nimport { c } from '../c.ts'"
-    expect(upwardImports(sample('delivery/exchange/x.ts', text))).to.deep.equal([
-      'delivery/exchange/x.ts imports delivery/worker/a.ts, which lies above it',
-    ])
-  })
-
-  it('point to no layer above, types included', () => {
-    expect(
-      sourceFiles([...PRODUCT_FOLDERS, 'tools', 'fixtures', 'examples', 'bench'], ['.ts', '.tsx']).flatMap(
-        upwardImports,
+  it('let a folder import only what the table allows, packages only where they are named, and no layer one above it', async () => {
+    const refused = {
+      'domain/a.ts': ["import { a } from '../runtime/x.ts'", 'from-domain'],
+      'domain/b.ts': ["import type { A } from '../ports/facts/x.ts'", 'from-domain'],
+      'domain/c.ts': ["import '../api/x.ts'", 'from-domain'],
+      'domain/d.ts': ["import { createHash } from 'node:crypto'", 'domain-without-packages'],
+      'domain/e.ts': ["export const a = import('../runtime/x.ts')", 'from-domain'],
+      'domain/f.ts': ["export * from '../api/x.ts'", 'from-domain'],
+      'ports/facts/a.ts': ["import { a } from '../../runtime/x.ts'", 'from-ports'],
+      'api/a.ts': ["import { a } from '../delivery/x.ts'", 'from-api'],
+      'api/b.ts': ["import type { ClickHouseClient } from '@clickhouse/client'", '@clickhouse/client-has-an-owner'],
+      'api/c.ts': ["import { expect } from 'chai'", 'installed-with-the-product'],
+      'api/d.ts': ["import { a } from 'not-installed-anywhere'", 'resolvable'],
+      'delivery/a.ts': ["import { a } from '../api/x.ts'", 'from-delivery'],
+      'delivery/b.ts': ["import { Kafka } from 'kafkajs'", 'kafkajs-has-an-owner'],
+      'delivery/exchange/a.ts': ["import type { A } from '../worker/x.ts'", 'delivery/exchange below delivery/worker'],
+      'runtime/a.ts': ["import { a } from '../bin/whencectl.ts'", 'from-runtime'],
+      'runtime/b.ts': ["export const { open } = await import('lmdb')", 'lmdb-has-an-owner'],
+      'sdk/a.ts': ["import { a } from '../runtime/x.ts'", 'from-sdk'],
+      'sdk/b.ts': ["import { readFile } from 'node:fs'", 'sdk-without-packages'],
+      'dashboard/a.ts': ["import type { B } from './b.ts'", 'no-circle'],
+      'pages/a.ts': ["import { a } from '../dashboard/api/x.ts'", 'pages-takes-types-of-dashboard/api'],
+      'pages/b.ts': ["import type { A } from '../dashboard/http/x.ts'", 'from-pages'],
+      'dashboard/logs/a.ts': ["import { Type } from 'typebox'", 'typebox-has-an-owner'],
+      'fixtures/a.ts': ["import { a } from '../test/x.ts'", 'fixtures below test'],
+    } as const
+    const allowed = {
+      'ports/event-log/a.ts': "import { a } from '../../domain/x.ts'\nexport const { open } = await import('lmdb')",
+      'delivery/exchange/b.ts': "import { a } from '../providers/x.ts'\nimport { b } from '../x.ts'",
+      'pages/c.ts': "import type { A } from '../dashboard/api/x.ts'",
+      'dashboard/b.ts': "import type { C } from './deep/c.ts'",
+      'dashboard/deep/c.ts': "import type { A } from '../a.ts'",
+    }
+    const targets =
+      'domain runtime ports/facts api dashboard/api dashboard/http delivery delivery/worker delivery/providers test'
+    await write({
+      ...Object.fromEntries(
+        targets.split(' ').map((name) => [`${name}/x.ts`, 'export const a = 1, b = 2\nexport type A = 1']),
       ),
-    ).to.deep.equal([])
-  })
-
-  it('of the product form no cycle, types included', () => {
-    expect(importCircles(sourceFiles(PRODUCT_FOLDERS, ['.ts', '.tsx']))).to.deep.equal([])
-  })
-
-  it('name only packages that package.json installs with the product', () => {
-    const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<
-      string,
-      Record<string, string>
-    >
-    const installed = new Set([
-      ...Object.keys(manifest['dependencies'] ?? {}),
-      ...Object.keys(manifest['optionalDependencies'] ?? {}),
-    ])
-    // The SDK and the pages are bundled. The demonstration and `whencectl check` drive a browser, and say so if what drives it is not installed.
-    const files = sourceFiles(PRODUCT_FOLDERS, ['.ts', '.tsx']).filter(
-      ({ path }) => !/^(sdk|pages|bin\/demo|bin\/tools\/check)\//.test(path),
+      ...Object.fromEntries(Object.entries(refused).map(([path, [text]]) => [path, text])),
+      ...allowed,
+      'bin/whencectl.ts': "export const a = () => import('./reached.ts')",
+      'bin/reached.ts': '',
+      'bin/dead.ts': "import './reached.ts'",
+    })
+    const folders = [...PRODUCT_FOLDERS, 'fixtures'].filter(
+      (name) => !['operator', 'stand-ins', 'hook', 'common'].includes(name),
     )
-    const missing = files.flatMap((file) =>
-      importsOf(file)
-        .filter((specifier) => !specifier.startsWith('.') && !specifier.startsWith('node:'))
-        .filter((specifier) => !installed.has(packageOf(specifier)))
-        .map((specifier) => `${file.path} imports ${specifier}`),
-    )
-    expect(missing).to.deep.equal([])
-  })
+    const printed = await check('depcruise', ['--config', '.dependency-cruiser.js', ...folders])
+    for (const [path, [, rule]] of Object.entries(refused))
+      expect(printed).to.match(new RegExp(`error ${rule}: ${path}\\b`))
+    expect(printed).to.match(/error no-dead-file: bin\/dead\.ts/)
+    expect(printed).not.to.match(/no-dead-file: bin\/(reached|whencectl)/)
+    expect(printed).not.to.match(/error \S+: (ports\/event-log\/a|delivery\/exchange\/b|pages\/c)\.ts →/)
+  }).timeout(60_000)
 
-  it('find unreached files', () => {
-    const files = [
-      sample('bin/whencectl.ts', "import './a.ts'"),
-      sample('bin/a.ts', "const b = () => import('../api/b.ts')"),
-      sample('api/b.ts', ''),
-      sample('api/dead.ts', "import './b.ts'"),
-    ]
-    expect(deadFiles(files, ['bin/whencectl.ts'])).to.deep.equal(['api/dead.ts'])
-  })
+  it('leave no export without an import, and none of a value for tests alone unless it says so', async () => {
+    await write({
+      'bin/whencectl.ts': "import { one, type Five } from '../api/a.ts'\nexport const a: Five = one",
+      'api/a.ts': [
+        'export const one = 1, two = 2, lone = 3',
+        'export function three() {}',
+        '/**\n * Four.\n * @internal\n */\nexport class Four {}',
+        'export interface Five {}\nexport type Six = 6',
+      ].join('\n'),
+      'api/unused.ts': 'export const seven = 7',
+      'test/a.test.ts': "import { three, Four } from '../api/a.ts'\nnew Four(three())",
+    })
+    const all = await check('knip', ['--include', 'files,exports,types'])
+    for (const name of ['two', 'lone', 'Six', 'api/unused.ts']) expect(all).to.match(new RegExp(`^${name}\\b`, 'm'))
+    expect(all).not.to.match(/^(one|three|Four|Five)\b/m)
+    const values = await check('knip', ['--production', '--include', 'exports'])
+    expect(values).to.match(/^three\b/m)
+    expect(values).not.to.match(/^(one|Four|Five)\b/m)
+  }).timeout(60_000)
 
-  it('reach every file of the product', () => {
-    const dead = deadFiles(sourceFiles(PRODUCT_FOLDERS, ['.ts', '.tsx']), ENTRIES)
-    expect(dead.filter((path) => !NOT_YET_REACHED.includes(path))).to.deep.equal([])
-    expect(
-      NOT_YET_REACHED.filter((path) => !dead.includes(path)),
-      'reached by now',
-    ).to.deep.equal([])
+  it('refuse imports that cannot be checked: made up at run time, or without their ending', async () => {
+    const eslint = new ESLint({ cwd: ROOT })
+    for (const path of ['api/x.ts', 'domain/x.ts', 'pages/x.tsx']) {
+      const { rules } = (await eslint.calculateConfigForFile(join(ROOT, path))) as Linter.Config
+      const config: Linter.Config = {
+        files: ['**/*.ts', '**/*.tsx'],
+        languageOptions: { parser: tseslint.parser },
+        rules: { 'no-restricted-syntax': rules?.['no-restricted-syntax'] ?? 'off' },
+      }
+      const problems = (text: string) => new Linter().verify(text, config, path).map(({ message }) => message)
+      for (const text of [
+        'const a = import(name)',
+        'const a = import(`./${name}.ts`)',
+        "import { y } from './y'",
+        "export * from '../y'",
+      ])
+        expect(problems(text), `${path}: ${text}`).to.have.lengthOf(1)
+      for (const text of ["const a = import('./fixed.ts')", "import { y } from './y.ts'", "import z from 'z'"])
+        expect(problems(text), `${path}: ${text}`).to.deep.equal([])
+    }
   })
 })

@@ -28,6 +28,9 @@ export const PRODUCT_FOLDERS = [
   'domain',
 ] as const
 
+/** The names of files that hold tests, by how long these take. The first is the everyday one. */
+export const TEST_ENDINGS = ['.test.ts', '.slow.ts', '.long.ts'] as const
+
 const SKIPPED = new Set(['node_modules', 'dist', '.git'])
 /** What programs write into a checkout. Deeper down, `data` is a folder of the pages. */
 const SKIPPED_AT_ROOT = new Set(['data', 'tmp', 'coverage'])

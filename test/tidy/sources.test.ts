@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import { LIMITS, NOT_BUILT, RATE_RULES } from '../../domain/limits.ts'
-import { PRODUCT_FOLDERS, sourceFiles } from './source-files.ts'
+import { PRODUCT_FOLDERS, sourceFiles, TEST_ENDINGS } from './source-files.ts'
 import {
   contractLiterals,
   impurities,
@@ -167,7 +167,9 @@ describe('every file', () => {
       [...PRODUCT_FOLDERS, 'bench', 'fixtures', 'test', '.ci'],
       ['.ts', '.tsx', '.sh', '.ci/run'],
     )
-    const problems = files.filter(({ path }) => !path.endsWith('.test.ts')).map(openingProblem)
+    const problems = files
+      .filter(({ path }) => !TEST_ENDINGS.some((ending) => path.endsWith(ending)))
+      .map(openingProblem)
     expect(problems.filter((problem) => problem !== null)).to.deep.equal([])
   })
 

@@ -4,33 +4,29 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
+import ts from 'typescript'
 
 import { COMMANDS } from '../../runtime/settings/commands.ts'
 import { docsPages } from '../../tools/docs/pages.ts'
 import { MUTATIONS } from '../mutants/mutations.ts'
-import { importsOf } from './imports.ts'
-import { PRODUCT_FOLDERS, ROOT, sourceFiles } from './source-files.ts'
+import { PRODUCT_FOLDERS, ROOT, sourceFiles, TEST_ENDINGS } from './source-files.ts'
 import { testsWithoutAssertion } from './sources.ts'
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 describe('test files', () => {
   it('all lie where the glob finds them', () => {
-    expect(read('test/run.ts')).to.include("'test/**/*.test.ts'")
+    for (const ending of TEST_ENDINGS) expect(read('test/run.ts')).to.include(`'test/**/*${ending}'`)
     const tests = sourceFiles([''], ['.ts', '.js', '.mjs', '.cjs']).filter(
       ({ path, text }) => /^\s*(describe|it)\(/m.test(text) && !path.endsWith('.d.ts'),
     )
     expect(tests.length).to.be.greaterThan(5)
-    // What `make test-long` runs has names of its own, so that the everyday glob passes it by.
-    expect((JSON.parse(read('package.json')) as { scripts: Record<string, string> }).scripts['test-long']).to.include(
-      'test/long/**/*.long.ts',
-    )
-    const isFound = (path: string) => /^test\/(.*\.test\.ts|long\/.*\.long\.ts)$/.test(path)
+    const isFound = (path: string) => path.startsWith('test/') && TEST_ENDINGS.some((ending) => path.endsWith(ending))
     const lost = tests.filter(({ path }) => !isFound(path))
     const suites = lost.filter(({ path }) => /\.(contract|suite)\.ts$/.test(path))
     expect(lost.filter((file) => !suites.includes(file)).map(({ path }) => path)).to.deep.equal([])
-    const imported = sourceFiles(['test'], ['.test.ts']).flatMap((file) =>
-      importsOf(file).map((specifier) => specifier.split('/').pop()),
+    const imported = sourceFiles(['test'], TEST_ENDINGS).flatMap((file) =>
+      ts.preProcessFile(file.text).importedFiles.map(({ fileName }) => fileName.split('/').pop()),
     )
     expect(suites.map(({ path }) => path.split('/').pop()).filter((name) => !imported.includes(name))).to.deep.equal([])
   })
@@ -41,7 +37,7 @@ describe('test files', () => {
     expect(sample("it('x', async () => { await run() }); it('y', () => expect(1).to.equal(1))")).to.have.length(1)
     expect(sample("const run = () => expect(1).to.equal(1); it('x', () => { run() })")).to.deep.equal([])
     expect(sample("function a() { b() } function b() { expect(1) } it('x', a)")).to.deep.equal([])
-    const empty = sourceFiles(['test'], ['.test.ts', '.suite.ts', '.contract.ts']).flatMap(testsWithoutAssertion)
+    const empty = sourceFiles(['test'], [...TEST_ENDINGS, '.suite.ts', '.contract.ts']).flatMap(testsWithoutAssertion)
     expect(empty).to.deep.equal([])
   })
 })

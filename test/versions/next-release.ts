@@ -30,7 +30,11 @@ export interface Release {
   readonly run: (...args: readonly string[]) => Promise<string>
 }
 
-/** It reads this release's records and its own, and writes its own. */
+/** A column that it adds to the tables. */
+const ITS_SQL =
+  'ALTER TABLE installs {{onCluster}} ADD COLUMN IF NOT EXISTS shell LowCardinality(String) AFTER agent;\n'
+
+/** It reads this release's records and its own, and writes its own, with a field more in each. Its tables have a column more. */
 export async function makeNextRelease(folder: string): Promise<Release> {
   await copyTree(folder)
   let written = 0
@@ -43,6 +47,8 @@ export async function makeNextRelease(folder: string): Promise<Release> {
     written++
   }
   if (written === 0) throw new Error('the next release is this one')
+  await addField(folder)
+  await writeFile(join(folder, 'ports/facts/sql/0002_next.sql'), ITS_SQL)
   return {
     run: async (...args) => {
       const program = [join(folder, 'test/versions/read-log.ts'), ...args]
@@ -59,12 +65,17 @@ export async function makeNextRelease(folder: string): Promise<Release> {
 export async function makeLaterRelease(folder: string): Promise<string> {
   await copyTree(folder)
   await replaceIn(join(folder, 'domain/read-record.ts'), ['oldest: 1, newest: 1 }', 'oldest: 1, newest: 2 }'])
+  await addField(folder)
+  return folder
+}
+
+/** To each record that is written. */
+async function addField(folder: string): Promise<void> {
   await replaceIn(
     join(folder, 'domain/records.ts'),
     ['return JSON.stringify(record)', "return JSON.stringify({ ...record, later: 'field' })"],
     ['JSON.stringify({ ...record, request:', "JSON.stringify({ ...record, later: 'field', request:"],
   )
-  return folder
 }
 
 async function copyTree(folder: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** One record for every topic that is read, as the release writes it whose code this is: `node test/versions/samples.ts`. */
+/** One record for every topic that is read, as the release writes it whose code this is. */
 
 import { encodeRecord, recordKey, type MailJob, type ReplayRecord, type WebhookJob } from '../../domain/records.ts'
 import {
@@ -31,6 +31,7 @@ export function sampleEntries(): readonly SampleEntry[] {
   const times = { receivedAtMs: NOON_MS }
   const parked = { v: 1, record: installNamed('event-parked'), firstSeenAtMs: NOON_MS, dueAtMs: NOON_MS }
   const letter = { v: 1, job: jobNamed('event-dead'), reason: 'refused: http_400', failedAtMs: NOON_MS }
+  const waiting = { ...activation(LATE_VISIT_ID, NOON_MS - 3_600_000), isPredecessorUnknown: true }
   const records: readonly (readonly [string, object])[] = [
     ['visits', { ...visitRecord(VISIT), ...requested(times) }],
     ['activations', { ...activation(VISIT.visitId, VISIT.issuedAtMs), ...requested(times) }],
@@ -45,17 +46,8 @@ export function sampleEntries(): readonly SampleEntry[] {
     ['deliver.ga4', jobNamed('event-job')],
     ['dispatch.5s', parked],
     ['dead-letters', letter],
-  ]
-  return records.map(([topic, record], index) => entry(topic, record, index))
-}
-
-/** Topics and forms that the first release did not have. */
-export function laterEntries(): readonly SampleEntry[] {
-  const record = { ...activation(LATE_VISIT_ID, NOON_MS - 3_600_000), isPredecessorUnknown: true }
-  const decision = decisionRecord(installNamed('event-fresh'), { visitId: VISIT.visitId })
-  const records: readonly (readonly [string, object])[] = [
-    ['state.5s', { v: 1, record, dueAtMs: NOON_MS }],
-    ['install_decisions', decision],
+    ['state.5s', { v: 1, record: waiting, dueAtMs: NOON_MS }],
+    ['install_decisions', decisionRecord(installNamed('event-fresh'), { visitId: VISIT.visitId })],
     ['replays', replayOrder()],
     ['webhook_attempts', webhookAttemptRecord({ website: WEBSITE })],
     ['mail', mailNamed('sample-mail')],
@@ -63,7 +55,7 @@ export function laterEntries(): readonly SampleEntry[] {
     ['webhooks', webhookJob('sample-told')],
     ['webhooks.5s', webhookJob('sample-told-again')],
   ]
-  return records.map(([topic, later], index) => entry(topic, later, index))
+  return records.map(([topic, record], index) => entry(topic, record, index))
 }
 
 function replayOrder(): ReplayRecord {
@@ -77,6 +69,7 @@ function replayOrder(): ReplayRecord {
     askedAtMs: Date.now(),
     sinceMs: 0,
     untilMs: NOON_MS,
+    session: 'of-a-person',
     policy: { policy: 'latest_visit', windowMs: 1, isTokensOnly: false },
   }
 }
@@ -140,5 +133,3 @@ function installNamed(eventId: string): ReturnType<typeof recordOf> {
 function jobNamed(eventId: string): ReturnType<typeof jobOf> {
   return jobOf({ visit: VISIT, install: { eventId } })
 }
-
-if (import.meta.main) process.stdout.write(`${JSON.stringify(sampleEntries(), null, 2)}\n`)

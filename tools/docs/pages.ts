@@ -24,6 +24,7 @@ import { COMMANDS } from '../../runtime/settings/commands.ts'
 import type { CommandRow } from '../../runtime/settings/commands.ts'
 import { SETTINGS } from '../../runtime/settings/table.ts'
 import type { SettingName, SettingRow } from '../../runtime/settings/table.ts'
+import { performanceFiles } from './performance.ts'
 import { chartCrdFiles, chartValuesPage } from './charts.ts'
 import { conditionsPage, crdFiles } from './kubernetes.ts'
 import { providerFiles } from './providers.ts'
@@ -42,6 +43,7 @@ export function docsPages(): readonly DocsPage[] {
     ...crdFiles(),
     ...chartCrdFiles(),
     ...providerFiles(),
+    ...performanceFiles(),
     { path: 'docs/api.md', text: apiPage() },
     { path: 'docs/chart-values.md', text: chartValuesPage() },
     { path: 'docs/conditions.md', text: conditionsPage() },

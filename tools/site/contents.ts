@@ -41,7 +41,7 @@ export const CHAPTERS: readonly Chapter[] = [
       '/CHANGELOG.md',
     ],
   },
-  { title: 'Evidence', pages: ['performance.md', 'long-tests.md', 'chaos.md', 'scale.md', 'mutants.md'] },
+  { title: 'Evidence', pages: ['performance.md', 'evidence.md'] },
   { title: 'Change it', pages: ['/ARCHITECTURE.md', '/CONTRIBUTING.md', 'add-a-provider.md'] },
 ]
 

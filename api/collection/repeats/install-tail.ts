@@ -7,7 +7,7 @@ import { BoundedMap } from '../../../common/bounded-map.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import { readRecord } from '../../../domain/read-record.ts'
 import { recordKey } from '../../../domain/records.ts'
-import type { EventLog, StoredEntry, TopicProgress } from '../../../ports/event-log/event-log.ts'
+import type { StoredEntry, TopicProgress, LogTail } from '../../../ports/event-log/event-log.ts'
 import { answerInRecord, type KnownAnswer } from '../../../ports/hot-state/settled-record.ts'
 
 /** If the facts are further behind, reading what they lack takes longer than a request can wait. */
@@ -19,12 +19,12 @@ export interface SoughtEvent extends OwnedWebsite {
 
 /** One for each process. */
 export class InstallTail {
-  readonly #log: Pick<EventLog, 'readLast'>
+  readonly #log: LogTail
   readonly #answers = new BoundedMap<string, KnownAnswer>(2 * MOST_BEHIND)
   /** By partition; what is before is in the facts, or was read. */
   #next: readonly number[] = []
 
-  constructor(log: Pick<EventLog, 'readLast'>) {
+  constructor(log: LogTail) {
     this.#log = log
   }
 

@@ -214,7 +214,7 @@ async function list<R>(run: RunOutcome, listing: Listing<R>): Promise<number> {
 function readRowsBack<R>(
   backend: ToolBackend,
   listing: Listing<R>,
-  { since_ms: sinceMs, until_ms: untilMs, limit }: Pick<WalkWindow, 'since_ms' | 'until_ms' | 'limit'>,
+  { since_ms: sinceMs, until_ms: untilMs, limit }: WalkWindow,
 ): Promise<readonly R[]> {
   const nowMs = Date.now()
   const oldestMs = nowMs - (listing.keptDays + 1) * DAY_MS

@@ -1,28 +1,28 @@
 /** The newest installs, as the commands show them. */
 
+import type { FactsReader } from '../../../ports/facts/facts.ts'
 import { readFirstRecords } from '../../../dashboard/reads/first-records.ts'
 import type { FoundRows } from '../../../domain/logs/first-records.ts'
 import { boundsBefore } from '../../../domain/logs/walk.ts'
 import type { InstallRow } from '../../../ports/facts/query-rows.ts'
 import type { QUERIES } from '../../../ports/facts/queries.ts'
-import type { ToolBackend } from '../live.ts'
 
 type InstallsAsked = Parameters<(typeof QUERIES)['listInstallKeys']['sql']>[0]
 
 /** The newest of a window, and how far back they are complete. */
 export function readNewestInstalls(
-  { run }: Pick<ToolBackend, 'run'>,
+  facts: FactsReader,
   { limit, ...asked }: InstallsAsked,
 ): Promise<FoundRows<InstallRow>> {
   return readFirstRecords(limit, {
-    keys: (most) => run('listInstallKeys', { ...asked, limit: most }),
-    rows: (eventIds) => run('listInstalls', { ...asked, event_ids: eventIds }),
+    keys: (most) => facts.run('listInstallKeys', { ...asked, limit: most }),
+    rows: (eventIds) => facts.run('listInstalls', { ...asked, event_ids: eventIds }),
   })
 }
 
 /** As many as `limit` says, newest first, however many events of other times were recorded again among them. */
 export async function newestInstalls(
-  backend: Pick<ToolBackend, 'run'>,
+  backend: FactsReader,
   { limit, ...asked }: InstallsAsked,
 ): Promise<readonly InstallRow[]> {
   const found: InstallRow[] = []

@@ -46,7 +46,7 @@ import { signInPages } from '../../../dashboard/sign-in/page.ts'
 import { startMailRole } from '../../../delivery/mail/mail-role.ts'
 import { brandName } from '../../../domain/host.ts'
 import type { EventLog } from '../../../ports/event-log/event-log.ts'
-import type { Facts } from '../../../ports/facts/facts.ts'
+import type { FactsReader } from '../../../ports/facts/facts.ts'
 import type { HotState } from '../../../ports/hot-state/hot-state.ts'
 import type { FolderCatalog } from '../../../runtime/catalog/source.ts'
 import type { Keyring } from '../../../runtime/keyring.ts'
@@ -66,7 +66,7 @@ interface DashboardWiring extends EngineParts {
   /** One that rejects while its store is unavailable. */
   readonly hotState: HotState
   /** In a cluster a connection of its own, which reads only. */
-  readonly facts: Pick<Facts, 'run'>
+  readonly facts: FactsReader
   readonly directory: Directory
   readonly inventory: Inventory
   readonly writer: ResourceWriter
@@ -98,7 +98,7 @@ export function folderResources(
 
 /** Of the embedded program: records who changed what in its folder. */
 export function auditFolder(
-  parts: EngineParts & Pick<DashboardWiring, 'eventLog' | 'keys'> & Pick<FolderParts, 'catalog'>,
+  parts: EngineParts & Pick<DashboardWiring, 'eventLog' | 'keys'> & FolderParts,
 ): FolderAudit {
   const { settings, keys, catalog, eventLog, nowMs, logger } = parts
   const file = join(settings.data, 'audit.json')

@@ -71,11 +71,11 @@
 {{- if and .Values.rbac.admissionPolicies (include "whence.hasDashboard" .) }}true{{ end -}}
 {{- end -}}
 
-{{- /* The Secrets with the credentials of a provider's worker, of streams or of webhooks, as a JSON list: two for each part, and the one of earlier versions. */ -}}
+{{- /* The Secrets with the credentials of a provider's worker, of streams or of webhooks, as a JSON list: two for each part. */ -}}
 {{- /* Arguments: root, holder as in names of components. */ -}}
 {{- define "whence.holderSecretsOf" -}}
 {{- $first := printf "%s-%s" (include "whence.fullname" .root) .holder -}}
-{{- $names := list $first -}}
+{{- $names := list -}}
 {{- range $number := until (int .root.Values.operator.credentialSlots) }}
 {{- $names = append $names (printf "%s-%d-a" $first $number) }}
 {{- $names = append $names (printf "%s-%d-b" $first $number) }}

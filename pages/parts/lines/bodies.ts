@@ -1,7 +1,6 @@
 /** Requests and untrusted bodies as readable text. */
 
 import { shellQuoted } from '../../../common/shell.ts'
-import type { LogLine } from '../../../domain/logs/line.ts'
 
 /** JSON is indented; everything else stays unchanged. */
 export function prettyText(text: string): string {
@@ -12,7 +11,7 @@ export function prettyText(text: string): string {
   }
 }
 
-type CalledRequest = Pick<LogLine, 'method' | 'path' | 'origin'>
+type CalledRequest = { readonly method: string; readonly path: string; readonly origin?: string }
 
 /** A request of Logs as a shell command. Its receipts are hashes, so the original request cannot be repeated. */
 export function curlOf({ method, path, origin }: CalledRequest, body: string, service: string): string {

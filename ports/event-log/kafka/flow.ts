@@ -2,21 +2,16 @@
 
 import type { Topic } from '../../../domain/records.ts'
 
+import { BatchPace, type PaceOptions } from '../batch-pace.ts'
 import type { BatchHandler, BatchOutcome, ConsumeOptions, StoredEntry } from '../event-log.ts'
 import { MAX_OPEN_ENTRIES } from '../event-log.ts'
 import { OpenBatches } from '../open-batches.ts'
 
-export interface FlowOptions extends ConsumeOptions {
+export interface FlowOptions extends ConsumeOptions, PaceOptions {
   readonly topic: Topic
   readonly partition: number
   readonly handler: BatchHandler
   readonly nowMs: () => number
-  /** Pause before a batch is retried after its handler threw: doubles from `first` to `most`, in ms. */
-  readonly retryMs: { readonly first: number; readonly most: number }
-  /** A paused or lingering partition checks the clock at least this often, because clocks jump. */
-  readonly recheckMs: number
-  /** In [0, 1); spreads the pauses. */
-  readonly random: () => number
   /** Above this a batch is handed over however few entries it has, and fetching stops; in bytes of values. */
   readonly maxBytes: number
   /** Shared by all partitions of this process. */
@@ -45,9 +40,7 @@ export class PartitionFlow {
   #bytes = 0
   /** The offset that must come next; null until the first entry shows the group's position. */
   #nextOffset: number | null
-  #heldUntilMs = Number.NEGATIVE_INFINITY
-  #failures = 0
-  #retryAtMs = Number.NEGATIVE_INFINITY
+  readonly #pace: BatchPace
   #isEnding = false
   #isLost = false
   readonly #open = new OpenBatches({
@@ -70,6 +63,7 @@ export class PartitionFlow {
   /** `fromOffset`: where to begin; null to begin at the group's own position. */
   constructor(options: FlowOptions, fromOffset: number | null) {
     this.#options = options
+    this.#pace = new BatchPace(options, options.nowMs)
     this.#nextOffset = fromOffset
     this.ended = this.#run()
   }
@@ -128,7 +122,7 @@ export class PartitionFlow {
     if (this.#isEnding || nextInHand === null || offset >= nextInHand) return false
     this.#drop(this.#buffer.length)
     this.#nextOffset = offset
-    this.#heldUntilMs = Number.NEGATIVE_INFINITY
+    this.#pace.wentBack()
     return true
   }
 
@@ -153,16 +147,10 @@ export class PartitionFlow {
   }
 
   #waitMs(): number {
-    const { nowMs, lingerMs = 0, recheckMs } = this.#options
     const oldest = this.#buffer[0]
     if (oldest === undefined || this.#open.entries >= MAX_OPEN_ENTRIES) return Number.POSITIVE_INFINITY
-    const retryMs = this.#retryAtMs - performance.now()
-    if (retryMs > 0) return retryMs
-    const heldMs = this.#heldUntilMs - nowMs()
-    if (heldMs > 0) return Math.min(heldMs, recheckMs)
-    if (lingerMs === 0 || this.isFull) return 0
-    // `appendedAtMs` may come from another machine's clock: never wait longer than the linger itself.
-    return Math.min(oldest.appendedAtMs + lingerMs - nowMs(), lingerMs, recheckMs)
+    const { lingerMs = 0 } = this.#options
+    return this.#pace.waitMs({ lingerMs, isFull: this.isFull, oldestAtMs: () => oldest.appendedAtMs })
   }
 
   async #handOver(): Promise<void> {
@@ -173,7 +161,7 @@ export class PartitionFlow {
       await this.#apply(entries, await handler({ topic, partition, entries }))
     } catch (error) {
       this.#options.onFailure(error)
-      this.#retryLater()
+      this.#pace.failed()
     } finally {
       this.#isInHand = false
       if (this.#isOpenFailed) this.#takeBack()
@@ -182,16 +170,9 @@ export class PartitionFlow {
   }
 
   async #apply(entries: readonly StoredEntry[], outcome: BatchOutcome | void): Promise<void> {
-    const done = Math.min(Math.max(outcome?.done ?? entries.length, 0), entries.length)
-    this.#heldUntilMs = outcome?.resumeAtMs ?? Number.NEGATIVE_INFINITY
-    const taken = entries.slice(0, done)
-    if (taken.length === 0) {
-      // Without progress or a time to resume, the handler would be called in a tight loop.
-      if (outcome?.resumeAtMs === undefined) this.#retryLater()
-      return
-    }
-    this.#failures = 0
-    this.#drop(done)
+    const taken = this.#pace.apply(entries, outcome)
+    if (taken.length === 0) return
+    this.#drop(taken.length)
     this.#open.add(taken, outcome?.until)
     // No new batch begins before what is done is stored.
     await this.#committing
@@ -213,7 +194,7 @@ export class PartitionFlow {
 
   #openFailed(error: unknown): void {
     this.#options.onFailure(error)
-    this.#retryLater()
+    this.#pace.failed()
     this.#isOpenFailed = true
     if (!this.#isInHand) this.#takeBack()
   }
@@ -236,7 +217,7 @@ export class PartitionFlow {
       } catch (error) {
         this.#options.onFailure(error)
         if (this.#isEnding && attempt >= COMMIT_TRIES_AT_END) return
-        await wakeablePause(this.#backoffMs(attempt), (wake) => (this.#wakeCommit = wake))
+        await wakeablePause(this.#pace.backoffMs(attempt), (wake) => (this.#wakeCommit = wake))
       }
     }
   }
@@ -245,17 +226,6 @@ export class PartitionFlow {
   #commitAgain(): void {
     if (this.#nextOffset === null) return
     this.#options.commit(this.#options.partition, this.#nextOffset).catch(this.#options.onFailure)
-  }
-
-  /** Real time, not the log's clock: the pause protects this process and the handler's backends. */
-  #retryLater(): void {
-    this.#retryAtMs = performance.now() + this.#backoffMs(this.#failures)
-    this.#failures = Math.min(this.#failures + 1, MAX_DOUBLINGS)
-  }
-
-  #backoffMs(failures: number): number {
-    const { retryMs, random } = this.#options
-    return Math.min(retryMs.most, retryMs.first * 2 ** Math.min(failures, MAX_DOUBLINGS)) * (0.5 + random() / 2)
   }
 
   #drop(count: number): void {
@@ -283,4 +253,3 @@ function wakeablePause(forMs: number, onStart: (wake: () => void) => void): Prom
 }
 
 const COMMIT_TRIES_AT_END = 3
-const MAX_DOUBLINGS = 30

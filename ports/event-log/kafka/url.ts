@@ -2,7 +2,7 @@
 
 import { unusable } from '../../../domain/host.ts'
 
-export type SaslMechanism = 'plain' | 'scram-sha-256' | 'scram-sha-512'
+type SaslMechanism = 'plain' | 'scram-sha-256' | 'scram-sha-512'
 
 export interface KafkaSasl {
   readonly mechanism: SaslMechanism

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import type { Topic } from '../../../domain/records.ts'
 
+import { BatchPace, type PaceOptions } from '../batch-pace.ts'
 import type { Batch, BatchHandler, BatchOutcome, ConsumeOptions, Consumer, StoredEntry } from '../event-log.ts'
 import { MAX_OPEN_ENTRIES } from '../event-log.ts'
 import { OpenBatches } from '../open-batches.ts'
@@ -20,15 +21,9 @@ interface GroupSource {
   durable(): Promise<void>
 }
 
-export interface GroupOptions {
+export interface GroupOptions extends PaceOptions {
   readonly topic: Topic
   readonly group: string
-  /** Pause before a batch is retried after its handler threw: doubles from `first` to `most`, in ms. */
-  readonly retryMs: { readonly first: number; readonly most: number }
-  /** A paused or lingering partition checks the clock at least this often, because clocks jump. */
-  readonly recheckMs: number
-  /** In [0, 1); spreads the pauses. */
-  readonly random: () => number
   /** How long a stop waits for a batch that is being handled, in ms. */
   readonly inHandMs: number
   readonly onHandlerFailure: (error: unknown, topic: Topic, group: string) => void
@@ -63,10 +58,8 @@ export class Group {
     onFailure: (error) => this.#openFailed(error),
   })
   #inHand: InHand | null = null
-  #failures = 0
-  #heldUntilMs = Number.NEGATIVE_INFINITY
+  readonly #pace: BatchPace
   #timer: NodeJS.Timeout | null = null
-  #isRetrying = false
   /** Offset to go back to once the current batch has ended. */
   #rewindTo: number | null = null
 
@@ -74,6 +67,7 @@ export class Group {
     this.#source = source
     this.#position = position
     this.#options = options
+    this.#pace = new BatchPace(options, source.nowMs)
   }
 
   /** Everything before it is done. */
@@ -94,12 +88,12 @@ export class Group {
 
   /** Hands over the next batch if one is due; called whenever something may have changed. */
   wake(): void {
-    if (this.#inHand !== null || this.#isRetrying || this.#open.entries >= MAX_OPEN_ENTRIES) return
+    if (this.#inHand !== null || this.#open.entries >= MAX_OPEN_ENTRIES) return
     const member = this.#members[0]
     if (member === undefined || this.#source.endOffset() <= this.#position) return
     const waitMs = this.#waitMsOrRetry(member.options)
     if (waitMs === null) return
-    if (waitMs > 0) return this.#wakeIn(Math.min(waitMs, this.#options.recheckMs))
+    if (waitMs > 0) return this.#wakeIn(waitMs)
     this.#clearTimer()
     // Members take turns: the current one goes to the back.
     this.#members.push(...this.#members.splice(0, 1))
@@ -166,7 +160,7 @@ export class Group {
     if (offset === null || offset >= this.#position) return
     this.#open.forget()
     this.#position = offset
-    this.#heldUntilMs = Number.NEGATIVE_INFINITY
+    this.#pace.wentBack()
     this.#source.commit(offset)
     setImmediate(() => this.wake())
   }
@@ -182,11 +176,9 @@ export class Group {
   }
 
   #waitMs({ lingerMs = 0, maxEntries }: ConsumeOptions): number {
-    const nowMs = this.#source.nowMs()
-    const heldMs = this.#heldUntilMs - nowMs
-    if (heldMs > 0 || lingerMs === 0 || this.#source.endOffset() - this.#position >= maxEntries) return heldMs
-    const [oldest] = this.#source.read(this.#position, 1)
-    return oldest === undefined ? 0 : oldest.appendedAtMs + lingerMs - nowMs
+    const isFull = this.#source.endOffset() - this.#position >= maxEntries
+    const oldestAtMs = (): number => this.#source.read(this.#position, 1)[0]?.appendedAtMs ?? Number.NEGATIVE_INFINITY
+    return this.#pace.waitMs({ lingerMs, isFull, oldestAtMs })
   }
 
   async #hand(inHand: InHand): Promise<void> {
@@ -219,36 +211,23 @@ export class Group {
 
   #failed(error: unknown): void {
     this.#options.onHandlerFailure(error, this.#options.topic, this.#options.group)
-    this.#retryLater()
+    this.#pace.failed()
+    if (this.#inHand === null) setImmediate(() => this.wake())
   }
 
   #apply(entries: readonly StoredEntry[], outcome: BatchOutcome | void): void {
-    const done = Math.min(Math.max(outcome?.done ?? entries.length, 0), entries.length)
-    const taken = entries.slice(0, done)
+    const taken = this.#pace.apply(entries, outcome)
     const last = taken.at(-1)
     if (last !== undefined) {
       this.#position = last.offset + 1
       this.#open.add(taken, outcome?.until)
     }
-    this.#heldUntilMs = outcome?.resumeAtMs ?? Number.NEGATIVE_INFINITY
-    // Without progress or a time to resume, the handler would be called in a tight loop.
-    if (done === 0 && outcome?.resumeAtMs === undefined) this.#retryLater()
-    else this.#failures = 0
   }
 
   #done(offset: number): void {
     this.#source.commit(offset)
     // Others may have waited because too many were open.
     if (this.#inHand === null) this.wake()
-  }
-
-  /** Real time, not the store's clock: the pause protects this process and the handler's backends. */
-  #retryLater(): void {
-    const { first, most } = this.#options.retryMs
-    const delayMs = Math.min(most, first * 2 ** this.#failures) * (0.5 + this.#options.random() / 2)
-    this.#failures = Math.min(this.#failures + 1, 30)
-    this.#isRetrying = true
-    this.#wakeIn(delayMs)
   }
 
   #released(inHand: InHand): void {
@@ -264,7 +243,6 @@ export class Group {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       this.#timer = null
-      this.#isRetrying = false
       this.wake()
     }, delayMs)
   }
@@ -272,6 +250,6 @@ export class Group {
   #clearTimer(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
-    this.#isRetrying = false
+    this.#pace.retryNow()
   }
 }

@@ -119,7 +119,7 @@ class LogInLmdb implements LmdbEventLog {
     this.#positions = environment.openTable('log-positions')
     for (const { key, value } of this.#positions.range({ start: '', end: '\uffff', limit: MAX_GROUPS })) {
       const [topic = '', name = ''] = key.split('\n')
-      this.#addGroup(topic as Topic, name, this.#knownPosition(topic as Topic, Number(value)))
+      this.#addGroup(topic as Topic, name, Number(value))
     }
     environment.committer.contribute((write) => {
       const { appends, settle } = this.#queue.take()
@@ -254,14 +254,6 @@ class LogInLmdb implements LmdbEventLog {
 
   #refusal(): string | null {
     return this.#isClosed ? 'the log is closed' : this.#environment.committer.unavailabilityFor(this.#queue.bytes)
-  }
-
-  /**
-   * Earlier releases could delete entries of a spool too early, and its group then stands past the end: it would skip what comes
-   * next, and what came since. It begins with the oldest again, as what was passed may still be there.
-   */
-  #knownPosition(topic: Topic, stored: number): number {
-    return stored > this.#topics.of(topic).endOffset ? this.#topics.oldestOffset(topic) : stored
   }
 
   #startOf(topic: Topic, { from = 'oldest' }: ConsumeOptions): number {

@@ -9,7 +9,7 @@ import type { ClickHouseClient, ClickHouseClientConfigOptions, QueryParams } fro
 
 import { parseClickHouseUrl } from './clickhouse-url.ts'
 import type { ClickHouseTls } from './clickhouse-url.ts'
-import { settingsClause } from './connection.ts'
+import { LOG_COMMENT, settingsClause } from './connection.ts'
 import { EngineSilent } from './engine-codes.ts'
 import type { FactsConnection, InsertStatement } from './connection.ts'
 import { readRows } from './read-rows.ts'
@@ -53,8 +53,10 @@ export function openClickHouse(url: string, options: ClickHouseOptions = {}): Fa
     keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_TTL_MS },
     compression: { request: false, response: false },
     // 2, as each statement brings settings of its own. A server stops a read whose client has gone.
-    clickhouse_settings:
-      options.isReadOnly === true ? { readonly: '2', cancel_http_readonly_queries_on_client_close: 1 } : {},
+    clickhouse_settings: {
+      ...(options.isReadOnly === true ? { readonly: '2', cancel_http_readonly_queries_on_client_close: 1 } : {}),
+      log_comment: LOG_COMMENT,
+    },
     // Its log lines repeat the engine's text, which repeats row contents.
     log: { level: ClickHouseLogLevel.OFF },
   })

@@ -64,6 +64,14 @@ interface FactsCopies {
   read(folder: string): Promise<void>
 }
 
+/** What `log_comment` of every statement begins with, in `system.query_log` and `system.processes` of a server. */
+export const LOG_COMMENT = 'whence'
+
+/** Names the statement there: `whence visitLines`, `whence insert visits`. */
+export function namedAs(name: string): EngineSettings {
+  return { log_comment: `${LOG_COMMENT} ${name}` }
+}
+
 /** `SETTINGS a = 1, b = 'x'`; values come from this service, never from a client. */
 export function settingsClause(settings: EngineSettings): string {
   const parts = Object.entries(settings).map(([name, value]) => {

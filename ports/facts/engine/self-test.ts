@@ -3,7 +3,10 @@
 import type { FactsConnection } from './connection.ts'
 import { readSupportedSettings } from './settings.ts'
 
-/** The engine does not behave as this adapter requires; starting would put facts at risk. */
+/**
+ * The engine does not behave as this adapter requires; starting would put facts at risk.
+ * @internal
+ */
 export class EngineUnfit extends Error {
   override readonly name = 'EngineUnfit'
 }
@@ -32,7 +35,10 @@ export async function requireEveryInsert(connection: FactsConnection): Promise<v
   if (count !== 2) throw new EngineUnfit(`one row inserted twice gave ${count} rows instead of 2`)
 }
 
-/** Settings of the session that are not at their default, by name. */
+/**
+ * Settings of the session that are not at their default, by name.
+ * @internal
+ */
 export async function changedSettings(connection: FactsConnection): Promise<ReadonlyMap<string, string>> {
   const rows = await connection.query(
     'SELECT name, value FROM system.settings WHERE changed ORDER BY name LIMIT 1000',

@@ -2,7 +2,7 @@
 
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import type { FactTable } from '../columns.ts'
-import type { FactsConnection } from '../engine/connection.ts'
+import { namedAs, settingsClause, type FactsConnection } from '../engine/connection.ts'
 import { KEPT_TABLES, notBefore } from './kept.ts'
 import {
   conditionNaming,
@@ -17,6 +17,8 @@ import {
 /** Most hours in one statement. */
 const HOURS_AT_ONCE = 2_000
 const PAUSE_MS = 100
+const COUNTING = settingsClause(namedAs('erase'))
+const DELETING = settingsClause({ mutations_sync: 0, ...namedAs('erase') })
 /** Far more mutations than an installation has had in one table between two backups. */
 const MOST_TRIES = 1_000
 
@@ -35,7 +37,7 @@ async function countRows<T extends FactTable>(
   conditionOf: (table: T) => string,
 ): Promise<ErasedRows> {
   const counts = tables.map((table) => `(SELECT count() FROM ${table} WHERE ${conditionOf(table)}) AS ${table}`)
-  const [row] = await connection.query(`SELECT ${counts.join(', ')}`, {}, { turn: 'report' })
+  const [row] = await connection.query(`SELECT ${counts.join(', ')} ${COUNTING}`, {}, { turn: 'report' })
   const found = Object.entries(row as Readonly<Record<string, unknown>>)
   return Object.fromEntries(found.map(([table, rows]) => [table, Number(rows)]))
 }
@@ -102,14 +104,14 @@ export async function eraseFigures(
 async function beginDelete(connection: FactsConnection, table: FactTable, condition: string): Promise<void> {
   const { cluster } = connection.layout ?? {}
   const onCluster = cluster === undefined ? '' : `ON CLUSTER ${textLiteral(cluster)}`
-  await connection.command(`ALTER TABLE ${table} ${onCluster} DELETE WHERE ${condition} SETTINGS mutations_sync = 0`)
+  await connection.command(`ALTER TABLE ${table} ${onCluster} DELETE WHERE ${condition} ${DELETING}`)
 }
 
 /** Polls: on a large table a mutation takes longer than a statement may. */
 async function untilDeleted(connection: FactsConnection, tables: readonly FactTable[]): Promise<void> {
   if (tables.length === 0) return
   const open = `SELECT count() AS open FROM system.mutations
-    WHERE database = currentDatabase() AND table IN (${tables.map(textLiteral).join(', ')}) AND NOT is_done`
+    WHERE database = currentDatabase() AND table IN (${tables.map(textLiteral).join(', ')}) AND NOT is_done ${COUNTING}`
   for (;;) {
     const [row] = (await connection.query(open, {}, { turn: 'report' })) as readonly { open: number | string }[]
     if (Number(row?.open ?? 0) === 0) return

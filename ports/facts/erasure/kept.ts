@@ -20,8 +20,7 @@ const KEPT_BY_WEBSITE = {
   handoffs: 'issued_at',
   installs: 'received_at',
   install_decisions: 'received_at',
-  // A record need not say when its install came.
-  deliveries: "if(install_received_at = toDateTime64(0, 3, 'UTC'), changed_at, install_received_at)",
+  deliveries: 'install_received_at',
   website_hours: 'hour',
 } as const satisfies { readonly [T in FactTable]?: string }
 type KeptTable = keyof typeof KEPT_BY_WEBSITE

@@ -41,7 +41,6 @@ const NAMED_IN: Readonly<Partial<Record<FactTable, { readonly ids?: readonly str
   install_decisions: { ids: ['event_id', 'installation_id', 'visit_id'] },
   deliveries: { ids: ['event_id'] },
   attempts: { ids: ['event_id'] },
-  stream_backlog: { text: 'record' },
   webhook_attempts: { text: 'body' },
   activity: { text: "concat(subject, ' ', message)" },
   // The role then computes the result again.
@@ -80,7 +79,7 @@ function conditionFor(table: FactTable, names: readonly ErasedName[]): string {
   const own = `organization = ${textLiteral(organization)} AND website = ${textLiteral(website)}`
   if (table === 'request_logs') {
     const references = names.map(({ reference }) => String(reference)).join(', ')
-    // Lines of earlier releases have no references.
+    // A line that names nothing in the usual way may still mention something in its body.
     return `${own} AND if(notEmpty(refs), hasAny(refs, [${references}]), ${mentions('body')})`
   }
   const { ids = [], text } = NAMED_IN[table] ?? {}

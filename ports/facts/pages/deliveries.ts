@@ -47,7 +47,7 @@ export type DeliveryListFilters = {
 type DeliveryPageParams = LogWindow &
   DeliveryListFilters & { readonly limit: number; readonly before_ms?: number; readonly before_id?: string }
 
-type DeliveryKeys = Pick<LogWindow, 'websites' | 'organization'> & {
+type DeliveryKeys = { readonly organization: string; readonly websites: readonly string[] } & {
   readonly of_websites: readonly string[]
   readonly event_ids: readonly string[]
   readonly destinations: readonly string[]

@@ -55,7 +55,7 @@ export const FIGURE_QUERIES = {
   /** Install events of each hour. */
   installSteps: pageOf<RawPeriod, StepRow>(installSteps),
   /** Only asked about an organisation that was filled with made-up traffic. */
-  madeUpInstalls: pageOf<RawPeriod, Pick<CellRow, 'counts'>>(madeUpInstalls),
+  madeUpInstalls: pageOf<RawPeriod, { readonly counts: readonly number[] }>(madeUpInstalls),
   deliveryCells: pageOf<RawPeriod, CellRow>((period) => deliveryCells(period)),
   /** What the quota of an organisation counts beside the figures of the websites that it has. */
   formerUsage: pageOf<FormerPeriod, FormerUsageRow>(FORMER_USAGE),

@@ -50,7 +50,7 @@ type InstallPageFilters = InstallFilters & {
   /** With the websites of the visits in `of_websites`, by position: only installs that are matched to one of these. */
   readonly visit_ids?: readonly string[]
 }
-type InstallWindow = Pick<LogWindow, 'since_ms' | 'until_ms'>
+type InstallWindow = { readonly since_ms: number; readonly until_ms: number }
 /** Those that the keys of the window name. */
 export type OfEvents = { readonly event_ids: readonly string[] }
 type InstallRowsParams = InstallWindow & InstallPageFilters & OfEvents
@@ -269,7 +269,7 @@ export const INSTALL_QUERIES = {
 
   /** Where visits came from, by website and ID as pairs. */
   visitSources: pageOf<
-    Pick<LogWindow, 'websites' | 'organization'> & {
+    { readonly organization: string; readonly websites: readonly string[] } & {
       readonly of_websites: readonly string[]
       readonly visit_ids: readonly string[]
     },

@@ -109,13 +109,13 @@ function joinedConditions(filters: LogPageFilters, texts: Conditions): string {
   return own.map((name) => ` AND ${texts[name]}`).join('')
 }
 
-type RequestKey = Pick<LogWindow, 'organization' | 'websites'> & {
+type RequestKey = { readonly organization: string; readonly websites: readonly string[] } & {
   readonly website: string
   /** When it was received. */
   readonly at_ms: number
   readonly id: string
 }
-type AttemptKey = Pick<LogWindow, 'organization' | 'websites'> & {
+type AttemptKey = { readonly organization: string; readonly websites: readonly string[] } & {
   readonly website: string
   readonly event_id: string
   readonly attempt_id: string
@@ -140,7 +140,9 @@ type NamedEvent = { readonly event_id: string }
 export const LOG_QUERIES = {
   /** What `references` stand for, if they are IDs of installations or visits. */
   eventsOfReferences: pageOf<
-    Pick<LogWindow, 'organization' | 'websites'> & { readonly references: readonly string[] },
+    { readonly organization: string; readonly websites: readonly string[] } & {
+      readonly references: readonly string[]
+    },
     NamedEvent
   >(eventsOfReferences(OF_ORGANIZATION)),
 

@@ -58,7 +58,10 @@ export const issuedOfMerged = (period: IssuedPeriod): string =>
 export function issuedWithin({
   since_ms: since,
   until_ms: until,
-}: Pick<IssuedPeriod, 'since_ms' | 'until_ms'>): string {
+}: {
+  readonly since_ms: number
+  readonly until_ms: number
+}): string {
   return `(substring(visit_id, 3, 12) >= '${visitIdTime(since)}' AND substring(visit_id, 3, 12) < '${visitIdTime(until)}')`
 }
 

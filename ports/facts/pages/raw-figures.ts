@@ -5,7 +5,6 @@ import { INSTALL_TIME_BUCKETS_S, MAX_CELLS, type Dimension } from '../../../doma
 import { decided, once, withinPeriod } from '../query-parts.ts'
 import { COUNTED_BY } from '../visits.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
-import type { LogWindow } from './logs.ts'
 import {
   websitesAsked,
   issuedBetween,
@@ -28,7 +27,12 @@ const HOUR_WEBSITES_MAX = 1_000
 export const HOUR_ROWS_MAX = 100_000
 
 /** `websites` are those that the organisation has. */
-export type FormerPeriod = Pick<LogWindow, 'organization' | 'websites' | 'since_ms' | 'until_ms'>
+export type FormerPeriod = {
+  readonly organization: string
+  readonly since_ms: number
+  readonly until_ms: number
+  readonly websites: readonly string[]
+}
 
 export interface FormerUsageRow {
   /** Start of a UTC day. */

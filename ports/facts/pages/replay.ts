@@ -67,7 +67,6 @@ const ASKED = selectFrom('decision_replays', [
 ])
 export type AskedReplayRow = RowsOf<typeof ASKED>
 
-/** `session` is empty in rows of earlier releases. */
 export type OpenReplayRow = AskedReplayRow & Pick<RowOf<'decision_replays'>, 'session'>
 
 /** `waiting` until the role `rollup` has started. */

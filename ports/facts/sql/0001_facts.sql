@@ -33,7 +33,9 @@ CREATE TABLE IF NOT EXISTS visits {{onCluster}}
     log_topic LowCardinality(String),
     log_partition UInt32,
     log_offset UInt64,
-    row_version UInt64
+    row_version UInt64,
+    -- Belt for questions by time that do not use the order of visit IDs.
+    INDEX issued issued_at TYPE minmax GRANULARITY 1
 )
 ENGINE = {{replacing}}
 PARTITION BY toYYYYMM(issued_at)
@@ -101,6 +103,7 @@ CREATE TABLE IF NOT EXISTS installs {{onCluster}}
     default_browser LowCardinality(String),
     timezone LowCardinality(String),
     language LowCardinality(String),
+    agent LowCardinality(String) COMMENT 'Coding agent that ran the install; empty for a person',
     resolution LowCardinality(String),
     selection_policy LowCardinality(String),
     candidate_count UInt16,
@@ -108,6 +111,7 @@ CREATE TABLE IF NOT EXISTS installs {{onCluster}}
     visit_issued_at Nullable(DateTime64(3, 'UTC')),
     gpc Bool,
     verdicts String COMMENT 'JSON: every examined receipt with its verdict',
+    reason LowCardinality(String) COMMENT 'Why it is unmatched; empty if it is not',
     deliveries String COMMENT 'JSON: the plan of deliveries as it was answered',
     answer String COMMENT 'JSON: the whole answer, for repeats',
     request_id String,
@@ -117,11 +121,47 @@ CREATE TABLE IF NOT EXISTS installs {{onCluster}}
     log_offset UInt64,
     row_version UInt64,
     INDEX installation installation_id TYPE bloom_filter(0.001) GRANULARITY 1,
-    PROJECTION by_time
+    -- The installs of a range of visits.
+    PROJECTION by_visit (SELECT organization, website, visit_id, event_id ORDER BY organization, website, visit_id),
+    -- By the time of their arrival, with every column that lists filter by.
+    PROJECTION by_arrival
     (
-        SELECT organization, website, received_at, event_id, installation_id, resolution
+        SELECT organization, website, received_at, event_id, installation_id, event_type, install_path, platform, agent, resolution, selection_policy,
+            reason, visit_id
         ORDER BY organization, website, received_at
     )
+)
+ENGINE = {{replacing}}
+ORDER BY (organization, website, event_id)
+TTL toDateTime(received_at) + toIntervalDay(retention_days)
+SETTINGS {{durable}}, {{granules}}, deduplicate_merge_projection_mode = 'rebuild';
+
+-- What became of installs that were pending when they were reported, one row for each event. The row of the install stays
+-- as it was; ports/facts/queries.ts joins the two. Of several decisions about one event the earliest wins.
+CREATE TABLE IF NOT EXISTS install_decisions {{onCluster}}
+(
+    website LowCardinality(String),
+    event_id String,
+    organization LowCardinality(String),
+    installation_id String,
+    received_at DateTime64(3, 'UTC') COMMENT 'When the event was received' CODEC(Delta, LZ4),
+    decided_at DateTime64(3, 'UTC') CODEC(Delta, LZ4),
+    resolution LowCardinality(String),
+    selection_policy LowCardinality(String),
+    candidate_count UInt16,
+    visit_id String COMMENT 'Empty where no visit was matched',
+    visit_issued_at Nullable(DateTime64(3, 'UTC')),
+    gpc Bool,
+    verdicts String COMMENT 'JSON: every examined receipt with its verdict',
+    reason LowCardinality(String) COMMENT 'Why it is unmatched; empty if it is not',
+    deliveries String COMMENT 'JSON: the plan of deliveries',
+    answer String COMMENT 'JSON: the whole answer, for repeats',
+    retention_days UInt16,
+    log_topic LowCardinality(String),
+    log_partition UInt32,
+    log_offset UInt64,
+    row_version UInt64,
+    PROJECTION by_visit (SELECT organization, website, visit_id, event_id ORDER BY organization, website, visit_id)
 )
 ENGINE = {{replacing}}
 ORDER BY (organization, website, event_id)
@@ -144,6 +184,7 @@ CREATE TABLE IF NOT EXISTS deliveries {{onCluster}}
     changed_at DateTime64(3, 'UTC') CODEC(Delta, LZ4),
     next_attempt_at Nullable(DateTime64(3, 'UTC')),
     deadline_at Nullable(DateTime64(3, 'UTC')),
+    install_received_at DateTime64(3, 'UTC') COMMENT 'Which record of the event it comes from: an earlier one takes its place',
     retention_days UInt16,
     log_topic LowCardinality(String),
     log_partition UInt32,
@@ -205,11 +246,13 @@ CREATE TABLE IF NOT EXISTS request_logs {{onCluster}}
     body_form LowCardinality(String),
     body_bytes UInt32,
     is_redacted Bool,
+    refs Array(UInt64) COMMENT 'Hashes of the event, installation and visit IDs and of the receipt hashes that it names (domain/logs/references.ts)',
     retention_days UInt16,
     log_topic LowCardinality(String),
     log_partition UInt32,
     log_offset UInt64,
-    row_version UInt64
+    row_version UInt64,
+    INDEX refs refs TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = {{replacing}}
 PARTITION BY toYYYYMMDD(received_at)
@@ -226,6 +269,9 @@ CREATE TABLE IF NOT EXISTS activity {{onCluster}}
     type LowCardinality(String),
     subject String,
     message String,
+    actor LowCardinality(String) COMMENT 'Pseudonym of the person, if that is proven; empty otherwise',
+    manager LowCardinality(String) COMMENT 'Who wrote the fields of an object, as the API server calls them, or the file',
+    fields Array(String) COMMENT 'JSON pointers of the fields that changed; no values',
     retention_days UInt16,
     log_topic LowCardinality(String),
     log_partition UInt32,
@@ -253,4 +299,202 @@ CREATE TABLE IF NOT EXISTS poison_records {{onCluster}}
 ENGINE = {{replacing}}
 ORDER BY (log_topic, log_partition, log_offset, fact_table)
 TTL toDateTime(found_at) + toIntervalDay(retention_days)
+SETTINGS {{durable}}, {{granules}};
+
+-- Figures by hour, made from the facts by the role `rollup` and replaced whole: what vanished cannot stay. No materialised
+-- views, which count a repeated insert again.
+--
+-- One row for each website and hour, with a column for each dimension: at most 500 values in each, the rest follows from
+-- the total. The six counts of visits' dimensions are visits, activated, copied, started, completed, first run; those of
+-- installs' dimensions started, completed, first run, matched, unmatched, counted.
+--
+-- A row has up to 60 KB and 120 streams of columns. Merged in blocks of thousands of rows, and all columns at once, as is usual, some
+-- hundred of them took more memory than the embedded engine has, and were tried for ever: hence small blocks, and column after column.
+CREATE TABLE IF NOT EXISTS website_hours {{onCluster}}
+(
+    organization LowCardinality(String),
+    website LowCardinality(String),
+    hour DateTime64(3, 'UTC') CODEC(Delta, LZ4),
+    marks_read Array(String) COMMENT 'Marks of the hour that were there before the facts were read',
+    visits Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    source Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    medium Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    campaign Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    referrer Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    page Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    agent_page Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    installs Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    path Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    platform Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    policy Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    reason Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    agent Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    time_to_install Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    delivery Array(Tuple(String, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)),
+    retention_days UInt16,
+    row_version UInt64
+)
+ENGINE = {{replacing}}
+PARTITION BY toYYYYMM(hour)
+ORDER BY (organization, website, hour)
+TTL toDateTime(hour) + toIntervalDay(retention_days)
+SETTINGS {{durable}}, {{granules}},
+    merge_max_block_size = 32, merge_max_block_size_bytes = 1048576, min_compress_block_size = 16384, max_compress_block_size = 65536,
+    vertical_merge_algorithm_min_rows_to_activate = 1, vertical_merge_algorithm_min_columns_to_activate = 1, min_bytes_for_wide_part = 1048576;
+
+-- Hours whose facts have changed. Each writer counts its marks, so that what a version has read needs no clock; the row
+-- version is that count. The lifetime counts from the making of a mark, not from the hour that it marks.
+CREATE TABLE IF NOT EXISTS hour_marks {{onCluster}}
+(
+    organization LowCardinality(String),
+    website LowCardinality(String),
+    hour DateTime64(3, 'UTC'),
+    writer String,
+    made_at DateTime64(3, 'UTC'),
+    row_version UInt64
+)
+ENGINE = {{replacing}}
+ORDER BY (organization, website, hour, writer)
+TTL toDateTime(made_at) + toIntervalDay(14)
+SETTINGS {{durable}}, {{granules}};
+
+-- What was erased, as a digest of website and ID: no row names it, and every writer leaves out what does. Kept for ever, so
+-- that nothing that is replayed or restored brings it back.
+CREATE TABLE IF NOT EXISTS erasures {{onCluster}}
+(
+    organization LowCardinality(String),
+    website LowCardinality(String),
+    digest String COMMENT 'SHA-256 of website, line feed and ID, in hex',
+    reference UInt64 COMMENT 'What lines of Logs that name it are found by (domain/logs/references.ts)',
+    erased_at DateTime64(3, 'UTC'),
+    row_version UInt64
+)
+ENGINE = {{replacing}}
+ORDER BY (organization, website, digest)
+SETTINGS {{durable}};
+
+-- What somebody asked about another policy, and what came out; both are kept for a week.
+CREATE TABLE IF NOT EXISTS decision_replays {{onCluster}}
+(
+    website LowCardinality(String),
+    id String,
+    organization LowCardinality(String),
+    asked_at DateTime64(3, 'UTC'),
+    policy LowCardinality(String),
+    window_ms UInt64,
+    is_tokens_only Bool,
+    since DateTime64(3, 'UTC'),
+    until DateTime64(3, 'UTC'),
+    session String COMMENT 'Digest of the cookie of the session from which it was requested',
+    retention_days UInt16,
+    log_topic LowCardinality(String),
+    log_partition UInt32,
+    log_offset UInt64,
+    row_version UInt64
+)
+ENGINE = {{replacing}}
+ORDER BY (organization, website, id)
+TTL toDateTime(asked_at) + toIntervalDay(retention_days)
+SETTINGS {{durable}}, {{granules}};
+
+-- The latest row of a replay says how far it is; that of a finished one holds the result.
+CREATE TABLE IF NOT EXISTS decision_replay_results {{onCluster}}
+(
+    organization LowCardinality(String),
+    website LowCardinality(String),
+    id String,
+    made_at DateTime64(3, 'UTC'),
+    state LowCardinality(String) COMMENT 'running, done or failed',
+    installs UInt64,
+    reached DateTime64(3, 'UTC') COMMENT 'Installs that were received before are decided again',
+    result String COMMENT 'JSON; empty unless it is done',
+    retention_days UInt16,
+    row_version UInt64
+)
+ENGINE = {{replacing}}
+ORDER BY (organization, website, id)
+TTL toDateTime(made_at) + toIntervalDay(retention_days)
+SETTINGS {{durable}}, {{granules}};
+
+-- How far each stream is. Only the role `streams` writes it; the row version is the time of the lease and a counter.
+CREATE TABLE IF NOT EXISTS stream_progress {{onCluster}}
+(
+    organization LowCardinality(String),
+    stream String COMMENT 'Namespace and name of the LogStream',
+    seen_at DateTime64(3, 'UTC') COMMENT 'When the role last looked after it; the facts-writer writes its backlog for seven days more',
+    state LowCardinality(String),
+    behind UInt64,
+    oldest_at Nullable(DateTime64(3, 'UTC')),
+    delivered_at Nullable(DateTime64(3, 'UTC')),
+    failing_since Nullable(DateTime64(3, 'UTC')),
+    last_error String,
+    delivered UInt64,
+    dropped UInt64,
+    progress String COMMENT 'JSON (domain/streams/progress.ts): what is done, and the plan of the batch that is being sent',
+    row_version UInt64
+)
+ENGINE = {{replacing}}
+ORDER BY (organization, stream)
+TTL toDateTime(seen_at) + toIntervalDay(30)
+SETTINGS {{durable}}, {{granules}};
+
+-- What log streams have still to send: where the records lie, without their texts, which are in `request_logs` and `attempts`, by
+-- website, time and ID. Readers go by the offset on the log, never by time: what arrives late must not be passed over. A stream
+-- may be seven days behind; the eighth day is there so that what is dropped can be counted first.
+--
+-- One row for up to 500 records of a batch of the facts-writer that agree in organisation, website, kind and status; values at equal
+-- positions belong together. Rows may overlap if a batch was repeated with other borders: readers count each offset of a lane once.
+CREATE TABLE IF NOT EXISTS stream_pointers {{onCluster}}
+(
+    organization LowCardinality(String),
+    lane LowCardinality(String) COMMENT 'Topic, partition and life of the topic (domain/streams/lane.ts): order holds within it',
+    last_offset UInt64,
+    first_offset UInt64,
+    appended_at DateTime64(3, 'UTC') COMMENT 'Of the last record; a function of lane and last offset' CODEC(Delta, LZ4),
+    website LowCardinality(String),
+    kind LowCardinality(String),
+    status UInt16,
+    ids String COMMENT 'Separated by commas',
+    offsets Array(UInt64) COMMENT 'Above the first offset, ascending',
+    oldest_at DateTime64(3, 'UTC') COMMENT 'When the oldest request came, or the oldest attempt began' CODEC(Delta, LZ4),
+    times Array(UInt64) COMMENT 'Milliseconds after oldest_at',
+    sizes Array(UInt64) COMMENT 'Bytes of the texts, about',
+    row_version UInt64,
+    INDEX first_offset first_offset TYPE minmax GRANULARITY 1
+)
+ENGINE = {{replacing}}
+PARTITION BY toYYYYMMDD(appended_at)
+ORDER BY (organization, lane, last_offset, first_offset)
+TTL toDateTime(appended_at) + toIntervalDay(8)
+SETTINGS index_granularity = 32, ttl_only_drop_parts = 1, {{durable}};
+
+-- What came of telling event webhooks. A message ID begins with the time of its event, so that the newest of a webhook are
+-- found by the order of the table; the body is there so that what failed can be sent again.
+CREATE TABLE IF NOT EXISTS webhook_attempts {{onCluster}}
+(
+    organization LowCardinality(String),
+    webhook LowCardinality(String) COMMENT 'Namespace and name of the Webhook',
+    message_id String COMMENT '12 hex digits of the time of the event, 16 of a digest: the header webhook-id',
+    number UInt32 COMMENT 'Counts from 1',
+    type LowCardinality(String),
+    website LowCardinality(String) COMMENT 'Empty if the event concerns none',
+    happened_at DateTime64(3, 'UTC') CODEC(Delta, LZ4),
+    started_at DateTime64(3, 'UTC') CODEC(Delta, LZ4),
+    duration_ms Float64,
+    state LowCardinality(String) COMMENT 'delivered, retrying, failed, expired or waiting',
+    status UInt16 COMMENT '0 if there was no answer',
+    error LowCardinality(String) COMMENT 'Empty if it was taken',
+    answer String COMMENT 'How the answer begins' CODEC(ZSTD(1)),
+    next_attempt_at Nullable(DateTime64(3, 'UTC')),
+    body String COMMENT 'JSON, as it is posted' CODEC(ZSTD(1)),
+    retention_days UInt16,
+    log_topic LowCardinality(String),
+    log_partition UInt32,
+    log_offset UInt64,
+    row_version UInt64
+)
+ENGINE = {{replacing}}
+PARTITION BY toYYYYMM(happened_at)
+ORDER BY (organization, webhook, message_id, number)
+TTL toDateTime(happened_at) + toIntervalDay(retention_days)
 SETTINGS {{durable}}, {{granules}};

@@ -40,16 +40,13 @@ interface KeptDecision {
 /** An installation's visit, or the event that will decide it: a pending one, or one whose decision may have been stored. */
 interface StoredInstallation {
   readonly atMs: number
-  /** When the deciding event was received; absent if the first release wrote it. */
-  readonly receivedAtMs?: number
+  /** When the deciding event was received; 0 for one whose decision may have been stored. */
+  readonly receivedAtMs: number
   readonly visit?: MatchedVisit
   readonly awaits?: string
 }
 
 type InstallData = StoredAnswer | KeptDecision | StoredInstallation
-
-/** What one event contributes to its installation. */
-type Said = StoredInstallation & { readonly receivedAtMs: number }
 
 interface Installs {
   claim(claim: Claim): ClaimOutcome
@@ -130,7 +127,7 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
 /** What events contribute to their installation. */
 function installationNotes({ read, write, forget }: InstallMemory) {
   return {
-    note: (installation: string, said: Said): void => {
+    note: (installation: string, said: StoredInstallation): void => {
       const known = read<StoredInstallation>(installation)
       if ((known?.receivedAtMs ?? 0) <= said.receivedAtMs) write(installation, said)
     },

@@ -36,7 +36,7 @@ interface StoredIssuedReceipts extends IssuedReceipts {
 }
 
 const TENTH_MS = 100
-/** Marks an unknown predecessor. Older releases read it as a receipt that expired long ago. */
+/** Marks an unknown predecessor. */
 const UNKNOWN_VISIT = '0'.repeat(32)
 const RECEIPTS_PER_VALUE = 250
 /** Bounds the memory between two saves. */

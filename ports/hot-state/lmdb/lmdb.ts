@@ -4,6 +4,7 @@
  * Verbs resolve before their writes are stored: what a crash loses is on the log, and the next start restores it from there.
  */
 
+import type { ReceiptStanding } from '../../../domain/receipt-states.ts'
 import type { LmdbEnvironment } from '../../shared/lmdb/environment.ts'
 
 import type { HotState } from '../hot-state.ts'
@@ -69,7 +70,7 @@ export async function lmdbHotState(
   return {
     putVisit: async (receipt) => saveSoon(issued.put(receipt)),
     activate: async (receipt) => receipts.activate(receipt),
-    receiptStates: async (asked) => asked.map((receipt) => receipts.stateOf(receipt)),
+    receiptStates: async (asked) => asked.map((receipt) => ofOnlyProcess(receipts.stateOf(receipt))),
     learn: async (receipt, state) => saveSoon(receipts.learn(receipt, state)),
     claimInstall: async (claim) => installs.claim(claim),
     keepInstall: async (claim, decision) => saveSoon(installs.keep(claim, decision)),
@@ -96,6 +97,11 @@ export async function lmdbHotState(
       await flush().catch(onFailure)
     },
   }
+}
+
+/** No other process can know that a receipt was active. */
+function ofOnlyProcess(standing: ReceiptStanding): ReceiptStanding {
+  return standing === 'revoked_unseen' ? 'revoked' : standing
 }
 
 interface DeferredWrites {

@@ -2,7 +2,7 @@
 
 import type { Table } from '../../shared/lmdb/table.ts'
 
-import { GENERATION_MS, type SessionVerbs } from '../session-verbs.ts'
+import { GENERATION_MS, type SessionVerbs, type SessionRecords, type OnceVerbs } from '../session-verbs.ts'
 import { timeKey } from './time-key.ts'
 
 interface StoredSession {
@@ -80,13 +80,12 @@ function openEntries(table: Table, nowMs: () => number): Entries {
 }
 
 type Durable = () => Promise<void>
-type OnceVerb = 'putOnce' | 'replaceOnce' | 'readOnce' | 'takeOnce'
 
 function storedSessions(
   { read, write, remove, keysBelow }: Entries,
   nowMs: () => number,
   durable: Durable,
-): Omit<SessionVerbs, OnceVerb> {
+): SessionRecords {
   const generationOf = (person: string): StoredGeneration | null => read(`signed-out/${person}`)
   return {
     async putSession({ id, person, record, forMs }) {
@@ -126,11 +125,7 @@ function sessionOfKey(person: string, id: string): string {
   return `session-of/${person}/${id}`
 }
 
-function onceVerbs(
-  { read, write, remove }: Entries,
-  nowMs: () => number,
-  durable: Durable,
-): Pick<SessionVerbs, OnceVerb> {
+function onceVerbs({ read, write, remove }: Entries, nowMs: () => number, durable: Durable): OnceVerbs {
   const put = async (key: string, value: string, forMs: number): Promise<void> => {
     write<StoredOnce>(`once/${key}`, { untilMs: nowMs() + forMs, value })
     await durable()

@@ -16,12 +16,11 @@ const VISIT_BYTES = 16
 const DAY_BYTES = 4
 const TIME_BYTES = 6
 const NOTHING = Buffer.alloc(0)
-/** As in shared.lua; any other first byte is a visit that the first release wrote. */
-const MATCHED = 2
+/** As in shared.lua. */
 const AWAITS = 3
 /** The kind and the time in front of a visit. */
 const STAMP_BYTES = 7
-/** Marks an unknown predecessor. Older releases read it as a receipt that expired long ago. */
+/** Marks an unknown predecessor. */
 const UNKNOWN_REF = Buffer.alloc(VISIT_BYTES)
 const UNKNOWN_PREVIOUS = Buffer.alloc(ID_BYTES + DAY_BYTES + VISIT_BYTES)
 
@@ -84,14 +83,10 @@ export function encodeVisit(visit: MatchedVisit | null): Buffer {
 
 /** The data of an installation in Redis; null for no bytes. */
 export function decodeInstallation(of: OwnedWebsite, bytes: Buffer): Installation | null {
+  if (bytes.length === 0) return null
   if (bytes[0] === AWAITS) return { kind: 'pending' }
-  const visit = decodeVisit(of, bytes[0] === MATCHED ? bytes.subarray(STAMP_BYTES) : bytes)
-  return visit === null ? null : { kind: 'matched', visit }
-}
-
-function decodeVisit(of: OwnedWebsite, bytes: Buffer): MatchedVisit | null {
-  const ref = decodeRef(of, bytes.subarray(1))
-  return ref === null ? null : { ...ref, gpc: bytes[0] === 1 }
+  const ref = decodeRef(of, bytes.subarray(STAMP_BYTES + 1))
+  return ref === null ? null : { kind: 'matched', visit: { ...ref, gpc: bytes[STAMP_BYTES] === 1 } }
 }
 
 /** Several verbs in turn name the same event and installation. */

@@ -48,6 +48,8 @@ const PROBE_AWAY_MS = 100
 const SILENT_PROBES = 4
 const REASON_CHARS = 200
 const DEADLINE_PARTS = 5
+/** Of a mark that does not begin as in shared.lua. */
+const OTHER_FORM = 'Redis holds data in another form: use an empty database, or the program that made them'
 /** No deadline lasts longer than this many times its length, even if this process was stalled. */
 export const MOST_STRETCHED = 3
 
@@ -183,6 +185,7 @@ export class RedisConnection {
     const mark = await this.#ask('probe', ['', randomBytes(8).toString('hex'), ...alive, wasAway])
     const before = this.#run
     this.#mark = String(mark)
+    if (this.#mark === '') throw new RedisUnavailable(OTHER_FORM)
     this.#run = `${this.#serverRun}/${this.#mark}`
     if (this.#run !== before) this.#options.onNewRun(this.#run, before)
     if (this.#isClosed) return

@@ -6,7 +6,16 @@
  * everything is replayed, verbs stay local, in the order they came.
  */
 
-import type { Activation, HotState, ReceiptRef } from '../hot-state.ts'
+import type {
+  Activation,
+  ReceiptRef,
+  ReceiptVerbs,
+  InstallVerbs,
+  LossVerbs,
+  JobVerbs,
+  HitVerbs,
+  UsageVerbs,
+} from '../hot-state.ts'
 import { RedisUnavailable } from './connection.ts'
 import type { LocalHotState } from './local-hot-state.ts'
 import type { RedisVerbs, SharedVerbs } from './verbs.ts'
@@ -146,10 +155,7 @@ async function deliverSome(messages: Message[], shared: RedisVerbs): Promise<boo
   return unheard.length === 0
 }
 
-function eitherReceipts(
-  either: Either,
-  known: LocalHotState,
-): Pick<HotState, 'putVisit' | 'activate' | 'receiptStates' | 'learn'> {
+function eitherReceipts(either: Either, known: LocalHotState): ReceiptVerbs {
   return {
     async putVisit(receipt) {
       known.noteIssued(receipt)
@@ -204,24 +210,9 @@ async function activateByOwnWord(receipt: ReceiptRef, either: Either, known: Loc
   return own
 }
 
-type InstallNews = 'keepInstall' | 'settleInstall' | 'decideInstall' | 'releaseInstall'
-
-function eitherInstalls(
-  either: Either,
-): Pick<
-  HotState,
-  | 'claimInstall'
-  | 'keepInstall'
-  | 'settleInstall'
-  | 'decideInstall'
-  | 'releaseInstall'
-  | 'forgotten'
-  | 'restored'
-  | 'claimJob'
-  | 'releaseJob'
-> {
+function eitherInstalls(either: Either): InstallVerbs & LossVerbs & JobVerbs {
   /** Runs on Redis, or locally with a replay later. */
-  const told = (verb: (state: Pick<HotState, InstallNews>) => Promise<void>): Promise<void> =>
+  const told = (verb: (state: InstallVerbs) => Promise<void>): Promise<void> =>
     either(verb, async (alone, tell) => {
       // First, in the same turn as the choice to go local: after a pause everything may have been replayed already.
       tell(verb)
@@ -261,10 +252,7 @@ function eitherInstalls(
   }
 }
 
-function eitherCounts(
-  either: Either,
-  known: LocalHotState,
-): Pick<HotState, 'countHits' | 'returnHits' | 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage'> {
+function eitherCounts(either: Either, known: LocalHotState): HitVerbs & UsageVerbs {
   return {
     countHits: (hits) =>
       either(

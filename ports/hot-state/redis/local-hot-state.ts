@@ -5,15 +5,20 @@
  * anything else is `unknown`, so that the caller reads Facts and calls `learn`.
  */
 
+import type { ReceiptStanding } from '../../../domain/receipt-states.ts'
 import type {
   ClaimOutcome,
-  HotState,
   IssuedReceipt,
   Predecessor,
   ReceiptRef,
-  ReceiptStanding,
   UsageOutcome,
   UsageRequest,
+  ReceiptVerbs,
+  UsageVerbs,
+  InstallVerbs,
+  HitVerbs,
+  JobVerbs,
+  LossVerbs,
 } from '../hot-state.ts'
 import { memoryLeases } from '../leases.ts'
 import { openCounters } from '../lmdb/counters.ts'
@@ -21,7 +26,6 @@ import { openInstalls } from '../lmdb/installs.ts'
 import { receiptName, unlessOver, type Issued, type IssuedReceipts } from '../lmdb/issued.ts'
 import { openReceipts } from '../lmdb/receipts.ts'
 import { memoryTable } from './memory.ts'
-import type { SessionVerbs } from '../session-verbs.ts'
 import { BoundedMap } from '../../../common/bounded-map.ts'
 
 const MAX_RECEIPTS = 20_000
@@ -33,12 +37,17 @@ const MAX_USAGES = 20_000
 const TRUST_MS = 5_000
 const TIDY_EVERY_MS = 1_000
 
-export interface LocalHotState extends Omit<HotState, 'flush' | 'health' | 'close' | keyof SessionVerbs> {
-  /** Records what passed between this process and Redis, in case Redis becomes unreachable next. */
+/** Records what passed between this process and Redis, in case Redis becomes unreachable next. */
+interface NotedReceipts extends ReceiptVerbs {
   noteIssued(receipt: IssuedReceipt): void
   noteActive(receipt: ReceiptRef, revoked: Predecessor): void
+}
+
+interface NotedUsage extends UsageVerbs {
   noteUsage(usage: UsageRequest, used: number): void
 }
+
+export interface LocalHotState extends NotedReceipts, NotedUsage, InstallVerbs, HitVerbs, JobVerbs, LossVerbs {}
 
 export function localHotState(nowMs: () => number): LocalHotState {
   const leases = memoryLeases(nowMs)
@@ -80,12 +89,7 @@ function unsure(outcome: ClaimOutcome): ClaimOutcome {
   return { ...outcome, installation: installation.kind === 'none' ? { kind: 'unknown' } : installation, isNew: false }
 }
 
-type ReceiptVerbs = Pick<
-  LocalHotState,
-  'putVisit' | 'activate' | 'receiptStates' | 'learn' | 'noteIssued' | 'noteActive'
->
-
-function receiptsInMemory(nowMs: () => number): ReceiptVerbs {
+function receiptsInMemory(nowMs: () => number): NotedReceipts {
   const issued = issuedInMemory(nowMs)
   const receipts = openReceipts(memoryTable(MAX_RECEIPTS), issued, nowMs)
   const seenAtMs = new BoundedMap<string, number>(MAX_RECEIPTS)
@@ -111,8 +115,7 @@ function receiptsInMemory(nowMs: () => number): ReceiptVerbs {
     receiptStates: async (asked) =>
       asked.map((receipt) => {
         const state = receipts.stateOf(receipt)
-        // Another process may have activated it, and only the facts know what it had replaced then.
-        if (state === 'revoked' && receipts.isUnseen(receipt)) return 'revoked_unseen'
+        // Of one that is unseen, another process may know that it was active, and only the facts know what it had replaced then.
         if (isRevokedStanding(state)) return state
         // An install follows its page's activation by moments: Facts cannot have that activation yet, but may know that another
         // process has replaced the receipt since. About everything else Facts knows more.
@@ -127,7 +130,7 @@ function receiptsInMemory(nowMs: () => number): ReceiptVerbs {
 }
 
 function isRevokedStanding(state: ReceiptStanding): boolean {
-  return state === 'revoked' || state === 'revoked_predecessor_unknown'
+  return state === 'revoked' || state === 'revoked_predecessor_unknown' || state === 'revoked_unseen'
 }
 
 function issuedInMemory(nowMs: () => number): IssuedReceipts {
@@ -140,7 +143,7 @@ function issuedInMemory(nowMs: () => number): IssuedReceipts {
 }
 
 /** Continues from Redis's last figure, so that a quota stays about right. */
-function usageVerbs(): Pick<LocalHotState, 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage' | 'noteUsage'> {
+function usageVerbs(): NotedUsage {
   const usages = new BoundedMap<string, { used: number; isToldOver: boolean }>(MAX_USAGES)
   const usageOf = (organization: string, month: string): { used: number; isToldOver: boolean } =>
     usages.get(`${month}/${organization}`) ?? { used: 0, isToldOver: false }

@@ -1,6 +1,8 @@
 /** The verbs of HotState as calls of Redis scripts. Each rejects if Redis does not answer in time. */
 
+import type { SessionVerbs } from '../session-verbs.ts'
 import { LIMITS } from '../../../domain/limits.ts'
+import type { ReceiptStanding } from '../../../domain/receipt-states.ts'
 
 import type {
   Activation,
@@ -8,10 +10,15 @@ import type {
   ClaimOutcome,
   Hit,
   HitOutcome,
+  HitVerbs,
   HotState,
+  InstallVerbs,
+  JobVerbs,
   Loss,
+  LossVerbs,
   ReceiptRef,
-  ReceiptStanding,
+  ReceiptVerbs,
+  UsageVerbs,
 } from '../hot-state.ts'
 import {
   decodeInstallation,
@@ -34,14 +41,17 @@ export interface StoreGeneration {
   readonly mark: string
 }
 
-export type SharedVerbs = Omit<HotState, 'flush' | 'health' | 'close'>
+export interface SharedVerbs
+  extends ReceiptVerbs, InstallVerbs, HitVerbs, UsageVerbs, JobVerbs, LossVerbs, SessionVerbs {}
 
-export interface RedisVerbs extends SharedVerbs {
+interface SharedLossVerbs extends LossVerbs {
   /** Answers to installs that were received from then on (Unix ms) may be missing. */
   readonly noteLoss: (sinceMs: number) => Promise<void>
   /** The process ends, and has written everything here that it had to write. */
   readonly leave: (process: Buffer) => Promise<void>
 }
+
+export interface RedisVerbs extends SharedVerbs, SharedLossVerbs {}
 
 /** A day's states expire with its last receipt, with a margin for clocks that are late. */
 const KEEP_PAST_DAY_MS = LIMITS.receiptLifetimeMs + LIMITS.clockSkewMs
@@ -79,7 +89,7 @@ export function redisVerbs(run: RunScript, { generation, goneAfterMs, clock }: V
 
 type Now = () => string
 
-function receiptVerbs(run: RunScript, now: Now): Pick<HotState, 'putVisit' | 'activate' | 'receiptStates' | 'learn'> {
+function receiptVerbs(run: RunScript, now: Now): ReceiptVerbs {
   const putVisit: HotState['putVisit'] = async (receipt) => {
     const previous = encodePrevious(receipt.previous)
     await run('put_visit', [now(), receiptId(receipt), receiptDay(receipt), LIMITS.issuedMemoryMs, previous])
@@ -110,11 +120,6 @@ function activationOf(receipt: ReceiptRef, [kind, revoked]: readonly Buffer[]): 
   return { kind: text, revoked: revoked === undefined ? null : decodePredecessor(receipt, revoked) }
 }
 
-type InstallVerbs = Pick<
-  HotState,
-  'claimInstall' | 'keepInstall' | 'settleInstall' | 'decideInstall' | 'releaseInstall'
->
-
 function installVerbs(run: RunScript, now: Now, generation: () => StoreGeneration): InstallVerbs {
   return {
     async claimInstall(claim) {
@@ -144,13 +149,11 @@ function installVerbs(run: RunScript, now: Now, generation: () => StoreGeneratio
   }
 }
 
-type LossVerbs = Pick<RedisVerbs, 'forgotten' | 'restored' | 'noteLoss' | 'leave'>
-
 function lossVerbs(
   run: RunScript,
   now: Now,
   { generation, goneAfterMs }: Pick<VerbsOptions, 'generation' | 'goneAfterMs'>,
-): LossVerbs {
+): SharedLossVerbs {
   return {
     async forgotten() {
       const { name } = generation()
@@ -185,9 +188,7 @@ function claimOutcomeOf(claim: Claim, reply: readonly Buffer[], generation: stri
   return { kind: 'first', installation: known ?? { kind: isWhole ? 'none' : 'unknown' }, kept, isNew: isWhole }
 }
 
-type CountVerbs = Pick<HotState, 'countHits' | 'returnHits' | 'addUsage' | 'returnUsage' | 'readUsage' | 'raiseUsage'>
-
-function countVerbs(run: RunScript, now: Now): CountVerbs {
+function countVerbs(run: RunScript, now: Now): HitVerbs & UsageVerbs {
   const monthOf = (organization: string, month: string): string => `${month}:${organization}`
   return {
     async countHits(hits) {
@@ -223,7 +224,7 @@ function hitOutcomeOf([isExceeded, ...numbers]: readonly number[]): HitOutcome {
   return { kind: 'exceeded', exceeded, retryAfterS, isFirst: isFirst === 1 }
 }
 
-function jobVerbs(run: RunScript, now: Now): Pick<HotState, 'claimJob' | 'releaseJob'> {
+function jobVerbs(run: RunScript, now: Now): JobVerbs {
   return {
     claimJob: async (jobId, owner, leaseMs) => (await run('claim_job', [now(), jobId, owner, leaseMs])) === 1,
     async releaseJob(jobId, owner) {

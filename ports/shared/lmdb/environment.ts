@@ -3,7 +3,7 @@
 import { open } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 
-import type { Database } from 'lmdb'
+import type { Database, RootDatabase } from 'lmdb'
 
 import { Committer } from './committer.ts'
 import { lockDataFolder } from './folder-lock.ts'
@@ -29,6 +29,14 @@ export interface LmdbOptions {
   readonly stallFatalMs?: number
 }
 
+/**
+ * The folder is left as it is.
+ * @internal
+ */
+export class DataOfAnotherForm extends Error {
+  override readonly name = 'DataOfAnotherForm'
+}
+
 export interface LmdbEnvironment {
   readonly nowMs: () => number
   readonly committer: Committer
@@ -49,12 +57,16 @@ const DEFAULTS = { minFreeBytes: 256 * 1024 * 1024, headRoomBytes: 0, stallFatal
 const MAX_TABLES = 12
 /** The name that LMDB itself gives the file. */
 const DATA_FILE = 'data.mdb'
+/** Where the form of everything in the folder is stored, beside the names of the tables. */
+const FORM_KEY = 'form'
+/** Of keys and values of the log and of the hot state. Until 0.1.0 is published, it is changed in place. */
+const FORM = '1'
 /** Address space, neither disk nor memory. A map that grows step by step is remapped each time and counted twice. */
 const MAP_BYTES = 2 ** 36
 
 /**
  * Opens (or creates) the environment in the folder `path` and locks it for this process.
- * @throws DataFolderInUse when another process has it open
+ * @throws DataFolderInUse when another process has it open; DataOfAnotherForm
  */
 export async function openLmdb(path: string, options: LmdbOptions): Promise<LmdbEnvironment> {
   const folder = resolve(path)
@@ -72,6 +84,7 @@ export async function openLmdb(path: string, options: LmdbOptions): Promise<Lmdb
       maxDbs: MAX_TABLES,
       encoding: 'binary',
     })
+    await mustHaveForm(root, folder)
     await syncFolder(folder)
     await syncFolder(dirname(folder))
     const databases: Database[] = [root]
@@ -111,6 +124,19 @@ export async function openLmdb(path: string, options: LmdbOptions): Promise<Lmdb
     await lock.release()
     throw error
   }
+}
+
+/** A new folder gets the form of this program. @throws DataOfAnotherForm */
+async function mustHaveForm(root: RootDatabase, folder: string): Promise<void> {
+  const stored: unknown = root.get(FORM_KEY)
+  if (String(stored) === FORM) return
+  if (!root.getKeys({ limit: 1 })[Symbol.iterator]().next().done) {
+    await root.close()
+    throw new DataOfAnotherForm(
+      `${folder} holds data in another form: use an empty folder, or the program that made it`,
+    )
+  }
+  await root.put(FORM_KEY, Buffer.from(FORM))
 }
 
 /** A new file survives a power cut only if the folder that names it is synced too. */

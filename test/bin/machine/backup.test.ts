@@ -4,6 +4,7 @@ import { appendFile, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { until } from '../../../fixtures/until.ts'
 import { startProgram } from '../../../fixtures/service/programs.ts'
 import { activeReceipt, eventBody, post, send, visitBody } from '../../../fixtures/service/requests.ts'
 import { MANIFESTS, startTestService, TEST_ORIGIN, type TestService } from '../../../fixtures/service/service.ts'
@@ -53,11 +54,11 @@ describe('a backup', function () {
     const senders = Array.from({ length: SENDERS }, (_, index) =>
       keepSending(service?.url ?? '', index, isOver, answered),
     )
-    await waitFor(() => answered.length > 20)
+    await until(() => answered.length > 20)
     const beganAtMs = Date.now()
     const { code, said } = await whence('backup', backup, '--data', join(folder, 'old/data'))
     const tookUntilMs = Date.now()
-    await waitFor(() => answered.some(({ atMs }) => atMs > tookUntilMs))
+    await until(() => answered.some(({ atMs }) => atMs > tookUntilMs))
     isOver.now = true
     await Promise.all(senders)
     expect(code, said).to.equal(0)
@@ -138,8 +139,4 @@ async function keepSending(url: string, sender: number, isOver: { readonly now: 
     })
     if (status === 200) answered.push({ tag, atMs: Date.now() })
   }
-}
-
-async function waitFor(isMet: () => boolean): Promise<void> {
-  while (!isMet()) await new Promise((resolve) => setTimeout(resolve, 5))
 }

@@ -7,8 +7,8 @@ import { execFile } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { until } from '../../../fixtures/until.ts'
 import { buildServerPackage } from '../../../tools/release/package.ts'
 import { freePort } from '../../../fixtures/engines/free-port.ts'
 import { MANIFESTS } from '../../../fixtures/service/service.ts'
@@ -21,7 +21,6 @@ const COMMAND_MS = 300_000
  * linked in their place.
  */
 const WITHOUT_OTHERS = { dependencies: {}, optionalDependencies: {} }
-const READY_TRIES = 600
 
 export interface Machine {
   readonly folder: string
@@ -104,13 +103,12 @@ async function blocksUnder(heading: string): Promise<readonly string[]> {
 }
 
 async function answers(url: string): Promise<void> {
-  for (let tries = 0; tries < READY_TRIES; tries++) {
+  const isAnswered = async (): Promise<boolean> => {
     const response = await fetch(url).catch(() => null)
     await response?.arrayBuffer()
-    if (response?.ok === true) return
-    await wait(50)
+    return response?.ok === true
   }
-  throw new Error(`${url} does not answer`)
+  await until(isAnswered, { what: `${url} answers`, everyMs: 50 })
 }
 
 async function packInto(folder: string, version: string): Promise<void> {

@@ -27,9 +27,9 @@ import { startDiscovery } from '../../../dashboard/sign-in/discovery.ts'
 import { hotStatePins } from '../../../dashboard/sign-in/pins.ts'
 import { makeSignInLink } from '../../../dashboard/sign-in/operator-link.ts'
 import { startMailRole } from '../../../delivery/mail/mail-role.ts'
-import type { EventLog } from '../../../ports/event-log/event-log.ts'
+import type { EventLog, LogWriter } from '../../../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../../../ports/event-log/lmdb/lmdb.ts'
-import type { Facts } from '../../../ports/facts/facts.ts'
+import type { FactsReader } from '../../../ports/facts/facts.ts'
 import type { HotState } from '../../../ports/hot-state/hot-state.ts'
 import { lmdbHotState } from '../../../ports/hot-state/lmdb/lmdb.ts'
 import { openLmdb } from '../../../ports/shared/lmdb/environment.ts'
@@ -39,6 +39,7 @@ import { createKeyring } from '../../../runtime/keyring.ts'
 import { createLogger } from '../../../runtime/logger.ts'
 import { createRandomness } from '../../../runtime/random.ts'
 import { freePort } from '../../../fixtures/engines/free-port.ts'
+import { movableClock } from '../../../fixtures/clocks.ts'
 import { until } from '../../../fixtures/until.ts'
 import { undocumented } from './documented.ts'
 import { startPostOffice } from './post-office.ts'
@@ -76,7 +77,7 @@ export interface Stage {
   readonly ask: (method: string, path: string, asked?: Asked) => Promise<Told>
   /** Gives the cookie of a new session. */
   readonly signIn: (email: string) => Promise<string>
-  readonly mailSent: () => Promise<void>
+  readonly mailSent: () => Promise<unknown>
   readonly apply: (name: string, text: string) => Promise<void>
   readonly writtenFiles: () => Promise<readonly string[]>
   readonly manifests: string
@@ -101,7 +102,7 @@ export interface StageOptions {
   readonly hotState?: (nowMs: () => number) => Promise<HotState>
   readonly port?: number
   /** None of its own: its queries find nothing. */
-  readonly facts?: Pick<Facts, 'run'>
+  readonly facts?: FactsReader
   /** Runs what reads facts in a thread of its own. */
   readonly readThread?: Pick<ReadThreadParts, 'connection'> & Partial<Pick<ReadThreadParts, OptionalReadThreadParts>>
   /** What answers before the API, such as the pages. */
@@ -114,6 +115,8 @@ export interface StageOptions {
   readonly isOpen?: boolean
   /** Called before and after whatever a request leaves in the folder and on the log; the request dies with what it throws. `note` is the activity. */
   readonly onStep?: (step: string) => void
+  /** By default real time; `advance` moves either. */
+  readonly clock?: () => number
   /** Changes of objects leave entries in the activity. */
   readonly isAudited?: boolean
 }
@@ -129,8 +132,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const written = join(folder, 'written')
   await mkdir(manifests)
   await writeFile(join(manifests, 'all.yaml'), options.manifests)
-  let offsetMs = 0
-  const nowMs = () => Date.now() + offsetMs
+  const { nowMs, advance } = movableClock(options.clock)
   const logLines: string[] = []
   const logger = createLogger({ program: 'test', level: 'debug', write: (line) => void logLines.push(line) })
   const catalog = await openCatalogFolder({ folder: manifests, written, env: {}, logger, nowMs })
@@ -180,7 +182,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       writeBilling: step('writeBilling', writer.writeBilling),
     },
   }
-  const noted: Pick<EventLog, 'append'> = { append: step('note', eventLog.append.bind(eventLog)) }
+  const noted: LogWriter = { append: step('note', eventLog.append.bind(eventLog)) }
   const auditParts = { catalog, file: join(folder, 'audit.json'), eventLog, changeHash: keys.changeHash, randomness }
   const startAudit = () => startFolderAudit({ ...auditParts, nowMs, logger, retryMs: 50 })
   let audit = options.isAudited === true ? startAudit() : null
@@ -253,7 +255,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       await between()
       audit = startAudit()
     },
-    advance: (ms) => void (offsetMs += ms),
+    advance,
     endStreams: streams.close,
     async stop() {
       streams.close()

@@ -1,4 +1,4 @@
-/** A stream whose backlog holds pointers: rows of Logs that are not there yet, or not any more, and what the version before left. */
+/** A stream whose backlog points to rows of Logs that are not there yet, or not any more. */
 
 import { expect } from 'chai'
 
@@ -6,14 +6,6 @@ import { erasedName } from '../../../delivery/facts-writer/erasures.ts'
 import type { RequestRecord } from '../../../domain/records.ts'
 import { LIMITS } from '../../../domain/limits.ts'
 import { commandEntry, streamSubject } from '../../../domain/streams/commands.ts'
-import {
-  commandsSince,
-  isCommandDone,
-  newProgress,
-  readProgress,
-  withCommandDone,
-  writtenProgress,
-} from '../../../domain/streams/progress.ts'
 import type { RowOf } from '../../../ports/facts/columns.ts'
 import { activityRecord, requestRecord, store, unique } from '../../contract/fact-samples.ts'
 import { Receiver } from './receiver.ts'
@@ -54,11 +46,10 @@ describe('a log stream over pointers', function () {
   const request = (changes = {}): RequestRecord =>
     requestRecord({ organization, website: 'acme', receivedAtMs: Date.now(), ...changes })
   const shared = () => ({ organization, website: 'acme', kind: 'request', status: 200, row_version: 0 })
-  const texts = (): string => `requests/0/${begunAtMs}/first`
   const point = (records: readonly RequestRecord[], from: number, changes = {}): Promise<void> => {
     const row: RowOf<'stream_pointers'> = {
       ...shared(),
-      lane: `requests/0/p${begunAtMs}/first`,
+      lane: `requests/0/${begunAtMs}/first`,
       appended_at: begunAtMs,
       first_offset: from,
       last_offset: from + records.length - 1,
@@ -70,12 +61,6 @@ describe('a log stream over pointers', function () {
       ...changes,
     }
     return stage.facts.insert('stream_pointers', [row])
-  }
-  /** As the version before stored a record. */
-  const keepText = ({ request: { id, receivedAtMs: at } }: RequestRecord, offset: number): Promise<void> => {
-    const record = `${JSON.stringify({ direction: 'inbound', id, at, bodies: [['body', 3]] })}\u001e"a"`
-    const row = { ...shared(), lane: texts(), log_offset: offset, id, at, appended_at: begunAtMs, record }
-    return stage.facts.insert('stream_backlog', [row])
   }
   /** Records that only the backlog knows, in rows of 500, each a millisecond after the one before. */
   const heap = (
@@ -89,7 +74,7 @@ describe('a log stream over pointers', function () {
       return {
         ...shared(),
         status,
-        lane: `requests/0/p${begunAtMs}/first`,
+        lane: `requests/0/${begunAtMs}/first`,
         appended_at: begunAtMs - ageMs,
         first_offset: first,
         last_offset: first + offsets.length - 1,
@@ -118,11 +103,6 @@ describe('a log stream over pointers', function () {
     await stage.settle(actor)
     return actor
   }
-  const stored = async (): Promise<string> => {
-    const [row] = await stage.facts.run('streamProgress', { organization, stream: STREAM.id })
-    return row?.progress ?? ''
-  }
-
   it('waits for a record that a replica does not show yet, and passes over none', async () => {
     const actor = await begun()
     const one = request()
@@ -203,97 +183,5 @@ describe('a log stream over pointers', function () {
     const [overflow] = receiver.records
     expect(overflow).to.include({ from: new Date(begunAtMs - 2 * HOUR_MS).toISOString() })
     expect(overflow).to.include({ to: new Date(begunAtMs - 2 * HOUR_MS + 6).toISOString() })
-  })
-
-  it('sends what the version before stored as text, beside pointers, each once and in the order of its lane', async () => {
-    const actor = await begun()
-    const records = Array.from({ length: 6 }, () => request())
-    const [first, second, third, fourth, fifth, sixth] = records as [RequestRecord, ...RequestRecord[]] &
-      RequestRecord[]
-    // Two writers took turns on one partition, as during an upgrade in steps.
-    for (const [offset, record] of [first, second, fifth, sixth].entries())
-      await keepText(record as RequestRecord, offset < 2 ? offset : offset + 2)
-    await store(stage.facts, [third as RequestRecord, fourth as RequestRecord])
-    await point([third as RequestRecord, fourth as RequestRecord], 2)
-    await stage.settle(actor)
-    expect(ids()).to.have.members(records.map((each) => each.request.id))
-    expect(ids().filter((id) => [third, fourth].every((each) => each?.request.id !== id))).to.deep.equal(
-      [first, second, fifth, sixth].map((each) => each?.request.id),
-    )
-    expect(receiver.records.find(({ id }) => id === first.request.id)).to.include({ body: '"a"' })
-  })
-
-  it('sends the batch that the version before had planned under the same ID', async () => {
-    const record = request()
-    await keepText(record, 1)
-    const form = { websites: [], kinds: [], minStatus: 0, includeBodies: true, compress: false }
-    const borders = [{ lane: texts(), after: -1, through: 1 }]
-    const plan = {
-      id: 'ab'.repeat(8),
-      borders,
-      gaps: [],
-      records: 1,
-      form,
-      plannedAtMs: begunAtMs,
-      oldestMs: begunAtMs,
-    }
-    const row: RowOf<'stream_progress'> = {
-      organization,
-      stream: STREAM.id,
-      seen_at: begunAtMs,
-      state: 'Delivering',
-      behind: 1,
-      oldest_at: null,
-      delivered_at: null,
-      failing_since: null,
-      last_error: '',
-      delivered: 0,
-      dropped: 0,
-      row_version: 1,
-      progress: JSON.stringify({ ...newProgress({}, begunAtMs), plan }),
-    }
-    await stage.facts.insert('stream_progress', [row])
-    const actor = await begun()
-    await stage.settle(actor)
-    expect(receiver.ids).to.deep.equal([plan.id])
-    expect(ids()).to.deep.equal([record.request.id])
-  })
-
-  it('does not carry out again what the version before did', () => {
-    const { commandsFromMs: _from, commandsDone: _done, ...before } = newProgress({}, begunAtMs - HOUR_MS)
-    const read = readProgress(JSON.stringify({ ...before, commandAtMs: begunAtMs, commandId: 'order-2' }))
-    expect([commandsSince(read), isCommandDone(read, 'order-2'), isCommandDone(read, 'order-3')]).to.deep.equal([
-      begunAtMs,
-      true,
-      false,
-    ])
-    // Nor what it did after a rollback, of which it left the newest alone.
-    const own = withCommandDone(read, { id: 'order-3', atMs: begunAtMs + 1_000 })
-    const again = (changes: object) => readProgress(JSON.stringify({ ...own, ...changes }))
-    expect(again({})).to.deep.equal(own)
-    const after = again({ commandAtMs: begunAtMs + 9_000, commandId: 'order-5' })
-    expect([commandsSince(after), isCommandDone(after, 'order-5')]).to.deep.equal([begunAtMs + 9_000, true])
-  })
-
-  it('stores a plan where the version before does not look, which would send it without its records', async () => {
-    const actor = await begun()
-    receiver.mood = 503
-    const record = request()
-    await store(stage.facts, [record])
-    await point([record], 4)
-    await stage.settle(actor)
-    expect(JSON.parse(await stored())).to.include({ plan: null })
-    const { plan, done } = readProgress(await stored())
-    expect([plan?.records, Object.keys(done)]).to.deep.equal([1, []])
-  })
-
-  it('remembers the gaps of a plan that the version before made meanwhile', () => {
-    const gap = { reason: 'overflow', dropped: 4, fromMs: 1, toMs: 2 } as const
-    const form = { websites: [], kinds: [], minStatus: 0, includeBodies: true, compress: false }
-    const plan = { id: 'a', borders: [], gaps: [], records: 1, bytes: 1, form, plannedAtMs: 1, oldestMs: 1 }
-    const own = JSON.parse(writtenProgress({ ...newProgress({}, 1), plan })) as object
-    const read = readProgress(JSON.stringify({ ...own, plan: { ...plan, id: 'b', gaps: [gap] } }))
-    expect([read.plan?.id, read.gaps]).to.deep.equal(['a', [gap]])
-    expect(read).not.to.have.property('pointerPlan')
   })
 })

@@ -3,6 +3,7 @@
  * rows of its first batch are stored, and then waits to be killed.
  */
 
+import { SILENT_LOGGER } from '../../../runtime/logger.ts'
 import { startFactsWriter } from '../../../delivery/facts-writer/facts-writer.ts'
 import { lmdbEventLog } from '../../../ports/event-log/lmdb/lmdb.ts'
 import { clickhouseFacts } from '../../../ports/facts/clickhouse.ts'
@@ -16,7 +17,7 @@ const onFatal = (error: Error): void => {
 const environment = await openLmdb(logFolder, { nowMs: Date.now, onFatal, minFreeBytes: 0 })
 const eventLog = await lmdbEventLog(environment)
 const facts = clickhouseFacts(await openChdb(factsFolder), { nowMs: Date.now })
-const logger = { info: console.error, warn: console.error, error: console.error }
+const logger = { ...SILENT_LOGGER, info: console.error, warn: console.error, error: console.error }
 await startFactsWriter({
   eventLog,
   logger,

@@ -77,7 +77,10 @@ describe('an event webhook', function () {
       logger: SILENT_LOGGER,
       catalog: () => ({ organizations: organizations(), number: catalogNumber }),
       credentials: () => secrets,
-      hotState: { claimJob: async (name) => news.size < news.add(name).size },
+      hotState: {
+        claimJob: async (name) => news.size < news.add(name).size,
+        releaseJob: async () => undefined,
+      },
       outbound: receiver.outbound({ callMs, ...more }),
     })
   }

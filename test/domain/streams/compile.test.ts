@@ -37,8 +37,6 @@ describe('a LogStream to a bucket', () => {
       prefix: 'logs/2026',
       addressing: 'Path',
       encryption: null,
-      addressing: 'Path',
-      encryption: null,
       accessKeyId: 'id',
       secretAccessKey: 'made-up',
       sessionToken: 'for-a-while',

@@ -3,22 +3,9 @@
 import { expect } from 'chai'
 
 import { LIMITS } from '../../../domain/limits.ts'
-import {
-  isOfNewLog,
-  isOfPointers,
-  laneName,
-  partitionName,
-  readLane,
-  type LogLane,
-} from '../../../domain/streams/lane.ts'
+import { isOfNewLog, laneName, partitionName, readLane, type LogLane } from '../../../domain/streams/lane.ts'
 
-const LANE: LogLane = {
-  topic: 'visits',
-  partition: 3,
-  begunAtMs: 1_795_000_000_000,
-  cause: 'renewed',
-  form: 'texts',
-}
+const LANE: LogLane = { topic: 'visits', partition: 3, begunAtMs: 1_795_000_000_000, cause: 'renewed' }
 const NEWEST = { offset: 1_000, appendedAtMs: 5_000_000 }
 
 describe('a lane of a log stream', () => {
@@ -28,13 +15,6 @@ describe('a lane of a log stream', () => {
     expect(partitionName(LANE)).to.equal('visits/3')
   })
 
-  it('of pointers has a name of its own, from which the version before reads no number', () => {
-    const name = laneName({ ...LANE, form: 'pointers' })
-    expect(readLane(name)).to.deep.equal({ ...LANE, form: 'pointers' })
-    expect(name.split('/')[2]).not.to.match(/^\d+$/)
-    expect([isOfPointers(name), isOfPointers(laneName(LANE)), isOfPointers('none')]).to.deep.equal([true, false, false])
-  })
-
   for (const name of [
     '',
     'visits',
@@ -42,7 +22,7 @@ describe('a lane of a log stream', () => {
     'visits/x/1/first',
     'visits/3/1/other',
     '/3/1/first',
-    'visits/3/p/first',
+    'visits/3/p1/first',
   ])
     it(`is not read from '${name}'`, () => expect(readLane(name)).to.equal(null))
 

@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 
 import { Registry } from 'prom-client'
 
+import { until as untilSeen } from '../../../fixtures/until.ts'
 import type { CatalogPlace } from '../../../domain/published/place.ts'
 import type { CredentialHolder } from '../../../domain/published/holders.ts'
 import type { AuditTools } from '../../../operator/apply/audit.ts'
@@ -127,17 +127,7 @@ export async function openStage(kube: KubeServer, url = kube.url, caFile = kube.
   }
 }
 
-/** Waits until this gives something that is neither null, undefined nor false; throws with the last state otherwise. */
-export async function until<T>(
-  what: string,
-  look: () => T | Promise<T>,
-  waitMs = WAIT_MS,
-): Promise<Exclude<T, null | undefined | false>> {
-  const untilMs = Date.now() + waitMs
-  for (;;) {
-    const seen = await look()
-    if (seen !== null && seen !== undefined && seen !== false) return seen as Exclude<T, null | undefined | false>
-    if (Date.now() > untilMs) throw new Error(`it did not come about: ${what}`)
-    await pause(20)
-  }
+/** The condition in words first, as they stand in front of long conditions here. */
+export function until<T>(what: string, look: () => T | Promise<T>, withinMs = WAIT_MS) {
+  return untilSeen(look, { what, withinMs, everyMs: 20 })
 }

@@ -1,5 +1,6 @@
 /** One way to look at pages in Chromium and in Firefox, whose drivers differ. */
 
+import { until } from '../../../fixtures/until.ts'
 import { openInFirefox } from './firefox.ts'
 import { VIEWERS, type SheetPage, type SheetStage } from './sheets.ts'
 import { seriousFindings, type Look } from './stage.ts'
@@ -90,9 +91,9 @@ function isLoaded(visitor: Visitor): Promise<void> {
 }
 
 async function becomesTrue({ evaluate }: Visitor, script: string): Promise<void> {
-  const untilMs = Date.now() + MOST_WAIT_MS
-  while ((await evaluate(script)) !== true) {
-    if (Date.now() > untilMs) throw new Error(`this never became true: ${script}`)
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
-  }
+  await until(async () => (await evaluate(script)) === true, {
+    what: script,
+    withinMs: MOST_WAIT_MS,
+    everyMs: AGAIN_MS,
+  })
 }

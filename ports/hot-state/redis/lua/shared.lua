@@ -5,12 +5,15 @@
 -- frees memory, a minute later. Every key of a verb begins with KEYS[1], and is named in its header.
 
 local PREFIX = KEYS[1]
+-- Begins the mark of the store. Until 0.1.0 is published, the form is changed in place.
+local FORM = '1:'
 local DAY_MS = 86400000
 local GRACE_MS = 60000
 -- A hash of at most this many short fields stays one flat block of memory (hash-max-listpack-entries).
 local FULL = 128
--- A state is: active with nothing replaced; revoked; or the reference of the receipt that an active one replaced.
-local ACTIVE, REVOKED = '1', '2'
+-- States, as in domain/receipt-states.ts: active with nothing replaced, or the reference of the receipt that an active one replaced;
+-- revoked; the same while it is not known which one it had replaced, or whether it was active at all.
+local ACTIVE, REVOKED, REVOKED_OPEN, REVOKED_UNSEEN = '1', '2', '3', '4'
 -- In place of that reference: it is not known yet which receipt was replaced.
 local UNKNOWN = string.rep('\0', 16)
 
@@ -48,17 +51,6 @@ local function issued_key(id)
   return PREFIX .. 'i:' .. id
 end
 
--- Marks a revoked receipt that was active once and whose predecessor is not known yet. The mark is a key of its own, so that
--- a release that does not know it still reads the state as revoked.
-local function open_key(id)
-  return PREFIX .. 'o:' .. id
-end
-
--- Marks a revoked receipt if it is not known yet whether it was active and what it replaced.
-local function unseen_key(id)
-  return PREFIX .. 'n:' .. id
-end
-
 -- The bucket that holds a receipt's state; or false, and the bucket where it belongs. A day has 4,096 hashes. A full one is
 -- continued by 16 others, and each of these by 16 more, so that hashes are neither long nor many, however many receipts a day has.
 local function find_state(id, day)
@@ -84,39 +76,41 @@ local function expires_in_ms(day, keep_ms)
   return (day + 1) * DAY_MS + keep_ms - NOW
 end
 
-local function revoke(id, day, keep_ms)
+local function is_revoked(state)
+  return state == REVOKED or state == REVOKED_OPEN or state == REVOKED_UNSEEN
+end
+
+-- What a state becomes if the receipt was replaced; `is_seen`: it is known whether it had been active.
+local function revoked_from(state, is_seen)
+  if state == UNKNOWN then return REVOKED_OPEN end
+  if not state and not is_seen then return REVOKED_UNSEEN end
+  if not is_revoked(state) or (state == REVOKED_UNSEEN and is_seen) then return REVOKED end
+  return state
+end
+
+-- What a state becomes if the receipt is active, or was, and replaced what `replaced` says.
+local function active_from(state, replaced)
+  if not state then return replaced end
+  if replaced == UNKNOWN then return state == REVOKED_UNSEEN and REVOKED_OPEN or state end
+  if is_revoked(state) then return REVOKED end
+  return state == UNKNOWN and replaced or state
+end
+
+local function move_state(id, day, keep_ms, become, with)
   local left_ms = expires_in_ms(day, keep_ms)
   if left_ms <= 0 then return end
   local state, bucket = find_state(id, day)
-  if state == REVOKED then return end
-  set_state(id, bucket, REVOKED, left_ms)
-  if state == UNKNOWN then keep(open_key(id), '', left_ms) end
-  if not state then keep(unseen_key(id), '', left_ms) end
-end
-
--- A revoked receipt was active once.
-local function note_active_once(id, replaced, left_ms)
-  local was_unseen = redis.call('DEL', unseen_key(id)) == 1
-  if replaced ~= UNKNOWN then
-    redis.call('DEL', open_key(id))
-  elseif was_unseen then
-    keep(open_key(id), '', left_ms)
-  end
+  local next = become(state, with)
+  if next ~= state then set_state(id, bucket, next, left_ms) end
 end
 
 -- `previous` is empty or the ID (16 bytes), day (4 bytes) and reference of the receipt that this one revokes; zeros if
 -- that one is unknown. An unknown predecessor is filled in; a known one stays.
 local function make_active(id, day, previous, keep_ms)
-  local left_ms = expires_in_ms(day, keep_ms)
-  if left_ms > 0 then
-    local state, bucket = find_state(id, day)
-    local replaced = previous == '' and ACTIVE or string.sub(previous, 21)
-    if not state or (state == UNKNOWN and replaced ~= UNKNOWN) then set_state(id, bucket, replaced, left_ms) end
-    if state == REVOKED then note_active_once(id, replaced, left_ms) end
-  end
-  if previous ~= '' and string.sub(previous, 21) ~= UNKNOWN then
-    revoke(string.sub(previous, 1, 16), (struct.unpack('>I4', string.sub(previous, 17, 20))), keep_ms)
-  end
+  local replaced = previous == '' and ACTIVE or string.sub(previous, 21)
+  move_state(id, day, keep_ms, active_from, replaced)
+  if previous == '' or replaced == UNKNOWN then return end
+  move_state(string.sub(previous, 1, 16), (struct.unpack('>I4', string.sub(previous, 17, 20))), keep_ms, revoked_from, false)
 end
 
 -- A count is a whole number; once a request was refused, it is stored as -(count + 1).
@@ -154,13 +148,12 @@ local function keep_decision(key, owner, held_until, decision, for_ms)
   keep(key, DECIDED .. struct.pack('>I6', held_until) .. string.char(#owner) .. owner .. decision, for_ms)
 end
 
--- The value of an installation: when the deciding event was received, and the matched visit or the event that is awaited. The
--- first release wrote only the visit, which begins with 0 or 1.
+-- The value of an installation: its kind, when the deciding event was received, and the matched visit or the event that is awaited.
 local MATCHED, AWAITS = '\2', '\3'
 
 local function note_installation(key, received_ms, kind, what, for_ms)
   local known = kept(key)
-  local known_ms = known and string.byte(known) > 1 and until_of(string.sub(known, 2)) or 0
+  local known_ms = known and until_of(string.sub(known, 2)) or 0
   if known_ms <= received_ms then keep(key, kind .. struct.pack('>I6', received_ms) .. what, for_ms) end
 end
 
@@ -220,8 +213,8 @@ end
 local function read_heard()
   local heard = redis.call('GET', PREFIX .. 'heard')
   if not heard then return end
-  local latest_ms, steady_ms = struct.unpack('>I6I6', heard)
-  return latest_ms, steady_ms, #heard >= 18 and (struct.unpack('>I6', string.sub(heard, 13))) or 0
+  local latest_ms, steady_ms, back_ms = struct.unpack('>I6I6I6', heard)
+  return latest_ms, steady_ms, back_ms
 end
 
 local function note_heard(was_away)

@@ -1,5 +1,5 @@
 -- Reads the states of receipts.
--- KEYS[1]  prefix; reads r:<day>:<bucket>, i:<id>, o:<id>, n:<id>, heard, alive
+-- KEYS[1]  prefix; reads r:<day>:<bucket>, i:<id>, heard, alive
 -- ARGV     clock or '', then for each receipt its ID and day
 -- Returns  for each receipt 0 unknown, 1 issued, 2 active, 3 revoked, 4 active with an unknown predecessor, 5 the same
 --          of a revoked one, 6 revoked and unseen. While a process may hold activations, an issued one is unknown, and
@@ -12,9 +12,11 @@ local function is_unsure()
   return lacks_news
 end
 
-local function revoked_code(id)
-  if kept(open_key(id)) then return 5 end
-  return kept(unseen_key(id)) and is_unsure() and 6 or 3
+local function code_of(state)
+  if state == UNKNOWN then return 4 end
+  if not is_revoked(state) then return 2 end
+  if state == REVOKED_OPEN then return 5 end
+  return state == REVOKED_UNSEEN and is_unsure() and 6 or 3
 end
 
 local states = {}
@@ -22,8 +24,7 @@ for index = 2, #ARGV, 2 do
   local state = find_state(ARGV[index], ARGV[index + 1])
   local code = 0
   if state then
-    code = state == UNKNOWN and 4 or 2
-    if state == REVOKED then code = revoked_code(ARGV[index]) end
+    code = code_of(state)
   elseif kept(issued_key(ARGV[index])) then
     code = is_unsure() and 0 or 1
   end

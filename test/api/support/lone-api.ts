@@ -1,0 +1,121 @@
+/**
+ * The api without anything behind it: the hot state and the log on LMDB, which pass the contracts of their ports, and facts that hold nothing. It starts in a
+ * tenth of the time of a whole service, and is enough for whatever an answer, the log or the hot state shows.
+ */
+
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { Registry } from 'prom-client'
+
+import { createApp } from '../../../api/app.ts'
+import { connectionPeer } from '../../../api/http/client-address.ts'
+import { createApiMetrics } from '../../../api/metrics.ts'
+import { listen } from '../../../api/server.ts'
+import { movableClock } from '../../../fixtures/clocks.ts'
+import { until } from '../../../fixtures/until.ts'
+import { MANIFESTS, type TestService } from '../../../fixtures/service/service.ts'
+import { lmdbEventLog } from '../../../ports/event-log/lmdb/lmdb.ts'
+import { lmdbHotState } from '../../../ports/hot-state/lmdb/lmdb.ts'
+import { openLmdb } from '../../../ports/shared/lmdb/environment.ts'
+import { openCatalogFolder } from '../../../runtime/catalog/source.ts'
+import { createLogger } from '../../../runtime/logger.ts'
+import { createRandomness } from '../../../runtime/random.ts'
+import { callsTo, type Calls } from './api.ts'
+import { KEYS } from './keys.ts'
+
+export interface LoneApi extends Calls {
+  readonly service: Pick<
+    TestService,
+    'url' | 'port' | 'folder' | 'logLines' | 'hotState' | 'eventLog' | 'nowMs' | 'advance' | 'apply'
+  >
+  readonly stop: () => Promise<void>
+}
+
+interface LoneApiOptions {
+  readonly manifests?: Readonly<Record<string, string>>
+  /** By default real time; `advance` moves either. */
+  readonly nowMs?: () => number
+}
+
+const PROXY = ['127.0.0.1']
+
+export async function startLoneApi(options: LoneApiOptions = {}): Promise<LoneApi> {
+  const folder = await mkdtemp(join(tmpdir(), 'whence-api-'))
+  const manifests = join(folder, 'manifests')
+  await mkdir(manifests)
+  const write = async (files: Readonly<Record<string, string>>): Promise<void> => {
+    for (const [name, text] of Object.entries(files)) await writeFile(join(manifests, name), text)
+  }
+  await write(options.manifests ?? MANIFESTS)
+  const { nowMs, advance } = movableClock(options.nowMs)
+  const logLines: string[] = []
+  const logger = createLogger({ program: 'test', level: 'debug', write: (line) => void logLines.push(line) })
+  const catalog = await openCatalogFolder({ folder: manifests, env: {}, logger, nowMs })
+  const environment = await openLmdb(join(folder, 'lmdb'), { nowMs, onFatal: fail })
+  const eventLog = await lmdbEventLog(environment)
+  const hotState = await lmdbHotState(environment, { sweepEveryMs: 0 })
+  const metrics = createApiMetrics(new Registry())
+  const app = createApp({
+    eventLog,
+    hotState,
+    nowMs,
+    logger,
+    metrics,
+    keys: KEYS,
+    catalog: catalog.current,
+    facts: { run: () => Promise.resolve([]), health: () => ({ isReachable: true, lastInsertAtMs: null }) },
+    randomness: createRandomness(),
+    options: {
+      baseUrl: 'https://whence.example',
+      brand: 'whence',
+      trustProxy: PROXY,
+      prices: null,
+      version: 'test',
+      sdkFolder: fileURLToPath(new URL('../../../sdk/dist', import.meta.url)),
+      isCatalogComplete: () => catalog.problems().length === 0,
+    },
+  })
+  const server = await listen(
+    app,
+    { host: '127.0.0.1', port: 0 },
+    {
+      onBroken: (status, code) => metrics.answered('', status, code, 0),
+      onEnded: metrics.connectionEnded,
+      connections: { maxPerPeer: 1_000, peerOf: connectionPeer(PROXY) },
+    },
+  )
+  const url = `http://127.0.0.1:${server.port}`
+  return {
+    ...callsTo(url),
+    service: {
+      url,
+      port: server.port,
+      folder,
+      logLines,
+      hotState,
+      eventLog,
+      nowMs,
+      advance,
+      apply: async (files) => {
+        const before = catalog.current().version
+        await write(files)
+        await until(() => catalog.current().version !== before)
+      },
+    },
+    async stop() {
+      await server.close()
+      await eventLog.close()
+      await hotState.close()
+      await environment.close()
+      await catalog.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function fail(error: Error): never {
+  throw error
+}
