@@ -61,7 +61,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
     try {
       const { clauses, patientClauses } = await settings()
       const clause = (isPatient ? patientClauses : clauses)[turn]
-      const text = `${sql(params)} ${clause}, log_comment = '${LOG_COMMENT} ${name}'${sequenceOf(isSequential, connection.layout)}${keptClause(kept, startOf(params))}`
+      const text = `${sql(params)} ${clause}, log_comment = '${LOG_COMMENT}:${name}'${sequenceOf(isSequential, connection.layout)}${keptClause(kept, startOf(params))}`
       const rows = await connection[method](text, params, { turn: isPatient ? 'report' : turn, signal, share })
       isReachable = true
       return rows as Iterable<QueryRow<Q>>

@@ -35,19 +35,19 @@ describe('statements', () => {
     const { connection, said } = recorder()
     const facts = clickhouseFacts(connection, { nowMs: Date.now })
     await facts.run('visitsByIds', { organizations: ['acme'], websites: ['acme'], visit_ids: ['1'] })
-    expect(said.at(-1)).to.include("log_comment = 'whence visitsByIds'")
+    expect(said.at(-1)).to.include("log_comment = 'whence:visitsByIds'")
     await facts.each(
       'visitsByIds',
       { organizations: ['acme'], websites: ['acme'], visit_ids: ['1'] },
       { isPatient: true },
     )
-    expect(said.at(-1)).to.include("log_comment = 'whence visitsByIds'")
+    expect(said.at(-1)).to.include("log_comment = 'whence:visitsByIds'")
     for (const [table, rows] of rowsOf([requestRecord()])) await facts.insert(table, rows)
-    expect(said.at(-1)).to.equal('request_logs whence insert request_logs')
+    expect(said.at(-1)).to.equal('request_logs whence:insert request_logs')
     const before = said.length
     await facts.eraseOrganization('acme')
     const others = said.slice(before)
     expect(others.some((statement) => statement.startsWith('ALTER TABLE visits'))).to.equal(true)
-    for (const statement of others) expect(statement).to.include("log_comment = 'whence erase'")
+    for (const statement of others) expect(statement).to.include("log_comment = 'whence:erase'")
   })
 })

@@ -50,6 +50,67 @@ export function functionsDeclaredTwice(sources: readonly Source[]): readonly str
   })
 }
 
+/** Uses of `Pick` and `Omit`: types that are a part of another, which a reader must look up. */
+export function partialTypes({ parsed }: Source): number {
+  return nodesIn(parsed).filter((node) => {
+    if (ts.isTypeReferenceNode(node)) return isPickOrOmit(node.typeName)
+    return ts.isExpressionWithTypeArguments(node) && isPickOrOmit(node.expression)
+  }).length
+}
+
+function isPickOrOmit(name: ts.Node): boolean {
+  return ts.isIdentifier(name) && (name.text === 'Pick' || name.text === 'Omit')
+}
+
+/** Literals that are spread where they stand: `{ ...{ a, b } }`. */
+export function literalSpreads({ parsed }: Source): number {
+  return nodesIn(parsed).filter((node) => {
+    if (!ts.isSpreadAssignment(node) && !ts.isSpreadElement(node) && !ts.isJsxSpreadAttribute(node)) return false
+    const spread = withoutTypes(node.expression)
+    return (
+      ts.isObjectLiteralExpression(spread) ||
+      (ts.isSpreadElement(node) && ts.isArrayLiteralExpression(spread) && ts.isArrayLiteralExpression(node.parent))
+    )
+  }).length
+}
+
+function withoutTypes(node: ts.Expression): ts.Expression {
+  const isWrapped = ts.isParenthesizedExpression(node) || ts.isAsExpression(node) || ts.isSatisfiesExpression(node)
+  return isWrapped ? withoutTypes(node.expression) : node
+}
+
+/** `x as T`; `as const` is none. */
+export function casts({ parsed }: Source): number {
+  return nodesIn(parsed).filter((node) => ts.isAsExpression(node) && !ts.isConstTypeReference(node.type)).length
+}
+
+/**
+ * Interfaces with more than `most` members, inherited ones included, that a function or constructor takes as a parameter. Each name
+ * is declared once in the product, so names are enough.
+ */
+export function wideParameters(sources: readonly Source[], most: number): readonly string[] {
+  const interfaces = new Map(
+    sources
+      .flatMap(({ parsed }) => nodesIn(parsed).filter(ts.isInterfaceDeclaration))
+      .map((node) => [node.name.text, node]),
+  )
+  const width = (name: string): number => {
+    const node = interfaces.get(name)
+    if (node === undefined) return 0
+    const parents = (node.heritageClauses ?? []).flatMap(({ types }) => types.map(({ expression }) => expression))
+    return (
+      node.members.length + parents.reduce((sum, parent) => sum + (ts.isIdentifier(parent) ? width(parent.text) : 0), 0)
+    )
+  }
+  const taken = sources.flatMap(({ parsed }) =>
+    nodesIn(parsed)
+      .filter(ts.isParameter)
+      .flatMap(({ type }) => (type !== undefined && ts.isTypeReferenceNode(type) ? [type.typeName] : []))
+      .flatMap((name) => (ts.isIdentifier(name) ? [name.text] : [])),
+  )
+  return [...new Set(taken)].filter((name) => width(name) > most).sort()
+}
+
 function declaredTwice(
   sources: readonly Source[],
   namesIn: (statement: ts.Statement) => readonly string[],

@@ -6,11 +6,21 @@
 import { join } from 'node:path'
 
 import { cyclesOf } from './cycles.ts'
-import { commentLines, functionsDeclaredTwice, functionsOf, typesDeclaredTwice } from './measures.ts'
-import { filesPerFolder, sourcesOf } from './source.ts'
+import {
+  casts,
+  commentLines,
+  functionsDeclaredTwice,
+  functionsOf,
+  literalSpreads,
+  partialTypes,
+  typesDeclaredTwice,
+  wideParameters,
+} from './measures.ts'
+import { filesPerFolder, sourcesOf, testSourcesOf, type Source } from './source.ts'
 
 const LONG_FUNCTION_LINES = 60
 const MANY_PARAMETERS = 4
+const MANY_MEMBERS = 6
 
 const root = process.argv[2] ?? join(import.meta.dirname, '../..')
 for (const [what, figure] of figuresOf(root)) console.log(`| ${what} | ${figure} |`)
@@ -39,7 +49,21 @@ function figuresOf(tree: string): readonly (readonly [string, string])[] {
     ['lines that are comments', percent(comments, lines)],
     ['type names declared in more than one file', counted(typesDeclaredTwice(product))],
     ['function names declared in more than one file', counted(functionsDeclaredTwice(product))],
+    ['lines of the product, without benchmarks', `${sumOfLines(product)}`],
+    ['lines of tests and fixtures', `${sumOfLines(testSourcesOf(tree))}`],
+    ['uses of `Pick` and `Omit`', `${sumOf(product, partialTypes)}`],
+    ['literals that are spread where they stand', `${sumOf(product, literalSpreads)}`],
+    ['casts, without `as const`', `${sumOf(product, casts)}`],
+    [`parameter types of more than ${MANY_MEMBERS} members`, `${wideParameters(product, MANY_MEMBERS).length}`],
   ]
+}
+
+function sumOfLines(sources: readonly Source[]): number {
+  return sumOf(sources, ({ lines }) => lines)
+}
+
+function sumOf(sources: readonly Source[], count: (source: Source) => number): number {
+  return sources.reduce((sum, source) => sum + count(source), 0)
 }
 
 function counted(names: readonly string[]): string {

@@ -33,7 +33,16 @@ const FOLDERS = [
 
 /** Every TypeScript file of the product and of `bench/` that git has in this tree; tests and declarations are left out. */
 export function sourcesOf(root: string): readonly Source[] {
-  return trackedFiles(root)
+  return parsedFiles(root, FOLDERS)
+}
+
+/** The same of tests and of what they share. */
+export function testSourcesOf(root: string): readonly Source[] {
+  return parsedFiles(root, ['test', 'fixtures'])
+}
+
+function parsedFiles(root: string, folders: readonly string[]): readonly Source[] {
+  return trackedFiles(root, folders)
     .filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.d.ts'))
     .map((path) => {
       const text = readFileSync(join(root, path), 'utf8')
@@ -45,15 +54,15 @@ export function sourcesOf(root: string): readonly Source[] {
 /** Files by folder, whatever they are written in; a folder that holds folders alone does not count. */
 export function filesPerFolder(root: string): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
-  for (const path of trackedFiles(root).filter((each) => /\.(ts|tsx|js|sh|lua|sql)$/.test(each))) {
+  for (const path of trackedFiles(root, FOLDERS).filter((each) => /\.(ts|tsx|js|sh|lua|sql)$/.test(each))) {
     const folder = path.slice(0, path.lastIndexOf('/'))
     counts.set(folder, (counts.get(folder) ?? 0) + 1)
   }
   return counts
 }
 
-function trackedFiles(root: string): readonly string[] {
-  const listed = execFileSync('git', ['-C', root, 'ls-files', '-z', '--', ...FOLDERS], { encoding: 'utf8' })
+function trackedFiles(root: string, folders: readonly string[]): readonly string[] {
+  const listed = execFileSync('git', ['-C', root, 'ls-files', '-z', '--', ...folders], { encoding: 'utf8' })
   return listed.split('\0').filter((path) => path !== '')
 }
 

@@ -67,9 +67,9 @@ interface FactsCopies {
 /** What `log_comment` of every statement begins with, in `system.query_log` and `system.processes` of a server. */
 export const LOG_COMMENT = 'whence'
 
-/** Names the statement there: `whence visitLines`, `whence insert visits`. */
+/** Names the statement there: `whence:visitLines`, `whence:insert visits`. */
 export function namedAs(name: string): EngineSettings {
-  return { log_comment: `${LOG_COMMENT} ${name}` }
+  return { log_comment: `${LOG_COMMENT}:${name}` }
 }
 
 /** `SETTINGS a = 1, b = 'x'`; values come from this service, never from a client. */
