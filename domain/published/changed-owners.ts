@@ -16,7 +16,7 @@ export function changedOwners(websites: Iterable<Website>, stored: readonly Owne
   const ownersById = Map.groupBy(stored, ({ website }) => website)
   return [...websites].flatMap((each) => {
     const { organization: now, website } = ownedWebsite(each)
-    const owners = (ownersById.get(website) ?? []).map(({ organization }) => organization)
+    const owners = [...new Set((ownersById.get(website) ?? []).map(({ organization }) => organization))]
     return owners.length === 0 || owners.includes(now) ? [] : [{ website, now, stored: owners.toSorted() }]
   })
 }

@@ -10,6 +10,12 @@ import type { FactsConnection } from '../../../ports/facts/engine/connection.ts'
 import { migrate } from '../../../ports/facts/migrate.ts'
 import { makePrivateFolder } from '../../../ports/shared/folders.ts'
 import { sha256Hex } from '../../../common/digest.ts'
+import { FACTS_WRITER_GROUP } from '../../../domain/collection/facts-lag.ts'
+import { HOUR_MS } from '../../../domain/durations.ts'
+import { readRecord } from '../../../domain/read-record.ts'
+import type { LogProgress, LogTail } from '../../../ports/event-log/event-log.ts'
+import { MAX_PAGE } from '../../../ports/facts/query-parts.ts'
+import { openFolders } from '../folders.ts'
 import { changedOwners } from '../../../domain/published/changed-owners.ts'
 import { compileCatalog } from '../../../domain/catalog/compile-catalog.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
@@ -35,7 +41,7 @@ export async function restoreTool({ settings, positionals, flags }: RunOutcome):
   const unfinished = join(data, UNFINISHED)
   try {
     const names = await fill(unfinished, backup, { manifest, erasures })
-    if (!flags.has('--other-owners')) await mustKeepOwners(unfinished, settings)
+    if (!flags.has('--other-owners')) await mustKeepOwners(unfinished, settings, Date.parse(manifest.beganAt))
     // The stores come last: without them a service does not start.
     for (const name of names) renameSync(join(unfinished, name), join(data, name))
   } finally {
@@ -77,13 +83,17 @@ async function fill(unfinished: string, backup: string, { manifest, erasures }: 
  * An organisation is its namespace, name and tenant: under another one nothing of a website would be found again.
  * @throws Error that names each website whose facts are of others
  */
-async function mustKeepOwners(unfinished: string, { manifests, dashboardFolder }: Settings): Promise<void> {
+async function mustKeepOwners(
+  unfinished: string,
+  { manifests, dashboardFolder }: Settings,
+  beganAtMs: number,
+): Promise<void> {
   if (!existsSync(manifests)) return
   const restored = join(unfinished, 'dashboard')
   const files = await readManifests(manifests, existsSync(restored) ? restored : dashboardFolder)
   const { objects } = parseManifests(files, process.env)
   const { catalog } = compileCatalog({ objects, sha256Hex, isWithoutSecrets: true })
-  const changed = changedOwners(catalog.websites.values(), await storedOwners(unfinished))
+  const changed = changedOwners(catalog.websites.values(), await storedOwners(unfinished, beganAtMs))
   if (changed.length === 0) return
   const lines = changed.map(
     ({ website, now, stored }) => `  ${website} belongs to ${now} in ${manifests}, its data to ${stored.join(' and ')}`,
@@ -93,13 +103,43 @@ async function mustKeepOwners(unfinished: string, { manifests, dashboardFolder }
   )
 }
 
-async function storedOwners(unfinished: string): Promise<readonly OwnedWebsite[]> {
-  const connection = await openChdb(join(unfinished, 'chdb'))
+/** Facts of so long before a copy may not be counted by the hour yet. */
+const UNCOUNTED_MS = 3 * HOUR_MS
+
+/**
+ * Whose visits and installs a copy from `beganAtMs` holds, in any order and more than once: those that are counted, those that are facts
+ * and not counted yet, and those that are on the log alone.
+ * @internal
+ */
+export async function storedOwners(folder: string, beganAtMs: number): Promise<readonly OwnedWebsite[]> {
+  const { eventLog, facts, close } = await openFolders(join(folder, 'lmdb'), join(folder, 'chdb'))
   try {
-    return await clickhouseFacts(connection, { nowMs: Date.now }).run('websitesWithFigures', {})
+    const counted = await facts.run('websitesWithFigures', {})
+    const period = { since_ms: beganAtMs - UNCOUNTED_MS, until_ms: beganAtMs + UNCOUNTED_MS, limit: MAX_PAGE }
+    const uncounted = await facts.run('hoursWithFacts', period)
+    return [...counted, ...uncounted, ...(await ownersOnLog(eventLog))]
   } finally {
-    await connection.close()
+    await close()
   }
+}
+
+/** Of entries that are no facts yet. */
+async function ownersOnLog(eventLog: LogTail & LogProgress): Promise<readonly OwnedWebsite[]> {
+  const owners: OwnedWebsite[] = []
+  for (const topic of ['visits', 'installs'] as const) {
+    const { done } = await eventLog.progress(topic, FACTS_WRITER_GROUP)
+    for await (const entries of eventLog.readLast(topic, { from: done }))
+      owners.push(...entries.flatMap(({ value }) => ownerIn(value)))
+  }
+  return owners
+}
+
+/** None of an entry that cannot be read. */
+function ownerIn(entry: string): readonly OwnedWebsite[] {
+  const reading = readRecord('fact', entry)
+  if (reading.kind !== 'record') return []
+  if (reading.record.kind === 'visit') return [reading.record.visit]
+  return reading.record.kind === 'install' ? [reading.record.install] : []
 }
 
 async function eraseFrom(connection: FactsConnection, erasures: readonly RememberedErasure[]): Promise<void> {

@@ -4,6 +4,11 @@ import { appendFile, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+
+import { storedOwners } from '../../../bin/tools/backup/restore.ts'
+import { openFolders } from '../../../bin/tools/folders.ts'
+import { encodeRecord } from '../../../domain/records.ts'
+import { visitRecord } from '../../contract/fact-samples.ts'
 import { until } from '../../../fixtures/until.ts'
 import { startProgram } from '../../../fixtures/service/programs.ts'
 import { activeReceipt, eventBody, post, send, visitBody } from '../../../fixtures/service/requests.ts'
@@ -89,6 +94,16 @@ describe('a backup', function () {
     expect(refused.said).to.contain(`acme-dev belongs to team/acme in ${moved}, its data to acme`)
     expect(await readdir(join(folder, 'moved/data'))).to.deep.equal([])
     expect((await whence(...words, '--other-owners')).code).to.equal(0)
+  })
+
+  it('knows whose records it holds, also while they are on the log alone', async () => {
+    const data = join(folder, 'log-alone')
+    const first = await openFolders(join(data, 'lmdb'), join(data, 'chdb'))
+    const record = visitRecord({ organization: 'acme', website: 'acme-dev' })
+    await first.eventLog.append('visits', [{ key: record.visit.visitId, value: encodeRecord(record) }])
+    await first.close()
+    const owners = await storedOwners(data, Date.now())
+    expect(owners.map(({ organization, website }) => [organization, website])).to.deep.equal([['acme', 'acme-dev']])
   })
 
   it('restores every record that was answered before it began, once, and collection goes on', async () => {
