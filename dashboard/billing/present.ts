@@ -71,8 +71,8 @@ type CustomerStanding = 'own' | 'foreign' | 'deleted' | 'unknown'
 /** What a customer is to the organisation that names it. Rejects with `PaymentsUnavailable`. */
 export async function standingOf(
   customer: string,
-  organization: Pick<DirectoryOrganization, 'id'>,
-  payments: Pick<Payments, 'readCustomer'>,
+  organization: { readonly id: string },
+  payments: Payments,
 ): Promise<CustomerStanding> {
   const found = await payments.readCustomer(customer)
   if (found === null) return 'unknown'
@@ -107,7 +107,7 @@ function appliedBy({ kind }: WriteOutcome): Applied {
 }
 
 /** Shortens the retention of Logs to the plan's: with a longer one the whole organisation would be refused. */
-function retentionFor(plan: Plan, { spec }: StoredObject): Pick<BillingFields, 'logRetentionDays'> {
+function retentionFor(plan: Plan, { spec }: StoredObject): { readonly logRetentionDays?: number } {
   const most = PLAN_LIMITS[plan].logRetentionDays
   return Number(spec['logRetentionDays'] ?? 0) > most ? { logRetentionDays: most } : {}
 }

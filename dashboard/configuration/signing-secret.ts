@@ -93,7 +93,7 @@ export function withShownSecret<Body extends object, Status extends 200 | 201>(
 }
 
 /** The fields that refer to the new secret, and to the one before for as long as it signs too. */
-export function rotatedRefs(call: Pick<Call, 'nowMs'>, ref: SecretRef, before: unknown) {
+export function rotatedRefs(call: { readonly nowMs: number }, ref: SecretRef, before: unknown) {
   const until = `${new Date(call.nowMs + LIMITS.webhookSecretOverlapMs).toISOString().slice(0, 19)}Z`
   return { secretRef: ref, previousSecretRef: before, previousSecretUntil: until }
 }

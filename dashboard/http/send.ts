@@ -30,7 +30,7 @@ export async function sendStream(
   res: ServerResponse,
   { contentType, headers: own, chunks, mayGoOn, onEnd }: StreamAnswer,
   headers: OwnHeaders,
-  { logger, directory }: { readonly logger: Logger; readonly directory: Pick<Directory, 'rightsAge'> },
+  { logger, directory }: { readonly logger: Logger; readonly directory: Directory },
 ): Promise<number> {
   res.writeHead(200, { ...COMMON_HEADERS, ...headers, ...own, 'Content-Type': contentType })
   if (res.req.method === 'HEAD') res.end()

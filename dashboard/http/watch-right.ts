@@ -11,7 +11,7 @@ const RIGHT_EVERY_MS = 500
  */
 export function watchRight(
   mayGoOn: StreamAnswer['mayGoOn'],
-  { rightsAge }: Pick<Directory, 'rightsAge'>,
+  { rightsAge }: Directory,
 ): { readonly ended: AbortSignal; readonly stop: () => void } {
   const ended = new AbortController()
   if (mayGoOn === undefined) return { ended: ended.signal, stop: () => undefined }

@@ -37,7 +37,7 @@ export function directedFilters(values: LineFilters): DirectedFilters {
   }
 }
 
-function statusBounds(status: string | undefined): Pick<LogPageFilters, 'status_from' | 'status_to'> {
+function statusBounds(status: string | undefined): { readonly status_from?: number; readonly status_to?: number } {
   if (status === undefined) return {}
   const hundreds = status === 'none' ? 0 : Number(status[0]) * 100
   return { status_from: hundreds, status_to: status === 'none' ? 0 : hundreds + 99 }

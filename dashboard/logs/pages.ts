@@ -44,7 +44,7 @@ export function readLogPage(reads: LogReads, question: LogQuestion, clock: PageC
 async function readWindow(
   reads: LogReads,
   { requests, attempts }: DirectedFilters,
-  { hasBodies, ...window }: WalkWindow & Pick<LogQuestion, 'hasBodies'>,
+  { hasBodies, ...window }: WalkWindow & { readonly hasBodies: boolean },
 ): Promise<readonly LogLineRow[]> {
   const of = (filters: LogPageFilters) => ({ ...window, ...filters })
   return newestOf(

@@ -38,7 +38,7 @@ export interface MemberParts {
 }
 
 /** Those in force, then the others. */
-export function listMembers(parts: Pick<MemberParts, 'directory' | 'inventory'>) {
+export function listMembers(parts: MemberParts) {
   return async (call: Call) => {
     const { organization, role } = scopeOf(call)
     const seesAddresses = mayDo(role, 'readAddresses')
@@ -200,7 +200,7 @@ const CODES: Readonly<Record<string, 'person_limit' | 'already_member'>> = {
 /** The member that the path names, in force or not, if the organisation of the path has it. */
 export function memberOfPath(
   call: CallTo<'changeMember'> | CallTo<'removeMember'> | CallTo<'inviteAgain'>,
-  parts: Pick<MemberParts, 'directory' | 'inventory'>,
+  parts: MemberParts,
 ): (Member & Partial<MemberOutOfForce>) | null {
   const { organization } = scopeOf(call)
   const isNamed = ({ name }: Member): boolean => name === call.params.member

@@ -47,7 +47,7 @@ function without(inForce: readonly Member[], objects: readonly ListedObject[]): 
   return objects.filter((object) => !keys.has(memberKey(object)))
 }
 
-function memberKey({ namespace, name }: Pick<Member, 'namespace' | 'name'>): string {
+function memberKey({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return objectKey('Member', namespace, name)
 }
 

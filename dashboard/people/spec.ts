@@ -3,10 +3,9 @@
 import type { OpenInvitation, MemberIdentity } from '../../domain/people/member.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import type { MemberSpec } from '../../domain/resources/member-schema.ts'
-import type { DirectoryOrganization } from '../resources/directory.ts'
 
 interface MemberWish {
-  readonly organization: Pick<DirectoryOrganization, 'objectName' | 'tenant'>
+  readonly organization: { readonly objectName: string; readonly tenant?: string }
   readonly identity: MemberIdentity
   readonly role: MemberRole
   readonly invitation: OpenInvitation | null

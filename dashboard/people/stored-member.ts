@@ -1,9 +1,15 @@
 /** Reads the object of a member, if that is still what the directory shows. */
 
 import type { Member } from '../../domain/people/member.ts'
-import type { ResourceAddress, ResourceWriter, StoredObject, WriteManner } from '../resources/writer.ts'
+import type { ResourceAddress, ResourceWriter, StoredObject } from '../resources/writer.ts'
 
-export function memberAddress({ namespace, name }: Pick<Member, 'namespace' | 'name'>): ResourceAddress {
+export function memberAddress({
+  namespace,
+  name,
+}: {
+  readonly namespace: string
+  readonly name: string
+}): ResourceAddress {
   return { kind: 'Member', namespace, name }
 }
 
@@ -11,7 +17,7 @@ export function memberAddress({ namespace, name }: Pick<Member, 'namespace' | 'n
 export async function readStoredMember(
   member: Member,
   writer: Pick<ResourceWriter, 'read'>,
-  manner: Pick<WriteManner, 'isRepair'> = {},
+  manner: { readonly isRepair?: boolean } = {},
 ): Promise<StoredObject | null> {
   const stored = await writer.read(memberAddress(member), manner)
   return stored !== null && isAsStored(stored, member) ? stored : null

@@ -3,7 +3,7 @@
 import type { FolderCatalog } from '../../runtime/catalog/source.ts'
 import { websitesOf, type Directory } from './directory.ts'
 
-export function folderDirectory(catalog: Pick<FolderCatalog, 'current' | 'members'>): Directory {
+export function folderDirectory(catalog: FolderCatalog): Directory {
   return {
     organizations: () => catalog.current().organizations,
     websites: (organization) => websitesOf(catalog.current(), organization),

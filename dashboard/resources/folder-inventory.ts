@@ -9,7 +9,7 @@ import { isWritten } from '../../runtime/catalog/manifests.ts'
 import type { FolderCatalog, FolderView } from '../../runtime/catalog/source.ts'
 import { createInventory, type Inventory, type InventoryView, type ListedObject } from './inventory.ts'
 
-export function folderInventory(catalog: Pick<FolderCatalog, 'latest'>, nowMs: () => number): Inventory {
+export function folderInventory(catalog: FolderCatalog, nowMs: () => number): Inventory {
   let known: { readonly of: FolderView; readonly view: InventoryView } | null = null
   const readOnce = oncePerObject(readManifestObject)
   return createInventory(() => {

@@ -143,7 +143,7 @@ async function findManifest(
 function manifestIn(
   files: readonly ManifestFile[],
   ref: ResourceAddress,
-  { parse }: Pick<RememberingOptions, 'parse'>,
+  { parse }: RememberingOptions,
 ): FoundManifest | null {
   for (const file of parse(files)) {
     for (const { value } of file.objects) {

@@ -8,12 +8,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { sha256Hex } from '../../common/digest.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { rightsAgeAfter, type RightsAge } from '../../domain/people/rights-age.ts'
-import type { CatalogIndex } from '../../domain/published/index.ts'
 import { createRightsMark } from '../../domain/published/rights-mark.ts'
 import type { Reflector } from '../../runtime/kube/reflector.ts'
 import type { Logger } from '../../runtime/logger.ts'
 
-type PublishedIndex = Pick<CatalogIndex, 'number' | 'rights'>
+type PublishedIndex = { readonly number: number; readonly rights: string }
 
 interface IndexWatchParts {
   /** The index as the API server has it now; null if nothing was published yet. Rejects without an answer. */

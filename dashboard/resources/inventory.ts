@@ -7,7 +7,6 @@ import { judgeChange } from '../../domain/catalog/judge-change.ts'
 import { objectKey, type SourceObject } from '../../domain/catalog/objects.ts'
 import type { Condition } from '../../domain/resources/conditions.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
-import type { DirectoryOrganization } from './directory.ts'
 import type { ResourceAddress, WrittenObject } from './writer.ts'
 
 /** Where an object comes from, and who says so: a manager of fields, or a file. */
@@ -50,7 +49,7 @@ export interface Inventory {
 
 /** The installation that new objects of an organisation are for: its own, so that no other takes them. Empty if it names none. */
 export function installationOf(
-  { namespace, objectName: name }: Pick<DirectoryOrganization, 'namespace' | 'objectName'>,
+  { namespace, objectName: name }: { readonly namespace: string; readonly objectName: string },
   inventory: Pick<Inventory, 'find'>,
 ): { readonly installation?: unknown } {
   const installation = inventory.find({ kind: 'Organization', namespace, name })?.spec['installation']

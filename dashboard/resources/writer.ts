@@ -113,7 +113,7 @@ export interface BillingFields {
  * removed: they stay, out of force. Reads and writes reject with `ResourcesUnavailable`.
  */
 export interface ResourceWriter {
-  readonly read: (ref: ResourceAddress, manner?: Pick<WriteManner, 'isRepair'>) => Promise<StoredObject | null>
+  readonly read: (ref: ResourceAddress, manner?: { readonly isRepair?: boolean }) => Promise<StoredObject | null>
   readonly create: (object: WrittenObject, manner?: WriteManner) => Promise<WriteOutcome>
   /** Of any number that were given one version exactly one is written. */
   readonly replace: (object: WrittenObject, version: string, manner?: WriteManner) => Promise<WriteOutcome>

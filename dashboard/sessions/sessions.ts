@@ -36,7 +36,7 @@ export interface Sessions {
   /** The session's present state; null if it has ended. */
   readonly readAgain: (session: Session) => Promise<Session | null>
   /** The same for work that goes on without a browser, which would have the groups read again: they count for an hour. */
-  readonly readUnattended: (session: Pick<Session, 'id'>) => Promise<Session | null>
+  readonly readUnattended: (session: { readonly id: string }) => Promise<Session | null>
   readonly end: (session: Session) => Promise<void>
   readonly endAllOf: (session: Session) => Promise<void>
 }

@@ -4,10 +4,9 @@
  */
 
 import { sha256Hex } from '../../common/digest.ts'
-import type { Member } from '../../domain/people/member.ts'
 import type { OnceVerbs } from '../../ports/hot-state/session-verbs.ts'
 
-export type PinnedMember = Pick<Member, 'namespace' | 'name'>
+export type PinnedMember = { readonly namespace: string; readonly name: string }
 
 export interface Account {
   readonly issuer: string

@@ -2,10 +2,9 @@
 
 import { scopeOf, type Call } from '../http/call.ts'
 import type { Inventory, ListedObject } from '../resources/inventory.ts'
-import type { ResourceAddress } from '../resources/writer.ts'
 
 /** As catalog, facts and activity call it. */
-export function streamId({ namespace, name }: Pick<ResourceAddress, 'namespace' | 'name'>): string {
+export function streamId({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `${namespace}/${name}`
 }
 

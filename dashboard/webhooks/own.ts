@@ -15,12 +15,12 @@ export function ownWebhook(call: CallOfWebhook, inventory: Inventory): ListedObj
 }
 
 /** As jobs and attempts call it. */
-export function webhookId({ namespace, name }: Pick<ListedObject, 'namespace' | 'name'>): string {
+export function webhookId({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `${namespace}/${name}`
 }
 
 /** As entries of the activity call it. */
-export function webhookSubject(webhook: Pick<ListedObject, 'namespace' | 'name'>): string {
+export function webhookSubject(webhook: { readonly namespace: string; readonly name: string }): string {
   return `Webhook/${webhookId(webhook)}`
 }
 

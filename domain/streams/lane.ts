@@ -35,7 +35,7 @@ export function readLane(name: string): LogLane | null {
 }
 
 /** The same for all lanes of one partition, which follow one another. */
-export function partitionName({ topic, partition }: Pick<LogLane, 'topic' | 'partition'>): string {
+export function partitionName({ topic, partition }: { readonly topic: string; readonly partition: number }): string {
   return `${topic}/${partition}`
 }
 

@@ -104,7 +104,10 @@ export function isStreamed(
 }
 
 /** `line`: what Logs hold of a record, as JSON. If they do not hold it any more, the stream says so and goes on. */
-export function sentRecord({ id, atMs }: Pick<BacklogRecord, 'id' | 'atMs'>, line: string | undefined): SentRecord {
+export function sentRecord(
+  { id, atMs }: { readonly id: string; readonly atMs: number },
+  line: string | undefined,
+): SentRecord {
   return { atMs, text: line ?? JSON.stringify({ type: 'unreadable', id, at: atMs }) }
 }
 
