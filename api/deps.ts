@@ -10,13 +10,21 @@ import type { Logger } from '../runtime/logger.ts'
 import type { Randomness } from '../runtime/random.ts'
 import type { ApiMetrics } from './metrics.ts'
 
-export interface ApiDeps {
+/** The catalog by which requests are answered. */
+export interface CatalogInForce {
+  readonly catalog: () => Catalog
+}
+
+/** The keys of receipts and tokens. */
+export interface KeysInForce {
+  readonly keys: Keyring
+}
+
+export interface ApiDeps extends CatalogInForce, KeysInForce {
   readonly eventLog: LogWriter & LogTail & LogProgress & LogStatus
   readonly hotState: HotState
   /** Look-ups of the request path only. */
   readonly facts: FactsReader & FactsStatus
-  readonly catalog: () => Catalog
-  readonly keys: Keyring
   readonly nowMs: () => number
   readonly randomness: Randomness
   readonly logger: Logger

@@ -5,7 +5,7 @@ import { websitesByOrganization } from '../../domain/collection/catalog-index.ts
 import { PLAN_LIMITS } from '../../domain/limits.ts'
 import type { OwnedWebsite } from '../../domain/model.ts'
 import { couldBeReceipt, sealedPart, type readReceipt } from '../../domain/receipt.ts'
-import type { ApiDeps } from '../deps.ts'
+import type { CatalogInForce, KeysInForce } from '../deps.ts'
 
 /** Most extra MACs of a request, besides one for each of its receipts: all websites of the largest plan, once. */
 const MISSES_MAX = PLAN_LIMITS.Enterprise.websites
@@ -22,7 +22,7 @@ export function siblingsOf({ organization }: Website, catalog: Catalog): readonl
  */
 export function otherWebsiteTest(
   website: Website,
-  { keys, catalog }: Pick<ApiDeps, 'keys' | 'catalog'>,
+  { keys, catalog }: CatalogInForce & KeysInForce,
   nowMs: number,
 ): (text: string, read: typeof readReceipt) => boolean {
   let last: OwnedWebsite | null = null

@@ -10,7 +10,7 @@ import { lookupsOf, type KnownState, type ReadReceipt } from '../../domain/colle
 import type { ReceiptState } from '../../domain/receipt-states.ts'
 import type { Predecessor, ReceiptRef } from '../../ports/hot-state/hot-state.ts'
 import type { ReceiptFactsRow } from '../../ports/facts/query-rows.ts'
-import type { ApiDeps } from '../deps.ts'
+import type { ApiDeps, CatalogInForce, KeysInForce } from '../deps.ts'
 import { areFactsBehind, inTime } from './look-up.ts'
 import { otherWebsiteTest, siblingsOf } from './other-websites.ts'
 import type { CheckedRequest } from './pipeline.ts'
@@ -34,7 +34,7 @@ export function receiptRef({ organization, website }: OwnedWebsite, claims: Rece
 /** Prepares texts of a request to become facts: without receipts of the organisation's websites. */
 export function cleanerOf(
   website: Website,
-  { keys, catalog }: Pick<ApiDeps, 'keys' | 'catalog'>,
+  { keys, catalog }: CatalogInForce & KeysInForce,
   nowMs: number,
 ): (text: string) => string {
   return factCleaner(keys, ownedWebsite(website), nowMs, siblingsOf(website, catalog()))
@@ -44,7 +44,7 @@ export function cleanerOf(
 export function readReceipts(
   texts: readonly string[],
   website: Website,
-  deps: Pick<ApiDeps, 'keys' | 'catalog'>,
+  deps: CatalogInForce & KeysInForce,
   nowMs: number,
 ): readonly ReadReceipt[] {
   const isOfOther = otherWebsiteTest(website, deps, nowMs)
@@ -59,7 +59,7 @@ export function readReceipts(
 export function readEventToken(
   token: string,
   website: Website,
-  deps: Pick<ApiDeps, 'keys' | 'catalog'>,
+  deps: CatalogInForce & KeysInForce,
   nowMs: number,
 ): ReadReceipt {
   const claims = readToken(deps.keys, ownedWebsite(website), token)

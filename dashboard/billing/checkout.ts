@@ -11,7 +11,7 @@ import { isLive } from '../../domain/people/subscriptions.ts'
 import { answer, scopeOf, type Call, type CallTo } from '../http/call.ts'
 import { billingHit, refuseByRate } from '../http/limits.ts'
 import type { DirectoryOrganization } from '../resources/directory.ts'
-import type { Inventory } from '../resources/inventory.ts'
+import type { InventoryFinder } from '../resources/inventory.ts'
 import type { StoredObject } from '../resources/writer.ts'
 import {
   addressOf,
@@ -25,7 +25,7 @@ import {
 } from './present.ts'
 
 export interface CheckoutParts extends PresentParts {
-  readonly inventory: Pick<Inventory, 'find'>
+  readonly inventory: InventoryFinder
   readonly hotState: HitCounter
   readonly baseUrl: string
   /** The current price of each plan on sale. */

@@ -4,13 +4,13 @@ import { refuse } from '../../domain/errors.ts'
 import { memberOf } from '../../domain/strict-json.ts'
 import { DONE, type Call } from '../http/call.ts'
 import type { Directory, DirectoryOrganization } from '../resources/directory.ts'
-import type { Inventory } from '../resources/inventory.ts'
+import type { InventoryFinder } from '../resources/inventory.ts'
 import { addressOf, applyPresent, type PresentParts } from './present.ts'
 import { isSigned } from './signature.ts'
 
 export interface WebhookParts extends PresentParts {
   readonly directory: Directory
-  readonly inventory: Pick<Inventory, 'find'>
+  readonly inventory: InventoryFinder
   /** Several during a rotation. */
   readonly webhookSecrets: readonly string[]
 }

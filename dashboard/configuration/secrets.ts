@@ -6,7 +6,7 @@
 import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { refuseSecret, secretsAllowed } from '../../domain/plan.ts'
 import { answerCreated, scopeOf, type Call, type CallTo } from '../http/call.ts'
-import type { Inventory } from '../resources/inventory.ts'
+import type { Inventory, InventoryLists } from '../resources/inventory.ts'
 import type { ResourceWriter, SecretRoom } from '../resources/writer.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import { randomName } from './random-name.ts'
@@ -37,7 +37,7 @@ export function createSecret({ inventory, writer, randomness }: SecretParts) {
 const REFERRING_KINDS = ['Destination', 'Webhook', 'LogStream'] as const
 
 /** For the Secrets of the organisation, by how many objects may refer to some. */
-export function secretRoom(call: Call, inventory: Pick<Inventory, 'list'>): SecretRoom {
+export function secretRoom(call: Call, inventory: InventoryLists): SecretRoom {
   const { id } = scopeOf(call).organization
   const objects = REFERRING_KINDS.reduce((sum, kind) => sum + inventory.list(kind, id).length, 0)
   return { organization: id, allowed: secretsAllowed(objects) }

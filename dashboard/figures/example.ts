@@ -3,12 +3,12 @@
 import { DAY_MS } from '../../domain/durations.ts'
 import { EXAMPLE_DATA, exampleEndMs } from '../../domain/figures/example-data.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { OrganizationFacts } from '../reads/scope.ts'
+import type { ScopedQueries } from '../reads/scope.ts'
 
 /** It is filled in once or twice, for a trial. */
 const MOST_FILLS = 100
 
-type ExampleReads = Pick<OrganizationFacts, 'run'> & { readonly websites: readonly { readonly id: string }[] }
+type ExampleReads = ScopedQueries & { readonly websites: readonly { readonly id: string }[] }
 
 /** When the newest made-up traffic of these websites ends, Unix ms; null if there is none from `sinceMs` on. */
 export async function readExampleUntil(reads: ExampleReads, sinceMs: number, nowMs: number): Promise<number | null> {

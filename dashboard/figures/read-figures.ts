@@ -10,12 +10,12 @@ import {
   type Dimension,
 } from '../../domain/figures/cells.ts'
 import type { RawPeriod } from '../../ports/facts/pages/ranges.ts'
-import type { OrganizationFacts } from '../reads/scope.ts'
+import type { ScopedQueries } from '../reads/scope.ts'
 import type { FiguresPeriod } from './period.ts'
 
 /** What figures are read from, and when. */
 export interface FigureSource {
-  readonly reads: Pick<OrganizationFacts, 'run'> & { readonly websites: readonly { readonly id: string }[] }
+  readonly reads: ScopedQueries & { readonly websites: readonly { readonly id: string }[] }
   readonly nowMs: number
   /** Key IDs of all master secrets in use: recent visits have no others. */
   readonly keyIds: readonly number[]

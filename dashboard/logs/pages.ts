@@ -2,11 +2,11 @@
 
 import { newestOf, windowMs, type LogPosition } from '../../domain/logs/walk.ts'
 import type { LogPageFilters, LogLineRow } from '../../ports/facts/pages/logs.ts'
-import type { OrganizationFacts } from '../reads/scope.ts'
+import type { ScopedQueries } from '../reads/scope.ts'
 import { walkBack, type PageClock, type WalkWindow } from '../reads/walk-back.ts'
 import type { DirectedFilters } from './filters.ts'
 
-type LogReads = Pick<OrganizationFacts, 'run'>
+type LogReads = ScopedQueries
 
 /** What is asked for: lines from `sinceMs` (inclusive) back from a position. */
 export interface LogQuestion {

@@ -3,13 +3,13 @@
 import { LIMITS } from '../../domain/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Directory } from '../resources/directory.ts'
-import type { Inventory } from '../resources/inventory.ts'
+import type { InventoryOwners } from '../resources/inventory.ts'
 import type { ResourceWriter } from '../resources/writer.ts'
 import { everyMember } from './out-of-force.ts'
 
 interface ExpiredParts {
   readonly directory: Directory
-  readonly inventory: Pick<Inventory, 'all' | 'organizationOf'>
+  readonly inventory: InventoryOwners
   readonly writer: ResourceWriter
   readonly nowMs: () => number
 }

@@ -8,11 +8,11 @@ import type { MemberSpec } from '../../domain/resources/member-schema.ts'
 import type { LetterAbout, WrittenLetter } from '../mail/post.ts'
 import { invitationMail } from '../mail/texts.ts'
 import type { Directory } from '../resources/directory.ts'
-import type { ResourceWriter, StoredObject } from '../resources/writer.ts'
+import type { StoredObject, ResourceReader } from '../resources/writer.ts'
 
 interface InvitationLetterParts {
   readonly directory: Directory
-  readonly writer: Pick<ResourceWriter, 'read'>
+  readonly writer: ResourceReader
   readonly baseUrl: string
   /** The service's name as people read it. */
   readonly brand: string

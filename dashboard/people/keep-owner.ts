@@ -5,12 +5,12 @@ import type { MemberRole } from '../../domain/model.ts'
 import { isOwner } from '../../domain/people/change-member.ts'
 import type { Member } from '../../domain/people/member.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
-import type { ResourceWriter, StoredObject, WriteManner, WriteOutcome } from '../resources/writer.ts'
+import type { StoredObject, WriteManner, WriteOutcome, ResourceReader } from '../resources/writer.ts'
 import { readStoredMember } from './stored-member.ts'
 
 interface KeepingParts {
   readonly directory: Directory
-  readonly writer: Pick<ResourceWriter, 'read'>
+  readonly writer: ResourceReader
 }
 
 /** What a change of a member rests on, and its outcome; `write` reads the member itself first. */

@@ -20,7 +20,7 @@ import { answer, DONE, scopeOf, sessionOf, type Call, type CallTo } from '../htt
 import type { NoteActivity } from '../events/activity.ts'
 import { noteRemoval } from '../events/notes.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
-import type { Inventory } from '../resources/inventory.ts'
+import type { InventoryFinder, InventoryLists } from '../resources/inventory.ts'
 import { signedBy, type ChangeHash } from '../events/signed-by.ts'
 import type { ResourceWriter, StoredObject, WriteOutcome } from '../resources/writer.ts'
 import { changeKeepingOwner } from './keep-owner.ts'
@@ -28,7 +28,7 @@ import { membersOutOfForce, type MemberOutOfForce } from './out-of-force.ts'
 import { memberAddress, readStoredMember } from './stored-member.ts'
 
 export interface MemberParts {
-  readonly inventory: Pick<Inventory, 'find' | 'list'>
+  readonly inventory: InventoryFinder & InventoryLists
   /** Called to delete what else is stored about a removed member. */
   readonly onRemoved: (member: Member) => Promise<void>
   readonly directory: Directory

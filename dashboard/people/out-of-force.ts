@@ -7,7 +7,7 @@ import { objectKey } from '../../domain/catalog/objects.ts'
 import { memberFrom, type Member } from '../../domain/people/member.ts'
 import type { MemberSpec } from '../../domain/resources/member-schema.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
-import type { Inventory, ListedObject } from '../resources/inventory.ts'
+import type { ListedObject, InventoryLists, InventoryOwners } from '../resources/inventory.ts'
 
 export interface MemberOutOfForce extends Member {
   /** As in conditions; empty while nobody has said it. */
@@ -16,7 +16,7 @@ export interface MemberOutOfForce extends Member {
 
 interface KnownParts {
   readonly directory: Directory
-  readonly inventory: Pick<Inventory, 'list'>
+  readonly inventory: InventoryLists
 }
 
 /** Of one organisation, the oldest first. */
@@ -35,7 +35,7 @@ export function everyMember({
   inventory,
 }: {
   readonly directory: Directory
-  readonly inventory: Pick<Inventory, 'all' | 'organizationOf'>
+  readonly inventory: InventoryOwners
 }): readonly Member[] {
   const inForce = directory.members()
   const others = without(inForce, inventory.all('Member'))

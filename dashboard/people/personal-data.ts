@@ -8,7 +8,7 @@ import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
 import { erasedKey } from '../mail/erased.ts'
 import type { Directory } from '../resources/directory.ts'
-import type { Inventory } from '../resources/inventory.ts'
+import type { InventoryOwners } from '../resources/inventory.ts'
 import type { ResourceWriter, StoredObject, WriteManner } from '../resources/writer.ts'
 import { changeKeepingOwner } from './keep-owner.ts'
 import { everyMember } from './out-of-force.ts'
@@ -19,7 +19,7 @@ const ERASED_MS = LETTER_LIFETIME_MS.support + DAY_MS
 
 interface PersonParts {
   readonly directory: Directory
-  readonly inventory: Pick<Inventory, 'all' | 'organizationOf'>
+  readonly inventory: InventoryOwners
   readonly writer: ResourceWriter
   readonly hotState: SessionVerbs
   readonly facts: FactsReader

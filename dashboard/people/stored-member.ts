@@ -1,7 +1,7 @@
 /** Reads the object of a member, if that is still what the directory shows. */
 
 import type { Member } from '../../domain/people/member.ts'
-import type { ResourceAddress, ResourceWriter, StoredObject } from '../resources/writer.ts'
+import type { ResourceAddress, StoredObject, ResourceReader } from '../resources/writer.ts'
 
 export function memberAddress({
   namespace,
@@ -16,7 +16,7 @@ export function memberAddress({
 /** The stored object, with the version to write over; null if it is gone, or has another role or invitation. */
 export async function readStoredMember(
   member: Member,
-  writer: Pick<ResourceWriter, 'read'>,
+  writer: ResourceReader,
   manner: { readonly isRepair?: boolean } = {},
 ): Promise<StoredObject | null> {
   const stored = await writer.read(memberAddress(member), manner)

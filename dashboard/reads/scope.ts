@@ -22,7 +22,16 @@ export interface ReadWebsite extends Pick<DirectoryWebsite, 'id' | 'displayName'
   readonly destinations: readonly Pick<Destination, 'id' | 'displayName' | 'provider' | 'mode'>[]
 }
 
-export interface OrganizationFacts {
+/** Runs queries of pages over the websites of one organisation. */
+export interface ScopedQueries {
+  /** Runs a query of pages over these websites; it ends with the client. Rejects like `Facts.run`. */
+  readonly run: <Q extends PageQueryName>(
+    query: Q,
+    params: Omit<QueryParams<Q>, Scoped>,
+  ) => Promise<readonly QueryRow<Q>[]>
+}
+
+export interface OrganizationFacts extends ScopedQueries {
   readonly organization: DirectoryOrganization
   /** All websites of the organisation, or the one that the parameter `website` of the query names. */
   readonly websites: readonly ReadWebsite[]
@@ -33,11 +42,6 @@ export interface OrganizationFacts {
    * website keeps now.
    */
   readonly asked: Required<Pick<RunOptions, 'signal' | 'share' | 'kept'>>
-  /** Runs a query of pages over these websites; it ends with the client. Rejects like `Facts.run`. */
-  readonly run: <Q extends PageQueryName>(
-    query: Q,
-    params: Omit<QueryParams<Q>, Scoped>,
-  ) => Promise<readonly QueryRow<Q>[]>
 }
 
 /** Turns a reading function into a route's handler, which refuses calls that name another organisation's website. */

@@ -11,7 +11,7 @@ import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
 import { answerAccepted, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
 import { refuseByRate, replayHit } from '../http/limits.ts'
-import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
+import type { ReadScope, ScopedQueries } from '../reads/scope.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { WatchedReplay } from './watch.ts'
 
@@ -58,10 +58,7 @@ const PAUSES_MS = [100, 100, 100, 200, 300] as const
  * Whoever has the answer can then read the replay, as its request reaches the facts a moment after the log. If the facts are unavailable or late,
  * the answer comes all the same: nothing can be lost.
  */
-async function untilFound(
-  id: string,
-  { run, signal }: Pick<OrganizationFacts, 'run'> & Pick<Call, 'signal'>,
-): Promise<void> {
+async function untilFound(id: string, { run, signal }: ScopedQueries & Pick<Call, 'signal'>): Promise<void> {
   try {
     for (const pauseMs of PAUSES_MS) {
       await wait(pauseMs, undefined, { signal })

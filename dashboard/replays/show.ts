@@ -13,7 +13,7 @@ import type { VisitPolicy } from '../../domain/model.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { ReplayLineRow } from '../../ports/facts/pages/replay.ts'
 import { answer, type CallTo } from '../http/call.ts'
-import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
+import type { ReadScope, ScopedQueries } from '../reads/scope.ts'
 
 const MOST_LINES = 100
 
@@ -52,7 +52,7 @@ export function showReplay({ scope }: ShowParts) {
  */
 async function withCancelled(
   rows: readonly ReplayLineRow[],
-  { run }: Pick<OrganizationFacts, 'run'>,
+  { run }: ScopedQueries,
 ): Promise<readonly ReplayLineRow[]> {
   const done = rows.filter(({ state }) => state === 'done')
   if (done.length === 0) return rows

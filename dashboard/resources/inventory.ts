@@ -32,15 +32,27 @@ interface DryRunVerdict {
   readonly warnings: readonly CatalogProblem[]
 }
 
-/** At most a second behind. */
-export interface Inventory {
+/** Finds one object. */
+export interface InventoryFinder {
+  readonly find: (ref: ResourceAddress) => ListedObject | null
+}
+
+/** Lists the objects of an organisation. */
+export interface InventoryLists {
   /** Of one organisation, the oldest first. */
   readonly list: (kind: ResourceKind, organization: string) => readonly ListedObject[]
+}
+
+/** Tells whose an object is. */
+export interface InventoryOwners {
   /** The oldest first; also those of no organisation. */
   readonly all: (kind: ResourceKind) => readonly ListedObject[]
-  readonly find: (ref: ResourceAddress) => ListedObject | null
   /** ID of the organisation that it belongs to; null if it belongs to none, or is not there. */
   readonly organizationOf: (ref: ResourceAddress) => string | null
+}
+
+/** At most a second behind. */
+export interface Inventory extends InventoryFinder, InventoryLists, InventoryOwners {
   /** Whether objects name it as their organisation, even if it does not exist. */
   readonly isNamed: (organization: Omit<ResourceAddress, 'kind'>) => boolean
   /** `spec` null: it is removed. */
@@ -50,7 +62,7 @@ export interface Inventory {
 /** The installation that new objects of an organisation are for: its own, so that no other takes them. Empty if it names none. */
 export function installationOf(
   { namespace, objectName: name }: { readonly namespace: string; readonly objectName: string },
-  inventory: Pick<Inventory, 'find'>,
+  inventory: InventoryFinder,
 ): { readonly installation?: unknown } {
   const installation = inventory.find({ kind: 'Organization', namespace, name })?.spec['installation']
   return installation === undefined ? {} : { installation }

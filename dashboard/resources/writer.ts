@@ -108,12 +108,16 @@ export interface BillingFields {
   readonly logRetentionDays?: number
 }
 
+/** Reads an object as it is stored. */
+export interface ResourceReader {
+  readonly read: (ref: ResourceAddress, manner?: { readonly isRepair?: boolean }) => Promise<StoredObject | null>
+}
+
 /**
  * An outcome says what is stored: `written` is on disk, and the directory shows it within a second. What others refer to may be
  * removed: they stay, out of force. Reads and writes reject with `ResourcesUnavailable`.
  */
-export interface ResourceWriter {
-  readonly read: (ref: ResourceAddress, manner?: { readonly isRepair?: boolean }) => Promise<StoredObject | null>
+export interface ResourceWriter extends ResourceReader {
   readonly create: (object: WrittenObject, manner?: WriteManner) => Promise<WriteOutcome>
   /** Of any number that were given one version exactly one is written. */
   readonly replace: (object: WrittenObject, version: string, manner?: WriteManner) => Promise<WriteOutcome>
