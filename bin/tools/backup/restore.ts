@@ -109,7 +109,6 @@ const UNCOUNTED_MS = 3 * HOUR_MS
 /**
  * Whose visits and installs a copy from `beganAtMs` holds, in any order and more than once: those that are counted, those that are facts
  * and not counted yet, and those that are on the log alone.
- * @internal
  */
 export async function storedOwners(folder: string, beganAtMs: number): Promise<readonly OwnedWebsite[]> {
   const { eventLog, facts, close } = await openFolders(join(folder, 'lmdb'), join(folder, 'chdb'))
