@@ -35,6 +35,7 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   backup: async () => (await import('./tools/backup/backup.ts')).backupTool,
   restore: async () => (await import('./tools/backup/restore.ts')).restoreTool,
   erase: async () => (await import('./tools/erasure/erase.ts')).eraseTool,
+  statement: async () => (await import('./tools/statement.ts')).statementTool,
   lint: async () => (await import('./tools/lint.ts')).lintTool,
 }
 

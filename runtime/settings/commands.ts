@@ -291,6 +291,15 @@ export const COMMANDS = {
     flags: ERASE_FLAGS,
     positionals: [],
   },
+  statement: {
+    summary:
+      'Print a statement of ClickHouse by its name, as in log_comment, with its parameters; without a name, list all.',
+    settings: [],
+    flags: {
+      '--params': { placeholder: 'JSON', doc: 'Values of parameters, such as {"organization": "acme"}.' },
+    },
+    positionals: ['[NAME]'],
+  },
   lint: {
     summary: 'Check a folder of custom resources and print every problem.',
     settings: ['manifests'],
