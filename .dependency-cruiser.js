@@ -24,7 +24,10 @@ const PRODUCT = `^(${Object.keys(MAY_IMPORT).join('|')})/`
  */
 const LAYERS = [
   [
-    ...below('domain', 'base64url.ts durations.ts host.ts schema providers reasons.ts model.ts limits.ts'),
+    ...below(
+      'domain',
+      'typed-keys.ts base64url.ts durations.ts host.ts schema providers reasons.ts model.ts limits.ts',
+    ),
     ...below('domain', 'errors.ts strict-json.ts origin.ts outbound receipt.ts plan.ts catalog.ts'),
     ...below('domain', 'resources published people catalog privacy collection'),
     // What may be read follows from the schemas of bodies.

@@ -3,6 +3,7 @@
  * log like real traffic, ends with yesterday, and comes to the same rows if it is run again.
  */
 
+import { keysOf } from '../domain/typed-keys.ts'
 import { parseArgs } from 'node:util'
 
 import { DAY_MS } from '../domain/durations.ts'
@@ -103,7 +104,7 @@ function madeUpNote({ website, organization, days, seed, nowMs }: ExampleWish, w
 }
 
 async function runExampleData(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const names = Object.keys(DEFAULTS) as readonly (keyof typeof DEFAULTS)[]
+  const names = keysOf(DEFAULTS)
   const flags = Object.fromEntries(names.map((name) => [name, { type: 'string', default: DEFAULTS[name] }] as const))
   const { values } = parseArgs({ args: [...argv], options: flags })
   const given = values as Readonly<Record<keyof typeof DEFAULTS, string>>

@@ -1,5 +1,6 @@
 /** The entries of the event log: what each topic carries. One request is one record. */
 
+import { keysOf } from './typed-keys.ts'
 import type { LogEnds } from './collection/facts-lag.ts'
 import type { ReplayPolicy } from './collection/replay-decision.ts'
 import type { Visit } from './collection/visit-fields.ts'
@@ -47,7 +48,7 @@ type WebhookTopic = 'webhooks' | `webhooks.${TierName}`
 /** Topics in which jobs wait for retries and holds; jitter is added when a job enters one. */
 export const TIERS = { '5s': 5, '30s': 30, '5m': 300, '30m': 1_800, '2h': 7_200, '6h': 21_600, '24h': 86_400 } as const
 export type TierName = keyof typeof TIERS
-export const TIER_NAMES = Object.keys(TIERS) as readonly TierName[]
+export const TIER_NAMES = keysOf(TIERS)
 /** The tiers in which activations and mails wait; a hold never exceeds half an hour. */
 export const WAITING_TIERS = ['5s', '30s', '5m', '30m'] as const satisfies readonly TierName[]
 

@@ -5,6 +5,7 @@
  * do not lead keep their copies up to date and write nothing.
  */
 
+import { recordOf } from '../domain/typed-keys.ts'
 import type { Registry } from 'prom-client'
 
 import { objectKey } from '../domain/catalog/objects.ts'
@@ -37,7 +38,6 @@ import { QUEUE_RULES } from './queue-rules.ts'
 import { stoppable } from './apply/stoppable.ts'
 import { createWorkQueue, type Urgency } from './work-queue.ts'
 import { createSecretCleanup } from './apply/secret-cleanup.ts'
-import type { Resources } from './gather/ownership.ts'
 import { ownership, withoutPaused } from './gather/ownership.ts'
 import { watchWorld } from './gather/world.ts'
 import { createWriter } from './apply/writer.ts'
@@ -294,7 +294,7 @@ class OperatorLoop {
 
   async #decide(before: InForce | null): Promise<Decision> {
     const world = this.#world
-    const all = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, world.resources(kind)])) as Resources
+    const all = recordOf(RESOURCE_KINDS, (kind) => world.resources(kind))
     const { own: mine, foreign } = ownership(all, this.#options.installation)
     const running = withoutPaused(mine)
     this.#metrics.foreign(foreign.length)

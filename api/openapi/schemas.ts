@@ -1,8 +1,9 @@
 /** What the public interface answers: for the OpenAPI document, and for the types of the routes that answer it. */
 
+import { keysOf } from '../../domain/typed-keys.ts'
 import { Type, type TSchema } from 'typebox'
 
-import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
+import { ERRORS } from '../../domain/errors.ts'
 import { DELIVERY_STATUSES, PLANS, SELECTION_POLICIES } from '../../domain/model.ts'
 import { PROVIDER_IDS } from '../../domain/providers/index.ts'
 import { oneOf, type Shape } from '../../runtime/http/shapes.ts'
@@ -82,7 +83,7 @@ const ofPlans = (schema: object) => Type.Object(Object.fromEntries(PLANS.map((pl
 /** By the names that the paths refer to. */
 export const COMPONENTS = {
   Error: Type.Object({
-    error: oneOf<string>(Object.keys(ERRORS) as ErrorCode[]),
+    error: oneOf<string>(keysOf(ERRORS)),
     field: Type.Optional(TEXT),
     message: Type.Optional(TEXT),
     retryAfter: Type.Optional(WHOLE),

@@ -3,6 +3,7 @@
  * garbage collections and its long loops then hold up no install event. It is started when it is first needed.
  */
 
+import { recordOf } from '../../domain/typed-keys.ts'
 import { Worker } from 'node:worker_threads'
 
 import { endedWithin } from '../../common/deadline.ts'
@@ -93,9 +94,7 @@ export function createReadThread(parts: ReadThreadParts): ReadThread {
   return {
     handlers(given) {
       reading = given
-      return Object.fromEntries(
-        READING_ROUTES.map((route): [string, Handler] => [route, (call) => handle(route, call)]),
-      ) as ReadingHandlers
+      return recordOf(READING_ROUTES, (route) => (call) => handle(route, call))
     },
     runReplays: async (signal) => channel().call('runReplays', { nowMs: parts.nowMs() }, signal),
     async stop() {

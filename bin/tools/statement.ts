@@ -16,12 +16,12 @@ const STATEMENTS: ReadonlyMap<string, NamedStatement> = new Map(Object.entries(Q
 
 export async function statementTool({ positionals, flags }: RunOutcome): Promise<number> {
   const [named] = positionals
-  print(named === undefined ? statementNames() : statementText(nameIn(named), paramsIn(flags.get('--params'))))
+  print(named === undefined ? statementNames() : statementText(statementNameIn(named), paramsIn(flags.get('--params'))))
   return 0
 }
 
 /** `log_comment` says `whence:visitLines`; both forms name it. */
-function nameIn(text: string): string {
+function statementNameIn(text: string): string {
   return text.startsWith(`${LOG_COMMENT}:`) ? text.slice(LOG_COMMENT.length + 1) : text
 }
 
@@ -47,19 +47,19 @@ function paramsIn(text: string | undefined): Readonly<Record<string, unknown>> {
 export function statementText(name: string, params: Readonly<Record<string, unknown>>): string {
   const statement = STATEMENTS.get(name)
   if (statement === undefined) throw new Error(`no statement is called ${name}; without a name all are listed`)
-  const sql = textOf(statement, name, params)
+  const sql = sqlOf(statement, name, params)
   const types = new Map(
     [...sql.matchAll(/\{(\w+):([^}]+)\}/g)].map(([, parameter = '', type = '']) => [parameter, type]),
   )
   const settings = [...types].map(([parameter, type]) =>
     parameter in params
-      ? `SET param_${parameter} = ${quoted(valueText(params[parameter]))}; -- ${type}`
+      ? `SET param_${parameter} = ${literalOf(valueText(params[parameter]))}; -- ${type}`
       : `-- SET param_${parameter} = '...'; -- ${type}`,
   )
   return [`-- ${LOG_COMMENT}:${name} (${statement.turn})`, ...settings, `${sql};`, ''].join('\n')
 }
 
-function textOf(statement: NamedStatement, name: string, params: Readonly<Record<string, unknown>>): string {
+function sqlOf(statement: NamedStatement, name: string, params: Readonly<Record<string, unknown>>): string {
   try {
     return statement.sql(params)
   } catch (error) {
@@ -70,10 +70,10 @@ function textOf(statement: NamedStatement, name: string, params: Readonly<Record
 /** As the engine reads a parameter: texts bare, those in a list quoted. */
 function valueText(value: unknown): string {
   if (Array.isArray(value))
-    return `[${value.map((each) => (typeof each === 'string' ? quoted(each) : valueText(each))).join(', ')}]`
+    return `[${value.map((each) => (typeof each === 'string' ? literalOf(each) : valueText(each))).join(', ')}]`
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-function quoted(text: string): string {
+function literalOf(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }

@@ -1,5 +1,6 @@
 /** The roles of the delivery side: which engines each needs, and which parts it starts on them. */
 
+import { recordOf } from '../../domain/typed-keys.ts'
 import { randomUUID } from 'node:crypto'
 import { startDecidedAnswers } from '../../delivery/state/decided-answers.ts'
 import { createRefill, type Refill } from '../../delivery/recovery/refill.ts'
@@ -63,12 +64,9 @@ type StartRole = (parts: RoleParts) => Promise<void>
 type DeliveryRole = NonNullable<Settings['role']>
 
 /** One worker for each provider. */
-const WORKERS = Object.fromEntries(
-  PROVIDER_IDS.map((id) => [
-    id,
-    role([...ROLE_ENGINES[id], 'catalog'], { [id]: (parts) => openWorker(PROVIDERS[id], parts) }),
-  ]),
-) as Record<ProviderId, StartRole>
+const WORKERS = recordOf(PROVIDER_IDS, (id) =>
+  role([...ROLE_ENGINES[id], 'catalog'], { [id]: (parts) => openWorker(PROVIDERS[id], parts) }),
+)
 
 const ROLES: Readonly<Record<DeliveryRole, StartRole>> = {
   'facts-writer': role(ROLE_ENGINES['facts-writer'], { 'facts-writer': startFactsWriter }),

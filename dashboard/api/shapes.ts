@@ -1,5 +1,6 @@
 /** Schemas that the declarations of several routes are made of. */
 
+import { recordOf } from '../../domain/typed-keys.ts'
 import { Type, type TSchema, type TUnsafe } from 'typebox'
 
 import { LIMITS } from '../../domain/limits.ts'
@@ -21,7 +22,7 @@ export function each<Name extends string, Schema extends TSchema>(
   schema: Schema,
 ): Readonly<Record<Name, Schema>> {
   // `fromEntries` forgets the names.
-  return Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>
+  return recordOf(names, () => schema)
 }
 
 export const TEXT = Type.String()

@@ -1,5 +1,6 @@
 /** The pages of figures: funnel, sources, match rate, usage. Each is one answer. */
 
+import { recordOf } from '../../domain/typed-keys.ts'
 import { DAY_MS, HOUR_MS, hourAfter } from '../../domain/durations.ts'
 import type { Refusal } from '../../domain/errors.ts'
 import { cellOf, INSTALL_COUNTS, INSTALL_TIME_BUCKETS_S, sumCells, VISIT_STEPS } from '../../domain/figures/cells.ts'
@@ -74,14 +75,11 @@ export async function sourcesPage(source: FigureSource, period: FiguresPeriod, {
 }
 
 const MATCH_DIMENSIONS = ['path', 'platform', 'policy', 'agent'] as const
-type MatchDimension = (typeof MATCH_DIMENSIONS)[number]
 
 /** Installs, each of them by how they were matched, why not, and who ran them. */
 function matchedInstalls(figures: FiguresOf) {
   const total = totalOf(figures.get('installs'))
-  const byDimension = Object.fromEntries(
-    MATCH_DIMENSIONS.map((by) => [by, listed(INSTALL_COUNTS, figures.get(by), total)]),
-  ) as Readonly<Record<MatchDimension, ReturnType<typeof listed<(typeof INSTALL_COUNTS)[number]>>>>
+  const byDimension = recordOf(MATCH_DIMENSIONS, (by) => listed(INSTALL_COUNTS, figures.get(by), total))
   return {
     total: named(INSTALL_COUNTS, total),
     ...byDimension,

@@ -3,6 +3,7 @@
  * cached per object stay valid. It changes no result, only which of two equal objects is used.
  */
 
+import { keysOf } from '../typed-keys.ts'
 import type { InstallPath, Organization } from '../catalog.ts'
 import { isSameList } from '../published/parts.ts'
 import type { Resource } from './objects.ts'
@@ -22,7 +23,7 @@ export function unchanged<T extends InstallPath | Organization>(
 }
 
 function isSameObject<T extends object>(a: T, b: T): boolean {
-  const names = Object.keys(b) as (keyof T)[]
+  const names = keysOf(b)
   return names.length === Object.keys(a).length && names.every((name) => isSameMember(a[name], b[name]))
 }
 

@@ -1,5 +1,7 @@
 /** The columns that say where a visit came from: listed and exported with an install, and shown on its page. */
 
+import { keysOf } from '../typed-keys.ts'
+
 interface SourceColumn {
   readonly title: string
   /** Its column of a CSV file. */
@@ -22,7 +24,7 @@ export const SOURCE_COLUMNS = {
 type SourceColumnName = keyof typeof SOURCE_COLUMNS
 export type VisitSource = { readonly [C in SourceColumnName]: string }
 
-export const SOURCE_COLUMN_NAMES = Object.keys(SOURCE_COLUMNS) as readonly SourceColumnName[]
+export const SOURCE_COLUMN_NAMES = keysOf(SOURCE_COLUMNS)
 
 /** Their labels, in order. */
 export function sourceFacts(

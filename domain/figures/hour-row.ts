@@ -1,5 +1,6 @@
 /** Builds the single row that holds all counts of one hour of a website. */
 
+import { recordOf } from '../typed-keys.ts'
 import { LIMITS } from '../limits.ts'
 import { INSTALL_DIMENSIONS, VISIT_DIMENSIONS, cellOf, type Cell, type Dimension } from './cells.ts'
 
@@ -15,9 +16,7 @@ type HourCells = { readonly [D in Dimension]: readonly Cell[] }
 const DIMENSIONS: readonly Dimension[] = [...VISIT_DIMENSIONS, ...INSTALL_DIMENSIONS]
 
 export function hourCells(counted: readonly CountedCell[]): HourCells {
-  const cells = Object.fromEntries(DIMENSIONS.map((dimension) => [dimension, [] as Cell[]])) as {
-    readonly [D in Dimension]: Cell[]
-  }
+  const cells = recordOf(DIMENSIONS, () => [] as Cell[])
   for (const cell of counted) cells[cell.dimension].push(cellOf(cell))
   return cells
 }

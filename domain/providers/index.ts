@@ -1,5 +1,6 @@
 /** The providers that an install can be delivered to. After adding a line here, the compiler asks for everything else of a provider. */
 
+import { keysOf } from '../typed-keys.ts'
 import type { ProviderDescriptor } from './descriptor.ts'
 import { ga4 } from './ga4.ts'
 import { googleAds } from './google-ads.ts'
@@ -16,7 +17,7 @@ const PROVIDERS = {
 } as const satisfies Readonly<Record<string, ProviderDescriptor>>
 
 export type ProviderId = keyof typeof PROVIDERS
-export const PROVIDER_IDS = Object.keys(PROVIDERS) as readonly ProviderId[]
+export const PROVIDER_IDS = keysOf(PROVIDERS)
 export const PROVIDER_DESCRIPTORS: { readonly [P in ProviderId]: ProviderDescriptor } = PROVIDERS
 
 /** Providers that get nothing of a visit under Global Privacy Control. */

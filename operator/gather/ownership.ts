@@ -1,5 +1,6 @@
 /** Finds the objects that this installation owns, if several see one namespace. */
 
+import { recordOf } from '../../domain/typed-keys.ts'
 import { objectKey } from '../../domain/catalog/objects.ts'
 import type { ResourceKind, ResourceRef } from '../../domain/resources/resources.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
@@ -41,9 +42,7 @@ export function ownership(resources: Resources, installation: string): Ownership
     return false
   }
   // Organisations before what refers to them, websites before destinations.
-  const own = Object.fromEntries(
-    RESOURCE_KINDS.map((kind) => [kind, resources[kind].filter((object) => isOwn(kind, object))]),
-  ) as unknown as Resources
+  const own = recordOf(RESOURCE_KINDS, (kind) => resources[kind].filter((object) => isOwn(kind, object))) as Resources
   return { own, foreign }
 }
 

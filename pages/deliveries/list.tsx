@@ -1,5 +1,6 @@
 /** Deliveries one by one, by what a number of another page counted. */
 
+import { keysOf } from '../../domain/typed-keys.ts'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
@@ -62,7 +63,7 @@ const TITLES = {
 
 function FilterChips({ filters }: { readonly filters: ShownDeliveryFilters }): ReactNode {
   const navigate = useNavigate()
-  const names = Object.keys(TITLES) as (keyof typeof TITLES)[]
+  const names = keysOf(TITLES)
   const chips = names.flatMap((name) => {
     const { [name]: value, ...others } = filters
     if (value === undefined) return []

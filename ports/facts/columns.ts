@@ -3,6 +3,7 @@
  * migrated tables.
  */
 
+import { keysOf } from '../../domain/typed-keys.ts'
 import { KEPT, selectList, type Columns, type InsertRow, type ReadColumn, type ReadRow } from './column-types.ts'
 import { STREAM_TABLES } from './stream-tables.ts'
 import { VISIT_COLUMNS } from './visits.ts'
@@ -300,7 +301,7 @@ export const TABLE_COLUMNS = {
 
 export type FactTable = keyof typeof TABLE_COLUMNS
 /** In the order in which a batch is inserted. */
-export const FACT_TABLES = Object.keys(TABLE_COLUMNS) as readonly FactTable[]
+export const FACT_TABLES = keysOf(TABLE_COLUMNS)
 
 /** Tables that are not facts: made from facts, requested about them, or lists of erased data. */
 export const DERIVED_TABLES = [

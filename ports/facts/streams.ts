@@ -5,6 +5,7 @@
  * records are skipped without being read.
  */
 
+import { keysOf } from '../../domain/typed-keys.ts'
 import { selectFrom, type RowsOf } from './columns.ts'
 import { at, ms, once, report, sequential } from './query-parts.ts'
 import { STREAM_STANDING, type StreamStandingRow } from './query-rows.ts'
@@ -196,7 +197,7 @@ const FILTERED: Readonly<Record<keyof StreamFilters, string>> = {
 }
 
 function givenFilters(params: StreamFilters): readonly (keyof StreamFilters)[] {
-  return (Object.keys(FILTERS) as (keyof StreamFilters)[]).filter((name) => params[name] !== undefined)
+  return keysOf(FILTERS).filter((name) => params[name] !== undefined)
 }
 
 function streamFilters(params: StreamFilters): string {

@@ -1,5 +1,6 @@
 /** Settings that several commands read together. */
 
+import { recordOf } from '../../domain/typed-keys.ts'
 import { PROVIDER_IDS, type ProviderId } from '../../domain/providers/index.ts'
 import type { DELIVERY_ROLES } from './table.ts'
 
@@ -17,7 +18,7 @@ export const ROLE_ENGINES = {
 } as const satisfies Readonly<Record<(typeof DELIVERY_ROLES)[number], readonly (typeof ENGINES)[number][]>>
 
 function everyProvider<const E>(engines: E): Readonly<Record<ProviderId, E>> {
-  return Object.fromEntries(PROVIDER_IDS.map((id) => [id, engines])) as Record<ProviderId, E>
+  return recordOf(PROVIDER_IDS, () => engines)
 }
 
 /** How a process reaches the API of its cluster. */

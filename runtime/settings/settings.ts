@@ -1,5 +1,6 @@
 /** Compiles a command line and an environment into settings, or into a list of everything wrong with them, by name. */
 
+import { keysOf } from '../../domain/typed-keys.ts'
 import { withoutEdges } from '../../domain/schema/pasted-text.ts'
 import { closestName } from '../../domain/schema/closest-name.ts'
 import { readArguments } from './arguments.ts'
@@ -105,7 +106,7 @@ function settingTexts(command: CommandRow, options: ReadonlyMap<string, string>,
     hasFolders: command.engines !== 'servers',
     text: (name) => texts.get(name as SettingName)?.text ?? '',
   }
-  for (const name of Object.keys(SETTINGS) as SettingName[]) {
+  for (const name of keysOf(SETTINGS)) {
     const row = rowOf(name)
     const option = row.option === null ? undefined : options.get(row.option)
     // A variable that comes from a Secret or a file often ends in a line break.
@@ -127,7 +128,7 @@ function otherSpelling(name: string): string {
 
 function parseAll(row: CommandRow, texts: SettingTexts, problems: SettingProblem[]): Settings {
   const values: Partial<Record<SettingName, unknown>> = {}
-  for (const name of Object.keys(SETTINGS) as SettingName[]) {
+  for (const name of keysOf(SETTINGS)) {
     const given = texts.get(name)
     const parsed = given === undefined ? null : rowOf(name).parse(given.text)
     values[name] = parsed?.ok === true ? parsed.value : null

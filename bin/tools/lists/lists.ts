@@ -3,6 +3,7 @@
  * `--follow`. Attempts at delivery are Logs too: `whencectl logs --direction outbound`.
  */
 
+import { recordOf } from '../../../domain/typed-keys.ts'
 import { recordKey } from '../../../domain/records.ts'
 import { ownersOf } from '../../../ports/facts/query-parts.ts'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -181,7 +182,7 @@ async function besideVisits(backend: ToolBackend, installs: readonly InstallRow[
 }
 
 function whereFrom(visit: VisitRow): VisitSource {
-  return Object.fromEntries(SOURCE_COLUMN_NAMES.map((name) => [name, visit[name]])) as VisitSource
+  return recordOf(SOURCE_COLUMN_NAMES, (name) => visit[name])
 }
 
 async function list<R>(run: RunOutcome, listing: Listing<R>): Promise<number> {

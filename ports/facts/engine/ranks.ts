@@ -3,6 +3,7 @@
  * person, that used less of that time lately goes first: cost decides who waits, not how many statements somebody sends.
  */
 
+import { keysOf } from '../../../domain/typed-keys.ts'
 import { BoundedMap } from '../../../common/bounded-map.ts'
 import { ENGINE_SHARES } from '../../../domain/limits.ts'
 
@@ -55,7 +56,7 @@ export class Ranks {
   constructor(options: RanksOptions) {
     this.#options = options
     const state = (): RankState => ({ waiting: [], used: 0, running: 0, uses: new DecayingUse(options.elapsedMs) })
-    this.#states = new Map((Object.keys(ENGINE_SHARES) as Rank[]).map((rank) => [rank, state()]))
+    this.#states = new Map(keysOf(ENGINE_SHARES).map((rank) => [rank, state()]))
   }
 
   add(waiting: WaitingStatement): void {

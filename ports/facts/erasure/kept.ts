@@ -3,6 +3,7 @@
  * what is older, and `eraseOlder` deletes it.
  */
 
+import { keysOf } from '../../../domain/typed-keys.ts'
 import type { FactTable } from '../columns.ts'
 import { textLiteral } from './names.ts'
 
@@ -24,7 +25,7 @@ const KEPT_BY_WEBSITE = {
   website_hours: 'hour',
 } as const satisfies { readonly [T in FactTable]?: string }
 type KeptTable = keyof typeof KEPT_BY_WEBSITE
-export const KEPT_TABLES = Object.keys(KEPT_BY_WEBSITE) as readonly KeptTable[]
+export const KEPT_TABLES = keysOf(KEPT_BY_WEBSITE)
 
 /** Further settings of a statement that reads these websites from `fromMs` on; empty if it reads nothing that is older than they keep. */
 export function keptClause(kept: readonly KeptWebsite[], fromMs: number): string {

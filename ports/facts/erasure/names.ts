@@ -3,6 +3,7 @@
  * rows. The digest includes organisation and website, so that an equal ID of another website or owner is not affected.
  */
 
+import { keysOf } from '../../../domain/typed-keys.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import { ownerKey } from '../../../domain/records.ts'
 import { FACT_TABLES, TABLE_COLUMNS, type FactTable } from '../columns.ts'
@@ -48,11 +49,7 @@ const NAMED_IN: Readonly<Partial<Record<FactTable, { readonly ids?: readonly str
 }
 
 /** Tables with rows that can name something erased, in the order in which they are erased. */
-export const NAMING_TABLES: readonly FactTable[] = [
-  ...(Object.keys(NAMED_IN) as FactTable[]),
-  'request_logs',
-  'poison_records',
-]
+export const NAMING_TABLES: readonly FactTable[] = [...keysOf(NAMED_IN), 'request_logs', 'poison_records']
 
 /** Tables that say whose their rows are, but the list of what was erased. */
 export const OWNED_TABLES: readonly FactTable[] = FACT_TABLES.filter(

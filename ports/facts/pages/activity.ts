@@ -1,5 +1,6 @@
 /** The SQL texts behind the activity of an organisation. */
 
+import { keysOf } from '../../../domain/typed-keys.ts'
 import { ACTIVITY, type ActivityRow } from '../query-rows.ts'
 import { at, newestFirst, once, pageLimit, pageOf, report, withinPeriod } from '../query-parts.ts'
 
@@ -27,7 +28,7 @@ const CONDITIONS: Readonly<Partial<Record<keyof ActivityPageParams, string>>> = 
 }
 
 function activityConditions(params: ActivityPageParams): string {
-  const own = (Object.keys(CONDITIONS) as (keyof ActivityPageParams)[]).filter((name) => params[name] !== undefined)
+  const own = keysOf(CONDITIONS).filter((name) => params[name] !== undefined)
   const scope = ['organization = {organization:String}', withinPeriod('noticed_at')]
   return [...scope, ...own.map((name) => CONDITIONS[name])].join(' AND ')
 }

@@ -1,5 +1,6 @@
 /** Installs of an organisation's websites, newest first, with the columns that lists show. */
 
+import { keysOf } from '../../../domain/typed-keys.ts'
 import { SOURCE_COLUMN_NAMES } from '../../../domain/collection/visit-source.ts'
 import { selectFrom, type RowsOf } from '../columns.ts'
 import {
@@ -123,7 +124,7 @@ function filterConditions<N extends keyof InstallPageFilters>(
   known: Readonly<Record<N, string>>,
   filters: InstallPageFilters,
 ): readonly string[] {
-  const names = Object.keys(known) as N[]
+  const names = keysOf(known)
   return names.filter((name) => filters[name] !== undefined).map((name) => known[name])
 }
 

@@ -5,6 +5,7 @@
  * all columns, so that conditions may be checked before FINAL has merged them.
  */
 
+import { keysOf } from '../../../domain/typed-keys.ts'
 import { ATTEMPT, REQUEST_LOG, type AttemptRow, type RequestLogRow } from '../query-rows.ts'
 import { at, newestFirst, once, pageLimit, pageOf, withinPeriod } from '../query-parts.ts'
 import { OF_ORGANIZATION } from './ranges.ts'
@@ -105,7 +106,7 @@ function logConditions(time: string, filters: LogPageFilters, texts: Conditions)
 }
 
 function joinedConditions(filters: LogPageFilters, texts: Conditions): string {
-  const own = (Object.keys(texts) as (keyof LogPageFilters)[]).filter((name) => filters[name] !== undefined)
+  const own = keysOf(texts).filter((name) => filters[name] !== undefined)
   return own.map((name) => ` AND ${texts[name]}`).join('')
 }
 

@@ -1,5 +1,6 @@
 /** Visits of an organisation's websites, newest first, each with the steps that it has reached: what figures count, one by one. */
 
+import { keysOf } from '../../../domain/typed-keys.ts'
 import type { LaterStep, VISIT_STEPS } from '../../../domain/figures/cells.ts'
 import { SOURCE_COLUMN_NAMES } from '../../../domain/collection/visit-source.ts'
 import { selectFrom, type RowsOf } from '../columns.ts'
@@ -60,7 +61,7 @@ const AFTER = `(issued_at, visit_id) < (${at('before_ms')}, {before_id:String})`
 
 /** Conditions on the visit itself, which narrow down what its steps are looked up for. */
 function originConditions(params: VisitFilters): readonly string[] {
-  const names = Object.keys(COUNTED_BY) as (keyof typeof COUNTED_BY)[]
+  const names = keysOf(COUNTED_BY)
   return names.filter((name) => params[name] !== undefined).map((name) => `${COUNTED_BY[name]} = {${name}:String}`)
 }
 

@@ -1,5 +1,6 @@
 /** The SQL texts behind the pages of webhooks. A message ID begins with its time, so a period is a range of IDs. */
 
+import { keysOf } from '../../../domain/typed-keys.ts'
 import { selectFrom, type RowsOf } from '../columns.ts'
 import { once, pageLimit, pageOf } from '../query-parts.ts'
 
@@ -64,7 +65,7 @@ const CONDITIONS: Readonly<Partial<Record<keyof AttemptPageParams, string>>> = {
 }
 
 function attemptConditions(params: AttemptPageParams): string {
-  const own = (Object.keys(CONDITIONS) as (keyof AttemptPageParams)[]).filter((name) => params[name] !== undefined)
+  const own = keysOf(CONDITIONS).filter((name) => params[name] !== undefined)
   const scope = ['organization = {organization:String}', 'webhook = {webhook:String}']
   return [...scope, ...own.map((name) => CONDITIONS[name])].join(' AND ')
 }
