@@ -6,13 +6,9 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-
-import { Registry } from 'prom-client'
 
 import { createApp } from '../../../api/app.ts'
 import { connectionPeer } from '../../../api/http/client-address.ts'
-import { createApiMetrics } from '../../../api/metrics.ts'
 import { listen } from '../../../api/server.ts'
 import { movableClock } from '../../../fixtures/clocks.ts'
 import { until } from '../../../fixtures/until.ts'
@@ -22,9 +18,8 @@ import { lmdbHotState } from '../../../ports/hot-state/lmdb/lmdb.ts'
 import { openLmdb } from '../../../ports/shared/lmdb/environment.ts'
 import { openCatalogFolder } from '../../../runtime/catalog/source.ts'
 import { createLogger } from '../../../runtime/logger.ts'
-import { createRandomness } from '../../../runtime/random.ts'
 import { callsTo, type Calls } from './api.ts'
-import { KEYS } from './keys.ts'
+import { bareDeps } from './bare-api.ts'
 
 export interface LoneApi extends Calls {
   readonly service: Pick<
@@ -39,8 +34,6 @@ interface LoneApiOptions {
   /** By default real time; `advance` moves either. */
   readonly nowMs?: () => number
 }
-
-const PROXY = ['127.0.0.1']
 
 export async function startLoneApi(options: LoneApiOptions = {}): Promise<LoneApi> {
   const folder = await mkdtemp(join(tmpdir(), 'whence-api-'))
@@ -57,26 +50,16 @@ export async function startLoneApi(options: LoneApiOptions = {}): Promise<LoneAp
   const environment = await openLmdb(join(folder, 'lmdb'), { nowMs, onFatal: fail })
   const eventLog = await lmdbEventLog(environment)
   const hotState = await lmdbHotState(environment, { sweepEveryMs: 0 })
-  const metrics = createApiMetrics(new Registry())
+  const bare = bareDeps(catalog.current())
+  const { metrics, options: bareOptions } = bare
   const app = createApp({
+    ...bare,
     eventLog,
     hotState,
     nowMs,
     logger,
-    metrics,
-    keys: KEYS,
     catalog: catalog.current,
-    facts: { run: () => Promise.resolve([]), health: () => ({ isReachable: true, lastInsertAtMs: null }) },
-    randomness: createRandomness(),
-    options: {
-      baseUrl: 'https://whence.example',
-      brand: 'whence',
-      trustProxy: PROXY,
-      prices: null,
-      version: 'test',
-      sdkFolder: fileURLToPath(new URL('../../../sdk/dist', import.meta.url)),
-      isCatalogComplete: () => catalog.problems().length === 0,
-    },
+    options: { ...bareOptions, isCatalogComplete: () => catalog.problems().length === 0 },
   })
   const server = await listen(
     app,
@@ -84,7 +67,7 @@ export async function startLoneApi(options: LoneApiOptions = {}): Promise<LoneAp
     {
       onBroken: (status, code) => metrics.answered('', status, code, 0),
       onEnded: metrics.connectionEnded,
-      connections: { maxPerPeer: 1_000, peerOf: connectionPeer(PROXY) },
+      connections: { maxPerPeer: 1_000, peerOf: connectionPeer(bareOptions.trustProxy) },
     },
   )
   const url = `http://127.0.0.1:${server.port}`
