@@ -122,15 +122,16 @@ export async function storedOwners(folder: string, beganAtMs: number): Promise<r
   }
 }
 
-/** Of entries that are no facts yet. */
+/** Of entries that are no facts yet, of which there may be millions: each owner once, and nothing else of a record. */
 async function ownersOnLog(eventLog: LogTail & LogProgress): Promise<readonly OwnedWebsite[]> {
-  const owners: OwnedWebsite[] = []
+  const owners = new Map<string, OwnedWebsite>()
   for (const topic of ['visits', 'installs'] as const) {
     const { done } = await eventLog.progress(topic, FACTS_WRITER_GROUP)
     for await (const entries of eventLog.readLast(topic, { from: done }))
-      owners.push(...entries.flatMap(({ value }) => ownerIn(value)))
+      for (const { organization, website } of entries.flatMap(({ value }) => ownerIn(value)))
+        owners.set(`${organization}/${website}`, { organization, website })
   }
-  return owners
+  return [...owners.values()]
 }
 
 /** None of an entry that cannot be read. */
