@@ -21,7 +21,6 @@ export function each<Name extends string, Schema extends TSchema>(
   names: readonly Name[],
   schema: Schema,
 ): Readonly<Record<Name, Schema>> {
-  // `fromEntries` forgets the names.
   return recordOf(names, () => schema)
 }
 

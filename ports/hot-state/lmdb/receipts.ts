@@ -15,6 +15,7 @@ import {
   type ReceiptStanding,
   type ReceiptState,
 } from '../../../domain/receipt-states.ts'
+import { keysOf } from '../../../domain/typed-keys.ts'
 import type { Table } from '../../shared/lmdb/table.ts'
 
 import type { Activation, IssuedReceipt, Predecessor, ReceiptRef } from '../hot-state.ts'
@@ -33,9 +34,7 @@ const STORED = {
   revoked_unseen: 'R-',
 } as const
 type StoredStanding = keyof typeof STORED
-const STANDINGS = new Map(
-  Object.entries(STORED).map(([standing, text]) => [text as string, standing as StoredStanding]),
-)
+const STANDINGS = new Map<string, StoredStanding>(keysOf(STORED).map((standing) => [STORED[standing], standing]))
 
 interface Receipts {
   activate(receipt: ReceiptRef): Activation
