@@ -2,6 +2,7 @@
 
 import { isObject } from '../../domain/strict-json.ts'
 import { LOG_COMMENT } from '../../ports/facts/engine/connection.ts'
+import { textLiteral } from '../../ports/facts/erasure/names.ts'
 import { QUERIES } from '../../ports/facts/queries.ts'
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { print } from '../terminal/output.ts'
@@ -53,7 +54,7 @@ export function statementText(name: string, params: Readonly<Record<string, unkn
   )
   const settings = [...types].map(([parameter, type]) =>
     parameter in params
-      ? `SET param_${parameter} = ${literalOf(valueText(params[parameter]))}; -- ${type}`
+      ? `SET param_${parameter} = ${textLiteral(valueText(params[parameter]))}; -- ${type}`
       : `-- SET param_${parameter} = '...'; -- ${type}`,
   )
   return [`-- ${LOG_COMMENT}:${name} (${statement.turn})`, ...settings, `${sql};`, ''].join('\n')
@@ -70,10 +71,6 @@ function sqlOf(statement: NamedStatement, name: string, params: Readonly<Record<
 /** As the engine reads a parameter: texts bare, those in a list quoted. */
 function valueText(value: unknown): string {
   if (Array.isArray(value))
-    return `[${value.map((each) => (typeof each === 'string' ? literalOf(each) : valueText(each))).join(', ')}]`
+    return `[${value.map((each) => (typeof each === 'string' ? textLiteral(each) : valueText(each))).join(', ')}]`
   return typeof value === 'string' ? value : JSON.stringify(value)
-}
-
-function literalOf(text: string): string {
-  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }

@@ -2,7 +2,7 @@
 
 import { sliced } from '../../common/sliced.ts'
 import {
-  LOG_COMMENT,
+  settingsList,
   namedAs,
   type FactsConnection,
   type InsertStatement,
@@ -61,7 +61,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
     try {
       const { clauses, patientClauses } = await settings()
       const clause = (isPatient ? patientClauses : clauses)[turn]
-      const text = `${sql(params)} ${clause}, log_comment = '${LOG_COMMENT}:${name}'${sequenceOf(isSequential, connection.layout)}${keptClause(kept, startOf(params))}`
+      const text = `${sql(params)} ${clause}, ${settingsList(namedAs(name))}${sequenceOf(isSequential, connection.layout)}${keptClause(kept, startOf(params))}`
       const rows = await connection[method](text, params, { turn: isPatient ? 'report' : turn, signal, share })
       isReachable = true
       return rows as Iterable<QueryRow<Q>>
@@ -97,9 +97,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
   }
 }
 
-type Erasing = FactsEraser
-
-function erasingFrom(connection: FactsConnection): Erasing {
+function erasingFrom(connection: FactsConnection): FactsEraser {
   return {
     countNamed: (names) => countNamed(connection, names).catch(asQueryError),
     erase: (names) => eraseNamed(connection, names).catch(asQueryError),

@@ -74,8 +74,14 @@ export function namedAs(name: string): EngineSettings {
 
 /** `SETTINGS a = 1, b = 'x'`; values come from this service, never from a client. */
 export function settingsClause(settings: EngineSettings): string {
+  const list = settingsList(settings)
+  return list === '' ? '' : `SETTINGS ${list}`
+}
+
+/** The same without its first word, for a clause that goes on. */
+export function settingsList(settings: EngineSettings): string {
   const parts = Object.entries(settings).map(([name, value]) => {
     return typeof value === 'number' ? `${name} = ${value}` : `${name} = '${value.replaceAll("'", "''")}'`
   })
-  return parts.length === 0 ? '' : `SETTINGS ${parts.join(', ')}`
+  return parts.join(', ')
 }

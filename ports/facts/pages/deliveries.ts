@@ -4,7 +4,7 @@ import type { DeliveryError, DeliveryGroup } from '../../../domain/delivery/coun
 import { selectFrom, type RowsOf } from '../columns.ts'
 import { at, newestFirst, once, pageLimit, pageOf, withinPeriod } from '../query-parts.ts'
 import type { LogWindow } from './logs.ts'
-import { OF_ORGANIZATION } from './ranges.ts'
+import { OF_ORGANIZATION, type WebsitesOfOne } from './ranges.ts'
 
 interface DeliveryErrorRow extends DeliveryError {
   /** The latest of these attempts. */
@@ -47,7 +47,7 @@ export type DeliveryListFilters = {
 type DeliveryPageParams = LogWindow &
   DeliveryListFilters & { readonly limit: number; readonly before_ms?: number; readonly before_id?: string }
 
-type DeliveryKeys = { readonly organization: string; readonly websites: readonly string[] } & {
+type DeliveryKeys = WebsitesOfOne & {
   readonly of_websites: readonly string[]
   readonly event_ids: readonly string[]
   readonly destinations: readonly string[]

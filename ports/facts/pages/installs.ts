@@ -19,7 +19,7 @@ import {
 import type { FoundKey } from '../../../domain/logs/first-records.ts'
 import type { LogWindow } from './logs.ts'
 import { COUNTED_BY } from '../visits.ts'
-import { ISSUED_AT, issuedWithin, OF_ORGANIZATION } from './ranges.ts'
+import { ISSUED_AT, issuedWithin, OF_ORGANIZATION, type WebsitesOfOne } from './ranges.ts'
 import { visitAgeS } from './raw-figures.ts'
 
 /** Where the matched visit came from; empty if the visit does not say. */
@@ -270,7 +270,7 @@ export const INSTALL_QUERIES = {
 
   /** Where visits came from, by website and ID as pairs. */
   visitSources: pageOf<
-    { readonly organization: string; readonly websites: readonly string[] } & {
+    WebsitesOfOne & {
       readonly of_websites: readonly string[]
       readonly visit_ids: readonly string[]
     },

@@ -8,12 +8,10 @@
 import { keysOf } from '../../../domain/typed-keys.ts'
 import { ATTEMPT, REQUEST_LOG, type AttemptRow, type RequestLogRow } from '../query-rows.ts'
 import { at, newestFirst, once, pageLimit, pageOf, withinPeriod } from '../query-parts.ts'
-import { OF_ORGANIZATION } from './ranges.ts'
+import { OF_ORGANIZATION, type WebsitesOfOne } from './ranges.ts'
 
 /** `since_ms` is inclusive, `until_ms` exclusive. */
-export type LogWindow = {
-  readonly organization: string
-  readonly websites: readonly string[]
+export type LogWindow = WebsitesOfOne & {
   readonly since_ms: number
   readonly until_ms: number
 }
@@ -110,13 +108,13 @@ function joinedConditions(filters: LogPageFilters, texts: Conditions): string {
   return own.map((name) => ` AND ${texts[name]}`).join('')
 }
 
-type RequestKey = { readonly organization: string; readonly websites: readonly string[] } & {
+type RequestKey = WebsitesOfOne & {
   readonly website: string
   /** When it was received. */
   readonly at_ms: number
   readonly id: string
 }
-type AttemptKey = { readonly organization: string; readonly websites: readonly string[] } & {
+type AttemptKey = WebsitesOfOne & {
   readonly website: string
   readonly event_id: string
   readonly attempt_id: string
@@ -141,7 +139,7 @@ type NamedEvent = { readonly event_id: string }
 export const LOG_QUERIES = {
   /** What `references` stand for, if they are IDs of installations or visits. */
   eventsOfReferences: pageOf<
-    { readonly organization: string; readonly websites: readonly string[] } & {
+    WebsitesOfOne & {
       readonly references: readonly string[]
     },
     NamedEvent

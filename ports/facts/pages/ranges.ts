@@ -3,8 +3,11 @@
 import { WEBSITES_ASKED, withinPeriod, type OwnerKeys } from '../query-parts.ts'
 import { VISIT_ID_PREFIXES, visitIdTime } from '../../../domain/receipt.ts'
 
-/** Websites of one organisation, or of several by position. */
-export type AskedWebsites = { readonly organization: string; readonly websites: readonly string[] } | OwnerKeys
+/** Websites of one organisation. */
+export type WebsitesOfOne = { readonly organization: string; readonly websites: readonly string[] }
+
+/** The same, or websites of several by position. */
+export type AskedWebsites = WebsitesOfOne | OwnerKeys
 
 /** `since_ms` (inclusive) and `until_ms` (exclusive) bound the time, in Unix ms. */
 type IssuedPeriod = {
