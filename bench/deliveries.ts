@@ -285,7 +285,7 @@ async function deliver({ plan, log, hotState, url }: Stage): Promise<Run> {
   const tookMs = Date.now() - startedAtMs
   const mib = await privateMib()
   const p99Ms = await latency99(log, startedAtMs)
-  await worker.stop()
+  await worker.close()
   return { perS: (expected * 1_000) / tookMs, cpuUs: (used.user + used.system) / expected, p99Ms, mib }
 }
 

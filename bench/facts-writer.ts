@@ -202,7 +202,7 @@ async function drain(eventLog: EventLog, facts: Parameters<typeof startFactsWrit
   const tookMs = performance.now() - startedAt
   delay.disable()
   const used = process.cpuUsage(cpu)
-  await role.stop()
+  await role.close()
   return {
     recordsPerS: (records / tookMs) * 1000,
     cpuUs: (used.user + used.system) / records,

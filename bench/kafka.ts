@@ -113,7 +113,7 @@ async function consume(log: EventLog): Promise<void> {
   await reached.promise
   const used = process.cpuUsage(cpu)
   const tookMs = performance.now() - startMs
-  await consumer.stop()
+  await consumer.close()
   const perS = Math.round((count / tookMs) * 1000).toLocaleString('en')
   console.log(`consumed ${perS} entries/s  ${((used.user + used.system) / count).toFixed(1)} us CPU`)
 }

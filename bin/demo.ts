@@ -111,7 +111,7 @@ async function setTheStage(lifecycle: Lifecycle): Promise<Stage> {
   const ga4 = await lifecycle.start(
     'ga4 stand-in',
     () => startGa4StandIn({ port: 0 }),
-    (server) => server.stop(),
+    (server) => server.close(),
   )
   const run = settingsFor(folder, await portLike(0), ga4.url)
   const { settings } = run

@@ -78,7 +78,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         factsUrl: settings.facts?.url ?? null,
         onFailure: (error) => lifecycle.fail('reads', error),
       }),
-    (thread) => thread.stop(),
+    (thread) => thread.close(),
   )
   const workers = await startRoles({ ...foundation, runReplaysElsewhere: reads.runReplays })
   const sendTest = (request: SendTestRequest) =>
@@ -86,13 +86,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   await lifecycle.start(
     'tidying of the folder',
     () => startFolderTidying({ ...foundation, ...resources, written: settings.dashboardFolder }),
-    (tidying) => tidying.stop(),
+    (tidying) => tidying.close(),
   )
   const dashboard = await openDashboard({ ...foundation, ...resources, readingHandlers: reads.handlers })
   await lifecycle.start(
     'audit',
     () => auditFolder(foundation),
-    (audit) => audit.stop(),
+    (audit) => audit.close(),
   )
   const backend = {
     ...localBackend({ facts, eventLog, isWriterRunning: true }),

@@ -59,7 +59,7 @@ export async function startStandIns(settings: Settings, lifecycle: Lifecycle, pl
     const standIn = await lifecycle.start(
       name,
       () => STAND_INS[setting](options),
-      (started) => started.stop(),
+      (started) => started.close(),
     )
     placed[setting] = standIn.url
     return standIn

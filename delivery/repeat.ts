@@ -1,7 +1,6 @@
-/** Repeats the work of a role until the role is stopped. */
+/** Repeats the work of a role until the role is closed. */
 
-import { setTimeout as pause } from 'node:timers/promises'
-
+import { every } from '../common/every.ts'
 import { createStopping, type Stopping } from './stopping.ts'
 
 interface Repeated {
@@ -13,18 +12,11 @@ interface Repeated {
   readonly onFailure: (reason: string) => void
 }
 
-/** Starts at once. `stop` resolves when the current round has ended. */
-export function repeat({ act, everyMs, onFailure }: Repeated): { readonly stop: () => Promise<void> } {
+/** Starts at once. `close` resolves when the current round has ended. */
+export function repeat({ act, everyMs, onFailure }: Repeated): { readonly close: () => Promise<void> } {
   const stopping = createStopping()
-  const { signal } = stopping
-  const loop = async (): Promise<void> => {
-    while (!signal.aborted) {
-      await act(stopping).catch((error: unknown) => {
-        if (!signal.aborted) onFailure(error instanceof Error ? error.message : 'unknown')
-      })
-      await pause(everyMs, undefined, { signal }).catch(() => undefined)
-    }
-  }
-  const ended = loop()
-  return { stop: () => stopping.end(ended) }
+  const rounds = every(everyMs, () => act(stopping), {
+    onFailure: (error) => onFailure(error instanceof Error ? error.message : 'unknown'),
+  })
+  return { close: () => stopping.end(rounds.close()) }
 }

@@ -20,7 +20,7 @@ interface RetentionDeps {
 /** One look reads a small column of all visits and installs; several processes that look delete nothing twice. */
 const EVERY_MS = 10 * MINUTE_MS
 
-export function startRetention(deps: RetentionDeps): { readonly stop: () => Promise<void> } {
+export function startRetention(deps: RetentionDeps): { readonly close: () => Promise<void> } {
   return repeat({
     act: ({ unlessGivenUp }) => unlessGivenUp(() => deleteOlder(deps)),
     everyMs: deps.everyMs ?? EVERY_MS,

@@ -10,6 +10,8 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
+import { every } from '../common/every.ts'
+
 export interface ConnectionLimits {
   /** Most connections in all; the server refuses more. */
   readonly max: number
@@ -66,7 +68,7 @@ export function limitConnections(
     })
   })
   let lookedAtMs = performance.now()
-  const timer = setInterval(() => {
+  const look = (): void => {
     const stillMs = performance.now() - lookedAtMs - LOOK_EVERY_MS
     lookedAtMs = performance.now()
     const idleMs = connections.size * 2 > limits.max ? limits.idleInCrowdMs : limits.idleMs
@@ -79,8 +81,9 @@ export function limitConnections(
       if (why === 'unread') socket.resetAndDestroy()
       else socket.destroy()
     }
-  }, LOOK_EVERY_MS).unref()
-  server.on('close', () => clearInterval(timer))
+  }
+  const looking = every(LOOK_EVERY_MS, look, { firstMs: LOOK_EVERY_MS, onFailure: () => undefined })
+  server.on('close', () => void looking.close())
 }
 
 /** Makes the connection look as if the time had not passed. */

@@ -46,7 +46,7 @@ export interface Ga4StandIn {
   total(): number
   /** Applies to one measurement ID, or with `*` to all; null ends it. */
   fail(measurementId: string, fault: Fault | null): void
-  stop(): Promise<void>
+  close(): Promise<void>
 }
 
 const KEEP = 1_000
@@ -65,7 +65,7 @@ export async function startGa4StandIn(options: Ga4StandInOptions): Promise<Ga4St
     requests: () => standIn.hits,
     total: () => standIn.total,
     fail: (measurementId, fault) => standIn.fail(measurementId, fault),
-    stop: () => stopServer(server),
+    close: () => stopServer(server),
   }
 }
 

@@ -82,7 +82,7 @@ export interface StandInServer {
   total(): number
   /** Applies to one key, or with `*` to all; null ends it. */
   fail(key: string, fault: Fault | null): void
-  stop(): Promise<void>
+  close(): Promise<void>
 }
 
 /** A running stand-in, as far as the code that starts all of them needs it. */
@@ -90,7 +90,7 @@ export interface ProviderStandIn {
   readonly url: string
   /** For stand-ins that issue access tokens: whether this token is one of theirs. */
   readonly isToken?: (token: string) => boolean
-  stop(): Promise<void>
+  close(): Promise<void>
 }
 
 export type StartStandIn = (
@@ -169,7 +169,7 @@ export async function startStandIn(
     requests: () => recorded,
     total: () => total,
     fail,
-    stop: () => stopServer(server),
+    close: () => stopServer(server),
   }
 }
 

@@ -31,7 +31,7 @@ export function guardSockets(server: Server, onBroken: (status: number, code: Er
     socket.destroySoon = () => endGently(socket)
   })
   const standstill = watchStandstill()
-  server.on('close', () => standstill.close())
+  server.on('close', () => void standstill.close())
   const end = (socket: BusySocket, code: string | undefined): void => {
     // A client that left in the middle reads no refusal.
     if (code !== LEFT && code !== 'ECONNRESET') ANSWERED.set(socket, brokenHttpCode(code))

@@ -5,6 +5,8 @@
  * this time, because the client may have sent everything.
  */
 
+import { every } from '../../common/every.ts'
+
 const LOOK_EVERY_MS = 500
 /** Shorter delays are usual on a busy machine. */
 const STILL_MS = 1_000
@@ -12,7 +14,7 @@ const STILL_MS = 1_000
 interface Standstill {
   /** Whether the process stood still until now or until less than `withinMs` ago. */
   readonly wasWithin: (withinMs: number) => boolean
-  readonly close: () => void
+  readonly close: () => Promise<void>
 }
 
 export function watchStandstill(nowMs: () => number = () => performance.now()): Standstill {
@@ -22,13 +24,13 @@ export function watchStandstill(nowMs: () => number = () => performance.now()): 
     if (nowMs() - lookedAtMs > LOOK_EVERY_MS + STILL_MS) overAtMs = nowMs()
     lookedAtMs = nowMs()
   }
-  const timer = setInterval(look, LOOK_EVERY_MS).unref()
+  const { close } = every(LOOK_EVERY_MS, look, { firstMs: LOOK_EVERY_MS, onFailure: () => undefined })
   return {
     wasWithin(withinMs) {
       // Another timer may fire before this one.
       look()
       return nowMs() - overAtMs < withinMs
     },
-    close: () => clearInterval(timer),
+    close,
   }
 }

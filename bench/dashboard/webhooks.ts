@@ -142,7 +142,7 @@ async function send(plan: SentPlan, log: EventLog, place: ReceiverPlace): Promis
   await reached(() => isDone(WARM_UP + plan.events))
   const { user, system } = process.cpuUsage(cpu)
   const tookS = (performance.now() - startedAtMs) / 1_000
-  await role.stop()
+  await role.close()
   return { perS: plan.events / tookS, cpuUs: (user + system) / plan.events }
 }
 

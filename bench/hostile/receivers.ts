@@ -117,7 +117,7 @@ async function measure(plan: WindowOf): Promise<Latencies> {
     const role = await startWebhookRole(log, organizations, JSON.parse(head) as ReceiverPlace)
     const sent = await appendFor(plan, (entries) => log.append('installs', entries, { deadlineMs: 60_000 }))
     await wait(REST_MS)
-    await role.stop()
+    await role.close()
     const sorted = tookMs.toSorted((one, other) => one - other)
     const at = (share: number): number => sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN
     return { p50: at(0.5), p99: at(0.99), missing: sent - tookMs.length }

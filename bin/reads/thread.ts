@@ -24,7 +24,7 @@ export interface ReadThread {
   /** Finishes the open replays of decisions. Rejects like `runReplays`, and at once with the reason of `signal`: the thread may then still store a step. */
   readonly runReplays: (signal: AbortSignal) => Promise<void>
   /** Ends it; what it still does is given up. */
-  readonly stop: () => Promise<void>
+  readonly close: () => Promise<void>
 }
 
 export interface ReadThreadParts {
@@ -97,7 +97,7 @@ export function createReadThread(parts: ReadThreadParts): ReadThread {
       return recordOf(READING_ROUTES, (route) => (call) => handle(route, call))
     },
     runReplays: async (signal) => channel().call('runReplays', { nowMs: parts.nowMs() }, signal),
-    async stop() {
+    async close() {
       isStopped = true
       await endedWithin(Promise.allSettled(leaving), LAST_ENTRIES_MS)
       if (running === null) return

@@ -60,7 +60,7 @@ function startProblem(error: unknown, { listen, metricsListen, exampleSite }: Se
 }
 
 interface BackgroundPart {
-  readonly stop: () => Promise<void>
+  readonly close: () => Promise<void>
 }
 
 interface KeepOpeningOptions {
@@ -77,7 +77,7 @@ const AGAIN_MS = 5_000
 
 /**
  * Opens a part that the program can be without for a time, in the background if that takes long, until it is open. Resolves once
- * it is, or is known not to be for now. `stop` waits for no opening; what opens later is stopped.
+ * it is, or is known not to be for now. `close` waits for no opening; what opens later is closed.
  */
 export async function keepOpening(
   open: () => Promise<BackgroundPart>,
@@ -97,14 +97,14 @@ export async function keepOpening(
         await pause(againMs, undefined, { signal }).catch(() => undefined)
       }
     }
-    if (signal.aborted) await part?.stop()
+    if (signal.aborted) await part?.close()
   }
   const opening = tryUntilOpen()
   await endedWithin(opening, patienceMs)
   return {
-    async stop() {
+    async close() {
       stopping.abort()
-      await part?.stop()
+      await part?.close()
     },
   }
 }

@@ -57,7 +57,7 @@ interface RoleParts extends EngineParts, GivenParts {
 }
 
 interface Stoppable {
-  readonly stop: () => Promise<void> | void
+  readonly close: () => Promise<void> | void
 }
 
 type StartRole = (parts: RoleParts) => Promise<void>
@@ -121,7 +121,8 @@ export async function stateOfOneProcess(given: RoleParts): Promise<Refill> {
 export async function startWorkers(given: RoleParts): Promise<ReadonlyMap<ProviderId, Worker>> {
   const parts = await on(['eventLog', 'catalog', 'hotState'], given)
   const workers = new Map<ProviderId, Worker>()
-  const stop = async (): Promise<void> => void (await Promise.all([...workers.values()].map((worker) => worker.stop())))
+  const stop = async (): Promise<void> =>
+    void (await Promise.all([...workers.values()].map((worker) => worker.close())))
   const start = async (): Promise<void> => {
     try {
       for (const provider of Object.values(PROVIDERS)) workers.set(provider.id, await openWorker(provider, parts))
@@ -150,7 +151,7 @@ function role<N extends EngineName>(
       await startOne(
         name,
         () => start(parts),
-        (part) => part.stop(),
+        (part) => part.close(),
       )
     }
   }
@@ -192,7 +193,7 @@ function startPart<P extends Stoppable>(
   name: string,
   open: () => Promise<P> | P,
 ): Promise<P> {
-  return lifecycle.start(name, open, (part) => part.stop())
+  return lifecycle.start(name, open, (part) => part.close())
 }
 
 function openWorker(provider: Provider, given: PartsOn<'eventLog' | 'hotState' | 'catalog'>): Promise<Worker> {

@@ -2,6 +2,8 @@
 
 import { fileURLToPath } from 'node:url'
 import type { Registry } from 'prom-client'
+import { unlessAborted } from '../../common/deadline.ts'
+import { every, type Repetition } from '../../common/every.ts'
 import { createApp } from '../../api/app.ts'
 import type { ApiDeps } from '../../api/deps.ts'
 import { connectionPeer } from '../../api/http/client-address.ts'
@@ -60,7 +62,7 @@ export async function serveApi(parts: ApiParts): Promise<ApiServer> {
   await lifecycle.start(
     'lag',
     () => watchLag(eventLog, health),
-    (watch) => watch.stop(),
+    (watch) => watch.close(),
   )
   const server = serverParts(settings, {
     onBroken: (status, code) => metrics.answered('', status, code, 0),
@@ -162,30 +164,18 @@ const LAG_PAUSE_SHARE = 20
 const LAG_PAUSE_MAX_MS = 30_000
 
 /** Keeps the lag in `/health` and the metrics no older than a second, if that costs little. */
-function watchLag(eventLog: EventLog, news: LagNews): { stop(): void } {
-  let isStopped = false
-  let timer: NodeJS.Timeout | null = null
-  const look = async (): Promise<void> => {
+function watchLag(eventLog: EventLog, news: LagNews): Repetition {
+  const look = async (signal: AbortSignal): Promise<number> => {
     const startedMs = performance.now()
-    try {
-      const rows = await eventLog.lag()
+    // While the log is unreachable the last figure stays.
+    const rows = await unlessAborted(signal, () => eventLog.lag()).catch(() => null)
+    if (rows !== null) {
       const lag: Record<string, number> = {}
       for (const { group, entries } of rows) lag[group] = (lag[group] ?? 0) + entries
       Object.assign(news, { lag, rows })
-    } catch {
-      // While the log is unreachable, or the process stops, the last figure stays.
     }
-    if (!isStopped) next((performance.now() - startedMs) * LAG_PAUSE_SHARE)
+    const restMs = (performance.now() - startedMs) * LAG_PAUSE_SHARE
+    return Math.min(Math.max(restMs, LAG_EVERY_MS), LAG_PAUSE_MAX_MS)
   }
-  const next = (pauseMs: number): void => {
-    const boundedMs = Math.min(Math.max(pauseMs, LAG_EVERY_MS), LAG_PAUSE_MAX_MS)
-    timer = setTimeout(() => void look(), boundedMs).unref()
-  }
-  next(0)
-  return {
-    stop() {
-      isStopped = true
-      if (timer !== null) clearTimeout(timer)
-    },
-  }
+  return every(LAG_EVERY_MS, look, { firstMs: LAG_EVERY_MS, onFailure: () => undefined })
 }

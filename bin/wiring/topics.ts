@@ -7,7 +7,8 @@ import { requireSafeTopics, UnsafeTopics } from '../../ports/event-log/kafka/kaf
 import type { KafkaSettings } from '../../ports/event-log/kafka/url.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { within } from '../../common/deadline.ts'
+import { unlessAborted, within } from '../../common/deadline.ts'
+import { every } from '../../common/every.ts'
 
 export interface TopicCheckParts {
   readonly lifecycle: Pick<Lifecycle, 'start' | 'fail'>
@@ -32,32 +33,23 @@ export async function checkTopics(
     const problems = await requireSafeTopics(kafka, mayWait ? {} : { forMs: CHECK_FOR_MS, onFailure })
     for (const { topic, message } of problems) logger.warn({ topic, message }, 'unsafe topic')
   }
+  const endIfUnsafe = (error: unknown): void => {
+    if (error instanceof UnsafeTopics) lifecycle.fail('event log', error)
+  }
   try {
     return await (mayWait ? within(check(), FIRST_CHECK_MS) : check())
   } catch (error) {
     if (!mayWait || error instanceof UnsafeTopics) throw error
     logger.error({ err: error }, 'event log unavailable: its topics are checked when it is back')
   }
-  let timer: NodeJS.Timeout | null = null
-  let isStopped = false
-  const later = (): void => {
-    timer = setTimeout(() => void again(), AGAIN_MS).unref()
-  }
-  const again = async (): Promise<void> => {
-    try {
-      await check()
-      logger.info('topics checked')
-    } catch (error) {
-      if (error instanceof UnsafeTopics) lifecycle.fail('event log', error)
-      else if (!isStopped) later()
-    }
+  const rules = { firstMs: AGAIN_MS, retryMs: AGAIN_MS, onFailure: endIfUnsafe }
+  const checkAgain = async (): Promise<void> => {
+    await check()
+    logger.info('topics checked')
   }
   await lifecycle.start(
     'topics',
-    () => later(),
-    () => {
-      isStopped = true
-      if (timer !== null) clearTimeout(timer)
-    },
+    () => every(Infinity, (signal) => unlessAborted(signal, checkAgain), rules),
+    ({ close }) => close(),
   )
 }

@@ -1,5 +1,7 @@
 /** Reconciles all subscriptions once a day, because events of the payment provider get lost. */
 
+import { unlessAborted } from '../../common/deadline.ts'
+import { every, type Repetition } from '../../common/every.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Directory } from '../resources/directory.ts'
@@ -29,16 +31,15 @@ export async function reconcilePlans(parts: ReconcileParts): Promise<number> {
 }
 
 /** Begins within an hour, so that processes that start together do not all ask at the same time. */
-export function startReconciling(parts: ReconcileParts): { readonly stop: () => void } {
-  const look = (): void =>
-    void reconcilePlans(parts).then(
-      (changed) => parts.logger.info({ changed }, 'plans reconciled with payments'),
-      (error: unknown) => parts.logger.warn({ err: error }, 'plans were not reconciled with payments'),
-    )
-  let timer = setTimeout(() => {
-    look()
-    timer = setInterval(look, DAY_MS).unref()
-  }, parts.random() * HOUR_MS).unref()
-  // Node clears timeouts and intervals alike.
-  return { stop: () => clearTimeout(timer) }
+export function startReconciling(parts: ReconcileParts): Repetition {
+  const { logger, random } = parts
+  const reconcile = async (): Promise<void> => {
+    const changed = await reconcilePlans(parts)
+    logger.info({ changed }, 'plans reconciled with payments')
+  }
+  return every(DAY_MS, (signal) => unlessAborted(signal, reconcile), {
+    firstMs: random() * HOUR_MS,
+    onFailure: (error) =>
+      logger.warn({ err: error, task: 'reconcile_plans' }, 'plans were not reconciled with payments'),
+  })
 }

@@ -46,7 +46,7 @@ export async function sendStream(
         logger.error({ err: reason, request: headers['X-Request-Id'] }, 'an answer of the dashboard was cut off')
       },
     )
-    watch.stop()
+    watch.close()
   }
   onEnd?.()
   return 200

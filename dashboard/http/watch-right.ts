@@ -1,5 +1,6 @@
 /** Ends an answer that goes on for long once its person may not have it any more. */
 
+import { every } from '../../common/every.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { StreamAnswer } from './call.ts'
 
@@ -12,15 +13,18 @@ const RIGHT_EVERY_MS = 500
 export function watchRight(
   mayGoOn: StreamAnswer['mayGoOn'],
   { rightsAge }: Directory,
-): { readonly ended: AbortSignal; readonly stop: () => void } {
+): { readonly ended: AbortSignal; readonly close: () => void } {
   const ended = new AbortController()
-  if (mayGoOn === undefined) return { ended: ended.signal, stop: () => undefined }
-  const timer = setInterval(() => {
+  if (mayGoOn === undefined) return { ended: ended.signal, close: () => undefined }
+  const ask = async (): Promise<void> => {
+    if (!(await mayGoOn())) ended.abort(new Error('its person may not have it any more'))
+  }
+  const lookAtAge = (): void => {
     if (rightsAge() === 'unknown') ended.abort(new Error('who may do what is not known any more'))
-    mayGoOn().then(
-      (may) => may || ended.abort(new Error('its person may not have it any more')),
-      () => undefined,
-    )
-  }, RIGHT_EVERY_MS)
-  return { ended: ended.signal, stop: () => clearInterval(timer) }
+  }
+  // Apart: an answer that does not come must not keep the age from being looked at.
+  const [asking, looking] = [ask, lookAtAge].map((act) =>
+    every(RIGHT_EVERY_MS, act, { firstMs: RIGHT_EVERY_MS, onFailure: () => undefined }),
+  )
+  return { ended: ended.signal, close: () => void Promise.all([asking?.close(), looking?.close()]) }
 }

@@ -1,5 +1,7 @@
 /** Deletes invitations a month after they expired, including the address in them. */
 
+import { every, type Repetition } from '../../common/every.ts'
+import { HOUR_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Directory } from '../resources/directory.ts'
@@ -32,14 +34,11 @@ export async function deleteExpired({ writer, nowMs, ...parts }: ExpiredParts): 
   return deleted
 }
 
-const EVERY_MS = 3_600_000
-
-export function startDeletingExpired(parts: ExpiredParts & { readonly logger: Logger }): { readonly stop: () => void } {
-  const look = (): void => {
-    deleteExpired(parts).catch((error: unknown) =>
-      parts.logger.warn({ err: error }, 'expired invitations were not deleted'),
-    )
-  }
-  const timer = setInterval(look, EVERY_MS).unref()
-  return { stop: () => clearInterval(timer) }
+export function startDeletingExpired(parts: ExpiredParts & { readonly logger: Logger }): Repetition {
+  const remove = async (): Promise<void> => void (await deleteExpired(parts))
+  return every(HOUR_MS, remove, {
+    firstMs: HOUR_MS,
+    onFailure: (error) =>
+      parts.logger.warn({ err: error, task: 'delete_expired_invitations' }, 'expired invitations were not deleted'),
+  })
 }

@@ -4,6 +4,7 @@
  * crash neither loses nor repeats an entry.
  */
 
+import { every, type Repetition } from '../../common/every.ts'
 import { open, readFile, rename } from 'node:fs/promises'
 
 import { sha256Hex } from '../../common/digest.ts'
@@ -59,35 +60,24 @@ interface RecordedObject {
 
 export interface FolderAudit {
   /** Resolves when the current work is done. */
-  readonly stop: () => Promise<void>
+  readonly close: Repetition['close']
 }
 
 const RETRY_MS = 30_000
 const DIGEST_DIGITS = 16
 
 export function startFolderAudit(parts: FolderAuditParts): FolderAudit {
-  let isStopped = false
-  let retry: NodeJS.Timeout | null = null
-  let last: Promise<void> = Promise.resolve()
-  const recordChanges = changeRecorder(parts)
-  const look = (): void => {
-    last = last
-      .then(() => (isStopped ? undefined : recordChanges()))
-      .catch((error: unknown) => {
-        parts.logger.warn({ err: error }, 'changes of objects have no entries in the activity yet')
-        if (isStopped) return
-        if (retry !== null) clearTimeout(retry)
-        retry = setTimeout(look, parts.retryMs ?? RETRY_MS).unref()
-      })
-  }
-  const unsubscribe = parts.catalog.onChange(look)
-  look()
+  const { logger, catalog, retryMs = RETRY_MS } = parts
+  const recording = every(Infinity, changeRecorder(parts), {
+    retryMs,
+    onFailure: (error) =>
+      logger.warn({ err: error, task: 'audit_folder' }, 'changes of objects have no entries in the activity yet'),
+  })
+  const unsubscribe = catalog.onChange(recording.now)
   return {
-    stop: async () => {
+    close: () => {
       unsubscribe()
-      isStopped = true
-      if (retry !== null) clearTimeout(retry)
-      await last
+      return recording.close()
     },
   }
 }

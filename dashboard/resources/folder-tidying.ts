@@ -6,6 +6,7 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
+import { every, type Repetition } from '../../common/every.ts'
 import { MINUTE_MS } from '../../domain/durations.ts'
 import { DASHBOARD_SECRET_TYPE } from '../../domain/resources/envelope.ts'
 import { createUnusedSecrets, secretReferences, type UnusedSecret } from '../../domain/resources/secret-use.ts'
@@ -28,7 +29,7 @@ const EVERY_MS = 5 * MINUTE_MS
 interface FolderTidying {
   /** Deletes the Secrets that are due; resolves with their number. It is called regularly. */
   readonly removeUnused: () => Promise<number>
-  readonly stop: () => void
+  readonly close: Repetition['close']
 }
 
 /** To be started before anything writes there. */
@@ -39,13 +40,12 @@ export async function startFolderTidying(
     parts.logger.warn({ err: error }, 'what a crash left in the folder of the dashboard was not deleted'),
   )
   const removeUnused = createUnusedRemoval(parts)
-  const look = (): void => {
-    removeUnused().catch((error: unknown) => parts.logger.warn({ err: error }, 'unused Secrets were not deleted'))
-  }
   // The time of a Secret counts from when it was first seen without use.
-  look()
-  const timer = setInterval(look, EVERY_MS).unref()
-  return { removeUnused, stop: () => clearInterval(timer) }
+  const { close } = every(EVERY_MS, async () => void (await removeUnused()), {
+    onFailure: (error) =>
+      parts.logger.warn({ err: error, task: 'delete_unused_secrets' }, 'unused Secrets were not deleted'),
+  })
+  return { removeUnused, close }
 }
 
 function createUnusedRemoval({ catalog, writer, nowMs, logger }: FolderTidyingParts): () => Promise<number> {

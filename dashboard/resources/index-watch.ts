@@ -6,6 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 import { sha256Hex } from '../../common/digest.ts'
+import { every, type Repetition } from '../../common/every.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { rightsAgeAfter, type RightsAge } from '../../domain/people/rights-age.ts'
 import { createRightsMark } from '../../domain/published/rights-mark.ts'
@@ -49,15 +50,13 @@ export function watchIndex(parts: IndexWatchParts): IndexWatch {
     number: () => watch.number,
     confirmed: watch.confirmed.promise,
     close: async () => {
-      watch.closing.abort()
-      await running
+      await running.close()
       watch.confirmed.resolve()
     },
   }
 }
 
 class Watch {
-  readonly closing = new AbortController()
   readonly confirmed = Promise.withResolvers<void>()
   number = 0
   readonly #parts: IndexWatchParts
@@ -77,20 +76,18 @@ class Watch {
     return rightsAgeAfter(this.#parts.elapsedMs() - this.#confirmedAtMs)
   }
 
-  async run(): Promise<void> {
-    const { signal } = this.closing
-    const { everyMs = LIMITS.rightsAskEveryMs } = this.#parts
-    while (!signal.aborted) {
-      await this.#look().catch(() => undefined)
+  run(): Repetition {
+    const round = async (closing: AbortSignal): Promise<void> => {
+      await this.#look(closing).catch(() => undefined)
       this.#tell()
-      await pause(everyMs, undefined, { signal, ref: false }).catch(() => undefined)
     }
+    return every(this.#parts.everyMs ?? LIMITS.rightsAskEveryMs, round, { onFailure: () => undefined })
   }
 
   /** Rejects without an answer, and if the copies cannot be read again in time. */
-  async #look(): Promise<void> {
+  async #look(closing: AbortSignal): Promise<void> {
     const { ask, elapsedMs } = this.#parts
-    const signal = AbortSignal.any([this.closing.signal, AbortSignal.timeout(LIMITS.rightsFreshMs)])
+    const signal = AbortSignal.any([closing, AbortSignal.timeout(LIMITS.rightsFreshMs)])
     const askedAtMs = elapsedMs()
     const index = (await ask(signal)) ?? NO_INDEX
     this.number = index.number

@@ -2,6 +2,9 @@
 
 import * as client from 'openid-client'
 
+import { unlessAborted } from '../../common/deadline.ts'
+import { every, type Repetition } from '../../common/every.ts'
+import { HOUR_MS } from '../../domain/durations.ts'
 import type { Logger } from '../../runtime/logger.ts'
 
 interface DiscoveryOptions {
@@ -19,43 +22,33 @@ export interface Discovery {
   readonly scopes: string
   /** Null until the provider has been reached once. */
   readonly current: () => client.Configuration | null
-  readonly close: () => void
+  readonly close: Repetition['close']
 }
 
 const RETRY_MS = 5_000
 /** Keys and addresses rarely change; the library fetches keys again if a signature names an unknown one. */
-const REFRESH_MS = 6 * 3_600_000
+const REFRESH_MS = 6 * HOUR_MS
 const TIMEOUT_S = 10
 
 export function startDiscovery(options: DiscoveryOptions): Discovery {
   const { issuer, clientId, clientSecret, logger, retryMs = RETRY_MS } = options
   let current: client.Configuration | null = null
-  let timer: NodeJS.Timeout | undefined
-  let isClosed = false
   const url = new URL(issuer)
   // Only for trials on localhost.
   const isLoopback = url.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
   // The library trusts TLS for who signed an ID token, and checks the signature only if it is asked to.
   const execute = [client.enableNonRepudiationChecks, ...(isLoopback ? [client.allowInsecureRequests] : [])]
   const look = async (): Promise<void> => {
-    let nextMs = REFRESH_MS
-    try {
-      const found = await client.discovery(url, clientId, clientSecret, undefined, { execute, timeout: TIMEOUT_S })
-      if (current === null) logger.info({ issuer }, 'identity provider found')
-      current = found
-    } catch (error) {
-      logger.warn({ issuer, why: error instanceof Error ? error.message : '' }, 'identity provider not reached')
-      nextMs = current === null ? retryMs : REFRESH_MS
-    }
-    if (!isClosed) timer = setTimeout(() => void look(), nextMs).unref()
+    const found = await client.discovery(url, clientId, clientSecret, undefined, { execute, timeout: TIMEOUT_S })
+    if (current === null) logger.info({ issuer }, 'identity provider found')
+    current = found
   }
-  void look()
-  return {
-    scopes: options.scopes,
-    current: () => current,
-    close() {
-      isClosed = true
-      clearTimeout(timer)
+  const { close } = every(REFRESH_MS, (signal) => unlessAborted(signal, look), {
+    retryMs,
+    onFailure: (error) => {
+      const why = error instanceof Error ? error.message : ''
+      logger.warn({ issuer, why, task: 'find_identity_provider' }, 'identity provider not reached')
     },
-  }
+  })
+  return { scopes: options.scopes, current: () => current, close }
 }

@@ -43,7 +43,7 @@ interface DispatchDeps {
 }
 
 export interface Dispatch {
-  stop(): Promise<void>
+  close(): Promise<void>
 }
 
 const GROUP = 'dispatch'
@@ -68,8 +68,8 @@ export async function startDispatch(deps: DispatchDeps): Promise<Dispatch> {
   const dispatcher = new Dispatcher(deps)
   const consume = consumeReadable(deps)
   const consumers: Consumer[] = []
-  const stop = async (): Promise<void> => {
-    await Promise.all(consumers.map((consumer) => consumer.stop()))
+  const close = async (): Promise<void> => {
+    await Promise.all(consumers.map((consumer) => consumer.close()))
   }
   const options = { maxEntries: BATCH_INSTALLS, lingerMs: LINGER_MS }
   try {
@@ -79,10 +79,10 @@ export async function startDispatch(deps: DispatchDeps): Promise<Dispatch> {
       consumers.push(await consume(`dispatch.${tier}`, GROUP, handler, options))
     }
   } catch (error) {
-    await stop()
+    await close()
     throw error
   }
-  return { stop }
+  return { close }
 }
 
 /** Holds never exceed half an hour. */

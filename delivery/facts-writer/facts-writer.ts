@@ -89,11 +89,11 @@ interface WriterState {
 }
 
 /**
- * Starts consuming. `stop` first writes what was on the log when it was called, for some seconds at most and as long as the facts can be
+ * Starts consuming. `close` first writes what was on the log when it was called, for some seconds at most and as long as the facts can be
  * written: whoever reads the facts of a process that stopped finds what it answered. It resolves when the current batches are committed
  * or abandoned: abandoned ones are redelivered to the next process, and closing the facts ends their insert.
  */
-export async function startFactsWriter(deps: FactsWriterDeps): Promise<{ stop(): Promise<void> }> {
+export async function startFactsWriter(deps: FactsWriterDeps): Promise<{ close(): Promise<void> }> {
   const options = { ...DEFAULTS, ...deps.options }
   const { maxEntries, lingerMs } = options
   const stopping = new AbortController()
@@ -101,12 +101,12 @@ export async function startFactsWriter(deps: FactsWriterDeps): Promise<{ stop():
   const handle = createHandler(deps, options, { stopping: stopping.signal, state })
   const consume = consumeReadable(deps)
   const consumers: Consumer[] = []
-  const stop = async (): Promise<void> => {
+  const close = async (): Promise<void> => {
     state.isEnding = true
     const isStarted = consumers.length === RECORD_TOPICS.length
     if (isStarted) await within(untilCaughtUp(deps.eventLog, state), LAST_ENTRIES_MS).catch(() => undefined)
     const timer = setTimeout(() => stopping.abort(), LAST_INSERT_MS)
-    await Promise.all(consumers.map((consumer) => consumer.stop()))
+    await Promise.all(consumers.map((consumer) => consumer.close()))
     clearTimeout(timer)
   }
   try {
@@ -114,10 +114,10 @@ export async function startFactsWriter(deps: FactsWriterDeps): Promise<{ stop():
       consumers.push(await consume(topic, FACTS_WRITER_GROUP, handle, { maxEntries, lingerMs }))
     }
   } catch (error) {
-    await stop()
+    await close()
     throw error
   }
-  return { stop }
+  return { close }
 }
 
 /** Resolves when everything that is on the log now is written, when that fails, or when the time is over. */

@@ -50,7 +50,7 @@ const HAND_OVER_MS = 50
 /** ...and while so many are open, none waits for a place: after a crash each of them may be sent again. */
 const OPEN_MAX = 50
 
-export async function startMailRole(deps: MailRoleDeps): Promise<{ stop(): Promise<void> }> {
+export async function startMailRole(deps: MailRoleDeps): Promise<{ close(): Promise<void> }> {
   const stopping = new AbortController()
   const parts = {
     ...deps,
@@ -62,9 +62,9 @@ export async function startMailRole(deps: MailRoleDeps): Promise<{ stop(): Promi
   }
   const consume = consumeReadable(deps)
   const consumers: Consumer[] = []
-  const stop = async (): Promise<void> => {
+  const close = async (): Promise<void> => {
     stopping.abort()
-    await Promise.all(consumers.map((consumer) => consumer.stop()))
+    await Promise.all(consumers.map((consumer) => consumer.close()))
   }
   const options = { maxEntries: BATCH_MAILS }
   try {
@@ -72,10 +72,10 @@ export async function startMailRole(deps: MailRoleDeps): Promise<{ stop(): Promi
     for (const tier of WAITING_TIERS)
       consumers.push(await consume(`mail.${tier}`, MAIL_GROUP, (batch) => takeMails(parts, batch, tier), options))
   } catch (error) {
-    await stop()
+    await close()
     throw error
   }
-  return { stop }
+  return { close }
 }
 
 interface MailParts extends MailRoleDeps {

@@ -13,6 +13,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 import type { Registry } from 'prom-client'
 
+import { every, type Repetition } from '../../common/every.ts'
 import { unlessAborted } from '../../common/deadline.ts'
 import { FACTS_WRITER_GROUP, hasReached } from '../../domain/collection/facts-lag.ts'
 import type { RecordTopic } from '../../domain/records.ts'
@@ -52,43 +53,21 @@ const LOOK_MS = 15_000
 
 export interface Refill {
   /** The store may have lost something. Does nothing if it is complete. */
-  request(): void
-  stop(): Promise<void>
+  readonly request: Repetition['now']
+  readonly close: Repetition['close']
 }
 
 type Refilling = RefillDeps & { readonly giveNewest: (loss: Loss, onProgress: () => void) => Promise<void> }
 
 export function createRefill(given: RefillDeps): Refill {
   const deps: Refilling = { ...given, giveNewest: newestAnswers(given) }
-  const stopping = new AbortController()
-  let running: Promise<void> | null = null
-  let isWanted = false
-  const run = async (): Promise<void> => {
-    while (isWanted && !stopping.signal.aborted) {
-      isWanted = false
-      const isDone = await tryRefill(deps, stopping.signal).catch((error: unknown) => {
-        if (!stopping.signal.aborted) deps.logger.warn({ err: error }, 'the hot state cannot be filled yet')
-        return false
-      })
-      if (isDone) continue
-      isWanted = true
-      await wait(AGAIN_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
-    }
-    running = null
-  }
-  const request = (): void => {
-    isWanted = true
-    running ??= run()
-  }
-  const looks = setInterval(request, LOOK_MS).unref()
-  return {
-    request,
-    async stop() {
-      clearInterval(looks)
-      stopping.abort()
-      await running
-    },
-  }
+  const refill = async (signal: AbortSignal): Promise<number> => ((await tryRefill(deps, signal)) ? LOOK_MS : AGAIN_MS)
+  const { now, close } = every(LOOK_MS, refill, {
+    firstMs: LOOK_MS,
+    retryMs: AGAIN_MS,
+    onFailure: (error) => deps.logger.warn({ err: error, task: 'refill' }, 'the hot state cannot be filled yet'),
+  })
+  return { request: now, close }
 }
 
 /** True if the store is complete now; false if this must be retried. */

@@ -47,8 +47,8 @@ interface ReplayRoleDeps extends ReplayJobDeps {
   readonly runReplaysElsewhere?: (signal: AbortSignal) => Promise<void>
 }
 
-/** Starts at once. `stop` abandons the running replay; the next start goes on with it. */
-export function startReplayJobs(deps: ReplayRoleDeps): { readonly stop: () => Promise<void> } {
+/** Starts at once. `close` abandons the running replay; the next start goes on with it. */
+export function startReplayJobs(deps: ReplayRoleDeps): { readonly close: () => Promise<void> } {
   const { facts, runReplaysElsewhere } = deps
   const begun: BegunReplays = new Map()
   const runHere = (stopping: Stopping): Promise<void> => {

@@ -34,8 +34,8 @@ const HOURS_PER_INSERT = 10
 /** Bounds the memory of one statement, and its rows: a visit has some ten cells. */
 const FACTS_AT_ONCE = 5_000
 
-/** Starts at once. `stop` resolves when the current hour is counted, or given up. */
-export function startRollup(deps: RollupDeps): { readonly stop: () => Promise<void> } {
+/** Starts at once. `close` resolves when the current hour is counted, or given up. */
+export function startRollup(deps: RollupDeps): { readonly close: () => Promise<void> } {
   const metrics = createRollupMetrics(deps.registry)
   return repeat({
     act: (stopping) =>

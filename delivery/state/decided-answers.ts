@@ -15,7 +15,7 @@ export interface DecidedAnswersDeps extends VersionGuardDeps, RecordReaderDeps {
 const BATCH_DECISIONS = 500
 
 /** Of several decisions about one event the first on the log counts; the hot state keeps it. */
-export async function startDecidedAnswers(deps: DecidedAnswersDeps): Promise<{ stop(): Promise<void> }> {
+export async function startDecidedAnswers(deps: DecidedAnswersDeps): Promise<{ close(): Promise<void> }> {
   const { hotState } = deps
   const read = createRecordReader(deps, STATE_GROUP)
   const handle = async (batch: Batch): Promise<BatchOutcome> => {

@@ -51,7 +51,7 @@ const UNKNOWN_MARK = '"isPredecessorUnknown":true'
 const LINGER_MS = 250
 
 /** For a process whose hot state needs no activation applied again: handles only activations with an unknown predecessor. */
-export async function startLateRevocations(deps: LateRevocationDeps): Promise<{ stop(): Promise<void> }> {
+export async function startLateRevocations(deps: LateRevocationDeps): Promise<{ close(): Promise<void> }> {
   const late = new LateRevocations(deps)
   const read = createRecordReader(deps, STATE_GROUP)
   const handle = async (batch: Batch): Promise<BatchOutcome> => {
@@ -64,12 +64,12 @@ export async function startLateRevocations(deps: LateRevocationDeps): Promise<{ 
   try {
     await late.start()
   } catch (error) {
-    await consumer.stop()
+    await consumer.close()
     throw error
   }
   return {
-    async stop() {
-      await Promise.all([consumer.stop(), late.stop()])
+    async close() {
+      await Promise.all([consumer.close(), late.close()])
     },
   }
 }
@@ -96,13 +96,13 @@ export class LateRevocations {
         this.#consumers.push(await consume(`state.${tier}`, STATE_GROUP, handle, options))
       }
     } catch (error) {
-      await this.stop()
+      await this.close()
       throw error
     }
   }
 
-  async stop(): Promise<void> {
-    await Promise.all(this.#consumers.map((consumer) => consumer.stop()))
+  async close(): Promise<void> {
+    await Promise.all(this.#consumers.map((consumer) => consumer.close()))
   }
 
   /** Handles activations with an unknown predecessor: revokes it now, or as soon as their visits arrive. */

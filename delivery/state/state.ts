@@ -4,6 +4,7 @@
  * the decisions about pending installs (`decided-answers.ts`).
  */
 
+import { every } from '../../common/every.ts'
 import type { ActivationRecord } from '../../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer } from '../../ports/event-log/event-log.ts'
 import type { Predecessor, ReceiptVerbs } from '../../ports/hot-state/hot-state.ts'
@@ -28,7 +29,7 @@ export interface StateRole {
    * facts.
    */
   storeLost(): void
-  stop(): Promise<void>
+  close(): Promise<void>
 }
 
 /** States only move forward, so applying one again, or late, changes nothing that is newer. */
@@ -47,15 +48,15 @@ export async function startState(deps: StateDeps): Promise<StateRole> {
   })
   const rewindable = rewinding(consumer, deps)
   const refill = createRefill(deps)
-  const parts: { stop(): Promise<void> }[] = [rewindable, late, refill]
-  const stop = async (): Promise<void> => {
-    await Promise.all(parts.map((part) => part.stop()))
+  const parts: { close(): Promise<void> }[] = [rewindable, late, refill]
+  const close = async (): Promise<void> => {
+    await Promise.all(parts.map((part) => part.close()))
   }
   try {
     await late.start()
     parts.push(await startDecidedAnswers(deps))
   } catch (error) {
-    await stop()
+    await close()
     throw error
   }
   return {
@@ -63,38 +64,38 @@ export async function startState(deps: StateDeps): Promise<StateRole> {
       rewindable.storeLost()
       refill.request()
     },
-    stop,
+    close,
   }
 }
 
 /** Only activations are rewound: waiting entries have their own due times. */
 function rewinding(consumer: Consumer, { logger, nowMs }: StateDeps): StateRole {
+  /** Since when activations are to be applied again. */
   let lostAtMs: number | null = null
-  let timer: NodeJS.Timeout | null = null
-  let isStopped = false
   const rewind = async (): Promise<void> => {
-    timer = null
-    const sinceMs = (lostAtMs ?? nowMs()) - REWIND_MS
+    if (lostAtMs === null) return
+    const fromMs = lostAtMs
     lostAtMs = null
     try {
-      await consumer.rewind(sinceMs)
-      logger.warn({ sinceMs }, 'applying activations again')
+      await consumer.rewind(fromMs - REWIND_MS)
     } catch (error) {
-      if (isStopped) return
-      logger.warn({ err: error }, 'activations cannot be applied again yet')
-      lostAtMs ??= sinceMs + REWIND_MS
-      timer ??= setTimeout(() => void rewind(), REWIND_AGAIN_MS)
+      // Earlier than a loss that was noticed meanwhile.
+      lostAtMs = fromMs
+      throw error
     }
+    logger.warn({ sinceMs: fromMs - REWIND_MS }, 'applying activations again')
   }
+  const rewinds = every(Infinity, rewind, {
+    retryMs: REWIND_AGAIN_MS,
+    onFailure: (error) => logger.warn({ err: error, task: 'rewind' }, 'activations cannot be applied again yet'),
+  })
   return {
     storeLost() {
       lostAtMs ??= nowMs()
-      timer ??= setTimeout(() => void rewind(), 0)
+      rewinds.now()
     },
-    async stop() {
-      isStopped = true
-      if (timer !== null) clearTimeout(timer)
-      await consumer.stop()
+    async close() {
+      await Promise.all([rewinds.close(), consumer.close()])
     },
   }
 }

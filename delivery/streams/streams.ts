@@ -3,10 +3,9 @@
  * while the store of leases is unavailable every process sends, and records come twice, with the same IDs.
  */
 
-import { setTimeout as pause } from 'node:timers/promises'
-
 import type { Registry } from 'prom-client'
 
+import { every, type Repetition } from '../../common/every.ts'
 import type { Credentials, NumberedCatalog, CatalogOrganizations } from '../../domain/catalog.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Watermarks } from '../../domain/streams/plan.ts'
@@ -50,24 +49,17 @@ const AFTER_ERROR_MS = 5_000
 
 interface Running {
   readonly runner: StreamRunner
-  readonly stopping: AbortController
-  readonly ended: Promise<void>
+  readonly steps: Repetition
   leasedAtMs: number
 }
 
-/** Starts at once. `stop` resolves when calls in flight have ended or were given up, and releases the leases. */
-export function startStreams(deps: StreamsDeps): { readonly stop: () => Promise<void> } {
+/** Starts at once. `close` resolves when calls in flight have ended or were given up, and releases the leases. */
+export function startStreams(deps: StreamsDeps): { readonly close: () => Promise<void> } {
   const stopping = createStopping()
   const role = new StreamsRole(stoppableDeps(deps, stopping))
-  const loop = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      await role.tick()
-      await pause(TICK_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
-    }
-  }
-  const ended = loop()
+  const ticks = every(TICK_MS, () => role.tick(), { onFailure: failureOf(deps, 'streams') })
   return {
-    stop: () => stopping.end(ended.then(() => role.stop())),
+    close: () => stopping.end(ticks.close().then(() => role.close())),
   }
 }
 
@@ -101,7 +93,7 @@ class StreamsRole {
   async tick(): Promise<void> {
     const wanted = this.#inForce()
     for (const [key, running] of this.#running) {
-      if (!wanted.has(key) || !(await this.#keeps(key, running))) this.#leave(key, running)
+      if (!wanted.has(key) || !(await this.#keeps(key, running))) void this.#leave(key, running)
     }
     for (const [key, inForce] of wanted) {
       if (this.#running.size >= LIMITS.streamsPerProcess) break
@@ -120,10 +112,9 @@ class StreamsRole {
     return this.#known.streams
   }
 
-  async stop(): Promise<void> {
+  async close(): Promise<void> {
     const all = [...this.#running]
-    for (const [key, running] of all) this.#leave(key, running)
-    await Promise.all(all.map(([, { ended }]) => ended))
+    await Promise.all(all.map(([key, running]) => this.#leave(key, running)))
     await Promise.all(all.map(([key]) => this.#deps.hotState.releaseJob(key, this.#deps.owner).catch(() => undefined)))
   }
 
@@ -139,16 +130,19 @@ class StreamsRole {
     return this.#claim(key)
   }
 
-  #leave(key: string, { stopping }: Running): void {
-    stopping.abort()
+  /** Resolves when its current step has ended. */
+  #leave(key: string, { steps }: Running): Promise<void> {
     this.#running.delete(key)
+    return steps.close()
   }
 
   #begin(key: string, inForce: StreamInForce): void {
-    const stopping = new AbortController()
     const runner = this.#runnerOf(key, inForce)
-    const ended = this.#run(runner, stopping.signal)
-    this.#running.set(key, { runner, stopping, ended, leasedAtMs: this.#deps.nowMs() })
+    const steps = every(0, () => runner.step(), {
+      retryMs: AFTER_ERROR_MS,
+      onFailure: failureOf(this.#deps, 'stream_step'),
+    })
+    this.#running.set(key, { runner, steps, leasedAtMs: this.#deps.nowMs() })
   }
 
   #runnerOf(key: string, { organization, stream }: StreamInForce): StreamRunner {
@@ -175,16 +169,12 @@ class StreamsRole {
         senderFor(inForce, { webhook: outbound, bucket: { ...outbound, ...bucketOutbound } }, nowMs),
     })
   }
+}
 
-  async #run(runner: StreamRunner, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const waitMs = await runner.step().catch((error: unknown) => {
-        const reason = error instanceof Error ? error.message : 'unknown'
-        if (!signal.aborted) this.#deps.logger.warn({ reason }, 'a log stream waits for the engines')
-        return AFTER_ERROR_MS
-      })
-      if (waitMs > 0) await pause(waitMs, undefined, { signal }).catch(() => undefined)
-    }
+function failureOf({ logger }: StreamsDeps, task: string): (error: unknown) => void {
+  return (error) => {
+    const reason = error instanceof Error ? error.message : 'unknown'
+    logger.warn({ reason, task }, 'a log stream waits for the engines')
   }
 }
 

@@ -49,8 +49,8 @@ const GROUP = 'webhooks'
 const NOTICED_ENTRIES = 1_000
 const BATCH_JOBS = 50
 
-/** Resolves once it consumes. `stop` resolves when calls in flight have ended. */
-export async function startWebhooks(deps: WebhooksDeps): Promise<{ readonly stop: () => Promise<void> }> {
+/** Resolves once it consumes. `close` resolves when calls in flight have ended. */
+export async function startWebhooks(deps: WebhooksDeps): Promise<{ readonly close: () => Promise<void> }> {
   const read = createRecordReader(deps, GROUP)
   const news = createWebhookNews(deps)
   const waits = createCatalogWaits(deps, GROUP)
@@ -82,9 +82,9 @@ export async function startWebhooks(deps: WebhooksDeps): Promise<{ readonly stop
   }
   const consume = consumeReadable(deps)
   const consumers: Consumer[] = []
-  const stop = async (): Promise<void> => {
+  const close = async (): Promise<void> => {
     stopping.abort()
-    await Promise.all(consumers.map((consumer) => consumer.stop()))
+    await Promise.all(consumers.map((consumer) => consumer.close()))
   }
   try {
     // Events from before this role existed are not sent.
@@ -95,8 +95,8 @@ export async function startWebhooks(deps: WebhooksDeps): Promise<{ readonly stop
     for (const tier of TIER_NAMES)
       consumers.push(await consume(`webhooks.${tier}`, GROUP, (batch) => deliver(batch, tier), options))
   } catch (error) {
-    await stop()
+    await close()
     throw error
   }
-  return { stop }
+  return { close }
 }

@@ -58,7 +58,7 @@ export interface Worker {
    * Takes no more jobs. Resolves once every attempt in flight has ended and is recorded, or is given up: the job of such an attempt
    * is still on the log, and is retried with the same ID.
    */
-  stop(): Promise<void>
+  close(): Promise<void>
 }
 
 /** Jobs in one batch from the log; small, so that a batch delivered again after a crash repeats little. */
@@ -88,10 +88,10 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const maxEntries = deps.provider.batch === undefined ? BATCH_JOBS : BATCH_JOBS_PER_REQUEST
   const consume = consumeReadable(deps)
   const consumers: Consumer[] = []
-  const stop = async (): Promise<void> => {
+  const close = async (): Promise<void> => {
     const late = Promise.withResolvers<void>()
     const timer = setTimeout(() => late.resolve(), deps.stopMs ?? STOP_MS)
-    await Promise.all(consumers.map((consumer) => consumer.stop()))
+    await Promise.all(consumers.map((consumer) => consumer.close()))
     await Promise.race([runner.settled(), late.promise])
     clearTimeout(timer)
     sender.close()
@@ -103,10 +103,10 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       consumers.push(await consume(topic, group, handler, { maxEntries }))
     }
   } catch (error) {
-    await stop()
+    await close()
     throw error
   }
-  return { health: () => ({ inFlight: runner.inFlight, troubled: runner.troubled() }), stop }
+  return { health: () => ({ inFlight: runner.inFlight, troubled: runner.troubled() }), close }
 }
 
 /** A token and its request share the time limit of one exchange: a claim covers both, and a second try of both. */

@@ -69,7 +69,7 @@ export function startTraffic(options: TrafficOptions): Traffic {
   const running = showing.run()
   return {
     close: async () => {
-      showing.stop()
+      showing.close()
       await running
     },
   }
@@ -97,7 +97,7 @@ class Showing {
     this.#streamStates = createStreamStates({ writer, nowMs, current: (stream) => current('LogStream', stream) })
   }
 
-  stop(): void {
+  close(): void {
     this.#isStopped = true
     this.#stopped.resolve()
   }

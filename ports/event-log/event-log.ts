@@ -71,7 +71,7 @@ export interface Consumer {
    * Stops after the current batch and all that were taken over; resolves when their outcome is committed. What takes longer than `IN_HAND_MS`
    * is given up: its outcome is ignored, and it is redelivered.
    */
-  stop(): Promise<void>
+  close(): Promise<void>
 }
 
 /** How long a stop waits for a batch that is being handled, in ms; a process has 25 s for all its parts. */

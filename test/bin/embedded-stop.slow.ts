@@ -60,7 +60,7 @@ interface StandIn {
   total(): number
   requests(): readonly { readonly answered: number; readonly body: unknown }[]
   fail(key: string, fault: Fault | null): void
-  stop(): Promise<void>
+  close(): Promise<void>
 }
 
 describe('the embedded service, while all providers and the mail server hang', function () {
@@ -91,7 +91,7 @@ describe('the embedded service, while all providers and the mail server hang', f
   after(async () => {
     child?.kill('SIGKILL')
     await child?.ended
-    for (const standIn of Object.values(standIns)) await standIn.stop()
+    for (const standIn of Object.values(standIns)) await standIn.close()
     await mailServer?.close()
     await rm(folder, { recursive: true, force: true })
   })

@@ -221,7 +221,7 @@ describe('whencectl explain, of one install at all providers', function () {
   })
   after(async () => {
     await service?.stop()
-    await Promise.all(standIns.map((standIn) => standIn.stop()))
+    await Promise.all(standIns.map((standIn) => standIn.close()))
   })
 
   it('shows the answer of each, and what follows', () => {

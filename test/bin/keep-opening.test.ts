@@ -16,7 +16,7 @@ describe('a part that is retried until it opens', () => {
     warn: (_fields: object, message: string) => void said.push(message),
     info: (_fields: object, message: string) => void said.push(message),
   }
-  const part = { stop: async () => void (stops += 1) }
+  const part = { close: async () => void (stops += 1) }
   beforeEach(() => {
     said = []
     stops = 0
@@ -24,7 +24,7 @@ describe('a part that is retried until it opens', () => {
 
   it('is there at once if possible, and nothing is logged', async () => {
     const kept = await keepOpening(async () => part, { ...SOON, logger: logger as never })
-    await kept.stop()
+    await kept.close()
     expect({ said, stops }).to.deep.equal({ said: [], stops: 1 })
   })
 
@@ -39,14 +39,14 @@ describe('a part that is retried until it opens', () => {
     )
     await until(() => said.includes('opened'))
     expect(said).to.deep.equal(['not opened yet, trying again', 'not opened yet, trying again', 'opened'])
-    await kept.stop()
+    await kept.close()
     expect(stops).to.equal(1)
   })
 
   it('does not delay a stop, and is stopped if it opens afterwards', async () => {
     const opening = Promise.withResolvers<typeof part>()
     const kept = await keepOpening(() => opening.promise, { ...SOON, logger: logger as never })
-    await kept.stop()
+    await kept.close()
     expect(stops).to.equal(0)
     opening.resolve(part)
     await until(() => stops === 1)
@@ -60,7 +60,7 @@ describe('a part that is retried until it opens', () => {
       throw new Error('away')
     }
     const kept = await keepOpening(open, { ...SOON, againMs: 60_000, logger: logger as never })
-    await kept.stop()
+    await kept.close()
     await new Promise((resolve) => setTimeout(resolve, 5))
     expect(tries).to.equal(1)
   })

@@ -32,7 +32,7 @@ describe('the life of the service', function () {
   afterEach(async () => {
     child?.kill('SIGKILL')
     await child?.ended
-    await ga4.stop()
+    await ga4.close()
     await rm(folder, { recursive: true, force: true })
   })
 

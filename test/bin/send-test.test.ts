@@ -60,7 +60,7 @@ describe('whencectl send-test', function () {
     standIn = await startXStandIn({ port: 0, isToken: (token) => token === TOKEN })
   })
   after(async () => {
-    await standIn.stop()
+    await standIn.close()
     await rm(folder, { recursive: true, force: true })
   })
 

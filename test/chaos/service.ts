@@ -95,9 +95,9 @@ export async function startChaosService(options: ChaosOptions): Promise<ChaosSer
     const { cluster } = engines
     if (cluster === null) throw new Error('there is no cluster')
     const ga4 = await startGa4StandIn({ port: 0, keep: KEEP_HITS })
-    closers.push(() => ga4.stop())
+    closers.push(() => ga4.close())
     const meta = await startMetaStandIn({ port: 0, keep: KEEP_HITS })
-    closers.push(() => meta.stop())
+    closers.push(() => meta.close())
     const eventLog = await kafkaEventLog(engines.kafkaSettings)
     closers.push(() => eventLog.close())
     const manifests = join(folder, 'manifests')

@@ -186,7 +186,7 @@ describe('the chart on a real API server', function () {
     })
     after(async () => {
       await kubelet?.stop()
-      await ga4?.stop()
+      await ga4?.close()
       await engines?.stop()
     })
 

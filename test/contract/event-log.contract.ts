@@ -210,7 +210,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
           { maxEntries: 2 },
         )
         await until(() => seen.length >= 5)
-        await consumer.stop()
+        await consumer.close()
         expect(seen).to.deep.equal(['0,1', '0,1', '0,1', '0,1', '2,3'])
       })
 
@@ -230,7 +230,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
           { maxEntries: 5 },
         )
         await until(() => seen.length >= 3)
-        await consumer.stop()
+        await consumer.close()
         expect(seen).to.deep.equal(['01234', '234', '4'])
       })
 
@@ -276,7 +276,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
           await until(async () => (await done()) === before + 2)
           release('2')
           await until(async () => (await done()) === before + 4)
-          await consumer.stop()
+          await consumer.close()
           expect(seen).to.deep.equal(['0', '1', '2', '3'])
         })
 
@@ -288,7 +288,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
           await until(() => seen.length === 3)
           release('0')
           release('2')
-          await consumer.stop()
+          await consumer.close()
           const next = await collect('g')
           await next.until(2)
           expect(next.seen().values).to.deep.equal(['1', '2'])
@@ -304,7 +304,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
           await until(() => seen.length === 5)
           release('1')
           release('2')
-          await consumer.stop()
+          await consumer.close()
           expect(seen).to.deep.equal(['0', '1', '2', '1', '2'])
           await append('next')
           expect((await collect('g').then((all) => all.until(1))).values).to.deep.equal(['next'])
@@ -330,7 +330,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
           const before = taken
           held.resolve()
           if (before < MAX_OPEN_ENTRIES + more) await until(() => taken === MAX_OPEN_ENTRIES + more)
-          await consumer.stop()
+          await consumer.close()
         })
       })
 
@@ -359,7 +359,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         if (harness.nowMs() < resumeAtMs) expect(held).to.deep.equal(['012'])
         await harness.advance(400)
         await until(() => held.join('').includes('wakes nobody'))
-        await consumer.stop()
+        await consumer.close()
         expect(held.slice(1).join('')).to.equal('12wakes nobody')
       })
 
@@ -387,7 +387,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         const [left, right] = await Promise.all([collect('g', 5), collect('g', 5)])
         await Promise.all(numbers(300).map((number) => append(`${number}`)))
         await until(() => left.count() + right.count() >= 300)
-        await Promise.all([left.consumer.stop(), right.consumer.stop()])
+        await Promise.all([left.consumer.close(), right.consumer.close()])
         const places = [...left.seen().places, ...right.seen().places]
         expect(places.length).to.equal(300)
         expect(new Set(places).size).to.equal(300)
@@ -395,7 +395,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
 
       it('lets the other consumer of a group take over when one stops', async () => {
         const [left, right] = await Promise.all([collect('g'), collect('g')])
-        await left.consumer.stop()
+        await left.consumer.close()
         const before = left.count()
         await append('for the one that stays')
         expect((await right.until(1)).values).to.deep.equal(['for the one that stays'])
@@ -414,7 +414,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         await append('late')
         const { values } = await collect('oldest').then((all) => all.until(2))
         await until(() => newest.length > 0)
-        await consumer.stop()
+        await consumer.close()
         expect(new Set(values)).to.deep.equal(new Set(['early', 'late']))
         expect(newest).to.deep.equal(['late'])
       })
@@ -431,7 +431,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         await started.promise
         await append('behind')
         let isStopped = false
-        const stopping = consumer.stop().then(() => (isStopped = true))
+        const stopping = consumer.close().then(() => (isStopped = true))
         await turn()
         expect(isStopped).to.equal(false)
         finish.resolve()
@@ -452,7 +452,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         const consumer = await harness.log.consume(TOPIC, 'g', handler, { maxEntries: 1 })
         await append('in hand')
         await started.promise
-        await consumer.stop()
+        await consumer.close()
         hanging.resolve()
         await turn()
         await harness.reopen()
@@ -508,7 +508,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         await appendInOrder(6, 1)
         const { values } = await all.until(10)
         expect(values.join('')).to.equal('0123453456')
-        await all.consumer.stop()
+        await all.consumer.close()
         expect((await harness.log.lag()).map(({ entries }) => entries)).to.deep.equal([0])
       })
 
@@ -538,7 +538,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         expect(isBack).to.equal(false)
         finish.resolve()
         await rewound
-        await consumer.stop()
+        await consumer.close()
         await harness.reopen()
         expect((await collect('g', 4).then((all) => all.until(4))).values.join('')).to.equal('0123')
       })
@@ -548,11 +548,11 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         await appendInOrder(0, 3)
         const before = await collect('g', 3)
         await before.until(3)
-        await before.consumer.stop()
+        await before.consumer.close()
         const after = await collect('g', 3)
         await after.consumer.rewind(sinceMs)
         expect((await after.until(3)).values.join('')).to.equal('012')
-        await after.consumer.stop()
+        await after.consumer.close()
       })
 
       it('never goes forward', async () => {
@@ -571,7 +571,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         await until(() => seen.length >= 2)
         await consumer.rewind(harness.nowMs() + 60_000)
         await until(() => seen.length >= 4)
-        await consumer.stop()
+        await consumer.close()
         expect(seen.join('')).to.equal('0101')
       })
     })
@@ -584,7 +584,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
           numbers(10).map((number) => ({ key: 'acme:same', value: `${number}` })),
         )
         await seen.until(10)
-        await seen.consumer.stop()
+        await seen.consumer.close()
         const offsets = seen.seen().entries.map(({ offset }) => offset)
         const read = await harness.log.read(TOPIC, offsets[4] ?? -1, 3)
         expect(read.map(({ value }) => value)).to.deep.equal(['4', '5', '6'])
@@ -661,7 +661,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         const all = await collect('g')
         await harness.log.append(TOPIC, numbers(3).map(String).map(entry))
         await all.until(3)
-        await all.consumer.stop()
+        await all.consumer.close()
         await harness.log.append(TOPIC, numbers(4).map(String).map(entry))
         expect(await harness.log.lag()).to.deep.include({ topic: TOPIC, group: 'g', entries: 4 })
       })
@@ -676,7 +676,7 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
         const all = await collect('g')
         await harness.log.append(TOPIC, numbers(3).map(String).map(entry))
         await all.until(3)
-        await all.consumer.stop()
+        await all.consumer.close()
         const caughtUp = await harness.log.progress(TOPIC, 'g')
         expect(caughtUp.done).to.deep.equal(caughtUp.ends)
         expect(sum(caughtUp.ends)).to.equal(3)

@@ -126,7 +126,7 @@ describe('Kafka', function () {
       await log.append('visits', numbers(40).map(numbered))
       await until(async () => seen.size + (await log.lag()).reduce((sum, { entries }) => sum + entries, 0) === 40)
       expect(seen.size).to.be.within(1, 39)
-      await consumer.stop()
+      await consumer.close()
     })
   })
 
@@ -221,7 +221,7 @@ describe('Kafka', function () {
       await left.append('visits', numbers(400).slice(200).map(numbered))
       await until(() => new Set([...seen, ...other]).size === 400)
       expect(other.size).to.be.greaterThan(0)
-      await consumer.stop()
+      await consumer.close()
       await left.append('visits', numbers(420).slice(400).map(numbered))
       await until(() => new Set([...seen, ...other]).size === 420)
       await until(async () => (await left.lag()).every(({ entries }) => entries === 0))
@@ -231,7 +231,7 @@ describe('Kafka', function () {
       const settings = await created(FOUR_PARTITIONS)
       const log = await opened(settings)
       const seen = new Set<string>()
-      const join = async (): Promise<{ stop(): Promise<void> }> =>
+      const join = async (): Promise<{ close(): Promise<void> }> =>
         log.consume(
           'visits',
           'g',
@@ -256,7 +256,7 @@ describe('Kafka', function () {
         const member = await join()
         const before = seen.size
         await until(() => seen.size > before)
-        await member.stop()
+        await member.close()
       }
       isOver = true
       await writing

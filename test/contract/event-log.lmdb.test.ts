@@ -18,7 +18,12 @@ eventLogContract('LMDB', async (bounds: EventLogBounds = {}): Promise<EventLogHa
   let log: LmdbEventLog
   const open = async (): Promise<void> => {
     environment = await openTestEnvironment(folder, clock.nowMs)
-    log = await lmdbEventLog(environment, { ...bounds, retryMs: { first: 1, most: 5 }, recheckMs: 5, trimEveryMs: 0 })
+    log = await lmdbEventLog(environment, {
+      ...bounds,
+      retryMs: { first: 1, most: 5 },
+      recheckMs: 5,
+      trimEveryMs: Infinity,
+    })
   }
   const close = async (): Promise<void> => {
     await log.close()

@@ -27,7 +27,7 @@ eventLogContract('a spool in front of LMDB', async (bounds: EventLogBounds = {})
     const environments = await Promise.all(folders.map((folder) => openTestEnvironment(folder, clock.nowMs)))
     const [log, spool] = await Promise.all(
       environments.map((environment, index) =>
-        lmdbEventLog(environment, { ...(index === 1 ? SPOOL_LOG_OPTIONS : bounds), ...QUICK, trimEveryMs: 0 }),
+        lmdbEventLog(environment, { ...(index === 1 ? SPOOL_LOG_OPTIONS : bounds), ...QUICK, trimEveryMs: Infinity }),
       ),
     )
     if (log === undefined || spool === undefined) throw new Error('two folders, two logs')

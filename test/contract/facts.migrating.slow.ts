@@ -143,7 +143,7 @@ describe('migrations while facts are collected', function () {
     expect(kept.inserted.length).to.be.at.least(Object.keys(NEXT).length)
     const refused = await connection.query('SELECT count() AS rows FROM poison_records', {}, { turn: 'report' })
     expect(refused.map((row) => Number((row as { rows: unknown }).rows))).to.deep.equal([0])
-    await writer.stop()
+    await writer.close()
     await facts.close()
   })
 })

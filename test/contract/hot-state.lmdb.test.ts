@@ -16,7 +16,7 @@ async function openHarness(): Promise<HotStateHarness> {
   let state: LmdbHotState
   const open = async (): Promise<void> => {
     environment = await openTestEnvironment(folder, clock.nowMs)
-    state = await lmdbHotState(environment, { sweepEveryMs: 0 })
+    state = await lmdbHotState(environment, { sweepEveryMs: Infinity })
   }
   const close = async (): Promise<void> => {
     await state.close()

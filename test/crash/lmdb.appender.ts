@@ -26,8 +26,8 @@ const environment = await openLmdb(folder, {
   stallFatalMs: 3_000,
   onFatal: (error) => say(`fatal ${error.message}`),
 })
-const log = await lmdbEventLog(environment, { trimEveryMs: 0 })
-const state = await lmdbHotState(environment, { sweepEveryMs: 0, saveEveryMs: 1 })
+const log = await lmdbEventLog(environment, { trimEveryMs: Infinity })
+const state = await lmdbHotState(environment, { sweepEveryMs: Infinity, saveEveryMs: 1 })
 say('ready')
 
 let id = Number(firstId)

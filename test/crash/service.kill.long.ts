@@ -39,7 +39,7 @@ describe('the service and kill -9', () => {
     ga4 = await startGa4StandIn({ port: 0, keep: KEEP_HITS })
   })
   after(async () => {
-    await ga4?.stop()
+    await ga4?.close()
     await rm(folder, { recursive: true, force: true })
   })
 

@@ -95,7 +95,7 @@ describe('the service and kill -9 while people use the dashboard', () => {
   })
   after(async () => {
     await post?.stop()
-    await stripe?.stop()
+    await stripe?.close()
     await rm(folder, { recursive: true, force: true })
   })
 

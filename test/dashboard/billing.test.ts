@@ -43,7 +43,7 @@ describe('billing', () => {
     // Each request had the documented form.
     const messages = stripe.requests().flatMap((request) => request.messages)
     await stage.stop()
-    await stripe.stop()
+    await stripe.close()
     expect(messages).to.deep.equal([])
   })
 

@@ -50,7 +50,7 @@ describe('the audit of a folder', () => {
     })
   })
   afterEach(async () => {
-    await audit.stop()
+    await audit.close()
     await catalog.close()
     await rm(root, { recursive: true, force: true })
   })

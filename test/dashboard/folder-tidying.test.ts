@@ -25,7 +25,7 @@ describe('the folder of the dashboard', () => {
   let writer: ResourceWriter
   let nowMs: number
   let remove: () => Promise<number>
-  let stop: () => void
+  let close: () => Promise<void>
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'whence-tidying-'))
@@ -37,10 +37,10 @@ describe('the folder of the dashboard', () => {
     writer = folderWriter({ folder, written, env: {}, refresh: catalog.refresh, ...clock })
     const tidying = await startFolderTidying({ catalog, writer, written, logger: SILENT, ...clock })
     remove = tidying.removeUnused
-    stop = tidying.stop
+    close = tidying.close
   })
   afterEach(async () => {
-    stop?.()
+    await close?.()
     await catalog?.close()
     await rm(folder, { recursive: true, force: true })
   })
@@ -145,7 +145,7 @@ describe('the folder of the dashboard', () => {
     for (const name of kept) await writeFile(join(written, name), '# kept\n')
     for (const name of left) await writeFile(join(written, name), '# removed\n')
     const tidying = await startFolderTidying({ catalog, writer, written, logger: SILENT, nowMs: () => nowMs })
-    tidying.stop()
+    await tidying.close()
     expect(await readdir(written)).to.have.members(kept)
   })
 
@@ -160,7 +160,7 @@ describe('the folder of the dashboard', () => {
       warn: (_fields: object, text: string) => void warnings.push(text),
     }
     const tidying = await startFolderTidying({ catalog, writer, written, logger: logger as never, nowMs: () => nowMs })
-    tidying.stop()
+    await tidying.close()
     await chmod(written, 0o700)
     // Whoever is root may write everywhere.
     expect(warnings.length).to.equal(process.getuid?.() === 0 ? 0 : 1)

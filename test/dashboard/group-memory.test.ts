@@ -28,7 +28,7 @@ describe('the memory of groups', () => {
     clock = testClock()
     folder = await temporaryFolder()
     environment = await openTestEnvironment(folder, clock.nowMs)
-    state = await lmdbHotState(environment, { sweepEveryMs: 0 })
+    state = await lmdbHotState(environment, { sweepEveryMs: Infinity })
   })
   afterEach(async () => {
     await state.close()

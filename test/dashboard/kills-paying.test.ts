@@ -65,7 +65,7 @@ describe('a dashboard that dies while somebody pays', () => {
   })
   after(async () => {
     await stage?.stop()
-    await stripe?.stop()
+    await stripe?.close()
   })
 
   /** A separate organisation for each kill, with somebody who may pay for it. */

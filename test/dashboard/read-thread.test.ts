@@ -274,7 +274,7 @@ describe('reads in a thread of their own', function () {
     if (outcome.kind !== 'stream') throw new Error(`answered ${outcome.kind}`)
     await outcome.chunks[Symbol.asyncIterator]().next()
     outcome.onEnd?.()
-    await thread.stop()
+    await thread.close()
     expect(noted).to.deep.equal(['0 records were downloaded: visits without filters.'])
     const late = await handlers.websites({ requestId: 'two' } as never).catch((error: unknown) => error)
     expect(late).to.include({ message: 'the thread of reads has ended' })

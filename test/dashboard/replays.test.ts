@@ -138,7 +138,7 @@ describe('replays of decisions', function () {
     try {
       await until(async () => (await show(id)).body['state'] === 'done')
     } finally {
-      await role.stop()
+      await role.close()
     }
     const { body } = await show(id)
     expect(body).to.deep.include({ website: 'acme-site', policy: 'first_visit', windowDays: 30, progress: 1 })
@@ -177,7 +177,7 @@ describe('replays of decisions', function () {
     try {
       await expectDecided(id, thread.runReplays)
     } finally {
-      await thread.stop()
+      await thread.close()
     }
     expect(made).to.have.lengthOf.at.least(2)
     for (const atMs of made) expect(atMs).to.be.within(Date.now() + aheadMs - START_MS, Date.now() + aheadMs)
@@ -192,7 +192,7 @@ describe('replays of decisions', function () {
       const ended = AbortSignal.abort(new Error('the role has ended'))
       expect(await thread.runReplays(ended).catch((why: unknown) => why)).to.equal(ended.reason)
     } finally {
-      await thread.stop()
+      await thread.close()
     }
     expect((await show(id)).body['state']).to.equal('waiting')
     await cancel(id)

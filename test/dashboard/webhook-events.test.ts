@@ -30,7 +30,7 @@ spec:
 describe('webhook events about people and plans', () => {
   let stage: Stage
   let receiver: Receiver
-  let role: { stop(): Promise<void> }
+  let role: { close(): Promise<void> }
   let owner: string
   before(async () => {
     receiver = await Receiver.open()
@@ -50,7 +50,7 @@ describe('webhook events about people and plans', () => {
     owner = await stage.signIn(OWNER)
   })
   after(async () => {
-    await role?.stop()
+    await role?.close()
     await stage?.stop()
     await receiver?.close()
   })

@@ -137,7 +137,7 @@ describe('the rules of the stand-ins', () => {
 
 describe('a stand-in', () => {
   let standIn: StandInServer | null = null
-  afterEach(async () => standIn?.stop())
+  afterEach(async () => standIn?.close())
 
   async function post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<any> {
     const answer = await fetch(`${standIn?.url}${path}`, { method: 'POST', body: JSON.stringify(body), headers })
@@ -236,6 +236,6 @@ async function answerOf(standIn: StandInServer, path: string, body: object): Pro
   const headers = { authorization: 'Bearer t', 'access-token': 't', 'x-pixel-token': 't' }
   const response = await fetch(standIn.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
   const answer = (await response.json()) as Record<string, any>
-  await standIn.stop()
+  await standIn.close()
   return answer
 }

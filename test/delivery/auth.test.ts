@@ -37,7 +37,7 @@ describe('access tokens', () => {
   })
   afterEach(async () => {
     tokens.close()
-    await oauth.stop()
+    await oauth.close()
   })
 
   it('are asked for once by many at a time, and kept', async () => {

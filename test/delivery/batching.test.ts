@@ -68,7 +68,7 @@ describe('deliveries in one request', () => {
   })
   afterEach(async () => {
     await stage.strike()
-    await standIn.stop()
+    await standIn.close()
   })
 
   for (const [provider, destination, start, list] of [
@@ -199,8 +199,8 @@ describe("deliveries in one request to Google, and Google's verdict", () => {
   })
   afterEach(async () => {
     await stage.strike()
-    await ads.stop()
-    await oauth.stop()
+    await ads.close()
+    await oauth.close()
   })
   const questions = (): number => ads.requests().filter(({ path }) => path === '/v1/requestStatus:retrieve').length
 

@@ -33,6 +33,6 @@ describe('isolation of destinations', () => {
     }
     expect(atHole).not.to.deep.equal([])
     // Cuts what hangs, so that the worker can stop.
-    await stage.standIn.stop()
+    await stage.standIn.close()
   })
 })

@@ -57,7 +57,7 @@ describe('what dispatch appends', () => {
     })
   })
   afterEach(async () => {
-    await dispatch.stop()
+    await dispatch.close()
     await stage.strike()
   })
 

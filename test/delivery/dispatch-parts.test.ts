@@ -339,7 +339,7 @@ describe('dispatch, as a consumer of the log', () => {
         expect(group).to.equal('dispatch')
         if (handlers.size === refusedAt) throw new Error('no place in the group')
         handlers.set(topic, handler)
-        return { stop: async () => void stopped.push(topic) }
+        return { close: async () => void stopped.push(topic) }
       },
       progress: async (topic: string) => progress(topic),
       append: async (topic: string, entries: readonly { readonly value: string }[], options: unknown) => {

@@ -67,7 +67,7 @@ describe('dispatch', () => {
     logger: SILENT_LOGGER,
   })
   afterEach(async () => {
-    await dispatch?.stop()
+    await dispatch?.close()
     await stage.strike()
   })
 
@@ -127,7 +127,7 @@ describe('dispatch', () => {
     return () => calls
   }
   const restart = async (): Promise<void> => {
-    await dispatch?.stop()
+    await dispatch?.close()
     dispatch = await startDispatch(deps())
   }
 
@@ -165,7 +165,7 @@ describe('dispatch', () => {
 
   it('reads the visits of a batch in one query', async () => {
     await start()
-    await dispatch?.stop()
+    await dispatch?.close()
     const visits = [1, 2, 3].map((number) => visitOf({ visitId: `${number}`.repeat(32) }))
     for (const visit of visits) facts.show(visit)
     await report(

@@ -135,7 +135,7 @@ describe('a batch of the facts-writer', () => {
         const expected = [0, 1, 2, 3, 4, 5, 6, 7].filter((index) => !refused.some((each) => each === index))
         expect(memory.statuses()).to.have.members(expected.map((index) => 200 + index))
       } finally {
-        await role.stop()
+        await role.close()
         await stage.strike()
       }
     })
@@ -149,7 +149,7 @@ describe('a batch of the facts-writer', () => {
       consume: async (topic: string) => {
         if (joined.length === 2) throw refusal
         joined.push(topic)
-        return { stop: async () => void left.push(topic) }
+        return { close: async () => void left.push(topic) }
       },
     } as unknown as EventLog
     const deps = { eventLog, facts: new MemoryFacts().facts, logger: SILENT_LOGGER, nowMs: Date.now }

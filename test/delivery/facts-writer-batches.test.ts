@@ -30,7 +30,7 @@ async function startWriter(): Promise<Writer> {
   const eventLog = {
     consume: async (_topic: string, _group: string, handler: BatchHandler) => {
       handlers.push(handler)
-      return { stop: async () => undefined }
+      return { close: async () => undefined }
     },
   } as unknown as EventLog
   const memory = new MemoryFacts()
@@ -44,7 +44,7 @@ async function startWriter(): Promise<Writer> {
   const shared = { eventLog, facts: memory.facts, logger, nowMs: () => NOW_MS, registry, options: OPTIONS }
   const role = await startFactsWriter(shared)
   const handle: BatchHandler = async (batch) => handlers[0]?.(batch)
-  return { memory, registry, lines, handle, stop: () => role.stop() }
+  return { memory, registry, lines, handle, stop: () => role.close() }
 }
 
 const batch = (count: number, appendedAtMs: readonly number[] = []): Batch => {

@@ -30,7 +30,7 @@ describe('the facts-writer', () => {
     const role = await startFactsWriter({ eventLog: log, facts: memory.facts, logger: quiet, nowMs: Date.now, options })
     const visits = Array.from({ length: 12 }, () => ({ key: 'k', value: encodeRecord(visitRecord()) }))
     await log.append('visits', visits)
-    await role.stop()
+    await role.close()
     expect(memory.rows.get('visits')).to.have.length(12)
     expect((await log.lag()).map(({ entries }) => entries)).to.satisfy((all: readonly number[]) =>
       all.every((one) => one === 0),
@@ -45,12 +45,12 @@ describe('a log that is away', () => {
   it('does not keep the facts-writer from stopping', async () => {
     const never = (): Promise<never> => new Promise(() => undefined)
     const stopped: string[] = []
-    const consume = async (topic: string) => ({ stop: async () => void stopped.push(topic) })
+    const consume = async (topic: string) => ({ close: async () => void stopped.push(topic) })
     const eventLog = { consume, progress: never } as unknown as EventLog
     const quiet = SILENT_LOGGER
     const { facts } = new MemoryFacts()
     const role = await startFactsWriter({ eventLog, facts, logger: quiet, nowMs: Date.now })
-    await role.stop()
+    await role.close()
     expect(stopped).to.have.length(RECORD_TOPICS.length)
   })
 })
@@ -76,7 +76,7 @@ describe('a ClickHouse that accepts connections and never answers', function () 
     const record = visitRecord()
     await log.append('visits', [{ key: 'k', value: encodeRecord(record) }])
     await until(hasBegun)
-    await role.stop()
+    await role.close()
     const lag = await log.lag()
     expect(lag.find(({ topic }) => topic === 'visits')?.entries).to.equal(1)
     await log.close()

@@ -225,7 +225,7 @@ describe('facts-writer', () => {
     expect(await lagOf('requests')).to.equal(1)
     release()
     await until(async () => (await lagOf('requests')) === 0)
-    await role.stop()
+    await role.close()
   })
 
   it('makes a single row visible without waiting for a full batch', async () => {
@@ -234,7 +234,7 @@ describe('facts-writer', () => {
     await append('requests', requestRecord({ website }))
     await until(async () => (await facts.run('listLogs', { ...AROUND, website })).length === 1)
     expect(facts.health()).to.include({ isReachable: true })
-    await role.stop()
+    await role.close()
   })
 
   it('counts rows and reports its lag as metrics', async () => {
@@ -333,7 +333,7 @@ describe('facts-writer', () => {
     await log.append(topic, entries, { deadlineMs: 10_000 })
   }
 
-  function start(into: Facts, registry?: Registry): Promise<{ stop(): Promise<void> }> {
+  function start(into: Facts, registry?: Registry): Promise<{ close(): Promise<void> }> {
     const keep =
       (level: string) =>
       (fields: object | string, message = ''): void => {
@@ -348,7 +348,7 @@ describe('facts-writer', () => {
   async function write(into: Facts = facts, registry?: Registry): Promise<void> {
     const role = await start(into, registry)
     await until(async () => (await log.lag()).every((lag) => lag.group !== FACTS_WRITER_GROUP || lag.entries === 0))
-    await role.stop()
+    await role.close()
   }
 
   async function lagOf(topic: RecordTopic): Promise<number> {

@@ -309,8 +309,8 @@ describe('a worker for Google Ads', () => {
   })
   afterEach(async () => {
     await stage.strike()
-    await ads.stop()
-    await oauth.stop()
+    await ads.close()
+    await oauth.close()
   })
 
   it('delivers, polls half an hour later, and records the verdict', async () => {

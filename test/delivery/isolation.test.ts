@@ -47,7 +47,7 @@ describe('one black hole among ten destinations', () => {
     const open = stage.standIn.requests().filter(({ measurementId }) => measurementId === 'G-HOLE')
     expect(open.length).to.be.greaterThan(0)
     expect(stage.worker?.health().inFlight).to.be.at.most(8)
-    await stage.standIn.stop()
+    await stage.standIn.close()
   })
 })
 

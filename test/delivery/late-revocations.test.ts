@@ -145,11 +145,15 @@ describe('a revocation whose visit could not be read', function () {
       redis.cli('FLUSHALL')
       now = Date.now()
       environment = await openTestEnvironment((logFolder = await temporaryFolder()), () => now)
-      eventLog = await lmdbEventLog(environment, { trimEveryMs: 0, recheckMs: 5, retryMs: { first: 10, most: 50 } })
+      eventLog = await lmdbEventLog(environment, {
+        trimEveryMs: Infinity,
+        recheckMs: 5,
+        retryMs: { first: 10, most: 50 },
+      })
       hotState = await redisHotState(redis.url, { whenAway: 'reject', deadlineMs: 5_000 })
     })
     afterEach(async () => {
-      await Promise.all(roles.splice(0).map((role) => role.stop()))
+      await Promise.all(roles.splice(0).map((role) => role.close()))
       await eventLog.close()
       await environment.close()
       await hotState.close()
@@ -196,7 +200,7 @@ describe('a revocation whose visit could not be read', function () {
       await appendActivation(second, { laterField: 'kept' })
       await until(async () => (await waiting()) === 1)
       expect(await hotState.receiptStates([first, second])).to.deep.equal(['active', 'predecessor_unknown'])
-      await role.stop()
+      await role.close()
       // Past the first look, which finds nothing: it waits once more, in the new process.
       await start()
       now += 6_000

@@ -31,7 +31,7 @@ describe('mails', () => {
   let answers: LetterOutcome[]
   let tried: { readonly mailId: string; readonly tries: number }[]
   let sent: Letter['kind'][]
-  let role: { stop(): Promise<void> } | null
+  let role: { close(): Promise<void> } | null
   const randomness = createRandomness()
 
   const start = async (post?: (letter: Letter) => Promise<LetterOutcome>): Promise<void> => {
@@ -56,7 +56,7 @@ describe('mails', () => {
   /** The tier looks at the clock again when something enters it. */
   const advance = async (ms: number): Promise<void> => {
     clock.set(clock.nowMs() + ms)
-    await role?.stop()
+    await role?.close()
     await start()
   }
   const activity = async (): Promise<readonly ActivityRecord[]> =>
@@ -73,7 +73,7 @@ describe('mails', () => {
     role = null
   })
   afterEach(async () => {
-    await role?.stop()
+    await role?.close()
     await log.close()
     await environment.close()
     await deleteFolder(folder)
@@ -130,7 +130,7 @@ describe('mails', () => {
     await start(() => NEVER)
     await put(SIGN_IN)
     await until(() => tried.length === 1)
-    await role?.stop()
+    await role?.close()
     await start()
     await until(() => isSettled('mail'))
     expect(tried.map(({ tries }) => tries)).to.deep.equal([0, 0])

@@ -83,7 +83,7 @@ async function setScene(silentMs = EXCHANGE_MS): Promise<Scene> {
     asked: (provider) => standIns[provider].total(),
     strike: async () => {
       // What hangs at one of them ends with it.
-      await Promise.all(Object.values(standIns).map((standIn) => standIn.stop()))
+      await Promise.all(Object.values(standIns).map((standIn) => standIn.close()))
       await five.stop()
       await store.close()
       await rm(folder, { recursive: true, force: true })

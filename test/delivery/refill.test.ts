@@ -46,7 +46,7 @@ describe('filling the hot state', () => {
       })
       refill.request()
       await until(() => asked.length > 0)
-      await refill.stop()
+      await refill.close()
       expect({ asked, told }).to.deep.equal({ asked: [what], told: ['released'] })
     })
   }
@@ -126,7 +126,7 @@ describe('filling the hot state', () => {
       })
       refill.request()
       await until(() => askedFor.length === 2)
-      await refill.stop()
+      await refill.close()
       expect(await heldOf('one')).to.deep.equal({ kind: 'settled', answer: JSON.stringify(install.answer) })
       expect(await heldOf('open')).to.deep.equal({ kind: 'settled', answer: '{"text":"decided first"}' })
       expect((await heldOf('new')).kind).to.equal('first')

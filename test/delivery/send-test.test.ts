@@ -23,7 +23,7 @@ interface StandIn {
   total(): number
   requests(): readonly { readonly body: unknown; readonly messages: readonly unknown[] }[]
   fail(key: string, fault: Fault | null): void
-  stop(): Promise<void>
+  close(): Promise<void>
 }
 
 interface Case {
@@ -100,8 +100,8 @@ describe('a test of a destination', () => {
   before(async () => {
     oauth = await startGoogleOauthStandIn({ port: 0, isRefreshToken: isToken })
   })
-  after(() => oauth.stop())
-  afterEach(() => standIn.stop())
+  after(() => oauth.close())
+  afterEach(() => standIn.close())
 
   async function tried(
     id: ContractProvider,
@@ -179,7 +179,7 @@ describe('a test of a destination', () => {
     expect(report).to.include({ verdict: 'passed', code: 'checked_here', requestUrl: '', responseStatus: 0 })
     expect(report.nextStep).to.contain('--live')
     expect(standIn.total()).to.equal(0)
-    await standIn.stop()
+    await standIn.close()
     expect(await tried('x', { isLive: false, settings: { pixelId: 'Not A Pixel' } })).to.include({ verdict: 'refused' })
   })
 

@@ -62,7 +62,7 @@ describe('a sixth provider', () => {
   })
   afterEach(async () => {
     await stage.strike()
-    await standIn.stop()
+    await standIn.close()
   })
 
   it('has its golden request', () => {

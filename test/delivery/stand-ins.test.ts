@@ -14,7 +14,7 @@ describe('the GA4 stand-in', () => {
   before(async () => {
     standIn = await startGa4StandIn({ port: 0, keep: 5, nowMs: () => NOON_MS })
   })
-  after(() => standIn.stop())
+  after(() => standIn.close())
 
   const post = (path: string, body: unknown, query = QUERY): Promise<Response> =>
     fetch(`${standIn.url}${path}?${query}`, {

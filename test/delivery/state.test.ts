@@ -43,7 +43,7 @@ describe('a hot state that was lost', function () {
     const folder = await temporaryFolder()
     let now = Date.now()
     const environment = await openTestEnvironment(folder, () => now)
-    const eventLog = await lmdbEventLog(environment, { trimEveryMs: 0 })
+    const eventLog = await lmdbEventLog(environment, { trimEveryMs: Infinity })
     const role = await startState({
       eventLog,
       hotState,
@@ -63,7 +63,7 @@ describe('a hot state that was lost', function () {
     redis.cli('FLUSHALL')
     await until(async () => (await hotState.receiptStates([recent]))[0] === 'active')
     expect(await hotState.receiptStates([old])).to.deep.equal(['unknown'])
-    await role.stop()
+    await role.close()
     await eventLog.close()
     await environment.close()
     await deleteFolder(folder)

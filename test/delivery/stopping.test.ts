@@ -37,7 +37,7 @@ interface Case {
   readonly at: string
   /** What is answered before. */
   readonly rows: Readonly<Record<string, readonly object[]>>
-  readonly start: (facts: FactsReader & FactsWriter, seen: Seen) => { readonly stop: () => Promise<void> }
+  readonly start: (facts: FactsReader & FactsWriter, seen: Seen) => { readonly close: () => Promise<void> }
 }
 
 const OPEN = { ...JOB, since_ms: 0, until_ms: 1 }
@@ -95,7 +95,7 @@ describe('a role that is told to stop', function () {
       seen,
     )
     await until(() => seen.hung.includes(at))
-    return (await endedWithin(role.stop(), STOP_MS)) ? seen : null
+    return (await endedWithin(role.close(), STOP_MS)) ? seen : null
   }
 
   it('ends while ClickHouse or a webhook hangs, whatever it was at', async () => {

@@ -137,7 +137,7 @@ describe('a worker for TikTok', () => {
   }
   afterEach(async () => {
     await stage.strike()
-    await standIn.stop()
+    await standIn.close()
   })
 
   it('delivers, and keeps no identifier and no token of what it sent', async () => {

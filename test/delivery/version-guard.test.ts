@@ -26,7 +26,7 @@ describe('a reader in front of a record of a later release', () => {
     folder = await temporaryFolder()
     now = Date.now()
     environment = await openTestEnvironment(folder, () => now)
-    eventLog = await lmdbEventLog(environment, { recheckMs: 5, trimEveryMs: 0 })
+    eventLog = await lmdbEventLog(environment, { recheckMs: 5, trimEveryMs: Infinity })
     registry = new Registry()
     errors.length = 0
   })
@@ -87,7 +87,7 @@ describe('a reader in front of a record of a later release', () => {
     await append('visits', 1, 2, 1)
     const old = await consume()('visits', 'reader', remember, OPTIONS)
     await until(async () => errors.length === 1)
-    await old.stop()
+    await old.close()
     // The hold belongs to the old process; after its time no metric shows it any more.
     now += 3 * HOLD_MS
     expect(await heldIn()).to.deep.equal([])

@@ -320,7 +320,7 @@ describe('the delivery worker', () => {
     stage.standIn.fail('*', { kind: 'delay', waitMs: 300 })
     await stage.enqueue(...[1, 2, 3, 4].map((number) => eventJob(number)))
     await until(() => stage.standIn.total() === 4)
-    await stage.worker?.stop()
+    await stage.worker?.close()
     expect([...(await stage.statuses()).values()]).to.deep.equal(Array(4).fill('delivered'))
   })
 
@@ -329,7 +329,7 @@ describe('the delivery worker', () => {
     stage.standIn.fail('*', { kind: 'hang' })
     await stage.enqueue(jobOf())
     await until(() => stage.standIn.total() === 1)
-    await stage.worker?.stop()
+    await stage.worker?.close()
     stage.standIn.fail('*', null)
     await stage.restart()
     stage.clock.advance(HOUR_MS)

@@ -117,7 +117,7 @@ async function startEmbedded(): Promise<LoadedService> {
   const program = startProgram(['embedded', ...listens, ...places], { env: { WHENCE_GA4_URL: ga4.url } })
   const stop = async (): Promise<void> => {
     await program.end('SIGTERM')
-    await ga4.stop()
+    await ga4.close()
     await rm(folder, { recursive: true, force: true })
   }
   await program.ready.catch(async (error: unknown) => {

@@ -160,7 +160,7 @@ async function readAll(log: EventLog, wanted: number): Promise<number> {
     { maxEntries: 100 },
   )
   await until(() => keys.size >= wanted)
-  await consumer.stop()
+  await consumer.close()
   return keys.size
 }
 

@@ -103,7 +103,7 @@ describe('the pages', function () {
   })
   after(async () => {
     await stage?.stop()
-    await stripe?.stop()
+    await stripe?.close()
     await facts?.close()
   })
 

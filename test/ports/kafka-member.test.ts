@@ -29,7 +29,7 @@ const SETTINGS: MemberSettings = {
 
 describe('a member of a Kafka group', () => {
   let member: Consumer | null = null
-  afterEach(() => member?.stop())
+  afterEach(() => member?.close())
 
   const start = async (kafka: FakeKafka, more: Partial<MemberSettings> = {}, lagOf = async () => 0): Promise<void> => {
     member = await startMember(placeOn(kafka, lagOf), { ...SETTINGS, ...more })
@@ -91,7 +91,7 @@ describe('a member of a Kafka group', () => {
     kafka.latest.emit('CRASH', { error: new Error('the broker is away') })
     await until(() => isFailing)
     await turn()
-    await member?.stop()
+    await member?.close()
     expect(kafka.consumers).to.have.length(1)
   })
 })

@@ -22,7 +22,7 @@ describe('LMDB event log', () => {
 
   const open = async (options: LmdbEventLogOptions = {}): Promise<void> => {
     environment = await openTestEnvironment(folder, clock.nowMs)
-    log = await lmdbEventLog(environment, { trimEveryMs: 0, ...options })
+    log = await lmdbEventLog(environment, { trimEveryMs: Infinity, ...options })
   }
   const close = async (): Promise<void> => {
     await log.close()
@@ -57,7 +57,7 @@ describe('LMDB event log', () => {
       { maxEntries: 1 },
     )
     await enough.promise
-    await consumer.stop()
+    await consumer.close()
   }
   const valuesOf = async (topic: Topic): Promise<string[]> => (await log.read(topic, 0, 1_000)).map(valueOf)
 
@@ -113,7 +113,7 @@ describe('LMDB event log', () => {
         clock.set(clock.nowMs() + 1)
         trims.push(log.trim())
       })
-      log = await lmdbEventLog(environment, { trimEveryMs: 0, keepMs: () => 0 })
+      log = await lmdbEventLog(environment, { trimEveryMs: Infinity, keepMs: () => 0 })
       const held = async () => ({ done: 0, resumeAtMs: Number.MAX_SAFE_INTEGER })
       const consumer = await log.consume('visits', 'drain', held, { maxEntries: 1 })
       const before = trims.length
@@ -122,7 +122,7 @@ describe('LMDB event log', () => {
       expect(await Promise.all(trims)).to.deep.equal(trims.map(() => 0))
       await append('visits', 'second')
       expect(await valuesOf('visits')).to.deep.equal(['first', 'second'])
-      await consumer.stop()
+      await consumer.close()
     })
 
     it('keeps what no group follows if that is wanted, until a group has passed it', async () => {
@@ -146,7 +146,7 @@ describe('LMDB event log', () => {
   })
 
   it('shares one transaction between an append and the state that goes with it', async () => {
-    const state = await lmdbHotState(environment, { sweepEveryMs: 0 })
+    const state = await lmdbHotState(environment, { sweepEveryMs: Infinity })
     const before = environment.committer.count
     const receipt = { organization: 'acme', website: 'acme', visitId: '0'.repeat(32), issuedAtMs: clock.nowMs() }
     const known = state.learn({ ...receipt, previous: null }, 'active')
@@ -165,7 +165,7 @@ describe('LMDB event log', () => {
     await close()
     const minFreeBytes = 2 ** 60
     environment = await openLmdb(folder, { nowMs: clock.nowMs, onFatal: () => undefined, minFreeBytes })
-    log = await lmdbEventLog(environment, { trimEveryMs: 0 })
+    log = await lmdbEventLog(environment, { trimEveryMs: Infinity })
     const error: unknown = await append('visits', 'no room').catch((reason: unknown) => reason)
     expect(error).to.be.instanceOf(LogUnavailable)
     expect(log.health().isAccepting).to.equal(false)
@@ -177,7 +177,7 @@ describe('LMDB event log', () => {
     const failures: string[] = []
     const onFatal = ({ message }: Error): void => void failures.push(message)
     environment = await openLmdb(folder, { nowMs: clock.nowMs, onFatal, minFreeBytes: 0 })
-    log = await lmdbEventLog(environment, { trimEveryMs: 0 })
+    log = await lmdbEventLog(environment, { trimEveryMs: Infinity })
     await append('visits', 'kept')
     await deleteFolder(folder)
     const refused = (value: string): Promise<unknown> => append('visits', value).catch((reason: unknown) => reason)
@@ -197,7 +197,7 @@ describe('LMDB event log', () => {
     const isBusy = async (): Promise<boolean> => (await log.lag()).some(({ entries }) => entries > 0) || timers() > 1
     while (await isBusy()) await new Promise((resolve) => setImmediate(resolve))
     expect(await log.lag()).to.deep.equal([{ topic: 'visits', group: 'idle', entries: 0 }])
-    await consumer.stop()
+    await consumer.close()
   })
 
   it('bounds a batch in bytes, whatever its count', async () => {
@@ -216,7 +216,7 @@ describe('LMDB event log', () => {
     const words = Array.from({ length: 300 }, (_, index) => `${'größer 😀'.repeat(index)}${index}`)
     await Promise.all(words.map((word) => append('visits', word)))
     while (seen.length < words.length) await new Promise((resolve) => setImmediate(resolve))
-    await consumer.stop()
+    await consumer.close()
     await close()
     await open()
     expect(await log.read('visits', 0, 1_000)).to.deep.equal(seen)

@@ -25,7 +25,7 @@ describe('LMDB hot state', () => {
   beforeEach(async () => {
     folder = await temporaryFolder()
     environment = await openTestEnvironment(folder, clock.nowMs)
-    state = await lmdbHotState(environment, { sweepEveryMs: 0, saveEveryMs: 1 })
+    state = await lmdbHotState(environment, { sweepEveryMs: Infinity, saveEveryMs: 1 })
   })
   afterEach(async () => {
     await state.close()
@@ -70,7 +70,7 @@ describe('LMDB hot state', () => {
     const last = receipt(599)
     while ((await stored()).length < 3) await new Promise((resolve) => setTimeout(resolve, 2))
     await state.close()
-    state = await lmdbHotState(environment, { sweepEveryMs: 0 })
+    state = await lmdbHotState(environment, { sweepEveryMs: Infinity })
     expect(await state.activate(last)).to.deep.equal({ kind: 'activated', revoked: null })
     const replacing = { ...last, visitId: receipt(598).visitId }
     const revoked = { ...last, visitId: receipt(9_598).visitId }
@@ -80,7 +80,7 @@ describe('LMDB hot state', () => {
   })
 
   it('has stored everything when it was flushed, so that a kill takes nothing of it', async () => {
-    state = await lmdbHotState(environment, { sweepEveryMs: 0, saveEveryMs: 60_000 })
+    state = await lmdbHotState(environment, { sweepEveryMs: Infinity, saveEveryMs: 60_000 })
     const claim = {
       organization: 'acme',
       website: 'acme',
@@ -93,7 +93,7 @@ describe('LMDB hot state', () => {
     await state.putVisit({ ...receipt(1), previous: null })
     await state.addUsage({ organization: 'acme', month: '2026-11', quota: null })
     await state.flush()
-    const another = await lmdbHotState(environment, { sweepEveryMs: 0 })
+    const another = await lmdbHotState(environment, { sweepEveryMs: Infinity })
     expect(await another.claimInstall(claim)).to.deep.equal({ kind: 'settled', answer: 'answer' })
     expect(await another.receiptStates([receipt(1)])).to.deep.equal(['issued'])
     expect(await another.readUsage('acme', '2026-11')).to.equal(1)
@@ -179,7 +179,7 @@ describe('LMDB hot state', () => {
     await state.countHits([hit])
     await state.close()
     expect((await stored()).map((key) => key.split('/')[0])).to.deep.equal(['hits'])
-    state = await lmdbHotState(environment, { sweepEveryMs: 0 })
+    state = await lmdbHotState(environment, { sweepEveryMs: Infinity })
     expect(await state.countHits([hit])).to.deep.equal({ kind: 'counted', counts: [11] })
   })
 
@@ -187,7 +187,7 @@ describe('LMDB hot state', () => {
     for (const windowS of [60, 1_800, 3_600]) await state.countHits([{ key: `of ${windowS} s`, limit: 5, windowS }])
     await state.close()
     expect((await stored()).map((key) => key.split('/').at(-1))).to.deep.equal(['of 3600 s'])
-    state = await lmdbHotState(environment, { sweepEveryMs: 0 })
+    state = await lmdbHotState(environment, { sweepEveryMs: Infinity })
   })
 
   it('stores settled answers by itself, without being closed', async () => {

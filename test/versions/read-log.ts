@@ -80,7 +80,7 @@ async function beginWebhooks(log: EventLog): Promise<void> {
   const notNow = async () => ({ done: 0, resumeAtMs: Infinity })
   for (const topic of NOTICED_TOPICS) {
     const consumer = await log.consume(topic, 'webhooks', notNow, { maxEntries: 1, from: 'newest' })
-    await consumer.stop()
+    await consumer.close()
   }
 }
 
@@ -109,10 +109,10 @@ export async function readLog(folder: string, { isMigrated = false } = {}): Prom
     behind: await behindOf(store.log),
     ...(await metricsOf(registry)),
   }
-  await Promise.all(roles.map((role) => role.stop()))
+  await Promise.all(roles.map((role) => role.close()))
   await store.close()
   await facts.close()
-  await standIn.stop()
+  await standIn.close()
   await receiver.close()
   return report
 }
@@ -128,7 +128,7 @@ interface RoleParts {
   readonly ga4Url: string
 }
 
-async function startRoles({ store, mailed, receiver, ...told }: RoleParts): Promise<{ stop(): Promise<unknown> }[]> {
+async function startRoles({ store, mailed, receiver, ...told }: RoleParts): Promise<{ close(): Promise<unknown> }[]> {
   const destinations = [destinationOf()]
   const catalog = catalogOf(destinations)
   const organizations = new Map([[ACME.id, { ...ACME, webhooks: [WEBHOOK] }]])

@@ -190,7 +190,7 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   await lifecycle.start(
     'expired invitations',
     () => startDeletingExpired({ directory, inventory, writer, nowMs, logger }),
-    (started) => started.stop(),
+    (started) => started.close(),
   )
   const people = {
     directory,
@@ -242,7 +242,7 @@ async function openOutbox(parts: DashboardWiring, randomness: Randomness): Promi
     'mail',
     // Mails wait while the log is unavailable; people need not.
     () => keepOpening(() => startMailRole({ ...parts, post, randomness }), { name: 'mail', logger: parts.logger }),
-    (role) => role.stop(),
+    (role) => role.close(),
   )
   return createOutbox({ ...parts, randomness })
 }
@@ -283,7 +283,7 @@ async function openBilling(parts: DashboardWiring, metrics: DashboardMetrics): P
   await lifecycle.start(
     'reconciliation of plans',
     () => startReconciling({ ...parts, ...billing, random: Math.random }),
-    (started) => started.stop(),
+    (started) => started.close(),
   )
   return billing
 }

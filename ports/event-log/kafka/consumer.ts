@@ -9,6 +9,7 @@ import { LogUnavailable } from '../event-log.ts'
 import { storedEntry } from './client.ts'
 import { PartitionFlow } from './flow.ts'
 import type { MemberPlace, MemberSettings } from './member.ts'
+import { every, type Repetition } from '../../../common/every.ts'
 import { endedWithin } from '../../../common/deadline.ts'
 
 export type { MemberPlace, MemberSettings } from './member.ts'
@@ -48,7 +49,7 @@ class GroupConsumer implements Consumer {
   #uncommittedSinceMs: number | null = null
   /** When each partition last delivered something, or was seen to have nothing new. */
   readonly #progressAtMs = new Map<number, number>()
-  #timers: NodeJS.Timeout[] = []
+  #looks: readonly Repetition[] = []
 
   constructor(place: MemberPlace, settings: MemberSettings) {
     this.#place = place
@@ -60,15 +61,18 @@ class GroupConsumer implements Consumer {
       () => this.#joined.reject(new LogUnavailable(`could not join group ${this.#place.groupId} in time`)),
       this.#settings.joinMs,
     )
-    this.#timers = [
-      setInterval(() => this.#resumeWhereRoom(), RESUME_EVERY_MS),
-      setInterval(() => void this.#watch(), Math.min(this.#settings.stalledMs, this.#settings.silentMs) / 8),
+    const onFailure = (error: unknown): void => this.#settings.onFailure(error, this.#place.topic, this.#place.group)
+    const watchMs = Math.min(this.#settings.stalledMs, this.#settings.silentMs) / 8
+    this.#looks = [
+      every(RESUME_EVERY_MS, () => this.#resumeWhereRoom(), { firstMs: RESUME_EVERY_MS, onFailure }),
+      // Not awaited: a question that a broker leaves open must not keep its silence from being noticed.
+      every(watchMs, () => void this.#watch().catch(onFailure), { firstMs: watchMs, onFailure }),
     ]
     try {
       void this.#connect()
       await this.#joined.promise
     } catch (error) {
-      await this.stop()
+      await this.close()
       throw error
     } finally {
       clearTimeout(timer)
@@ -107,14 +111,14 @@ class GroupConsumer implements Consumer {
     return this.#stopping.signal.aborted
   }
 
-  stop(): Promise<void> {
+  close(): Promise<void> {
     this.#stopped ??= this.#stop()
     return this.#stopped
   }
 
   async #stop(): Promise<void> {
     this.#stopping.abort()
-    for (const timer of this.#timers) clearInterval(timer)
+    for (const each of this.#looks) void each.close()
     const flows = [...this.#flows.values()]
     for (const flow of flows) flow.end({ isLost: false })
     await endedWithin(Promise.all(flows.map(({ ended }) => ended)), this.#settings.inHandMs)

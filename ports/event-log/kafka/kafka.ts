@@ -152,8 +152,8 @@ class LogInKafka implements EventLog {
     this.#consumers.add(member)
     return {
       rewind: (sinceMs) => member.rewind(sinceMs),
-      stop: async () => {
-        await member.stop()
+      close: async () => {
+        await member.close()
         this.#consumers.delete(member)
       },
     }
@@ -214,7 +214,7 @@ class LogInKafka implements EventLog {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    const ending = [...this.#consumers].map((consumer) => consumer.stop())
+    const ending = [...this.#consumers].map((consumer) => consumer.close())
     for (const reader of this.#readers.values()) ending.push(reader.close())
     await endedWithin(Promise.all([this.#queue.drained(), ...ending]), this.#options.closeMs)
     this.#bounds.close()

@@ -83,7 +83,7 @@ export class Group {
     const member = { handler, options }
     this.#members.push(member)
     this.wake()
-    return { rewind: (sinceMs) => this.#rewind(sinceMs), stop: () => this.#stop(member) }
+    return { rewind: (sinceMs) => this.#rewind(sinceMs), close: () => this.#stop(member) }
   }
 
   /** Hands over the next batch if one is due; called whenever something may have changed. */

@@ -1,5 +1,6 @@
 /** EventLog on LMDB: one partition per topic, offsets counted from 0, synced to disk before an append resolves. */
 
+import { every, type Repetition } from '../../../common/every.ts'
 import type { Topic } from '../../../domain/records.ts'
 import { LIMITS } from '../../../domain/limits.ts'
 import type { LmdbEnvironment } from '../../shared/lmdb/environment.ts'
@@ -101,7 +102,7 @@ class LogInLmdb implements LmdbEventLog {
   readonly #queue: AppendQueue
   readonly #positions: Table
   readonly #groups = new Map<Topic, Map<string, Group>>()
-  readonly #trimTimer: NodeJS.Timeout | null = null
+  readonly #trims: Repetition
   #lastAppendAtMs: number | null = null
   #lastFetchAtMs: number | null = null
   #isClosed = false
@@ -133,9 +134,8 @@ class LogInLmdb implements LmdbEventLog {
         for (const topic of grown) for (const group of this.#groupsOf(topic)) group.wake()
       }
     })
-    if (options.trimEveryMs > 0) {
-      this.#trimTimer = setInterval(() => void this.trim().catch(options.onTrimFailure), options.trimEveryMs).unref()
-    }
+    const trim = async (): Promise<void> => void (await this.trim())
+    this.#trims = every(options.trimEveryMs, trim, { firstMs: options.trimEveryMs, onFailure: options.onTrimFailure })
   }
 
   append(topic: Topic, entries: readonly Entry[], options?: LmdbAppendOptions): Promise<void> {
@@ -162,8 +162,8 @@ class LogInLmdb implements LmdbEventLog {
     const consumer = group.add(handler, options)
     return {
       rewind: (sinceMs) => consumer.rewind(sinceMs),
-      stop: async () => {
-        await consumer.stop()
+      close: async () => {
+        await consumer.close()
         if (!this.#groupsOf(topic).some((other) => other.hasMembers)) this.#topics.setConsumed(topic, false)
       },
     }
@@ -234,10 +234,11 @@ class LogInLmdb implements LmdbEventLog {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    if (this.#trimTimer !== null) clearInterval(this.#trimTimer)
+    const trimsEnded = this.#trims.close()
     await this.#queue.drained()
     const groups = [...this.#groups.values()].flatMap((ofTopic) => [...ofTopic.values()])
     await Promise.allSettled(groups.map((group) => group.close()))
+    await trimsEnded
     await this.#trimming?.catch(() => undefined)
   }
 

@@ -17,6 +17,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 
+import { every, type Repetition } from '../../../common/every.ts'
 import { RECEIPT_TOPICS, UNKNOWN_ENDS } from '../../../domain/collection/facts-lag.ts'
 import { LIMITS } from '../../../domain/limits.ts'
 import type { Topic } from '../../../domain/records.ts'
@@ -118,7 +119,7 @@ class LogWithSpool implements SpooledEventLog {
   readonly #counts: SpoolCounts
   readonly #drains = new Map<Topic, Promise<Consumer>>()
   readonly #handovers = new SpoolHandovers()
-  readonly #timer: NodeJS.Timeout
+  readonly #begins: Repetition
   #avoidUntilMs = Number.NEGATIVE_INFINITY
   #progressAtMs = performance.now()
   #underWay = 0
@@ -132,7 +133,10 @@ class LogWithSpool implements SpooledEventLog {
     this.#spool = spool
     this.#options = options
     this.#counts = new SpoolCounts(options.maxBytes, options.nowMs)
-    this.#timer = setInterval(() => this.#beginDrains(), BEGIN_DRAINS_EVERY_MS).unref()
+    this.#begins = every(BEGIN_DRAINS_EVERY_MS, () => this.#beginDrains(), {
+      firstMs: BEGIN_DRAINS_EVERY_MS,
+      onFailure: () => undefined,
+    })
   }
 
   async takeUp(): Promise<void> {
@@ -212,7 +216,7 @@ class LogWithSpool implements SpooledEventLog {
     await this.#drainBeforeClose()
     this.#isEnding = true
     this.#handovers.endAll()
-    clearInterval(this.#timer)
+    await this.#begins.close()
     await this.#spool.close()
     await this.#log.close()
   }

@@ -4,6 +4,7 @@
  * Verbs resolve before their writes are stored: what a crash loses is on the log, and the next start restores it from there.
  */
 
+import { every } from '../../../common/every.ts'
 import type { ReceiptStanding } from '../../../domain/receipt-states.ts'
 import type { LmdbEnvironment } from '../../shared/lmdb/environment.ts'
 
@@ -18,7 +19,7 @@ import { openSessions } from './sessions.ts'
 export interface LmdbHotStateOptions {
   /** Longest time that counts, answers and issued receipts stay in memory only. */
   readonly saveEveryMs?: number
-  /** Pause between two deletions of expired data; 0 disables them. */
+  /** Pause between two deletions of expired data; `Infinity` disables them. */
   readonly sweepEveryMs?: number
   /** Called if such a deletion fails, or what is in memory could not be stored at the end. */
   readonly onFailure?: (error: unknown) => void
@@ -65,7 +66,7 @@ export async function lmdbHotState(
       if (removed > 0) await committer.durable()
     } while (removed >= SWEEP_LIMIT)
   }
-  const sweeper = sweepEveryMs > 0 ? setInterval(() => void sweep().catch(onFailure), sweepEveryMs).unref() : undefined
+  const sweeper = every(sweepEveryMs, sweep, { firstMs: sweepEveryMs, onFailure })
 
   return {
     putVisit: async (receipt) => saveSoon(issued.put(receipt)),
@@ -93,7 +94,7 @@ export async function lmdbHotState(
     flush,
     sweep,
     async close() {
-      clearInterval(sweeper)
+      await sweeper.close()
       await flush().catch(onFailure)
     },
   }

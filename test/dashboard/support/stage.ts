@@ -142,7 +142,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     },
     nowMs,
   })
-  const hotState = await (options.hotState?.(nowMs) ?? lmdbHotState(environment, { sweepEveryMs: 0 }))
+  const hotState = await (options.hotState?.(nowMs) ?? lmdbHotState(environment, { sweepEveryMs: Infinity }))
   const post = await startPostOffice()
   const eventLog = await lmdbEventLog(environment)
   const mailer = smtpMailer({ url: post.url, from: 'Whence <whence@acme.dev>' })
@@ -251,7 +251,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     },
     writtenFiles: () => readdir(written).catch(() => []),
     async restartAudit(between) {
-      await audit?.stop()
+      await audit?.close()
       await between()
       audit = startAudit()
     },
@@ -263,10 +263,10 @@ export async function startStage(options: StageOptions): Promise<Stage> {
         server.close(() => done())
         server.closeAllConnections()
       })
-      await reads.stop()
-      discovery?.close()
-      await mailRole.stop()
-      await audit?.stop()
+      await reads.close()
+      await discovery?.close()
+      await mailRole.close()
+      await audit?.close()
       mailer.close()
       await eventLog.close()
       await post.stop()
@@ -295,10 +295,10 @@ export function openReadThread(
 function readThreadOf(
   { readThread }: StageOptions,
   parts: Pick<ReadThreadParts, 'directory' | 'nowMs'>,
-): Pick<ReadThread, 'stop'> & { readonly parts: { readonly readingHandlers?: ReadThread['handlers'] } } {
-  if (readThread === undefined) return { parts: {}, stop: async () => undefined }
-  const { handlers, stop } = openReadThread({ ...readThread, ...parts, facts: { insert: nothingToInsert } })
-  return { parts: { readingHandlers: handlers }, stop }
+): Pick<ReadThread, 'close'> & { readonly parts: { readonly readingHandlers?: ReadThread['handlers'] } } {
+  if (readThread === undefined) return { parts: {}, close: async () => undefined }
+  const { handlers, close } = openReadThread({ ...readThread, ...parts, facts: { insert: nothingToInsert } })
+  return { parts: { readingHandlers: handlers }, close }
 }
 
 const nothingToInsert = (): Promise<never> => Promise.reject(new Error('handlers insert nothing'))

@@ -43,7 +43,7 @@ describe('the role of log streams', function () {
   after(async () => {
     // Ends the call that hangs, for which the role would wait.
     await hanging?.close()
-    await role?.stop()
+    await role?.close()
     await healthy?.close()
     await stage?.close()
   })

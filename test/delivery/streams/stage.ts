@@ -194,7 +194,7 @@ export class Stage {
   }
 
   async #closeLog(): Promise<void> {
-    await this.#writer?.stop()
+    await this.#writer?.close()
     this.#writer = null
     await this.#log.close()
     await this.#environment.close()

@@ -120,7 +120,7 @@ export class AdStage {
   }
 
   async strike(): Promise<void> {
-    await this.#worker.stop()
+    await this.#worker.close()
     await this.#store.close()
     await rm(this.#folder, { recursive: true, force: true })
   }

@@ -96,7 +96,7 @@ export async function killUnderLoad({ kills, jobsPerStart, kafkaUrl }: KillLoad)
     return { jobIds, arrived: arrived(), delivered, faults }
   } finally {
     for (const child of children) child.kill('SIGKILL')
-    await Promise.all(Object.values(standIns).map((each) => each.stop()))
+    await Promise.all(Object.values(standIns).map((each) => each.close()))
     await rm(folder, { recursive: true, force: true })
   }
 }

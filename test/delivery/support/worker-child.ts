@@ -38,7 +38,7 @@ const workers = await Promise.all([
 flushCompileCache()
 process.stdout.write('ready')
 process.on('SIGTERM', () => {
-  void Promise.all(workers.map((worker) => worker.stop()))
+  void Promise.all(workers.map((worker) => worker.close()))
     .then(() => store.close())
     .then(() => process.exit(0))
 })

@@ -38,7 +38,7 @@ describe('an event webhook', function () {
   let log: LmdbEventLog
   let clock: ReturnType<typeof testClock>
   let receiver: Receiver
-  let role: { stop(): Promise<void> } | null
+  let role: { close(): Promise<void> } | null
   let webhooks: Webhook[]
   /** Of another organisation. */
   let otherWebhooks: Webhook[]
@@ -104,7 +104,7 @@ describe('an event webhook', function () {
   /** A tier looks at the clock again when its consumer starts. */
   const advance = async (ms: number, callMs?: number): Promise<void> => {
     clock.set(clock.nowMs() + ms)
-    await role?.stop()
+    await role?.close()
     await start(callMs)
   }
   const told = (): readonly Received[] => receiver.received
@@ -122,7 +122,7 @@ describe('an event webhook', function () {
     use(webhook())
   })
   afterEach(async () => {
-    await role?.stop()
+    await role?.close()
     await log.close()
     await environment.close()
     await receiver.close()
@@ -388,7 +388,7 @@ describe('an event webhook', function () {
     await append('installs', installRecord({ resolution: 'unmatched', receivedAtMs: clock.nowMs() }), matched())
     await until(async () => (await states()).includes('delivered'))
     await until(() => told().length === 2)
-    await role?.stop()
+    await role?.close()
     await start(60_000)
     await until(() => told().length === 3)
     await append('installs', matched())
@@ -490,7 +490,7 @@ describe('an event webhook', function () {
 
   it('whose name leads to a private address is not connected to', async () => {
     for (const address of ['10.0.0.1', '127.0.0.1', '169.254.169.254', '::1', 'fd00::1']) {
-      await role?.stop()
+      await role?.close()
       await start(2_000, { resolve: async () => [address] })
       const before = (await attempts()).length
       await append('installs', matched())
@@ -505,7 +505,7 @@ describe('an event webhook', function () {
     await start(30_000)
     await append('installs', matched())
     await until(() => told().length === 1)
-    await role?.stop()
+    await role?.close()
     receiver.moods.delete(HOST)
     await start()
     await until(async () => (await states()).includes('delivered'))

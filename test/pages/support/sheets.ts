@@ -129,7 +129,7 @@ export async function startSheetStage(): Promise<SheetStage> {
     addressOf: ({ address }) => stage.url + address + (address.endsWith('=') ? invitation : ''),
     async stop() {
       await stage.stop()
-      await stripe.stop()
+      await stripe.close()
       await why.close()
     },
   }

@@ -6,6 +6,7 @@
  * the list is therefore asked over a connection of its own, so that a silent broker does not delay the others' answers.
  */
 
+import { every, type Repetition } from '../../../../common/every.ts'
 import { brokerLine, type BrokerLine, type LedPartition } from './broker-line.ts'
 import type { KafkaSettings } from '../url.ts'
 
@@ -60,7 +61,7 @@ export function leaderWatch(sources: readonly LeaderSource[]): LeaderWatch {
   const known = new Map<string, string>()
   let changes = 0
   let slowAtMs = Number.NEGATIVE_INFINITY
-  let timer: NodeJS.Timeout | null = null
+  let looks: Repetition | null = null
   const rest = (): void => {
     known.clear()
     for (const poll of polls) {
@@ -94,7 +95,7 @@ export function leaderWatch(sources: readonly LeaderSource[]): LeaderWatch {
       return changes
     },
     watch(topicName) {
-      timer ??= setInterval(look, LOOK_MS).unref()
+      looks ??= every(LOOK_MS, look, { firstMs: LOOK_MS, onFailure: () => undefined })
       const { promise: moved, reject } = Promise.withResolvers<never>()
       moved.catch(() => undefined)
       const one: WatchedTopic = { topicName, sinceMs: performance.now(), leaders: known.get(topicName), reject }
@@ -102,7 +103,7 @@ export function leaderWatch(sources: readonly LeaderSource[]): LeaderWatch {
       return { moved, end: () => void watched.delete(one) }
     },
     close() {
-      if (timer !== null) clearInterval(timer)
+      void looks?.close()
       rest()
     },
   }
