@@ -7,6 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { startGa4StandIn } from '../stand-ins/ga4.ts'
 import { createLifecycle, type Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
+import { createRegistry } from '../runtime/metrics.ts'
 import { compileSettings, type RunOutcome } from '../runtime/settings/settings.ts'
 import { ChromiumMissing, findChromium, openChromium, type ChromiumWindow } from './demo/chromium.ts'
 import { findMarker, lastEventId, runAtHome } from './demo/machine.ts'
@@ -25,7 +26,7 @@ const DELIVERY_TRIES = 400
 const DELIVERY_PAUSE_MS = 25
 
 interface Stage {
-  readonly run: RunOutcome
+  readonly run: RunOutcome<'embedded'>
   readonly service: Service
   readonly site: ExampleSite
   readonly folder: string
@@ -117,7 +118,8 @@ async function setTheStage(lifecycle: Lifecycle): Promise<Stage> {
   const { settings } = run
   const logger = createLogger({ program: 'demo', level: 'error' })
   const began = performance.now()
-  const service = await startService({ settings, env: {}, logger, lifecycle, nowMs: Date.now, version: version() })
+  const own = { logger, lifecycle, registry: createRegistry('demo', version()), nowMs: Date.now }
+  const service = await startService(own, settings, {})
   const listen = { host: '127.0.0.1', port: sitePort }
   const options = { listen, catalog: service.catalog.current, baseUrl: settings.baseUrl, ga4Url: ga4.url }
   const site = await lifecycle.start(
@@ -129,7 +131,7 @@ async function setTheStage(lifecycle: Lifecycle): Promise<Stage> {
   return { run, service, site, folder }
 }
 
-function settingsFor(folder: string, port: number, ga4Url: string): RunOutcome {
+function settingsFor(folder: string, port: number, ga4Url: string): RunOutcome<'embedded'> {
   const argv = ['--listen', `127.0.0.1:${port}`, '--metrics-listen', '127.0.0.1:0']
   argv.push('--data', join(folder, 'data'), '--manifests', join(folder, 'manifests'))
   const outcome = compileSettings('embedded', argv, { WHENCE_GA4_URL: ga4Url })
@@ -154,7 +156,7 @@ async function showExplanation({ run, service }: Stage, eventId: string | null):
   return isRight
 }
 
-async function isMatchedAndDelivered({ facts }: Service, eventId: string): Promise<boolean> {
+async function isMatchedAndDelivered({ stores: { facts } }: Service, eventId: string): Promise<boolean> {
   for (let tries = 0; tries < DELIVERY_TRIES; tries++) {
     const [row] = await facts.run('installsByEventId', { event_id: eventId })
     const { organization = '', website = '' } = row ?? {}

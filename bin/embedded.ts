@@ -6,20 +6,19 @@ import { yieldV8Threads } from './wiring/v8-threads.ts'
 import { runProgram } from './wiring/process.ts'
 import { startService, type Service } from './service.ts'
 import { startStandIns } from './stand-ins.ts'
-import { version } from './wiring/version.ts'
 import { print } from './terminal/output.ts'
 
-export function embedded({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
+export function embedded({ settings }: RunOutcome<'embedded'>, env: NodeJS.ProcessEnv): Promise<number> {
   yieldV8Threads()
-  return runProgram('embedded', settings, async ({ logger, lifecycle }) => {
+  return runProgram('embedded', settings, async (own) => {
     const { exampleSite, listen, baseUrl } = settings
     // People who try the example have no provider accounts: unless addresses are set, stand-ins take the deliveries.
-    const inUse = exampleSite === null ? settings : await startStandIns(settings, lifecycle)
-    const service = await startService({ settings: inUse, env, logger, lifecycle, nowMs: Date.now, version: version() })
-    logger.info({ listen: `${listen.host}:${service.port}`, baseUrl }, 'collecting')
+    const inUse = exampleSite === null ? settings : { ...settings, ...(await startStandIns(settings, own.lifecycle)) }
+    const service = await startService(own, inUse, env)
+    own.logger.info({ listen: `${listen.host}:${service.port}`, baseUrl }, 'collecting')
     if (exampleSite === null) return
     const ga4Url = settings.ga4Url === null ? inUse.ga4Url : null
-    const site = await lifecycle.start(
+    const site = await own.lifecycle.start(
       'example site',
       () => startExampleSite({ listen: exampleSite, catalog: service.catalog.current, baseUrl, ga4Url }),
       (server) => server.close(),

@@ -10,7 +10,8 @@ import { DAY_MS } from '../domain/durations.ts'
 import { EXAMPLE_DATA, exampleEndMs } from '../domain/figures/example-data.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { encodeRecord, recordKey, type LogRecord, type RecordTopic } from '../domain/records.ts'
-import { keyringOf } from './wiring/serve-api.ts'
+import { createKeyring } from '../runtime/keyring.ts'
+import { masterSecrets } from './wiring/master-secrets.ts'
 import { compileSettings } from '../runtime/settings/settings.ts'
 import { trafficOfDay } from './example-data/traffic.ts'
 import { connectTools } from './tools/control.ts'
@@ -39,7 +40,7 @@ async function fillWithExamples(options: ExampleWish): Promise<number> {
   if (live === null) throw new Error(`no service runs on the data in ${data}: start one with make run`)
   const run = compileSettings('embedded', ['--data', data], env)
   if (run.kind !== 'run') throw new Error('the settings are wrong')
-  const keyId = keyringOf(run.settings, { mayCreate: false }).currentKeyId
+  const keyId = createKeyring(masterSecrets(run.settings, { mayCreate: false })).currentKeyId
   const today = exampleEndMs(nowMs)
   let written = 0
   for (let day = days; day > 0; day -= 1) {

@@ -8,42 +8,34 @@ import { encodeRecord, recordKey } from '../domain/records.ts'
 import type { AuditTools } from '../operator/apply/audit.ts'
 import { owningClient } from '../operator/apply/owned-objects.ts'
 import { startOperator } from '../operator/operator.ts'
-import type { TrafficFacts } from '../operator/apply/traffic.ts'
-import { createRegistry } from '../runtime/metrics.ts'
+import { createKeyring } from '../runtime/keyring.ts'
 import type { RunOutcome } from '../runtime/settings/settings.ts'
-import { kubeClientOf } from './wiring/cluster.ts'
-import type { EngineParts } from './wiring/engines.ts'
-import { engines } from './wiring/engines.ts'
+import type { SettingsOf } from '../runtime/settings/settings-of.ts'
+import { openKube } from './wiring/cluster.ts'
+import { openClickHouseFacts, openKafka } from './wiring/engine-servers.ts'
 import { factsReader } from './wiring/facts-reader.ts'
-import { runProgram } from './wiring/process.ts'
-import { keyringOf, startMetrics } from './wiring/serve-api.ts'
-import { version } from './wiring/version.ts'
+import { masterSecrets } from './wiring/master-secrets.ts'
+import { startMetrics } from './wiring/probes.ts'
+import { runProgram, type Process } from './wiring/process.ts'
 
-export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
-  return runProgram('operator', settings, async ({ logger, lifecycle }) => {
-    const registry = createRegistry('operator', version())
+export function operator({ settings }: RunOutcome<'operator'>, env: NodeJS.ProcessEnv): Promise<number> {
+  return runProgram('operator', settings, async (own) => {
+    const { logger, lifecycle, registry } = own
     const { catalog: place, baseUrl, credentialSlots, installation, ownSecrets } = settings
-    if (place === null) throw new Error('WHENCE_CATALOG is required for operator')
-    const probes = await startMetrics({ settings, logger, lifecycle, nowMs: Date.now }, registry)
-    const client = await lifecycle.start(
-      'kube',
-      () => kubeClientOf('operator', settings, env),
-      (opened) => opened.close(),
-    )
+    const probes = await startMetrics(own, settings.metricsListen)
+    const client = await openKube(own, 'operator', settings, env)
     const identity = settings.identity ?? `${hostname()}-${process.pid}`
     const onLost = (): void => lifecycle.fail('leader', new Error('the lease was lost'))
-    const clock = { nowMs: Date.now, random: Math.random }
-    const namespaces = settings.watchNamespaces
-    const parts = { settings, logger, lifecycle, nowMs: Date.now }
-    const readFacts = await openFacts(parts)
-    const audit = await openAudit(parts)
+    // Without ClickHouse websites show no figures.
+    const readFacts = settings.facts === null ? null : factsReader(await openClickHouseFacts(own, settings.facts))
+    const audit = await openAudit(own, settings)
     const started = await lifecycle.start(
       'operator',
       () =>
         startOperator({
           client: owningClient(client, place, Date.now),
           place,
-          namespaces,
+          namespaces: settings.watchNamespaces,
           identity,
           baseUrl,
           credentialSlots,
@@ -55,7 +47,8 @@ export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
           onLost,
           readFacts,
           audit,
-          ...clock,
+          nowMs: Date.now,
+          random: Math.random,
         }),
       (opened) => opened.close(),
     )
@@ -65,11 +58,10 @@ export function operator({ settings }: RunOutcome, env: NodeJS.ProcessEnv): Prom
 }
 
 /** Null if no event log is set: changes of objects then leave no entries in the activity. */
-async function openAudit(parts: EngineParts): Promise<AuditTools | null> {
-  const { settings } = parts
+async function openAudit(own: Process, settings: SettingsOf<'operator'>): Promise<AuditTools | null> {
   if (settings.eventLog === null) return null
-  const { changeHash } = keyringOf(settings, { mayCreate: false })
-  const eventLog = await engines(parts).eventLog({ mayWait: true })
+  const { changeHash } = createKeyring(masterSecrets(settings, { mayCreate: false }))
+  const eventLog = await openKafka(own, settings.eventLog, { mayWait: true })
   return {
     changeHash,
     append: (entry) =>
@@ -82,10 +74,3 @@ async function openAudit(parts: EngineParts): Promise<AuditTools | null> {
 
 /** A status waits at most this long for a log that is unavailable. */
 const ENTRY_MS = 2_000
-
-/** Null if no ClickHouse is set: websites then show no figures. */
-async function openFacts(parts: EngineParts): Promise<TrafficFacts | null> {
-  if (parts.settings.facts === null) return null
-  const { facts } = await engines(parts).facts()
-  return factsReader(facts)
-}

@@ -1,184 +1,167 @@
-/** Wires the whole service into one process: every role and the api on one set of engines. */
+/** The whole service in one process: the api, every role and the dashboard on one set of engines in folders. */
 
 import { join } from 'node:path'
 
-import type { Registry } from 'prom-client'
 import { createRecordReader } from '../delivery/record-reader.ts'
-import type { Worker } from '../delivery/worker/worker.ts'
-import type { ProviderId } from '../domain/providers/index.ts'
-import type { EventLog } from '../ports/event-log/event-log.ts'
-import type { FactsConnection } from '../ports/facts/engine/connection.ts'
-import type { Facts } from '../ports/facts/facts.ts'
-import { startFolderTidying } from '../dashboard/resources/folder-tidying.ts'
-import { migrate } from '../ports/facts/migrate.ts'
-import type { HotState } from '../ports/hot-state/hot-state.ts'
-import { CATALOG_NUMBER_FILE } from '../runtime/catalog/last-number.ts'
-import { openCatalogFolder, type CatalogSource, type FolderCatalog } from '../runtime/catalog/source.ts'
-import { createKeyring, type Keyring } from '../runtime/keyring.ts'
-import { createRegistry } from '../runtime/metrics.ts'
-import { reportCatalog } from './wiring/catalog-report.ts'
-import { auditFolder, folderResources, openDashboard, toolsOf, type OpenDashboard } from './wiring/people/dashboard.ts'
-import { openBackupSource } from './wiring/backup.ts'
-import { openDataFolder } from './wiring/data-folder.ts'
-import { createReadThread } from './reads/thread.ts'
-import { engines, type EngineParts } from './wiring/engines.ts'
 import { recallAnswers } from '../delivery/recovery/recall-answers.ts'
 import { recallVisits } from '../delivery/recovery/recall-visits.ts'
-import { startRole, startWorkers, stateOfOneProcess } from './wiring/roles.ts'
-import { masterSecrets, serveApi, startMetrics } from './wiring/serve-api.ts'
-import { serveTools } from './tools/control.ts'
+import type { FactsConnection } from '../ports/facts/engine/connection.ts'
+import { migrate } from '../ports/facts/migrate.ts'
+import { CATALOG_NUMBER_FILE } from '../runtime/catalog/last-number.ts'
+import { openCatalogFolder, type CatalogSource, type FolderCatalog } from '../runtime/catalog/source.ts'
+import { createKeyring } from '../runtime/keyring.ts'
+import type { SettingsOf } from '../runtime/settings/settings-of.ts'
+import { createReadThread, type ReadThread } from './reads/thread.ts'
 import { localBackend } from './tools/backend.ts'
+import { serveTools } from './tools/control.ts'
 import { answerSendTest } from './tools/send-test.ts'
-import type { SendTestRequest } from './tools/live.ts'
+import { openBackupSource } from './wiring/backup.ts'
+import { reportCatalog } from './wiring/catalog-report.ts'
+import { openDataFolder } from './wiring/data-folder.ts'
+import { lmdbFolders, openChdbFacts, openLmdbLog, openLmdbState } from './wiring/engine-folders.ts'
+import { masterSecrets } from './wiring/master-secrets.ts'
+import { openDashboard, toolsOf, type DashboardResources, type OpenDashboard } from './wiring/people/dashboard.ts'
+import { folderResources, startAudit, startTidying } from './wiring/people/folder-resources.ts'
+import { startMetrics } from './wiring/probes.ts'
+import type { Process } from './wiring/process.ts'
+import {
+  keepStateOfOneProcess,
+  startCallingWebhooks,
+  startDispatching,
+  startRollingUp,
+  startStreamingLogs,
+  startWorkers,
+  startWritingFacts,
+  type Stores,
+} from './wiring/roles.ts'
+import { serveApi } from './wiring/serve-api.ts'
 
-interface ServiceOptions extends EngineParts {
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly version: string
-}
+type Settings = SettingsOf<'embedded'>
+type Env = Readonly<Record<string, string | undefined>>
 
 export interface Service {
   readonly port: number
   readonly metricsPort: number
   readonly catalog: CatalogSource
-  readonly eventLog: EventLog
-  readonly facts: Facts
-  readonly hotState: HotState
+  readonly stores: Stores
   readonly signInLink: OpenDashboard['signInLink']
 }
 
-/** What every part above the engines is built from. */
-interface Foundation extends ServiceOptions {
-  /** Master secrets of the keys. */
-  readonly secrets: readonly string[]
-  readonly keys: Keyring
-  readonly catalog: FolderCatalog
-  readonly eventLog: EventLog
-  readonly hotState: HotState
-  readonly store: StoreWatch
-  readonly facts: Facts
-  readonly connection: FactsConnection
-  readonly registry: Registry
-}
+/** The order of the starts is that of the dependencies; all ends in reverse. */
+export async function startService(own: Process, settings: Settings, env: Env): Promise<Service> {
+  const { lifecycle, nowMs } = own
+  openDataFolder(settings.data, own.logger)
+  const secrets = masterSecrets(settings, { mayCreate: true })
+  // An unusable secret ends the start before anything is opened.
+  const keys = createKeyring(secrets)
+  const catalog = await openFolder(own, settings, env)
+  const { stores, connection } = await openStores(own, settings)
+  const { eventLog, hotState, facts } = stores
+  await recall(own, stores)
+  reportCatalog({ catalog, eventLog, nowMs })
 
-/** Called when the hot state's store has lost something. */
-interface StoreWatch {
-  onLost: () => void
-}
+  const resources = folderResources({ ...settings, env }, catalog, hotState, nowMs)
+  const reads = await openReads(own, settings, { secrets, connection, stores, resources })
+  await startWritingFacts(own, { eventLog, facts })
+  await keepStateOfOneProcess(own, stores)
+  await startDispatching(own, { eventLog, facts, catalog })
+  await startRollingUp(own, facts, reads.runReplays)
+  await startStreamingLogs(own, settings, { eventLog, hotState, facts, catalog })
+  await startCallingWebhooks(own, settings, { eventLog, hotState, catalog })
+  const workers = await startWorkers(own, settings, { eventLog, hotState, catalog })
 
-export async function startService(options: ServiceOptions): Promise<Service> {
-  const foundation = await layFoundation(options)
-  const { catalog, eventLog, facts, hotState, lifecycle, settings, registry } = foundation
-  const resources = folderResources(foundation)
-  const reads = await lifecycle.start(
-    'reads',
-    () =>
-      createReadThread({
-        ...foundation,
-        ...resources,
-        factsUrl: settings.facts?.url ?? null,
-        onFailure: (error) => lifecycle.fail('reads', error),
-      }),
-    (thread) => thread.close(),
-  )
-  const workers = await startRoles({ ...foundation, runReplaysElsewhere: reads.runReplays })
-  const sendTest = (request: SendTestRequest) =>
-    answerSendTest({ settings, catalog: catalog.current(), credentials: catalog.credentials() }, request)
-  await lifecycle.start(
-    'tidying of the folder',
-    () => startFolderTidying({ ...foundation, ...resources, written: settings.dashboardFolder }),
-    (tidying) => tidying.close(),
-  )
-  const dashboard = await openDashboard({ ...foundation, ...resources, readingHandlers: reads.handlers })
-  await lifecycle.start(
-    'audit',
-    () => auditFolder(foundation),
-    (audit) => audit.close(),
-  )
+  await startTidying(own, settings.dashboardFolder, catalog, resources)
+  const readingHandlers = reads.handlers
+  const dashboard = await openDashboard(own, settings, { keys, stores, resources, signUpPlace: HERE, readingHandlers })
+  await startAudit(own, settings.data, catalog, { eventLog, keys })
   const backend = {
     ...localBackend({ facts, eventLog, isWriterRunning: true }),
-    sendTest,
     ...toolsOf(dashboard),
-    stageBackup: openBackupSource({ ...foundation, data: settings.data }).stage,
+    sendTest: (request: Parameters<typeof answerSendTest>[1]) =>
+      answerSendTest({ settings, catalog: catalog.current(), credentials: catalog.credentials() }, request),
+    stageBackup: openBackupSource({ data: settings.data, eventLog, connection, nowMs }).stage,
   }
   await lifecycle.start(
     'tools',
     () => serveTools(settings.data, backend),
     (server) => server.close(),
   )
-  const metrics = await startMetrics(foundation, registry)
+  const probes = await startMetrics(own, settings.metricsListen)
   const healthOfParts = () => ({
     workers: Object.fromEntries([...workers].map(([id, worker]) => [id, worker.health()])),
   })
-  const api = await serveApi({ ...foundation, beside: dashboard.serve, healthOfParts, tellStatus: metrics.tellStatus })
+  const beside = dashboard.serve
+  const api = await serveApi(own, settings, { keys, catalog, stores, probes, beside, healthOfParts })
   await lifecycle.start(
     'streams of events',
     () => dashboard.streams,
     (streams) => streams.close(),
   )
-  metrics.ready()
-  return {
-    port: api.port,
-    metricsPort: metrics.port,
-    catalog,
-    eventLog,
-    facts,
-    hotState,
-    signInLink: dashboard.signInLink,
-  }
+  probes.ready()
+  return { port: api.port, metricsPort: probes.port, catalog, stores, signInLink: dashboard.signInLink }
 }
 
-/** Engines, keys and catalog, in the order of their dependencies. */
-async function layFoundation(options: ServiceOptions): Promise<Foundation> {
-  const { settings, lifecycle, logger, nowMs } = options
-  openDataFolder(settings.data, logger)
-  const secrets = masterSecrets(settings, { mayCreate: true })
-  // An unusable secret ends the start before anything is opened.
-  const keys = createKeyring(secrets)
-  const catalog = await lifecycle.start(
+/** Of objects of people who sign up: one folder has one installation. */
+const HERE = { namespace: 'default', installation: null } as const
+
+function openFolder({ lifecycle, logger, nowMs }: Process, settings: Settings, env: Env): Promise<FolderCatalog> {
+  const { manifests: folder, dashboardFolder: written, data } = settings
+  const numberFile = join(data, CATALOG_NUMBER_FILE)
+  return lifecycle.start(
     'catalog',
-    () =>
-      openCatalogFolder({
-        folder: settings.manifests,
-        written: settings.dashboardFolder,
-        env: options.env,
-        logger,
-        nowMs,
-        numberFile: join(settings.data, CATALOG_NUMBER_FILE),
-      }),
+    () => openCatalogFolder({ folder, written, env, logger, nowMs, numberFile }),
     (source) => source.close(),
   )
-  const open = engines(options)
-  const eventLog = await open.eventLog()
-  const { facts, connection } = await open.facts()
+}
+
+interface OpenStores {
+  readonly stores: Stores
+  readonly connection: FactsConnection
+}
+
+async function openStores(own: Process, { data, eventLog: log, facts: place }: Settings): Promise<OpenStores> {
+  const folders = lmdbFolders(own)
+  const eventLog = await openLmdbLog(own, folders, log.location)
+  const { facts, connection } = await openChdbFacts(own, place.location)
   await migrate(connection)
-  const store: StoreWatch = { onLost: () => undefined }
-  const hotState = await open.hotState({ whenAway: 'alone', onLost: () => store.onLost() })
-  const registry = createRegistry('embedded', options.version)
+  const hotState = await openLmdbState(own, folders, join(data, 'lmdb'))
+  return { stores: { eventLog, hotState, facts }, connection }
+}
+
+/** What the hot state had not stored when a process before this one ended. */
+async function recall({ logger, registry }: Process, { eventLog, hotState }: Stores): Promise<void> {
   const read = createRecordReader({ logger, registry }, 'recall')
   await recallVisits({ eventLog, hotState, read })
   const recalled = await recallAnswers({ eventLog, hotState, read })
   // New records would push those out of the window that the next start reads.
   await hotState.flush()
   if (recalled > 0) logger.info({ recalled }, 'restored answers that a crash had cut off')
-  reportCatalog({ catalog, eventLog, nowMs })
-  return { ...options, secrets, keys, catalog, eventLog, hotState, store, facts, connection, registry }
 }
 
-/** Every role, on the engines that are open; of `state` the part that a single process needs. */
-async function startRoles(
-  foundation: Foundation & Pick<Parameters<typeof startRole>[1], 'runReplaysElsewhere'>,
-): Promise<ReadonlyMap<ProviderId, Worker>> {
-  const { eventLog, catalog, facts, hotState, store } = foundation
-  const open = {
-    eventLog: async () => eventLog,
-    catalog: async () => catalog,
-    facts: async () => facts,
-    hotState: async () => hotState,
-  }
-  const parts = { ...foundation, open }
-  await startRole('facts-writer', parts)
-  const refill = await stateOfOneProcess(parts)
-  store.onLost = () => refill.request()
-  for (const role of ['dispatch', 'rollup', 'streams', 'webhooks'] as const) await startRole(role, parts)
-  return startWorkers(parts)
+interface ReadGround extends OpenStores {
+  readonly secrets: readonly string[]
+  readonly resources: DashboardResources
+}
+
+function openReads(
+  { lifecycle, nowMs }: Process,
+  settings: Settings,
+  { secrets, connection, stores, resources }: ReadGround,
+): Promise<ReadThread> {
+  const onFailure = (error: Error): void => lifecycle.fail('reads', error)
+  return lifecycle.start(
+    'reads',
+    () =>
+      createReadThread({
+        settings,
+        secrets,
+        factsUrl: null,
+        connection,
+        facts: stores.facts,
+        directory: resources.directory,
+        nowMs,
+        onFailure,
+      }),
+    (thread) => thread.close(),
+  )
 }

@@ -3,23 +3,25 @@
  * provider.
  */
 
+import { recordOf } from '../domain/typed-keys.ts'
 import { PROVIDER_ADDRESSES, PROVIDER_URL_SETTINGS } from '../domain/providers/addresses.ts'
 import type { ProviderAddress } from '../domain/providers/descriptor.ts'
 import { PROVIDER_DESCRIPTORS, type ProviderUrlSetting } from '../domain/providers/index.ts'
 import { STAND_INS } from '../stand-ins/index.ts'
 import type { ProviderStandIn } from '../stand-ins/server.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
-import { createRegistry } from '../runtime/metrics.ts'
-import type { RunOutcome, Settings } from '../runtime/settings/settings.ts'
+import type { RunOutcome } from '../runtime/settings/settings.ts'
+import type { SettingsNamed } from '../runtime/settings/settings-of.ts'
 import { runProgram } from './wiring/process.ts'
-import { startMetrics } from './wiring/serve-api.ts'
-import { version } from './wiring/version.ts'
+import { startMetrics } from './wiring/probes.ts'
 
 interface ListenPlace {
   readonly host: string
   /** Port of the first; 0 takes free ones for all. */
   readonly port: number
 }
+
+export type StandInAddresses = Readonly<Partial<Record<ProviderUrlSetting, string>>>
 
 const FREE: ListenPlace = { host: '127.0.0.1', port: 0 }
 /** With these rules, a trial shows how wrong credentials and unknown accounts are refused. */
@@ -30,23 +32,25 @@ const RULES = {
 } as const
 
 /** `whencectl stand-ins`: logs the address of each, as the variable that points a worker to it. */
-export function standIns({ settings }: RunOutcome): Promise<number> {
-  return runProgram('stand-ins', settings, async ({ logger, lifecycle }) => {
-    const registry = createRegistry('stand-ins', version())
-    const probes = await startMetrics({ settings, logger, lifecycle, nowMs: Date.now }, registry)
-    const none = Object.fromEntries(PROVIDER_URL_SETTINGS.map((name) => [name, null]))
-    const placed = await startStandIns({ ...settings, ...none }, lifecycle, settings.standInsListen)
+export function standIns({ settings }: RunOutcome<'stand-ins'>): Promise<number> {
+  return runProgram('stand-ins', settings, async (own) => {
+    const probes = await startMetrics(own, settings.metricsListen)
+    const none = recordOf(PROVIDER_URL_SETTINGS, () => null)
+    const placed = await startStandIns(none, own.lifecycle, settings.standInsListen)
     probes.ready()
-    const urls = Object.fromEntries(PROVIDER_URL_SETTINGS.map((name) => [name, placed[name]]))
-    logger.info({ ...urls, host: settings.standInsListen.host }, 'standing in for the providers')
+    own.logger.info({ ...placed, host: settings.standInsListen.host }, 'standing in for the providers')
   })
 }
 
 /**
- * One for every provider whose address is not set. All of them, not only those that the catalog needs now: a
+ * One for every provider whose address is not set, and their addresses. All of them, not only those that the catalog needs now: a
  * destination that is added to the watched folder later needs one too. Stopped with the lifecycle.
  */
-export async function startStandIns(settings: Settings, lifecycle: Lifecycle, place = FREE): Promise<Settings> {
+export async function startStandIns(
+  settings: SettingsNamed<ProviderUrlSetting>,
+  lifecycle: Lifecycle,
+  place = FREE,
+): Promise<StandInAddresses> {
   const placed: Partial<Record<ProviderUrlSetting, string>> = {}
 
   /** Null for an address that is set: the server there knows its own tokens. */
@@ -69,5 +73,5 @@ export async function startStandIns(settings: Settings, lifecycle: Lifecycle, pl
     const giver = tokens === undefined ? null : await start(tokens, {})
     await start(api, giver?.isToken === undefined ? {} : { isToken: giver.isToken })
   }
-  return { ...settings, ...placed }
+  return placed
 }

@@ -1,16 +1,16 @@
 /** `whencectl COMMAND`: the one command line of all programs and tools. Only bin/ reads the environment and the arguments. */
 
-import { commandNamed } from '../runtime/settings/commands.ts'
-import { compileSettings, overview, type RunOutcome } from '../runtime/settings/settings.ts'
+import { isCommand, type CommandName } from '../runtime/settings/commands.ts'
+import { compileSettings, overview, unknownCommand, type RunOutcome } from '../runtime/settings/settings.ts'
 import { version } from './wiring/version.ts'
 import { complain, print } from './terminal/output.ts'
 
 const EXIT_USAGE = 2
 
-type Command = (run: RunOutcome, env: NodeJS.ProcessEnv) => Promise<number>
+type Command<C extends CommandName> = (run: RunOutcome<C>, env: NodeJS.ProcessEnv) => Promise<number>
 
 /** Each is loaded on demand, so that a tool does not load an engine it never opens. */
-const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
+const LOADERS: { readonly [C in CommandName]: () => Promise<Command<C>> } = {
   embedded: async () => (await import('./embedded.ts')).embedded,
   api: async () => (await import('./api.ts')).api,
   dashboard: async () => (await import('./dashboard.ts')).dashboard,
@@ -43,7 +43,17 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv): Pro
   const [name, ...rest] = argv
   if (name === undefined || name === '--help' || name === 'help') return printAndExit(overview(), 0)
   if (name === '--version') return printAndExit(`whencectl ${version()}\n`, 0)
-  const outcome = compileSettings(name, rest, env)
+  if (isCommand(name)) return runNamed(name, rest, env)
+  complain(unknownCommand(name).text)
+  return EXIT_USAGE
+}
+
+async function runNamed<C extends CommandName>(
+  name: C,
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<number> {
+  const outcome = compileSettings(name, argv, env)
   switch (outcome.kind) {
     case 'help':
       return printAndExit(outcome.text, 0)
@@ -59,13 +69,8 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv): Pro
   }
 }
 
-async function runCommand(name: string, run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
-  const load = LOADERS[name]
-  if (load === undefined || commandNamed(name) === null) {
-    complain(`whence: ${name} is not part of this version\n`)
-    return EXIT_USAGE
-  }
-  const command = await load()
+async function runCommand<C extends CommandName>(name: C, run: RunOutcome<C>, env: NodeJS.ProcessEnv): Promise<number> {
+  const command = await LOADERS[name]()
   try {
     return await command(run, env)
   } catch (error) {

@@ -9,11 +9,11 @@ import type { EngineSettings } from '../../ports/facts/engine/connection.ts'
 import type { FactTable } from '../../ports/facts/columns.ts'
 import type { FactRow } from '../../ports/facts/facts.ts'
 import type { StatementShare, QueryParameters, Turn } from '../../ports/facts/query-rows.ts'
-import type { Settings } from '../../runtime/settings/settings.ts'
+import type { SettingsNamed } from '../../runtime/settings/settings-of.ts'
 import type { Moved } from './channel.ts'
 
 /** What the thread of reads is started with. */
-export interface ReadThreadData extends Pick<Settings, 'logLevel' | 'logFormat'> {
+export interface ReadThreadData extends SettingsNamed<'logLevel' | 'logFormat'> {
   /** Of the keyring: the one that signs first. */
   readonly secrets: readonly string[]
   /** Address of ClickHouse; null: statements are run by the thread of the requests, whose process has the engine. */

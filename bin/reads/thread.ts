@@ -14,7 +14,7 @@ import type { Directory, DirectoryOrganization, DirectoryWebsite } from '../../d
 import type { Destination } from '../../domain/catalog.ts'
 import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import type { FactsWriter } from '../../ports/facts/facts.ts'
-import type { Settings } from '../../runtime/settings/settings.ts'
+import type { SettingsNamed } from '../../runtime/settings/settings-of.ts'
 import { Moved, openChannel, type Channel } from './channel.ts'
 import type { CarriedCall, CarriedOutcome, MainOffers, ReadOffers, ReadThreadData } from './messages.ts'
 
@@ -28,7 +28,7 @@ export interface ReadThread {
 }
 
 export interface ReadThreadParts {
-  readonly settings: Pick<Settings, 'logLevel' | 'logFormat'>
+  readonly settings: SettingsNamed<'logLevel' | 'logFormat'>
   /** Master secrets. */
   readonly secrets: readonly string[]
   /** Of an engine that is a server, to which the thread connects by itself. */

@@ -13,7 +13,8 @@ import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
 import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { EngineUrl } from '../../runtime/settings/parse.ts'
-import type { Settings } from '../../runtime/settings/settings.ts'
+import type { CommandArguments } from '../../runtime/settings/settings.ts'
+import type { StoreSettings } from '../../runtime/settings/settings-of.ts'
 import { connectTools } from './control.ts'
 import { openFolders } from './folders.ts'
 import type { ToolBackend } from './live.ts'
@@ -22,6 +23,11 @@ interface OpenBackend extends ToolBackend {
   /** Whether a running process answers; changes made here then take effect at once. */
   readonly isLive: boolean
   readonly close: () => Promise<void>
+}
+
+/** A run of a tool that works on the stores. */
+export interface ToolRun extends CommandArguments {
+  readonly settings: StoreSettings
 }
 
 interface LocalStores {
@@ -48,9 +54,8 @@ export function localBackend(stores: LocalStores): ToolBackend {
 }
 
 /** @throws DataFolderInUse if a process holds the folder but does not answer; an Error if there is no data. */
-export async function openBackend(settings: Settings): Promise<OpenBackend> {
+export async function openBackend(settings: StoreSettings): Promise<OpenBackend> {
   const { eventLog: logEngine, facts: factsEngine } = settings
-  if (logEngine === null || factsEngine === null) throw new Error('no engines are set')
   if (isServer(logEngine) || isServer(factsEngine)) return openServers(logEngine, factsEngine)
   const live = await connectTools(settings.data)
   if (live !== null) return { ...live, isLive: true, close: () => Promise.resolve() }

@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { RunOutcome } from '../../runtime/settings/settings.ts'
+import type { CommandArguments, RunOutcome } from '../../runtime/settings/settings.ts'
 import { useProxyForFetch } from '../wiring/outbound.ts'
 import { ChromiumMissing, findChromium } from '../demo/chromium.ts'
 import { checkInBrowser } from './check/browser.ts'
@@ -16,7 +16,7 @@ const SIGNS = { ok: 'ok     ', problem: 'PROBLEM', skipped: 'skipped' } as const
 const EXIT_USAGE = 2
 
 /** Exits with 0 if there are no problems, with 1 if there are, and with 2 if the page cannot be opened. */
-export async function checkTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
+export async function checkTool(run: RunOutcome<'check'>, env: NodeJS.ProcessEnv): Promise<number> {
   useProxyForFetch(run.settings)
   const url = URL.parse(run.positionals[0] ?? '')
   if (url === null || !/^https?:$/.test(url.protocol)) {
@@ -44,7 +44,7 @@ export async function checkTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promis
   return problems === 0 ? 0 : 1
 }
 
-function withFlags(setup: PageSetup | null, run: RunOutcome): PageSetup | null {
+function withFlags(setup: PageSetup | null, run: CommandArguments): PageSetup | null {
   const website = run.flags.get('--website') ?? setup?.website
   const service = run.flags.get('--service') ?? setup?.serviceUrl
   if (website === undefined || service === undefined) return null
@@ -54,7 +54,7 @@ function withFlags(setup: PageSetup | null, run: RunOutcome): PageSetup | null {
 interface BrowserCheck {
   readonly url: URL
   readonly setup: PageSetup | null
-  readonly run: RunOutcome
+  readonly run: CommandArguments
   readonly env: NodeJS.ProcessEnv
 }
 

@@ -6,8 +6,8 @@ import { listDeadLetters, replayDeadLetters, REPLAYS_PER_S } from '../../deliver
 import type { DeadLetterFilter, ReplayStep, UnreadLetters } from '../../delivery/tools/replay.ts'
 import type { ReadDeadLetter } from '../../domain/read-record.ts'
 import { MAY_COUNT_TWICE } from '../../domain/reasons.ts'
-import type { RunOutcome } from '../../runtime/settings/settings.ts'
-import { openBackend } from './backend.ts'
+import type { CommandArguments } from '../../runtime/settings/settings.ts'
+import { openBackend, type ToolRun } from './backend.ts'
 import type { ToolBackend } from './live.ts'
 import { limitOf, momentOf } from './flags.ts'
 import { createTable, terminalChars, timeText, type TextColumn } from '../terminal/table.ts'
@@ -31,7 +31,7 @@ const COLUMNS: readonly TextColumn<ListedLetter>[] = [
   { head: 'REASON', cell: ({ letter }) => letter.reason },
 ]
 
-export async function deadLettersTool(run: RunOutcome): Promise<number> {
+export async function deadLettersTool(run: ToolRun): Promise<number> {
   const limit = limitOf(run)
   const filter = filterOf(run)
   if (limit === null || filter === null) return 2
@@ -55,7 +55,7 @@ export async function deadLettersTool(run: RunOutcome): Promise<number> {
   return 0
 }
 
-export async function replayTool(run: RunOutcome): Promise<number> {
+export async function replayTool(run: ToolRun): Promise<number> {
   const [jobId] = run.positionals
   const filter = filterOf(run)
   const perSecond = paceOf(run)
@@ -113,7 +113,7 @@ function stepTeller(isJson: boolean): (step: ReplayStep) => void {
 const PROGRESS_EVERY_MS = 2_000
 
 /** Replays per second; null, with a message on standard error, if it is not a valid number. */
-function paceOf(run: RunOutcome): number | null {
+function paceOf(run: CommandArguments): number | null {
   const { fallback, max } = REPLAYS_PER_S
   const pace = Number(run.flags.get('--rate') ?? fallback)
   if (Number.isInteger(pace) && pace >= 1 && pace <= max) return pace
@@ -140,7 +140,7 @@ async function withStatus(backend: ToolBackend, letters: readonly ReadDeadLetter
 }
 
 /** Null, with a message on standard error, if a moment is invalid. */
-function filterOf(run: RunOutcome): DeadLetterFilter | null {
+function filterOf(run: CommandArguments): DeadLetterFilter | null {
   const nowMs = Date.now()
   const moments = { sinceMs: momentOf(run, '--since', nowMs), untilMs: momentOf(run, '--until', nowMs) }
   if (moments.sinceMs === null || moments.untilMs === null) return null

@@ -1,15 +1,14 @@
 /** `whencectl explain`: why an install was matched or not, and the status of its deliveries. */
 
 import type { InstallRow } from '../../ports/facts/query-rows.ts'
-import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { newestInstalls } from './lists/newest-installs.ts'
-import { openBackend } from './backend.ts'
+import { openBackend, type ToolRun } from './backend.ts'
 import type { ToolBackend } from './live.ts'
 import { explainText } from './explain/explain-text.ts'
 import { complain, print, printJson } from '../terminal/output.ts'
 import { explainInstall } from './explain/explanation.ts'
 
-export async function explainTool(run: RunOutcome): Promise<number> {
+export async function explainTool(run: ToolRun): Promise<number> {
   const backend = await openBackend(run.settings)
   try {
     const installs = await findInstalls(backend, run.positionals[0], run.flags.get('--website'))

@@ -1,7 +1,7 @@
 /** Reads the flags that several tools share. */
 
 import { LIMITS } from '../../domain/limits.ts'
-import type { RunOutcome } from '../../runtime/settings/settings.ts'
+import type { CommandArguments } from '../../runtime/settings/settings.ts'
 import { complain } from '../terminal/output.ts'
 
 const FALLBACK_ROWS = 50
@@ -13,7 +13,7 @@ const MOMENT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}
  * A moment in Unix ms: a date, a date with a time (UTC without a zone), or an age such as `90m`, `6h`, `2d`. Undefined
  * if the flag is not given; null, with a message on standard error, if it is invalid.
  */
-export function momentOf(run: RunOutcome, flag: string, nowMs: number): number | null | undefined {
+export function momentOf(run: CommandArguments, flag: string, nowMs: number): number | null | undefined {
   const text = run.flags.get(flag)
   if (text === undefined) return undefined
   const [, amount = '', unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
@@ -32,7 +32,7 @@ function isDay(day: string): boolean {
 }
 
 /** Number of rows to show; null, with a message on standard error, if it is not valid for a page. */
-export function limitOf(run: RunOutcome): number | null {
+export function limitOf(run: CommandArguments): number | null {
   const text = run.flags.get('--limit')
   if (text === undefined) return FALLBACK_ROWS
   const limit = Number(text)

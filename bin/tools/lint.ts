@@ -4,7 +4,7 @@ import { formatProblems, lintFolder } from '../../runtime/catalog/source.ts'
 import type { RunOutcome } from '../../runtime/settings/settings.ts'
 import { print, printJson } from '../terminal/output.ts'
 
-export async function lintTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
+export async function lintTool(run: RunOutcome<'lint'>, env: NodeJS.ProcessEnv): Promise<number> {
   const folder = run.flags.get('-f') ?? run.settings.manifests
   const problems = await lintFolder({ folder, env, allowsMissing: run.flags.has('--allow-missing') })
   if (run.flags.has('--json')) {

@@ -8,10 +8,11 @@ import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { requireEveryInsert } from '../../ports/facts/engine/self-test.ts'
 import { DataFolderInUse, lockDataFolder } from '../../ports/shared/lmdb/folder-lock.ts'
-import type { RunOutcome, Settings } from '../../runtime/settings/settings.ts'
+import type { RunOutcome } from '../../runtime/settings/settings.ts'
+import type { StoreSettings } from '../../runtime/settings/settings-of.ts'
 import { print } from '../terminal/output.ts'
 
-export async function migrateTool({ settings }: RunOutcome): Promise<number> {
+export async function migrateTool({ settings }: RunOutcome<'migrate'>): Promise<number> {
   const { facts, eventLog } = settings
   if (facts === null) throw new Error('no engine is set')
   const applied =
@@ -21,8 +22,8 @@ export async function migrateTool({ settings }: RunOutcome): Promise<number> {
 }
 
 /** Only one process can open chDB's folder. A running service has migrated it at its start. */
-async function migrateFolder(settings: Settings, location: string): Promise<readonly string[]> {
-  const lock = await lockDataFolder(`${settings.data}/lmdb`).catch((error: unknown) => {
+async function migrateFolder({ data }: StoreSettings, location: string): Promise<readonly string[]> {
+  const lock = await lockDataFolder(`${data}/lmdb`).catch((error: unknown) => {
     if (error instanceof DataFolderInUse) throw new Error(`${error.message}, which did this when it started`)
     throw error
   })

@@ -13,7 +13,7 @@ const ONLY_OWNER = `The person is the only Owner of the organisations under only
 (sign-in-link --owner-of), or remove the organisation, and erase the person again.
 `
 
-export async function personTool({ settings, positionals }: RunOutcome): Promise<number> {
+export async function personTool({ settings, positionals }: RunOutcome<'person'>): Promise<number> {
   const [action = '', given = ''] = positionals
   if (action !== 'export' && action !== 'erase') throw new Error('say export or erase, then the address')
   const email = mailAddress(given)

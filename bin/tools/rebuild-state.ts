@@ -10,9 +10,8 @@ import { complain, print } from '../terminal/output.ts'
 /** Longer than a request may wait: Redis is slower while it is being filled. */
 const VERB_MS = 5_000
 
-export async function rebuildStateTool({ settings }: RunOutcome): Promise<number> {
+export async function rebuildStateTool({ settings }: RunOutcome<'rebuild-state'>): Promise<number> {
   const { hotState: stateEngine, facts: factsEngine } = settings
-  if (stateEngine === null || factsEngine === null) throw new Error('no engines are set')
   const facts = clickhouseFacts(openClickHouse(factsEngine.url), { nowMs: Date.now })
   try {
     const hotState = await redisHotState(stateEngine.url, { whenAway: 'reject', deadlineMs: VERB_MS })

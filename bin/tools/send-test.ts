@@ -6,9 +6,10 @@ import { PROVIDERS } from '../../delivery/providers/index.ts'
 import { destinationKey, type Catalog, type Credentials, type Destination } from '../../domain/catalog.ts'
 import { compileManifests, formatProblems } from '../../runtime/catalog/source.ts'
 import { readManifests } from '../../runtime/catalog/manifests.ts'
-import type { RunOutcome, Settings } from '../../runtime/settings/settings.ts'
-import { readCluster } from '../wiring/cluster.ts'
-import { baseUrlOf, outboundProxyOf, tokenUrlOf } from '../wiring/outbound.ts'
+import type { RunOutcome } from '../../runtime/settings/settings.ts'
+import type { SettingsOf } from '../../runtime/settings/settings-of.ts'
+import { readCluster, type ClusterPlace } from '../wiring/cluster.ts'
+import { baseUrlOf, outboundProxyOf, tokenUrlOf, type SendingSettings } from '../wiring/outbound.ts'
 import { connectTools } from './control.ts'
 import { durationText } from '../terminal/table.ts'
 import { printable } from '../../common/printable.ts'
@@ -16,7 +17,7 @@ import { complain, print, printJson } from '../terminal/output.ts'
 import type { SendTestRequest, SendTestResult } from './live.ts'
 
 export interface SendTestSource {
-  readonly settings: Settings
+  readonly settings: SendingSettings
   readonly catalog: Catalog
   readonly credentials: Credentials
 }
@@ -26,7 +27,7 @@ const EXIT_USAGE = 2
 /** Of the provider's answer; `--json` shows all of what is kept. */
 const SHOWN_CHARS = 2_000
 
-export async function sendTestTool(run: RunOutcome, env: NodeJS.ProcessEnv): Promise<number> {
+export async function sendTestTool(run: RunOutcome<'send-test'>, env: NodeJS.ProcessEnv): Promise<number> {
   const destination = run.flags.get('--destination') ?? run.positionals[0]
   if (destination === undefined) return usage('name the destination: --destination ID')
   const request = { destination, website: run.flags.get('--website') ?? null, isLive: run.flags.has('--live') }
@@ -76,11 +77,12 @@ async function trialOf(
 
 /** Without a running service: from the cluster or the folder of resources, read like the delivery roles do. */
 async function sendTestHere(
-  settings: Settings,
+  settings: SettingsOf<'send-test'>,
   env: NodeJS.ProcessEnv,
   request: SendTestRequest,
 ): Promise<SendTestResult> {
-  if (settings.catalog !== null) return sendTestInCluster(settings, env, request)
+  const { catalog: place } = settings
+  if (place !== null) return sendTestInCluster({ ...settings, catalog: place }, env, request)
   const compiled = compileManifests(await readManifests(settings.manifests), { env })
   if (!compiled.isAccepted) {
     throw new Error(`the manifests in ${settings.manifests} do not compile:\n${formatProblems(compiled.problems)}`)
@@ -90,7 +92,7 @@ async function sendTestHere(
 
 /** Reads what a worker of the destination's provider reads: the pod's rights decide whether it may. */
 async function sendTestInCluster(
-  settings: Settings,
+  settings: SendingSettings & ClusterPlace,
   env: NodeJS.ProcessEnv,
   request: SendTestRequest,
 ): Promise<SendTestResult> {

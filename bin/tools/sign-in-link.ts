@@ -5,7 +5,7 @@ import { mailAddress } from '../../domain/schema/mail-address.ts'
 import { connectTools } from './control.ts'
 import { print } from '../terminal/output.ts'
 
-export async function signInLinkTool({ settings, flags }: RunOutcome): Promise<number> {
+export async function signInLinkTool({ settings, flags }: RunOutcome<'sign-in-link'>): Promise<number> {
   const email = mailAddress(flags.get('--email') ?? '')
   if (email === null) throw new Error('--email must name an address such as anna@acme.dev')
   const live = await connectTools(settings.data)

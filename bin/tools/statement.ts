@@ -4,7 +4,7 @@ import { isObject } from '../../domain/strict-json.ts'
 import { LOG_COMMENT } from '../../ports/facts/engine/connection.ts'
 import { textLiteral } from '../../ports/facts/erasure/names.ts'
 import { QUERIES } from '../../ports/facts/queries.ts'
-import type { RunOutcome } from '../../runtime/settings/settings.ts'
+import type { CommandArguments } from '../../runtime/settings/settings.ts'
 import { print } from '../terminal/output.ts'
 
 /** A query as far as its text needs. A method, so that queries of any parameters are some: it throws if it misses one. */
@@ -15,7 +15,7 @@ interface NamedStatement {
 
 const STATEMENTS: ReadonlyMap<string, NamedStatement> = new Map(Object.entries(QUERIES))
 
-export async function statementTool({ positionals, flags }: RunOutcome): Promise<number> {
+export async function statementTool({ positionals, flags }: CommandArguments): Promise<number> {
   const [named] = positionals
   print(named === undefined ? statementNames() : statementText(statementNameIn(named), paramsIn(flags.get('--params'))))
   return 0

@@ -3,23 +3,28 @@
 import { Registry } from 'prom-client'
 
 import type { Catalog, Credentials } from '../../domain/catalog.ts'
-import { CREDENTIAL_HOLDERS, type CredentialHolder } from '../../domain/published/holders.ts'
+import type { CredentialHolder } from '../../domain/published/holders.ts'
+import type { CatalogPlace } from '../../domain/published/place.ts'
 import { openCatalogFolder, type CatalogSource } from '../../runtime/catalog/source.ts'
 import { openClusterCatalog } from '../../runtime/catalog/cluster-catalog.ts'
 import { clientFor, createKubeClient, type KubeClient } from '../../runtime/kube/client.ts'
 import { readKubeconfig } from '../../runtime/kube/kubeconfig.ts'
 import { createKubeMetrics } from '../../runtime/kube/metrics.ts'
 import { createLogger } from '../../runtime/logger.ts'
-import type { Settings } from '../../runtime/settings/settings.ts'
+import type { KubeSettings, SettingsNamed } from '../../runtime/settings/settings-of.ts'
 import { openDataFolder } from './data-folder.ts'
-import type { EngineParts } from './engines.ts'
+import type { Process } from './process.ts'
 import { version } from './version.ts'
 
 /**
  * Kubernetes gives its pods the address of the API; a setting or a kubeconfig may override it.
  * @throws if there is none.
  */
-export async function kubeClientOf(program: string, settings: Settings, env: NodeJS.ProcessEnv): Promise<KubeClient> {
+export async function kubeClientOf(
+  program: string,
+  settings: KubeSettings,
+  env: NodeJS.ProcessEnv,
+): Promise<KubeClient> {
   const userAgent = `whence-${program}/${version()}`
   if (settings.kubeconfig !== null) return clientFor(await readKubeconfig(settings.kubeconfig), userAgent)
   const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = env
@@ -33,15 +38,37 @@ export async function kubeClientOf(program: string, settings: Settings, env: Nod
 
 const TOOL_PATIENCE_MS = 10_000
 
-interface CatalogParts extends EngineParts {
-  readonly registry: Registry
+/** Opens the client of a program, which its lifecycle closes. */
+export function openKube(
+  { lifecycle }: Process,
+  program: string,
+  settings: KubeSettings,
+  env: NodeJS.ProcessEnv,
+): Promise<KubeClient> {
+  return lifecycle.start(
+    'kube',
+    () => kubeClientOf(program, settings, env),
+    (opened) => opened.close(),
+  )
+}
+
+type CatalogSettings = SettingsNamed<'catalog' | 'data' | 'manifests'> & KubeSettings
+
+interface CatalogReader {
+  readonly program: string
+  /** Whose credentials it reads; null for none. */
+  readonly holder: CredentialHolder | null
   readonly env: NodeJS.ProcessEnv
 }
 
 /** The catalog of a separate process: from the cluster if a setting says so, otherwise from the folder of manifests. */
-export async function openCatalog(parts: CatalogParts, program: string): Promise<CatalogSource> {
-  const { settings, env, logger, lifecycle, nowMs } = parts
-  const { catalog: place, data, manifests, role } = settings
+export async function openCatalog(
+  own: Process,
+  settings: CatalogSettings,
+  { program, holder, env }: CatalogReader,
+): Promise<CatalogSource> {
+  const { logger, lifecycle, nowMs } = own
+  const { catalog: place, data, manifests } = settings
   if (place === null) {
     return lifecycle.start(
       'catalog',
@@ -50,13 +77,8 @@ export async function openCatalog(parts: CatalogParts, program: string): Promise
     )
   }
   openDataFolder(data, logger)
-  const client = await lifecycle.start(
-    'kube',
-    () => kubeClientOf(program, settings, env),
-    (opened) => opened.close(),
-  )
-  const holder = CREDENTIAL_HOLDERS.find((id) => id === role) ?? null
-  const metrics = createKubeMetrics(parts.registry)
+  const client = await openKube(own, program, settings, env)
+  const metrics = createKubeMetrics(own.registry)
   return lifecycle.start(
     'catalog',
     () => openClusterCatalog({ client, place, holder, folder: data, metrics, logger, random: Math.random }),
@@ -64,16 +86,21 @@ export async function openCatalog(parts: CatalogParts, program: string): Promise
   )
 }
 
+/** Where a tool finds the catalog of a cluster, and keeps its own copy. */
+export interface ClusterPlace extends KubeSettings {
+  readonly catalog: CatalogPlace
+  readonly data: string
+}
+
 /** Reads the catalog of the cluster once, for a tool; with one holder's credentials, or with none. @throws NoCatalog */
 export async function readCluster(
-  settings: Settings,
+  settings: ClusterPlace,
   env: NodeJS.ProcessEnv,
   holder: CredentialHolder | null,
 ): Promise<{ readonly catalog: Catalog; readonly credentials: Credentials }> {
   const { catalog: place, data } = settings
-  if (place === null) throw new Error('WHENCE_CATALOG is not set')
   const client = await kubeClientOf('tool', settings, env)
-  const logger = createLogger({ program: 'tool', level: 'error', format: settings.logFormat })
+  const logger = createLogger({ program: 'tool', level: 'error', format: 'auto' })
   const metrics = createKubeMetrics(new Registry())
   // A separate folder: the worker beside it keeps its copy under the same name.
   const options = { client, place, holder, folder: `${data}/tools`, metrics, logger, random: Math.random }

@@ -5,9 +5,11 @@ import { setGlobalProxyFromEnv } from 'node:http'
 import type { OutboundProxy } from '../../domain/outbound/proxy.ts'
 import type { ProviderAddress } from '../../domain/providers/descriptor.ts'
 import { PROVIDER_DESCRIPTORS, type ProviderId, type ProviderUrlSetting } from '../../domain/providers/index.ts'
-import type { Settings } from '../../runtime/settings/settings.ts'
+import type { ProxySettings, SettingsNamed } from '../../runtime/settings/settings-of.ts'
 
-type ProviderUrls = Pick<Settings, ProviderUrlSetting>
+type ProviderUrls = SettingsNamed<ProviderUrlSetting>
+/** What sending to a provider depends on. */
+export type SendingSettings = ProviderUrls & ProxySettings
 
 /** Origin of the provider's API. */
 export function baseUrlOf(provider: ProviderId, settings: ProviderUrls): string {
@@ -24,8 +26,6 @@ function inUse({ setting, url }: ProviderAddress, settings: ProviderUrls): strin
   return settings[setting as ProviderUrlSetting] ?? url
 }
 
-type ProxySettings = Pick<Settings, 'httpsProxy' | 'noProxy' | 'proxyNames'>
-
 /** Null if calls go out directly. */
 export function outboundProxyOf({ httpsProxy: url, noProxy, proxyNames }: ProxySettings): OutboundProxy | null {
   return url === null ? null : { url, direct: noProxy, resolvesNames: proxyNames === 'Trusted' }
@@ -36,12 +36,11 @@ export function outboundProxyOf({ httpsProxy: url, noProxy, proxyNames }: ProxyS
  * stand there twice; it knows no networks, so an address is called directly only if it is listed.
  * @returns what undoes it
  */
-export function useProxyForFetch(settings: ProxySettings): () => void {
-  const proxy = outboundProxyOf(settings)
-  if (proxy === null) return () => undefined
-  const direct = proxy.direct.flatMap((entry) => [entry, `.${entry}`])
+export function useProxyForFetch({ httpsProxy, noProxy }: SettingsNamed<'httpsProxy' | 'noProxy'>): () => void {
+  if (httpsProxy === null) return () => undefined
+  const direct = noProxy.flatMap((entry) => [entry, `.${entry}`])
   return setGlobalProxyFromEnv({
-    HTTPS_PROXY: proxy.url,
+    HTTPS_PROXY: httpsProxy,
     NO_PROXY: ['localhost', '127.0.0.1', '[::1]', ...direct].join(','),
   })
 }

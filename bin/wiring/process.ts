@@ -2,15 +2,29 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 
+import type { Registry } from 'prom-client'
+
 import { endedWithin } from '../../common/deadline.ts'
 import { createLifecycle, type Lifecycle } from '../../runtime/lifecycle.ts'
 import { createLogger, type Logger } from '../../runtime/logger.ts'
-import type { Settings } from '../../runtime/settings/settings.ts'
+import { createRegistry, type ListenAddress } from '../../runtime/metrics.ts'
+import type { SettingsNamed } from '../../runtime/settings/settings-of.ts'
 import { complain } from '../terminal/output.ts'
+import { version } from './version.ts'
 
-interface ProcessParts {
+/** What all parts of one process share. */
+export interface Process {
   readonly logger: Logger
   readonly lifecycle: Lifecycle
+  readonly registry: Registry
+  readonly nowMs: () => number
+}
+
+/** How diagnostics are written, and the addresses that another program may have taken. */
+interface ProgramSettings extends SettingsNamed<'logLevel' | 'logFormat'> {
+  readonly listen?: ListenAddress
+  readonly metricsListen?: ListenAddress
+  readonly exampleSite?: ListenAddress | null
 }
 
 const STOP_DEADLINE_MS = 25_000
@@ -23,8 +37,8 @@ const LEFT_BEHIND_MS = 1_000
  */
 export async function runProgram(
   program: string,
-  settings: Settings,
-  start: (parts: ProcessParts) => Promise<void>,
+  settings: ProgramSettings,
+  start: (own: Process) => Promise<void>,
 ): Promise<number> {
   const logger = createLogger({ program, level: settings.logLevel, format: settings.logFormat })
   const lifecycle = createLifecycle({
@@ -37,7 +51,8 @@ export async function runProgram(
   process.on('unhandledRejection', (error) => lifecycle.fail('unhandled rejection', error))
   process.on('uncaughtException', (error) => lifecycle.fail('uncaught exception', error))
   // A part that fails to start stops the others first; the reason is printed even if all have stopped by then.
-  const started = start({ logger, lifecycle }).catch((error: unknown) => {
+  const registry = createRegistry(program, version())
+  const started = start({ logger, lifecycle, registry, nowMs: Date.now }).catch((error: unknown) => {
     complain(`whencectl ${program}: ${startProblem(error, settings)}\n`)
     // The failed part may be outside the lifecycle, which would then wait for a signal.
     return lifecycle.stop('failure')
@@ -50,7 +65,7 @@ export async function runProgram(
 }
 
 /** What prevented the start; for an address in use, which option sets another. */
-function startProblem(error: unknown, { listen, metricsListen, exampleSite }: Settings): string {
+function startProblem(error: unknown, { listen, metricsListen, exampleSite }: ProgramSettings): string {
   const { message, code, port } = error as NodeJS.ErrnoException & { readonly port?: number }
   if (code !== 'EADDRINUSE') return error instanceof Error ? message : String(error)
   const options = { '--listen': listen, '--metrics-listen': metricsListen, '--example-site': exampleSite }

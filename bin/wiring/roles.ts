@@ -1,211 +1,227 @@
-/** The roles of the delivery side: which engines each needs, and which parts it starts on them. */
+/** Starts the roles of the delivery side on stores that are open; the lifecycle stops them. */
 
-import { recordOf } from '../../domain/typed-keys.ts'
 import { randomUUID } from 'node:crypto'
-import { startDecidedAnswers } from '../../delivery/state/decided-answers.ts'
-import { createRefill, type Refill } from '../../delivery/recovery/refill.ts'
+
 import { startDispatch } from '../../delivery/dispatch/dispatch.ts'
 import { startFactsWriter } from '../../delivery/facts-writer/facts-writer.ts'
-import { startLateRevocations } from '../../delivery/state/late-revocations.ts'
-import { ownCredentials, streamCredentials, webhookCredentials } from '../../delivery/worker/own-credentials.ts'
 import { PROVIDERS } from '../../delivery/providers/index.ts'
-import type { Provider } from '../../delivery/providers/provider.ts'
-import { startReplayJobs } from '../../delivery/rollup/replay-jobs.ts'
+import { createRefill } from '../../delivery/recovery/refill.ts'
 import { startRetention } from '../../delivery/retention.ts'
+import { startReplayJobs } from '../../delivery/rollup/replay-jobs.ts'
 import { startRollup } from '../../delivery/rollup/rollup.ts'
-import { startState, type StateRole } from '../../delivery/state/state.ts'
+import { startDecidedAnswers } from '../../delivery/state/decided-answers.ts'
+import { startLateRevocations } from '../../delivery/state/late-revocations.ts'
+import { startState } from '../../delivery/state/state.ts'
 import { startStreams } from '../../delivery/streams/streams.ts'
 import { startWebhooks } from '../../delivery/webhooks/webhooks.ts'
+import { ownCredentials, streamCredentials, webhookCredentials } from '../../delivery/worker/own-credentials.ts'
 import { startWorker, type Worker } from '../../delivery/worker/worker.ts'
-import type { CatalogInHand } from '../../domain/published/catalog-number.ts'
 import { PUBLIC_ONLY } from '../../domain/outbound/address.ts'
-import type { Registry } from 'prom-client'
-import { PROVIDER_IDS, type ProviderId } from '../../domain/providers/index.ts'
+import type { ProviderId } from '../../domain/providers/index.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { CatalogSource } from '../../runtime/catalog/source.ts'
 import { createRandomness } from '../../runtime/random.ts'
-import { ROLE_ENGINES } from '../../runtime/settings/setting-groups.ts'
-import type { Settings } from '../../runtime/settings/settings.ts'
+import type { ProxySettings, SettingsNamed } from '../../runtime/settings/settings-of.ts'
 import { reportEngines } from './engine-metrics.ts'
-import type { EngineParts, Engines } from './engines.ts'
-import { baseUrlOf, outboundProxyOf, tokenUrlOf } from './outbound.ts'
+import { baseUrlOf, outboundProxyOf, tokenUrlOf, type SendingSettings } from './outbound.ts'
+import type { Process } from './process.ts'
 
-/** What roles run on. */
-interface RoleEngines {
+/** All three stores, for what works on each of them. */
+export interface Stores {
   readonly eventLog: EventLog
-  readonly catalog: CatalogSource
-  readonly facts: Facts
   readonly hotState: HotState
+  readonly facts: Facts
 }
 
-type EngineName = keyof RoleEngines
-type PartsOn<N extends EngineName> = Omit<EngineParts, 'lifecycle'> & Pick<RoleEngines, N> & GivenParts
-
-interface GivenParts {
-  readonly registry: Registry
-  /** Finishes open replays of decisions in another thread; absent: the role does so in this one. */
-  readonly runReplaysElsewhere?: (signal: AbortSignal) => Promise<void>
+interface FactStores {
+  readonly eventLog: EventLog
+  readonly facts: Facts
 }
 
-interface RoleParts extends EngineParts, GivenParts {
-  /** Opens an engine for a role that needs it; a process connects to no other. */
-  readonly open: { readonly [N in Exclude<EngineName, 'hotState'>]: () => Promise<RoleEngines[N]> } & {
-    readonly hotState: Engines['hotState']
-  }
+/** What a role sends from: jobs of the log, claims in the hot state, credentials of the catalog. */
+interface SendingStores {
+  readonly eventLog: EventLog
+  readonly hotState: HotState
+  readonly catalog: CatalogSource
 }
 
-interface Stoppable {
+interface Closable {
   readonly close: () => Promise<void> | void
 }
 
-type StartRole = (parts: RoleParts) => Promise<void>
-type DeliveryRole = NonNullable<Settings['role']>
+const close = (part: Closable): Promise<void> | void => part.close()
 
-/** One worker for each provider. */
-const WORKERS = recordOf(PROVIDER_IDS, (id) =>
-  role([...ROLE_ENGINES[id], 'catalog'], { [id]: (parts) => openWorker(PROVIDERS[id], parts) }),
-)
-
-const ROLES: Readonly<Record<DeliveryRole, StartRole>> = {
-  'facts-writer': role(ROLE_ENGINES['facts-writer'], { 'facts-writer': startFactsWriter }),
-  state: startStateRole,
-  dispatch: role([...ROLE_ENGINES.dispatch, 'catalog'], {
-    dispatch: ({ catalog, ...parts }) => startDispatch({ ...parts, ...copyOf(catalog), random: Math.random }),
-    retention: ({ catalog, ...parts }) => startRetention({ ...parts, ...copyOf(catalog) }),
-  }),
-  rollup: role(ROLE_ENGINES.rollup, { rollup: startRollup, 'replays of decisions': startReplayJobs }),
-  streams: role([...ROLE_ENGINES.streams, 'catalog'], {
-    streams: ({ catalog, ...parts }) =>
-      startStreams({
-        ...parts,
-        ...copyOf(catalog),
-        credentials: streamCredentials(catalog),
-        randomness: createRandomness(),
-        owner: randomUUID(),
-        outbound: { proxy: outboundProxyOf(parts.settings) },
-        bucketOutbound: { policy: { ...PUBLIC_ONLY, networks: parts.settings.streamAllow } },
-      }),
-  }),
-  webhooks: role([...ROLE_ENGINES.webhooks, 'catalog'], {
-    webhooks: ({ catalog, ...parts }) =>
-      startWebhooks({
-        ...parts,
-        ...copyOf(catalog),
-        credentials: webhookCredentials(catalog),
-        randomness: createRandomness(),
-        outbound: { proxy: outboundProxyOf(parts.settings) },
-      }),
-  }),
-  ...WORKERS,
+/** The facts-writer brings what was just answered further before it stops, as dispatch does; other parts begin to stop at once. */
+export async function startWritingFacts(own: Process, { eventLog, facts }: FactStores): Promise<void> {
+  const { lifecycle, logger, registry, nowMs } = own
+  reportEngines(registry, { eventLog, facts })
+  await lifecycle.start('facts-writer', () => startFactsWriter({ eventLog, facts, logger, registry, nowMs }), close)
 }
 
-/** Resolves when every part of the role runs; the lifecycle stops them. */
-export function startRole(name: DeliveryRole, parts: RoleParts): Promise<void> {
-  return ROLES[name](parts)
+/** Tells whoever fills the hot state that its store has lost data; nobody at first. */
+export interface StoreLoss {
+  readonly tell: () => void
+  readonly listen: (refill: () => void) => void
 }
 
-/** The part of the role `state` for a single process, which need not apply what it saw itself. */
-export async function stateOfOneProcess(given: RoleParts): Promise<Refill> {
-  const { lifecycle } = given
-  const parts = await on(['eventLog', 'facts', 'hotState'], given)
-  await startPart(lifecycle, 'decided answers', () => startDecidedAnswers(parts))
-  await startPart(lifecycle, 'late revocations', () => startLateRevocations({ ...parts, random: Math.random }))
-  const refill = await startPart(lifecycle, 'refill', () => createRefill({ ...parts, owner: randomUUID() }))
-  refill.request()
-  return refill
+export function storeLoss(): StoreLoss {
+  let act = (): void => undefined
+  return { tell: () => act(), listen: (refill) => void (act = refill) }
 }
 
-/** All workers of a single process. They stop at the same time: each may wait for a provider that hangs. */
-export async function startWorkers(given: RoleParts): Promise<ReadonlyMap<ProviderId, Worker>> {
-  const parts = await on(['eventLog', 'catalog', 'hotState'], given)
-  const workers = new Map<ProviderId, Worker>()
-  const stop = async (): Promise<void> =>
-    void (await Promise.all([...workers.values()].map((worker) => worker.close())))
-  const start = async (): Promise<void> => {
-    try {
-      for (const provider of Object.values(PROVIDERS)) workers.set(provider.id, await openWorker(provider, parts))
-    } catch (error) {
-      await stop()
-      throw error
-    }
-  }
-  await given.lifecycle.startBackground('workers', start, stop)
-  return workers
-}
-
-/** These bring what was just answered further before they stop; all other parts begin to stop at once. */
-const IN_TURN: ReadonlySet<string> = new Set(['facts-writer', 'dispatch'])
-
-/** A role that needs these engines and starts these parts, in this order. */
-function role<N extends EngineName>(
-  needs: readonly N[],
-  starts: Readonly<Record<string, (parts: PartsOn<N>) => Promise<Stoppable> | Stoppable>>,
-): StartRole {
-  return async (given) => {
-    const parts = await on(needs, given)
-    const { start: startInTurn, startBackground } = given.lifecycle
-    for (const [name, start] of Object.entries(starts)) {
-      const startOne = IN_TURN.has(name) ? startInTurn : startBackground
-      await startOne(
-        name,
-        () => start(parts),
-        (part) => part.close(),
-      )
-    }
-  }
-}
-
-async function startStateRole(given: RoleParts): Promise<void> {
-  let state: StateRole | null = null
-  const hotState = () => given.open.hotState({ whenAway: 'reject', onLost: () => state?.storeLost() })
-  const parts = await on(ROLE_ENGINES.state, { ...given, open: { ...given.open, hotState } })
-  state = await startPart(given.lifecycle, 'state', () =>
-    startState({ ...parts, random: Math.random, owner: randomUUID() }),
+export async function startKeepingState(own: Process, stores: Stores, loss: StoreLoss): Promise<void> {
+  const { lifecycle, logger, registry, nowMs } = own
+  const { eventLog, hotState, facts } = stores
+  reportEngines(registry, stores)
+  const chance = { random: Math.random, owner: randomUUID() }
+  const state = await lifecycle.start(
+    'state',
+    () => startState({ eventLog, hotState, facts, logger, registry, nowMs, ...chance }),
+    close,
   )
+  loss.listen(() => state.storeLost())
   // The store was not watched until now: it may have lost data while this role was down or starting.
   state.storeLost()
 }
 
-/** Opens the engines, one after another, and reports them as metrics. */
-async function on<N extends EngineName>(
-  needs: readonly N[],
-  { open, lifecycle: _, ...parts }: RoleParts,
-): Promise<PartsOn<N>> {
-  const engines: Partial<Record<EngineName, RoleEngines[EngineName]>> = {}
-  for (const name of needs) engines[name] = await open[name]()
-  const opened = engines as Pick<RoleEngines, N>
-  if (hasEventLog(opened)) reportEngines(parts.registry, opened)
-  return { ...parts, ...opened }
+/** The part of the role `state` for a single process, which need not apply what it saw itself. */
+export async function keepStateOfOneProcess(own: Process, { eventLog, hotState, facts }: Stores): Promise<void> {
+  const { lifecycle, logger, registry, nowMs } = own
+  const given = { eventLog, hotState, logger, registry, nowMs }
+  await lifecycle.start('decided answers', () => startDecidedAnswers(given), close)
+  const random = Math.random
+  await lifecycle.start('late revocations', () => startLateRevocations({ ...given, facts, random }), close)
+  const owner = randomUUID()
+  const refill = await lifecycle.start('refill', () => createRefill({ ...given, facts, owner }), close)
+  refill.request()
 }
 
-function hasEventLog(engines: Partial<RoleEngines>): engines is Partial<RoleEngines> & Pick<RoleEngines, 'eventLog'> {
-  return engines.eventLog !== undefined
+export async function startDispatching(
+  own: Process,
+  { eventLog, facts, catalog }: FactStores & { readonly catalog: CatalogSource },
+): Promise<void> {
+  const { lifecycle, logger, registry, nowMs } = own
+  reportEngines(registry, { eventLog, facts })
+  const plan = { catalog: catalog.current, catalogAsOf: catalog.asOf, random: Math.random }
+  await lifecycle.start('dispatch', () => startDispatch({ eventLog, facts, logger, registry, nowMs, ...plan }), close)
+  const retention = { facts, catalog: catalog.current, logger, nowMs }
+  await lifecycle.startBackground('retention', () => startRetention(retention), close)
 }
 
-function copyOf({ current, asOf }: CatalogSource): CatalogInHand {
-  return { catalog: current, catalogAsOf: asOf }
+/** `runReplaysElsewhere` finishes open replays of decisions in another thread; without it the role does so in this one. */
+export async function startRollingUp(
+  { lifecycle, logger, registry, nowMs }: Process,
+  facts: Facts,
+  runReplaysElsewhere?: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  await lifecycle.startBackground('rollup', () => startRollup({ facts, logger, registry, nowMs }), close)
+  const elsewhere = runReplaysElsewhere === undefined ? {} : { runReplaysElsewhere }
+  const replays = { facts, logger, nowMs, ...elsewhere }
+  await lifecycle.startBackground('replays of decisions', () => startReplayJobs(replays), close)
 }
 
-function startPart<P extends Stoppable>(
-  lifecycle: EngineParts['lifecycle'],
-  name: string,
-  open: () => Promise<P> | P,
-): Promise<P> {
-  return lifecycle.start(name, open, (part) => part.close())
+export async function startStreamingLogs(
+  own: Process,
+  settings: ProxySettings & SettingsNamed<'streamAllow'>,
+  { eventLog, hotState, facts, catalog }: SendingStores & { readonly facts: Facts },
+): Promise<void> {
+  const { lifecycle, logger, registry, nowMs } = own
+  reportEngines(registry, { eventLog, hotState, facts })
+  const role = () =>
+    startStreams({
+      eventLog,
+      hotState,
+      facts,
+      catalog: catalog.current,
+      catalogAsOf: catalog.asOf,
+      credentials: streamCredentials(catalog),
+      logger,
+      registry,
+      nowMs,
+      randomness: createRandomness(),
+      owner: randomUUID(),
+      outbound: { proxy: outboundProxyOf(settings) },
+      bucketOutbound: { policy: { ...PUBLIC_ONLY, networks: settings.streamAllow } },
+    })
+  await lifecycle.startBackground('streams', role, close)
 }
 
-function openWorker(provider: Provider, given: PartsOn<'eventLog' | 'hotState' | 'catalog'>): Promise<Worker> {
-  const { catalog, settings, ...parts } = given
+export async function startCallingWebhooks(
+  own: Process,
+  settings: ProxySettings,
+  { eventLog, hotState, catalog }: SendingStores,
+): Promise<void> {
+  const { lifecycle, logger, registry, nowMs } = own
+  reportEngines(registry, { eventLog, hotState })
+  const role = () =>
+    startWebhooks({
+      eventLog,
+      hotState,
+      catalog: catalog.current,
+      catalogAsOf: catalog.asOf,
+      credentials: webhookCredentials(catalog),
+      logger,
+      registry,
+      nowMs,
+      randomness: createRandomness(),
+      outbound: { proxy: outboundProxyOf(settings) },
+    })
+  await lifecycle.startBackground('webhooks', role, close)
+}
+
+/** The worker of one provider. */
+export async function startSending(
+  own: Process,
+  settings: SendingSettings & { readonly role: ProviderId },
+  stores: SendingStores,
+): Promise<void> {
+  const { role } = settings
+  reportEngines(own.registry, { eventLog: stores.eventLog, hotState: stores.hotState })
+  await own.lifecycle.startBackground(role, () => openWorker(own, role, settings, stores), close)
+}
+
+/** All workers of a single process. They stop at the same time: each may wait for a provider that hangs. */
+export async function startWorkers(
+  own: Process,
+  settings: SendingSettings,
+  stores: SendingStores,
+): Promise<ReadonlyMap<ProviderId, Worker>> {
+  const workers = new Map<ProviderId, Worker>()
+  const closeAll = async (): Promise<void> =>
+    void (await Promise.all([...workers.values()].map((worker) => worker.close())))
+  const startAll = async (): Promise<void> => {
+    try {
+      for (const { id } of Object.values(PROVIDERS)) workers.set(id, await openWorker(own, id, settings, stores))
+    } catch (error) {
+      await closeAll()
+      throw error
+    }
+  }
+  await own.lifecycle.startBackground('workers', startAll, closeAll)
+  return workers
+}
+
+function openWorker(
+  { logger, registry, nowMs }: Process,
+  id: ProviderId,
+  settings: SendingSettings,
+  { eventLog, hotState, catalog }: SendingStores,
+): Promise<Worker> {
   return startWorker({
-    ...parts,
-    provider,
-    baseUrl: baseUrlOf(provider.id, settings),
-    tokenUrl: tokenUrlOf(provider.id, settings),
+    provider: PROVIDERS[id],
+    baseUrl: baseUrlOf(id, settings),
+    tokenUrl: tokenUrlOf(id, settings),
     proxy: outboundProxyOf(settings),
-    ...copyOf(catalog),
-    credentials: ownCredentials(provider.id, catalog),
+    eventLog,
+    hotState,
+    catalog: catalog.current,
+    catalogAsOf: catalog.asOf,
+    credentials: ownCredentials(id, catalog),
+    nowMs,
     random: Math.random,
+    logger,
+    registry,
   })
 }

@@ -1,7 +1,6 @@
-/** Starts the public interface of one process, its health and its metrics. */
+/** Starts the public interface of one process, and says in its status how it does. */
 
 import { fileURLToPath } from 'node:url'
-import type { Registry } from 'prom-client'
 import { unlessAborted } from '../../common/deadline.ts'
 import { every, type Repetition } from '../../common/every.ts'
 import { createApp } from '../../api/app.ts'
@@ -10,58 +9,64 @@ import { connectionPeer } from '../../api/http/client-address.ts'
 import { createApiMetrics } from '../../api/metrics.ts'
 import { listen, type ApiServer, type ServerParts } from '../../api/server.ts'
 import type { EventLog, SpoolHealth, TopicLag } from '../../ports/event-log/event-log.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { CatalogSource } from '../../runtime/catalog/source.ts'
-import { createKeyring, loadSecretFile, parseSecrets, type Keyring } from '../../runtime/keyring.ts'
-import { serveMetrics, type MetricsServer } from '../../runtime/metrics.ts'
+import type { Keyring } from '../../runtime/keyring.ts'
 import { createRandomness } from '../../runtime/random.ts'
-import type { Settings } from '../../runtime/settings/settings.ts'
+import type { SettingsNamed } from '../../runtime/settings/settings-of.ts'
 import { reportEngines } from './engine-metrics.ts'
-import type { EngineParts } from './engines.ts'
+import type { Probes } from './probes.ts'
+import type { Process } from './process.ts'
+import type { Stores } from './roles.ts'
+import { version } from './version.ts'
 
-interface ApiParts extends EngineParts {
+type ConnectionSettings = SettingsNamed<'connectionsPerAddress' | 'trustProxy'>
+type ApiSettings = ConnectionSettings & SettingsNamed<'listen' | 'baseUrl' | 'brand' | 'prices'>
+
+interface Collection {
   readonly keys: Keyring
   readonly catalog: CatalogSource
-  readonly eventLog: EventLog
-  readonly hotState: HotState
-  readonly facts: Facts
-  readonly registry: Registry
-  readonly version: string
+  readonly stores: Stores
+  /** Their status is that of the service. */
+  readonly probes: Probes
   /** Answers what the api itself does not, if it was asked for that; false otherwise. */
   readonly beside?: ApiDeps['beside']
   /** What the status contains of other parts of this process. */
-  readonly healthOfParts: () => Readonly<Record<string, unknown>>
-  /** Sets what `GET /status` of the metrics port answers. */
-  readonly tellStatus: Probes['tellStatus']
+  readonly healthOfParts?: () => Readonly<Record<string, unknown>>
 }
 
 const SDK_FOLDER = fileURLToPath(new URL('../../sdk/dist', import.meta.url))
 
-export async function serveApi(parts: ApiParts): Promise<ApiServer> {
-  const { settings, catalog, lifecycle, eventLog } = parts
+export async function serveApi(own: Process, settings: ApiSettings, collection: Collection): Promise<ApiServer> {
+  const { lifecycle, logger, registry, nowMs } = own
+  const { keys, catalog, stores, beside } = collection
   const health: LagNews = { lag: {}, rows: [] }
-  const metrics = createApiMetrics(parts.registry)
-  reportEngines(parts.registry, { ...parts, lag: () => health.rows })
+  const metrics = createApiMetrics(registry)
+  reportEngines(registry, { ...stores, lag: () => health.rows })
   const app = createApp({
-    ...parts,
+    eventLog: stores.eventLog,
+    hotState: stores.hotState,
+    facts: stores.facts,
     catalog: catalog.current,
+    keys,
+    nowMs,
     randomness: createRandomness(),
+    logger,
     metrics,
+    beside,
     options: {
       baseUrl: settings.baseUrl,
       brand: settings.brand,
       trustProxy: settings.trustProxy,
       prices: settings.prices,
-      version: parts.version,
+      version: version(),
       sdkFolder: SDK_FOLDER,
       isCatalogComplete: () => catalog.problems().length === 0,
     },
   })
-  parts.tellStatus(() => serviceStatus(parts, health.lag))
+  collection.probes.tellStatus(() => serviceStatus(collection, health.lag))
   await lifecycle.start(
     'lag',
-    () => watchLag(eventLog, health),
+    () => watchLag(stores.eventLog, health),
     (watch) => watch.close(),
   )
   const server = serverParts(settings, {
@@ -77,79 +82,41 @@ export async function serveApi(parts: ApiParts): Promise<ApiServer> {
   return api
 }
 
+/** Who counts what ends without an answer. */
+interface ConnectionCounts {
+  readonly onBroken: ServerParts['onBroken']
+  readonly onEnded: ServerParts['onEnded']
+}
+
 export function serverParts(
-  { connectionsPerAddress, trustProxy }: Settings,
-  counting: Pick<ServerParts, 'onBroken' | 'onEnded'>,
+  { connectionsPerAddress, trustProxy }: ConnectionSettings,
+  { onBroken, onEnded }: ConnectionCounts,
 ): ServerParts {
-  return { ...counting, connections: { maxPerPeer: connectionsPerAddress, peerOf: connectionPeer(trustProxy) } }
+  const connections = { maxPerPeer: connectionsPerAddress, peerOf: connectionPeer(trustProxy) }
+  return { onBroken, onEnded, connections }
 }
 
 const PROBLEMS_MAX = 1_000
 
 /** The state of this process and its parts, with names and figures. */
-function serviceStatus(parts: ApiParts, lag: Readonly<Record<string, number>>): object {
-  const { catalog, eventLog, hotState, facts } = parts
-  const { version, organizations, websites } = catalog.current()
+function serviceStatus({ catalog, stores, healthOfParts }: Collection, lag: Readonly<Record<string, number>>): object {
+  const { eventLog, hotState, facts } = stores
+  const { version: inForce, organizations, websites } = catalog.current()
   const problems = catalog.problems().slice(0, PROBLEMS_MAX)
   return {
-    version: parts.version,
-    catalog: { version, organizations: organizations.size, websites: websites.size, problems },
+    version: version(),
+    catalog: { version: inForce, organizations: organizations.size, websites: websites.size, problems },
     event_log: eventLog.health(),
     hot_state: hotState.health(),
     facts: facts.health(),
     ...spoolOf(eventLog),
     lag,
-    ...parts.healthOfParts(),
+    ...healthOfParts?.(),
   }
 }
 
 function spoolOf(eventLog: EventLog): { readonly spool?: SpoolHealth } {
   return eventLog.spool === undefined ? {} : { spool: eventLog.spool() }
-}
-
-interface Probes extends MetricsServer {
-  /**
-   * The process can answer from now on, while `check` returns true and it is neither draining nor stopping. No check asks whether an
-   * engine is there: a process without its log still serves hook and SDK, and refuses the rest at once, where no pod at all would
-   * let callers hang (ADR 53).
-   */
-  readonly ready: (check?: () => boolean) => void
-  /** Sets what `GET /status` answers. */
-  readonly tellStatus: (status: () => object) => void
-}
-
-export async function startMetrics({ lifecycle, settings }: EngineParts, registry: Registry): Promise<Probes> {
-  let check: () => boolean = () => false
-  let status: () => object = () => ({})
-  const server = await lifecycle.start(
-    'metrics',
-    () =>
-      serveMetrics(registry, settings.metricsListen, {
-        isReady: () => !lifecycle.isDraining() && check(),
-        status: () => status(),
-        // As on the public port: anyone with one IPv6 address has 2 to the power of 64 of them.
-        connections: { peerOf: connectionPeer([]) },
-      }),
-    (started) => started.close(),
-  )
-  return {
-    ...server,
-    ready: (given = () => true) => void (check = given),
-    tellStatus: (given) => void (status = given),
-  }
-}
-
-/** On one machine the secret file is made at the first start; elsewhere all processes must share one. */
-export function keyringOf(settings: Settings, { mayCreate }: { readonly mayCreate: boolean }): Keyring {
-  return createKeyring(masterSecrets(settings, { mayCreate }))
-}
-
-/** The master secrets, the one that signs first. Throws like `loadSecretFile`. */
-export function masterSecrets(
-  { secret, secretFile, data }: Settings,
-  options: { readonly mayCreate: boolean },
-): readonly string[] {
-  return secret === null ? loadSecretFile(secretFile ?? `${data}/secret`, options) : parseSecrets(secret)
 }
 
 interface LagNews {

@@ -9,12 +9,13 @@ import { join } from 'node:path'
 import { copyQuickstart, portLike, QUICKSTART_SITE_PORT } from '../../bin/demo/quickstart.ts'
 import { startExampleSite } from '../../bin/example-site.ts'
 import { PROVIDER_ADDRESSES } from '../../domain/providers/addresses.ts'
-import { startStandIns } from '../../bin/stand-ins.ts'
+import { startStandIns, type StandInAddresses } from '../../bin/stand-ins.ts'
 import { openCatalogFolder } from '../../runtime/catalog/source.ts'
 import { createLifecycle, type Lifecycle } from '../../runtime/lifecycle.ts'
 import { createLogger, type Logger } from '../../runtime/logger.ts'
 import { DELIVERY_ROLES } from '../../runtime/settings/table.ts'
-import { compileSettings, type Settings } from '../../runtime/settings/settings.ts'
+import { compileSettings } from '../../runtime/settings/settings.ts'
+import type { SettingsOf } from '../../runtime/settings/settings-of.ts'
 import { startEngines } from '../../fixtures/engines/engines.ts'
 import { kafkaJars } from '../../fixtures/engines/kafka.ts'
 import { startProgram } from '../../fixtures/service/programs.ts'
@@ -79,7 +80,7 @@ async function start(parts: Parts): Promise<void> {
         listen: { host: '127.0.0.1', port: sitePort },
         catalog: catalog.current,
         baseUrl: `http://${listen}`,
-        ga4Url: standIns.ga4Url,
+        ga4Url: standIns.ga4Url ?? null,
         explain: `npm run -s whencectl -- explain --facts ${engines.env.WHENCE_FACTS.replace('default:@', '')}`,
         onEnd: 'Ctrl+C ends every process and deletes what they stored.',
       }),
@@ -89,7 +90,7 @@ async function start(parts: Parts): Promise<void> {
 }
 
 /** What the stand-ins replace: the example's settings, none of them from this shell. */
-function quickstartSettings(folder: string): Settings {
+function quickstartSettings(folder: string): SettingsOf<'embedded'> {
   const outcome = compileSettings('embedded', ['--manifests', folder], {})
   if (outcome.kind !== 'run') throw new Error('the settings of the example are wrong')
   return outcome.settings
@@ -100,11 +101,11 @@ interface Start {
   readonly env: Readonly<Record<string, string>>
 }
 
-function rolesWith(env: Readonly<Record<string, string>>, standIns: Settings): readonly Start[] {
+function rolesWith(env: Readonly<Record<string, string>>, standIns: StandInAddresses): readonly Start[] {
   const given = Object.fromEntries(
     PROVIDER_ADDRESSES.flatMap(({ setting, variable }) => {
       const url = standIns[setting]
-      return url === null ? [] : [[variable, url]]
+      return url === undefined ? [] : [[variable, url]]
     }),
   ) as Readonly<Record<string, string>>
   return DELIVERY_ROLES.map((role) => ({ words: ['delivery', '--role', role], env: { ...env, ...given } }))

@@ -14,7 +14,7 @@ import {
   SIGN_IN_LINK_FLAGS,
   WEBSITE_FLAG,
 } from './tool-flags.ts'
-import { ENGINES, KUBE, PEOPLE, PROXY, ROLE_ENGINES, SECRETS, SERVING, TOOL } from './setting-groups.ts'
+import { ENGINES, KUBE, MASTER_SECRET, PEOPLE, PROXY, ROLE_ENGINES, SERVING, TOOL } from './setting-groups.ts'
 import { PROVIDER_URL_SETTINGS } from '../../domain/providers/addresses.ts'
 import type { SettingName } from './table.ts'
 
@@ -52,7 +52,7 @@ export const COMMANDS = {
       'data',
       'manifests',
       'dashboardFolder',
-      ...SECRETS,
+      ...MASTER_SECRET,
       ...SERVING,
       ...PEOPLE,
       'eventLog',
@@ -145,7 +145,7 @@ export const COMMANDS = {
   },
   'send-test': {
     summary: 'Send a destination a marked test event, and print the answer of its provider.',
-    settings: ['data', 'manifests', 'catalog', ...KUBE, ...PROVIDER_URL_SETTINGS, 'httpsProxy', 'noProxy'],
+    settings: ['data', 'manifests', 'catalog', ...KUBE, ...PROVIDER_URL_SETTINGS, ...PROXY],
     flags: {
       '--destination': { placeholder: 'ID', doc: 'The destination to test.' },
       '--website': { placeholder: 'ID', doc: 'Its website, if several have a destination of this name.' },
@@ -159,7 +159,17 @@ export const COMMANDS = {
   },
   api: {
     summary: 'Run the collection endpoints as a separate process; any number may run.',
-    settings: ['manifests', 'catalog', 'data', ...KUBE, ...SECRETS, ...SERVING, ...ENGINES, 'spool', 'spoolMegabytes'],
+    settings: [
+      'manifests',
+      'catalog',
+      'data',
+      ...KUBE,
+      ...MASTER_SECRET,
+      ...SERVING,
+      ...ENGINES,
+      'spool',
+      'spoolMegabytes',
+    ],
     engines: 'servers',
     requires: [...ENGINES],
     flags: {},
@@ -195,7 +205,7 @@ export const COMMANDS = {
       'watchNamespaces',
       'installation',
       ...KUBE,
-      ...SECRETS,
+      ...MASTER_SECRET,
       'listen',
       'metricsListen',
       'baseUrl',
@@ -206,8 +216,7 @@ export const COMMANDS = {
       'hotState',
       'facts',
       ...PEOPLE,
-      'httpsProxy',
-      'noProxy',
+      ...PROXY,
       'logLevel',
       'logFormat',
     ],
@@ -228,7 +237,7 @@ export const COMMANDS = {
       'identity',
       'facts',
       'eventLog',
-      ...SECRETS,
+      ...MASTER_SECRET,
       ...KUBE,
       'metricsListen',
       'logLevel',
@@ -315,8 +324,8 @@ export const COMMANDS = {
   },
 } as const satisfies Record<string, CommandRow>
 
-/** The row of a command, or null if there is none of this name. */
-export function commandNamed(name: string): CommandRow | null {
-  const rows: Readonly<Record<string, CommandRow>> = COMMANDS
-  return Object.hasOwn(rows, name) ? (rows[name] ?? null) : null
+export type CommandName = keyof typeof COMMANDS
+
+export function isCommand(name: string): name is CommandName {
+  return Object.hasOwn(COMMANDS, name)
 }

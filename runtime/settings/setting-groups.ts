@@ -23,7 +23,8 @@ function everyProvider<const E>(engines: E): Readonly<Record<ProviderId, E>> {
 
 /** How a process reaches the API of its cluster. */
 export const KUBE = ['kubeconfig', 'kubeUrl', 'kubeTokenFile', 'kubeCaFile'] as const
-export const SECRETS = ['secretFile', 'secret'] as const
+/** Where the master secrets are. */
+export const MASTER_SECRET = ['secretFile', 'secret'] as const
 export const SERVING = [
   'listen',
   'metricsListen',
@@ -37,6 +38,12 @@ export const SERVING = [
 ] as const
 /** How calls leave the network. */
 export const PROXY = ['httpsProxy', 'noProxy', 'proxyNames'] as const
+/** Of each group all settings are given, or none: the first one that is given makes the others necessary. */
+export const TOGETHER = {
+  signIn: ['oidcIssuer', 'oidcClientId', 'oidcClientSecretFile'],
+  mail: ['smtpUrl', 'mailFrom'],
+  billing: ['stripeSecretFile', 'stripeWebhookSecretFile', 'stripePrices'],
+} as const
 /** How people sign in to the dashboard, and how mail goes out. */
 export const PEOPLE = [
   'signUp',

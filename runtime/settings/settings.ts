@@ -4,13 +4,13 @@ import { keysOf } from '../../domain/typed-keys.ts'
 import { withoutEdges } from '../../domain/schema/pasted-text.ts'
 import { closestName } from '../../domain/schema/closest-name.ts'
 import { readArguments } from './arguments.ts'
-import type { CommandRow } from './commands.ts'
-import { commandNamed, COMMANDS } from './commands.ts'
+import type { CommandName, CommandRow } from './commands.ts'
+import { COMMANDS } from './commands.ts'
 import { maskUrl } from './parse.ts'
-import type { FallbackSource, SettingName, SettingRow, Settings } from './table.ts'
+import { TOGETHER } from './setting-groups.ts'
+import type { SettingsOf } from './settings-of.ts'
+import type { FallbackSource, SettingName, SettingRow } from './table.ts'
 import { FOREIGN_VARIABLES, SETTINGS } from './table.ts'
-
-export type { Settings } from './table.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -21,32 +21,43 @@ interface SettingProblem {
   readonly message: string
 }
 
-export interface RunOutcome {
-  readonly kind: 'run' | 'check'
-  readonly settings: Settings
+/** What follows the name of a command, besides its settings. */
+export interface CommandArguments {
   /** The command's own flags; a switch that is on holds an empty text. */
   readonly flags: ReadonlyMap<string, string>
   readonly positionals: readonly string[]
+}
+
+export interface RunOutcome<C extends CommandName> extends CommandArguments {
+  readonly kind: 'run' | 'check'
+  readonly settings: SettingsOf<C>
   /** All settings the command reads, one a line, secrets masked: what `--check` prints. */
   readonly text: string
 }
 
-export type SettingsOutcome =
-  | RunOutcome
-  | { readonly kind: 'help'; readonly text: string }
-  | { readonly kind: 'version' }
-  | { readonly kind: 'problems'; readonly problems: readonly SettingProblem[]; readonly text: string }
+/** Everything that is wrong with what was given. */
+export interface ProblemsOutcome {
+  readonly kind: 'problems'
+  readonly problems: readonly SettingProblem[]
+  readonly text: string
+}
+
+export type SettingsOutcome<C extends CommandName> =
+  RunOutcome<C> | { readonly kind: 'help'; readonly text: string } | { readonly kind: 'version' } | ProblemsOutcome
 
 /** `argv` is what follows the command. Options override variables; an empty variable counts as absent. */
-export function compileSettings(command: string, argv: readonly string[], env: Environment): SettingsOutcome {
-  const row = commandNamed(command)
-  if (row === null) return problemsOutcome([unknownCommand(command)])
+export function compileSettings<C extends CommandName>(
+  command: C,
+  argv: readonly string[],
+  env: Environment,
+): SettingsOutcome<C> {
+  const row: CommandRow = COMMANDS[command]
   const given = readArguments(argv, row)
   if (given.wish === 'help') return { kind: 'help', text: commandHelp(command, row) }
   if (given.wish === 'version') return { kind: 'version' }
   const problems: SettingProblem[] = [...given.problems, ...unknownVariables(env)]
   const texts = settingTexts(row, given.options, env)
-  const settings = parseAll(row, texts, problems)
+  const settings = parseAll<C>(row, texts, problems)
   problems.push(...crossChecks(command, row, texts))
   if (problems.length > 0) return problemsOutcome(problems)
   return {
@@ -126,28 +137,34 @@ function otherSpelling(name: string): string {
   return name.startsWith('WHENCE_') ? name : name.toLowerCase()
 }
 
-function parseAll(row: CommandRow, texts: SettingTexts, problems: SettingProblem[]): Settings {
+function parseAll<C extends CommandName>(
+  row: CommandRow,
+  texts: SettingTexts,
+  problems: SettingProblem[],
+): SettingsOf<C> {
   const values: Partial<Record<SettingName, unknown>> = {}
-  for (const name of keysOf(SETTINGS)) {
+  const unusable: SettingProblem[] = []
+  for (const name of keysOf(SETTINGS).filter((each) => row.settings.includes(each))) {
     const given = texts.get(name)
     const parsed = given === undefined ? null : rowOf(name).parse(given.text)
     values[name] = parsed?.ok === true ? parsed.value : null
-    const isRead = row.settings.includes(name)
-    if (given !== undefined && parsed?.ok === false && isRead && given.source !== 'default') {
-      problems.push({ name: given.source, message: parsed.why })
-    }
+    if (given === undefined || parsed?.ok !== false) continue
+    if (given.source === 'default') unusable.push({ name: rowOf(name).env, message: parsed.why })
+    else problems.push({ name: given.source, message: parsed.why })
   }
-  // The type follows from the table row by row; a value that could not be parsed is among the problems.
-  return Object.freeze(values) as Settings
+  // A default that is derived from a wrong setting is wrong with it, and needs no word of its own.
+  if (problems.length === 0) problems.push(...unusable)
+  // The type follows from the tables; what could not be parsed or is missing is among the problems, and nothing runs.
+  return Object.freeze(values) as SettingsOf<C>
 }
 
 /** Checks across settings and commands. */
-function crossChecks(command: string, row: CommandRow, texts: SettingTexts): readonly SettingProblem[] {
+function crossChecks(command: CommandName, row: CommandRow, texts: SettingTexts): readonly SettingProblem[] {
   return [
     ...(row.engines === 'folders' ? folderChecks(row, texts) : []),
     ...(row.engines === 'servers' ? serverChecks(row, texts) : []),
     ...missingSettings(command, row, texts),
-    ...(row.settings.includes('secret') ? secretChecks(command, texts) : []),
+    ...(row.settings.includes('secret') ? secretChecks(command, row, texts) : []),
     ...(row.settings.includes('oidcIssuer') ? peopleChecks(texts) : []),
   ]
 }
@@ -190,11 +207,7 @@ function missingAmong(names: readonly SettingName[], user: string, texts: Settin
 
 /** What belongs together: each of these makes the others necessary. */
 function peopleChecks(texts: SettingTexts): readonly SettingProblem[] {
-  const groups = [
-    ['oidcIssuer', 'oidcClientId', 'oidcClientSecretFile'] as const,
-    ['smtpUrl', 'mailFrom'] as const,
-    ['stripeSecretFile', 'stripeWebhookSecretFile', 'stripePrices'] as const,
-  ]
+  const groups: readonly (readonly SettingName[])[] = Object.values(TOGETHER)
   const alone = texts.has('supportMail') && !texts.has('smtpUrl') ? [requiredWith('smtpUrl', 'supportMail')] : []
   const inGroups = groups.flatMap((group) => {
     const given = group.find((name) => texts.has(name))
@@ -208,14 +221,17 @@ function requiredWith(name: SettingName, given: SettingName): SettingProblem {
   return { name: SETTINGS[name].env, message: `is required with ${SETTINGS[given].env}` }
 }
 
-function secretChecks(command: string, texts: SettingTexts): readonly SettingProblem[] {
+function secretChecks(
+  command: CommandName,
+  { secretWith }: CommandRow,
+  texts: SettingTexts,
+): readonly SettingProblem[] {
   const { env } = SETTINGS.secretFile
   const file = texts.get('secretFile')
   if (texts.has('secret')) {
     const isBoth = file !== undefined && file.source !== 'default'
     return isBoth ? [{ name: SETTINGS.secret.env, message: `cannot be given together with ${env}` }] : []
   }
-  const { secretWith } = COMMANDS[command as keyof typeof COMMANDS] as CommandRow
   if (file !== undefined || (secretWith !== undefined && !texts.has(secretWith))) return []
   return [{ name: env, message: `is required for ${command}, or ${SETTINGS.secret.env}` }]
 }
@@ -248,9 +264,11 @@ function serviceLinks(env: Environment): readonly RegExp[] {
   })
 }
 
-function unknownCommand(command: string): SettingProblem {
-  if (command === '') return { name: 'whencectl', message: `needs a command: ${Object.keys(COMMANDS).join(', ')}` }
-  return { name: command, message: unknownMessage('command', command, Object.keys(COMMANDS)) }
+/** What is said about a command that there is none of, or about none at all. */
+export function unknownCommand(command: string): ProblemsOutcome {
+  const known = Object.keys(COMMANDS)
+  if (command === '') return problemsOutcome([{ name: 'whencectl', message: `needs a command: ${known.join(', ')}` }])
+  return problemsOutcome([{ name: command, message: unknownMessage('command', command, known) }])
 }
 
 /** Also used for options: the unknown name, and its likely meaning. */
@@ -261,7 +279,7 @@ function unknownMessage(what: string, name: string, known: readonly string[]): s
     : `is not a ${what} that whencectl knows; did you mean ${meant}?`
 }
 
-function problemsOutcome(problems: readonly SettingProblem[]): SettingsOutcome {
+function problemsOutcome(problems: readonly SettingProblem[]): ProblemsOutcome {
   const lines = problems.map(({ name, message }) => `  ${name} ${message}`)
   return { kind: 'problems', problems, text: ['These settings are wrong:', ...lines, ''].join('\n') }
 }

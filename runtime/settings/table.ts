@@ -268,16 +268,5 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS
 
-type ValueOf<Row> = Row extends { readonly parse: SettingParser<infer T>; readonly fallback: infer F }
-  ? F extends null
-    ? T | null
-    : T
-  : never
-
-/**
- * All settings of a process, parsed. A setting that its command does not read holds its default or is never checked.
- */
-export type Settings = { readonly [N in SettingName]: ValueOf<(typeof SETTINGS)[N]> }
-
 /** Variables with the same prefix that belong to the hook; a shell may have them set. */
 export const FOREIGN_VARIABLES: readonly string[] = ['WHENCE_HANDOFF', 'WHENCE_DISABLED']

@@ -3,12 +3,11 @@
 import { EventEmitter } from 'node:events'
 import { expect } from 'chai'
 import { reportEngines } from '../../bin/wiring/engine-metrics.ts'
-import { startMetrics } from '../../bin/wiring/serve-api.ts'
+import { startMetrics } from '../../bin/wiring/probes.ts'
 import type { EventLogHealth } from '../../ports/event-log/event-log.ts'
 import { createLifecycle } from '../../runtime/lifecycle.ts'
 import { createLogger } from '../../runtime/logger.ts'
 import { createRegistry } from '../../runtime/metrics.ts'
-import { compileSettings } from '../../runtime/settings/settings.ts'
 
 const logger = createLogger({ program: 'test', level: 'silent', format: 'json' })
 const IDLE: EventLogHealth = {
@@ -73,10 +72,8 @@ describe('/live and /ready', () => {
   it('differ: a process is live from start to end, and ready only from when it can answer until it drains', async () => {
     const signals = new EventEmitter()
     const lifecycle = createLifecycle({ logger, stopDeadlineMs: 5_000, signals, exit: () => undefined })
-    const outcome = compileSettings('embedded', ['--metrics-listen', '127.0.0.1:0'], {})
-    if (outcome.kind !== 'run') throw new Error('settings')
-    const parts = { settings: outcome.settings, logger, lifecycle, nowMs: Date.now }
-    const probes = await startMetrics(parts, createRegistry('test', '1'))
+    const own = { logger, lifecycle, registry: createRegistry('test', '1'), nowMs: Date.now }
+    const probes = await startMetrics(own, { host: '127.0.0.1', port: 0 })
     const ask = async (path: string): Promise<number> => (await fetch(`http://127.0.0.1:${probes.port}${path}`)).status
     const both = async (): Promise<number[]> => [await ask('/live'), await ask('/ready')]
     let whileStopping: number[] = []

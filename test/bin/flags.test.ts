@@ -3,13 +3,12 @@
 import { expect } from 'chai'
 
 import { momentOf } from '../../bin/tools/flags.ts'
-import type { RunOutcome } from '../../runtime/settings/settings.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 26, 12)
 
 describe('moments on the command line', () => {
   const momentIn = (text: string): number | null | undefined =>
-    momentOf({ flags: new Map([['--since', text]]) } as unknown as RunOutcome, '--since', NOW_MS)
+    momentOf({ flags: new Map([['--since', text]]), positionals: [] }, '--since', NOW_MS)
 
   it('are ages, days, and times with or without a zone', () => {
     expect(momentIn('90m')).to.equal(NOW_MS - 90 * 60_000)

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import { COMMANDS } from '../../runtime/settings/commands.ts'
-import { compileSettings } from '../../runtime/settings/settings.ts'
+import { COMMANDS, isCommand } from '../../runtime/settings/commands.ts'
+import { compileSettings, unknownCommand } from '../../runtime/settings/settings.ts'
 import { sourceFiles } from '../tidy/source-files.ts'
 
 /** Shells of people's terminals; the first two have a builtin `whence`. */
@@ -102,7 +102,7 @@ describe('commands that pages and messages print', () => {
         try {
           const [command = '', ...words] = wordsBy(shell, line)
           if (command === '--help' || command === '--version') return []
-          const outcome = compileSettings(command, words, {})
+          const outcome = isCommand(command) ? compileSettings(command, words, {}) : unknownCommand(command)
           const unknown = outcome.kind === 'problems' && /is not (a|an) /.exec(outcome.text)
           return unknown ? [`${where}: ${line}: ${outcome.text}`] : []
         } catch (error) {

@@ -9,6 +9,7 @@ import { parse } from 'yaml'
 
 import { NOTICED_TOPICS } from '../../delivery/webhooks/notice.ts'
 import { createOperatorMetrics } from '../../operator/metrics.ts'
+import { isCommand } from '../../runtime/settings/commands.ts'
 import { compileSettings } from '../../runtime/settings/settings.ts'
 import { ROLE_ENGINES } from '../../runtime/settings/setting-groups.ts'
 import { SETTINGS } from '../../runtime/settings/table.ts'
@@ -95,7 +96,9 @@ describe('the chart', function () {
       // The test's own script, and a container of the team.
       if (command !== undefined || args.length === 0) continue
       const values = own.map(({ name, value }: KubeManifest) => [name, value ?? SECRET_VALUES[name] ?? 'pod-0'])
-      const outcome = compileSettings(args[0], args.slice(1), Object.fromEntries(values))
+      const [program] = args
+      if (!isCommand(program)) throw new Error(`${pod.of} runs ${program}`)
+      const outcome = compileSettings(program, args.slice(1), Object.fromEntries(values))
       expect(outcome.kind === 'problems' ? outcome.text : '', `${pod.of} in ${pod.in}`).to.equal('')
       checked++
     }

@@ -79,7 +79,7 @@ describe('what the dashboard calls through the proxy of the network', () => {
   describe('is the identity provider', () => {
     const found = async (noProxy: readonly string[], isFound: boolean): Promise<ConnectProxy> => {
       const proxy = await proxyTo(portOf())
-      const restore = useProxyForFetch({ httpsProxy: proxy.url, noProxy, proxyNames: 'Vetted' })
+      const restore = useProxyForFetch({ httpsProxy: proxy.url, noProxy })
       let warned = 0
       const logger = { ...SILENT_LOGGER, warn: () => void (warned += 1) }
       const discovery = startDiscovery({

@@ -627,13 +627,13 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a process is ready although its log refuses',
     file: 'bin/service.ts',
-    old: '  metrics.ready()\n',
-    new: '  metrics.ready(() => eventLog.health().isAccepting)\n',
+    old: '  probes.ready()\n',
+    new: '  probes.ready(() => eventLog.health().isAccepting)\n',
     suites: ['test/api/unavailable.test.ts'],
   },
   {
     breaks: 'a process that drains is not ready',
-    file: 'bin/wiring/serve-api.ts',
+    file: 'bin/wiring/probes.ts',
     old: '!lifecycle.isDraining() && check()',
     new: '!lifecycle.isStopping() && check()',
     suites: ['test/bin/engine-metrics.test.ts'],

@@ -4,9 +4,10 @@
 
 import { expect } from 'chai'
 
-import { COMMANDS, type CommandRow } from '../../runtime/settings/commands.ts'
-import type { RunOutcome, SettingsOutcome } from '../../runtime/settings/settings.ts'
-import { compileSettings, overview } from '../../runtime/settings/settings.ts'
+import { keysOf } from '../../domain/typed-keys.ts'
+import { COMMANDS, isCommand, type CommandName, type CommandRow } from '../../runtime/settings/commands.ts'
+import type { ProblemsOutcome, RunOutcome, SettingsOutcome } from '../../runtime/settings/settings.ts'
+import { compileSettings, overview, unknownCommand } from '../../runtime/settings/settings.ts'
 import { ROLE_ENGINES } from '../../runtime/settings/setting-groups.ts'
 import { DELIVERY_ROLES, SETTINGS } from '../../runtime/settings/table.ts'
 import type { SettingRow } from '../../runtime/settings/table.ts'
@@ -19,12 +20,12 @@ const CLUSTER = {
   WHENCE_SECRET_FILE: '/run/secrets/whence',
 }
 
-function run(outcome: SettingsOutcome): RunOutcome {
+function run<C extends CommandName>(outcome: SettingsOutcome<C>): RunOutcome<C> {
   if (outcome.kind !== 'run' && outcome.kind !== 'check') throw new Error(`not settings but ${JSON.stringify(outcome)}`)
   return outcome
 }
 
-function problems(outcome: SettingsOutcome): readonly string[] {
+function problems<C extends CommandName>(outcome: SettingsOutcome<C> | ProblemsOutcome): readonly string[] {
   if (outcome.kind !== 'problems') throw new Error(`no problems but ${outcome.kind}`)
   return outcome.problems.map(({ name, message }) => `${name} ${message}`)
 }
@@ -43,7 +44,6 @@ describe('compileSettings', () => {
       secret: null,
       trustProxy: [],
       eventLog: { scheme: 'lmdb', url: 'lmdb:./data/lmdb', location: './data/lmdb' },
-      hotState: { scheme: 'lmdb', url: 'lmdb:./data/lmdb', location: './data/lmdb' },
       facts: { scheme: 'chdb', url: 'chdb:./data/chdb', location: './data/chdb' },
       ga4Url: null,
       brand: 'whence',
@@ -225,8 +225,19 @@ describe('compileSettings', () => {
     expect(run(compileSettings('api', [], { ...env, ...right })).settings.spoolMegabytes).to.equal(1_000)
   })
 
-  it('ignores a wrong value of a setting that the command does not read', () => {
-    expect(compileSettings('lint', [], { WHENCE_LISTEN: 'nonsense' }).kind).to.equal('run')
+  it('holds exactly what its command reads, and ignores a wrong value of anything else', () => {
+    const { settings } = run(compileSettings('lint', [], { WHENCE_LISTEN: 'nonsense' }))
+    expect(settings).to.deep.equal({ manifests: './examples/quickstart' })
+    const embedded = run(compileSettings('embedded', [], { WHENCE_HOT_STATE: CLUSTER.WHENCE_HOT_STATE }))
+    expect(embedded.settings).to.have.keys([...COMMANDS.embedded.settings])
+  })
+
+  it('reports a default that cannot be used because of the setting it comes from', () => {
+    expect(problems(compileSettings('embedded', ['--listen', ':8080'], {}))).to.deep.equal([
+      'WHENCE_BASE_URL must be an address such as https://whence.acme.dev',
+    ])
+    const reachable = ['--listen', ':8080', '--base-url', 'https://whence.acme.dev']
+    expect(compileSettings('embedded', reachable, {}).kind).to.equal('run')
   })
 
   it('ignores the variables of the hook and of others', () => {
@@ -242,9 +253,9 @@ describe('compileSettings', () => {
   })
 
   it('lets tools work on servers as well as on folders', () => {
-    for (const command of ['explain', 'migrate']) {
+    for (const command of ['explain', 'migrate'] as const) {
       const { settings } = run(compileSettings(command, ['--facts', 'http://127.0.0.1:8123/whence'], CLUSTER))
-      expect([settings.eventLog?.scheme, settings.facts?.scheme]).to.deep.equal(['kafka', 'http'])
+      expect([settings.eventLog.scheme, settings.facts.scheme]).to.deep.equal(['kafka', 'http'])
     }
   })
 
@@ -299,9 +310,10 @@ describe('compileSettings', () => {
   })
 
   it('names the command that was probably meant', () => {
-    expect(problems(compileSettings('embeded', [], {}))[0]).to.contain('did you mean embedded?')
-    expect(problems(compileSettings('', [], {}))[0]).to.contain('needs a command')
-    expect(problems(compileSettings('constructor', [], {}))[0]).to.contain('is not a command')
+    expect(problems(unknownCommand('embeded'))[0]).to.contain('did you mean embedded?')
+    expect(problems(unknownCommand(''))[0]).to.contain('needs a command')
+    expect(problems(unknownCommand('constructor'))[0]).to.contain('is not a command')
+    expect(['constructor', ''].some(isCommand)).to.equal(false)
   })
 
   it('prints with --check what is in force, secrets masked', () => {
@@ -328,7 +340,8 @@ describe('compileSettings', () => {
     expect(compileSettings('embedded', ['--version'], {}).kind).to.equal('version')
   })
 
-  for (const [command, row] of Object.entries(COMMANDS)) {
+  for (const command of keysOf(COMMANDS)) {
+    const row: CommandRow = COMMANDS[command]
     it(`names in the help of ${command} every option that it takes`, () => {
       const outcome = compileSettings(command, ['--help'], {})
       const text = outcome.kind === 'help' ? outcome.text : ''

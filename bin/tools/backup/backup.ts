@@ -2,7 +2,8 @@
 
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { RunOutcome, Settings } from '../../../runtime/settings/settings.ts'
+import type { RunOutcome } from '../../../runtime/settings/settings.ts'
+import type { StoreSettings } from '../../../runtime/settings/settings-of.ts'
 import { openBackupSource, type StagedBackup } from '../../wiring/backup.ts'
 import { version } from '../../wiring/version.ts'
 import { CATALOG_NUMBER_FILE } from '../../../runtime/catalog/last-number.ts'
@@ -15,7 +16,7 @@ import { copyInto, mustBeEmpty, writeManifest } from './files.ts'
 /** Files of the data folder outside of the stores. */
 const BESIDE = ['secret', 'dashboard', 'audit.json', CATALOG_NUMBER_FILE, ERASURES_FILE]
 
-export async function backupTool({ settings, positionals }: RunOutcome): Promise<number> {
+export async function backupTool({ settings, positionals }: RunOutcome<'backup'>): Promise<number> {
   const [named = ''] = positionals
   if (named === '') throw new Error('name the folder for the backup')
   const folder = resolve(named)
@@ -34,9 +35,8 @@ export async function backupTool({ settings, positionals }: RunOutcome): Promise
 }
 
 /** The running service copies its stores; if none runs, the tool copies the folders. */
-async function stage(settings: Settings): Promise<StagedBackup> {
-  const { data, eventLog, facts } = settings
-  if (eventLog?.scheme !== 'lmdb' || facts?.scheme !== 'chdb')
+async function stage({ data, eventLog, facts }: StoreSettings): Promise<StagedBackup> {
+  if (eventLog.scheme !== 'lmdb' || facts.scheme !== 'chdb')
     throw new Error('backs up a service on one machine only; use the tools of Kafka and ClickHouse for theirs')
   const live = await connectTools(data)
   if (live !== null) return live.stageBackup()

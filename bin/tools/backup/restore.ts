@@ -20,7 +20,8 @@ import { changedOwners } from '../../../domain/published/changed-owners.ts'
 import { compileCatalog } from '../../../domain/catalog/compile-catalog.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import { parseManifests, readManifests } from '../../../runtime/catalog/manifests.ts'
-import type { RunOutcome, Settings } from '../../../runtime/settings/settings.ts'
+import type { RunOutcome } from '../../../runtime/settings/settings.ts'
+import type { SettingsOf } from '../../../runtime/settings/settings-of.ts'
 import { print } from '../../terminal/output.ts'
 import { ERASURES_FILE, readErasures } from '../erasure/erasures-file.ts'
 import { copyInto, mustBeEmpty, readManifest, type BackupManifest } from './files.ts'
@@ -28,7 +29,7 @@ import { copyInto, mustBeEmpty, readManifest, type BackupManifest } from './file
 /** Everything is written here first and moved at the end: an interrupted restore leaves no folder that a service would start on. */
 const UNFINISHED = 'unfinished-restore'
 
-export async function restoreTool({ settings, positionals, flags }: RunOutcome): Promise<number> {
+export async function restoreTool({ settings, positionals, flags }: RunOutcome<'restore'>): Promise<number> {
   const [named = ''] = positionals
   if (named === '') throw new Error('name the folder of the backup')
   const backup = resolve(named)
@@ -85,7 +86,7 @@ async function fill(unfinished: string, backup: string, { manifest, erasures }: 
  */
 async function mustKeepOwners(
   unfinished: string,
-  { manifests, dashboardFolder }: Settings,
+  { manifests, dashboardFolder }: SettingsOf<'restore'>,
   beganAtMs: number,
 ): Promise<void> {
   if (!existsSync(manifests)) return

@@ -10,9 +10,10 @@ import type { ErasedRows } from '../../../ports/facts/erasure/names.ts'
 import { LIMITS } from '../../../domain/limits.ts'
 import { visitIdIn } from '../../../domain/receipt.ts'
 import { DAY_MS } from '../../../domain/durations.ts'
-import type { RunOutcome, Settings } from '../../../runtime/settings/settings.ts'
+import type { CommandArguments } from '../../../runtime/settings/settings.ts'
+import type { StoreSettings } from '../../../runtime/settings/settings-of.ts'
 import { complain, print } from '../../terminal/output.ts'
-import { openBackend } from '../backend.ts'
+import { openBackend, type ToolRun } from '../backend.ts'
 import { ERASURES_FILE } from './erasures-file.ts'
 
 const ID = /^[A-Za-z0-9_.:-]{1,128}$/
@@ -24,7 +25,7 @@ const AFTERWARDS = `Not reached from here: the event log keeps what was sent for
 ${LIMITS.deadLetterKeepMs / DAY_MS} days), deliveries on their way end within their deadline, backups of before keep it until you delete them.
 `
 
-export async function eraseTool(run: RunOutcome): Promise<number> {
+export async function eraseTool(run: ToolRun): Promise<number> {
   const organization = run.flags.get('--organization')
   if (organization !== undefined && !run.flags.has('--website')) return eraseWhole(run, organization)
   const subject = subjectOf(run)
@@ -50,7 +51,7 @@ const WHOLE_AFTERWARDS = `Receipts, tokens and answers of before prove themselve
 `
 
 /** Everything about an organisation. */
-async function eraseWhole(run: RunOutcome, organization: string): Promise<number> {
+async function eraseWhole(run: ToolRun, organization: string): Promise<number> {
   const named = ['--installation', '--visit', '--receipt'].find((flag) => run.flags.has(flag))
   if (named !== undefined) {
     complain(`whencectl erase: ${named} needs --website; without it everything about the organisation is erased\n`)
@@ -76,7 +77,7 @@ async function eraseWhole(run: RunOutcome, organization: string): Promise<number
 }
 
 /** Null, with a message on standard error, if nobody is named. */
-function subjectOf({ flags }: RunOutcome): ErasureSubject | null {
+function subjectOf({ flags }: CommandArguments): ErasureSubject | null {
   const website = flags.get('--website') ?? ''
   const installationIds = splitIds(flags.get('--installation'))
   const receipts = splitIds(flags.get('--receipt'))
@@ -128,8 +129,8 @@ async function isConfirmed(): Promise<boolean> {
 }
 
 /** Beside the stores, as digests: a restore of an older backup needs it. */
-function keep({ data, facts }: Settings, remembered: readonly RememberedErasure[]): void {
-  if (facts?.scheme !== 'chdb' || !existsSync(data)) return
+function keep({ data, facts }: StoreSettings, remembered: readonly RememberedErasure[]): void {
+  if (facts.scheme !== 'chdb' || !existsSync(data)) return
   const lines = remembered.map((each) => `${JSON.stringify(each)}\n`)
   appendFileSync(join(data, ERASURES_FILE), lines.join(''), { mode: 0o600, flush: true })
 }

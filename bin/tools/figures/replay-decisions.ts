@@ -7,10 +7,10 @@ import type { ReplayResult } from '../../../domain/collection/replay-decision.ts
 import { DAY_MS } from '../../../domain/durations.ts'
 import { LIMITS } from '../../../domain/limits.ts'
 import { VISIT_POLICIES, type VisitPolicy } from '../../../domain/model.ts'
-import type { RunOutcome } from '../../../runtime/settings/settings.ts'
+import type { CommandArguments } from '../../../runtime/settings/settings.ts'
 import { complain, print, printJson } from '../../terminal/output.ts'
 import { createTable, terminalChars, timeText, type TextColumn } from '../../terminal/table.ts'
-import { openBackend } from '../backend.ts'
+import { openBackend, type ToolRun } from '../backend.ts'
 import { momentOf } from '../flags.ts'
 import { ownedBy } from './report.ts'
 import type { ToolBackend } from '../live.ts'
@@ -22,7 +22,7 @@ const SHOWN_CHANGES = 50
 
 type Change = ReplayResult['changes'][number]
 
-export async function replayDecisionsTool(run: RunOutcome): Promise<number> {
+export async function replayDecisionsTool(run: ToolRun): Promise<number> {
   const cancelled = run.flags.get('--cancel')
   if (cancelled !== undefined) return cancel(run, cancelled)
   const wanted = wantedReplay(run, Date.now())
@@ -47,7 +47,7 @@ export async function replayDecisionsTool(run: RunOutcome): Promise<number> {
   return 0
 }
 
-async function cancel(run: RunOutcome, id: string): Promise<number> {
+async function cancel(run: ToolRun, id: string): Promise<number> {
   const backend = await openBackend(run.settings)
   try {
     const isOpen = await cancelOpenReplay({ facts: backend, eventLog: backend, nowMs: Date.now }, id)
@@ -60,7 +60,7 @@ async function cancel(run: RunOutcome, id: string): Promise<number> {
 }
 
 /** Null after a message on standard error. */
-function wantedReplay(run: RunOutcome, nowMs: number): Omit<ReplayRequest, keyof OwnedWebsite> | null {
+function wantedReplay(run: CommandArguments, nowMs: number): Omit<ReplayRequest, keyof OwnedWebsite> | null {
   const policy = run.flags.get('--policy') ?? 'latest_visit'
   const windowDays = Number(run.flags.get('--window') ?? MOST_DAYS)
   const until = momentOf(run, '--until', nowMs)
@@ -86,7 +86,7 @@ function isVisitPolicy(text: string): text is VisitPolicy {
 }
 
 /** The named website, or the only one; null after a message on standard error. */
-async function websiteOf(backend: ToolBackend, run: RunOutcome): Promise<OwnedWebsite | null> {
+async function websiteOf(backend: ToolBackend, run: CommandArguments): Promise<OwnedWebsite | null> {
   const known = await backend.run('websitesWithFigures', {})
   const named = ownedBy(known, run)
   const [only] = named

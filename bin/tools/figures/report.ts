@@ -18,10 +18,10 @@ import {
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import { KEY_IDS } from '../../../domain/receipt.ts'
 import { ownersOf } from '../../../ports/facts/query-parts.ts'
-import type { RunOutcome } from '../../../runtime/settings/settings.ts'
+import type { CommandArguments } from '../../../runtime/settings/settings.ts'
 import { complain, print, printCsv, printJson } from '../../terminal/output.ts'
 import { createTable, terminalChars, type TextColumn } from '../../terminal/table.ts'
-import { openBackend } from '../backend.ts'
+import { openBackend, type ToolRun } from '../backend.ts'
 import { momentOf } from '../flags.ts'
 import type { ToolBackend } from '../live.ts'
 
@@ -31,7 +31,7 @@ const WAYS: readonly string[] = [...VISITS_BY, ...INSTALLS_BY, 'day']
 const DEFAULT_DAYS = 30
 const MOST_NAMED = 20
 
-export async function reportTool(run: RunOutcome): Promise<number> {
+export async function reportTool(run: ToolRun): Promise<number> {
   const by = run.flags.get('--by') ?? 'source'
   const period = reportPeriodOf(run, Date.now())
   if (period === null) return 2
@@ -55,7 +55,7 @@ export async function reportTool(run: RunOutcome): Promise<number> {
   return 0
 }
 
-export async function rebuildRollupsTool(run: RunOutcome): Promise<number> {
+export async function rebuildRollupsTool(run: ToolRun): Promise<number> {
   const nowMs = Date.now()
   const since = momentOf(run, '--since', nowMs)
   if (since === null) return 2
@@ -70,7 +70,7 @@ export async function rebuildRollupsTool(run: RunOutcome): Promise<number> {
   return 0
 }
 
-function ofWebsite({ flags }: RunOutcome): string {
+function ofWebsite({ flags }: CommandArguments): string {
   const website = flags.get('--website')
   return website === undefined ? '' : ` of ${website}`
 }
@@ -81,7 +81,7 @@ interface ReportPeriod {
 }
 
 /** Whole hours; null after a message on standard error. */
-function reportPeriodOf(run: RunOutcome, nowMs: number): ReportPeriod | null {
+function reportPeriodOf(run: CommandArguments, nowMs: number): ReportPeriod | null {
   const until = momentOf(run, '--until', nowMs)
   const since = momentOf(run, '--since', nowMs)
   if (until === null || since === null) return null
@@ -92,7 +92,7 @@ function reportPeriodOf(run: RunOutcome, nowMs: number): ReportPeriod | null {
   return null
 }
 
-function problemOf({ flags }: RunOutcome, by: string): string | null {
+function problemOf({ flags }: CommandArguments, by: string): string | null {
   if (!WAYS.includes(by)) return `--by must be one of ${WAYS.join(', ')}`
   return flags.has('--csv') && flags.has('--json') ? 'give either --csv or --json' : null
 }
@@ -104,7 +104,7 @@ function namesShown(websites: readonly string[]): string {
 }
 
 /** Those that the flags name. */
-export function ownedBy(known: readonly OwnedWebsite[], { flags }: RunOutcome): readonly OwnedWebsite[] {
+export function ownedBy(known: readonly OwnedWebsite[], { flags }: CommandArguments): readonly OwnedWebsite[] {
   const website = flags.get('--website')
   const organization = flags.get('--organization')
   return known.filter(
@@ -162,7 +162,7 @@ export function figureRows(by: Dimension, figures: ReadonlyMap<Dimension, readon
 /** The value of the line that sums up all others. In JSON it is null, because a visit's source could be this text. */
 const OTHER = '(other)'
 
-function printReport(run: RunOutcome, by: string, { names, cells: kept, other }: ReportRows): void {
+function printReport(run: CommandArguments, by: string, { names, cells: kept, other }: ReportRows): void {
   if (run.flags.has('--json')) {
     const rows = kept.map(([value, ...counts]) => ({ [by]: value, ...named(names, counts) }))
     printJson(other === null ? rows : [...rows, { [by]: null, ...named(names, other) }])

@@ -9,7 +9,7 @@ import { RECEIPT_OR_TOKEN } from '../../../domain/receipt.ts'
 import { checkSchema } from '../../../domain/schema/check-schema.ts'
 import type { JsonSchema } from '../../../domain/schema/json-schema.ts'
 import type { InstallFilters } from '../../../ports/facts/pages/installs.ts'
-import type { RunOutcome } from '../../../runtime/settings/settings.ts'
+import type { CommandArguments } from '../../../runtime/settings/settings.ts'
 import { complain } from '../../terminal/output.ts'
 import { momentOf } from '../flags.ts'
 
@@ -44,7 +44,7 @@ const INSTALL_FLAGS = {
 } as const
 
 /** Null, with a message on standard error, if a flag is invalid. */
-export function logFlags(run: RunOutcome): DirectedFilters | null {
+export function logFlags(run: CommandArguments): DirectedFilters | null {
   const values = valuesOf(run, LOG_FLAGS, LOG_LIST_QUERY)
   if (values?.['reference']?.split(',').some((text) => RECEIPT_OR_TOKEN.test(text)) === true) {
     complain('Receipts and tokens are stored as hashes, so none is found; search for the ID of the visit.\n')
@@ -57,14 +57,14 @@ export function logFlags(run: RunOutcome): DirectedFilters | null {
 }
 
 /** Null, with a message on standard error, if a flag is invalid. */
-export function installFlags(run: RunOutcome): InstallFilters | null {
+export function installFlags(run: CommandArguments): InstallFilters | null {
   const values = valuesOf(run, INSTALL_FLAGS, INSTALL_LIST_QUERY)
   return values === null ? null : installFilters(values)
 }
 
 /** The period of `--since` and `--until`; null, with a message on standard error, if one is invalid. */
 export function listPeriodOf(
-  run: RunOutcome,
+  run: CommandArguments,
   nowMs: number,
 ): { readonly since_ms: number; readonly until_ms: number } | null {
   const since = momentOf(run, '--since', nowMs)
@@ -77,7 +77,7 @@ export function listPeriodOf(
 }
 
 function valuesOf(
-  run: RunOutcome,
+  run: CommandArguments,
   flags: Readonly<Record<string, string>>,
   schemas: Readonly<Record<string, JsonSchema>>,
 ): Readonly<Record<string, string>> | null {

@@ -16,8 +16,8 @@ import { LIMITS, MOST_LOG_RETENTION_DAYS } from '../../../domain/limits.ts'
 import { websiteShown } from '../../../domain/logs/dashboard-place.ts'
 import type { FoundRows } from '../../../domain/logs/first-records.ts'
 import type { ActivityRow, AttemptRow, InstallRow, RequestLogRow, VisitRow } from '../../../ports/facts/query-rows.ts'
-import type { RunOutcome } from '../../../runtime/settings/settings.ts'
-import { openBackend } from '../backend.ts'
+import type { CommandArguments } from '../../../runtime/settings/settings.ts'
+import { openBackend, type ToolRun } from '../backend.ts'
 import type { ToolBackend } from '../live.ts'
 import { limitOf } from '../flags.ts'
 import { FAR_MS, installFlags, listPeriodOf, logFlags } from './list-filters.ts'
@@ -51,7 +51,7 @@ function whole<R>(rows: readonly R[]): FoundRows<R> {
   return { rows, reached: null }
 }
 
-export async function logsTool(run: RunOutcome): Promise<number> {
+export async function logsTool(run: ToolRun): Promise<number> {
   const filters = logFlags(run)
   if (filters === null) return 2
   const { requests, attempts } = filters
@@ -92,7 +92,7 @@ function ofShownWebsite(row: RequestLogRow): RequestLogRow {
 /** An install beside what the visit says that it was matched to; without one, or if that is gone, null. */
 type InstallWithVisit = InstallRow & { readonly visit: VisitSource | null }
 
-export async function installsTool(run: RunOutcome): Promise<number> {
+export async function installsTool(run: ToolRun): Promise<number> {
   const own = installFlags(run)
   if (own === null) return 2
   const of = { ...textFlag(run, '--website', 'website'), ...textFlag(run, '--organization', 'organization') }
@@ -110,7 +110,7 @@ export async function installsTool(run: RunOutcome): Promise<number> {
   })
 }
 
-export async function activityTool(run: RunOutcome): Promise<number> {
+export async function activityTool(run: ToolRun): Promise<number> {
   const filters = textFlag(run, '--organization', 'organization')
   return list(run, {
     what: 'activity',
@@ -185,7 +185,7 @@ function whereFrom(visit: VisitRow): VisitSource {
   return recordOf(SOURCE_COLUMN_NAMES, (name) => visit[name])
 }
 
-async function list<R>(run: RunOutcome, listing: Listing<R>): Promise<number> {
+async function list<R>(run: ToolRun, listing: Listing<R>): Promise<number> {
   const isFollowing = run.flags.has('--follow')
   const limit = limitOf(run)
   const period = listPeriodOf(run, Date.now())
@@ -266,7 +266,7 @@ function printer<R>(listing: Listing<R>, isJson: boolean): Show<R> {
   }
 }
 
-function textFlag<N extends string>(run: RunOutcome, flag: string, name: N): { readonly [K in N]?: string } {
+function textFlag<N extends string>(run: CommandArguments, flag: string, name: N): { readonly [K in N]?: string } {
   const value = run.flags.get(flag)
   return value === undefined ? {} : ({ [name]: value } as { [K in N]: string })
 }

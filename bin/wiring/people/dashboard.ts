@@ -1,10 +1,7 @@
-/** Opens the dashboard beside the api in one process: its sessions, mail, identity provider, and the folder it writes to. */
+/** Opens the dashboard: its sessions, mail, identity provider and billing. */
 
 import type { IncomingMessage } from 'node:http'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-
-import type { Registry } from 'prom-client'
 
 import { replayDeadLetters } from '../../../delivery/tools/replay.ts'
 import { addressReader } from '../../../api/http/client-address.ts'
@@ -29,14 +26,10 @@ import {
 } from '../../../dashboard/people/personal-data.ts'
 import { ownerWish } from '../../../dashboard/people/first-owner.ts'
 import type { Directory } from '../../../dashboard/resources/directory.ts'
-import { folderDirectory } from '../../../dashboard/resources/folder-directory.ts'
-import { folderInventory } from '../../../dashboard/resources/folder-inventory.ts'
-import { startFolderAudit, type FolderAudit } from '../../../dashboard/resources/folder-audit.ts'
-import { folderWriter } from '../../../dashboard/resources/folder-writer.ts'
 import type { Inventory } from '../../../dashboard/resources/inventory.ts'
 import type { ResourceWriter } from '../../../dashboard/resources/writer.ts'
 import { startDiscovery, type Discovery } from '../../../dashboard/sign-in/discovery.ts'
-import { hotStatePins, type Pins } from '../../../dashboard/sign-in/pins.ts'
+import type { Pins } from '../../../dashboard/sign-in/pins.ts'
 import { makeSignInLink } from '../../../dashboard/sign-in/operator-link.ts'
 import { readPagesBundle } from '../../../dashboard/pages/assets.ts'
 import { overHttpsAlone } from '../../../dashboard/pages/answer.ts'
@@ -48,62 +41,46 @@ import { brandName } from '../../../domain/host.ts'
 import type { EventLog } from '../../../ports/event-log/event-log.ts'
 import type { FactsReader } from '../../../ports/facts/facts.ts'
 import type { HotState } from '../../../ports/hot-state/hot-state.ts'
-import type { FolderCatalog } from '../../../runtime/catalog/source.ts'
 import type { Keyring } from '../../../runtime/keyring.ts'
 import { createRandomness, type Randomness } from '../../../runtime/random.ts'
-import type { Settings } from '../../../runtime/settings/settings.ts'
+import type { PEOPLE } from '../../../runtime/settings/setting-groups.ts'
+import type { ProxySettings, SettingsNamed, TogetherSettings } from '../../../runtime/settings/settings-of.ts'
 import { outboundProxyOf, useProxyForFetch } from '../outbound.ts'
-import type { EngineParts } from '../engines.ts'
-import { keepOpening } from '../process.ts'
+import { keepOpening, type Process } from '../process.ts'
+import type { Logger } from '../../../runtime/logger.ts'
 import { readSecret, readSecrets } from './secret-file.ts'
 import { serverParts } from '../serve-api.ts'
 import { version } from '../version.ts'
 
-interface DashboardWiring extends EngineParts {
-  readonly keys: Keyring
-  readonly eventLog: EventLog
-  readonly registry: Registry
-  /** One that rejects while its store is unavailable. */
-  readonly hotState: HotState
-  /** In a cluster a connection of its own, which reads only. */
-  readonly facts: FactsReader
+/** Where members, organisations and what people configure are kept: in a folder, or in a cluster. */
+export interface DashboardResources {
   readonly directory: Directory
   readonly inventory: Inventory
   readonly writer: ResourceWriter
   readonly pins: Pins
+}
+
+/** Where the objects of people who sign up are written. */
+interface SignUpPlace {
+  readonly namespace: string
+  /** Null: they belong to the first installation that sees them. */
+  readonly installation: string | null
+}
+
+type DashboardSettings = ProxySettings &
+  TogetherSettings<'signIn'> &
+  TogetherSettings<'mail'> &
+  TogetherSettings<'billing'> &
+  SettingsNamed<(typeof PEOPLE)[number] | 'baseUrl' | 'brand' | 'connectionsPerAddress' | 'trustProxy'>
+
+interface DashboardGround {
+  readonly keys: Keyring
+  /** The hot state is one that rejects while its store is unavailable; in a cluster the facts have a connection that reads only. */
+  readonly stores: { readonly eventLog: EventLog; readonly hotState: HotState; readonly facts: FactsReader }
+  readonly resources: DashboardResources
+  readonly signUpPlace: SignUpPlace
   /** Runs handlers that read facts in another thread; absent: in this one. */
   readonly readingHandlers?: (parts: ReadingParts) => ReadingHandlers
-}
-
-interface FolderParts extends EngineParts {
-  readonly catalog: FolderCatalog
-  readonly hotState: HotState
-  readonly env: Readonly<Record<string, string | undefined>>
-}
-
-/** Of the embedded program: members and organisations are in its folder of manifests. */
-export function folderResources(
-  parts: FolderParts,
-): Pick<DashboardWiring, 'directory' | 'inventory' | 'writer' | 'pins'> {
-  const { settings, catalog, hotState, env, nowMs } = parts
-  const { manifests: folder, dashboardFolder: written } = settings
-  const { content, repairs, refresh } = catalog
-  return {
-    directory: folderDirectory(catalog),
-    inventory: folderInventory(catalog, nowMs),
-    writer: folderWriter({ folder, written, env, content, repairs, refresh, nowMs }),
-    pins: hotStatePins(hotState),
-  }
-}
-
-/** Of the embedded program: records who changed what in its folder. */
-export function auditFolder(
-  parts: EngineParts & Pick<DashboardWiring, 'eventLog' | 'keys'> & FolderParts,
-): FolderAudit {
-  const { settings, keys, catalog, eventLog, nowMs, logger } = parts
-  const file = join(settings.data, 'audit.json')
-  const { changeHash } = keys
-  return startFolderAudit({ catalog, file, eventLog, changeHash, randomness: createRandomness(), nowMs, logger })
 }
 
 interface SignInLinkRequest {
@@ -115,11 +92,10 @@ interface SignInLinkRequest {
 const PAGES_FOLDER = fileURLToPath(new URL('../../../pages/dist', import.meta.url))
 
 /** The API also works without the pages, as in a checkout in which they were not built. */
-function openPages({ settings, logger }: EngineParts, randomness: Randomness): Serve {
+function openPages(brand: string, logger: Logger, randomness: Randomness): Serve {
   try {
     const bundle = readPagesBundle(PAGES_FOLDER)
     const nonce = (): string => Buffer.from(randomness.bytes(NONCE_BYTES)).toString('base64')
-    const brand = brandName(settings.brand)
     return pagesServer({ bundle, brand, nonce })
   } catch (error) {
     logger.warn({ err: error }, 'the pages of the dashboard are not served')
@@ -129,36 +105,45 @@ function openPages({ settings, logger }: EngineParts, randomness: Randomness): S
 
 const NONCE_BYTES = 18
 
-export interface OpenDashboard {
-  readonly serve: Serve
-  /** Close them before the server, which would otherwise wait for them. */
-  readonly streams: EventStreams
-  /** For a server of its own. */
-  readonly server: ServerParts
+/** What a running dashboard offers to the tools. */
+export interface PeopleTools {
   /** The address of a link. Throws an Error with the reason if the person cannot be made Owner. */
   readonly signInLink: (request: SignInLinkRequest) => Promise<string>
   readonly exportPerson: (email: string) => Promise<PersonExport>
   readonly erasePerson: (email: string) => Promise<PersonErased>
 }
 
-/** What a running dashboard offers to the tools. */
-export function toolsOf(dashboard: OpenDashboard): Pick<OpenDashboard, 'signInLink' | 'exportPerson' | 'erasePerson'> {
-  const { signInLink, exportPerson: show, erasePerson: erase } = dashboard
+export interface OpenDashboard extends PeopleTools {
+  readonly serve: Serve
+  /** Close them before the server, which would otherwise wait for them. */
+  readonly streams: EventStreams
+  /** For a server of its own. */
+  readonly server: ServerParts
+}
+
+export function toolsOf({ signInLink, exportPerson: show, erasePerson: erase }: PeopleTools): PeopleTools {
   return { signInLink, exportPerson: show, erasePerson: erase }
 }
 
-export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboard> {
-  const { settings, keys, eventLog, hotState, facts, directory, inventory, writer, pins } = parts
-  const { lifecycle, logger, nowMs } = parts
+export async function openDashboard(
+  own: Process,
+  settings: DashboardSettings,
+  ground: DashboardGround,
+): Promise<OpenDashboard> {
+  const { lifecycle, logger, registry, nowMs } = own
+  const { keys, stores, resources } = ground
+  const { eventLog, hotState, facts } = stores
+  const { directory, inventory, writer, pins } = resources
   const randomness = createRandomness()
   const addressOf = addressReader(settings.trustProxy)
   const addressHashOf = (req: IncomingMessage): string => keys.addressHash(addressOf(req), nowMs())
   const missing: Serve = (req, res) => serveMissing(req, res, () => refuseUnknownPath(addressHashOf(req), hotState))
   const { baseUrl } = settings
   const streams = createEventStreams()
-  const signIn = signInPages({ brand: brandName(settings.brand) })
-  const pages = openPages(parts, randomness)
-  const metrics = createDashboardMetrics(parts.registry, nowMs)
+  const brand = brandName(settings.brand)
+  const signIn = signInPages({ brand })
+  const pages = openPages(brand, logger, randomness)
+  const metrics = createDashboardMetrics(registry, nowMs)
   const api = createDashboard({
     baseUrl,
     streams,
@@ -178,14 +163,14 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
     addressHashOf,
     replayDeliveries: ({ mayCountTwice, ...query }) =>
       replayDeadLetters({ eventLog, facts, nowMs, mayCountTwice, catalogNumber: directory.catalogNumber }, query),
-    outbox: await openOutbox(parts, randomness),
-    discovery: await openDiscovery(parts),
-    signUp: signUpOf(settings),
-    billing: await openBilling(parts, metrics),
+    outbox: await openOutbox(own, settings, ground, randomness),
+    discovery: await openDiscovery(own, settings),
+    signUp: settings.signUp === 'Closed' ? null : ground.signUpPlace,
+    billing: await openBilling(own, settings, resources, metrics),
     version: version(),
     hasSupport: settings.supportMail !== null,
     claimRules: { trustedDomains: settings.oidcTrustDomains, groupsClaim: settings.oidcGroupsClaim },
-    ...(parts.readingHandlers === undefined ? {} : { readingHandlers: parts.readingHandlers }),
+    ...(ground.readingHandlers === undefined ? {} : { readingHandlers: ground.readingHandlers }),
   })
   await lifecycle.start(
     'expired invitations',
@@ -220,37 +205,50 @@ export async function openDashboard(parts: DashboardWiring): Promise<OpenDashboa
   }
 }
 
-/** Objects of people who signed up are in the first namespace that is watched. */
-function signUpOf({ signUp, watchNamespaces, installation }: Settings) {
-  if (signUp === 'Closed') return null
-  return { namespace: watchNamespaces[0] ?? 'default', installation: installation === 'default' ? null : installation }
-}
-
 /** Letters go through the log, and any process of the dashboard sends them. */
-async function openOutbox(parts: DashboardWiring, randomness: Randomness): Promise<Outbox | null> {
-  const { settings, lifecycle } = parts
+async function openOutbox(
+  own: Process,
+  settings: DashboardSettings,
+  { keys, stores, resources }: DashboardGround,
+  randomness: Randomness,
+): Promise<Outbox | null> {
+  const { lifecycle, logger, registry, nowMs } = own
+  const { eventLog, hotState } = stores
+  const { directory, writer } = resources
   const { smtpUrl: url, mailFrom: from, baseUrl, supportMail } = settings
-  if (url === null || from === null) return null
+  if (url === null) return null
   const mailer = await lifecycle.start(
     'mail server',
     () => smtpMailer({ url, from, proxy: outboundProxyOf(settings) }),
     (opened) => opened.close(),
   )
-  const isOpen = settings.signUp === 'Open'
-  const post = createLetterPost({ ...parts, baseUrl, mailer, supportMail, isOpen, brand: brandName(settings.brand) })
+  const post = createLetterPost({
+    hotState,
+    directory,
+    writer,
+    baseUrl,
+    nowMs,
+    logger,
+    keys,
+    mailer,
+    supportMail,
+    isOpen: settings.signUp === 'Open',
+    brand: brandName(settings.brand),
+  })
+  const role = { eventLog, logger, registry, nowMs, post, randomness }
   await lifecycle.startBackground(
     'mail',
     // Mails wait while the log is unavailable; people need not.
-    () => keepOpening(() => startMailRole({ ...parts, post, randomness }), { name: 'mail', logger: parts.logger }),
-    (role) => role.close(),
+    () => keepOpening(() => startMailRole(role), { name: 'mail', logger }),
+    (opened) => opened.close(),
   )
-  return createOutbox({ ...parts, randomness })
+  return createOutbox({ eventLog, nowMs, randomness })
 }
 
 /** Null without the settings. Rejects if the file of the secret cannot be read or is empty. */
-async function openDiscovery({ settings, lifecycle, logger }: DashboardWiring): Promise<Discovery | null> {
+async function openDiscovery({ lifecycle, logger }: Process, settings: DashboardSettings): Promise<Discovery | null> {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecretFile: file, oidcScopes: scopes } = settings
-  if (issuer === null || clientId === null || file === null) return null
+  if (issuer === null) return null
   const clientSecret = readSecret(file, "the file of the identity provider's secret")
   useProxyForFetch(settings)
   return lifecycle.start(
@@ -264,25 +262,32 @@ async function openDiscovery({ settings, lifecycle, logger }: DashboardWiring): 
 const PAGE_HOSTS = ['checkout.stripe.com', 'billing.stripe.com']
 
 /** Null without the settings. Rejects if a file of a secret cannot be read or is empty. */
-async function openBilling(parts: DashboardWiring, metrics: DashboardMetrics): Promise<DashboardBilling | null> {
-  const { settings, lifecycle } = parts
+async function openBilling(
+  { lifecycle, logger, nowMs }: Process,
+  settings: DashboardSettings,
+  { directory, writer }: DashboardResources,
+  metrics: DashboardMetrics,
+): Promise<DashboardBilling | null> {
   const { stripeSecretFile, stripeWebhookSecretFile, stripePrices, stripeUrl: url } = settings
-  if (stripeSecretFile === null || stripeWebhookSecretFile === null || stripePrices === null) return null
+  if (stripeSecretFile === null) return null
   const [secretKey = ''] = readSecrets(stripeSecretFile, "the file of the payment provider's key")
-  const billing = {
+  const prices = {
     payments: countingPayments(
       await stripePayments({ secretKey, url, proxy: outboundProxyOf(settings) }),
       metrics.paymentsAsked,
     ),
-    webhookSecrets: readSecrets(stripeWebhookSecretFile, "the file of the payment webhook's secrets"),
     plans: new Map(stripePrices.map(({ plan, price }) => [price, plan])),
+  }
+  const billing = {
+    ...prices,
+    webhookSecrets: readSecrets(stripeWebhookSecretFile, "the file of the payment webhook's secrets"),
     // If a plan has several prices, the first counts.
     offers: new Map(stripePrices.toReversed().map(({ plan, price }) => [plan, price])),
     pageHosts: [...PAGE_HOSTS, ...(url.startsWith('http:') ? [new URL(url).host] : [])],
   }
   await lifecycle.start(
     'reconciliation of plans',
-    () => startReconciling({ ...parts, ...billing, random: Math.random }),
+    () => startReconciling({ ...prices, directory, writer, nowMs, logger, random: Math.random }),
     (started) => started.close(),
   )
   return billing
