@@ -67,11 +67,10 @@ function openDirectory(
   { catalog: place, watchNamespaces: namespaces, installation }: SettingsOf<'dashboard'>,
   client: KubeClient,
 ): Promise<ClusterDirectory> {
-  const metrics = createKubeMetrics(registry)
-  const random = Math.random
+  const watching = { client, logger, metrics: createKubeMetrics(registry), random: Math.random }
   return lifecycle.start(
     'directory',
-    () => watchDirectory({ client, place, namespaces, installation, logger, metrics, random, nowMs }),
+    () => watchDirectory({ watching, place, namespaces, installation, nowMs }),
     (watched) => watched.close(),
   )
 }

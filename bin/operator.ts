@@ -20,7 +20,7 @@ import { runProgram, type Process } from './wiring/process.ts'
 
 export function operator({ settings }: RunOutcome<'operator'>, env: NodeJS.ProcessEnv): Promise<number> {
   return runProgram('operator', settings, async (own) => {
-    const { logger, lifecycle, registry } = own
+    const { logger, lifecycle, registry, nowMs } = own
     const { catalog: place, baseUrl, credentialSlots, installation, ownSecrets } = settings
     const probes = await startMetrics(own, settings.metricsListen)
     const client = await openKube(own, 'operator', settings, env)
@@ -29,26 +29,16 @@ export function operator({ settings }: RunOutcome<'operator'>, env: NodeJS.Proce
     // Without ClickHouse websites show no figures.
     const readFacts = settings.facts === null ? null : factsReader(await openClickHouseFacts(own, settings.facts))
     const audit = await openAudit(own, settings)
+    const roomBytes = getHeapStatistics().heap_size_limit * LIMITS.operatorHeapShare
     const started = await lifecycle.start(
       'operator',
       () =>
         startOperator({
-          client: owningClient(client, place, Date.now),
-          place,
-          namespaces: settings.watchNamespaces,
-          identity,
-          baseUrl,
-          credentialSlots,
-          installation,
-          ownSecrets,
-          roomBytes: getHeapStatistics().heap_size_limit * LIMITS.operatorHeapShare,
-          registry,
-          logger,
-          onLost,
-          readFacts,
-          audit,
-          nowMs: Date.now,
-          random: Math.random,
+          client: owningClient(client, place, nowMs),
+          territory: { place, namespaces: settings.watchNamespaces, installation },
+          rules: { baseUrl, credentialSlots, ownSecrets, roomBytes },
+          stores: { readFacts, audit },
+          process: { identity, registry, logger, nowMs, random: Math.random, onLost },
         }),
       (opened) => opened.close(),
     )

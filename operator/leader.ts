@@ -11,13 +11,22 @@ import type { Logger } from '../runtime/logger.ts'
 
 interface LeaderOptions {
   readonly client: KubeClient
-  readonly namespace: string
-  readonly name: string
-  readonly identity: string
+  readonly candidacy: Candidacy
   readonly onElected: () => void
   /** The Lease could not be renewed in time: all writing must end at once. Not called after `close`. */
   readonly onLost: () => void
   readonly logger: Logger
+  readonly time: LeaderTime
+}
+
+/** Who wants to hold which Lease. */
+interface Candidacy {
+  readonly namespace: string
+  readonly name: string
+  readonly identity: string
+}
+
+interface LeaderTime {
   readonly random: () => number
   readonly nowMs: () => number
   /** Never goes back, unlike `nowMs`; in ms. */
@@ -81,11 +90,11 @@ class Election {
 
   async run(): Promise<void> {
     while (!this.abort.signal.aborted) {
-      const beganMs = this.#options.clockMs()
+      const beganMs = this.#options.time.clockMs()
       await this.#step().catch((error: unknown) => this.#failed(error))
-      const spread = 1 + this.#options.random() * 0.2
+      const spread = 1 + this.#options.time.random() * 0.2
       // From one request to the next: an API server that is slow to answer must not make renewals rare.
-      const tookMs = this.#options.clockMs() - beganMs
+      const tookMs = this.#options.time.clockMs() - beganMs
       await pause(Math.max(RETRY_MS * spread - tookMs, LEAST_PAUSE_MS), this.abort.signal)
     }
   }
@@ -99,7 +108,7 @@ class Election {
   }
 
   mayWrite(): boolean {
-    return this.isLeading && this.#options.clockMs() - this.#renewedAtMs < RENEW_DEADLINE_MS
+    return this.isLeading && this.#options.time.clockMs() - this.#renewedAtMs < RENEW_DEADLINE_MS
   }
 
   async #step(): Promise<void> {
@@ -111,7 +120,7 @@ class Election {
     }
     this.#see(lease)
     const holder = lease.spec?.holderIdentity ?? ''
-    const isOurs = holder === this.#options.identity && this.isLeading
+    const isOurs = holder === this.#options.candidacy.identity && this.isLeading
     // Even under our own name, the holder may be another live process; waiting costs one duration at most.
     if (!isOurs && holder !== '' && this.#isFresh(lease)) {
       if (this.isLeading) this.#lost('another one holds the lease')
@@ -137,18 +146,18 @@ class Election {
     this.#lease = lease
     if (version === this.#seenVersion) return
     this.#seenVersion = version
-    this.#seenAtMs = this.#options.clockMs()
+    this.#seenAtMs = this.#options.time.clockMs()
   }
 
   /** By our own clock: unchanged for less than its duration. */
   #isFresh(lease: LeaseObject): boolean {
     const durationMs = (lease.spec?.leaseDurationSeconds ?? DURATION_S) * 1_000
-    return this.#options.clockMs() - this.#seenAtMs < durationMs
+    return this.#options.time.clockMs() - this.#seenAtMs < durationMs
   }
 
   #claim(before: LeaseObject | null): LeaseSpec {
     const now = this.#now()
-    const { identity } = this.#options
+    const { identity } = this.#options.candidacy
     const { acquireTime = now, leaseTransitions = 0 } = before?.spec ?? {}
     const isRenewal = this.isLeading
     return {
@@ -164,13 +173,13 @@ class Election {
     this.#renewedAtMs = sinceMs
     if (this.isLeading) return
     this.isLeading = true
-    this.#options.logger.info({ identity: this.#options.identity }, 'leading')
+    this.#options.logger.info({ identity: this.#options.candidacy.identity }, 'leading')
     this.#options.onElected()
   }
 
   #failed(error: unknown): void {
     if (this.abort.signal.aborted) return
-    const isLost = this.isLeading && this.#options.clockMs() - this.#renewedAtMs > RENEW_DEADLINE_MS
+    const isLost = this.isLeading && this.#options.time.clockMs() - this.#renewedAtMs > RENEW_DEADLINE_MS
     if (isLost) this.#lost(String(error))
     else this.#options.logger.debug({ why: String(error) }, 'lease not renewed, retrying')
   }
@@ -194,7 +203,8 @@ class Election {
   }
 
   async #write(method: 'POST' | 'PUT', spec: LeaseSpec): Promise<void> {
-    const { name, namespace, client, clockMs } = this.#options
+    const { client, candidacy, time } = this.#options
+    const { name, namespace } = candidacy
     const resourceVersion = this.#lease?.metadata.resourceVersion
     const version = method === 'PUT' && resourceVersion !== undefined ? { resourceVersion } : {}
     const body = {
@@ -206,22 +216,22 @@ class Election {
     const path = method === 'POST' ? this.#path().slice(0, -name.length - 1) : this.#path()
     const signal = AbortSignal.timeout(RENEW_DEADLINE_MS / 2)
     // The answer may come late, but others count from the moment of the write.
-    const sentAtMs = clockMs()
+    const sentAtMs = time.clockMs()
     const lease = (await client.request({ method, path, body, signal })) as LeaseObject
     this.#lease = lease
     this.#seenVersion = lease.metadata.resourceVersion ?? ''
-    this.#seenAtMs = clockMs()
+    this.#seenAtMs = time.clockMs()
     if (spec.holderIdentity !== '') this.#won(sentAtMs)
   }
 
   #path(): string {
-    const { namespace, name } = this.#options
+    const { namespace, name } = this.#options.candidacy
     return `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`
   }
 
   /** Microseconds, as in Leases. */
   #now(): string {
-    return new Date(this.#options.nowMs()).toISOString().replace('Z', '000Z')
+    return new Date(this.#options.time.nowMs()).toISOString().replace('Z', '000Z')
   }
 }
 

@@ -9,8 +9,7 @@ import { recordOf } from '../domain/typed-keys.ts'
 import type { Registry } from 'prom-client'
 
 import { objectKey } from '../domain/catalog/objects.ts'
-import type { CatalogPlace } from '../domain/published/place.ts'
-import { RESOURCE_KINDS } from '../domain/resources/resources.ts'
+import { RESOURCE_KINDS, type ResourceKind } from '../domain/resources/resources.ts'
 import { KubeError, type KubeClient } from '../runtime/kube/client.ts'
 import { createKubeMetrics } from '../runtime/kube/metrics.ts'
 import type { KubeObject } from '../runtime/kube/objects.ts'
@@ -35,45 +34,61 @@ import { createStatuses } from './apply/statuses.ts'
 import type { TrafficFacts } from './apply/traffic.ts'
 import { startTraffic } from './apply/traffic.ts'
 import { QUEUE_RULES } from './queue-rules.ts'
-import { stoppable } from './apply/stoppable.ts'
+import { stoppableClient, stoppableFacts } from './apply/stoppable.ts'
 import { createWorkQueue, type Urgency } from './work-queue.ts'
 import { createSecretCleanup } from './apply/secret-cleanup.ts'
 import { ownership, withoutPaused } from './gather/ownership.ts'
-import { watchWorld } from './gather/world.ts'
+import { watchWorld, type Territory } from './gather/world.ts'
 import { createWriter } from './apply/writer.ts'
 import { sha256Hex } from '../common/digest.ts'
 
 interface OperatorOptions {
   readonly client: KubeClient
-  readonly place: CatalogPlace
-  /** Empty: all. */
-  readonly namespaces: readonly string[]
-  /** Unique among the replicas. */
-  readonly identity: string
+  readonly territory: Territory
+  readonly rules: OperatorRules
+  readonly stores: OperatorStores
+  readonly process: OperatorProcess
+  /** Set by tests. */
+  readonly pace?: OperatorPace
+}
+
+/** What decisions depend on besides the cluster. */
+interface OperatorRules {
   /** Used in the snippets that statuses show. */
   readonly baseUrl: string
-  /** Name of this installation; objects of others are left alone. */
-  readonly installation: string
   /** How many Secrets the credentials of one provider may fill; the operator has rights to that many. */
   readonly credentialSlots: number
-  /** About as many bytes of heap as everything that is read may take up. */
-  readonly roomBytes: number
   /** Names of the service's own Secrets in the catalog's namespace. */
   readonly ownSecrets: readonly string[]
-  /** Records who changed what; null if changes leave no entries in the activity. */
-  readonly audit: AuditTools | null
+  /** About as many bytes of heap as everything that is read may take up. */
+  readonly roomBytes: number
+}
+
+/** What the operator needs of the service's stores, none of which it knows. */
+interface OperatorStores {
   /** Source of the websites' figures and the destinations' states; null if they are not shown. */
   readonly readFacts: TrafficFacts | null
-  /** Time between two readings of these figures; set by tests. */
-  readonly trafficIntervalMs?: number
-  /** Time between two checks of the Secrets with credentials; set by tests. */
-  readonly tidyIntervalMs?: number
+  /** Records who changed what; null if changes leave no entries in the activity. */
+  readonly audit: AuditTools | null
+}
+
+/** The process that the operator runs in. */
+interface OperatorProcess {
+  /** Unique among the replicas. */
+  readonly identity: string
   readonly registry: Registry
   readonly logger: Logger
   readonly nowMs: () => number
   readonly random: () => number
   /** The Lease was lost: the process must end, since another one may be writing. */
   readonly onLost: () => void
+}
+
+interface OperatorPace {
+  /** Time between two readings of figures. */
+  readonly trafficMs: number
+  /** Time between two checks of the Secrets with credentials. */
+  readonly tidyMs: number
 }
 
 export interface Operator {
@@ -141,13 +156,16 @@ class OperatorLoop {
   #spaces = ''
   readonly #tellForeign
 
-  constructor(given: OperatorOptions) {
-    const options = stoppable(given, this.#givenUp.signal)
+  constructor(options: OperatorOptions) {
+    const { signal } = this.#givenUp
+    const client = stoppableClient(options.client, signal)
+    const { territory, rules, stores, pace } = options
+    const { registry, logger, identity, nowMs, random, onLost } = options.process
+    const { place, namespaces, installation } = territory
     this.#options = options
-    this.#ownSecrets = new Set(options.ownSecrets.map((name) => objectKey('Secret', options.place.namespace, name)))
-    const { client, place, registry, logger, identity } = options
+    this.#ownSecrets = new Set(rules.ownSecrets.map((name) => objectKey('Secret', place.namespace, name)))
     const onFailure = (key: string, error: unknown, failures: number): void => this.#failed(key, error, failures)
-    const common = { random: options.random, onFailure, ...QUEUE_RULES }
+    const common = { random, onFailure, rules: QUEUE_RULES }
     this.#passes = createWorkQueue({ ...common, handle: () => this.#pass(), concurrency: 1 })
     this.#queue = createWorkQueue({
       ...common,
@@ -157,65 +175,59 @@ class OperatorLoop {
     this.#metrics = createOperatorMetrics(registry, this.#gauges())
     const { wrote } = this.#metrics
     const writer = createWriter({ client, mayWrite: () => this.leader.mayWrite(), onWrite: wrote })
-    const metrics = createKubeMetrics(registry)
-    const onStatus = (key: string): void => this.#statusChanged(key)
     const onChange = (): void => this.#changed()
-    const room = createRoom({ bytes: options.roomBytes, onCut: onChange })
+    const room = createRoom({ bytes: rules.roomBytes, onCut: onChange })
     this.#room = room
-    const world = watchWorld({ ...options, room, metrics, onChange, onStatus, onGone: writer.forgetWritten })
+    const watching = { client, logger, metrics: createKubeMetrics(registry), random }
+    const news = { onChange, onStatus: (key: string) => this.#statusChanged(key), onGone: writer.forgetWritten }
+    const world = watchWorld({ watching, territory, room, news, nowMs })
     this.#world = world
     this.#secrets = createSecretValues({ client, watched: world.secrets, room })
-    const { own, credentials, publisher } = openPublisher(options, world, writer)
+    const { credentialSlots } = rules
+    const { own, credentials, publisher } = openPublisher({ client, place, credentialSlots, nowMs }, world, writer)
     this.#readMap = (name: string) => own('configmaps', name)
     this.#credentials = credentials
     this.#publisher = publisher
-    this.#tidying = setInterval(() => this.#queue.put(TIDY, 'later'), options.tidyIntervalMs ?? TIDY_MS)
+    this.#tidying = setInterval(() => this.#queue.put(TIDY, 'later'), pace?.tidyMs ?? TIDY_MS)
     this.#tidying.unref()
-    const events = createEvents({ writer, identity, logger, nowMs: options.nowMs })
-    this.#tellForeign = createForeignReport({ ...options, tell: events.tell })
-    this.#audit = auditOf(options, world, () => this.#decision)
-    this.#definitions = createDefinitionCheck({ ...options, sha256Hex, onChange: this.#metrics.differing })
-    this.#secretCleanup = createSecretCleanup({
-      ...options,
-      writer,
-      world,
-      room,
-      differing: this.#definitions.differing,
-    })
+    const events = createEvents({ writer, identity, logger, nowMs })
+    this.#tellForeign = createForeignReport({ installation, logger, tell: events.tell })
+    this.#audit = auditOf(stores.audit, nowMs, world, () => this.#decision)
+    const onDiffering = this.#metrics.differing
+    this.#definitions = createDefinitionCheck({ client, namespaces, sha256Hex, logger, onChange: onDiffering })
+    const { resources, dashboardSecrets } = world
+    const isAllKnown = (): boolean =>
+      world.isWhole() && room.cut().size === 0 && this.#definitions.differing().length === 0
+    const known = { resources, dashboardSecrets, isAllKnown }
+    this.#secretCleanup = createSecretCleanup({ client, writer, world: known, logger, nowMs })
     this.#statuses = createStatuses({
       writer,
       onTransition: events.transition,
-      nowMs: options.nowMs,
+      nowMs,
       current: (key) => this.#current(key),
-      installation: options.installation,
+      installation,
       audit: this.#audit,
     })
     this.leader = startLeader({
       // It gives its Lease back after everything else was given up.
-      client: given.client,
-      identity,
-      namespace: place.namespace,
-      name: place.name,
+      client: options.client,
+      candidacy: { namespace: place.namespace, name: place.name, identity },
       logger,
-      nowMs: options.nowMs,
-      clockMs: () => performance.now(),
-      random: options.random,
+      time: { nowMs, clockMs: () => performance.now(), random },
       onElected: () => this.#elected(),
       onLost: () => {
         this.#metrics.leading(false)
-        options.onLost()
+        onLost()
       },
     })
-    this.#traffic = startTraffic({
-      read: options.readFacts,
-      writer,
-      metrics: this.#metrics,
-      logger,
-      nowMs: options.nowMs,
+    const shown = {
       decision: () => (this.leader.isLeading() ? this.#decision : null),
-      current: (kind, { metadata }) => world.resource(kind, metadata.namespace ?? '', metadata.name),
-      ...(options.trafficIntervalMs === undefined ? {} : { intervalMs: options.trafficIntervalMs }),
-    })
+      current: (kind: ResourceKind, { metadata }: KubeObject) =>
+        world.resource(kind, metadata.namespace ?? '', metadata.name),
+    }
+    const read = stores.readFacts === null ? null : stoppableFacts(stores.readFacts, signal)
+    const onRead = this.#metrics.readTraffic
+    this.#traffic = startTraffic({ read, writer, shown, onRead, logger, nowMs }, pace?.trafficMs)
   }
 
   isReady(): boolean {
@@ -272,7 +284,12 @@ class OperatorLoop {
     const changedAtMs = this.#changedAtMs
     this.#changedAtMs = null
     try {
-      this.#inForce ??= await readInForce(this.#publisher, this.#credentials, this.#readMap, this.#options.place)
+      this.#inForce ??= await readInForce(
+        this.#publisher,
+        this.#credentials,
+        this.#readMap,
+        this.#options.territory.place,
+      )
       const decision = await this.#decide(this.#inForce)
       this.#decision = decision
       await this.#publisher.publish(decision)
@@ -295,7 +312,7 @@ class OperatorLoop {
   async #decide(before: InForce | null): Promise<Decision> {
     const world = this.#world
     const all = recordOf(RESOURCE_KINDS, (kind) => world.resources(kind))
-    const { own: mine, foreign } = ownership(all, this.#options.installation)
+    const { own: mine, foreign } = ownership(all, this.#options.territory.installation)
     const running = withoutPaused(mine)
     this.#metrics.foreign(foreign.length)
     this.#tellForeign(foreign)
@@ -308,11 +325,12 @@ class OperatorLoop {
     const partsInUse = this.#publisher.partsInUse()
     const startedAtMs = performance.now()
     const namespaces = world.namespaces()
-    const { baseUrl, credentialSlots } = this.#options
-    const own = { baseUrl, credentialSlots, ownSecrets: this.#ownSecrets, paused, nowMs: this.#options.nowMs() }
+    const { rules, territory, process } = this.#options
+    const { baseUrl, credentialSlots } = rules
+    const own = { baseUrl, credentialSlots, ownSecrets: this.#ownSecrets, paused, nowMs: process.nowMs() }
     const held = heldNamespaces(world, this.#definitions.differing())
     // From memory if there is one: a problem keeps its time even if the answer to its publication was lost.
-    const published = this.#decision?.problems ?? publishedProblems(this.#options.place, world.configMap)
+    const published = this.#decision?.problems ?? publishedProblems(territory.place, world.configMap)
     const gathered = { resources, secrets, namespaces, partsInUse, before, published, ...own, ...held }
     const decision = await inSlices(decide(gathered, { sha256Hex, pack }, this.#memory), this.#givenUp.signal)
     this.#metrics.decided((performance.now() - startedAtMs) / 1_000, decision)
@@ -349,7 +367,7 @@ class OperatorLoop {
     await this.#secretCleanup.run()
     const isDamaged = this.#inForce !== undefined && (await this.#credentials.tidy())
     // Invitations expire and the guard's memory changes without an event.
-    const isOver = this.#decision !== null && this.#decision.changesAtMs <= this.#options.nowMs()
+    const isOver = this.#decision !== null && this.#decision.changesAtMs <= this.#options.process.nowMs()
     if (isNews || isDamaged || isOver || this.#memory.guard.size > 0) this.#changed()
   }
 
@@ -359,7 +377,7 @@ class OperatorLoop {
     this.#metrics.retried()
     const why = error instanceof Error ? error.message : String(error)
     if (failures === 1 || failures % 10 === 0) {
-      this.#options.logger.warn({ key, failures, why }, 'could not be written, retrying')
+      this.#options.process.logger.warn({ key, failures, why }, 'could not be written, retrying')
     }
     if (key === PASS && failures === TOLD_FAILURES && this.#decision !== null) this.#review(this.#decision, false)
   }

@@ -6,15 +6,20 @@ import { createAdaptiveLimit } from './adaptive-limit.ts'
 export type Urgency = 'now' | 'later'
 
 interface WorkQueueOptions {
-  /** Those who take turns: the keys of one never hold up those of another. */
-  readonly ownerOf: (key: string) => string
   /** Does the work of the key; rejects if it must be retried. */
   readonly handle: (key: string) => Promise<void>
   /** At most; fewer while work takes longer than `slowMs`. */
   readonly concurrency: number
-  readonly slowMs: number
+  readonly rules: QueueRules
   readonly random: () => number
   readonly onFailure: (key: string, error: unknown, failures: number) => void
+}
+
+/** How a queue treats keys and failures. */
+export interface QueueRules {
+  readonly slowMs: number
+  /** Those who take turns: the keys of one never hold up those of another. */
+  readonly ownerOf: (key: string) => string
   /** The least time until a failed key is retried, if the error sets one. */
   readonly leastDelayMs: (error: unknown) => number
 }
@@ -55,8 +60,9 @@ class KeyedQueue {
 
   constructor(options: WorkQueueOptions) {
     this.#options = options
-    this.#pace = createAdaptiveLimit({ most: options.concurrency, slowMs: options.slowMs })
-    this.#waiting = { now: new TurnedKeys(options.ownerOf), later: new TurnedKeys(options.ownerOf) }
+    this.#pace = createAdaptiveLimit({ most: options.concurrency, slowMs: options.rules.slowMs })
+    const { ownerOf } = options.rules
+    this.#waiting = { now: new TurnedKeys(ownerOf), later: new TurnedKeys(ownerOf) }
   }
 
   put(key: string, urgency: Urgency): void {
@@ -123,7 +129,7 @@ class KeyedQueue {
     this.#failures.set(key, failures)
     this.#options.onFailure(key, error, failures)
     const doubled = Math.min(BACKOFF_MS.first * 2 ** Math.min(failures - 1, 16), BACKOFF_MS.most)
-    const delayMs = Math.max(this.#options.leastDelayMs(error), doubled) * (0.5 + this.#options.random() / 2)
+    const delayMs = Math.max(this.#options.rules.leastDelayMs(error), doubled) * (0.5 + this.#options.random() / 2)
     const timer = setTimeout(() => {
       this.#timers.delete(key)
       this.put(key, 'later')

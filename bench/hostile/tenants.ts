@@ -62,13 +62,10 @@ try {
   running = startOperator()
   try {
     reader = await openClusterCatalog({
-      client,
+      watching: { client, metrics: createKubeMetrics(new Registry()), logger: SILENT_LOGGER, random: Math.random },
       place: PLACE,
       holder: null,
       folder,
-      metrics: createKubeMetrics(new Registry()),
-      logger: SILENT_LOGGER,
-      random: Math.random,
       patienceMs: PATIENCE_MS,
     })
     await measure('alone')

@@ -29,14 +29,16 @@ const LOOK_MS = 5
 const holder = PROVIDER_IDS.find((id) => id === process.argv[2]) ?? null
 const folder = await mkdtemp(join(tmpdir(), 'whence-bench-reader-'))
 const source = await openClusterCatalog({
-  client: createKubeClient({ url, tokenFile, caFile, userAgent: 'reader' }, Date.now),
+  watching: {
+    client: createKubeClient({ url, tokenFile, caFile, userAgent: 'reader' }, Date.now),
+    logger: SILENT_LOGGER,
+    random: Math.random,
+    metrics: createKubeMetrics(new Registry()),
+  },
   place: { namespace: 'whence', name: 'whence' },
   holder,
   folder,
   patienceMs: PATIENCE_MS,
-  logger: SILENT_LOGGER,
-  random: Math.random,
-  metrics: createKubeMetrics(new Registry()),
 })
 const names = new Map<string, string>()
 let secret = ''

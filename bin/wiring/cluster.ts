@@ -20,11 +20,7 @@ import { version } from './version.ts'
  * Kubernetes gives its pods the address of the API; a setting or a kubeconfig may override it.
  * @throws if there is none.
  */
-export async function kubeClientOf(
-  program: string,
-  settings: KubeSettings,
-  env: NodeJS.ProcessEnv,
-): Promise<KubeClient> {
+async function kubeClientOf(program: string, settings: KubeSettings, env: NodeJS.ProcessEnv): Promise<KubeClient> {
   const userAgent = `whence-${program}/${version()}`
   if (settings.kubeconfig !== null) return clientFor(await readKubeconfig(settings.kubeconfig), userAgent)
   const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = env
@@ -78,10 +74,10 @@ export async function openCatalog(
   }
   openDataFolder(data, logger)
   const client = await openKube(own, program, settings, env)
-  const metrics = createKubeMetrics(own.registry)
+  const watching = { client, metrics: createKubeMetrics(own.registry), logger, random: Math.random }
   return lifecycle.start(
     'catalog',
-    () => openClusterCatalog({ client, place, holder, folder: data, metrics, logger, random: Math.random }),
+    () => openClusterCatalog({ watching, place, holder, folder: data }),
     (source) => source.close(),
   )
 }
@@ -101,9 +97,9 @@ export async function readCluster(
   const { catalog: place, data } = settings
   const client = await kubeClientOf('tool', settings, env)
   const logger = createLogger({ program: 'tool', level: 'error', format: 'auto' })
-  const metrics = createKubeMetrics(new Registry())
+  const watching = { client, logger, metrics: createKubeMetrics(new Registry()), random: Math.random }
   // A separate folder: the worker beside it keeps its copy under the same name.
-  const options = { client, place, holder, folder: `${data}/tools`, metrics, logger, random: Math.random }
+  const options = { watching, place, holder, folder: `${data}/tools` }
   try {
     const source = await openClusterCatalog({ ...options, patienceMs: TOOL_PATIENCE_MS })
     const read = { catalog: source.current(), credentials: source.credentials() }

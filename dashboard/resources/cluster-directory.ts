@@ -12,27 +12,22 @@ import { RIGHTS_KINDS } from '../../domain/published/rights-mark.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import { RESOURCE_API_VERSION, RESOURCE_KINDS, type ResourceKind } from '../../domain/resources/resources.ts'
 import { dataMember } from '../../runtime/catalog/members.ts'
-import { KubeError, type KubeClient } from '../../runtime/kube/client.ts'
-import type { KubeMetrics } from '../../runtime/kube/metrics.ts'
+import { KubeError } from '../../runtime/kube/client.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
-import { startReflector, type Reflector } from '../../runtime/kube/reflector.ts'
-import type { Logger } from '../../runtime/logger.ts'
+import { startReflector, type Reflector, type Watching } from '../../runtime/kube/reflector.ts'
 import { listedObject, withManagers } from './cluster-objects.ts'
 import { websitesOf, type Directory } from './directory.ts'
 import { watchIndex } from './index-watch.ts'
 import { createInventory, type Inventory, type InventoryView } from './inventory.ts'
 
 interface ClusterDirectoryOptions {
-  readonly client: KubeClient
+  readonly watching: Watching
   /** Where the operator publishes the catalog, whose index is asked for. */
   readonly place: CatalogPlace
   /** Empty: all. */
   readonly namespaces: readonly string[]
   /** Objects that name another installation are left alone. */
   readonly installation: string
-  readonly logger: Logger
-  readonly metrics: KubeMetrics
-  readonly random: () => number
   readonly nowMs: () => number
   /** Set by tests; the default is the process's own monotonic clock. */
   readonly elapsedMs?: () => number
@@ -59,7 +54,8 @@ export function watchDirectory(options: ClusterDirectoryOptions): ClusterDirecto
   const compile = viewCompiler(watches, options)
   const current = (): DirectoryView => (view ??= compile())
   const isKnown = (): boolean => decisive.every((reflector) => reflector.isSynced())
-  const { elapsedMs = () => performance.now(), logger, askEveryMs: everyMs } = options
+  const { elapsedMs = () => performance.now(), askEveryMs: everyMs } = options
+  const { logger } = options.watching
   const every = everyMs === undefined ? {} : { everyMs }
   const index = watchIndex({ ask: indexReader(options), copies: decisive, elapsedMs, logger, ...every })
   return {
@@ -77,7 +73,7 @@ export function watchDirectory(options: ClusterDirectoryOptions): ClusterDirecto
 }
 
 /** Asks the API server itself; null if nothing was published yet. */
-function indexReader({ client, place }: ClusterDirectoryOptions) {
+function indexReader({ watching: { client }, place }: ClusterDirectoryOptions) {
   const path = `/api/v1/namespaces/${place.namespace}/configmaps/${indexName(place)}`
   return async (signal: AbortSignal) => {
     try {
@@ -95,12 +91,12 @@ function reflectorsOf(
   options: ClusterDirectoryOptions,
   onChange: () => void,
 ): readonly Reflector[] {
-  const { client, namespaces, logger, metrics, random } = options
+  const { watching, namespaces } = options
   const name = RESOURCE_PLURALS[kind]
   const base = `/apis/${RESOURCE_API_VERSION}`
   const paths = namespaces.length === 0 ? [base] : namespaces.map((namespace) => `${base}/namespaces/${namespace}`)
   return paths.map((path) =>
-    startReflector({ client, name, path: `${path}/${name}`, shape: withManagers, onChange, logger, metrics, random }),
+    startReflector(watching, { name, path: `${path}/${name}` }, { shape: withManagers, onChange }),
   )
 }
 

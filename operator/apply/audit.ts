@@ -15,7 +15,7 @@ import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { specDigest } from '../../domain/resources/spec-digest.ts'
 import type { Decision } from '../decide/decide.ts'
 import { isCut } from '../gather/copies.ts'
-import type { World } from '../gather/world.ts'
+import type { WorldResources } from '../gather/world.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { timeOrderedId } from '../../runtime/random.ts'
 
@@ -41,8 +41,9 @@ interface AuditOptions extends AuditTools {
 
 /** Null if changes leave no entries. Whose an object is follows from the latest decision. */
 export function auditOf(
-  { audit, nowMs }: { readonly audit: AuditTools | null; readonly nowMs: () => number },
-  world: Pick<World, 'resource'>,
+  audit: AuditTools | null,
+  nowMs: () => number,
+  world: WorldResources,
   decision: () => Decision | null,
 ): Audit | null {
   if (audit === null) return null

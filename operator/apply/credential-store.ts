@@ -11,23 +11,22 @@ import { gzipSync, gunzipSync } from 'node:zlib'
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import { CREDENTIALS_KEY, credentialsPartName, NONCE_KEY, otherSlot, SLOTS } from '../../domain/published/place.ts'
 import { CREDENTIAL_HOLDERS, type CredentialHolder } from '../../domain/published/holders.ts'
-import type { Sha256Hex } from '../../domain/origin.ts'
 import type { CatalogIndex, CredentialsEntry } from '../../domain/published/index.ts'
 import { credentialsParts } from '../../domain/published/index.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
+import { sha256Hex } from '../../common/digest.ts'
 import { inLanes } from '../../common/in-lanes.ts'
 import type { CredentialsIndex } from './catalog-object.ts'
 import { catalogObject } from './catalog-object.ts'
-import type { Writer } from './writer.ts'
+import type { ObjectWriter } from './writer.ts'
 
 interface CredentialStoreOptions {
-  readonly writer: Pick<Writer, 'apply' | 'remove'>
+  readonly writer: ObjectWriter
   readonly place: CatalogPlace
   /** How many parts the credentials of one holder may have. */
   readonly slots: number
   /** One of these Secrets as it is now; null if there is none. */
   readonly read: (name: string) => Promise<KubeObject | null>
-  readonly sha256Hex: Sha256Hex
   /** Some random text. */
   readonly nonce: () => string
   readonly nowMs: () => number
@@ -128,7 +127,7 @@ class Store implements CredentialStore {
   }
 
   async #put({ holder, number, text, inUse }: WantedCredentials): Promise<CredentialsEntry> {
-    const { place, sha256Hex, nonce, writer } = this.#options
+    const { place, nonce, writer } = this.#options
     const nameOf = (slot: CredentialsEntry['slot']) => credentialsPartName(place, holder, number, slot)
     const there = inUse === undefined ? undefined : this.#there.get(nameOf(inUse.slot))
     if (inUse !== undefined && there?.text === text && sha256Hex(there.nonce + there.text) === inUse.digest) {

@@ -14,7 +14,7 @@ import type { CredentialStore } from './credential-store.ts'
 import type { InForce } from '../decide/gathered.ts'
 import type { Publisher } from './publisher.ts'
 import type { NamespaceState } from '../gather/namespaces.ts'
-import type { World } from '../gather/world.ts'
+import type { WorldNamespaces } from '../gather/world.ts'
 
 /** Null if the cluster holds no readable catalog. `configMap` reads one from the API server. */
 export async function readInForce(
@@ -60,7 +60,7 @@ function* textsOf(
 const HELD: ReadonlySet<string> = new Set<NamespaceState>(['Forbidden', 'Late'])
 
 /** Namespaces that cannot be read, and the warnings for objects whose changes are not seen. */
-export function heldNamespaces(world: Pick<World, 'namespaceStates' | 'outdated'>, differing: readonly ResourceKind[]) {
+export function heldNamespaces(world: WorldNamespaces, differing: readonly ResourceKind[]) {
   const states = [...world.namespaceStates()]
   const outdated = world.outdated()
   const warning: CatalogProblem = {

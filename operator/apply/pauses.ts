@@ -9,7 +9,7 @@ import type { Specs } from '../../domain/resources/resources.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { kubeKey } from '../../runtime/kube/objects.ts'
 import type { Decision } from '../decide/decide.ts'
-import type { Writer } from './writer.ts'
+import type { StatusWriter } from './writer.ts'
 
 /** The latest state of a destination that workers reported. */
 export interface DestinationState extends OwnedWebsite {
@@ -19,7 +19,7 @@ export interface DestinationState extends OwnedWebsite {
 }
 
 interface PausesOptions {
-  readonly writer: Writer
+  readonly writer: StatusWriter
   readonly current: (destination: KubeObject) => KubeObject | undefined
 }
 

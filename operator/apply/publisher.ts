@@ -26,29 +26,33 @@ import { createRightsMark, RIGHTS_KINDS } from '../../domain/published/rights-ma
 import { indexText, readIndex } from '../../domain/published/index.ts'
 import { problemsText } from '../../domain/published/problems.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
-import type { Decision } from '../decide/decide.ts'
+import type { Published } from '../decide/decide.ts'
 import { inLanes } from '../../common/in-lanes.ts'
 import type { KubeClient } from '../../runtime/kube/client.ts'
 import { ownReader } from '../gather/secrets.ts'
-import type { World } from '../gather/world.ts'
+import type { WorldMaps, WorldResources } from '../gather/world.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { createCredentialStore, type CredentialStore } from './credential-store.ts'
-import type { Writer } from './writer.ts'
+import type { ObjectWriter } from './writer.ts'
 import { hasContent, type ContentInShort } from '../gather/map-copies.ts'
 import { packedBase64 } from '../decide/pack.ts'
 import { catalogObject } from './catalog-object.ts'
 import type { Content } from './catalog-object.ts'
 
 interface PublisherOptions {
-  readonly writer: Pick<Writer, 'applyWhereNew' | 'remove' | 'replace'>
+  readonly writer: ObjectWriter
   readonly place: CatalogPlace
   /** Copies of the objects in the cluster, which may be a moment old. */
-  readonly configMap: (name: string) => KubeObject | undefined
-  readonly configMaps: () => Iterable<KubeObject>
+  readonly copies: WorldMaps
   /** The index as it is now; null if there is none. */
   readonly readIndexMap: () => Promise<KubeObject | null>
   readonly credentials: CredentialStore
-  /** The mark of the objects that say who may do what. */
+  /** What the next index says besides its content. */
+  readonly marks: IndexMarks
+}
+
+interface IndexMarks {
+  /** Of the objects that say who may do what. */
   readonly rights: () => string
   readonly nowMs: () => number
 }
@@ -64,8 +68,6 @@ export interface Publisher {
    */
   readonly publish: (decision: Published) => Promise<void>
 }
-
-type Published = Pick<Decision, 'version' | 'parts' | 'credentials' | 'problems'>
 
 /** Nothing is known of the cluster: its content may be overwritten by a complete catalog. */
 const NO_INDEX: CatalogIndex = { number: 0, rights: '', version: '', parts: [], credentials: {} }
@@ -107,7 +109,7 @@ class Publishing implements Publisher {
   }
 
   async publish(decision: Published): Promise<void> {
-    const { place, rights } = this.#options
+    const { place, marks } = this.#options
     const inUse = this.#inUse === null || this.#isWrittenByOthers() ? await this.#read() : this.#inUse
     const index = inUse.index ?? NO_INDEX
     const entries = decision.parts.map(({ key, digest }) => entryFor(index.parts, key, digest))
@@ -119,7 +121,7 @@ class Publishing implements Publisher {
     await inLanes(parts)
     const credentials = await this.#options.credentials.write(decision.credentials, index.credentials)
     const { number } = index
-    const own = { number, rights: rights(), version: decision.version }
+    const own = { number, rights: marks.rights(), version: decision.version }
     await this.#replaceIndex({ ...own, parts: entries, credentials }, { index, version: inUse.version })
     this.#options.credentials.settle(credentials)
     const { problems } = decision
@@ -147,8 +149,8 @@ class Publishing implements Publisher {
   /** Of two operators that think they lead, the one that loses here reads what is in force, and compiles again. */
   async #replaceIndex(same: CatalogIndex, { index, version }: IndexInUse): Promise<void> {
     if (version !== null && indexText(same) === indexText(index)) return
-    const { place, writer, nowMs } = this.#options
-    const next = { ...same, number: nextCatalogNumber(this.#lastNumber, nowMs()) }
+    const { place, writer, marks } = this.#options
+    const next = { ...same, number: nextCatalogNumber(this.#lastNumber, marks.nowMs()) }
     this.#inUse = null
     const wanted = catalogObject('ConfigMap', indexName(place), place, { data: { [INDEX_KEY]: indexText(next) } })
     const written = await writer.replace(wanted, version)
@@ -160,15 +162,15 @@ class Publishing implements Publisher {
   }
 
   #copy(): KubeObject | undefined {
-    return this.#options.configMap(indexName(this.#options.place))
+    return this.#options.copies.configMap(indexName(this.#options.place))
   }
 
   /** `whole` is made only if it has to be written. */
   async #put(name: string, short: ContentInShort, whole: () => Content): Promise<void> {
-    const { place, writer, configMap } = this.#options
+    const { place, writer, copies } = this.#options
     const object = (content: object) => catalogObject('ConfigMap', name, place, content)
     const wanted = { short: object(short), whole: () => object(whole()) }
-    await writer.applyWhereNew(configMap(name), wanted, (there) => hasContent(there, short))
+    await writer.applyWhereNew(copies.configMap(name), wanted, (there) => hasContent(there, short))
   }
 
   #putText(name: string, key: string, text: string): Promise<void> {
@@ -177,9 +179,9 @@ class Publishing implements Publisher {
   }
 
   async #removeSurplus(names: readonly string[]): Promise<void> {
-    const { place, writer, configMaps } = this.#options
+    const { place, writer, copies } = this.#options
     const wanted = new Set([indexName(place), ...names])
-    const surplus = [...configMaps()].filter(({ metadata }) => !wanted.has(metadata.name))
+    const surplus = [...copies.configMaps()].filter(({ metadata }) => !wanted.has(metadata.name))
     await inLanes(
       surplus.map(
         ({ metadata }) =>
@@ -227,18 +229,18 @@ const nonce = (): string => randomBytes(16).toString('hex')
 /** Opens what publishes, with the credentials beside it. `own` reads objects in the namespace of the catalog from the API server. */
 export function openPublisher(
   { client, place, credentialSlots: slots, nowMs }: PublishingOptions,
-  world: World,
-  writer: Writer,
+  world: WorldMaps & WorldResources,
+  writer: ObjectWriter,
 ) {
   const own = ownReader(client, place)
   const read = (name: string) => own('secrets', name)
-  const credentials = createCredentialStore({ writer, place, slots, sha256Hex, nonce, nowMs, read })
+  const credentials = createCredentialStore({ writer, place, slots, nonce, nowMs, read })
   const readIndexMap = () => own('configmaps', indexName(place))
   const mark = createRightsMark(sha256Hex)
   const rights = () => mark(RIGHTS_KINDS.flatMap((kind) => world.resources(kind)))
   return {
     own,
     credentials,
-    publisher: createPublisher({ ...world, writer, place, readIndexMap, credentials, rights, nowMs }),
+    publisher: createPublisher({ writer, place, copies: world, readIndexMap, credentials, marks: { rights, nowMs } }),
   }
 }

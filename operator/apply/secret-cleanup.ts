@@ -9,20 +9,24 @@ import type { Logger } from '../../runtime/logger.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import { RESOURCE_API_VERSION, type ResourceKind } from '../../domain/resources/resources.ts'
 import { createUnusedSecrets, type UnusedSecret } from '../../domain/resources/secret-use.ts'
-import type { Room } from '../gather/room.ts'
 import { fetchSecret, referredSecrets } from '../gather/secrets.ts'
-import type { World } from '../gather/world.ts'
+import type { WorldResources } from '../gather/world.ts'
 import type { ObjectRemover } from './writer.ts'
 
 interface SecretCleanupOptions {
   readonly client: KubeClient
   readonly writer: ObjectRemover
-  readonly world: Pick<World, 'resources' | 'dashboardSecrets' | 'isWhole'>
-  readonly room: Pick<Room, 'cut'>
-  /** Kinds with fields that this operator may not know, some of which may refer to Secrets. */
-  readonly differing: () => readonly ResourceKind[]
+  readonly world: KnownSecrets
   readonly logger: Logger
   readonly nowMs: () => number
+}
+
+/** The Secrets of the dashboard, and what may refer to them. */
+interface KnownSecrets {
+  readonly resources: WorldResources['resources']
+  readonly dashboardSecrets: WorldResources['dashboardSecrets']
+  /** Whether no object that may refer to a Secret is unknown, or known only in part. */
+  readonly isAllKnown: () => boolean
 }
 
 interface SecretCleanup {
@@ -31,14 +35,12 @@ interface SecretCleanup {
 }
 
 export function createSecretCleanup(options: SecretCleanupOptions): SecretCleanup {
-  const { world, room, nowMs } = options
+  const { world, nowMs } = options
   const unused = createUnusedSecrets()
   const refusals = createRefusals(options.logger)
-  /** Whether no object that may refer to a Secret is unknown, or known only in part. */
-  const isAllKnown = (): boolean => world.isWhole() && room.cut().size === 0 && options.differing().length === 0
   return {
     run: async () => {
-      if (!isAllKnown()) {
+      if (!world.isAllKnown()) {
         unused.startOver()
         return
       }

@@ -8,11 +8,11 @@ import type { Decision } from '../decide/decide.ts'
 import type { DecidedFields, DecidedObject } from '../gather/known-objects.ts'
 import { installationOfObject } from '../gather/ownership.ts'
 import type { Audit } from './audit.ts'
-import type { Writer } from './writer.ts'
+import type { StatusWriter } from './writer.ts'
 import { RECONCILE_ANNOTATION } from '../gather/annotations.ts'
 
 interface StatusesOptions {
-  readonly writer: Writer
+  readonly writer: StatusWriter
   /** The object as it is in the cluster now, by `objectKey`. */
   readonly current: (key: string) => KubeObject | undefined
   /** Called after a write that changed the condition `Ready`. */

@@ -4,24 +4,18 @@ import { unlessAborted } from '../../common/deadline.ts'
 import type { KubeClient } from '../../runtime/kube/client.ts'
 import type { TrafficFacts } from './traffic.ts'
 
-interface Askers {
-  readonly client: KubeClient
-  /** Null if no figures are shown. */
-  readonly readFacts: TrafficFacts | null
-}
-
 /** The same, but every request rejects at the signal. Watches have signals of their own. */
-export function stoppable<T extends Askers>(askers: T, signal: AbortSignal): T {
-  const { client, readFacts } = askers
+export function stoppableClient(client: KubeClient, signal: AbortSignal): KubeClient {
   const request: KubeClient['request'] = (asked) =>
     client.request({ ...asked, signal: asked.signal === undefined ? signal : AbortSignal.any([asked.signal, signal]) })
+  return { ...client, request }
+}
+
+/** The same, but every query rejects at the signal. */
+export function stoppableFacts(facts: TrafficFacts, signal: AbortSignal): TrafficFacts {
   return {
-    ...askers,
-    client: { ...client, request },
-    readFacts: readFacts && {
-      traffic: (period) => unlessAborted(signal, () => readFacts.traffic(period)),
-      destinationStates: () => unlessAborted(signal, () => readFacts.destinationStates()),
-      streamStates: () => unlessAborted(signal, () => readFacts.streamStates()),
-    },
+    traffic: (period) => unlessAborted(signal, () => facts.traffic(period)),
+    destinationStates: () => unlessAborted(signal, () => facts.destinationStates()),
+    streamStates: () => unlessAborted(signal, () => facts.streamStates()),
   }
 }

@@ -4,10 +4,10 @@ import { readShownStream, shownStream, type ShownStream, type StreamReport } fro
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { kubeKey } from '../../runtime/kube/objects.ts'
 import type { Decision } from '../decide/decide.ts'
-import type { Writer } from './writer.ts'
+import type { StatusWriter } from './writer.ts'
 
 interface StreamStatesOptions {
-  readonly writer: Pick<Writer, 'applyStatus'>
+  readonly writer: StatusWriter
   readonly current: (stream: KubeObject) => KubeObject | undefined
   readonly nowMs: () => number
 }

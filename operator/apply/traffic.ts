@@ -14,11 +14,10 @@ import { kubeKey } from '../../runtime/kube/objects.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Decision } from '../decide/decide.ts'
 import type { DecidedObject } from '../gather/known-objects.ts'
-import type { OperatorMetrics } from '../metrics.ts'
 import type { DestinationState } from './pauses.ts'
 import { createPauses } from './pauses.ts'
 import { createStreamStates } from './stream-states.ts'
-import type { Writer } from './writer.ts'
+import type { StatusWriter } from './writer.ts'
 
 /** The operator's queries of the facts. All reject if the facts are unreachable. */
 export interface TrafficFacts {
@@ -36,16 +35,20 @@ export interface TrafficFacts {
 interface TrafficOptions {
   /** Null: nothing is shown, and what was shown before is removed. */
   readonly read: TrafficFacts | null
-  readonly writer: Writer
+  readonly writer: StatusWriter
+  readonly shown: ShownObjects
+  /** Called with what became of each query of the counts. */
+  readonly onRead: (result: 'read' | 'failed') => void
+  readonly logger: Logger
+  readonly nowMs: () => number
+}
+
+/** The objects whose statuses show something. */
+interface ShownObjects {
   /** Null while there is none, and if this operator does not lead. */
   readonly decision: () => Decision | null
   /** The object as it is in the cluster now. */
   readonly current: (kind: 'Website' | 'Destination' | 'LogStream', object: KubeObject) => KubeObject | undefined
-  readonly metrics: Pick<OperatorMetrics, 'readTraffic'>
-  readonly logger: Logger
-  readonly nowMs: () => number
-  /** Set by tests. */
-  readonly intervalMs?: number
 }
 
 interface Traffic {
@@ -64,8 +67,9 @@ const REST = 20
 /** A separate field manager: the other fields of the status are applied without these, which must not remove them. */
 const TRAFFIC_MANAGER = 'whence-operator-traffic'
 
-export function startTraffic(options: TrafficOptions): Traffic {
-  const showing = new Showing(options)
+/** Between two rounds are `intervalMs`, set by tests, or as long as the facts need to rest. */
+export function startTraffic(options: TrafficOptions, intervalMs: number | null = null): Traffic {
+  const showing = new Showing(options, intervalMs)
   const running = showing.run()
   return {
     close: async () => {
@@ -82,6 +86,7 @@ interface Due {
 
 class Showing {
   readonly #options: TrafficOptions
+  readonly #intervalMs: number | null
   readonly #pauses
   readonly #streamStates
   readonly #stopped = Promise.withResolvers<void>()
@@ -90,9 +95,11 @@ class Showing {
   /** Last written, and over which version: the copy of the cluster lags a moment behind. */
   readonly #written = new Map<string, { readonly over: string; readonly shown: ShownTraffic | null; atMs: number }>()
 
-  constructor(options: TrafficOptions) {
+  constructor(options: TrafficOptions, intervalMs: number | null) {
     this.#options = options
-    const { writer, current, nowMs } = options
+    this.#intervalMs = intervalMs
+    const { writer, nowMs } = options
+    const { current } = options.shown
     this.#pauses = createPauses({ writer, current: (destination) => current('Destination', destination) })
     this.#streamStates = createStreamStates({ writer, nowMs, current: (stream) => current('LogStream', stream) })
   }
@@ -107,13 +114,13 @@ class Showing {
       const startedAtMs = performance.now()
       await this.#look()
       const tookMs = performance.now() - startedAtMs
-      await this.#rest(this.#options.intervalMs ?? Math.max(INTERVAL_MS, REST * tookMs))
+      await this.#rest(this.#intervalMs ?? Math.max(INTERVAL_MS, REST * tookMs))
     }
   }
 
   async #rest(durationMs: number): Promise<void> {
     // Until there is something to show, a round costs nothing.
-    const isIdle = this.#options.decision() === null
+    const isIdle = this.#options.shown.decision() === null
     const rested = Promise.withResolvers<void>()
     const timer = setTimeout(() => rested.resolve(), isIdle ? Math.min(durationMs, 1_000) : durationMs)
     await Promise.race([rested.promise, this.#stopped.promise])
@@ -121,7 +128,7 @@ class Showing {
   }
 
   async #look(): Promise<void> {
-    const decision = this.#options.decision()
+    const decision = this.#options.shown.decision()
     if (decision === null) return
     const traffic = await this.#read()
     if (traffic === null) return
@@ -147,16 +154,16 @@ class Showing {
 
   /** By `ownerKey`; null if the facts are unreachable: the shown figures stay. */
   async #read(): Promise<ReadonlyMap<string, WebsiteTraffic> | null> {
-    const { read, nowMs, metrics, logger } = this.#options
+    const { read, nowMs, onRead, logger } = this.#options
     if (read === null) return new Map()
     try {
       const untilMs = nowMs()
       const rows = await read.traffic({ sinceMs: untilMs - PERIOD_MS, untilMs })
-      metrics.readTraffic('read')
+      onRead('read')
       this.#isAway = false
       return new Map(rows.map((row) => [ownerKey(row), row]))
     } catch (error) {
-      metrics.readTraffic('failed')
+      onRead('failed')
       if (!this.#isAway) logger.warn({ why: String(error) }, 'figures of websites stay as they are: facts unreachable')
       this.#isAway = true
       return null
@@ -168,7 +175,7 @@ class Showing {
     const due: (Due & { readonly atMs: number })[] = []
     const seen = new Set<string>()
     for (const [name, decided] of decision.objects) {
-      const object = decided.kind === 'Website' ? this.#options.current('Website', decided.object) : undefined
+      const object = decided.kind === 'Website' ? this.#options.shown.current('Website', decided.object) : undefined
       if (object === undefined) continue
       const key = kubeKey(object)
       seen.add(key)

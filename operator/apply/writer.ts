@@ -17,7 +17,8 @@ export interface ObjectRemover {
   readonly remove: (kind: 'ConfigMap' | 'Secret', namespace: string, name: string, uid?: string) => Promise<void>
 }
 
-export interface Writer extends ObjectRemover {
+/** Writes objects of the operator's own. */
+export interface ObjectWriter extends ObjectRemover {
   /** Applies the object unless the existing or just written one already holds it; both are compared as copies are kept. */
   readonly applyWhereNew: (
     isThere: KubeObject | undefined,
@@ -25,18 +26,24 @@ export interface Writer extends ObjectRemover {
     holds: (copy: KubeObject) => boolean,
   ) => Promise<void>
   /**
-   * Applies the status, or this manager's part of it; does nothing if the object is gone. Without a manager, and with a
-   * version in the object's metadata, it is refused if that version is not the latest. Resolves with the object's
-   * version after the write; empty if the object is gone.
-   */
-  readonly applyStatus: (kind: ResourceKind, object: KubeObject, status: object, manager?: string) => Promise<string>
-  /**
    * Applies the object if the one in the cluster still has this version, or if there is none for null. Resolves with the object's version
    * after the write; rejects with a KubeError of status 409 if another program has written it meanwhile.
    */
   readonly replace: (wanted: KubeObject, over: string | null) => Promise<string>
   /** Applies the object unconditionally. */
   readonly apply: (wanted: KubeObject) => Promise<void>
+}
+
+export interface StatusWriter {
+  /**
+   * Applies the status, or this manager's part of it; does nothing if the object is gone. Without a manager, and with a
+   * version in the object's metadata, it is refused if that version is not the latest. Resolves with the object's
+   * version after the write; empty if the object is gone.
+   */
+  readonly applyStatus: (kind: ResourceKind, object: KubeObject, status: object, manager?: string) => Promise<string>
+}
+
+export interface Writer extends ObjectWriter, StatusWriter {
   readonly create: (path: string, body: object) => Promise<void>
   /** Written objects of this kind may have been deleted: only the copy shows whether they exist. */
   readonly forgetWritten: (kind: string) => void

@@ -20,19 +20,23 @@ import { compileWithin } from './compile-within.ts'
 import { emptyObjectMemory, forgetAllBut, knownObject, plainSource } from '../gather/known-objects.ts'
 import type { InForce, Gathered } from './gathered.ts'
 
-export interface Decision {
-  readonly inForce: InForce
+/** What readers of the catalog see of a decision. */
+export interface Published {
   readonly version: string
   readonly parts: readonly CatalogPart[]
+  /** The texts of each holder's Secrets. */
+  readonly credentials: ReadonlyMap<CredentialHolder, readonly string[]>
+  /** What organisations see of it. */
+  readonly problems: readonly PublishedProblem[]
+}
+
+export interface Decision extends Published {
+  readonly inForce: InForce
   /** Websites that are refused but stay in force. */
   readonly held: number
   readonly websites: number
   /** Objects with a problem. */
   readonly refused: number
-  /** The texts of each holder's Secrets. */
-  readonly credentials: ReadonlyMap<CredentialHolder, readonly string[]>
-  /** What organisations see of it. */
-  readonly problems: readonly PublishedProblem[]
   /** By `objectKey`. */
   readonly objects: ReadonlyMap<string, DecidedObject>
   /** Unix ms from which on the same objects are decided otherwise. */

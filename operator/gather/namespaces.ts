@@ -1,7 +1,7 @@
 /** The state of each watched namespace, so that one that cannot be read stops only itself. */
 
 import { LIMITS } from '../../domain/limits.ts'
-import type { Reflector } from '../../runtime/kube/reflector.ts'
+import type { WatchState } from '../../runtime/kube/reflector.ts'
 
 /**
  * `Seen`: its objects are known. `Pending`: the first answer is still missing. `Late`: it is missing for so long
@@ -12,7 +12,7 @@ export type NamespaceState = 'Seen' | 'Pending' | 'Late' | 'Forbidden' | 'Gone'
 
 interface NamespacesOptions {
   /** The watches of each namespace. */
-  readonly watches: ReadonlyMap<string, readonly Pick<Reflector, 'isSynced' | 'failure'>[]>
+  readonly watches: ReadonlyMap<string, readonly WatchState[]>
   /** Whether the namespace exists; null if that is unknown. */
   readonly exists: (namespace: string) => boolean | null
   readonly nowMs: () => number
@@ -39,7 +39,7 @@ export function createNamespaces({ watches, exists, nowMs }: NamespacesOptions):
     missingSinceMs.set(namespace, missingMs)
     return nowMs() - missingMs >= GONE_MS
   }
-  const stateOf = (namespace: string, own: readonly Pick<Reflector, 'isSynced' | 'failure'>[]): NamespaceState => {
+  const stateOf = (namespace: string, own: readonly WatchState[]): NamespaceState => {
     if (isGone(namespace)) return 'Gone'
     if (own.every((watch) => watch.isSynced())) return 'Seen'
     if (own.some((watch) => !watch.isSynced() && watch.failure() === FORBIDDEN)) return 'Forbidden'

@@ -6,6 +6,7 @@
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { kubeKey } from '../../runtime/kube/objects.ts'
 import type { Reflector } from '../../runtime/kube/reflector.ts'
+import type { Everywhere } from './world.ts'
 import { bearsDashboardLabel, secretVersionCopy } from './copies.ts'
 
 export interface WatchedSecrets {
@@ -22,12 +23,14 @@ export interface WatchedSecrets {
 /** `start` makes the watches, one for each namespace or one for all. `namespaces`: empty for all. */
 export function watchSecrets(
   namespaces: readonly string[],
-  start: (name: string, base: string, more: object) => readonly Reflector[],
+  start: Everywhere,
+  onChange: () => void,
 ): { readonly reflectors: readonly Reflector[]; readonly watched: WatchedSecrets } {
   const expected = new Set<string>()
   const keeps = (object: KubeObject): boolean =>
     expected.has(kubeKey(object)) || bearsDashboardLabel(secretVersionCopy(object))
-  const reflectors = start('secrets', '/api/v1', { isMetadataOnly: true, shape: secretVersionCopy, keeps })
+  const list = { name: 'secrets', path: '/api/v1', isMetadataOnly: true }
+  const reflectors = start(list, { shape: secretVersionCopy, keeps, onChange })
   const reflectorOf = (namespace: string): Reflector | undefined =>
     reflectors[namespaces.length === 0 ? 0 : namespaces.indexOf(namespace)]
   const partsOf = (key: string): readonly [namespace: string, name: string] => {

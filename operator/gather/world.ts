@@ -7,12 +7,9 @@ import { CATALOG_LABEL } from '../../domain/published/place.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { RESOURCE_API_VERSION, RESOURCE_KINDS } from '../../domain/resources/resources.ts'
-import type { KubeClient } from '../../runtime/kube/client.ts'
-import type { KubeMetrics } from '../../runtime/kube/metrics.ts'
 import { type KubeObject, kubeKey } from '../../runtime/kube/objects.ts'
-import type { Reflector } from '../../runtime/kube/reflector.ts'
+import type { KeptCopies, Reflector, WatchedList, Watching } from '../../runtime/kube/reflector.ts'
 import { startReflector } from '../../runtime/kube/reflector.ts'
-import type { Logger } from '../../runtime/logger.ts'
 import { bearsDashboardLabel, labelsCopy, resourceCopy } from './copies.ts'
 import { inShort } from './map-copies.ts'
 import type { NamespaceState } from './namespaces.ts'
@@ -24,81 +21,103 @@ import { watchSecrets, type WatchedSecrets } from './watched-secrets.ts'
 
 const FORBIDDEN = 403
 
-interface WorldOptions {
-  readonly client: KubeClient
+/** What of a cluster an operator looks after. */
+export interface Territory {
+  /** Of the catalog, whose objects are its own. */
   readonly place: CatalogPlace
   /** Empty: all. */
   readonly namespaces: readonly string[]
-  /** The operator's own installation. */
+  /** The operator's own installation; objects of others are left alone. */
   readonly installation: string
-  /** Called when something that decisions depend on has changed; called often, and must only take note. */
+}
+
+/** Who hears what has changed; everything is called often, and must only take note. */
+export interface WorldNews {
+  /** Something that decisions depend on has changed. */
   readonly onChange: () => void
-  /** Called when only the status of an object changed, mostly by our own write: no decision depends on it. */
+  /** Only the status of an object changed, mostly by our own write: no decision depends on it. */
   readonly onStatus: (key: string) => void
+  /** An object that the operator may have written is gone. */
+  readonly onGone: (kind: 'ConfigMap') => void
+}
+
+interface WorldOptions {
+  readonly watching: Watching
+  readonly territory: Territory
   /** For the custom resources. */
   readonly room: RoomNews
-  /** Called when an object that the operator may have written is gone. */
-  readonly onGone: (kind: 'ConfigMap') => void
-  readonly logger: Logger
-  readonly metrics: KubeMetrics
-  readonly random: () => number
+  readonly news: WorldNews
   readonly nowMs: () => number
 }
 
-export interface World {
+/** The custom resources. */
+export interface WorldResources {
   readonly resources: (kind: ResourceKind) => readonly KubeObject[]
   readonly resource: (kind: ResourceKind, namespace: string, name: string) => KubeObject | undefined
-  readonly secrets: WatchedSecrets
   /** Metadata of the Secrets that bear the dashboard's label; whether it made them, only their type says. */
   readonly dashboardSecrets: () => readonly KubeObject[]
-  /** Names and labels; empty if only one namespace is watched, since no other one can refer to it. */
-  readonly namespaces: () => readonly KubeObject[]
-  /** As `inShort` makes them. */
-  readonly configMap: (name: string) => KubeObject | undefined
-  readonly configMaps: () => Iterable<KubeObject>
-  /** Whether every first answer has arrived, even if it is a refusal. */
-  readonly isReady: () => boolean
   /** Whether all custom resources and names of Secrets are known, as they are now. */
   readonly isWhole: () => boolean
+}
+
+/** The operator's own objects, as `inShort` makes them. */
+export interface WorldMaps {
+  readonly configMap: (name: string) => KubeObject | undefined
+  readonly configMaps: () => Iterable<KubeObject>
+}
+
+/** How far each namespace is known. */
+export interface WorldNamespaces {
+  /** Names and labels; empty if only one namespace is watched, since no other one can refer to it. */
+  readonly namespaces: () => readonly KubeObject[]
   /** Empty if all namespaces are watched at once. */
   readonly namespaceStates: () => ReadonlyMap<string, NamespaceState>
   /** Namespaces without news, because the API server refuses. */
   readonly outdated: () => ReadonlySet<string>
+}
+
+interface World extends WorldResources, WorldMaps, WorldNamespaces {
+  readonly secrets: WatchedSecrets
+  /** Whether every first answer has arrived, even if it is a refusal. */
+  readonly isReady: () => boolean
   /** Lists all objects of a kind anew. */
   readonly readAgain: (kind: ResourceKind) => void
   readonly close: () => Promise<void>
 }
 
 export function watchWorld(options: WorldOptions): World {
-  const { place, namespaces } = options
-  const start = (name: string, path: string, more: object = {}): Reflector =>
-    startReflector({ ...options, onFailure, name, path, ...more })
+  const { watching, territory, news } = options
+  const { place, namespaces } = territory
+  const start: StartWatch = (list, copies) => startReflector(watching, list, { onFailure, ...copies })
   // A refusal is an answer too: what waits for the first answer may continue.
   const onFailure = (status: number): void => {
-    if (status === FORBIDDEN) options.onChange()
+    if (status === FORBIDDEN) news.onChange()
   }
   /** One watch for the whole cluster, or one in each namespace. */
-  const everywhere = (name: string, base: string, more: object = {}): readonly Reflector[] =>
-    namespaces.length === 0
-      ? [start(name, `${base}/${name}`, more)]
-      : namespaces.map((namespace) => start(name, `${base}/namespaces/${namespace}/${name}`, more))
+  const everywhere: Everywhere = ({ path: base, ...list }, copies) => {
+    const paths = namespaces.length === 0 ? [base] : namespaces.map((namespace) => `${base}/namespaces/${namespace}`)
+    return paths.map((path) => start({ ...list, path: `${path}/${list.name}` }, copies))
+  }
   const kinds = watchKinds(options, everywhere)
-  const { reflectors: secrets, watched } = watchSecrets(namespaces, everywhere)
-  const labelled = watchNamespaces(namespaces, (more) => start('namespaces', '/api/v1/namespaces', more), options)
+  const { reflectors: secrets, watched } = watchSecrets(namespaces, everywhere, news.onChange)
+  const labelled = watchNamespaces(namespaces, start, news.onChange)
   const own = `/api/v1/namespaces/${place.namespace}`
   /** The operator's own objects. */
-  const maps: Reflector = start('configmaps', `${own}/configmaps`, {
-    query: { labelSelector: `${CATALOG_LABEL}=${place.name}` },
-    shape: inShort,
-    onChange: (key: string | null): void => {
-      if (key === null || !maps.objects.has(key)) options.onGone('ConfigMap')
-      options.onChange()
+  const query = { labelSelector: `${CATALOG_LABEL}=${place.name}` }
+  const maps: Reflector = start(
+    { name: 'configmaps', path: `${own}/configmaps`, query },
+    {
+      shape: inShort,
+      onChange: (key) => {
+        if (key === null || !maps.objects.has(key)) news.onGone('ConfigMap')
+        news.onChange()
+      },
     },
-  })
+  )
   const all = [...Object.values(kinds).flat(), ...secrets, ...labelled, maps]
   const { spaces, seen } = spacesOf(options, kinds, { secrets, labelled })
   // The first pass waits for the slowest namespace, but no longer than this.
-  const patience = setTimeout(options.onChange, LIMITS.namespacePatienceMs)
+  const patience = setTimeout(news.onChange, LIMITS.namespacePatienceMs)
   patience.unref()
   const common = namespaces.length === 0 ? all : [...labelled, maps]
   return {
@@ -123,19 +142,21 @@ export function watchWorld(options: WorldOptions): World {
   }
 }
 
-type Everywhere = (name: string, base: string, more: object) => readonly Reflector[]
+type StartWatch = (list: WatchedList, copies: KeptCopies) => Reflector
+/** Starts the watches of a list: its path is that of the API, to which the namespace and the name are added. */
+export type Everywhere = (list: WatchedList, copies: KeptCopies) => readonly Reflector[]
 type KindWatches = { readonly [K in ResourceKind]: readonly Reflector[] }
 
-function watchKinds(options: WorldOptions, everywhere: Everywhere): KindWatches {
+function watchKinds({ territory, room, news }: WorldOptions, everywhere: Everywhere): KindWatches {
   const watched = RESOURCE_KINDS.map((kind) => {
-    const sort = sortChanges(kind, options)
+    const sort = sortChanges(kind, news, territory.installation)
     const onChange = (key: string | null): void =>
       key === null
         ? sort.all(kinds[kind].flatMap(({ objects }) => [...objects.values()]))
         : sort.one(key, found(kinds[kind], key))
-    const onKept = (objects: Map<string, KubeObject>, key: string): void => options.room.changed(kind, objects, key)
-    const more = { onChange, onKept, shape: resourceCopy }
-    return [kind, everywhere(RESOURCE_PLURALS[kind], `/apis/${RESOURCE_API_VERSION}`, more)] as const
+    const onKept = (objects: Map<string, KubeObject>, key: string): void => room.changed(kind, objects, key)
+    const list = { name: RESOURCE_PLURALS[kind], path: `/apis/${RESOURCE_API_VERSION}` }
+    return [kind, everywhere(list, { onChange, onKept, shape: resourceCopy })] as const
   })
   const kinds = Object.fromEntries(watched) as KindWatches
   return kinds
@@ -148,7 +169,7 @@ function isCurrent(watches: readonly Reflector[], states: ReadonlyMap<string, Na
 }
 
 function spacesOf(
-  { namespaces, nowMs }: WorldOptions,
+  { territory: { namespaces }, nowMs }: WorldOptions,
   kinds: KindWatches,
   { secrets, labelled }: { readonly secrets: readonly Reflector[]; readonly labelled: readonly Reflector[] },
 ) {
@@ -176,33 +197,26 @@ function spacesOf(
  * By name if there is a list, so that no right to read other namespaces is needed. Only labels matter: annotations of
  * namespaces change all the time.
  */
-function watchNamespaces(
-  names: readonly string[],
-  start: (more: object) => Reflector,
-  { onChange }: WorldOptions,
-): readonly Reflector[] {
+function watchNamespaces(names: readonly string[], start: StartWatch, onChange: () => void): readonly Reflector[] {
   if (names.length === 1) return []
   const known = new Map<string, string>()
-  const watch = (query: object): Reflector => {
-    const noteAll = ({ objects }: Reflector): void => {
+  const watch = (query: Readonly<Record<string, string>>): Reflector => {
+    const noteAll = (objects: Reflector['objects']): void => {
       for (const [key, { metadata }] of objects) known.set(key, JSON.stringify(metadata.labels))
     }
-    const reflector: Reflector = start({
-      isMetadataOnly: true,
-      shape: labelsCopy,
-      query,
-      onChange: (key: string | null) => {
-        if (key === null) {
-          noteAll(reflector)
-          onChange()
-          return
-        }
-        const labels = JSON.stringify(reflector.objects.get(key)?.metadata.labels)
-        if (known.get(key) === labels) return
-        known.set(key, labels)
+    const list = { name: 'namespaces', path: '/api/v1/namespaces', isMetadataOnly: true, query }
+    const onOne = (key: string | null): void => {
+      if (key === null) {
+        noteAll(reflector.objects)
         onChange()
-      },
-    })
+        return
+      }
+      const labels = JSON.stringify(reflector.objects.get(key)?.metadata.labels)
+      if (known.get(key) === labels) return
+      known.set(key, labels)
+      onChange()
+    }
+    const reflector: Reflector = start(list, { shape: labelsCopy, onChange: onOne })
     return reflector
   }
   return names.length === 0 ? [watch({})] : names.map((name) => watch({ fieldSelector: `metadata.name=${name}` }))
@@ -212,7 +226,7 @@ function watchNamespaces(
  * The API server counts a new generation for every change except to status, labels and annotations. Two of those matter
  * as well: an owner that is another installation, and a request to check the object again.
  */
-function sortChanges(kind: ResourceKind, { onChange, onStatus, installation }: WorldOptions) {
+function sortChanges(kind: ResourceKind, { onChange, onStatus }: WorldNews, installation: string) {
   const generations = new Map<string, string>()
   const generationOf = (object: KubeObject) => {
     const { uid = '', generation = 0, annotations = {} } = object.metadata

@@ -16,9 +16,7 @@ import { credentialsParts, UnreadableCatalog } from '../../domain/published/inde
 import type { CatalogChange, CatalogSource } from './source.ts'
 import { createCatalogCopy } from './copy.ts'
 import { createCredentialFetcher } from './cluster-credentials.ts'
-import type { KubeClient } from '../kube/client.ts'
-import type { KubeMetrics } from '../kube/metrics.ts'
-import { type Reflector, startReflector } from '../kube/reflector.ts'
+import { type Reflector, startReflector, type Watching } from '../kube/reflector.ts'
 import type { Logger } from '../logger.ts'
 import type { PublishedProblem } from '../../domain/published/problems.ts'
 import type { PartsMemory } from './whole-catalog.ts'
@@ -26,15 +24,12 @@ import { publishedProblems, wholeCatalog } from './whole-catalog.ts'
 import { endedWithin } from '../../common/deadline.ts'
 
 interface ClusterCatalogOptions {
-  readonly client: KubeClient
+  readonly watching: Watching
   readonly place: CatalogPlace
   /** Whose credentials are read as well; null for roles that need none. */
   readonly holder: CredentialHolder | null
   /** Where the last good catalog is saved; never with credentials. */
   readonly folder: string
-  readonly metrics: KubeMetrics
-  readonly logger: Logger
-  readonly random: () => number
   /** How long a start waits for a catalog; set by tests. */
   readonly patienceMs?: number
 }
@@ -77,6 +72,7 @@ class ClusterCatalog {
   problems: readonly CatalogProblem[] = []
   published: readonly PublishedProblem[] = []
   readonly #options: ClusterCatalogOptions
+  readonly #logger: Logger
   readonly #copy
   readonly #maps: Reflector
   /** Null for a role that needs no credentials. */
@@ -88,20 +84,18 @@ class ClusterCatalog {
 
   constructor(options: ClusterCatalogOptions) {
     this.#options = options
-    const { place, holder } = options
-    this.#copy = createCatalogCopy(`${options.folder}/catalog-${place.namespace}-${place.name}.json`, options.logger)
+    const { watching, place, holder, folder } = options
+    const { logger } = watching
+    this.#logger = logger
+    this.#copy = createCatalogCopy(`${folder}/catalog-${place.namespace}-${place.name}.json`, logger)
     const base = `/api/v1/namespaces/${place.namespace}`
-    this.#maps = startReflector({
-      ...options,
-      name: 'configmaps',
-      path: `${base}/configmaps`,
-      query: { labelSelector: `${CATALOG_LABEL}=${place.name}` },
-      onChange: () => {
-        this.#take()
-        this.#takeProblems()
-      },
-    })
-    this.#fetcher = holder === null ? null : createCredentialFetcher({ ...options, onFetched: () => this.#take() })
+    const query = { labelSelector: `${CATALOG_LABEL}=${place.name}` }
+    const onChange = (): void => {
+      this.#take()
+      this.#takeProblems()
+    }
+    this.#maps = startReflector(watching, { name: 'configmaps', path: `${base}/configmaps`, query }, { onChange })
+    this.#fetcher = holder === null ? null : createCredentialFetcher(watching, place, () => this.#take())
   }
 
   get catalog(): Catalog {
@@ -111,7 +105,8 @@ class ClusterCatalog {
 
   /** Resolves once there is a catalog: from the cluster if it answers, otherwise from the disk. */
   async open(): Promise<void> {
-    const { logger, holder, patienceMs = PATIENCE_MS } = this.#options
+    const { holder, patienceMs = PATIENCE_MS } = this.#options
+    const logger = this.#logger
     if (await this.#isThereWithin(Math.min(CLUSTER_FIRST_MS, patienceMs))) return
     // A role that sends can do nothing without credentials, which are on no disk: its work waits on the engines meanwhile.
     const kept = holder === null ? await this.#copy.read() : null
@@ -182,14 +177,14 @@ class ClusterCatalog {
   #takeCredentials(credentials: Credentials): void {
     if (this.#options.holder === null || isSameCredentials(credentials, this.credentials)) return
     this.credentials = credentials
-    this.#options.logger.info({ objects: credentials.size }, 'credentials in force')
+    this.#logger.info({ objects: credentials.size }, 'credentials in force')
   }
 
   #swap(catalog: Catalog): void {
     const previous = this.#catalog ?? catalog
     this.#catalog = catalog
     const { version, number } = catalog
-    this.#options.logger.info({ version, number, websites: catalog.websites.size }, 'catalog in force')
+    this.#logger.info({ version, number, websites: catalog.websites.size }, 'catalog in force')
     this.#first.resolve()
     this.#tell(catalog, previous)
   }
@@ -197,10 +192,9 @@ class ClusterCatalog {
   #refuse(error: unknown): void {
     const message = error instanceof UnreadableCatalog ? error.message : 'the catalog cannot be read'
     if (this.problems.some((problem) => problem.message === message)) return
-    const { place, logger } = this.#options
-    const object = `ConfigMap/${indexName(place)}`
+    const object = `ConfigMap/${indexName(this.#options.place)}`
     this.problems = [{ object, source: '', field: '', reason: 'CatalogUnreadable', message }]
-    logger.error({ why: message }, 'catalog of the cluster refused, keeping the one in force')
+    this.#logger.error({ why: message }, 'catalog of the cluster refused, keeping the one in force')
   }
 }
 

@@ -12,18 +12,8 @@ import type { CatalogPlace } from '../../domain/published/place.ts'
 import { CREDENTIALS_KEY, NONCE_KEY } from '../../domain/published/place.ts'
 import type { NamedPart } from '../../domain/published/index.ts'
 import { dataMember, unpacked } from './members.ts'
-import type { KubeClient } from '../kube/client.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import type { Logger } from '../logger.ts'
-
-interface CredentialFetcherOptions {
-  readonly client: KubeClient
-  readonly place: CatalogPlace
-  /** Called when requested credentials have arrived. */
-  readonly onFetched: () => void
-  readonly logger: Logger
-  readonly random: () => number
-}
+import type { Watching } from '../kube/reflector.ts'
 
 interface CredentialFetcher {
   /** The credentials in these parts; null while some are missing, which starts fetching them. */
@@ -33,8 +23,13 @@ interface CredentialFetcher {
 
 const RETRY_MS = { first: 100, most: 5_000 }
 
-export function createCredentialFetcher(options: CredentialFetcherOptions): CredentialFetcher {
-  const fetching = new Fetching(options)
+/** Calls `onFetched` when requested credentials have arrived. */
+export function createCredentialFetcher(
+  watching: Watching,
+  place: CatalogPlace,
+  onFetched: () => void,
+): CredentialFetcher {
+  const fetching = new Fetching(watching, place, onFetched)
   return { of: (parts) => fetching.of(parts), close: () => fetching.close() }
 }
 
@@ -44,7 +39,9 @@ interface Fetched {
 }
 
 class Fetching {
-  readonly #options: CredentialFetcherOptions
+  readonly #watching: Watching
+  readonly #place: CatalogPlace
+  readonly #onFetched: () => void
   /** By name. */
   readonly #there = new Map<string, Fetched>()
   readonly #abort = new AbortController()
@@ -52,8 +49,10 @@ class Fetching {
   #running: Promise<void> | null = null
   #wake: () => void = () => undefined
 
-  constructor(options: CredentialFetcherOptions) {
-    this.#options = options
+  constructor(watching: Watching, place: CatalogPlace, onFetched: () => void) {
+    this.#watching = watching
+    this.#place = place
+    this.#onFetched = onFetched
   }
 
   of(parts: readonly NamedPart[]): Credentials | null {
@@ -86,7 +85,7 @@ class Fetching {
       const missing = this.#wanted.filter((part) => this.#found(part) === null)
       if (missing.length === 0) return
       const news = await Promise.all(missing.map((part) => this.#fetch(part)))
-      if (news.includes(true)) this.#options.onFetched()
+      if (news.includes(true)) this.#onFetched()
       const isWhole = this.#wanted.every((part) => this.#found(part) !== null)
       failures = isWhole ? 0 : failures + 1
       if (!isWhole) await this.#pause(delayAfter(failures))
@@ -95,9 +94,9 @@ class Fetching {
 
   /** Whether it arrived just now. Content with another digest is ignored: a newer index is on its way. */
   async #fetch({ name, digest }: NamedPart): Promise<boolean> {
-    const { client, place, logger } = this.#options
+    const { client, logger } = this.#watching
     try {
-      const path = `/api/v1/namespaces/${place.namespace}/secrets/${name}`
+      const path = `/api/v1/namespaces/${this.#place.namespace}/secrets/${name}`
       const secret = (await client.request({ method: 'GET', path, signal: this.#abort.signal })) as KubeObject
       const fetched = fetchedFrom(secret)
       if (fetched.digest !== digest) return false
@@ -116,7 +115,7 @@ class Fetching {
     if (this.#abort.signal.aborted) return
     const woken = Promise.withResolvers<void>()
     this.#wake = woken.resolve
-    const timer = setTimeout(woken.resolve, delayMs * (0.5 + this.#options.random() / 2))
+    const timer = setTimeout(woken.resolve, delayMs * (0.5 + this.#watching.random() / 2))
     await woken.promise
     clearTimeout(timer)
     this.#wake = () => undefined

@@ -15,14 +15,28 @@ import type { KubeMetrics } from './metrics.ts'
 import type { KubeObject } from './objects.ts'
 import { kubeKey, stripped } from './objects.ts'
 
-interface ReflectorOptions {
+/** How watches reach the API server, and where they report what becomes of them. */
+export interface Watching {
   readonly client: KubeClient
+  readonly logger: Logger
+  readonly metrics: KubeMetrics
+  readonly random: () => number
+}
+
+/** The objects that are watched. */
+export interface WatchedList {
   /** For metrics and log lines, for example `websites`. */
   readonly name: string
   /** Path of the collection, for example `/apis/whence.dev/v1alpha1/websites`. */
   readonly path: string
   /** Selectors, for example `fieldSelector: 'metadata.name=x'`. */
   readonly query?: Readonly<Record<string, string>>
+  /** True: names and versions only, without the contents of the objects. */
+  readonly isMetadataOnly?: boolean
+}
+
+/** What is kept of the objects, and who hears of their changes. */
+export interface KeptCopies {
   /**
    * Returns what is kept of each object. By default what only the server needs is left out. `before` is what was kept of its last
    * version, whose parts may be shared.
@@ -30,8 +44,6 @@ interface ReflectorOptions {
   readonly shape?: (object: KubeObject, before: KubeObject | undefined) => KubeObject
   /** What is not to be kept counts as not there, and nobody is told of its changes. Everything is kept if nothing is said. */
   readonly keeps?: (object: KubeObject) => boolean
-  /** True: names and versions only, without the contents of the objects. */
-  readonly isMetadataOnly?: boolean
   /**
    * Called as soon as an object was put into `objects`, or removed from it, even while a list is being read. It may replace objects
    * there by smaller ones.
@@ -41,19 +53,18 @@ interface ReflectorOptions {
   readonly onFailure?: (status: number) => void
   /** Called after every change; must only take note, and never throws. `key` is null after a full list was read. */
   readonly onChange: (key: string | null) => void
-  readonly logger: Logger
-  readonly metrics: KubeMetrics
-  readonly random: () => number
-  /** A watch without data for this long counts as dead; set by tests. */
-  readonly silenceMs?: number
 }
 
-export interface Reflector {
-  /** By `kubeKey`. Only the reflector and its `onKept` change the map. */
-  readonly objects: ReadonlyMap<string, KubeObject>
+/** How a watch does. */
+export interface WatchState {
   readonly isSynced: () => boolean
   /** HTTP status of the last failure; null once data has arrived since. */
   readonly failure: () => number | null
+}
+
+export interface Reflector extends WatchState {
+  /** By `kubeKey`. Only the reflector and its `onKept` change the map. */
+  readonly objects: ReadonlyMap<string, KubeObject>
   /** Resolves once the first list is read. */
   readonly synced: Promise<void>
   /** Puts an object there whose events were not kept so far, until one of it arrives. */
@@ -83,8 +94,14 @@ const FORBIDDEN_RETRY_MS = 30_000
 /** A watch that lasted this long was healthy: the back-off starts over after it. */
 const HEALTHY_MS = 5_000
 
-export function startReflector(options: ReflectorOptions): Reflector {
-  const reflector = new Reflecting(options)
+/** A watch without data for `silenceMs` counts as dead; tests set it. */
+export function startReflector(
+  watching: Watching,
+  list: WatchedList,
+  copies: KeptCopies,
+  silenceMs = SILENCE_MS,
+): Reflector {
+  const reflector = new Reflecting(watching, list, copies, silenceMs)
   const running = reflector.run()
   return {
     objects: reflector.objects,
@@ -117,18 +134,24 @@ class Reflecting {
   isSynced = false
   failure: number | null = null
   latestLists = 0
-  readonly #options: ReflectorOptions
+  readonly #watching: Watching
+  readonly #watched: WatchedList
+  readonly #copies: KeptCopies
+  readonly #silenceMs: number
   /** Null: a list must be read first. */
   #version: string | null = null
   #hasListed = false
   #failures = 0
-  #watching = new AbortController()
+  #current = new AbortController()
   /** Even though the watch could go on. */
   #mustList = false
   #isLatestAsked = false
 
-  constructor(options: ReflectorOptions) {
-    this.#options = options
+  constructor(watching: Watching, watched: WatchedList, copies: KeptCopies, silenceMs: number) {
+    this.#watching = watching
+    this.#watched = watched
+    this.#copies = copies
+    this.#silenceMs = silenceMs
   }
 
   async run(): Promise<void> {
@@ -153,7 +176,7 @@ class Reflecting {
 
   readAgain(): void {
     this.#mustList = true
-    this.#watching.abort()
+    this.#current.abort()
   }
 
   /**
@@ -181,7 +204,7 @@ class Reflecting {
     for (const key of this.objects.keys()) if (!found.has(key)) this.#drop(key)
     this.#hasListed = true
     if (isOfLatest) this.latestLists += 1
-    this.#options.metrics.listed(this.#options.name)
+    this.#watching.metrics.listed(this.#watched.name)
     this.isSynced = true
     this.#tell(null)
     this.synced.resolve()
@@ -196,16 +219,17 @@ class Reflecting {
    * repeatedly: it may be too long for one answer.
    */
   async #page(token: string, take: (object: KubeObject) => void): Promise<ListHead> {
-    const { client, path, isMetadataOnly } = this.#options
+    const { path, isMetadataOnly } = this.#watched
     const query = this.#isOfLatest() ? { limit: String(PAGE_OBJECTS) } : { resourceVersion: '0' }
     const asked = `${path}?${this.#query(token === '' ? query : { limit: String(PAGE_OBJECTS), continue: token })}`
     const accept = isMetadataOnly === true ? { accept: METADATA_LIST } : {}
     const signal = AbortSignal.any([this.abort.signal, AbortSignal.timeout(LIST_MS)])
-    return readList(await client.stream({ method: 'GET', path: asked, signal, ...accept }), take)
+    return readList(await this.#watching.client.stream({ method: 'GET', path: asked, signal, ...accept }), take)
   }
 
   async #watch(): Promise<void> {
-    const { client, path, random, isMetadataOnly } = this.#options
+    const { client, random } = this.#watching
+    const { path, isMetadataOnly } = this.#watched
     const timeoutSeconds = Math.round(WATCH_S.least + random() * (WATCH_S.most - WATCH_S.least))
     const query = {
       watch: 'true',
@@ -214,17 +238,16 @@ class Reflecting {
       timeoutSeconds: String(timeoutSeconds),
     }
     const accept = isMetadataOnly === true ? { accept: METADATA_WATCH } : {}
-    this.#watching = new AbortController()
-    const signal = AbortSignal.any([this.abort.signal, this.#watching.signal])
+    this.#current = new AbortController()
+    const signal = AbortSignal.any([this.abort.signal, this.#current.signal])
     const asked = { method: 'GET', path: `${path}?${this.#query(query)}`, signal, ...accept } as const
     const stream = await client.stream(asked)
     this.failure = null
-    for await (const line of jsonLines(stream, this.#options.silenceMs ?? SILENCE_MS)) this.#take(line as WatchEvent)
+    for await (const line of jsonLines(stream, this.#silenceMs)) this.#take(line as WatchEvent)
   }
 
   #take({ type, object }: WatchEvent): void {
-    const { metrics, name } = this.#options
-    metrics.event(name, type)
+    this.#watching.metrics.event(this.#watched.name, type)
     if (type === 'ERROR') {
       throw new KubeError(object.code ?? 0, object.reason ?? '', object.message ?? 'the watch was ended')
     }
@@ -239,23 +262,24 @@ class Reflecting {
 
   /** False if it is not to be kept. */
   #keep(key: string, object: KubeObject): boolean {
-    if (this.#options.keeps?.(object) === false) return false
-    this.objects.set(key, (this.#options.shape ?? stripped)(object, this.objects.get(key)))
-    this.#options.onKept?.(this.objects, key)
+    if (this.#copies.keeps?.(object) === false) return false
+    this.objects.set(key, (this.#copies.shape ?? stripped)(object, this.objects.get(key)))
+    this.#copies.onKept?.(this.objects, key)
     return true
   }
 
   #drop(key: string): void {
     this.objects.delete(key)
-    this.#options.onKept?.(this.objects, key)
+    this.#copies.onKept?.(this.objects, key)
   }
 
   async #recover(error: unknown): Promise<void> {
-    const { metrics, name, logger, random } = this.#options
+    const { metrics, logger, random } = this.#watching
+    const { name } = this.#watched
     const status = error instanceof KubeError ? error.status : 0
     metrics.restarted(name, status)
     this.failure = status
-    this.#options.onFailure?.(status)
+    this.#copies.onFailure?.(status)
     if (status === 410) {
       this.#version = null
       // A list that is outdated at once must not cause a tight loop.
@@ -275,12 +299,12 @@ class Reflecting {
   }
 
   #query(query: Readonly<Record<string, string>>): string {
-    return new URLSearchParams({ ...this.#options.query, ...query }).toString()
+    return new URLSearchParams({ ...this.#watched.query, ...query }).toString()
   }
 
   #tell(key: string | null): void {
-    this.#options.metrics.objects(this.#options.name, this.objects.size)
-    this.#options.onChange(key)
+    this.#watching.metrics.objects(this.#watched.name, this.objects.size)
+    this.#copies.onChange(key)
   }
 }
 

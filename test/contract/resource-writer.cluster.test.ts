@@ -34,14 +34,16 @@ async function start(): Promise<WriterStage | null> {
   const client = clientFor(await readKubeconfig(server.kubeconfig), 'whence-dashboard/test')
   const watch = () =>
     watchDirectory({
-      client,
+      watching: {
+        client,
+        random: Math.random,
+        logger: createLogger({ program: 'test', level: 'silent' }),
+        metrics: createKubeMetrics(new Registry()),
+      },
       place: { namespace: 'shop', name: 'whence' },
       namespaces: ['default'],
       installation: 'default',
-      random: Math.random,
       nowMs: Date.now,
-      logger: createLogger({ program: 'test', level: 'silent' }),
-      metrics: createKubeMetrics(new Registry()),
     })
   const directory = watch()
   await directory.synced

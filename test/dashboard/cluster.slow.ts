@@ -61,14 +61,16 @@ describe('the dashboard in a cluster', function () {
     client = clientFor(await readKubeconfig(kube.kubeconfig), 'whence-dashboard/test')
     writer = clusterWriter(client, Date.now)
     directory = watchDirectory({
-      client,
+      watching: {
+        client,
+        random: Math.random,
+        logger: createLogger({ program: 'test', level: 'silent' }),
+        metrics: createKubeMetrics(new Registry()),
+      },
       place: { namespace: 'shop', name: 'whence' },
       namespaces: ['shop'],
       installation: 'default',
-      random: Math.random,
       nowMs: Date.now,
-      logger: createLogger({ program: 'test', level: 'silent' }),
-      metrics: createKubeMetrics(new Registry()),
     })
     await directory.synced
   })

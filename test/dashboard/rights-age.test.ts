@@ -83,13 +83,15 @@ describe('a process of the dashboard in a cluster', () => {
       return api.client.stream(wanted)
     }
     directory = watchDirectory({
-      client: { ...api.client, request, stream },
+      watching: {
+        client: { ...api.client, request, stream },
+        logger: SILENT_LOGGER,
+        metrics: createKubeMetrics(new Registry()),
+        random: () => 0.5,
+      },
       place: { namespace: 'whence', name: 'whence' },
       namespaces: [],
       installation: 'default',
-      logger: SILENT_LOGGER,
-      metrics: createKubeMetrics(new Registry()),
-      random: () => 0.5,
       nowMs: Date.now,
       elapsedMs: () => elapsedMs,
       askEveryMs: 5,

@@ -51,13 +51,15 @@ describe('a worker whose watch is cut while a destination is made', () => {
   })
   const open = async (): Promise<CatalogSource> => {
     const source = await openClusterCatalog({
-      client: api.client,
+      watching: {
+        client: api.client,
+        metrics: createKubeMetrics(new Registry()),
+        logger: SILENT_LOGGER,
+        random: () => 0,
+      },
       place: PLACE,
       holder: 'ga4',
       folder,
-      metrics: createKubeMetrics(new Registry()),
-      logger: SILENT_LOGGER,
-      random: () => 0,
     })
     sources.push(source)
     return source

@@ -193,11 +193,9 @@ describe('the work queue', () => {
         if (key === 'flaky' && log.filter((each) => each === 'flaky').length < 3) throw new Error('not yet')
       },
       concurrency: 1,
-      ownerOf: () => '',
+      rules: { ownerOf: () => '', leastDelayMs: () => 0, slowMs: 1_000 },
       random: () => 0,
       onFailure: () => undefined,
-      leastDelayMs: () => 0,
-      slowMs: 1_000,
     })
     queue.put('held', 'now')
     for (const key of ['later-1', 'later-2', 'flaky']) queue.put(key, 'later')
@@ -222,11 +220,9 @@ describe('the work queue', () => {
         else log.push(key)
       },
       concurrency: 1,
-      ownerOf: (key) => key.split('/')[0] ?? '',
+      rules: { ownerOf: (key) => key.split('/')[0] ?? '', leastDelayMs: () => 0, slowMs: 1_000 },
       random: () => 0,
       onFailure: () => undefined,
-      leastDelayMs: () => 0,
-      slowMs: 1_000,
     })
     queue.put('gate', 'now')
     for (let number = 0; number < 1_000; number += 1) queue.put(`large/${number}`, 'now')

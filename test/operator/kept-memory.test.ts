@@ -39,17 +39,15 @@ describe('memory for large objects', () => {
     collect()
     const before = process.memoryUsage().heapUsed
     const world = watchWorld({
-      client: api.client,
-      place: PLACE,
-      namespaces: [],
-      installation: 'whence',
-      logger: SILENT_LOGGER,
+      watching: {
+        client: api.client,
+        logger: SILENT_LOGGER,
+        metrics: createKubeMetrics(new Registry()),
+        random: Math.random,
+      },
+      territory: { place: PLACE, namespaces: [], installation: 'whence' },
       room: createRoom({ bytes: Number.MAX_SAFE_INTEGER, onCut: () => undefined }),
-      onChange: () => undefined,
-      onStatus: () => undefined,
-      onGone: () => undefined,
-      metrics: createKubeMetrics(new Registry()),
-      random: Math.random,
+      news: { onChange: () => undefined, onStatus: () => undefined, onGone: () => undefined },
       nowMs: Date.now,
     })
     try {

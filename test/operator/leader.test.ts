@@ -50,15 +50,11 @@ describe('the Lease of the operator', function () {
   const lead = () =>
     startLeader({
       client: { request: answer } as unknown as KubeClient,
-      namespace: 'whence',
-      name: 'whence',
-      identity: 'one',
+      candidacy: { namespace: 'whence', name: 'whence', identity: 'one' },
       onElected: () => undefined,
       onLost: () => void (lost += 1),
       logger: SILENT_LOGGER,
-      random: () => 0,
-      nowMs: () => clockMs,
-      clockMs: () => clockMs,
+      time: { random: () => 0, nowMs: () => clockMs, clockMs: () => clockMs },
     })
 
   it('is renewed by one request, and nothing is written while that has not come about for ten seconds', async () => {
@@ -79,15 +75,11 @@ describe('the Lease of the operator', function () {
   it('counts from the moment at which it was written, not from the answer', async () => {
     const leader = startLeader({
       client: { request: late } as unknown as KubeClient,
-      namespace: 'whence',
-      name: 'whence',
-      identity: 'one',
+      candidacy: { namespace: 'whence', name: 'whence', identity: 'one' },
       onElected: () => undefined,
       onLost: () => void (lost += 1),
       logger: SILENT_LOGGER,
-      random: () => 0,
-      nowMs: () => clockMs,
-      clockMs: () => clockMs,
+      time: { random: () => 0, nowMs: () => clockMs, clockMs: () => clockMs },
     })
     await until(() => leader.isLeading())
     expect(leader.mayWrite()).to.equal(true)
@@ -111,17 +103,14 @@ describe('the Lease of the operator', function () {
       return { metadata: { resourceVersion: '1' }, spec: {} }
     }
     const parts = {
-      namespace: 'whence',
-      name: 'whence',
-      identity: 'one',
+      candidacy: { namespace: 'whence', name: 'whence', identity: 'one' },
       onElected: () => undefined,
       onLost: () => void (lost += 1),
       logger: SILENT_LOGGER,
-      random: () => 0,
-      nowMs: () => slowMs,
+      time: { random: () => 0, nowMs: () => slowMs, clockMs: () => slowMs },
     }
     const client = { request: slow } as unknown as KubeClient
-    const hindered = startLeader({ ...parts, client, clockMs: () => slowMs })
+    const hindered = startLeader({ ...parts, client })
     const leader = lead()
     await until(() => asked.includes('PUT'))
     expect(slowRenewals).to.be.greaterThan(2)

@@ -145,12 +145,12 @@ type Cluster = ReturnType<typeof fakeCluster>
 
 function publisherFor({ writer, configMap, configMaps, read }: Cluster, nowMs = () => 0, rights = () => '') {
   const nonce = () => randomBytes(8).toString('hex')
-  const credentials = createCredentialStore({ writer, place: PLACE, slots: 2, read, sha256Hex, nonce, nowMs })
+  const credentials = createCredentialStore({ writer, place: PLACE, slots: 2, read, nonce, nowMs })
   const readIndexMap = async () => configMap('whence-catalog') ?? null
-  const parts = { writer, place: PLACE, configMap, configMaps, readIndexMap, credentials }
+  const parts = { writer, place: PLACE, copies: { configMap, configMaps }, readIndexMap, credentials }
   return {
     credentials,
-    ...bound(createPublisher({ ...parts, nowMs, rights })),
+    ...bound(createPublisher({ ...parts, marks: { nowMs, rights } })),
   }
 }
 

@@ -46,17 +46,15 @@ describe('room for all namespaces', function () {
     let cuts = 0
     const room = createRoom({ bytes, onCut: () => void (cuts += 1) })
     const opened = watchWorld({
-      client: api.client,
-      place: PLACE,
-      namespaces: [],
-      installation: 'whence',
-      logger: SILENT_LOGGER,
+      watching: {
+        client: api.client,
+        logger: SILENT_LOGGER,
+        metrics: createKubeMetrics(new Registry()),
+        random: Math.random,
+      },
+      territory: { place: PLACE, namespaces: [], installation: 'whence' },
       room,
-      onChange: () => undefined,
-      onStatus: () => undefined,
-      onGone: () => undefined,
-      metrics: createKubeMetrics(new Registry()),
-      random: Math.random,
+      news: { onChange: () => undefined, onStatus: () => undefined, onGone: () => undefined },
       nowMs: Date.now,
       ...more,
     })

@@ -47,10 +47,8 @@ describe('the clean-up of unused Secrets', () => {
     const cleanup = createSecretCleanup({
       client,
       nowMs: () => nowMs,
-      differing: () => [],
-      room: { cut: () => new Map() },
       writer: createWriter({ client, mayWrite: () => true, onWrite: () => undefined }),
-      world: { isWhole: () => true, resources: () => [], dashboardSecrets: () => [...secrets.values()] },
+      world: { isAllKnown: () => true, resources: () => [], dashboardSecrets: () => [...secrets.values()] },
       logger: {
         info: () => undefined,
         warn: (fields: object) => void warnings.push(JSON.stringify(fields)),

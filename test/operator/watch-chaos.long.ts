@@ -75,9 +75,9 @@ describe('watches', function () {
 
   const metrics = createKubeMetrics(registry)
   const watch = (silenceMs?: number): Reflector => {
-    const silence = silenceMs === undefined ? {} : { silenceMs }
-    const common = { client, name: 'websites', path: WEBSITES, logger: quiet, metrics, random: Math.random, ...silence }
-    const reflector = startReflector({ ...common, onChange: () => undefined })
+    const watching = { client, logger: quiet, metrics, random: Math.random }
+    const list = { name: 'websites', path: WEBSITES }
+    const reflector = startReflector(watching, list, { onChange: () => undefined }, silenceMs)
     reflectors.push(reflector)
     return reflector
   }
@@ -151,15 +151,8 @@ describe('watches', function () {
       { url: `https://127.0.0.1:${link.port}`, tokenFile: file, caFile, userAgent: 'watcher' },
       Date.now,
     )
-    const reflector = startReflector({
-      client: own,
-      name: 'expiring',
-      path: WEBSITES,
-      logger: quiet,
-      metrics,
-      random: Math.random,
-      onChange: () => undefined,
-    })
+    const watching = { client: own, logger: quiet, metrics, random: Math.random }
+    const reflector = startReflector(watching, { name: 'expiring', path: WEBSITES }, { onChange: () => undefined })
     reflectors.push(reflector)
     await reflector.synced
     await kube.want(account, { method: 'DELETE' })

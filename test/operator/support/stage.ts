@@ -80,27 +80,13 @@ export async function openStage(kube: KubeServer, url = kube.url, caFile = kube.
       const { roomBytes = ROOM_BYTES, nowMs = Date.now } = more
       const registry = new Registry()
       let isLost = false
-      const clock = { nowMs, random: Math.random }
       const started = startOperator({
         client: client(identity, own),
-        place,
-        namespaces,
-        identity,
-        baseUrl: BASE_URL,
-        registry,
-        logger: quiet,
-        readFacts,
-        audit,
-        trafficIntervalMs: 200,
-        tidyIntervalMs: 200,
-        ...clock,
-        credentialSlots: 4,
-        ownSecrets: ['whence-secret'],
-        installation,
-        roomBytes,
-        onLost: () => {
-          isLost = true
-        },
+        territory: { place, namespaces, installation },
+        rules: { baseUrl: BASE_URL, credentialSlots: 4, ownSecrets: ['whence-secret'], roomBytes },
+        stores: { readFacts, audit },
+        process: { identity, registry, logger: quiet, nowMs, random: Math.random, onLost: () => void (isLost = true) },
+        pace: { trafficMs: 200, tidyMs: 200 },
       })
       closing.push(() => started.close())
       return { ...started, registry, identity, isLost: () => isLost }
@@ -108,13 +94,10 @@ export async function openStage(kube: KubeServer, url = kube.url, caFile = kube.
     async catalog(holder = null, data = join(folder, randomUUID())) {
       const metrics = createKubeMetrics(new Registry())
       const source = await openClusterCatalog({
-        client: client(`reader-${holder ?? 'api'}`),
+        watching: { client: client(`reader-${holder ?? 'api'}`), metrics, logger: quiet, random: Math.random },
         place: PLACE,
         holder,
         folder: data,
-        metrics,
-        logger: quiet,
-        random: Math.random,
         patienceMs: WAIT_MS,
       })
       closing.push(() => source.close())
