@@ -192,7 +192,7 @@ class OperatorLoop {
     this.#tidying.unref()
     const events = createEvents({ writer, identity, logger, nowMs })
     this.#tellForeign = createForeignReport({ installation, logger, tell: events.tell })
-    this.#audit = auditOf(stores.audit, nowMs, world, () => this.#decision)
+    this.#audit = auditOf(stores.audit, nowMs, world.resource, () => this.#decision)
     const onDiffering = this.#metrics.differing
     this.#definitions = createDefinitionCheck({ client, namespaces, sha256Hex, logger, onChange: onDiffering })
     const { resources, dashboardSecrets } = world

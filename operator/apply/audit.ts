@@ -43,7 +43,7 @@ interface AuditOptions extends AuditTools {
 export function auditOf(
   audit: AuditTools | null,
   nowMs: () => number,
-  world: WorldResources,
+  resource: WorldResources['resource'],
   decision: () => Decision | null,
 ): Audit | null {
   if (audit === null) return null
@@ -53,7 +53,7 @@ export function auditOf(
     return { organization, logRetentionDays: known?.logRetentionDays ?? LIMITS.logRetentionDays.fallback }
   }
   const isThere = (kind: ResourceKind, { metadata: { namespace = '', name, uid } }: KubeObject): boolean =>
-    world.resource(kind, namespace, name)?.metadata.uid === uid
+    resource(kind, namespace, name)?.metadata.uid === uid
   return createAudit({ ...audit, ownerOf, isThere, nowMs })
 }
 

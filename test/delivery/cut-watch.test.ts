@@ -119,14 +119,13 @@ function publisherTo(api: MadeUpApi): (...objects: readonly object[]) => Promise
   }
   const read = async (name: string) => found('Secret', name) ?? null
   const nonce = (): string => 'nonce'
-  const tools = { writer, place: PLACE, nowMs: Date.now }
+  const tools = { writer, place: PLACE }
   const publisher = createPublisher({
     ...tools,
-    configMap: (name) => found('ConfigMap', name),
-    configMaps: () => [],
-    rights: () => '',
+    copies: { configMap: (name) => found('ConfigMap', name), configMaps: () => [] },
+    marks: { rights: () => '', nowMs: Date.now },
     readIndexMap: async () => found('ConfigMap', 'whence-catalog') ?? null,
-    credentials: createCredentialStore({ ...tools, slots: 2, read, sha256Hex, nonce }),
+    credentials: createCredentialStore({ ...tools, slots: 2, read, nonce, nowMs: Date.now }),
   })
   return async (...objects) => {
     const { catalog, credentials } = compile(...(objects as Parameters<typeof compile>))

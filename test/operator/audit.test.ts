@@ -26,8 +26,9 @@ describe('the audit of the operator', () => {
     }
     const decision = { owners: new Map(), inForce: { catalog: { organizations: new Map() } } }
     const made = auditOf(
-      { audit: { append, changeHash: () => '' }, nowMs: () => nowMs },
-      { resource: () => there },
+      { append, changeHash: () => '' },
+      () => nowMs,
+      () => there,
       () => decision as never,
     )
     if (made === null) throw new Error('there is no audit')

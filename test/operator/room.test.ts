@@ -16,7 +16,7 @@ import { pack } from '../../operator/decide/pack.ts'
 import { decide, emptyMemory, type Decision } from '../../operator/decide/decide.ts'
 import { createRoom } from '../../operator/gather/room.ts'
 import { createSecretValues, referredSecrets, withoutUnread } from '../../operator/gather/secrets.ts'
-import { watchWorld, type World } from '../../operator/gather/world.ts'
+import { watchWorld } from '../../operator/gather/world.ts'
 import { createKubeMetrics } from '../../runtime/kube/metrics.ts'
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { gatheredFrom, madeUpApi, type MadeUpApi } from './support/made-up-api.ts'
@@ -29,10 +29,16 @@ const LONGEST = Array.from({ length: LIMITS.pagesPerWebsite }, (_, page) => {
   return { id: `p${page}`, url: `https://long.example/${'x'.repeat(each)}` }
 })
 
+interface OpenChoice {
+  readonly namespaces?: readonly string[]
+  readonly onChange?: () => void
+  readonly nowMs?: () => number
+}
+
 describe('room for all namespaces', function () {
   this.timeout(60_000)
   let api: MadeUpApi
-  let world: World | null = null
+  let world: ReturnType<typeof watchWorld> | null = null
 
   beforeEach(() => {
     api = madeUpApi()
@@ -42,7 +48,7 @@ describe('room for all namespaces', function () {
     await world?.close()
   })
 
-  const open = (bytes: number, more: object = {}) => {
+  const open = (bytes: number, { namespaces = [], onChange = () => undefined, nowMs = Date.now }: OpenChoice = {}) => {
     let cuts = 0
     const room = createRoom({ bytes, onCut: () => void (cuts += 1) })
     const opened = watchWorld({
@@ -52,11 +58,10 @@ describe('room for all namespaces', function () {
         metrics: createKubeMetrics(new Registry()),
         random: Math.random,
       },
-      territory: { place: PLACE, namespaces: [], installation: 'whence' },
+      territory: { place: PLACE, namespaces, installation: 'whence' },
       room,
-      news: { onChange: () => undefined, onStatus: () => undefined, onGone: () => undefined },
-      nowMs: Date.now,
-      ...more,
+      news: { onChange, onStatus: () => undefined, onGone: () => undefined },
+      nowMs,
     })
     world = opened
     const memory = emptyMemory()
