@@ -94,7 +94,7 @@ describe('what the dashboard calls through the proxy of the network', () => {
         await until(() => (isFound ? discovery.current() !== null : warned > 0))
         return proxy
       } finally {
-        discovery.close()
+        await discovery.close()
         restore()
       }
     }
