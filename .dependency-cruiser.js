@@ -28,7 +28,7 @@ const LAYERS = [
       'domain',
       'typed-keys.ts base64url.ts durations.ts host.ts schema providers reasons.ts model.ts limits.ts',
     ),
-    ...below('domain', 'errors.ts strict-json.ts origin.ts outbound receipt.ts plan.ts catalog.ts'),
+    ...below('domain', 'errors.ts strict-json.ts guards.ts origin.ts outbound receipt.ts plan.ts catalog.ts'),
     ...below('domain', 'resources published people catalog privacy collection'),
     // What may be read follows from the schemas of bodies.
     ...below('domain', 'privacy/legible-places.ts privacy/redact-gpc.ts'),

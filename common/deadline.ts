@@ -46,6 +46,12 @@ export async function unlessAborted<T>(
   }
 }
 
+/** Why it was aborted, as an error. */
+export function reasonOf(signal: AbortSignal): Error {
+  const reason: unknown = signal.reason
+  return reason instanceof Error ? reason : new Error('it was aborted', { cause: reason })
+}
+
 function givenUp(): Error {
   return new Error('given up because the process is stopping')
 }

@@ -1,11 +1,11 @@
 /** Puts the dashboard's API together: each route of the table with its handler. */
 
+import { keysOf } from '../domain/typed-keys.ts'
 import type { LogWriter } from '../ports/event-log/event-log.ts'
 import type { FactsReader } from '../ports/facts/facts.ts'
 import type { ClaimRules } from '../domain/people/oidc-claims.ts'
 import { KEY_IDS } from '../domain/receipt.ts'
 import type { BILLING_ROUTES } from './api/billing.ts'
-import type { RouteRow } from './api/route.ts'
 import { ROUTES, type RouteName } from './api/routes.ts'
 import { billingHandlers, type BillingParts } from './billing/handlers.ts'
 import { configurationHandlers } from './configuration/handlers.ts'
@@ -164,7 +164,9 @@ export function createDashboard(parts: DashboardParts): Serve {
     }),
     ...(billing === null ? {} : asCalled(billingHandlers({ ...parts, ...billing }))),
   }
-  const rows: Readonly<Record<string, RouteRow>> = ROUTES
-  const routes = Object.entries(handlers).map(([name, handle]) => ({ row: rows[name] as RouteRow, handle }))
+  const routes = keysOf(handlers).flatMap((name) => {
+    const handle = handlers[name]
+    return handle === undefined ? [] : [{ row: ROUTES[name], handle }]
+  })
   return createServe({ ...parts, routes, sessions, onLimit: noteRefused(parts) })
 }

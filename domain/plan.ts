@@ -1,8 +1,10 @@
 /** Decides whether an organisation's plan allows one more of something. */
 
+import { keysOf } from './typed-keys.ts'
+import { shapeOf, oneOf, isNumber } from './guards.ts'
 import { refuse, type Refusal } from './errors.ts'
 import { PLAN_LIMITS, SECRET_LIMITS } from './limits.ts'
-import type { Plan } from './model.ts'
+import { type Plan, PLANS } from './model.ts'
 
 /** What a plan counts, by the name of its limit, with singular and plural. */
 const PLAN_COUNTS = {
@@ -25,6 +27,13 @@ export interface PlanUse {
   readonly allowed: number
   readonly plan: Plan
 }
+
+export const isPlanUse = shapeOf<PlanUse>({
+  limit: oneOf(keysOf(PLAN_COUNTS)),
+  used: isNumber,
+  allowed: isNumber,
+  plan: oneOf(PLANS),
+})
 
 /** The contract's two codes for creation beyond a plan's limit; `message` is what the plan allows. */
 interface PlanRefusal {

@@ -6,6 +6,16 @@ export function keysOf<T extends object>(table: T): readonly (keyof T & string)[
   return Object.keys(table) as (keyof T & string)[]
 }
 
+/** The members that have a value. */
+export function presentOf<T extends object>(members: T): Present<T> {
+  // Absent ones are left out, and none is added.
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined && value !== null),
+  ) as Present<T>
+}
+
+type Present<T> = { [N in keyof T]?: Exclude<T[N], undefined | null> }
+
 /** One value for each name. */
 export function recordOf<N extends string, V>(names: readonly N[], valueOf: (name: N) => V): Readonly<Record<N, V>> {
   // Each name has its entry.

@@ -5,7 +5,8 @@
  * clock; clocks are never compared. Updates carry the version that was read, so that of two that try only one succeeds.
  */
 
-import type { KubeClient } from '../runtime/kube/client.ts'
+import { isNumber, isText, orAbsent, shapeOf } from '../domain/guards.ts'
+import type { KubeClient, KubeRequest } from '../runtime/kube/client.ts'
 import { KubeError } from '../runtime/kube/client.ts'
 import type { Logger } from '../runtime/logger.ts'
 
@@ -59,6 +60,26 @@ interface LeaseSpec {
 interface LeaseObject {
   readonly metadata: { readonly resourceVersion?: string }
   readonly spec?: LeaseSpec
+}
+
+const isLease = shapeOf<LeaseObject>({
+  metadata: shapeOf<LeaseObject['metadata']>({ resourceVersion: orAbsent(isText) }),
+  spec: orAbsent(
+    shapeOf<LeaseSpec>({
+      holderIdentity: orAbsent(isText),
+      leaseDurationSeconds: orAbsent(isNumber),
+      acquireTime: orAbsent(isText),
+      renewTime: orAbsent(isText),
+      leaseTransitions: orAbsent(isNumber),
+    }),
+  ),
+})
+
+/** @throws KubeError if the answer is no Lease: nobody knows then who holds it. */
+async function requestLease(client: KubeClient, request: KubeRequest): Promise<LeaseObject> {
+  const answer = await client.request(request)
+  if (isLease(answer)) return answer
+  throw new KubeError(0, 'NoLease', 'the answer of the API server is not a Lease')
 }
 
 export function startLeader(options: LeaderOptions): Leader {
@@ -195,7 +216,7 @@ class Election {
   async #read(): Promise<LeaseObject | null> {
     try {
       const signal = AbortSignal.any([this.abort.signal, AbortSignal.timeout(RENEW_DEADLINE_MS / 2)])
-      return (await this.#options.client.request({ method: 'GET', path: this.#path(), signal })) as LeaseObject
+      return await requestLease(this.#options.client, { method: 'GET', path: this.#path(), signal })
     } catch (error) {
       if (error instanceof KubeError && error.status === 404) return null
       throw error
@@ -217,7 +238,7 @@ class Election {
     const signal = AbortSignal.timeout(RENEW_DEADLINE_MS / 2)
     // The answer may come late, but others count from the moment of the write.
     const sentAtMs = time.clockMs()
-    const lease = (await client.request({ method, path, body, signal })) as LeaseObject
+    const lease = await requestLease(client, { method, path, body, signal })
     this.#lease = lease
     this.#seenVersion = lease.metadata.resourceVersion ?? ''
     this.#seenAtMs = time.clockMs()

@@ -48,10 +48,15 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   }
 }
 
+interface RunningWork {
+  readonly startedAtMs: number
+  again: Urgency | null
+}
+
 class KeyedQueue {
   readonly #options: WorkQueueOptions
   readonly #waiting: { readonly [U in Urgency]: TurnedKeys }
-  readonly #running = new Map<string, { readonly startedAtMs: number; again: Urgency | null }>()
+  readonly #running = new Map<string, RunningWork>()
   readonly #failures = new Map<string, number>()
   readonly #timers = new Map<string, NodeJS.Timeout>()
   readonly #ended = new Set<() => void>()
@@ -107,7 +112,7 @@ class KeyedQueue {
   }
 
   async #run(key: string): Promise<void> {
-    const work = { startedAtMs: performance.now(), again: null as Urgency | null }
+    const work: RunningWork = { startedAtMs: performance.now(), again: null }
     this.#running.set(key, work)
     try {
       await this.#options.handle(key)

@@ -3,8 +3,9 @@
  * repetition and loss of the provider's events make no difference.
  */
 
+import { shapeOf, isText, orAbsent } from '../../domain/guards.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
-import type { Plan } from '../../domain/model.ts'
+import { type Plan, PLANS } from '../../domain/model.ts'
 import { paidPlan, type PlanOfPrice } from '../../domain/people/subscriptions.ts'
 import { BILLING_MANAGER, isSame } from '../../domain/resources/field-owners.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -116,12 +117,21 @@ export function addressOf({ namespace, objectName: name }: DirectoryOrganization
   return { kind: 'Organization', namespace, name }
 }
 
+const isBilling = shapeOf<NonNullable<BillingFields['billing']>>({
+  customer: isText,
+  subscription: orAbsent(isText),
+  price: orAbsent(isText),
+})
+
 export function billingOf(stored: StoredObject | null): BillingFields['billing'] | undefined {
-  return stored?.spec['billing'] as BillingFields['billing'] | undefined
+  const billing = stored?.spec['billing']
+  return isBilling(billing) ? billing : undefined
 }
 
 export function planOf({ spec }: StoredObject): Plan {
-  return spec['plan'] as Plan
+  const plan = PLANS.find((each) => each === spec['plan'])
+  if (plan === undefined) throw new Error('a stored organisation has no plan')
+  return plan
 }
 
 /** The manager of plan and billing, if it is neither the dashboard nor a person with kubectl. */

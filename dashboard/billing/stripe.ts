@@ -4,6 +4,7 @@ import { Agent } from 'node:https'
 
 import type Stripe from 'stripe'
 
+import { memberOf, textOf } from '../../domain/strict-json.ts'
 import { SECOND_MS } from '../../domain/durations.ts'
 import { proxyFor, type OutboundProxy } from '../../domain/outbound/proxy.ts'
 import type { Subscription } from '../../domain/people/subscriptions.ts'
@@ -118,7 +119,7 @@ async function endCheckout(stripe: Stripe, id: string): Promise<void> {
   try {
     await stripe.checkout.sessions.expire(id)
   } catch (error) {
-    if ((error as { readonly statusCode?: number }).statusCode !== 400) throw error
+    if (memberOf(error, 'statusCode') !== 400) throw error
   }
 }
 
@@ -127,7 +128,9 @@ async function asked<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    const { statusCode = 0, type = 'unknown' } = error as { readonly statusCode?: number; readonly type?: string }
+    const sent = memberOf(error, 'statusCode')
+    const statusCode = typeof sent === 'number' ? sent : 0
+    const type = textOf(memberOf(error, 'type')) || 'unknown'
     const text = `the payment provider did not do it: ${type} ${codeOf(error)} ${statusCode || ''}`.trim()
     // Also if another process of ours has just sent a request with the same key.
     const isPassing = statusCode === 0 || statusCode === 409 || statusCode === 429 || statusCode >= 500
@@ -136,5 +139,5 @@ async function asked<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function codeOf(error: unknown): string {
-  return (error as { readonly code?: string }).code ?? ''
+  return textOf(memberOf(error, 'code'))
 }

@@ -1,8 +1,9 @@
 /** Objects as answers show them. Secrets are not resources, so none of their values can be among them. */
 
+import { memberOf } from '../../domain/strict-json.ts'
+import { kindOf } from '../../domain/resources/resources.ts'
 import { mayDo } from '../../domain/people/roles.ts'
 import type { MemberRole } from '../../domain/model.ts'
-import type { ResourceKind } from '../../domain/resources/resources.ts'
 import type { ListedObject } from '../resources/inventory.ts'
 import type { StoredObject, WrittenObject } from '../resources/writer.ts'
 
@@ -15,8 +16,7 @@ export function shownInList(object: ListedObject, role: MemberRole) {
 /** As it is stored, with what is known of its state; `isJudged` if that is about what is stored, and not about the version before. */
 export function shownAlone(stored: StoredObject, listed: ListedObject | null, role: MemberRole) {
   const { namespace, name, version, readOnly } = stored
-  // Nothing else is asked for by its kind.
-  const kind = stored.kind as ResourceKind
+  const kind = kindOf(stored.kind)
   const { createdAt = '', conditions = [], origin = null } = listed ?? {}
   const about = { kind, namespace, name, version, createdAt, origin, readOnly }
   const isJudged = listed?.version === version && listed.judgedVersion === version
@@ -27,7 +27,7 @@ export function shownAlone(stored: StoredObject, listed: ListedObject | null, ro
 export function shownSpec({ kind, spec }: WrittenObject, role: MemberRole): WrittenObject['spec'] {
   if (kind !== 'Member') return spec
   const { email, invitation, ...rest } = spec
-  const until = (invitation as { readonly expiresAt?: string } | undefined)?.expiresAt
+  const until = memberOf(invitation, 'expiresAt')
   return {
     ...rest,
     ...(email !== undefined && mayDo(role, 'readAddresses') ? { email } : {}),

@@ -10,7 +10,7 @@ import { refuseResourceChange, refuseWindow } from '../../domain/people/change-r
 import { mayDo } from '../../domain/people/roles.ts'
 import { refuseUse } from '../../domain/plan.ts'
 import { isSame } from '../../domain/resources/field-owners.ts'
-import type { ResourceKind } from '../../domain/resources/resources.ts'
+import { type ResourceKind, refIn } from '../../domain/resources/resources.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import { answer, answerCreated, DONE, scopeOf, type Answer, type Call, type CallTo } from '../http/call.ts'
 import type { NoteActivity } from '../events/activity.ts'
@@ -160,13 +160,9 @@ function refuseForeignWebsite(
   inventory: Inventory,
 ): Refusal | null {
   if (kind !== 'Destination') return null
-  const ref = spec['websiteRef'] as { readonly name?: unknown; readonly namespace?: unknown } | undefined
-  if (typeof ref?.name !== 'string') return null
-  const place = {
-    kind: 'Website',
-    name: ref.name,
-    namespace: typeof ref.namespace === 'string' ? ref.namespace : namespace,
-  }
+  const { name, namespace: there = namespace } = refIn(spec, 'websiteRef')
+  if (name === undefined) return null
+  const place = { kind: 'Website', name, namespace: there }
   if (inventory.organizationOf(place) === scopeOf(call).organization.id) return null
   return refuseField('/spec/websiteRef/name', 'there is no such Website in the organisation')
 }

@@ -1,13 +1,13 @@
 /** Figures as answers show them: counts by name, the largest values, and the rest of the total. */
 
+import { recordOf } from '../../domain/typed-keys.ts'
 import { restOf, type Cell, type Counts } from '../../domain/figures/cells.ts'
 
 const MAX_VALUES = 200
 const NOTHING: Counts = [0, 0, 0, 0, 0, 0]
 
 export function named<Name extends string>(names: readonly Name[], counts: readonly number[]) {
-  const entries = names.map((name, place) => [name, counts[place] ?? 0])
-  return Object.fromEntries(entries) as Readonly<Record<Name, number>>
+  return recordOf(names, (name) => counts[names.indexOf(name)] ?? 0)
 }
 
 /** The counts of a dimension that has one value only, the empty text. */

@@ -91,11 +91,10 @@ async function readRaw(
 ): Promise<readonly CountedRow[]> {
   const range = rawRange(source, period)
   if (range === null) return []
-  const ofVisits = dimensions.some((dimension) => (VISIT_DIMENSIONS as readonly string[]).includes(dimension))
+  const isOfVisits = (dimension: Dimension): boolean => VISIT_DIMENSIONS.some((each) => each === dimension)
+  const ofVisits = dimensions.some(isOfVisits)
   const ofDeliveries = dimensions.includes('delivery')
-  const ofInstalls = dimensions.some(
-    (each) => each !== 'delivery' && !(VISIT_DIMENSIONS as readonly string[]).includes(each),
-  )
+  const ofInstalls = dimensions.some((each) => each !== 'delivery' && !isOfVisits(each))
   return [
     ...(ofVisits ? await source.reads.run('funnelCells', range) : []),
     ...(ofInstalls ? await source.reads.run('installCells', range) : []),

@@ -3,6 +3,7 @@
  * and a full queue refuses whoever filled it. Tails are counted elsewhere (`events/event-streams.ts`).
  */
 
+import { reasonOf } from '../../common/deadline.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { LIMITS, READ_PLACES, type ReadRank } from '../../domain/limits.ts'
 import { scopeOf, sessionOf, type Call, type Handler, type HandlerOutcome, type OrganizationScope } from './call.ts'
@@ -68,7 +69,7 @@ export class ReadPlaces {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#remove(waiting)
-        reject(signal.reason as Error)
+        reject(reasonOf(signal))
       }
       const waiting: WaitingReader = {
         ...reader,

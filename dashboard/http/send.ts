@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
+import { memberOf } from '../../domain/strict-json.ts'
 import { ERRORS, type Refusal } from '../../domain/errors.ts'
 import { refusalJson, retryHeader } from '../../runtime/http/refusal.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -42,7 +43,7 @@ export async function sendStream(
       (error: unknown) => {
         const reason: unknown = watch.ended.aborted ? watch.ended.reason : error
         // The client has left by itself.
-        if ((reason as { readonly code?: unknown }).code === 'ERR_STREAM_PREMATURE_CLOSE') return
+        if (memberOf(reason, 'code') === 'ERR_STREAM_PREMATURE_CLOSE') return
         logger.error({ err: reason, request: headers['X-Request-Id'] }, 'an answer of the dashboard was cut off')
       },
     )

@@ -62,7 +62,7 @@ async function readInstallWindow(
   bounds: WalkWindow,
   filters: InstallFilters,
 ): Promise<FoundRows<InstallLineRow> | null> {
-  const isOrigin = ([name]: readonly [string, unknown]): boolean => (ORIGINS as readonly string[]).includes(name)
+  const isOrigin = ([name]: readonly [string, unknown]): boolean => ORIGINS.some((each) => each === name)
   const own = Object.entries(filters)
   const origin = Object.fromEntries(own.filter(isOrigin))
   if (Object.keys(origin).length === 0) return readInstallRows(reads, { ...bounds, ...filters })

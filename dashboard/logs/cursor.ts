@@ -1,5 +1,6 @@
 /** The position of the next page of a list, as a text that browsers return and cannot change. */
 
+import { parsedAs, isList } from '../../domain/guards.ts'
 import { decodeBase64url, encodeBase64url } from '../../domain/base64url.ts'
 import { refuseField, type Refusal } from '../../domain/errors.ts'
 import type { LogPosition } from '../../domain/logs/walk.ts'
@@ -33,8 +34,8 @@ export function createCursors(mac: (text: string) => string): Cursors {
       if (text === '' || sent !== signed(list, text)) return null
       const bytes = decodeBase64url(text)
       if (bytes === null) return null
-      const [beforeMs, beforeId] = JSON.parse(Buffer.from(bytes).toString('utf8')) as [number, string]
-      return { beforeMs, beforeId }
+      const [beforeMs, beforeId] = parsedAs(isList, Buffer.from(bytes).toString('utf8')) ?? []
+      return typeof beforeMs === 'number' && typeof beforeId === 'string' ? { beforeMs, beforeId } : null
     },
   }
 }

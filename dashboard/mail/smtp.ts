@@ -2,6 +2,7 @@
 
 import nodemailer from 'nodemailer'
 
+import { memberOf, textOf } from '../../domain/strict-json.ts'
 import { withoutBrackets } from '../../domain/host.ts'
 import { proxyFor, type OutboundProxy } from '../../domain/outbound/proxy.ts'
 import { mailAddress, mailSender } from '../../domain/schema/mail-address.ts'
@@ -77,7 +78,10 @@ function addressed(text: string): { readonly name: string; readonly address: str
 /** Servers repeat addresses in their answers, so only the code goes on. */
 function plainError(error: unknown): Error {
   if (error instanceof MailRefused) return error
-  const { responseCode, code } = error as { readonly responseCode?: number; readonly code?: string }
-  if (responseCode !== undefined && responseCode >= REFUSED_FROM) return new MailRefused(`refused with ${responseCode}`)
-  return new Error(`mail was not taken: ${responseCode ?? code ?? 'no answer'}`)
+  const responseCode = memberOf(error, 'responseCode')
+  if (typeof responseCode !== 'number') {
+    return new Error(`mail was not taken: ${textOf(memberOf(error, 'code')) || 'no answer'}`)
+  }
+  if (responseCode >= REFUSED_FROM) return new MailRefused(`refused with ${responseCode}`)
+  return new Error(`mail was not taken: ${responseCode}`)
 }

@@ -3,7 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import type { PagesManifest } from '../../common/pages-manifest.ts'
+import { shapeOf, isText, listOf, isNumber, parsedAs } from '../../domain/guards.ts'
+import type { PagesManifest, BuiltAsset } from '../../common/pages-manifest.ts'
 
 export interface Asset {
   readonly contentType: string
@@ -37,9 +38,26 @@ export function readPagesBundle(folder: string): PagesBundle {
   }
 }
 
+const isManifest = shapeOf<PagesManifest>({
+  script: isText,
+  style: isText,
+  preload: listOf(isText),
+  assets: listOf(
+    shapeOf<BuiltAsset>({
+      name: isText,
+      contentType: isText,
+      integrity: isText,
+      bytes: isNumber,
+      brotliBytes: isNumber,
+    }),
+  ),
+})
+
 function readPagesManifest(folder: string): PagesManifest {
   try {
-    return JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as PagesManifest
+    const manifest = parsedAs(isManifest, readFileSync(join(folder, 'manifest.json'), 'utf8'))
+    if (manifest === null) throw new Error('manifest.json is not a list of pages')
+    return manifest
   } catch (error) {
     throw new Error('the pages of the dashboard are not built: run npm run -s build', { cause: error })
   }

@@ -2,6 +2,7 @@
 
 import { every, type Repetition } from '../../common/every.ts'
 import { HOUR_MS } from '../../domain/durations.ts'
+import { invitationIn } from '../../domain/people/member.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Directory } from '../resources/directory.ts'
@@ -26,9 +27,8 @@ export async function deleteExpired({ writer, nowMs, ...parts }: ExpiredParts): 
     if (invitation === null || invitation.expiresAtMs + LIMITS.expiredInvitationMs > nowMs()) continue
     const ref = { kind: 'Member', namespace, name }
     const stored = await writer.read(ref)
-    const open = stored?.spec['invitation'] as { readonly id?: string } | undefined
     // It may have been sent again a moment ago.
-    if (stored === null || open?.id !== invitation.id) continue
+    if (stored === null || invitationIn(stored.spec) !== invitation.id) continue
     if ((await writer.remove(ref, stored.version)).kind === 'written') deleted += 1
   }
   return deleted

@@ -2,9 +2,10 @@
 
 import { setTimeout } from 'node:timers/promises'
 
+import { invitationIn } from '../../domain/people/member.ts'
+import { isMemberSpec } from '../../domain/resources/member-schema.ts'
 import { MINUTE_MS } from '../../domain/durations.ts'
 import type { Letter } from '../../domain/people/letters.ts'
-import type { MemberSpec } from '../../domain/resources/member-schema.ts'
 import type { LetterAbout, WrittenLetter } from '../mail/post.ts'
 import { invitationMail } from '../mail/texts.ts'
 import type { Directory } from '../resources/directory.ts'
@@ -36,7 +37,8 @@ export function writeInvitation(
   return async (letter, { tries, createdAtMs }) => {
     const stored = await readInvited(parts, letter, tries)
     if (stored === null) return parts.nowMs() - createdAtMs < WRITTEN_WITHIN_MS ? 'later' : 'void'
-    const { email, role, invitation } = stored.spec as unknown as MemberSpec
+    if (!isMemberSpec(stored.spec)) return 'void'
+    const { email, role, invitation } = stored.spec
     const organization = parts.directory.organizations().get(letter.organization)?.displayName
     if (email === undefined || invitation === undefined || Date.parse(invitation.expiresAt) <= parts.nowMs())
       return 'void'
@@ -55,8 +57,7 @@ async function readInvited(
   for (const waitMs of tries === 0 ? [0, ...WAITS_MS] : [0]) {
     if (waitMs > 0) await setTimeout(waitMs)
     const stored = await writer.read({ kind: 'Member', namespace, name })
-    const open = stored?.spec['invitation'] as { readonly id?: string } | undefined
-    if (open?.id === invitation) return stored
+    if (stored !== null && invitationIn(stored.spec) === invitation) return stored
   }
   return null
 }

@@ -9,7 +9,7 @@ import {
   refuseMemberChange,
   refuseRenewal,
 } from '../../domain/people/change-member.ts'
-import type { OpenInvitation, Member, MemberIdentity } from '../../domain/people/member.ts'
+import { type OpenInvitation, type Member, type MemberIdentity, invitationIn } from '../../domain/people/member.ts'
 import { mailAddress } from '../../domain/schema/mail-address.ts'
 import { invitationsOf } from '../../domain/people/standing.ts'
 import { EMAIL_SCHEMA, INVITATION_ID_CHARS } from '../../domain/resources/member-schema.ts'
@@ -112,8 +112,7 @@ export function accept({ directory, writer, changeHash }: MemberParts) {
     const refused = refuseByPerson(email, found.role, members)
     if (refused !== null) return refused
     const stored = await writer.read(memberAddress(found))
-    const open = stored?.spec['invitation'] as { readonly id?: string } | undefined
-    if (stored === null || open?.id !== id) return refuse('invitation_over')
+    if (stored === null || invitationIn(stored.spec) !== id) return refuse('invitation_over')
     const { invitation: _invitation, ...spec } = stored.spec
     const sign = signedBy(call, changeHash)
     const outcome = await writer.replace({ ...memberAddress(found), spec }, stored.version, { sign })

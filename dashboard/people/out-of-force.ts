@@ -3,9 +3,9 @@
  * whoever may change members sees them, and nobody is erased while one is left.
  */
 
+import { isMemberSpec } from '../../domain/resources/member-schema.ts'
 import { objectKey } from '../../domain/catalog/objects.ts'
 import { memberFrom, type Member } from '../../domain/people/member.ts'
-import type { MemberSpec } from '../../domain/resources/member-schema.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
 import type { ListedObject, InventoryLists, InventoryOwners } from '../resources/inventory.ts'
 
@@ -24,7 +24,7 @@ export function membersOutOfForce(
   { directory, inventory }: KnownParts,
   organization: string,
 ): readonly MemberOutOfForce[] {
-  return without(membersOf(directory, organization), inventory.list('Member', organization)).map((object) =>
+  return without(membersOf(directory, organization), inventory.list('Member', organization)).flatMap((object) =>
     outOfForce(object, organization),
   )
 }
@@ -39,7 +39,7 @@ export function everyMember({
 }): readonly Member[] {
   const inForce = directory.members()
   const others = without(inForce, inventory.all('Member'))
-  return [...inForce, ...others.map((object) => outOfForce(object, inventory.organizationOf(object) ?? ''))]
+  return [...inForce, ...others.flatMap((object) => outOfForce(object, inventory.organizationOf(object) ?? ''))]
 }
 
 function without(inForce: readonly Member[], objects: readonly ListedObject[]): readonly ListedObject[] {
@@ -51,10 +51,13 @@ function memberKey({ namespace, name }: { readonly namespace: string; readonly n
   return objectKey('Member', namespace, name)
 }
 
-/** Its spec was checked when it was stored. */
-function outOfForce({ namespace, name, spec, conditions }: ListedObject, organization: string): MemberOutOfForce {
+/** None if the spec is not one of a member: a folder may contain anything. */
+function outOfForce(
+  { namespace, name, spec, conditions }: ListedObject,
+  organization: string,
+): readonly MemberOutOfForce[] {
+  if (!isMemberSpec(spec)) return []
   const said = conditions.find(({ type, status }) => ['Accepted', 'ResolvedRefs'].includes(type) && status === 'False')
   const { reason = '', message = '' } = said ?? {}
-  const member = memberFrom({ namespace, name, spec: spec as unknown as MemberSpec }, organization)
-  return { ...member, refusal: { reason, message } }
+  return [{ ...memberFrom({ namespace, name, spec }, organization), refusal: { reason, message } }]
 }

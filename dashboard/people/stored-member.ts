@@ -1,6 +1,6 @@
 /** Reads the object of a member, if that is still what the directory shows. */
 
-import type { Member } from '../../domain/people/member.ts'
+import { type Member, invitationIn } from '../../domain/people/member.ts'
 import type { ResourceAddress, StoredObject, ResourceReader } from '../resources/writer.ts'
 
 export function memberAddress({
@@ -25,9 +25,5 @@ export async function readStoredMember(
 
 /** The directory may be a moment behind what is stored. */
 function isAsStored({ spec }: StoredObject, { role, invitation }: Member): boolean {
-  const { role: storedRole, invitation: storedInvitation } = spec as {
-    readonly role?: string
-    readonly invitation?: { readonly id?: string }
-  }
-  return storedRole === role && storedInvitation?.id === invitation?.id
+  return spec['role'] === role && invitationIn(spec) === invitation?.id
 }

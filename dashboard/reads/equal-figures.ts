@@ -4,7 +4,7 @@
  */
 
 import { BoundedMap } from '../../common/bounded-map.ts'
-import { unlessAborted } from '../../common/deadline.ts'
+import { unlessAborted, reasonOf } from '../../common/deadline.ts'
 import type { Facts, FactsReader } from '../../ports/facts/facts.ts'
 import type { QueryName } from '../../ports/facts/queries.ts'
 
@@ -90,6 +90,6 @@ function rowsUnlessAborted({ rows }: SharedStatement, signal?: AbortSignal): Pro
     : unlessAborted(
         signal,
         () => rows,
-        () => signal.reason as Error,
+        () => reasonOf(signal),
       )
 }

@@ -3,6 +3,7 @@
  * which it may not read.
  */
 
+import { memberOf } from '../../domain/strict-json.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { compileCatalog, emptyCompileMemory, type Compilation } from '../../domain/catalog/compile-catalog.ts'
 import type { SourceObject } from '../../domain/catalog/objects.ts'
@@ -13,7 +14,7 @@ import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import { RESOURCE_API_VERSION, RESOURCE_KINDS, type ResourceKind } from '../../domain/resources/resources.ts'
 import { dataMember } from '../../runtime/catalog/members.ts'
 import { KubeError } from '../../runtime/kube/client.ts'
-import type { KubeObject } from '../../runtime/kube/objects.ts'
+import { type KubeObject, requestObject } from '../../runtime/kube/objects.ts'
 import { startReflector, type Reflector, type Watching } from '../../runtime/kube/reflector.ts'
 import { listedObject, withManagers } from './cluster-objects.ts'
 import { websitesOf, type Directory } from './directory.ts'
@@ -77,7 +78,7 @@ function indexReader({ watching: { client }, place }: ClusterDirectoryOptions) {
   const path = `/api/v1/namespaces/${place.namespace}/configmaps/${indexName(place)}`
   return async (signal: AbortSignal) => {
     try {
-      const map = (await client.request({ method: 'GET', path, signal })) as KubeObject
+      const map = await requestObject(client, { method: 'GET', path, signal })
       return readIndex(dataMember(map, 'data', INDEX_KEY) ?? '')
     } catch (error) {
       if (error instanceof KubeError && error.status === 404) return null
@@ -156,7 +157,7 @@ function isOfInstallation({ spec, status }: KubeObject, installation: string): b
 }
 
 function nameIn(part: unknown): string | null {
-  const { installation } = (part ?? {}) as { readonly installation?: unknown }
+  const installation = memberOf(part, 'installation')
   return typeof installation === 'string' && installation !== '' ? installation : null
 }
 

@@ -1,13 +1,15 @@
 /** What is kept of each object of a cluster: no more than lists show, and which managers own fields of its spec. */
 
+import { listOf, isText } from '../../domain/guards.ts'
+import { objectOf } from '../../domain/strict-json.ts'
+import { conditionsIn } from '../../domain/resources/conditions.ts'
 import {
   BILLING_MANAGER,
   isByHand,
   ownsSpec,
   DASHBOARD_MANAGER,
-  type ManagedEntry,
+  managedFieldsOf,
 } from '../../domain/resources/field-owners.ts'
-import type { Condition } from '../../domain/resources/conditions.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { stripped, type KubeObject } from '../../runtime/kube/objects.ts'
 import type { ListedObject, ObjectOrigin } from './inventory.ts'
@@ -18,7 +20,7 @@ const HELM = 'app.kubernetes.io/managed-by'
 
 /** As the reflector does, but keeps the names of those who own fields of the spec. */
 export function withManagers(object: KubeObject): KubeObject {
-  const managed = (object.metadata['managedFields'] ?? []) as readonly ManagedEntry[]
+  const managed = managedFieldsOf(object.metadata)
   const managers = [...new Set(managed.filter(ownsSpec).map(({ manager = '' }) => manager))]
   const kept = stripped(object)
   return { ...kept, metadata: { ...kept.metadata, managers } }
@@ -26,14 +28,14 @@ export function withManagers(object: KubeObject): KubeObject {
 
 export function listedObject(kind: ResourceKind, object: KubeObject): ListedObject {
   const { name, namespace = '', uid = '', generation = 0, creationTimestamp: createdAt = '' } = object.metadata
-  const { conditions = [] } = (object['status'] ?? {}) as { readonly conditions?: readonly Condition[] }
+  const conditions = conditionsIn(object['status'])
   return {
     kind,
     namespace,
     name,
     createdAt,
     conditions,
-    spec: (object['spec'] ?? {}) as ListedObject['spec'],
+    spec: objectOf(object['spec']),
     version: objectVersion(uid, generation),
     judgedVersion: objectVersion(uid, Math.min(...conditions.map((each) => each.observedGeneration ?? 0))),
     origin: managerOf(object),
@@ -45,10 +47,12 @@ export function objectVersion(uid: string, generation: number): string {
   return `${uid.slice(0, 8)}-${generation}`
 }
 
+const isListOfTexts = listOf(isText)
+
 /** A tool that would set its fields again counts before what people did, here or with kubectl. */
 function managerOf({ metadata }: KubeObject): ObjectOrigin {
   const { annotations = {}, labels = {} } = metadata
-  const managers = (metadata['managers'] ?? []) as readonly string[]
+  const managers = isListOfTexts(metadata['managers']) ? metadata['managers'] : []
   const own: readonly string[] = [DASHBOARD_MANAGER, BILLING_MANAGER]
   const tool = managers.find((manager) => !own.includes(manager) && !isByHand(manager))
   if (tool !== undefined) return { by: 'gitops', manager: tool }

@@ -3,7 +3,7 @@
  * fields of another manager are never taken over: changes are applied without force.
  */
 
-import type { JsonObject } from '../../domain/strict-json.ts'
+import { type JsonObject, objectOf } from '../../domain/strict-json.ts'
 import { TENANT_LABEL } from '../../domain/catalog/objects.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import { DASHBOARD_SECRET_TYPE } from '../../domain/resources/envelope.ts'
@@ -18,10 +18,11 @@ import {
   ownedFields,
   type FieldOwner,
   type ManagedEntry,
+  managedFieldsOf,
 } from '../../domain/resources/field-owners.ts'
-import { RESOURCE_API_VERSION, SPEC_SCHEMAS, type ResourceKind } from '../../domain/resources/resources.ts'
+import { RESOURCE_API_VERSION, specSchemaOf, kindOf } from '../../domain/resources/resources.ts'
 import { APPLY_TYPE, KubeError, type KubeClient } from '../../runtime/kube/client.ts'
-import type { KubeObject } from '../../runtime/kube/objects.ts'
+import { type KubeObject, requestObject } from '../../runtime/kube/objects.ts'
 import { objectVersion } from './cluster-objects.ts'
 import { outcomeOfError, VERSION_GONE } from './kube-refusals.ts'
 import {
@@ -98,7 +99,7 @@ interface WriterParts {
 
 async function get(client: KubeClient, ref: ResourceAddress): Promise<KubeObject | null> {
   try {
-    return (await client.request({ method: 'GET', path: resourcePath(ref) })) as KubeObject
+    return await requestObject(client, { method: 'GET', path: resourcePath(ref) })
   } catch (error) {
     if (error instanceof KubeError && error.status === NOT_FOUND) return null
     throw error
@@ -121,14 +122,18 @@ async function create(
   { isDryRun = false, sign }: WriteManner,
 ): Promise<WriteOutcome> {
   const { kind, namespace, name } = ref
-  const post = (path: string, annotations: object): Promise<unknown> => {
+  const post = (path: string, annotations: object): Promise<KubeObject> => {
     const body = { apiVersion: RESOURCE_API_VERSION, kind, metadata: { name, namespace, ...annotations }, spec }
-    return client.request({ method: 'POST', path: `${collection(ref)}?fieldManager=${DASHBOARD_MANAGER}${path}`, body })
+    return requestObject(client, {
+      method: 'POST',
+      path: `${collection(ref)}?fieldManager=${DASHBOARD_MANAGER}${path}`,
+      body,
+    })
   }
   return writeOutcome(async () => {
     if (sign === undefined && !isDryRun) return written(post('', {}))
     // Defaults are filled in on the way, and the signature is of what is stored.
-    const preview = specOf((await post(DRY_RUN, {})) as KubeObject)
+    const preview = specOf(await post(DRY_RUN, {}))
     if (isDryRun) return { kind: 'fits', spec: preview }
     return written(post('', sign === undefined ? {} : signed(sign, placeOf(ref), preview)))
   })
@@ -197,7 +202,7 @@ async function applyChange(parts: WriterParts, changing: Changing, manner: Write
   if (object.kind === 'Member' && other !== undefined) {
     return { kind: 'managed_elsewhere', manager: other.manager, field: '' }
   }
-  const schema = SPEC_SCHEMAS[object.kind as ResourceKind]
+  const schema = specSchemaOf(object.kind)
   const theirs = foreignChange(schema, { before: specOf(current), after: object.spec }, owners)
   if (theirs !== null) return { kind: 'managed_elsewhere', ...theirs }
   return writeOutcome(async () => {
@@ -213,7 +218,7 @@ async function applyChange(parts: WriterParts, changing: Changing, manner: Write
 async function previewOf(client: KubeClient, { object, current }: Changing): Promise<JsonObject> {
   const body = [...pinned(current), { op: 'replace', path: '/spec', value: object.spec }]
   const path = `${resourcePath(object)}?fieldManager=${DASHBOARD_MANAGER}${DRY_RUN}`
-  return specOf((await client.request({ method: 'PATCH', path, body, contentType: JSON_PATCH })) as KubeObject)
+  return specOf(await requestObject(client, { method: 'PATCH', path, body, contentType: JSON_PATCH }))
 }
 
 function pinned({ metadata: { resourceVersion } }: KubeObject): readonly object[] {
@@ -237,7 +242,7 @@ async function apply(
   let { resourceVersion } = current.metadata
   if (managedFields !== null) {
     const body = [...pinned(current), { op: 'replace', path: '/metadata/managedFields', value: managedFields }]
-    const taken = (await client.request({ method: 'PATCH', path, body, contentType: JSON_PATCH })) as KubeObject
+    const taken = await requestObject(client, { method: 'PATCH', path, body, contentType: JSON_PATCH })
     resourceVersion = taken.metadata.resourceVersion
   }
   const { kind, namespace, name } = object
@@ -270,7 +275,7 @@ async function pay(client: KubeClient, current: KubeObject, { stored, fields }: 
   const path = `${resourcePath(stored)}?fieldManager=${BILLING_MANAGER}`
   return writeOutcome(async () => {
     const request = { path: `${path}&force=true`, body, contentType: APPLY_TYPE }
-    const paid = (await client.request({ method: 'PATCH', ...request })) as KubeObject
+    const paid = await requestObject(client, { method: 'PATCH', ...request })
     // Applying without a field leaves it there if somebody else has applied it too.
     const isLeft = fields.billing === undefined && specOf(paid)['billing'] !== undefined
     if (!isLeft) return { kind: 'written' }
@@ -332,15 +337,15 @@ async function written(sent: Promise<unknown>): Promise<WriteOutcome> {
 }
 
 function specOf(object: KubeObject): JsonObject {
-  return (object['spec'] ?? {}) as JsonObject
+  return objectOf(object['spec'])
 }
 
 function managedOf({ metadata }: KubeObject): readonly ManagedEntry[] {
-  return (metadata['managedFields'] ?? []) as readonly ManagedEntry[]
+  return managedFieldsOf(metadata)
 }
 
 function collection({ kind, namespace }: ResourceAddress): string {
-  const plural = RESOURCE_PLURALS[kind as ResourceKind]
+  const plural = RESOURCE_PLURALS[kindOf(kind)]
   return `/apis/${RESOURCE_API_VERSION}/namespaces/${encodeURIComponent(namespace)}/${plural}`
 }
 

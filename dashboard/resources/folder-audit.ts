@@ -7,6 +7,9 @@
 import { every, type Repetition } from '../../common/every.ts'
 import { open, readFile, rename } from 'node:fs/promises'
 
+import { readRecord } from '../../domain/read-record.ts'
+import { shapeOf, oneOf, mapOf, isText, listOf, parsedAs } from '../../domain/guards.ts'
+import { textOf, isObject } from '../../domain/strict-json.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { oncePerObject } from '../../common/once-per-object.ts'
 import { shownName, type SourceObject } from '../../domain/catalog/objects.ts'
@@ -30,6 +33,7 @@ import type { Logger } from '../../runtime/logger.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
 import { fileOf } from './folder-inventory.ts'
 import { placeOf } from './writer.ts'
+import { readManifest } from '../../domain/resources/envelope.ts'
 
 interface FolderAuditParts {
   readonly catalog: Pick<FolderCatalog, 'latest' | 'current' | 'onChange'>
@@ -118,16 +122,6 @@ interface SeenObject extends RecordedObject {
   readonly plan: unknown
 }
 
-interface Manifest {
-  readonly kind?: string
-  readonly metadata?: {
-    readonly name?: string
-    readonly namespace?: string
-    readonly annotations?: Readonly<Record<string, string>>
-  }
-  readonly spec?: Readonly<Record<string, unknown>>
-}
-
 function seenObjects(
   { catalog }: FolderAuditParts,
   digested: (source: SourceObject) => DigestedObject,
@@ -142,17 +136,19 @@ function seenObjects(
 }
 
 function digestedObject({ value, locate }: SourceObject, changeHash: (text: string) => string): DigestedObject {
-  const { kind: named, metadata, spec } = (value ?? {}) as Manifest
+  const { kind: named, namespace, name, annotations, spec } = readManifest(value)
   const kind = RESOURCE_KINDS.find((each) => each === named)
-  if (kind === undefined || typeof metadata?.name !== 'string' || typeof spec !== 'object') return null
-  const ref = { kind, namespace: metadata.namespace ?? 'default', name: metadata.name }
+  if (kind === undefined || name === '' || spec === null) return null
+  const ref = { kind, namespace, name }
   const key = placeOf(ref)
-  const digests = [...fieldTexts(spec)].map(([field, text]) => [field, changeHash(text).slice(0, DIGEST_DIGITS)])
+  const digests = [...fieldTexts(spec)].map(
+    ([field, text]) => [field, changeHash(text).slice(0, DIGEST_DIGITS)] as const,
+  )
   return {
     key,
-    fields: Object.fromEntries(digests) as Record<string, string>,
+    fields: Object.fromEntries(digests),
     subject: `${kind}/${shownName(ref)}`,
-    actor: provenPerson(metadata.annotations?.[CHANGED_BY_ANNOTATION], proofOf(key, kind, spec), changeHash),
+    actor: provenPerson(textOf(annotations[CHANGED_BY_ANNOTATION]), proofOf(key, kind, spec), changeHash),
     manager: fileOf(locate('')),
     plan: spec['plan'],
   }
@@ -215,18 +211,24 @@ function folderEntry({ text, ...object }: FolderChange, parts: FolderAuditParts)
   }
 }
 
+const isMemory = shapeOf<Memory>({
+  v: oneOf([1]),
+  objects: mapOf(shapeOf<RecordedObject>({ owner: isText, fields: mapOf(isText) })),
+  due: listOf(isActivity),
+})
+
+/** Those that this process wrote before; the log's readers check the rest. */
+function isActivity(value: unknown): value is ActivityRecord {
+  return isObject(value) && readRecord('activity', JSON.stringify(value)).kind === 'record'
+}
+
 const NOTHING: Memory = { v: 1, objects: {}, due: [] }
 
 /** An unreadable file counts as missing: every object then gets one more entry. */
 async function readMemory(file: string): Promise<Memory> {
   const text = await readFile(file, 'utf8').catch(() => null)
   if (text === null) return NOTHING
-  try {
-    const memory = JSON.parse(text) as Memory
-    return memory.v === 1 ? memory : NOTHING
-  } catch {
-    return NOTHING
-  }
+  return parsedAs(isMemory, text) ?? NOTHING
 }
 
 async function writeMemory(file: string, memory: Memory): Promise<void> {

@@ -8,6 +8,7 @@ import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 import { isWritten } from '../../runtime/catalog/manifests.ts'
 import type { FolderCatalog, FolderView } from '../../runtime/catalog/source.ts'
 import { createInventory, type Inventory, type InventoryView, type ListedObject } from './inventory.ts'
+import { readManifest } from '../../domain/resources/envelope.ts'
 
 export function folderInventory(catalog: FolderCatalog, nowMs: () => number): Inventory {
   let known: { readonly of: FolderView; readonly view: InventoryView } | null = null
@@ -19,21 +20,15 @@ export function folderInventory(catalog: FolderCatalog, nowMs: () => number): In
   }, nowMs)
 }
 
-interface ReadManifest {
-  readonly kind?: string
-  readonly metadata?: { readonly name?: string; readonly namespace?: string }
-  readonly spec?: Readonly<Record<string, unknown>>
-}
-
 /** What follows from the manifest alone; null if it is none of ours. */
 type ReadManifestObject = Omit<ListedObject, 'conditions'> | null
 
 function readManifestObject({ value, locate }: SourceObject): ReadManifestObject {
-  const { kind: named, metadata, spec } = (value ?? {}) as ReadManifest
+  const { kind: named, namespace, name, spec } = readManifest(value)
   const kind = RESOURCE_KINDS.find((each) => each === named)
-  if (kind === undefined || typeof metadata?.name !== 'string' || typeof spec !== 'object') return null
+  if (kind === undefined || name === '' || spec === null) return null
   const version = folderVersion(spec)
-  const ref = { kind, name: metadata.name, namespace: metadata.namespace ?? 'default' }
+  const ref = { kind, name, namespace }
   return { ...ref, spec, version, judgedVersion: version, createdAt: '', origin: manifestOrigin(locate('')) }
 }
 

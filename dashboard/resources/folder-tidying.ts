@@ -7,6 +7,7 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { every, type Repetition } from '../../common/every.ts'
+import { memberOf } from '../../domain/strict-json.ts'
 import { MINUTE_MS } from '../../domain/durations.ts'
 import { DASHBOARD_SECRET_TYPE } from '../../domain/resources/envelope.ts'
 import { createUnusedSecrets, secretReferences, type UnusedSecret } from '../../domain/resources/secret-use.ts'
@@ -16,6 +17,7 @@ import type { Logger } from '../../runtime/logger.ts'
 import { fileOf } from './folder-inventory.ts'
 import { REMOVED, TEMPORARY, TIME_DIGITS } from './folder-writer.ts'
 import type { ResourceWriter } from './writer.ts'
+import { readManifest } from '../../domain/resources/envelope.ts'
 
 interface FolderTidyingParts {
   readonly catalog: Pick<FolderCatalog, 'latest' | 'problems' | 'refresh'>
@@ -79,13 +81,6 @@ function isWhole({ latest, problems }: FolderTidyingParts['catalog']): boolean {
   return !isUnread && latest().compilation.isAccepted
 }
 
-interface PlainObject {
-  readonly kind?: unknown
-  readonly type?: unknown
-  readonly metadata?: { readonly name?: unknown; readonly namespace?: string } | null
-  readonly spec?: unknown
-}
-
 /** Of any object that refers to Secrets, whether or not it was accepted. */
 function secretsInFolder({ objects }: FolderView): {
   readonly made: readonly UnusedSecret[]
@@ -94,14 +89,13 @@ function secretsInFolder({ objects }: FolderView): {
   const made: UnusedSecret[] = []
   const referred = new Set<string>()
   for (const { value, locate } of objects) {
-    const { kind, type, metadata, spec } = (value ?? {}) as PlainObject
-    const namespace = metadata?.namespace ?? 'default'
-    for (const { name } of secretReferences(spec)) referred.add(`${namespace}/${name}`)
-    if (kind !== 'Secret' || type !== DASHBOARD_SECRET_TYPE || typeof metadata?.name !== 'string') continue
+    const { kind, namespace, name, spec } = readManifest(value)
+    for (const reference of secretReferences(spec)) referred.add(`${namespace}/${reference.name}`)
+    if (kind !== 'Secret' || memberOf(value, 'type') !== DASHBOARD_SECRET_TYPE || name === '') continue
     const file = fileOf(locate(''))
     if (!isWritten(file)) continue
     const createdAtMs = Number(file.slice(WRITTEN_PREFIX.length).slice(0, TIME_DIGITS))
-    if (Number.isFinite(createdAtMs)) made.push({ key: `${namespace}/${metadata.name}`, uid: file, createdAtMs })
+    if (Number.isFinite(createdAtMs)) made.push({ key: `${namespace}/${name}`, uid: file, createdAtMs })
   }
   return { made, referred }
 }

@@ -6,11 +6,12 @@
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
+import { type JsonObject, objectOf } from '../../domain/strict-json.ts'
 import { emptyCompileMemory } from '../../domain/catalog/compile-catalog.ts'
 import { TENANT_LABEL } from '../../domain/catalog/objects.ts'
 import { CHANGED_BY_ANNOTATION, foreignChange } from '../../domain/resources/field-owners.ts'
 import { DASHBOARD_SECRET_TYPE } from '../../domain/resources/envelope.ts'
-import { RESOURCE_API_VERSION, SPEC_SCHEMAS, type ResourceKind } from '../../domain/resources/resources.ts'
+import { RESOURCE_API_VERSION, specSchemaOf } from '../../domain/resources/resources.ts'
 import { withDefaults } from '../../domain/schema/schema-values.ts'
 import {
   isWritten,
@@ -34,6 +35,7 @@ import {
   type WrittenObject,
   type WrittenSecret,
 } from './writer.ts'
+import { readManifest } from '../../domain/resources/envelope.ts'
 
 interface FolderWriterOptions {
   readonly folder: string
@@ -121,16 +123,6 @@ interface FoundManifest {
   readonly file: string
 }
 
-interface Plain {
-  readonly kind?: string
-  readonly metadata?: {
-    readonly name?: string
-    readonly namespace?: string
-    readonly annotations?: Readonly<Record<string, unknown>>
-  }
-  readonly spec?: Readonly<Record<string, unknown>>
-}
-
 async function findManifest(
   ref: ResourceAddress,
   options: RememberingOptions,
@@ -147,10 +139,9 @@ function manifestIn(
 ): FoundManifest | null {
   for (const file of parse(files)) {
     for (const { value } of file.objects) {
-      const { kind, metadata, spec = {} } = (value ?? {}) as Plain
-      const isIt =
-        kind === ref.kind && metadata?.name === ref.name && (metadata.namespace ?? DEFAULT_NAMESPACE) === ref.namespace
-      if (!isIt) continue
+      const found = readManifest(value)
+      if (found.kind !== ref.kind || found.name !== ref.name || found.namespace !== ref.namespace) continue
+      const spec = found.spec ?? {}
       const managedBy = isWritten(file.name) ? null : file.name
       const readOnly = managedBy === null ? [] : [{ field: '/spec', manager: managedBy }]
       const { kind: of, namespace, name } = ref
@@ -186,8 +177,7 @@ function refuseChange(found: FoundManifest | null, version: string, after: Writt
   const { managedBy, spec: before, kind } = found.stored
   if (managedBy !== null) {
     const whole = [{ manager: managedBy, tree: ofEveryField(before, after?.spec ?? {}) }]
-    const schema = SPEC_SCHEMAS[kind as ResourceKind]
-    const theirs = after === null ? null : foreignChange(schema, { before, after: after.spec }, whole)
+    const theirs = after === null ? null : foreignChange(specSchemaOf(kind), { before, after: after.spec }, whole)
     return { kind: 'managed_elsewhere', manager: managedBy, field: theirs?.field ?? '' }
   }
   return found.stored.version === version ? null : { kind: 'conflict' }
@@ -236,8 +226,8 @@ function manifestOf(object: WrittenObject, { sign }: WriteManner): string {
 }
 
 /** As in a cluster, where defaults are filled in on the way. */
-function filled({ kind, spec }: WrittenObject): Readonly<Record<string, unknown>> {
-  return withDefaults(SPEC_SCHEMAS[kind as ResourceKind], spec) as Readonly<Record<string, unknown>>
+function filled({ kind, spec }: WrittenObject): JsonObject {
+  return objectOf(withDefaults(specSchemaOf(kind), spec))
 }
 
 async function putSecret(
@@ -259,8 +249,8 @@ async function putSecret(
 function countSecrets(organization: string, files: readonly ParsedFile[]): number {
   const objects = files.filter(({ name }) => isWritten(name)).flatMap((file) => file.objects)
   return objects.filter(({ value }) => {
-    const { kind, metadata } = (value ?? {}) as Plain
-    return kind === 'Secret' && metadata?.annotations?.[ORGANIZATION_ANNOTATION] === organization
+    const { kind, annotations } = readManifest(value)
+    return kind === 'Secret' && annotations[ORGANIZATION_ANNOTATION] === organization
   }).length
 }
 

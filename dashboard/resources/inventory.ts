@@ -6,7 +6,7 @@ import { emptyCompileMemory } from '../../domain/catalog/compile-catalog.ts'
 import { judgeChange } from '../../domain/catalog/judge-change.ts'
 import { objectKey, type SourceObject } from '../../domain/catalog/objects.ts'
 import type { Condition } from '../../domain/resources/conditions.ts'
-import type { ResourceKind } from '../../domain/resources/resources.ts'
+import { type ResourceKind, refIn } from '../../domain/resources/resources.ts'
 import type { ResourceAddress, WrittenObject } from './writer.ts'
 
 /** Where an object comes from, and who says so: a manager of fields, or a file. */
@@ -122,8 +122,8 @@ function indexOf({ objects, owners }: InventoryView): Index {
 
 /** Empty if it names none. */
 function keyOfOrganization({ namespace, spec }: ListedObject): string {
-  const { organizationRef: ref } = spec as { readonly organizationRef?: Partial<ResourceAddress> | null }
-  return ref?.name === undefined ? '' : objectKey('Organization', ref.namespace ?? namespace, ref.name)
+  const ref = refIn(spec, 'organizationRef')
+  return ref.name === undefined ? '' : objectKey('Organization', ref.namespace ?? namespace, ref.name)
 }
 
 /** What belongs to a refused website is shown with it; both are in one namespace, so that no permission is needed. */
@@ -133,7 +133,7 @@ function ownerByWebsite(
   owners: ReadonlyMap<string, string>,
 ): string | undefined {
   if (kind !== 'Destination') return undefined
-  const ref = (spec['websiteRef'] ?? {}) as { readonly name?: string; readonly namespace?: string }
+  const ref = refIn(spec, 'websiteRef')
   if ((ref.namespace ?? namespace) !== namespace) return undefined
   const website = byKey.get(objectKey('Website', namespace, ref.name ?? ''))
   if (website === undefined || website.spec['tenant'] !== spec['tenant']) return undefined

@@ -6,6 +6,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 
+import { shapeOf, listOf, isText, isNumber, isFlag, orNull, parsedAs } from '../../domain/guards.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { OnceVerbs } from '../../ports/hot-state/session-verbs.ts'
 
@@ -62,6 +63,19 @@ interface RememberedGroups {
   readonly sealed: string
 }
 
+const isRemembered = shapeOf<RememberedGroups>({
+  groups: listOf(isText),
+  readAtMs: isNumber,
+  isAway: isFlag,
+  sealed: isText,
+})
+const isGrant = shapeOf<GroupGrant>({
+  subject: isText,
+  accessToken: isText,
+  accessEndsAtMs: orNull(isNumber),
+  refreshToken: orNull(isText),
+})
+
 /** Only one of several requests and processes asks, and no more often than this while the provider is unreachable. */
 const ASKING_MS = 30_000
 /** Set while a request reads them again. */
@@ -99,7 +113,7 @@ function keepGroups(id: string, groups: RememberedGroups, hotState: GroupMemoryP
 
 async function rememberedGroups(id: string, hotState: GroupMemoryParts['hotState']): Promise<RememberedGroups | null> {
   const text = await hotState.readOnce(groupsKey(id))
-  return text === null ? null : (JSON.parse(text) as RememberedGroups)
+  return text === null ? null : parsedAs(isRemembered, text)
 }
 
 async function readAgain(
@@ -168,7 +182,7 @@ function unsealed(text: string, cookie: string): GroupGrant | null {
     const decipher = createDecipheriv(CIPHER, sealingKey(cookie), bytes.subarray(0, NONCE_BYTES))
     decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
     const plain = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()])
-    return JSON.parse(plain.toString('utf8')) as GroupGrant
+    return parsedAs(isGrant, plain.toString('utf8'))
   } catch {
     return null
   }

@@ -1,5 +1,6 @@
 /** Who is signed in: sessions of 7 days from signing in, kept in the hot state. What a person may do is never in them. */
 
+import { shapeOf, isText, oneOf, isNumber, parsedAs } from '../../domain/guards.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { ProvenIdentity } from '../../domain/people/standing.ts'
@@ -7,7 +8,8 @@ import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
 import { createGroupMemory, type GroupGrant, type ReadGroups, type SessionKey } from './group-memory.ts'
 import type { Randomness } from '../../runtime/random.ts'
 
-type SignInMethod = 'mail' | 'oidc' | 'link'
+const SIGN_IN_METHODS = ['mail', 'oidc', 'link'] as const
+type SignInMethod = (typeof SIGN_IN_METHODS)[number]
 
 export interface Session extends ProvenIdentity {
   /** Digest of the cookie's value. */
@@ -51,13 +53,21 @@ interface SessionParts {
 
 type SessionRecord = Omit<Session, 'id' | 'groups'>
 
+const isSession = shapeOf<SessionRecord>({
+  person: isText,
+  email: isText,
+  method: oneOf(SIGN_IN_METHODS),
+  signedInAtMs: isNumber,
+})
+
 export function createSessions({ hotState, randomness, personId, readGroups, nowMs }: SessionParts): Sessions {
   const memory = createGroupMemory({ hotState, readGroups, nowMs })
   const readById = async (key: SessionKey): Promise<Session | null> => {
     const { id } = key
     const record = await hotState.readSession(id)
     if (record === null) return null
-    const stored = JSON.parse(record) as SessionRecord
+    const stored = parsedAs(isSession, record)
+    if (stored === null) return null
     const groups = stored.method === 'oidc' ? await memory.current(key) : null
     return { ...stored, id, groups: groups ?? [] }
   }

@@ -1,9 +1,11 @@
 /** Pins in the status of Member objects: they are deleted with the object, and a restored object is pinned again. */
 
+import { memberOf } from '../../domain/strict-json.ts'
+import { listOf, shapeOf, isText } from '../../domain/guards.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
 import { KubeError, type KubeClient } from '../../runtime/kube/client.ts'
-import type { KubeObject } from '../../runtime/kube/objects.ts'
+import { type KubeObject, requestObject } from '../../runtime/kube/objects.ts'
 import type { Account, PinnedMember, Pins } from './pins.ts'
 
 const FIELD_MANAGER = 'whence-dashboard'
@@ -31,7 +33,7 @@ export function clusterPins(client: KubeClient): Pins {
 
 async function findMember(client: KubeClient, member: PinnedMember): Promise<KubeObject | null> {
   try {
-    return (await client.request({ method: 'GET', path: pathOf(member) })) as KubeObject
+    return await requestObject(client, { method: 'GET', path: pathOf(member) })
   } catch (error) {
     if (error instanceof KubeError && error.status === NOT_FOUND) return null
     throw error
@@ -43,8 +45,12 @@ interface StoredAccount {
   readonly subjectHash: string
 }
 
+const isListOfAccounts = listOf(shapeOf<StoredAccount>({ issuer: isText, subjectHash: isText }))
+
 function accountsOf(object: KubeObject | null): readonly Account[] {
-  const { identities = [] } = (object?.['status'] ?? {}) as { readonly identities?: readonly StoredAccount[] }
+  const identities = memberOf(object?.['status'], 'identities') ?? []
+  // Whoever signs in must not be taken for the first one because a pin cannot be read.
+  if (!isListOfAccounts(identities)) throw new Error('the accounts in the status of a member cannot be read')
   return identities.map(({ issuer, subjectHash }) => ({ issuer, subject: subjectHash }))
 }
 

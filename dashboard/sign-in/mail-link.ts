@@ -3,6 +3,7 @@
  * mail too, so that mail scanners that open links and press buttons cannot sign in. Only a POST changes anything.
  */
 
+import { shapeOf, isText, isFlag, parsedAs } from '../../domain/guards.ts'
 import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { mailAddress } from '../../domain/schema/mail-address.ts'
@@ -42,6 +43,8 @@ interface LinkRecord {
   /** The address has signed in there before. */
   readonly isKnown: boolean
 }
+
+const isLinkRecord = shapeOf<LinkRecord>({ email: isText, browser: isText, code: isText, isKnown: isFlag })
 
 const CODE_DIGITS = 8
 const ID_BYTES = 16
@@ -98,7 +101,9 @@ export function writeSignIn(
     const { token, link, code } = secretsOf(id, parts.hash)
     const text = await parts.hotState.readOnce(`mail-link/${link}`)
     if (text === null) return 'void'
-    const { email, isKnown: isOfKnownBrowser } = JSON.parse(text) as LinkRecord
+    const record = parsedAs(isLinkRecord, text)
+    if (record === null) return 'void'
+    const { email, isKnown: isOfKnownBrowser } = record
     if (!parts.isOpen && !isKnown(email, parts.directory.members())) return 'void'
     const counts = tries === 0 && !isOfKnownBrowser
     const isOver = counts && (await refuseByRate([mailInAllHit(parts.hash(email))], parts.hotState)) !== null
@@ -112,8 +117,8 @@ export function confirmMail(parts: MailLinkParts) {
     const link = sha256Hex(call.body.token)
     const key = `mail-link/${link}`
     const text = await parts.hotState.readOnce(key)
-    if (text === null) return refuse('sign_in_refused')
-    const record = JSON.parse(text) as LinkRecord
+    const record = text === null ? null : parsedAs(isLinkRecord, text)
+    if (record === null) return refuse('sign_in_refused')
     const refused = await refuseOtherBrowser(call, { link, record }, parts)
     if (refused !== null) return refused
     // Only one of several requests at once gets it.

@@ -2,6 +2,8 @@
 
 import * as client from 'openid-client'
 
+import { memberOf } from '../../domain/strict-json.ts'
+import { shapeOf, isText, parsedAs } from '../../domain/guards.ts'
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { lacksGroups, readClaims, type ClaimRules } from '../../domain/people/oidc-claims.ts'
@@ -30,6 +32,8 @@ interface OidcAttempt {
   readonly verifier: string
   readonly returnTo: string
 }
+
+const isAttempt = shapeOf<OidcAttempt>({ nonce: isText, verifier: isText, returnTo: isText })
 
 const CALLBACK = '/api/sign-in/oidc/callback'
 
@@ -91,7 +95,7 @@ async function takeAttempt({ attempts, search }: Call, { hotState }: OidcParts):
   const browser = attempts.get(attemptId(state))
   if (browser === undefined) return null
   const text = await hotState.takeOnce(signInKey(browser, state))
-  return text === null ? null : (JSON.parse(text) as OidcAttempt)
+  return text === null ? null : parsedAs(isAttempt, text)
 }
 
 interface Redemption {
@@ -121,8 +125,10 @@ async function redeem(config: client.Configuration, url: URL, { attempt, state, 
     const grant = groupGrantOf(tokens, claims.sub, parts.nowMs())
     return { ...proven, grant, account: accountOf(claims.iss, claims.sub) }
   } catch (error) {
-    const { code, error: reason } = error as { readonly code?: string; readonly error?: string }
-    parts.logger.warn({ code, reason }, 'the answer of the identity provider was refused')
+    parts.logger.warn(
+      { code: memberOf(error, 'code'), reason: memberOf(error, 'error') },
+      'the answer of the identity provider was refused',
+    )
     return null
   }
 }

@@ -3,6 +3,7 @@
  * another account with the same address is another person.
  */
 
+import { parsedAs, shapeOf, isText } from '../../domain/guards.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import type { OnceVerbs } from '../../ports/hot-state/session-verbs.ts'
 
@@ -32,12 +33,21 @@ export function accountOf(issuer: string, sub: string): Account {
 /** Long enough for people who rarely sign in; a folder has no status to keep it in. */
 const KEPT_MS = 400 * 86_400_000
 
+/** @throws Error if it cannot be read: whoever signs in must not be taken for the first one */
+function accountIn(text: string): Account {
+  const account = parsedAs(isAccount, text)
+  if (account === null) throw new Error('the account that is pinned cannot be read')
+  return account
+}
+
+const isAccount = shapeOf<Account>({ issuer: isText, subject: isText })
+
 /** For the embedded program, whose hot state is on its disk. It has one issuer; after a change of issuer nothing is pinned. */
 export function hotStatePins(hotState: OnceVerbs): Pins {
   const keyOf = ({ namespace, name }: PinnedMember): string => `pin/${sha256Hex(`${namespace}\n${name}`)}`
   const stored = async (member: PinnedMember): Promise<Account | null> => {
     const text = await hotState.readOnce(keyOf(member))
-    return text === null ? null : (JSON.parse(text) as Account)
+    return text === null ? null : accountIn(text)
   }
   const read: Pins['read'] = async (member, issuer) => {
     const account = await stored(member)

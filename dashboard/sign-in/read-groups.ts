@@ -2,6 +2,7 @@
 
 import * as client from 'openid-client'
 
+import { memberOf } from '../../domain/strict-json.ts'
 import { readClaims, saysAddress, saysGroups, type ClaimRules, type Claims } from '../../domain/people/oidc-claims.ts'
 import type { GroupGrant, GroupReading, ReadGroups } from '../sessions/group-memory.ts'
 import type { Discovery } from './discovery.ts'
@@ -98,6 +99,6 @@ const FORBIDDEN = 403
 
 /** The provider answered and refuses this person; all other failures may be temporary. */
 function isPersonRefused(error: unknown): boolean {
-  const { error: code, status } = error as { readonly error?: unknown; readonly status?: unknown }
-  return code === 'invalid_grant' || status === UNAUTHORIZED || status === FORBIDDEN
+  const status = memberOf(error, 'status')
+  return memberOf(error, 'error') === 'invalid_grant' || status === UNAUTHORIZED || status === FORBIDDEN
 }

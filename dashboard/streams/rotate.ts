@@ -1,5 +1,6 @@
 /** Gives a log stream to a webhook another secret; the one before signs too for 24 hours. */
 
+import { isObject } from '../../domain/strict-json.ts'
 import { refuse, refuseField } from '../../domain/errors.ts'
 import { makeSigningSecret, rotatedRefs, withShownSecret, type SecretRef } from '../configuration/signing-secret.ts'
 import { notTriedOut, writeSpec, type WriteParts } from '../configuration/write.ts'
@@ -12,8 +13,8 @@ export function rotateStreamSecret(parts: WriteParts) {
     const ref = streamOf(call, parts.inventory)
     const stored = ref === null ? null : await parts.writer.read(ref)
     if (ref === null || stored === null) return refuse('not_found')
-    const webhook = stored.spec['webhook'] as Readonly<Record<string, unknown>> | undefined
-    if (webhook === undefined) return refuseField('/stream', 'writes to a bucket, which no secret signs for')
+    const { webhook } = stored.spec
+    if (!isObject(webhook)) return refuseField('/stream', 'writes to a bucket, which no secret signs for')
     const write = (using: WriteParts, asked: Call, secretRef: SecretRef) => {
       const rotated = { ...webhook, ...rotatedRefs(call, secretRef, webhook['secretRef']) }
       return writeSpec(using, asked, { ref, stored, after: { ...stored.spec, webhook: rotated } })

@@ -3,6 +3,7 @@
  * together are counted from the facts, in slices of time from the newest back, a second's worth for each request.
  */
 
+import { recordOf } from '../../domain/typed-keys.ts'
 import { VISIT_STEPS } from '../../domain/figures/cells.ts'
 import type { VisitCountsRow } from '../../ports/facts/pages/visits.ts'
 import { answer, type CallTo } from '../http/call.ts'
@@ -44,6 +45,5 @@ export function countVisits(scope: ReadScope, cursors: Cursors, clock: PageClock
 }
 
 function sumOfSlices(rows: readonly VisitCountsRow[]): VisitCountsRow {
-  const sums = VISIT_STEPS.map((step) => [step, rows.reduce((sum, row) => sum + row[step], 0)])
-  return Object.fromEntries(sums) as VisitCountsRow
+  return recordOf(VISIT_STEPS, (step) => rows.reduce((sum, row) => sum + row[step], 0))
 }

@@ -1,5 +1,6 @@
 /** Shows webhooks with their state, their attempts, and the events that were given up. */
 
+import { shapeOf, orAbsent, isText, listOf, isFlag, orNull } from '../../domain/guards.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { LostEventRow, WebhookAttemptRow, WebhookStateRow } from '../../ports/facts/pages/webhooks.ts'
@@ -40,9 +41,19 @@ interface ShownSpec {
   readonly previousSecretUntil?: string | null
 }
 
+const isShownSpec = shapeOf<ShownSpec>({
+  displayName: orAbsent(isText),
+  url: isText,
+  events: listOf(isText),
+  paused: orAbsent(isFlag),
+  previousSecretUntil: orAbsent(orNull(isText)),
+})
+
 function webhookLine(webhook: ListedObject, row: WebhookStateRow | undefined) {
   const { namespace, name, spec, conditions, version, origin } = webhook
-  const { displayName = name, url, events, paused = false, previousSecretUntil = null } = spec as unknown as ShownSpec
+  // A folder may contain anything; what is refused there is shown as far as it can be read.
+  const shown = isShownSpec(spec) ? spec : { url: '', events: [] }
+  const { displayName = name, url, events, paused = false, previousSecretUntil = null }: ShownSpec = shown
   return {
     namespace,
     name,

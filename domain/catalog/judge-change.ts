@@ -6,6 +6,7 @@ import type { Sha256Hex } from '../origin.ts'
 import { RESOURCE_API_VERSION } from '../resources/resources.ts'
 import { compileCatalog, type CompileMemory } from './compile-catalog.ts'
 import { objectKey, shownName, type SourceObject } from './objects.ts'
+import { readManifest } from '../resources/envelope.ts'
 
 interface ChangedObject {
   readonly kind: string
@@ -91,8 +92,6 @@ function splitBy(objects: readonly SourceObject[], change: JudgedChange) {
 }
 
 function manifestKey(value: unknown): string {
-  const { kind, metadata } = (value ?? {}) as { readonly kind?: unknown; readonly metadata?: object }
-  const { name, namespace = 'default' } = (metadata ?? {}) as { readonly name?: unknown; readonly namespace?: unknown }
-  const isNamed = typeof kind === 'string' && typeof namespace === 'string' && typeof name === 'string'
-  return isNamed ? objectKey(kind, namespace, name) : ''
+  const { kind, namespace, name } = readManifest(value)
+  return kind === '' || name === '' ? '' : objectKey(kind, namespace, name)
 }

@@ -1,5 +1,6 @@
 /** Members as the dashboard knows them. */
 
+import { type JsonObject, memberOf } from '../strict-json.ts'
 import type { MemberRole } from '../model.ts'
 import type { MemberSpec } from '../resources/member-schema.ts'
 
@@ -23,6 +24,11 @@ export interface Member {
 export interface OpenInvitation {
   readonly id: string
   readonly expiresAtMs: number
+}
+
+/** The ID of the open invitation; undefined if there is none. */
+export function invitationIn(spec: JsonObject): unknown {
+  return memberOf(spec['invitation'], 'id')
 }
 
 /** `organization` is its ID. */

@@ -8,6 +8,8 @@
 import type { CatalogPlace, Slot } from './place.ts'
 import type { CredentialHolder } from './holders.ts'
 import { credentialsPartName, partName, SLOTS } from './place.ts'
+import { isNumber, isText, listOf, mapOf, oneOf, shapeOf } from '../guards.ts'
+import { memberOf } from '../strict-json.ts'
 
 /** The newest form that this program reads. */
 const READER = 1
@@ -38,6 +40,14 @@ export interface CatalogIndex {
   readonly credentials: Readonly<Record<string, readonly CredentialsEntry[]>>
 }
 
+const isIndex = shapeOf<CatalogIndex>({
+  number: isNumber,
+  rights: isText,
+  version: isText,
+  parts: listOf(shapeOf<PartEntry>({ key: isText, slot: oneOf(SLOTS), digest: isText })),
+  credentials: mapOf(listOf(shapeOf<CredentialsEntry>({ slot: oneOf(SLOTS), digest: isText }))),
+})
+
 /** One object that a reader needs, and the digest that identifies the right content. */
 export interface NamedPart {
   readonly name: string
@@ -55,15 +65,13 @@ export function indexText({ number, rights, version, parts, credentials }: Catal
 
 /** @throws UnreadableCatalog if this is no index, or a newer form than this program knows. */
 export function readIndex(text: string): CatalogIndex {
-  const value = jsonOf(text) as (Partial<CatalogIndex> & { readonly minReader?: unknown }) | null
-  if (typeof value?.minReader !== 'number') throw new UnreadableCatalog('the catalog has no index')
-  if (value.minReader > READER) throw new UnreadableCatalog('the catalog is of a newer form than this program reads')
+  const value = jsonOf(text)
+  const minReader = memberOf(value, 'minReader')
+  if (typeof minReader === 'number' && minReader > READER)
+    throw new UnreadableCatalog('the catalog is of a newer form than this program reads')
+  if (typeof minReader !== 'number' || !isIndex(value)) throw new UnreadableCatalog('the catalog has no index')
   const { number, rights, version, parts, credentials } = value
-  const isNumbered = typeof number === 'number' && typeof rights === 'string' && typeof version === 'string'
-  if (!isNumbered || !Array.isArray(parts) || !parts.every(isEntry) || typeof credentials !== 'object') {
-    throw new UnreadableCatalog('the catalog has no index')
-  }
-  return { number, rights, version, parts: parts as readonly PartEntry[], credentials }
+  return { number, rights, version, parts, credentials }
 }
 
 /** The ConfigMaps that hold the catalog. */
@@ -85,12 +93,8 @@ export function credentialsParts(
 
 export function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown
+    return JSON.parse(text)
   } catch (error) {
     throw new UnreadableCatalog('the catalog is not JSON', { cause: error })
   }
-}
-
-function isEntry({ key, slot, digest }: Partial<PartEntry>): boolean {
-  return typeof key === 'string' && SLOTS.some((each) => each === slot) && typeof digest === 'string'
 }

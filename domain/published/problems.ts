@@ -3,10 +3,13 @@
  * the processes that have one do not see the objects.
  */
 
+import { isPlanUse } from '../plan.ts'
 import type { CatalogProblem } from '../catalog.ts'
 import { LIMITS } from '../limits.ts'
 import { withoutRoom } from './fair-share.ts'
 import { jsonOf } from './index.ts'
+import { isText, shapeOf, isWhole, orAbsent, oneOf } from '../guards.ts'
+import { memberOf } from '../strict-json.ts'
 
 /** A problem of an object whose organisation is known. */
 export interface PublishedProblem extends CatalogProblem {
@@ -79,16 +82,21 @@ export function problemsText(problems: readonly PublishedProblem[]): string {
 export function readProblems(text: string | null): readonly PublishedProblem[] {
   if (text === null) return []
   try {
-    const { problems } = jsonOf(text) as { readonly problems?: unknown }
+    const problems = memberOf(jsonOf(text), 'problems')
     return Array.isArray(problems) ? problems.filter(isPublished) : []
   } catch {
     return []
   }
 }
 
-const TEXTS = ['organization', 'object', 'source', 'field', 'reason', 'message'] as const
-
-function isPublished(value: unknown): value is PublishedProblem {
-  const problem = value as Partial<PublishedProblem> | null
-  return TEXTS.every((name) => typeof problem?.[name] === 'string') && Number.isSafeInteger(problem?.sinceMs)
-}
+const isPublished = shapeOf<PublishedProblem>({
+  organization: isText,
+  object: isText,
+  source: isText,
+  field: isText,
+  reason: isText,
+  message: isText,
+  sinceMs: isWhole,
+  plan: orAbsent(isPlanUse),
+  isWarning: orAbsent(oneOf([true])),
+})

@@ -3,6 +3,8 @@
 import type { CatalogProblem } from '../catalog.ts'
 import { PROBLEM_REASONS } from './problems.ts'
 import type { ResourceKind } from './resources.ts'
+import { isNumber, isText, oneOf, orAbsent, shapeOf } from '../guards.ts'
+import { memberOf } from '../strict-json.ts'
 
 /**
  * In the order in which they are shown. The first four are always present. The others are present only while they are true:
@@ -31,6 +33,21 @@ export interface Condition {
   readonly lastTransitionTime: string
   readonly reason: string
   readonly message: string
+}
+
+const isCondition = shapeOf<Condition>({
+  type: isText,
+  status: oneOf(['True', 'False', 'Unknown']),
+  observedGeneration: orAbsent(isNumber),
+  lastTransitionTime: isText,
+  reason: isText,
+  message: isText,
+})
+
+/** The conditions in the status of an object; what is none is left out. */
+export function conditionsIn(status: unknown): readonly Condition[] {
+  const conditions = memberOf(status, 'conditions')
+  return Array.isArray(conditions) ? conditions.filter(isCondition) : []
 }
 
 interface ConditionReasonRow {
@@ -151,15 +168,13 @@ function warningOf({ problems }: ConditionsInput): State | null {
  * conditions that `sayTheSame` and `conditionsOf` handle.
  */
 export function deliveringCondition(isPaused: boolean, sinceMs: number): Condition {
-  const state = isPaused
-    ? {
-        status: 'False',
-        reason: 'CredentialsRefused',
-        message: 'the provider refuses its credentials; deliveries wait',
-      }
-    : { status: 'True', reason: 'Delivering', message: '' }
-  const lastTransitionTime = `${new Date(sinceMs).toISOString().slice(0, 19)}Z`
-  return { type: 'Delivering', ...(state as Pick<Condition, 'status' | 'reason' | 'message'>), lastTransitionTime }
+  return {
+    type: 'Delivering',
+    status: isPaused ? 'False' : 'True',
+    reason: isPaused ? 'CredentialsRefused' : 'Delivering',
+    message: isPaused ? 'the provider refuses its credentials; deliveries wait' : '',
+    lastTransitionTime: `${new Date(sinceMs).toISOString().slice(0, 19)}Z`,
+  }
 }
 
 /** Whether two lists of conditions agree, ignoring times. */

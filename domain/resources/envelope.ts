@@ -2,6 +2,7 @@
 
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { OBJECT_NAME_CHARS } from './resource-fields.ts'
+import { isObject, memberOf, objectOf, textOf, type JsonObject } from '../strict-json.ts'
 
 /** Name of an object or namespace. */
 export const OBJECT_NAME_SCHEMA: JsonSchema = {
@@ -12,6 +13,33 @@ export const OBJECT_NAME_SCHEMA: JsonSchema = {
   patternMeaning:
     'may have only lower-case letters, digits, hyphens and dots, and must begin and end with a letter or digit',
 }
+
+/** What is read of a manifest that may be faulty. */
+export interface ReadManifest {
+  /** Empty without one. */
+  readonly kind: string
+  readonly namespace: string
+  /** Empty without one. */
+  readonly name: string
+  readonly annotations: JsonObject
+  /** Null without one. */
+  readonly spec: JsonObject | null
+}
+
+export function readManifest(value: unknown): ReadManifest {
+  const metadata = memberOf(value, 'metadata')
+  const spec = memberOf(value, 'spec')
+  return {
+    kind: textOf(memberOf(value, 'kind')),
+    namespace: textOf(memberOf(metadata, 'namespace')) || DEFAULT_NAMESPACE,
+    name: textOf(memberOf(metadata, 'name')),
+    annotations: objectOf(memberOf(metadata, 'annotations')),
+    spec: isObject(spec) ? spec : null,
+  }
+}
+
+/** Of manifests that name none. */
+const DEFAULT_NAMESPACE = 'default'
 
 /** The fields outside a spec. Other members of `metadata` and the whole `status` are Kubernetes' business. */
 export const ENVELOPE_SCHEMA: JsonSchema = {

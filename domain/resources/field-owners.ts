@@ -1,6 +1,7 @@
 /** Who owns which fields of a spec, from the list that the API server keeps with every object. */
 
-import { memberOf, type JsonObject } from '../strict-json.ts'
+import { isText, orAbsent, shapeOf } from '../guards.ts'
+import { isObject, memberOf, type JsonObject } from '../strict-json.ts'
 import { withDefaults } from '../schema/schema-values.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 
@@ -13,18 +14,37 @@ export const BILLING_MANAGER = 'whence-billing'
 const BY_HAND = /^kubectl(-|$)/
 
 /** An entry of `metadata.managedFields`. */
-export interface ManagedEntry {
+export type ManagedEntry = KnownEntry & JsonObject
+
+interface KnownEntry {
   readonly manager?: string
   readonly operation?: string
   readonly time?: string
   readonly subresource?: string
   readonly fieldsV1?: FieldTree
-  readonly [member: string]: unknown
 }
 
 /** `f:` and a name, `k:` and the keys of a list's entry, or `v:` and a value of a set; a leaf is empty. */
 interface FieldTree {
   readonly [step: string]: FieldTree
+}
+
+const isEntry = shapeOf<KnownEntry>({
+  manager: orAbsent(isText),
+  operation: orAbsent(isText),
+  time: orAbsent(isText),
+  subresource: orAbsent(isText),
+  fieldsV1: orAbsent(isFieldTree),
+})
+
+function isFieldTree(value: unknown): value is FieldTree {
+  return isObject(value) && Object.values(value).every(isFieldTree)
+}
+
+/** Who owns which fields of an object, by its metadata. */
+export function managedFieldsOf(metadata: unknown): readonly ManagedEntry[] {
+  const entries = memberOf(metadata, 'managedFields')
+  return Array.isArray(entries) ? entries.filter((entry) => isObject(entry)).filter(isEntry) : []
 }
 
 export interface FieldOwner {
@@ -145,18 +165,18 @@ export function fieldsToApply(wanted: JsonObject, stored: unknown, owners: reado
     wanted,
     stored,
     owners.map(({ tree }) => tree),
-  ) as JsonObject
+  )
 }
 
-function withoutTheirs(wanted: JsonObject, stored: unknown, trees: readonly FieldTree[]): unknown {
+function withoutTheirs(wanted: JsonObject, stored: unknown, trees: readonly FieldTree[]): JsonObject {
   return Object.fromEntries(
     Object.entries(wanted).flatMap(([name, value]) => {
       const below = trees.flatMap((tree) => tree[`f:${name}`] ?? [])
       if (below.length === 0) return [[name, value]]
       const there = memberOf(stored, name)
-      const isBranch = isContainer(value) && isContainer(there) && !Array.isArray(value)
+      const isBranch = isObject(value) && isContainer(there)
       if (!isBranch) return isSame(value, there) ? [] : [[name, value]]
-      const kept = withoutTheirs(value as JsonObject, there, below) as JsonObject
+      const kept = withoutTheirs(value, there, below)
       return Object.keys(kept).length === 0 ? [] : [[name, kept]]
     }),
   )
@@ -248,7 +268,7 @@ export function escapedName(name: string): string {
 
 function jsonOrNull(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown
+    return JSON.parse(text)
   } catch {
     return null
   }

@@ -1,5 +1,6 @@
 /** The kind Member: one object is an invitation at first, and then the membership. */
 
+import { shapeOf, orAbsent, isText, oneOf } from '../guards.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { LIMITS } from '../limits.ts'
 import { ADDRESS_CHARS } from '../schema/mail-address.ts'
@@ -24,6 +25,17 @@ interface InvitationSpec {
   /** RFC 3339, UTC. */
   readonly expiresAt: string
 }
+
+/** Of a spec that was checked when it was stored, and may have been stored by another release. */
+export const isMemberSpec = shapeOf<MemberSpec>({
+  installation: orAbsent(isText),
+  tenant: orAbsent(isText),
+  organizationRef: shapeOf<MemberSpec['organizationRef']>({ name: isText }),
+  email: orAbsent(isText),
+  group: orAbsent(isText),
+  role: oneOf(MEMBER_ROLES),
+  invitation: orAbsent(shapeOf<InvitationSpec>({ id: isText, expiresAt: isText })),
+})
 
 /** The outer form of an address; `domain/schema/mail-address.ts` has the rule. Lower case, so that one person is one text. `\x27` is the apostrophe, which the rules of definitions cannot quote. */
 const EMAIL_PATTERN = String.raw`^[!#-&\x27*+./0-9=?^-~-]{1,64}@[a-z0-9-]+([.][a-z0-9-]+)+$`

@@ -11,6 +11,7 @@ import { MEMBER_SCHEMA, type MemberSpec } from './member-schema.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS, type ProviderId } from '../providers/index.ts'
 import { address, displayName, id, installation, paymentId, resourceRef, tenant } from './resource-fields.ts'
 import { WEBHOOK_SCHEMA, type WebhookSpec } from './webhook-schema.ts'
+import { memberOf, objectOf } from '../strict-json.ts'
 
 export const RESOURCE_GROUP = 'whence.dev'
 export const RESOURCE_API_VERSION = `${RESOURCE_GROUP}/v1alpha1`
@@ -33,6 +34,15 @@ interface ObjectRef {
 /** The object's own namespace if absent. */
 export interface ResourceRef extends ObjectRef {
   readonly namespace?: string
+}
+
+/** The name and namespace of a reference in a spec that may be faulty. */
+export function refIn(spec: unknown, field: string): Partial<ResourceRef> {
+  const { name, namespace } = objectOf(memberOf(spec, field))
+  return {
+    ...(typeof name === 'string' ? { name } : {}),
+    ...(typeof namespace === 'string' ? { namespace } : {}),
+  }
 }
 
 /** Fields that the specs of all kinds have. */
@@ -273,6 +283,17 @@ const destination: JsonSchema = {
     },
     ...Object.fromEntries(Object.values(PROVIDER_DESCRIPTORS).map(({ block }) => [block.field, block.schema])),
   },
+}
+
+/** The kind of this name. @throws Error if there is none: nothing else is asked for by its kind */
+export function kindOf(name: string): ResourceKind {
+  const kind = RESOURCE_KINDS.find((each) => each === name)
+  if (kind === undefined) throw new Error(`no kind of resource has the name ${name}`)
+  return kind
+}
+
+export function specSchemaOf(kind: string): JsonSchema {
+  return SPEC_SCHEMAS[kindOf(kind)]
 }
 
 /** JSON Schema of `spec` by kind. Custom resource definitions and `docs/resources.md` are made from the same data. */

@@ -1,6 +1,8 @@
 /** Decides which figures of the last 24 hours the status of a website shows, and when a change is worth a write. */
 
 import type { OwnedWebsite } from '../model.ts'
+import { isNumber, isText, orAbsent, shapeOf } from '../guards.ts'
+import { memberOf } from '../strict-json.ts'
 
 /** One website's figures, from the facts. */
 export interface WebsiteTraffic extends OwnedWebsite {
@@ -16,6 +18,14 @@ export interface ShownTraffic {
   readonly installs: number
   /** Whole percent, for example `62%`; absent without installs. */
   readonly matchRate?: string
+}
+
+const isTraffic = shapeOf<ShownTraffic>({ visits: isNumber, installs: isNumber, matchRate: orAbsent(isText) })
+
+/** Those in the status of an object; null if there are none. */
+export function readTraffic(status: unknown): ShownTraffic | null {
+  const traffic = memberOf(status, 'traffic')
+  return isTraffic(traffic) ? traffic : null
 }
 
 /** Significant digits shown; more would cause status writes that no one reads. */

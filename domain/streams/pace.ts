@@ -57,7 +57,8 @@ export function pauseAfter(failures: number, outcome: SendOutcome, random: numbe
   return Math.max(asked, Math.round(own * (1 - JITTER + 2 * JITTER * random)))
 }
 
-export type StreamState = 'Delivering' | 'Behind' | 'Failing' | 'Paused' | 'NotVerified'
+export const STREAM_STATES = ['Delivering', 'Behind', 'Failing', 'Paused', 'NotVerified'] as const
+export type StreamState = (typeof STREAM_STATES)[number]
 
 /** A stream whose oldest open record is older than this is behind. */
 const BEHIND_MS = 15 * MINUTE_MS

@@ -1,9 +1,11 @@
 /** Decides what the status of a LogStream shows of its delivery, and when a change is worth a write. */
 
 import { MINUTE_MS } from '../durations.ts'
-import type { StreamState } from './pace.ts'
-import type { Condition } from '../resources/conditions.ts'
+import { type StreamState, STREAM_STATES } from './pace.ts'
+import { type Condition, conditionsIn } from '../resources/conditions.ts'
 import { settledCount } from '../resources/traffic.ts'
+import { isNumber, isText, oneOf, orAbsent, shapeOf } from '../guards.ts'
+import { presentOf } from '../typed-keys.ts'
 
 /** The progress of a stream, as the role that sends it stored it. Times are Unix ms. */
 export interface StreamReport {
@@ -29,6 +31,15 @@ export interface ShownStream {
   readonly dropped: number
   readonly conditions: readonly [Condition]
 }
+
+const isStanding = shapeOf<Omit<ShownStream, 'conditions'>>({
+  state: oneOf(STREAM_STATES),
+  behindRecords: isNumber,
+  oldest: orAbsent(isText),
+  lastDeliveredAt: orAbsent(isText),
+  lastError: orAbsent(isText),
+  dropped: isNumber,
+})
 
 /** A healthy stream is not written for every batch. */
 const DELIVERED_BAND_MS = 10 * MINUTE_MS
@@ -60,14 +71,18 @@ function timeField(name: 'oldest' | 'lastDeliveredAt', atMs: number | null): Par
 }
 
 /** All other conditions belong to other writers. */
-export function readShownStream(status: Readonly<Record<string, unknown>>): ShownStream | null {
-  const { state, behindRecords, oldest, lastDeliveredAt, lastError, dropped, conditions } = status
-  const own = ((conditions ?? []) as readonly Condition[]).find(({ type }) => type === 'Delivering')
-  if (state === undefined || own === undefined) return null
-  const { type, status: isTrue, reason, message, lastTransitionTime } = own
-  const shown = { state, behindRecords, oldest, lastDeliveredAt, lastError, dropped }
-  const condition = { type, status: isTrue, reason, message, lastTransitionTime }
-  return { ...(JSON.parse(JSON.stringify(shown)) as Omit<ShownStream, 'conditions'>), conditions: [condition] }
+export function readShownStream(there: unknown): ShownStream | null {
+  const own = conditionsIn(there).find(({ type }) => type === 'Delivering')
+  if (own === undefined || !isStanding(there)) return null
+  const { type, status, reason, message, lastTransitionTime } = own
+  const { state, behindRecords, oldest, lastDeliveredAt, lastError, dropped } = there
+  return {
+    state,
+    behindRecords,
+    ...presentOf({ oldest, lastDeliveredAt, lastError }),
+    dropped,
+    conditions: [{ type, status, reason, message, lastTransitionTime }],
+  }
 }
 
 const MESSAGES: { readonly [S in StreamState]?: (report: StreamReport) => string } = {

@@ -14,10 +14,11 @@ import { CHANGED_BY_ANNOTATION, type LastWriter } from '../../domain/resources/f
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { specDigest } from '../../domain/resources/spec-digest.ts'
 import type { Decision } from '../decide/decide.ts'
-import { isCut } from '../gather/copies.ts'
+import { isCut, writerIn } from '../gather/copies.ts'
 import type { WorldResources } from '../gather/world.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { timeOrderedId } from '../../runtime/random.ts'
+import { objectOf, type JsonObject } from '../../domain/strict-json.ts'
 
 /** What the operator needs of the event log and the keys, neither of which it knows. */
 export interface AuditTools {
@@ -139,7 +140,7 @@ function changeEntry(change: ObservedChange, owner: AuditOwner, options: AuditOp
   const { uid = '', generation = 0, namespace = '', name, annotations = {} } = object.metadata
   const spec = auditedSpec(object)
   const { type, fields } = specChange(specBefore(change), spec)
-  const writer = object.metadata['writer'] as LastWriter | null | undefined
+  const writer = writerIn(object)
   const merged = generation - change.recorded
   const place = objectKey(kind, namespace, name)
   // A new object has no UID yet when it is signed.
@@ -158,9 +159,9 @@ function changeEntry(change: ObservedChange, owner: AuditOwner, options: AuditOp
 
 function namesOf(
   actor: string | null,
-  writer: LastWriter | null | undefined,
+  writer: LastWriter | null,
 ): { readonly actor?: string; readonly manager?: string } {
-  return { ...(actor === null ? {} : { actor }), ...(writer ? { manager: writer.manager } : {}) }
+  return { ...(actor === null ? {} : { actor }), ...(writer === null ? {} : { manager: writer.manager }) }
 }
 
 /** Null: it is new; undefined: its previous state is unknown, or memory has no room for it. */
@@ -204,11 +205,11 @@ function entryAbout({ audited, text, owner }: DescribedChange, identity: string,
 }
 
 /** From the object itself, so that a repeat has the same time. */
-function writtenAtMs({ metadata }: KubeObject, writer: LastWriter | null | undefined): number | null {
+function writtenAtMs({ metadata }: KubeObject, writer: LastWriter | null): number | null {
   const ms = Date.parse(writer?.time || metadata.creationTimestamp || '')
   return Number.isFinite(ms) ? ms : null
 }
 
-function auditedSpec({ spec }: KubeObject): Readonly<Record<string, unknown>> {
-  return (spec ?? {}) as Readonly<Record<string, unknown>>
+function auditedSpec({ spec }: KubeObject): JsonObject {
+  return objectOf(spec)
 }

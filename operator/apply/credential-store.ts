@@ -19,6 +19,8 @@ import { inLanes } from '../../common/in-lanes.ts'
 import type { CredentialsIndex } from './catalog-object.ts'
 import { catalogObject } from './catalog-object.ts'
 import type { ObjectWriter } from './writer.ts'
+import { recordOf } from '../../domain/typed-keys.ts'
+import { dataMember, readCredentials } from '../../runtime/catalog/members.ts'
 
 interface CredentialStoreOptions {
   readonly writer: ObjectWriter
@@ -80,12 +82,11 @@ class Store implements CredentialStore {
     texts: ReadonlyMap<CredentialHolder, readonly string[]>,
     index: CredentialsIndex,
   ): Promise<CredentialsIndex> {
-    const next = Object.fromEntries(CREDENTIAL_HOLDERS.map((holder) => [holder, [] as CredentialsEntry[]]))
+    const next = recordOf(CREDENTIAL_HOLDERS, (): CredentialsEntry[] => [])
     const tasks = [...texts].flatMap(([holder, own]) =>
       own.map((text, number) => async () => {
         const entry = await this.#put({ holder, number, text, inUse: index[holder]?.[number] })
-        const list = next[holder]
-        if (list !== undefined) list[number] = entry
+        next[holder][number] = entry
       }),
     )
     await inLanes(tasks)
@@ -104,7 +105,12 @@ class Store implements CredentialStore {
   stored(index: CatalogIndex): ReadonlyMap<string, Readonly<Record<string, string>>> {
     const parts = CREDENTIAL_HOLDERS.flatMap((holder) => credentialsParts(index, this.#options.place, holder))
     const texts = parts.flatMap(({ name }) => this.#there.get(name)?.text ?? [])
-    return new Map(texts.flatMap((text) => Object.entries(credentialsIn(text))))
+    return new Map(
+      texts.flatMap((text) =>
+        // Empty for a text that another program wrote.
+        Object.entries(readCredentials(text) ?? {}),
+      ),
+    )
   }
 
   async tidy(): Promise<boolean> {
@@ -177,22 +183,11 @@ interface WantedCredentials {
 /** An unreadable Secret counts as existing but not as content. */
 function storedIn(secret: KubeObject | null): Stored | null {
   if (secret === null) return null
-  const data = (secret['data'] ?? {}) as Readonly<Record<string, string | undefined>>
   try {
-    const text = gunzipSync(Buffer.from(data[CREDENTIALS_KEY] ?? '', 'base64')).toString('utf8')
-    return { nonce: Buffer.from(data[NONCE_KEY] ?? '', 'base64').toString('utf8'), text }
+    const text = gunzipSync(Buffer.from(dataMember(secret, 'data', CREDENTIALS_KEY) ?? '', 'base64')).toString('utf8')
+    return { nonce: Buffer.from(dataMember(secret, 'data', NONCE_KEY) ?? '', 'base64').toString('utf8'), text }
   } catch {
     return { nonce: '', text: '' }
-  }
-}
-
-/** Empty for a text that another program wrote. */
-function credentialsIn(text: string): Readonly<Record<string, Readonly<Record<string, string>>>> {
-  try {
-    const { credentials } = JSON.parse(text) as { readonly credentials: Record<string, Record<string, string>> }
-    return credentials
-  } catch {
-    return {}
   }
 }
 

@@ -6,6 +6,7 @@
 
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import type { KubeClient, KubeRequest } from '../../runtime/kube/client.ts'
+import { memberOf, objectOf } from '../../domain/strict-json.ts'
 
 /** An owner reference of Kubernetes. */
 interface Owner {
@@ -41,8 +42,7 @@ function isOwned({ method, path, body }: KubeRequest, { namespace }: CatalogPlac
 }
 
 function owned(body: unknown, owner: Owner): unknown {
-  const { metadata, ...rest } = body as { readonly metadata?: object }
-  return { ...rest, metadata: { ...metadata, ownerReferences: [owner] } }
+  return { ...objectOf(body), metadata: { ...objectOf(memberOf(body, 'metadata')), ownerReferences: [owner] } }
 }
 
 /** If it cannot be read, the last known owner: an apply without it would remove it. */
@@ -71,7 +71,6 @@ async function readOwner(client: KubeClient, { namespace, name }: CatalogPlace):
   const query = `fieldSelector=${encodeURIComponent(`metadata.name=${name}-owner`)}`
   const path = `/api/v1/namespaces/${namespace}/configmaps?${query}`
   const answer = await client.request({ method: 'GET', path, signal: AbortSignal.timeout(PATIENCE_MS) })
-  const { items = [] } = answer as { readonly items?: readonly { readonly metadata: { readonly uid?: string } }[] }
-  const uid = items[0]?.metadata.uid
-  return uid === undefined ? null : { apiVersion: 'v1', kind: 'ConfigMap', name: `${name}-owner`, uid }
+  const uid = memberOf(memberOf(memberOf(memberOf(answer, 'items'), '0'), 'metadata'), 'uid')
+  return typeof uid !== 'string' ? null : { apiVersion: 'v1', kind: 'ConfigMap', name: `${name}-owner`, uid }
 }

@@ -1,11 +1,11 @@
 /** Sets the condition on a Destination while its deliveries are paused because the provider refuses its credentials. */
 
+import { refIn } from '../../domain/resources/resources.ts'
 import type { Condition } from '../../domain/resources/conditions.ts'
-import { deliveringCondition } from '../../domain/resources/conditions.ts'
+import { deliveringCondition, conditionsIn } from '../../domain/resources/conditions.ts'
 import { destinationKey } from '../../domain/catalog.ts'
 import type { OwnedWebsite } from '../../domain/model.ts'
 import { objectKey } from '../../domain/catalog/objects.ts'
-import type { Specs } from '../../domain/resources/resources.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { kubeKey } from '../../runtime/kube/objects.ts'
 import type { Decision } from '../decide/decide.ts'
@@ -72,9 +72,8 @@ function keyIn(object: KubeObject): string {
 
 /** The ID in effect; empty if there is none. */
 function pausedWebsite({ metadata, spec }: KubeObject, { objects }: Decision): string {
-  const { websiteRef } = spec as Specs['Destination']
-  const namespace = websiteRef.namespace ?? metadata.namespace ?? ''
-  const id = objects.get(objectKey('Website', namespace, websiteRef.name))?.fields['id']
+  const { name = '', namespace = metadata.namespace ?? '' } = refIn(spec, 'websiteRef')
+  const id = objects.get(objectKey('Website', namespace, name))?.fields['id']
   return typeof id === 'string' ? id : ''
 }
 
@@ -84,8 +83,7 @@ function isOlder({ sinceMs }: DestinationState, { metadata }: KubeObject): boole
 }
 
 function conditionIn(object: KubeObject): Condition | undefined {
-  const { conditions = [] } = (object['status'] ?? {}) as { readonly conditions?: readonly Condition[] }
-  return conditions.find(({ type }) => type === 'Delivering')
+  return conditionsIn(object['status']).find(({ type }) => type === 'Delivering')
 }
 
 function isSameCondition(a: Condition | undefined, b: Condition): boolean {

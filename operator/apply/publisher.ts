@@ -38,6 +38,7 @@ import { hasContent, type ContentInShort } from '../gather/map-copies.ts'
 import { packedBase64 } from '../decide/pack.ts'
 import { catalogObject } from './catalog-object.ts'
 import type { Content } from './catalog-object.ts'
+import { dataMember } from '../../runtime/catalog/members.ts'
 
 interface PublisherOptions {
   readonly writer: ObjectWriter
@@ -193,9 +194,9 @@ class Publishing implements Publisher {
 
   /** An unreadable index counts as none: readers refuse it too. */
   #indexIn(map: KubeObject | undefined): CatalogIndex {
-    const text = (map?.['data'] as Readonly<Record<string, string>> | undefined)?.[INDEX_KEY]
+    const text = dataMember(map, 'data', INDEX_KEY)
     try {
-      return text === undefined ? NO_INDEX : readIndex(text)
+      return text === null ? NO_INDEX : readIndex(text)
     } catch {
       return NO_INDEX
     }

@@ -12,6 +12,9 @@ import { createUnusedSecrets, type UnusedSecret } from '../../domain/resources/s
 import { fetchSecret, referredSecrets } from '../gather/secrets.ts'
 import type { WorldResources } from '../gather/world.ts'
 import type { ObjectRemover } from './writer.ts'
+import { listOf } from '../../domain/guards.ts'
+import { memberOf } from '../../domain/strict-json.ts'
+import { isKubeObject } from '../../runtime/kube/objects.ts'
 
 interface SecretCleanupOptions {
   readonly client: KubeClient
@@ -80,6 +83,8 @@ async function removeAll(due: readonly UnusedSecret[], refusals: Refusals, optio
   }
 }
 
+const isListOfObjects = listOf(isKubeObject)
+
 const REFERRING = ['Destination', 'LogStream', 'Webhook'] as const satisfies readonly ResourceKind[]
 
 /**
@@ -92,7 +97,9 @@ function createReferredNow(client: KubeRequests): (namespace: string) => Promise
     const lists = await Promise.all(
       REFERRING.map(async (kind) => {
         const path = `/apis/${RESOURCE_API_VERSION}/namespaces/${namespace}/${RESOURCE_PLURALS[kind]}`
-        const { items } = (await client.request({ method: 'GET', path })) as { readonly items: readonly KubeObject[] }
+        const items = memberOf(await client.request({ method: 'GET', path }), 'items')
+        // A Secret of which nothing is known must not be deleted.
+        if (!isListOfObjects(items)) throw new KubeError(0, 'NoList', 'the answer of the API server is not a list')
         return items
       }),
     )

@@ -1,7 +1,7 @@
 /** Brings the status of every object up to date: one write if it has changed, none otherwise. */
 
 import type { CatalogProblem } from '../../domain/catalog.ts'
-import { type Condition, conditionsOf, sayTheSame } from '../../domain/resources/conditions.ts'
+import { type Condition, conditionsOf, sayTheSame, conditionsIn } from '../../domain/resources/conditions.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import type { Decision } from '../decide/decide.ts'
@@ -10,6 +10,7 @@ import { installationOfObject } from '../gather/ownership.ts'
 import type { Audit } from './audit.ts'
 import type { StatusWriter } from './writer.ts'
 import { RECONCILE_ANNOTATION } from '../gather/annotations.ts'
+import { objectOf, type JsonObject } from '../../domain/strict-json.ts'
 
 interface StatusesOptions {
   readonly writer: StatusWriter
@@ -84,7 +85,7 @@ export function createStatuses(options: StatusesOptions): Statuses {
       if (!isSameStatus(there, wanted)) {
         const version = await options.writer.applyStatus(decided.kind, claimed(current), wanted)
         written.set(key, { uid: current.metadata.uid, version, status: wanted })
-        tellTransition(options, decided, { before: conditionsOfStatus(there), after: wanted.conditions })
+        tellTransition(options, decided, { before: conditionsIn(there), after: wanted.conditions })
       }
       if (due !== null) throw new EntryDue(`the event log has no entry of generation ${current.metadata.generation}`)
       settled.set(key, seen)
@@ -103,7 +104,7 @@ function isStillDecided({ object }: DecidedObject, current: KubeObject, installa
 async function entryDue(
   audit: Audit | null,
   audited: { readonly kind: ResourceKind; readonly object: KubeObject },
-  there: ReadStatus,
+  there: JsonObject,
 ): Promise<number | null> {
   if (audit === null) return null
   const recorded = Math.max(Number(there['recordedGeneration'] ?? there['observedGeneration'] ?? 0), 0)
@@ -195,25 +196,15 @@ function isShown({ uid, version }: WrittenStatus, { metadata }: KubeObject): boo
   return BigInt(now) >= BigInt(version)
 }
 
-type ReadStatus = Readonly<Record<string, unknown>>
-
-function statusIn(object: KubeObject): ReadStatus {
-  return (object['status'] ?? {}) as ReadStatus
-}
-
-function conditionsIn(object: KubeObject): readonly Condition[] {
-  return conditionsOfStatus(statusIn(object))
-}
-
-function conditionsOfStatus({ conditions }: ReadStatus): readonly Condition[] {
-  return (conditions ?? []) as readonly Condition[]
+function statusIn(object: KubeObject): JsonObject {
+  return objectOf(object['status'])
 }
 
 /** Fields that another writer owns, such as traffic figures, are not compared. */
-function isSameStatus(there: ReadStatus, wanted: Status): boolean {
+function isSameStatus(there: JsonObject, wanted: Status): boolean {
   const { conditions, ...fields } = wanted
   const names = new Set([...Object.keys(fields), ...OWN_FIELDS])
-  return [...names].every((name) => there[name] === fields[name]) && sayTheSame(conditionsOfStatus(there), conditions)
+  return [...names].every((name) => there[name] === fields[name]) && sayTheSame(conditionsIn(there), conditions)
 }
 
 const OWN_FIELDS = [

@@ -31,7 +31,7 @@ export function createStreamStates({ writer, current, nowMs }: StreamStatesOptio
     let writes = 0
     for (const { there, report } of reported(reports, decision, current)) {
       const key = `${kubeKey(there)} ${there.metadata.uid ?? ''}`
-      const before = written.get(key) ?? readShownStream((there['status'] ?? {}) as Readonly<Record<string, unknown>>)
+      const before = written.get(key) ?? readShownStream(there['status'])
       const shown = shownStream(report, before, nowMs())
       if (before !== null) still.set(key, before)
       if (shown === before || writes === MOST_WRITES) continue

@@ -6,7 +6,7 @@
 
 import { ownerKey } from '../../domain/records.ts'
 import { inLanes } from '../../common/in-lanes.ts'
-import { isSameTraffic, shownTraffic } from '../../domain/resources/traffic.ts'
+import { isSameTraffic, shownTraffic, readTraffic } from '../../domain/resources/traffic.ts'
 import type { ShownTraffic, WebsiteTraffic } from '../../domain/resources/traffic.ts'
 import type { StreamReport } from '../../domain/streams/status.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
@@ -191,8 +191,7 @@ class Showing {
   #shownAt(key: string, object: KubeObject): ShownTraffic | null {
     const last = this.#written.get(key)
     if (last !== undefined && last.over === object.metadata.resourceVersion) return last.shown
-    const { traffic } = (object['status'] ?? {}) as { readonly traffic?: ShownTraffic }
-    return traffic ?? null
+    return readTraffic(object['status'])
   }
 
   /** A website that is not in force has no figures. */

@@ -7,6 +7,7 @@ import { kubeKey } from '../../runtime/kube/objects.ts'
 import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { RESOURCE_API_VERSION } from '../../domain/resources/resources.ts'
+import { memberOf, textOf } from '../../domain/strict-json.ts'
 
 /** Identifies our fields to the API server. */
 const FIELD_MANAGER = 'whence-operator'
@@ -152,7 +153,7 @@ const JSON_TYPE = 'application/json'
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
 
 async function versionAfter(request: Promise<unknown>): Promise<string> {
-  return ((await request) as KubeObject | null)?.metadata.resourceVersion ?? ''
+  return textOf(memberOf(memberOf(await request, 'metadata'), 'resourceVersion'))
 }
 
 async function unlessGone(request: Promise<unknown>): Promise<unknown> {

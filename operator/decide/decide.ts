@@ -19,6 +19,7 @@ import { compileKept, guardWebsites } from './keep-websites.ts'
 import { compileWithin } from './compile-within.ts'
 import { emptyObjectMemory, forgetAllBut, knownObject, plainSource } from '../gather/known-objects.ts'
 import type { InForce, Gathered } from './gathered.ts'
+import { memberOf } from '../../domain/strict-json.ts'
 
 /** What readers of the catalog see of a decision. */
 export interface Published {
@@ -160,12 +161,9 @@ function decidedObject(known: KnownObject, problems: readonly CatalogProblem[], 
   return { kind, object, problems, isInForce, fields: isInForce ? decidedFields(known, view.baseUrl) : {} }
 }
 
-interface SpecInShort {
-  readonly id?: string
-}
-
 function shortId({ metadata, spec }: KubeObject): string {
-  return (spec as SpecInShort).id ?? metadata.name
+  const id = memberOf(spec, 'id')
+  return typeof id === 'string' ? id : metadata.name
 }
 
 /** The only input from other objects that its fields depend on. */

@@ -4,11 +4,15 @@ import {
   CHANGED_BY_ANNOTATION,
   DASHBOARD_MANAGER,
   lastWriterOf,
-  type ManagedEntry,
+  managedFieldsOf,
+  type LastWriter,
 } from '../../domain/resources/field-owners.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { withKnownSpec } from '../../runtime/kube/objects.ts'
 import { PAUSED_ANNOTATION, RECONCILE_ANNOTATION } from './annotations.ts'
+import { isText, shapeOf } from '../../domain/guards.ts'
+import { objectOf } from '../../domain/strict-json.ts'
+import { presentOf } from '../../domain/typed-keys.ts'
 
 const ANNOTATIONS = [CHANGED_BY_ANNOTATION, PAUSED_ANNOTATION, RECONCILE_ANNOTATION] as const
 /** A longer annotation counts as absent; those that mean something are shorter. */
@@ -20,12 +24,19 @@ export function resourceCopy(object: KubeObject, before: KubeObject | undefined)
   const { spec, status, metadata } = withKnownSpec(object, isWhole ? before : undefined)
   const { creationTimestamp, generation, namespace } = metadata
   // Of those who own fields only the last one who wrote the spec.
-  const writer = lastWriterOf((metadata['managedFields'] ?? []) as readonly ManagedEntry[])
+  const writer = lastWriterOf(managedFieldsOf(metadata))
   const annotations = ownAnnotations(metadata.annotations)
-  const known = { ...versionMetadata(object), namespace, creationTimestamp, generation, annotations, writer }
-  const given = Object.entries(known).filter(([, value]) => value !== undefined && value !== null)
-  return { metadata: Object.fromEntries(given) as unknown as KubeObject['metadata'], spec, status }
+  const known = presentOf({ namespace, creationTimestamp, generation, annotations, writer })
+  return { metadata: { ...versionMetadata(object), ...known }, spec, status }
 }
+
+/** Who last wrote the spec of an object whose copy `resourceCopy` made; null if nobody is known. */
+export function writerIn({ metadata }: KubeObject): LastWriter | null {
+  const writer = metadata['writer']
+  return isWriter(writer) ? writer : null
+}
+
+const isWriter = shapeOf<LastWriter>({ manager: isText, time: isText })
 
 const CUT = 'isCut'
 /** Say whose an object is, and what it belongs to. */
@@ -35,12 +46,12 @@ const CUT_STATUS_CHARS = 8_192
 
 /** What is kept of a custom resource or Secret that memory has no room for: neither what it specifies nor any values. */
 export function cutCopy({ metadata, spec, status }: KubeObject): KubeObject {
-  const { installation } = fieldsOf(status)
+  const { installation } = objectOf(status)
   const isShort = JSON.stringify(status ?? {}).length <= CUT_STATUS_CHARS
   const shortStatus = isShort || status === undefined ? status : { installation }
   return {
     metadata,
-    ...(spec === undefined ? {} : { spec: namedFieldsOf(fieldsOf(spec), IDENTIFYING) }),
+    ...(spec === undefined ? {} : { spec: namedFieldsOf(objectOf(spec), IDENTIFYING) }),
     ...(shortStatus === undefined ? {} : { status: shortStatus }),
     [CUT]: true,
   }
@@ -49,10 +60,6 @@ export function cutCopy({ metadata, spec, status }: KubeObject): KubeObject {
 /** Whether memory had no room for what it specifies. */
 export function isCut(object: KubeObject): boolean {
   return object[CUT] === true
-}
-
-function fieldsOf(part: unknown): Readonly<Record<string, unknown>> {
-  return typeof part === 'object' && part !== null ? (part as Readonly<Record<string, unknown>>) : {}
 }
 
 function namedFieldsOf(fields: Readonly<Record<string, unknown>>, names: readonly string[]): object {
@@ -82,12 +89,7 @@ export function labelsCopy(object: KubeObject): KubeObject {
 }
 
 function versionMetadata({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject['metadata'] {
-  return {
-    name,
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(uid === undefined ? {} : { uid }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-  }
+  return { name, ...presentOf({ namespace, uid, resourceVersion }) }
 }
 
 function ownAnnotations(all: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> | undefined {

@@ -1,5 +1,6 @@
 /** Compares the definitions in the cluster with this program's, by the digest in each. */
 
+import { requestObject } from '../../runtime/kube/objects.ts'
 import { customResourceDefinition, RESOURCE_PLURALS, SCHEMA_HASH_ANNOTATION } from '../../domain/resources/crd.ts'
 import type { Sha256Hex } from '../../domain/origin.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
@@ -7,7 +8,7 @@ import { RESOURCE_GROUP, RESOURCE_KINDS } from '../../domain/resources/resources
 import type { KubeRequests } from '../../runtime/kube/client.ts'
 import { KubeError } from '../../runtime/kube/client.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import type { KubeObject } from '../../runtime/kube/objects.ts'
+import { memberOf, textOf } from '../../domain/strict-json.ts'
 
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
 
@@ -67,11 +68,11 @@ async function differingDefinitions(
 async function hashOf(client: KubeRequests, kind: ResourceKind): Promise<string> {
   const name = `${RESOURCE_PLURALS[kind]}.${RESOURCE_GROUP}`
   const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`
-  const { metadata } = (await client.request({ method: 'GET', path, accept: METADATA })) as KubeObject
+  const { metadata } = await requestObject(client, { method: 'GET', path, accept: METADATA })
   return metadata.annotations?.[SCHEMA_HASH_ANNOTATION] ?? ''
 }
 
 function ownHash(kind: ResourceKind, sha256Hex: Sha256Hex): string {
-  const { annotations } = (customResourceDefinition(kind, sha256Hex)['metadata'] ?? {}) as KubeObject['metadata']
-  return annotations?.[SCHEMA_HASH_ANNOTATION] ?? ''
+  const { metadata } = customResourceDefinition(kind, sha256Hex)
+  return textOf(memberOf(memberOf(metadata, 'annotations'), SCHEMA_HASH_ANNOTATION))
 }

@@ -3,6 +3,7 @@
 import { sha256Hex } from '../../common/digest.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { stripped } from '../../runtime/kube/objects.ts'
+import { memberOf } from '../../domain/strict-json.ts'
 
 export interface ContentInShort {
   readonly data?: Readonly<Record<string, string>>
@@ -26,6 +27,6 @@ export function inShort(object: KubeObject): KubeObject {
 /** Whether a copy that was made by `inShort` has these contents. Members that others added are ignored. */
 export function hasContent(copy: KubeObject, { data, digests }: ContentInShort): boolean {
   const has = (members: unknown, wanted: Readonly<Record<string, string>> = {}) =>
-    Object.entries(wanted).every(([name, value]) => (members as Record<string, string> | undefined)?.[name] === value)
+    Object.entries(wanted).every(([name, value]) => memberOf(members, name) === value)
   return has(copy['data'], data) && has(copy[DIGESTS], digests)
 }

@@ -2,10 +2,11 @@
 
 import { recordOf } from '../../domain/typed-keys.ts'
 import { objectKey } from '../../domain/catalog/objects.ts'
-import type { ResourceKind, ResourceRef } from '../../domain/resources/resources.ts'
-import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
+import type { ResourceKind } from '../../domain/resources/resources.ts'
+import { RESOURCE_KINDS, refIn } from '../../domain/resources/resources.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { PAUSED_ANNOTATION } from './annotations.ts'
+import { memberOf } from '../../domain/strict-json.ts'
 
 export type Resources = { readonly [K in ResourceKind]: readonly KubeObject[] }
 
@@ -42,7 +43,7 @@ export function ownership(resources: Resources, installation: string): Ownership
     return false
   }
   // Organisations before what refers to them, websites before destinations.
-  const own = recordOf(RESOURCE_KINDS, (kind) => resources[kind].filter((object) => isOwn(kind, object))) as Resources
+  const own = recordOf(RESOURCE_KINDS, (kind) => resources[kind].filter((object) => isOwn(kind, object)))
   return { own, foreign }
 }
 
@@ -71,11 +72,11 @@ function isPaused({ metadata }: KubeObject): boolean {
 function referredKey(kind: ResourceKind, { metadata, spec }: KubeObject): string {
   if (kind === 'Organization') return ''
   const [to, field] = kind === 'Destination' ? ['Website', 'websiteRef'] : ['Organization', 'organizationRef']
-  const ref = (spec as Readonly<Record<string, ResourceRef | undefined>> | undefined)?.[field]
-  return objectKey(to, ref?.namespace ?? metadata.namespace ?? '', ref?.name ?? '')
+  const { name = '', namespace = metadata.namespace ?? '' } = refIn(spec, field)
+  return objectKey(to, namespace, name)
 }
 
 function textIn(part: unknown): string | null {
-  const { installation } = (part ?? {}) as { readonly installation?: unknown }
+  const installation = memberOf(part, 'installation')
   return typeof installation === 'string' && installation !== '' ? installation : null
 }

@@ -11,11 +11,12 @@ import { secretReferences } from '../../domain/resources/secret-use.ts'
 import type { KubeClient } from '../../runtime/kube/client.ts'
 import { KubeError } from '../../runtime/kube/client.ts'
 import type { KubeObject } from '../../runtime/kube/objects.ts'
-import { kubeKey, placeOfKey, stripped } from '../../runtime/kube/objects.ts'
+import { kubeKey, placeOfKey, stripped, requestObject } from '../../runtime/kube/objects.ts'
 import { isCut } from './copies.ts'
 import type { Resources } from './ownership.ts'
 import type { RoomNews } from './room.ts'
 import type { WatchedSecrets } from './watched-secrets.ts'
+import { presentOf } from '../../domain/typed-keys.ts'
 
 interface SecretValues {
   /**
@@ -123,10 +124,9 @@ function secretCopy({ metadata, type, data }: KubeObject, members: ReadonlySet<s
     const value = objectOf(data)[member]
     return typeof value === 'string' ? [[member, value.length > TOO_LONG.length ? TOO_LONG : value] as const] : []
   })
-  const kept = { name, namespace, uid, resourceVersion, creationTimestamp, labels }
-  const given = Object.entries(kept).filter(([, value]) => value !== undefined)
+  const kept = presentOf({ namespace, uid, resourceVersion, creationTimestamp, labels })
   return {
-    metadata: { ...(Object.fromEntries(given) as unknown as KubeObject['metadata']), [MEMBERS]: [...members] },
+    metadata: { name, ...kept, [MEMBERS]: [...members] },
     ...(type === undefined ? {} : { type }),
     data: Object.fromEntries(values),
   }
@@ -199,8 +199,8 @@ const WHOLE_SETS: readonly string[] = [
 function isOutdated(known: KubeObject | undefined, now: KubeObject | undefined, members: ReadonlySet<string>): boolean {
   const isUnheard = known !== undefined && now?.metadata.resourceVersion === ''
   if (!isUnheard && known?.metadata.resourceVersion !== now?.metadata.resourceVersion) return true
-  const kept = (known?.metadata[MEMBERS] ?? []) as readonly string[]
-  return known !== undefined && [...members].some((member) => !kept.includes(member))
+  const kept: unknown = known?.metadata[MEMBERS]
+  return known !== undefined && [...members].some((member) => !Array.isArray(kept) || !kept.includes(member))
 }
 
 /** Reads the operator's own objects by name, as they are now; null if there is none. */
@@ -208,7 +208,7 @@ export function ownReader(client: KubeClient, { namespace }: CatalogPlace) {
   return async (plural: 'configmaps' | 'secrets', name: string): Promise<KubeObject | null> => {
     try {
       const path = `/api/v1/namespaces/${namespace}/${plural}/${name}`
-      return stripped((await client.request({ method: 'GET', path })) as KubeObject)
+      return stripped(await requestObject(client, { method: 'GET', path }))
     } catch (error) {
       if (error instanceof KubeError && error.status === 404) return null
       throw error
@@ -221,7 +221,7 @@ export async function fetchSecret(client: KubeClient, key: string): Promise<Kube
   const { namespace, name } = placeOfKey(key)
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`
   try {
-    const secret = stripped((await client.request({ method: 'GET', path })) as KubeObject)
+    const secret = stripped(await requestObject(client, { method: 'GET', path }))
     return kubeKey(secret) === key ? secret : null
   } catch (error) {
     // Deleted a moment ago; its event will arrive.

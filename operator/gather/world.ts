@@ -18,6 +18,7 @@ import { PAUSED_ANNOTATION, RECONCILE_ANNOTATION } from './annotations.ts'
 import { installationOfObject } from './ownership.ts'
 import type { RoomNews } from './room.ts'
 import { watchSecrets, type WatchedSecrets } from './watched-secrets.ts'
+import { recordOf } from '../../domain/typed-keys.ts'
 
 const FORBIDDEN = 403
 
@@ -148,7 +149,7 @@ export type Everywhere = (list: WatchedList, copies: KeptCopies) => readonly Ref
 type KindWatches = { readonly [K in ResourceKind]: readonly Reflector[] }
 
 function watchKinds({ territory, room, news }: WorldOptions, everywhere: Everywhere): KindWatches {
-  const watched = RESOURCE_KINDS.map((kind) => {
+  const kinds: KindWatches = recordOf(RESOURCE_KINDS, (kind) => {
     const sort = sortChanges(kind, news, territory.installation)
     const onChange = (key: string | null): void =>
       key === null
@@ -156,9 +157,8 @@ function watchKinds({ territory, room, news }: WorldOptions, everywhere: Everywh
         : sort.one(key, found(kinds[kind], key))
     const onKept = (objects: Map<string, KubeObject>, key: string): void => room.changed(kind, objects, key)
     const list = { name: RESOURCE_PLURALS[kind], path: `/apis/${RESOURCE_API_VERSION}` }
-    return [kind, everywhere(list, { onChange, onKept, shape: resourceCopy })] as const
+    return everywhere(list, { onChange, onKept, shape: resourceCopy })
   })
-  const kinds = Object.fromEntries(watched) as KindWatches
   return kinds
 }
 

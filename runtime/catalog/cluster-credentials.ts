@@ -11,8 +11,8 @@ import type { Credentials } from '../../domain/catalog.ts'
 import type { CatalogPlace } from '../../domain/published/place.ts'
 import { CREDENTIALS_KEY, NONCE_KEY } from '../../domain/published/place.ts'
 import type { NamedPart } from '../../domain/published/index.ts'
-import { dataMember, unpacked } from './members.ts'
-import type { KubeObject } from '../kube/objects.ts'
+import { dataMember, unpacked, readCredentials } from './members.ts'
+import { type KubeObject, requestObject } from '../kube/objects.ts'
 import type { Watching } from '../kube/reflector.ts'
 
 interface CredentialFetcher {
@@ -97,8 +97,7 @@ class Fetching {
     const { client, logger } = this.#watching
     try {
       const path = `/api/v1/namespaces/${this.#place.namespace}/secrets/${name}`
-      const secret = (await client.request({ method: 'GET', path, signal: this.#abort.signal })) as KubeObject
-      const fetched = fetchedFrom(secret)
+      const fetched = fetchedFrom(await requestObject(client, { method: 'GET', path, signal: this.#abort.signal }))
       if (fetched.digest !== digest) return false
       const isNews = this.#there.get(name)?.digest !== digest
       this.#there.set(name, fetched)
@@ -129,9 +128,8 @@ function delayAfter(failures: number): number {
 function fetchedFrom(secret: KubeObject): Fetched {
   const text = unpacked(dataMember(secret, 'data', CREDENTIALS_KEY) ?? '')
   const nonce = Buffer.from(dataMember(secret, 'data', NONCE_KEY) ?? '', 'base64').toString('utf8')
-  const { credentials } = JSON.parse(text) as {
-    readonly credentials: Readonly<Record<string, Readonly<Record<string, string>>>>
-  }
+  const credentials = readCredentials(text)
+  if (credentials === null) throw new Error('a Secret has no credentials in it')
   const digest = createHash('sha256')
     .update(nonce + text)
     .digest('hex')

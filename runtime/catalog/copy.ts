@@ -5,6 +5,7 @@ import { dirname } from 'node:path'
 
 import { makePrivateFolder } from '../../ports/shared/folders.ts'
 import type { Logger } from '../logger.ts'
+import { isNumber, isText, listOf, parsedAs, shapeOf } from '../../domain/guards.ts'
 
 /** A whole catalog as the cluster holds it, without credentials. */
 interface KeptCatalog {
@@ -12,6 +13,8 @@ interface KeptCatalog {
   readonly number: number
   readonly shards: readonly string[]
 }
+
+const isKept = shapeOf<KeptCatalog>({ version: isText, number: isNumber, shards: listOf(isText) })
 
 interface CatalogCopy {
   /** Null if there is no readable one. */
@@ -71,10 +74,7 @@ async function replace(file: string, text: string, logger: Logger): Promise<void
 
 async function readCopy(file: string): Promise<KeptCatalog | null> {
   try {
-    const value = JSON.parse(await readFile(file, 'utf8')) as Partial<KeptCatalog> | null
-    const { version, number, shards } = value ?? {}
-    const isWhole = typeof version === 'string' && typeof number === 'number' && Array.isArray(shards)
-    return isWhole ? { version, number, shards } : null
+    return parsedAs(isKept, await readFile(file, 'utf8'))
   } catch {
     return null
   }

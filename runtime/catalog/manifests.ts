@@ -10,6 +10,7 @@ import type { Node } from 'yaml'
 import type { CatalogProblem } from '../../domain/catalog.ts'
 import type { SourceObject } from '../../domain/catalog/objects.ts'
 import type { ProblemReason } from '../../domain/resources/problems.ts'
+import { isObject, memberOf, textOf } from '../../domain/strict-json.ts'
 
 export interface ManifestFile {
   readonly name: string
@@ -121,7 +122,7 @@ export function manifestText(object: object): string {
     },
   })
   const text = document.toString({ lineWidth: 0 })
-  const [read] = Array.from(documentsIn(text) as Iterable<Document.Parsed>)
+  const [read] = documentsIn(text)
   if (!isDeepStrictEqual(read?.toJS(), JSON.parse(JSON.stringify(object)))) {
     throw new Error('the object would be read as another one')
   }
@@ -129,9 +130,13 @@ export function manifestText(object: object): string {
 }
 
 /** As Kubernetes reads them. An empty stream has none; the library then returns an empty array of its own kind. */
-function documentsIn(text: string, lines = new LineCounter()) {
-  const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, merge: true })
-  for (const document of documents as Iterable<Document.Parsed>) {
+function documentsIn(text: string, lines = new LineCounter()): readonly Document.Parsed[] {
+  const documents: readonly Document.Parsed[] = parseAllDocuments(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    merge: true,
+  })
+  for (const document of documents) {
     visit(document, { Scalar: (key, scalar) => asKubernetesReads(key, scalar) })
   }
   return documents
@@ -204,7 +209,7 @@ function parseManifest(file: ManifestFile, env: Variables): ParsedManifests {
   const problems: CatalogProblem[] = []
   const lines = new LineCounter()
   const documents = documentsIn(file.text, lines)
-  Array.from(documents as Iterable<Document.Parsed>).forEach((document, index) => {
+  documents.forEach((document, index) => {
     const place: DocumentPlace = { file: file.name, document: index + 1, lines }
     const object = readDocument(document, place, problems)
     if (object === null) return
@@ -278,7 +283,7 @@ function readDocument(
     broken(place.lines.linePos(error.pos[0]).line, firstLine(error.message))
   }
   if (document.errors.length > 0 || document.contents === null) return null
-  const root = document.contents as Node
+  const root: Node = document.contents
   if (isScalar(root) && root.value === null) return null
   if (!isMap(root)) {
     broken(lineNumberOf(root, place), 'the document is not a map of fields')
@@ -297,7 +302,8 @@ function readDocument(
  * The objects of a list, as `kubectl get -o yaml` writes and `kubectl apply` accepts it; otherwise the object itself.
  */
 function listItems(object: SourceObject, problems: CatalogProblem[]): readonly SourceObject[] {
-  const { kind, items } = object.value as { readonly kind?: unknown; readonly items?: unknown }
+  const kind = memberOf(object.value, 'kind')
+  const items = memberOf(object.value, 'items')
   if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return [object]
   return items.flatMap((value: unknown, index): readonly SourceObject[] => {
     const source = object.locate(`/items/${index}`)
@@ -317,25 +323,21 @@ function asKubernetesReads(key: unknown, scalar: { value: unknown; type?: unknow
 
 /** `$${NAME}` means the text `${NAME}` itself. */
 function expandSecret(object: SourceObject, env: Variables, problems: CatalogProblem[]): void {
-  const { kind, metadata, stringData } = object.value as {
-    readonly kind?: unknown
-    readonly metadata?: { readonly name?: unknown } | null
-    readonly stringData?: unknown
-  }
-  if (kind !== 'Secret' || typeof stringData !== 'object' || stringData === null) return
-  const values = stringData as Record<string, unknown>
-  for (const [key, value] of Object.entries(values)) {
+  const stringData = memberOf(object.value, 'stringData')
+  if (memberOf(object.value, 'kind') !== 'Secret' || !isObject(stringData)) return
+  for (const [key, value] of Object.entries(stringData)) {
     if (typeof value !== 'string') continue
-    values[key] = value.replaceAll(ENV_REFERENCE, (reference, name: string) => {
+    const expanded = value.replaceAll(ENV_REFERENCE, (reference, name: string) => {
       if (reference.startsWith('$$')) return reference.slice(1)
       const found = env[name]
       if (found !== undefined) return found
       const field = `/stringData/${key}`
       const message = `stringData.${key}: the environment variable ${name} is not set`
-      const subject = `Secret/${typeof metadata?.name === 'string' ? metadata.name : ''}`
+      const subject = `Secret/${textOf(memberOf(memberOf(object.value, 'metadata'), 'name'))}`
       problems.push({ object: subject, source: object.locate(field), field, reason: 'EnvNotSet', message })
       return reference
     })
+    Reflect.set(stringData, key, expanded)
   }
 }
 

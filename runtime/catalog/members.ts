@@ -3,13 +3,24 @@
 import { gunzipSync } from 'node:zlib'
 
 import type { KubeObject } from '../kube/objects.ts'
+import { isText, mapOf, parsedAs, shapeOf } from '../../domain/guards.ts'
+import { memberOf } from '../../domain/strict-json.ts'
 
 /** For one part: many times what its websites take. */
 const UNPACKED_BYTES_MAX = 64 * 1024 * 1024
 
 export function dataMember(object: KubeObject | undefined, group: 'data' | 'binaryData', name: string): string | null {
-  const member = (object?.[group] as Readonly<Record<string, unknown>> | undefined)?.[name]
+  const member = memberOf(object?.[group], name)
   return typeof member === 'string' ? member : null
+}
+
+const isCredentials = shapeOf<{ readonly credentials: Readonly<Record<string, Readonly<Record<string, string>>>> }>({
+  credentials: mapOf(mapOf(isText)),
+})
+
+/** The credentials of a part by `destinationKey`; null if another program wrote it. */
+export function readCredentials(text: string): Readonly<Record<string, Readonly<Record<string, string>>>> | null {
+  return parsedAs(isCredentials, text)?.credentials ?? null
 }
 
 /** The text of a packed part. Bounded: a megabyte can be made to unpack to a gigabyte. @throws Error if it is too large */

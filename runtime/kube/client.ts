@@ -6,6 +6,8 @@ import { readFileSync } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import { createSecureContext, type SecureContext } from 'node:tls'
 
+import { memberOf, textOf } from '../../domain/strict-json.ts'
+
 /** Address of the API server, and this client's identity there. */
 interface KubeAddress {
   /** For example `https://10.0.0.1:443`. */
@@ -193,8 +195,9 @@ function headOf({ url, agent, tls, headers, asked }: RequestParts): Promise<Inco
 async function readAnswer(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
+  const arriving: AsyncIterable<Buffer> = response
   try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
+    for await (const chunk of arriving) {
       bytes += chunk.length
       if (bytes > MAX_BODY_BYTES) throw new KubeError(0, 'TooLarge', 'the answer of the API server is too large')
       chunks.push(chunk)
@@ -226,23 +229,24 @@ async function kubeRefusal(response: IncomingMessage): Promise<KubeError> {
   const retryAfter = Number(response.headers['retry-after'])
   const retryAfterS = Number.isFinite(retryAfter) && retryAfter >= 0 ? retryAfter : null
   const text = await readAnswer(response)
-  const { reason = '', message = '' } = refusalStatus(text)
+  const sent = refusalStatus(text)
+  const message = textOf(memberOf(sent, 'message'))
   const shown = (message === '' ? text : message).slice(0, MAX_MESSAGE_CHARS)
-  return new KubeError(status, reason, `${status}: ${shown}`, retryAfterS)
+  return new KubeError(status, textOf(memberOf(sent, 'reason')), `${status}: ${shown}`, retryAfterS)
 }
 
-function refusalStatus(text: string): { readonly reason?: string; readonly message?: string } {
+/** Null if a proxy answered with something else. */
+function refusalStatus(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : {}
+    return JSON.parse(text)
   } catch {
-    return {}
+    return null
   }
 }
 
 function parseAnswer(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown
+    return JSON.parse(text)
   } catch {
     throw new KubeError(0, 'NoJson', 'the answer of the API server is not JSON')
   }

@@ -7,6 +7,7 @@ import type { KubeConfig } from '@kubernetes/client-node'
 import type { RequestOptions } from 'node:https'
 
 import type { KubeAccess, KubeIdentity } from './client.ts'
+import { memberOf } from '../../domain/strict-json.ts'
 
 /**
  * Uses the file's current context. Tokens from a program are fetched again when they expire.
@@ -30,11 +31,11 @@ async function kubeIdentity(config: KubeConfig): Promise<KubeIdentity> {
   const options: RequestOptions & { auth?: string | null } = {}
   await config.applyToHTTPSOptions(options)
   const { ca, cert, key, servername, rejectUnauthorized, auth } = options
-  const told = (options.headers as Readonly<Record<string, string>> | undefined)?.['Authorization']
+  const told = memberOf(options.headers, 'Authorization')
   const basic = typeof auth === 'string' ? `Basic ${Buffer.from(auth).toString('base64')}` : null
   const known = Object.entries({ ca, cert, key, servername, rejectUnauthorized })
   const tls: Partial<KubeIdentity> = Object.fromEntries(
     known.filter(([, value]) => value !== undefined && value !== null),
   )
-  return { ...tls, authorization: told ?? basic }
+  return { ...tls, authorization: typeof told === 'string' ? told : basic }
 }

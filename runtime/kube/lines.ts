@@ -17,9 +17,10 @@ export class BrokenStream extends Error {
  */
 export async function* jsonLines(stream: IncomingMessage, silenceMs: number): AsyncGenerator<unknown> {
   const silence = setTimeout(() => stream.destroy(new BrokenStream('nothing came for too long')), silenceMs)
+  const arriving: AsyncIterable<Buffer> = stream
   let rest: Buffer = Buffer.alloc(0)
   try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
+    for await (const chunk of arriving) {
       silence.refresh()
       const { lines, left } = split(rest, chunk)
       rest = left
@@ -46,7 +47,7 @@ function split(rest: Buffer, chunk: Buffer): { readonly lines: readonly Buffer[]
 
 function parseLine(line: Buffer): unknown {
   try {
-    return JSON.parse(line.toString('utf8')) as unknown
+    return JSON.parse(line.toString('utf8'))
   } catch {
     throw new BrokenStream('a line is not JSON')
   }

@@ -1,12 +1,19 @@
 /** Reads a list of the API server object by object as it arrives: a large one is never in memory as a whole. */
 
 import { BrokenStream } from './lines.ts'
-import type { KubeObject } from './objects.ts'
+import { isKubeObject, type KubeObject } from './objects.ts'
+import { isText, orAbsent, parsedAs, shapeOf, type Guard } from '../../domain/guards.ts'
 
 /** What surrounds the objects. */
 export interface ListHead {
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string }
 }
+
+const isHead = shapeOf<ListHead>({
+  metadata: orAbsent(
+    shapeOf<NonNullable<ListHead['metadata']>>({ resourceVersion: orAbsent(isText), continue: orAbsent(isText) }),
+  ),
+})
 
 /** An object of the API server is at most a few megabytes; what surrounds the objects is less. */
 const MAX_PART_BYTES = 32 * 1024 * 1024
@@ -62,7 +69,7 @@ class Cutter {
 
   /** @throws BrokenStream if the list broke off. */
   head(): ListHead {
-    return parseListPart(this.#around + this.#bytes.toString('utf8')) as ListHead
+    return parseListPart(this.#around + this.#bytes.toString('utf8'), isHead)
   }
 
   /** The end of the string, or of the chunk within it. */
@@ -92,7 +99,7 @@ class Cutter {
     this.#depth -= 1
     if (!this.#isInItems || this.#depth > 2) return
     if (this.#depth === 2) {
-      this.#take(parseListPart(this.#bytes.toString('utf8', this.#start, at + 1)) as KubeObject)
+      this.#take(parseListPart(this.#bytes.toString('utf8', this.#start, at + 1), isKubeObject))
       this.#start = at + 1
       return
     }
@@ -101,10 +108,8 @@ class Cutter {
   }
 }
 
-function parseListPart(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    throw new BrokenStream('a list is not JSON')
-  }
+function parseListPart<T>(text: string, isRight: Guard<T>): T {
+  const part = parsedAs(isRight, text)
+  if (part === null) throw new BrokenStream('a list is not JSON, or has an object without a name')
+  return part
 }

@@ -1,20 +1,49 @@
 /** The fields that are read of any Kubernetes object, and the keys of objects. */
 
+import { isNumber, isText, mapOf, orAbsent, shapeOf } from '../../domain/guards.ts'
+import { isObject, type JsonObject } from '../../domain/strict-json.ts'
+import { KubeError, type KubeRequest, type KubeRequests } from './client.ts'
+
+interface KnownMetadata {
+  readonly name: string
+  readonly namespace?: string
+  readonly uid?: string
+  readonly resourceVersion?: string
+  readonly generation?: number
+  readonly creationTimestamp?: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
 export interface KubeObject {
   readonly apiVersion?: string
   readonly kind?: string
-  readonly metadata: {
-    readonly name: string
-    readonly namespace?: string
-    readonly uid?: string
-    readonly resourceVersion?: string
-    readonly generation?: number
-    readonly creationTimestamp?: string
-    readonly labels?: Readonly<Record<string, string>>
-    readonly annotations?: Readonly<Record<string, string>>
-    readonly [member: string]: unknown
-  }
+  readonly metadata: KnownMetadata & JsonObject
   readonly [member: string]: unknown
+}
+
+const isTextOrAbsent = orAbsent(isText)
+const isMetadata = shapeOf<KnownMetadata>({
+  name: isText,
+  namespace: isTextOrAbsent,
+  uid: isTextOrAbsent,
+  resourceVersion: isTextOrAbsent,
+  generation: orAbsent(isNumber),
+  creationTimestamp: orAbsent(isText),
+  labels: orAbsent(mapOf(isText)),
+  annotations: orAbsent(mapOf(isText)),
+})
+
+export function isKubeObject(value: unknown): value is KubeObject {
+  if (!isObject(value) || !isMetadata(value['metadata'])) return false
+  return isTextOrAbsent(value['apiVersion']) && isTextOrAbsent(value['kind'])
+}
+
+/** The object in the answer. @throws KubeError if there is none */
+export async function requestObject(client: KubeRequests, request: KubeRequest): Promise<KubeObject> {
+  const answer = await client.request(request)
+  if (isKubeObject(answer)) return answer
+  throw new KubeError(0, 'NoObject', 'the answer of the API server is not an object with a name')
 }
 
 /** Namespace and name; a cluster-wide object has an empty namespace. */

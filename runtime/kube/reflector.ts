@@ -6,14 +6,15 @@
  * unreachable: retried with growing, bounded pauses. An expired token: the client reads it again.
  */
 
+import { memberOf, textOf } from '../../domain/strict-json.ts'
 import type { Logger } from '../logger.ts'
 import type { KubeClient } from './client.ts'
 import { KubeError } from './client.ts'
-import { jsonLines } from './lines.ts'
+import { BrokenStream, jsonLines } from './lines.ts'
 import { type ListHead, readList } from './list-items.ts'
 import type { KubeMetrics } from './metrics.ts'
 import type { KubeObject } from './objects.ts'
-import { kubeKey, stripped } from './objects.ts'
+import { isKubeObject, kubeKey, stripped } from './objects.ts'
 
 /** How watches reach the API server, and where they report what becomes of them. */
 export interface Watching {
@@ -120,11 +121,6 @@ export function startReflector(
       await running
     },
   }
-}
-
-interface WatchEvent {
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
-  readonly object: KubeObject & { readonly code?: number; readonly reason?: string; readonly message?: string }
 }
 
 class Reflecting {
@@ -243,16 +239,19 @@ class Reflecting {
     const asked = { method: 'GET', path: `${path}?${this.#query(query)}`, signal, ...accept } as const
     const stream = await client.stream(asked)
     this.failure = null
-    for await (const line of jsonLines(stream, this.#silenceMs)) this.#take(line as WatchEvent)
+    for await (const line of jsonLines(stream, this.#silenceMs)) this.#take(line)
   }
 
-  #take({ type, object }: WatchEvent): void {
+  #take(event: unknown): void {
+    const type = textOf(memberOf(event, 'type'))
+    const object = memberOf(event, 'object')
     this.#watching.metrics.event(this.#watched.name, type)
-    if (type === 'ERROR') {
-      throw new KubeError(object.code ?? 0, object.reason ?? '', object.message ?? 'the watch was ended')
-    }
-    this.#version = object.metadata.resourceVersion ?? this.#version
+    if (type === 'ERROR') throw endOf(object)
+    const version = memberOf(memberOf(object, 'metadata'), 'resourceVersion')
+    if (typeof version === 'string') this.#version = version
+    // It has a version alone, and no name.
     if (type === 'BOOKMARK') return
+    if (!isKubeObject(object)) throw new BrokenStream('an event is about no object with a name')
     const key = kubeKey(object)
     const isThere = type !== 'DELETED' && this.#keep(key, object)
     if (!isThere && !this.objects.has(key)) return
@@ -306,6 +305,17 @@ class Reflecting {
     this.#watching.metrics.objects(this.#watched.name, this.objects.size)
     this.#copies.onChange(key)
   }
+}
+
+/** What the server says when it ends a watch. */
+function endOf(status: unknown): KubeError {
+  const code = memberOf(status, 'code')
+  const message = memberOf(status, 'message')
+  return new KubeError(
+    typeof code === 'number' ? code : 0,
+    textOf(memberOf(status, 'reason')),
+    typeof message === 'string' ? message : 'the watch was ended',
+  )
 }
 
 /** Resolves after `delayMs`, or at once when the signal fires. */

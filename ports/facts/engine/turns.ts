@@ -1,5 +1,6 @@
 /** A fair queue in front of the engine: look-ups of requests first, then whoever `ranks.ts` says. */
 
+import { reasonOf } from '../../../common/deadline.ts'
 import type { StatementShare, Turn } from '../query-rows.ts'
 import { Ranks, type Charged, type WaitingStatement } from './ranks.ts'
 
@@ -80,7 +81,7 @@ class Turns {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         remove()
-        reject(signal?.reason as Error)
+        if (signal !== undefined) reject(reasonOf(signal))
       }
       const remove = add(() => {
         signal?.removeEventListener('abort', leave)
