@@ -76,7 +76,12 @@ export interface RequestLog {
   readonly logRetentionDays: number
 }
 
-interface RecordBase {
+/** W3C trace context of what caused a record, if that is traced: whoever goes on with the record does so in its trace. */
+interface Traced {
+  readonly traceparent?: string
+}
+
+interface RecordBase extends Traced {
   readonly v: 1
   readonly request: RequestLog
 }
@@ -272,7 +277,7 @@ export interface Accepted {
 }
 
 /** One delivery to make: everything a provider's worker needs except credentials and settings. */
-export interface Job {
+export interface Job extends Traced {
   readonly v: 1
   /** 32 hex digits derived from organisation, website, event ID and destination; the provider's dedupe key. */
   readonly jobId: string

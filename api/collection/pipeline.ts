@@ -13,6 +13,7 @@ import { normaliseOrigin } from '../../domain/origin.ts'
 import { parseStrictJson, type JsonObject } from '../../domain/strict-json.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import type { CollectionAnswer } from '../openapi/schemas.ts'
+import { describeSpan, traced } from '../../runtime/tracing.ts'
 import { checkHead, decodeBody, isEncoded, readBody } from '../../runtime/http/body.ts'
 import type { ApiDeps } from '../deps.ts'
 import {
@@ -82,7 +83,7 @@ export function collectionHandler<Checked extends CheckedRequest>(
   parts: PipelineParts,
 ): RequestHandler {
   const { deps } = parts
-  return async (req, res) => {
+  const answer = async (req: Request, res: Response): Promise<void> => {
     const exchange = await takeBody(req, parts)
     if (exchange === null) return
     const outcome = await withOutage(exchange, deps, () => runRoute(route, parts, { req, exchange }))
@@ -90,6 +91,14 @@ export function collectionHandler<Checked extends CheckedRequest>(
     if (outcome.kind === 'refused') return sendRefused({ req, res, exchange, refusal: outcome }, parts)
     sendJson(res, outcome.body, corsHeaders(req, deps.catalog()))
     deps.metrics.answered(routeNameOf(req), 200, '', secondsSince(exchange))
+  }
+  return (req, res) => {
+    const name = routeNameOf(req)
+    const attributes = { 'http.request.method': req.method, 'http.route': name }
+    return traced({ name: `${req.method} ${name}`, kind: 'SERVER', attributes }, async () => {
+      await answer(req, res)
+      describeSpan({ 'http.response.status_code': res.statusCode })
+    })
   }
 }
 

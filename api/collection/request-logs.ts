@@ -11,6 +11,7 @@ import { hashAdvertising, hashAdvertisingByName, mentionsGpc } from '../../domai
 import { redactBody, redactLine, type RedactOptions, type RedactedBody } from '../../domain/privacy/redact.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
 import { timeOrderedId } from '../../runtime/random.ts'
+import { traced, traceparent } from '../../runtime/tracing.ts'
 import type { ApiDeps } from '../deps.ts'
 import { noteRecorded, type Exchange, type RequestContent } from './exchange.ts'
 import { ownerOf } from './owner.ts'
@@ -81,7 +82,11 @@ export function createRecorder(deps: ApiDeps): Recorder {
       const record: LogRecord = fact === null ? { v: 1, kind: 'request', request } : fact.build(request)
       const key = recordKey(request, fact?.id ?? request.id)
       const deadlineMs = Math.max(APPEND_MS_MIN, LIMITS.appendDeadlineMs - (fact?.waitedMs ?? 0))
-      return deps.eventLog.append(fact?.topic ?? 'requests', [{ key, value: encodeRecord(record) }], { deadlineMs })
+      const topic = fact?.topic ?? 'requests'
+      const value = encodeRecord(inTrace(record))
+      return traced({ name: `append ${topic}`, kind: 'PRODUCER' }, () =>
+        deps.eventLog.append(topic, [{ key, value }], { deadlineMs }),
+      )
     },
     note: (exchange, status, code) => {
       noteRecorded(exchange)
@@ -103,6 +108,11 @@ export function createRecorder(deps: ApiDeps): Recorder {
         message: `The rate limit "${rule}" was reached.`,
       }),
   }
+}
+
+function inTrace<R extends LogRecord>(record: R): R {
+  const parent = traceparent()
+  return parent === undefined ? record : { ...record, traceparent: parent }
 }
 
 interface NotedAnswer {

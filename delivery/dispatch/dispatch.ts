@@ -25,6 +25,7 @@ import type { FactsReader } from '../../ports/facts/facts.ts'
 import { readVisits, type VisitRef } from './reads.ts'
 import { FirstRecords, type OwnArrival } from './first-records.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { noteSpan } from '../../runtime/tracing.ts'
 import { createCatalogWaits, type CatalogWaits } from '../catalog-waits.ts'
 import { takeDue } from '../tiers.ts'
 import { createRecordReader, unreadableRowCounter, type ReadEntry } from '../record-reader.ts'
@@ -209,7 +210,7 @@ class Dispatcher {
       if (awaitsCatalog(planning)) {
         this.#waits.waitFor(record.install.catalogNumber)
         waiting.push(arrival)
-      } else ready.push({ arrival, dispatched: deliveriesOf(planning) })
+      } else ready.push({ arrival, dispatched: traceDispatch(arrival, deliveriesOf(planning), nowMs) })
     }
     await this.#write(ready.map((each) => each.dispatched))
     for (const { arrival, dispatched } of ready)
@@ -288,6 +289,15 @@ function isInstallWithoutWork(value: string): boolean {
 /** A pending install is decided even without deliveries. */
 function hasWork({ install }: InstallRecord): boolean {
   return install.deliveries.length > 0 || install.resolution === 'pending'
+}
+
+/** Its jobs go on in the install's trace. */
+function traceDispatch({ record, firstSeenAtMs }: Arrival, dispatched: Dispatched, nowMs: number): Dispatched {
+  const { traceparent: parent } = record
+  if (parent === undefined) return dispatched
+  const attributes = { 'whence.jobs': dispatched.jobs.length }
+  const traceparent = noteSpan({ name: 'dispatch', parent, startMs: firstSeenAtMs, endMs: nowMs, attributes })
+  return { ...dispatched, jobs: dispatched.jobs.map((job) => ({ ...job, traceparent })) }
 }
 
 function skippedIn({ records }: Dispatched): ReadonlySet<string> {

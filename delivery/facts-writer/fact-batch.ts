@@ -12,6 +12,7 @@ import type { FactRow, Facts } from '../../ports/facts/facts.ts'
 import type { Erasures } from './erasures.ts'
 import type { HourMarks } from './hour-marks.ts'
 import type { StreamBacklog } from './stream-rows.ts'
+import { noteSpan } from '../../runtime/tracing.ts'
 import { addFactRows, poisonRow } from './fact-rows.ts'
 import type { AddRow, EntryPlace } from './fact-rows.ts'
 
@@ -50,11 +51,17 @@ export async function writeBatch(facts: Facts, batch: Batch, tools: BatchTools):
 /**
  * The path of every healthy batch. Rows become text as they are made, so that little is held in memory until the insert.
  */
-async function writeAtOnce(facts: Facts, batch: Batch, { marks, erasures, backlog }: BatchTools): Promise<BatchReport> {
+async function writeAtOnce(
+  facts: Facts,
+  batch: Batch,
+  { marks, erasures, backlog, nowMs }: BatchTools,
+): Promise<BatchReport> {
   const collected = facts.startBatch()
   const rows = new Map<FactTable, number>()
   const hours = marks.collect()
   const streams = await backlog.collect(batch)
+  const traces: string[] = []
+  const startMs = nowMs()
   let done = 0
   const add: AddRow = (table, row) => {
     collected.add(table, row)
@@ -65,13 +72,15 @@ async function writeAtOnce(facts: Facts, batch: Batch, { marks, erasures, backlo
   for (const entry of batch.entries) {
     if (collected.chars >= MAX_BATCH_CHARS) break
     if (done > 0 && done % ENTRIES_PER_SLICE === 0) await turn()
-    addRows(entry, { place: entryPlace(batch, entry), add, erasures })
+    const parent = addRows(entry, { place: entryPlace(batch, entry), add, erasures })
+    if (parent !== undefined) traces.push(parent)
     done += 1
   }
   for (const row of streams.rows()) collected.add('stream_pointers', row)
   for (const mark of hours.rows()) collected.add('hour_marks', mark)
   await collected.insert()
   hours.stored()
+  for (const parent of traces) noteSpan({ name: 'insert', parent, startMs, endMs: nowMs() })
   return { done, rows }
 }
 
@@ -82,16 +91,18 @@ interface EntryRows {
 }
 
 /**
- * Adds nothing for a record that names something erased.
+ * Adds nothing for a record that names something erased. Returns the trace that the record belongs to, if there is one.
  *
  * @throws RowsRefused if the entry is not one of ours or a value is out of range; some rows may then be added
  */
-function addRows(entry: StoredEntry, { place, add, erasures }: EntryRows): void {
+function addRows(entry: StoredEntry, { place, add, erasures }: EntryRows): string | undefined {
   const reading = readRecord('fact', entry.value)
   if (reading.kind !== 'record') throw new RowsRefused(UNDECODABLE)
   try {
     const kept = erasures.kept(reading.record)
-    if (kept !== null) addFactRows(kept, place, add)
+    if (kept === null) return undefined
+    addFactRows(kept, place, add)
+    return 'traceparent' in kept ? kept.traceparent : undefined
   } catch (error) {
     throw error instanceof RowsRefused ? error : new RowsRefused(UNDECODABLE)
   }

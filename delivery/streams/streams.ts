@@ -57,7 +57,7 @@ interface Running {
 export function startStreams(deps: StreamsDeps): { readonly close: () => Promise<void> } {
   const stopping = createStopping()
   const role = new StreamsRole(stoppableDeps(deps, stopping))
-  const ticks = every(TICK_MS, () => role.tick(), { onFailure: failureOf(deps, 'streams') })
+  const ticks = every(TICK_MS, () => role.tick(), { onFailure: streamFailure(deps, 'streams') })
   return {
     close: () => stopping.end(ticks.close().then(() => role.close())),
   }
@@ -140,7 +140,7 @@ class StreamsRole {
     const runner = this.#runnerOf(key, inForce)
     const steps = every(0, () => runner.step(), {
       retryMs: AFTER_ERROR_MS,
-      onFailure: failureOf(this.#deps, 'stream_step'),
+      onFailure: streamFailure(this.#deps, 'stream_step'),
     })
     this.#running.set(key, { runner, steps, leasedAtMs: this.#deps.nowMs() })
   }
@@ -171,7 +171,7 @@ class StreamsRole {
   }
 }
 
-function failureOf({ logger }: StreamsDeps, task: string): (error: unknown) => void {
+function streamFailure({ logger }: StreamsDeps, task: string): (error: unknown) => void {
   return (error) => {
     const reason = error instanceof Error ? error.message : 'unknown'
     logger.warn({ reason, task }, 'a log stream waits for the engines')

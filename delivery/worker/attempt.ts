@@ -12,6 +12,7 @@ import { attemptRecord, cleanOutcomes, detailOf, redactedExchange, type LoggedEx
 import { exchange, type ExchangeDeps, type Exchanged } from '../exchange/exchange.ts'
 import type { JobVerbs } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { noteSpan } from '../../runtime/tracing.ts'
 import type { SettledJobs } from '../recovery/settled-jobs.ts'
 import type { DestinationGate } from './destination-gate.ts'
 import { recordOutcome, worstOf } from './destination-health.ts'
@@ -230,8 +231,17 @@ async function settleJob(deps: AttemptDeps, result: JobResult): Promise<void> {
   const detail = detailOf(exchanged, request, context)
   await deps.journal.settle(after, step, { sessionMode: request.sessionMode, detail, attempt })
   deps.settledJobs.add(job)
+  traceAttempt(after, outcome, exchanged)
   const fields = { provider: job.provider, jobId: job.jobId, code: outcome.code, ms: attempt.durationMs }
   deps.logger.debug({ ...fields, next: step.kind }, 'attempt made')
+}
+
+function traceAttempt({ traceparent, provider, attempts }: Job, { kind, code }: Verdict, sent: LoggedExchange): void {
+  if (traceparent === undefined) return
+  const status = { 'http.response.status_code': sent.reply.status }
+  const attributes = { ...status, 'whence.attempt': attempts, 'whence.outcome': kind, 'whence.code': code }
+  const times = { startMs: sent.startedAtMs, endMs: sent.endedAtMs }
+  noteSpan({ name: `deliver ${provider}`, kind: 'CLIENT', parent: traceparent, attributes, ...times })
 }
 
 type BuildResult =

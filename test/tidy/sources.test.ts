@@ -54,6 +54,7 @@ const RUNTIME_FILES = [
   'settings/settings.ts',
   'settings/table.ts',
   'settings/tool-flags.ts',
+  'tracing.ts',
 ]
 
 /** Small pieces without a subject; the same applies to them. */
@@ -63,6 +64,7 @@ const COMMON_FILES = [
   'csv.ts',
   'deadline.ts',
   'digest.ts',
+  'every.ts',
   'fault.ts',
   'in-lanes.ts',
   'json-column.ts',
