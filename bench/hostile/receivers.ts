@@ -106,7 +106,7 @@ async function measure(plan: WindowOf): Promise<Latencies> {
     throw error
   }
   const environment = await openLmdb(folder, { nowMs: Date.now, onFatal })
-  const log = await lmdbEventLog(environment, { inHandMs: 0 })
+  const log = await lmdbEventLog(environment, { pace: { inHandMs: 0 } })
   try {
     const tookMs: number[] = []
     const lines = createInterface({ input: receiver.stdout })

@@ -36,9 +36,11 @@ export async function openKafka(
   const open = (): Promise<EventLog> =>
     kafkaEventLog(parsed.value, {
       nowMs,
-      onHandlerFailure: handlerFailure(logger),
-      onAppendFailure: (error, topic) => logger.warn({ err: error, topic }, 'batch not stored'),
-      onBroken: (error) => lifecycle.fail('event log', error),
+      listener: {
+        onHandlerFailure: handlerFailure(logger),
+        onAppendFailure: (error, topic) => logger.warn({ err: error, topic }, 'batch not stored'),
+        onBroken: (error) => lifecycle.fail('event log', error),
+      },
     })
   const openSpool = spool === null ? null : await spoolOf(own, spool)
   return lifecycle.start(

@@ -3,6 +3,7 @@
  * log is only busy and will soon reach the waiting appends: refusing them would lose data whose senders are still waiting.
  */
 
+import { LIMITS } from '../../domain/limits.ts'
 import type { AppendOptions } from './event-log.ts'
 
 export interface AppendPatience {
@@ -12,13 +13,10 @@ export interface AppendPatience {
   readonly patienceMs: number
 }
 
-/** The caller's options, with the log's own as defaults. */
-export function patienceOf(
-  asked: AppendOptions | undefined,
-  own: { readonly appendDeadlineMs: number; readonly appendPatienceMs: number },
-): AppendPatience {
-  const deadlineMs = asked?.deadlineMs ?? own.appendDeadlineMs
-  return { deadlineMs, patienceMs: asked?.patienceMs ?? Math.max(deadlineMs, own.appendPatienceMs) }
+/** What the caller asked for, or else what every append gets. */
+export function patienceOf(asked: AppendOptions | undefined): AppendPatience {
+  const deadlineMs = asked?.deadlineMs ?? LIMITS.appendDeadlineMs
+  return { deadlineMs, patienceMs: asked?.patienceMs ?? Math.max(deadlineMs, LIMITS.appendPatienceMs) }
 }
 
 export interface WaitingTimes {

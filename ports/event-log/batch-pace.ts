@@ -3,7 +3,7 @@
  * batch is full or its oldest entry has lingered. Both logs hand over their batches by it.
  */
 
-import type { BatchOutcome, StoredEntry } from './event-log.ts'
+import { IN_HAND_MS, type BatchOutcome, type StoredEntry } from './event-log.ts'
 
 export interface PaceOptions {
   /** Pause before a batch is retried after its handler threw: doubles from `first` to `most`, in ms. */
@@ -12,6 +12,19 @@ export interface PaceOptions {
   readonly recheckMs: number
   /** In [0, 1); spreads the pauses. */
   readonly random: () => number
+}
+
+/** How a log hands batches over to its consumers. */
+export interface ConsumerPace extends PaceOptions {
+  /** How long a stop waits for a batch that is being handled, in ms. */
+  readonly inHandMs: number
+}
+
+export const CONSUMER_PACE: ConsumerPace = {
+  retryMs: { first: 100, most: 30_000 },
+  recheckMs: 1_000,
+  random: Math.random,
+  inHandMs: IN_HAND_MS,
 }
 
 interface DueBatch {

@@ -32,8 +32,8 @@ export interface EventLogHarness {
 }
 
 export interface EventLogBounds {
-  readonly maxQueuedEntries?: number
-  readonly maxQueuedBytes?: number
+  readonly maxEntries?: number
+  readonly maxBytes?: number
   readonly inHandMs?: number
 }
 
@@ -140,8 +140,8 @@ export function eventLogContract(name: string, open: (bounds?: EventLogBounds) =
 
     describe('a full queue', () => {
       for (const [what, bounds] of [
-        ['entries', { maxQueuedEntries: 10 }],
-        ['bytes', { maxQueuedBytes: 10_000 }],
+        ['entries', { maxEntries: 10 }],
+        ['bytes', { maxBytes: 10_000 }],
       ] as const) {
         it(`refuses at once by ${what}, and takes entries again when it has room`, async () => {
           await harness.close()

@@ -155,7 +155,7 @@ describe('Kafka', function () {
 
   describe('a broker that hangs', () => {
     it('stores nothing, has every append answered meanwhile, and takes new ones afterwards', async () => {
-      const log = await opened(await created(FOUR_PARTITIONS), { maxQueuedBytes: 100_000 })
+      const log = await opened(await created(FOUR_PARTITIONS), { bounds: { maxBytes: 100_000 } })
       await log.append('visits', [numbered(0)])
       broker.pause()
       const outcomes: unknown[] = []
@@ -176,8 +176,8 @@ describe('Kafka', function () {
     it('recreates a silent consumer, which continues at its position', async () => {
       const failures: string[] = []
       const log = await opened(await created(FOUR_PARTITIONS), {
-        stalledMs: 600,
-        onHandlerFailure: (error) => void failures.push(String(error)),
+        watchdog: { stalledMs: 600 },
+        listener: { onHandlerFailure: (error) => void failures.push(String(error)) },
       })
       const seen = new Set<string>()
       const handler = async ({ entries }: { entries: readonly Entry[] }): Promise<void> => {

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 
 import type { Topic } from '../../domain/records.ts'
 import type { Entry, EventLog } from '../../ports/event-log/event-log.ts'
-import { LogUnavailable } from '../../ports/event-log/event-log.ts'
+import { IN_HAND_MS, LogUnavailable } from '../../ports/event-log/event-log.ts'
 import { lmdbEventLog } from '../../ports/event-log/lmdb/lmdb.ts'
 import { SPOOL_LOG_OPTIONS, spooledEventLog } from '../../ports/event-log/spool/spooled.ts'
 import type { SpoolOptions, SpooledEventLog } from '../../ports/event-log/spool/spooled.ts'
@@ -17,46 +17,53 @@ import { until } from '../../fixtures/until.ts'
 const QUICK = { retryMs: { first: 1, most: 20 }, recheckMs: 5 } as const
 const ROOM: SpoolOptions = { maxBytes: 64 * 1024 * 1024 }
 
-eventLogContract('a spool in front of LMDB', async (bounds: EventLogBounds = {}): Promise<EventLogHarness> => {
-  const folders = await Promise.all([temporaryFolder(), temporaryFolder()])
-  const clock = testClock()
-  // A bounded queue refuses at once only if the spool behind it has no room either.
-  const isBounded = Object.keys(bounds).length > 0
-  let opened: { readonly log: SpooledEventLog; close(): Promise<void> }
-  const open = async (): Promise<void> => {
-    const environments = await Promise.all(folders.map((folder) => openTestEnvironment(folder, clock.nowMs)))
-    const [log, spool] = await Promise.all(
-      environments.map((environment, index) =>
-        lmdbEventLog(environment, { ...(index === 1 ? SPOOL_LOG_OPTIONS : bounds), ...QUICK, trimEveryMs: Infinity }),
-      ),
-    )
-    if (log === undefined || spool === undefined) throw new Error('two folders, two logs')
-    const spooled = await spooledEventLog(log, spool, {
-      ...ROOM,
-      maxBytes: isBounded ? 0 : ROOM.maxBytes,
-      nowMs: clock.nowMs,
-    })
-    const close = async (): Promise<void> => {
-      await spooled.close()
-      for (const environment of environments) await environment.close()
+eventLogContract(
+  'a spool in front of LMDB',
+  async ({ inHandMs = IN_HAND_MS, ...bounds }: EventLogBounds = {}): Promise<EventLogHarness> => {
+    const folders = await Promise.all([temporaryFolder(), temporaryFolder()])
+    const clock = testClock()
+    // A bounded queue refuses at once only if the spool behind it has no room either.
+    const isBounded = Object.keys(bounds).length > 0
+    let opened: { readonly log: SpooledEventLog; close(): Promise<void> }
+    const open = async (): Promise<void> => {
+      const environments = await Promise.all(folders.map((folder) => openTestEnvironment(folder, clock.nowMs)))
+      const [log, spool] = await Promise.all(
+        environments.map((environment, index) =>
+          lmdbEventLog(environment, {
+            ...(index === 1 ? {} : { bounds }),
+            pace: index === 1 ? QUICK : { ...QUICK, inHandMs },
+            keeping: { ...(index === 1 ? SPOOL_LOG_OPTIONS.keeping : {}), trimEveryMs: Infinity },
+          }),
+        ),
+      )
+      if (log === undefined || spool === undefined) throw new Error('two folders, two logs')
+      const spooled = await spooledEventLog(log, spool, {
+        ...ROOM,
+        maxBytes: isBounded ? 0 : ROOM.maxBytes,
+        nowMs: clock.nowMs,
+      })
+      const close = async (): Promise<void> => {
+        await spooled.close()
+        for (const environment of environments) await environment.close()
+      }
+      opened = { log: spooled, close }
     }
-    opened = { log: spooled, close }
-  }
-  await open()
-  return {
-    get log() {
-      return opened.log
-    },
-    nowMs: clock.nowMs,
-    advance: async (ms) => clock.set(clock.nowMs() + ms),
-    reopen: () => opened.close().then(open),
-    stall: async () => {
-      const releases = await Promise.all(folders.map(holdWriteLock))
-      return async () => void (await Promise.all(releases.map((release) => release())))
-    },
-    close: () => opened.close().then(async () => void (await Promise.all(folders.map(deleteFolder)))),
-  }
-})
+    await open()
+    return {
+      get log() {
+        return opened.log
+      },
+      nowMs: clock.nowMs,
+      advance: async (ms) => clock.set(clock.nowMs() + ms),
+      reopen: () => opened.close().then(open),
+      stall: async () => {
+        const releases = await Promise.all(folders.map(holdWriteLock))
+        return async () => void (await Promise.all(releases.map((release) => release())))
+      },
+      close: () => opened.close().then(async () => void (await Promise.all(folders.map(deleteFolder)))),
+    }
+  },
+)
 
 /** A log that a test switches off and on; what it took is in `stored`. */
 function switchedLog(): EventLog & { isAway: boolean; readonly stored: { topic: Topic; entry: Entry }[] } {
@@ -95,8 +102,11 @@ describe('a spool', () => {
 
   const open = async (log: EventLog, options: Partial<SpoolOptions> = {}): Promise<SpooledEventLog> => {
     const environment = await openTestEnvironment(folder, Date.now)
-    const spool = await lmdbEventLog(environment, { ...SPOOL_LOG_OPTIONS, ...QUICK, trimEveryMs: 20 })
-    const spooled = await spooledEventLog(log, spool, { ...ROOM, closeDrainMs: 0, ...options })
+    const spool = await lmdbEventLog(environment, {
+      pace: QUICK,
+      keeping: { ...SPOOL_LOG_OPTIONS.keeping, trimEveryMs: 20 },
+    })
+    const spooled = await spooledEventLog(log, spool, { ...ROOM, closing: { drainMs: 0 }, ...options })
     close = async () => {
       close = async () => undefined
       await spooled.close()
@@ -291,7 +301,7 @@ describe('a spool', () => {
   it('is brought to the log when it is closed, as far as the log takes it in time', async () => {
     const log = switchedLog()
     log.isAway = true
-    const spooled = await open(log, { closeDrainMs: 30_000, closeStalledMs: 30_000 })
+    const spooled = await open(log, { closing: { drainMs: 30_000, stalledMs: 30_000 } })
     for (const number of numbers(10)) await spooled.append('visits', [entry(number)])
     log.isAway = false
     await close()
@@ -301,7 +311,7 @@ describe('a spool', () => {
   it('is left alone when it is closed while the log stays away', async () => {
     const log = switchedLog()
     log.isAway = true
-    const spooled = await open(log, { closeDrainMs: 30_000, closeStalledMs: 30 })
+    const spooled = await open(log, { closing: { drainMs: 30_000, stalledMs: 30 } })
     await spooled.append('visits', [entry(1)])
     await close()
     expect((await open(log)).spool().entries).to.equal(1)

@@ -12,11 +12,8 @@ import type { KafkaBroker } from '../../fixtures/engines/kafka.ts'
 
 /** Short ones: a rebalance takes as long as members take to notice it. */
 const QUICK: KafkaEventLogOptions = {
-  retryMs: { first: 1, most: 20 },
-  recheckMs: 20,
-  sessionMs: 3_000,
-  heartbeatMs: 20,
-  fetchWaitMs: 20,
+  pace: { retryMs: { first: 1, most: 20 }, recheckMs: 20 },
+  membership: { sessionMs: 3_000, heartbeatMs: 20, fetchWaitMs: 20 },
 }
 
 let nextPrefix = 0
@@ -29,7 +26,11 @@ export function kafkaSettings(broker: KafkaBroker, query = 'partitions=1&replica
 }
 
 export async function openKafka(settings: KafkaSettings, options: KafkaEventLogOptions = {}): Promise<EventLog> {
-  return kafkaEventLog(settings, { ...QUICK, ...options })
+  return kafkaEventLog(settings, { ...QUICK, ...options, pace: { ...QUICK.pace, ...options.pace } })
+}
+
+function bounded({ inHandMs, ...bounds }: EventLogBounds): KafkaEventLogOptions {
+  return { bounds, ...(inHandMs === undefined ? {} : { pace: { inHandMs } }) }
 }
 
 export async function createTopics(settings: KafkaSettings, topics: readonly Topic[]): Promise<void> {
@@ -39,7 +40,7 @@ export async function createTopics(settings: KafkaSettings, topics: readonly Top
 export async function kafkaHarness(broker: KafkaBroker, bounds: EventLogBounds): Promise<EventLogHarness> {
   const settings = kafkaSettings(broker)
   await createTopics(settings, ['visits', 'installs'])
-  let log = await openKafka(settings, bounds)
+  let log = await openKafka(settings, bounded(bounds))
   return {
     get log() {
       return log
@@ -48,7 +49,7 @@ export async function kafkaHarness(broker: KafkaBroker, bounds: EventLogBounds):
     advance: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     reopen: async () => {
       await log.close()
-      log = await openKafka(settings, bounds)
+      log = await openKafka(settings, bounded(bounds))
     },
     stall: async () => {
       broker.pause()

@@ -104,7 +104,10 @@ async function shownActivity(): Promise<readonly object[]> {
 async function storedIn(topic: Topic): Promise<readonly object[]> {
   const place = join(folder, kind === 'embedded' ? 'data/lmdb' : 'spool')
   const environment = await openLmdb(place, { nowMs: Date.now, onFatal: () => process.exit(1) })
-  const log = await lmdbEventLog(environment, { ...SPOOL_LOG_OPTIONS, trimEveryMs: Infinity })
+  const log = await lmdbEventLog(environment, {
+    ...SPOOL_LOG_OPTIONS,
+    keeping: { ...SPOOL_LOG_OPTIONS.keeping, trimEveryMs: Infinity },
+  })
   const entries = await log.read(topic, 0, MOST_STORED)
   await log.close()
   await environment.close()

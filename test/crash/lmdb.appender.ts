@@ -26,7 +26,7 @@ const environment = await openLmdb(folder, {
   stallFatalMs: 3_000,
   onFatal: (error) => say(`fatal ${error.message}`),
 })
-const log = await lmdbEventLog(environment, { trimEveryMs: Infinity })
+const log = await lmdbEventLog(environment, { keeping: { trimEveryMs: Infinity } })
 const state = await lmdbHotState(environment, { sweepEveryMs: Infinity, saveEveryMs: 1 })
 say('ready')
 

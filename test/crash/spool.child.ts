@@ -53,7 +53,7 @@ async function open(): Promise<Opened> {
     },
   })
   const spool = await lmdbEventLog(environment, SPOOL_LOG_OPTIONS)
-  const spooled = await spooledEventLog(log, spool, { maxBytes: 1e9, closeStalledMs: 50 })
+  const spooled = await spooledEventLog(log, spool, { maxBytes: 1e9, closing: { stalledMs: 50 } })
   return { spooled, close: () => spooled.close().then(() => environment.close()) }
 }
 

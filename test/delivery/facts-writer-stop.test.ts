@@ -70,7 +70,7 @@ describe('a ClickHouse that accepts connections and never answers', function () 
   async function stopsWithOneBatchLeft(facts: Facts, hasBegun: () => boolean): Promise<void> {
     const folder = await mkdtemp(join(tmpdir(), 'whence-writer-stop-'))
     const environment = await openLmdb(folder, { nowMs: Date.now, onFatal: (error) => void console.error(error) })
-    const log = await lmdbEventLog(environment, { inHandMs: 600_000 })
+    const log = await lmdbEventLog(environment, { pace: { inHandMs: 600_000 } })
     const quiet = SILENT_LOGGER
     const role = await startFactsWriter({ eventLog: log, facts, logger: quiet, nowMs: Date.now })
     const record = visitRecord()

@@ -146,9 +146,8 @@ describe('a revocation whose visit could not be read', function () {
       now = Date.now()
       environment = await openTestEnvironment((logFolder = await temporaryFolder()), () => now)
       eventLog = await lmdbEventLog(environment, {
-        trimEveryMs: Infinity,
-        recheckMs: 5,
-        retryMs: { first: 10, most: 50 },
+        keeping: { trimEveryMs: Infinity },
+        pace: { recheckMs: 5, retryMs: { first: 10, most: 50 } },
       })
       hotState = await redisHotState(redis.url, { whenAway: 'reject', deadlineMs: 5_000 })
     })

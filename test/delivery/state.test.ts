@@ -43,7 +43,7 @@ describe('a hot state that was lost', function () {
     const folder = await temporaryFolder()
     let now = Date.now()
     const environment = await openTestEnvironment(folder, () => now)
-    const eventLog = await lmdbEventLog(environment, { trimEveryMs: Infinity })
+    const eventLog = await lmdbEventLog(environment, { keeping: { trimEveryMs: Infinity } })
     const role = await startState({
       eventLog,
       hotState,

@@ -26,7 +26,7 @@ describe('a reader in front of a record of a later release', () => {
     folder = await temporaryFolder()
     now = Date.now()
     environment = await openTestEnvironment(folder, () => now)
-    eventLog = await lmdbEventLog(environment, { recheckMs: 5, trimEveryMs: Infinity })
+    eventLog = await lmdbEventLog(environment, { pace: { recheckMs: 5 }, keeping: { trimEveryMs: Infinity } })
     registry = new Registry()
     errors.length = 0
   })

@@ -40,7 +40,10 @@ describe('a spool in front of a real broker', function () {
     const open = async (): Promise<{ log: SpooledEventLog; close(): Promise<void> }> => {
       const environment = await openLmdb(join(folder, 'port'), { nowMs: Date.now, onFatal: fail, minFreeBytes: 0 })
       const spool = await lmdbEventLog(environment, SPOOL_LOG_OPTIONS)
-      const log = await spooledEventLog(await kafkaEventLog(settings), spool, { maxBytes: 1e9, closeStalledMs: 100 })
+      const log = await spooledEventLog(await kafkaEventLog(settings), spool, {
+        maxBytes: 1e9,
+        closing: { stalledMs: 100 },
+      })
       return { log, close: () => log.close().then(() => environment.close()) }
     }
     let opened = await open()

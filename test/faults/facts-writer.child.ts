@@ -15,7 +15,7 @@ const [eventLogUrl = '', factsUrl = '', point = ''] = process.argv.slice(2)
 const parsed = parseKafkaUrl(eventLogUrl)
 if (!parsed.ok) throw new Error(parsed.why)
 // Its place in the group is free soon after it is killed.
-const eventLog = await kafkaEventLog(parsed.value, { sessionMs: 3_000, heartbeatMs: 500 })
+const eventLog = await kafkaEventLog(parsed.value, { membership: { sessionMs: 3_000, heartbeatMs: 500 } })
 const facts = clickhouseFacts(openClickHouse(factsUrl), { nowMs: Date.now })
 const die = (): Promise<never> => {
   process.kill(process.pid, 'SIGKILL')

@@ -30,7 +30,7 @@ const places = JSON.parse(json) as Places
 const parsed = parseKafkaUrl(places.eventLog)
 if (!parsed.ok) throw new Error(parsed.why)
 // Its place in the group is free soon after it is killed.
-const eventLog = await kafkaEventLog(parsed.value, { sessionMs: 3_000, heartbeatMs: 500 })
+const eventLog = await kafkaEventLog(parsed.value, { membership: { sessionMs: 3_000, heartbeatMs: 500 } })
 const facts = clickhouseFacts(openClickHouse(places.facts), { nowMs: Date.now })
 const logger = createLogger({ program: 'test', level: 'fatal' })
 

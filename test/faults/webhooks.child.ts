@@ -20,7 +20,7 @@ const [eventLogUrl = '', hotStateUrl = '', port = '', certificate = ''] = proces
 const parsed = parseKafkaUrl(eventLogUrl)
 if (!parsed.ok) throw new Error(parsed.why)
 // Its place in the group is free soon after it is killed.
-const eventLog = await kafkaEventLog(parsed.value, { sessionMs: 3_000, heartbeatMs: 500 })
+const eventLog = await kafkaEventLog(parsed.value, { membership: { sessionMs: 3_000, heartbeatMs: 500 } })
 
 let armed: WebhookKillPoint | null = null
 process.on('message', (point: WebhookKillPoint) => void (armed = point))

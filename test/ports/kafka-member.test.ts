@@ -7,23 +7,18 @@ import { until } from '../../fixtures/until.ts'
 import type { Consumer } from '../../ports/event-log/event-log.ts'
 import { startMember, type MemberPlace, type MemberSettings } from '../../ports/event-log/kafka/consumer.ts'
 
+const PACE = { retryMs: { first: 1, most: 5 }, recheckMs: 10, random: () => 0, inHandMs: 5_000 }
+const WATCHDOG = { stalledMs: 60_000, silentMs: 60_000, uncommittedMs: 50 }
 const SETTINGS: MemberSettings = {
   nowMs: Date.now,
-  retryMs: { first: 1, most: 5 },
-  recheckMs: 10,
-  random: () => 0,
-  maxBytesPerPartition: 1_000_000,
-  budget: { bytes: 0, maxBytes: 1_000_000 },
-  sessionMs: 1_000,
-  heartbeatMs: 10,
-  fetchWaitMs: 10,
-  rebalanceMs: 0,
-  stalledMs: 60_000,
-  silentMs: 60_000,
-  uncommittedMs: 50,
-  joinMs: 5_000,
-  inHandMs: 5_000,
-  onFetch: () => undefined,
+  pace: PACE,
+  membership: { sessionMs: 1_000, heartbeatMs: 10, fetchWaitMs: 10, rebalanceMs: 0, joinMs: 5_000 },
+  watchdog: WATCHDOG,
+  fetching: {
+    maxBytesPerPartition: 1_000_000,
+    budget: { bytes: 0, maxBytes: 1_000_000 },
+    onFetch: () => undefined,
+  },
   onFailure: () => undefined,
 }
 
@@ -45,7 +40,7 @@ describe('a member of a Kafka group', () => {
 
   it('stays if a commit fails once', async () => {
     const kafka = new FakeKafka()
-    await start(kafka, { uncommittedMs: 60_000 })
+    await start(kafka, { watchdog: { ...WATCHDOG, uncommittedMs: 60_000 } })
     const { latest } = kafka
     const commit = latest.commit
     latest.commit = () => {
@@ -59,7 +54,7 @@ describe('a member of a Kafka group', () => {
 
   it('is recreated if it keeps fetching but no heartbeat is answered any more', async () => {
     const kafka = new FakeKafka()
-    await start(kafka, { silentMs: 80 })
+    await start(kafka, { watchdog: { ...WATCHDOG, silentMs: 80 } })
     const [first] = kafka.consumers
     const beating = setInterval(() => first?.emit('HEARTBEAT'), 10)
     await wait(300)
@@ -73,7 +68,7 @@ describe('a member of a Kafka group', () => {
   it('reads the lag again if that failed', async () => {
     const kafka = new FakeKafka()
     let questions = 0
-    await start(kafka, { stalledMs: 80, silentMs: 60_000 }, async () => {
+    await start(kafka, { watchdog: { ...WATCHDOG, stalledMs: 80 } }, async () => {
       kafka.latest.emit('FETCH')
       if (++questions === 1) throw new Error('Kafka could not be asked')
       return 3
@@ -87,7 +82,8 @@ describe('a member of a Kafka group', () => {
   it('stops at once while it waits to be recreated', async () => {
     const kafka = new FakeKafka()
     let isFailing = false
-    await start(kafka, { retryMs: { first: 60_000, most: 60_000 }, onFailure: () => (isFailing = true) })
+    const pace = { ...PACE, retryMs: { first: 60_000, most: 60_000 } }
+    await start(kafka, { pace, onFailure: () => (isFailing = true) })
     kafka.latest.emit('CRASH', { error: new Error('the broker is away') })
     await until(() => isFailing)
     await turn()
@@ -161,16 +157,15 @@ class FakeKafka {
 function placeOn(kafka: FakeKafka, lagOf: () => Promise<number>): MemberPlace {
   return {
     kafka: kafka as unknown as Kafka,
-    topic: 'visits',
-    topicName: 'visits',
-    group: 'test',
-    groupId: 'test:visits',
+    names: { topic: 'visits', topicName: 'visits', group: 'test', groupId: 'test:visits' },
     handler: async () => undefined,
     options: { maxEntries: 10 },
-    lagOf,
-    positions: async () => new Map(),
-    offsetsSince: async () => new Map(),
-    newestOf: async () => new Map(),
+    questions: {
+      lagOf,
+      positions: async () => new Map(),
+      offsetsSince: async () => new Map(),
+      newestOf: async () => new Map(),
+    },
   }
 }
 

@@ -117,13 +117,9 @@ describe('a sender to Kafka in an outage', () => {
     const sender = new KafkaSender(newClient, queue, {
       topicName: (topic: Topic) => topic,
       nowMs: Date.now,
-      lingerMs: 0,
-      requestMs: 60_000,
+      times: { lingerMs: 0, requestMs: 60_000, outage: outageTimes },
       leaders: SETTLED,
-      onSent: () => undefined,
-      onFailure: () => undefined,
-      outageTimes,
-      onBroken: (error) => void broken.push(error),
+      news: { onSent: () => undefined, onFailure: () => undefined, onBroken: (error) => void broken.push(error) },
     })
     const append = (): Promise<void> => {
       const appended = queue.add('visits', [{ key: 'k', value: 'v' }], { deadlineMs: 60_000, patienceMs: 60_000 })

@@ -49,12 +49,13 @@ describe('an append to Kafka', () => {
     const sender = new KafkaSender(() => ({ producer: () => producer }) as unknown as Kafka, queue, {
       topicName: (topic) => `test.${topic}`,
       nowMs: () => 1_795_168_800_000,
-      lingerMs: 0,
-      requestMs: 5_000,
+      times: { lingerMs: 0, requestMs: 5_000 },
       leaders: SETTLED,
-      onSent: () => undefined,
-      onBroken: () => undefined,
-      onFailure: (error) => void failures.push(error.message),
+      news: {
+        onSent: () => undefined,
+        onBroken: () => undefined,
+        onFailure: (error) => void failures.push(error.message),
+      },
     })
     const appended = queue.add('visits', [{ key: 'k', value: 'v' }], { deadlineMs: 10_000, patienceMs: 10_000 })
     sender.request('visits')
@@ -89,12 +90,9 @@ describe('an append to Kafka', () => {
     const sender = new KafkaSender(() => ({ producer }) as unknown as Kafka, queue, {
       topicName: (topic) => topic,
       nowMs: Date.now,
-      lingerMs: 0,
-      requestMs: 60_000,
+      times: { lingerMs: 0, requestMs: 60_000 },
       leaders: { ...SETTLED, watch },
-      onSent: () => undefined,
-      onBroken: () => undefined,
-      onFailure: () => undefined,
+      news: { onSent: () => undefined, onBroken: () => undefined, onFailure: () => undefined },
     })
     const appended = queue.add('visits', [{ key: 'k', value: 'v' }], { deadlineMs: 60_000, patienceMs: 60_000 })
     sender.request('visits')
@@ -120,12 +118,9 @@ describe('an append to Kafka', () => {
     const sender = new KafkaSender(() => ({ producer }) as unknown as Kafka, queue, {
       topicName: (topic) => topic,
       nowMs: Date.now,
-      lingerMs: 0,
-      requestMs: 60_000,
+      times: { lingerMs: 0, requestMs: 60_000 },
       leaders,
-      onSent: () => undefined,
-      onBroken: () => undefined,
-      onFailure: () => undefined,
+      news: { onSent: () => undefined, onBroken: () => undefined, onFailure: () => undefined },
     })
     const append = async (topic: Topic): Promise<void> => {
       const appended = queue.add(topic, [{ key: 'k', value: 'v' }], { deadlineMs: 60_000, patienceMs: 60_000 })
@@ -151,12 +146,9 @@ describe('an append to Kafka', () => {
     const sender = new KafkaSender(() => ({ producer: () => producer }) as unknown as Kafka, queue, {
       topicName: (topic) => topic,
       nowMs: Date.now,
-      lingerMs: 0,
-      requestMs: 60_000,
+      times: { lingerMs: 0, requestMs: 60_000 },
       leaders: SETTLED,
-      onSent: () => undefined,
-      onBroken: () => undefined,
-      onFailure: () => undefined,
+      news: { onSent: () => undefined, onBroken: () => undefined, onFailure: () => undefined },
     })
     const appended = queue.add('visits', [{ key: 'k', value: 'v' }], { deadlineMs: 60_000, patienceMs: 60_000 })
     const pausesMs = await pausesDuring(async () => {

@@ -20,9 +20,9 @@ describe('LMDB event log', () => {
   let environment: LmdbEnvironment
   let log: LmdbEventLog
 
-  const open = async (options: LmdbEventLogOptions = {}): Promise<void> => {
+  const open = async (keeping: LmdbEventLogOptions['keeping'] = {}): Promise<void> => {
     environment = await openTestEnvironment(folder, clock.nowMs)
-    log = await lmdbEventLog(environment, { trimEveryMs: Infinity, ...options })
+    log = await lmdbEventLog(environment, { keeping: { trimEveryMs: Infinity, ...keeping } })
   }
   const close = async (): Promise<void> => {
     await log.close()
@@ -113,7 +113,7 @@ describe('LMDB event log', () => {
         clock.set(clock.nowMs() + 1)
         trims.push(log.trim())
       })
-      log = await lmdbEventLog(environment, { trimEveryMs: Infinity, keepMs: () => 0 })
+      log = await lmdbEventLog(environment, { keeping: { trimEveryMs: Infinity, keepMs: () => 0 } })
       const held = async () => ({ done: 0, resumeAtMs: Number.MAX_SAFE_INTEGER })
       const consumer = await log.consume('visits', 'drain', held, { maxEntries: 1 })
       const before = trims.length
@@ -165,7 +165,7 @@ describe('LMDB event log', () => {
     await close()
     const minFreeBytes = 2 ** 60
     environment = await openLmdb(folder, { nowMs: clock.nowMs, onFatal: () => undefined, minFreeBytes })
-    log = await lmdbEventLog(environment, { trimEveryMs: Infinity })
+    log = await lmdbEventLog(environment, { keeping: { trimEveryMs: Infinity } })
     const error: unknown = await append('visits', 'no room').catch((reason: unknown) => reason)
     expect(error).to.be.instanceOf(LogUnavailable)
     expect(log.health().isAccepting).to.equal(false)
@@ -177,7 +177,7 @@ describe('LMDB event log', () => {
     const failures: string[] = []
     const onFatal = ({ message }: Error): void => void failures.push(message)
     environment = await openLmdb(folder, { nowMs: clock.nowMs, onFatal, minFreeBytes: 0 })
-    log = await lmdbEventLog(environment, { trimEveryMs: Infinity })
+    log = await lmdbEventLog(environment, { keeping: { trimEveryMs: Infinity } })
     await append('visits', 'kept')
     await deleteFolder(folder)
     const refused = (value: string): Promise<unknown> => append('visits', value).catch((reason: unknown) => reason)

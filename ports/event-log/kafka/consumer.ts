@@ -58,11 +58,12 @@ class GroupConsumer implements Consumer {
 
   async start(): Promise<void> {
     const timer = setTimeout(
-      () => this.#joined.reject(new LogUnavailable(`could not join group ${this.#place.groupId} in time`)),
-      this.#settings.joinMs,
+      () => this.#joined.reject(new LogUnavailable(`could not join group ${this.#place.names.groupId} in time`)),
+      this.#settings.membership.joinMs,
     )
-    const onFailure = (error: unknown): void => this.#settings.onFailure(error, this.#place.topic, this.#place.group)
-    const watchMs = Math.min(this.#settings.stalledMs, this.#settings.silentMs) / 8
+    const onFailure = (error: unknown): void => this.#failed(error)
+    const { stalledMs, silentMs } = this.#settings.watchdog
+    const watchMs = Math.min(stalledMs, silentMs) / 8
     this.#looks = [
       every(RESUME_EVERY_MS, () => this.#resumeWhereRoom(), { firstMs: RESUME_EVERY_MS, onFailure }),
       // Not awaited: a question that a broker leaves open must not keep its silence from being noticed.
@@ -80,7 +81,8 @@ class GroupConsumer implements Consumer {
   }
 
   async rewind(sinceMs: number): Promise<void> {
-    const [offsets, positions] = await Promise.all([this.#place.offsetsSince(sinceMs), this.#place.positions()])
+    const { questions } = this.#place
+    const [offsets, positions] = await Promise.all([questions.offsetsSince(sinceMs), questions.positions()])
     for (const partition of [...this.#flows.keys()]) {
       const offset = offsets.get(partition)
       if (offset !== undefined) await this.#goBack(partition, offset, positions.get(partition) ?? null)
@@ -100,7 +102,7 @@ class GroupConsumer implements Consumer {
         throw new LogUnavailable('the consumer was recreated')
       }
       if (!isBack) return
-      consumer.seek({ topic: this.#place.topicName, partition, offset: String(offset) })
+      consumer.seek({ topic: this.#place.names.topicName, partition, offset: String(offset) })
       await this.#commit(partition, offset)
     } finally {
       this.#starting.delete(partition)
@@ -121,7 +123,7 @@ class GroupConsumer implements Consumer {
     for (const each of this.#looks) void each.close()
     const flows = [...this.#flows.values()]
     for (const flow of flows) flow.end({ isLost: false })
-    await endedWithin(Promise.all(flows.map(({ ended }) => ended)), this.#settings.inHandMs)
+    await endedWithin(Promise.all(flows.map(({ ended }) => ended)), this.#settings.pace.inHandMs)
     // A handler may wait for something that never answers. The batch is redelivered, and its late outcome is ignored.
     for (const flow of flows) flow.end({ isLost: true })
     await this.#restarting
@@ -129,14 +131,15 @@ class GroupConsumer implements Consumer {
   }
 
   async #connect(): Promise<void> {
-    const { kafka, groupId, topicName, options } = this.#place
+    const { kafka, names, options } = this.#place
+    const { membership } = this.#settings
     const consumer = kafka.consumer({
-      groupId,
-      sessionTimeout: this.#settings.sessionMs,
-      heartbeatInterval: this.#settings.heartbeatMs,
-      rebalanceTimeout: this.#settings.rebalanceMs,
+      groupId: names.groupId,
+      sessionTimeout: membership.sessionMs,
+      heartbeatInterval: membership.heartbeatMs,
+      rebalanceTimeout: membership.rebalanceMs,
       metadataMaxAge: METADATA_MS,
-      maxWaitTimeInMs: this.#settings.fetchWaitMs,
+      maxWaitTimeInMs: membership.fetchWaitMs,
       maxBytesPerPartition: FETCH_BYTES_PER_PARTITION,
       allowAutoTopicCreation: false,
       // kafkajs restarts only after errors it considers retriable; this member restarts after all of them.
@@ -145,19 +148,19 @@ class GroupConsumer implements Consumer {
     this.#consumer = consumer
     this.#paused.clear()
     // A group whose members are gone admits a new one only after their sessions have ended.
-    this.#fetchedAtMs = this.#memberAtMs = performance.now() + this.#settings.rebalanceMs
+    this.#fetchedAtMs = this.#memberAtMs = performance.now() + membership.rebalanceMs
     this.#uncommittedSinceMs = null
     const isCurrent = (): boolean => this.#consumer === consumer
     consumer.on(consumer.events.GROUP_JOIN, (event) => void (isCurrent() && this.#assigned(event)))
     consumer.on(consumer.events.FETCH, () => {
       this.#fetchedAtMs = performance.now()
-      this.#settings.onFetch()
+      this.#settings.fetching.onFetch()
     })
     consumer.on(consumer.events.HEARTBEAT, () => void (isCurrent() && (this.#memberAtMs = performance.now())))
     consumer.on(consumer.events.CRASH, ({ payload }) => void (isCurrent() && this.#restart(payload.error)))
     try {
       await consumer.connect()
-      await consumer.subscribe({ topic: topicName, fromBeginning: options.from !== 'newest' })
+      await consumer.subscribe({ topic: names.topicName, fromBeginning: options.from !== 'newest' })
       await consumer.run({
         autoCommit: false,
         eachBatchAutoResolve: false,
@@ -173,7 +176,7 @@ class GroupConsumer implements Consumer {
     if (this.#isStopping) return
     this.#failures = 0
     this.#memberAtMs = performance.now()
-    const partitions = payload.memberAssignment[this.#place.topicName] ?? []
+    const partitions = payload.memberAssignment[this.#place.names.topicName] ?? []
     for (const [partition, flow] of this.#flows) {
       if (partitions.includes(partition)) continue
       flow.end({ isLost: true })
@@ -191,13 +194,13 @@ class GroupConsumer implements Consumer {
   async #begin(partitions: readonly number[]): Promise<void> {
     const consumer = this.#consumer
     try {
-      const newest = await this.#place.newestOf(partitions)
+      const newest = await this.#place.questions.newestOf(partitions)
       if (consumer === null || consumer !== this.#consumer || this.#isStopping) return
       for (const partition of partitions) {
         const offset = newest.get(partition) ?? null
         if (offset !== null) {
           await this.#commit(partition, offset)
-          consumer.seek({ topic: this.#place.topicName, partition, offset: String(offset) })
+          consumer.seek({ topic: this.#place.names.topicName, partition, offset: String(offset) })
         }
         if (!this.#flows.has(partition)) this.#addFlow(partition, offset)
         this.#starting.delete(partition)
@@ -209,21 +212,22 @@ class GroupConsumer implements Consumer {
   }
 
   #addFlow(partition: number, fromOffset: number | null): void {
-    const { topic, group, handler, options } = this.#place
-    const { nowMs, retryMs, recheckMs, random, maxBytesPerPartition, budget, onFailure } = this.#settings
+    const { names, handler, options } = this.#place
+    const { nowMs, pace, fetching } = this.#settings
+    const { retryMs, recheckMs, random } = pace
     const flow = new PartitionFlow(
       {
         ...options,
-        topic,
+        topic: names.topic,
         partition,
         handler,
         nowMs,
         retryMs,
         recheckMs,
         random,
-        budget,
-        maxBytes: maxBytesPerPartition,
-        onFailure: (error) => onFailure(error, topic, group),
+        budget: fetching.budget,
+        maxBytes: fetching.maxBytesPerPartition,
+        onFailure: (error) => this.#failed(error),
         commit: (ofPartition, offset) => this.#commit(ofPartition, offset),
       },
       fromOffset,
@@ -247,14 +251,14 @@ class GroupConsumer implements Consumer {
 
   #pause(partition: number): void {
     this.#paused.add(partition)
-    this.#consumer?.pause([{ topic: this.#place.topicName, partitions: [partition] }])
+    this.#consumer?.pause([{ topic: this.#place.names.topicName, partitions: [partition] }])
   }
 
   #resumeWhereRoom(): void {
     for (const partition of this.#paused) {
       if (this.#flows.get(partition)?.isFull === true) continue
       this.#paused.delete(partition)
-      this.#consumer?.resume([{ topic: this.#place.topicName, partitions: [partition] }])
+      this.#consumer?.resume([{ topic: this.#place.names.topicName, partitions: [partition] }])
     }
   }
 
@@ -262,7 +266,7 @@ class GroupConsumer implements Consumer {
     const consumer = this.#consumer
     if (consumer === null) throw new Error('the consumer is being recreated')
     try {
-      await consumer.commitOffsets([{ topic: this.#place.topicName, partition, offset: String(offset) }])
+      await consumer.commitOffsets([{ topic: this.#place.names.topicName, partition, offset: String(offset) }])
       this.#uncommittedSinceMs = null
     } catch (error) {
       if (consumer === this.#consumer) this.#uncommitted(error)
@@ -273,7 +277,7 @@ class GroupConsumer implements Consumer {
   /** Rejoining finds a coordinator that moved; kafkajs can keep the old one while its connection lasts. */
   #uncommitted(error: unknown): void {
     this.#uncommittedSinceMs ??= performance.now()
-    if (performance.now() - this.#uncommittedSinceMs >= this.#settings.uncommittedMs) this.#restart(error)
+    if (performance.now() - this.#uncommittedSinceMs >= this.#settings.watchdog.uncommittedMs) this.#restart(error)
   }
 
   /**
@@ -281,7 +285,7 @@ class GroupConsumer implements Consumer {
    * it runs although the group has dropped this member, because kafkajs keeps fetching after that.
    */
   async #watch(): Promise<void> {
-    const { stalledMs } = this.#settings
+    const { stalledMs } = this.#settings.watchdog
     const consumer = this.#consumer
     const nowMs = performance.now()
     if (this.#isStopping || consumer === null || this.#restarting !== null) return
@@ -289,7 +293,7 @@ class GroupConsumer implements Consumer {
     if (silence !== null) return this.#restart(new Error(silence))
     const waiting = this.#silentPartitions(nowMs - stalledMs)
     if (waiting.length === 0) return
-    const lag = await this.#place.lagOf(waiting).catch(() => null)
+    const lag = await this.#place.questions.lagOf(waiting).catch(() => null)
     if (lag === null) return
     if (consumer !== this.#consumer || this.#silentPartitions(nowMs - stalledMs).length < waiting.length) return
     if (lag > 0) this.#restart(new Error(`${lag} entries wait and none was fetched for ${stalledMs} ms`))
@@ -297,7 +301,7 @@ class GroupConsumer implements Consumer {
   }
 
   #silence(nowMs: number): string | null {
-    const { stalledMs, silentMs } = this.#settings
+    const { stalledMs, silentMs } = this.#settings.watchdog
     if (nowMs - this.#fetchedAtMs > stalledMs) return `nothing was fetched for ${stalledMs} ms`
     return nowMs - this.#memberAtMs > silentMs ? `the group was silent for ${silentMs} ms` : null
   }
@@ -308,11 +312,16 @@ class GroupConsumer implements Consumer {
       .map(([partition]) => partition)
   }
 
+  #failed(error: unknown): void {
+    const { topic, group } = this.#place.names
+    this.#settings.onFailure(error, topic, group)
+  }
+
   #restart(error: unknown): void {
     if (this.#isStopping || this.#restarting !== null) return
-    this.#settings.onFailure(error, this.#place.topic, this.#place.group)
-    const { first, most } = this.#settings.retryMs
-    const delayMs = Math.min(most, first * 2 ** this.#failures) * (0.5 + this.#settings.random() / 2)
+    this.#failed(error)
+    const { first, most } = this.#settings.pace.retryMs
+    const delayMs = Math.min(most, first * 2 ** this.#failures) * (0.5 + this.#settings.pace.random() / 2)
     this.#failures = Math.min(this.#failures + 1, 30)
     this.#restarting = (async () => {
       await this.#disconnect(LEAVE_MS)

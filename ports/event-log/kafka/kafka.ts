@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 import type { Admin, Kafka } from 'kafkajs'
 
+import { LIMITS } from '../../../domain/limits.ts'
 import type { Topic } from '../../../domain/records.ts'
 
 import type {
@@ -30,7 +31,7 @@ import { allLags, lagOf, offsetsSince, positionsOf, topicRanges } from './questi
 import { leaderSources, leaderWatch } from './questions/leaders.ts'
 import { KafkaSender } from './producer.ts'
 import { progressQuestions } from './questions/progress.ts'
-import { KAFKA_DEFAULTS, type KafkaEventLogOptions } from './options.ts'
+import { kafkaRules, type KafkaEventLogOptions, type KafkaRules } from './options.ts'
 import { newestEntries, TopicReader } from './reader.ts'
 import { openTopicBounds, type TopicBounds } from './questions/topic-bounds.ts'
 import type { KafkaSettings } from './url.ts'
@@ -46,7 +47,14 @@ const BATCH_BYTES = 900 * KIB
 const MAX_ENTRY_BYTES = 900 * KIB
 const FETCHED_BYTES_PER_PARTITION = 4 * KIB * KIB
 const REQUEST_MS = 5_000
-/** With the stop of a consumer this must leave time to spare before a process gives up; what Kafka has not taken by then is refused. */
+/** Memory that all consumers of a log share, in bytes of values. */
+const MAX_FETCHED_BYTES = 64 * KIB * KIB
+/** How long the first append of a batch waits for more to join it. */
+const LINGER_MS = 2
+/** How long a failing request to Kafka is retried. */
+const ASK_FOR_MS = 20_000
+/** With the stop of a consumer these must leave time to spare before a process gives up; what Kafka has not taken by then is refused. */
+const CLOSE_MS = 5_000
 const LEAVE_MS = 1_000
 const ASK_AGAIN_MS = 500
 const WARM_MS = 3_000
@@ -58,20 +66,20 @@ const FAILURE_SHOWN_MS = 5_000
  * read.
  */
 export async function kafkaEventLog(settings: KafkaSettings, options: KafkaEventLogOptions = {}): Promise<EventLog> {
-  const log = new LogInKafka(settings, { ...KAFKA_DEFAULTS, ...options })
+  const log = new LogInKafka(settings, kafkaRules(options))
   await log.warm()
   return log
 }
 
 class LogInKafka implements EventLog {
   readonly #settings: KafkaSettings
-  readonly #options: Required<KafkaEventLogOptions>
+  readonly #rules: KafkaRules
   readonly #kafka: Kafka
   readonly #queue: KafkaAppendQueue
   readonly #sender: KafkaSender
   readonly #consumers = new Set<Consumer>()
   readonly #readers = new Map<Topic, TopicReader>()
-  readonly #budget: MemberSettings['budget']
+  readonly #budget = { bytes: 0, maxBytes: MAX_FETCHED_BYTES }
   readonly #bounds: TopicBounds
   readonly #progress: ReturnType<typeof progressQuestions>
   #admin: Promise<Admin> | null = null
@@ -81,15 +89,11 @@ class LogInKafka implements EventLog {
   readonly #failedAtMs = new Map<Topic, number>()
   #isClosed = false
 
-  constructor(settings: KafkaSettings, options: Required<KafkaEventLogOptions>) {
+  constructor(settings: KafkaSettings, rules: KafkaRules) {
+    const { nowMs, bounds, listener } = rules
     this.#settings = settings
-    this.#options = options
-    this.#budget = { bytes: 0, maxBytes: options.maxFetchedBytes }
-    this.#queue = new KafkaAppendQueue({
-      maxBytes: options.maxQueuedBytes,
-      maxEntries: options.maxQueuedEntries,
-      batchBytes: BATCH_BYTES,
-    })
+    this.#rules = rules
+    this.#queue = new KafkaAppendQueue({ ...bounds, batchBytes: BATCH_BYTES })
     this.#kafka = kafkaClient(settings, { requestMs: QUESTION_MS })
     this.#bounds = openTopicBounds(settings)
     this.#progress = progressQuestions(
@@ -98,19 +102,20 @@ class LogInKafka implements EventLog {
     )
     this.#sender = new KafkaSender(() => kafkaClient(settings, { requestMs: REQUEST_MS }), this.#queue, {
       topicName: (topic) => this.#topicName(topic),
-      nowMs: options.nowMs,
-      lingerMs: options.lingerMs,
-      requestMs: REQUEST_MS,
+      nowMs,
+      times: { lingerMs: LINGER_MS, requestMs: REQUEST_MS },
       leaders: leaderWatch(leaderSources(settings)),
-      onSent: (topic) => {
-        this.#lastAppendAtMs = options.nowMs()
-        this.#failedAtMs.delete(topic)
+      news: {
+        onSent: (topic) => {
+          this.#lastAppendAtMs = nowMs()
+          this.#failedAtMs.delete(topic)
+        },
+        onFailure: (error, topic) => {
+          this.#failedAtMs.set(topic, performance.now())
+          listener.onAppendFailure(error, topic)
+        },
+        onBroken: listener.onBroken,
       },
-      onFailure: (error, topic) => {
-        this.#failedAtMs.set(topic, performance.now())
-        options.onAppendFailure(error, topic)
-      },
-      onBroken: options.onBroken,
     })
   }
 
@@ -124,7 +129,7 @@ class LogInKafka implements EventLog {
     if (entries.some((entry) => kafkaEntryBytes(entry) > MAX_ENTRY_BYTES)) {
       return Promise.reject(new RangeError(`an entry is above ${MAX_ENTRY_BYTES} bytes`))
     }
-    const appended = this.#queue.add(topic, entries, patienceOf(options, this.#options))
+    const appended = this.#queue.add(topic, entries, patienceOf(options))
     this.#sender.request(topic)
     return appended
   }
@@ -136,18 +141,17 @@ class LogInKafka implements EventLog {
     const member = await startMember(
       {
         kafka: this.#kafka,
-        topic,
-        topicName,
-        group,
-        groupId,
+        names: { topic, topicName, group, groupId },
         handler,
         options,
-        lagOf: (partitions) => this.#ask((admin) => lagOf(admin, { groupId, topicName, partitions })),
-        offsetsSince: (sinceMs) => this.#ask((admin) => offsetsSince(admin, topicName, sinceMs)),
-        positions: () => this.#ask((admin) => positionsOf(admin, groupId, topicName)),
-        newestOf: (partitions) => this.#newestOf(groupId, topicName, partitions),
+        questions: {
+          lagOf: (partitions) => this.#ask((admin) => lagOf(admin, { groupId, topicName, partitions })),
+          offsetsSince: (sinceMs) => this.#ask((admin) => offsetsSince(admin, topicName, sinceMs)),
+          positions: () => this.#ask((admin) => positionsOf(admin, groupId, topicName)),
+          newestOf: (partitions) => this.#newestOf(groupId, topicName, partitions),
+        },
       },
-      { ...this.#memberSettings() },
+      this.#memberSettings(),
     )
     this.#consumers.add(member)
     return {
@@ -197,7 +201,7 @@ class LogInKafka implements EventLog {
       isAccepting: refuses === null,
       refuses,
       queuedBytes: this.#queue.bytes,
-      maxQueuedBytes: this.#options.maxQueuedBytes,
+      maxQueuedBytes: this.#rules.bounds.maxBytes,
       lastAppendAtMs: this.#lastAppendAtMs,
       lastFetchAtMs: this.#lastFetchAtMs,
     }
@@ -208,7 +212,7 @@ class LogInKafka implements EventLog {
     if (this.#isClosed) return 'closed'
     if (this.#queue.isFull) return 'queue_full'
     if ([...this.#failedAtMs.values()].some(isRecent)) return 'failing'
-    const isLate = this.#queue.stuckMs > this.#options.appendDeadlineMs || isRecent(this.#queue.expiredAtMs)
+    const isLate = this.#queue.stuckMs > LIMITS.appendDeadlineMs || isRecent(this.#queue.expiredAtMs)
     return isLate ? 'late' : null
   }
 
@@ -216,7 +220,7 @@ class LogInKafka implements EventLog {
     this.#isClosed = true
     const ending = [...this.#consumers].map((consumer) => consumer.close())
     for (const reader of this.#readers.values()) ending.push(reader.close())
-    await endedWithin(Promise.all([this.#queue.drained(), ...ending]), this.#options.closeMs)
+    await endedWithin(Promise.all([this.#queue.drained(), ...ending]), CLOSE_MS)
     this.#bounds.close()
     const admin = this.#admin
     this.#admin = null
@@ -253,13 +257,10 @@ class LogInKafka implements EventLog {
   }
 
   #memberSettings(): MemberSettings {
-    return {
-      ...this.#options,
-      budget: this.#budget,
-      maxBytesPerPartition: FETCHED_BYTES_PER_PARTITION,
-      onFetch: () => void (this.#lastFetchAtMs = this.#options.nowMs()),
-      onFailure: this.#options.onHandlerFailure,
-    }
+    const { nowMs, pace, membership, watchdog, listener } = this.#rules
+    const onFetch = (): void => void (this.#lastFetchAtMs = nowMs())
+    const fetching = { budget: this.#budget, maxBytesPerPartition: FETCHED_BYTES_PER_PARTITION, onFetch }
+    return { nowMs, pace, membership, watchdog, fetching, onFailure: listener.onHandlerFailure }
   }
 
   async #newestOf(
@@ -281,7 +282,7 @@ class LogInKafka implements EventLog {
   }
 
   async #tryAgain<T>(act: () => Promise<T>): Promise<T> {
-    const endAtMs = performance.now() + this.#options.askForMs
+    const endAtMs = performance.now() + ASK_FOR_MS
     for (;;) {
       try {
         return await act()

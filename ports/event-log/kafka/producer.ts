@@ -15,17 +15,26 @@ import { within } from '../../../common/deadline.ts'
 interface KafkaSenderOptions {
   readonly topicName: (topic: Topic) => string
   readonly nowMs: () => number
+  readonly times: SenderTimes
+  readonly leaders: LeaderWatch
+  readonly news: SenderNews
+}
+
+interface SenderTimes {
   /** How long the first append of a batch waits for more to join it, in ms. */
   readonly lingerMs: number
   /** The broker gives up waiting for its replicas after this time, in ms; this side a little later. */
   readonly requestMs: number
-  readonly leaders: LeaderWatch
+  /** Tests set them. */
+  readonly outage?: OutageTimes
+}
+
+/** Who hears what became of each batch. */
+interface SenderNews {
   readonly onSent: (topic: Topic) => void
   readonly onFailure: (error: Error, topic: Topic) => void
   /** Only a new process will help. Called at most once. */
   readonly onBroken: (error: Error) => void
-  /** Tests set them. */
-  readonly outageTimes?: OutageTimes
 }
 
 const RETRY_MS = { first: 50, most: 1_000 }
@@ -59,7 +68,7 @@ export class KafkaSender {
   request(topic: Topic): void {
     if (this.#busy.has(topic)) return
     this.#busy.add(topic)
-    setTimeout(() => void this.#drain(this.#queue.sending(topic)), this.#options.lingerMs)
+    setTimeout(() => void this.#drain(this.#queue.sending(topic)), this.#options.times.lingerMs)
   }
 
   /** Connects before the first append needs it. Failures are ignored, since appends retry. */
@@ -81,11 +90,11 @@ export class KafkaSender {
       const failure = await this.#sendSomehow(sending.topic, entries)
       sending.settle(failure)
       if (failure === null) {
-        this.#options.onSent(sending.topic)
+        this.#options.news.onSent(sending.topic)
         retryMs = RETRY_MS.first
         continue
       }
-      this.#options.onFailure(failure.error, sending.topic)
+      this.#options.news.onFailure(failure.error, sending.topic)
       // It may succeed now, however long it could not.
       if (failure.error instanceof LeadersMoved) retryMs = RETRY_MS.first
       await new Promise((resolve) => setTimeout(resolve, retryMs))
@@ -96,7 +105,7 @@ export class KafkaSender {
 
   /** Never throws. After failures for long, with what may help. */
   async #sendSomehow(topic: Topic, entries: readonly Entry[]): Promise<SendFailure | null> {
-    const outage = this.#outages.get(topic) ?? new Outage(this.#options.outageTimes ?? OUTAGE_TIMES)
+    const outage = this.#outages.get(topic) ?? new Outage(this.#options.times.outage ?? OUTAGE_TIMES)
     this.#outages.set(topic, outage)
     const failure = await this.#send(topic, entries)
     if (failure === null) outage.stored()
@@ -111,7 +120,7 @@ export class KafkaSender {
     const producer = Promise.resolve().then(() => this.#newProducer(this.#newClient()))
     try {
       const sent = this.#sendBy(producer.then(connected), topic, entries)
-      await within(sent, STUCK_AFTER_REQUESTS * this.#options.requestMs)
+      await within(sent, STUCK_AFTER_REQUESTS * this.#options.times.requestMs)
     } catch {
       outage.freshFailed()
       return failure
@@ -120,7 +129,7 @@ export class KafkaSender {
     }
     if (outage.freshStored() && !this.#isBroken) {
       this.#isBroken = true
-      this.#options.onBroken(new Error('Kafka stores what a fresh connection sends', { cause: failure.error }))
+      this.#options.news.onBroken(new Error('Kafka stores what a fresh connection sends', { cause: failure.error }))
     }
     return null
   }
@@ -137,7 +146,7 @@ export class KafkaSender {
 
   /** Never throws, and ends in bounded time; the late success of an abandoned send is ignored. */
   async #send(topic: Topic, entries: readonly Entry[]): Promise<SendFailure | null> {
-    const stuckMs = STUCK_AFTER_REQUESTS * this.#options.requestMs
+    const stuckMs = STUCK_AFTER_REQUESTS * this.#options.times.requestMs
     const { moved, end } = this.#options.leaders.watch(this.#options.topicName(topic))
     let producer: Promise<Producer> | null = null
     try {
@@ -162,7 +171,7 @@ export class KafkaSender {
     const answers = await sender.send({
       topic: this.#options.topicName(topic),
       acks: -1,
-      timeout: this.#options.requestMs,
+      timeout: this.#options.times.requestMs,
       messages: entries.map(({ key, value }) => ({ key, value, timestamp })),
     })
     if (answers.length === 0) throw new Error('Kafka answered for no partition')

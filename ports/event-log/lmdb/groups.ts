@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import type { Topic } from '../../../domain/records.ts'
 
-import { BatchPace, type PaceOptions } from '../batch-pace.ts'
+import { BatchPace, type ConsumerPace } from '../batch-pace.ts'
 import type { Batch, BatchHandler, BatchOutcome, ConsumeOptions, Consumer, StoredEntry } from '../event-log.ts'
 import { MAX_OPEN_ENTRIES } from '../event-log.ts'
 import { OpenBatches } from '../open-batches.ts'
@@ -21,11 +21,10 @@ interface GroupSource {
   durable(): Promise<void>
 }
 
-export interface GroupOptions extends PaceOptions {
+export interface GroupOptions {
   readonly topic: Topic
   readonly group: string
-  /** How long a stop waits for a batch that is being handled, in ms. */
-  readonly inHandMs: number
+  readonly pace: ConsumerPace
   readonly onHandlerFailure: (error: unknown, topic: Topic, group: string) => void
 }
 
@@ -67,7 +66,7 @@ export class Group {
     this.#source = source
     this.#position = position
     this.#options = options
-    this.#pace = new BatchPace(options, source.nowMs)
+    this.#pace = new BatchPace(options.pace, source.nowMs)
   }
 
   /** Everything before it is done. */
@@ -119,7 +118,7 @@ export class Group {
 
   /** What is not finished in time comes again to whoever joins next. */
   async #endOfOpen(): Promise<void> {
-    const timer = setTimeout(() => this.#giveUpOpen(), this.#options.inHandMs)
+    const timer = setTimeout(() => this.#giveUpOpen(), this.#options.pace.inHandMs)
     await this.#open.settled()
     clearTimeout(timer)
   }
@@ -134,7 +133,7 @@ export class Group {
       inHand.isLost = true
       this.#released(inHand)
     }
-    const timer = setTimeout(giveUp, this.#options.inHandMs)
+    const timer = setTimeout(giveUp, this.#options.pace.inHandMs)
     await inHand.ended.promise
     clearTimeout(timer)
   }

@@ -19,40 +19,35 @@ import type {
   TopicLag,
   TopicProgress,
 } from '../event-log.ts'
-import { IN_HAND_MS, LogUnavailable } from '../event-log.ts'
+import { LogUnavailable } from '../event-log.ts'
 import { patienceOf } from '../append-patience.ts'
+import { CONSUMER_PACE, type ConsumerPace } from '../batch-pace.ts'
 import { AppendQueue, type LmdbAppendOptions } from './appends.ts'
 import { isKeyShort } from './chunks.ts'
+import type { AppendBounds } from '../waiting-appends.ts'
 import { Group } from './groups.ts'
 import type { GroupOptions } from './groups.ts'
 import { Topics } from './topics.ts'
 
 export interface LmdbEventLogOptions {
-  /** Bounds of the appends that wait for the disk. */
-  readonly maxQueuedBytes?: number
-  readonly maxQueuedEntries?: number
-  readonly appendDeadlineMs?: number
-  readonly appendPatienceMs?: number
-  /**
-   * Below this, a transaction is only slow, for example beside merges on the same disk; above it the disk is stuck, in
-   * ms.
-   */
-  readonly stuckMs?: number
-  readonly retryMs?: GroupOptions['retryMs']
-  readonly recheckMs?: number
-  readonly inHandMs?: number
-  /** In [0, 1). */
-  readonly random?: () => number
+  /** Of the appends that wait for the disk. */
+  readonly bounds?: Partial<AppendBounds>
+  readonly pace?: Partial<ConsumerPace>
+  readonly keeping?: Partial<LmdbKeeping>
   /** Called for each handler that threw, with its error. */
   readonly onHandlerFailure?: GroupOptions['onHandlerFailure']
-  /** How long entries of a topic are kept after all groups have passed them. */
-  readonly keepMs?: (topic: Topic) => number
-  /** Whether they are kept, however old they are, as long as the topic has no group. */
-  readonly keepsUnfollowed?: boolean
-  /** Pause between two runs of `trim`; 0 runs none. */
-  readonly trimEveryMs?: number
-  /** Called if such a run fails: nothing is deleted until one succeeds. */
+  /** Called if a regular run of `trim` fails: nothing is deleted until one succeeds. */
   readonly onTrimFailure?: (error: unknown) => void
+}
+
+/** How long entries stay. */
+export interface LmdbKeeping {
+  /** After all groups have passed them. */
+  readonly keepMs: (topic: Topic) => number
+  /** Whether they are kept, however old they are, as long as the topic has no group. */
+  readonly keepsUnfollowed: boolean
+  /** Pause between two runs of `trim`; with `Infinity` there are none. */
+  readonly trimEveryMs: number
 }
 
 export interface LmdbEventLog extends EventLog {
@@ -70,34 +65,29 @@ const TRIM_CHUNKS_PER_TRANSACTION = 200
 const MAX_GROUPS = 10_000
 /** After an append missed its deadline, the log reports for this long that it refuses appends. */
 const FAILURE_SHOWN_MS = 2_000
-const DEFAULTS = {
-  maxQueuedBytes: 64 * 1024 * 1024,
-  maxQueuedEntries: 100_000,
-  appendDeadlineMs: LIMITS.appendDeadlineMs,
-  appendPatienceMs: LIMITS.appendPatienceMs,
-  stuckMs: 2_500,
-  retryMs: { first: 100, most: 30_000 },
-  recheckMs: 1_000,
-  inHandMs: IN_HAND_MS,
-  random: Math.random,
-  onHandlerFailure: () => undefined,
-  keepMs: (topic: Topic) => (topic === 'dead-letters' ? LIMITS.deadLetterKeepMs : LIMITS.eventLogKeepMs),
+/** Below this, a transaction is only slow, for example beside merges on the same disk; above it the disk is stuck. */
+const STUCK_MS = 2_500
+const BOUNDS: AppendBounds = { maxBytes: 64 * 1024 * 1024, maxEntries: 100_000 }
+const KEEPING: LmdbKeeping = {
+  keepMs: (topic) => (topic === 'dead-letters' ? LIMITS.deadLetterKeepMs : LIMITS.eventLogKeepMs),
   keepsUnfollowed: false,
   trimEveryMs: 600_000,
-  onTrimFailure: () => undefined,
-} satisfies Required<LmdbEventLogOptions>
+}
 
 /** Opens the log in an environment; close it before the environment. */
 export async function lmdbEventLog(
   environment: LmdbEnvironment,
   options: LmdbEventLogOptions = {},
 ): Promise<LmdbEventLog> {
-  return new LogInLmdb(environment, { ...DEFAULTS, ...options })
+  return new LogInLmdb(environment, options)
 }
 
 class LogInLmdb implements LmdbEventLog {
   readonly #environment: LmdbEnvironment
-  readonly #options: Required<LmdbEventLogOptions>
+  readonly #bounds: AppendBounds
+  readonly #pace: ConsumerPace
+  readonly #keeping: LmdbKeeping
+  readonly #onHandlerFailure: GroupOptions['onHandlerFailure']
   readonly #topics: Topics
   readonly #queue: AppendQueue
   readonly #positions: Table
@@ -108,15 +98,15 @@ class LogInLmdb implements LmdbEventLog {
   #isClosed = false
   #trimming: Promise<number> | null = null
 
-  constructor(environment: LmdbEnvironment, options: Required<LmdbEventLogOptions>) {
+  constructor(environment: LmdbEnvironment, options: LmdbEventLogOptions) {
+    const { onHandlerFailure = () => undefined, onTrimFailure = () => undefined } = options
     this.#environment = environment
-    this.#options = options
+    this.#bounds = { ...BOUNDS, ...options.bounds }
+    this.#pace = { ...CONSUMER_PACE, ...options.pace }
+    this.#keeping = { ...KEEPING, ...options.keeping }
+    this.#onHandlerFailure = onHandlerFailure
     this.#topics = new Topics(environment)
-    this.#queue = new AppendQueue({
-      maxBytes: options.maxQueuedBytes,
-      maxEntries: options.maxQueuedEntries,
-      stuckMs: () => this.#stuckMs(),
-    })
+    this.#queue = new AppendQueue({ ...this.#bounds, stuckMs: () => this.#stuckMs() })
     this.#positions = environment.openTable('log-positions')
     for (const { key, value } of this.#positions.range({ start: '', end: '\uffff', limit: MAX_GROUPS })) {
       const [topic = '', name = ''] = key.split('\n')
@@ -135,7 +125,8 @@ class LogInLmdb implements LmdbEventLog {
       }
     })
     const trim = async (): Promise<void> => void (await this.trim())
-    this.#trims = every(options.trimEveryMs, trim, { firstMs: options.trimEveryMs, onFailure: options.onTrimFailure })
+    const { trimEveryMs } = this.#keeping
+    this.#trims = every(trimEveryMs, trim, { firstMs: trimEveryMs, onFailure: onTrimFailure })
   }
 
   append(topic: Topic, entries: readonly Entry[], options?: LmdbAppendOptions): Promise<void> {
@@ -144,7 +135,7 @@ class LogInLmdb implements LmdbEventLog {
       options?.onKnown?.(false)
       return Promise.reject(refusal)
     }
-    const appended = this.#queue.add(topic, entries, patienceOf(options, this.#options), options?.onKnown)
+    const appended = this.#queue.add(topic, entries, patienceOf(options), options?.onKnown)
     this.#environment.committer.request()
     return appended
   }
@@ -206,7 +197,7 @@ class LogInLmdb implements LmdbEventLog {
       refuses,
       ...(this.#environment.committer.isFull ? { isDiskFull: true as const } : {}),
       queuedBytes: this.#queue.bytes,
-      maxQueuedBytes: this.#options.maxQueuedBytes,
+      maxQueuedBytes: this.#bounds.maxBytes,
       lastAppendAtMs: this.#lastAppendAtMs,
       lastFetchAtMs: this.#lastFetchAtMs,
     }
@@ -219,7 +210,7 @@ class LogInLmdb implements LmdbEventLog {
     if (this.#environment.committer.isFull) return 'disk_full'
     if (isRefused) return 'failing'
     if (this.#queue.isFull) return 'queue_full'
-    const isStalled = this.#environment.committer.underWayMs > this.#options.appendDeadlineMs
+    const isStalled = this.#environment.committer.underWayMs > LIMITS.appendDeadlineMs
     return isStalled || performance.now() - this.#queue.expiredAtMs < FAILURE_SHOWN_MS ? 'late' : null
   }
 
@@ -244,7 +235,7 @@ class LogInLmdb implements LmdbEventLog {
 
   #stuckMs(): number {
     const { underWayMs } = this.#environment.committer
-    return underWayMs < this.#options.stuckMs ? 0 : underWayMs
+    return underWayMs < STUCK_MS ? 0 : underWayMs
   }
 
   #refusalOf(entries: readonly Entry[]): Error | null {
@@ -278,7 +269,12 @@ class LogInLmdb implements LmdbEventLog {
       },
       durable: () => this.#environment.committer.durable(),
     }
-    const group = new Group(source, position, { ...this.#options, topic, group: name })
+    const group = new Group(source, position, {
+      topic,
+      group: name,
+      pace: this.#pace,
+      onHandlerFailure: this.#onHandlerFailure,
+    })
     const ofTopic = this.#groups.get(topic) ?? new Map<string, Group>()
     this.#groups.set(topic, ofTopic.set(name, group))
     return group
@@ -304,9 +300,9 @@ class LogInLmdb implements LmdbEventLog {
     let removed = 0
     for (const { topic, endOffset } of [...this.#topics.all()]) {
       const positions = this.#groupsOf(topic).map(({ position }) => position)
-      if (positions.length === 0 && this.#options.keepsUnfollowed) continue
+      if (positions.length === 0 && this.#keeping.keepsUnfollowed) continue
       const belowOffset = Math.min(endOffset, ...positions)
-      const beforeMs = this.#environment.nowMs() - this.#options.keepMs(topic)
+      const beforeMs = this.#environment.nowMs() - this.#keeping.keepMs(topic)
       removed += await this.#trimTopic(topic, { belowOffset, beforeMs })
     }
     return removed

@@ -49,15 +49,17 @@ export interface SpoolOptions {
   readonly maxBytes: number
   /** A larger entry is refused before it is spooled: the log would never accept it. */
   readonly maxEntryBytes?: number
-  readonly appendDeadlineMs?: number
-  /** How long the log may take for one part copied from the spool. */
-  readonly drainDeadlineMs?: number
-  /** How long `close` keeps copying entries to the log, and how long without any progress. */
-  readonly closeDrainMs?: number
-  readonly closeStalledMs?: number
+  readonly closing?: Partial<SpoolClosing>
   readonly nowMs?: () => number
   /** Called when the first entry is spooled, and when the spool is empty again. */
   readonly onSpooling?: (isSpooling: boolean) => void
+}
+
+/** How long `close` keeps copying entries to the log, in ms. */
+interface SpoolClosing {
+  readonly drainMs: number
+  /** Without any progress. */
+  readonly stalledMs: number
 }
 
 export interface SpooledEventLog extends EventLog {
@@ -80,22 +82,15 @@ const RESTS_ON: { readonly [T in Topic]?: readonly Topic[] } = { installs: RECEI
 /** How soon entries that must come later are looked at again. */
 const COME_LATER_MS = 50
 const CLOSE_LOOK_MS = 20
-const DEFAULTS = {
-  maxEntryBytes: 900 * KIB,
-  appendDeadlineMs: LIMITS.appendDeadlineMs,
-  drainDeadlineMs: 5_000,
-  closeDrainMs: 10_000,
-  closeStalledMs: 3_000,
-  nowMs: Date.now,
-  onSpooling: () => undefined,
-} satisfies Omit<Required<SpoolOptions>, 'maxBytes'>
+const MAX_ENTRY_BYTES = 900 * KIB
+/** How long the log may take for one part copied from the spool. */
+const DRAIN_DEADLINE_MS = 5_000
+const CLOSING: SpoolClosing = { drainMs: 10_000, stalledMs: 3_000 }
 
 /** The spool's LMDB log deletes copied entries at once, to free its room. */
 export const SPOOL_LOG_OPTIONS = {
-  keepMs: () => 0,
-  keepsUnfollowed: true,
-  trimEveryMs: 1_000,
-  retryMs: { first: 100, most: 2_000 },
+  keeping: { keepMs: () => 0, keepsUnfollowed: true, trimEveryMs: 1_000 },
+  pace: { retryMs: { first: 100, most: 2_000 } },
 } as const
 
 /**
@@ -107,7 +102,7 @@ export async function spooledEventLog(
   spool: LmdbEventLog,
   options: SpoolOptions,
 ): Promise<SpooledEventLog> {
-  const spooled = new LogWithSpool(log, spool, { ...DEFAULTS, ...options })
+  const spooled = new LogWithSpool(log, spool, options)
   await spooled.takeUp()
   return spooled
 }
@@ -115,7 +110,10 @@ export async function spooledEventLog(
 class LogWithSpool implements SpooledEventLog {
   readonly #log: EventLog
   readonly #spool: LmdbEventLog
-  readonly #options: Required<SpoolOptions>
+  readonly #maxEntryBytes: number
+  readonly #closing: SpoolClosing
+  readonly #nowMs: () => number
+  readonly #onSpooling: (isSpooling: boolean) => void
   readonly #counts: SpoolCounts
   readonly #drains = new Map<Topic, Promise<Consumer>>()
   readonly #handovers = new SpoolHandovers()
@@ -128,11 +126,15 @@ class LogWithSpool implements SpooledEventLog {
   #isClosed = false
   #isEnding = false
 
-  constructor(log: EventLog, spool: LmdbEventLog, options: Required<SpoolOptions>) {
+  constructor(log: EventLog, spool: LmdbEventLog, options: SpoolOptions) {
+    const { maxBytes, maxEntryBytes = MAX_ENTRY_BYTES, nowMs = Date.now, onSpooling = () => undefined } = options
     this.#log = log
     this.#spool = spool
-    this.#options = options
-    this.#counts = new SpoolCounts(options.maxBytes, options.nowMs)
+    this.#maxEntryBytes = maxEntryBytes
+    this.#closing = { ...CLOSING, ...options.closing }
+    this.#nowMs = nowMs
+    this.#onSpooling = onSpooling
+    this.#counts = new SpoolCounts(maxBytes, nowMs)
     this.#begins = every(BEGIN_DRAINS_EVERY_MS, () => this.#beginDrains(), {
       firstMs: BEGIN_DRAINS_EVERY_MS,
       onFailure: () => undefined,
@@ -154,7 +156,7 @@ class LogWithSpool implements SpooledEventLog {
     if (entries.length === 0) return
     this.#underWay++
     try {
-      await this.#append(topic, entries, options?.deadlineMs ?? this.#options.appendDeadlineMs)
+      await this.#append(topic, entries, options?.deadlineMs ?? LIMITS.appendDeadlineMs)
     } finally {
       this.#underWay--
       if (this.#underWay === 0) this.#onIdle()
@@ -243,7 +245,7 @@ class LogWithSpool implements SpooledEventLog {
   }
 
   async #keep(topic: Topic, entries: readonly Entry[], deadlineMs: number): Promise<void> {
-    const { maxEntryBytes } = this.#options
+    const maxEntryBytes = this.#maxEntryBytes
     const bytes = spooledBytes(entries)
     if (bytes > maxEntryBytes && entries.some((entry) => spooledBytes([entry]) > maxEntryBytes)) {
       throw new RangeError(`an entry is above ${maxEntryBytes} bytes`)
@@ -289,14 +291,14 @@ class LogWithSpool implements SpooledEventLog {
 
   async #drain({ topic, entries: fetched }: Batch): Promise<BatchOutcome> {
     const entries = this.#inTurn(topic, fetched)
-    if (entries.length === 0) return { done: 0, resumeAtMs: this.#options.nowMs() + COME_LATER_MS }
+    if (entries.length === 0) return { done: 0, resumeAtMs: this.#nowMs() + COME_LATER_MS }
     const left = this.#counts.entriesOf(topic) - entries.length
     if (left <= HANDOVER_ENTRIES && this.#isLogThere()) this.#handovers.begin(topic)
     let done = 0
     try {
       for (const part of topicParts(entries)) {
         if (this.#isEnding) break
-        await this.#log.append(topic, part, { deadlineMs: this.#options.drainDeadlineMs })
+        await this.#log.append(topic, part, { deadlineMs: DRAIN_DEADLINE_MS })
         done += part.length
         this.#progressAtMs = performance.now()
         this.#counts.drained(topic, part, entries[done])
@@ -335,11 +337,11 @@ class LogWithSpool implements SpooledEventLog {
   }
 
   async #drainBeforeClose(): Promise<void> {
-    const { closeDrainMs, closeStalledMs } = this.#options
-    const endAtMs = performance.now() + closeDrainMs
+    const { drainMs, stalledMs } = this.#closing
+    const endAtMs = performance.now() + drainMs
     this.#progressAtMs = performance.now()
     while (this.#counts.entries > 0 && performance.now() < endAtMs) {
-      if (performance.now() - this.#progressAtMs > closeStalledMs) return
+      if (performance.now() - this.#progressAtMs > stalledMs) return
       await wait(CLOSE_LOOK_MS)
     }
   }
@@ -348,6 +350,6 @@ class LogWithSpool implements SpooledEventLog {
     const isSpooling = this.#counts.entries > 0
     if (isSpooling === this.#isSpooling) return
     this.#isSpooling = isSpooling
-    this.#options.onSpooling(isSpooling)
+    this.#onSpooling(isSpooling)
   }
 }

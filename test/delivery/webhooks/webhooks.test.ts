@@ -113,7 +113,7 @@ describe('an event webhook', function () {
     folder = await temporaryFolder()
     clock = testClock(Date.now())
     environment = await openTestEnvironment(folder, clock.nowMs)
-    log = await lmdbEventLog(environment, { inHandMs: 50, recheckMs: 20 })
+    log = await lmdbEventLog(environment, { pace: { inHandMs: 50, recheckMs: 20 } })
     receiver = await Receiver.open()
     role = null
     news = new Set()
