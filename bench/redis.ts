@@ -25,7 +25,7 @@ await withRedis(measureVerbs)
 
 async function withRedis(measure: (state: HotState, server: RedisServer) => Promise<void>): Promise<void> {
   const server = await startRedis()
-  const state = await redisHotState(server.url, { deadlineMs: 30_000, whenAway: 'reject' })
+  const state = await redisHotState(server.url, { times: { deadlineMs: 30_000 }, whenAway: 'reject' })
   try {
     await measure(state, server)
   } finally {

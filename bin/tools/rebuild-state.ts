@@ -14,7 +14,7 @@ export async function rebuildStateTool({ settings }: RunOutcome<'rebuild-state'>
   const { hotState: stateEngine, facts: factsEngine } = settings
   const facts = clickhouseFacts(openClickHouse(factsEngine.url), { nowMs: Date.now })
   try {
-    const hotState = await redisHotState(stateEngine.url, { whenAway: 'reject', deadlineMs: VERB_MS })
+    const hotState = await redisHotState(stateEngine.url, { whenAway: 'reject', times: { deadlineMs: VERB_MS } })
     try {
       const report = await rebuildState({ facts, hotState, nowMs: Date.now, onProgress: reportRows })
       const { activations, installs, organizations } = report

@@ -90,12 +90,14 @@ export async function openRedis(
     () =>
       redisHotState(url, {
         whenAway,
-        onUnreachable: (reason) => logger.error({ reason }, 'hot state unavailable: limits count per process'),
-        onReachable: () => logger.info('hot state reachable'),
-        onNewRun: (run, before) => {
-          if (before === null) return
-          logger.warn({ run }, 'hot state was restarted or emptied')
-          onLost()
+        news: {
+          onUnreachable: (reason) => logger.error({ reason }, 'hot state unavailable: limits count per process'),
+          onReachable: () => logger.info('hot state reachable'),
+          onNewRun: (run, before) => {
+            if (before === null) return
+            logger.warn({ run }, 'hot state was restarted or emptied')
+            onLost()
+          },
         },
       }),
     (state) => state.close(),

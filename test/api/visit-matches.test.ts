@@ -119,7 +119,7 @@ for (const store of ['LMDB', 'Redis'] as const) {
       it('is recorded even if its installs reached several processes', async () => {
         const receipt = await api.activeReceipt()
         const { visitId } = claimsOf(receipt)
-        const elsewhere = await redisHotState(redis?.url ?? '', { whenAway: 'reject', deadlineMs: 5_000 })
+        const elsewhere = await redisHotState(redis?.url ?? '', { whenAway: 'reject', times: { deadlineMs: 5_000 } })
         try {
           for (let number = 0; number < THRESHOLD; number++) {
             const counted = await elsewhere.countHits(

@@ -18,7 +18,7 @@ import { testClock } from './lmdb-harness.ts'
 import { sessionContract } from './session.contract.ts'
 
 /** Thousands of calls at once are slow on a busy machine, and that is no failure here. */
-const PATIENT = { deadlineMs: 15_000, connectWaitMs: 10_000 }
+const PATIENT = { times: { deadlineMs: 15_000, connectWaitMs: 10_000 } }
 
 describe('HotState on Redis', () => {
   let server: RedisServer
@@ -65,7 +65,10 @@ describe('HotState on Redis', () => {
   it('is unavailable with a wrong password, and does not show it', async () => {
     const reasons: string[] = []
     const url = `redis://whence:hunter2@127.0.0.1:${server.port}`
-    const state = await redisHotState(url, { connectWaitMs: 300, onUnreachable: (reason) => reasons.push(reason) })
+    const state = await redisHotState(url, {
+      times: { connectWaitMs: 300 },
+      news: { onUnreachable: (reason) => reasons.push(reason) },
+    })
     expect(state.health()).to.deep.equal({ isReachable: false, isShared: false })
     expect(reasons.join()).to.include('WRONGPASS').and.to.not.include('hunter2')
     await state.close()
@@ -90,10 +93,7 @@ describe('HotState on Redis through TLS', () => {
   it('speaks to a server whose certificate it can check', async () => {
     const state = await redisHotState(
       `rediss://127.0.0.1:${server.port}?ca=${encodeURIComponent(`${folder}/cert.pem`)}`,
-      {
-        connectWaitMs: 10_000,
-        deadlineMs: 5_000,
-      },
+      { times: { connectWaitMs: 10_000, deadlineMs: 5_000 } },
     )
     expect(state.health()).to.deep.equal({ isReachable: true, isShared: true })
     await state.countHits([{ key: 'a', limit: 1, windowS: 86_400 }])
@@ -103,7 +103,7 @@ describe('HotState on Redis through TLS', () => {
   })
 
   it('treats a server whose certificate it cannot check as unavailable', async () => {
-    const state = await redisHotState(`rediss://127.0.0.1:${server.port}`, { connectWaitMs: 300 })
+    const state = await redisHotState(`rediss://127.0.0.1:${server.port}`, { times: { connectWaitMs: 300 } })
     expect(state.health().isReachable).to.equal(false)
     await state.close()
   })

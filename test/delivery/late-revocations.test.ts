@@ -149,7 +149,7 @@ describe('a revocation whose visit could not be read', function () {
         keeping: { trimEveryMs: Infinity },
         pace: { recheckMs: 5, retryMs: { first: 10, most: 50 } },
       })
-      hotState = await redisHotState(redis.url, { whenAway: 'reject', deadlineMs: 5_000 })
+      hotState = await redisHotState(redis.url, { whenAway: 'reject', times: { deadlineMs: 5_000 } })
     })
     afterEach(async () => {
       await Promise.all(roles.splice(0).map((role) => role.close()))

@@ -32,7 +32,11 @@ describe('a hot state that was lost', function () {
   beforeEach(async () => {
     redis.cli('FLUSHALL')
     const onNewRun = (_: string, before: string | null): void => (before === null ? undefined : onLost())
-    hotState = await redisHotState(redis.url, { whenAway: 'reject', probeEveryMs: 50, deadlineMs: 5_000, onNewRun })
+    hotState = await redisHotState(redis.url, {
+      whenAway: 'reject',
+      times: { probeEveryMs: 50, deadlineMs: 5_000 },
+      news: { onNewRun },
+    })
   })
   afterEach(async () => {
     onLost = () => undefined

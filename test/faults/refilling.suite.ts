@@ -28,7 +28,7 @@ export function refillingRedis(serviceOf: () => Distributed): void {
     before(async () => {
       hotState = await redisHotState(serviceOf().engines.ownEnv.WHENCE_HOT_STATE, {
         whenAway: 'reject',
-        deadlineMs: 10_000,
+        times: { deadlineMs: 10_000 },
       })
     })
     after(() => hotState?.close())

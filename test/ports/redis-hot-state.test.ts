@@ -45,7 +45,7 @@ describe('Redis hot state', () => {
   after(() => server?.stop())
 
   const open = async (options: RedisHotStateOptions = {}, url = server.url): Promise<HotState> => {
-    const state = await redisHotState(url, { ...SHORT, ...options })
+    const state = await redisHotState(url, { ...options, times: { ...SHORT, ...options.times } })
     opened.push(state)
     return state
   }
@@ -58,7 +58,7 @@ describe('Redis hot state', () => {
   it('writes nothing to data of another form, and says what to do', async () => {
     server.cli('set', 'whence:epoch', '0123456789abcdef')
     const reasons: string[] = []
-    const state = await open({ onUnreachable: (reason) => reasons.push(reason) })
+    const state = await open({ news: { onUnreachable: (reason) => reasons.push(reason) } })
     expect(state.health()).to.deep.equal({ isReachable: false, isShared: false })
     expect(reasons).to.deep.equal([
       'Redis holds data in another form: use an empty database, or the program that made them',
@@ -70,7 +70,7 @@ describe('Redis hot state', () => {
 
   describe('in memory', () => {
     it('keeps the states of a day in short hashes that stay flat', async () => {
-      const state = await open({ deadlineMs: 10_000 })
+      const state = await open({ times: { deadlineMs: 10_000 } })
       const receipts = times(6_000, () => issued())
       await Promise.all(receipts.map((known, index) => state.learn(known, index % 2 === 0 ? 'active' : 'revoked')))
       const { entries, flat, bytes, longest } = buckets(server)
@@ -81,7 +81,7 @@ describe('Redis hot state', () => {
     })
 
     it('continues a full hash by others that stay flat too, and finds every state in them', async () => {
-      const state = await open({ deadlineMs: 10_000 })
+      const state = await open({ times: { deadlineMs: 10_000 } })
       const neighbours = receiptsOfOneBucket(180).map((known) => issued(known))
       await Promise.all(neighbours.map((known) => state.learn(known, 'active')))
       const { entries, flat, other, longest } = buckets(server)
@@ -173,7 +173,7 @@ describe('Redis hot state', () => {
 
   describe('shared by many processes', () => {
     it('admits exactly the limit of 10,000 concurrent hits by four clients', async () => {
-      const states = await Promise.all(times(4, () => open({ deadlineMs: 20_000 })))
+      const states = await Promise.all(times(4, () => open({ times: { deadlineMs: 20_000 } })))
       const outcomes = await Promise.all(
         states.flatMap((state) =>
           times(2_500, () => state.countHits([{ key: 'website', limit: 777, windowS: 86_400 }])),
@@ -193,7 +193,7 @@ describe('Redis hot state', () => {
 
     it('reports that Redis was emptied, and keeps working', async () => {
       const runs: (string | null)[] = []
-      const state = await open({ onNewRun: (run, before) => runs.push(before, run) })
+      const state = await open({ news: { onNewRun: (run, before) => runs.push(before, run) } })
       const known = receipt()
       await state.learn({ ...known, previous: null }, 'active')
       server.cli('flushall')
@@ -206,7 +206,7 @@ describe('Redis hot state', () => {
 
     it('says that Redis was killed and started again, and knows what it held', async () => {
       const runs: string[] = []
-      const state = await open({ onNewRun: (run) => runs.push(run) })
+      const state = await open({ news: { onNewRun: (run) => runs.push(run) } })
       await state.claimInstall(claim('event-1'))
       await state.settleInstall({ ...claim('event-1'), answer: 'kept', receivedAtMs: 0, matched: null })
       await server.kill()
@@ -281,7 +281,7 @@ describe('Redis hot state', () => {
 
     it('starts without Redis, and finds it when it comes', async () => {
       await server.kill()
-      const state = await open({ connectWaitMs: 200 })
+      const state = await open({ times: { connectWaitMs: 200 } })
       expect(state.health()).to.deep.equal({ isReachable: false, isShared: false })
       expect(await state.countHits([{ key: 'a', limit: 1, windowS: 60 }])).to.include({ kind: 'counted' })
       await server.restart()
@@ -289,7 +289,7 @@ describe('Redis hot state', () => {
     })
 
     it('does not count as unreachable because this process itself was stalled', async () => {
-      const state = await open({ whenAway: 'reject', probeEveryMs: 60_000 })
+      const state = await open({ whenAway: 'reject', times: { probeEveryMs: 60_000 } })
       freeze()
       const counted = state.addUsage({ organization: 'acme', month: MONTH, quota: null })
       // Let the request leave before the standstill, which takes longer than the whole deadline.
@@ -471,7 +471,7 @@ describe('Redis hot state', () => {
 
       it('knows that answers are missing once a process has died with them, and since when', async () => {
         const state = await open()
-        const other = await open({ goneAfterMs: GONE_MS })
+        const other = await open({ times: { goneAfterMs: GONE_MS } })
         await whole(other)
         const aloneAtMs = Date.now()
         freeze()
@@ -558,7 +558,7 @@ describe('Redis hot state', () => {
 
       it('restores everything if Redis was restarted before these were restored', async () => {
         const state = await open()
-        const other = await open({ goneAfterMs: GONE_MS })
+        const other = await open({ times: { goneAfterMs: GONE_MS } })
         await whole(other)
         freeze()
         await until(async () => !(await isShared(state)()))
@@ -578,7 +578,7 @@ describe('Redis hot state', () => {
 
       it('is complete if a process ended that had written everything', async () => {
         const state = await open()
-        const other = await open({ goneAfterMs: GONE_MS })
+        const other = await open({ times: { goneAfterMs: GONE_MS } })
         await whole(other)
         await settle(state, 'event-1')
         await state.close()
@@ -605,7 +605,7 @@ describe('Redis hot state', () => {
 
     it('keeps working if Redis is full, and reports why without any content', async () => {
       const reasons: string[] = []
-      const state = await open({ onUnreachable: (reason) => reasons.push(reason) })
+      const state = await open({ news: { onUnreachable: (reason) => reasons.push(reason) } })
       server.cli('config', 'set', 'maxmemory', '1')
       try {
         await state.claimInstall({ ...claim('event-1'), owner: 'an owner of this test' })
@@ -618,7 +618,7 @@ describe('Redis hot state', () => {
     })
 
     it('sends no more at once than it may', async () => {
-      const state = await open({ maxInFlight: 10, deadlineMs: 5_000, whenAway: 'reject' })
+      const state = await open({ maxInFlight: 10, times: { deadlineMs: 5_000 }, whenAway: 'reject' })
       freeze()
       const asked = times(11, () => state.readUsage('acme', MONTH))
       const failure = await asked[10]?.catch((error: Error) => error.message)
@@ -638,7 +638,10 @@ describe('Redis hot state', () => {
         await until(async () => sentinel.cli('sentinel', 'replicas', 'whence').includes(String(replica.port)))
         const runs: string[] = []
         const address = `redis://127.0.0.1:${sentinel.port}/0?sentinel=whence`
-        const state = await open({ onNewRun: (run) => runs.push(run), connectWaitMs: 5_000 }, address)
+        const state = await open(
+          { news: { onNewRun: (run) => runs.push(run) }, times: { connectWaitMs: 5_000 } },
+          address,
+        )
         const known = issued()
         const meanwhile = issued()
         await state.learn(known, 'active')
@@ -658,12 +661,18 @@ describe('Redis hot state', () => {
     it('comes back from a connection that was closed while Sentinel was still being asked', async () => {
       const master = await startRedis()
       const sentinel = await startSentinel('whence', master.port)
-      const limits = { prefix: 'whence:', deadlineMs: 2_000, probeEveryMs: 100, maxInFlight: 10, process: null }
+      const times = { deadlineMs: 2_000, probeEveryMs: 100 }
       const address = parseRedisUrl(`redis://127.0.0.1:${sentinel.port}/0?sentinel=whence`)
-      const client = redisClient(address, limits.deadlineMs)
+      const client = redisClient(address, times.deadlineMs)
       const ignore = (): void => undefined
-      const told = { onUnreachable: ignore, onReachable: ignore, onProbed: ignore, onNewRun: ignore }
-      const connection = new RedisConnection(client, { ...limits, ...told })
+      const connection = new RedisConnection(client, {
+        prefix: 'whence:',
+        times,
+        maxInFlight: 10,
+        process: null,
+        news: { onUnreachable: ignore, onReachable: ignore, onNewRun: ignore },
+        onProbed: ignore,
+      })
       try {
         await connection.open(10_000)
         expect(connection.isReachable).to.equal(true)

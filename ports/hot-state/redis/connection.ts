@@ -28,17 +28,32 @@ export interface KeepingProcess {
 
 interface RedisConnectionOptions {
   readonly prefix: string
-  readonly deadlineMs: number
-  readonly probeEveryMs: number
+  readonly times: ConnectionTimes
   /** Most verbs that may wait for their answers at once; more are refused. */
   readonly maxInFlight: number
   /** For a process that keeps writes while Redis is away: Redis then knows that it lives. Null for others. */
   readonly process: KeepingProcess | null
-  readonly onUnreachable: (reason: string) => void
-  readonly onReachable: () => void
+  readonly news: RedisNews
   /** After each probe that was answered. */
   readonly onProbed: () => void
-  /** `run` is an ID of this generation of the data; `before` is the previous one, or null at the first connection. */
+}
+
+interface ConnectionTimes {
+  /** The longest that a verb waits for Redis. */
+  readonly deadlineMs: number
+  /** Pause between two probes while Redis is reachable. */
+  readonly probeEveryMs: number
+}
+
+/** Who hears how Redis does. */
+export interface RedisNews {
+  /** Called when Redis becomes unreachable, with the reason; without keys, values and credentials. */
+  readonly onUnreachable: (reason: string) => void
+  readonly onReachable: () => void
+  /**
+   * Called when the data in Redis may have changed: restarted, failed over or emptied. `run` is an ID of this generation of the
+   * data; `before` is the previous one, or null at the first connection.
+   */
   readonly onNewRun: (run: string, before: string | null) => void
 }
 
@@ -140,7 +155,7 @@ export class RedisConnection {
   async #answered(call: Buffer, count: number): Promise<readonly unknown[]> {
     try {
       if (this.#client.status !== 'ready') throw new RedisUnavailable('there is no connection')
-      return await answeredWithin(this.#send(call, count), this.#options.deadlineMs)
+      return await answeredWithin(this.#send(call, count), this.#options.times.deadlineMs)
     } catch (error) {
       const failure = redisUnavailable(error)
       this.#lose(failure)
@@ -154,7 +169,7 @@ export class RedisConnection {
     if (this.#isToldAway || this.#isClosed) return
     this.#isToldAway = true
     this.#isReachable = false
-    this.#options.onUnreachable(failure.message)
+    this.#options.news.onUnreachable(failure.message)
     this.#probeIn(PROBE_AWAY_MS)
   }
 
@@ -172,11 +187,11 @@ export class RedisConnection {
       this.#lose(redisUnavailable(error))
       this.#reconnectIfSilent()
     }
-    this.#probeIn(this.#isReachable ? this.#options.probeEveryMs : PROBE_AWAY_MS)
+    this.#probeIn(this.#isReachable ? this.#options.times.probeEveryMs : PROBE_AWAY_MS)
   }
 
   async #probe(): Promise<void> {
-    this.#serverRun ??= runIdOf(await answeredWithin(this.#client.info('server'), this.#options.deadlineMs))
+    this.#serverRun ??= runIdOf(await answeredWithin(this.#client.info('server'), this.#options.times.deadlineMs))
     const { process } = this.#options
     const wasAway = this.#isToldAway ? 1 : ''
     // What came while this probe is under way is kept too, so one that was away says so until the next probe.
@@ -187,12 +202,12 @@ export class RedisConnection {
     this.#mark = String(mark)
     if (this.#mark === '') throw new RedisUnavailable(OTHER_FORM)
     this.#run = `${this.#serverRun}/${this.#mark}`
-    if (this.#run !== before) this.#options.onNewRun(this.#run, before)
+    if (this.#run !== before) this.#options.news.onNewRun(this.#run, before)
     if (this.#isClosed) return
     if (!this.#isReachable) {
       this.#isReachable = true
       this.#isToldAway = false
-      this.#options.onReachable()
+      this.#options.news.onReachable()
     }
     this.#options.onProbed()
   }

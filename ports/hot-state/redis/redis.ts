@@ -4,70 +4,62 @@ import { randomBytes } from 'node:crypto'
 
 import type { HotState } from '../hot-state.ts'
 import { redisClient } from './client.ts'
-import { MOST_STRETCHED, RedisConnection, type KeepingProcess } from './connection.ts'
+import { MOST_STRETCHED, RedisConnection, type KeepingProcess, type RedisNews } from './connection.ts'
 import { fallBack } from './fallback.ts'
 import { localHotState } from './local-hot-state.ts'
 import { parseRedisUrl } from './url.ts'
 import { redisVerbs, type RedisVerbs } from './verbs.ts'
 
 export interface RedisHotStateOptions {
-  /** Prefix of every key, so that others may use the same Redis. */
-  readonly prefix?: string
-  /** The longest that a verb waits for Redis. */
-  readonly deadlineMs?: number
-  /** Pause between two probes while Redis is reachable. */
-  readonly probeEveryMs?: number
-  /** Longest wait for the first answer; afterwards the state opens without Redis. */
-  readonly connectWaitMs?: number
+  readonly times?: Partial<RedisTimes>
   readonly maxInFlight?: number
   /**
    * `alone` (the default): while Redis is unreachable this process uses its own memory, and no verb rejects. `reject`:
    * verbs reject with `RedisUnavailable` until Redis is back, for roles that need Redis and can wait, such as `state`.
    */
   readonly whenAway?: 'alone' | 'reject'
+  /** Replaces the server's clock (Unix ms). For tests only: all processes must use the same clock. */
+  readonly clock?: () => number
+  readonly news?: Partial<RedisNews>
+}
+
+interface RedisTimes {
+  /** The longest that a verb waits for Redis. */
+  readonly deadlineMs: number
+  /** Pause between two probes while Redis is reachable. */
+  readonly probeEveryMs: number
+  /** Longest wait for the first answer; afterwards the state opens without Redis. */
+  readonly connectWaitMs: number
   /**
    * After how long a process of `alone` that is not heard any more counts as gone: what it could not write to Redis is then
    * restored from the facts.
    */
-  readonly goneAfterMs?: number
-  /** Replaces the server's clock (Unix ms). For tests only: all processes must use the same clock. */
-  readonly clock?: () => number
-  /** Called when Redis becomes unreachable, with the reason; without keys, values and credentials. */
-  readonly onUnreachable?: (reason: string) => void
-  readonly onReachable?: () => void
-  /**
-   * Called when the data in Redis may have changed: restarted, failed over or emptied. `before` is null at the first
-   * connection.
-   */
-  readonly onNewRun?: (run: string, before: string | null) => void
+  readonly goneAfterMs: number
 }
 
+/** Of every key, so that others may use the same Redis. */
+const PREFIX = 'whence:'
 const PROCESS_BYTES = 16
+const MAX_IN_FLIGHT = 20_000
+const TIMES: RedisTimes = { deadlineMs: 250, probeEveryMs: 1_000, connectWaitMs: 2_000, goneAfterMs: 60_000 }
 const nothing = (): void => undefined
-const DEFAULTS = {
-  prefix: 'whence:',
-  deadlineMs: 250,
-  probeEveryMs: 1_000,
-  connectWaitMs: 2_000,
-  maxInFlight: 20_000,
-  goneAfterMs: 60_000,
-  whenAway: 'alone',
-  onUnreachable: nothing,
-  onReachable: nothing,
-  onNewRun: nothing,
-}
+const NOBODY: RedisNews = { onUnreachable: nothing, onReachable: nothing, onNewRun: nothing }
 
 /**
  * Opens the hot state of a Redis address (`url.ts`). Resolves even if Redis is unreachable.
  * @throws RedisUrlError
  */
 export async function redisHotState(url: string, options: RedisHotStateOptions = {}): Promise<HotState> {
-  const { connectWaitMs, clock, whenAway, goneAfterMs, ...connecting } = { ...DEFAULTS, ...options }
+  const { maxInFlight = MAX_IN_FLIGHT, clock, whenAway = 'alone' } = options
+  const times = { ...TIMES, ...options.times }
+  const { connectWaitMs, goneAfterMs } = times
+  const news = { ...NOBODY, ...options.news }
+  const own = { prefix: PREFIX, times, maxInFlight }
   const verbsOf = (connection: RedisConnection): RedisVerbs =>
     redisVerbs(connection.run, { generation: () => connection.generation, goneAfterMs, clock })
-  const client = redisClient(parseRedisUrl(url), connecting.deadlineMs * MOST_STRETCHED)
+  const client = redisClient(parseRedisUrl(url), times.deadlineMs * MOST_STRETCHED)
   if (whenAway === 'reject') {
-    const connection = new RedisConnection(client, { ...connecting, process: null, onProbed: nothing })
+    const connection = new RedisConnection(client, { ...own, process: null, news, onProbed: nothing })
     await connection.open(connectWaitMs)
     const health = () => ({ isReachable: connection.isReachable, isShared: true })
     return {
@@ -83,11 +75,14 @@ export async function redisHotState(url: string, options: RedisHotStateOptions =
     keepsSome: () => fallback.keepsSome(),
   }
   const connection: RedisConnection = new RedisConnection(client, {
-    ...connecting,
+    ...own,
     process,
-    onUnreachable(reason) {
-      fallback.goAlone()
-      connecting.onUnreachable(reason)
+    news: {
+      ...news,
+      onUnreachable(reason) {
+        fallback.goAlone()
+        news.onUnreachable(reason)
+      },
     },
     // Also while Redis stays reachable: a single write may have been refused or late, and is kept then.
     onProbed: () => void fallback.handOver(),

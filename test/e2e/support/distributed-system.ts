@@ -102,7 +102,7 @@ async function startShared(): Promise<Engines> {
 
 /** Counts a month's events of a website, before the service gets any request. */
 async function useUpQuota(redisUrl: string, quota: number): Promise<void> {
-  const hotState = await redisHotState(redisUrl, { whenAway: 'reject', deadlineMs: USAGE_DEADLINE_MS })
+  const hotState = await redisHotState(redisUrl, { whenAway: 'reject', times: { deadlineMs: USAGE_DEADLINE_MS } })
   const usage = { organization: ORGANIZATION, month: monthOf(Date.now()), quota: null }
   for (let used = 0; used < quota; used += USAGE_AT_ONCE) {
     await Promise.all(Array.from({ length: Math.min(USAGE_AT_ONCE, quota - used) }, () => hotState.addUsage(usage)))
