@@ -15,7 +15,7 @@ import { masterSecrets } from './wiring/master-secrets.ts'
 import { compileSettings } from '../runtime/settings/settings.ts'
 import { trafficOfDay } from './example-data/traffic.ts'
 import { connectTools } from './tools/control.ts'
-import type { LiveTools } from './tools/live.ts'
+import type { ToolStores } from './tools/live.ts'
 import { complain, print } from './terminal/output.ts'
 
 const DEFAULTS = { data: './data', website: 'acme-dev', organization: 'acme', days: '90', seed: '1' } as const
@@ -59,7 +59,7 @@ const TOPICS: Readonly<Partial<Record<LogRecord['kind'], RecordTopic>>> = {
   activity: 'activity',
 }
 
-async function appendRecords(live: LiveTools, records: readonly LogRecord[]): Promise<number> {
+async function appendRecords(live: ToolStores, records: readonly LogRecord[]): Promise<number> {
   for (const [topic, own] of Map.groupBy(records, ({ kind }) => TOPICS[kind])) {
     if (topic === undefined) throw new Error('a record has no topic')
     for (let from = 0; from < own.length; from += ENTRIES) {

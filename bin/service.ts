@@ -57,7 +57,7 @@ export async function startService(own: Process, settings: Settings, env: Env): 
   const catalog = await openFolder(own, settings, env)
   const { stores, connection } = await openStores(own, settings)
   const { eventLog, hotState, facts } = stores
-  await recall(own, stores)
+  await recallRecent(own, stores)
   reportCatalog({ catalog, eventLog, nowMs })
 
   const resources = folderResources({ ...settings, env }, catalog, hotState, nowMs)
@@ -129,7 +129,7 @@ async function openStores(own: Process, { data, eventLog: log, facts: place }: S
 }
 
 /** What the hot state had not stored when a process before this one ended. */
-async function recall({ logger, registry }: Process, { eventLog, hotState }: Stores): Promise<void> {
+async function recallRecent({ logger, registry }: Process, { eventLog, hotState }: Stores): Promise<void> {
   const read = createRecordReader({ logger, registry }, 'recall')
   await recallVisits({ eventLog, hotState, read })
   const recalled = await recallAnswers({ eventLog, hotState, read })
@@ -152,16 +152,10 @@ function openReads(
   return lifecycle.start(
     'reads',
     () =>
-      createReadThread({
-        settings,
-        secrets,
-        factsUrl: null,
-        connection,
-        facts: stores.facts,
-        directory: resources.directory,
-        nowMs,
-        onFailure,
-      }),
+      createReadThread(
+        { settings, secrets, factsUrl: null, connection },
+        { facts: stores.facts, websites: resources.directory.websites, nowMs, onFailure },
+      ),
     (thread) => thread.close(),
   )
 }

@@ -9,7 +9,7 @@ import type { ProviderAddress } from '../domain/providers/descriptor.ts'
 import { PROVIDER_DESCRIPTORS, type ProviderUrlSetting } from '../domain/providers/index.ts'
 import { STAND_INS } from '../stand-ins/index.ts'
 import type { ProviderStandIn } from '../stand-ins/server.ts'
-import type { Lifecycle } from '../runtime/lifecycle.ts'
+import type { PartStarter } from '../runtime/lifecycle.ts'
 import type { RunOutcome } from '../runtime/settings/settings.ts'
 import type { SettingsNamed } from '../runtime/settings/settings-of.ts'
 import { runProgram } from './wiring/process.ts'
@@ -48,7 +48,7 @@ export function standIns({ settings }: RunOutcome<'stand-ins'>): Promise<number>
  */
 export async function startStandIns(
   settings: SettingsNamed<ProviderUrlSetting>,
-  lifecycle: Lifecycle,
+  lifecycle: PartStarter,
   place = FREE,
 ): Promise<StandInAddresses> {
   const placed: Partial<Record<ProviderUrlSetting, string>> = {}

@@ -34,7 +34,7 @@ import { createStatuses } from './apply/statuses.ts'
 import type { TrafficFacts } from './apply/traffic.ts'
 import { startTraffic } from './apply/traffic.ts'
 import { QUEUE_RULES } from './queue-rules.ts'
-import { stoppableClient, stoppableFacts } from './apply/stoppable.ts'
+import { stoppableClient, stoppableTraffic } from './apply/stoppable.ts'
 import { createWorkQueue, type Urgency } from './work-queue.ts'
 import { createSecretCleanup } from './apply/secret-cleanup.ts'
 import { ownership, withoutPaused } from './gather/ownership.ts'
@@ -225,7 +225,7 @@ class OperatorLoop {
       current: (kind: ResourceKind, { metadata }: KubeObject) =>
         world.resource(kind, metadata.namespace ?? '', metadata.name),
     }
-    const read = stores.readFacts === null ? null : stoppableFacts(stores.readFacts, signal)
+    const read = stores.readFacts === null ? null : stoppableTraffic(stores.readFacts, signal)
     const onRead = this.#metrics.readTraffic
     this.#traffic = startTraffic({ read, writer, shown, onRead, logger, nowMs }, pace?.trafficMs)
   }

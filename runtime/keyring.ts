@@ -16,11 +16,15 @@ const HASH_HEX_CHARS = 32
 const PERSON_HEX_CHARS = 16
 const CACHE_ENTRIES = 10_000
 
-export interface Keyring extends ReceiptKeys {
+export interface Keyring extends ReceiptKeys, KeyedHashes {
+  /** As `logHash` under every secret that is still read, to find what was hashed before a rotation. */
+  readonly logHashes: (value: string) => readonly string[]
+}
+
+/** Hashes under the secret that signs. */
+interface KeyedHashes {
   /** Keyed hash of a receipt or token for the request logs, 32 hex digits. */
   readonly logHash: (value: string) => string
-  /** The same under every secret that is still read, to find what was hashed before a rotation. */
-  readonly logHashes: (value: string) => readonly string[]
   /** Keyed hash of a client address under the key of the UTC day, 32 hex digits. Old days' hashes cannot be linked. */
   readonly addressHash: (address: string, nowMs: number) => string
   /** Signs and checks cursors of paged answers. */
@@ -203,7 +207,7 @@ function receiptKeys(rings: ReadonlyMap<number, KeySet>, currentKeyId: number): 
   }
 }
 
-function hashes(secret: string, keys: KeySet): Omit<Keyring, keyof ReceiptKeys | 'logHashes'> {
+function hashes(secret: string, keys: KeySet): KeyedHashes {
   return {
     logHash: (value) => hashHex(keys.logHash, value),
     addressHash: addressHasher(secret),

@@ -4,7 +4,8 @@ import type { Logger } from './logger.ts'
 
 type StopReason = 'SIGTERM' | 'SIGINT' | 'failure' | 'request'
 
-export interface Lifecycle {
+/** Starts parts, which the process stops. */
+export interface PartStarter {
   /**
    * Opens a part and remembers how to close it. If opening fails, everything opened before is closed in reverse and the
    * error is rethrown. Start parts one after another.
@@ -14,11 +15,12 @@ export interface Lifecycle {
    * As `start`, for a part that works in the background and that no other part asks for anything: it begins to close as soon as
    * the process is to stop, and is awaited in its turn. Several that wait for what hangs then wait at the same time.
    */
-  readonly startBackground: Lifecycle['start']
+  readonly startBackground: PartStarter['start']
   /** A part cannot continue: the process stops as on a signal, and exits with a failure. */
   readonly fail: (part: string, error: unknown) => void
-  /** True from the first signal or failure on. */
-  readonly isStopping: () => boolean
+}
+
+interface Draining {
   /**
    * True from the signal on that says that the process will be stopped soon: it goes on, and lets callers go elsewhere. A process
    * that stops drains as well.
@@ -26,10 +28,18 @@ export interface Lifecycle {
   readonly isDraining: () => boolean
   /** Calls back once when draining begins; at once if it has begun. Not called by a stop that came without a warning. */
   readonly onDrain: (act: () => void) => void
-  /** Stops all parts; the same promise for every caller. Resolves with the exit code: 1 for the reason `failure`. */
-  readonly stop: (reason: StopReason) => Promise<number>
+}
+
+interface StopState {
+  /** True from the first signal or failure on. */
+  readonly isStopping: () => boolean
   /** Resolves with the exit code once everything is stopped, by signal, failure or request. */
   readonly stopped: Promise<number>
+}
+
+export interface Lifecycle extends PartStarter, Draining, StopState {
+  /** Stops all parts; the same promise for every caller. Resolves with the exit code: 1 for the reason `failure`. */
+  readonly stop: (reason: StopReason) => Promise<number>
 }
 
 interface LifecycleOptions {
@@ -97,7 +107,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
   for (const signal of SIGNALS) signals.on(signal, listeners[signal])
 
   const starting =
-    (isBackground: boolean): Lifecycle['start'] =>
+    (isBackground: boolean): PartStarter['start'] =>
     async (name, open, close) => {
       try {
         if (isStopping()) throw new Error(`${name} not started: the process is stopping`)
@@ -127,10 +137,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
   }
 }
 
-function createDraining(
-  { logger, signals }: LifecycleOptions,
-  { isStopping, stopped }: Pick<Lifecycle, 'isStopping' | 'stopped'>,
-): Pick<Lifecycle, 'isDraining' | 'onDrain'> {
+function createDraining({ logger, signals }: LifecycleOptions, { isStopping, stopped }: StopState): Draining {
   const waiting: (() => void)[] = []
   let hasBegun = false
   const begin = (): void => {

@@ -4,11 +4,14 @@ import { randomFillSync } from 'node:crypto'
 
 const POOL_BYTES = 8_192
 
-export interface Randomness {
-  /** A copy of `count` fresh random bytes; at most a pool full. */
-  readonly bytes: (count: number) => Uint8Array
+interface HexSource {
   /** `count` fresh random bytes in hex. */
   readonly hex: (count: number) => string
+}
+
+export interface Randomness extends HexSource {
+  /** A copy of `count` fresh random bytes; at most a pool full. */
+  readonly bytes: (count: number) => Uint8Array
   /** Uniform in [0, 1): for jitter, not for secrets. */
   readonly fraction: () => number
 }
@@ -33,6 +36,6 @@ export function createRandomness(): Randomness {
 }
 
 /** Ascending with time and unique: 12 hex digits of the Unix time in ms, then 16 random ones. */
-export function timeOrderedId(randomness: Pick<Randomness, 'hex'>, nowMs: number): string {
+export function timeOrderedId(randomness: HexSource, nowMs: number): string {
   return nowMs.toString(16).padStart(12, '0') + randomness.hex(8)
 }

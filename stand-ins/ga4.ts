@@ -23,7 +23,14 @@ interface Ga4StandInOptions {
 }
 
 /** One raw request with its findings; for the secret, only whether there was one. */
-export interface RecordedHit {
+interface HitVerdict {
+  /** What Google's documented rules refuse in it; empty if it is valid. */
+  readonly messages: readonly ValidationMessage[]
+  /** 0 if no answer was given. */
+  readonly answered: number
+}
+
+export interface RecordedHit extends HitVerdict {
   readonly number: number
   readonly receivedAtMs: number
   readonly path: string
@@ -31,10 +38,6 @@ export interface RecordedHit {
   readonly hasSecret: boolean
   /** The body as JSON if it is JSON, otherwise as text. */
   readonly body: unknown
-  /** What Google's documented rules refuse in it; empty if it is valid. */
-  readonly messages: readonly ValidationMessage[]
-  /** 0 if no answer was given. */
-  readonly answered: number
 }
 
 export interface Ga4StandIn {
@@ -123,7 +126,7 @@ class StandIn {
     return this.#faults.get(measurementId) ?? this.#faults.get('*') ?? null
   }
 
-  #record(url: URL, body: string, verdict: Pick<RecordedHit, 'messages' | 'answered'>): void {
+  #record(url: URL, body: string, verdict: HitVerdict): void {
     this.total += 1
     this.hits.push({
       number: this.total,

@@ -3,6 +3,7 @@
  * `made-up.example`, and the ID of every installation and event begins with `made-up`, so that nobody mistakes it for real traffic.
  */
 
+import type { OwnedWebsite } from '../../domain/model.ts'
 import { plainVisit, type Visit } from '../../domain/collection/visit-fields.ts'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../domain/durations.ts'
 import { EXAMPLE_DATA } from '../../domain/figures/example-data.ts'
@@ -86,7 +87,7 @@ function visitStory(options: MadeUpDay, index: number, random: () => number): Lo
   const visitId = idOfVisit(options, index, issuedAtMs)
   const visit = madeUpVisit({ website, organization, visitId, issuedAtMs }, random)
   const logOf = (path: string, receivedAtMs: number): RequestLog =>
-    madeUpRequest({ ...options, index, path, receivedAtMs })
+    madeUpRequest(options, { index, path, receivedAtMs })
   const base = { v: 1, retentionDays: LIMITS.retentionDays.fallback } as const
   const about = { website, organization, visitId, issuedAtMs }
   const story: LogRecord[] = [{ ...base, kind: 'visit', request: logOf('/v1/visits', issuedAtMs), visit }]
@@ -132,10 +133,12 @@ function idOfVisit({ keyId, seed }: MadeUpDay, index: number, issuedAtMs: number
   return hex(keyId, 2) + hex(issuedAtMs, 12) + hex(seed, 10) + hex(index, 8)
 }
 
-function madeUpVisit(
-  known: Pick<Visit, 'website' | 'organization' | 'visitId' | 'issuedAtMs'>,
-  random: () => number,
-): Visit {
+interface KnownVisit extends OwnedWebsite {
+  readonly visitId: VisitId
+  readonly issuedAtMs: number
+}
+
+function madeUpVisit(known: KnownVisit, random: () => number): Visit {
   const { source, medium, campaign, referrer } = pickWeighted(CHANNELS, random)
   const utm = Object.entries({ source, medium, campaign }).filter(([, value]) => value !== '')
   return plainVisit({
@@ -204,13 +207,16 @@ function madeUpInstall(
   }
 }
 
-interface MadeUpRequestOptions extends MadeUpDay {
+interface MadeUpCall {
   readonly index: number
   readonly path: string
   readonly receivedAtMs: number
 }
 
-function madeUpRequest({ website, organization, seed, index, path, receivedAtMs }: MadeUpRequestOptions): RequestLog {
+function madeUpRequest(
+  { website, organization, seed }: MadeUpDay,
+  { index, path, receivedAtMs }: MadeUpCall,
+): RequestLog {
   const body = JSON.stringify({ project: website, note: 'made up' })
   return {
     id: receivedAtMs.toString(16).padStart(12, '0') + (seed * 65_536 + index).toString(16).padStart(16, '0'),

@@ -1,6 +1,6 @@
 /** The engine of another thread, which only reads for this one: each statement is asked of that thread, and its rows are read in this one. */
 
-import type { EngineSettings, FactsConnection } from '../../ports/facts/engine/connection.ts'
+import type { EngineLines, EngineSettings, FactsConnection } from '../../ports/facts/engine/connection.ts'
 import { readsOfLines } from '../../ports/facts/engine/read-rows.ts'
 import type { StatementShare, QueryParameters, Turn } from '../../ports/facts/query-rows.ts'
 
@@ -16,7 +16,7 @@ export function linesConnection(
   ask: (asked: AskedLines, signal?: AbortSignal) => Promise<Uint8Array>,
   yielding: EngineSettings,
 ): FactsConnection {
-  const lines: NonNullable<FactsConnection['lines']> = async (statement, parameters, { turn, share, signal }) => {
+  const lines: EngineLines = async (statement, parameters, { turn, share, signal }) => {
     const { buffer, byteOffset, byteLength } = await ask({ statement, parameters, turn, share }, signal)
     return Buffer.from(buffer, byteOffset, byteLength)
   }

@@ -29,7 +29,10 @@ export interface CarriedCall extends Omit<Call, 'search' | 'signal'> {
 }
 
 /** The head of a streamed answer; its chunks are asked for one after another. */
-interface StreamHead extends Pick<StreamAnswer, 'kind' | 'contentType' | 'headers'> {
+interface StreamHead {
+  readonly kind: 'stream'
+  readonly contentType: string
+  readonly headers?: Readonly<Record<string, string>>
   /** Whether it is to be checked while it is sent that the person still has the right to it. */
   readonly isChecked: boolean
 }

@@ -12,7 +12,7 @@ import { scopeOf, type Call, type Handler, type StreamAnswer } from '../../dashb
 import type { ReadWebsite } from '../../dashboard/reads/scope.ts'
 import type { Directory, DirectoryOrganization, DirectoryWebsite } from '../../dashboard/resources/directory.ts'
 import type { Destination } from '../../domain/catalog.ts'
-import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
+import type { EngineForThreads } from '../../ports/facts/engine/connection.ts'
 import type { FactsWriter } from '../../ports/facts/facts.ts'
 import type { SettingsNamed } from '../../runtime/settings/settings-of.ts'
 import { Moved, openChannel, type Channel } from './channel.ts'
@@ -27,15 +27,20 @@ export interface ReadThread {
   readonly close: () => Promise<void>
 }
 
-export interface ReadThreadParts {
+/** What the thread starts with. */
+export interface ReadThreadStart {
   readonly settings: SettingsNamed<'logLevel' | 'logFormat'>
   /** Master secrets. */
   readonly secrets: readonly string[]
   /** Of an engine that is a server, to which the thread connects by itself. */
   readonly factsUrl: string | null
-  readonly connection: Pick<FactsConnection, 'lines' | 'yielding'>
+  readonly connection: EngineForThreads
+}
+
+/** What the thread asks of this one. */
+export interface ReadThreadParts {
   readonly facts: FactsWriter
-  readonly directory: Pick<Directory, 'websites'>
+  readonly websites: Directory['websites']
   readonly nowMs: () => number
   /** Called if the thread ends by itself, which is a fault of the program. */
   readonly onFailure: (error: Error) => void
@@ -50,7 +55,7 @@ interface RunningThread {
   readonly channel: Channel<ReadOffers>
 }
 
-export function createReadThread(parts: ReadThreadParts): ReadThread {
+export function createReadThread(start: ReadThreadStart, parts: ReadThreadParts): ReadThread {
   /** Calls that the thread works on, by the ID of their request. */
   const calls = new Map<string, Call>()
   let reading: ReadingParts | null = null
@@ -62,8 +67,9 @@ export function createReadThread(parts: ReadThreadParts): ReadThread {
   function channel(): Channel<ReadOffers> {
     if (isStopped) throw new Error(ENDED)
     running ??= startThread(
-      parts,
-      offersOf(parts, calls, () => reading),
+      start,
+      offersOf(start.connection, parts.facts, calls, () => reading),
+      parts.onFailure,
     )
     return running.channel
   }
@@ -80,7 +86,11 @@ export function createReadThread(parts: ReadThreadParts): ReadThread {
     }
     calls.set(request, call)
     try {
-      const outcome: CarriedOutcome = await thread.call('handle', { route, call: carriedCall(call, parts) }, signal)
+      const outcome: CarriedOutcome = await thread.call(
+        'handle',
+        { route, call: carriedCall(call, parts.websites) },
+        signal,
+      )
       if (outcome.kind === 'stream') return streamedAnswer(outcome, { channel: thread, call, end })
       calls.delete(request)
       return outcome
@@ -109,8 +119,9 @@ export function createReadThread(parts: ReadThreadParts): ReadThread {
 }
 
 function startThread(
-  { settings, secrets, factsUrl, connection, onFailure }: ReadThreadParts,
+  { settings, secrets, factsUrl, connection }: ReadThreadStart,
   offers: MainOffers,
+  onFailure: (error: Error) => void,
 ): RunningThread {
   const workerData: ReadThreadData = {
     secrets,
@@ -139,7 +150,8 @@ function forget(worker: Worker): void {
 }
 
 function offersOf(
-  { connection, facts }: ReadThreadParts,
+  connection: EngineForThreads,
+  facts: FactsWriter,
   calls: ReadonlyMap<string, Call>,
   reading: () => ReadingParts | null,
 ): MainOffers {
@@ -165,11 +177,11 @@ function offersOf(
 }
 
 /** Only what handlers use: the catalog's own objects hold much more, and this thread would have to copy it for every read. */
-function carriedCall(call: Call, { directory }: ReadThreadParts): CarriedCall {
+function carriedCall(call: Call, websitesOf: Directory['websites']): CarriedCall {
   const { search: _query, signal: _signal, ...rest } = call
   const { organization, role } = scopeOf(call)
   const { website: wanted } = call.query
-  const websites = directory.websites(organization.id).filter(({ id }) => wanted === undefined || id === wanted)
+  const websites = websitesOf(organization.id).filter(({ id }) => wanted === undefined || id === wanted)
   return {
     ...rest,
     scope: { organization: carriedOrganization(organization), role },

@@ -81,7 +81,8 @@ function readOffers(): ReadOffers {
   }
 }
 
-interface OpenDownload extends Pick<StreamAnswer, 'mayGoOn'> {
+interface OpenDownload {
+  readonly mayGoOn?: NonNullable<StreamAnswer['mayGoOn']>
   readonly chunks: AsyncIterator<string | Uint8Array, void>
   readonly gone: AbortController
 }

@@ -8,7 +8,7 @@ import type { ReadDeadLetter } from '../../domain/read-record.ts'
 import { MAY_COUNT_TWICE } from '../../domain/reasons.ts'
 import type { CommandArguments } from '../../runtime/settings/settings.ts'
 import { openBackend, type ToolRun } from './backend.ts'
-import type { ToolBackend } from './live.ts'
+import type { ToolStores } from './live.ts'
 import { limitOf, momentOf } from './flags.ts'
 import { createTable, terminalChars, timeText, type TextColumn } from '../terminal/table.ts'
 import { complain, print, printJson } from '../terminal/output.ts'
@@ -127,7 +127,7 @@ const REFUSAL_TEXTS = {
   may_count_twice: `the provider may have it and would count it again; to send it all the same, name its job ID or use --reason ${MAY_COUNT_TWICE}`,
 } as const
 
-async function withStatus(backend: ToolBackend, letters: readonly ReadDeadLetter[]): Promise<readonly ListedLetter[]> {
+async function withStatus(backend: ToolStores, letters: readonly ReadDeadLetter[]): Promise<readonly ListedLetter[]> {
   if (letters.length === 0) return []
   const jobs = letters.map(({ job }) => job)
   const keys = { ...ownersOf(jobs), event_ids: jobs.map(({ install }) => install.eventId) }

@@ -3,7 +3,7 @@
 import type { InstallRow } from '../../ports/facts/query-rows.ts'
 import { newestInstalls } from './lists/newest-installs.ts'
 import { openBackend, type ToolRun } from './backend.ts'
-import type { ToolBackend } from './live.ts'
+import type { ToolStores } from './live.ts'
 import { explainText } from './explain/explain-text.ts'
 import { complain, print, printJson } from '../terminal/output.ts'
 import { explainInstall } from './explain/explanation.ts'
@@ -31,7 +31,7 @@ export async function explainTool(run: ToolRun): Promise<number> {
 
 /** By event ID, or the newest one if none is given. */
 async function findInstalls(
-  backend: ToolBackend,
+  backend: ToolStores,
   eventId: string | undefined,
   website: string | undefined,
 ): Promise<readonly InstallRow[]> {

@@ -8,14 +8,18 @@ import type { ErasurePlan, ErasureSubject } from '../../delivery/tools/plan-eras
 import type { EventLog } from '../../ports/event-log/event-log.ts'
 import type { StagedBackup } from '../wiring/backup.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
-import type { OpenDashboard } from '../wiring/people/dashboard.ts'
+import type { PeopleTools } from '../wiring/people/dashboard.ts'
 
-export interface ToolBackend {
+/** The stores. */
+export interface ToolStores {
   readonly run: Facts['run']
   readonly read: EventLog['read']
   readonly append: EventLog['append']
   /** Marks hours to be counted again; resolves with their number. */
   readonly markHours: (request: MarkRequest) => Promise<number>
+}
+
+export interface ToolErasing {
   /** What an erasure would remove; changes nothing. */
   readonly planErasure: (subject: ErasureSubject) => Promise<ErasurePlan>
   readonly erase: (subject: ErasureSubject) => Promise<ErasureReport>
@@ -24,15 +28,13 @@ export interface ToolBackend {
   readonly eraseOrganization: (organization: string) => Promise<OrganizationErasure>
 }
 
+export interface ToolBackend extends ToolStores, ToolErasing {}
+
 /** What a running process offers besides its stores. */
-export interface LiveTools extends ToolBackend {
+export interface LiveTools extends ToolBackend, PeopleTools {
   readonly sendTest: (request: SendTestRequest) => Promise<SendTestResult>
   /** Copies the stores into a folder, which the caller removes after use. */
   readonly stageBackup: () => Promise<StagedBackup>
-  /** The address of a link; rejects with the reason in words. */
-  readonly signInLink: OpenDashboard['signInLink']
-  readonly exportPerson: OpenDashboard['exportPerson']
-  readonly erasePerson: OpenDashboard['erasePerson']
 }
 
 export interface SendTestRequest {

@@ -42,7 +42,7 @@ export async function openKafka(
         onBroken: (error) => lifecycle.fail('event log', error),
       },
     })
-  const openSpool = spool === null ? null : await spoolOf(own, spool)
+  const openSpool = spool === null ? null : await spoolBefore(own, spool)
   return lifecycle.start(
     'event log',
     async () => (openSpool === null ? open() : openSpool(await open())),
@@ -51,7 +51,10 @@ export async function openKafka(
 }
 
 /** Gives what puts the spool before a log. */
-async function spoolOf(own: Process, { folder, megabytes }: SpoolPlace): Promise<(log: EventLog) => Promise<EventLog>> {
+async function spoolBefore(
+  own: Process,
+  { folder, megabytes }: SpoolPlace,
+): Promise<(log: EventLog) => Promise<EventLog>> {
   const { logger, nowMs } = own
   const { lmdbEventLog } = await import('../../ports/event-log/lmdb/lmdb.ts')
   const { SPOOL_LOG_OPTIONS, spooledEventLog } = await import('../../ports/event-log/spool/spooled.ts')

@@ -19,7 +19,7 @@ import { startWorker, type Worker } from '../../delivery/worker/worker.ts'
 import { PUBLIC_ONLY } from '../../domain/outbound/address.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
 import type { EventLog } from '../../ports/event-log/event-log.ts'
-import type { Facts } from '../../ports/facts/facts.ts'
+import type { Facts, FactsReader, FactsScanner, FactsWriter } from '../../ports/facts/facts.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { CatalogSource } from '../../runtime/catalog/source.ts'
 import { createRandomness } from '../../runtime/random.ts'
@@ -51,13 +51,13 @@ interface Closable {
   readonly close: () => Promise<void> | void
 }
 
-const close = (part: Closable): Promise<void> | void => part.close()
+const closing = (part: Closable): Promise<void> | void => part.close()
 
 /** The facts-writer brings what was just answered further before it stops, as dispatch does; other parts begin to stop at once. */
 export async function startWritingFacts(own: Process, { eventLog, facts }: FactStores): Promise<void> {
   const { lifecycle, logger, registry, nowMs } = own
   reportEngines(registry, { eventLog, facts })
-  await lifecycle.start('facts-writer', () => startFactsWriter({ eventLog, facts, logger, registry, nowMs }), close)
+  await lifecycle.start('facts-writer', () => startFactsWriter({ eventLog, facts, logger, registry, nowMs }), closing)
 }
 
 /** Tells whoever fills the hot state that its store has lost data; nobody at first. */
@@ -79,7 +79,7 @@ export async function startKeepingState(own: Process, stores: Stores, loss: Stor
   const state = await lifecycle.start(
     'state',
     () => startState({ eventLog, hotState, facts, logger, registry, nowMs, ...chance }),
-    close,
+    closing,
   )
   loss.listen(() => state.storeLost())
   // The store was not watched until now: it may have lost data while this role was down or starting.
@@ -90,11 +90,11 @@ export async function startKeepingState(own: Process, stores: Stores, loss: Stor
 export async function keepStateOfOneProcess(own: Process, { eventLog, hotState, facts }: Stores): Promise<void> {
   const { lifecycle, logger, registry, nowMs } = own
   const given = { eventLog, hotState, logger, registry, nowMs }
-  await lifecycle.start('decided answers', () => startDecidedAnswers(given), close)
+  await lifecycle.start('decided answers', () => startDecidedAnswers(given), closing)
   const random = Math.random
-  await lifecycle.start('late revocations', () => startLateRevocations({ ...given, facts, random }), close)
+  await lifecycle.start('late revocations', () => startLateRevocations({ ...given, facts, random }), closing)
   const owner = randomUUID()
-  const refill = await lifecycle.start('refill', () => createRefill({ ...given, facts, owner }), close)
+  const refill = await lifecycle.start('refill', () => createRefill({ ...given, facts, owner }), closing)
   refill.request()
 }
 
@@ -105,21 +105,21 @@ export async function startDispatching(
   const { lifecycle, logger, registry, nowMs } = own
   reportEngines(registry, { eventLog, facts })
   const plan = { catalog: catalog.current, catalogAsOf: catalog.asOf, random: Math.random }
-  await lifecycle.start('dispatch', () => startDispatch({ eventLog, facts, logger, registry, nowMs, ...plan }), close)
+  await lifecycle.start('dispatch', () => startDispatch({ eventLog, facts, logger, registry, nowMs, ...plan }), closing)
   const retention = { facts, catalog: catalog.current, logger, nowMs }
-  await lifecycle.startBackground('retention', () => startRetention(retention), close)
+  await lifecycle.startBackground('retention', () => startRetention(retention), closing)
 }
 
 /** `runReplaysElsewhere` finishes open replays of decisions in another thread; without it the role does so in this one. */
 export async function startRollingUp(
   { lifecycle, logger, registry, nowMs }: Process,
-  facts: Facts,
+  facts: FactsReader & FactsScanner & FactsWriter,
   runReplaysElsewhere?: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
-  await lifecycle.startBackground('rollup', () => startRollup({ facts, logger, registry, nowMs }), close)
+  await lifecycle.startBackground('rollup', () => startRollup({ facts, logger, registry, nowMs }), closing)
   const elsewhere = runReplaysElsewhere === undefined ? {} : { runReplaysElsewhere }
   const replays = { facts, logger, nowMs, ...elsewhere }
-  await lifecycle.startBackground('replays of decisions', () => startReplayJobs(replays), close)
+  await lifecycle.startBackground('replays of decisions', () => startReplayJobs(replays), closing)
 }
 
 export async function startStreamingLogs(
@@ -145,7 +145,7 @@ export async function startStreamingLogs(
       outbound: { proxy: outboundProxyOf(settings) },
       bucketOutbound: { policy: { ...PUBLIC_ONLY, networks: settings.streamAllow } },
     })
-  await lifecycle.startBackground('streams', role, close)
+  await lifecycle.startBackground('streams', role, closing)
 }
 
 export async function startCallingWebhooks(
@@ -168,7 +168,7 @@ export async function startCallingWebhooks(
       randomness: createRandomness(),
       outbound: { proxy: outboundProxyOf(settings) },
     })
-  await lifecycle.startBackground('webhooks', role, close)
+  await lifecycle.startBackground('webhooks', role, closing)
 }
 
 /** The worker of one provider. */
@@ -179,7 +179,7 @@ export async function startSending(
 ): Promise<void> {
   const { role } = settings
   reportEngines(own.registry, { eventLog: stores.eventLog, hotState: stores.hotState })
-  await own.lifecycle.startBackground(role, () => openWorker(own, role, settings, stores), close)
+  await own.lifecycle.startBackground(role, () => openWorker(own, role, settings, stores), closing)
 }
 
 /** All workers of a single process. They stop at the same time: each may wait for a provider that hangs. */

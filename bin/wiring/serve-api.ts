@@ -8,7 +8,7 @@ import type { ApiDeps } from '../../api/deps.ts'
 import { connectionPeer } from '../../api/http/client-address.ts'
 import { createApiMetrics } from '../../api/metrics.ts'
 import { listen, type ApiServer, type ServerParts } from '../../api/server.ts'
-import type { EventLog, SpoolHealth, TopicLag } from '../../ports/event-log/event-log.ts'
+import type { LogLag, LogStatus, SpoolHealth, TopicLag } from '../../ports/event-log/event-log.ts'
 import type { CatalogSource } from '../../runtime/catalog/source.ts'
 import type { Keyring } from '../../runtime/keyring.ts'
 import { createRandomness } from '../../runtime/random.ts'
@@ -115,7 +115,7 @@ function serviceStatus({ catalog, stores, healthOfParts }: Collection, lag: Read
   }
 }
 
-function spoolOf(eventLog: EventLog): { readonly spool?: SpoolHealth } {
+function spoolOf(eventLog: LogStatus): { readonly spool?: SpoolHealth } {
   return eventLog.spool === undefined ? {} : { spool: eventLog.spool() }
 }
 
@@ -131,7 +131,7 @@ const LAG_PAUSE_SHARE = 20
 const LAG_PAUSE_MAX_MS = 30_000
 
 /** Keeps the lag in `/health` and the metrics no older than a second, if that costs little. */
-function watchLag(eventLog: EventLog, news: LagNews): Repetition {
+function watchLag(eventLog: LogLag, news: LagNews): Repetition {
   const look = async (signal: AbortSignal): Promise<number> => {
     const startedMs = performance.now()
     // While the log is unreachable the last figure stays.

@@ -5,13 +5,13 @@
 
 import { requireSafeTopics, UnsafeTopics } from '../../ports/event-log/kafka/kafka.ts'
 import type { KafkaSettings } from '../../ports/event-log/kafka/url.ts'
-import type { Lifecycle } from '../../runtime/lifecycle.ts'
+import type { PartStarter } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { unlessAborted, within } from '../../common/deadline.ts'
 import { every } from '../../common/every.ts'
 
 export interface TopicCheckParts {
-  readonly lifecycle: Pick<Lifecycle, 'start' | 'fail'>
+  readonly lifecycle: PartStarter
   readonly logger: Logger
   /** True: the process may start while Kafka is unreachable, and ends once its topics turn out to be unsafe. */
   readonly mayWait: boolean

@@ -15,14 +15,14 @@ import { RESOURCE_API_VERSION, RESOURCE_KINDS, type ResourceKind } from '../../d
 import { dataMember } from '../../runtime/catalog/members.ts'
 import { KubeError } from '../../runtime/kube/client.ts'
 import { type KubeObject, requestObject } from '../../runtime/kube/objects.ts'
-import { startReflector, type Reflector, type Watching } from '../../runtime/kube/reflector.ts'
+import { startReflector, type Reflector, type KubeWatching } from '../../runtime/kube/reflector.ts'
 import { listedObject, withManagers } from './cluster-objects.ts'
 import { websitesOf, type Directory } from './directory.ts'
 import { watchIndex } from './index-watch.ts'
 import { createInventory, type Inventory, type InventoryView } from './inventory.ts'
 
 interface ClusterDirectoryOptions {
-  readonly watching: Watching
+  readonly watching: KubeWatching
   /** Where the operator publishes the catalog, whose index is asked for. */
   readonly place: CatalogPlace
   /** Empty: all. */

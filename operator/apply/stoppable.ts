@@ -12,7 +12,7 @@ export function stoppableClient(client: KubeClient, signal: AbortSignal): KubeCl
 }
 
 /** The same, but every query rejects at the signal. */
-export function stoppableFacts(facts: TrafficFacts, signal: AbortSignal): TrafficFacts {
+export function stoppableTraffic(facts: TrafficFacts, signal: AbortSignal): TrafficFacts {
   return {
     traffic: (period) => unlessAborted(signal, () => facts.traffic(period)),
     destinationStates: () => unlessAborted(signal, () => facts.destinationStates()),

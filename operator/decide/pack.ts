@@ -11,6 +11,6 @@ export function pack(text: string): PackedText {
 }
 
 /** As it is written to the cluster. */
-export function packedBase64({ bytes }: Pick<PackedText, 'bytes'>): string {
+export function packedBase64({ bytes }: { readonly bytes: PackedText['bytes'] }): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
 }

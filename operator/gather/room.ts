@@ -50,12 +50,15 @@ const REOPEN_TO = 0.9
 /** Below this part of the room everything is read again if something was forgotten. */
 const REMEMBER_BELOW = 0.5
 
-interface RoomClaim {
+interface ClaimedPlace {
   readonly id: string
   readonly kind: RoomKind
   readonly key: string
-  readonly owner: string
   readonly objects: Map<string, KubeObject>
+}
+
+interface RoomClaim extends ClaimedPlace {
+  readonly owner: string
   /** The first ones keep their place. */
   readonly rank: string
   /** As it was read. */
@@ -194,7 +197,7 @@ function byRank(a: RoomClaim, b: RoomClaim): number {
   return a.rank < b.rank ? -1 : 1
 }
 
-function roomClaimOf(place: Pick<RoomClaim, 'id' | 'kind' | 'key' | 'objects'>, object: KubeObject): RoomClaim {
+function roomClaimOf(place: ClaimedPlace, object: KubeObject): RoomClaim {
   const { namespace = '', creationTimestamp = '' } = object.metadata
   // What others refer to comes first, then what is older.
   const kinds: readonly string[] = RESOURCE_KINDS

@@ -5,8 +5,7 @@
 
 import type { KubeObject } from '../../runtime/kube/objects.ts'
 import { kubeKey } from '../../runtime/kube/objects.ts'
-import type { Reflector } from '../../runtime/kube/reflector.ts'
-import type { Everywhere } from './world.ts'
+import type { KeptCopies, Reflector, WatchedList } from '../../runtime/kube/reflector.ts'
 import { bearsDashboardLabel, secretVersionCopy } from './copies.ts'
 
 export interface WatchedSecrets {
@@ -19,6 +18,9 @@ export interface WatchedSecrets {
   readonly expect: (key: string) => void
   readonly forget: (key: string) => void
 }
+
+/** Starts the watches of a list: its path is that of the API, to which the namespace and the name are added. */
+export type Everywhere = (list: WatchedList, copies: KeptCopies) => readonly Reflector[]
 
 /** `start` makes the watches, one for each namespace or one for all. `namespaces`: empty for all. */
 export function watchSecrets(

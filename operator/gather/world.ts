@@ -8,7 +8,7 @@ import { RESOURCE_PLURALS } from '../../domain/resources/crd.ts'
 import type { ResourceKind } from '../../domain/resources/resources.ts'
 import { RESOURCE_API_VERSION, RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 import { type KubeObject, kubeKey } from '../../runtime/kube/objects.ts'
-import type { KeptCopies, Reflector, WatchedList, Watching } from '../../runtime/kube/reflector.ts'
+import type { KeptCopies, Reflector, WatchedList, KubeWatching } from '../../runtime/kube/reflector.ts'
 import { startReflector } from '../../runtime/kube/reflector.ts'
 import { bearsDashboardLabel, labelsCopy, resourceCopy } from './copies.ts'
 import { inShort } from './map-copies.ts'
@@ -17,7 +17,7 @@ import { createNamespaces } from './namespaces.ts'
 import { PAUSED_ANNOTATION, RECONCILE_ANNOTATION } from './annotations.ts'
 import { installationOfObject } from './ownership.ts'
 import type { RoomNews } from './room.ts'
-import { watchSecrets, type WatchedSecrets } from './watched-secrets.ts'
+import { watchSecrets, type Everywhere, type WatchedSecrets } from './watched-secrets.ts'
 import { recordOf } from '../../domain/typed-keys.ts'
 
 const FORBIDDEN = 403
@@ -43,7 +43,7 @@ export interface WorldNews {
 }
 
 interface WorldOptions {
-  readonly watching: Watching
+  readonly watching: KubeWatching
   readonly territory: Territory
   /** For the custom resources. */
   readonly room: RoomNews
@@ -144,8 +144,6 @@ export function watchWorld(options: WorldOptions): World {
 }
 
 type StartWatch = (list: WatchedList, copies: KeptCopies) => Reflector
-/** Starts the watches of a list: its path is that of the API, to which the namespace and the name are added. */
-export type Everywhere = (list: WatchedList, copies: KeptCopies) => readonly Reflector[]
 type KindWatches = { readonly [K in ResourceKind]: readonly Reflector[] }
 
 function watchKinds({ territory, room, news }: WorldOptions, everywhere: Everywhere): KindWatches {

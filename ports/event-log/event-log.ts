@@ -186,9 +186,13 @@ export interface LogStatus {
   spool?(): SpoolHealth
 }
 
-/** The whole log; whoever needs one part of it names that part. */
-export interface EventLog extends LogWriter, LogConsumers, LogReader, LogTail, LogProgress, LogStatus {
+/** How far each group is behind. */
+export interface LogLag {
   lag(): Promise<readonly TopicLag[]>
+}
+
+/** The whole log; whoever needs one part of it names that part. */
+export interface EventLog extends LogWriter, LogConsumers, LogReader, LogTail, LogProgress, LogStatus, LogLag {
   /**
    * Only on a log in a folder of this machine: copies the whole log, and the stores that share its commits, into another folder
    * while it is in use. Every append that had resolved before the call is in the copy.

@@ -8,13 +8,19 @@ export interface AppendBounds {
   readonly maxEntries: number
 }
 
-export interface WaitingAppend extends WaitingTimes {
-  readonly entries: readonly Entry[]
-  readonly bytes: number
+/** Whoever waits for an append. */
+interface AppendCaller {
   readonly resolve: () => void
   readonly reject: (error: Error) => void
   isAnswered: boolean
 }
+
+interface SizedEntries {
+  readonly entries: readonly Entry[]
+  readonly bytes: number
+}
+
+export interface WaitingAppend extends WaitingTimes, SizedEntries, AppendCaller {}
 
 /** How long a log is reported as full after an append did not fit. */
 const FULL_SHOWN_MS = 2_000
@@ -68,7 +74,7 @@ export class WaitingAppends {
   }
 
   /** It no longer waits, and is not being stored. */
-  leave({ bytes, entries }: WaitingAppend): void {
+  leave({ bytes, entries }: SizedEntries): void {
     this.#bytes -= bytes
     this.#entries -= entries.length
     this.#appends--
@@ -126,7 +132,7 @@ export class WaitingAppends {
 }
 
 /** Answers an append once; `failure` is null if it is durable. */
-export function settleAppend(append: WaitingAppend, failure: Error | null): void {
+export function settleAppend(append: AppendCaller, failure: Error | null): void {
   if (append.isAnswered) return
   append.isAnswered = true
   if (failure === null) append.resolve()

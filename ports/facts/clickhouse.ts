@@ -4,7 +4,7 @@ import { sliced } from '../../common/sliced.ts'
 import {
   settingsList,
   namedAs,
-  type FactsConnection,
+  type EngineTables,
   type InsertStatement,
   type TableLayout,
 } from './engine/connection.ts'
@@ -35,7 +35,7 @@ interface ClickHouseFactsOptions {
 type QueryCall<Q extends QueryName> = [name: Q, params: QueryParams<Q>, options?: RunOptions | undefined]
 
 /** The tables must exist (`migrate`). Closing the result closes the connection. */
-export function clickhouseFacts(connection: FactsConnection, options: ClickHouseFactsOptions): Facts {
+export function clickhouseFacts(connection: EngineTables, options: ClickHouseFactsOptions): Facts {
   const settings = rememberOnce(() => readSupportedSettings(connection))
   let isReachable = true
   let lastInsertAtMs: number | null = null
@@ -97,7 +97,7 @@ export function clickhouseFacts(connection: FactsConnection, options: ClickHouse
   }
 }
 
-function erasingFrom(connection: FactsConnection): FactsEraser {
+function erasingFrom(connection: EngineTables): FactsEraser {
   return {
     countNamed: (names) => countNamed(connection, names).catch(asQueryError),
     erase: (names) => eraseNamed(connection, names).catch(asQueryError),

@@ -79,7 +79,8 @@ const MAX_WEBSITES = 200_000
 type InstallKey = OwnedWebsite & { readonly event_id: string }
 
 /** `since_ms` (inclusive) and `until_ms` (exclusive) bound the time. */
-type Period = { readonly since_ms: number; readonly until_ms: number; readonly limit: number }
+type WholePeriod = { readonly since_ms: number; readonly until_ms: number }
+type Period = WholePeriod & { readonly limit: number }
 /** Keyset page: rows after `after_*`, not older than `since_ms`. */
 type After = {
   readonly since_ms: number
@@ -90,7 +91,8 @@ type After = {
 type Filters<F extends string, V = string> = { readonly [K in F]?: V }
 
 type LogListFilters = Period & LogPageFilters & Filters<'organization' | 'website'> & Filters<'status', number>
-type InstallListFilters = Period &
+type InstallListFilters = Period & InstallsOfList
+type InstallsOfList = WholePeriod &
   InstallFilters &
   Filters<'organization' | 'website' | 'before_id'> &
   Filters<'before_ms', number>
@@ -228,7 +230,7 @@ export const QUERIES = {
   /** `listInstalls` reads the rows of these; together they are a list (`newestInstalls`). */
   listInstallKeys: report<InstallListFilters, FoundKey>((params) => installKeys(params, installScope(params))),
 
-  listInstalls: report<Omit<InstallListFilters, 'limit'> & OfEvents, InstallRow>((params) =>
+  listInstalls: report<InstallsOfList & OfEvents, InstallRow>((params) =>
     installList(params, { columns: INSTALL.sql, scope: installScope(params) }),
   ),
 
@@ -274,7 +276,7 @@ export const QUERIES = {
    * Every website with visits or installs in a period. No FINAL, which would merge a month of visits for one day's
    * figures: distinct keys are counted instead, exactly if they are few, otherwise within a percent.
    */
-  traffic: report<Omit<Period, 'limit'>, TrafficRow>(`
+  traffic: report<WholePeriod, TrafficRow>(`
     SELECT organization, website, sum(visits) AS visits, sum(installs) AS installs, sum(matched) AS matched FROM (
       SELECT organization, website, uniqCombined(visit_id) AS visits, 0 AS installs, 0 AS matched FROM visits
       WHERE ${withinPeriod('issued_at')} GROUP BY organization, website
@@ -297,7 +299,7 @@ export const QUERIES = {
     WHERE type IN ('destination_paused', 'destination_resumed') GROUP BY organization, website, subject LIMIT ${MAX_WEBSITES}`),
 
   /** Log lines of a website in a period. */
-  countLogs: report<Omit<Period, 'limit'> & OwnedWebsite, { readonly logs: number }>(`SELECT count() AS logs
+  countLogs: report<WholePeriod & OwnedWebsite, { readonly logs: number }>(`SELECT count() AS logs
     FROM ${once('request_logs')} WHERE ${OF_WEBSITE} AND ${withinPeriod('received_at')}`),
 
   counts: report<Record<never, never>, CountsRow>(

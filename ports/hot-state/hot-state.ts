@@ -41,9 +41,13 @@ export type Activation =
   | { readonly kind: 'revoked' }
   | { readonly kind: 'unknown' }
 
-export interface Claim extends OwnedWebsite {
+/** Which event it is, of which installation. */
+export interface InstallEventRef extends OwnedWebsite {
   readonly eventId: string
   readonly installationId: string
+}
+
+export interface Claim extends InstallEventRef {
   /** Random; only its owner may settle or release a claim. */
   readonly owner: string
 }
@@ -73,19 +77,23 @@ export type ClaimOutcome =
   /** Another caller is first and not done; try again. */
   | { readonly kind: 'busy' }
 
-export interface Settlement extends Claim {
+/** What is known of an event once it was answered. */
+export interface EventAnswer extends InstallEventRef {
   /** The first answer in the caller's own compact form. */
   readonly answer: string
-  /** A decision will replace the answer; until then the installation's visit is not known either. */
-  readonly isPending?: boolean
   /** When the event was received; the latest event of an installation decides its visit. */
   readonly receivedAtMs: number
   /** The visit this install was matched to; becomes the installation's visit. */
   readonly matched: MatchedVisit | null
 }
 
+export interface Settlement extends EventAnswer, Claim {
+  /** A decision will replace the answer; until then the installation's visit is not known either. */
+  readonly isPending?: boolean
+}
+
 /** The decision about an install event that was pending. */
-export interface DecidedAnswer extends Omit<Settlement, 'owner' | 'isPending'> {
+export interface DecidedAnswer extends EventAnswer {
   /**
    * It is what the facts hold. Its installation then gets the visit even if another answer is final: after a loss that may
    * be the answer to a repeat, which named another installation.
@@ -111,10 +119,13 @@ export type HitOutcome =
       readonly isFirst: boolean
     }
 
-export interface UsageRequest {
+export interface UsageMonth {
   readonly organization: string
   /** UTC calendar month, `2026-11`. */
   readonly month: string
+}
+
+export interface UsageRequest extends UsageMonth {
   /** Null: count without a limit. */
   readonly quota: number | null
 }

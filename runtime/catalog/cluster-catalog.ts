@@ -16,7 +16,7 @@ import { credentialsParts, UnreadableCatalog } from '../../domain/published/inde
 import type { CatalogChange, CatalogSource } from './source.ts'
 import { createCatalogCopy } from './copy.ts'
 import { createCredentialFetcher } from './cluster-credentials.ts'
-import { type Reflector, startReflector, type Watching } from '../kube/reflector.ts'
+import { type Reflector, startReflector, type KubeWatching } from '../kube/reflector.ts'
 import type { Logger } from '../logger.ts'
 import type { PublishedProblem } from '../../domain/published/problems.ts'
 import type { PartsMemory } from './whole-catalog.ts'
@@ -24,7 +24,7 @@ import { publishedProblems, wholeCatalog } from './whole-catalog.ts'
 import { endedWithin } from '../../common/deadline.ts'
 
 interface ClusterCatalogOptions {
-  readonly watching: Watching
+  readonly watching: KubeWatching
   readonly place: CatalogPlace
   /** Whose credentials are read as well; null for roles that need none. */
   readonly holder: CredentialHolder | null

@@ -13,7 +13,7 @@ import { CREDENTIALS_KEY, NONCE_KEY } from '../../domain/published/place.ts'
 import type { NamedPart } from '../../domain/published/index.ts'
 import { dataMember, unpacked, readCredentials } from './members.ts'
 import { type KubeObject, requestObject } from '../kube/objects.ts'
-import type { Watching } from '../kube/reflector.ts'
+import type { KubeWatching } from '../kube/reflector.ts'
 
 interface CredentialFetcher {
   /** The credentials in these parts; null while some are missing, which starts fetching them. */
@@ -25,7 +25,7 @@ const RETRY_MS = { first: 100, most: 5_000 }
 
 /** Calls `onFetched` when requested credentials have arrived. */
 export function createCredentialFetcher(
-  watching: Watching,
+  watching: KubeWatching,
   place: CatalogPlace,
   onFetched: () => void,
 ): CredentialFetcher {
@@ -39,7 +39,7 @@ interface Fetched {
 }
 
 class Fetching {
-  readonly #watching: Watching
+  readonly #watching: KubeWatching
   readonly #place: CatalogPlace
   readonly #onFetched: () => void
   /** By name. */
@@ -49,7 +49,7 @@ class Fetching {
   #running: Promise<void> | null = null
   #wake: () => void = () => undefined
 
-  constructor(watching: Watching, place: CatalogPlace, onFetched: () => void) {
+  constructor(watching: KubeWatching, place: CatalogPlace, onFetched: () => void) {
     this.#watching = watching
     this.#place = place
     this.#onFetched = onFetched

@@ -20,7 +20,8 @@ interface FolderWatch {
   readonly close: () => Promise<void>
 }
 
-interface FolderWatchOptions extends ManifestFolders {
+interface FolderWatchOptions {
+  readonly folders: ManifestFolders
   /** Reads the folders. */
   readonly read: () => Promise<readonly ManifestFile[]>
   /** What is in force already; the first change is compared with it. */
@@ -98,7 +99,8 @@ class FolderWatcher {
   }
 
   open(): void {
-    const { folder, written, logger } = this.#options
+    const { folders: watched, logger } = this.#options
+    const { folder, written } = watched
     const folders = written === null ? [folder] : [folder, written]
     this.#notices = folders.map((each) => startNotices(each, () => this.#touch(), logger))
     void this.#poll(null)

@@ -74,12 +74,15 @@ export function folderContent({ folder, written, env }: ManifestFolders & { read
   return { read: () => readManifests(folder, written, known), parse: rememberingFiles(env) }
 }
 
-export interface CatalogChange {
+interface CatalogOutcome {
   readonly catalog: Catalog
-  readonly previous: Catalog
   readonly problems: readonly CatalogProblem[]
   /** False if the folder is refused and the previous catalog stays in force. */
   readonly isAccepted: boolean
+}
+
+export interface CatalogChange extends CatalogOutcome {
+  readonly previous: Catalog
 }
 
 interface CatalogFolderOptions {
@@ -87,8 +90,7 @@ interface CatalogFolderOptions {
   /** Where the dashboard writes; null or absent if there is none. */
   readonly written?: string | null
   /** Values for `${NAME}` inside Secrets. */
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly checkProviderSettings?: ProviderSettingsChecker
+  readonly env: Variables
   readonly logger: Logger
   readonly nowMs: () => number
   /**
@@ -124,18 +126,20 @@ export class CatalogRefused extends Error {
 }
 
 /**
- * Reads and compiles a folder, and watches it from then on.
+ * Reads and compiles a folder, and watches it from then on. `check` is set by tests.
  * @throws CatalogRefused if the folder cannot be read or does not compile: a start must not serve half of it.
  */
-export async function openCatalogFolder(options: CatalogFolderOptions): Promise<FolderCatalog> {
+export async function openCatalogFolder(
+  options: CatalogFolderOptions,
+  check: { readonly checkProviderSettings?: ProviderSettingsChecker } = {},
+): Promise<FolderCatalog> {
   const { folder, logger, written = null, nowMs } = options
   const content = folderContent({ folder, written, env: options.env })
   const initial = await filesOf(folder, content)
   const parse = rememberingParser(options.env, content.parse)
   const memory = emptyCompileMemory()
   const numbers = catalogNumbers(options)
-  const compile = (files: readonly ManifestFile[]) =>
-    compileParsed(parse(files), { ...options, nowMs: nowMs(), memory })
+  const compile = (files: readonly ManifestFile[]) => compileParsed(parse(files), { ...check, nowMs: nowMs(), memory })
   let compilation = compile(initial)
   if (!compilation.isAccepted) throw new CatalogRefused(folder, compilation.problems)
   let current = withNumber(compilation.catalog, numbers.next())
@@ -168,7 +172,14 @@ export async function openCatalogFolder(options: CatalogFolderOptions): Promise<
     logOutcome(logger, change)
     for (const listener of listeners) notify(listener, change, logger)
   }
-  const watching = watchFolder({ folder, written, read: content.read, initial, nowMs, logger, onChange: take })
+  const watching = watchFolder({
+    folders: { folder, written },
+    read: content.read,
+    initial,
+    nowMs,
+    logger,
+    onChange: take,
+  })
   return {
     current: () => current,
     asOf: () => Math.max(current.number, watching.unchangedAtMs()),
@@ -196,9 +207,9 @@ function withFile(files: readonly ManifestFile[], file: ManifestFile): readonly 
 /** Compiles files as a folder: `whencectl lint` prints exactly what the embedded program would report. */
 export function compileManifests(
   files: readonly ManifestFile[],
-  options: Pick<CatalogFolderOptions, 'env' | 'checkProviderSettings'> & { readonly nowMs?: number },
+  { env, ...time }: { readonly env: Variables; readonly nowMs?: number },
 ): FolderCompilation {
-  return compileParsed(parseManifests(files, options.env), options)
+  return compileParsed(parseManifests(files, env), time)
 }
 
 /** Compiles what was parsed of a folder. */
@@ -239,21 +250,25 @@ function blocksFolder(problem: CatalogProblem, hasUnread: boolean): boolean {
   return isBlocking(problem) && !isWritten(problem.source) && !(hasUnread && problem.reason === 'RefNotFound')
 }
 
+interface LintOptions {
+  readonly folder: string
+  readonly env: Variables
+  /** Referenced objects may be elsewhere. */
+  readonly allowsMissing?: boolean
+}
+
 /** The problems of a folder as it is now; being unreadable is one of them. */
-export async function lintFolder(
-  options: Pick<CatalogFolderOptions, 'folder' | 'env' | 'checkProviderSettings'> & {
-    /** Referenced objects may be elsewhere. */
-    readonly allowsMissing?: boolean
-  },
-): Promise<readonly CatalogProblem[]> {
+export async function lintFolder({
+  folder,
+  env,
+  allowsMissing = false,
+}: LintOptions): Promise<readonly CatalogProblem[]> {
   try {
-    const files = await readManifests(options.folder)
-    const { problems } = compileManifests(files, options)
-    return options.allowsMissing === true
-      ? withoutMissing(problems, parseManifests(files, options.env).objects)
-      : problems
+    const files = await readManifests(folder)
+    const { problems } = compileManifests(files, { env })
+    return allowsMissing ? withoutMissing(problems, parseManifests(files, env).objects) : problems
   } catch (error) {
-    if (error instanceof ManifestsUnreadable) return [folderProblem(options.folder, error.message)]
+    if (error instanceof ManifestsUnreadable) return [folderProblem(folder, error.message)]
     throw error
   }
 }
@@ -280,10 +295,7 @@ function folderProblem(folder: string, message: string): CatalogProblem {
   return { object: `Folder/${folder}`, source: '', field: '', reason: 'FolderUnreadable', message }
 }
 
-function logOutcome(
-  logger: Logger,
-  { catalog, problems, isAccepted }: Pick<CatalogChange, 'catalog' | 'problems' | 'isAccepted'>,
-): void {
+function logOutcome(logger: Logger, { catalog, problems, isAccepted }: CatalogOutcome): void {
   for (const { object, source, field, reason, message } of problems) {
     logger.warn({ object, source, field, reason, why: message }, 'manifest refused')
   }

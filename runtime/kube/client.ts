@@ -29,8 +29,11 @@ export interface KubeAccess {
   readonly forget: () => void
 }
 
-export type KubeIdentity = Pick<RequestOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'> & {
+type KubeTls = Pick<RequestOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'> & {
   readonly secureContext?: SecureContext
+}
+
+export type KubeIdentity = KubeTls & {
   /** The header's value; null if a certificate identifies the client. */
   readonly authorization: string | null
 }
@@ -162,7 +165,7 @@ function headersOf(
 interface RequestParts {
   readonly url: URL
   readonly agent: Agent | false
-  readonly tls: Omit<KubeIdentity, 'authorization'>
+  readonly tls: KubeTls
   readonly headers: Readonly<Record<string, string>>
   readonly asked: KubeRequest
 }

@@ -17,7 +17,7 @@ import type { KubeObject } from './objects.ts'
 import { isKubeObject, kubeKey, stripped } from './objects.ts'
 
 /** How watches reach the API server, and where they report what becomes of them. */
-export interface Watching {
+export interface KubeWatching {
   readonly client: KubeClient
   readonly logger: Logger
   readonly metrics: KubeMetrics
@@ -97,7 +97,7 @@ const HEALTHY_MS = 5_000
 
 /** A watch without data for `silenceMs` counts as dead; tests set it. */
 export function startReflector(
-  watching: Watching,
+  watching: KubeWatching,
   list: WatchedList,
   copies: KeptCopies,
   silenceMs = SILENCE_MS,
@@ -130,7 +130,7 @@ class Reflecting {
   isSynced = false
   failure: number | null = null
   latestLists = 0
-  readonly #watching: Watching
+  readonly #watching: KubeWatching
   readonly #watched: WatchedList
   readonly #copies: KeptCopies
   readonly #silenceMs: number
@@ -143,7 +143,7 @@ class Reflecting {
   #mustList = false
   #isLatestAsked = false
 
-  constructor(watching: Watching, watched: WatchedList, copies: KeptCopies, silenceMs: number) {
+  constructor(watching: KubeWatching, watched: WatchedList, copies: KeptCopies, silenceMs: number) {
     this.#watching = watching
     this.#watched = watched
     this.#copies = copies

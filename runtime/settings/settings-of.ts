@@ -5,15 +5,15 @@ import type { SettingParser } from './parse.ts'
 import type { KUBE, MASTER_SECRET, PROXY, TOGETHER, TOOL } from './setting-groups.ts'
 import type { SettingName, SETTINGS } from './table.ts'
 
-type Table = typeof SETTINGS
+type SettingTable = typeof SETTINGS
 type RowOfCommand<C extends CommandName> = (typeof COMMANDS)[C]
 type NameIn<C extends CommandName> = RowOfCommand<C>['settings'][number]
 
-type ValueOf<N extends SettingName> = Table[N] extends { readonly parse: SettingParser<infer T> } ? T : never
+type ValueOf<N extends SettingName> = SettingTable[N] extends { readonly parse: SettingParser<infer T> } ? T : never
 /** Null if a setting has no default; a default in a folder of this machine is none for a command whose engines are servers. */
-type Absent<N extends SettingName, C extends CommandName> = Table[N]['fallback'] extends null
+type Absent<N extends SettingName, C extends CommandName> = SettingTable[N]['fallback'] extends null
   ? null
-  : Table[N]['fallback'] extends (above: never) => infer F
+  : SettingTable[N]['fallback'] extends (above: never) => infer F
     ? null extends F
       ? RowOfCommand<C> extends { readonly engines: 'servers' }
         ? null
@@ -26,7 +26,7 @@ type NotGiven<N extends SettingName> = { readonly [Each in N]: null }
 
 /** These settings as parsed, for whoever takes them from any command; null if one is absent. */
 export type SettingsNamed<N extends SettingName> = {
-  readonly [Each in N]: ValueOf<Each> | (Table[Each]['fallback'] extends null ? null : never)
+  readonly [Each in N]: ValueOf<Each> | (SettingTable[Each]['fallback'] extends null ? null : never)
 }
 
 export type StoreSettings = SettingsNamed<(typeof TOOL)[number]>

@@ -25,7 +25,7 @@ import type { InstallFilters } from '../../ports/facts/pages/installs.ts'
 import { QUERIES } from '../../ports/facts/queries.ts'
 import { changedSettings, EngineUnfit, requireEveryInsert, selfTest } from '../../ports/facts/engine/self-test.ts'
 import { mayRaisePriority } from '../../ports/facts/engine/thread-priority.ts'
-import { createTurns } from '../../ports/facts/engine/turns.ts'
+import { Turns } from '../../ports/facts/engine/turns.ts'
 import {
   activationRecord,
   activityRecord,
@@ -487,7 +487,7 @@ describe('Facts on chDB', () => {
   })
 
   it('lets look-ups of requests pass statements of pages, and these pass everything else', async () => {
-    const turns = createTurns()
+    const turns = new Turns()
     const order: string[] = []
     const task = (name: string) => async (): Promise<void> => {
       order.push(name)

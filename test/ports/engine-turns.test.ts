@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 
 import { ENGINE_SHARES, type ReadRank } from '../../domain/limits.ts'
-import { createTurns } from '../../ports/facts/engine/turns.ts'
+import { Turns } from '../../ports/facts/engine/turns.ts'
 import type { StatementShare } from '../../ports/facts/query-rows.ts'
 
 interface Asked extends Partial<StatementShare> {
@@ -28,7 +28,7 @@ const ofPage = (organization: string, person = `p-${organization}`): StatementSh
 async function engine() {
   let nowMs = 0
   let endMs = 0
-  const turns = createTurns({ elapsedMs: () => nowMs })
+  const turns = new Turns({ elapsedMs: () => nowMs })
   const ran: Ran[] = []
   /** It holds the only place until the engine is started. */
   const start = Promise.withResolvers<void>()
@@ -169,7 +169,7 @@ describe('turns of the engine', () => {
   })
 
   it('leave places for others while one organisation or one person has theirs', async () => {
-    const turns = createTurns({ places: 6, placesOfOne: 3 })
+    const turns = new Turns({ places: 6, placesOfOne: 3 })
     let most = 0
     const running = new Map<string, number>()
     const task = (key: string) => async (): Promise<void> => {

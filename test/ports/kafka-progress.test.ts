@@ -186,7 +186,10 @@ describe('the ends of a topic on Kafka', () => {
       [1, 20],
       [2, 30],
     ])
-    const progress = progressQuestions(async () => positions, bounds)
+    const progress = progressQuestions(
+      async () => positions,
+      (topic) => bounds.of(topic),
+    )
     expect(await progress('facts-writer', TOPIC)).to.deep.equal({ done: [10, 20, 30], ends: [10, 20, 30] })
     cluster[1].isSilent = true
     const { done, ends: known } = await progress('facts-writer', TOPIC)
@@ -208,11 +211,9 @@ describe('the ends of a topic on Kafka', () => {
         order.push('positions told')
         return new Map()
       },
-      {
-        async of() {
-          order.push('bounds')
-          return [{ low: 2, end: 5 }]
-        },
+      async () => {
+        order.push('bounds')
+        return [{ low: 2, end: 5 }]
       },
     )
     expect(await progress('facts-writer', TOPIC)).to.deep.equal({ done: [2], ends: [5] })

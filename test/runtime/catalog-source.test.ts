@@ -23,6 +23,9 @@ const destinationYaml = (website: string) =>
   `${HEAD}kind: Destination\nmetadata: { name: ga4 }\nspec:\n  websiteRef: { name: ${website} }\n  provider: ga4\n` +
   '  ga4: { measurementId: G-ABC1234567, apiSecretRef: { name: ga4, key: key } }\n'
 
+type FolderOptions = Parameters<typeof openCatalogFolder>
+type OpenChoice = Partial<FolderOptions[0]> & FolderOptions[1]
+
 describe('catalog folder', () => {
   let root: string
   let folder: string
@@ -52,9 +55,12 @@ describe('catalog folder', () => {
   })
 
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
-  const open = async (checks: Partial<Parameters<typeof openCatalogFolder>[0]> = {}): Promise<FolderCatalog> => {
+  const open = async ({ checkProviderSettings, ...more }: OpenChoice = {}): Promise<FolderCatalog> => {
     const logger = createLogger({ program: 'test', level: 'info', write: (line) => lines.push(line) })
-    const opened = await openCatalogFolder({ folder, env: {}, logger, nowMs: Date.now, ...checks })
+    const opened = await openCatalogFolder(
+      { folder, env: {}, logger, nowMs: Date.now, ...more },
+      checkProviderSettings === undefined ? {} : { checkProviderSettings },
+    )
     source = opened
     opened.onChange((change) => {
       changes.push(change)

@@ -4,7 +4,7 @@ import { readJsonColumn } from '../../../common/json-column.ts'
 import type { CandidateVerdict, DeliveryPlan } from '../../../domain/model.ts'
 import type { AttemptRow, DeliveryRow, InstallRow, VisitRow } from '../../../ports/facts/query-rows.ts'
 import { ownersOf } from '../../../ports/facts/query-parts.ts'
-import type { ToolBackend } from '../live.ts'
+import type { ToolStores } from '../live.ts'
 
 export interface Explanation {
   readonly install: InstallRow
@@ -20,7 +20,7 @@ export interface Explanation {
   readonly attempts: readonly AttemptRow[]
 }
 
-export async function explainInstall(backend: ToolBackend, install: InstallRow): Promise<Explanation> {
+export async function explainInstall(backend: ToolStores, install: InstallRow): Promise<Explanation> {
   const told = readJsonColumn<CandidateVerdict[]>(install.verdicts)
   const plans = readJsonColumn<DeliveryPlan[]>(install.deliveries)
   const verdicts = told ?? []
@@ -47,7 +47,7 @@ export async function explainInstall(backend: ToolBackend, install: InstallRow):
   }
 }
 
-async function installationsOfVisit(backend: ToolBackend, install: InstallRow): Promise<number> {
+async function installationsOfVisit(backend: ToolStores, install: InstallRow): Promise<number> {
   const { organization, website, visit_id, visit_issued_at_ms: sinceMs } = install
   if (visit_id === '') return 0
   const asked = { organization, website, visit_id, since_ms: sinceMs ?? 0 }

@@ -13,7 +13,7 @@ import { createTable, terminalChars, timeText, type TextColumn } from '../../ter
 import { openBackend, type ToolRun } from '../backend.ts'
 import { momentOf } from '../flags.ts'
 import { ownedBy } from './report.ts'
-import type { ToolBackend } from '../live.ts'
+import type { ToolStores } from '../live.ts'
 
 const DEFAULT_DAYS = 30
 const MOST_DAYS = LIMITS.receiptLifetimeMs / DAY_MS
@@ -86,7 +86,7 @@ function isVisitPolicy(text: string): text is VisitPolicy {
 }
 
 /** The named website, or the only one; null after a message on standard error. */
-async function websiteOf(backend: ToolBackend, run: CommandArguments): Promise<OwnedWebsite | null> {
+async function websiteOf(backend: ToolStores, run: CommandArguments): Promise<OwnedWebsite | null> {
   const known = await backend.run('websitesWithFigures', {})
   const named = ownedBy(known, run)
   const [only] = named

@@ -23,7 +23,7 @@ import { complain, print, printCsv, printJson } from '../../terminal/output.ts'
 import { createTable, terminalChars, type TextColumn } from '../../terminal/table.ts'
 import { openBackend, type ToolRun } from '../backend.ts'
 import { momentOf } from '../flags.ts'
-import type { ToolBackend } from '../live.ts'
+import type { ToolStores } from '../live.ts'
 
 const VISITS_BY = ['source', 'campaign', 'page'] as const
 const INSTALLS_BY = ['path', 'agent', 'reason'] as const
@@ -114,7 +114,7 @@ export function ownedBy(known: readonly OwnedWebsite[], { flags }: CommandArgume
   )
 }
 
-function sourceOf(backend: ToolBackend, asked: readonly OwnedWebsite[]): FigureSource | null {
+function sourceOf(backend: ToolStores, asked: readonly OwnedWebsite[]): FigureSource | null {
   if (asked.length === 0) return null
   return {
     // A tool has no master secret, so it reads visits of every key.

@@ -18,7 +18,7 @@ import type { FoundRows } from '../../../domain/logs/first-records.ts'
 import type { ActivityRow, AttemptRow, InstallRow, RequestLogRow, VisitRow } from '../../../ports/facts/query-rows.ts'
 import type { CommandArguments } from '../../../runtime/settings/settings.ts'
 import { openBackend, type ToolRun } from '../backend.ts'
-import type { ToolBackend } from '../live.ts'
+import type { ToolStores } from '../live.ts'
 import { limitOf } from '../flags.ts'
 import { FAR_MS, installFlags, listPeriodOf, logFlags } from './list-filters.ts'
 import { createTable, preciseTimeText, terminalChars, timeText, type TextColumn } from '../../terminal/table.ts'
@@ -41,7 +41,7 @@ interface Listing<R> {
   readonly keptDays: number
   readonly of: ReadBack<R>['of']
   readonly positionOf: ReadBack<R>['positionOf']
-  readonly read: (backend: ToolBackend, window: WalkWindow) => Promise<FoundRows<R>>
+  readonly read: (backend: ToolStores, window: WalkWindow) => Promise<FoundRows<R>>
   /** Said if nothing is found: where else it may be. */
   readonly elsewhere?: string | undefined
 }
@@ -170,7 +170,7 @@ function cameFrom({ visit, visit_id: visitId }: InstallWithVisit): string {
   return [visit.page_url, campaign].filter((part) => part !== '').join(', ')
 }
 
-async function besideVisits(backend: ToolBackend, installs: readonly InstallRow[]): Promise<InstallWithVisit[]> {
+async function besideVisits(backend: ToolStores, installs: readonly InstallRow[]): Promise<InstallWithVisit[]> {
   const named = installs.filter(({ visit_id: visitId }) => visitId !== '')
   const keys = { ...ownersOf(named), visit_ids: named.map(({ visit_id: visitId }) => visitId) }
   const visits = named.length === 0 ? [] : await backend.run('visitsByIds', keys)
@@ -213,7 +213,7 @@ async function list<R>(run: ToolRun, listing: Listing<R>): Promise<number> {
 }
 
 function readRowsBack<R>(
-  backend: ToolBackend,
+  backend: ToolStores,
   listing: Listing<R>,
   { since_ms: sinceMs, until_ms: untilMs, limit }: WalkWindow,
 ): Promise<readonly R[]> {
@@ -233,7 +233,7 @@ function readRowsBack<R>(
 
 /** Runs until the process or the service is stopped. */
 async function follow<R>(
-  backend: ToolBackend,
+  backend: ToolStores,
   listing: Listing<R>,
   { show, shown }: { readonly show: Show<R>; readonly shown: readonly R[] },
 ): Promise<never> {

@@ -26,11 +26,12 @@ export async function newestInstalls(
   { limit, ...asked }: InstallsAsked,
 ): Promise<readonly InstallRow[]> {
   const found: InstallRow[] = []
-  let window: Omit<InstallsAsked, 'limit'> = asked
+  let bounds: Partial<ReturnType<typeof boundsBefore>> = {}
   for (;;) {
-    const { rows, reached } = await readNewestInstalls(backend, { ...window, limit: limit - found.length })
+    const window = { ...asked, ...bounds, limit: limit - found.length }
+    const { rows, reached } = await readNewestInstalls(backend, window)
     found.push(...rows)
     if (found.length >= limit || reached === null) return found.slice(0, limit)
-    window = { ...asked, ...boundsBefore(reached) }
+    bounds = boundsBefore(reached)
   }
 }

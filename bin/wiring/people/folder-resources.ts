@@ -8,8 +8,8 @@ import { folderInventory } from '../../../dashboard/resources/folder-inventory.t
 import { startFolderTidying } from '../../../dashboard/resources/folder-tidying.ts'
 import { folderWriter } from '../../../dashboard/resources/folder-writer.ts'
 import { hotStatePins } from '../../../dashboard/sign-in/pins.ts'
-import type { EventLog } from '../../../ports/event-log/event-log.ts'
-import type { HotState } from '../../../ports/hot-state/hot-state.ts'
+import type { LogWriter } from '../../../ports/event-log/event-log.ts'
+import type { OnceVerbs } from '../../../ports/hot-state/session-verbs.ts'
 import type { FolderCatalog } from '../../../runtime/catalog/source.ts'
 import type { Keyring } from '../../../runtime/keyring.ts'
 import { createRandomness } from '../../../runtime/random.ts'
@@ -25,7 +25,7 @@ interface Places extends SettingsNamed<'manifests' | 'dashboardFolder'> {
 export function folderResources(
   { manifests: folder, dashboardFolder: written, env }: Places,
   catalog: FolderCatalog,
-  hotState: HotState,
+  hotState: OnceVerbs,
   nowMs: () => number,
 ): DashboardResources {
   const { content, repairs, refresh } = catalog
@@ -56,7 +56,7 @@ export async function startAudit(
   { lifecycle, logger, nowMs }: Process,
   data: string,
   catalog: FolderCatalog,
-  { eventLog, keys }: { readonly eventLog: EventLog; readonly keys: Keyring },
+  { eventLog, keys }: { readonly eventLog: LogWriter; readonly keys: Keyring },
 ): Promise<void> {
   const { changeHash } = keys
   const file = join(data, 'audit.json')

@@ -98,7 +98,7 @@ class LogInKafka implements EventLog {
     this.#bounds = openTopicBounds(settings)
     this.#progress = progressQuestions(
       (groupId, topicName) => this.#askOnce((admin) => positionsOf(admin, groupId, topicName)),
-      this.#bounds,
+      (topicName) => this.#bounds.of(topicName),
     )
     this.#sender = new KafkaSender(() => kafkaClient(settings, { requestMs: REQUEST_MS }), this.#queue, {
       topicName: (topic) => this.#topicName(topic),

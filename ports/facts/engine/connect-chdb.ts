@@ -14,7 +14,7 @@ import type { FactsConnection, InsertStatement } from './connection.ts'
 import { readsOfLines } from './read-rows.ts'
 import { selfTest } from './self-test.ts'
 import { mayRaisePriority } from './thread-priority.ts'
-import { createTurns } from './turns.ts'
+import { Turns } from './turns.ts'
 
 export interface ChdbOptions {
   /** Most memory the engine may allocate for itself, in bytes. */
@@ -42,11 +42,11 @@ export async function openChdb(folder: string, options: ChdbOptions = {}): Promi
   const isYielding = mayRaisePriority()
   const yielding = isYielding ? YIELDING : {}
   const engine = await startEngine(path, options.memoryBytes ?? DEFAULT_MEMORY_BYTES, isYielding)
-  const writes = createTurns()
-  const reads = createTurns()
-  const copies = createTurns()
+  const writes = new Turns()
+  const reads = new Turns()
+  const copies = new Turns()
   // The next statement need not wait for the rows to be read.
-  const lines: NonNullable<FactsConnection['lines']> = (statement, parameters, options) =>
+  const lines: EngineLines = (statement, parameters, options) =>
     reads.take(options, () => selectInProcess(engine.reader, statement, parameters))
   const connection: FactsConnection = {
     kind: 'chdb',

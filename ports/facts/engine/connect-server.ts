@@ -13,7 +13,7 @@ import { LOG_COMMENT, settingsClause } from './connection.ts'
 import { EngineSilent } from './engine-codes.ts'
 import type { FactsConnection, InsertStatement } from './connection.ts'
 import { readRows } from './read-rows.ts'
-import { createTurns } from './turns.ts'
+import { Turns } from './turns.ts'
 
 /** Long enough for a batch on a busy server; the facts-writer repeats an insert that took longer. */
 const REQUEST_TIMEOUT_MS = 30_000
@@ -62,7 +62,7 @@ export function openClickHouse(url: string, options: ClickHouseOptions = {}): Fa
   })
   /** Aborts the requests in flight when the connection is closed. */
   const closing = new AbortController()
-  const turns = createTurns(TURNS)
+  const turns = new Turns(TURNS)
   const query: FactsConnection['query'] = (statement, parameters, options) => {
     const { turn, share, signal } = options
     const act = () => ask(statement, parameters, options)

@@ -30,30 +30,42 @@ export interface TableLayout {
 }
 
 /**
- * A statement's text must be complete except for FORMAT; rows come back as JSON objects. Errors are the client's own.
+ * Reads of the engine. A statement's text must be complete except for FORMAT; rows come back as JSON objects. Errors are the client's
+ * own.
  */
-export interface FactsConnection {
+export interface EngineReads {
+  query(statement: string, parameters: QueryParameters, options: QueryOptions): Promise<readonly unknown[]>
+  /** The same rows, to be taken once: an engine in this process makes each only as it is taken. */
+  each(statement: string, parameters: QueryParameters, options: QueryOptions): Promise<Iterable<unknown>>
+}
+
+/** What the facts are kept by: statements on the engine's tables. */
+export interface EngineTables extends EngineReads {
+  /** How its tables are created; absent for one engine without replicas. */
+  readonly layout?: TableLayout
+  command(statement: string): Promise<void>
+  insert(insert: InsertStatement): Promise<void>
+  close(): Promise<void>
+}
+
+/** The same rows as lines of JSON, for another thread, which cannot ask the engine itself. They are the caller's alone. */
+export type EngineLines = (statement: string, parameters: QueryParameters, options: QueryOptions) => Promise<Buffer>
+
+/** What another thread asks of an engine that is in this process. */
+export interface EngineForThreads {
+  /** Only on an engine in this process. */
+  readonly lines?: EngineLines
+  /** Further settings of statements that no request waits for; absent if it runs in no process that answers requests. */
+  readonly yielding?: EngineSettings
+}
+
+export interface FactsConnection extends EngineTables, EngineForThreads {
   /** `chdb` or `server`: only for logs and health, never to branch on. */
   readonly kind: string
   /** No other process can be connected to the same engine. */
   readonly isExclusive: boolean
-  /** Further settings of statements that no request waits for; absent if it runs in no process that answers requests. */
-  readonly yielding?: EngineSettings
-  /** How its tables are created; absent for one engine without replicas. */
-  readonly layout?: TableLayout
-  command(statement: string): Promise<void>
-  query(statement: string, parameters: QueryParameters, options: QueryOptions): Promise<readonly unknown[]>
-  /** The same rows, to be taken once: an engine in this process makes each only as it is taken. */
-  each(statement: string, parameters: QueryParameters, options: QueryOptions): Promise<Iterable<unknown>>
-  /**
-   * Only on an engine in this process: the same rows as lines of JSON, for another thread, which cannot ask the engine itself. They are
-   * the caller's alone.
-   */
-  readonly lines?: (statement: string, parameters: QueryParameters, options: QueryOptions) => Promise<Buffer>
-  insert(insert: InsertStatement): Promise<void>
   /** Only on an engine in this process; a server has means of its own. */
   readonly copies?: FactsCopies
-  close(): Promise<void>
 }
 
 /** Copies all tables into a folder of this machine. Each table is copied in its state at one moment, while inserts go on. */

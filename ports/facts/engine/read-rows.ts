@@ -4,7 +4,7 @@ import type { ResultSet } from '@clickhouse/client'
 
 import { IN_BACKGROUND, sliced } from '../../../common/sliced.ts'
 import type { Turn } from '../query-rows.ts'
-import type { FactsConnection } from './connection.ts'
+import type { EngineLines, EngineReads } from './connection.ts'
 
 const NEWLINE = 0x0a
 
@@ -16,8 +16,8 @@ export async function readRows(result: ResultSet<'JSONEachRow'>): Promise<readon
 }
 
 /** The reads of a connection whose rows come as lines of JSON, all at once. */
-export function readsOfLines(lines: NonNullable<FactsConnection['lines']>): Pick<FactsConnection, 'query' | 'each'> {
-  const each: FactsConnection['each'] = async (...asked) => rowsIn(await lines(...asked))
+export function readsOfLines(lines: EngineLines): EngineReads {
+  const each: EngineReads['each'] = async (...asked) => rowsIn(await lines(...asked))
   return {
     query: async (statement, parameters, options) => allRows(await each(statement, parameters, options), options.turn),
     each,

@@ -1,6 +1,6 @@
 /** Checks at the start that the engine inserts every row: it must neither deduplicate nor have unexpected settings. */
 
-import type { FactsConnection } from './connection.ts'
+import type { EngineTables } from './connection.ts'
 import { readSupportedSettings } from './settings.ts'
 
 /**
@@ -17,7 +17,7 @@ const SCRATCH = 'whence_self_test'
  * Rejects with `EngineUnfit` if a session setting is not at its default (and not among `expected`, by name with its
  * value), or if `requireEveryInsert` does.
  */
-export async function selfTest(connection: FactsConnection, expected: Readonly<Record<string, string>>): Promise<void> {
+export async function selfTest(connection: EngineTables, expected: Readonly<Record<string, string>>): Promise<void> {
   const changed = await changedSettings(connection)
   const odd = [...changed]
     .filter(([name, value]) => expected[name] !== value)
@@ -30,7 +30,7 @@ export async function selfTest(connection: FactsConnection, expected: Readonly<R
  * Inserts one row twice into a table that would deduplicate if told to; rejects with `EngineUnfit` unless that gives
  * two rows. A server's profile can override what an insert requests. Needs the right to create a table.
  */
-export async function requireEveryInsert(connection: FactsConnection): Promise<void> {
+export async function requireEveryInsert(connection: EngineTables): Promise<void> {
   const count = await insertTwice(connection)
   if (count !== 2) throw new EngineUnfit(`one row inserted twice gave ${count} rows instead of 2`)
 }
@@ -39,7 +39,7 @@ export async function requireEveryInsert(connection: FactsConnection): Promise<v
  * Settings of the session that are not at their default, by name.
  * @internal
  */
-export async function changedSettings(connection: FactsConnection): Promise<ReadonlyMap<string, string>> {
+export async function changedSettings(connection: EngineTables): Promise<ReadonlyMap<string, string>> {
   const rows = await connection.query(
     'SELECT name, value FROM system.settings WHERE changed ORDER BY name LIMIT 1000',
     {},
@@ -48,7 +48,7 @@ export async function changedSettings(connection: FactsConnection): Promise<Read
   return new Map((rows as readonly { name: string; value: string }[]).map(({ name, value }) => [name, value]))
 }
 
-async function insertTwice(connection: FactsConnection): Promise<number> {
+async function insertTwice(connection: EngineTables): Promise<number> {
   await connection.command(`DROP TABLE IF EXISTS ${SCRATCH} SYNC`)
   await connection.command(
     `CREATE TABLE ${SCRATCH} (n UInt8) ENGINE = MergeTree ORDER BY n SETTINGS non_replicated_deduplication_window = 100`,

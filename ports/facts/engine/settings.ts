@@ -1,7 +1,7 @@
 /** The engine settings that inserts and queries rely on; each statement carries its own, whatever the session has. */
 
 import { settingsClause } from './connection.ts'
-import type { EngineSettings, FactsConnection, TableLayout } from './connection.ts'
+import type { EngineSettings, EngineTables, TableLayout } from './connection.ts'
 import type { Turn } from '../query-rows.ts'
 
 /**
@@ -77,7 +77,7 @@ interface SupportedSettings {
 }
 
 /** Leaves out settings unknown to this engine's version, which would refuse the whole statement. */
-export async function readSupportedSettings(connection: FactsConnection): Promise<SupportedSettings> {
+export async function readSupportedSettings(connection: EngineTables): Promise<SupportedSettings> {
   const names = Object.keys({ ...INSERT_SETTINGS, ...PAGE_SETTINGS })
   const statement = 'SELECT name FROM system.settings WHERE name IN {names:Array(String)} LIMIT 100'
   const rows = (await connection.query(statement, { names }, { turn: 'look-up' })) as readonly { name: string }[]

@@ -25,11 +25,7 @@ interface TurnsOptions {
 const HOLD_MS = 20
 
 /** Callers bound how many tasks they start; no task is refused here. */
-export function createTurns(options: TurnsOptions = {}): Pick<Turns, 'take' | 'idle'> {
-  return new Turns(options)
-}
-
-class Turns {
+export class Turns {
   readonly #places: number
   readonly #elapsedMs: () => number
   readonly #lookUps: (() => void)[] = []

@@ -2,7 +2,7 @@
 
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import type { FactTable } from '../columns.ts'
-import { namedAs, settingsClause, type FactsConnection } from '../engine/connection.ts'
+import { namedAs, settingsClause, type EngineTables } from '../engine/connection.ts'
 import { KEPT_TABLES, notBefore } from './kept.ts'
 import {
   conditionNaming,
@@ -22,17 +22,17 @@ const DELETING = settingsClause({ mutations_sync: 0, ...namedAs('erase') })
 /** Far more mutations than an installation has had in one table between two backups. */
 const MOST_TRIES = 1_000
 
-export async function countNamed(connection: FactsConnection, names: readonly ErasedName[]): Promise<ErasedRows> {
+export async function countNamed(connection: EngineTables, names: readonly ErasedName[]): Promise<ErasedRows> {
   if (names.length > MAX_NAMES) throw new RangeError(`at most ${MAX_NAMES} names at once`)
   return countRows(connection, NAMING_TABLES, (table) => conditionNaming(table, names))
 }
 
-export function countOrganization(connection: FactsConnection, organization: string): Promise<ErasedRows> {
+export function countOrganization(connection: EngineTables, organization: string): Promise<ErasedRows> {
   return countRows(connection, OWNED_TABLES, () => ofOrganization(organization))
 }
 
 async function countRows<T extends FactTable>(
-  connection: FactsConnection,
+  connection: EngineTables,
   tables: readonly T[],
   conditionOf: (table: T) => string,
 ): Promise<ErasedRows> {
@@ -43,12 +43,12 @@ async function countRows<T extends FactTable>(
 }
 
 /** Only tables that hold such rows are touched. */
-export async function eraseNamed(connection: FactsConnection, names: readonly ErasedName[]): Promise<void> {
+export async function eraseNamed(connection: EngineTables, names: readonly ErasedName[]): Promise<void> {
   if (names.length === 0) return
   await deleteRows(connection, NAMING_TABLES, (table) => conditionNaming(table, names))
 }
 
-export async function deleteOrganization(connection: FactsConnection, organization: string): Promise<void> {
+export async function deleteOrganization(connection: EngineTables, organization: string): Promise<void> {
   await deleteRows(connection, OWNED_TABLES, () => ofOrganization(organization))
 }
 
@@ -63,7 +63,7 @@ function ofOrganization(organization: string): string {
  * @throws Error if rows are left in spite of all tries
  */
 async function deleteRows<T extends FactTable>(
-  connection: FactsConnection,
+  connection: EngineTables,
   all: readonly T[],
   conditionOf: (table: T) => string,
 ): Promise<boolean> {
@@ -77,7 +77,7 @@ async function deleteRows<T extends FactTable>(
   throw new Error('rows that were to be erased are still there: erase again')
 }
 
-export function eraseOlder(connection: FactsConnection, owner: OwnedWebsite, beforeMs: number): Promise<boolean> {
+export function eraseOlder(connection: EngineTables, owner: OwnedWebsite, beforeMs: number): Promise<boolean> {
   return deleteRows(
     connection,
     KEPT_TABLES,
@@ -90,7 +90,7 @@ function rowsOfWebsite({ organization, website }: OwnedWebsite): string {
 }
 
 export async function eraseFigures(
-  connection: FactsConnection,
+  connection: EngineTables,
   owner: OwnedWebsite,
   hours: readonly number[],
 ): Promise<void> {
@@ -101,14 +101,14 @@ export async function eraseFigures(
   }
 }
 
-async function beginDelete(connection: FactsConnection, table: FactTable, condition: string): Promise<void> {
+async function beginDelete(connection: EngineTables, table: FactTable, condition: string): Promise<void> {
   const { cluster } = connection.layout ?? {}
   const onCluster = cluster === undefined ? '' : `ON CLUSTER ${textLiteral(cluster)}`
   await connection.command(`ALTER TABLE ${table} ${onCluster} DELETE WHERE ${condition} ${DELETING}`)
 }
 
 /** Polls: on a large table a mutation takes longer than a statement may. */
-async function untilDeleted(connection: FactsConnection, tables: readonly FactTable[]): Promise<void> {
+async function untilDeleted(connection: EngineTables, tables: readonly FactTable[]): Promise<void> {
   if (tables.length === 0) return
   const open = `SELECT count() AS open FROM system.mutations
     WHERE database = currentDatabase() AND table IN (${tables.map(textLiteral).join(', ')}) AND NOT is_done ${COUNTING}`

@@ -37,13 +37,16 @@ interface CountedWindow {
   readonly counts: BoundedMap<string, Count>
 }
 
-interface Counters {
-  countHits(hits: readonly Hit[]): HitOutcome
-  returnHits(hits: readonly Hit[], agoMs: number): void
+interface UsageCounters {
   addUsage(usage: UsageRequest): UsageOutcome
   returnUsage(usage: UsageRequest): void
   readUsage(organization: string, month: string): number
   raiseUsage(usage: KnownUsage): void
+}
+
+interface Counters extends UsageCounters {
+  countHits(hits: readonly Hit[]): HitOutcome
+  returnHits(hits: readonly Hit[], agoMs: number): void
   hasUnsaved(): boolean
   /** Writes what changed to the table. */
   save(): void
@@ -109,8 +112,6 @@ export function openCounters(table: Table, nowMs: () => number): Counters {
     },
   }
 }
-
-type UsageCounters = Pick<Counters, 'addUsage' | 'returnUsage' | 'raiseUsage' | 'readUsage'>
 
 function usageCounters(storedCount: (key: string) => Count, changed: Map<string, Count>): UsageCounters {
   return {

@@ -10,7 +10,15 @@ import { LIMITS } from '../../../domain/limits.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import type { Table } from '../../shared/lmdb/table.ts'
 
-import type { Claim, ClaimOutcome, DecidedAnswer, Installation, MatchedVisit, Settlement } from '../hot-state.ts'
+import type {
+  Claim,
+  ClaimOutcome,
+  DecidedAnswer,
+  Installation,
+  InstallEventRef,
+  MatchedVisit,
+  Settlement,
+} from '../hot-state.ts'
 import type { Leases } from '../leases.ts'
 import { DAY_MS } from '../../../domain/durations.ts'
 
@@ -125,7 +133,7 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
 }
 
 /** What events contribute to their installation. */
-function installationNotes({ read, write, forget }: InstallMemory) {
+function installationNotes({ read, write, forget }: InstallValues) {
   return {
     note: (installation: string, said: StoredInstallation): void => {
       const known = read<StoredInstallation>(installation)
@@ -138,15 +146,16 @@ function installationNotes({ read, write, forget }: InstallMemory) {
   }
 }
 
-type InstallEventRef = Omit<Claim, 'owner'>
-
-interface InstallMemory {
+interface InstallValues {
   readonly read: <T extends { readonly atMs: number }>(key: string) => T | null
   /** Nobody may change the value any more. */
   readonly write: (key: string, value: InstallData) => void
+  readonly forget: (key: string) => void
+}
+
+interface InstallMemory extends InstallValues {
   /** Removes a key that will not be read again; a stored key expires in time. */
   readonly passOver: (key: string) => void
-  readonly forget: (key: string) => void
   /** The table was just found not to hold these keys: until the next save it is not asked again. */
   readonly noteAbsent: (keys: readonly string[]) => void
   /** The event is settled or released, so its keys need not be known any longer. */

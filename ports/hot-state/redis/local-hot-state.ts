@@ -12,6 +12,7 @@ import type {
   Predecessor,
   ReceiptRef,
   UsageOutcome,
+  UsageMonth,
   UsageRequest,
   ReceiptVerbs,
   UsageVerbs,
@@ -147,7 +148,7 @@ function usageVerbs(): NotedUsage {
   const usages = new BoundedMap<string, { used: number; isToldOver: boolean }>(MAX_USAGES)
   const usageOf = (organization: string, month: string): { used: number; isToldOver: boolean } =>
     usages.get(`${month}/${organization}`) ?? { used: 0, isToldOver: false }
-  const keep = ({ organization, month }: Omit<UsageRequest, 'quota'>, used: number, isToldOver: boolean): void =>
+  const keep = ({ organization, month }: UsageMonth, used: number, isToldOver: boolean): void =>
     usages.set(`${month}/${organization}`, { used, isToldOver })
   return {
     noteUsage(usage, used) {

@@ -67,10 +67,14 @@ const STATES: readonly ReceiptStanding[] = [
   'revoked_unseen',
 ]
 
-interface VerbsOptions {
+/** How it is known that the store has lost something. */
+interface LossRules {
   readonly generation: () => StoreGeneration
   /** After how long a process that is not heard any more counts as gone. */
   readonly goneAfterMs: number
+}
+
+interface VerbsOptions extends LossRules {
   /** Replaces the server's time; for tests only. */
   readonly clock: (() => number) | undefined
 }
@@ -149,11 +153,7 @@ function installVerbs(run: RunScript, now: Now, generation: () => StoreGeneratio
   }
 }
 
-function lossVerbs(
-  run: RunScript,
-  now: Now,
-  { generation, goneAfterMs }: Pick<VerbsOptions, 'generation' | 'goneAfterMs'>,
-): SharedLossVerbs {
+function lossVerbs(run: RunScript, now: Now, { generation, goneAfterMs }: LossRules): SharedLossVerbs {
   return {
     async forgotten() {
       const { name } = generation()

@@ -7,7 +7,12 @@ import { join } from 'node:path'
 
 import { Registry } from 'prom-client'
 
-import { createReadThread, type ReadThread, type ReadThreadParts } from '../../../bin/reads/thread.ts'
+import {
+  createReadThread,
+  type ReadThread,
+  type ReadThreadParts,
+  type ReadThreadStart,
+} from '../../../bin/reads/thread.ts'
 import { createEventStreams } from '../../../dashboard/events/event-streams.ts'
 import { replayDeadLetters } from '../../../delivery/tools/replay.ts'
 import { createDashboard, createLetterPost, type DashboardBilling } from '../../../dashboard/dashboard.ts'
@@ -104,7 +109,7 @@ export interface StageOptions {
   /** None of its own: its queries find nothing. */
   readonly facts?: FactsReader
   /** Runs what reads facts in a thread of its own. */
-  readonly readThread?: Pick<ReadThreadParts, 'connection'> & Partial<Pick<ReadThreadParts, OptionalReadThreadParts>>
+  readonly readThread?: Pick<ReadThreadChoice, 'connection' | 'factsUrl' | 'onFailure'>
   /** What answers before the API, such as the pages. */
   readonly before?: Serve
   /** Given the address of the dashboard. */
@@ -278,23 +283,36 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   }
 }
 
-type OptionalReadThreadParts = 'factsUrl' | 'onFailure'
+interface ReadThreadChoice {
+  readonly connection: ReadThreadStart['connection']
+  readonly factsUrl?: string | null
+  readonly facts: ReadThreadParts['facts']
+  readonly directory: { readonly websites: ReadThreadParts['websites'] }
+  readonly nowMs: () => number
+  readonly onFailure?: (error: Error) => void
+}
 
 /** With the secret of a stage, on an engine in this process, and without failures, unless told otherwise. */
-export function openReadThread(
-  parts: Omit<ReadThreadParts, 'settings' | 'secrets' | OptionalReadThreadParts> &
-    Partial<Pick<ReadThreadParts, OptionalReadThreadParts>>,
-): ReadThread {
+export function openReadThread({
+  connection,
+  factsUrl = null,
+  facts,
+  directory,
+  ...more
+}: ReadThreadChoice): ReadThread {
   const onFailure = (error: Error): void => {
     throw error
   }
   const settings = { logLevel: 'silent', logFormat: 'json' } as const
-  return createReadThread({ factsUrl: null, onFailure, ...parts, settings, secrets: [SECRET] })
+  return createReadThread(
+    { settings, secrets: [SECRET], factsUrl, connection },
+    { facts, websites: directory.websites, onFailure, ...more },
+  )
 }
 
 function readThreadOf(
   { readThread }: StageOptions,
-  parts: Pick<ReadThreadParts, 'directory' | 'nowMs'>,
+  parts: Pick<ReadThreadChoice, 'directory' | 'nowMs'>,
 ): Pick<ReadThread, 'close'> & { readonly parts: { readonly readingHandlers?: ReadThread['handlers'] } } {
   if (readThread === undefined) return { parts: {}, close: async () => undefined }
   const { handlers, close } = openReadThread({ ...readThread, ...parts, facts: { insert: nothingToInsert } })

@@ -14,12 +14,12 @@ type Positions = ReadonlyMap<number, number>
  */
 export function progressQuestions(
   positionsOf: (groupId: string, topicName: string) => Promise<Positions>,
-  bounds: Pick<TopicBounds, 'of'>,
+  boundsOf: TopicBounds['of'],
 ): (groupId: string, topicName: string) => Promise<TopicProgress> {
   return sharedQuestions(async (groupId: string, topicName: string) => {
     try {
       const positions = await positionsOf(groupId, topicName)
-      return progressBy(positions, await bounds.of(topicName))
+      return progressBy(positions, await boundsOf(topicName))
     } catch (error) {
       throw logUnavailable('Kafka did not answer a request', error)
     }
