@@ -23,19 +23,19 @@ const DEFAULTS = { data: './data', website: 'acme-dev', organization: 'acme', da
 const ENTRIES = 500
 
 interface ExampleWish {
-  readonly data: string
   readonly website: string
   readonly organization: string
   readonly days: number
   readonly seed: number
   readonly nowMs: number
-  /** Where to find the master secret, as for the service. */
-  readonly env: NodeJS.ProcessEnv
 }
 
-/** Resolves with the number of records written. @throws Error if no service runs on the folder. */
-async function fillWithExamples(options: ExampleWish): Promise<number> {
-  const { data, website, organization, days, seed, nowMs, env } = options
+/**
+ * Resolves with the number of records written; the master secret is where the service has it, by `env`.
+ * @throws Error if no service runs on the folder.
+ */
+async function fillWithExamples(data: string, wish: ExampleWish, env: NodeJS.ProcessEnv): Promise<number> {
+  const { website, organization, days, seed, nowMs } = wish
   const live = await connectTools(data)
   if (live === null) throw new Error(`no service runs on the data in ${data}: start one with make run`)
   const run = compileSettings('embedded', ['--data', data], env)
@@ -47,7 +47,7 @@ async function fillWithExamples(options: ExampleWish): Promise<number> {
     const records = trafficOfDay({ website, organization, seed, dayMs: today - day * DAY_MS, untilMs: today, keyId })
     written += await appendRecords(live, records)
   }
-  await appendRecords(live, [madeUpNote(options, written)])
+  await appendRecords(live, [madeUpNote(wish, written)])
   return written
 }
 
@@ -110,13 +110,9 @@ async function runExampleData(argv: readonly string[], env: NodeJS.ProcessEnv): 
   const { values } = parseArgs({ args: [...argv], options: flags })
   const given = values as Readonly<Record<keyof typeof DEFAULTS, string>>
   try {
-    const written = await fillWithExamples({
-      ...given,
-      days: Number(given.days),
-      seed: Number(given.seed),
-      nowMs: Date.now(),
-      env,
-    })
+    const { data, days, seed, ...of } = given
+    const wish = { ...of, days: Number(days), seed: Number(seed), nowMs: Date.now() }
+    const written = await fillWithExamples(data, wish, env)
     print(`${written} made-up records were filled in; figures of past hours follow within a minute or two.\n`)
     return 0
   } catch (error) {

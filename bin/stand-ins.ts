@@ -25,11 +25,8 @@ export type StandInAddresses = Readonly<Partial<Record<ProviderUrlSetting, strin
 
 const FREE: ListenPlace = { host: '127.0.0.1', port: 0 }
 /** With these rules, a trial shows how wrong credentials and unknown accounts are refused. */
-const RULES = {
-  isToken: (token: string) => !token.startsWith('wrong'),
-  isRefreshToken: (token: string) => !token.startsWith('wrong'),
-  isOpen: (key: string) => !key.endsWith('404'),
-} as const
+const isToken = (token: string): boolean => !token.startsWith('wrong')
+const isAccount = (key: string): boolean => !key.endsWith('404')
 
 /** `whencectl stand-ins`: logs the address of each, as the variable that points a worker to it. */
 export function standIns({ settings }: RunOutcome<'stand-ins'>): Promise<number> {
@@ -54,11 +51,13 @@ export async function startStandIns(
   const placed: Partial<Record<ProviderUrlSetting, string>> = {}
 
   /** Null for an address that is set: the server there knows its own tokens. */
-  async function start(address: ProviderAddress, rules: Partial<typeof RULES>): Promise<ProviderStandIn | null> {
+  async function start(address: ProviderAddress, isKnown = isToken): Promise<ProviderStandIn | null> {
     const setting = address.setting as ProviderUrlSetting
     if (settings[setting] !== null) return null
     const number = PROVIDER_ADDRESSES.findIndex((each) => each.setting === setting)
-    const options = { ...RULES, ...rules, host: place.host, port: place.port === 0 ? 0 : place.port + number }
+    const port = place.port === 0 ? 0 : place.port + number
+    const guard = { isToken: isKnown, isOpen: isAccount }
+    const options = { host: place.host, port, guard, isRefreshToken: isToken }
     const name = `stand-in ${setting.replace('Url', '')}`
     const standIn = await lifecycle.start(
       name,
@@ -70,8 +69,8 @@ export async function startStandIns(
   }
 
   for (const { api, tokens } of Object.values(PROVIDER_DESCRIPTORS)) {
-    const giver = tokens === undefined ? null : await start(tokens, {})
-    await start(api, giver?.isToken === undefined ? {} : { isToken: giver.isToken })
+    const giver = tokens === undefined ? null : await start(tokens)
+    await start(api, giver?.isToken)
   }
   return placed
 }

@@ -18,8 +18,6 @@ export interface GoogleVerdict {
 }
 
 interface GoogleAdsOptions extends GuardedOptions {
-  /** How long after acceptance a request is judged; until then it is PROCESSING. The default is 20 minutes. */
-  readonly judgedAfterMs?: number
   /** The default is success. */
   readonly judge?: (events: readonly Json[]) => GoogleVerdict
 }
@@ -29,6 +27,7 @@ interface ReceivedEvents {
   readonly atMs: number
 }
 
+/** How long after acceptance a request is judged; until then it is PROCESSING. */
 const JUDGED_AFTER_MS = 20 * 60_000
 const MAX_EVENTS = 2_000
 const MAX_DESTINATIONS = 10
@@ -49,7 +48,7 @@ const CONSENTS = ['CONSENT_GRANTED', 'CONSENT_DENIED', 'CONSENT_STATUS_UNSPECIFI
 /** Answers `events:ingest` and `requestStatus:retrieve`; a fault's key is the account, or for the latter `status`. */
 export function startGoogleAdsStandIn(options: GoogleAdsOptions): Promise<StandInServer> {
   const taken = new Map<string, ReceivedEvents>()
-  const guard = createGuard(options)
+  const guard = createGuard(options.guard)
   return startStandIn(options, (request) => {
     const address = `${request.method} ${request.url.pathname}`
     const isIngest = address === 'POST /v1/events:ingest'
@@ -104,7 +103,7 @@ function judgeStatus(
 ): Judgement {
   const request = taken.get(url.searchParams.get('requestId') ?? '')
   if (request === undefined) return googleRefusal('status', 404, 'NOT_FOUND', { reason: 'NOT_FOUND' })
-  const isJudged = nowMs - request.atMs >= (options.judgedAfterMs ?? JUDGED_AFTER_MS)
+  const isJudged = nowMs - request.atMs >= JUDGED_AFTER_MS
   const proper = options.judge?.(request.events) ?? { requestStatus: 'SUCCESS' }
   const { requestStatus, reasons = [] } = isJudged ? proper : { requestStatus: 'PROCESSING' }
   const errorCounts = reasons.map((reason) => ({ recordCount: '1', reason: `PROCESSING_ERROR_REASON_${reason}` }))

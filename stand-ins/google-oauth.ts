@@ -16,8 +16,6 @@ interface GoogleOauthOptions extends StandInOptions {
   readonly isRefreshToken?: (token: string) => boolean
   /** The service account whose assertions are checked with its key; without it, all are refused. */
   readonly account?: { readonly email: string; readonly publicKeyPem: string }
-  /** Lifetime of the issued tokens, in seconds; the default is an hour. */
-  readonly lifetimeS?: number
 }
 
 export interface GoogleOauthStandIn extends StandInServer {
@@ -27,6 +25,7 @@ export interface GoogleOauthStandIn extends StandInServer {
   withdraw(): void
 }
 
+/** Of the issued tokens. */
 const LIFETIME_S = 3_600
 const SCOPE = 'https://www.googleapis.com/auth/datamanager'
 const AUDIENCE = 'https://oauth2.googleapis.com/token'
@@ -36,14 +35,13 @@ const ASSERTION = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 export async function startGoogleOauthStandIn(options: GoogleOauthOptions): Promise<GoogleOauthStandIn> {
   const endsAtMs = new Map<string, number>()
   const nowMs = options.nowMs ?? Date.now
-  const lifetimeS = options.lifetimeS ?? LIFETIME_S
   let given = 0
 
   function give(key: string): Judgement {
     given += 1
     const token = `ya29.simulated-${given}`
-    endsAtMs.set(token, nowMs() + lifetimeS * 1_000)
-    const body = { access_token: token, expires_in: lifetimeS, scope: SCOPE, token_type: 'Bearer' }
+    endsAtMs.set(token, nowMs() + LIFETIME_S * 1_000)
+    const body = { access_token: token, expires_in: LIFETIME_S, scope: SCOPE, token_type: 'Bearer' }
     return { key, messages: [], status: 200, body }
   }
 

@@ -29,7 +29,7 @@ const USER_FIELDS = (
 
 /** Answers `POST /v<number>/<pixel>/events`; a fault's key is the pixel. */
 export function startMetaStandIn(options: GuardedOptions): Promise<StandInServer> {
-  const guard = createGuard(options)
+  const guard = createGuard(options.guard)
   return startStandIn(options, (request) => {
     const [, version, pixel] = /^\/v([0-9]+)\.0\/([0-9]+)\/events$/.exec(request.url.pathname) ?? []
     if (request.method !== 'POST' || pixel === undefined) return null

@@ -32,6 +32,10 @@ export interface StandInOptions {
 
 /** For stand-ins that require a credential. */
 export interface GuardedOptions extends StandInOptions {
+  readonly guard?: GuardRules
+}
+
+interface GuardRules {
   /** Whether this token is valid for this pixel or account; by default every non-empty token is. */
   readonly isToken?: (token: string, key: string) => boolean
   /** Whether a valid token has access to this pixel or account; by default it has. */
@@ -180,7 +184,7 @@ interface RequestGuard {
   readonly hasRoom: (nowMs: number) => boolean
 }
 
-export function createGuard({ isToken, isOpen, perMinute }: GuardedOptions): RequestGuard {
+export function createGuard({ isToken, isOpen, perMinute }: GuardRules = {}): RequestGuard {
   return {
     isToken: (token, key) => token !== '' && (isToken?.(token, key) ?? true),
     isOpen: (key) => isOpen?.(key) ?? true,

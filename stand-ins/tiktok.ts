@@ -21,7 +21,7 @@ const USER_FIELDS = (
 
 /** Answers the event address of version 1.3; a fault's key is the pixel code. */
 export function startTiktokStandIn(options: GuardedOptions): Promise<StandInServer> {
-  const guard = createGuard(options)
+  const guard = createGuard(options.guard)
   return startStandIn(options, (request) => {
     if (request.method !== 'POST' || request.url.pathname !== '/open_api/v1.3/event/track/') return null
     const source = parsed(request.body)?.['event_source_id']

@@ -21,7 +21,7 @@ interface XStandInOptions extends GuardedOptions {
 
 /** Answers `POST /12/measurement/conversions/<pixel>`; a fault's key is the pixel. */
 export function startXStandIn(options: XStandInOptions): Promise<StandInServer> {
-  const guard = createGuard(options)
+  const guard = createGuard(options.guard)
   return startStandIn(options, (request) => {
     const key = /^\/12\/measurement\/conversions\/([^/]+)$/.exec(request.url.pathname)?.[1]
     if (request.method !== 'POST' || key === undefined) return null

@@ -33,7 +33,7 @@ export interface Territory {
 }
 
 /** Who hears what has changed; everything is called often, and must only take note. */
-export interface WorldNews {
+interface WorldNews {
   /** Something that decisions depend on has changed. */
   readonly onChange: () => void
   /** Only the status of an object changed, mostly by our own write: no decision depends on it. */

@@ -177,7 +177,7 @@ describe('whencectl explain, of one install at all providers', function () {
     const [google, meta, tiktok, x, oauth] = await Promise.all([
       startGoogleAdsStandIn({ port: 0 }),
       startMetaStandIn({ port: 0 }),
-      startTiktokStandIn({ port: 0, isToken: () => false }),
+      startTiktokStandIn({ port: 0, guard: { isToken: () => false } }),
       startXStandIn({ port: 0, isEvent: () => true }),
       startGoogleOauthStandIn({ port: 0 }),
     ])

@@ -57,7 +57,7 @@ describe('whencectl send-test', function () {
     manifests = join(folder, 'manifests')
     await mkdir(manifests)
     await writeFile(join(manifests, 'acme.yaml'), MANIFEST)
-    standIn = await startXStandIn({ port: 0, isToken: (token) => token === TOKEN })
+    standIn = await startXStandIn({ port: 0, guard: { isToken: (token) => token === TOKEN } })
   })
   after(async () => {
     await standIn.close()

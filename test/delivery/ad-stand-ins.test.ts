@@ -172,14 +172,14 @@ describe('a stand-in', () => {
   })
 
   it('of Meta requires a token and throttles beyond its limit', async () => {
-    standIn = await startMetaStandIn({ port: 0, nowMs, perMinute: 1 })
+    standIn = await startMetaStandIn({ port: 0, nowMs, guard: { perMinute: 1 } })
     expect((await post(path, { data: [META] })).error.code).to.equal(190)
     expect((await post(path, { data: [META] }, auth)).events_received).to.equal(1)
     expect((await post(path, { data: [META] }, auth)).error).to.include({ code: 80_004, is_transient: true })
   })
 
   it('of all four refuse a good token that has no access to a pixel or account, each in its own words', async () => {
-    const options = { port: 0, isOpen: () => false }
+    const options = { port: 0, guard: { isOpen: () => false } }
     const bodies = {
       meta: await startMetaStandIn(options).then((sim) => answerOf(sim, '/v26.0/1/events', { data: [META] })),
       google: await startGoogleAdsStandIn(options).then((sim) => answerOf(sim, '/v1/events:ingest', {})),

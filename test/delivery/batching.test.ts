@@ -168,7 +168,7 @@ describe('deliveries in one request', () => {
   })
 
   it('count as one failure for the destination when the credentials are refused, and all of them wait', async () => {
-    standIn = await startMetaStandIn({ port: 0, nowMs: clock.nowMs, isToken: () => false })
+    standIn = await startMetaStandIn({ port: 0, nowMs: clock.nowMs, guard: { isToken: () => false } })
     await set(meta, AD_DESTINATIONS.meta)
     await stage.enqueue(...jobs(12, AD_DESTINATIONS.meta))
     const records = await stage.recorded(12)

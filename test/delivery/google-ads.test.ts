@@ -301,7 +301,7 @@ describe('a worker for Google Ads', () => {
     ads = await startGoogleAdsStandIn({
       port: 0,
       nowMs,
-      isToken: (token) => oauth.isToken(token),
+      guard: { isToken: (token) => oauth.isToken(token) },
       judge: () => verdict,
     })
     const urls = { baseUrl: ads.url, tokenUrl: oauth.url }

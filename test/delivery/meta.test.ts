@@ -170,7 +170,7 @@ describe('a worker for Meta', () => {
 
   beforeEach(async () => {
     clock = new TestClock()
-    standIn = await startMetaStandIn({ port: 0, nowMs: clock.nowMs, isToken: (token) => token === TOKEN })
+    standIn = await startMetaStandIn({ port: 0, nowMs: clock.nowMs, guard: { isToken: (token) => token === TOKEN } })
     const secrets = { accessToken: TOKEN }
     stage = await AdStage.set({ provider: meta, destination, secrets, baseUrl: standIn.url, clock })
   })

@@ -60,7 +60,7 @@ describe('a test of a destination', () => {
     },
     google_ads: {
       destination: withSettings(AD_DESTINATIONS.google_ads, {}),
-      start: () => startGoogleAdsStandIn({ port: 0, isToken: (token) => oauth.isToken(token) }),
+      start: () => startGoogleAdsStandIn({ port: 0, guard: { isToken: (token) => oauth.isToken(token) } }),
       secrets: (refreshToken) => ({ clientId: 'client', clientSecret: 'canary-client-secret', refreshToken }),
       isLive: false,
       wrongToken: 'token: invalid_grant',
@@ -69,7 +69,7 @@ describe('a test of a destination', () => {
     },
     meta: {
       destination: withSettings(AD_DESTINATIONS.meta, { testEventCode: 'TEST123' }),
-      start: () => startMetaStandIn({ port: 0, isToken }),
+      start: () => startMetaStandIn({ port: 0, guard: { isToken } }),
       secrets: (accessToken) => ({ accessToken }),
       isLive: false,
       wrongToken: '190',
@@ -79,7 +79,7 @@ describe('a test of a destination', () => {
     },
     tiktok: {
       destination: withSettings(AD_DESTINATIONS.tiktok, { testEventCode: 'TEST123' }),
-      start: () => startTiktokStandIn({ port: 0, isToken }),
+      start: () => startTiktokStandIn({ port: 0, guard: { isToken } }),
       secrets: (accessToken) => ({ accessToken }),
       isLive: false,
       wrongToken: '40105',
@@ -88,7 +88,7 @@ describe('a test of a destination', () => {
     },
     x: {
       destination: withSettings(AD_DESTINATIONS.x, {}),
-      start: () => startXStandIn({ port: 0, isToken }),
+      start: () => startXStandIn({ port: 0, guard: { isToken } }),
       secrets: (pixelToken) => ({ pixelToken }),
       isLive: true,
       wrongToken: 'UNAUTHORIZED_ACCESS',

@@ -124,13 +124,12 @@ describe('a worker for TikTok', () => {
   let stage: AdStage
   let clock: TestClock
 
-  async function set(options: { perMinute?: number } = {}): Promise<void> {
+  async function set(guard: { perMinute?: number } = {}): Promise<void> {
     clock = new TestClock()
     standIn = await startTiktokStandIn({
       port: 0,
       nowMs: clock.nowMs,
-      isToken: (token) => token === TOKEN,
-      ...options,
+      guard: { isToken: (token) => token === TOKEN, ...guard },
     })
     const secrets = { accessToken: TOKEN }
     stage = await AdStage.set({ provider: tiktok, destination, secrets, baseUrl: standIn.url, clock })

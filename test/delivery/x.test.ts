@@ -123,10 +123,13 @@ describe('a worker for X', () => {
   let stage: AdStage
   let clock: TestClock
 
-  async function set(options: { perMinute?: number; isEvent?: () => boolean } = {}): Promise<void> {
+  async function set({
+    isEvent = () => true,
+    ...guard
+  }: { perMinute?: number; isEvent?: () => boolean } = {}): Promise<void> {
     clock = new TestClock()
     const isToken = (token: string): boolean => token === TOKEN
-    standIn = await startXStandIn({ port: 0, nowMs: clock.nowMs, isToken, ...options })
+    standIn = await startXStandIn({ port: 0, nowMs: clock.nowMs, guard: { isToken, ...guard }, isEvent })
     const secrets = { pixelToken: TOKEN }
     stage = await AdStage.set({ provider: x, destination, secrets, baseUrl: standIn.url, clock })
   }

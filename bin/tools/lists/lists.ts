@@ -32,9 +32,15 @@ const FOLLOW_OVERLAP_MS = 10_000
 const REMEMBERED_ROWS = 10_000
 const PROGRESS_EVERY_MS = 3_000
 
-interface Listing<R> {
-  /** What the list shows, for the message that there is none. */
+/** For the message that there is none. */
+interface ListWords {
+  /** What the list shows. */
   readonly what: string
+  /** Where else it may be. */
+  readonly elsewhere?: string
+}
+
+interface Listing<R> {
   readonly columns: readonly TextColumn<R>[]
   readonly idOf: (row: R) => string
   /** No row is kept for longer. */
@@ -42,8 +48,6 @@ interface Listing<R> {
   readonly of: ReadBack<R>['of']
   readonly positionOf: ReadBack<R>['positionOf']
   readonly read: (backend: ToolStores, window: WalkWindow) => Promise<FoundRows<R>>
-  /** Said if nothing is found: where else it may be. */
-  readonly elsewhere?: string | undefined
 }
 
 /** Of a window that was read as a whole. */
@@ -58,31 +62,37 @@ export async function logsTool(run: ToolRun): Promise<number> {
   const of = { ...textFlag(run, '--website', 'website'), ...textFlag(run, '--organization', 'organization') }
   if (requests === null) {
     let named: Promise<DirectedFilters> | null = null
-    return list(run, {
-      what: 'attempt at delivery',
-      columns: ATTEMPT_COLUMNS,
-      idOf: (row) => `${row.website}/${row.event_id}/${row.destination}/${row.attempt_id}`,
-      keptDays: MOST_LOG_RETENTION_DAYS,
-      of: attempts?.text === undefined ? 'lines' : 'texts',
-      positionOf: (row) => ({ beforeMs: row.started_at_ms, beforeId: row.attempt_id }),
-      read: async (backend, window) => {
-        named ??= withNamedEvents(filters, (references) => backend.run('listEventsOfReferences', { references }))
-        const { attempts: own } = await named
-        return whole(own === null ? [] : await backend.run('listAttempts', { ...window, ...of, ...own }))
+    return list(
+      run,
+      { what: 'attempt at delivery' },
+      {
+        columns: ATTEMPT_COLUMNS,
+        idOf: (row) => `${row.website}/${row.event_id}/${row.destination}/${row.attempt_id}`,
+        keptDays: MOST_LOG_RETENTION_DAYS,
+        of: attempts?.text === undefined ? 'lines' : 'texts',
+        positionOf: (row) => ({ beforeMs: row.started_at_ms, beforeId: row.attempt_id }),
+        read: async (backend, window) => {
+          named ??= withNamedEvents(filters, (references) => backend.run('listEventsOfReferences', { references }))
+          const { attempts: own } = await named
+          return whole(own === null ? [] : await backend.run('listAttempts', { ...window, ...of, ...own }))
+        },
       },
-    })
+    )
   }
-  return list(run, {
-    what: 'request',
-    columns: LOG_COLUMNS,
-    idOf: (row) => row.id,
-    elsewhere: attempts === null ? undefined : 'Attempts at delivery are listed with --direction outbound.',
-    keptDays: MOST_LOG_RETENTION_DAYS,
-    of: requests.text === undefined ? 'lines' : 'texts',
-    positionOf: (row) => ({ beforeMs: row.received_at_ms, beforeId: row.id }),
-    read: async (backend, window) =>
-      whole((await backend.run('listLogs', { ...window, ...of, ...requests })).map(ofShownWebsite)),
-  })
+  const elsewhere = attempts === null ? {} : { elsewhere: 'Attempts at delivery are listed with --direction outbound.' }
+  return list(
+    run,
+    { what: 'request', ...elsewhere },
+    {
+      columns: LOG_COLUMNS,
+      idOf: (row) => row.id,
+      keptDays: MOST_LOG_RETENTION_DAYS,
+      of: requests.text === undefined ? 'lines' : 'texts',
+      positionOf: (row) => ({ beforeMs: row.received_at_ms, beforeId: row.id }),
+      read: async (backend, window) =>
+        whole((await backend.run('listLogs', { ...window, ...of, ...requests })).map(ofShownWebsite)),
+    },
+  )
 }
 
 function ofShownWebsite(row: RequestLogRow): RequestLogRow {
@@ -96,31 +106,37 @@ export async function installsTool(run: ToolRun): Promise<number> {
   const own = installFlags(run)
   if (own === null) return 2
   const of = { ...textFlag(run, '--website', 'website'), ...textFlag(run, '--organization', 'organization') }
-  return list(run, {
-    what: 'install',
-    columns: [...INSTALL_COLUMNS, { head: 'CAME FROM', cell: cameFrom }],
-    idOf: (row) => `${row.website}/${row.event_id}`,
-    keptDays: LIMITS.retentionDays.max,
-    of: 'others',
-    positionOf: (row) => ({ beforeMs: row.received_at_ms, beforeId: row.event_id }),
-    read: async (backend, window) => {
-      const { rows, reached } = await readNewestInstalls(backend, { ...window, ...of, ...own })
-      return { rows: await besideVisits(backend, rows), reached }
+  return list(
+    run,
+    { what: 'install' },
+    {
+      columns: [...INSTALL_COLUMNS, { head: 'CAME FROM', cell: cameFrom }],
+      idOf: (row) => `${row.website}/${row.event_id}`,
+      keptDays: LIMITS.retentionDays.max,
+      of: 'others',
+      positionOf: (row) => ({ beforeMs: row.received_at_ms, beforeId: row.event_id }),
+      read: async (backend, window) => {
+        const { rows, reached } = await readNewestInstalls(backend, { ...window, ...of, ...own })
+        return { rows: await besideVisits(backend, rows), reached }
+      },
     },
-  })
+  )
 }
 
 export async function activityTool(run: ToolRun): Promise<number> {
   const filters = textFlag(run, '--organization', 'organization')
-  return list(run, {
-    what: 'activity',
-    columns: ACTIVITY_COLUMNS,
-    idOf: (row) => row.id,
-    keptDays: Math.max(MOST_LOG_RETENTION_DAYS, LIMITS.auditRetentionDays),
-    of: 'others',
-    positionOf: (row) => ({ beforeMs: row.noticed_at_ms, beforeId: row.id }),
-    read: async (backend, window) => whole(await backend.run('listActivity', { ...window, ...filters })),
-  })
+  return list(
+    run,
+    { what: 'activity' },
+    {
+      columns: ACTIVITY_COLUMNS,
+      idOf: (row) => row.id,
+      keptDays: Math.max(MOST_LOG_RETENTION_DAYS, LIMITS.auditRetentionDays),
+      of: 'others',
+      positionOf: (row) => ({ beforeMs: row.noticed_at_ms, beforeId: row.id }),
+      read: async (backend, window) => whole(await backend.run('listActivity', { ...window, ...filters })),
+    },
+  )
 }
 
 const LOG_COLUMNS: readonly TextColumn<RequestLogRow>[] = [
@@ -185,7 +201,7 @@ function whereFrom(visit: VisitRow): VisitSource {
   return recordOf(SOURCE_COLUMN_NAMES, (name) => visit[name])
 }
 
-async function list<R>(run: ToolRun, listing: Listing<R>): Promise<number> {
+async function list<R>(run: ToolRun, words: ListWords, listing: Listing<R>): Promise<number> {
   const isFollowing = run.flags.has('--follow')
   const limit = limitOf(run)
   const period = listPeriodOf(run, Date.now())
@@ -198,12 +214,12 @@ async function list<R>(run: ToolRun, listing: Listing<R>): Promise<number> {
   try {
     // This process holds the folder it has opened itself: no new rows could come, and no service could start.
     if (isFollowing && !backend.isLive) throw new Error('--follow needs a running service, and none runs on this data')
-    const show = printer(listing, run.flags.has('--json'))
+    const show = printer(listing.columns, run.flags.has('--json'))
     const rows = await readRowsBack(backend, listing, { ...period, limit })
     show(rows)
     if (rows.length === 0) {
-      const elsewhere = listing.elsewhere === undefined ? '' : ` ${listing.elsewhere}`
-      complain(`There is no ${listing.what} ${isFollowing ? 'yet' : 'to show'}.${elsewhere}\n`)
+      const elsewhere = words.elsewhere === undefined ? '' : ` ${words.elsewhere}`
+      complain(`There is no ${words.what} ${isFollowing ? 'yet' : 'to show'}.${elsewhere}\n`)
     }
     if (isFollowing) await follow(backend, listing, { show, shown: rows })
   } finally {
@@ -252,8 +268,8 @@ async function follow<R>(
 type Show<R> = (rows: readonly R[]) => void
 
 /** Prints rows that come newest first in reverse: a person sees the end of the output. */
-function printer<R>(listing: Listing<R>, isJson: boolean): Show<R> {
-  const table = createTable(listing.columns, terminalChars())
+function printer<R>(columns: readonly TextColumn<R>[], isJson: boolean): Show<R> {
+  const table = createTable(columns, terminalChars())
   return (rows) => {
     const ordered = [...rows].reverse()
     if (isJson) return printJson(ordered)

@@ -17,7 +17,7 @@ export interface KafkaEventLogOptions {
 }
 
 /** Who hears of failures. */
-export interface KafkaListener {
+interface KafkaListener {
   /** Called for each handler that threw, and each failure of a consumer that is retried. */
   readonly onHandlerFailure: (error: unknown, topic: Topic, group: string) => void
   /** Called for each failed try to store a batch. */

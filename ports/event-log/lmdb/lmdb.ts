@@ -41,7 +41,7 @@ export interface LmdbEventLogOptions {
 }
 
 /** How long entries stay. */
-export interface LmdbKeeping {
+interface LmdbKeeping {
   /** After all groups have passed them. */
   readonly keepMs: (topic: Topic) => number
   /** Whether they are kept, however old they are, as long as the topic has no group. */
