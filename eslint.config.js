@@ -27,6 +27,20 @@ const NO_LITERAL_TRICKS = [
   },
 ]
 
+/** A bag of parts that is handed on whole hides what each function uses. */
+const NO_BAGS = [
+  {
+    selector:
+      ':matches(CallExpression, NewExpression) > ObjectExpression > SpreadElement > Identifier[name=/^(parts|deps|wiring|foundation|context)$/]',
+    message: 'Name the members that the callee uses, at most six; what belongs together is a value with a name.',
+  },
+  {
+    selector:
+      ":matches(TSTypeReference[typeName.name='Omit'], TSInterfaceHeritage[expression.name='Omit']) > TSTypeParameterInstantiation > TSTypeReference[typeName.name=/(Parts|Deps|Wiring|Foundation|Context)$/]:first-child",
+    message: 'Give the part that is used a name of its own, and let the whole extend it.',
+  },
+]
+
 /** What a pure file must not touch: time, chance, the process and the network come in as arguments. */
 const IMPURE_GLOBALS = [
   'process',
@@ -77,6 +91,11 @@ export default tseslint.config(
       'no-console': 'error',
       'no-restricted-syntax': ['error', ...NO_LITERAL_TRICKS, ...UNCHECKED_IMPORTS],
     },
+  },
+  {
+    // Rooms in which it is true; the others follow.
+    files: ['bin', 'common', 'operator', 'ports', 'runtime', 'sdk', 'stand-ins'].map((room) => `${room}/**/*.ts`),
+    rules: { 'no-restricted-syntax': ['error', ...NO_LITERAL_TRICKS, ...NO_BAGS, ...UNCHECKED_IMPORTS] },
   },
   {
     files: ['domain/**/*.ts'],

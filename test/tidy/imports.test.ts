@@ -111,16 +111,20 @@ describe('the rules for imports and exports', () => {
     expect(values).not.to.match(/^(one|Four|Five)\b/m)
   }).timeout(60_000)
 
+  /** What the rule about syntax says of a text in this file. */
+  const syntaxOf = async (path: string): Promise<(text: string) => readonly string[]> => {
+    const { rules } = (await new ESLint({ cwd: ROOT }).calculateConfigForFile(join(ROOT, path))) as Linter.Config
+    const config: Linter.Config = {
+      files: ['**/*.ts', '**/*.tsx'],
+      languageOptions: { parser: tseslint.parser },
+      rules: { 'no-restricted-syntax': rules?.['no-restricted-syntax'] ?? 'off' },
+    }
+    return (text) => new Linter().verify(text, config, path).map(({ message }) => message)
+  }
+
   it('refuse imports that cannot be checked: made up at run time, or without their ending', async () => {
-    const eslint = new ESLint({ cwd: ROOT })
     for (const path of ['api/x.ts', 'domain/x.ts', 'pages/x.tsx']) {
-      const { rules } = (await eslint.calculateConfigForFile(join(ROOT, path))) as Linter.Config
-      const config: Linter.Config = {
-        files: ['**/*.ts', '**/*.tsx'],
-        languageOptions: { parser: tseslint.parser },
-        rules: { 'no-restricted-syntax': rules?.['no-restricted-syntax'] ?? 'off' },
-      }
-      const problems = (text: string) => new Linter().verify(text, config, path).map(({ message }) => message)
+      const problems = await syntaxOf(path)
       for (const text of [
         'const a = import(name)',
         'const a = import(`./${name}.ts`)',
@@ -131,5 +135,18 @@ describe('the rules for imports and exports', () => {
       for (const text of ["const a = import('./fixed.ts')", "import { y } from './y.ts'", "import z from 'z'"])
         expect(problems(text), `${path}: ${text}`).to.deep.equal([])
     }
+  })
+
+  it('refuse a bag of parts that is handed on whole, or picked apart by what it lacks', async () => {
+    const problems = await syntaxOf('bin/x.ts')
+    for (const text of [
+      'start({ ...parts, nowMs })',
+      'new Role({ eventLog, ...deps })',
+      "type Rest = Omit<RoleParts, 'nowMs'>",
+      "interface Rest extends Omit<RoleDeps, 'nowMs'> {}",
+    ])
+      expect(problems(text), text).to.have.lengthOf(1)
+    for (const text of ['start({ eventLog, nowMs })', 'const all = { ...parts }', "type Rest = Omit<Row, 'id'>"])
+      expect(problems(text), text).to.deep.equal([])
   })
 })
