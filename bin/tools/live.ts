@@ -19,7 +19,7 @@ export interface ToolStores {
   readonly markHours: (request: MarkRequest) => Promise<number>
 }
 
-export interface ToolErasing {
+interface ToolErasing {
   /** What an erasure would remove; changes nothing. */
   readonly planErasure: (subject: ErasureSubject) => Promise<ErasurePlan>
   readonly erase: (subject: ErasureSubject) => Promise<ErasureReport>

@@ -78,7 +78,7 @@ export type ClaimOutcome =
   | { readonly kind: 'busy' }
 
 /** What is known of an event once it was answered. */
-export interface EventAnswer extends InstallEventRef {
+interface EventAnswer extends InstallEventRef {
   /** The first answer in the caller's own compact form. */
   readonly answer: string
   /** When the event was received; the latest event of an installation decides its visit. */

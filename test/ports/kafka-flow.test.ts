@@ -27,24 +27,25 @@ describe('a partition on Kafka', () => {
     const failures: unknown[] = []
     const flow = new PartitionFlow(
       {
-        topic: 'visits',
-        partition: 0,
-        maxEntries,
-        handler: async (batch) => {
-          seen.push(batch.entries.map(({ offset }) => offset).join())
-          return handler?.(batch)
+        source: {
+          topic: 'visits',
+          partition: 0,
+          commit: async (_partition, offset) => {
+            if (staged.commitFailures-- > 0) throw new Error('no coordinator')
+            commits.push(offset)
+          },
         },
+        consumer: {
+          handler: async (batch) => {
+            seen.push(batch.entries.map(({ offset }) => offset).join())
+            return handler?.(batch)
+          },
+          options: { maxEntries },
+        },
+        bounds: { maxBytes: 1_000, budget },
+        pace: { retryMs: { first: 1, most: 5 }, recheckMs: 5, random: () => 0 },
         nowMs: Date.now,
-        retryMs: { first: 1, most: 5 },
-        recheckMs: 5,
-        random: () => 0,
-        maxBytes: 1_000,
-        budget,
         onFailure: (error) => void failures.push(error),
-        commit: async (_partition, offset) => {
-          if (staged.commitFailures-- > 0) throw new Error('no coordinator')
-          commits.push(offset)
-        },
       },
       null,
     )

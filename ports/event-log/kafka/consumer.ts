@@ -214,21 +214,14 @@ class GroupConsumer implements Consumer {
   #addFlow(partition: number, fromOffset: number | null): void {
     const { names, handler, options } = this.#place
     const { nowMs, pace, fetching } = this.#settings
-    const { retryMs, recheckMs, random } = pace
     const flow = new PartitionFlow(
       {
-        ...options,
-        topic: names.topic,
-        partition,
-        handler,
+        source: { topic: names.topic, partition, commit: (of, offset) => this.#commit(of, offset) },
+        consumer: { handler, options },
+        bounds: { maxBytes: fetching.maxBytesPerPartition, budget: fetching.budget },
+        pace,
         nowMs,
-        retryMs,
-        recheckMs,
-        random,
-        budget: fetching.budget,
-        maxBytes: fetching.maxBytesPerPartition,
         onFailure: (error) => this.#failed(error),
-        commit: (ofPartition, offset) => this.#commit(ofPartition, offset),
       },
       fromOffset,
     )

@@ -7,18 +7,33 @@ import type { BatchHandler, BatchOutcome, ConsumeOptions, StoredEntry } from '..
 import { MAX_OPEN_ENTRIES } from '../event-log.ts'
 import { OpenBatches } from '../open-batches.ts'
 
-export interface FlowOptions extends ConsumeOptions, PaceOptions {
+interface FlowOptions {
+  readonly source: FlowSource
+  readonly consumer: FlowConsumer
+  readonly bounds: FlowBounds
+  readonly pace: PaceOptions
+  readonly nowMs: () => number
+  readonly onFailure: (error: unknown) => void
+}
+
+/** The partition. */
+interface FlowSource {
   readonly topic: Topic
   readonly partition: number
+  /** Commits to Kafka that everything below the offset is done; rejects if that failed. */
+  readonly commit: (partition: number, offset: number) => Promise<void>
+}
+
+interface FlowConsumer {
   readonly handler: BatchHandler
-  readonly nowMs: () => number
+  readonly options: ConsumeOptions
+}
+
+interface FlowBounds {
   /** Above this a batch is handed over however few entries it has, and fetching stops; in bytes of values. */
   readonly maxBytes: number
   /** Shared by all partitions of this process. */
   readonly budget: FlowBudget
-  readonly onFailure: (error: unknown) => void
-  /** Commits to Kafka that everything below the offset is done; rejects if that failed. */
-  readonly commit: (partition: number, offset: number) => Promise<void>
 }
 
 export interface FlowBudget {
@@ -63,14 +78,15 @@ export class PartitionFlow {
   /** `fromOffset`: where to begin; null to begin at the group's own position. */
   constructor(options: FlowOptions, fromOffset: number | null) {
     this.#options = options
-    this.#pace = new BatchPace(options, options.nowMs)
+    this.#pace = new BatchPace(options.pace, options.nowMs)
     this.#nextOffset = fromOffset
     this.ended = this.#run()
   }
 
   /** True if nothing more should be fetched for now. */
   get isFull(): boolean {
-    const { maxEntries, maxBytes, budget } = this.#options
+    const { maxEntries } = this.#options.consumer.options
+    const { maxBytes, budget } = this.#options.bounds
     if (this.#buffer.length >= maxEntries || this.#bytes >= maxBytes) return true
     return this.#buffer.length > 0 && budget.bytes >= budget.maxBytes
   }
@@ -89,7 +105,7 @@ export class PartitionFlow {
     const expected = this.#nextOffset ?? first.offset
     if (expected > endOffset) {
       // The log was truncated or recreated below what is done: the old offsets will never come.
-      this.#options.onFailure(new Error(`partition ${this.#options.partition} ends below what was already done`))
+      this.#options.onFailure(new Error(`partition ${this.#options.source.partition} ends below what was already done`))
       this.#drop(this.#buffer.length)
       this.#open.forget()
       this.#nextOffset = first.offset
@@ -149,13 +165,15 @@ export class PartitionFlow {
   #waitMs(): number {
     const oldest = this.#buffer[0]
     if (oldest === undefined || this.#open.entries >= MAX_OPEN_ENTRIES) return Number.POSITIVE_INFINITY
-    const { lingerMs = 0 } = this.#options
+    const { lingerMs = 0 } = this.#options.consumer.options
     return this.#pace.waitMs({ lingerMs, isFull: this.isFull, oldestAtMs: () => oldest.appendedAtMs })
   }
 
   async #handOver(): Promise<void> {
-    const { topic, partition, handler, maxEntries } = this.#options
-    const entries = this.#buffer.slice(0, maxEntries)
+    const { source, consumer } = this.#options
+    const { topic, partition } = source
+    const { handler, options } = consumer
+    const entries = this.#buffer.slice(0, options.maxEntries)
     this.#isInHand = true
     try {
       await this.#apply(entries, await handler({ topic, partition, entries }))
@@ -212,7 +230,7 @@ export class PartitionFlow {
   async #commit(offset: number): Promise<void> {
     for (let attempt = 0; !this.#isLost; attempt++) {
       try {
-        await this.#options.commit(this.#options.partition, offset)
+        await this.#store(offset)
         return
       } catch (error) {
         this.#options.onFailure(error)
@@ -225,7 +243,12 @@ export class PartitionFlow {
   /** If entries that are done are fetched again, Kafka does not know the position. */
   #commitAgain(): void {
     if (this.#nextOffset === null) return
-    this.#options.commit(this.#options.partition, this.#nextOffset).catch(this.#options.onFailure)
+    this.#store(this.#nextOffset).catch(this.#options.onFailure)
+  }
+
+  #store(offset: number): Promise<void> {
+    const { commit, partition } = this.#options.source
+    return commit(partition, offset)
   }
 
   #drop(count: number): void {
@@ -237,7 +260,7 @@ export class PartitionFlow {
 
   #count(bytes: number): void {
     this.#bytes += bytes
-    this.#options.budget.bytes += bytes
+    this.#options.bounds.budget.bytes += bytes
   }
 }
 
