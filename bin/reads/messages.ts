@@ -3,7 +3,7 @@
 import type { Refusal } from '../../domain/errors.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import type { READING_ROUTES, ReadingParts } from '../../dashboard/reading.ts'
-import type { Call, StreamAnswer, WrittenAnswer } from '../../dashboard/http/call.ts'
+import type { Call, WrittenAnswer } from '../../dashboard/http/call.ts'
 import type { ReadWebsite } from '../../dashboard/reads/scope.ts'
 import type { EngineSettings } from '../../ports/facts/engine/connection.ts'
 import type { FactTable } from '../../ports/facts/columns.ts'

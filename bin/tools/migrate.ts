@@ -4,7 +4,7 @@ import { checkKafkaTopics } from '../../ports/event-log/kafka/kafka.ts'
 import { parseKafkaUrl } from '../../ports/event-log/kafka/url.ts'
 import { openChdb } from '../../ports/facts/engine/connect-chdb.ts'
 import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
-import type { EngineTables } from '../../ports/facts/engine/connection.ts'
+import type { FactsConnection } from '../../ports/facts/engine/connection.ts'
 import { migrate } from '../../ports/facts/migrate.ts'
 import { requireEveryInsert } from '../../ports/facts/engine/self-test.ts'
 import { DataFolderInUse, lockDataFolder } from '../../ports/shared/lmdb/folder-lock.ts'
@@ -46,7 +46,7 @@ async function migrateServer(url: string): Promise<readonly string[]> {
   }
 }
 
-async function migrateOpened(connection: EngineTables): Promise<readonly string[]> {
+async function migrateOpened(connection: FactsConnection): Promise<readonly string[]> {
   try {
     return await migrate(connection)
   } finally {

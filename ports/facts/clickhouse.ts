@@ -5,6 +5,7 @@ import {
   settingsList,
   namedAs,
   type EngineTables,
+  type FactsConnection,
   type InsertStatement,
   type TableLayout,
 } from './engine/connection.ts'
@@ -35,7 +36,7 @@ interface ClickHouseFactsOptions {
 type QueryCall<Q extends QueryName> = [name: Q, params: QueryParams<Q>, options?: RunOptions | undefined]
 
 /** The tables must exist (`migrate`). Closing the result closes the connection. */
-export function clickhouseFacts(connection: EngineTables, options: ClickHouseFactsOptions): Facts {
+export function clickhouseFacts(connection: FactsConnection, options: ClickHouseFactsOptions): Facts {
   const settings = rememberOnce(() => readSupportedSettings(connection))
   let isReachable = true
   let lastInsertAtMs: number | null = null

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { EngineTables, TableLayout } from './engine/connection.ts'
+import type { FactsConnection, TableLayout } from './engine/connection.ts'
 import { engineCode } from './engine/engine-codes.ts'
 import { sha256Hex } from '../../common/digest.ts'
 
@@ -43,7 +43,7 @@ const PROCESS = randomUUID()
 const TABLE_ALREADY_EXISTS = '57'
 
 /** Applies missing migrations and resolves to their names. Rejects with `MigrationRefused`. */
-export async function migrate(connection: EngineTables, settings: MigrateSettings = {}): Promise<readonly string[]> {
+export async function migrate(connection: FactsConnection, settings: MigrateSettings = {}): Promise<readonly string[]> {
   const migrations = await readMigrations(settings.folder ?? SQL_FOLDER)
   const render = renderer({ ...connection.layout, ...settings })
   await connection.command(
@@ -92,7 +92,7 @@ function renderer({ cluster, isReplicated = false }: TableLayout): Render {
   return (text) => text.replace(/\{\{(\w+)\}\}/g, (_whole, name: string) => values[name] ?? '')
 }
 
-async function missing(connection: EngineTables, migrations: readonly Migration[]): Promise<readonly Migration[]> {
+async function missing(connection: FactsConnection, migrations: readonly Migration[]): Promise<readonly Migration[]> {
   const rows = await connection.query(
     `SELECT name, checksum FROM ${HISTORY} FINAL ORDER BY name LIMIT 10000`,
     {},
@@ -122,7 +122,7 @@ async function missing(connection: EngineTables, migrations: readonly Migration[
 }
 
 /** If several migrators create a table at once, one succeeds: that is the lock. Its comment holds the owner and the time. */
-async function lock(connection: EngineTables, render: Render): Promise<void> {
+async function lock(connection: FactsConnection, render: Render): Promise<void> {
   for (let attempt = 0; attempt < LOCK_TRIES; attempt++) {
     const comment = `${PROCESS} ${Math.floor(Date.now() / 1000)}`
     try {
@@ -139,12 +139,12 @@ async function lock(connection: EngineTables, render: Render): Promise<void> {
   throw new MigrationRefused(`another migration holds the lock; if none runs, drop the table ${LOCK}`)
 }
 
-async function unlock(connection: EngineTables, render: Render): Promise<void> {
+async function unlock(connection: FactsConnection, render: Render): Promise<void> {
   await connection.command(render(`DROP TABLE IF EXISTS ${LOCK} {{onCluster}} SYNC`))
 }
 
 /** A migrator that was killed leaves its lock behind. On an embedded engine no other process can hold one. */
-async function isLockDead(connection: EngineTables): Promise<boolean> {
+async function isLockDead(connection: FactsConnection): Promise<boolean> {
   const rows = await connection.query(
     `SELECT comment FROM system.tables WHERE database = currentDatabase() AND name = '${LOCK}' LIMIT 1`,
     {},
@@ -156,7 +156,7 @@ async function isLockDead(connection: EngineTables): Promise<boolean> {
 }
 
 /** Statements end with a semicolon at the end of a line; each can be repeated after a crash. */
-async function applyMigration(connection: EngineTables, migration: Migration, render: Render): Promise<void> {
+async function applyMigration(connection: FactsConnection, migration: Migration, render: Render): Promise<void> {
   const statements = migration.text
     .replace(/^--.*$/gm, '')
     .split(/;\s*$/m)

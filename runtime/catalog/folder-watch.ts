@@ -189,7 +189,7 @@ class FolderWatcher {
   async #poll(before: string | null): Promise<void> {
     const startedAtMs = performance.now()
     const beganAtMs = this.#options.nowMs()
-    const signature = await folderSignature(this.#options)
+    const signature = await folderSignature(this.#options.folders)
     if (this.#isClosed) return
     if (signature !== before) this.#touch()
     else if (this.#isAtRest()) this.unchangedAtMs = beganAtMs

@@ -6,7 +6,7 @@ import { eraseAgain, type RememberedErasure } from '../../../delivery/tools/eras
 import { clickhouseFacts } from '../../../ports/facts/clickhouse.ts'
 import { openChdb } from '../../../ports/facts/engine/connect-chdb.ts'
 import { MAX_NAMES } from '../../../ports/facts/erasure/names.ts'
-import type { EngineTables } from '../../../ports/facts/engine/connection.ts'
+import type { FactsConnection } from '../../../ports/facts/engine/connection.ts'
 import { migrate } from '../../../ports/facts/migrate.ts'
 import { makePrivateFolder } from '../../../ports/shared/folders.ts'
 import { sha256Hex } from '../../../common/digest.ts'
@@ -143,7 +143,7 @@ function ownerIn(entry: string): readonly OwnedWebsite[] {
   return reading.record.kind === 'install' ? [reading.record.install] : []
 }
 
-async function eraseFrom(connection: EngineTables, erasures: readonly RememberedErasure[]): Promise<void> {
+async function eraseFrom(connection: FactsConnection, erasures: readonly RememberedErasure[]): Promise<void> {
   const facts = clickhouseFacts(connection, { nowMs: Date.now })
   for (let from = 0; from < erasures.length; from += MAX_NAMES)
     await eraseAgain({ facts, nowMs: Date.now }, erasures.slice(from, from + MAX_NAMES))

@@ -10,7 +10,7 @@ import type { ClickHouseClient, ClickHouseClientConfigOptions } from '@clickhous
 import { makePrivateFolder } from '../../shared/folders.ts'
 import { settingsClause } from './connection.ts'
 import type { QueryParameters } from '../query-rows.ts'
-import type { FactsConnection, InsertStatement } from './connection.ts'
+import type { EngineLines, FactsConnection, InsertStatement } from './connection.ts'
 import { readsOfLines } from './read-rows.ts'
 import { selfTest } from './self-test.ts'
 import { mayRaisePriority } from './thread-priority.ts'

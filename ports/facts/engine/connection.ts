@@ -37,6 +37,8 @@ export interface EngineReads {
   query(statement: string, parameters: QueryParameters, options: QueryOptions): Promise<readonly unknown[]>
   /** The same rows, to be taken once: an engine in this process makes each only as it is taken. */
   each(statement: string, parameters: QueryParameters, options: QueryOptions): Promise<Iterable<unknown>>
+  /** Further settings of statements that no request waits for; absent if it runs in no process that answers requests. */
+  readonly yielding?: EngineSettings
 }
 
 /** What the facts are kept by: statements on the engine's tables. */
@@ -45,7 +47,6 @@ export interface EngineTables extends EngineReads {
   readonly layout?: TableLayout
   command(statement: string): Promise<void>
   insert(insert: InsertStatement): Promise<void>
-  close(): Promise<void>
 }
 
 /** The same rows as lines of JSON, for another thread, which cannot ask the engine itself. They are the caller's alone. */
@@ -55,7 +56,7 @@ export type EngineLines = (statement: string, parameters: QueryParameters, optio
 export interface EngineForThreads {
   /** Only on an engine in this process. */
   readonly lines?: EngineLines
-  /** Further settings of statements that no request waits for; absent if it runs in no process that answers requests. */
+  /** As of `EngineReads`. */
   readonly yielding?: EngineSettings
 }
 
@@ -66,6 +67,7 @@ export interface FactsConnection extends EngineTables, EngineForThreads {
   readonly isExclusive: boolean
   /** Only on an engine in this process; a server has means of its own. */
   readonly copies?: FactsCopies
+  close(): Promise<void>
 }
 
 /** Copies all tables into a folder of this machine. Each table is copied in its state at one moment, while inserts go on. */
