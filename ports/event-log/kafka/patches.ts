@@ -130,7 +130,7 @@ function countSilentBrokersAsAway(): void {
 
 interface Runner {
   readonly running: boolean
-  readonly fetchManager: { close(): Promise<void> }
+  readonly fetchManager: { stop(): Promise<void> }
   fetch(nodeId: string): Promise<readonly unknown[]>
 }
 
@@ -146,7 +146,7 @@ function endFetchingOfStoppedConsumers(): void {
   if (fetch === undefined) throw new Error('kafkajs is not the version that this service was made for')
   prototype.fetch = function (this: Runner, nodeId) {
     // Not awaited: it resolves only when this fetch has ended.
-    if (!this.running) void this.fetchManager.close()
+    if (!this.running) void this.fetchManager.stop()
     return fetch.call(this, nodeId)
   }
 }
