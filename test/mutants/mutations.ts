@@ -1053,6 +1053,27 @@ export const MUTATIONS: readonly Mutation[] = [
     suites: ['test/runtime/settings.test.ts'],
   },
   {
+    breaks: 'a round that fails is told',
+    file: 'common/every.ts',
+    old: 'if (!signal.aborted) onFailure(error)',
+    new: 'if (signal.aborted) onFailure(error)',
+    suites: ['test/common/every.test.ts'],
+  },
+  {
+    breaks: 'one round ends before the next begins',
+    file: 'common/every.ts',
+    old: 'if (signal.aborted || isUnderWay) return',
+    new: 'if (signal.aborted) return',
+    suites: ['test/common/every.test.ts'],
+  },
+  {
+    breaks: 'an attempt is noted in the trace of its job',
+    file: 'delivery/worker/attempt.ts',
+    old: 'if (traceparent === undefined) return',
+    new: 'if (traceparent !== undefined) return',
+    suites: ['test/e2e/traces.slow.ts'],
+  },
+  {
     breaks: 'housekeeping of the log that fails is said',
     file: 'ports/event-log/lmdb/lmdb.ts',
     old: '{ firstMs: trimEveryMs, onFailure: onTrimFailure }',
