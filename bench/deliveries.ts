@@ -262,18 +262,17 @@ async function deliver({ plan, log, hotState, url }: Stage): Promise<Run> {
     health: () => log.health(),
     close: () => log.close(),
   }
-  const worker = await startWorker({
-    provider: plan.provider === 'ga4' ? ga4 : meta,
-    baseUrl: url,
-    eventLog: counting,
-    hotState,
-    catalog: () => catalog,
-    credentials: () => credentials,
-    nowMs: Date.now,
-    random: Math.random,
-    logger: SILENT_LOGGER,
-    exchangeMs: 3_000,
-  })
+  const worker = await startWorker(
+    { provider: plan.provider === 'ga4' ? ga4 : meta, baseUrl: url, exchangeMs: 3_000 },
+    {
+      eventLog: counting,
+      hotState,
+      catalog: { current: () => catalog, credentials: () => credentials },
+      nowMs: Date.now,
+      random: Math.random,
+      telemetry: { logger: SILENT_LOGGER },
+    },
+  )
   const expected = jobs.filter(isWell).length
   await reached(() => told >= beforehand.length)
   const before = told

@@ -5,15 +5,15 @@
 
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-import { isCopyBehind, type CatalogInHand } from '../domain/published/catalog-number.ts'
+import { isCopyBehind, type CatalogCopy } from '../domain/published/catalog-number.ts'
 import type { NumberedCatalog } from '../domain/catalog.ts'
 import { MINUTE_MS, SECOND_MS } from '../domain/durations.ts'
-import type { Logger } from '../runtime/logger.ts'
+import type { Telemetry } from '../runtime/metrics.ts'
 
-interface WaitingDeps extends CatalogInHand<NumberedCatalog> {
-  readonly logger: Logger
+interface WaitingDeps {
+  readonly catalog: CatalogCopy<NumberedCatalog>
+  readonly telemetry: Telemetry
   readonly nowMs: () => number
-  readonly registry?: Registry
 }
 
 export interface CatalogWaits {
@@ -23,24 +23,24 @@ export interface CatalogWaits {
   readonly waitFor: (plannedBy: number) => number
 }
 
-export function createCatalogWaits(deps: WaitingDeps, role: string): CatalogWaits {
-  const { logger, nowMs, registry } = deps
+export function createCatalogWaits({ catalog, telemetry, nowMs }: WaitingDeps, role: string): CatalogWaits {
+  const { logger, registry } = telemetry
   const metrics = waitMetrics(registry)
   let needed = 0
   let sinceMs = 0
   let toldAtMs = Number.NEGATIVE_INFINITY
-  const behindMs = (): number => (isCopyBehind(deps, needed) ? Math.max(0, nowMs() - sinceMs) : 0)
+  const behindMs = (): number => (isCopyBehind(catalog, needed) ? Math.max(0, nowMs() - sinceMs) : 0)
   metrics?.behind.set(role, behindMs)
   return {
-    isBehind: (plannedBy) => isCopyBehind(deps, plannedBy),
+    isBehind: (plannedBy) => isCopyBehind(catalog, plannedBy),
     waitFor: (plannedBy) => {
       const now = nowMs()
-      if (!isCopyBehind(deps, needed)) sinceMs = now
+      if (!isCopyBehind(catalog, needed)) sinceMs = now
       needed = Math.max(needed, plannedBy)
       metrics?.waits.inc({ role })
       if (now - toldAtMs >= MINUTE_MS) {
         toldAtMs = now
-        const number = deps.catalog().number
+        const { number } = catalog.current()
         logger.warn({ role, number, plannedBy }, 'waits for a newer catalog: what it lacks may be there by now')
       }
       return behindMs()

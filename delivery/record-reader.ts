@@ -4,12 +4,7 @@ import { Counter, type Registry } from 'prom-client'
 
 import { readRecord, type ReadableKind, type ReadableRecords } from '../domain/read-record.ts'
 import type { Topic } from '../domain/records.ts'
-import type { Logger } from '../runtime/logger.ts'
-
-export interface RecordReaderDeps {
-  readonly logger: Logger
-  readonly registry?: Registry
-}
+import type { Telemetry } from '../runtime/metrics.ts'
 
 /**
  * Null for an unreadable entry, which would otherwise be redelivered for ever. The facts-writer keeps those of its
@@ -22,7 +17,7 @@ export type ReadEntry = <K extends ReadableKind>(
 ) => ReadableRecords[K] | null
 
 /** `role` names the reader in the metrics. */
-export function createRecordReader({ logger, registry }: RecordReaderDeps, role: string): ReadEntry {
+export function createRecordReader({ logger, registry }: Telemetry, role: string): ReadEntry {
   const count = unreadableCounter(registry)
   const told = new Set<Topic>()
   // Only a start that reads back finds these: consumers stop before them. There may be thousands.

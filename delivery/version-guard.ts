@@ -11,13 +11,12 @@ import { Gauge, type Registry } from 'prom-client'
 import { newerVersionOf } from '../domain/read-record.ts'
 import type { Topic } from '../domain/records.ts'
 import type { Batch, BatchHandler, BatchOutcome, EventLog, LogConsumers } from '../ports/event-log/event-log.ts'
-import type { Logger } from '../runtime/logger.ts'
+import type { Telemetry } from '../runtime/metrics.ts'
 
 export interface VersionGuardDeps {
   readonly eventLog: LogConsumers
-  readonly logger: Logger
+  readonly telemetry: Telemetry
   readonly nowMs: () => number
-  readonly registry?: Registry
 }
 
 /**
@@ -57,7 +56,8 @@ interface Holds {
   released(batch: Batch): void
 }
 
-function holdsOf({ logger, registry, nowMs }: VersionGuardDeps, group: string): Holds {
+function holdsOf({ telemetry, nowMs }: VersionGuardDeps, group: string): Holds {
+  const { logger, registry } = telemetry
   const gauge = holdsGauge(registry, nowMs)
   const told = new Map<string, number>()
   const placeOf = ({ topic, partition }: Batch): string => `${topic}/${partition}`

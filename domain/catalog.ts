@@ -201,6 +201,10 @@ export interface Catalog extends NumberedCatalog, CatalogOrganizations, CatalogW
 /** Credentials of destinations, log streams and webhooks, by `destinationKey`, `logStreamKey` and `webhookKey`; only the roles that deliver get them. */
 export type Credentials = ReadonlyMap<string, Readonly<Record<string, string>>>
 
+export interface CatalogSecrets {
+  readonly credentials: () => Credentials
+}
+
 export function destinationKey({ organization, website }: OwnedWebsite, destination: string): string {
   return `${organization}/${website}/${destination}`
 }

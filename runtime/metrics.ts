@@ -6,6 +6,15 @@ import type { AddressInfo } from 'node:net'
 import { limitConnections, type ConnectionLimits } from './connections.ts'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
+import type { Logger } from './logger.ts'
+
+/** How a part tells operators what it does. */
+export interface Telemetry {
+  readonly logger: Logger
+  /** Absent: nothing is counted. */
+  readonly registry?: Registry | undefined
+}
+
 export interface ListenAddress {
   readonly host: string
   /** 0 lets the system choose. */

@@ -59,20 +59,21 @@ export function startWebhookRole(
 ): ReturnType<typeof startWebhooks> {
   const webhooks = [...organizations.values()].flatMap((organization) => organization.webhooks)
   const credentials = new Map(webhooks.map((each) => [webhookKey(each), { secret: SECRET }]))
-  return startWebhooks({
-    eventLog,
-    logger: SILENT_LOGGER,
-    nowMs: Date.now,
-    randomness: createRandomness(),
-    hotState: { claimJob: async () => false, releaseJob: async () => undefined },
-    catalog: () => ({ organizations, number: 1 }),
-    credentials: () => credentials,
-    outbound: {
+  return startWebhooks(
+    {
+      eventLog,
+      telemetry: { logger: SILENT_LOGGER },
+      nowMs: Date.now,
+      randomness: createRandomness(),
+      hotState: { claimJob: async () => false, releaseJob: async () => undefined },
+      catalog: { current: () => ({ organizations, number: 1 }), credentials: () => credentials },
+    },
+    {
       trustedPem: certPem,
       resolve: async () => [PUBLIC],
       dial: () => Object.defineProperty(connect(port, '127.0.0.1'), 'remoteAddress', { value: PUBLIC }),
     },
-  })
+  )
 }
 
 /** A matched install that arrives now. */

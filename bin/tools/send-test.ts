@@ -65,14 +65,13 @@ async function trialOf(
     return { kind: 'unknown', message: `this version cannot deliver to ${destination.provider}` }
   const provider = PROVIDERS[destination.provider]
   const secrets = credentials.get(destinationKey(destination, destination.id)) ?? {}
-  const deps = {
+  const access = {
     provider,
     baseUrl: baseUrlOf(provider.id, settings),
     tokenUrl: tokenUrlOf(provider.id, settings),
     proxy: outboundProxyOf(settings),
-    nowMs: Date.now,
   }
-  return { kind: 'report', report: await sendTest(deps, { destination, secrets, ...way }) }
+  return { kind: 'report', report: await sendTest(access, { destination, secrets, ...way }, Date.now) }
 }
 
 /** Without a running service: from the cluster or the folder of resources, read like the delivery roles do. */

@@ -78,7 +78,7 @@ export async function startKeepingState(own: Process, stores: Stores, loss: Stor
   const chance = { random: Math.random, owner: randomUUID() }
   const state = await lifecycle.start(
     'state',
-    () => startState({ eventLog, hotState, facts, logger, registry, nowMs, ...chance }),
+    () => startState({ eventLog, hotState, facts, telemetry: { logger, registry }, nowMs, ...chance }),
     closing,
   )
   loss.listen(() => state.storeLost())
@@ -89,7 +89,7 @@ export async function startKeepingState(own: Process, stores: Stores, loss: Stor
 /** The part of the role `state` for a single process, which need not apply what it saw itself. */
 export async function keepStateOfOneProcess(own: Process, { eventLog, hotState, facts }: Stores): Promise<void> {
   const { lifecycle, logger, registry, nowMs } = own
-  const given = { eventLog, hotState, logger, registry, nowMs }
+  const given = { eventLog, hotState, telemetry: { logger, registry }, nowMs }
   await lifecycle.start('decided answers', () => startDecidedAnswers(given), closing)
   const random = Math.random
   await lifecycle.start('late revocations', () => startLateRevocations({ ...given, facts, random }), closing)
@@ -104,8 +104,9 @@ export async function startDispatching(
 ): Promise<void> {
   const { lifecycle, logger, registry, nowMs } = own
   reportEngines(registry, { eventLog, facts })
-  const plan = { catalog: catalog.current, catalogAsOf: catalog.asOf, random: Math.random }
-  await lifecycle.start('dispatch', () => startDispatch({ eventLog, facts, logger, registry, nowMs, ...plan }), closing)
+  const telemetry = { logger, registry }
+  const dispatch = { eventLog, facts, catalog, nowMs, random: Math.random, telemetry }
+  await lifecycle.start('dispatch', () => startDispatch(dispatch), closing)
   const retention = { facts, catalog: catalog.current, logger, nowMs }
   await lifecycle.startBackground('retention', () => startRetention(retention), closing)
 }
@@ -129,22 +130,19 @@ export async function startStreamingLogs(
 ): Promise<void> {
   const { lifecycle, logger, registry, nowMs } = own
   reportEngines(registry, { eventLog, hotState, facts })
+  const proxy = outboundProxyOf(settings)
   const role = () =>
-    startStreams({
-      eventLog,
-      hotState,
-      facts,
-      catalog: catalog.current,
-      catalogAsOf: catalog.asOf,
-      credentials: streamCredentials(catalog),
-      logger,
-      registry,
-      nowMs,
-      randomness: createRandomness(),
-      owner: randomUUID(),
-      outbound: { proxy: outboundProxyOf(settings) },
-      bucketOutbound: { policy: { ...PUBLIC_ONLY, networks: settings.streamAllow } },
-    })
+    startStreams(
+      {
+        eventLog,
+        hotState,
+        facts,
+        catalog: { current: catalog.current, asOf: catalog.asOf, credentials: streamCredentials(catalog) },
+        telemetry: { logger, registry },
+        nowMs,
+      },
+      { webhook: { proxy }, bucket: { proxy, policy: { ...PUBLIC_ONLY, networks: settings.streamAllow } } },
+    )
   await lifecycle.startBackground('streams', role, closing)
 }
 
@@ -156,18 +154,17 @@ export async function startCallingWebhooks(
   const { lifecycle, logger, registry, nowMs } = own
   reportEngines(registry, { eventLog, hotState })
   const role = () =>
-    startWebhooks({
-      eventLog,
-      hotState,
-      catalog: catalog.current,
-      catalogAsOf: catalog.asOf,
-      credentials: webhookCredentials(catalog),
-      logger,
-      registry,
-      nowMs,
-      randomness: createRandomness(),
-      outbound: { proxy: outboundProxyOf(settings) },
-    })
+    startWebhooks(
+      {
+        eventLog,
+        hotState,
+        catalog: { current: catalog.current, asOf: catalog.asOf, credentials: webhookCredentials(catalog) },
+        telemetry: { logger, registry },
+        nowMs,
+        randomness: createRandomness(),
+      },
+      { proxy: outboundProxyOf(settings) },
+    )
   await lifecycle.startBackground('webhooks', role, closing)
 }
 
@@ -209,19 +206,18 @@ function openWorker(
   settings: SendingSettings,
   { eventLog, hotState, catalog }: SendingStores,
 ): Promise<Worker> {
-  return startWorker({
+  const access = {
     provider: PROVIDERS[id],
     baseUrl: baseUrlOf(id, settings),
     tokenUrl: tokenUrlOf(id, settings),
     proxy: outboundProxyOf(settings),
+  }
+  return startWorker(access, {
     eventLog,
     hotState,
-    catalog: catalog.current,
-    catalogAsOf: catalog.asOf,
-    credentials: ownCredentials(id, catalog),
+    catalog: { current: catalog.current, asOf: catalog.asOf, credentials: ownCredentials(id, catalog) },
     nowMs,
     random: Math.random,
-    logger,
-    registry,
+    telemetry: { logger, registry },
   })
 }

@@ -1,11 +1,9 @@
 /** Turns each recorded install into its deliveries: a record for each delivery, and a job for each that is to be made. */
 
-import type { Registry } from 'prom-client'
-
-import type { Catalog } from '../../domain/catalog.ts'
 import { holdMs, JITTER, tierFor } from '../../domain/delivery/attempts.ts'
 import { SECOND_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import type { CatalogCopy } from '../../domain/published/catalog-number.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
 import {
   encodeRecord,
@@ -24,7 +22,7 @@ import { awaitsCatalog, deliveriesOf, visitNeededBy, type Dispatched } from './p
 import type { FactsReader } from '../../ports/facts/facts.ts'
 import { readVisits, type VisitRef } from './reads.ts'
 import { FirstRecords, type OwnArrival } from './first-records.ts'
-import type { Logger } from '../../runtime/logger.ts'
+import type { Telemetry } from '../../runtime/metrics.ts'
 import { noteSpan } from '../../runtime/tracing.ts'
 import { createCatalogWaits, type CatalogWaits } from '../catalog-waits.ts'
 import { takeDue } from '../tiers.ts'
@@ -34,13 +32,11 @@ import { consumeReadable } from '../version-guard.ts'
 interface DispatchDeps {
   readonly eventLog: EventLog
   readonly facts: FactsReader
-  readonly catalog: () => Catalog
-  readonly catalogAsOf?: () => number
+  readonly catalog: CatalogCopy
   readonly nowMs: () => number
   /** In [0, 1). */
   readonly random: () => number
-  readonly logger: Logger
-  readonly registry?: Registry
+  readonly telemetry: Telemetry
 }
 
 export interface Dispatch {
@@ -108,11 +104,11 @@ class Dispatcher {
     this.#firsts = new FirstRecords(deps.facts)
     this.#passages = new Passages(deps.eventLog)
     this.#waits = createCatalogWaits(deps, GROUP)
-    this.#read = createRecordReader(deps, GROUP)
-    const count = unreadableRowCounter(deps.registry)
+    this.#read = createRecordReader(deps.telemetry, GROUP)
+    const count = unreadableRowCounter(deps.telemetry.registry)
     this.#onUnreadableVisit = ({ website, visitId }) => {
       count?.inc({ table: 'visits' })
-      deps.logger.error({ website, visitId }, 'visit cannot be read')
+      deps.telemetry.logger.error({ website, visitId }, 'visit cannot be read')
     }
   }
 
@@ -158,11 +154,9 @@ class Dispatcher {
   async #advance(arrivals: readonly Candidate[]): Promise<readonly Candidate[]> {
     if (arrivals.length === 0) return []
     const { due, waiting } = await whoIsDue(arrivals, this.#deps)
-    const decided = await decidePending(
-      await this.#firstsAmong(due),
-      { ...this.#deps, waits: this.#waits },
-      this.#decisions,
-    )
+    const { facts, catalog, nowMs } = this.#deps
+    const deciding = { facts, catalog: catalog.current, waits: this.#waits, nowMs }
+    const decided = await decidePending(await this.#firstsAmong(due), deciding, this.#decisions)
     this.#decisions.remember(decided.decisions)
     await this.#append(
       'install_decisions',
@@ -206,7 +200,7 @@ class Dispatcher {
       }
       const { record, superseded } = arrival
       const isBehind = this.#waits.isBehind(record.install.catalogNumber)
-      const planning = { record, visit, catalog: this.#deps.catalog(), isBehind, nowMs, superseded }
+      const planning = { record, visit, catalog: this.#deps.catalog.current(), isBehind, nowMs, superseded }
       if (awaitsCatalog(planning)) {
         this.#waits.waitFor(record.install.catalogNumber)
         waiting.push(arrival)

@@ -99,7 +99,8 @@ export async function startFactsWriter(deps: FactsWriterDeps): Promise<{ close()
   const stopping = new AbortController()
   const state: WriterState = { failures: 0, isEnding: false }
   const handle = createHandler(deps, options, { stopping: stopping.signal, state })
-  const consume = consumeReadable(deps)
+  const { eventLog, logger, registry, nowMs } = deps
+  const consume = consumeReadable({ eventLog, telemetry: { logger, registry }, nowMs })
   const consumers: Consumer[] = []
   const close = async (): Promise<void> => {
     state.isEnding = true

@@ -18,9 +18,9 @@ import {
   type TierName,
 } from '../../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, LogWriter, LogConsumers } from '../../ports/event-log/event-log.ts'
-import type { Logger } from '../../runtime/logger.ts'
+import type { Telemetry } from '../../runtime/metrics.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
-import { createRecordReader, type ReadEntry } from '../record-reader.ts'
+import { createRecordReader } from '../record-reader.ts'
 import { appendUntilStopped } from '../sure-appends.ts'
 import { Slots } from '../slots.ts'
 import { takeDue } from '../tiers.ts'
@@ -33,10 +33,9 @@ interface MailRoleDeps {
     letter: Letter,
     job: { readonly mailId: string; readonly tries: number; readonly createdAtMs: number },
   ) => Promise<LetterOutcome>
-  readonly logger: Logger
+  readonly telemetry: Telemetry
   readonly nowMs: () => number
   readonly randomness: Randomness
-  readonly registry?: Registry
 }
 
 const MAIL_GROUP = 'mail'
@@ -51,14 +50,19 @@ const HAND_OVER_MS = 50
 const OPEN_MAX = 50
 
 export async function startMailRole(deps: MailRoleDeps): Promise<{ close(): Promise<void> }> {
+  const { post, telemetry, nowMs } = deps
   const stopping = new AbortController()
-  const parts = {
-    ...deps,
-    signal: stopping.signal,
-    places: new Slots(PLACES),
-    open: new Set<Promise<void>>(),
-    read: createRecordReader(deps, MAIL_GROUP),
-    count: counterOf(deps.registry),
+  const { signal } = stopping
+  const count = counterOf(telemetry.registry)
+  const desk = new MailDesk({ post, nowMs, count, undelivered: createUndelivered(deps, signal), signal })
+  const read = createRecordReader(telemetry, MAIL_GROUP)
+  const take = (batch: Batch, tier: TierName | null): Promise<BatchOutcome> => {
+    const { due, outcome } = takeDue<MailJob>(batch, {
+      tier,
+      nowMs,
+      read: (entry) => read('mailJob', entry, batch.topic),
+    })
+    return desk.take(due, outcome)
   }
   const consume = consumeReadable(deps)
   const consumers: Consumer[] = []
@@ -68,9 +72,9 @@ export async function startMailRole(deps: MailRoleDeps): Promise<{ close(): Prom
   }
   const options = { maxEntries: BATCH_MAILS }
   try {
-    consumers.push(await consume('mail', MAIL_GROUP, (batch) => takeMails(parts, batch, null), options))
+    consumers.push(await consume('mail', MAIL_GROUP, (batch) => take(batch, null), options))
     for (const tier of WAITING_TIERS)
-      consumers.push(await consume(`mail.${tier}`, MAIL_GROUP, (batch) => takeMails(parts, batch, tier), options))
+      consumers.push(await consume(`mail.${tier}`, MAIL_GROUP, (batch) => take(batch, tier), options))
   } catch (error) {
     await close()
     throw error
@@ -78,83 +82,99 @@ export async function startMailRole(deps: MailRoleDeps): Promise<{ close(): Prom
   return { close }
 }
 
-interface MailParts extends MailRoleDeps {
-  readonly read: ReadEntry
+interface DeskParts {
+  readonly post: MailRoleDeps['post']
+  readonly undelivered: Undelivered
   readonly count: Counter<'kind' | 'outcome'> | null
-  readonly places: Slots
-  /** Mails that are not finished. */
-  readonly open: Set<Promise<void>>
+  readonly nowMs: () => number
   /** Aborted when the process stops. */
   readonly signal: AbortSignal
 }
 
-/** The log hands over the next batch while mails wait for the server. A mail is done once it is sent, given up, or durable in a tier. */
-async function takeMails(parts: MailParts, batch: Batch, tier: TierName | null): Promise<BatchOutcome> {
-  const read: Parameters<typeof takeDue<MailJob>>[1]['read'] = (entry) => parts.read('mailJob', entry, batch.topic)
-  const { due, outcome } = takeDue(batch, { tier, nowMs: parts.nowMs, read })
-  const { open } = parts
-  const mails = due.map((job) => {
-    const ended = placeMail(parts, job)
-    open.add(ended)
-    ended.catch(() => undefined).finally(() => open.delete(ended))
-    return ended
-  })
-  const until = Promise.all(mails)
-  await endedWithin(until, HAND_OVER_MS)
-  return { ...outcome, until }
-}
+/** Holds the mails that are not finished, and the places they take at the mail server. */
+class MailDesk {
+  readonly #parts: DeskParts
+  readonly #places = new Slots(PLACES)
+  readonly #open = new Set<Promise<void>>()
 
-/** Letters without an organisation are those of people who sign in. */
-async function placeMail(parts: MailParts, job: MailJob): Promise<void> {
-  const { places, signal, open } = parts
-  const organization = 'organization' in job.letter ? job.letter.organization : ''
-  const claim = { key: organization, organization }
-  const patience = AbortSignal.any([signal, AbortSignal.timeout(PLACE_WAIT_MS)])
-  const mayWait = open.size < OPEN_MAX
-  const hasPlace = mayWait ? await places.take(claim, patience) : places.tryTake(claim)
-  if (!hasPlace) return postpone(parts, job, job.tries)
-  try {
-    await tryMail(parts, job)
-  } finally {
-    places.give(claim)
+  constructor(parts: DeskParts) {
+    this.#parts = parts
+  }
+
+  /** The log hands over the next batch while mails wait for the server. A mail is done once it is sent, given up, or durable in a tier. */
+  async take(due: readonly MailJob[], outcome: BatchOutcome): Promise<BatchOutcome> {
+    const mails = due.map((job) => {
+      const ended = this.#place(job)
+      this.#open.add(ended)
+      ended.catch(() => undefined).finally(() => this.#open.delete(ended))
+      return ended
+    })
+    const until = Promise.all(mails)
+    await endedWithin(until, HAND_OVER_MS)
+    return { ...outcome, until }
+  }
+
+  /** Letters without an organisation are those of people who sign in. */
+  async #place(job: MailJob): Promise<void> {
+    const organization = 'organization' in job.letter ? job.letter.organization : ''
+    const claim = { key: organization, organization }
+    const patience = AbortSignal.any([this.#parts.signal, AbortSignal.timeout(PLACE_WAIT_MS)])
+    const mayWait = this.#open.size < OPEN_MAX
+    const hasPlace = mayWait ? await this.#places.take(claim, patience) : this.#places.tryTake(claim)
+    if (!hasPlace) return this.#parts.undelivered.postpone(job, job.tries)
+    try {
+      await this.#try(job)
+    } finally {
+      this.#places.give(claim)
+    }
+  }
+
+  async #try(job: MailJob): Promise<void> {
+    const { letter, deadlineAtMs } = job
+    const { post, nowMs, count, undelivered } = this.#parts
+    const outcome = nowMs() >= deadlineAtMs ? 'over' : await post(letter, job)
+    count?.inc({ kind: letter.kind, outcome })
+    if (outcome === 'later') await undelivered.postpone(job, job.tries + 1)
+    else if (outcome === 'refused' || outcome === 'over') await undelivered.giveUp(job, outcome)
   }
 }
 
-async function tryMail(parts: MailParts, job: MailJob): Promise<void> {
-  const { letter, deadlineAtMs } = job
-  const outcome = parts.nowMs() >= deadlineAtMs ? 'over' : await parts.post(letter, job)
-  parts.count?.inc({ kind: letter.kind, outcome })
-  if (outcome === 'later') await postpone(parts, job, job.tries + 1)
-  else if (outcome === 'refused' || outcome === 'over') await giveUp(parts, job, outcome)
+/** What becomes of a mail that was not delivered. Resolves once that is on the log; rejects only if the process stops before. */
+interface Undelivered {
+  readonly postpone: (job: MailJob, tries: number) => Promise<void>
+  /** Members of the organisation see that a mail was lost; neither the record nor the log names the recipient. */
+  readonly giveUp: (job: MailJob, why: 'refused' | 'over') => Promise<void>
 }
 
-async function postpone(parts: MailParts, job: MailJob, tries: number): Promise<void> {
-  const { nowMs, randomness } = parts
-  const waitMs = Math.round(holdMs(nowMs() - job.createdAtMs) * (1 + JITTER * randomness.fraction()))
-  const dueAtMs = Math.min(nowMs() + waitMs, job.deadlineAtMs)
-  const value = encodeRecord({ ...job, tries, dueAtMs })
-  await appendUntilStopped(parts, `mail.${tierFor(waitMs)}`, { key: job.mailId, value })
-}
-
-/** Members of the organisation see that a mail was lost; neither the record nor the log names the recipient. */
-async function giveUp(parts: MailParts, { letter, mailId }: MailJob, why: 'refused' | 'over'): Promise<void> {
-  const { logger, randomness, nowMs } = parts
-  logger.error({ mail: mailId, kind: letter.kind, why }, 'mail given up')
-  if (!('organization' in letter)) return
-  const atMs = nowMs()
-  const record: ActivityRecord = {
-    v: 1,
-    kind: 'activity',
-    id: timeOrderedId(randomness, atMs),
-    atMs,
-    organization: letter.organization,
-    website: '',
-    type: 'mail_not_delivered',
-    subject: letter.kind,
-    message: why === 'refused' ? 'the mail server refused the mail' : 'the mail server did not accept the mail in time',
-    logRetentionDays: LIMITS.logRetentionDays.fallback,
+function createUndelivered({ eventLog, telemetry, randomness, nowMs }: MailRoleDeps, signal: AbortSignal): Undelivered {
+  const log = { eventLog, signal }
+  return {
+    async postpone(job, tries) {
+      const waitMs = Math.round(holdMs(nowMs() - job.createdAtMs) * (1 + JITTER * randomness.fraction()))
+      const dueAtMs = Math.min(nowMs() + waitMs, job.deadlineAtMs)
+      const value = encodeRecord({ ...job, tries, dueAtMs })
+      await appendUntilStopped(log, `mail.${tierFor(waitMs)}`, { key: job.mailId, value })
+    },
+    async giveUp({ letter, mailId }, why) {
+      telemetry.logger.error({ mail: mailId, kind: letter.kind, why }, 'mail given up')
+      if (!('organization' in letter)) return
+      const atMs = nowMs()
+      const record: ActivityRecord = {
+        v: 1,
+        kind: 'activity',
+        id: timeOrderedId(randomness, atMs),
+        atMs,
+        organization: letter.organization,
+        website: '',
+        type: 'mail_not_delivered',
+        subject: letter.kind,
+        message:
+          why === 'refused' ? 'the mail server refused the mail' : 'the mail server did not accept the mail in time',
+        logRetentionDays: LIMITS.logRetentionDays.fallback,
+      }
+      await appendUntilStopped(log, 'activity', { key: recordKey(record, record.id), value: encodeRecord(record) })
+    },
   }
-  await appendUntilStopped(parts, 'activity', { key: recordKey(record, record.id), value: encodeRecord(record) })
 }
 
 function counterOf(registry: Registry | undefined): Counter<'kind' | 'outcome'> | null {

@@ -1,7 +1,7 @@
 /** Reads which destinations were paused before this process started, so that a restart neither floods nor forgets them. */
 
-import { destinationKey, findDestination, type Catalog } from '../../domain/catalog.ts'
-import { isCopyBehind } from '../../domain/published/catalog-number.ts'
+import { destinationKey, findDestination } from '../../domain/catalog.ts'
+import { isCopyBehind, type CatalogCopy } from '../../domain/published/catalog-number.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
 import type { ActivityType } from '../../domain/reasons.ts'
 import type { LogTail } from '../../ports/event-log/event-log.ts'
@@ -15,8 +15,7 @@ const RESUMED: ActivityType = 'destination_resumed'
 
 interface PauseSource {
   readonly eventLog: LogTail
-  readonly catalog: () => Catalog
-  readonly catalogAsOf?: () => number
+  readonly catalog: CatalogCopy
   readonly provider: ProviderId
   readonly read: ReadEntry
 }
@@ -31,7 +30,8 @@ export async function recallPauses(source: PauseSource): Promise<ReadonlyMap<str
       const { organization, website, subject: destination } = entry
       const paused = { organization, website, destination, provider: source.provider }
       // One that this copy does not have yet stays paused.
-      const isGone = findDestination(source.catalog(), paused) === null && !isCopyBehind(source, entry.catalogNumber)
+      const isGone =
+        findDestination(source.catalog.current(), paused) === null && !isCopyBehind(source.catalog, entry.catalogNumber)
       if (isGone) continue
       const key = destinationKey(entry, destination)
       if (entry.type === PAUSED) pausedAtMs.set(key, entry.atMs)

@@ -11,8 +11,6 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 
-import type { Registry } from 'prom-client'
-
 import { every, type Repetition } from '../../common/every.ts'
 import { unlessAborted } from '../../common/deadline.ts'
 import { FACTS_WRITER_GROUP, hasReached } from '../../domain/collection/facts-lag.ts'
@@ -26,7 +24,7 @@ import type {
   JobVerbs,
   LossVerbs,
 } from '../../ports/hot-state/hot-state.ts'
-import type { Logger } from '../../runtime/logger.ts'
+import type { Telemetry } from '../../runtime/metrics.ts'
 import type { FactsReader } from '../../ports/facts/facts.ts'
 import { createRecordReader } from '../record-reader.ts'
 import { rebuildAnswersSince, rebuildState } from './rebuild-state.ts'
@@ -37,8 +35,7 @@ export interface RefillDeps {
   /** Must reject if the store is unreachable. */
   readonly hotState: ReceiptVerbs & InstallVerbs & UsageVerbs & JobVerbs & LossVerbs
   readonly facts: FactsReader
-  readonly logger: Logger
-  readonly registry?: Registry
+  readonly telemetry: Telemetry
   readonly nowMs: () => number
   /** Identifies this process among those that could refill. */
   readonly owner: string
@@ -65,7 +62,7 @@ export function createRefill(given: RefillDeps): Refill {
   const { now, close } = every(LOOK_MS, refill, {
     firstMs: LOOK_MS,
     retryMs: AGAIN_MS,
-    onFailure: (error) => deps.logger.warn({ err: error, task: 'refill' }, 'the hot state cannot be filled yet'),
+    onFailure: (error) => deps.telemetry.logger.warn({ err: error, task: 'refill' }, 'the hot state cannot be filled yet'),
   })
   return { request: now, close }
 }
@@ -73,7 +70,7 @@ export function createRefill(given: RefillDeps): Refill {
 /** True if the store is complete now; false if this must be retried. */
 async function tryRefill(given: Refilling, signal: AbortSignal): Promise<boolean> {
   const deps = untilAborted(given, signal)
-  const { hotState, facts, nowMs, owner, logger } = deps
+  const { hotState, facts, nowMs, owner } = deps
   const loss = await hotState.forgotten()
   if (loss === null) return true
   if (!(await hotState.claimJob(JOB, owner, LEASE_MS))) return false
@@ -88,7 +85,7 @@ async function tryRefill(given: Refilling, signal: AbortSignal): Promise<boolean
     const { sinceMs } = loss
     const report = await (sinceMs === null ? rebuildState(rebuilding) : rebuildAnswersSince(sinceMs, rebuilding))
     await hotState.restored(loss)
-    logger.info({ ...report }, 'the hot state was filled from the facts')
+    deps.telemetry.logger.info({ ...report }, 'the hot state was filled from the facts')
     // If it lost data again in the meantime, it is not complete.
     return (await hotState.forgotten()) === null
   } finally {
@@ -98,14 +95,14 @@ async function tryRefill(given: Refilling, signal: AbortSignal): Promise<boolean
 
 /** Once for each loss, however often the rest must be tried again. */
 function newestAnswers(deps: RefillDeps): Refilling['giveNewest'] {
-  const read = createRecordReader(deps, 'refill')
+  const read = createRecordReader(deps.telemetry, 'refill')
   let given = ''
   return async ({ generation, losses }, onProgress) => {
     const name = `${generation} ${losses}`
     if (name === given) return
     const answers = await refillFromLog({ ...deps, read, onProgress })
     given = name
-    deps.logger.info({ answers }, 'the hot state got its newest answers from the log')
+    deps.telemetry.logger.info({ answers }, 'the hot state got its newest answers from the log')
   }
 }
 

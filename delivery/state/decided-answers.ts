@@ -4,10 +4,10 @@ import type { Batch, BatchOutcome } from '../../ports/event-log/event-log.ts'
 import type { InstallVerbs, StoreVerbs } from '../../ports/hot-state/hot-state.ts'
 import { matchedVisit } from '../../domain/collection/install.ts'
 import { STATE_GROUP } from './late-revocations.ts'
-import { createRecordReader, type RecordReaderDeps } from '../record-reader.ts'
+import { createRecordReader } from '../record-reader.ts'
 import { consumeReadable, type VersionGuardDeps } from '../version-guard.ts'
 
-export interface DecidedAnswersDeps extends VersionGuardDeps, RecordReaderDeps {
+export interface DecidedAnswersDeps extends VersionGuardDeps {
   /** Must reject if the store is unreachable, so that the batch is redelivered. */
   readonly hotState: InstallVerbs & StoreVerbs
 }
@@ -17,7 +17,7 @@ const BATCH_DECISIONS = 500
 /** Of several decisions about one event the first on the log counts; the hot state keeps it. */
 export async function startDecidedAnswers(deps: DecidedAnswersDeps): Promise<{ close(): Promise<void> }> {
   const { hotState } = deps
-  const read = createRecordReader(deps, STATE_GROUP)
+  const read = createRecordReader(deps.telemetry, STATE_GROUP)
   const handle = async (batch: Batch): Promise<BatchOutcome> => {
     for (const record of batch.entries.flatMap((entry) => read('decision', entry, batch.topic) ?? [])) {
       await hotState.decideInstall({

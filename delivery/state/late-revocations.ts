@@ -22,7 +22,7 @@ import {
 } from '../../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, LogWriter, LogConsumers } from '../../ports/event-log/event-log.ts'
 import type { ReceiptRef, ReceiptVerbs } from '../../ports/hot-state/hot-state.ts'
-import type { Logger } from '../../runtime/logger.ts'
+import type { Telemetry } from '../../runtime/metrics.ts'
 import type { FactsReader } from '../../ports/facts/facts.ts'
 import { readPredecessors, type Predecessors } from '../recovery/predecessors.ts'
 import { createRecordReader, type ReadEntry } from '../record-reader.ts'
@@ -33,11 +33,10 @@ export interface LateRevocationDeps {
   readonly eventLog: LogWriter & LogConsumers
   readonly hotState: ReceiptVerbs
   readonly facts: FactsReader
-  readonly logger: Logger
+  readonly telemetry: Telemetry
   readonly nowMs: () => number
   /** In [0, 1). */
   readonly random: () => number
-  readonly registry?: Registry
 }
 
 export const STATE_GROUP = 'state'
@@ -53,7 +52,7 @@ const LINGER_MS = 250
 /** For a process whose hot state needs no activation applied again: handles only activations with an unknown predecessor. */
 export async function startLateRevocations(deps: LateRevocationDeps): Promise<{ close(): Promise<void> }> {
   const late = new LateRevocations(deps)
-  const read = createRecordReader(deps, STATE_GROUP)
+  const read = createRecordReader(deps.telemetry, STATE_GROUP)
   const handle = async (batch: Batch): Promise<BatchOutcome> => {
     const marked = batch.entries.filter(({ value }) => value.includes(UNKNOWN_MARK))
     await late.take(marked.flatMap((entry) => read('activation', entry, batch.topic) ?? []))
@@ -82,8 +81,8 @@ export class LateRevocations {
 
   constructor(deps: LateRevocationDeps) {
     this.#deps = deps
-    this.#givenUp = givenUpCounter(deps.registry)
-    this.#read = createRecordReader(deps, STATE_GROUP)
+    this.#givenUp = givenUpCounter(deps.telemetry.registry)
+    this.#read = createRecordReader(deps.telemetry, STATE_GROUP)
   }
 
   /** Starts to consume the waiting activations. */
@@ -129,7 +128,7 @@ export class LateRevocations {
     try {
       return await within(readPredecessors(this.#deps.facts, records), LOOKUP_MS)
     } catch (error) {
-      this.#deps.logger.warn({ err: error }, 'predecessors could not be looked up')
+      this.#deps.telemetry.logger.warn({ err: error }, 'predecessors could not be looked up')
       return new Map()
     }
   }
@@ -167,7 +166,7 @@ export class LateRevocations {
   /** The visit is no longer on the log either, so it will never arrive. */
   #giveUp({ website, visitId }: ActivationRecord): void {
     this.#givenUp?.inc()
-    this.#deps.logger.error({ website, visitId }, 'no visit for an activation: its predecessor stays unknown')
+    this.#deps.telemetry.logger.error({ website, visitId }, 'no visit for an activation: its predecessor stays unknown')
   }
 
   async #append(topic: 'activations' | `state.${TierName}`, key: string, value: string): Promise<void> {

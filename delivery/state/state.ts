@@ -36,7 +36,7 @@ export interface StateRole {
 export async function startState(deps: StateDeps): Promise<StateRole> {
   const { hotState } = deps
   const late = new LateRevocations(deps)
-  const read = createRecordReader(deps, STATE_GROUP)
+  const read = createRecordReader(deps.telemetry, STATE_GROUP)
   const handle = async (batch: Batch): Promise<BatchOutcome> => {
     const records = batch.entries.flatMap((entry) => read('activation', entry, batch.topic) ?? [])
     await Promise.all(records.map((record) => learnActivation(record, hotState)))
@@ -69,7 +69,8 @@ export async function startState(deps: StateDeps): Promise<StateRole> {
 }
 
 /** Only activations are rewound: waiting entries have their own due times. */
-function rewinding(consumer: Consumer, { logger, nowMs }: StateDeps): StateRole {
+function rewinding(consumer: Consumer, { telemetry, nowMs }: StateDeps): StateRole {
+  const { logger } = telemetry
   /** Since when activations are to be applied again. */
   let lostAtMs: number | null = null
   const rewind = async (): Promise<void> => {

@@ -33,10 +33,8 @@ export interface StreamNews {
   readonly standings: (all: readonly StreamStanding[]) => void
 }
 
-type NewsParts = HourlyNewsParts & { readonly registry?: Registry }
-
-export function createStreamNews(parts: NewsParts): StreamNews {
-  const metrics = createStreamMetrics(parts.registry)
+export function createStreamNews(parts: HourlyNewsParts): StreamNews {
+  const metrics = createStreamMetrics(parts.telemetry.registry)
   const news = createHourlyNews(parts)
   return {
     async tell({ stream, organization }, type, detail) {

@@ -46,20 +46,35 @@ import { targetDigest, type Sent, type StreamSender } from './sender.ts'
 import { rewound, skippedToNow, trimmed, type TrimParts } from './trim.ts'
 
 interface RunnerParts {
-  readonly facts: FactsReader
+  readonly configured: StreamConfiguration
+  readonly backlog: StreamBacklog
   readonly store: ProgressStore
+  readonly sending: StreamSending
+  readonly news: StreamNews
+  readonly nowMs: () => number
+}
+
+/** A stream as this process's copy of the catalog has it. */
+export interface StreamConfiguration {
   /** Null once it is no longer in force. */
   readonly current: () => StreamInForce | null
   /** Of the catalog in which `current` looks. */
   readonly catalogNumber: () => number
   readonly waits: CatalogWaits
-  readonly senderOf: (inForce: StreamInForce) => StreamSender
+}
+
+/** What there is to send, and how much of the log is in the facts. */
+export interface StreamBacklog {
+  readonly facts: FactsReader
   readonly watermarks: () => Promise<Watermarks>
+}
+
+/** How batches go out. */
+export interface StreamSending {
+  readonly senderOf: (inForce: StreamInForce) => StreamSender
   /** Shared by all streams of the process. */
   readonly packing: PackingRoom
-  readonly news: StreamNews
-  readonly nowMs: () => number
-  /** In [0, 1). */
+  /** In [0, 1): spreads the retries. */
   readonly random: () => number
 }
 
@@ -92,7 +107,7 @@ export class StreamRunner {
 
   /** Rejects like `Facts` and the log; the next step then begins where this one did. */
   async step(): Promise<number> {
-    const inForce = this.#parts.current()
+    const inForce = this.#parts.configured.current()
     if (inForce === null) return MOST_MS
     const opened = await this.#open(inForce)
     if (opened === null) return MOST_MS
@@ -107,7 +122,7 @@ export class StreamRunner {
 
   /** Its state, for metrics. */
   standing(): StreamStanding | null {
-    const inForce = this.#parts.current()
+    const inForce = this.#parts.configured.current()
     return inForce === null || this.#progress === null ? null : this.#standingOf(inForce, this.#progress)
   }
 
@@ -117,9 +132,9 @@ export class StreamRunner {
    */
   async #open(inForce: StreamInForce): Promise<StreamProgress | null> {
     const { uid } = inForce.stream
-    const { waits, store } = this.#parts
+    const { configured, store } = this.#parts
     const known = this.#progress ?? (await store.load())
-    if (isOfNewerObject(known, uid, waits)) return null
+    if (isOfNewerObject(known, uid, configured.waits)) return null
     const isKnown = known !== null && !isOfAnotherObject(known, uid)
     return isKnown ? this.#keep(adoptedBy(known, uid)) : this.#begin(inForce)
   }
@@ -130,11 +145,11 @@ export class StreamRunner {
     const done = Object.fromEntries(lanes.map(({ lane, last }) => [lane, last]))
     this.#lanes = []
     this.#isEmptying = false
-    return this.#keep(newProgress(done, this.#parts.nowMs(), uid, this.#parts.catalogNumber()))
+    return this.#keep(newProgress(done, this.#parts.nowMs(), uid, this.#parts.configured.catalogNumber()))
   }
 
   #openLanes(inForce: StreamInForce, done: DoneOffsets): Promise<readonly OpenLaneRow[]> {
-    return openLanes(this.#parts.facts, inForce.organization.id, { done, form: streamForm(inForce) })
+    return openLanes(this.#parts.backlog.facts, inForce.organization.id, { done, form: streamForm(inForce) })
   }
 
   #keep(progress: StreamProgress): StreamProgress {
@@ -152,21 +167,21 @@ export class StreamRunner {
   }
 
   async #plan(inForce: StreamInForce, progress: StreamProgress): Promise<StreamProgress> {
-    const { facts, nowMs, watermarks } = this.#parts
+    const { backlog, nowMs } = this.#parts
     const { stream, organization } = inForce
-    const found = await watermarks()
+    const watermarks = await backlog.watermarks()
     this.#lanes = await this.#openLanes(inForce, progress.done)
     this.#areLanesWithPlan = true
     if (this.#lanes.length === 0 && progress.gaps.length === 0) return progress
     const whole = batchBounds(inForce)
     const bounds = { ...whole, records: Math.min(whole.records, progress.cut?.records ?? Infinity) }
     if (!this.#isEmptying && !isDue(inForce, progress, { lanes: this.#lanes, nowMs: nowMs() })) return progress
-    const rows = await readNext(facts, organization.id, { lanes: this.#lanes, records: bounds.records })
+    const rows = await readNext(backlog.facts, organization.id, { lanes: this.#lanes, records: bounds.records })
     const planned = planBatch({
       stream: `${organization.id} ${stream.id}`,
       progress,
       rows,
-      watermarks: found,
+      watermarks,
       form: streamForm(inForce),
       bounds,
       nowMs: nowMs(),
@@ -177,8 +192,8 @@ export class StreamRunner {
   }
 
   async #send(inForce: StreamInForce, progress: StreamProgress, plan: StreamPlan): Promise<number> {
-    const { packing, nowMs, news } = this.#parts
-    const send = await packing.within(plan.bytes, () => this.#packed(inForce, plan))
+    const { sending, nowMs, news } = this.#parts
+    const send = await sending.packing.within(plan.bytes, () => this.#packed(inForce, plan))
     if (send === null) return this.#rest(inForce, progress, MOST_MS)
     const sent = await send()
     news.sent(sent)
@@ -190,14 +205,14 @@ export class StreamRunner {
 
   /** Null while records may be missing only because a replica does not show them yet. */
   async #packed(inForce: StreamInForce, plan: StreamPlan): Promise<(() => Promise<Sent>) | null> {
-    const { facts, senderOf, nowMs } = this.#parts
-    const { records, missing } = await readBatch(facts, inForce.organization.id, plan)
+    const { backlog, sending, nowMs } = this.#parts
+    const { records, missing } = await readBatch(backlog.facts, inForce.organization.id, plan)
     if (missing > 0 && nowMs() - plan.plannedAtMs < MISSING_MS) return null
-    return senderOf(inForce).pack(plan, records)
+    return sending.senderOf(inForce).pack(plan, records)
   }
 
   async #prove(inForce: StreamInForce, progress: StreamProgress): Promise<number> {
-    const { verify } = this.#parts.senderOf(inForce)
+    const { verify } = this.#parts.sending.senderOf(inForce)
     const sent = await verify?.(newChallenge())
     const shown = sent === undefined ? progress : withSent(progress, sent.shown)
     if (sent?.outcome.isTaken === false) return this.#failed(inForce, shown, sent.outcome)
@@ -217,8 +232,8 @@ export class StreamRunner {
   }
 
   async #failed(inForce: StreamInForce, progress: StreamProgress, outcome: SendOutcome): Promise<number> {
-    const { nowMs, random, news } = this.#parts
-    const pauseMs = pauseAfter(progress.failures + 1, outcome, random())
+    const { nowMs, sending, news } = this.#parts
+    const pauseMs = pauseAfter(progress.failures + 1, outcome, sending.random())
     const failure = { error: outcome.error, retryAtMs: nowMs() + pauseMs, target: targetDigest(inForce.target) }
     const next = this.#keep(streamFailed(progress, failure, nowMs()))
     await this.#store(inForce, next)
@@ -266,17 +281,18 @@ export class StreamRunner {
   }
 
   async #trimParts(inForce: StreamInForce): Promise<TrimParts> {
-    const { facts, nowMs, watermarks } = this.#parts
+    const { facts, watermarks } = this.#parts.backlog
     const form = streamForm(inForce)
-    return { facts, organization: inForce.organization.id, form, watermarks: await watermarks(), nowMs: nowMs() }
+    const nowMs = this.#parts.nowMs()
+    return { facts, organization: inForce.organization.id, form, watermarks: await watermarks(), nowMs }
   }
 
   /** Carries out new commands, each once. */
   async #obey(inForce: StreamInForce, before: StreamProgress): Promise<StreamProgress> {
-    const { facts, nowMs } = this.#parts
+    const { backlog, nowMs } = this.#parts
     if (nowMs() - this.#commandsAtMs < COMMANDS_EVERY_MS) return before
     const { organization, stream } = inForce
-    const rows = await facts.run('streamCommands', {
+    const rows = await backlog.facts.run('streamCommands', {
       organization: organization.id,
       subject: streamSubject(stream.id),
       types: STREAM_COMMAND_TYPES,
@@ -313,7 +329,7 @@ export class StreamRunner {
 
   /** An address that has not passed the challenge gets the challenge, and nothing else. */
   async #test(inForce: StreamInForce, progress: StreamProgress, id: string): Promise<StreamProgress> {
-    const sender = this.#parts.senderOf(inForce)
+    const sender = this.#parts.sending.senderOf(inForce)
     if (sender.verify === null || isProven(inForce, progress)) return withSent(progress, (await sender.test(id)).shown)
     const { shown, outcome } = await sender.verify(newChallenge())
     const told = withSent(progress, { ...shown, id })

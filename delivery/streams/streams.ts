@@ -3,18 +3,18 @@
  * while the store of leases is unavailable every process sends, and records come twice, with the same IDs.
  */
 
-import type { Registry } from 'prom-client'
+import { randomUUID } from 'node:crypto'
 
 import { every, type Repetition } from '../../common/every.ts'
-import type { Credentials, NumberedCatalog, CatalogOrganizations } from '../../domain/catalog.ts'
+import type { CatalogOrganizations, CatalogSecrets, NumberedCatalog } from '../../domain/catalog.ts'
 import { LIMITS } from '../../domain/limits.ts'
+import type { CatalogCopy } from '../../domain/published/catalog-number.ts'
 import type { Watermarks } from '../../domain/streams/plan.ts'
 import type { EventLog, LogWriter, LogProgress } from '../../ports/event-log/event-log.ts'
 import type { FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
 import type { JobVerbs } from '../../ports/hot-state/hot-state.ts'
-import type { Logger } from '../../runtime/logger.ts'
-import type { Randomness } from '../../runtime/random.ts'
-import type { OutboundParts } from '../outbound/call.ts'
+import type { Telemetry } from '../../runtime/metrics.ts'
+import { createRandomness } from '../../runtime/random.ts'
 import { createCatalogWaits, type CatalogWaits } from '../catalog-waits.ts'
 import { createStopping, stoppableFacts, type Stopping } from '../stopping.ts'
 import { createWatermarks } from './backlog-reader.ts'
@@ -23,25 +23,15 @@ import { createStreamNews, type StreamNews } from './news.ts'
 import { createPackingRoom } from './packing-room.ts'
 import { createProgressStore } from './progress-store.ts'
 import { StreamRunner } from './runner.ts'
-import { senderFor } from './sender-for.ts'
+import { senderFor, type StreamOutbound } from './sender-for.ts'
 
 interface StreamsDeps {
   readonly facts: FactsReader & FactsWriter
   readonly eventLog: LogWriter & LogProgress
   readonly hotState: JobVerbs
-  readonly catalog: () => NumberedCatalog & CatalogOrganizations
-  readonly catalogAsOf?: () => number
-  readonly credentials: () => Credentials
-  readonly logger: Logger
+  readonly catalog: CatalogCopy<NumberedCatalog & CatalogOrganizations> & CatalogSecrets
+  readonly telemetry: Telemetry
   readonly nowMs: () => number
-  readonly randomness: Randomness
-  /** Unique for each process. */
-  readonly owner: string
-  readonly registry?: Registry
-  /** How tenants' addresses are reached; tests set it. */
-  readonly outbound?: OutboundParts
-  /** What is different for buckets: networks that the operator of the service allows. */
-  readonly bucketOutbound?: OutboundParts
 }
 
 const TICK_MS = 1_000
@@ -53,10 +43,14 @@ interface Running {
   leasedAtMs: number
 }
 
-/** Starts at once. `close` resolves when calls in flight have ended or were given up, and releases the leases. */
-export function startStreams(deps: StreamsDeps): { readonly close: () => Promise<void> } {
+/** Starts at once. `close` resolves when calls in flight have ended or were given up, and releases the leases. `owner`: unique for each process. */
+export function startStreams(
+  deps: StreamsDeps,
+  outbound: StreamOutbound,
+  owner: string = randomUUID(),
+): { readonly close: () => Promise<void> } {
   const stopping = createStopping()
-  const role = new StreamsRole(stoppableDeps(deps, stopping))
+  const role = new StreamsRole(stoppableDeps(deps, stopping), outbound, owner)
   const ticks = every(TICK_MS, () => role.tick(), { onFailure: streamFailure(deps, 'streams') })
   return {
     close: () => stopping.end(ticks.close().then(() => role.close())),
@@ -74,6 +68,9 @@ function stoppableDeps(deps: StreamsDeps, stopping: Stopping): StreamsDeps {
 
 class StreamsRole {
   readonly #deps: StreamsDeps
+  readonly #outbound: StreamOutbound
+  readonly #owner: string
+  readonly #random: () => number
   readonly #news: StreamNews
   readonly #waits: CatalogWaits
   readonly #watermarks: () => Promise<Watermarks>
@@ -82,9 +79,13 @@ class StreamsRole {
   readonly #running = new Map<string, Running>()
   #known: { readonly from: readonly unknown[]; readonly streams: ReadonlyMap<string, StreamInForce> } | null = null
 
-  constructor(deps: StreamsDeps) {
+  constructor(deps: StreamsDeps, outbound: StreamOutbound, owner: string) {
+    const randomness = createRandomness()
     this.#deps = deps
-    this.#news = createStreamNews(deps)
+    this.#outbound = outbound
+    this.#owner = owner
+    this.#random = randomness.fraction
+    this.#news = createStreamNews({ ...deps, randomness })
     this.#waits = createCatalogWaits(deps, 'streams')
     this.#watermarks = createWatermarks(deps.eventLog, deps.nowMs)
   }
@@ -105,7 +106,8 @@ class StreamsRole {
 
   /** Computed again only after a change of the catalog or the credentials. */
   #inForce(): ReadonlyMap<string, StreamInForce> {
-    const from = [this.#deps.catalog(), this.#deps.credentials()] as const
+    const { catalog } = this.#deps
+    const from = [catalog.current(), catalog.credentials()] as const
     if (this.#known === null || from.some((each, index) => each !== this.#known?.from[index])) {
       this.#known = { from, streams: new Map(streamsInForce(...from).map((each) => [leaseKey(each), each])) }
     }
@@ -115,12 +117,12 @@ class StreamsRole {
   async close(): Promise<void> {
     const all = [...this.#running]
     await Promise.all(all.map(([key, running]) => this.#leave(key, running)))
-    await Promise.all(all.map(([key]) => this.#deps.hotState.releaseJob(key, this.#deps.owner).catch(() => undefined)))
+    await Promise.all(all.map(([key]) => this.#deps.hotState.releaseJob(key, this.#owner).catch(() => undefined)))
   }
 
   /** Continues while the store of leases is unavailable: records may come twice, and none is lost. */
   #claim(key: string): Promise<boolean> {
-    return this.#deps.hotState.claimJob(key, this.#deps.owner, LIMITS.streamLeaseMs).catch(() => true)
+    return this.#deps.hotState.claimJob(key, this.#owner, LIMITS.streamLeaseMs).catch(() => true)
   }
 
   async #keeps(key: string, running: Running): Promise<boolean> {
@@ -146,7 +148,7 @@ class StreamsRole {
   }
 
   #runnerOf(key: string, { organization, stream }: StreamInForce): StreamRunner {
-    const { facts, nowMs, randomness, outbound = {}, bucketOutbound = {} } = this.#deps
+    const { facts, nowMs } = this.#deps
     const leasedAtMs = nowMs()
     const store = createProgressStore({
       facts,
@@ -155,26 +157,28 @@ class StreamsRole {
       nowMs,
     })
     return new StreamRunner({
-      facts,
+      configured: {
+        current: () => this.#inForce().get(key) ?? null,
+        catalogNumber: () => this.#deps.catalog.current().number,
+        waits: this.#waits,
+      },
+      backlog: { facts, watermarks: this.#watermarks },
       store,
-      nowMs,
-      random: randomness.fraction,
+      sending: {
+        senderOf: (inForce) => senderFor(inForce, this.#outbound, nowMs),
+        packing: this.#packing,
+        random: this.#random,
+      },
       news: this.#news,
-      watermarks: this.#watermarks,
-      packing: this.#packing,
-      waits: this.#waits,
-      catalogNumber: () => this.#deps.catalog().number,
-      current: () => this.#inForce().get(key) ?? null,
-      senderOf: (inForce) =>
-        senderFor(inForce, { webhook: outbound, bucket: { ...outbound, ...bucketOutbound } }, nowMs),
+      nowMs,
     })
   }
 }
 
-function streamFailure({ logger }: StreamsDeps, task: string): (error: unknown) => void {
+function streamFailure({ telemetry }: StreamsDeps, task: string): (error: unknown) => void {
   return (error) => {
     const reason = error instanceof Error ? error.message : 'unknown'
-    logger.warn({ reason, task }, 'a log stream waits for the engines')
+    telemetry.logger.warn({ reason, task }, 'a log stream waits for the engines')
   }
 }
 

@@ -4,27 +4,13 @@ import { plainVisit } from '../../domain/collection/visit-fields.ts'
 import { hasCredentials } from '../../domain/providers/credentials.ts'
 import { randomBytes } from 'node:crypto'
 
-import type { OutboundProxy } from '../../domain/outbound/proxy.ts'
 import type { Destination } from '../../domain/catalog.ts'
 import type { Job } from '../../domain/records.ts'
-import { createTokens } from '../exchange/auth.ts'
-import { exchange, type Exchanged } from '../exchange/exchange.ts'
+import { openProvider, type Exchanged, type ProviderAccess, type ProviderLine } from '../exchange/exchange.ts'
 import { hide, hideInBody } from '../exchange/hide.ts'
 import type { DestinationContext, Outcome, Provider, ProviderRequest } from '../providers/provider.ts'
-import { createSender, requestTarget } from '../exchange/send.ts'
+import { requestTarget } from '../exchange/send.ts'
 import { MINUTE_MS } from '../../domain/durations.ts'
-
-interface SendTestDeps {
-  readonly provider: Provider
-  readonly baseUrl: string
-  /** Origin of the service that issues access tokens, for a provider that needs them. */
-  readonly tokenUrl: string
-  /** Through which these are called; absent or null: directly. */
-  readonly proxy?: OutboundProxy | null
-  readonly nowMs: () => number
-  /** Time limit of each exchange, in ms; the default is 10 s. */
-  readonly exchangeMs?: number
-}
 
 interface SendTestGoal {
   readonly destination: Destination
@@ -67,10 +53,14 @@ export interface SendTestReport {
 }
 
 /** Never rejects. Nothing is written to the log, and it causes no delivery. */
-export async function sendTest(deps: SendTestDeps, goal: SendTestGoal): Promise<SendTestReport> {
-  const { provider } = deps
+export async function sendTest(
+  access: ProviderAccess,
+  goal: SendTestGoal,
+  nowMs: () => number,
+): Promise<SendTestReport> {
+  const { provider } = access
   const { destination, secrets, isLive } = goal
-  const job = testJob(deps, goal)
+  const job = testJob(provider, goal, nowMs())
   const report = { ...NOTHING_SENT, ...shownDestination(destination), eventId: job.jobId }
   if (!hasCredentials(provider.id, secrets)) {
     return {
@@ -81,12 +71,12 @@ export async function sendTest(deps: SendTestDeps, goal: SendTestGoal): Promise<
   }
   const { settings, reconstructionWindowHours } = destination
   const context = { settings, secrets, isValidateOnly: !isLive, reconstructionWindowHours }
-  const request = provider.request(job, context, deps.nowMs())
+  const request = provider.request(job, context, nowMs())
   if ('kind' in request) {
     const nextStep = "This is a fault of the service: its own test event does not suit the destination's settings."
     return { ...report, outcome: 'skipped', code: request.reason, nextStep }
   }
-  return { ...report, ...(await tried(deps, { goal, context, request })) }
+  return { ...report, ...(await tried(openProvider(access, nowMs), { goal, context, request })) }
 }
 
 const NOTHING_SENT = {
@@ -108,25 +98,16 @@ interface SendTestContext {
 
 type Tried = Omit<SendTestReport, 'website' | 'destination' | 'provider' | 'mode' | 'eventId'>
 
-async function tried(deps: SendTestDeps, { goal, context, request: built }: SendTestContext): Promise<Tried> {
-  const { provider, baseUrl, tokenUrl, proxy, nowMs } = deps
-  const sender = createSender({ baseUrl, proxy, exchangeMs: deps.exchangeMs })
-  const tokens =
-    provider.auth === undefined
-      ? null
-      : createTokens({ baseUrl: tokenUrl, proxy, nowMs, exchangeMs: deps.exchangeMs ?? TOKEN_MS })
+async function tried(line: ProviderLine, { goal, context, request: built }: SendTestContext): Promise<Tried> {
   const startedAtMs = performance.now()
   try {
-    const judge = (reply: Exchanged<Outcome>['reply']): Outcome => provider.outcome(reply, context)
-    const done = await exchange({ provider, sender, tokens }, built, goal.secrets, judge)
-    return { ...told(done, goal, baseUrl), durationMs: Math.round(performance.now() - startedAtMs) }
+    const judge = (reply: Exchanged<Outcome>['reply']): Outcome => line.provider.outcome(reply, context)
+    const done = await line.exchange(built, goal.secrets, judge)
+    return { ...told(done, goal, line.baseUrl), durationMs: Math.round(performance.now() - startedAtMs) }
   } finally {
-    sender.close()
-    tokens?.close()
+    line.close()
   }
 }
-
-const TOKEN_MS = 5_000
 
 function told(
   { request, reply, outcome }: Exchanged<Outcome>,
@@ -191,8 +172,7 @@ function shownDestination({ website, id, provider, mode }: Destination) {
 const CLICK_AGE_MS = 7 * 60 * MINUTE_MS
 
 /** An install of this moment after a visit a few hours ago, with identifiers that belong to no person. */
-function testJob({ provider, nowMs }: SendTestDeps, { destination, origin }: SendTestGoal): Job {
-  const atMs = nowMs()
+function testJob(provider: Provider, { destination, origin }: SendTestGoal, atMs: number): Job {
   const visitAtMs = atMs - CLICK_AGE_MS
   const jobId = `whence-test-${randomBytes(10).toString('hex')}`
   const { website, organization } = destination

@@ -8,7 +8,7 @@ import type { WebhookJob } from '../../domain/records.ts'
 import { SECOND_MS } from '../../domain/durations.ts'
 import { QueuePace } from '../queue-pace.ts'
 import { Slots, type SlotClaim } from '../slots.ts'
-import { deliverJob, postponeJob, type DeliverParts } from './deliver.ts'
+import { deliverJob, type DeliverParts } from './deliver.ts'
 
 /** `perKey`: concurrent calls to one webhook. */
 const PLACES = { perKey: 5, total: 500, leavesRoom: true }
@@ -31,6 +31,8 @@ interface TakenJobs {
 
 export class WebhookCalls {
   readonly #parts: DeliverParts
+  /** Aborted when the process stops. */
+  readonly #signal: AbortSignal
   /** Attempts that were recorded before this process began, by `webhookAttemptKey`. */
   readonly #recalled: ReadonlySet<string>
   readonly #slots = new Slots(PLACES)
@@ -38,13 +40,14 @@ export class WebhookCalls {
   /** How many calls take long at this moment, by webhook. */
   readonly #slow = new Map<string, number>()
 
-  constructor(parts: DeliverParts, recalled: ReadonlySet<string>) {
+  constructor(parts: DeliverParts, recalled: ReadonlySet<string>, signal: AbortSignal) {
     this.#parts = parts
+    this.#signal = signal
     this.#recalled = recalled
   }
 
   take(jobs: readonly WebhookJob[]): TakenJobs {
-    const patience = AbortSignal.any([this.#parts.signal, AbortSignal.timeout(PLACE_WAIT_MS)])
+    const patience = AbortSignal.any([this.#signal, AbortSignal.timeout(PLACE_WAIT_MS)])
     const running = jobs
       .filter((job) => !this.#recalled.has(webhookAttemptKey(job)))
       .map((job) => ({ isQuick: this.#isQuick(webhookOf(job)), ended: this.#run(job, patience) }))
@@ -62,7 +65,7 @@ export class WebhookCalls {
     const { organization } = job
     const claim = { key, organization, most: gate.mostInFlight(key, PLACES.perKey, nowMs()) }
     if (await this.#hasPlace(claim, patience)) await this.#call(job, claim)
-    else await postponeJob(this.#parts, job, this.#pace.book(key, BUSY_MS, nowMs()))
+    else await this.#parts.journal.postpone(job, this.#pace.book(key, BUSY_MS, nowMs()))
   }
 
   /** Only a quick receiver is worth waiting for: others have no place free in time. */

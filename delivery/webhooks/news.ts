@@ -21,9 +21,9 @@ export interface WebhookNews {
   readonly dropped: () => void
 }
 
-export function createWebhookNews(parts: HourlyNewsParts & { readonly registry?: Registry }): WebhookNews {
+export function createWebhookNews(parts: HourlyNewsParts): WebhookNews {
   const tellHourly = createHourlyNews(parts)
-  const metrics = createWebhookMetrics(parts.registry)
+  const metrics = createWebhookMetrics(parts.telemetry.registry)
   return {
     tell: ({ webhook, organization }, type) =>
       tellHourly({ organization, type, subject: `Webhook/${webhook.id}`, message: MESSAGES[type] }),

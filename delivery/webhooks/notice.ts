@@ -22,10 +22,16 @@ export const NOTICED_TOPICS = ['installs', 'install_decisions', 'deliveries', 'a
 type NoticedTopic = (typeof NOTICED_TOPICS)[number]
 
 interface NoticeParts {
+  /** Makes the jobs of a batch durable. */
+  readonly writeJobs: (batch: Batch) => Promise<void>
+  readonly waits: CatalogWaits
+  readonly nowMs: () => number
+}
+
+interface JobParts {
   readonly eventLog: LogWriter
   readonly catalog: () => NumberedCatalog & CatalogOrganizations
   readonly read: ReadEntry
-  readonly waits: CatalogWaits
   readonly logger: Logger
   readonly nowMs: () => number
   readonly onJob: (job: WebhookJob) => void
@@ -43,11 +49,11 @@ export async function noticeEvents(parts: NoticeParts, batch: Batch): Promise<Ba
     parts.waits.isBehind(catalogNumberOf(value)) && appendedAtMs + LIMITS.webhookTryMs > parts.nowMs()
   const held = entries.find(isHeld)
   if (held === undefined) {
-    await noticeAll(parts, batch)
+    await parts.writeJobs(batch)
     return { done: entries.length }
   }
   const ready = entries.slice(0, entries.indexOf(held))
-  if (ready.length > 0) await noticeAll(parts, { ...batch, entries: ready })
+  if (ready.length > 0) await parts.writeJobs({ ...batch, entries: ready })
   const behindMs = parts.waits.waitFor(catalogNumberOf(held.value))
   const pauseMs = Math.min(Math.max(behindMs / 10, CATCH_UP_MS.least), CATCH_UP_MS.most)
   return { done: ready.length, resumeAtMs: parts.nowMs() + pauseMs }
@@ -56,7 +62,8 @@ export async function noticeEvents(parts: NoticeParts, batch: Batch): Promise<Ba
 /** Between two looks whether the catalog has come. */
 const CATCH_UP_MS = { least: 50, most: 1_000 }
 
-async function noticeAll(parts: NoticeParts, batch: Batch): Promise<void> {
+/** Rejects like the log. */
+export async function writeWebhookJobs(parts: JobParts, batch: Batch): Promise<void> {
   const catalog = parts.catalog()
   // Most installations have no webhook: nothing is read for them.
   if (![...catalog.organizations.values()].some(({ webhooks }) => webhooks.length > 0)) return
@@ -73,7 +80,7 @@ async function noticeAll(parts: NoticeParts, batch: Batch): Promise<void> {
 }
 
 /** Null for an entry that is not an event, cannot be read, or is too old to be sent. */
-function eventIn(parts: NoticeParts, topic: NoticedTopic, entry: StoredEntry): NoticedEvent | null {
+function eventIn(parts: JobParts, topic: NoticedTopic, entry: StoredEntry): NoticedEvent | null {
   try {
     const event = readEvent(parts, topic, entry)
     return event !== null && event.happenedAtMs + LIMITS.webhookTryMs > parts.nowMs() ? event : null
@@ -84,7 +91,7 @@ function eventIn(parts: NoticeParts, topic: NoticedTopic, entry: StoredEntry): N
   }
 }
 
-function readEvent({ read, catalog }: NoticeParts, topic: NoticedTopic, entry: StoredEntry): NoticedEvent | null {
+function readEvent({ read, catalog }: JobParts, topic: NoticedTopic, entry: StoredEntry): NoticedEvent | null {
   switch (topic) {
     case 'installs':
       return ifRead(read('install', entry, topic), eventOfInstall)

@@ -1,6 +1,8 @@
 /** The webhooks that this process can send to, as they are configured now. */
 
-import { webhookKey, type Credentials, type Webhook, type CatalogOrganizations } from '../../domain/catalog.ts'
+import { webhookKey, type CatalogOrganizations, type CatalogSecrets, type Webhook } from '../../domain/catalog.ts'
+import type { WebhookJob } from '../../domain/records.ts'
+import { lookAgainAtMs, type CatalogWaits } from '../catalog-waits.ts'
 import { secretsAt } from '../streams/signature.ts'
 
 export interface WebhookRecipient {
@@ -10,22 +12,36 @@ export interface WebhookRecipient {
   readonly secrets: readonly string[]
 }
 
+export interface WebhookRecipients {
+  /** Null if the webhook does not exist here. */
+  readonly of: (job: WebhookJob) => WebhookRecipient | null
+  /**
+   * Whether a webhook that this process does not know was deleted, which is certain only if the catalog here is at least as new as the job. A
+   * test is asked for by somebody who sees the webhook.
+   */
+  readonly isGone: (job: WebhookJob) => boolean
+  /** Notes that the job waits for its webhook. Returns when to look again, in Unix ms. */
+  readonly lookAgainAtMs: (job: WebhookJob) => number
+}
+
 interface RecipientSource {
-  readonly catalog: () => CatalogOrganizations
-  readonly credentials: () => Credentials
+  readonly catalog: { readonly current: () => CatalogOrganizations } & CatalogSecrets
+  readonly waits: CatalogWaits
   readonly nowMs: () => number
 }
 
-/** Null if the webhook no longer exists. */
-export function recipientOf(
-  { catalog, credentials, nowMs }: RecipientSource,
-  job: { readonly organization: string; readonly webhook: string },
-): WebhookRecipient | null {
-  const organization = catalog().organizations.get(job.organization)
-  const webhook = organization?.webhooks.find(({ id }) => id === job.webhook)
-  if (organization === undefined || webhook === undefined) return null
-  const { secret, previous = null } = credentials().get(webhookKey(webhook)) ?? {}
-  if (secret === undefined) return { webhook, organization, secrets: [] }
-  const keys = { secret, previous, previousUntilMs: webhook.previousSecretUntilMs }
-  return { webhook, organization, secrets: secretsAt(keys, nowMs()) }
+export function createRecipients({ catalog, waits, nowMs }: RecipientSource): WebhookRecipients {
+  return {
+    of(job) {
+      const organization = catalog.current().organizations.get(job.organization)
+      const webhook = organization?.webhooks.find(({ id }) => id === job.webhook)
+      if (organization === undefined || webhook === undefined) return null
+      const { secret, previous = null } = catalog.credentials().get(webhookKey(webhook)) ?? {}
+      if (secret === undefined) return { webhook, organization, secrets: [] }
+      const keys = { secret, previous, previousUntilMs: webhook.previousSecretUntilMs }
+      return { webhook, organization, secrets: secretsAt(keys, nowMs()) }
+    },
+    isGone: (job) => !waits.isBehind(job.catalogNumber) && job.type !== 'test',
+    lookAgainAtMs: (job) => lookAgainAtMs(nowMs(), waits.waitFor(job.catalogNumber)),
+  }
 }

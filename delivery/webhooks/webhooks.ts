@@ -3,9 +3,8 @@
  * accepted waits in tiers of the log and is retried until its deadline. A crash in between repeats an attempt under the same ID.
  */
 
-import type { Registry } from 'prom-client'
-
-import type { Credentials, NumberedCatalog, CatalogOrganizations } from '../../domain/catalog.ts'
+import type { CatalogOrganizations, CatalogSecrets, NumberedCatalog } from '../../domain/catalog.ts'
+import type { CatalogCopy } from '../../domain/published/catalog-number.ts'
 import { TIER_NAMES, type TierName, type WebhookJob } from '../../domain/records.ts'
 import type {
   Batch,
@@ -16,7 +15,7 @@ import type {
   LogTail,
 } from '../../ports/event-log/event-log.ts'
 import type { JobVerbs } from '../../ports/hot-state/hot-state.ts'
-import type { Logger } from '../../runtime/logger.ts'
+import type { Telemetry } from '../../runtime/metrics.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import type { OutboundParts } from '../outbound/call.ts'
 import { createCatalogWaits } from '../catalog-waits.ts'
@@ -26,23 +25,19 @@ import { consumeReadable } from '../version-guard.ts'
 import { DestinationGate } from '../worker/destination-gate.ts'
 import { WebhookCalls } from './calls.ts'
 import type { DeliverParts } from './deliver.ts'
+import { createWebhookJournal } from './job-journal.ts'
 import { createWebhookNews } from './news.ts'
-import { NOTICED_TOPICS, noticeEvents } from './notice.ts'
+import { NOTICED_TOPICS, noticeEvents, writeWebhookJobs } from './notice.ts'
 import { recallAttempts } from './recalled-attempts.ts'
-import { recipientOf } from './recipient.ts'
+import { createRecipients } from './recipient.ts'
 
 interface WebhooksDeps {
   readonly eventLog: LogWriter & LogConsumers & LogTail
   readonly hotState: JobVerbs
-  readonly catalog: () => NumberedCatalog & CatalogOrganizations
-  readonly catalogAsOf?: () => number
-  readonly credentials: () => Credentials
-  readonly logger: Logger
+  readonly catalog: CatalogCopy<NumberedCatalog & CatalogOrganizations> & CatalogSecrets
+  readonly telemetry: Telemetry
   readonly nowMs: () => number
   readonly randomness: Randomness
-  readonly registry?: Registry
-  /** How tenants' addresses are reached; tests set it. */
-  readonly outbound?: OutboundParts
 }
 
 const GROUP = 'webhooks'
@@ -50,29 +45,27 @@ const NOTICED_ENTRIES = 1_000
 const BATCH_JOBS = 50
 
 /** Resolves once it consumes. `close` resolves when calls in flight have ended. */
-export async function startWebhooks(deps: WebhooksDeps): Promise<{ readonly close: () => Promise<void> }> {
-  const read = createRecordReader(deps, GROUP)
+export async function startWebhooks(
+  deps: WebhooksDeps,
+  outbound: OutboundParts = {},
+): Promise<{ readonly close: () => Promise<void> }> {
+  const { eventLog, catalog, telemetry, nowMs } = deps
+  const read = createRecordReader(telemetry, GROUP)
   const news = createWebhookNews(deps)
   const waits = createCatalogWaits(deps, GROUP)
-  const { outbound = {}, randomness } = deps
   const stopping = new AbortController()
-  const parts: DeliverParts = {
-    ...deps,
-    outbound,
-    news,
-    waits,
-    gate: new DestinationGate(),
-    random: randomness.fraction,
-    signal: stopping.signal,
-    recipientOf: (job) => recipientOf(deps, job),
-  }
-  const calls = new WebhookCalls(parts, await recallAttempts(deps.eventLog))
-  const notice = (batch: Batch): Promise<BatchOutcome> =>
-    noticeEvents({ ...deps, read, waits, onJob: news.noticed }, batch)
+  const { signal } = stopping
+  const recipients = createRecipients({ catalog, waits, nowMs })
+  const journal = createWebhookJournal({ eventLog, news, nowMs, random: deps.randomness.fraction, signal })
+  const parts: DeliverParts = { recipients, journal, gate: new DestinationGate(), news, outbound, nowMs }
+  const calls = new WebhookCalls(parts, await recallAttempts(eventLog), signal)
+  const jobs = { eventLog, catalog: catalog.current, read, logger: telemetry.logger, nowMs, onJob: news.noticed }
+  const writeJobs = (batch: Batch): Promise<void> => writeWebhookJobs(jobs, batch)
+  const notice = (batch: Batch): Promise<BatchOutcome> => noticeEvents({ writeJobs, waits, nowMs }, batch)
   const deliver = async (batch: Batch, tier: TierName | null): Promise<BatchOutcome> => {
     const reading = {
       tier,
-      nowMs: deps.nowMs,
+      nowMs,
       read: (entry: Batch['entries'][number]) => read('webhookJob', entry, batch.topic),
     }
     const { due, outcome } = takeDue<WebhookJob>(batch, reading)

@@ -12,16 +12,16 @@ import type { Verdict } from '../providers/provider.ts'
 import type { DeliveryTarget } from './next-action.ts'
 import { timeOrderedId } from '../../runtime/random.ts'
 
-interface OutcomeDeps {
+export interface HealthParts {
   readonly gate: DestinationGate
-  readonly journal: Pick<JobJournal, 'activity'>
+  readonly journal: JobJournal
   readonly logger: Logger
   readonly nowMs: () => number
 }
 
 /** `job` is any job that the exchange carried; it names the destination. */
 export async function recordOutcome(
-  deps: OutcomeDeps,
+  deps: HealthParts,
   job: Job,
   result: { outcome: Verdict; target: DeliveryTarget },
 ): Promise<void> {
@@ -57,7 +57,7 @@ export function worstOf(outcomes: readonly Verdict[]): Verdict | undefined {
   )
 }
 
-async function recordActivity(deps: OutcomeDeps, job: Job, type: ActivityType, message: string): Promise<void> {
+async function recordActivity(deps: HealthParts, job: Job, type: ActivityType, message: string): Promise<void> {
   const nowMs = deps.nowMs()
   deps.logger.warn({ destination: destinationKey(job, job.destination), type }, 'destination changed state')
   await deps.journal.activity({

@@ -7,11 +7,13 @@ import {
   encodeRecord,
   recordKey,
   type ActivityRecord,
+  type Attempt,
   type DeadLetter,
   type Job,
   type Topic,
 } from '../../domain/records.ts'
 import type { LogWriter } from '../../ports/event-log/event-log.ts'
+import type { SettledJobs } from '../recovery/settled-jobs.ts'
 import { appendWithRetries } from '../sure-appends.ts'
 import type { WorkerMetrics } from './worker-metrics.ts'
 
@@ -24,6 +26,14 @@ interface JournalDeps {
   /** From 0 up to, but not including, 1. */
   readonly random: () => number
   readonly metrics: WorkerMetrics
+  readonly settledJobs: SettledJobs
+}
+
+/** What is recorded of an attempt beside the step that follows it. */
+interface AttemptOutcome {
+  readonly sessionMode: RecordedOutcome['sessionMode']
+  readonly detail: string
+  readonly attempt: Attempt | null
 }
 
 export interface JobJournal {
@@ -32,8 +42,8 @@ export interface JobJournal {
   wait(job: Job): Promise<void>
   /** Defers the job without an attempt, for a while or until a known moment; the reason is recorded once. */
   hold(job: Job, reason: DeliveryReason, untilMs?: number): Promise<void>
-  /** Records a finished attempt and what follows: first the job's next entry, then the delivery record. */
-  settle(job: Job, step: NextStep, outcome: Pick<RecordedOutcome, 'sessionMode' | 'detail' | 'attempt'>): Promise<void>
+  /** Records a finished attempt and what follows: first the job's next entry, then the delivery record. `after`: the job as it is then. */
+  settle(job: Job, after: { readonly job: Job; readonly step: NextStep }, outcome: AttemptOutcome): Promise<void>
   /** Ends a job that was not sent this time. */
   end(job: Job, step: { status: 'skipped' | 'expired'; reason: DeliveryReason }): Promise<void>
   activity(entry: ActivityRecord): Promise<void>
@@ -69,19 +79,22 @@ export function createJobJournal(deps: JournalDeps): JobJournal {
     await record(job, { ...outcome, sessionMode: job.sessionMode })
   }
 
-  const settle: JobJournal['settle'] = async (job, step, outcome) => {
+  const settle: JobJournal['settle'] = async (before, { job, step }, outcome) => {
     if (step.kind === 'retry') await wait(withoutHold({ ...job, dueAtMs: step.dueAtMs }))
     if (step.kind === 'failed')
       await append('dead-letters', recordKey(job, job.jobId), deadLetterOf(job, step, outcome))
     const reason = step.kind === 'done' ? '' : step.reason
     const nextAttemptAtMs = step.kind === 'retry' ? step.dueAtMs : null
     await record(job, { ...outcome, status: STATUS_AFTER[step.kind], reason, nextAttemptAtMs })
+    deps.settledJobs.add(before)
   }
 
-  const end: JobJournal['end'] = (job, { status, reason }) =>
-    record(job, { status, reason, sessionMode: 'none', detail: '', nextAttemptAtMs: null, attempt: null })
+  const end: JobJournal['end'] = async (job, { status, reason }) => {
+    await record(job, { status, reason, sessionMode: 'none', detail: '', nextAttemptAtMs: null, attempt: null })
+    deps.settledJobs.add(job)
+  }
 
-  function deadLetterOf(job: Job, step: { reason: DeliveryReason }, outcome: Pick<RecordedOutcome, 'attempt'>): string {
+  function deadLetterOf(job: Job, step: { reason: DeliveryReason }, outcome: AttemptOutcome): string {
     const code = outcome.attempt?.code ?? ''
     const reason: DeadLetterReason = code === '' ? step.reason : `${step.reason}: ${code}`
     const letter: DeadLetter = { v: job.v, job: withoutHold(job), reason, failedAtMs: deps.nowMs() }

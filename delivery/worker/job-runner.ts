@@ -1,52 +1,24 @@
 /** Runs jobs: does what `next-action.ts` decides for each, within the concurrency limits and the time that a batch may wait. */
 
-import type { Registry } from 'prom-client'
-
-import { loggedFault } from '../../common/fault.ts'
-import type { Catalog, Credentials } from '../../domain/catalog.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Job } from '../../domain/records.ts'
-import type { LogWriter } from '../../ports/event-log/event-log.ts'
-import type { JobVerbs } from '../../ports/hot-state/hot-state.ts'
-import type { Logger } from '../../runtime/logger.ts'
-import { makeAttempt, type AttemptDeps, type ExchangeResult } from './attempt.ts'
-import type { CatalogWaits } from '../catalog-waits.ts'
-import type { Tokens } from '../exchange/auth.ts'
-import type { DestinationGate, DestinationHealth } from './destination-gate.ts'
-import { createJobJournal, type JobJournal } from './job-journal.ts'
-import { BatchSizes, requestBatches, type ReadyJob, type RequestBatch } from './request-batch.ts'
-import type { DestinationContext, Provider } from '../providers/provider.ts'
-import { QueuePace } from '../queue-pace.ts'
-import { Quotas } from './quota.ts'
-import type { Sender } from '../exchange/send.ts'
-import { attemptKey, type SettledJobs } from '../recovery/settled-jobs.ts'
-import { AnswerCache } from './answer-cache.ts'
-import { Slots, type SlotClaim } from '../slots.ts'
-import { BUSY_MS, contextOf, nextActionFor, type NextAction } from './next-action.ts'
-import { createWorkerMetrics, NO_METRICS, type WorkerGauges } from './worker-metrics.ts'
+import type { SlotClaim } from '../slots.ts'
+import { attemptKey } from '../recovery/settled-jobs.ts'
+import type { Attempts } from './attempt.ts'
+import type { JobJournal } from './job-journal.ts'
+import { BUSY_MS, type NextAction } from './next-action.ts'
+import type { Places } from './places.ts'
+import type { ReadyJob, RequestBatch, RequestRoom } from './request-batch.ts'
 
 interface JobRunnerDeps {
-  readonly provider: Provider
-  /** Origin of the provider's API. */
-  readonly baseUrl: string
-  readonly eventLog: LogWriter
-  readonly hotState: JobVerbs
-  readonly catalog: () => Catalog
-  readonly credentials: () => Credentials
-  readonly waits: CatalogWaits
+  readonly next: (job: Job, inFlight: ReadonlyMap<string, unknown>, nowMs: number) => NextAction
+  readonly attempts: Attempts
+  readonly journal: JobJournal
+  readonly places: Places
+  readonly room: RequestRoom
   readonly nowMs: () => number
-  /** From 0 up to, but not including, 1. */
-  readonly random: () => number
-  readonly logger: Logger
-  readonly registry?: Registry
-  readonly sender: Sender
-  /** Null for providers that need no access token. */
-  readonly tokens: Tokens | null
-  readonly settledJobs: SettledJobs
-  readonly gate: DestinationGate
 }
 
-const SLOTS = { perKey: 8, total: 512, leavesRoom: true }
 /** How long jobs wait for free slots; those that got none go to the shortest tier. */
 const SLOT_WAIT_MS = 250
 /** How long jobs wait for answers; attempts still in flight then go on in the background. */
@@ -70,40 +42,19 @@ interface DeferredJob {
   readonly action: Exclude<NextAction, { kind: 'send' }>
 }
 
-/** Holds what one worker process knows about its attempts in flight and its destinations. */
+/** Holds what one worker process knows about its attempts in flight. */
 export class JobRunner {
   readonly #deps: JobRunnerDeps
   readonly #journal: JobJournal
-  readonly #attemptDeps: AttemptDeps
-  readonly #gate: DestinationGate
-  readonly #slots = new Slots(SLOTS)
-  readonly #sizes = new BatchSizes()
-  readonly #pace = new QueuePace(SLOTS.perKey)
-  readonly #quotas: Quotas
+  readonly #places: Places
   readonly #inFlight = new Map<string, Promise<void>>()
   /** Attempts that some call of `take` is at work on, by `attemptKey`. */
   readonly #taken = new Set<string>()
 
   constructor(deps: JobRunnerDeps) {
     this.#deps = deps
-    this.#gate = deps.gate
-    const gauges = { inFlight: () => this.#slots.inFlight, ...destinationGauges(this.#gate) }
-    const { registry, provider } = deps
-    const metrics = registry === undefined ? NO_METRICS : createWorkerMetrics(registry, provider.id, gauges)
-    const journal = createJobJournal({ ...deps, metrics })
-    const quotas = new Quotas(provider.quotas)
-    const own = { journal, metrics, quotas, gate: this.#gate, sizes: this.#sizes }
-    this.#journal = journal
-    this.#quotas = quotas
-    this.#attemptDeps = { ...deps, ...own, answers: new AnswerCache<ExchangeResult>() }
-  }
-
-  get inFlight(): number {
-    return this.#slots.inFlight
-  }
-
-  troubled(): readonly DestinationHealth[] {
-    return this.#gate.health()
+    this.#journal = deps.journal
+    this.#places = deps.places
   }
 
   /** Resolves when each job has ended, waits in a tier, or is in flight with a backup copy in a tier. */
@@ -112,10 +63,9 @@ export class JobRunner {
     const [forAnswer, answerTimer] = abortAfter(ANSWER_WAIT_MS)
     const nowMs = this.#deps.nowMs()
     const { ready, deferred, keys } = this.#decide(jobs, nowMs)
-    const rules = { provider: this.#deps.provider, maxJobs: (key: string) => this.#sizes.most(key), nowMs }
     const results = await Promise.allSettled([
       ...deferred.map((each) => this.#defer(each)),
-      ...requestBatches(ready, rules).map((batch) => this.#send(batch, { forSlot, forAnswer })),
+      ...this.#deps.room.batches(ready, nowMs).map((batch) => this.#send(batch, { forSlot, forAnswer })),
     ])
     clearTimeout(slotTimer)
     clearTimeout(answerTimer)
@@ -134,7 +84,6 @@ export class JobRunner {
     const ready: ReadyJob[] = []
     const deferred: DeferredJob[] = []
     const keys: string[] = []
-    const parts = { gate: this.#gate, inFlight: this.#inFlight }
     for (const job of jobs) {
       const key = attemptKey(job)
       const isSecond = this.#taken.has(key)
@@ -142,7 +91,7 @@ export class JobRunner {
       this.#taken.add(key)
       const action: NextAction = isSecond
         ? { kind: 'wait', untilMs: nowMs + BUSY_MS }
-        : nextActionFor({ ...this.#deps, ...parts }, job, nowMs)
+        : this.#deps.next(job, this.#inFlight, nowMs)
       if (action.kind === 'send') ready.push({ job, action })
       else deferred.push({ job, action })
     }
@@ -158,49 +107,37 @@ export class JobRunner {
       case 'hold':
         return this.#journal.hold(job, action.reason, action.untilMs)
       case 'end':
-        await this.#journal.end(job, action)
-        this.#deps.settledJobs.add(job)
-        return
+        return this.#journal.end(job, action)
       case 'settle':
-        await this.#settle(job, action.step)
-        this.#deps.settledJobs.add(job)
-        return
+        return this.#settle(job, action.step)
     }
   }
 
   async #settle(job: Job, step: Extract<NextAction, { kind: 'settle' }>['step']): Promise<void> {
     const { sessionMode } = job
-    if (step.kind === 'done') return this.#journal.settle(job, step, { sessionMode, detail: UNJUDGED, attempt: null })
+    if (step.kind === 'done')
+      return this.#journal.settle(job, { job, step }, { sessionMode, detail: UNJUDGED, attempt: null })
     // Counted as an attempt, so that a replay is not mistaken for this one.
     const counted = { ...job, attempts: job.attempts + 1 }
-    await this.#journal.settle(counted, step, { sessionMode, detail: '', attempt: null })
+    await this.#journal.settle(job, { job: counted, step }, { sessionMode, detail: '', attempt: null })
   }
 
   async #send(batch: RequestBatch, limits: WaitLimits): Promise<void> {
-    const { key, isTrusted, organization, jobs, target } = batch
-    const nowMs = this.#deps.nowMs()
-    const claim = { key, organization, most: this.#gate.mostInFlight(key, SLOTS.perKey, nowMs) }
-    const isQueueShort = !this.#pace.isCrowded(key, nowMs) || this.#slots.waiting(key) < SLOTS.perKey
-    const mayWait = isTrusted && isQueueShort
-    const hasSlot = mayWait ? await this.#slots.take(claim, limits.forSlot) : this.#slots.tryTake(claim)
-    if (!hasSlot) return this.#postpone(batch, this.#pace.book(key, BUSY_MS, this.#deps.nowMs()))
-    const quotaAtMs = this.#takeQuota(contextOf(target), jobs)
+    const { room, nowMs } = this.#deps
+    const { key, isTrusted } = batch
+    const claim = await this.#places.take(batch, nowMs(), limits.forSlot)
+    if (claim === null) return this.#postpone(batch, this.#places.bookedAtMs(key, nowMs()))
+    const quotaAtMs = room.takeQuota(batch, nowMs())
     if (quotaAtMs !== null) {
-      this.#slots.give(claim)
+      this.#places.give(claim)
       return this.#postpone(batch, quotaAtMs)
     }
     if (!isTrusted) return this.#sendInBackground(batch, claim)
     const attempt = this.#attempt(batch, claim)
     if (await endsInTime(attempt, limits.forAnswer)) return
-    this.#gate.slow(key, 1, this.#deps.nowMs())
-    void attempt.catch(() => undefined).then(() => this.#gate.slow(key, -1, this.#deps.nowMs()))
-    await this.#writeBackup(batch, this.#deps.nowMs() + BACKUP_COPY_AFTER_MS)
-  }
-
-  /** Null if the provider's quotas allow the batch, which then counts towards them; otherwise when they will, in Unix ms. */
-  #takeQuota(context: DestinationContext, jobs: readonly Job[]): number | null {
-    if (jobs[0]?.accepted !== undefined) return null
-    return this.#quotas.take(context, { requests: 1, deliveries: jobs.length }, this.#deps.nowMs())
+    this.#places.slow(key, 1, nowMs())
+    void attempt.catch(() => undefined).then(() => this.#places.slow(key, -1, nowMs()))
+    await this.#writeBackup(batch, nowMs() + BACKUP_COPY_AFTER_MS)
   }
 
   /** A failing destination must not make other jobs wait: backup copies on the log allow the attempt to go on unattended. */
@@ -208,7 +145,7 @@ export class JobRunner {
     try {
       await this.#writeBackup(batch, this.#deps.nowMs() + BACKUP_COPY_AFTER_MS)
     } catch (error) {
-      this.#slots.give(claim)
+      this.#places.give(claim)
       throw error
     }
     void this.#attempt(batch, claim).catch(() => undefined)
@@ -218,22 +155,12 @@ export class JobRunner {
   async #attempt(batch: RequestBatch, claim: SlotClaim): Promise<void> {
     const startedAtMs = this.#deps.nowMs()
     const keys = batch.jobs.map(attemptKey)
-    const attempt = makeAttempt(this.#attemptDeps, batch)
+    const attempt = this.#deps.attempts.make(batch)
     for (const key of keys) this.#inFlight.set(key, attempt)
     try {
       await attempt
-    } catch (error) {
-      const fields = {
-        provider: this.#deps.provider.id,
-        destination: batch.key,
-        jobs: keys.length,
-        ...loggedFault(error),
-      }
-      this.#deps.logger.error(fields, 'attempt not recorded')
-      throw error
     } finally {
-      this.#slots.give(claim)
-      this.#pace.took(batch.key, this.#deps.nowMs() - startedAtMs, this.#deps.nowMs())
+      this.#places.ended(claim, startedAtMs, this.#deps.nowMs())
       for (const key of keys) this.#inFlight.delete(key)
     }
   }
@@ -249,11 +176,6 @@ export class JobRunner {
   async #writeBackup({ jobs }: RequestBatch, dueAtMs: number): Promise<void> {
     await Promise.all(jobs.map((job) => this.#journal.wait({ ...job, dueAtMs })))
   }
-}
-
-function destinationGauges(gate: DestinationGate): Pick<WorkerGauges, 'troubled' | 'paused'> {
-  const paused = (): number => gate.health().filter(({ pausedFor }) => pausedFor !== '').length
-  return { troubled: () => gate.health().length, paused }
 }
 
 function abortAfter(waitMs: number): [AbortSignal, NodeJS.Timeout] {

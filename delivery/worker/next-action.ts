@@ -4,7 +4,7 @@ import {
   destinationKey,
   findDestination,
   type Catalog,
-  type Credentials,
+  type CatalogSecrets,
   type Destination,
 } from '../../domain/catalog.ts'
 import { isBeyondDedupe, isVerdictOverdue, type NextStep } from '../../domain/delivery/attempts.ts'
@@ -36,8 +36,7 @@ export type NextAction =
 
 interface NextActionDeps {
   readonly provider: Provider
-  readonly catalog: () => Catalog
-  readonly credentials: () => Credentials
+  readonly catalog: { readonly current: () => Catalog } & CatalogSecrets
   readonly waits: CatalogWaits
   readonly gate: DestinationGate
   readonly settledJobs: SettledJobs
@@ -56,7 +55,7 @@ export function nextActionFor(deps: NextActionDeps, job: Job, nowMs: number): Ne
   if (job.accepted !== undefined) return actionForAccepted(deps, job, nowMs)
   if (job.deadlineAtMs <= nowMs) return { kind: 'end', status: 'expired', reason: 'deadline_passed' }
   if (job.dueAtMs > nowMs) return { kind: 'wait', untilMs: job.dueAtMs }
-  const destination = findDestination(deps.catalog(), job)
+  const destination = findDestination(deps.catalog.current(), job)
   if (destination === null) return actionWithoutDestination(deps, job, nowMs)
   // It may have been held since its last attempt.
   if (isBeyondDedupe(job, nowMs, PROVIDER_DESCRIPTORS[job.provider].dedupeMs))
@@ -70,7 +69,7 @@ export function nextActionFor(deps: NextActionDeps, job: Job, nowMs: number): Ne
  */
 function actionForAccepted(deps: NextActionDeps, job: Job, nowMs: number): NextAction {
   if (job.dueAtMs > nowMs) return { kind: 'wait', untilMs: job.dueAtMs }
-  const destination = findDestination(deps.catalog(), job)
+  const destination = findDestination(deps.catalog.current(), job)
   if (destination === null && !deps.waits.isBehind(job.catalogNumber)) return COUNTS_AS_DELIVERED
   const action =
     destination === null
@@ -93,7 +92,7 @@ function actionAtDestination(
 ): NextAction {
   if (destination.mode === 'Paused') return { kind: 'hold', reason: 'destination_on_hold' }
   const key = destinationKey(job, job.destination)
-  const secrets = deps.credentials().get(key) ?? {}
+  const secrets = deps.catalog.credentials().get(key) ?? {}
   if (!hasCredentials(deps.provider.id, secrets)) return { kind: 'hold', reason: 'credentials_missing' }
   const notBeforeMs = earliestMs(deps.provider, job, contextOf({ destination, secrets }))
   if (notBeforeMs > nowMs) return { kind: 'hold', reason: 'click_too_fresh', untilMs: notBeforeMs }

@@ -3,7 +3,8 @@
 import { destinationKey } from '../../domain/catalog.ts'
 import type { Job } from '../../domain/records.ts'
 import type { Provider } from '../providers/provider.ts'
-import type { DeliveryTarget, NextAction } from './next-action.ts'
+import { contextOf, type DeliveryTarget, type NextAction } from './next-action.ts'
+import { Quotas } from './quota.ts'
 import { BoundedMap } from '../../common/bounded-map.ts'
 
 /** Never empty; every job goes to the same destination, as it is configured now. */
@@ -110,3 +111,25 @@ export class BatchSizes {
 
 /** Above it, the provider's own limit or the size of a batch from the log applies anyway. */
 const MAX_REMEMBERED_SIZE = 512
+
+/** How much requests to the destinations of one provider may carry at present. */
+export class RequestRoom {
+  readonly sizes = new BatchSizes()
+  readonly quotas: Quotas
+  readonly #provider: Provider
+
+  constructor(provider: Provider) {
+    this.#provider = provider
+    this.quotas = new Quotas(provider.quotas)
+  }
+
+  batches(ready: readonly ReadyJob[], nowMs: number): RequestBatch[] {
+    return requestBatches(ready, { provider: this.#provider, maxJobs: (key) => this.sizes.most(key), nowMs })
+  }
+
+  /** Null if the provider's quotas allow the batch, which then counts towards them; otherwise when they will, in Unix ms. */
+  takeQuota({ jobs, target }: RequestBatch, nowMs: number): number | null {
+    if (jobs[0]?.accepted !== undefined) return null
+    return this.quotas.take(contextOf(target), { requests: 1, deliveries: jobs.length }, nowMs)
+  }
+}

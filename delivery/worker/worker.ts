@@ -1,49 +1,42 @@
 /** The worker of one provider: reads its jobs from the log and tiers, and runs those that are due. */
 
-import type { Registry } from 'prom-client'
-
 import { endedWithin } from '../../common/deadline.ts'
-import type { Catalog, Credentials } from '../../domain/catalog.ts'
+import type { CatalogSecrets } from '../../domain/catalog.ts'
 import { createCatalogWaits } from '../catalog-waits.ts'
 import { takeDue } from '../tiers.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { OutboundProxy } from '../../domain/outbound/proxy.ts'
-import { TIER_NAMES, type TierName, type Topic } from '../../domain/records.ts'
+import type { ProviderId } from '../../domain/providers/index.ts'
+import type { CatalogCopy } from '../../domain/published/catalog-number.ts'
+import { TIER_NAMES, type Job, type TierName, type Topic } from '../../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-log/event-log.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
-import { createTokens, type Tokens } from '../exchange/auth.ts'
+import type { JobVerbs } from '../../ports/hot-state/hot-state.ts'
+import type { Telemetry } from '../../runtime/metrics.ts'
+import { openProvider, type ProviderAccess, type ProviderLine } from '../exchange/exchange.ts'
+import { Attempts } from './attempt.ts'
+import { createAttemptResults } from './attempt-results.ts'
 import { JobRunner } from './job-runner.ts'
+import { createJobClaims } from './job-claims.ts'
+import { createJobJournal } from './job-journal.ts'
 import { DestinationGate, type DestinationHealth } from './destination-gate.ts'
-import type { Logger } from '../../runtime/logger.ts'
-import type { Provider } from '../providers/provider.ts'
+import { recordOutcome } from './destination-health.ts'
+import { nextActionFor, type NextAction } from './next-action.ts'
+import { Places } from './places.ts'
+import { RequestRoom } from './request-batch.ts'
+import { createWorkerMetrics, NO_METRICS, type WorkerMetrics } from './worker-metrics.ts'
 import { recallPauses } from '../recovery/recalled-pauses.ts'
 import { createRecordReader, type ReadEntry } from '../record-reader.ts'
-import { createSender } from '../exchange/send.ts'
-import { recallSettled } from '../recovery/settled-jobs.ts'
+import { recallSettled, type SettledJobs } from '../recovery/settled-jobs.ts'
 import { consumeReadable } from '../version-guard.ts'
 
 interface WorkerDeps {
-  readonly provider: Provider
-  /** Origin of the provider's API: its own, or a stand-in from the settings. */
-  readonly baseUrl: string
-  /** Origin of the service that issues access tokens, for a provider that needs them. */
-  readonly tokenUrl?: string
-  /** Through which these are called; absent or null: directly. */
-  readonly proxy?: OutboundProxy | null
   readonly eventLog: EventLog
-  readonly hotState: HotState
-  readonly catalog: () => Catalog
-  readonly catalogAsOf?: () => number
-  readonly credentials: () => Credentials
+  readonly hotState: JobVerbs
+  /** With the credentials of the provider's destinations. */
+  readonly catalog: CatalogCopy & CatalogSecrets
   readonly nowMs: () => number
   /** From 0 up to, but not including, 1. */
   readonly random: () => number
-  readonly logger: Logger
-  readonly registry?: Registry
-  /** Time limit of one exchange, in ms; the default is 10 s. */
-  readonly exchangeMs?: number
-  /** How long a stop waits for attempts in flight, in ms; the default covers the longest exchange. */
-  readonly stopMs?: number
+  readonly telemetry: Telemetry
 }
 
 interface WorkerHealth {
@@ -68,34 +61,35 @@ const STOP_MS = LIMITS.webhookMs + 2_000
 /** More if one request can carry many jobs. */
 const BATCH_JOBS_PER_REQUEST = 512
 
-/** Consumes the provider's topic and its tiers independently: a tier that waits does not block the others. */
-export async function startWorker(deps: WorkerDeps): Promise<Worker> {
-  const group = `deliver.${deps.provider.id}`
-  const sender = createSender({ baseUrl: deps.baseUrl, proxy: deps.proxy, exchangeMs: deps.exchangeMs })
-  const tokens = tokensOf(deps)
-  const { nowMs } = deps
-  const read = createRecordReader(deps, group)
-  const settledJobs = await recallSettled(deps.eventLog, { provider: deps.provider.id, read })
+/**
+ * Consumes the provider's topic and its tiers independently: a tier that waits does not block the others. `stopMs`: how long a stop waits for
+ * attempts in flight; the default covers the longest exchange.
+ */
+export async function startWorker(access: ProviderAccess, deps: WorkerDeps, stopMs = STOP_MS): Promise<Worker> {
+  const { provider } = access
+  const { eventLog, telemetry, nowMs } = deps
+  const group = `deliver.${provider.id}`
+  const line = openProvider(access, nowMs)
+  const read = createRecordReader(telemetry, group)
+  const settledJobs = await recallSettled(eventLog, { provider: provider.id, read })
   const gate = new DestinationGate()
-  const pauses = await recallPauses({ ...deps, provider: deps.provider.id, read })
+  const pauses = await recallPauses({ eventLog, catalog: deps.catalog, provider: provider.id, read })
   for (const [key, sinceMs] of pauses) gate.recallPause(key, { sinceMs, nowMs: nowMs() })
-  const waits = createCatalogWaits(deps, group)
-  const runner = new JobRunner({ ...deps, waits, sender, tokens, settledJobs, gate })
+  const { runner, places } = runnerOf({ line, settledJobs, gate }, deps)
   const queues: readonly { topic: Topic; tier: TierName | null }[] = [
-    { topic: `deliver.${deps.provider.id}`, tier: null },
-    ...TIER_NAMES.map((tier) => ({ topic: `deliver.${deps.provider.id}.${tier}` as const, tier })),
+    { topic: `deliver.${provider.id}`, tier: null },
+    ...TIER_NAMES.map((tier) => ({ topic: `deliver.${provider.id}.${tier}` as const, tier })),
   ]
-  const maxEntries = deps.provider.batch === undefined ? BATCH_JOBS : BATCH_JOBS_PER_REQUEST
+  const maxEntries = provider.batch === undefined ? BATCH_JOBS : BATCH_JOBS_PER_REQUEST
   const consume = consumeReadable(deps)
   const consumers: Consumer[] = []
   const close = async (): Promise<void> => {
     const late = Promise.withResolvers<void>()
-    const timer = setTimeout(() => late.resolve(), deps.stopMs ?? STOP_MS)
+    const timer = setTimeout(() => late.resolve(), stopMs)
     await Promise.all(consumers.map((consumer) => consumer.close()))
     await Promise.race([runner.settled(), late.promise])
     clearTimeout(timer)
-    sender.close()
-    tokens?.close()
+    line.close()
   }
   try {
     for (const { topic, tier } of queues) {
@@ -106,15 +100,50 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     await close()
     throw error
   }
-  return { health: () => ({ inFlight: runner.inFlight, troubled: runner.troubled() }), close }
+  return { health: () => ({ inFlight: places.inFlight, troubled: gate.health() }), close }
 }
 
-/** A token and its request share the time limit of one exchange: a claim covers both, and a second try of both. */
-function tokensOf(deps: WorkerDeps): Tokens | null {
-  if (deps.provider.auth === undefined) return null
-  if (deps.tokenUrl === undefined) throw new Error(`${deps.provider.id} needs a token service`)
-  const exchangeMs = Math.round((deps.exchangeMs ?? LIMITS.webhookMs) / 2)
-  return createTokens({ baseUrl: deps.tokenUrl, proxy: deps.proxy, nowMs: deps.nowMs, exchangeMs })
+/** What a worker knows of its provider and of what was sent to it. */
+interface Known {
+  readonly line: ProviderLine
+  readonly settledJobs: SettledJobs
+  readonly gate: DestinationGate
+}
+
+function runnerOf(
+  { line, settledJobs, gate }: Known,
+  deps: WorkerDeps,
+): { readonly runner: JobRunner; readonly places: Places } {
+  const { eventLog, hotState, catalog, nowMs, random, telemetry } = deps
+  const { provider, baseUrl } = line
+  const { logger } = telemetry
+  const places = new Places(gate)
+  const room = new RequestRoom(provider)
+  const metrics = metricsOf(telemetry, provider.id, { places, gate })
+  const journal = createJobJournal({ eventLog, nowMs, random, metrics, settledJobs })
+  const learn: Parameters<typeof createAttemptResults>[0]['learn'] = (job, result) =>
+    recordOutcome({ gate, journal, logger, nowMs }, job, result)
+  const results = createAttemptResults({ baseUrl, journal, learn, metrics, random, logger })
+  const claims = createJobClaims(hotState, logger)
+  const attempts = new Attempts({ line, room, claims, journal, results, nowMs })
+  const waits = createCatalogWaits(deps, `deliver.${provider.id}`)
+  const deciding = { provider, catalog, waits, gate, settledJobs }
+  const next = (job: Job, inFlight: ReadonlyMap<string, unknown>, atMs: number): NextAction =>
+    nextActionFor({ ...deciding, inFlight }, job, atMs)
+  return { runner: new JobRunner({ next, attempts, journal, places, room, nowMs }), places }
+}
+
+function metricsOf(
+  { registry }: Telemetry,
+  provider: ProviderId,
+  { places, gate }: { readonly places: Places; readonly gate: DestinationGate },
+): WorkerMetrics {
+  if (registry === undefined) return NO_METRICS
+  return createWorkerMetrics(registry, provider, {
+    inFlight: () => places.inFlight,
+    troubled: () => gate.health().length,
+    paused: () => gate.health().filter(({ pausedFor }) => pausedFor !== '').length,
+  })
 }
 
 interface BatchParts {

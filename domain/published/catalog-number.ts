@@ -15,20 +15,20 @@ export function withNumber(catalog: Catalog, number: number): Catalog {
   return catalog.number === number ? catalog : Object.freeze({ ...catalog, number })
 }
 
-/** What a role knows of the catalog. */
-export interface CatalogInHand<C extends NumberedCatalog = Catalog> {
-  readonly catalog: () => C
+/** The copy of the catalog that a role works with. */
+export interface CatalogCopy<C extends NumberedCatalog = Catalog> {
+  readonly current: () => C
   /**
    * The copy holds everything up to this number, which may be higher than that of its catalog: of a folder, the time of the last look that
    * found nothing new. Absent: the number of its catalog.
    */
-  readonly catalogAsOf?: () => number
+  readonly asOf?: () => number
 }
 
 /**
  * Whether this copy is older than the catalog that planned something: then what is not in it may be there, and nothing may end
  * because of that. `plannedBy` is absent if no catalog planned it.
  */
-export function isCopyBehind({ catalog, catalogAsOf }: CatalogInHand<NumberedCatalog>, plannedBy = 0): boolean {
-  return plannedBy > Math.max(catalog().number, catalogAsOf?.() ?? 0)
+export function isCopyBehind({ current, asOf }: CatalogCopy<NumberedCatalog>, plannedBy = 0): boolean {
+  return plannedBy > Math.max(current().number, asOf?.() ?? 0)
 }

@@ -305,16 +305,19 @@ function runnerOf({ stage, facts, receiver, organization }: RunnerStage): Stream
     target: { kind: 'webhook', url: URL_OF_RECEIVER, ...KEYS } as const,
   }
   return new StreamRunner({
-    facts,
+    configured: {
+      current: () => inForce,
+      catalogNumber: () => 1,
+      waits: { isBehind: () => false, waitFor: () => 0 },
+    },
+    backlog: { facts, watermarks: async () => new Map() },
     nowMs,
-    random: () => 0.5,
-    current: () => inForce,
-    watermarks: async () => new Map(),
     news: { tell: async () => undefined, sent: () => undefined, dropped: () => undefined, standings: () => undefined },
-    catalogNumber: () => 1,
-    waits: { isBehind: () => false, waitFor: () => 0 },
-    packing: createPackingRoom(LIMITS.streamPackingBytes),
     store: createProgressStore({ facts, key, leasedAtMs: nowMs(), nowMs }),
-    senderOf: (current) => senderFor(current, { webhook: receiver.outbound(), bucket: {} }, nowMs),
+    sending: {
+      senderOf: (current) => senderFor(current, { webhook: receiver.outbound(), bucket: {} }, nowMs),
+      packing: createPackingRoom(LIMITS.streamPackingBytes),
+      random: () => 0.5,
+    },
   })
 }

@@ -37,16 +37,10 @@ describe('webhook events about people and plans', () => {
     stage = await startStage({ manifests: acme('Standard'), isAudited: true })
     await stage.apply('hook.yaml', HOOK)
     const { eventLog, hotState, catalog, nowMs } = stage
-    role = await startWebhooks({
-      eventLog,
-      hotState,
-      nowMs,
-      randomness: createRandomness(),
-      logger: SILENT_LOGGER,
-      catalog: catalog.current,
-      credentials: catalog.credentials,
-      outbound: receiver.outbound(),
-    })
+    role = await startWebhooks(
+      { eventLog, hotState, nowMs, randomness: createRandomness(), telemetry: { logger: SILENT_LOGGER }, catalog },
+      receiver.outbound(),
+    )
     owner = await stage.signIn(OWNER)
   })
   after(async () => {

@@ -50,10 +50,10 @@ describe('what dispatch appends', () => {
     dispatch = await startDispatch({
       eventLog: refusing(stage.store.log),
       facts,
-      catalog: () => stage.catalog,
+      catalog: { current: () => stage.catalog },
       nowMs: stage.clock.nowMs,
       random: () => 0,
-      logger: SILENT_LOGGER,
+      telemetry: { logger: SILENT_LOGGER },
     })
   })
   afterEach(async () => {

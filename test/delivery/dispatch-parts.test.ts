@@ -370,10 +370,10 @@ describe('dispatch, as a consumer of the log', () => {
     const dispatch = await startDispatch({
       eventLog: started.log,
       facts,
-      catalog: () => catalogOf([destinationOf()]),
+      catalog: { current: () => catalogOf([destinationOf()]) },
       nowMs: () => clock.nowMs,
       random: () => 0,
-      logger: SILENT_LOGGER,
+      telemetry: { logger: SILENT_LOGGER },
       ...more,
     })
     const hand = (...records: readonly InstallRecord[]) => started.handlers.get('installs')?.(batchOf(...records))
@@ -388,8 +388,9 @@ describe('dispatch, as a consumer of the log', () => {
 
   it('leaves no consumer behind if one of its topics cannot be joined', async () => {
     const { log, handlers, stopped } = doubleLog(2)
-    const deps = { facts: new FactsDouble(), catalog: () => catalogOf([]), nowMs: () => NOON_MS, random: () => 0 }
-    const failure = await startDispatch({ ...deps, eventLog: log, logger: SILENT_LOGGER }).catch(String)
+    const catalog = { current: () => catalogOf([]) }
+    const deps = { facts: new FactsDouble(), catalog, nowMs: () => NOON_MS, random: () => 0 }
+    const failure = await startDispatch({ ...deps, eventLog: log, telemetry: { logger: SILENT_LOGGER } }).catch(String)
     expect(failure).to.contain('no place in the group')
     expect(stopped).to.deep.equal([...handlers.keys()])
   })
@@ -444,7 +445,7 @@ describe('dispatch, as a consumer of the log', () => {
   it('does not even read an install without deliveries, whatever its body contains, unless it is pending', async () => {
     const errors: unknown[] = []
     const logger = { ...SILENT_LOGGER, error: (...words: unknown[]) => void errors.push(words) }
-    const { handText } = await begun(new FactsDouble(), { logger })
+    const { handText } = await begun(new FactsDouble(), { telemetry: { logger } })
     const isRead = async (text: string): Promise<boolean> => {
       errors.length = 0
       // None of these texts can be read, which is said in the log.
@@ -540,7 +541,7 @@ describe('dispatch, as a consumer of the log', () => {
     const registry = new Registry()
     const errors: unknown[] = []
     const logger = { ...SILENT_LOGGER, error: (...words: unknown[]) => void errors.push(words) }
-    const { hand } = await begun(facts, { registry, logger: logger })
+    const { hand } = await begun(facts, { telemetry: { registry, logger } })
     await hand(recordOf(installOf()))
     expect(await registry.metrics()).to.match(/whence_unreadable_rows_total\{table="visits"\} 7\n/)
     expect(errors[0]).to.deep.equal([{ website: WEBSITE, visitId }, 'visit cannot be read'])

@@ -61,10 +61,10 @@ describe('dispatch', () => {
   const deps = (): Parameters<typeof startDispatch>[0] => ({
     eventLog: stage.store.log,
     facts,
-    catalog: () => stage.catalog,
+    catalog: { current: () => stage.catalog },
     nowMs: stage.clock.nowMs,
     random: () => 0,
-    logger: SILENT_LOGGER,
+    telemetry: { logger: SILENT_LOGGER },
   })
   afterEach(async () => {
     await dispatch?.close()

@@ -164,7 +164,7 @@ describe('a revocation whose visit could not be read', function () {
         eventLog,
         hotState,
         facts: its,
-        logger: SILENT_LOGGER,
+        telemetry: { logger: SILENT_LOGGER },
         nowMs: () => now,
         random: () => 0,
         owner: 'test',

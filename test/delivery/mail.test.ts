@@ -39,7 +39,7 @@ describe('mails', () => {
       eventLog: log,
       randomness,
       nowMs: clock.nowMs,
-      logger: createLogger({ program: 'test', level: 'silent' }),
+      telemetry: { logger: createLogger({ program: 'test', level: 'silent' }) },
       post: async (letter, { mailId, tries }) => {
         tried.push({ mailId, tries })
         const outcome = await (post?.(letter) ?? Promise.resolve(answers.shift() ?? 'sent'))

@@ -40,7 +40,7 @@ describe('filling the hot state', () => {
         eventLog,
         hotState,
         facts,
-        logger: SILENT_LOGGER,
+        telemetry: { logger: SILENT_LOGGER },
         nowMs: Date.now,
         owner: 'one',
       })
@@ -120,7 +120,7 @@ describe('filling the hot state', () => {
         },
         eventLog,
         facts: { run: async () => [] },
-        logger: SILENT_LOGGER,
+        telemetry: { logger: SILENT_LOGGER },
         nowMs: Date.now,
         owner: 'one',
       })

@@ -111,15 +111,16 @@ describe('a test of a destination', () => {
     const provider = PROVIDERS[id]
     standIn = await start()
     standIn.fail('*', change.fault ?? null)
-    const deps = { provider, baseUrl: standIn.url, tokenUrl: oauth.url, nowMs: Date.now }
+    const access = { provider, baseUrl: standIn.url, tokenUrl: oauth.url }
     const report = await sendTest(
-      { ...deps, ...(change.fault?.kind === 'hang' ? { exchangeMs: 100 } : {}) },
+      { ...access, ...(change.fault?.kind === 'hang' ? { exchangeMs: 100 } : {}) },
       {
         destination: withSettings(destination, { ...change.settings }),
         secrets: secrets(change.token ?? GOOD),
         isLive: change.isLive ?? isLive,
         origin: 'https://acme.dev',
       },
+      Date.now,
     )
     expect(JSON.stringify(report)).not.to.contain('canary')
     return report

@@ -97,8 +97,12 @@ describe('a sixth provider', () => {
 
   it('is tried by send-test, and its dead letters are listed and replayed, without another line', async () => {
     const goal = { destination, secrets, isLive: true, origin: 'https://acme.dev' }
-    const deps = { provider: sixth, baseUrl: standIn.url, tokenUrl: standIn.url, nowMs: clock.nowMs }
-    expect(await sendTest(deps, goal)).to.include({ verdict: 'passed', code: 'taken', responseStatus: 202 })
+    const access = { provider: sixth, baseUrl: standIn.url, tokenUrl: standIn.url }
+    expect(await sendTest(access, goal, clock.nowMs)).to.include({
+      verdict: 'passed',
+      code: 'taken',
+      responseStatus: 202,
+    })
     standIn.fail('b1', { kind: 'status', status: 400 })
     const job = adJob(destination)
     await stage.enqueue(job)

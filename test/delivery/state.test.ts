@@ -52,7 +52,7 @@ describe('a hot state that was lost', function () {
       eventLog,
       hotState,
       facts: { run: async () => [] },
-      logger,
+      telemetry: { logger },
       nowMs: () => now,
       random: () => 0,
       owner: 'test',

@@ -11,7 +11,6 @@ import { logStreamKey } from '../../domain/catalog.ts'
 import { ACME } from '../../fixtures/delivery/builders.ts'
 import { until } from '../../fixtures/delivery/harness.ts'
 import type { Facts, FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
-import { createRandomness } from '../../runtime/random.ts'
 import { Receiver, SECRET } from './streams/receiver.ts'
 import { STREAM } from './streams/stage.ts'
 
@@ -64,24 +63,26 @@ describe('a role that is told to stop', function () {
       nowMs: Date.now,
     })
   const streams: Case['start'] = (facts, seen) =>
-    startStreams({
-      facts,
-      logger: loggerOf(seen),
-      nowMs: Date.now,
-      randomness: createRandomness(),
-      owner: 'one',
-      eventLog: { append: () => hang('append', seen), progress: () => hang('progress', seen) },
-      outbound: receiver.outbound({
-        callMs: CALL_MS,
-        resolve: async () => {
-          seen.hung.push('webhook')
-          return ['93.184.215.14']
-        },
-      }),
-      catalog: () => ({ ...CATALOG, number: 1 }),
-      credentials: () => CREDENTIALS,
-      hotState: { claimJob: async () => true, releaseJob: async (key) => void seen.said.push(`${key} given back`) },
-    })
+    startStreams(
+      {
+        facts,
+        telemetry: { logger: loggerOf(seen) },
+        nowMs: Date.now,
+        eventLog: { append: () => hang('append', seen), progress: () => hang('progress', seen) },
+        catalog: { current: () => ({ ...CATALOG, number: 1 }), credentials: () => CREDENTIALS },
+        hotState: { claimJob: async () => true, releaseJob: async (key) => void seen.said.push(`${key} given back`) },
+      },
+      {
+        bucket: {},
+        webhook: receiver.outbound({
+          callMs: CALL_MS,
+          resolve: async () => {
+            seen.hung.push('webhook')
+            return ['93.184.215.14']
+          },
+        }),
+      },
+    )
 
   /** What it had asked in vain and said when its stop was over; null if it was not over in time. */
   const stopped = async ({ at, rows, start }: Case): Promise<Seen | null> => {

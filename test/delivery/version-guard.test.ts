@@ -38,7 +38,7 @@ describe('a reader in front of a record of a later release', () => {
 
   const consume = (): EventLog['consume'] => {
     const logger = { error: (fields: object): void => void errors.push(fields) } as never
-    return consumeReadable({ eventLog, logger, nowMs: () => now, registry })
+    return consumeReadable({ eventLog, telemetry: { logger, registry }, nowMs: () => now })
   }
   const append = (topic: 'visits' | 'installs', ...versions: readonly number[]): Promise<void> =>
     eventLog.append(
@@ -73,7 +73,12 @@ describe('a reader in front of a record of a later release', () => {
     const counting = { consume: counted(() => looks++) }
     const logger = { error: (fields: object): void => void errors.push(fields) } as never
     await append('visits', 2)
-    await consumeReadable({ eventLog: counting, logger, nowMs: () => now })('visits', 'reader', remember, OPTIONS)
+    await consumeReadable({ eventLog: counting, telemetry: { logger }, nowMs: () => now })(
+      'visits',
+      'reader',
+      remember,
+      OPTIONS,
+    )
     await until(async () => looks === 1)
     for (let look = 2; look < 5; look++) {
       now += HOLD_MS

@@ -16,7 +16,6 @@ import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { redisHotState } from '../../ports/hot-state/redis/redis.ts'
 import { createLogger } from '../../runtime/logger.ts'
-import { createRandomness } from '../../runtime/random.ts'
 import { SECRET, URL_OF_RECEIVER } from '../delivery/streams/receiver.ts'
 import { STREAM } from '../delivery/streams/stage.ts'
 import { S3_HOST, STREAMING_ORGANIZATION, type ChildMessage, type KillPoint, type Places } from './streaming.suite.ts'
@@ -100,19 +99,21 @@ if (role === 'facts-writer') {
     [bucket ?? '', keys],
   ])
   const resolve = async (): Promise<readonly string[]> => [PUBLIC]
-  startStreams({
-    facts: dying,
-    eventLog,
-    logger,
-    nowMs: Date.now,
-    randomness: createRandomness(),
-    hotState: await redisHotState(places.hotState),
+  startStreams(
+    {
+      facts: dying,
+      eventLog,
+      telemetry: { logger },
+      nowMs: Date.now,
+      hotState: await redisHotState(places.hotState),
+      catalog: { current: () => ({ ...catalog, number: 1 }), credentials: () => credentials },
+    },
+    {
+      webhook: { resolve, callMs: CALL_MS, trustedPem: places.certPem, dial: () => dialTo(places.port) },
+      bucket: { resolve, callMs: OBJECT_MS, trustedPem: places.bucketPem, dial: () => dialTo(places.bucketPort) },
+    },
     // The same after a kill: nothing waits for its lease to end.
-    owner: process.env['OWNER'] ?? 'streams',
-    catalog: () => ({ ...catalog, number: 1 }),
-    credentials: () => credentials,
-    outbound: { resolve, callMs: CALL_MS, trustedPem: places.certPem, dial: () => dialTo(places.port) },
-    bucketOutbound: { resolve, callMs: OBJECT_MS, trustedPem: places.bucketPem, dial: () => dialTo(places.bucketPort) },
-  })
+    process.env['OWNER'] ?? 'streams',
+  )
 }
 process.send?.('started')

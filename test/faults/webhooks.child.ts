@@ -35,28 +35,29 @@ const STEPS = { webhooks: 'jobs', webhook_attempts: 'an attempt' } as const
 const organization = { id: EVENTS_ORGANIZATION, plan: 'Enterprise', logRetentionDays: 90, webhooks: WEBHOOKS }
 const organizations = new Map([[EVENTS_ORGANIZATION, organization]]) as unknown as Catalog['organizations']
 const credentials = new Map(WEBHOOKS.map((each) => [webhookKey(each), { secret: SECRET }]))
-await startWebhooks({
-  eventLog: {
-    consume: eventLog.consume.bind(eventLog),
-    readLast: eventLog.readLast.bind(eventLog),
-    append: async (topic, entries, options) => {
-      const what = STEPS[topic as keyof typeof STEPS] as (typeof STEPS)[keyof typeof STEPS] | undefined
-      if (what !== undefined) await dieAt(`before ${what} is kept`)
-      const result = await eventLog.append(topic, entries, options)
-      if (what !== undefined) await dieAt(`after ${what} is kept`)
-      return result
+await startWebhooks(
+  {
+    eventLog: {
+      consume: eventLog.consume.bind(eventLog),
+      readLast: eventLog.readLast.bind(eventLog),
+      append: async (topic, entries, options) => {
+        const what = STEPS[topic as keyof typeof STEPS] as (typeof STEPS)[keyof typeof STEPS] | undefined
+        if (what !== undefined) await dieAt(`before ${what} is kept`)
+        const result = await eventLog.append(topic, entries, options)
+        if (what !== undefined) await dieAt(`after ${what} is kept`)
+        return result
+      },
     },
+    telemetry: { logger: createLogger({ program: 'test', level: 'fatal' }) },
+    nowMs: Date.now,
+    randomness: createRandomness(),
+    hotState: await redisHotState(hotStateUrl),
+    catalog: { current: () => ({ organizations, number: 1 }), credentials: () => credentials },
   },
-  logger: createLogger({ program: 'test', level: 'fatal' }),
-  nowMs: Date.now,
-  randomness: createRandomness(),
-  hotState: await redisHotState(hotStateUrl),
-  catalog: () => ({ organizations, number: 1 }),
-  credentials: () => credentials,
-  outbound: {
+  {
     trustedPem: certificate,
     resolve: async () => [PUBLIC],
     dial: () => Object.defineProperty(connect(Number(port), '127.0.0.1'), 'remoteAddress', { value: PUBLIC }),
   },
-})
+)
 process.send?.('started')

@@ -817,8 +817,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a worker whose watch is cut skips nothing',
     file: 'domain/published/catalog-number.ts',
-    old: 'return plannedBy > Math.max(catalog().number, catalogAsOf?.() ?? 0)',
-    new: 'return plannedBy < Math.min(0, catalog().number, catalogAsOf?.() ?? 0)',
+    old: 'return plannedBy > Math.max(current().number, asOf?.() ?? 0)',
+    new: 'return plannedBy < Math.min(0, current().number, asOf?.() ?? 0)',
     suites: ['test/delivery/cut-watch.test.ts'],
   },
   {
@@ -865,9 +865,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     breaks: 'a job whose webhook may be there is not dropped',
-    file: 'delivery/webhooks/deliver.ts',
-    old: "if (!waits.isBehind(job.catalogNumber) && job.type !== 'test') return news.dropped()",
-    new: "if (job.type !== 'test') return news.dropped()",
+    file: 'delivery/webhooks/recipient.ts',
+    old: "(job) => !waits.isBehind(job.catalogNumber) && job.type !== 'test',",
+    new: "(job) => job.type !== 'test',",
     suites: ['test/delivery/webhooks/webhooks.test.ts'],
   },
   {

@@ -133,26 +133,31 @@ async function startRoles({ store, mailed, receiver, ...told }: RoleParts): Prom
   const catalog = catalogOf(destinations)
   const organizations = new Map([[ACME.id, { ...ACME, webhooks: [WEBHOOK] }]])
   const { facts, registry, clock, ga4Url } = told
-  const shared = { eventLog: store.log, hotState: store.hotState, facts, nowMs: clock.nowMs, random: () => 0, registry }
-  const parts = { ...shared, logger: SILENT_LOGGER, catalog: () => ({ ...catalog, organizations }) }
+  const telemetry = { logger: SILENT_LOGGER, registry }
+  const shared = { eventLog: store.log, hotState: store.hotState, facts, nowMs: clock.nowMs, random: () => 0 }
+  const current = () => ({ ...catalog, organizations })
+  const parts = { ...shared, telemetry, catalog: { current, credentials: () => credentialsOf(destinations) } }
+  const secrets = new Map([[webhookKey(WEBHOOK), { secret: SECRET }]])
   const randomness = createRandomness()
   const post: Parameters<typeof startMailRole>[0]['post'] = async (_letter, { mailId }) => {
     mailed.push(mailId)
     return 'sent'
   }
   return [
-    await startFactsWriter({ ...parts, options: { lingerMs: 0, gatherMs: 0, busyGatherMs: 0, politeness: 0 } }),
+    await startFactsWriter({
+      ...shared,
+      ...telemetry,
+      options: { lingerMs: 0, gatherMs: 0, busyGatherMs: 0, politeness: 0 },
+    }),
     await startLateRevocations(parts),
     await startDecidedAnswers(parts),
     await startMailRole({ ...parts, post, randomness }),
     await startDispatch(parts),
-    await startWorker({ ...parts, provider: ga4, baseUrl: ga4Url, credentials: () => credentialsOf(destinations) }),
-    await startWebhooks({
-      ...parts,
-      randomness,
-      outbound: receiver.outbound(),
-      credentials: () => new Map([[webhookKey(WEBHOOK), { secret: SECRET }]]),
-    }),
+    await startWorker({ provider: ga4, baseUrl: ga4Url }, parts),
+    await startWebhooks(
+      { ...parts, randomness, catalog: { current, credentials: () => secrets } },
+      receiver.outbound(),
+    ),
   ]
 }
 

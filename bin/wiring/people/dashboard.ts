@@ -235,7 +235,7 @@ async function openOutbox(
     isOpen: settings.signUp === 'Open',
     brand: brandName(settings.brand),
   })
-  const role = { eventLog, logger, registry, nowMs, post, randomness }
+  const role = { eventLog, post, telemetry: { logger, registry }, nowMs, randomness }
   await lifecycle.startBackground(
     'mail',
     // Mails wait while the log is unavailable; people need not.

@@ -175,7 +175,13 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     supportMail: options.supportMail ?? null,
   })
   const registry = new Registry()
-  const mailRole = await startMailRole({ eventLog, post: sendLetter, logger, nowMs, randomness, registry })
+  const mailRole = await startMailRole({
+    eventLog,
+    post: sendLetter,
+    telemetry: { logger, registry },
+    nowMs,
+    randomness,
+  })
   const step = stepper(options.onStep)
   const ofRequests = {
     outbox: createOutbox({ eventLog: { append: step('append', eventLog.append.bind(eventLog)) }, randomness, nowMs }),

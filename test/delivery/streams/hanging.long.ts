@@ -9,7 +9,6 @@ import { Registry } from 'prom-client'
 import { startStreams } from '../../../delivery/streams/streams.ts'
 import { logStreamKey, type Catalog, type LogStream } from '../../../domain/catalog.ts'
 import { until } from '../../../fixtures/until.ts'
-import { createRandomness } from '../../../runtime/random.ts'
 import { SILENT_LOGGER } from '../../../runtime/logger.ts'
 import { requestRecord, unique } from '../../contract/fact-samples.ts'
 import { Receiver, SECRET, URL_OF_RECEIVER } from './receiver.ts'
@@ -59,26 +58,27 @@ describe('the role of log streams', function () {
     const credentials = new Map(
       all.flatMap(({ logStreams }) => logStreams.map((stream) => [logStreamKey(stream), { secret: SECRET }] as const)),
     )
-    return startStreams({
-      facts: stage.facts,
-      eventLog: stage.log,
-      logger: SILENT_LOGGER,
-      nowMs: Date.now,
-      registry,
-      catalog: () => ({ organizations, number: 1 }),
-      credentials: () => credentials,
-      randomness: createRandomness(),
-      owner: 'one',
-      hotState: { claimJob: async () => true, releaseJob: async () => undefined },
-      outbound: healthy.outbound({
-        callMs: CALL_MS,
-        resolve: async () => [PUBLIC],
-        dial: (_address, port) => {
-          const own = port === HANGING_PORT ? hanging.port : healthy.port
-          return Object.defineProperty(connect(own, '127.0.0.1'), 'remoteAddress', { value: PUBLIC })
-        },
-      }),
-    })
+    return startStreams(
+      {
+        facts: stage.facts,
+        eventLog: stage.log,
+        telemetry: { logger: SILENT_LOGGER, registry },
+        nowMs: Date.now,
+        catalog: { current: () => ({ organizations, number: 1 }), credentials: () => credentials },
+        hotState: { claimJob: async () => true, releaseJob: async () => undefined },
+      },
+      {
+        bucket: {},
+        webhook: healthy.outbound({
+          callMs: CALL_MS,
+          resolve: async () => [PUBLIC],
+          dial: (_address, port) => {
+            const own = port === HANGING_PORT ? hanging.port : healthy.port
+            return Object.defineProperty(connect(own, '127.0.0.1'), 'remoteAddress', { value: PUBLIC })
+          },
+        }),
+      },
+    )
   }
   /** A record for each; gives their IDs. */
   const write = async (organizations: readonly string[]): Promise<readonly string[]> => {

@@ -172,24 +172,27 @@ export class Stage {
       standings: () => undefined,
     }
     return new StreamRunner({
-      facts: this.facts,
-      current,
+      configured: {
+        current,
+        catalogNumber: () => 1,
+        waits: options.waits ?? { isBehind: () => false, waitFor: () => 0 },
+      },
+      backlog: { facts: this.facts, watermarks: createWatermarks(this.#log, nowMs) },
+      store: store(createProgressStore({ facts: this.facts, key, leasedAtMs: nowMs(), nowMs })),
+      sending: {
+        senderOf: ({ stream, target }) =>
+          sender(
+            senderFor(
+              { stream, target },
+              { bucket: options.bucket ?? {}, webhook: receiver.outbound({ callMs }) },
+              nowMs,
+            ),
+          ),
+        packing: options.packing ?? createPackingRoom(LIMITS.streamPackingBytes),
+        random: () => 0.5,
+      },
       news,
       nowMs,
-      random: () => 0.5,
-      catalogNumber: () => 1,
-      waits: options.waits ?? { isBehind: () => false, waitFor: () => 0 },
-      packing: options.packing ?? createPackingRoom(LIMITS.streamPackingBytes),
-      store: store(createProgressStore({ facts: this.facts, key, leasedAtMs: nowMs(), nowMs })),
-      watermarks: createWatermarks(this.#log, nowMs),
-      senderOf: ({ stream, target }) =>
-        sender(
-          senderFor(
-            { stream, target },
-            { bucket: options.bucket ?? {}, webhook: receiver.outbound({ callMs }) },
-            nowMs,
-          ),
-        ),
     })
   }
 

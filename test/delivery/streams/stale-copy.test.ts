@@ -14,23 +14,29 @@ describe('the progress of a stream that was made again', () => {
   /** That of the process, which has the deleted object; the progress belongs to one of catalog 7. */
   const runnerAt = (catalogNumber: number): StreamRunner =>
     new StreamRunner({
-      facts: { run: async () => Promise.reject(new Error('it begins anew')) },
+      backlog: {
+        facts: { run: async () => Promise.reject(new Error('it begins anew')) },
+        watermarks: async () => new Map(),
+      },
       store: {
         load: async () => newProgress({ lane: 5 }, 0, 'made again', 7),
         save: async () => void (saved += 1),
       },
-      current: () => ({
-        stream: { ...STREAM, uid: 'deleted' },
-        organization: { id: 'acme', logRetentionDays: 30 },
-        target: { kind: 'webhook', url: 'https://logs.acme.dev/in', ...KEYS },
-      }),
-      catalogNumber: () => catalogNumber,
+      configured: {
+        current: () => ({
+          stream: { ...STREAM, uid: 'deleted' },
+          organization: { id: 'acme', logRetentionDays: 30 },
+          target: { kind: 'webhook', url: 'https://logs.acme.dev/in', ...KEYS },
+        }),
+        catalogNumber: () => catalogNumber,
+        waits: { isBehind: (number = 0) => number > catalogNumber, waitFor: (number) => waited.push(number) },
+      },
       nowMs: Date.now,
-      random: () => 0,
-      watermarks: async () => new Map(),
-      waits: { isBehind: (number = 0) => number > catalogNumber, waitFor: (number) => waited.push(number) },
-      senderOf: () => expect.fail('nothing is sent'),
-      packing: createPackingRoom(1),
+      sending: {
+        senderOf: () => expect.fail('nothing is sent'),
+        packing: createPackingRoom(1),
+        random: () => 0,
+      },
       news: {
         tell: async () => undefined,
         sent: () => undefined,

@@ -71,13 +71,8 @@ export class AdStage {
     const folder = await mkdtemp(join(tmpdir(), 'whence-delivery-'))
     const store = await openStore(folder, clock.nowMs)
     const setup: AdSetup = { destination, secrets }
-    const worker = await startWorker({
-      provider,
-      baseUrl,
-      ...(tokenUrl === undefined ? {} : { tokenUrl }),
-      eventLog: store.log,
-      hotState: store.hotState,
-      catalog: () => catalogOf([...(setup.destination === null ? [] : [setup.destination]), ...others]),
+    const catalog = {
+      current: () => catalogOf([...(setup.destination === null ? [] : [setup.destination]), ...others]),
       credentials: () =>
         new Map(
           [destination, ...others].map((each) => [
@@ -85,10 +80,12 @@ export class AdStage {
             setup.secrets,
           ]),
         ),
-      nowMs: clock.nowMs,
-      random: () => 0,
-      logger: SILENT_LOGGER,
-    })
+    }
+    const { log: eventLog, hotState } = store
+    const worker = await startWorker(
+      { provider, baseUrl, ...(tokenUrl === undefined ? {} : { tokenUrl }) },
+      { eventLog, hotState, catalog, nowMs: clock.nowMs, random: () => 0, telemetry: { logger: SILENT_LOGGER } },
+    )
     return new AdStage(options, { folder, store, worker, setup })
   }
 

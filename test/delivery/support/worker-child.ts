@@ -24,15 +24,14 @@ const credentials = new Map([...credentialsOf([destinationOf()]), [metaKey, { ac
 const common = {
   eventLog: store.log,
   hotState: store.hotState,
-  catalog: () => catalog,
-  credentials: () => credentials,
+  catalog: { current: () => catalog, credentials: () => credentials },
   nowMs: Date.now,
   random: Math.random,
-  logger: SILENT_LOGGER,
+  telemetry: { logger: SILENT_LOGGER },
 }
 const workers = await Promise.all([
-  startWorker({ ...common, provider: ga4, baseUrl: ga4Url }),
-  startWorker({ ...common, provider: meta, baseUrl: metaUrl }),
+  startWorker({ provider: ga4, baseUrl: ga4Url }, common),
+  startWorker({ provider: meta, baseUrl: metaUrl }, common),
 ])
 // Who is killed would never leave it for the next.
 flushCompileCache()

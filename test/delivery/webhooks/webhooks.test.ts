@@ -70,19 +70,23 @@ describe('an event webhook', function () {
         ['acme', { ...organization, webhooks }],
         ['other-org', other],
       ])
-    role = await startWebhooks({
-      eventLog: log,
-      randomness,
-      nowMs: clock.nowMs,
-      logger: SILENT_LOGGER,
-      catalog: () => ({ organizations: organizations(), number: catalogNumber }),
-      credentials: () => secrets,
-      hotState: {
-        claimJob: async (name) => news.size < news.add(name).size,
-        releaseJob: async () => undefined,
+    role = await startWebhooks(
+      {
+        eventLog: log,
+        randomness,
+        nowMs: clock.nowMs,
+        telemetry: { logger: SILENT_LOGGER },
+        catalog: {
+          current: () => ({ organizations: organizations(), number: catalogNumber }),
+          credentials: () => secrets,
+        },
+        hotState: {
+          claimJob: async (name) => news.size < news.add(name).size,
+          releaseJob: async () => undefined,
+        },
       },
-      outbound: receiver.outbound({ callMs, ...more }),
-    })
+      receiver.outbound({ callMs, ...more }),
+    )
   }
   const append = async (topic: Topic, ...records: readonly LogRecord[]): Promise<void> => {
     const entries = records.map((record, index) => ({ key: `key-${index}`, value: encodeRecord(record) }))
