@@ -5,13 +5,13 @@
 
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-import { isCopyBehind, type CatalogCopy } from '../domain/published/catalog-number.ts'
+import { isCopyBehind, type CatalogInHand } from '../domain/published/catalog-number.ts'
 import type { NumberedCatalog } from '../domain/catalog.ts'
 import { MINUTE_MS, SECOND_MS } from '../domain/durations.ts'
 import type { Telemetry } from '../runtime/metrics.ts'
 
 interface WaitingDeps {
-  readonly catalog: CatalogCopy<NumberedCatalog>
+  readonly catalog: CatalogInHand<NumberedCatalog>
   readonly telemetry: Telemetry
   readonly nowMs: () => number
 }

@@ -1,7 +1,7 @@
 /** Reports lasting problems in an organisation's activity: at most hourly for each subject. */
 
 import type { NumberedCatalog } from '../domain/catalog.ts'
-import type { CatalogCopy } from '../domain/published/catalog-number.ts'
+import type { CatalogInHand } from '../domain/published/catalog-number.ts'
 import { HOUR_MS } from '../domain/durations.ts'
 import type { ActivityType } from '../domain/reasons.ts'
 import { encodeRecord, recordKey, type ActivityRecord } from '../domain/records.ts'
@@ -16,7 +16,7 @@ export interface HourlyNewsParts {
   readonly telemetry: Telemetry
   readonly randomness: Randomness
   readonly nowMs: () => number
-  readonly catalog: CatalogCopy<NumberedCatalog>
+  readonly catalog: CatalogInHand<NumberedCatalog>
 }
 
 interface News {

@@ -37,7 +37,7 @@ export async function deadLettersTool(run: ToolRun): Promise<number> {
   if (limit === null || filter === null) return 2
   const backend = await openBackend(run.settings)
   try {
-    const { letters: found, unread } = await listDeadLetters(backend, { ...filter, limit })
+    const { letters: found, unread } = await listDeadLetters(backend, filter, limit)
     const letters = await withStatus(backend, found)
     tellUnread(unread)
     if (letters.length === 0) complain('There is no failed delivery to show.\n')
@@ -68,7 +68,7 @@ export async function replayTool(run: ToolRun): Promise<number> {
   try {
     const wanted = { ...filter, ...(jobId === undefined ? {} : { jobIds: new Set([jobId]) }) }
     const mayCountTwice = selectsJustUnclear(wanted)
-    const deps = { eventLog: backend, facts: backend, nowMs: Date.now, perSecond, mayCountTwice }
+    const deps = { eventLog: backend, facts: backend, nowMs: Date.now, pace: { perSecond }, mayCountTwice }
     const tell = stepTeller(run.flags.has('--json'))
     const { replayed, refused, unread } = await replayDeadLetters(deps, wanted, tell)
     tellUnread(unread)
@@ -142,12 +142,13 @@ async function withStatus(backend: ToolStores, letters: readonly ReadDeadLetter[
 /** Null, with a message on standard error, if a moment is invalid. */
 function filterOf(run: CommandArguments): DeadLetterFilter | null {
   const nowMs = Date.now()
-  const moments = { sinceMs: momentOf(run, '--since', nowMs), untilMs: momentOf(run, '--until', nowMs) }
-  if (moments.sinceMs === null || moments.untilMs === null) return null
+  const sinceMs = momentOf(run, '--since', nowMs)
+  const untilMs = momentOf(run, '--until', nowMs)
+  if (sinceMs === null || untilMs === null) return null
+  const failed = { ...(sinceMs === undefined ? {} : { sinceMs }), ...(untilMs === undefined ? {} : { untilMs }) }
   const names = { website: '--website', destination: '--destination', reason: '--reason' } as const
   const texts = Object.entries(names).map(([name, flag]) => [name, run.flags.get(flag)] as const)
-  const given = [...texts, ...Object.entries(moments)].filter(([, value]) => value !== undefined)
-  return Object.fromEntries(given) as DeadLetterFilter
+  return { ...Object.fromEntries(texts.filter(([, value]) => value !== undefined)), failed }
 }
 
 /** Without the visitor's identifiers, which stay on the log. */

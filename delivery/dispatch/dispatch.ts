@@ -3,7 +3,7 @@
 import { holdMs, JITTER, tierFor } from '../../domain/delivery/attempts.ts'
 import { SECOND_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { CatalogCopy } from '../../domain/published/catalog-number.ts'
+import type { CatalogInHand } from '../../domain/published/catalog-number.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
 import {
   encodeRecord,
@@ -21,7 +21,7 @@ import { decidePending, eventKey, isPending, OwnDecisions, type Arrival } from '
 import { awaitsCatalog, deliveriesOf, visitNeededBy, type Dispatched } from './plan.ts'
 import type { FactsReader } from '../../ports/facts/facts.ts'
 import { readVisits, type VisitRef } from './reads.ts'
-import { FirstRecords, type OwnArrival } from './first-records.ts'
+import { FirstRecords, type OwnArrival, type RecordEnd } from './first-records.ts'
 import type { Telemetry } from '../../runtime/metrics.ts'
 import { noteSpan } from '../../runtime/tracing.ts'
 import { createCatalogWaits, type CatalogWaits } from '../catalog-waits.ts'
@@ -32,7 +32,7 @@ import { consumeReadable } from '../version-guard.ts'
 interface DispatchDeps {
   readonly eventLog: EventLog
   readonly facts: FactsReader
-  readonly catalog: CatalogCopy
+  readonly catalog: CatalogInHand
   readonly nowMs: () => number
   /** In [0, 1). */
   readonly random: () => number
@@ -251,7 +251,7 @@ class Dispatcher {
   }
 
   /** What was decided about it is on the log by now, with its deliveries or in a tier. */
-  #remember(arrival: Candidate, then: Parameters<FirstRecords['remember']>[1]): void {
+  #remember(arrival: Candidate, then: RecordEnd): void {
     this.#firsts.remember(arrival, then)
     this.#decisions.forget(arrival)
   }

@@ -13,14 +13,18 @@ export interface OwnArrival extends Arrival {
   readonly superseded: Superseded | null
 }
 
-/** What this process did with an event recently; its rows may not have reached ClickHouse yet. */
-interface KnownRecord {
-  /** For the record that it dispatched or parked. */
-  readonly receivedAtMs: number
-  readonly requestId: string
+/** What became of a record here. */
+export interface RecordEnd {
   readonly isParked: boolean
   /** Destinations without a delivery, by this record or by a later one that it supersedes. */
   readonly skipped: ReadonlySet<string>
+}
+
+/** What this process did with an event recently; its rows may not have reached ClickHouse yet. */
+interface KnownRecord extends RecordEnd {
+  /** For the record that it dispatched or parked. */
+  readonly receivedAtMs: number
+  readonly requestId: string
 }
 
 /** Recent events whose rows may not have reached ClickHouse yet. */
@@ -73,7 +77,7 @@ export class FirstRecords {
     return this.#known.get(eventKey(arrival))?.skipped ?? new Set()
   }
 
-  remember(arrival: Arrival, then: Pick<KnownRecord, 'isParked' | 'skipped'>): void {
+  remember(arrival: Arrival, then: RecordEnd): void {
     const { record } = arrival
     this.#known.set(eventKey(arrival), { receivedAtMs: receivedAtMs(arrival), requestId: record.request.id, ...then })
   }

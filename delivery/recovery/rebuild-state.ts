@@ -52,7 +52,8 @@ export async function rebuildAnswersSince(sinceMs: number, deps: RebuildDeps): P
   return { activations: 0, installs, organizations: await rebuildUsage(deps) }
 }
 
-async function rebuildReceipts({ facts, hotState, nowMs, onProgress }: RebuildDeps): Promise<number> {
+async function rebuildReceipts(deps: RebuildDeps): Promise<number> {
+  const { facts, nowMs, onProgress } = deps
   const since_ms = nowMs() - LIMITS.receiptLifetimeMs - DAY_MS
   let after = { after_organization: '', after_website: '', after_visit_id: '', after_effect: 0 }
   let applied = 0
@@ -60,7 +61,7 @@ async function rebuildReceipts({ facts, hotState, nowMs, onProgress }: RebuildDe
     const rows = await facts.run('activationsAfter', { since_ms, limit: PAGE_ROWS, ...after })
     const last = rows.at(-1)
     if (last === undefined) return applied
-    await learnPage(rows, { facts, hotState, nowMs })
+    await learnPage(rows, deps)
     onProgress('activations', (applied += rows.length))
     after = { ...afterOwner(last), after_visit_id: last.visit_id, after_effect: last.effect }
   }
@@ -69,7 +70,7 @@ async function rebuildReceipts({ facts, hotState, nowMs, onProgress }: RebuildDe
 /** The visit shows which receipt an activation replaced. If the visit may still arrive, that stays open. */
 async function learnPage(
   rows: readonly QueryRow<'activationsAfter'>[],
-  { facts, hotState, nowMs }: Pick<RebuildDeps, 'facts' | 'hotState' | 'nowMs'>,
+  { facts, hotState, nowMs }: RebuildDeps,
 ): Promise<void> {
   const receipts = rows.map(({ organization, website, visit_id: visitId, issued_at_ms: issuedAtMs, effect }) => {
     return { organization, website, visitId, issuedAtMs, isRevoked: effect === REVOKED }

@@ -1,7 +1,7 @@
 /** Reads which destinations were paused before this process started, so that a restart neither floods nor forgets them. */
 
 import { destinationKey, findDestination } from '../../domain/catalog.ts'
-import { isCopyBehind, type CatalogCopy } from '../../domain/published/catalog-number.ts'
+import { isCopyBehind, type CatalogInHand } from '../../domain/published/catalog-number.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
 import type { ActivityType } from '../../domain/reasons.ts'
 import type { LogTail } from '../../ports/event-log/event-log.ts'
@@ -15,7 +15,7 @@ const RESUMED: ActivityType = 'destination_resumed'
 
 interface PauseSource {
   readonly eventLog: LogTail
-  readonly catalog: CatalogCopy
+  readonly catalog: CatalogInHand
   readonly provider: ProviderId
   readonly read: ReadEntry
 }

@@ -62,7 +62,8 @@ export function createRefill(given: RefillDeps): Refill {
   const { now, close } = every(LOOK_MS, refill, {
     firstMs: LOOK_MS,
     retryMs: AGAIN_MS,
-    onFailure: (error) => deps.telemetry.logger.warn({ err: error, task: 'refill' }, 'the hot state cannot be filled yet'),
+    onFailure: (error) =>
+      deps.telemetry.logger.warn({ err: error, task: 'refill' }, 'the hot state cannot be filled yet'),
   })
   return { request: now, close }
 }

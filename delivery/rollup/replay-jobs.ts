@@ -117,7 +117,8 @@ async function goOn(
   begun.set(job.id, failures)
   const onCheckpoint = (): void => void begun.set(job.id, 0)
   try {
-    await runReplay(job, deps, { starts, checkpoint, version, erasures, signal, failures, onCheckpoint })
+    const write = createResultWriter(job, deps, { version, erasures })
+    await runReplay(job, deps, { starts, checkpoint, signal, failures, onCheckpoint, write })
   } catch (error) {
     begun.set(job.id, (begun.get(job.id) ?? 0) + 1)
     throw error
@@ -129,21 +130,17 @@ type ResultWriter = ReturnType<typeof createResultWriter>
 interface ReplayStart {
   readonly starts: number
   readonly checkpoint: ReplayCheckpoint | undefined
-  /** Of the row that is stored of it; 0 if there is none. */
-  readonly version: number
-  /** How many there were before the checkpoint was read. */
-  readonly erasures: number
   readonly signal: AbortSignal | undefined
   /** Of its statements, since its last checkpoint. */
   readonly failures: number
   /** Called when a checkpoint is stored that was not reached before. */
   readonly onCheckpoint: () => void
+  readonly write: ResultWriter
 }
 
 async function runReplay(job: AskedReplayRow, deps: ReplayJobDeps, start: ReplayStart): Promise<void> {
   const { facts, logger } = deps
-  const { starts, signal } = start
-  const write = createResultWriter(job, deps, start)
+  const { starts, signal, write } = start
   const fail = (failure: ReplayFailure) => write.unfinished('failed', { starts, failure })
   if (await isCancelled(job, facts)) return fail('cancelled')
   if (starts > MOST_STARTS || start.failures > MOST_FAILURES) {
@@ -154,7 +151,7 @@ async function runReplay(job: AskedReplayRow, deps: ReplayJobDeps, start: Replay
     return fail('given_up')
   }
   try {
-    const result = await decideAgain(job, deps, { ...start, write })
+    const result = await decideAgain(job, deps, start)
     if (await isCancelled(job, facts)) throw new ReplayCancelled('somebody cancelled it')
     await write.done(result)
   } catch (error) {
@@ -171,7 +168,7 @@ async function runReplay(job: AskedReplayRow, deps: ReplayJobDeps, start: Replay
 async function decideAgain(
   job: AskedReplayRow,
   { facts, nowMs }: ReplayJobDeps,
-  { starts, checkpoint, signal, onCheckpoint, write }: ReplayStart & { readonly write: ResultWriter },
+  { starts, checkpoint, signal, onCheckpoint, write }: ReplayStart,
 ): Promise<ReplayResult> {
   await write.unfinished('running', { starts, checkpoint })
   let writtenAtMs = nowMs()
@@ -194,6 +191,21 @@ class ErasedMeanwhile extends Error {
   override readonly name = 'ErasedMeanwhile'
 }
 
+interface StoredResult {
+  /** Of the row that is stored of it; 0 if there is none. */
+  readonly version: number
+  /** How many erasures there were before the checkpoint was read. */
+  readonly erasures: number
+}
+
+/** How far a replay is, or what it came to. */
+interface ResultStep {
+  readonly state: ResultRow['state']
+  readonly installs: number
+  readonly reached: number
+  readonly result: string
+}
+
 /**
  * Writes the row of a replay; each takes the place of the one before. If what it should write may name something erased, it
  * rejects with `ErasedMeanwhile` instead. An erasure says so first and deletes rows a moment later, so what is being written at this moment is deleted, too.
@@ -201,13 +213,13 @@ class ErasedMeanwhile extends Error {
 function createResultWriter(
   job: AskedReplayRow,
   { facts, nowMs }: ReplayJobDeps,
-  { erasures, version: stored }: { readonly version: number; readonly erasures: number },
+  { erasures, version: stored }: StoredResult,
 ) {
   let version = stored
   const checkErasures = async (): Promise<void> => {
     if ((await countErasures(facts)) !== erasures) throw new ErasedMeanwhile('something was erased meanwhile')
   }
-  const write = async (part: Pick<ResultRow, 'state' | 'installs' | 'reached' | 'result'>): Promise<void> => {
+  const write = async (part: ResultStep): Promise<void> => {
     const madeAtMs = nowMs()
     // The steps of a later start outrank those of an earlier one, even if the clock of its process was ahead.
     version = Math.max(madeAtMs * STEP_SPAN, version + 1)

@@ -47,7 +47,7 @@ import { rewound, skippedToNow, trimmed, type TrimParts } from './trim.ts'
 
 interface RunnerParts {
   readonly configured: StreamConfiguration
-  readonly backlog: StreamBacklog
+  readonly backlog: RecordsToSend
   readonly store: ProgressStore
   readonly sending: StreamSending
   readonly news: StreamNews
@@ -64,7 +64,7 @@ export interface StreamConfiguration {
 }
 
 /** What there is to send, and how much of the log is in the facts. */
-export interface StreamBacklog {
+export interface RecordsToSend {
   readonly facts: FactsReader
   readonly watermarks: () => Promise<Watermarks>
 }

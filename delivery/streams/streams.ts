@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { every, type Repetition } from '../../common/every.ts'
 import type { CatalogOrganizations, CatalogSecrets, NumberedCatalog } from '../../domain/catalog.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { CatalogCopy } from '../../domain/published/catalog-number.ts'
+import type { CatalogInHand } from '../../domain/published/catalog-number.ts'
 import type { Watermarks } from '../../domain/streams/plan.ts'
 import type { EventLog, LogWriter, LogProgress } from '../../ports/event-log/event-log.ts'
 import type { FactsReader, FactsWriter } from '../../ports/facts/facts.ts'
@@ -29,7 +29,7 @@ interface StreamsDeps {
   readonly facts: FactsReader & FactsWriter
   readonly eventLog: LogWriter & LogProgress
   readonly hotState: JobVerbs
-  readonly catalog: CatalogCopy<NumberedCatalog & CatalogOrganizations> & CatalogSecrets
+  readonly catalog: CatalogInHand<NumberedCatalog & CatalogOrganizations> & CatalogSecrets
   readonly telemetry: Telemetry
   readonly nowMs: () => number
 }

@@ -18,12 +18,16 @@ import type { Facts } from '../../ports/facts/facts.ts'
 import { markTheseHours } from '../rollup/mark-hours.ts'
 import { erasedNamesOf, planErasure, type ErasurePlan, type ErasureSubject } from './plan-erasure.ts'
 
-export interface ErasureDeps {
-  readonly facts: Facts
+export interface ErasureDeps extends FactsAtATime {
   readonly eventLog: LogWriter & LogProgress
-  readonly nowMs: () => number
   /** Whether a facts-writer is running, which may be writing a batch that it read before. */
   readonly isWriterRunning: boolean
+}
+
+/** Facts, and when they are changed. */
+interface FactsAtATime {
+  readonly facts: Facts
+  readonly nowMs: () => number
 }
 
 /** A remembered erasure. A copy of it is needed to restore an older backup. */
@@ -59,7 +63,7 @@ export async function erase(deps: ErasureDeps, subject: ErasureSubject): Promise
 
 /** For facts that were restored from an older backup: no writer works on them yet. */
 export async function eraseAgain(
-  { facts, nowMs }: Pick<ErasureDeps, 'facts' | 'nowMs'>,
+  { facts, nowMs }: FactsAtATime,
   remembered: readonly RememberedErasure[],
 ): Promise<void> {
   await facts.insert('erasures', remembered.map(erasureRow))
@@ -118,7 +122,7 @@ async function eraseNow(deps: ErasureDeps, names: readonly ErasedName[], plan: E
 
 /** Counted again within a minute; until then these hours have no figures, rather than figures that include the erased data. */
 async function correctFigures(
-  { facts, nowMs }: Pick<ErasureDeps, 'facts' | 'nowMs'>,
+  { facts, nowMs }: FactsAtATime,
   hours: readonly number[],
   { organization, website }: OwnedWebsite,
 ): Promise<void> {

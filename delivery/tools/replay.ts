@@ -22,11 +22,7 @@ export interface DeadLetterFilter {
   readonly reason?: string
   /** One of these; absent: any. */
   readonly jobIds?: ReadonlySet<string>
-  /** From the first (inclusive) to the second (exclusive); Unix ms of the failure. */
-  readonly sinceMs?: number
-  readonly untilMs?: number
-  /** The most letters to take; the newest ones. */
-  readonly limit?: number
+  readonly failed?: FailedWithin
 }
 
 export interface ReplayDeps {
@@ -35,12 +31,23 @@ export interface ReplayDeps {
   readonly nowMs: () => number
   /** Of the newest catalog that is known where the replay is asked for; absent: jobs keep the one that planned them. */
   readonly catalogNumber?: () => number
-  /** Replays are sent at this rate, so that they do not crowd out fresh jobs; the default is 50. */
+  readonly pace?: ReplayPace
+  /** Also those that the provider may have and would count again: only if a person asked for just these. */
+  readonly mayCountTwice?: boolean
+}
+
+/** From the first (inclusive) to the second (exclusive); Unix ms of the failure. */
+interface FailedWithin {
+  readonly sinceMs?: number
+  readonly untilMs?: number
+}
+
+/** Replays are sent at a rate that does not crowd out fresh jobs. */
+interface ReplayPace {
+  /** The default is 50. */
   readonly perSecond?: number
   /** Resolves after this many ms; the default is a real wait. */
   readonly pause?: (waitMs: number) => Promise<void>
-  /** Also those that the provider may have and would count again: only if a person asked for just these. */
-  readonly mayCountTwice?: boolean
 }
 
 /**
@@ -50,9 +57,7 @@ export interface ReplayDeps {
 export type ReplayRefusal = 'deadline_passed' | 'not_failed' | 'may_count_twice'
 
 /** The result of one letter, and the progress of the whole. */
-export interface ReplayStep {
-  readonly letter: ReadDeadLetter
-  readonly refusal: ReplayRefusal | null
+export interface ReplayStep extends Replayed {
   readonly done: number
   readonly of: number
 }
@@ -89,10 +94,14 @@ const OFFSETS_TOLD = 10
 type LastLetters = ReadonlyMap<string, number>
 
 /**
- * The last letter of each job, if it matches the filter; oldest failure first. Reads the topic twice from its start.
+ * The last letter of each job, if it matches the filter, and of these the newest `most`; oldest failure first. Reads the topic twice from its start.
  */
-export async function listDeadLetters(eventLog: LogReader, filter: DeadLetterFilter = {}): Promise<ListedLetters> {
-  const { last, unread } = await lastLetters(eventLog, filter, Math.min(filter.limit ?? MOST_LISTED, MOST_LISTED))
+export async function listDeadLetters(
+  eventLog: LogReader,
+  filter: DeadLetterFilter = {},
+  most = MOST_LISTED,
+): Promise<ListedLetters> {
+  const { last, unread } = await lastLetters(eventLog, filter, Math.min(most, MOST_LISTED))
   const letters: ReadDeadLetter[] = []
   for await (const page of lettersAt(eventLog, last)) letters.push(...page)
   return { letters, unread }
@@ -108,8 +117,9 @@ export async function replayDeadLetters(
   filter: DeadLetterFilter,
   onStep: (step: ReplayStep) => void = () => undefined,
 ): Promise<ReplayTotals> {
-  const { eventLog, perSecond = REPLAYS_PER_S.fallback, pause = pauseFor } = deps
-  const { last, unread } = await lastLetters(eventLog, filter, Math.min(filter.limit ?? MOST_REPLAYED, MOST_REPLAYED))
+  const { eventLog, pace = {} } = deps
+  const { perSecond = REPLAYS_PER_S.fallback, pause = pauseFor } = pace
+  const { last, unread } = await lastLetters(eventLog, filter, MOST_REPLAYED)
   let replayed = 0
   let done = 0
   for await (const letters of lettersAt(eventLog, last, perSecond)) {
@@ -124,7 +134,10 @@ export async function replayDeadLetters(
   return { replayed, refused: done - replayed, unread }
 }
 
-type Replayed = Pick<ReplayStep, 'letter' | 'refusal'>
+interface Replayed {
+  readonly letter: ReadDeadLetter
+  readonly refusal: ReplayRefusal | null
+}
 
 async function replaySome(deps: ReplayDeps, letters: readonly ReadDeadLetter[]): Promise<readonly Replayed[]> {
   const failed = await failedNow(deps.facts, letters)
@@ -208,8 +221,8 @@ function isWanted({ job, reason, failedAtMs }: ReadDeadLetter, filter: DeadLette
     isFor(job, filter) &&
     filter.jobIds?.has(job.jobId) !== false &&
     (filter.reason === undefined || reason.startsWith(filter.reason)) &&
-    failedAtMs >= (filter.sinceMs ?? 0) &&
-    failedAtMs < (filter.untilMs ?? Number.POSITIVE_INFINITY)
+    failedAtMs >= (filter.failed?.sinceMs ?? 0) &&
+    failedAtMs < (filter.failed?.untilMs ?? Number.POSITIVE_INFINITY)
   )
 }
 

@@ -4,7 +4,7 @@
  */
 
 import type { CatalogOrganizations, CatalogSecrets, NumberedCatalog } from '../../domain/catalog.ts'
-import type { CatalogCopy } from '../../domain/published/catalog-number.ts'
+import type { CatalogInHand } from '../../domain/published/catalog-number.ts'
 import { TIER_NAMES, type TierName, type WebhookJob } from '../../domain/records.ts'
 import type {
   Batch,
@@ -34,7 +34,7 @@ import { createRecipients } from './recipient.ts'
 interface WebhooksDeps {
   readonly eventLog: LogWriter & LogConsumers & LogTail
   readonly hotState: JobVerbs
-  readonly catalog: CatalogCopy<NumberedCatalog & CatalogOrganizations> & CatalogSecrets
+  readonly catalog: CatalogInHand<NumberedCatalog & CatalogOrganizations> & CatalogSecrets
   readonly telemetry: Telemetry
   readonly nowMs: () => number
   readonly randomness: Randomness

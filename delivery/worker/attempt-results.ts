@@ -6,7 +6,7 @@ import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import type { Job } from '../../domain/records.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { noteSpan } from '../../runtime/tracing.ts'
-import type { ExchangeResult } from './attempt.ts'
+import type { Exchanged } from '../exchange/exchange.ts'
 import { attemptRecord, detailOf, redactedExchange, type LoggedExchange } from './attempt-log.ts'
 import { worstOf } from './destination-health.ts'
 import type { JobJournal } from './job-journal.ts'
@@ -14,6 +14,12 @@ import { contextOf, type DeliveryTarget } from './next-action.ts'
 import type { DestinationContext, ProviderReply, ProviderRequest, Verdict } from '../providers/provider.ts'
 import type { RequestBatch } from './request-batch.ts'
 import type { WorkerMetrics } from './worker-metrics.ts'
+
+/** The result of one exchange: one outcome per job, or `split` if the provider refused the batch as a whole. */
+export type ExchangeResult = Exchanged<readonly Verdict[] | Verdict | 'split'> & {
+  readonly startedAtMs: number
+  readonly endedAtMs: number
+}
 
 interface ResultParts {
   /** Origin of the provider's API, for the request address in the attempt's record. */

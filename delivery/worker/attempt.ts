@@ -6,8 +6,14 @@ import type { SkipReason } from '../../domain/reasons.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Job } from '../../domain/records.ts'
 import { cleanOutcomes } from './attempt-log.ts'
-import { allSettled, type AttemptResults, type BatchPart, type PreparedJob } from './attempt-results.ts'
-import type { Exchanged, ProviderLine } from '../exchange/exchange.ts'
+import {
+  allSettled,
+  type AttemptResults,
+  type BatchPart,
+  type ExchangeResult,
+  type PreparedJob,
+} from './attempt-results.ts'
+import type { ProviderLine } from '../exchange/exchange.ts'
 import type { JobClaims } from './job-claims.ts'
 import type { JobJournal } from './job-journal.ts'
 import type { RequestBatch, RequestRoom } from './request-batch.ts'
@@ -22,12 +28,6 @@ interface AttemptDeps {
   readonly journal: JobJournal
   readonly results: AttemptResults
   readonly nowMs: () => number
-}
-
-/** The result of one exchange: one outcome per job, or `split` if the provider refused the batch as a whole. */
-export type ExchangeResult = Exchanged<readonly Verdict[] | Verdict | 'split'> & {
-  readonly startedAtMs: number
-  readonly endedAtMs: number
 }
 
 /** No part of a refused batch is sent later than this: the claim must still cover its exchange. */

@@ -39,11 +39,15 @@ interface Pause {
   probeAtMs: number
 }
 
-interface BreakerState {
+interface Breaker {
   minutes: { readonly minute: number; total: number; failed: number }[]
   failuresInARow: number
   openedAtMs: number | null
   probeAtMs: number
+}
+
+interface DestinationState {
+  readonly breaker: Breaker
   pause: Pause | null
   slow: number
   recoveredAtMs: number | null
@@ -52,7 +56,7 @@ interface BreakerState {
 
 /** State of one worker process. After a restart every destination is trusted unless it was paused. */
 export class DestinationGate {
-  readonly #states = new Map<string, BreakerState>()
+  readonly #states = new Map<string, DestinationState>()
 
   /** `setup`: the credentials and settings in force, as `setupOf` joins them; compared, never shown. */
   admit(destination: string, setup: string, nowMs: number): Admission {
@@ -65,12 +69,12 @@ export class DestinationGate {
       state.pause.probeAtMs = nowMs + PAUSE_PROBE_MS
       return { kind: 'admit', isTrusted: false }
     }
-    if (state.openedAtMs !== null) {
-      if (nowMs < state.probeAtMs) return { kind: 'hold', reason: 'breaker_open' }
-      state.probeAtMs = nowMs + PROBE_MS
+    if (state.breaker.openedAtMs !== null) {
+      if (nowMs < state.breaker.probeAtMs) return { kind: 'hold', reason: 'breaker_open' }
+      state.breaker.probeAtMs = nowMs + PROBE_MS
       return { kind: 'admit', isTrusted: false }
     }
-    return { kind: 'admit', isTrusted: state.failuresInARow === 0 && state.slow === 0 }
+    return { kind: 'admit', isTrusted: state.breaker.failuresInARow === 0 && state.slow === 0 }
   }
 
   /** How many concurrent exchanges the destination gets now, of at most `most`. */
@@ -87,23 +91,23 @@ export class DestinationGate {
   succeeded(destination: string, nowMs: number): boolean {
     const state = this.#touch(destination, nowMs)
     const wasPaused = state.pause !== null
-    if (state.openedAtMs !== null) state.minutes = []
-    if (state.openedAtMs !== null || wasPaused) state.recoveredAtMs = nowMs
-    state.openedAtMs = null
+    if (state.breaker.openedAtMs !== null) state.breaker.minutes = []
+    if (state.breaker.openedAtMs !== null || wasPaused) state.recoveredAtMs = nowMs
+    state.breaker.openedAtMs = null
     state.pause = null
-    state.failuresInARow = 0
-    countOutcome(state, nowMs, { isFailure: false })
+    state.breaker.failuresInARow = 0
+    countOutcome(state.breaker, nowMs, { isFailure: false })
     return wasPaused
   }
 
   /** True if this failure opened the breaker. */
   failed(destination: string, nowMs: number): boolean {
     const state = this.#touch(destination, nowMs)
-    state.failuresInARow += 1
-    countOutcome(state, nowMs, { isFailure: true })
-    if (state.openedAtMs !== null || !isFailing(state)) return false
-    state.openedAtMs = nowMs
-    state.probeAtMs = nowMs + PROBE_MS
+    state.breaker.failuresInARow += 1
+    countOutcome(state.breaker, nowMs, { isFailure: true })
+    if (state.breaker.openedAtMs !== null || !isFailing(state.breaker)) return false
+    state.breaker.openedAtMs = nowMs
+    state.breaker.probeAtMs = nowMs + PROBE_MS
     return true
   }
 
@@ -131,27 +135,24 @@ export class DestinationGate {
   /** Only destinations that have a problem. */
   health(): DestinationHealth[] {
     return [...this.#states]
-      .filter(([, state]) => state.openedAtMs !== null || state.pause !== null)
+      .filter(([, state]) => state.breaker.openedAtMs !== null || state.pause !== null)
       .map(([destination, state]) => ({
         destination,
-        breaker: state.openedAtMs === null ? ('closed' as const) : ('open' as const),
+        breaker: state.breaker.openedAtMs === null ? ('closed' as const) : ('open' as const),
         pausedFor: state.pause?.reason ?? '',
-        sinceMs: state.pause?.sinceMs ?? state.openedAtMs,
+        sinceMs: state.pause?.sinceMs ?? state.breaker.openedAtMs,
       }))
   }
 
-  #touch(destination: string, nowMs: number): BreakerState {
+  #touch(destination: string, nowMs: number): DestinationState {
     const known = this.#states.get(destination)
     if (known !== undefined) {
       known.lastAtMs = nowMs
       return known
     }
     if (this.#states.size >= SWEEP_SIZE) this.#sweep(nowMs)
-    const state: BreakerState = {
-      minutes: [],
-      failuresInARow: 0,
-      openedAtMs: null,
-      probeAtMs: 0,
+    const state: DestinationState = {
+      breaker: { minutes: [], failuresInARow: 0, openedAtMs: null, probeAtMs: 0 },
       pause: null,
       slow: 0,
       recoveredAtMs: null,
@@ -165,7 +166,7 @@ export class DestinationGate {
   #sweep(nowMs: number): void {
     for (const [destination, state] of this.#states) {
       const isIdle = nowMs - state.lastAtMs > WINDOW_MINUTES * MINUTE_MS
-      if (isIdle && state.openedAtMs === null && state.pause === null && state.slow === 0) {
+      if (isIdle && state.breaker.openedAtMs === null && state.pause === null && state.slow === 0) {
         this.#states.delete(destination)
       }
     }
@@ -177,21 +178,21 @@ export function setupOf(destination: Destination, secrets: Readonly<Record<strin
   return JSON.stringify([destination.settings, secrets])
 }
 
-function countOutcome(state: BreakerState, nowMs: number, { isFailure }: { isFailure: boolean }): void {
+function countOutcome(breaker: Breaker, nowMs: number, { isFailure }: { isFailure: boolean }): void {
   const minute = Math.floor(nowMs / MINUTE_MS)
-  state.minutes = state.minutes.filter((entry) => minute - entry.minute < WINDOW_MINUTES)
-  let current = state.minutes.at(-1)
+  breaker.minutes = breaker.minutes.filter((entry) => minute - entry.minute < WINDOW_MINUTES)
+  let current = breaker.minutes.at(-1)
   if (current?.minute !== minute) {
     current = { minute, total: 0, failed: 0 }
-    state.minutes.push(current)
+    breaker.minutes.push(current)
   }
   current.total += 1
   if (isFailure) current.failed += 1
 }
 
-function isFailing(state: BreakerState): boolean {
-  if (state.failuresInARow >= FAILURES_IN_A_ROW) return true
-  const total = state.minutes.reduce((sum, entry) => sum + entry.total, 0)
-  const failed = state.minutes.reduce((sum, entry) => sum + entry.failed, 0)
+function isFailing(breaker: Breaker): boolean {
+  if (breaker.failuresInARow >= FAILURES_IN_A_ROW) return true
+  const total = breaker.minutes.reduce((sum, entry) => sum + entry.total, 0)
+  const failed = breaker.minutes.reduce((sum, entry) => sum + entry.failed, 0)
   return total >= FAILING_REQUESTS && failed >= total * FAILING_SHARE
 }

@@ -30,7 +30,7 @@ interface JournalDeps {
 }
 
 /** What is recorded of an attempt beside the step that follows it. */
-interface AttemptOutcome {
+interface AttemptEnd {
   readonly sessionMode: RecordedOutcome['sessionMode']
   readonly detail: string
   readonly attempt: Attempt | null
@@ -43,7 +43,7 @@ export interface JobJournal {
   /** Defers the job without an attempt, for a while or until a known moment; the reason is recorded once. */
   hold(job: Job, reason: DeliveryReason, untilMs?: number): Promise<void>
   /** Records a finished attempt and what follows: first the job's next entry, then the delivery record. `after`: the job as it is then. */
-  settle(job: Job, after: { readonly job: Job; readonly step: NextStep }, outcome: AttemptOutcome): Promise<void>
+  settle(job: Job, after: { readonly job: Job; readonly step: NextStep }, outcome: AttemptEnd): Promise<void>
   /** Ends a job that was not sent this time. */
   end(job: Job, step: { status: 'skipped' | 'expired'; reason: DeliveryReason }): Promise<void>
   activity(entry: ActivityRecord): Promise<void>
@@ -94,7 +94,7 @@ export function createJobJournal(deps: JournalDeps): JobJournal {
     deps.settledJobs.add(job)
   }
 
-  function deadLetterOf(job: Job, step: { reason: DeliveryReason }, outcome: AttemptOutcome): string {
+  function deadLetterOf(job: Job, step: { reason: DeliveryReason }, outcome: AttemptEnd): string {
     const code = outcome.attempt?.code ?? ''
     const reason: DeadLetterReason = code === '' ? step.reason : `${step.reason}: ${code}`
     const letter: DeadLetter = { v: job.v, job: withoutHold(job), reason, failedAtMs: deps.nowMs() }

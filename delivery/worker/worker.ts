@@ -6,7 +6,7 @@ import { createCatalogWaits } from '../catalog-waits.ts'
 import { takeDue } from '../tiers.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { ProviderId } from '../../domain/providers/index.ts'
-import type { CatalogCopy } from '../../domain/published/catalog-number.ts'
+import type { CatalogInHand } from '../../domain/published/catalog-number.ts'
 import { TIER_NAMES, type Job, type TierName, type Topic } from '../../domain/records.ts'
 import type { Batch, BatchOutcome, Consumer, EventLog } from '../../ports/event-log/event-log.ts'
 import type { JobVerbs } from '../../ports/hot-state/hot-state.ts'
@@ -32,7 +32,7 @@ interface WorkerDeps {
   readonly eventLog: EventLog
   readonly hotState: JobVerbs
   /** With the credentials of the provider's destinations. */
-  readonly catalog: CatalogCopy & CatalogSecrets
+  readonly catalog: CatalogInHand & CatalogSecrets
   readonly nowMs: () => number
   /** From 0 up to, but not including, 1. */
   readonly random: () => number

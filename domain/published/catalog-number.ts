@@ -16,7 +16,7 @@ export function withNumber(catalog: Catalog, number: number): Catalog {
 }
 
 /** The copy of the catalog that a role works with. */
-export interface CatalogCopy<C extends NumberedCatalog = Catalog> {
+export interface CatalogInHand<C extends NumberedCatalog = Catalog> {
   readonly current: () => C
   /**
    * The copy holds everything up to this number, which may be higher than that of its catalog: of a folder, the time of the last look that
@@ -29,6 +29,6 @@ export interface CatalogCopy<C extends NumberedCatalog = Catalog> {
  * Whether this copy is older than the catalog that planned something: then what is not in it may be there, and nothing may end
  * because of that. `plannedBy` is absent if no catalog planned it.
  */
-export function isCopyBehind({ current, asOf }: CatalogCopy<NumberedCatalog>, plannedBy = 0): boolean {
+export function isCopyBehind({ current, asOf }: CatalogInHand<NumberedCatalog>, plannedBy = 0): boolean {
   return plannedBy > Math.max(current().number, asOf?.() ?? 0)
 }

@@ -29,7 +29,7 @@ import { sha256Hex } from '../../common/digest.ts'
 export interface CatalogSource {
   /** The catalog in force. Read it once per request: the next call may return another. */
   readonly current: () => Catalog
-  /** The copy here holds everything up to this number (`CatalogCopy` in `domain/published/catalog-number.ts`). */
+  /** The copy here holds everything up to this number (`CatalogInHand` in `domain/published/catalog-number.ts`). */
   readonly asOf: () => number
   readonly credentials: () => Credentials
   /** Problems of the folder as it is now, whether or not the catalog in force came from it. */

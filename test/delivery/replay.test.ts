@@ -57,8 +57,8 @@ describe('dead letters', () => {
   })
   afterEach(() => stage.strike())
 
-  const list = (filter: Parameters<typeof listDeadLetters>[1] = {}): Promise<string[]> =>
-    listDeadLetters(stage.store.log, filter).then(({ letters }) =>
+  const list = (filter: DeadLetterFilter = {}, most?: number): Promise<string[]> =>
+    listDeadLetters(stage.store.log, filter, most).then(({ letters }) =>
       letters.map((letter) => letter.job.install.eventId).sort(),
     )
   const replay = async (filter: DeadLetterFilter = {}, change: Partial<ReplayDeps> = {}): Promise<Replayed> => {
@@ -79,9 +79,9 @@ describe('dead letters', () => {
     expect(await list({ reason: 'refused: http_4' })).to.have.length(3)
     expect(await list({ reason: 'retries_ran_out' })).to.deep.equal([])
     expect(await list({ jobIds: new Set([jobs[1]?.jobId ?? '']) })).to.deep.equal(['event-0002'])
-    expect(await list({ untilMs: NOON_MS })).to.deep.equal([])
-    expect(await list({ sinceMs: NOON_MS })).to.have.length(3)
-    expect(await list({ limit: 1 })).to.have.length(1)
+    expect(await list({ failed: { untilMs: NOON_MS } })).to.deep.equal([])
+    expect(await list({ failed: { sinceMs: NOON_MS } })).to.have.length(3)
+    expect(await list({}, 1)).to.have.length(1)
   })
 
   it('are replayed with the same IDs, and are recorded as pending and then as delivered', async () => {
@@ -135,9 +135,9 @@ describe('dead letters', () => {
     if (letter === undefined) throw new Error('no letter')
     const later: DeadLetter = { ...letter, failedAtMs: letter.failedAtMs + HOUR_MS, reason: 'retries_ran_out' }
     await stage.store.log.append('dead-letters', [{ key: 'k', value: encodeRecord(later) }])
-    expect(await list({ untilMs: letter.failedAtMs + 1 })).to.deep.equal(['event-0001', 'event-0002'])
+    expect(await list({ failed: { untilMs: letter.failedAtMs + 1 } })).to.deep.equal(['event-0001', 'event-0002'])
     expect(await list({ reason: 'refused', destination: 'other' })).to.deep.equal([])
-    expect(await list({ sinceMs: later.failedAtMs })).to.deep.equal(['event-0003'])
+    expect(await list({ failed: { sinceMs: later.failedAtMs } })).to.deep.equal(['event-0003'])
   })
 
   it('are listed and replayed beside others that cannot be read, which are counted and stay', async () => {
@@ -186,20 +186,21 @@ describe('dead letters', () => {
     })
     const pauses: number[] = []
     const pause = (waitMs: number): Promise<void> => Promise.resolve(void pauses.push(waitMs))
-    const { replayed, steps } = await replay({ destination: 'gone' }, { perSecond: 100, pause })
+    const { replayed, steps } = await replay({ destination: 'gone' }, { pace: { perSecond: 100, pause } })
     expect(replayed.map(({ job }) => job.jobId)).to.deep.equal(many.map(({ job }) => job.jobId))
     expect(steps.at(-1)).to.include({ done: 700, of: 700 })
     // At most a hundred between two pauses; fewer at the end of a page of the log.
     expect(pauses.length).to.be.within(6, 8)
-    const range = { destination: 'gone', sinceMs: first.failedAtMs + 10, untilMs: first.failedAtMs + 20 }
+    const failed = { sinceMs: first.failedAtMs + 10, untilMs: first.failedAtMs + 20 }
+    const range = { destination: 'gone', failed }
     expect(
-      (await replay(range, { pause })).replayed.map(({ failedAtMs }) => failedAtMs - first.failedAtMs),
+      (await replay(range, { pace: { pause } })).replayed.map(({ failedAtMs }) => failedAtMs - first.failedAtMs),
     ).to.deep.equal([10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
   })
 
   it('that are refused delay no others', async () => {
     stage.clock.advance(71 * HOUR_MS)
     const pause = (): Promise<void> => Promise.reject(new Error('waited'))
-    expect((await replay({}, { perSecond: 1, pause })).refused).to.have.length(3)
+    expect((await replay({}, { pace: { perSecond: 1, pause } })).refused).to.have.length(3)
   })
 })
