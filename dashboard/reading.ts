@@ -3,11 +3,8 @@
  * figures, lists and downloads take the processor for longer than an install event may wait.
  */
 
-import type { HitCounter } from '../ports/hot-state/hot-state.ts'
 import type { FactsReader } from '../ports/facts/facts.ts'
-import type { StillAllowed } from './events/event-streams.ts'
-import type { NoteActivity } from './events/activity.ts'
-import { exportHandlers } from './exports/handlers.ts'
+import { exportHandlers, type ExportControl } from './exports/handlers.ts'
 import { figureHandlers } from './figures/handlers.ts'
 import { asCalled, type Handler } from './http/call.ts'
 import { installListHandlers } from './installs/handlers.ts'
@@ -18,7 +15,6 @@ import type { PageClock } from './reads/walk-back.ts'
 import { replayListHandlers } from './replays/handlers.ts'
 import type { RouteName } from './api/routes.ts'
 import { visitHandlers } from './visits/handlers.ts'
-import type { Logger } from '../runtime/logger.ts'
 
 export interface ReadingParts {
   readonly scope: ReadScope
@@ -27,10 +23,7 @@ export interface ReadingParts {
   readonly clock: PageClock
   /** IDs of the master secrets in use. */
   readonly keyIds: readonly number[]
-  readonly hotState: HitCounter
-  readonly stillAllowed: StillAllowed
-  readonly noteActivity: NoteActivity
-  readonly logger: Logger
+  readonly control: ExportControl
 }
 
 /** Their routes. */

@@ -2,7 +2,8 @@
 
 import type { Refusal } from '../../domain/errors.ts'
 import type { MemberRole } from '../../domain/model.ts'
-import type { READING_ROUTES, ReadingParts } from '../../dashboard/reading.ts'
+import type { ExportControl } from '../../dashboard/exports/handlers.ts'
+import type { READING_ROUTES } from '../../dashboard/reading.ts'
 import type { Call, WrittenAnswer } from '../../dashboard/http/call.ts'
 import type { ReadWebsite } from '../../dashboard/reads/scope.ts'
 import type { EngineSettings } from '../../ports/facts/engine/connection.ts'
@@ -67,7 +68,7 @@ export type MainOffers = {
     signal: AbortSignal,
   ) => Promise<Moved<Uint8Array>>
   readonly insert: (asked: { readonly table: FactTable; readonly rows: readonly FactRow[] }) => Promise<void>
-  readonly countHits: ReadingParts['hotState']['countHits']
-  readonly noteActivity: ReadingParts['noteActivity']
+  readonly countHits: ExportControl['hotState']['countHits']
+  readonly noteActivity: ExportControl['noteActivity']
   readonly stillAllowed: (asked: { readonly request: string; readonly least: MemberRole }) => Promise<boolean>
 }

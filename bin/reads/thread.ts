@@ -167,11 +167,11 @@ function offersOf(
       return new Moved<Uint8Array>(lines, lines)
     },
     insert: ({ table, rows }) => facts.insert(table, rows),
-    countHits: (hits) => parts().hotState.countHits(hits),
-    noteActivity: (entry) => parts().noteActivity(entry),
+    countHits: (hits) => parts().control.hotState.countHits(hits),
+    noteActivity: (entry) => parts().control.noteActivity(entry),
     async stillAllowed({ request, least }) {
       const call = calls.get(request)
-      return call !== undefined && (await parts().stillAllowed(call, least))
+      return call !== undefined && (await parts().control.stillAllowed(call, least))
     },
   }
 }

@@ -38,11 +38,13 @@ function readOffers(): ReadOffers {
     scope: createReadScope({ facts, websitesOf: (call) => websites.get(call) ?? [] }),
     cursors: createCursors(keys.cursorMac),
     keyIds: KEY_IDS.filter(keys.hasKey),
-    logger,
     clock: { elapsedMs: () => performance.now() },
-    hotState: { countHits: (hits) => main.call('countHits', hits) },
-    stillAllowed: ({ requestId: request }, least) => main.call('stillAllowed', { request, least }),
-    noteActivity: (entry) => main.call('noteActivity', entry),
+    control: {
+      hotState: { countHits: (hits) => main.call('countHits', hits) },
+      stillAllowed: ({ requestId: request }, least) => main.call('stillAllowed', { request, least }),
+      noteActivity: (entry) => main.call('noteActivity', entry),
+      logger,
+    },
   })
   const streams = new Map<string, OpenDownload>()
   const begun: BegunReplays = new Map()

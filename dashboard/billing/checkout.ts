@@ -12,21 +12,30 @@ import { answer, scopeOf, type Call, type CallTo } from '../http/call.ts'
 import { billingHit, refuseByRate } from '../http/limits.ts'
 import type { DirectoryOrganization } from '../resources/directory.ts'
 import type { InventoryFinder } from '../resources/inventory.ts'
-import type { StoredObject } from '../resources/writer.ts'
+import type { ResourceWriter, StoredObject } from '../resources/writer.ts'
+import type { Payments } from './payments.ts'
 import {
   addressOf,
-  applyPresent,
   billingOf,
   fieldsWithoutCustomer,
   managerOfPlan,
   planOf,
   standingOf,
-  type PresentParts,
+  type ApplyPresent,
 } from './present.ts'
 
-export interface CheckoutParts extends PresentParts {
+export interface CheckoutParts {
+  readonly payments: Payments
+  readonly applyPresent: ApplyPresent
+  readonly writer: ResourceWriter
   readonly inventory: InventoryFinder
   readonly hotState: HitCounter
+  readonly shop: Shop
+}
+
+/** What is sold, and on whose pages. */
+interface Shop {
+  /** Ours, to which people return. */
   readonly baseUrl: string
   /** The current price of each plan on sale. */
   readonly offers: ReadonlyMap<Plan, string>
@@ -35,7 +44,7 @@ export interface CheckoutParts extends PresentParts {
 }
 
 /** Answers from what is stored, without asking the provider. */
-export function readBilling({ writer, offers }: CheckoutParts) {
+export function readBilling({ writer, shop: { offers } }: CheckoutParts) {
   return async (call: Call) => {
     const stored = await writer.read(addressOf(scopeOf(call).organization))
     return stored === null ? refuse('not_found') : answer(shownBilling(stored, offers))
@@ -46,16 +55,16 @@ export function readBilling({ writer, offers }: CheckoutParts) {
 export function refreshBilling(parts: CheckoutParts) {
   return async (call: Call) => {
     const { organization } = scopeOf(call)
-    const outcome = await applyPresent(organization, parts)
+    const outcome = await parts.applyPresent(organization)
     if (outcome === 'busy') return refuse('unavailable')
     const stored = await parts.writer.read(addressOf(organization))
-    return stored === null ? refuse('not_found') : answer(shownBilling(stored, parts.offers))
+    return stored === null ? refuse('not_found') : answer(shownBilling(stored, parts.shop.offers))
   }
 }
 
 const SENTENCE = 'This organisation is managed elsewhere, so its plan is changed there and not by paying here.'
 
-function shownBilling(stored: StoredObject, offers: CheckoutParts['offers']) {
+function shownBilling(stored: StoredObject, offers: Shop['offers']) {
   const managedBy = managerOfPlan(stored)
   return {
     plan: planOf(stored),
@@ -69,7 +78,7 @@ function shownBilling(stored: StoredObject, offers: CheckoutParts['offers']) {
 export function startCheckout(parts: CheckoutParts) {
   return async (call: CallTo<'checkout'>) => {
     const { organization } = scopeOf(call)
-    const price = parts.offers.get(call.body.plan)
+    const price = parts.shop.offers.get(call.body.plan)
     if (price === undefined) return refuse('invalid_field', { field: '/plan', message: 'is not sold here' })
     const stored = await payable(call, parts)
     if ('code' in stored) return stored
@@ -86,10 +95,10 @@ export function startCheckout(parts: CheckoutParts) {
     const checkout =
       same ??
       (await payments.createCheckout(
-        { customer, organization: organization.id, price, returnUrl: returnPage(call, parts) },
+        { customer, organization: organization.id, price, returnUrl: returnPage(call, parts.shop) },
         key,
       ))
-    return answerWithPage(checkout.url, parts)
+    return answerWithPage(checkout.url, parts.shop)
   }
 }
 
@@ -102,7 +111,7 @@ export function openPortal(parts: CheckoutParts) {
     if (customer === undefined) return refuse('not_subscribed')
     const standing = await standingOf(customer, organization, parts.payments)
     if (standing !== 'own') return refuse(standing === 'foreign' ? 'foreign_customer' : 'not_subscribed')
-    return answerWithPage((await parts.payments.createPortal(customer, returnPage(call, parts))).url, parts)
+    return answerWithPage((await parts.payments.createPortal(customer, returnPage(call, parts.shop))).url, parts.shop)
   }
 }
 
@@ -164,12 +173,12 @@ function idempotencyKey(...parts: readonly string[]): string {
   return `whence-${sha256Hex(parts.join('\n')).slice(0, 40)}`
 }
 
-function returnPage(call: Call, { baseUrl }: CheckoutParts): string {
+function returnPage(call: Call, { baseUrl }: Shop): string {
   return `${baseUrl}/app/${encodeURIComponent(scopeOf(call).organization.id)}/usage`
 }
 
 /** @throws Error if the provider names another host than its own */
-function answerWithPage(url: string | null, { pageHosts }: CheckoutParts) {
+function answerWithPage(url: string | null, { pageHosts }: Shop) {
   if (url === null || !pageHosts.includes(new URL(url).host))
     throw new Error('the payment provider gave no page of its own')
   return answer({ url })

@@ -5,14 +5,12 @@ import type { HandlersOf } from '../http/call.ts'
 import { openPortal, readBilling, refreshBilling, startCheckout, type CheckoutParts } from './checkout.ts'
 import { takeEvent, type WebhookParts } from './webhook.ts'
 
-export type BillingParts = CheckoutParts & WebhookParts
-
-export function billingHandlers(parts: BillingParts): HandlersOf<typeof BILLING_ROUTES> {
+export function billingHandlers(checkout: CheckoutParts, events: WebhookParts): HandlersOf<typeof BILLING_ROUTES> {
   return {
-    billing: readBilling(parts),
-    refreshBilling: refreshBilling(parts),
-    checkout: startCheckout(parts),
-    billingPortal: openPortal(parts),
-    billingEvent: takeEvent(parts),
+    billing: readBilling(checkout),
+    refreshBilling: refreshBilling(checkout),
+    checkout: startCheckout(checkout),
+    billingPortal: openPortal(checkout),
+    billingEvent: takeEvent(events),
   }
 }

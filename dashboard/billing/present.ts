@@ -13,10 +13,10 @@ import type { DirectoryOrganization } from '../resources/directory.ts'
 import type { BillingFields, ResourceAddress, ResourceWriter, StoredObject, WriteOutcome } from '../resources/writer.ts'
 import type { Payments } from './payments.ts'
 
-export interface PresentParts {
+interface PresentParts {
   readonly payments: Payments
   readonly plans: PlanOfPrice
-  readonly writer: Pick<ResourceWriter, 'read' | 'writeBilling'>
+  readonly writer: ResourceWriter
   readonly nowMs: () => number
   readonly logger: Logger
 }
@@ -29,8 +29,14 @@ type Applied = 'same' | 'written' | 'foreign' | 'unknown' | 'read-only' | 'busy'
 
 const TURNS = 5
 
-/** Rejects with `PaymentsUnavailable`. */
-export async function applyPresent(organization: DirectoryOrganization, parts: PresentParts): Promise<Applied> {
+/** Brings one organisation up to date. Rejects with `PaymentsUnavailable`. */
+export type ApplyPresent = (organization: DirectoryOrganization) => Promise<Applied>
+
+export function createPresent(parts: PresentParts): ApplyPresent {
+  return (organization) => applyPresent(organization, parts)
+}
+
+async function applyPresent(organization: DirectoryOrganization, parts: PresentParts): Promise<Applied> {
   let last: Applied = 'same'
   for (let turn = 0; turn < TURNS; turn += 1) {
     const outcome = await applyOnce(organization, parts)

@@ -5,9 +5,10 @@ import { every, type Repetition } from '../../common/every.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Directory } from '../resources/directory.ts'
-import { applyPresent, type PresentParts } from './present.ts'
+import type { ApplyPresent } from './present.ts'
 
-interface ReconcileParts extends PresentParts {
+interface ReconcileParts {
+  readonly applyPresent: ApplyPresent
   readonly directory: Directory
   readonly logger: Logger
   /** In [0, 1). */
@@ -22,7 +23,7 @@ export async function reconcilePlans(parts: ReconcileParts): Promise<number> {
   let changed = 0
   for (const organization of [...parts.directory.organizations().values()]) {
     try {
-      if ((await applyPresent(organization, parts)) === 'written') changed += 1
+      if ((await parts.applyPresent(organization)) === 'written') changed += 1
     } catch (error) {
       parts.logger.warn({ err: error, organization: organization.id }, 'the plan of an organisation was not reconciled')
     }

@@ -5,10 +5,13 @@ import { memberOf } from '../../domain/strict-json.ts'
 import { DONE, type Call } from '../http/call.ts'
 import type { Directory, DirectoryOrganization } from '../resources/directory.ts'
 import type { InventoryFinder } from '../resources/inventory.ts'
-import { addressOf, applyPresent, type PresentParts } from './present.ts'
+import type { Payments } from './payments.ts'
+import { addressOf, type ApplyPresent } from './present.ts'
 import { isSigned } from './signature.ts'
 
-export interface WebhookParts extends PresentParts {
+export interface WebhookParts {
+  readonly payments: Payments
+  readonly applyPresent: ApplyPresent
   readonly directory: Directory
   readonly inventory: InventoryFinder
   /** Several during a rotation. */
@@ -27,7 +30,7 @@ export function takeEvent(parts: WebhookParts) {
     // The provider account may serve other products too.
     const organization = customer === null ? undefined : await organizationOfCustomer(customer, parts)
     if (organization === undefined) return DONE
-    return (await applyPresent(organization, parts)) === 'busy' ? refuse('unavailable') : DONE
+    return (await parts.applyPresent(organization)) === 'busy' ? refuse('unavailable') : DONE
   }
 }
 

@@ -7,7 +7,10 @@ import { createSecret } from './secrets.ts'
 import { signUp, type SignUpParts } from './sign-up.ts'
 import { changeResource, createResource, removeResource, type WriteParts } from './write.ts'
 
-export function configurationHandlers(parts: WriteParts & SignUpParts): HandlersOf<typeof CONFIGURATION_ROUTES> {
+export function configurationHandlers(
+  parts: WriteParts,
+  joining: SignUpParts,
+): HandlersOf<typeof CONFIGURATION_ROUTES> {
   return {
     resources: listResources(parts),
     createResource: createResource(parts),
@@ -15,6 +18,6 @@ export function configurationHandlers(parts: WriteParts & SignUpParts): Handlers
     changeResource: changeResource(parts),
     removeResource: removeResource(parts),
     createSecret: createSecret(parts),
-    signUp: signUp(parts),
+    signUp: signUp(joining),
   }
 }

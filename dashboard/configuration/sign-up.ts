@@ -7,15 +7,13 @@ import type { MemberIdentity } from '../../domain/people/member.ts'
 import { answerCreated, sessionOf, type CallTo } from '../http/call.ts'
 import { memberName } from '../people/names.ts'
 import { memberSpec } from '../people/spec.ts'
-import { membersOf, type Directory } from '../resources/directory.ts'
-import type { Inventory } from '../resources/inventory.ts'
-import { signedBy, type ChangeHash } from '../events/signed-by.ts'
-import type { ResourceWriter, WriteOutcome } from '../resources/writer.ts'
+import type { Roster } from '../people/out-of-force.ts'
+import { membersOf } from '../resources/directory.ts'
+import type { Trail } from '../events/trail.ts'
+import type { WriteOutcome } from '../resources/writer.ts'
 
 export interface SignUpParts {
-  readonly directory: Directory
-  readonly inventory: Inventory
-  readonly writer: ResourceWriter
+  readonly roster: Roster
   /** Null: only people who are invited or declared may sign in. */
   readonly signUp: {
     /** The namespace of organisations that people made by signing up. */
@@ -23,7 +21,7 @@ export interface SignUpParts {
     readonly installation: string | null
   } | null
   readonly memberHash: (text: string) => string
-  readonly changeHash: ChangeHash
+  readonly trail: Trail
 }
 
 const NAME_HEX = 16
@@ -35,20 +33,21 @@ const NAMES_MAX = 100
  * create one organisation. Nobody else can tell whose it is.
  */
 export function signUp(parts: SignUpParts) {
-  const { directory, writer, signUp: open, memberHash, changeHash } = parts
+  const { roster, signUp: open, memberHash, trail } = parts
+  const { directory, writer } = roster
   return async (call: CallTo<'signUp'>) => {
     if (open === null) return refuse('forbidden')
     const { email } = sessionOf(call)
     const tooMany = refuseByPerson(email, 'Owner', directory.members())
     if (tooMany !== null) return tooMany
     const { namespace } = open
-    const sign = signedBy(call, changeHash)
+    const sign = trail.sign(call)
     const installation = open.installation === null ? {} : { installation: open.installation }
     const identity: MemberIdentity = { kind: 'person', email }
     for (let number = 1; number <= NAMES_MAX; number += 1) {
       const name = `o-${memberHash(`organization ${number}\n${email}`).slice(0, NAME_HEX)}`
       const id = organizationId({ namespace, name, tenant: name })
-      if (membersOf(directory, id).length > 0 || (await wasRemoved({ namespace, name }, parts))) continue
+      if (membersOf(directory, id).length > 0 || (await wasRemoved({ namespace, name }, roster))) continue
       const plan = { displayName: call.body.displayName, plan: 'Free', tenant: name, ...installation }
       const made = await writer.create({ kind: 'Organization', namespace, name, spec: plan }, { sign })
       if (made.kind === 'refused') return refuseField('/displayName', made.message)
@@ -65,7 +64,7 @@ export function signUp(parts: SignUpParts) {
 /** What is left of an organisation, its members among it, must not come back to life in a new one of its name. */
 async function wasRemoved(
   place: { readonly namespace: string; readonly name: string },
-  { inventory, writer }: SignUpParts,
+  { inventory, writer }: Roster,
 ): Promise<boolean> {
   return inventory.isNamed(place) && (await writer.read({ kind: 'Organization', ...place })) === null
 }

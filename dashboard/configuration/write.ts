@@ -13,10 +13,8 @@ import { isSame } from '../../domain/resources/field-owners.ts'
 import { type ResourceKind, refIn } from '../../domain/resources/resources.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import { answer, answerCreated, DONE, scopeOf, type Answer, type Call, type CallTo } from '../http/call.ts'
-import type { NoteActivity } from '../events/activity.ts'
-import { noteRemoval } from '../events/notes.ts'
+import type { Trail } from '../events/trail.ts'
 import { installationOf, type Inventory } from '../resources/inventory.ts'
-import { signedBy, type ChangeHash } from '../events/signed-by.ts'
 import type { StoredObject, WriteManner, WriteOutcome, WrittenObject } from '../resources/writer.ts'
 import { copiedPatch } from '../resources/patch.ts'
 import { requestedKind, ownRefOf, type CallOfObject, type ObjectReadParts } from './read.ts'
@@ -25,8 +23,7 @@ import { shownAlone, shownSpec } from './shown.ts'
 
 export interface WriteParts extends ObjectReadParts {
   readonly randomness: Randomness
-  readonly changeHash: ChangeHash
-  readonly noteActivity: NoteActivity
+  readonly trail: Trail
 }
 
 type Spec = WrittenObject['spec']
@@ -99,7 +96,7 @@ export function removeResource(parts: WriteParts) {
     const refused = refuseResourceChange(scopeOf(call).role, { kind: ref.kind, before: stored.spec, after: null })
     if (refused !== null) return refused
     const manner = mannerOf(call, parts)
-    if (manner.isDryRun !== true) await noteRemoval(call, `${ref.kind}/${shownName(ref)}`, parts.noteActivity)
+    if (manner.isDryRun !== true) await parts.trail.noteRemoval(call, `${ref.kind}/${shownName(ref)}`)
     const outcome = await parts.writer.remove(ref, stored.version, manner)
     if (outcome.kind === 'written' && manner.isDryRun === true)
       return answer({ fits: true, warnings: parts.inventory.judge({ ...ref, spec: null }).warnings.map(shownProblem) })
@@ -167,11 +164,11 @@ function refuseForeignWebsite(
   return refuseField('/spec/websiteRef/name', 'there is no such Website in the organisation')
 }
 
-function mannerOf(call: Call, { changeHash }: WriteParts): WriteManner {
+function mannerOf(call: Call, { trail }: WriteParts): WriteManner {
   return {
     isDryRun: call.query['dryRun'] === 'All',
     mayTakeOver: mayDo(scopeOf(call).role, 'writeConfiguration'),
-    sign: signedBy(call, changeHash),
+    sign: trail.sign(call),
   }
 }
 
@@ -227,7 +224,12 @@ function refusedBy(outcome: WriteOutcome, before: StoredObject | null, wanted: S
   }
 }
 
-type ChangeProblem = Pick<CatalogProblem, 'field' | 'message' | 'plan'> & { readonly reason: string }
+interface ChangeProblem {
+  readonly field: string
+  readonly message: string
+  readonly plan?: CatalogProblem['plan']
+  readonly reason: string
+}
 
 /** Of several refusals, the plan's comes first: fixing the others would not help. */
 function refusalOf(findings: readonly ChangeProblem[]): Refusal | null {

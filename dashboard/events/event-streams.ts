@@ -97,7 +97,7 @@ export function endText(reason: 'closing' | 'idle' | 'no_longer_allowed', random
 }
 
 interface StandingParts {
-  readonly sessions: Pick<Sessions, 'readAgain'>
+  readonly sessions: Sessions
   readonly directory: Directory
 }
 

@@ -1,26 +1,10 @@
-/** What people do that changes no generation of an object, for the activity of their organisations. */
+/** Notes who signed in, in the activity of their organisations. */
 
 import { rolesOf } from '../../domain/people/standing.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { scopeOf, sessionOf, type Call } from '../http/call.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { SignedIn, Sessions } from '../sessions/sessions.ts'
 import type { NoteActivity } from './activity.ts'
-
-/** Records the removal of an object before it happens, since nothing is left of it afterwards. Rejects if the log refuses it. */
-export async function noteRemoval(call: Call, object: string, note: NoteActivity): Promise<void> {
-  const { organization } = scopeOf(call)
-  const { person } = sessionOf(call)
-  await note({
-    organization: organization.id,
-    website: '',
-    type: 'object_removal',
-    subject: object,
-    actor: person,
-    message: 'Removal requested in the dashboard.',
-    logRetentionDays: organization.logRetentionDays,
-  })
-}
 
 interface SignInNotes {
   readonly directory: Directory

@@ -20,9 +20,14 @@ import { visitTable } from './visits.ts'
 
 interface ExportParts {
   readonly scope: ReadScope
-  readonly hotState: HitCounter
   readonly cursors: Cursors
   readonly clock: PageClock
+  readonly control: ExportControl
+}
+
+/** What bounds downloads, and notes each. */
+export interface ExportControl {
+  readonly hotState: HitCounter
   readonly stillAllowed: StillAllowed
   readonly noteActivity: NoteActivity
   readonly logger: Logger
@@ -40,12 +45,12 @@ export function exportHandlers(given: ExportParts): HandlersOf<typeof EXPORT_ROU
 }
 
 function downloadLogs(parts: ExportParts) {
-  const { scope, hotState, cursors, clock } = parts
+  const { scope, cursors, clock, control } = parts
   return scope(async (reads, call: CallTo<'logExport'>) => {
     const question = await logQuestion(call, reads, { cursors, limit: 0 })
     if (question === null) return refuseCursor()
     // Whoever asks for the head alone downloads nothing.
-    const limited = call.isHead ? null : await refuseByRate([logExportHit(reads.organization.id)], hotState)
+    const limited = call.isHead ? null : await refuseByRate([logExportHit(reads.organization.id)], control.hotState)
     if (limited !== null) return limited
     const format: LogExportFormat = call.query.format ?? 'ndjson'
     const counted = { rows: 0 }
@@ -55,12 +60,16 @@ function downloadLogs(parts: ExportParts) {
       format,
       cursors,
       clock,
-      mayGoOn: () => parts.stillAllowed(call, 'Member'),
+      mayGoOn: () => control.stillAllowed(call, 'Member'),
       onRows: (rows) => void (counted.rows += rows),
     })
     const name = format === 'ndjson' ? 'logs.ndjson' : 'logs.log'
     const contentType = format === 'ndjson' ? 'application/x-ndjson' : 'text/plain; charset=utf-8'
-    return download(parts, call, { name, contentType, chunks: noted(parts, call, { what: 'Logs', counted }, chunks) })
+    return download(control, call, {
+      name,
+      contentType,
+      chunks: noted(control, call, { what: 'Logs', counted }, chunks),
+    })
   })
 }
 
@@ -68,28 +77,35 @@ function downloadLogs(parts: ExportParts) {
 type TableOf<Row> = (reads: OrganizationFacts, asked: AskedOfList, clock: PageClock) => ListedTable<Row>
 
 function downloadTable<Row>(parts: ExportParts, tableOf: TableOf<Row>) {
+  const { control } = parts
   return parts.scope(async (reads, call: Call & AskedOfList & { readonly query: { readonly excel?: boolean } }) => {
     const counted = { rows: 0 }
     const table = tableOf(reads, call, parts.clock)
     const chunks = exportTable(table, {
       reads,
       hasMark: call.query.excel === true,
-      mayGoOn: () => parts.stillAllowed(call, 'Member'),
+      mayGoOn: () => control.stillAllowed(call, 'Member'),
       onRows: (rows) => void (counted.rows += rows),
     })
     const contentType = 'text/csv; charset=utf-8'
-    return download(parts, call, {
+    return download(control, call, {
       name: `${table.what}.csv`,
       contentType,
-      chunks: noted(parts, call, { what: table.what, counted }, chunks),
+      chunks: noted(control, call, { what: table.what, counted }, chunks),
     })
   })
 }
 
+interface DownloadedFile<Type extends string> {
+  readonly name: string
+  readonly contentType: Type
+  readonly chunks: StreamAnswer['chunks']
+}
+
 function download<Type extends string>(
-  { stillAllowed }: ExportParts,
+  { stillAllowed }: ExportControl,
   call: Call,
-  file: Pick<StreamAnswer<Type>, 'contentType' | 'chunks'> & { readonly name: string },
+  file: DownloadedFile<Type>,
 ): StreamAnswer<Type> {
   const { name, contentType, chunks } = file
   const headers = { 'Content-Disposition': `attachment; filename="${name}"` }
@@ -104,7 +120,7 @@ interface Downloaded {
 
 /** Records what was sent, even if the download was cut off: at most the rows of one page more than the client received. */
 async function* noted(
-  { noteActivity, logger }: ExportParts,
+  { noteActivity, logger }: ExportControl,
   call: Call,
   { what, counted }: Downloaded,
   chunks: AsyncIterable<string>,

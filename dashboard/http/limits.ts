@@ -147,14 +147,10 @@ function rememberCounted(hits: readonly Hit[], isOfRequest: boolean): void {
   counting?.counted.push({ hits, atMs: counting.nowMs(), isOfRequest })
 }
 
-interface GivingBack {
-  readonly hotState: HitVerbs
-  readonly nowMs: () => number
-}
-
 /** Resolves with the outcome of the work, when what it need not cost was given back. Never rejects for that. */
 export async function givingBack<Outcome extends HandlerOutcome | null>(
-  { hotState, nowMs }: GivingBack,
+  hotState: HitVerbs,
+  nowMs: () => number,
   work: () => Promise<Outcome>,
 ): Promise<Outcome> {
   const counted: CountedInRequest[] = []

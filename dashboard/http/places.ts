@@ -120,7 +120,7 @@ export class ReadPlaces {
 }
 
 export interface PlacedParts {
-  readonly places: Pick<ReadPlaces, 'enter'>
+  readonly places: { readonly enter: ReadPlaces['enter'] }
   /** What its person may do, asked again after a wait: they may have been removed, or have signed out. */
   readonly findAgain: () => Promise<OrganizationScope | Refusal | null>
 }

@@ -15,8 +15,13 @@ import type { LogWriter } from '../../ports/event-log/event-log.ts'
 import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
-import type { DashboardMetrics } from './metrics.ts'
 import type { DirectoryOrganization } from '../resources/directory.ts'
+
+interface RefusedCaller {
+  /** The person who sent the request; null if nobody is signed in. */
+  readonly person: string | null
+  readonly addressHash: string
+}
 
 export interface RefusedRequest {
   readonly organization: DirectoryOrganization
@@ -24,9 +29,7 @@ export interface RefusedRequest {
   /** The route's pattern: the path itself may name people. */
   readonly route: string
   readonly outcome: Refusal
-  /** The person who sent the request; null if nobody is signed in. */
-  readonly actor: string | null
-  readonly addressHash: string
+  readonly by: RefusedCaller
   readonly durationMs: number
 }
 
@@ -36,7 +39,8 @@ interface RefusedParts {
   readonly randomness: Randomness
   readonly nowMs: () => number
   readonly logger: Logger
-  readonly metrics: Pick<DashboardMetrics, 'refusalShed'>
+  /** Counts what is neither in Logs nor in activity. */
+  readonly countShed: () => void
 }
 
 const WINDOW_S = 60
@@ -51,14 +55,14 @@ export function noteRefused(parts: RefusedParts): (refused: RefusedRequest) => v
   const ofOrganizations = createWindowCounts(SECOND_MS, parts.nowMs)
   const ofProcess = createWindowCounts(SECOND_MS, parts.nowMs)
   const leftOut = (error: unknown): void => {
-    parts.metrics.refusalShed()
+    parts.countShed()
     parts.logger.warn({ err: error }, 'a refusal was not recorded')
   }
   return (refused) => {
     const isWithin =
       ofOrganizations.count(refused.organization.id) <= LIMITS.dashboardRefusalsPerS &&
       ofProcess.count('') <= LIMITS.loggedRefusalsPerS
-    if (!isWithin) return parts.metrics.refusalShed()
+    if (!isWithin) return parts.countShed()
     if (refused.outcome.code === 'rate_limited')
       appendRecord(parts, 'requests', requestRecordOf(refused, parts)).catch(leftOut)
     noteOnce(refused, parts).catch(leftOut)
@@ -76,7 +80,7 @@ function appendRecord(
 }
 
 function requestRecordOf(
-  { organization, req, route, addressHash, durationMs }: RefusedRequest,
+  { organization, req, route, by, durationMs }: RefusedRequest,
   { randomness, nowMs }: RefusedParts,
 ): RequestRecord {
   const receivedAtMs = nowMs() - durationMs
@@ -96,7 +100,7 @@ function requestRecordOf(
       code: 'rate_limited',
       origin: clipped(req.headers.origin),
       userAgent: clipped(req.headers['user-agent']),
-      addressHash,
+      addressHash: by.addressHash,
       body: '',
       bodyForm: 'none',
       bodyBytes: 0,
@@ -111,7 +115,7 @@ function clipped(text = ''): string {
 }
 
 async function noteOnce(
-  { organization, outcome, actor, addressHash }: RefusedRequest,
+  { organization, outcome, by: { person: actor, addressHash } }: RefusedRequest,
   parts: RefusedParts,
 ): Promise<void> {
   const { type, limit, message } = reachedLimit(outcome)

@@ -33,28 +33,51 @@ interface Route {
   readonly handle: Handler
 }
 
-export interface ServeParts {
-  readonly routes: readonly Route[]
-  readonly baseUrl: string
+interface ServeParts {
+  readonly site: Site
   readonly sessions: Sessions
   readonly directory: Directory
   readonly hotState: HitVerbs
+  readonly stamps: Stamps
+  readonly observer: ServeObserver
+}
+
+/** How the service is addressed, and its callers are told apart. */
+export interface Site {
+  readonly baseUrl: string
   /** Keyed hash under the key of the day; nothing else sees the address itself. */
   readonly addressHashOf: (req: IncomingMessage) => string
-  readonly randomness: Randomness
+}
+
+/** What times and IDs are made of. */
+export interface Stamps {
   readonly nowMs: () => number
+  readonly randomness: Randomness
+}
+
+/** Is told what becomes of requests. */
+export interface ServeObserver {
   readonly logger: Logger
+  readonly answered: DashboardMetrics['answered']
+  readonly sessionSeen: DashboardMetrics['sessionSeen']
+  readonly limitReached: DashboardMetrics['limitReached']
   /** Records that a limit was reached in the activity of its organisation, for a rate in its Logs too; never waits. */
   readonly onLimit: (refused: RefusedRequest) => void
-  readonly metrics: Pick<DashboardMetrics, 'answered' | 'limitReached' | 'sessionSeen'>
+}
+
+/** The request's cookies are read and written by these rules; reads take a place. */
+interface Serving extends ServeParts {
+  readonly cookies: CookieRules
+  readonly places: ReadPlaces
 }
 
 /** Answers a request if it knows the path, otherwise returns false and does nothing. */
 export type Serve = (req: IncomingMessage, res: ServerResponse) => boolean
 
-export function createServe(parts: ServeParts): Serve {
-  const cookies = cookieRules(parts.baseUrl)
-  const findRoute = createRouteTable(parts.routes)
+export function createServe(routes: readonly Route[], parts: ServeParts): Serve {
+  const { site, stamps } = parts
+  const cookies = cookieRules(site.baseUrl)
+  const findRoute = createRouteTable(routes)
   const places = new ReadPlaces()
   return (req, res) => {
     const [path, query] = dividedAddress(req.url ?? '/')
@@ -63,7 +86,7 @@ export function createServe(parts: ServeParts): Serve {
       req,
       query,
       found: findRoute(req.method, path),
-      requestId: timeOrderedId(parts.randomness, parts.nowMs()),
+      requestId: timeOrderedId(stamps.randomness, stamps.nowMs()),
     }
     void respond(request, res, { ...parts, cookies, places })
     return true
@@ -89,42 +112,41 @@ interface Served extends Requested {
   readonly signal: AbortSignal
 }
 
-type ServingParts = ServeParts & { readonly cookies: CookieRules; readonly places: ReadPlaces }
-
-async function respond(request: Requested, res: ServerResponse, parts: ServingParts): Promise<void> {
+async function respond(request: Requested, res: ServerResponse, parts: Serving): Promise<void> {
   const startedMs = performance.now()
   const { found, req } = request
+  const { observer } = parts
   const { method = '' } = req
   const gone = new AbortController()
   res.once('close', () => gone.abort())
   const failed = (error: unknown): HandlerOutcome | null => {
     // Its statement was ended since nobody waits for it any more; that is no failure.
     if (gone.signal.aborted && error === gone.signal.reason) return null
-    parts.logger.error({ err: error, request: request.requestId }, 'request of the dashboard failed')
+    observer.logger.error({ err: error, request: request.requestId }, 'request of the dashboard failed')
     // While a store is unavailable it is unknown who is signed in and what they may do, so neither is claimed.
     return refuse(error instanceof Outage ? 'unavailable' : 'internal')
   }
   const served = { ...request, signal: gone.signal }
-  const outcome = await givingBack(parts, () => handleRequest(served, parts).catch(failed))
+  const outcome = await givingBack(parts.hotState, parts.stamps.nowMs, () => handleRequest(served, parts).catch(failed))
   if (outcome === null) return
   const durationMs = performance.now() - startedMs
-  noteUndeclared(request, outcome, parts.logger)
+  noteUndeclared(request, outcome, observer.logger)
   if (outcome.kind === 'refused' && isLimit(outcome)) {
-    parts.metrics.limitReached(limitIn(outcome))
+    observer.limitReached(limitIn(outcome))
     await note({ request, outcome, durationMs }, parts)
   }
   const allow = 'allow' in found ? { Allow: found.allow } : {}
   const headers = { 'X-Request-Id': request.requestId, ...allow }
   const status =
     outcome.kind === 'stream'
-      ? await sendStream(res, outcome, headers, parts)
+      ? await sendStream(res, outcome, headers, { logger: observer.logger, directory: parts.directory })
       : sendOutcome(res, outcome, headers, parts.cookies)
   const route = 'route' in found ? found.route.row.path : ''
   const code = outcome.kind === 'refused' ? outcome.code : ''
-  parts.metrics.answered({ route, status, code, seconds: durationMs / 1_000 })
+  observer.answered({ route, status, code, seconds: durationMs / 1_000 })
   const ms = Math.round(performance.now() - startedMs)
   // The route's pattern, as the path itself may hold personal data.
-  parts.logger[logLevelOf(method, route, status)](
+  observer.logger[logLevelOf(method, route, status)](
     { request: request.requestId, method, route, status, code, ms },
     'dashboard',
   )
@@ -152,21 +174,20 @@ interface NotedRefusal {
  * Only of an organisation that the person belongs to; requests of strangers belong to none. What names no organisation, such as `/api/me`, uses up
  * the person's windows for all of theirs.
  */
-async function note({ request, outcome, durationMs }: NotedRefusal, parts: ServingParts): Promise<void> {
+async function note({ request, outcome, durationMs }: NotedRefusal, parts: Serving): Promise<void> {
   const { found, req } = request
   if (!('route' in found)) return
   const session = await readSession(req.headers.cookie, parts).catch(() => null)
   if (session === null) return
   const { row } = found.route
   for (const organization of organizationsOf(found, session, parts.directory)) {
-    parts.onLimit({
+    parts.observer.onLimit({
       organization,
       req,
       route: row.path,
       outcome,
       durationMs: Math.round(durationMs),
-      actor: session.person,
-      addressHash: parts.addressHashOf(req),
+      by: { person: session.person, addressHash: parts.site.addressHashOf(req) },
     })
   }
 }
@@ -185,12 +206,12 @@ function organizationsOf(
 }
 
 /** Null if the client disconnected. */
-async function handleRequest(request: Served, parts: ServingParts): Promise<HandlerOutcome | null> {
+async function handleRequest(request: Served, parts: Serving): Promise<HandlerOutcome | null> {
   const { found, req } = request
   if ('allow' in found) return refuse('method_not_allowed')
-  if ('unknown' in found) return refuseUnknownPath(parts.addressHashOf(req), parts.hotState)
+  if ('unknown' in found) return refuseUnknownPath(parts.site.addressHashOf(req), parts.hotState)
   const { row, handle } = found.route
-  if (isOwnOriginOnly(row) && !isOwnOrigin(req.headers, parts.baseUrl, isRead(row))) return refuse('cross_origin')
+  if (isOwnOriginOnly(row) && !isOwnOrigin(req.headers, parts.site.baseUrl, isRead(row))) return refuse('cross_origin')
   if (!mayBeAnswered(row, parts.directory.rightsAge())) return refuse('unavailable')
   const call = await readCall(request, found, parts)
   if (call === null || 'code' in call) return call
@@ -206,12 +227,12 @@ async function handleRequest(request: Served, parts: ServingParts): Promise<Hand
 async function readCall(
   { req, query, requestId, signal }: Served,
   { route: { row }, params }: FoundRoute,
-  parts: ServingParts,
+  parts: Serving,
 ): Promise<Call | Refusal | null> {
   const { headers } = req
   const session = await readSession(headers.cookie, parts)
-  if (session !== null) parts.metrics.sessionSeen(session.id)
-  const addressHash = parts.addressHashOf(req)
+  if (session !== null) parts.observer.sessionSeen(session.id)
+  const addressHash = parts.site.addressHashOf(req)
   const limited = await refuseRequest(hitsOf(row, { session, addressHash }), parts.hotState)
   if (limited !== null) return limited
   const scope = findScope(row, { params, session }, parts.directory)
@@ -220,9 +241,12 @@ async function readCall(
   if (contents === null || contents.kind === 'refused') return contents
   return {
     requestId,
-    nowMs: parts.nowMs(),
+    nowMs: parts.stamps.nowMs(),
     params,
-    ...contents.values,
+    body: contents.body,
+    query: contents.query,
+    search: contents.search,
+    raw: contents.raw,
     addressHash,
     rank: row.rank ?? 'page',
     session,
@@ -239,7 +263,10 @@ type FoundRoute = Extract<RouteMatch<Route>, { readonly route: Route }>
 
 interface Contents {
   readonly kind: 'contents'
-  readonly values: Pick<Call, 'body' | 'query' | 'search' | 'raw'>
+  readonly body: Call['body']
+  readonly query: Call['query']
+  readonly search: Call['search']
+  readonly raw: Call['raw']
 }
 
 /** In the form that the route declares. Null if the client disconnected. */
@@ -256,10 +283,10 @@ async function readContents(
   const query = readQuery(search, row)
   if (query.kind === 'refused') return query
   const signed = raw === null ? null : { body: raw.body, signature: String(req.headers['stripe-signature'] ?? '') }
-  return { kind: 'contents', values: { body: body.value, query: query.value, search, raw: signed } }
+  return { kind: 'contents', body: body.value, query: query.value, search, raw: signed }
 }
 
-async function readSession(cookies: string | undefined, parts: ServingParts): Promise<Session | null> {
+async function readSession(cookies: string | undefined, parts: Serving): Promise<Session | null> {
   const cookie = parts.cookies.read(cookies, 'session')
   return cookie === null ? null : parts.sessions.read(cookie)
 }

@@ -27,7 +27,8 @@ export function installListHandlers({ scope, facts, cursors, clock }: InstallLis
   } satisfies Partial<HandlersOf<typeof INSTALL_ROUTES>>
 }
 
-interface RedeliveryParts extends Pick<InstallListParts, 'scope' | 'facts'> {
+interface RedeliveryParts {
+  readonly scope: ReadScope
   readonly replayDeliveries: ReplayDeliveries
   readonly noteActivity: NoteActivity
 }

@@ -10,7 +10,8 @@ import { listLogs, readLoggedAttempt, readLoggedRequest } from './list.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import type { PageClock } from '../reads/walk-back.ts'
 import { answerReferences, type ReferenceKeys } from './reference.ts'
-import { tailLogs, watchLive, type TailParts } from './tail.ts'
+import { tailLogs, watchLive } from './tail.ts'
+import type { EventStreams, StillAllowed } from '../events/event-streams.ts'
 
 interface LogListParts {
   readonly scope: ReadScope
@@ -28,16 +29,21 @@ export function logListHandlers(parts: LogListParts) {
   } satisfies Partial<HandlersOf<typeof LOG_ROUTES>>
 }
 
-interface WatchingParts extends Omit<TailParts, 'feeds' | 'random'> {
+interface WatchingParts {
+  readonly scope: ReadScope
   readonly facts: FactsReader
+  readonly streams: EventStreams
+  readonly stillAllowed: StillAllowed
+  readonly nowMs: () => number
   readonly keys: ReferenceKeys
 }
 
-export function logWatchHandlers({ keys, ...parts }: WatchingParts) {
-  const watching = { ...parts, feeds: createLineFeeds(parts), random: Math.random }
+export function logWatchHandlers({ scope, facts, streams, stillAllowed, nowMs, keys }: WatchingParts) {
+  const feeds = createLineFeeds({ facts, nowMs })
+  const watching = { scope, feeds, streams, stillAllowed, nowMs, random: Math.random }
   return {
     logTail: tailLogs(watching),
     live: watchLive(watching),
-    logReference: answerReferences(parts.scope, keys),
+    logReference: answerReferences(scope, keys),
   } satisfies Partial<HandlersOf<typeof LOG_ROUTES>>
 }

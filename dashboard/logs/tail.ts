@@ -59,7 +59,7 @@ interface Watching {
   readonly first: readonly LogLineRow[]
 }
 
-interface WatchedLines extends TailParts, Watching {
+interface WatchedLines extends Watching {
   readonly call: Call
 }
 
@@ -70,13 +70,13 @@ async function inPlace(parts: TailParts, call: Call, begin: () => Promise<Watchi
   const place = parts.streams.enter(call)
   if (place.kind !== 'place') return refusePlace(place)
   try {
-    const watched = { ...parts, call, ...(await begin()) }
+    const { reads, filters, first } = await begin()
     return {
       kind: 'stream',
       contentType: 'text/event-stream; charset=utf-8',
       // Proxies that buffer answers would hold the lines back.
       headers: { 'X-Accel-Buffering': 'no' },
-      chunks: lineEvents(watched, place),
+      chunks: lineEvents(parts, { call, reads, filters, first }, place),
       onEnd: place.leave,
     }
   } catch (error) {
@@ -100,8 +100,11 @@ interface Unsent {
   isAtLeast: boolean
 }
 
-async function* lineEvents(watched: WatchedLines, place: StreamPlace): AsyncGenerator<string> {
-  const { call, reads, filters, first, feeds, stillAllowed, nowMs, random } = watched
+async function* lineEvents(
+  { feeds, stillAllowed, nowMs, random }: TailParts,
+  { call, reads, filters, first }: WatchedLines,
+  place: StreamPlace,
+): AsyncGenerator<string> {
   const unsent: Unsent = { rows: [], more: 0, isAtLeast: false }
   const over = AbortSignal.any([call.signal, place.closing])
   const ticks = new EventTarget()

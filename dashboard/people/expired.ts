@@ -5,25 +5,16 @@ import { HOUR_MS } from '../../domain/durations.ts'
 import { invitationIn } from '../../domain/people/member.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import type { Directory } from '../resources/directory.ts'
-import type { InventoryOwners } from '../resources/inventory.ts'
-import type { ResourceWriter } from '../resources/writer.ts'
-import { everyMember } from './out-of-force.ts'
-
-interface ExpiredParts {
-  readonly directory: Directory
-  readonly inventory: InventoryOwners
-  readonly writer: ResourceWriter
-  readonly nowMs: () => number
-}
+import { everyMember, type Roster } from './out-of-force.ts'
 
 /**
  * Resolves with the number deleted. Of several processes one deletes each; objects of another manager stay.
  * @internal
  */
-export async function deleteExpired({ writer, nowMs, ...parts }: ExpiredParts): Promise<number> {
+export async function deleteExpired(roster: Roster, nowMs: () => number): Promise<number> {
+  const { writer } = roster
   let deleted = 0
-  for (const { namespace, name, invitation } of everyMember(parts)) {
+  for (const { namespace, name, invitation } of everyMember(roster)) {
     if (invitation === null || invitation.expiresAtMs + LIMITS.expiredInvitationMs > nowMs()) continue
     const ref = { kind: 'Member', namespace, name }
     const stored = await writer.read(ref)
@@ -34,11 +25,11 @@ export async function deleteExpired({ writer, nowMs, ...parts }: ExpiredParts): 
   return deleted
 }
 
-export function startDeletingExpired(parts: ExpiredParts & { readonly logger: Logger }): Repetition {
-  const remove = async (): Promise<void> => void (await deleteExpired(parts))
+export function startDeletingExpired(roster: Roster, nowMs: () => number, logger: Logger): Repetition {
+  const remove = async (): Promise<void> => void (await deleteExpired(roster, nowMs))
   return every(HOUR_MS, remove, {
     firstMs: HOUR_MS,
     onFailure: (error) =>
-      parts.logger.warn({ err: error, task: 'delete_expired_invitations' }, 'expired invitations were not deleted'),
+      logger.warn({ err: error, task: 'delete_expired_invitations' }, 'expired invitations were not deleted'),
   })
 }

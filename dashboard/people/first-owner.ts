@@ -2,18 +2,18 @@
 
 import { isOwner } from '../../domain/people/change-member.ts'
 import type { Member, MemberIdentity } from '../../domain/people/member.ts'
-import { membersOf, type Directory, type DirectoryOrganization } from '../resources/directory.ts'
-import { installationOf, type Inventory } from '../resources/inventory.ts'
-import type { ResourceWriter, WriteOutcome } from '../resources/writer.ts'
+import { membersOf, type DirectoryOrganization } from '../resources/directory.ts'
+import { installationOf } from '../resources/inventory.ts'
+import type { WriteOutcome } from '../resources/writer.ts'
 import { memberName } from './names.ts'
-import { membersOutOfForce } from './out-of-force.ts'
+import { membersOutOfForce, type Roster } from './out-of-force.ts'
 import { memberSpec } from './spec.ts'
 import { memberAddress, readStoredMember } from './stored-member.ts'
 
-interface OwnerParts {
-  readonly directory: Directory
-  readonly inventory: Pick<Inventory, 'find' | 'list' | 'judge'>
-  readonly writer: ResourceWriter
+interface OwnerWish {
+  readonly email: string
+  readonly organization: string
+  /** Keyed hash of an address, for the name of the member. */
   readonly hash: (text: string) => string
 }
 
@@ -21,25 +21,22 @@ interface OwnerParts {
  * Null if the person is Owner now; otherwise the reason, as text. A member with another role, or with an open invitation, becomes Owner.
  * Takes effect whatever files of others are broken.
  */
-export async function ownerWish(
-  parts: OwnerParts,
-  wish: { readonly email: string; readonly organization: string },
-): Promise<string | null> {
-  const { directory } = parts
+export async function ownerWish(roster: Roster, wish: OwnerWish): Promise<string | null> {
+  const { directory } = roster
   const organization = directory.organizations().get(wish.organization)
   if (organization === undefined) return 'there is no organisation of this ID'
   const isThem = ({ identity: its }: Member): boolean => its.kind === 'person' && its.email === wish.email
   const members = membersOf(directory, organization.id)
   const known = members.find(isThem)
-  if (known !== undefined) return known.role === 'Owner' && known.invitation === null ? null : promote(known, parts)
-  const out = membersOutOfForce(parts, organization.id).find(isThem)
-  if (out === undefined) return addOwner(organization, wish.email, parts)
+  if (known !== undefined) return known.role === 'Owner' && known.invitation === null ? null : promote(known, roster)
+  const out = membersOutOfForce(roster, organization.id).find(isThem)
+  if (out === undefined) return addOwner(organization, wish, roster)
   // Where there is no Owner, the oldest one comes before everybody else.
-  if (!members.some(isOwner) && out.role !== 'Owner') return promote(out, parts)
+  if (!members.some(isOwner) && out.role !== 'Owner') return promote(out, roster)
   return `the person is a member (${out.role}) that is out of force: ${out.refusal.message}`
 }
 
-async function promote(member: Member, { inventory, writer }: OwnerParts): Promise<string | null> {
+async function promote(member: Member, { inventory, writer }: Roster): Promise<string | null> {
   const address = memberAddress(member)
   const stored = await readStoredMember(member, writer, { isRepair: true })
   if (stored === null) return CHANGED
@@ -52,8 +49,8 @@ async function promote(member: Member, { inventory, writer }: OwnerParts): Promi
 
 async function addOwner(
   organization: DirectoryOrganization,
-  email: string,
-  { inventory, writer, hash }: OwnerParts,
+  { email, hash }: OwnerWish,
+  { inventory, writer }: Roster,
 ): Promise<string | null> {
   const { namespace, id } = organization
   const identity: MemberIdentity = { kind: 'person', email }

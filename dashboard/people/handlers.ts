@@ -4,18 +4,26 @@ import type { PEOPLE_ROUTES } from '../api/people.ts'
 import type { HandlersOf } from '../http/call.ts'
 import { accept, invite, inviteAgain, type InvitationParts } from './invitations.ts'
 import { readMe, readOrganization } from './me.ts'
-import { changeMember, leaveOrganization, listMembers, removeMember } from './members.ts'
+import { changeMember, leaveOrganization, listMembers, removeMember, type MemberParts } from './members.ts'
 
-export function peopleHandlers(parts: InvitationParts): HandlersOf<typeof PEOPLE_ROUTES> {
+interface PeopleParts {
+  readonly members: MemberParts
+  readonly invitations: InvitationParts
+  /** Whether this service has billing. */
+  readonly hasBilling: boolean
+}
+
+export function peopleHandlers({ members, invitations, hasBilling }: PeopleParts): HandlersOf<typeof PEOPLE_ROUTES> {
+  const { directory } = members.roster
   return {
-    me: readMe(parts),
-    acceptInvitation: accept(parts),
+    me: readMe({ directory, hasBilling }),
+    acceptInvitation: accept(members),
     organization: readOrganization(),
-    members: listMembers(parts),
-    invite: invite(parts),
-    changeMember: changeMember(parts),
-    removeMember: removeMember(parts),
-    inviteAgain: inviteAgain(parts),
-    leave: leaveOrganization(parts),
+    members: listMembers(members.roster),
+    invite: invite(invitations),
+    changeMember: changeMember(members),
+    removeMember: removeMember(members),
+    inviteAgain: inviteAgain(invitations),
+    leave: leaveOrganization(members),
   }
 }

@@ -20,22 +20,28 @@ import { invitationHit, refuseByRate } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import { membersOf } from '../resources/directory.ts'
 import { installationOf } from '../resources/inventory.ts'
-import { signedBy } from '../events/signed-by.ts'
+import type { Trail } from '../events/trail.ts'
+import type { Roster } from './out-of-force.ts'
 import { memberOfPath, readJudged, refusedWrite, type MemberParts } from './members.ts'
 import { memberName } from './names.ts'
 import { linkOf } from './invitation-letter.ts'
 import { invitationSpec, memberSpec } from './spec.ts'
 import { memberAddress } from './stored-member.ts'
 
-export interface InvitationParts extends MemberParts {
+export interface InvitationParts {
+  readonly roster: Roster
+  readonly trail: Trail
   readonly hotState: HitCounter
+  readonly letters: InvitationLetters
+  readonly randomness: Randomness
+  readonly hash: (text: string) => string
+}
+
+/** How an invitation reaches its person. */
+interface InvitationLetters {
   /** Null: no mail; the answer then carries the link, for the inviting person to pass on. */
   readonly outbox: Outbox | null
-  readonly randomness: Randomness
   readonly baseUrl: string
-  readonly hash: (text: string) => string
-  /** Whether this service has billing. */
-  readonly hasBilling: boolean
 }
 
 /** A person is invited, and joins by accepting; a group joins at once. */
@@ -49,7 +55,7 @@ export function invite(parts: InvitationParts) {
     if (identity.kind === 'person' && mailAddress(identity.email) !== identity.email)
       return refuseField('/email', EMAIL_SCHEMA.patternMeaning ?? '')
     const { role } = call.body
-    const members = membersOf(parts.directory, organization.id)
+    const members = membersOf(parts.roster.directory, organization.id)
     const refused =
       refuseMemberChange(actor, { before: null, after: role }, members) ??
       refuseKnown(identity, members) ??
@@ -60,13 +66,13 @@ export function invite(parts: InvitationParts) {
     const { namespace } = organization
     const name = memberName(organization.id, identity, parts.hash)
     const own = memberSpec({ organization, identity, role, invitation })
-    const spec = { ...own, ...installationOf(organization, parts.inventory) }
-    const sign = signedBy(call, parts.changeHash)
-    await mailInvitation(parts, { namespace, name, organization: organization.id, invitation })
-    const outcome = await parts.writer.create({ kind: 'Member', namespace, name, spec }, { sign })
+    const spec = { ...own, ...installationOf(organization, parts.roster.inventory) }
+    const sign = parts.trail.sign(call)
+    await mailInvitation(parts.letters, { namespace, name, organization: organization.id, invitation })
+    const outcome = await parts.roster.writer.create({ kind: 'Member', namespace, name, spec }, { sign })
     // A member of this name exists already, which the directory does not show yet.
     if (outcome.kind === 'conflict') return refuse('already_member')
-    return outcome.kind === 'written' ? invited({ name, identity, invitation }, parts) : refusedWrite(outcome)
+    return outcome.kind === 'written' ? invited({ name, identity, invitation }, parts.letters) : refusedWrite(outcome)
   }
 }
 
@@ -74,10 +80,10 @@ export function invite(parts: InvitationParts) {
 export function inviteAgain(parts: InvitationParts) {
   return async (call: CallTo<'inviteAgain'>) => {
     const { organization, role: actor } = scopeOf(call)
-    const before = memberOfPath(call, parts)
+    const before = memberOfPath(call, parts.roster)
     if (before?.invitation === null || before === null) return refuse('not_found')
     const change = { before, after: before.role }
-    const members = membersOf(parts.directory, organization.id)
+    const members = membersOf(parts.roster.directory, organization.id)
     const refused =
       refuseMemberChange(actor, change, members) ??
       (before.refusal === undefined
@@ -86,13 +92,13 @@ export function inviteAgain(parts: InvitationParts) {
       (await refuseByRate([invitationHit(organization.id)], parts.hotState))
     if (refused !== null) return refused
     const invitation = newInvitation(call, parts.randomness)
-    const stored = await readJudged(before, parts.writer)
+    const stored = await readJudged(before, parts.roster.writer)
     if ('code' in stored) return stored
     const spec = { ...stored.spec, invitation: invitationSpec(invitation) }
-    await mailInvitation(parts, { ...before, invitation })
-    const sign = signedBy(call, parts.changeHash)
-    const outcome = await parts.writer.replace({ ...memberAddress(before), spec }, stored.version, { sign })
-    return outcome.kind === 'written' ? invited({ ...before, invitation }, parts) : refusedWrite(outcome)
+    await mailInvitation(parts.letters, { ...before, invitation })
+    const sign = parts.trail.sign(call)
+    const outcome = await parts.roster.writer.replace({ ...memberAddress(before), spec }, stored.version, { sign })
+    return outcome.kind === 'written' ? invited({ ...before, invitation }, parts.letters) : refusedWrite(outcome)
   }
 }
 
@@ -102,7 +108,7 @@ function refuseOutOfForce(plan: Plan, members: readonly Member[], nowMs: number)
 }
 
 /** Only a person who has proven the invited address may accept; the ID in the link names the only valid invitation. */
-export function accept({ directory, writer, changeHash }: MemberParts) {
+export function accept({ roster: { directory, writer }, trail }: MemberParts) {
   return async (call: CallTo<'acceptInvitation'>) => {
     const { email } = sessionOf(call)
     const { invitation: id } = call.body
@@ -114,7 +120,7 @@ export function accept({ directory, writer, changeHash }: MemberParts) {
     const stored = await writer.read(memberAddress(found))
     if (stored === null || invitationIn(stored.spec) !== id) return refuse('invitation_over')
     const { invitation: _invitation, ...spec } = stored.spec
-    const sign = signedBy(call, changeHash)
+    const sign = trail.sign(call)
     const outcome = await writer.replace({ ...memberAddress(found), spec }, stored.version, { sign })
     if (outcome.kind === 'conflict') return refuse('invitation_over')
     return outcome.kind === 'written'
@@ -149,17 +155,20 @@ interface Announced {
  * The letter is on the log before the object is written: an answer that says somebody is invited can rely on the mail. If the
  * object then is not written, the letter is void.
  */
-async function mailInvitation({ outbox }: InvitationParts, { invitation, ...member }: Announced): Promise<void> {
+async function mailInvitation({ outbox }: InvitationLetters, { invitation, ...member }: Announced): Promise<void> {
   const { namespace, name, organization } = member
   if (outbox === null || invitation === null) return
   await outbox.put({ kind: 'invitation', namespace, name, organization, invitation: invitation.id })
 }
 
+interface InvitedMember {
+  readonly name: string
+  readonly identity: MemberIdentity
+  readonly invitation: OpenInvitation | null
+}
+
 /** Without mail the answer carries the link, for the inviting person to pass on. */
-function invited(
-  { name, identity, invitation }: Pick<Member, 'name' | 'identity' | 'invitation'>,
-  { outbox, baseUrl }: InvitationParts,
-) {
+function invited({ name, identity, invitation }: InvitedMember, { outbox, baseUrl }: InvitationLetters) {
   const isMailed = outbox !== null || invitation === null || identity.kind === 'group'
   const link = isMailed ? {} : { link: linkOf(invitation.id, baseUrl) }
   return answerCreated({ name, ...link })

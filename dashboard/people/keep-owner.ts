@@ -4,14 +4,10 @@ import { refuse, type Refusal } from '../../domain/errors.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import { isOwner } from '../../domain/people/change-member.ts'
 import type { Member } from '../../domain/people/member.ts'
-import { membersOf, type Directory } from '../resources/directory.ts'
-import type { StoredObject, WriteManner, WriteOutcome, ResourceReader } from '../resources/writer.ts'
+import { membersOf } from '../resources/directory.ts'
+import type { StoredObject, WriteManner, WriteOutcome } from '../resources/writer.ts'
+import type { Roster } from './out-of-force.ts'
 import { readStoredMember } from './stored-member.ts'
-
-interface KeepingParts {
-  readonly directory: Directory
-  readonly writer: ResourceReader
-}
 
 /** What a change of a member rests on, and its outcome; `write` reads the member itself first. */
 interface OwnerChange {
@@ -30,13 +26,13 @@ const TRIES = 4
  */
 export async function changeKeepingOwner(
   { before, after, write }: OwnerChange,
-  parts: KeepingParts,
+  roster: Roster,
 ): Promise<WriteOutcome | Refusal> {
-  const isTaken = isOwner(before) && after !== 'Owner' && parts.directory.organizations().has(before.organization)
+  const isTaken = isOwner(before) && after !== 'Owner' && roster.directory.organizations().has(before.organization)
   for (let tries = 0; tries < TRIES; tries += 1) {
-    const stored = await readStoredMember(before, parts.writer)
+    const stored = await readStoredMember(before, roster.writer)
     if (stored === null) return refuse('conflict')
-    const reliesOn = isTaken ? await otherOwner(before, parts) : null
+    const reliesOn = isTaken ? await otherOwner(before, roster) : null
     if (isTaken && reliesOn === null) return refuse('last_owner')
     const outcome = await write(stored, reliesOn === null ? {} : { reliesOn })
     if (outcome.kind !== 'conflict') return outcome
@@ -45,10 +41,7 @@ export async function changeKeepingOwner(
 }
 
 /** As it is stored now: the directory may be a moment behind. */
-async function otherOwner(
-  { name, organization }: Member,
-  { directory, writer }: KeepingParts,
-): Promise<StoredObject | null> {
+async function otherOwner({ name, organization }: Member, { directory, writer }: Roster): Promise<StoredObject | null> {
   const others = membersOf(directory, organization).filter((other) => other.name !== name && isOwner(other))
   for (const other of others) {
     const stored = await readStoredMember(other, writer)

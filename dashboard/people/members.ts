@@ -17,35 +17,29 @@ import { refuseUse } from '../../domain/plan.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import { copiedPatch, type CopiedPatch } from '../resources/patch.ts'
 import { answer, DONE, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
-import type { NoteActivity } from '../events/activity.ts'
-import { noteRemoval } from '../events/notes.ts'
-import { membersOf, type Directory } from '../resources/directory.ts'
-import type { InventoryFinder, InventoryLists } from '../resources/inventory.ts'
-import { signedBy, type ChangeHash } from '../events/signed-by.ts'
+import type { Trail } from '../events/trail.ts'
+import { membersOf } from '../resources/directory.ts'
 import type { ResourceWriter, StoredObject, WriteOutcome } from '../resources/writer.ts'
 import { changeKeepingOwner } from './keep-owner.ts'
-import { membersOutOfForce, type MemberOutOfForce } from './out-of-force.ts'
+import { membersOutOfForce, type MemberOutOfForce, type Roster } from './out-of-force.ts'
 import { memberAddress, readStoredMember } from './stored-member.ts'
 
 export interface MemberParts {
-  readonly inventory: InventoryFinder & InventoryLists
+  readonly roster: Roster
+  readonly trail: Trail
   /** Called to delete what else is stored about a removed member. */
   readonly onRemoved: (member: Member) => Promise<void>
-  readonly directory: Directory
-  readonly writer: ResourceWriter
-  readonly changeHash: ChangeHash
-  readonly noteActivity: NoteActivity
 }
 
 /** Those in force, then the others. */
-export function listMembers(parts: MemberParts) {
+export function listMembers(roster: Roster) {
   return async (call: Call) => {
     const { organization, role } = scopeOf(call)
     const seesAddresses = mayDo(role, 'readAddresses')
-    const inForce = membersOf(parts.directory, organization.id)
+    const inForce = membersOf(roster.directory, organization.id)
     const all: readonly (Member & Partial<MemberOutOfForce>)[] = [
       ...inForce,
-      ...membersOutOfForce(parts, organization.id),
+      ...membersOutOfForce(roster, organization.id),
     ]
     return answer({ members: all.map((member) => memberAnswer(member, seesAddresses)) })
   }
@@ -66,12 +60,12 @@ function memberAnswer(
   }
 }
 
-export function changeMember(parts: MemberParts) {
-  const { directory, writer, changeHash } = parts
+export function changeMember({ roster, trail }: MemberParts) {
+  const { directory, writer } = roster
   return async (call: CallTo<'changeMember'>) => {
     const { role: actor } = scopeOf(call)
     const members = directory.members()
-    const before = memberOfPath(call, parts)
+    const before = memberOfPath(call, roster)
     if (before === null) return refuse('not_found')
     const { role: after } = call.body
     const others = members.filter((member) => member !== before)
@@ -80,7 +74,7 @@ export function changeMember(parts: MemberParts) {
       refuseNewOwner(before, after, others) ??
       refuseFirstPlace(call, { before, after }, others)
     if (refused !== null) return refused
-    const sign = signedBy(call, changeHash)
+    const sign = trail.sign(call)
     let patch: CopiedPatch | null = null
     const outcome = await changeKeepingOwner(
       {
@@ -93,7 +87,7 @@ export function changeMember(parts: MemberParts) {
           return writer.replace({ ...memberAddress(before), spec }, stored.version, { ...manner, sign })
         },
       },
-      parts,
+      roster,
     )
     if ('code' in outcome) return outcome
     return outcome.kind === 'written' ? DONE : refusedWrite(outcome, patch)
@@ -123,8 +117,8 @@ function refuseFirstPlace(
 
 export function removeMember(parts: MemberParts) {
   return async (call: CallTo<'removeMember'>) => {
-    const { directory } = parts
-    const before = memberOfPath(call, parts)
+    const { directory } = parts.roster
+    const before = memberOfPath(call, parts.roster)
     if (before === null) return refuse('not_found')
     const refused = refuseMemberChange(scopeOf(call).role, { before, after: null }, directory.members())
     return refused ?? deleteMember(call, before, parts)
@@ -136,7 +130,7 @@ export function leaveOrganization(parts: MemberParts) {
   return async (call: Call) => {
     const { email } = sessionOf(call)
     const { organization } = scopeOf(call)
-    const { directory } = parts
+    const { directory } = parts.roster
     const own = membersOf(directory, organization.id).find(
       ({ identity, invitation }) => identity.kind === 'person' && identity.email === email && invitation === null,
     )
@@ -146,15 +140,16 @@ export function leaveOrganization(parts: MemberParts) {
 }
 
 async function deleteMember(call: Call, member: Member, parts: MemberParts): Promise<typeof DONE | Refusal> {
-  const { writer, onRemoved, noteActivity } = parts
-  await noteRemoval(call, `Member/${shownName(member)}`, noteActivity)
+  const { roster, trail, onRemoved } = parts
+  const { writer } = roster
+  await trail.noteRemoval(call, `Member/${shownName(member)}`)
   const outcome = await changeKeepingOwner(
     {
       before: member,
       after: null,
       write: (stored, manner) => writer.remove(memberAddress(member), stored.version, manner),
     },
-    parts,
+    roster,
   )
   if ('code' in outcome) return outcome
   if (outcome.kind !== 'written') return refusedWrite(outcome)
@@ -200,10 +195,10 @@ const CODES: Readonly<Record<string, 'person_limit' | 'already_member'>> = {
 /** The member that the path names, in force or not, if the organisation of the path has it. */
 export function memberOfPath(
   call: CallTo<'changeMember'> | CallTo<'removeMember'> | CallTo<'inviteAgain'>,
-  parts: MemberParts,
+  roster: Roster,
 ): (Member & Partial<MemberOutOfForce>) | null {
   const { organization } = scopeOf(call)
   const isNamed = ({ name }: Member): boolean => name === call.params.member
-  const inForce = membersOf(parts.directory, organization.id).find(isNamed)
-  return inForce ?? membersOutOfForce(parts, organization.id).find(isNamed) ?? null
+  const inForce = membersOf(roster.directory, organization.id).find(isNamed)
+  return inForce ?? membersOutOfForce(roster, organization.id).find(isNamed) ?? null
 }

@@ -7,36 +7,30 @@ import { isMemberSpec } from '../../domain/resources/member-schema.ts'
 import { objectKey } from '../../domain/catalog/objects.ts'
 import { memberFrom, type Member } from '../../domain/people/member.ts'
 import { membersOf, type Directory } from '../resources/directory.ts'
-import type { ListedObject, InventoryLists, InventoryOwners } from '../resources/inventory.ts'
+import type { Inventory, ListedObject } from '../resources/inventory.ts'
+import type { ResourceWriter } from '../resources/writer.ts'
 
 export interface MemberOutOfForce extends Member {
   /** As in conditions; empty while nobody has said it. */
   readonly refusal: { readonly reason: string; readonly message: string }
 }
 
-interface KnownParts {
+/** Members: who is in force, whose objects there are beside them, and where both are written. */
+export interface Roster {
   readonly directory: Directory
-  readonly inventory: InventoryLists
+  readonly inventory: Inventory
+  readonly writer: ResourceWriter
 }
 
 /** Of one organisation, the oldest first. */
-export function membersOutOfForce(
-  { directory, inventory }: KnownParts,
-  organization: string,
-): readonly MemberOutOfForce[] {
+export function membersOutOfForce({ directory, inventory }: Roster, organization: string): readonly MemberOutOfForce[] {
   return without(membersOf(directory, organization), inventory.list('Member', organization)).flatMap((object) =>
     outOfForce(object, organization),
   )
 }
 
 /** In force or not, in every organisation, and in those that are gone, whose ID is empty. */
-export function everyMember({
-  directory,
-  inventory,
-}: {
-  readonly directory: Directory
-  readonly inventory: InventoryOwners
-}): readonly Member[] {
+export function everyMember({ directory, inventory }: Roster): readonly Member[] {
   const inForce = directory.members()
   const others = without(inForce, inventory.all('Member'))
   return [...inForce, ...others.flatMap((object) => outOfForce(object, inventory.organizationOf(object) ?? ''))]

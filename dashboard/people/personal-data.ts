@@ -7,20 +7,16 @@ import type { Member } from '../../domain/people/member.ts'
 import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { SessionVerbs } from '../../ports/hot-state/session-verbs.ts'
 import { erasedKey } from '../mail/erased.ts'
-import type { Directory } from '../resources/directory.ts'
-import type { InventoryOwners } from '../resources/inventory.ts'
-import type { ResourceWriter, StoredObject, WriteManner } from '../resources/writer.ts'
+import type { StoredObject, WriteManner } from '../resources/writer.ts'
 import { changeKeepingOwner } from './keep-owner.ts'
-import { everyMember } from './out-of-force.ts'
+import { everyMember, type Roster } from './out-of-force.ts'
 import { memberAddress } from './stored-member.ts'
 
 /** A letter may still be attempted at its deadline. */
 const ERASED_MS = LETTER_LIFETIME_MS.support + DAY_MS
 
 interface PersonParts {
-  readonly directory: Directory
-  readonly inventory: InventoryOwners
-  readonly writer: ResourceWriter
+  readonly roster: Roster
   readonly hotState: SessionVerbs
   readonly facts: FactsReader
   readonly nowMs: () => number
@@ -59,7 +55,7 @@ export interface PersonErased {
 /** Rejects with `FactsUnavailable`. */
 export async function exportPerson(email: string, parts: PersonParts): Promise<PersonExport> {
   const person = parts.personId(email)
-  const members = membersOfPerson(email, parts)
+  const members = membersOfPerson(email, parts.roster)
   return {
     email,
     person,
@@ -84,12 +80,13 @@ async function supportRequestsOf(
  * it is not certain that all members are known: what is not seen would stay.
  */
 export async function erasePerson(email: string, parts: PersonParts): Promise<PersonErased> {
-  if (parts.directory.rightsAge() !== 'current') throw new Error('it is not known who is a member now: try again')
+  if (parts.roster.directory.rightsAge() !== 'current')
+    throw new Error('it is not known who is a member now: try again')
   const person = parts.personId(email)
   const removed: PersonMember[] = []
   const left: (PersonMember & { readonly manager: string })[] = []
   const onlyOwnerOf: PersonMember[] = []
-  for (const member of membersOfPerson(email, parts)) {
+  for (const member of membersOfPerson(email, parts.roster)) {
     const outcome = await removeMembership(member, parts)
     if (outcome.kind === 'removed') removed.push(membershipAnswer(member))
     else if (outcome.kind === 'only_owner') onlyOwnerOf.push(membershipAnswer(member))
@@ -106,13 +103,14 @@ type Removal =
   | { readonly kind: 'managed_elsewhere'; readonly manager: string }
 
 async function removeMembership(member: Member, parts: PersonParts): Promise<Removal> {
-  const { writer, onRemoved } = parts
+  const { roster, onRemoved } = parts
+  const { writer } = roster
   const address = memberAddress(member)
   const found = await writer.read(address)
   if (found !== null && found.managedBy !== null) return { kind: 'managed_elsewhere', manager: found.managedBy }
   if (found !== null) {
     const write = (stored: StoredObject, manner: WriteManner) => writer.remove(address, stored.version, manner)
-    const outcome = await changeKeepingOwner({ before: member, after: null, write }, parts)
+    const outcome = await changeKeepingOwner({ before: member, after: null, write }, roster)
     if ('code' in outcome && outcome.code === 'last_owner') return { kind: 'only_owner' }
     if ('code' in outcome || outcome.kind !== 'written') throw new Error(`${member.name} changed meanwhile: try again`)
   }
@@ -121,8 +119,8 @@ async function removeMembership(member: Member, parts: PersonParts): Promise<Rem
 }
 
 /** Those out of force, too: they would be in force again with the next larger plan. */
-function membersOfPerson(email: string, parts: PersonParts): readonly Member[] {
-  return everyMember(parts).filter(({ identity }) => identity.kind === 'person' && identity.email === email)
+function membersOfPerson(email: string, roster: Roster): readonly Member[] {
+  return everyMember(roster).filter(({ identity }) => identity.kind === 'person' && identity.email === email)
 }
 
 function membershipAnswer({ organization, namespace, name, role, invitation }: Member): PersonMember {

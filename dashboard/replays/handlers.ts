@@ -5,7 +5,6 @@ import type { HandlersOf } from '../http/call.ts'
 import { askReplay, type AskParts } from './ask.ts'
 import { cancelReplay } from './cancel.ts'
 import { listReplays, showReplay } from './show.ts'
-import { startReplayWatch } from './watch.ts'
 
 export function replayListHandlers(parts: Parameters<typeof listReplays>[0]) {
   return { listReplays: listReplays(parts), showReplay: showReplay(parts) } satisfies Partial<
@@ -13,13 +12,9 @@ export function replayListHandlers(parts: Parameters<typeof listReplays>[0]) {
   >
 }
 
-type DecisionReplayParts = Omit<AskParts, 'watch'> &
-  Parameters<typeof cancelReplay>[0] &
-  Parameters<typeof startReplayWatch>[0]
-
-export function replayHandlers(parts: DecisionReplayParts) {
+export function replayHandlers(ask: AskParts, cancel: Parameters<typeof cancelReplay>[0]) {
   return {
-    askReplay: askReplay({ ...parts, watch: startReplayWatch(parts).add }),
-    cancelReplay: cancelReplay(parts),
+    askReplay: askReplay(ask),
+    cancelReplay: cancelReplay(cancel),
   } satisfies Partial<HandlersOf<typeof REPLAY_ROUTES>>
 }

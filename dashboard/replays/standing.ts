@@ -8,15 +8,16 @@ import type { Sessions } from '../sessions/sessions.ts'
 /** Sessions are the same everywhere; what this process knows of objects may be old. */
 type ReplayStanding = 'allowed' | 'signed_out' | 'no_role' | 'unknown_organization'
 
-interface StandingSource {
-  readonly sessions: Pick<Sessions, 'readUnattended'>
-  readonly directory: Pick<Directory, 'organizations' | 'members'>
+/** By whom and by what rights are known. */
+export interface RightsSource {
+  readonly sessions: { readonly readUnattended: Sessions['readUnattended'] }
+  readonly directory: Directory
 }
 
 /** Rejects while the hot state is unavailable. */
 export async function replayStanding(
   { session: id, organization }: { readonly session: string; readonly organization: string },
-  { sessions, directory }: StandingSource,
+  { sessions, directory }: RightsSource,
 ): Promise<ReplayStanding> {
   const session = await sessions.readUnattended({ id })
   if (session === null) return 'signed_out'

@@ -14,22 +14,15 @@ import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { OnceVerbs } from '../../ports/hot-state/session-verbs.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { NoteActivity } from '../events/activity.ts'
-import type { EventStreams } from '../events/event-streams.ts'
-import type { Directory } from '../resources/directory.ts'
-import type { Sessions } from '../sessions/sessions.ts'
-import { replayStanding } from './standing.ts'
+import { replayStanding, type RightsSource } from './standing.ts'
 
 interface WatchParts {
   readonly facts: FactsReader
   readonly hotState: OnceVerbs
-  readonly sessions: Pick<Sessions, 'readUnattended'>
-  readonly directory: Directory
-  readonly streams: Pick<EventStreams, 'closing'>
+  readonly rights: RightsSource
   readonly noteActivity: NoteActivity
   readonly logger: Logger
   readonly nowMs: () => number
-  /** Half a second if absent. */
-  readonly everyMs?: number
 }
 
 export type WatchedReplay = Pick<OpenReplayRow, 'id' | 'website' | 'organization' | 'session' | 'asked_at_ms'>
@@ -58,22 +51,22 @@ const CLAIM_MS = 30 * SECOND_MS
 const OBJECTS_LATE_MS = 2 * MINUTE_MS
 const RIGHT_LOST = 'whoever asked for it was removed, has another role, or signed out'
 
-/** Starts as soon as the objects are known. */
-export function startReplayWatch(parts: WatchParts): ReplayWatch {
-  const { directory, streams, logger, everyMs = EVERY_MS } = parts
-  const watch = new Watch(parts)
+/** Starts as soon as the objects are known. `closing`: aborted when the process stops. */
+export function startReplayWatch(parts: WatchParts, closing: AbortSignal, everyMs = EVERY_MS): ReplayWatch {
+  const { rights, logger } = parts
+  const watch = new Watch(parts, closing)
   let isFailing = false
   const loop = async (): Promise<void> => {
-    await Promise.race([directory.synced, closed(streams.closing)])
-    for (let turn = 0; !streams.closing.aborted; turn++) {
+    await Promise.race([rights.directory.synced, closed(closing)])
+    for (let turn = 0; !closing.aborted; turn++) {
       if (turn < FIRST_TURNS || turn % FACTS_EVERY_TURNS === 0) watch.readOpen()
       await watch.look()
       const failure = watch.failure()
-      if (failure !== null && !isFailing && !streams.closing.aborted) {
+      if (failure !== null && !isFailing && !closing.aborted) {
         logger.warn({ err: failure }, 'whether replays may go on is not known; asking again')
       }
       isFailing = failure !== null
-      await wait(everyMs, undefined, { signal: streams.closing, ref: false }).catch(() => undefined)
+      await wait(everyMs, undefined, { signal: closing, ref: false }).catch(() => undefined)
     }
   }
   return { add: (replay) => watch.add(replay), ended: loop() }
@@ -99,13 +92,15 @@ interface Watched {
 
 class Watch {
   readonly #parts: WatchParts
+  readonly #closing: AbortSignal
   readonly #watched = new Map<string, Watched>()
   /** Why the facts could not be read the last time; null if they could. */
   #factsFailure: unknown = null
   #isReading = false
 
-  constructor(parts: WatchParts) {
+  constructor(parts: WatchParts, closing: AbortSignal) {
     this.#parts = parts
+    this.#closing = closing
   }
 
   add(replay: WatchedReplay): void {
@@ -134,7 +129,7 @@ class Watch {
   async look(): Promise<void> {
     const nowMs = this.#parts.nowMs()
     const due = [...this.#watched.values()].filter(({ restsUntilMs }) => restsUntilMs <= nowMs)
-    for (let from = 0; from < due.length && !this.#parts.streams.closing.aborted; from += AT_ONCE) {
+    for (let from = 0; from < due.length && !this.#closing.aborted; from += AT_ONCE) {
       if (from > 0) await nextTurn()
       await Promise.all(due.slice(from, from + AT_ONCE).map((each) => this.#lookAt(each, nowMs)))
     }
@@ -158,7 +153,7 @@ class Watch {
   }
 
   async #isLost(watched: Watched, nowMs: number): Promise<boolean> {
-    const standing = await replayStanding(watched.replay, this.#parts)
+    const standing = await replayStanding(watched.replay, this.#parts.rights)
     if (standing === 'signed_out') return true
     if (standing === 'allowed') {
       watched.hasHadRight = true
@@ -174,12 +169,13 @@ class Watch {
 
   /** Does nothing if another process does it, or if it was done before. */
   async #end(replay: WatchedReplay): Promise<void> {
-    const { hotState, directory, noteActivity } = this.#parts
+    const { hotState, rights, noteActivity } = this.#parts
     const { organization } = replay
     if (!(await hotState.putOnce(endKey(replay), 'claimed', CLAIM_MS))) return
     try {
       const isOver = await this.#isOver(replay)
-      const { logRetentionDays = LIMITS.logRetentionDays.fallback } = directory.organizations().get(organization) ?? {}
+      const { logRetentionDays = LIMITS.logRetentionDays.fallback } =
+        rights.directory.organizations().get(organization) ?? {}
       if (!isOver) await noteActivity({ ...cancelEntry(replay, RIGHT_LOST), organization, logRetentionDays })
       await hotState.replaceOnce(endKey(replay), isOver ? 'over' : 'noted', LIMITS.replayKeepMs)
     } catch (error) {

@@ -8,7 +8,8 @@ import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { mailAddress } from '../../domain/schema/mail-address.ts'
 import { isKnown } from '../../domain/people/standing.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
+import type { OnceVerbs } from '../../ports/hot-state/session-verbs.ts'
 import type { Randomness } from '../../runtime/random.ts'
 import { answer, answerAccepted, type CallTo } from '../http/call.ts'
 import { codeHit, mailHit, mailInAllHit, refuseByRate } from '../http/limits.ts'
@@ -22,14 +23,12 @@ import { secretText, type Sessions } from '../sessions/sessions.ts'
 import { finishSignIn } from './finish.ts'
 import { knownBrowser, rememberBrowser } from './known-browser.ts'
 
-interface MailLinkParts {
-  readonly hotState: HotState
+export interface MailLinkParts {
+  readonly hotState: HitCounter & OnceVerbs
   readonly sessions: Sessions
-  readonly directory: Directory
   /** Null: the installation sends no mail. */
   readonly outbox: Outbox | null
   readonly randomness: Randomness
-  readonly baseUrl: string
   /** Keyed hash of an address or code, for keys and records. */
   readonly hash: (text: string) => string
 }
@@ -86,7 +85,11 @@ function secretsOf(id: string, hash: (text: string) => string): LinkSecrets {
   return { token, link: sha256Hex(token), code: String(number).padStart(CODE_DIGITS, '0') }
 }
 
-interface SignInLetterParts extends Pick<MailLinkParts, 'hotState' | 'directory' | 'baseUrl' | 'hash'> {
+interface SignInLetterParts {
+  readonly hotState: HitCounter & OnceVerbs
+  readonly directory: Directory
+  readonly baseUrl: string
+  readonly hash: (text: string) => string
   /** If sign-up is open, anyone may sign in first. */
   readonly isOpen: boolean
   /** The service's name as people read it. */

@@ -2,34 +2,28 @@
 
 import * as client from 'openid-client'
 
-import { memberOf } from '../../domain/strict-json.ts'
 import { shapeOf, isText, parsedAs } from '../../domain/guards.ts'
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { lacksGroups, readClaims, type ClaimRules } from '../../domain/people/oidc-claims.ts'
-import type { HotState } from '../../ports/hot-state/hot-state.ts'
+import type { OnceVerbs } from '../../ports/hot-state/session-verbs.ts'
 import { answer, answerElsewhere, type Call, type CallTo, type CookieChanges } from '../http/call.ts'
 import { sha256Hex } from '../../common/digest.ts'
+import type { Randomness } from '../../runtime/random.ts'
 import { secretText, type Sessions } from '../sessions/sessions.ts'
 import { finishSignIn } from './finish.ts'
-import { accountOf } from './pins.ts'
-import { isSameAccount, type SameAccountParts } from './same-account.ts'
-import { groupGrantOf } from './read-groups.ts'
-import type { Discovery } from './discovery.ts'
+import type { AttemptSecrets, IdentityProvider } from './identity-provider.ts'
+import type { Accounts } from './same-account.ts'
 
-interface OidcParts extends Omit<SameAccountParts, 'hotState'> {
-  readonly hotState: HotState
+export interface OidcParts {
+  readonly provider: IdentityProvider
+  readonly accounts: Accounts
   readonly sessions: Sessions
-  /** Null: the installation has no identity provider. */
-  readonly discovery: Discovery | null
-  readonly rules: ClaimRules
+  readonly hotState: OnceVerbs
+  readonly randomness: Randomness
   readonly baseUrl: string
-  readonly countGroupsMissing: () => void
 }
 
-interface OidcAttempt {
-  readonly nonce: string
-  readonly verifier: string
+interface OidcAttempt extends AttemptSecrets {
   readonly returnTo: string
 }
 
@@ -39,7 +33,8 @@ const CALLBACK = '/api/sign-in/oidc/callback'
 
 export function startOidc(parts: OidcParts) {
   return async (call: CallTo<'startOidc'>) => {
-    const { discovery, randomness, hotState, baseUrl } = parts
+    const { randomness, hotState, baseUrl } = parts
+    const { discovery } = parts.provider
     if (discovery === null) return refuse('oidc_not_configured')
     const config = discovery.current()
     if (config === null) return refuse('unavailable')
@@ -76,14 +71,15 @@ function attemptId(state: string): string {
 /** Where the identity provider sends the browser back: ends on one of our pages, signed in or with the reason. */
 export function finishOidc(parts: OidcParts) {
   return async (call: Call) => {
-    const config = parts.discovery?.current() ?? null
+    const { provider, accounts } = parts
+    const config = provider.discovery?.current() ?? null
     const attempt = config === null ? null : await takeAttempt(call, parts)
     if (config === null || attempt === null) return failed(call)
     // The configured address, never the Host header: it is part of what the provider checks.
     const url = new URL(`${parts.baseUrl}${CALLBACK}?${call.search.toString()}`)
-    const proven = await redeem(config, url, { attempt, state: call.search.get('state') ?? '', parts })
+    const proven = await provider.redeem(config, url, { ...attempt, state: call.search.get('state') ?? '' })
     if (proven === null) return failed(call)
-    if (!(await isSameAccount(proven.email, proven.account, parts))) return failed(call, REPLACED)
+    if (!(await accounts.isSame(proven.email, proven.account))) return failed(call, REPLACED)
     const { email, groups, grant } = proven
     const { cookies = {} } = await finishSignIn(call, parts.sessions, { email, groups, grant, method: 'oidc' })
     return answerElsewhere(attempt.returnTo, { ...cookies, ...attemptEnded(call) })
@@ -98,50 +94,6 @@ async function takeAttempt({ attempts, search }: Call, { hotState }: OidcParts):
   return text === null ? null : parsedAs(isAttempt, text)
 }
 
-interface Redemption {
-  readonly attempt: OidcAttempt
-  readonly state: string
-  readonly parts: OidcParts
-}
-
-async function redeem(config: client.Configuration, url: URL, { attempt, state, parts }: Redemption) {
-  try {
-    const tokens = await client.authorizationCodeGrant(config, url, {
-      pkceCodeVerifier: attempt.verifier,
-      expectedNonce: attempt.nonce,
-      expectedState: state,
-      idTokenExpected: true,
-    })
-    const claims = tokens.claims()
-    if (claims === undefined) return null
-    const { userinfo_endpoint: endpoint } = config.serverMetadata()
-    // Some providers give the address there alone.
-    const more = endpoint === undefined ? {} : await client.fetchUserInfo(config, tokens.access_token, claims.sub)
-    const said = { ...claims, ...more }
-    const proven = readClaims(said, parts.rules)
-    if (lacksGroups(said, parts.rules)) noteGroupsMissing(parts)
-    if (proven === null) parts.logger.warn({}, 'the identity provider gave no proven address')
-    if (proven === null) return null
-    const grant = groupGrantOf(tokens, claims.sub, parts.nowMs())
-    return { ...proven, grant, account: accountOf(claims.iss, claims.sub) }
-  } catch (error) {
-    parts.logger.warn(
-      { code: memberOf(error, 'code'), reason: memberOf(error, 'error') },
-      'the answer of the identity provider was refused',
-    )
-    return null
-  }
-}
-
-/** Whoever set a claim for groups expects people to be members by them: without the claim they sign in and see nothing. */
-function noteGroupsMissing({ rules, discovery, logger, countGroupsMissing }: OidcParts): void {
-  countGroupsMissing()
-  logger.warn(
-    { claim: rules.groupsClaim, scopes: discovery?.scopes },
-    'the identity provider names no groups: some do so only with a scope of its own (--oidc-scopes) or a setting of theirs',
-  )
-}
-
 /** The end of the address that says why nobody was signed in. */
 export const REPLACED = '=account_replaced'
 
@@ -149,7 +101,7 @@ function failed(call: Call, why: '' | typeof REPLACED = '') {
   return answerElsewhere(`/sign-in#failed${why}`, attemptEnded(call))
 }
 
-function attemptEnded({ attempts, search }: Call): Pick<CookieChanges, 'attempts'> {
+function attemptEnded({ attempts, search }: Call): CookieChanges {
   const id = attemptId(search.get('state') ?? '')
   return attempts.has(id) ? { attempts: new Map([[id, null]]) } : {}
 }

@@ -31,8 +31,10 @@ export function createReadGroups({ discovery, rules, nowMs }: ReadGroupsParts): 
 
 const OVER: GroupReading = { kind: 'over' }
 
-interface Asking extends Pick<ReadGroupsParts, 'rules' | 'nowMs'> {
+interface Asking {
   readonly config: client.Configuration
+  readonly rules: ClaimRules
+  readonly nowMs: () => number
 }
 
 interface UserInfo {

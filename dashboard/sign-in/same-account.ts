@@ -2,29 +2,33 @@
 
 import { LIMITS } from '../../domain/limits.ts'
 import { membersNamed } from '../../domain/people/standing.ts'
-import type { LogWriter } from '../../ports/event-log/event-log.ts'
 import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import type { Randomness } from '../../runtime/random.ts'
-import { createActivity } from '../events/activity.ts'
+import type { NoteActivity } from '../events/activity.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { Account, Pins } from './pins.ts'
 
-export interface SameAccountParts {
+interface AccountParts {
   readonly directory: Directory
   readonly pins: Pins
-  readonly eventLog: LogWriter
   readonly hotState: HitCounter
   readonly personId: (email: string) => string
-  readonly randomness: Randomness
-  readonly nowMs: () => number
+  readonly noteActivity: NoteActivity
   readonly logger: Logger
+}
+
+export interface Accounts {
+  /** False if a member of this address is pinned to another account; nothing is pinned then. */
+  readonly isSame: (email: string, account: Account) => Promise<boolean>
 }
 
 const TOLD_EVERY_S = 3_600
 
-/** False if a member of this address is pinned to another account; nothing is pinned then. */
-export async function isSameAccount(email: string, account: Account, parts: SameAccountParts): Promise<boolean> {
+export function createAccounts(parts: AccountParts): Accounts {
+  return { isSame: (email, account) => isSameAccount(email, account, parts) }
+}
+
+async function isSameAccount(email: string, account: Account, parts: AccountParts): Promise<boolean> {
   const members = membersNamed(email, parts.directory.members())
   const pinned = await Promise.all(members.map((member) => parts.pins.read(member, account.issuer)))
   const others = members.filter((_, place) => pinned[place] !== null && pinned[place] !== account.subject)
@@ -44,11 +48,11 @@ interface Replaced {
   readonly person: string
 }
 
-async function noteReplaced({ organization, person }: Replaced, parts: SameAccountParts): Promise<void> {
-  const { directory, hotState } = parts
+async function noteReplaced({ organization, person }: Replaced, parts: AccountParts): Promise<void> {
+  const { directory, hotState, noteActivity } = parts
   const told = { key: `told:account_replaced:${organization}:${person}`, limit: 1, windowS: TOLD_EVERY_S }
   if ((await hotState.countHits([told])).kind !== 'counted') return
-  await createActivity(parts)({
+  await noteActivity({
     organization,
     website: '',
     type: 'account_replaced',

@@ -8,15 +8,19 @@ import { orderResend, orderSkip, orderTest, type OrderParts } from './order.ts'
 import { setPaused } from './pause.ts'
 import { rotateStreamSecret } from './rotate.ts'
 
-export function streamHandlers(parts: StreamListParts & OrderParts & WriteParts): HandlersOf<typeof STREAM_ROUTES> {
+export function streamHandlers(
+  reading: StreamListParts,
+  ordering: OrderParts,
+  writing: WriteParts,
+): HandlersOf<typeof STREAM_ROUTES> {
   return {
-    streams: listStreams(parts),
-    streamAttempts: listAttempts(parts),
-    testStream: orderTest(parts),
-    skipStream: orderSkip(parts),
-    resendStream: orderResend(parts),
-    pauseStream: setPaused(parts, true),
-    resumeStream: setPaused(parts, false),
-    rotateStreamSecret: rotateStreamSecret(parts),
+    streams: listStreams(reading),
+    streamAttempts: listAttempts(reading),
+    testStream: orderTest(ordering),
+    skipStream: orderSkip(ordering),
+    resendStream: orderResend(ordering),
+    pauseStream: setPaused(writing, true),
+    resumeStream: setPaused(writing, false),
+    rotateStreamSecret: rotateStreamSecret(writing),
   }
 }

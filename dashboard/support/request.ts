@@ -10,7 +10,8 @@ import { refuseByRate, supportHits } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import { diagnose, type DiagnosticsParts } from './diagnostics.ts'
 
-export interface SupportParts extends DiagnosticsParts {
+export interface SupportParts {
+  readonly diagnostics: DiagnosticsParts
   readonly hotState: HotState
   /** Null: no mail server is configured, or no support address. */
   readonly outbox: Outbox | null
@@ -21,7 +22,8 @@ export interface SupportParts extends DiagnosticsParts {
 
 /** Exactly what would be sent along with the message. */
 export function previewSupport(parts: SupportParts) {
-  return async (call: Call) => answer({ isMailed: parts.outbox !== null, diagnostics: await diagnose(call, parts) })
+  return async (call: Call) =>
+    answer({ isMailed: parts.outbox !== null, diagnostics: await diagnose(call, parts.diagnostics) })
 }
 
 /** Repeating a request with the same ID sends one mail, whatever became of the first attempt. */

@@ -5,16 +5,20 @@ import type { WriteParts } from '../configuration/write.ts'
 import type { HandlersOf } from '../http/call.ts'
 import { createWebhook, rotateSecret } from './secrets.ts'
 import { replayLost, testWebhook, type WebhookSendParts } from './send.ts'
-import { listWebhookAttempts, listLost, listWebhooks } from './show.ts'
+import { listWebhookAttempts, listLost, listWebhooks, type WebhookReadParts } from './show.ts'
 
-export function webhookHandlers(parts: WebhookSendParts & WriteParts): HandlersOf<typeof WEBHOOK_ROUTES> {
+export function webhookHandlers(
+  reading: WebhookReadParts,
+  sending: WebhookSendParts,
+  writing: WriteParts,
+): HandlersOf<typeof WEBHOOK_ROUTES> {
   return {
-    webhooks: listWebhooks(parts),
-    createWebhook: createWebhook(parts),
-    webhookAttempts: listWebhookAttempts(parts),
-    lostEvents: listLost(parts),
-    replayLost: replayLost(parts),
-    testWebhook: testWebhook(parts),
-    rotateWebhookSecret: rotateSecret(parts),
+    webhooks: listWebhooks(reading),
+    createWebhook: createWebhook(writing),
+    webhookAttempts: listWebhookAttempts(reading),
+    lostEvents: listLost(reading),
+    replayLost: replayLost(sending),
+    testWebhook: testWebhook(sending),
+    rotateWebhookSecret: rotateSecret(writing),
   }
 }

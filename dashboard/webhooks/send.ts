@@ -7,44 +7,53 @@ import type { LogWriter } from '../../ports/event-log/event-log.ts'
 import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import type { LostEventRow } from '../../ports/facts/pages/webhooks.ts'
 import type { Randomness } from '../../runtime/random.ts'
-import type { Directory } from '../resources/directory.ts'
+import type { ReadScope } from '../reads/scope.ts'
+import type { Inventory } from '../resources/inventory.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import { answer, answerAccepted, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
 import { refuseByRate, webhookTestHit } from '../http/limits.ts'
 import { messagesSince, ownWebhook, webhookId, webhookSubject } from './own.ts'
 import { MOST_LOST } from '../api/webhooks.ts'
-import { LOST_KEPT_MS, type WebhookReadParts } from './show.ts'
+import { LOST_KEPT_MS } from './show.ts'
 
-export interface WebhookSendParts extends WebhookReadParts {
-  readonly eventLog: LogWriter
+export interface WebhookSendParts {
+  readonly scope: ReadScope
+  readonly inventory: Inventory
   readonly hotState: HitCounter
-  readonly randomness: Randomness
   readonly noteActivity: NoteActivity
-  readonly directory: Pick<Directory, 'catalogNumber'>
+  readonly queue: WebhookQueue
+}
+
+/** Puts jobs on the log. */
+export interface WebhookQueue {
+  readonly eventLog: LogWriter
+  readonly randomness: Randomness
+  /** Of the newest catalog that is known. */
+  readonly catalogNumber: () => number
 }
 
 const RANDOM_BYTES = 8
 
 /** Sent once, also while it is paused; its attempt is found by the ID of the message. */
 export function testWebhook(parts: WebhookSendParts) {
-  const { inventory, hotState, eventLog, randomness, noteActivity, directory } = parts
+  const { inventory, hotState, noteActivity, queue } = parts
   return async (call: CallTo<'testWebhook'>) => {
     const webhook = ownWebhook(call, inventory)
     if ('code' in webhook) return webhook
     const { organization } = scopeOf(call)
     const limited = await refuseByRate([webhookTestHit(organization.id)], hotState)
     if (limited !== null) return limited
-    const random = randomness.hex(RANDOM_BYTES)
-    const made = { nowMs: call.nowMs, random, catalogNumber: directory.catalogNumber() }
+    const random = queue.randomness.hex(RANDOM_BYTES)
+    const made = { nowMs: call.nowMs, random, catalogNumber: queue.catalogNumber() }
     const job = webhookTestJob(organization, webhookId(webhook), made)
-    await eventLog.append('webhooks', [webhookEntry(job)])
+    await queue.eventLog.append('webhooks', [webhookEntry(job)])
     await noteActivity(activityOf(call, webhookSubject(webhook), 'webhook_test', 'A test is sent.'))
     return answerAccepted({ message: job.messageId })
   }
 }
 
 /** Under their old IDs. Each is shown as waiting at once, so that it is not sent a third time by a second click. */
-export function replayLost({ scope, inventory, eventLog, noteActivity, directory }: WebhookSendParts) {
+export function replayLost({ scope, inventory, noteActivity, queue }: WebhookSendParts) {
   return scope(async (reads, call: CallTo<'replayLost'>) => {
     const webhook = ownWebhook(call, inventory)
     if ('code' in webhook) return webhook
@@ -56,14 +65,12 @@ export function replayLost({ scope, inventory, eventLog, noteActivity, directory
       limit: MOST_LOST,
       ...(message === undefined ? {} : { message_id: message }),
     })
-    const jobs = rows.map((row) => ({
-      ...replayedJob(call, webhookId(webhook), row),
-      catalogNumber: directory.catalogNumber(),
-    }))
+    const catalogNumber = queue.catalogNumber()
+    const jobs = rows.map((row) => replayedJob(call, { webhook: webhookId(webhook), catalogNumber }, row))
     if (jobs.length > 0) {
-      await eventLog.append('webhooks', jobs.map(webhookEntry))
+      await queue.eventLog.append('webhooks', jobs.map(webhookEntry))
       const records = jobs.map((job) => waitingAttempt(job, call.nowMs))
-      await eventLog.append('webhook_attempts', records.map(webhookEntry))
+      await queue.eventLog.append('webhook_attempts', records.map(webhookEntry))
       const text = `${jobs.length} events are sent again.`
       await noteActivity(activityOf(call, webhookSubject(webhook), 'webhook_replayed', text))
     }
@@ -72,7 +79,11 @@ export function replayLost({ scope, inventory, eventLog, noteActivity, directory
 }
 
 /** It counts as an attempt of its own, so that what follows has numbers after it. */
-function replayedJob(call: Call, webhook: string, row: LostEventRow): Omit<WebhookJob, 'catalogNumber'> {
+function replayedJob(
+  call: Call,
+  { webhook, catalogNumber }: { readonly webhook: string; readonly catalogNumber: number },
+  row: LostEventRow,
+): WebhookJob {
   const { organization } = scopeOf(call)
   return {
     v: 1,
@@ -86,6 +97,7 @@ function replayedJob(call: Call, webhook: string, row: LostEventRow): Omit<Webho
     deadlineAtMs: call.nowMs + LIMITS.webhookTryMs,
     attempts: row.attempts + 1,
     dueAtMs: call.nowMs,
+    catalogNumber,
     logRetentionDays: organization.logRetentionDays,
   }
 }

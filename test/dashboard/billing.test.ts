@@ -3,6 +3,7 @@
 import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
 
+import { createPresent } from '../../dashboard/billing/present.ts'
 import { reconcilePlans } from '../../dashboard/billing/reconcile.ts'
 import { isSigned } from '../../dashboard/billing/signature.ts'
 import type { DashboardBilling } from '../../dashboard/dashboard.ts'
@@ -58,17 +59,16 @@ describe('billing', () => {
   }
   const reconcile = (): Promise<number> =>
     reconcilePlans({
-      ...billing,
+      applyPresent: createPresent({ ...billing, writer: stage.writer, nowMs: stage.nowMs, logger: noticing }),
       directory: stage.directory,
-      writer: stage.writer,
-      nowMs: stage.nowMs,
       random: () => 0,
-      logger: {
-        ...SILENT_LOGGER,
-        warn: (...said: readonly unknown[]) => void warnings.push(String(said.at(-1))),
-        info: () => undefined,
-      },
+      logger: noticing,
     })
+  const noticing = {
+    ...SILENT_LOGGER,
+    warn: (...said: readonly unknown[]) => void warnings.push(String(said.at(-1))),
+    info: () => undefined,
+  }
   /** As somebody may do it with kubectl. */
   const put = async (fields: object): Promise<void> => {
     const before = await stage.writer.read(ORGANIZATION)

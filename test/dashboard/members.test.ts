@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 
 import { inviteAgain } from '../../dashboard/people/invitations.ts'
+import { createTrail } from '../../dashboard/events/trail.ts'
 import { ownerWish } from '../../dashboard/people/first-owner.ts'
 import { erasePerson } from '../../dashboard/people/personal-data.ts'
 import { LIMITS } from '../../domain/limits.ts'
@@ -189,9 +190,7 @@ describe('members', () => {
 
   it('always include an Owner who is a person, also if one is erased while another leaves', async () => {
     const parts = {
-      directory: stage.directory,
-      inventory: stage.inventory,
-      writer: stage.writer,
+      roster: stage,
       hotState: stage.hotState,
       facts: { run: async () => [] },
       nowMs: stage.nowMs,
@@ -206,15 +205,14 @@ describe('members', () => {
     const { removed, onlyOwnerOf } = await erasePerson(email, parts)
     expect([removed, onlyOwnerOf.map(({ organization }) => organization)]).to.deep.equal([[], ['erased']])
     expect(ownersOf('erased')).to.have.length(1)
-    const { directory, inventory, writer } = stage
     const wish = { email: 'next@erased.dev', organization: 'erased' }
-    expect(await ownerWish({ directory, inventory, writer, hash: () => 'abcdef012345' }, wish)).to.equal(null)
+    expect(await ownerWish(stage, { ...wish, hash: () => 'abcdef012345' })).to.equal(null)
     expect((await erasePerson(email, parts)).onlyOwnerOf).to.deep.equal([])
   })
 
   it('get an Owner again by order of the operator, whoever is there, whatever the plan, and whatever file is broken', async () => {
+    const { writer } = stage
     const at = (kind: string, name: string) => ({ kind, namespace: 'default', name })
-    const { directory, inventory, writer } = stage
     const make = async (name: string, plan: string, members: Readonly<Record<string, object>>) => {
       await writer.create({ ...at('Organization', name), spec: { displayName: name, plan } })
       for (const [member, more] of Object.entries(members)) {
@@ -231,7 +229,7 @@ describe('members', () => {
       'apiVersion: whence.dev/v1alpha1\nkind: Website\nmetadata: { name: broken }\nspec: {}\n',
     )
     const owner = (email: string, organization: string) =>
-      ownerWish({ directory, inventory, writer, hash: () => 'abcdef012345' }, { email, organization })
+      ownerWish(stage, { email, organization, hash: () => 'abcdef012345' })
     expect(await owner('admin@lost.dev', 'lost'), 'with another role').to.equal(null)
     expect(await owner('asked@lost.dev', 'lost'), 'invited').to.equal(null)
     expect(await owner('new@full.dev', 'full'), 'a full plan').to.equal(null)
@@ -364,17 +362,12 @@ describe('members', () => {
     const person = await stage.signIn('new@small.dev')
     await accept(person, invitation)
     const parts = {
-      directory: { ...stage.directory, members: () => behind },
-      writer: stage.writer,
+      roster: { directory: { ...stage.directory, members: () => behind }, writer: stage.writer },
       hotState: stage.hotState,
-      outbox: null,
+      letters: { outbox: null, baseUrl: '' },
       randomness: createRandomness(),
-      baseUrl: '',
       hash: String,
-      changeHash: String,
-      hasBilling: false,
-      onRemoved: async () => undefined,
-      noteActivity: async () => undefined,
+      trail: createTrail(async () => '', String),
     }
     const organization = stage.directory.organizations().get('small')
     const call = {
@@ -448,9 +441,8 @@ describe('members', () => {
     expect((await write('POST', 'shrunk/members/asked/invitation', owner)).body['error']).to.equal('plan_limit')
     await stage.mailSent()
     expect(stage.mails.length, 'no mail').to.equal(mails)
-    const { directory, inventory, writer } = stage
     const wish = { email: 'second@shrunk.dev', organization: 'shrunk' }
-    expect(await ownerWish({ directory, inventory, writer, hash: String }, wish)).to.equal(
+    expect(await ownerWish(stage, { ...wish, hash: String })).to.equal(
       'the person is a member (Owner) that is out of force: the plan Free allows 1 member',
     )
     expect((await write('DELETE', 'shrunk/members/second', owner)).status).to.equal(204)

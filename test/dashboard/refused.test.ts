@@ -98,7 +98,7 @@ describe('in the dashboard', () => {
       randomness: createRandomness(),
       nowMs: () => nowMs,
       logger: SILENT_LOGGER,
-      metrics: { refusalShed: () => void (shed += 1) },
+      countShed: () => void (shed += 1),
     })
     const refuseMany = (organization: string, times: number): void => {
       for (let place = 0; place < times; place += 1)
@@ -106,8 +106,7 @@ describe('in the dashboard', () => {
           organization: { id: organization, logRetentionDays: 30 } as never,
           req: { method: 'GET', headers: {} } as never,
           route: '/api/x',
-          actor: null,
-          addressHash: 'a',
+          by: { person: null, addressHash: 'a' },
           durationMs: 1,
           outcome: { kind: 'refused', code: 'rate_limited', rule: 'dashboard_reads' } as never,
         })
@@ -150,9 +149,7 @@ describe('in the dashboard', () => {
     const session = await stage.signIn('gone@acme.dev')
     const forgotten: string[] = []
     const parts = {
-      directory: stage.directory,
-      inventory: stage.inventory,
-      writer: stage.writer,
+      roster: stage,
       hotState: stage.hotState,
       facts: { run: async () => [] },
       nowMs: stage.nowMs,
@@ -191,11 +188,9 @@ describe('in the dashboard', () => {
       await stage.writer.create({ ...at('Member', `shrunk-${name}`), spec })
     }
     await planIs('Free')
-    const { directory, inventory, writer, hotState, nowMs } = stage
+    const { hotState, nowMs } = stage
     const parts = {
-      directory,
-      inventory,
-      writer,
+      roster: stage,
       hotState,
       nowMs,
       facts: { run: async () => [] },
@@ -232,7 +227,7 @@ describe('in the dashboard', () => {
         .sort()
     const before = names()
     stage.advance(LIMITS.invitationMs + LIMITS.expiredInvitationMs - 60_000)
-    expect(await deleteExpired(stage), 'a minute before').to.equal(0)
+    expect(await deleteExpired(stage, stage.nowMs), 'a minute before').to.equal(0)
     const again = await stage.signIn(OWNER)
     const { body } = await stage.ask('GET', '/api/organizations/acme/members', { cookies: again })
     const renewed = (body['members'] as { name: string; email: string }[]).find(
@@ -240,7 +235,7 @@ describe('in the dashboard', () => {
     )
     await stage.ask('POST', `/api/organizations/acme/members/${renewed?.name}/invitation`, { cookies: again })
     stage.advance(120_000)
-    const deleted = await Promise.all([deleteExpired(stage), deleteExpired(stage)])
+    const deleted = await Promise.all([deleteExpired(stage, stage.nowMs), deleteExpired(stage, stage.nowMs)])
     expect(deleted[0] + deleted[1], 'of two at once').to.equal(1)
     expect(names())
       .to.have.length(before.length - 1)

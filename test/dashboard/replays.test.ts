@@ -5,7 +5,6 @@ import { expect } from 'chai'
 
 import { NO_BACKLOG } from '../delivery/support/memory-facts.ts'
 import { createActivity } from '../../dashboard/events/activity.ts'
-import { createEventStreams } from '../../dashboard/events/event-streams.ts'
 import { askReplay } from '../../dashboard/replays/ask.ts'
 import { startReplayWatch } from '../../dashboard/replays/watch.ts'
 import { createReadScope } from '../../dashboard/reads/scope.ts'
@@ -391,20 +390,18 @@ describe('replays of decisions', function () {
   /** The watch of another process, which notes in `noted` what it ends. */
   const watchElsewhere = (noted: string[], more: Partial<Parameters<typeof startReplayWatch>[0]> = {}) => {
     const { hotState, directory, nowMs } = stage
-    const streams = createEventStreams()
-    const watch = startReplayWatch({
+    const closing = new AbortController()
+    const parts = {
       facts,
       hotState,
-      sessions: sessionsOf(stage),
-      directory,
-      streams,
+      rights: { sessions: sessionsOf(stage), directory },
       nowMs,
       logger: SILENT,
-      everyMs: 1,
       noteActivity: async ({ subject = '' }) => `${noted.push(subject)}`,
       ...more,
-    })
-    return { ...watch, stop: () => (streams.close(), watch.ended) }
+    }
+    const watch = startReplayWatch(parts, closing.signal, 1)
+    return { ...watch, stop: () => (closing.abort(), watch.ended) }
   }
   type WatchElsewhere = ReturnType<typeof watchElsewhere>
   const during = async (watches: readonly WatchElsewhere[], act: () => Promise<void>): Promise<void> => {
@@ -496,7 +493,9 @@ describe('replays of decisions', function () {
       rightsAge: () => 'current' as const,
     }
     const knowing = (organizations: Directory['organizations'], synced = Promise.resolve()): WatchElsewhere =>
-      watchElsewhere(noted, { directory: { ...nothing, organizations, synced } })
+      watchElsewhere(noted, {
+        rights: { sessions: sessionsOf(stage), directory: { ...nothing, organizations, synced } },
+      })
     const known = Promise.withResolvers<void>()
     const unknown = () => (ofUnknowing.push('none'), new Map())
     const watches = [knowing(stage.directory.organizations, known.promise), knowing(unknown)]
@@ -574,11 +573,14 @@ describe('replays of decisions', function () {
     const watch = watchElsewhere(noted, {
       noteActivity: failing,
       facts: { run: hanging([]) },
-      sessions: {
-        readUnattended(session) {
-          if (session.id !== other.session) return sessions.readUnattended(session)
-          looks.push('other')
-          throw new Error('away')
+      rights: {
+        directory: stage.directory,
+        sessions: {
+          readUnattended(session) {
+            if (session.id !== other.session) return sessions.readUnattended(session)
+            looks.push('other')
+            throw new Error('away')
+          },
         },
       },
     })
@@ -621,18 +623,21 @@ describe('replays of decisions', function () {
     let isAway = true
     const watch = watchElsewhere(noted, {
       facts: counting(asks),
-      sessions: {
-        async readUnattended(session) {
-          asks.push('right')
-          if (isAway) throw new Error('the hot state is away')
-          return {
-            ...session,
-            email: 'member@acme.dev',
-            groups: [],
-            person: '',
-            method: 'link',
-            signedInAtMs: 0,
-          }
+      rights: {
+        directory: stage.directory,
+        sessions: {
+          async readUnattended(session) {
+            asks.push('right')
+            if (isAway) throw new Error('the hot state is away')
+            return {
+              ...session,
+              email: 'member@acme.dev',
+              groups: [],
+              person: '',
+              method: 'link',
+              signedInAtMs: 0,
+            }
+          },
         },
       },
     })

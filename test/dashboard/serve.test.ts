@@ -124,9 +124,9 @@ describe('serving a route of the dashboard', () => {
   }
   const counted: number[] = []
   before(async () => {
-    const serve = createServe({
-      routes: handlers.map(([row, handle]) => ({ row, handle })),
-      baseUrl: 'http://127.0.0.1',
+    const routes = handlers.map(([row, handle]) => ({ row, handle }))
+    const serve = createServe(routes, {
+      site: { baseUrl: 'http://127.0.0.1', addressHashOf: () => 'address' },
       sessions: { read: async () => null } as never,
       directory: {
         organizations: () => new Map(),
@@ -137,16 +137,14 @@ describe('serving a route of the dashboard', () => {
         synced: Promise.resolve(),
       },
       hotState: windows,
-      addressHashOf: () => 'address',
-      randomness: createRandomness(),
-      nowMs: Date.now,
-      onLimit: () => undefined,
-      metrics: {
+      stamps: { nowMs: Date.now, randomness: createRandomness() },
+      observer: {
+        logger: createLogger({ program: 'test', level: 'debug', write: (line) => void lines.push(line) }),
         answered: ({ status }) => void counted.push(status),
         limitReached: () => undefined,
         sessionSeen: () => undefined,
+        onLimit: () => undefined,
       },
-      logger: createLogger({ program: 'test', level: 'debug', write: (line) => void lines.push(line) }),
     })
     server = createServer((req, res) => void serve(req, res)).listen(0, '127.0.0.1')
     await once(server, 'listening')

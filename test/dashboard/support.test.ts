@@ -194,9 +194,7 @@ describe('support requests', () => {
       }) as never,
     }
     const parts = {
-      directory,
-      inventory: stage.inventory,
-      writer,
+      roster: { directory, inventory: stage.inventory, writer },
       hotState,
       facts,
       nowMs,

@@ -7,6 +7,7 @@ import { replayDeadLetters } from '../../../delivery/tools/replay.ts'
 import { addressReader } from '../../../api/http/client-address.ts'
 import type { ServerParts } from '../../../api/server.ts'
 import { countingPayments } from '../../../dashboard/billing/count-payments.ts'
+import { createPresent } from '../../../dashboard/billing/present.ts'
 import { startReconciling } from '../../../dashboard/billing/reconcile.ts'
 import { stripePayments } from '../../../dashboard/billing/stripe.ts'
 import { createDashboard, createLetterPost, type DashboardBilling } from '../../../dashboard/dashboard.ts'
@@ -144,49 +145,33 @@ export async function openDashboard(
   const signIn = signInPages({ brand })
   const pages = openPages(brand, logger, randomness)
   const metrics = createDashboardMetrics(registry, nowMs)
-  const api = createDashboard({
-    baseUrl,
-    streams,
-    eventLog,
-    hotState,
-    facts,
-    directory,
-    inventory,
-    writer,
-    pins,
-    keys,
-    randomness,
-    nowMs,
-    logger,
-    metrics,
-    clock: { elapsedMs: () => performance.now() },
-    addressHashOf,
-    replayDeliveries: ({ mayCountTwice, ...query }) =>
-      replayDeadLetters({ eventLog, facts, nowMs, mayCountTwice, catalogNumber: directory.catalogNumber }, query),
-    outbox: await openOutbox(own, settings, ground, randomness),
-    discovery: await openDiscovery(own, settings),
-    signUp: settings.signUp === 'Closed' ? null : ground.signUpPlace,
-    billing: await openBilling(own, settings, resources, metrics),
-    version: version(),
-    hasSupport: settings.supportMail !== null,
-    claimRules: { trustedDomains: settings.oidcTrustDomains, groupsClaim: settings.oidcGroupsClaim },
-    ...(ground.readingHandlers === undefined ? {} : { readingHandlers: ground.readingHandlers }),
-  })
+  const roster = { directory, inventory, writer }
+  const claimRules = { trustedDomains: settings.oidcTrustDomains, groupsClaim: settings.oidcGroupsClaim }
+  const signUp = settings.signUp === 'Closed' ? null : ground.signUpPlace
+  const api = createDashboard(
+    {
+      site: { baseUrl, addressHashOf, version: version(), streams },
+      engines: { eventLog, hotState, facts },
+      roster,
+      entrance: { discovery: await openDiscovery(own, settings), claimRules, pins, signUp },
+      keys,
+      surroundings: { nowMs, randomness, logger, metrics, clock: { elapsedMs: () => performance.now() } },
+    },
+    {
+      outbox: await openOutbox(own, settings, ground, randomness),
+      hasSupport: settings.supportMail !== null,
+      billing: await openBilling(own, settings, resources, metrics.paymentsAsked),
+      replayDeliveries: ({ mayCountTwice, ...query }) =>
+        replayDeadLetters({ eventLog, facts, nowMs, mayCountTwice, catalogNumber: directory.catalogNumber }, query),
+      ...(ground.readingHandlers === undefined ? {} : { readingHandlers: ground.readingHandlers }),
+    },
+  )
   await lifecycle.start(
     'expired invitations',
-    () => startDeletingExpired({ directory, inventory, writer, nowMs, logger }),
+    () => startDeletingExpired(roster, nowMs, logger),
     (started) => started.close(),
   )
-  const people = {
-    directory,
-    inventory,
-    writer,
-    hotState,
-    facts,
-    nowMs,
-    personId: keys.personId,
-    onRemoved: pins.forget,
-  }
+  const people = { roster, hotState, facts, nowMs, personId: keys.personId, onRemoved: pins.forget }
   const serve: Serve = (req, res) => signIn(req, res) || pages(req, res) || api(req, res) || missing(req, res)
   return {
     streams,
@@ -196,8 +181,7 @@ export async function openDashboard(
     erasePerson: (email) => erasePerson(email, people),
     async signInLink({ email, ownerOf }) {
       if (ownerOf !== null) {
-        const owners = { directory, inventory, writer, hash: keys.memberHash }
-        const outcome = await ownerWish(owners, { email, organization: ownerOf })
+        const outcome = await ownerWish(roster, { email, organization: ownerOf, hash: keys.memberHash })
         if (outcome !== null) throw new Error(outcome)
       }
       return makeSignInLink(hotState, randomness, { email, baseUrl })
@@ -214,7 +198,6 @@ async function openOutbox(
 ): Promise<Outbox | null> {
   const { lifecycle, logger, registry, nowMs } = own
   const { eventLog, hotState } = stores
-  const { directory, writer } = resources
   const { smtpUrl: url, mailFrom: from, baseUrl, supportMail } = settings
   if (url === null) return null
   const mailer = await lifecycle.start(
@@ -222,19 +205,9 @@ async function openOutbox(
     () => smtpMailer({ url, from, proxy: outboundProxyOf(settings) }),
     (opened) => opened.close(),
   )
-  const post = createLetterPost({
-    hotState,
-    directory,
-    writer,
-    baseUrl,
-    nowMs,
-    logger,
-    keys,
-    mailer,
-    supportMail,
-    isOpen: settings.signUp === 'Open',
-    brand: brandName(settings.brand),
-  })
+  const isOpen = settings.signUp === 'Open'
+  const site = { baseUrl, brand: brandName(settings.brand), isOpen, supportMail, signInHash: keys.signInHash }
+  const post = createLetterPost({ hotState, roster: resources, site, mailer, nowMs, logger })
   const role = { eventLog, post, telemetry: { logger, registry }, nowMs, randomness }
   await lifecycle.startBackground(
     'mail',
@@ -266,28 +239,27 @@ async function openBilling(
   { lifecycle, logger, nowMs }: Process,
   settings: DashboardSettings,
   { directory, writer }: DashboardResources,
-  metrics: DashboardMetrics,
+  countPayment: DashboardMetrics['paymentsAsked'],
 ): Promise<DashboardBilling | null> {
   const { stripeSecretFile, stripeWebhookSecretFile, stripePrices, stripeUrl: url } = settings
   if (stripeSecretFile === null) return null
   const [secretKey = ''] = readSecrets(stripeSecretFile, "the file of the payment provider's key")
-  const prices = {
+  const billing = {
     payments: countingPayments(
       await stripePayments({ secretKey, url, proxy: outboundProxyOf(settings) }),
-      metrics.paymentsAsked,
+      countPayment,
     ),
     plans: new Map(stripePrices.map(({ plan, price }) => [price, plan])),
-  }
-  const billing = {
-    ...prices,
     webhookSecrets: readSecrets(stripeWebhookSecretFile, "the file of the payment webhook's secrets"),
     // If a plan has several prices, the first counts.
     offers: new Map(stripePrices.toReversed().map(({ plan, price }) => [plan, price])),
     pageHosts: [...PAGE_HOSTS, ...(url.startsWith('http:') ? [new URL(url).host] : [])],
   }
+  const { payments, plans } = billing
+  const applyPresent = createPresent({ payments, plans, writer, nowMs, logger })
   await lifecycle.start(
     'reconciliation of plans',
-    () => startReconciling({ ...prices, directory, writer, nowMs, logger, random: Math.random }),
+    () => startReconciling({ applyPresent, directory, logger, random: Math.random }),
     (started) => started.close(),
   )
   return billing

@@ -161,18 +161,20 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const inventory = folderInventory(catalog, nowMs)
   const { refresh, repairs } = catalog
   const writer = folderWriter({ folder: manifests, written, env: {}, refresh, repairs, nowMs })
+  const roster = { directory, inventory, writer }
   const sendLetter = createLetterPost({
     hotState,
-    directory,
-    writer,
-    baseUrl,
+    roster,
+    site: {
+      baseUrl,
+      brand: 'Whence',
+      isOpen: options.isOpen === true,
+      supportMail: options.supportMail ?? null,
+      signInHash: keys.signInHash,
+    },
+    mailer,
     nowMs,
     logger,
-    keys,
-    mailer,
-    isOpen: options.isOpen === true,
-    brand: 'Whence',
-    supportMail: options.supportMail ?? null,
   })
   const registry = new Registry()
   const mailRole = await startMailRole({
@@ -199,34 +201,41 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   let audit = options.isAudited === true ? startAudit() : null
   const streams = createEventStreams()
   const reads = readThreadOf(options, { directory, nowMs })
-  const serve = createDashboard({
-    ...reads.parts,
-    baseUrl,
-    eventLog: noted,
-    hotState,
-    keys,
-    randomness,
-    nowMs,
-    logger,
-    discovery,
-    ...ofRequests,
-    directory,
-    streams,
-    inventory,
-    metrics: createDashboardMetrics(registry, nowMs),
-    signUp: options.isOpen === true ? { namespace: 'default', installation: null } : null,
-    pins: hotStatePins(hotState),
-    replayDeliveries: ({ mayCountTwice, ...query }) =>
-      replayDeadLetters({ eventLog, facts: options.facts ?? { run: async () => [] }, nowMs, mayCountTwice }, query),
-    addressHashOf: (req) => keys.addressHash(String(req.headers['x-address'] ?? '192.0.2.1'), nowMs()),
-    facts: options.facts ?? { run: async () => [] },
-    billing: (await options.billing?.(baseUrl)) ?? null,
-    // Pages are as long on a busy machine.
-    clock: { elapsedMs: () => 0 },
-    version: '1.2.3',
-    hasSupport: options.supportMail !== undefined,
-    claimRules: { trustedDomains: options.trustedDomains ?? [], groupsClaim: 'groups' },
-  })
+  const serve = createDashboard(
+    {
+      site: {
+        baseUrl,
+        addressHashOf: (req) => keys.addressHash(String(req.headers['x-address'] ?? '192.0.2.1'), nowMs()),
+        version: '1.2.3',
+        streams,
+      },
+      engines: { eventLog: noted, hotState, facts: options.facts ?? { run: async () => [] } },
+      roster: { ...roster, writer: ofRequests.writer },
+      entrance: {
+        discovery,
+        claimRules: { trustedDomains: options.trustedDomains ?? [], groupsClaim: 'groups' },
+        pins: hotStatePins(hotState),
+        signUp: options.isOpen === true ? { namespace: 'default', installation: null } : null,
+      },
+      keys,
+      surroundings: {
+        nowMs,
+        randomness,
+        logger,
+        metrics: createDashboardMetrics(registry, nowMs),
+        // Pages are as long on a busy machine.
+        clock: { elapsedMs: () => 0 },
+      },
+    },
+    {
+      outbox: ofRequests.outbox,
+      hasSupport: options.supportMail !== undefined,
+      billing: (await options.billing?.(baseUrl)) ?? null,
+      replayDeliveries: ({ mayCountTwice, ...query }) =>
+        replayDeadLetters({ eventLog, facts: options.facts ?? { run: async () => [] }, nowMs, mayCountTwice }, query),
+      ...reads.parts,
+    },
+  )
   const server = createServer((req, res) => {
     if (options.before?.(req, res) !== true && !serve(req, res) && !serveMissing(req, res)) res.writeHead(404).end()
   })
