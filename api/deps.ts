@@ -34,14 +34,19 @@ export interface ApiDeps extends CatalogInForce, KeysInForce {
   readonly options: ApiOptions
 }
 
-export interface ApiOptions {
+/** What public files say of the service. */
+export interface PublicSite {
   readonly baseUrl: string
   readonly brand: string
+  readonly version: string
+}
+
+export interface ApiOptions {
+  readonly site: PublicSite
   /** Networks whose `X-Forwarded-For` is trusted. */
   readonly trustProxy: readonly string[]
   /** Prices by plan for `/api/limits`; null if none are set. */
   readonly prices: Readonly<Record<string, unknown>> | null
-  readonly version: string
   /** Folder of the built SDK. */
   readonly sdkFolder: string
   /** Whether every object of the configuration is in force. */

@@ -21,6 +21,7 @@ import { notingSignIns } from './events/notes.ts'
 import { createTrail } from './events/trail.ts'
 import { createStillAllowed, type EventStreams } from './events/event-streams.ts'
 import { asCalled, scopeOf, type Call, type Handler } from './http/call.ts'
+import { cookieRules } from './http/cookies.ts'
 import { noteRefused } from './http/refused.ts'
 import { createServe, type Serve, type Site, type Stamps } from './http/serve.ts'
 import { redeliveryHandlers } from './installs/handlers.ts'
@@ -78,7 +79,10 @@ interface DashboardParts {
   readonly surroundings: Surroundings
 }
 
-interface DashboardSite extends Site {
+interface DashboardSite {
+  readonly baseUrl: string
+  /** Keyed hash under the key of the day; nothing else sees the address itself. */
+  readonly addressHashOf: Site['addressHashOf']
   /** Of this service. */
   readonly version: string
   /** Close them before the server. */
@@ -243,7 +247,9 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
   const onLimit = noteRefused({ eventLog, hotState, randomness, nowMs, logger, countShed: metrics.refusalShed })
   const { answered, limitReached, sessionSeen } = metrics
   const observer = { logger, answered, limitReached, sessionSeen, onLimit }
-  return createServe(routes, { site, sessions, directory, hotState, stamps: { nowMs, randomness }, observer })
+  const shown = { baseUrl, cookies: cookieRules(baseUrl), addressHashOf: site.addressHashOf }
+  const stamps = { nowMs, randomness }
+  return createServe(routes, { site: shown, sessions, directory, hotState, stamps, observer })
 }
 
 function billingRoutes({ site, engines, roster, surroundings }: DashboardParts, billing: DashboardBilling) {

@@ -21,7 +21,7 @@ const CLOSE: Headers = { Connection: 'close' }
 /** Refuses messages that two readers could parse as two different requests. */
 export function plainRequest(parts: PipelineParts): RequestHandler {
   const refuseIt = refuser(parts)
-  const { baseUrl } = parts.deps.options
+  const { baseUrl } = parts.deps.options.site
   return (req, res, next) => {
     takeOriginForm(req, baseUrl)
     const code = findAmbiguity(req)

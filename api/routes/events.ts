@@ -58,9 +58,9 @@ export function eventsRoute(parts: PipelineParts): CollectionRoute {
       const { installation } = outcome
       const kept = readKeptDecision(outcome.kept)
       if (kept.kind === 'newer') return leaveToLaterRelease(claim, kept, parts.deps)
-      const claimedAtMs = performance.now()
+      const claimed = { claim, atMs: performance.now(), waitedMs }
       const earlier = outcome.isNew || kept.kind === 'decision' ? null : findEarlier(claim)
-      return admitFirst({ request, event, claim, claimedAtMs, waitedMs, installation, kept, earlier }, parts)
+      return admitFirst({ request, event, claimed, installation, kept, earlier }, parts)
     },
   }
 }
@@ -71,9 +71,13 @@ function refuseBoth(body: JsonObject): Refusal | null {
   return hasBoth ? refuse('handoff_excludes_receipts') : null
 }
 
-function claimOf({ website }: CheckedRequest, event: InstallEvent, deps: ApiDeps): Claim {
+function claimOf(
+  { website }: CheckedRequest,
+  { eventId, installationId }: { readonly eventId: string; readonly installationId: string },
+  deps: ApiDeps,
+): Claim {
   const owner = deps.randomness.hex(OWNER_BYTES)
-  return { ...ownedWebsite(website), eventId: event.eventId, installationId: event.installationId, owner }
+  return { ...ownedWebsite(website), eventId, installationId, owner }
 }
 
 /** A repeat that arrives while the first is being handled waits for its answer, at most a second. */
@@ -90,23 +94,32 @@ async function claimInTime(
   return { outcome, waitedMs: performance.now() - beganMs }
 }
 
+interface ClaimingReport {
+  readonly request: CheckedRequest
+  readonly claim: Claim
+}
+
 /** Another try was first: its answer, or `503` while it is at work. */
 async function answerForOther(
   outcome: Exclude<ClaimOutcome, { readonly kind: 'first' }>,
-  { request, claim }: Pick<FirstReport, 'request' | 'claim'>,
+  { request, claim }: ClaimingReport,
   deps: ApiDeps,
 ): Promise<Refusal | AcceptedAnswer> {
   if (outcome.kind === 'busy') return refuse('unavailable')
   return answerInstall(request, duplicateAnswer(await answerByNow(outcome.answer, claim, deps)))
 }
 
+interface Claimed {
+  readonly claim: Claim
+  /** On the monotonic clock. */
+  readonly atMs: number
+  readonly waitedMs: number
+}
+
 interface FirstReport {
   readonly request: CheckedRequest
   readonly event: InstallEvent
-  readonly claim: Claim
-  /** On the monotonic clock. */
-  readonly claimedAtMs: number
-  readonly waitedMs: number
+  readonly claimed: Claimed
   readonly installation: Installation
   /** The decision of an earlier try that may have been stored. */
   readonly kept: ReadableDecision
@@ -133,7 +146,7 @@ async function leaveToLaterRelease(
 /** The event is no new one: the hot state learns its answer again, and the caller gets it as a repeat does. */
 async function answerForEarlier(
   earlier: KnownAnswer,
-  { request, claim }: FirstReport,
+  { request, claim }: ClaimingReport,
   deps: ApiDeps,
 ): Promise<AcceptedAnswer> {
   if (earlier.isPending === true) await deps.hotState.settleInstall({ ...earlier, owner: claim.owner })
@@ -143,7 +156,8 @@ async function answerForEarlier(
 
 /** Gather, decide, apply; a failure releases the claim, so that a retry need not wait for the lease. */
 async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Refusal | AcceptedAnswer> {
-  const { request, event, claim } = first
+  const { request, event, claimed } = first
+  const { claim } = claimed
   const { deps, recorder } = parts
   try {
     const usage = await countTrackedEvent(request, deps, recorder)
@@ -154,16 +168,16 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Ref
     const [decided, earlier] = await Promise.all([deciding, first.earlier])
     if (earlier !== null) {
       await usage.giveBack()
-      return await answerForEarlier(earlier, first, deps)
+      return await answerForEarlier(earlier, { request, claim }, deps)
     }
     if (decided === null) {
       await deps.hotState.releaseInstall(claim)
       return { ...answerInstall(request, unrecordedAnswer(event.eventId)), isUnrecorded: true }
     }
-    const renewed = await renewedClaim(first, deps)
+    const renewed = await renewedClaim(claimed, deps)
     if (renewed !== null && renewed.kind !== 'first') {
       await usage.giveBack()
-      return await answerForOther(renewed, first, deps)
+      return await answerForOther(renewed, { request, claim }, deps)
     }
     const renewedKept = readKeptDecision(renewed?.kept ?? null)
     if (renewedKept.kind === 'newer') {
@@ -191,13 +205,13 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Ref
  * Null if the claim is certainly still this try's. Otherwise the outcome of claiming once more: if another try has taken the
  * event meanwhile, writing this decision would make a row that differs from what that try was told.
  */
-async function renewedClaim({ claim, claimedAtMs }: FirstReport, deps: ApiDeps): Promise<ClaimOutcome | null> {
-  return performance.now() - claimedAtMs < SURE_OF_CLAIM_MS ? null : deps.hotState.claimInstall(claim)
+async function renewedClaim({ claim, atMs }: Claimed, deps: ApiDeps): Promise<ClaimOutcome | null> {
+  return performance.now() - atMs < SURE_OF_CLAIM_MS ? null : deps.hotState.claimInstall(claim)
 }
 
 /** The decision is kept beside the append: a failed append may still have been stored, and the next try must give the same answer. */
 async function storeInstall(install: Install, first: FirstReport, parts: PipelineParts): Promise<void> {
-  const kept = parts.deps.hotState.keepInstall(ownClaim(first.claim, install), () => encodeDecision(install))
+  const kept = parts.deps.hotState.keepInstall(ownClaim(first.claimed.claim, install), () => encodeDecision(install))
   await Promise.all([acceptInstall(install, first, parts), kept])
 }
 
@@ -230,7 +244,7 @@ async function decideFirst(first: FirstReport, deps: ApiDeps): Promise<Install> 
 
 async function resolveEvent(first: FirstReport, path: PathChoice, deps: ApiDeps): Promise<ResolutionResult> {
   const { website, exchange } = first.request
-  const { event, claim, installation } = first
+  const { event, claimed, installation } = first
   if (isOnlyCounted(website.organization, path)) return COUNTED
   const nowMs = exchange.receivedAtMs
   const owned = ownedWebsite(website)
@@ -241,12 +255,12 @@ async function resolveEvent(first: FirstReport, path: PathChoice, deps: ApiDeps)
   const result = resolve({ ...known, installation: knownInstallation(installation) })
   const isOnlyInstallation = result.resolution === 'pending' && result.openCandidates?.length === 0
   if (!isOnlyInstallation || installation.kind !== 'unknown') return result
-  return resolve({ ...known, installation: await lookUpInstallation(claim, deps, nowMs) })
+  return resolve({ ...known, installation: await lookUpInstallation(claimed.claim, deps, nowMs) })
 }
 
 async function acceptInstall(
   install: Install,
-  { request, waitedMs }: FirstReport,
+  { request, claimed: { waitedMs } }: FirstReport,
   { recorder }: PipelineParts,
 ): Promise<void> {
   const { retentionDays } = request.website

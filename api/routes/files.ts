@@ -21,25 +21,25 @@ interface PublicFiles {
 const HOOK_SOURCE = new URL('../../hook/report.sh', import.meta.url)
 const SCRIPT_TYPE = 'text/javascript; charset=utf-8'
 
-export function publicFiles(options: ApiOptions): PublicFiles {
-  const hookBody = renderHookBody(readFileSync(HOOK_SOURCE, 'utf8'), options.brand)
+export function publicFiles({ site, sdkFolder, prices }: ApiOptions): PublicFiles {
+  const hookBody = renderHookBody(readFileSync(HOOK_SOURCE, 'utf8'), site.brand)
   const hookFile = staticFile({ type: 'text/plain; charset=utf-8', content: hookBody, cache: CACHE_SHORT })
   return {
     hookBody,
     byPath: new Map([
-      ...sdkFiles(options.sdkFolder),
+      ...sdkFiles(sdkFolder),
       ['/report.sh', hookFile],
-      ['/api/limits', limitsFile(options.prices)],
+      ['/api/limits', limitsFile(prices)],
       [
         '/openapi.json',
         staticFile({
           type: 'application/json; charset=utf-8',
-          content: JSON.stringify(openApiDocument(options), null, 2),
+          content: JSON.stringify(openApiDocument(site), null, 2),
           cache: CACHE_SHORT,
           isShared: true,
         }),
       ],
-      ...skillFiles(options, hookFile.sha256),
+      ...skillFiles(site, hookFile.sha256),
     ]),
   }
 }

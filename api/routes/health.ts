@@ -17,7 +17,7 @@ export function health(deps: ApiDeps): RequestHandler {
       ok: true,
       ga_mode: ga4,
       delivery: all,
-      version: deps.options.version,
+      version: deps.options.site.version,
       catalog: { version: catalog.version, isComplete: deps.options.isCatalogComplete() },
       event_log: flagsOf(deps.eventLog.health()),
       hot_state: flagsOf(deps.hotState.health()),

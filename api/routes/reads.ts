@@ -55,8 +55,8 @@ export function reportScript(parts: PipelineParts, hookBody: string): RequestHan
       path,
       origins: [...website.origins],
       scan: website.hookScan,
-      baseUrl: deps.options.baseUrl,
-      brand: deps.options.brand,
+      baseUrl: deps.options.site.baseUrl,
+      brand: deps.options.site.brand,
     })
     return sendRead(read, {
       type: 'text/x-shellscript; charset=utf-8',

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AnswerNamed } from '../openapi/schemas.ts'
-import type { ApiOptions } from '../deps.ts'
+import type { PublicSite } from '../deps.ts'
 import { CACHE_SHORT, staticFile, type StaticFile } from '../static-files.ts'
 import { sha256Hex } from '../../common/digest.ts'
 import { shellQuoted } from '../../common/shell.ts'
@@ -16,28 +16,28 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /** Files by path; `manifest.json` lists the SHA-256 of each and of the hook's source. */
-export function skillFiles(options: ApiOptions, hookSha256: string): [string, StaticFile][] {
-  const root = `/skills/${options.brand}-setup`
+export function skillFiles(site: PublicSite, hookSha256: string): [string, StaticFile][] {
+  const root = `/skills/${site.brand}-setup`
   const files = readdirSync(SOURCE, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(SOURCE.length + 1))
     .sort()
-    .map((name) => ({ name, content: fillSkill(readFileSync(join(SOURCE, name), 'utf8'), options) }))
+    .map((name) => ({ name, content: fillSkill(readFileSync(join(SOURCE, name), 'utf8'), site) }))
   const fileNames = files.map(({ name }) => name).filter((name) => name !== 'install.sh')
   const installer: readonly (readonly [string, string])[] = [
     ['{{files}}', shellQuoted(fileNames.join(' '))],
-    ['{{root}}', shellQuoted(`${options.baseUrl}${root}`)],
+    ['{{root}}', shellQuoted(`${site.baseUrl}${root}`)],
   ]
   const rendered = files.map(({ name, content }) => ({
     name,
     content: installer.reduce((text, [mark, value]) => text.replaceAll(mark, () => value), content),
   }))
   const manifest: AnswerNamed<'SkillManifest'> = {
-    name: `${options.brand}-setup`,
-    version: options.version,
-    base_url: options.baseUrl,
+    name: `${site.brand}-setup`,
+    version: site.version,
+    base_url: site.baseUrl,
     files: rendered.map(({ name, content }) => ({ path: name, sha256: sha256Hex(content) })),
-    hook: { url: `${options.baseUrl}/report.sh`, sha256: hookSha256 },
+    hook: { url: `${site.baseUrl}/report.sh`, sha256: hookSha256 },
   }
   const manifestFile = staticFile({
     type: 'application/json; charset=utf-8',
@@ -56,9 +56,9 @@ function skillFile(name: string, content: string): StaticFile {
 }
 
 /** Fills in the address and the brand, which the sources do not contain. */
-function fillSkill(text: string, options: ApiOptions): string {
+function fillSkill(text: string, site: PublicSite): string {
   return text
-    .replaceAll('{{base_url}}', () => options.baseUrl)
-    .replaceAll('{{brand}}', options.brand)
-    .replaceAll('{{BRAND}}', options.brand.toUpperCase().replaceAll('-', '_'))
+    .replaceAll('{{base_url}}', () => site.baseUrl)
+    .replaceAll('{{brand}}', site.brand)
+    .replaceAll('{{BRAND}}', site.brand.toUpperCase().replaceAll('-', '_'))
 }

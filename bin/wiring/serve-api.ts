@@ -54,11 +54,9 @@ export async function serveApi(own: Process, settings: ApiSettings, collection: 
     metrics,
     beside,
     options: {
-      baseUrl: settings.baseUrl,
-      brand: settings.brand,
+      site: { baseUrl: settings.baseUrl, brand: settings.brand, version: version() },
       trustProxy: settings.trustProxy,
       prices: settings.prices,
-      version: version(),
       sdkFolder: SDK_FOLDER,
       isCatalogComplete: () => catalog.problems().length === 0,
     },

@@ -54,15 +54,14 @@ function downloadLogs(parts: ExportParts) {
     if (limited !== null) return limited
     const format: LogExportFormat = call.query.format ?? 'ndjson'
     const counted = { rows: 0 }
-    const chunks = exportLogs({
-      reads,
-      question,
-      format,
-      cursors,
-      clock,
-      mayGoOn: () => control.stillAllowed(call, 'Member'),
-      onRows: (rows) => void (counted.rows += rows),
-    })
+    const chunks = exportLogs(
+      {
+        reads,
+        mayGoOn: () => control.stillAllowed(call, 'Member'),
+        onRows: (rows) => void (counted.rows += rows),
+      },
+      { question, format, cursors, clock },
+    )
     const name = format === 'ndjson' ? 'logs.ndjson' : 'logs.log'
     const contentType = format === 'ndjson' ? 'application/x-ndjson' : 'text/plain; charset=utf-8'
     return download(control, call, {

@@ -8,6 +8,7 @@ import { lineOf } from '../logs/line.ts'
 import type { PageClock } from '../reads/walk-back.ts'
 import { readLogPage, type LogQuestion } from '../logs/pages.ts'
 import { checkMayGoOn, type Download } from './download.ts'
+import type { OrganizationFacts } from '../reads/scope.ts'
 
 /** Keyset pages: none takes long, and look-ups of requests run in between. */
 const PAGE_ROWS = 2_000
@@ -23,22 +24,29 @@ interface LogTrailer {
   readonly continueBefore: string | null
 }
 
-interface LogExport extends Download {
+interface ExportedLines {
+  readonly records: number
+  readonly truncated: 'records' | 'bytes' | null
+  readonly last: LogLineRow | null
+}
+
+interface LogExport {
   readonly question: LogQuestion
   readonly format: LogExportFormat
   readonly cursors: Cursors
   readonly clock: PageClock
 }
 
-export async function* exportLogs(wanted: LogExport): AsyncGenerator<string> {
-  const { reads, format, clock } = wanted
+export async function* exportLogs(download: Download, wanted: LogExport): AsyncGenerator<string> {
+  const { reads } = download
+  const { format, clock } = wanted
   let question: LogQuestion | null = { ...wanted.question, limit: PAGE_ROWS, hasBodies: format === 'ndjson' }
   let records = 0
   let bytes = 0
   let last: LogLineRow | null = null
-  const end = (truncated: LogTrailer['truncated']): string => trailerOf(wanted, { records, truncated, last })
+  const end = (truncated: LogTrailer['truncated']): string => trailerOf(reads, wanted, { records, truncated, last })
   while (question !== null) {
-    await checkMayGoOn(wanted)
+    await checkMayGoOn(download)
     const { rows, next } = await readLogPage(reads, question, clock)
     const before = records
     let text: string = ''
@@ -52,7 +60,7 @@ export async function* exportLogs(wanted: LogExport): AsyncGenerator<string> {
       records += 1
       last = row
     }
-    wanted.onRows(records - before)
+    download.onRows(records - before)
     if (truncated !== null) return void (yield text + end(truncated))
     if (text !== '') yield text
     question = next === null ? null : { ...question, from: next }
@@ -66,8 +74,9 @@ function logTextLine(row: LogLineRow): string {
 }
 
 function trailerOf(
-  { reads, cursors, format }: LogExport,
-  { records, truncated, last }: Pick<LogTrailer, 'records' | 'truncated'> & { readonly last: LogLineRow | null },
+  reads: OrganizationFacts,
+  { cursors, format }: LogExport,
+  { records, truncated, last }: ExportedLines,
 ): string {
   const isCut = truncated !== null && last !== null
   const continueBefore = isCut

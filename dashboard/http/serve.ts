@@ -16,7 +16,7 @@ import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 import { readObject, readRawBody } from './body.ts'
 import type { Call, Handler, HandlerOutcome, OrganizationScope } from './call.ts'
-import { cookieRules, type CookieRules } from './cookies.ts'
+import type { CookieRules } from './cookies.ts'
 import { isOwnOrigin } from './own-origin.ts'
 import { givingBack, hitsOf, refuseRequest, refuseUnknownPath } from './limits.ts'
 import { parametersIn, readQuery } from './query.ts'
@@ -45,6 +45,7 @@ interface ServeParts {
 /** How the service is addressed, and its callers are told apart. */
 export interface Site {
   readonly baseUrl: string
+  readonly cookies: CookieRules
   /** Keyed hash under the key of the day; nothing else sees the address itself. */
   readonly addressHashOf: (req: IncomingMessage) => string
 }
@@ -65,18 +66,11 @@ export interface ServeObserver {
   readonly onLimit: (refused: RefusedRequest) => void
 }
 
-/** The request's cookies are read and written by these rules; reads take a place. */
-interface Serving extends ServeParts {
-  readonly cookies: CookieRules
-  readonly places: ReadPlaces
-}
-
 /** Answers a request if it knows the path, otherwise returns false and does nothing. */
 export type Serve = (req: IncomingMessage, res: ServerResponse) => boolean
 
 export function createServe(routes: readonly Route[], parts: ServeParts): Serve {
-  const { site, stamps } = parts
-  const cookies = cookieRules(site.baseUrl)
+  const { stamps } = parts
   const findRoute = createRouteTable(routes)
   const places = new ReadPlaces()
   return (req, res) => {
@@ -88,7 +82,7 @@ export function createServe(routes: readonly Route[], parts: ServeParts): Serve 
       found: findRoute(req.method, path),
       requestId: timeOrderedId(stamps.randomness, stamps.nowMs()),
     }
-    void respond(request, res, { ...parts, cookies, places })
+    void respond(request, res, parts, places)
     return true
   }
 }
@@ -112,7 +106,7 @@ interface Served extends Requested {
   readonly signal: AbortSignal
 }
 
-async function respond(request: Requested, res: ServerResponse, parts: Serving): Promise<void> {
+async function respond(request: Requested, res: ServerResponse, parts: ServeParts, places: ReadPlaces): Promise<void> {
   const startedMs = performance.now()
   const { found, req } = request
   const { observer } = parts
@@ -127,7 +121,9 @@ async function respond(request: Requested, res: ServerResponse, parts: Serving):
     return refuse(error instanceof Outage ? 'unavailable' : 'internal')
   }
   const served = { ...request, signal: gone.signal }
-  const outcome = await givingBack(parts.hotState, parts.stamps.nowMs, () => handleRequest(served, parts).catch(failed))
+  const outcome = await givingBack(parts.hotState, parts.stamps.nowMs, () =>
+    handleRequest(served, parts, places).catch(failed),
+  )
   if (outcome === null) return
   const durationMs = performance.now() - startedMs
   noteUndeclared(request, outcome, observer.logger)
@@ -140,7 +136,7 @@ async function respond(request: Requested, res: ServerResponse, parts: Serving):
   const status =
     outcome.kind === 'stream'
       ? await sendStream(res, outcome, headers, { logger: observer.logger, directory: parts.directory })
-      : sendOutcome(res, outcome, headers, parts.cookies)
+      : sendOutcome(res, outcome, headers, parts.site.cookies)
   const route = 'route' in found ? found.route.row.path : ''
   const code = outcome.kind === 'refused' ? outcome.code : ''
   observer.answered({ route, status, code, seconds: durationMs / 1_000 })
@@ -174,7 +170,7 @@ interface NotedRefusal {
  * Only of an organisation that the person belongs to; requests of strangers belong to none. What names no organisation, such as `/api/me`, uses up
  * the person's windows for all of theirs.
  */
-async function note({ request, outcome, durationMs }: NotedRefusal, parts: Serving): Promise<void> {
+async function note({ request, outcome, durationMs }: NotedRefusal, parts: ServeParts): Promise<void> {
   const { found, req } = request
   if (!('route' in found)) return
   const session = await readSession(req.headers.cookie, parts).catch(() => null)
@@ -206,7 +202,7 @@ function organizationsOf(
 }
 
 /** Null if the client disconnected. */
-async function handleRequest(request: Served, parts: Serving): Promise<HandlerOutcome | null> {
+async function handleRequest(request: Served, parts: ServeParts, places: ReadPlaces): Promise<HandlerOutcome | null> {
   const { found, req } = request
   if ('allow' in found) return refuse('method_not_allowed')
   if ('unknown' in found) return refuseUnknownPath(parts.site.addressHashOf(req), parts.hotState)
@@ -220,14 +216,14 @@ async function handleRequest(request: Served, parts: Serving): Promise<HandlerOu
     const session = await readSession(req.headers.cookie, parts)
     return findScope(row, { params: call.params, session }, parts.directory)
   }
-  return handlePlaced(handle, call, { places: parts.places, findAgain })
+  return handlePlaced(handle, call, { places, findAgain })
 }
 
 /** Counts and checks the request before anything that it brings is parsed. Null if the client disconnected. */
 async function readCall(
   { req, query, requestId, signal }: Served,
   { route: { row }, params }: FoundRoute,
-  parts: Serving,
+  parts: ServeParts,
 ): Promise<Call | Refusal | null> {
   const { headers } = req
   const session = await readSession(headers.cookie, parts)
@@ -253,8 +249,8 @@ async function readCall(
     scope,
     signal,
     isHead: req.method === 'HEAD',
-    browser: parts.cookies.read(headers.cookie, 'browser'),
-    attempts: parts.cookies.readAttempts(headers.cookie),
+    browser: parts.site.cookies.read(headers.cookie, 'browser'),
+    attempts: parts.site.cookies.readAttempts(headers.cookie),
     ifMatch: entityTagIn(headers['if-match']),
   }
 }
@@ -286,8 +282,8 @@ async function readContents(
   return { kind: 'contents', body: body.value, query: query.value, search, raw: signed }
 }
 
-async function readSession(cookies: string | undefined, parts: Serving): Promise<Session | null> {
-  const cookie = parts.cookies.read(cookies, 'session')
+async function readSession(cookies: string | undefined, parts: ServeParts): Promise<Session | null> {
+  const cookie = parts.site.cookies.read(cookies, 'session')
   return cookie === null ? null : parts.sessions.read(cookie)
 }
 

@@ -30,10 +30,14 @@ interface ClusterDirectoryOptions {
   /** Objects that name another installation are left alone. */
   readonly installation: string
   readonly nowMs: () => number
-  /** Set by tests; the default is the process's own monotonic clock. */
+}
+
+/** When the index is asked for; tests set it. */
+interface AskingPace {
+  /** The default is the process's own monotonic clock. */
   readonly elapsedMs?: () => number
-  /** Between two requests for the index; set by tests. */
-  readonly askEveryMs?: number
+  /** Between two requests. */
+  readonly everyMs?: number
 }
 
 export interface ClusterDirectory extends Directory {
@@ -44,7 +48,7 @@ export interface ClusterDirectory extends Directory {
 /** Until all of these are known, nobody has any rights: with only some of the members, the wrong people could decide. */
 const DECISIVE: readonly ResourceKind[] = RIGHTS_KINDS
 
-export function watchDirectory(options: ClusterDirectoryOptions): ClusterDirectory {
+export function watchDirectory(options: ClusterDirectoryOptions, pace: AskingPace = {}): ClusterDirectory {
   let view: DirectoryView | null = null
   const onChange = (): void => {
     view = null
@@ -55,10 +59,9 @@ export function watchDirectory(options: ClusterDirectoryOptions): ClusterDirecto
   const compile = viewCompiler(watches, options)
   const current = (): DirectoryView => (view ??= compile())
   const isKnown = (): boolean => decisive.every((reflector) => reflector.isSynced())
-  const { elapsedMs = () => performance.now(), askEveryMs: everyMs } = options
   const { logger } = options.watching
-  const every = everyMs === undefined ? {} : { everyMs }
-  const index = watchIndex({ ask: indexReader(options), copies: decisive, elapsedMs, logger, ...every })
+  const asking = { elapsedMs: () => performance.now(), ...pace }
+  const index = watchIndex({ ask: indexReader(options), copies: decisive, logger, ...asking })
   return {
     organizations: () => (isKnown() ? current().compilation.catalog.organizations : new Map()),
     websites: (organization) => (isKnown() ? websitesOf(current().compilation.catalog, organization) : []),

@@ -30,22 +30,20 @@ import { withDefaults } from '../../domain/schema/schema-values.ts'
 import type { LogWriter } from '../../ports/event-log/event-log.ts'
 import type { FolderCatalog } from '../../runtime/catalog/source.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
+import type { Stamps } from '../http/serve.ts'
+import { timeOrderedId } from '../../runtime/random.ts'
 import { fileOf } from './folder-inventory.ts'
 import { placeOf } from './writer.ts'
 import { readManifest } from '../../domain/resources/envelope.ts'
 
 interface FolderAuditParts {
-  readonly catalog: Pick<FolderCatalog, 'latest' | 'current' | 'onChange'>
+  readonly catalog: FolderCatalog
   /** File of its memory; created with the first change. */
   readonly file: string
   readonly eventLog: LogWriter
   readonly changeHash: (text: string) => string
-  readonly randomness: Randomness
-  readonly nowMs: () => number
+  readonly stamps: Stamps
   readonly logger: Logger
-  /** Time until entries that the log refused are written again; set by tests. */
-  readonly retryMs?: number
 }
 
 interface Memory {
@@ -70,8 +68,9 @@ export interface FolderAudit {
 const RETRY_MS = 30_000
 const DIGEST_DIGITS = 16
 
-export function startFolderAudit(parts: FolderAuditParts): FolderAudit {
-  const { logger, catalog, retryMs = RETRY_MS } = parts
+/** `retryMs`: time until entries that the log refused are written again. */
+export function startFolderAudit(parts: FolderAuditParts, retryMs = RETRY_MS): FolderAudit {
+  const { logger, catalog } = parts
   const recording = every(Infinity, changeRecorder(parts), {
     retryMs,
     onFailure: (error) =>
@@ -109,10 +108,7 @@ function changeRecorder(parts: FolderAuditParts): () => Promise<void> {
   }
 }
 
-/** What follows from the object alone; null if nothing is recorded about it. */
-type DigestedObject = (Omit<SeenObject, 'owner'> & { readonly key: string }) | null
-
-interface SeenObject extends RecordedObject {
+interface ToldObject {
   /** As activity names it. */
   readonly subject: string
   readonly actor: string | null
@@ -122,9 +118,17 @@ interface SeenObject extends RecordedObject {
   readonly plan: unknown
 }
 
+interface SeenObject extends RecordedObject, ToldObject {}
+
+/** What follows from an object alone. */
+interface DigestedObject extends ToldObject {
+  readonly key: string
+  readonly fields: RecordedObject['fields']
+}
+
 function seenObjects(
   { catalog }: FolderAuditParts,
-  digested: (source: SourceObject) => DigestedObject,
+  digested: (source: SourceObject) => DigestedObject | null,
 ): ReadonlyMap<string, SeenObject> {
   const { objects, compilation } = catalog.latest()
   const seen = new Map<string, SeenObject>()
@@ -135,7 +139,8 @@ function seenObjects(
   return seen
 }
 
-function digestedObject({ value, locate }: SourceObject, changeHash: (text: string) => string): DigestedObject {
+/** Null if nothing is recorded about it. */
+function digestedObject({ value, locate }: SourceObject, changeHash: (text: string) => string): DigestedObject | null {
   const { kind: named, namespace, name, annotations, spec } = readManifest(value)
   const kind = RESOURCE_KINDS.find((each) => each === named)
   if (kind === undefined || name === '' || spec === null) return null
@@ -185,18 +190,21 @@ function dueEntries(
   return [...changed, ...gone]
 }
 
-type FolderChange = Omit<SeenObject, 'fields'> & { readonly text: ChangeText }
+interface FolderChange extends ToldObject {
+  readonly owner: string
+  readonly text: ChangeText
+}
 
 function folderEntry({ text, ...object }: FolderChange, parts: FolderAuditParts): ActivityRecord {
   const { owner, subject, actor, manager } = object
-  const { catalog, randomness, nowMs } = parts
-  const atMs = nowMs()
+  const { catalog, stamps } = parts
+  const atMs = stamps.nowMs()
   const { type, fields, message } = text
   const plan = planGiven(subject.split('/')[0] ?? '', object, fields)
   return {
     v: 1,
     kind: 'activity',
-    id: timeOrderedId(randomness, atMs),
+    id: timeOrderedId(stamps.randomness, atMs),
     atMs,
     organization: owner,
     website: '',

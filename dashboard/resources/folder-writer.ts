@@ -43,13 +43,18 @@ interface FolderWriterOptions {
   readonly written: string
   /** Where `${NAME}` inside Secrets is looked up. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Of the catalog that is compiled from these folders; its own if absent. */
+  readonly catalog: WrittenCatalog
+  readonly nowMs: () => number
+}
+
+/** The catalog that is compiled from these folders. */
+interface WrittenCatalog {
+  /** Its own if absent. */
   readonly content?: FolderContent
-  /** Of the same catalog; absent: a repair waits for files of others like everything else. */
+  /** Absent: a repair waits for files of others like everything else. */
   readonly repairs?: FolderRepairs
   /** Makes what was written take effect; resolves with whether it has. */
   readonly refresh: () => Promise<boolean>
-  readonly nowMs: () => number
 }
 
 const DEFAULT_NAMESPACE = 'default'
@@ -68,7 +73,7 @@ export const TEMPORARY = /^\.\d{13}-.+\.tmp$/
 type RememberingOptions = FolderWriterOptions & JudgingParts & FolderContent
 
 export function folderWriter(given: FolderWriterOptions): ResourceWriter {
-  const content = given.content ?? folderContent(given)
+  const content = given.catalog.content ?? folderContent(given)
   const options: RememberingOptions = { ...given, ...content, memory: emptyCompileMemory() }
   let last: Promise<unknown> = Promise.resolve()
   const alone = <T>(work: () => Promise<T>): Promise<T> => {
@@ -99,7 +104,7 @@ export function folderWriter(given: FolderWriterOptions): ResourceWriter {
         const outcome = refuseByFolder(files, { object: ref, file, text: null }, options)
         if (outcome !== null || manner.isDryRun === true) return outcome ?? { kind: 'written' }
         await store(file, REMOVED, options)
-        const isInForce = await options.refresh()
+        const isInForce = await options.catalog.refresh()
         await rm(writtenFile(file, options), { force: true })
         return writtenIf(isInForce)
       }),
@@ -111,7 +116,7 @@ export function folderWriter(given: FolderWriterOptions): ResourceWriter {
         if (refused !== null || found === null) return refused ?? { kind: 'conflict' }
         // What is no longer paid for ends, whatever that leaves out.
         await store(found.file, manifestOf(object, {}), options)
-        await options.refresh()
+        await options.catalog.refresh()
         return { kind: 'written' }
       }),
     createSecret: (secret) => alone(() => putSecret(secret, options)),
@@ -128,7 +133,8 @@ async function findManifest(
   options: RememberingOptions,
   { isRepair = false }: WriteManner = {},
 ): Promise<{ readonly found: FoundManifest | null; readonly files: readonly ManifestFile[] }> {
-  const files = isRepair && options.repairs !== undefined ? options.repairs.files() : await readFolder(options)
+  const files =
+    isRepair && options.catalog.repairs !== undefined ? options.catalog.repairs.files() : await readFolder(options)
   return { found: manifestIn(files, ref, options), files }
 }
 
@@ -202,8 +208,9 @@ async function put({ object, file, files, manner }: Putting, options: Rememberin
   if (refused !== null) return refused
   if (manner.isDryRun === true) return { kind: 'fits', spec: filled(object) }
   await store(file, text, options)
-  const isInForce = await options.refresh()
-  const isAmended = !isInForce && manner.isRepair === true && options.repairs?.amend({ name: file, text }) === true
+  const isInForce = await options.catalog.refresh()
+  const isAmended =
+    !isInForce && manner.isRepair === true && options.catalog.repairs?.amend({ name: file, text }) === true
   return writtenIf(isInForce || isAmended)
 }
 
@@ -241,7 +248,7 @@ async function putSecret(
   const used = room === undefined ? 0 : countSecrets(room.organization, options.parse(files))
   if (room !== undefined && used >= room.allowed) return { kind: 'full', used }
   await store(newName(ref, files, options), secretManifest(secret), options)
-  await options.refresh()
+  await options.catalog.refresh()
   return { kind: 'written' }
 }
 

@@ -177,16 +177,10 @@ export class StreamRunner {
     const bounds = { ...whole, records: Math.min(whole.records, progress.cut?.records ?? Infinity) }
     if (!this.#isEmptying && !isDue(inForce, progress, { lanes: this.#lanes, nowMs: nowMs() })) return progress
     const rows = await readNext(backlog.facts, organization.id, { lanes: this.#lanes, records: bounds.records })
-    const planned = planBatch({
-      stream: `${organization.id} ${stream.id}`,
-      progress,
-      rows,
-      watermarks,
-      form: streamForm(inForce),
-      bounds,
-      nowMs: nowMs(),
-      sha256Hex,
-    })
+    const planned = planBatch(
+      { progress, rows, watermarks, form: streamForm(inForce), bounds, nowMs: nowMs() },
+      { stream: `${organization.id} ${stream.id}`, sha256Hex },
+    )
     this.#isEmptying = planned.plan !== null && leavesOpen(planned.plan, this.#lanes)
     return planned
   }

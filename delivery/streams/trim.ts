@@ -119,7 +119,7 @@ async function droppedBefore(
   const params = { organization, since_ms: sinceMs, ...filterParams(form) }
   const rows = await facts.run('keptSince', { ...params, ...doneParams(done) })
   const lanes = rows.map(({ kept_from: keptFrom, ...row }) => ({ ...row, keptFrom }))
-  const borders = bordersOfDrop(lanes, { done }, watermarks)
+  const borders = bordersOfDrop(lanes, done, watermarks)
   const { records, fromMs, toMs } = await countBetween(facts, organization, { borders, form })
   if (records > 0) return passedOver(progress, borders, { reason, dropped: records, fromMs, toMs })
   return {

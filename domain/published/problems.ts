@@ -70,7 +70,7 @@ function inTurns(entries: readonly ProblemEntry[]): readonly ProblemEntry[] {
 }
 
 /** The ID of an organisation begins with its namespace, unless that is the default one. */
-function namespaceOf({ organization }: PublishedProblem): string {
+function namespaceOf({ organization }: { readonly organization: string }): string {
   return organization.includes('/') ? organization.slice(0, organization.indexOf('/')) : ''
 }
 

@@ -7,6 +7,7 @@ import {
   advanced,
   newestLanes,
   type Border,
+  type DoneOffsets,
   type Gap,
   type StreamForm,
   type StreamPlan,
@@ -51,8 +52,6 @@ interface BatchBounds {
 }
 
 interface BatchInput {
-  /** Identifies the stream in the batch's ID. */
-  readonly stream: string
   /** The state without a plan. */
   readonly progress: StreamProgress
   /** In the order of offsets within each lane, without gaps from the first open offset. */
@@ -61,6 +60,12 @@ interface BatchInput {
   readonly form: StreamForm
   readonly bounds: BatchBounds
   readonly nowMs: number
+}
+
+/** What the ID of a batch is made with. */
+interface BatchNaming {
+  /** Identifies the stream. */
+  readonly stream: string
   readonly sha256Hex: Sha256Hex
 }
 
@@ -70,16 +75,16 @@ const PLAN_ID_DIGITS = 16
  * The state with a plan; without one, but advanced, if none of the rows is for this stream. The oldest records come first,
  * as far as the order within lanes allows.
  */
-export function planBatch(input: BatchInput): StreamProgress {
+export function planBatch(input: BatchInput, naming: BatchNaming): StreamProgress {
   const { progress, form, nowMs } = input
   const { taken, bytes, borders, oldestMs } = takeOldest(input)
   const gaps = [...progress.gaps, ...renewals(borders, progress)]
   if (taken === 0 && gaps.length === 0) return { ...progress, done: advanced(progress.done, borders) }
   // A stream that was made again is a new one to its receiver, even if it begins with the same records.
-  const stream = progress.uid === '' ? input.stream : `${input.stream} ${progress.uid}`
+  const stream = progress.uid === '' ? naming.stream : `${naming.stream} ${progress.uid}`
   // A batch that is planned anew in another form has other bytes.
   const about = JSON.stringify([stream, progress.resends, borders, gaps, form.compress, form.prefix])
-  const id = input.sha256Hex(about).slice(0, PLAN_ID_DIGITS)
+  const id = naming.sha256Hex(about).slice(0, PLAN_ID_DIGITS)
   const plan: StreamPlan = {
     id,
     borders,
@@ -160,7 +165,11 @@ function openQueues({ rows, watermarks, progress, nowMs }: BatchInput): readonly
 }
 
 /** A row beyond the log's end dates from before the log began again, unless it was appended only a moment ago. */
-function isReadable({ offset, appendedAtMs }: OpenRecord, { below, from }: Readable, nowMs: number): boolean {
+function isReadable(
+  { offset, appendedAtMs }: { readonly offset: number; readonly appendedAtMs: number },
+  { below, from }: Readable,
+  nowMs: number,
+): boolean {
   return offset < below || (offset >= from && appendedAtMs < nowMs - LIMITS.clockSkewMs)
 }
 
@@ -210,7 +219,7 @@ interface KeptLane {
 /** The records to drop: in each lane, those before the first record that is kept. */
 export function bordersOfDrop(
   lanes: readonly KeptLane[],
-  { done }: Pick<StreamProgress, 'done'>,
+  done: DoneOffsets,
   watermarks: Watermarks,
 ): readonly Border[] {
   const newest = newestLanes([...Object.keys(done), ...lanes.map(({ lane }) => lane)])

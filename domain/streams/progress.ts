@@ -189,7 +189,7 @@ export function advanced(done: DoneOffsets, borders: readonly Border[]): DoneOff
 }
 
 /** The positions after the batch that is being sent. */
-export function doneWithPlan({ done, plan }: Pick<StreamProgress, 'done' | 'plan'>): DoneOffsets {
+export function doneWithPlan({ done, plan }: StreamProgress): DoneOffsets {
   return plan === null ? done : advanced(done, plan.borders)
 }
 

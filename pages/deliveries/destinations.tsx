@@ -51,7 +51,7 @@ export function Destinations(props: DestinationsProps): ReactNode {
 
 /** Those that are configured, and those that are gone but were delivered to. */
 function allDestinations({ destinations, groups }: DeliveryFigures): readonly ShownDestination[] {
-  const isShown = ({ website, destination }: DeliveryGroup): boolean =>
+  const isShown = ({ website, destination }: { readonly website: string; readonly destination: string }): boolean =>
     destinations.some((each) => each.website === website && each.id === destination)
   const gone = new Map(
     groups

@@ -20,7 +20,6 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 
 import { skillFiles } from '../../api/routes/skills.ts'
-import type { ApiOptions } from '../../api/deps.ts'
 import { renderHookBody, renderHookScript } from '../../domain/collection/hook-script.ts'
 import { parseBaseUrl, parseBrand } from '../../runtime/settings/parse.ts'
 
@@ -31,7 +30,7 @@ const TOOLS = ['cat', 'cp', 'cut', 'dirname', 'mkdir', 'mktemp', 'rm', 'sh', 'tr
 const DIGESTERS = ['sha256sum', 'shasum'] as const
 
 const rendered = (baseUrl = BASE_URL, brand = 'whence'): ReadonlyMap<string, string> => {
-  const files = skillFiles({ baseUrl, brand, version: '0.0.0' } as ApiOptions, 'a'.repeat(64))
+  const files = skillFiles({ baseUrl, brand, version: '0.0.0' }, 'a'.repeat(64))
   return new Map(files.map(([path, { bytes }]) => [path.split('-setup/')[1] ?? '', bytes.toString()]))
 }
 const script = rendered().get('install.sh') ?? ''

@@ -33,7 +33,7 @@ async function start(): Promise<WriterStage> {
   await writeFile(join(folder, 'acme.yaml'), JSON.stringify(organization('acme')))
   catalog = await openCatalogFolder({ folder, written, env: {}, logger, nowMs })
   const { refresh, repairs } = catalog
-  writer = folderWriter({ folder, written, env: {}, refresh, repairs, nowMs })
+  writer = folderWriter({ folder, written, env: {}, catalog: { refresh, repairs }, nowMs })
   return {
     writer,
     inventory: folderInventory(catalog, nowMs),
@@ -174,9 +174,11 @@ async function neverSaysWrittenWithoutEffect(): Promise<void> {
   const parts = { folder, written, env: {}, nowMs }
   const beaten = folderWriter({
     ...parts,
-    async refresh() {
-      await writeFile(join(folder, 'broken.yaml'), JSON.stringify(broken))
-      return catalog.refresh()
+    catalog: {
+      async refresh() {
+        await writeFile(join(folder, 'broken.yaml'), JSON.stringify(broken))
+        return catalog.refresh()
+      },
     },
   })
   const write = () => beaten.create({ ...at('Website', 'beaten'), spec: site('beaten') })
@@ -184,7 +186,7 @@ async function neverSaysWrittenWithoutEffect(): Promise<void> {
   await elsewhere('broken.yaml', null)
   await drop('Website', 'beaten')
   await rm(join(folder, 'broken.yaml'))
-  const unreadable = folderWriter({ ...parts, folder: join(folder, 'nowhere'), refresh: catalog.refresh })
+  const unreadable = folderWriter({ ...parts, folder: join(folder, 'nowhere'), catalog: { refresh: catalog.refresh } })
   expect(await nameOfError(() => unreadable.read(at('Website', 'any')))).to.equal('ResourcesUnavailable')
 }
 

@@ -35,8 +35,7 @@ describe('the audit of a folder', () => {
     audit = startFolderAudit({
       catalog,
       file: join(root, 'audit.json'),
-      randomness: createRandomness(),
-      nowMs: Date.now,
+      stamps: { nowMs: Date.now, randomness: createRandomness() },
       logger,
       eventLog: {
         append: async (_topic, all) => {

@@ -34,7 +34,7 @@ describe('the folder of the dashboard', () => {
     nowMs = Date.parse('2026-11-23T00:00:00Z')
     const clock = { nowMs: () => nowMs }
     catalog = await openCatalogFolder({ folder, written, env: {}, logger: SILENT, ...clock })
-    writer = folderWriter({ folder, written, env: {}, refresh: catalog.refresh, ...clock })
+    writer = folderWriter({ folder, written, env: {}, catalog: { refresh: catalog.refresh }, ...clock })
     const tidying = await startFolderTidying({ catalog, writer, written, logger: SILENT, ...clock })
     remove = tidying.removeUnused
     close = tidying.close

@@ -82,20 +82,21 @@ describe('a process of the dashboard in a cluster', () => {
       if (!wanted.path.includes('watch=true')) lists.push(wanted.path)
       return api.client.stream(wanted)
     }
-    directory = watchDirectory({
-      watching: {
-        client: { ...api.client, request, stream },
-        logger: SILENT_LOGGER,
-        metrics: createKubeMetrics(new Registry()),
-        random: () => 0.5,
+    directory = watchDirectory(
+      {
+        watching: {
+          client: { ...api.client, request, stream },
+          logger: SILENT_LOGGER,
+          metrics: createKubeMetrics(new Registry()),
+          random: () => 0.5,
+        },
+        place: { namespace: 'whence', name: 'whence' },
+        namespaces: [],
+        installation: 'default',
+        nowMs: Date.now,
       },
-      place: { namespace: 'whence', name: 'whence' },
-      namespaces: [],
-      installation: 'default',
-      nowMs: Date.now,
-      elapsedMs: () => elapsedMs,
-      askEveryMs: 5,
-    })
+      { elapsedMs: () => elapsedMs, everyMs: 5 },
+    )
     await directory.synced
   })
   afterEach(async () => {

@@ -1,5 +1,6 @@
 /** What routes can rely on: a query that fits its schema, and answers that are made while they are sent. */
 
+import { cookieRules } from '../../dashboard/http/cookies.ts'
 import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -126,7 +127,11 @@ describe('serving a route of the dashboard', () => {
   before(async () => {
     const routes = handlers.map(([row, handle]) => ({ row, handle }))
     const serve = createServe(routes, {
-      site: { baseUrl: 'http://127.0.0.1', addressHashOf: () => 'address' },
+      site: {
+        baseUrl: 'http://127.0.0.1',
+        cookies: cookieRules('http://127.0.0.1'),
+        addressHashOf: () => 'address',
+      },
       sessions: { read: async () => null } as never,
       directory: {
         organizations: () => new Map(),

@@ -32,7 +32,7 @@ export function folderResources(
   return {
     directory: folderDirectory(catalog),
     inventory: folderInventory(catalog, nowMs),
-    writer: folderWriter({ folder, written, env, content, repairs, refresh, nowMs }),
+    writer: folderWriter({ folder, written, env, catalog: { content, repairs, refresh }, nowMs }),
     pins: hotStatePins(hotState),
   }
 }
@@ -62,7 +62,15 @@ export async function startAudit(
   const file = join(data, 'audit.json')
   await lifecycle.start(
     'audit',
-    () => startFolderAudit({ catalog, file, eventLog, changeHash, randomness: createRandomness(), nowMs, logger }),
+    () =>
+      startFolderAudit({
+        catalog,
+        file,
+        eventLog,
+        changeHash,
+        stamps: { nowMs, randomness: createRandomness() },
+        logger,
+      }),
     (audit) => audit.close(),
   )
 }

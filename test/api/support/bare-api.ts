@@ -92,11 +92,9 @@ export function bareDeps(catalog: Catalog): ApiDeps {
     logger: createLogger({ program: 'test', level: 'silent' }),
     metrics: createApiMetrics(new Registry()),
     options: {
-      baseUrl: 'https://whence.example',
-      brand: 'whence',
+      site: { baseUrl: 'https://whence.example', brand: 'whence', version: 'test' },
       trustProxy: ['127.0.0.1'],
       prices: null,
-      version: 'test',
       sdkFolder: fileURLToPath(new URL('../../../sdk/dist', import.meta.url)),
       isCatalogComplete: () => true,
     },

@@ -271,7 +271,7 @@ async function downloads(connection: FactsConnection): Promise<string> {
     exportTable(deliveryTable(reads, asked), { ...common, hasMark: false }),
   ]
   for (const table of tables) for await (const part of table) text += part
-  for await (const part of exportLogs({ ...common, question, format: 'ndjson', cursors, clock })) text += part
+  for await (const part of exportLogs(common, { question, format: 'ndjson', cursors, clock })) text += part
   return text
 }
 

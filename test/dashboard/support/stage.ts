@@ -160,7 +160,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const directory = folderDirectory(catalog)
   const inventory = folderInventory(catalog, nowMs)
   const { refresh, repairs } = catalog
-  const writer = folderWriter({ folder: manifests, written, env: {}, refresh, repairs, nowMs })
+  const writer = folderWriter({ folder: manifests, written, env: {}, catalog: { refresh, repairs }, nowMs })
   const roster = { directory, inventory, writer }
   const sendLetter = createLetterPost({
     hotState,
@@ -196,8 +196,8 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     },
   }
   const noted: LogWriter = { append: step('note', eventLog.append.bind(eventLog)) }
-  const auditParts = { catalog, file: join(folder, 'audit.json'), eventLog, changeHash: keys.changeHash, randomness }
-  const startAudit = () => startFolderAudit({ ...auditParts, nowMs, logger, retryMs: 50 })
+  const auditParts = { catalog, file: join(folder, 'audit.json'), eventLog, changeHash: keys.changeHash, logger }
+  const startAudit = () => startFolderAudit({ ...auditParts, stamps: { nowMs, randomness } }, 50)
   let audit = options.isAudited === true ? startAudit() : null
   const streams = createEventStreams()
   const reads = readThreadOf(options, { directory, nowMs })

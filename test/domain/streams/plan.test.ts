@@ -45,20 +45,21 @@ const record = (of: string, offset: number, changes: Partial<OpenRecord> = {}): 
 const upTo = (committed: number) => ({ committed, end: committed })
 
 const plan = (rows: readonly OpenRecord[], more: Partial<Parameters<typeof planBatch>[0]> = {}): StreamProgress =>
-  planBatch({
-    stream: 'acme default/logs',
-    progress: newProgress({}, NOW_MS - 1),
-    rows,
-    form: ALL,
-    nowMs: NOW_MS,
-    sha256Hex,
-    watermarks: new Map([
-      ['visits/0', upTo(1_000)],
-      ['installs/0', upTo(1_000)],
-    ]),
-    bounds: { records: 500, bytes: 1_000_000 },
-    ...more,
-  })
+  planBatch(
+    {
+      progress: newProgress({}, NOW_MS - 1),
+      rows,
+      form: ALL,
+      nowMs: NOW_MS,
+      watermarks: new Map([
+        ['visits/0', upTo(1_000)],
+        ['installs/0', upTo(1_000)],
+      ]),
+      bounds: { records: 500, bytes: 1_000_000 },
+      ...more,
+    },
+    { stream: 'acme default/logs', sha256Hex },
+  )
 
 describe('the next batch of a log stream', () => {
   it('holds what is complete, and nothing at or above the committed offset', () => {
@@ -153,10 +154,10 @@ describe('the next batch of a log stream', () => {
     const kept = { lane: VISITS, last: 9, kept: 4, keptFrom: 5 }
     const progress = newProgress({ [VISITS]: 2 }, NOW_MS)
     const watermarks = new Map([['visits/0', { committed: 8, end: 10 }]])
-    expect(bordersOfDrop([kept], progress, watermarks)).to.deep.equal([{ lane: VISITS, after: 2, through: 4 }])
+    expect(bordersOfDrop([kept], progress.done, watermarks)).to.deep.equal([{ lane: VISITS, after: 2, through: 4 }])
     const all = { ...kept, kept: 0, keptFrom: 0 }
-    expect(bordersOfDrop([all], progress, watermarks)).to.deep.equal([{ lane: VISITS, after: 2, through: 7 }])
-    expect(bordersOfDrop([{ ...kept, keptFrom: 3 }], progress, watermarks)).to.deep.equal([])
+    expect(bordersOfDrop([all], progress.done, watermarks)).to.deep.equal([{ lane: VISITS, after: 2, through: 7 }])
+    expect(bordersOfDrop([{ ...kept, keptFrom: 3 }], progress.done, watermarks)).to.deep.equal([])
   })
 
   it('forgets lanes of an earlier generation of the log once none of their records can be left', () => {
@@ -294,7 +295,7 @@ class World {
       const name = open[0]?.lane ?? ''
       return open.length === 0 ? [] : [{ lane: name, last, kept: kept.length, keptFrom: Math.min(...kept) }]
     })
-    const borders = bordersOfDrop(lanes, base, this.#watermarks)
+    const borders = bordersOfDrop(lanes, base.done, this.#watermarks)
     const dropped = this.rows.filter((row) =>
       borders.some(
         ({ lane: name, after, through }) => row.lane === name && row.offset > after && row.offset <= through,
