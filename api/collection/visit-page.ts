@@ -12,6 +12,6 @@ export interface VisitRequest extends CheckedRequest {
 
 export function withPage(request: CheckedRequest): VisitRequest | Refusal {
   const { body, website, origin } = request
-  const page = checkPage(body, { website, origin, sha256Hex })
+  const page = checkPage(body, { website, origin }, sha256Hex)
   return page.kind === 'refused' ? page : { ...request, page }
 }

@@ -1,7 +1,7 @@
 /** What each field and header of the public interface means, in a sentence, for the OpenAPI document and docs/api.md. */
 
 import { LIMITS } from '../../domain/limits.ts'
-import type { ProviderDescriptor } from '../../domain/providers/descriptor.ts'
+import type { IdentifierKind } from '../../domain/providers/descriptor.ts'
 import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import type { SchemaJson } from './schemas.ts'
 
@@ -128,11 +128,23 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   url: 'Where it is served.',
 }
 
-function providerWords({ name, accounts }: ProviderDescriptor): string {
+function providerWords({
+  name,
+  accounts,
+}: {
+  readonly name: string
+  readonly accounts?: { readonly what: string }
+}): string {
   return accounts === undefined ? `${name}.` : `${name}: ${accounts.what}.`
 }
 
-function identifierWords({ identifiers, identifierWords: own, clickParameters }: ProviderDescriptor) {
+interface DescribedIdentifiers {
+  readonly identifiers: Readonly<Record<string, IdentifierKind>>
+  readonly identifierWords?: Readonly<Record<string, string>>
+  readonly clickParameters: readonly string[]
+}
+
+function identifierWords({ identifiers, identifierWords: own, clickParameters }: DescribedIdentifiers) {
   return Object.entries(identifiers).flatMap(([name, kind]) => {
     const moment = kind === 'moment' ? 'When the click ID was seen: Unix milliseconds, or a date as text.' : null
     const click = clickParameters.includes(name) ? 'Click ID in the address.' : null

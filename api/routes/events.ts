@@ -238,8 +238,8 @@ async function decideFirst(first: FirstReport, deps: ApiDeps): Promise<Install> 
   const agent = codingAgentOf(exchange.userAgent)
   // At least that of the catalog in which the website was found.
   const { number: catalogNumber } = deps.catalog()
-  const decided = { website, event, installPath: path.installPath, agent, result, deliveries, catalogNumber, nowMs }
-  return recordInstall(decided)
+  const reported = { event, installPath: path.installPath, agent }
+  return recordInstall({ website, reported, result, deliveries, catalogNumber, nowMs })
 }
 
 async function resolveEvent(first: FirstReport, path: PathChoice, deps: ApiDeps): Promise<ResolutionResult> {

@@ -41,16 +41,11 @@ export async function admit(
 ): Promise<AdmittedRequest> {
   const usage = await countTrackedEvent({ exchange, website }, deps, recorder)
   const admitted = admitVisit(body, {
-    website,
-    page,
-    origin,
+    site: { website, page, origin, siblings: siblingsOf(website, deps.catalog()) },
+    marks: { gpc: saysGpc(exchange), isUnrecorded: usage.isUnrecorded, isHandoffOnly: form.isHandoffOnly },
     keys: deps.keys,
-    siblings: siblingsOf(website, deps.catalog()),
     random: deps.randomness.bytes(RANDOM_BYTES),
     nowMs: exchange.receivedAtMs,
-    gpc: saysGpc(exchange),
-    isUnrecorded: usage.isUnrecorded,
-    ...form,
   })
   return { ...admitted, usage }
 }

@@ -139,7 +139,13 @@ function viewCompiler(
       return each.source
     })
     known = next
-    const compilation = compileCatalog({ objects: sources, sha256Hex, nowMs: nowMs(), memory, isWithoutSecrets: true })
+    const compilation = compileCatalog({
+      objects: sources,
+      sha256Hex,
+      nowMs: nowMs(),
+      memory,
+      rules: { isWithoutSecrets: true },
+    })
     const objects = found.map(({ kind, object }) => listedObject(kind, object))
     const listed = { objects, sources, owners: compilation.owners, isWithoutSecrets: true }
     return { compilation, listed }

@@ -14,7 +14,7 @@ import {
   type LogLane,
   type LanePoint,
 } from '../../domain/streams/lane.ts'
-import { streamPointer, type StreamPointer } from '../../domain/streams/record.ts'
+import { streamPointer } from '../../domain/streams/record.ts'
 import type { Batch, StoredEntry, LogProgress } from '../../ports/event-log/event-log.ts'
 import type { FactTable, RowOf } from '../../ports/facts/columns.ts'
 import type { FactRow, FactsReader } from '../../ports/facts/facts.ts'
@@ -171,12 +171,18 @@ function alikeKey({ organization, website, kind, status }: Alike): string {
   return `${organization} ${website} ${kind} ${status}`
 }
 
-function newRow({ organization, website, kind, status }: StreamPointer, { appendedAtMs }: StoredEntry): FillingRow {
+function newRow({ organization, website, kind, status }: Alike, { appendedAtMs }: StoredEntry): FillingRow {
   const alike = { organization, website, kind, status }
   return { alike, lastAppendedAtMs: appendedAtMs, offsets: [], ids: [], times: [], sizes: [] }
 }
 
-function addPointer(row: FillingRow, { id, atMs, bytes }: StreamPointer, { offset, appendedAtMs }: StoredEntry): void {
+interface PointedRecord {
+  readonly id: string
+  readonly atMs: number
+  readonly bytes: number
+}
+
+function addPointer(row: FillingRow, { id, atMs, bytes }: PointedRecord, { offset, appendedAtMs }: StoredEntry): void {
   row.lastAppendedAtMs = appendedAtMs
   row.offsets.push(offset)
   row.ids.push(id)

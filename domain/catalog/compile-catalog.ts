@@ -29,7 +29,7 @@ import { organizationOf, readAllowedNamespaces } from './compile-references.ts'
 import { revisedWebsites } from './compile-revision.ts'
 import { compileWebhook, holdWebhooks } from './compile-webhook.ts'
 import { compileWebsite, finishedWebsite, registerPages } from './compile-website.ts'
-import type { Compiler, CredentialRef, OrganizationDraft, ProviderSettingsChecker } from './compiler.ts'
+import type { CompileRules, Compiler, CredentialRef, OrganizationDraft, Ownership } from './compiler.ts'
 import { compiledFrom, displayNameOf, hasRoom, websiteIdOf, noteTenant } from './compiler.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
 import type { ResourceKind } from '../resources/resources.ts'
@@ -42,16 +42,10 @@ export interface CatalogInput {
   /** Oldest first. */
   readonly objects: readonly SourceObject[]
   readonly sha256Hex: Sha256Hex
-  /** Checks a provider's settings beyond the schema; for rules that only the provider's module knows. */
-  readonly checkProviderSettings?: ProviderSettingsChecker
-  /** `objectKey` of the service's own Secrets, which no object may refer to. */
-  readonly ownSecrets?: ReadonlySet<string>
-  /** `objectKey` of objects that do not fit into the catalog, with the reason in words. */
-  readonly withoutRoom?: ReadonlyMap<string, string>
+  /** None if absent. */
+  readonly rules?: Partial<CompileRules>
   /** Parts that stay in force although their objects cannot be read, or are refused. */
   readonly held?: HeldForms | null
-  /** The caller cannot read Secrets: destinations count as if they had theirs, and no credentials are returned. */
-  readonly isWithoutSecrets?: boolean
   /** Unix ms. An invitation that has expired by then no longer takes up a place. If absent, none has expired. */
   readonly nowMs?: number
   /** For callers that recompile after small changes. */
@@ -127,30 +121,34 @@ function* revision(
 }
 
 function* compilerOf(input: CatalogInput, problems: CatalogProblem[]): SmallSteps<Compiler> {
-  const owners = new Map<string, string>()
-  const tenants = new Map<string, string>()
+  const ownership: Ownership = { owners: new Map(), tenants: new Map(), allowed: new Map() }
+  const { owners } = ownership
   const reports = { report: reportTo(problems, { owners }), warn: reportTo(problems, { isWarning: true, owners }) }
   const objects = yield* readObjects(input.objects, reports)
   for (const of of Object.values<readonly Resource<ResourceKind>[]>(objects.resources))
-    for (const { key, spec } of of) noteTenant({ tenants }, key, spec.tenant)
-  for (const [key, { tenant }] of objects.tooLarge) noteTenant({ tenants }, key, tenant === '' ? undefined : tenant)
+    for (const { key, spec } of of) noteTenant(ownership, key, spec.tenant)
+  for (const [key, { tenant }] of objects.tooLarge) noteTenant(ownership, key, tenant === '' ? undefined : tenant)
   return {
     objects,
-    tenants,
     ...reports,
-    ownSecrets: input.ownSecrets ?? new Set(),
-    isWithoutSecrets: input.isWithoutSecrets ?? false,
-    withoutRoom: input.withoutRoom ?? new Map(),
-    checkProviderSettings: input.checkProviderSettings ?? (() => []),
-    owners,
-    allowed: new Map(),
-    organizations: new Map(),
-    websites: new Map(),
-    websiteIds: new Set(),
-    originOwners: new Map(),
-    credentials: new Map(),
-    credentialRefs: new Map(),
+    rules: { ...NO_RULES, ...input.rules },
+    ownership,
+    made: {
+      organizations: new Map(),
+      websites: new Map(),
+      websiteIds: new Set(),
+      originOwners: new Map(),
+      credentials: new Map(),
+      credentialRefs: new Map(),
+    },
   }
+}
+
+const NO_RULES: CompileRules = {
+  ownSecrets: new Set(),
+  isWithoutSecrets: false,
+  withoutRoom: new Map(),
+  checkProviderSettings: () => [],
 }
 
 function* compileAll(input: CatalogInput, digests: PartMemory<string>): SmallSteps<Compilation> {
@@ -184,7 +182,8 @@ function* compileAll(input: CatalogInput, digests: PartMemory<string>): SmallSte
   holdWebhooks(compiler, held)
   const { members, changesAtMs } = compileMembers(compiler, input.nowMs ?? 0)
   const catalog = yield* assemble(compiler, input.sha256Hex, digests)
-  const { credentials, credentialRefs, organizations, owners } = compiler
+  const { credentials, credentialRefs, organizations } = compiler.made
+  const { owners } = compiler.ownership
   const websiteCounts = new Map([...organizations.values()].map((each) => [each.id, each.websiteCount]))
   return { catalog, credentials, credentialRefs, websiteCounts, members, changesAtMs, owners, problems }
 }
@@ -193,7 +192,7 @@ function addOrganization(compiler: Compiler, resource: Resource<'Organization'>)
   const { plan } = resource.spec
   const { namespace, name } = resource
   const id = organizationId({ namespace, name, tenant: resource.spec.tenant })
-  compiler.owners.set(resource.key, id)
+  compiler.ownership.owners.set(resource.key, id)
   const most = PLAN_LIMITS[plan].logRetentionDays
   const logRetentionDays = resource.spec.logRetentionDays ?? Math.min(LIMITS.logRetentionDays.fallback, most)
   if (logRetentionDays > most) {
@@ -204,7 +203,7 @@ function addOrganization(compiler: Compiler, resource: Resource<'Organization'>)
   const displayName = displayNameOf(compiler, resource)
   if (displayName === null) return
   const counts = { installPaths: [], websiteCount: 0, logStreams: [], webhooks: [], finished: null, held: null }
-  compiler.organizations.set(resource.key, { id, displayName, plan, logRetentionDays, ...counts })
+  compiler.made.organizations.set(resource.key, { id, displayName, plan, logRetentionDays, ...counts })
 }
 
 function addInstallPath(compiler: Compiler, resource: Resource<'InstallPath'>): void {
@@ -226,7 +225,7 @@ function addInstallPath(compiler: Compiler, resource: Resource<'InstallPath'>): 
 function* assemble(compiler: Compiler, sha256Hex: Sha256Hex, digests: PartMemory<string>): SmallSteps<Catalog> {
   const byId = new Map<string, Organization>()
   const sources = new Map(compiler.objects.resources.Organization.map((resource) => [resource.key, resource]))
-  for (const [key, draft] of compiler.organizations) {
+  for (const [key, draft] of compiler.made.organizations) {
     const resource = sources.get(key)
     if (draft.held === null && resource === undefined) continue
     draft.finished = draft.held ?? (resource === undefined ? null : finishOrganization(compiler, resource, draft))
@@ -234,7 +233,7 @@ function* assemble(compiler: Compiler, sha256Hex: Sha256Hex, digests: PartMemory
   }
   const websites = new Map<string, Website>()
   const origins = new Set<string>()
-  for (const draft of compiler.websites.values()) {
+  for (const draft of compiler.made.websites.values()) {
     const organization = draft.organization.finished
     if (organization === null) continue
     const website = finishedWebsite(draft.core, organization, draft)
@@ -275,7 +274,7 @@ function finishOrganization(
 function reportMissingDefault(compiler: Compiler, organization: Resource<'Organization'>, named: string): void {
   const isRefused = compiler.objects.resources.InstallPath.some(
     ({ key, spec, name, namespace }) =>
-      compiler.tenants.get(key) === organization.spec.tenant &&
+      compiler.ownership.tenants.get(key) === organization.spec.tenant &&
       (spec.organizationRef.namespace ?? namespace) === organization.namespace &&
       spec.organizationRef.name === organization.name &&
       (spec.id ?? name) === named,

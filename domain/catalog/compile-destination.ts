@@ -28,12 +28,12 @@ export function compileDestination(compiler: Compiler, resource: Resource<'Desti
   const { plan } = website.organization
   const room = { count: 'destinationsPerWebsite', wanted: website.destinations.length + 1, field: '' } as const
   if (!hasRoom(compiler, resource, plan, room)) return
-  const access = compiler.isWithoutSecrets ? NO_ACCESS : accessOf(compiler, resource, core)
+  const access = compiler.rules.isWithoutSecrets ? NO_ACCESS : accessOf(compiler, resource, core)
   if (access === null || isLeftOut(compiler, resource)) return
   const belongsTo = { website: website.core.website.id, organization: website.organization.id }
   const key = destinationKey(belongsTo, resource.name)
-  compiler.credentialRefs.set(key, access.refs)
-  compiler.credentials.set(key, access.credentials)
+  compiler.made.credentialRefs.set(key, access.refs)
+  compiler.made.credentials.set(key, access.credentials)
   website.destinations.push(finished(resource, core, { displayName, ...belongsTo }))
 }
 
@@ -92,7 +92,7 @@ function destinationCore(compiler: Compiler, resource: Resource<'Destination'>):
   if (core === null) return null
   resource.memo = core
   const { field, settings } = core.block
-  const findings = compiler.checkProviderSettings(resource.spec.provider, settings)
+  const findings = compiler.rules.checkProviderSettings(resource.spec.provider, settings)
   for (const finding of findings) compiler.report(resource, 'InvalidField', field + finding.field, finding.message)
   return findings.length > 0 ? null : core
 }

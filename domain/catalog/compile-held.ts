@@ -70,12 +70,12 @@ export function holdWebsites(compiler: Compiler, held: HeldForms): void {
     if (!held.namespaces.has(website.namespace) && !held.objects.has(key)) continue
     const organization = organizationFor(compiler, website)
     organization.websiteCount += 1
-    compiler.websiteIds.add(website.id)
-    noteTenant(compiler, key, website.tenant)
+    compiler.made.websiteIds.add(website.id)
+    noteTenant(compiler.ownership, key, website.tenant)
     for (const origin of website.origins) own(compiler, origin, claimantOf(website))
-    if (website.allowedNamespaces !== undefined) compiler.allowed.set(key, website.allowedNamespaces)
+    if (website.allowedNamespaces !== undefined) compiler.ownership.allowed.set(key, website.allowedNamespaces)
     const { organization: _organization, destinations: _destinations, measurementIds: _ids, ...core } = website
-    compiler.websites.set(key, {
+    compiler.made.websites.set(key, {
       organization,
       core: { website: core, domains: website.origins, finished: website },
       registered: website,
@@ -89,7 +89,7 @@ export function holdWebsites(compiler: Compiler, held: HeldForms): void {
  */
 export function holdDestinations(compiler: Compiler, held: HeldForms): void {
   for (const website of held.catalog.websites.values()) {
-    const draft = compiler.websites.get(websiteKey(website))
+    const draft = compiler.made.websites.get(websiteKey(website))
     if (draft?.core.website.id !== website.id) continue
     const isHeld = held.objects.has(websiteKey(website))
     for (const destination of website.destinations) {
@@ -107,13 +107,13 @@ function hold(compiler: Compiler, held: HeldForms, destinations: Destination[], 
   const credentials = held.credentials.get(key)
   // Without credentials it could only fail.
   if (credentials === undefined) return
-  compiler.credentials.set(key, credentials)
+  compiler.made.credentials.set(key, credentials)
   destinations.push(destination)
 }
 
 /** The organisation that was read, otherwise the one that was in force with the website. */
 function organizationFor(compiler: Compiler, { organization }: Website): OrganizationDraft {
-  return compiler.organizations.get(organizationKey(organization)) ?? holdOrganization(compiler, organization)
+  return compiler.made.organizations.get(organizationKey(organization)) ?? holdOrganization(compiler, organization)
 }
 
 function holdOrganization(compiler: Compiler, organization: Organization): OrganizationDraft {
@@ -121,8 +121,8 @@ function holdOrganization(compiler: Compiler, organization: Organization): Organ
   const key = organizationKey(organization)
   const counts = { installPaths: [...installPaths], websiteCount: 0, logStreams: [], webhooks: [], finished: null }
   const draft: OrganizationDraft = { id, displayName, plan, logRetentionDays, ...counts, held: organization }
-  compiler.organizations.set(key, draft)
-  noteTenant(compiler, key, organization.tenant)
-  if (allowedNamespaces !== undefined) compiler.allowed.set(key, allowedNamespaces)
+  compiler.made.organizations.set(key, draft)
+  noteTenant(compiler.ownership, key, organization.tenant)
+  if (allowedNamespaces !== undefined) compiler.ownership.allowed.set(key, allowedNamespaces)
   return draft
 }

@@ -35,7 +35,7 @@ export function compileLogStream(compiler: Compiler, resource: Resource<'LogStre
   if (access === null || isLeftOut(compiler, resource)) return
   const stream = finishedStream(resource, displayName)
   organization.logStreams.push(stream)
-  if (!compiler.isWithoutSecrets) compiler.credentials.set(logStreamKey(stream), access)
+  if (!compiler.rules.isWithoutSecrets) compiler.made.credentials.set(logStreamKey(stream), access)
 }
 
 /** The same object as long as its resource is the same. */
@@ -69,14 +69,16 @@ function bucketOf({ endpoint, prefix = '', encryption, ...s3 }: NonNullable<LogS
 /** Streams of namespaces that cannot be read, and held streams, stay as they were, after the others. */
 export function holdLogStreams(compiler: Compiler, { catalog, credentials, namespaces, objects }: HeldForms): void {
   for (const organization of catalog.organizations.values()) {
-    const draft = compiler.organizations.get(objectKey('Organization', organization.namespace, organization.objectName))
+    const draft = compiler.made.organizations.get(
+      objectKey('Organization', organization.namespace, organization.objectName),
+    )
     for (const stream of organization.logStreams) {
       const access = credentials.get(logStreamKey(stream))
       // Without credentials it could only fail.
       if (draft === undefined || access === undefined) continue
       const isHeld = objects.has(objectKey('LogStream', stream.namespace, stream.objectName))
       if (!isHeld && !namespaces.has(stream.namespace)) continue
-      compiler.credentials.set(logStreamKey(stream), access)
+      compiler.made.credentials.set(logStreamKey(stream), access)
       if (!draft.logStreams.some(({ id }) => id === stream.id)) draft.logStreams.push(stream)
     }
   }
@@ -131,7 +133,7 @@ function isPlainPrefix(prefix: string): boolean {
 function streamAccess(compiler: Compiler, resource: Resource<'LogStream'>): Readonly<Record<string, string>> | null {
   const { s3, webhook } = resource.spec
   if (webhook !== undefined) return signingSecrets(compiler, resource, { refs: webhook, pointer: '/spec/webhook' })
-  if (compiler.isWithoutSecrets || s3 === undefined) return {}
+  if (compiler.rules.isWithoutSecrets || s3 === undefined) return {}
   return bucketAccess(compiler, resource, s3.credentialsRef.name)
 }
 

@@ -10,7 +10,7 @@ import type { Plan } from '../model.ts'
 import { isOwner } from '../people/change-member.ts'
 import { mailAddress } from '../schema/mail-address.ts'
 import { memberFrom, type Member } from '../people/member.ts'
-import { EMAIL_SCHEMA, MEMBER_RULES, type MemberSpec } from '../resources/member-schema.ts'
+import { EMAIL_SCHEMA, MEMBER_RULES } from '../resources/member-schema.ts'
 
 /** What the members compiled so far have taken up. */
 interface MemberCounts {
@@ -90,7 +90,13 @@ function compileMember(compiler: Compiler, resource: Resource<'Member'>, around:
   return { resource, member, plan: organization.plan, isExpired }
 }
 
-function faultOf(spec: MemberSpec): string | null {
+interface InvitedIdentity {
+  readonly email?: string
+  readonly group?: string
+  readonly invitation?: object
+}
+
+function faultOf(spec: InvitedIdentity): string | null {
   const [exactlyOne, noInvitation] = MEMBER_RULES
   if ((spec.email === undefined) === (spec.group === undefined)) return exactlyOne.message
   return spec.group !== undefined && spec.invitation !== undefined ? noInvitation.message : null
@@ -138,7 +144,7 @@ function hasRoomForPerson(
 }
 
 /** Only for organisations that have members: one that is managed with kubectl alone needs none. */
-function warnOfNoOwner({ objects, organizations, warn }: Compiler, members: readonly Member[]): void {
+function warnOfNoOwner({ objects, made: { organizations }, warn }: Compiler, members: readonly Member[]): void {
   const withMembers = new Set(members.map(({ organization }) => organization))
   const withOwner = new Set(members.filter(isOwner).map(({ organization }) => organization))
   for (const resource of objects.resources.Organization) {

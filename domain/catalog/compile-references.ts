@@ -16,8 +16,8 @@ export function organizationOf(
   from: ObjectId & { readonly spec: { readonly organizationRef: ResourceRef } },
 ) {
   const ref = { kind: 'Organization', to: from.spec.organizationRef, field: '/spec/organizationRef' } as const
-  const organization = resolveRef(compiler, from, ref, compiler.organizations)
-  if (organization !== null) compiler.owners.set(from.key, organization.id)
+  const organization = resolveRef(compiler, from, ref, compiler.made.organizations)
+  if (organization !== null) compiler.ownership.owners.set(from.key, organization.id)
   return organization
 }
 
@@ -27,8 +27,8 @@ export function referredWebsite(
   from: ObjectId & { readonly spec: { readonly websiteRef: ResourceRef } },
 ) {
   const ref = { kind: 'Website', to: from.spec.websiteRef, field: '/spec/websiteRef' } as const
-  const website = resolveRef(compiler, from, ref, compiler.websites)
-  if (website !== null) compiler.owners.set(from.key, website.organization.id)
+  const website = resolveRef(compiler, from, ref, compiler.made.websites)
+  if (website !== null) compiler.ownership.owners.set(from.key, website.organization.id)
   return website
 }
 
@@ -39,7 +39,7 @@ export function readAllowedNamespaces(
 ): boolean {
   const { allowedNamespaces } = object.spec
   if (allowedNamespaces === undefined) return true
-  compiler.allowed.set(object.key, allowedNamespaces)
+  compiler.ownership.allowed.set(object.key, allowedNamespaces)
   const problems = allowedNamespacesProblems(allowedNamespaces)
   for (const { field, message } of problems) {
     compiler.report(object, 'InvalidField', `/spec/allowedNamespaces${field}`, message)
@@ -56,8 +56,8 @@ interface Reference {
 function resolveRef<T>(compiler: Compiler, from: ObjectId, ref: Reference, drafts: ReadonlyMap<string, T>): T | null {
   const { name, namespace = from.namespace } = ref.to
   const key = objectKey(ref.kind, namespace, name)
-  const isOwn = compiler.tenants.get(key) === compiler.tenants.get(from.key)
-  if (namespace !== from.namespace && !(isOwn && isPermitted(compiler, from, compiler.allowed.get(key)))) {
+  const isOwn = compiler.ownership.tenants.get(key) === compiler.ownership.tenants.get(from.key)
+  if (namespace !== from.namespace && !(isOwn && isPermitted(compiler, from, compiler.ownership.allowed.get(key)))) {
     // The same message whether it is missing, refused or not permitted: other namespaces learn nothing.
     const message = `namespace ${namespace} has no ${ref.kind} ${name} that allows references from namespace ${from.namespace}`
     compiler.report(from, 'RefNotPermitted', `${ref.field}/namespace`, message)

@@ -2,7 +2,7 @@
 
 import type { CheckedObjects, ObjectId, SecretObject } from './objects.ts'
 import { objectKey } from './objects.ts'
-import type { Compiler } from './compiler.ts'
+import type { Compiler, Reporting } from './compiler.ts'
 import type { KeyRef, PreviousSecretSpec } from '../resources/resource-fields.ts'
 import type { ProblemReason } from '../resources/problems.ts'
 import { LIMITS } from '../limits.ts'
@@ -12,20 +12,15 @@ import { hasInvisible } from '../schema/pasted-text.ts'
  * The Secret in the object's own namespace, or null after the problem has been reported. `pointer` points to the
  * reference.
  */
-export function secretOf(
-  compiler: Pick<Compiler, 'objects' | 'report' | 'ownSecrets' | 'tenants'>,
-  from: ObjectId,
-  name: string,
-  pointer: string,
-): SecretObject | null {
+export function secretOf(compiler: Compiler, from: ObjectId, name: string, pointer: string): SecretObject | null {
   const { namespace } = from
   const key = objectKey('Secret', namespace, name)
   const field = `${pointer}/name`
-  if (compiler.ownSecrets.has(key)) {
+  if (compiler.rules.ownSecrets.has(key)) {
     compiler.report(from, 'SecretReserved', field, `Secret ${name} belongs to the service itself`)
     return null
   }
-  const tenant = compiler.tenants.get(from.key) ?? ''
+  const tenant = compiler.ownership.tenants.get(from.key) ?? ''
   const found = compiler.objects.secrets.get(key)
   const secret = found?.tenant === tenant ? found : undefined
   if (secret === undefined) {
@@ -92,7 +87,7 @@ const VALUE_RULES: readonly ValueRule[] = [
 
 /** Whether all values of these keys can be used; otherwise the first problem has been reported at `field`. */
 export function areUsable(
-  compiler: Pick<Compiler, 'report'>,
+  compiler: Reporting,
   from: ObjectId,
   { secret, keys, field }: { readonly secret: SecretObject; readonly keys: readonly string[]; readonly field: string },
 ): boolean {
@@ -131,7 +126,7 @@ export function signingSecrets(
   from: ObjectId,
   { refs: { secretRef, previousSecretRef }, pointer }: SigningRefs,
 ): Readonly<Record<string, string>> | null {
-  if (compiler.isWithoutSecrets) return {}
+  if (compiler.rules.isWithoutSecrets) return {}
   const secret = secretValue(compiler, from, { ref: secretRef, pointer: `${pointer}/secretRef` })
   if (secret === null || previousSecretRef === undefined) return secret === null ? null : { secret }
   const previous = secretValue(compiler, from, { ref: previousSecretRef, pointer: `${pointer}/previousSecretRef` })

@@ -25,20 +25,22 @@ export function compileWebhook(compiler: Compiler, resource: Resource<'Webhook'>
   if (secrets === null || isLeftOut(compiler, resource)) return
   const webhook = finishedWebhook(resource, displayName)
   organization.webhooks.push(webhook)
-  if (!compiler.isWithoutSecrets) compiler.credentials.set(webhookKey(webhook), secrets)
+  if (!compiler.rules.isWithoutSecrets) compiler.made.credentials.set(webhookKey(webhook), secrets)
 }
 
 /** Webhooks of namespaces that cannot be read stay as they were, after the readable ones. */
 export function holdWebhooks(compiler: Compiler, { catalog, credentials, namespaces, objects }: HeldForms): void {
   for (const organization of catalog.organizations.values()) {
-    const draft = compiler.organizations.get(objectKey('Organization', organization.namespace, organization.objectName))
+    const draft = compiler.made.organizations.get(
+      objectKey('Organization', organization.namespace, organization.objectName),
+    )
     for (const webhook of organization.webhooks) {
       const secrets = credentials.get(webhookKey(webhook))
       // Without a secret it could only fail.
       if (draft === undefined || secrets === undefined) continue
       const isHeld = objects.has(objectKey('Webhook', webhook.namespace, webhook.objectName))
       if (!isHeld && !namespaces.has(webhook.namespace)) continue
-      compiler.credentials.set(webhookKey(webhook), secrets)
+      compiler.made.credentials.set(webhookKey(webhook), secrets)
       if (!draft.webhooks.some(({ id }) => id === webhook.id)) draft.webhooks.push(webhook)
     }
   }

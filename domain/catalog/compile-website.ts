@@ -1,10 +1,10 @@
 /** Compiles one Website: its origins and pages, its place in the plan, and its ID among all others. */
 
-import type { Organization, RegisteredPage, Website } from '../catalog.ts'
+import type { Destination, Organization, RegisteredPage, Website } from '../catalog.ts'
 import type { Resource } from './objects.ts'
 import { organizationOf } from './compile-references.ts'
 import type { ProblemReason } from '../resources/problems.ts'
-import type { Compiler, Reporting, WebsiteCore, WebsiteDraft } from './compiler.ts'
+import type { Compiler, Registered, Reporting, WebsiteCore } from './compiler.ts'
 import { claimantOf, compiledFrom, displayNameOf, hasRoom, websiteIdOf, isLeftOut } from './compiler.ts'
 import { LIMITS } from '../limits.ts'
 import type { Plan } from '../model.ts'
@@ -15,7 +15,7 @@ import { isSameList } from '../published/parts.ts'
 /** Adds the website's draft, or reports why it is left out. */
 export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>): void {
   // Held in force as it was.
-  if (compiler.websites.has(resource.key)) return
+  if (compiler.made.websites.has(resource.key)) return
   const organization = organizationOf(compiler, resource)
   const core = websiteCore(compiler, resource)
   if (organization === null || core === null) return
@@ -27,9 +27,9 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
   const websiteRoom = { count: 'websites', wanted: organization.websiteCount + 1, field: '' } as const
   if (!hasRoom(compiler, resource, plan, domainRoom) || !hasRoom(compiler, resource, plan, websiteRoom)) return
   organization.websiteCount += 1
-  compiler.websiteIds.add(website.id)
+  compiler.made.websiteIds.add(website.id)
   for (const origin of domains) own(compiler, origin, claimantOf(website))
-  compiler.websites.set(resource.key, { organization, core, registered: core.website, destinations: [] })
+  compiler.made.websites.set(resource.key, { organization, core, registered: core.website, destinations: [] })
 }
 
 /**
@@ -38,7 +38,7 @@ export function compileWebsite(compiler: Compiler, resource: Resource<'Website'>
  * left out.
  */
 export function registerPages(compiler: Compiler, resource: Resource<'Website'>): void {
-  const draft = compiler.websites.get(resource.key)
+  const draft = compiler.made.websites.get(resource.key)
   if (draft === undefined || draft.core.website.pages.length === 0 || draft.registered !== draft.core.website) return
   const { pages } = draft.core.website
   const origins = new Set(draft.core.domains)
@@ -67,7 +67,7 @@ interface PageClaim {
 }
 
 function refusedPage(
-  { originOwners }: Compiler,
+  { made: { originOwners } }: Compiler,
   claimant: string,
   { page, origins, plan, room }: PageClaim,
 ): { readonly reason: ProblemReason; readonly message: string } | null {
@@ -88,7 +88,7 @@ function refusedPage(
 const TAKEN = 'a website of another namespace or tenant has this origin'
 
 /** Gives the origin to its claimant, unless it is a loopback origin, which all may share. */
-export function own({ originOwners }: Compiler, origin: string, claimant: string): void {
+export function own({ made: { originOwners } }: Compiler, origin: string, claimant: string): void {
   if (!isEverybodys(origin)) originOwners.set(origin, claimant)
 }
 
@@ -121,11 +121,16 @@ export function websiteCore(compiler: Reporting, resource: Resource<'Website'>):
   return core
 }
 
+interface FinishedParts {
+  readonly registered: Registered
+  readonly destinations: readonly Destination[]
+}
+
 /** The website of the previous compilation if its organisation, pages and destinations are still the same. */
 export function finishedWebsite(
   core: WebsiteCore,
   organization: Organization,
-  { registered, destinations }: Pick<WebsiteDraft, 'registered' | 'destinations'>,
+  { registered, destinations }: FinishedParts,
 ): Website {
   const { pages, origins } = registered
   const before = core.finished
@@ -160,13 +165,13 @@ function isFree(
   claim: { readonly id: string; readonly domains: ReadonlySet<string>; readonly claimant: string },
 ): boolean {
   const { id, domains, claimant } = claim
-  if (compiler.websiteIds.has(id)) {
+  if (compiler.made.websiteIds.has(id)) {
     compiler.report(resource, 'IdTaken', '/spec/id', 'an older website of this installation has this ID')
     return false
   }
   let field = '/spec/primaryOrigin'
   for (const origin of domains) {
-    if ((compiler.originOwners.get(origin) ?? claimant) !== claimant) {
+    if ((compiler.made.originOwners.get(origin) ?? claimant) !== claimant) {
       compiler.report(resource, 'OriginTaken', field, TAKEN)
       return false
     }

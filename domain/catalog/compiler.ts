@@ -34,30 +34,47 @@ export type ProviderSettingsChecker = (
 ) => readonly { readonly field: string; readonly message: string }[]
 
 /** The part of a compiler that reports the problems of one object. */
-export type Reporting = Pick<Compiler, 'report' | 'warn'>
-
-/** Shared state of the steps. */
-export interface Compiler {
-  readonly objects: CheckedObjects
+export interface Reporting {
   readonly report: Report
   /** Reports a problem of an object that stays in force. */
   readonly warn: Report
-  /** `objectKey` of the service's own Secrets. */
+}
+
+/** Shared state of the steps. */
+export interface Compiler extends Reporting {
+  readonly objects: CheckedObjects
+  readonly rules: CompileRules
+  readonly ownership: Ownership
+  readonly made: MadeSoFar
+}
+
+/** What a compilation is to leave out, or to check beside the schemas. */
+export interface CompileRules {
+  /** `objectKey` of the service's own Secrets, which no object may refer to. */
   readonly ownSecrets: ReadonlySet<string>
-  /** Secrets are not looked up. */
+  /** The caller cannot read Secrets: destinations count as if they had theirs, and no credentials are returned. */
   readonly isWithoutSecrets: boolean
-  /** `objectKey` of objects that do not fit into the catalog, with the reason. */
+  /** `objectKey` of objects that do not fit into the catalog, with the reason in words. */
   readonly withoutRoom: ReadonlyMap<string, string>
+  /** Checks a provider's settings beyond the schema; for rules that only the provider's module knows. */
   readonly checkProviderSettings: ProviderSettingsChecker
-  /** Organizations by `objectKey`; paths and websites are added in the order of their creation. */
-  readonly organizations: Map<string, OrganizationDraft>
-  /** IDs of the organisations that objects belong to, by `objectKey`. */
+}
+
+/** Whose the objects are, by `objectKey`. */
+export interface Ownership {
+  /** IDs of the organisations that objects belong to. */
   readonly owners: Map<string, string>
-  /** Tenants of objects by `objectKey`; objects of the operator of the service are not included. */
+  /** Tenants of objects; objects of the operator of the service are not included. */
   readonly tenants: Map<string, string>
-  /** The other namespaces that Organizations and Websites admit, by `objectKey`; includes refused objects. */
+  /** The other namespaces that Organizations and Websites admit; includes refused objects. */
   readonly allowed: Map<string, AllowedNamespaces>
-  /** Websites by `objectKey`. */
+}
+
+/** What the objects before the present one have made. */
+interface MadeSoFar {
+  /** By `objectKey`; paths and websites are added in the order of their creation. */
+  readonly organizations: Map<string, OrganizationDraft>
+  /** By `objectKey`. */
   readonly websites: Map<string, WebsiteDraft>
   readonly websiteIds: Set<string>
   /** Claimant (`claimantOf`) by registered origin, of a domain or a page; loopback origins, which all may share, are not included. */
@@ -89,7 +106,7 @@ export interface WebsiteDraft {
   readonly destinations: Destination[]
 }
 
-interface Registered {
+export interface Registered {
   readonly pages: readonly RegisteredPage[]
   readonly origins: ReadonlySet<string>
 }
@@ -117,7 +134,7 @@ export function hasRoom(
 
 /** Whether the object does not fit into the catalog; reports it if so. */
 export function isLeftOut(compiler: Compiler, object: ObjectId): boolean {
-  const why = compiler.withoutRoom.get(object.key)
+  const why = compiler.rules.withoutRoom.get(object.key)
   if (why !== undefined) compiler.report(object, 'TooLarge', '', why)
   return why !== undefined
 }
@@ -147,7 +164,7 @@ export function claimantOf({
 }
 
 /** Records whose object it is, before anything is compared with it. */
-export function noteTenant({ tenants }: Pick<Compiler, 'tenants'>, key: string, tenant: string | undefined): void {
+export function noteTenant({ tenants }: Ownership, key: string, tenant: string | undefined): void {
   if (tenant !== undefined) tenants.set(key, tenant)
 }
 

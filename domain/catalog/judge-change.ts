@@ -46,8 +46,9 @@ interface ComparedProblems {
 }
 
 export function judgeChange(change: JudgedChange, input: JudgeInput): ChangeVerdict {
-  const { objects } = input
-  const problemsOf = (all: readonly SourceObject[]) => compileCatalog({ ...input, objects: all }).problems
+  const { objects, isWithoutSecrets, ...rest } = input
+  const problemsOf = (all: readonly SourceObject[]) =>
+    compileCatalog({ ...rest, objects: all, rules: { isWithoutSecrets } }).problems
   const { others, changed, place } = splitBy(objects, change)
   return judgeProblems(change, {
     before: problemsOf(objects),

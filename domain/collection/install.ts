@@ -10,6 +10,7 @@ import type {
   InstallOutcome,
   OpenCandidate,
   OwnedWebsite,
+  VisitPolicy,
 } from '../model.ts'
 import { COUNTED, type ChosenVisit, type ResolutionResult } from './resolve.ts'
 import { textOf, type JsonObject } from '../strict-json.ts'
@@ -85,11 +86,15 @@ export function isOnlyCounted(organization: Organization, path: PathChoice): boo
   return organization.plan === 'Free' || path.isPaused
 }
 
-interface InstallDecision {
-  readonly website: Website
+interface ReportedInstall {
   readonly event: InstallEvent
   readonly installPath: string | null
   readonly agent: CodingAgent | null
+}
+
+interface InstallDecision {
+  readonly website: Website
+  readonly reported: ReportedInstall
   readonly result: ResolutionResult
   readonly deliveries: readonly DeliveryPlan[]
   /** Of the catalog that the deliveries were planned with. */
@@ -98,7 +103,8 @@ interface InstallDecision {
 }
 
 export function recordInstall(decision: InstallDecision): Install {
-  const { website, event, result } = decision
+  const { website, reported, result } = decision
+  const { event, installPath, agent } = reported
   return {
     website: website.id,
     organization: website.organization.id,
@@ -106,24 +112,26 @@ export function recordInstall(decision: InstallDecision): Install {
     installationId: event.installationId,
     eventType: event.eventType,
     receivedAtMs: decision.nowMs,
-    installPath: decision.installPath,
+    installPath,
     platform: event.platform,
     arch: event.arch,
     browsers: event.browsers,
     defaultBrowser: event.defaultBrowser,
     timezone: event.timezone,
     language: event.language,
-    ...(decision.agent === null ? {} : { agent: decision.agent }),
+    ...(agent === null ? {} : { agent }),
     ...installOutcome(event.eventId, result, decision.deliveries),
     catalogNumber: decision.catalogNumber,
     ...(result.openCandidates === null ? {} : pendingParts(result.openCandidates, website)),
   }
 }
 
-function pendingParts(
-  openCandidates: readonly OpenCandidate[],
-  { selectionPolicy }: Website,
-): Pick<Install, 'openCandidates' | 'visitPolicy'> {
+interface PendingParts {
+  readonly openCandidates: readonly OpenCandidate[]
+  readonly visitPolicy: VisitPolicy
+}
+
+function pendingParts(openCandidates: readonly OpenCandidate[], { selectionPolicy }: Website): PendingParts {
   return { openCandidates, visitPolicy: selectionPolicy }
 }
 

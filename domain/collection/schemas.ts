@@ -2,7 +2,7 @@
 
 import { LIMITS } from '../limits.ts'
 import { EVENT_TYPES } from '../model.ts'
-import type { IdentifierKind, ProviderDescriptor } from '../providers/descriptor.ts'
+import type { IdentifierKind } from '../providers/descriptor.ts'
 import { PROVIDER_DESCRIPTORS, PROVIDER_IDS } from '../providers/index.ts'
 import { identifier, moment, object, text, url, type Schema } from './schema-parts.ts'
 import { PAGE_PROPERTIES } from './visit-fields.ts'
@@ -22,7 +22,12 @@ const IDENTIFIER_SCHEMAS: { readonly [K in IdentifierKind]: Schema } = {
   moment,
 }
 
-function identitySchema({ identifiers, accounts }: ProviderDescriptor): Schema {
+interface SentIdentifiers {
+  readonly identifiers: Readonly<Record<string, IdentifierKind>>
+  readonly accounts?: { readonly idPattern: string }
+}
+
+function identitySchema({ identifiers, accounts }: SentIdentifiers): Schema {
   const fields = Object.entries(identifiers).map(([name, kind]) => [name, IDENTIFIER_SCHEMAS[kind]])
   const one = object(Object.fromEntries(fields) as Schema)
   if (accounts === undefined) return one

@@ -11,21 +11,34 @@ import { factCleaner, type RedactKeys } from '../privacy/redact.ts'
 import { objectOf, textOf, type JsonObject } from '../strict-json.ts'
 import { pageFieldsOf, type Visit } from './visit-fields.ts'
 
-interface VisitContext {
+/** Where a visit was, as its request says. */
+interface VisitPlace {
   readonly website: Website
-  readonly page: VisitPage
   /** The request's origin, already checked to be registered. */
   readonly origin: string
-  readonly keys: RedactKeys
+}
+
+interface VisitedSite extends VisitPlace {
+  readonly page: VisitPage
   /** The organisation's other websites, whose receipts must not become facts either. */
   readonly siblings?: readonly OwnedWebsite[]
-  /** Exactly 5 random bytes. */
-  readonly random: Uint8Array
-  readonly nowMs: number
+}
+
+/** What the receipt of a visit says beside whose it is. */
+interface VisitMarks {
   readonly gpc: boolean
   readonly isHandoffOnly: boolean
   /** The organisation has used up its quota: the receipt says so and nothing is stored. */
   readonly isUnrecorded: boolean
+}
+
+interface VisitContext {
+  readonly site: VisitedSite
+  readonly marks: VisitMarks
+  readonly keys: RedactKeys
+  /** Exactly 5 random bytes. */
+  readonly random: Uint8Array
+  readonly nowMs: number
 }
 
 export interface AdmittedVisit {
@@ -67,13 +80,14 @@ export function checkVisitFields(body: JsonObject): Refusal | null {
 /** Checks that a visit's page is the website's: before limits, quota and receipts, so that a refusal costs nothing. */
 export function checkPage(
   body: JsonObject,
-  context: Pick<VisitContext, 'website' | 'origin'> & { readonly sha256Hex: Sha256Hex },
+  { website, origin }: VisitPlace,
+  sha256Hex: Sha256Hex,
 ): Refusal | VisitPage {
   // A page opened with a user name and password is the same page; nothing of them is kept.
   const page = parsePageUrl(withoutUserInfo(body['page_url'] as string))
-  if (!page.ok || page.value.origin !== context.origin) return refuse('origin_not_allowed')
+  if (!page.ok || page.value.origin !== origin) return refuse('origin_not_allowed')
   const sent = body['url_id'] as string
-  const isKnown = sent === urlId(page.value, context.sha256Hex) || context.website.pages.some(({ id }) => id === sent)
+  const isKnown = sent === urlId(page.value, sha256Hex) || website.pages.some(({ id }) => id === sent)
   if (!isKnown)
     return refuseField('/url_id', "must be the hash of the page's origin and path, or a registered page's ID")
   return { kind: 'page', address: page.value, urlId: sent }
@@ -81,30 +95,29 @@ export function checkPage(
 
 /** `body` has passed its schema and `checkVisitFields`. */
 export function admitVisit(body: JsonObject, context: VisitContext): AdmittedVisit {
-  const { website, page, nowMs } = context
+  const { site, marks, keys, nowMs } = context
+  const { website, page, origin } = site
   const owned = ownedWebsite(website)
-  const { text: receipt, claims } = issueReceipt(context.keys, {
+  const { text: receipt, claims } = issueReceipt(keys, {
     ...owned,
-    origin: context.origin,
+    ...marks,
+    origin,
     issuedAtMs: nowMs,
     random: context.random,
-    isHandoffOnly: context.isHandoffOnly,
-    isUnrecorded: context.isUnrecorded,
-    gpc: context.gpc,
   })
-  const clean = factCleaner(context.keys, owned, nowMs, context.siblings)
-  const previous = context.isHandoffOnly ? null : previousReceipt(body['previous_receipt'], context)
+  const clean = factCleaner(keys, owned, nowMs, site.siblings)
+  const previous = marks.isHandoffOnly ? null : previousReceipt(body['previous_receipt'], site, keys)
   const visit: Visit = {
     ...owned,
     visitId: claims.visitId,
     issuedAtMs: nowMs,
     urlId: page.urlId,
-    origin: context.origin,
+    origin,
     pageUrl: clean(page.address.origin + page.address.path),
     ...pageFieldsOf(body, clean),
-    identities: keepIdentities(objectOf(body['identities']), { providers: website.providers, gpc: context.gpc, clean }),
-    gpc: context.gpc,
-    isHandoffOnly: context.isHandoffOnly,
+    identities: keepIdentities(objectOf(body['identities']), { providers: website.providers, gpc: marks.gpc, clean }),
+    gpc: marks.gpc,
+    isHandoffOnly: marks.isHandoffOnly,
     previousVisitId: previous?.visitId ?? null,
   }
   return { kind: 'admitted', visit, receipt, claims, previous }
@@ -124,9 +137,8 @@ export function markerOf(visit: Visit, receipt: string): Marker {
 }
 
 /** A previous receipt counts if it is of this website under this owner and came from this origin; otherwise it is ignored. */
-function previousReceipt(sent: unknown, context: VisitContext): ReceiptClaims | null {
+function previousReceipt(sent: unknown, { website, origin }: VisitPlace, keys: RedactKeys): ReceiptClaims | null {
   if (typeof sent !== 'string') return null
-  const { website, keys, origin } = context
   const owned = ownedWebsite(website)
   const claims = readReceipt(keys, owned, sent)
   const isBrowserReceipt = claims !== null && !claims.isHandoffOnly && !claims.isUnrecorded

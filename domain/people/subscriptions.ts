@@ -2,17 +2,23 @@
 
 import { PLANS, type Plan } from '../model.ts'
 
-export interface Subscription {
-  readonly id: string
+interface PaidPeriod {
   /** The payment provider's own word. */
   readonly status: string
-  readonly price: string
-  readonly createdAtMs: number
   /** The present period. An `unpaid` subscription goes on to others, which nobody pays for. */
   readonly periodBeganAtMs: number
   readonly periodEndsAtMs: number
   /** Whether its latest invoice is not paid. */
   readonly isOwed: boolean
+}
+
+interface Dated {
+  readonly id: string
+  readonly createdAtMs: number
+}
+
+export interface Subscription extends PaidPeriod, Dated {
+  readonly price: string
 }
 
 /** The plan that each of the provider's prices pays for, or once paid for. */
@@ -50,11 +56,11 @@ export function paidPlan(subscriptions: readonly Subscription[], plans: PlanOfPr
 }
 
 /** The end of the last period that was paid, whatever else the status means: a status that is new to us ends the plan then, too. */
-function paidUntilMs({ status, isOwed, periodBeganAtMs, periodEndsAtMs }: Subscription): number {
+function paidUntilMs({ status, isOwed, periodBeganAtMs, periodEndsAtMs }: PaidPeriod): number {
   if (NEVER_PAID.includes(status)) return 0
   return isOwed || status === 'unpaid' ? periodBeganAtMs : periodEndsAtMs
 }
 
-function laterFirst(a: Subscription, b: Subscription): number {
+function laterFirst(a: Dated, b: Dated): number {
   return b.createdAtMs - a.createdAtMs || (a.id < b.id ? 1 : -1)
 }

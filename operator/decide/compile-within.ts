@@ -21,8 +21,13 @@ export function* compileWithin(
   const held = kept ?? (isHolding ? { ...before, namespaces: heldNamespaces, objects: paused } : null)
   const { memory = emptyCompileMemory() } = input
   const { texts } = memory.digests
-  const compilation = yield* compileInSteps({ ...input, ownSecrets, held, memory })
+  const compilation = yield* compileInSteps({ ...input, rules: { ownSecrets }, held, memory })
   const withoutRoom = yield* overflow(compilation, credentialSlots, texts)
   if (withoutRoom.size === 0) return compilation
-  return yield* compileInSteps({ ...input, ownSecrets, held, withoutRoom, memory: emptyCompileMemory(texts) })
+  return yield* compileInSteps({
+    ...input,
+    rules: { ownSecrets, withoutRoom },
+    held,
+    memory: emptyCompileMemory(texts),
+  })
 }

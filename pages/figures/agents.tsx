@@ -68,8 +68,7 @@ function AgentFigures({ organization, filters, figures }: AgentFiguresProps): Re
         <InstallBreakdown
           title="Who ran it"
           by="agent"
-          listed={figures.agent}
-          before={figures.before.agent}
+          figures={{ now: figures.agent, before: figures.before.agent }}
           organization={organization}
           filters={filters}
           bounds={figures}

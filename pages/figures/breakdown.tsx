@@ -12,8 +12,8 @@ import { listOf } from './list-of.ts'
 interface InstallBreakdownProps {
   readonly title: string
   readonly by: 'path' | 'platform' | 'agent'
-  readonly listed: { readonly values: readonly ValuedInstalls[] }
-  readonly before: { readonly values: readonly ValuedInstalls[] }
+  /** Of the period, and of the one before it. */
+  readonly figures: Readonly<Record<'now' | 'before', { readonly values: readonly ValuedInstalls[] }>>
   readonly organization: string
   readonly filters: FigureFilters
   readonly bounds: Bounds
@@ -22,8 +22,7 @@ interface InstallBreakdownProps {
 export function InstallBreakdown({
   title,
   by,
-  listed,
-  before,
+  figures,
   organization,
   filters,
   bounds,
@@ -34,7 +33,7 @@ export function InstallBreakdown({
       <table className="list">
         <TableHead columns={[null, { number: 'Events' }, { number: 'Matched' }]} />
         <tbody>
-          {listed.values.map((row) => (
+          {figures.now.values.map((row) => (
             <tr key={row.value}>
               <th scope="row">
                 {NAMES[by](row.value)}
@@ -50,7 +49,7 @@ export function InstallBreakdown({
                 </Link>{' '}
                 <Change
                   now={installEventsOf(row)}
-                  before={installEventsOf(before.values.find(({ value }) => value === row.value))}
+                  before={installEventsOf(figures.before.values.find(({ value }) => value === row.value))}
                   since={nameOfBefore(filters)}
                 />
               </td>

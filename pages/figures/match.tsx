@@ -73,8 +73,7 @@ function RateParts(props: RatePartProps): ReactNode {
           <InstallBreakdown
             key={by}
             title={`By ${by === 'path' ? 'install path' : by}`}
-            listed={figures[by]}
-            before={figures.before[by]}
+            figures={{ now: figures[by], before: figures.before[by] }}
             by={by}
             organization={organization}
             filters={filters}

@@ -231,7 +231,7 @@ export function compileParsed(
     sha256Hex,
     ...(nowMs === undefined ? {} : { nowMs }),
     ...(memory === undefined ? {} : { memory }),
-    ...(checkProviderSettings === undefined ? {} : { checkProviderSettings }),
+    ...(checkProviderSettings === undefined ? {} : { rules: { checkProviderSettings } }),
   })
   const unread = parsed.problems.filter((problem) => problem.reason === 'InvalidYaml')
   const onlySeemBroken = unread.some(({ source }) => !isWritten(source))

@@ -483,7 +483,7 @@ describe('compileCatalog', () => {
     it("lets the provider's own module refuse settings that fit the schema", () => {
       const objects = [ACME, SITE, KEYS, ga4Destination('out')].map((value) => ({ value, locate: () => '' }))
       const checkProviderSettings = () => [{ field: '/measurementId', message: 'is the one of the example' }]
-      const result = compileCatalog({ objects, sha256Hex: (text) => text, checkProviderSettings })
+      const result = compileCatalog({ objects, sha256Hex: (text) => text, rules: { checkProviderSettings } })
       expect(result.problems[0]).to.include({ field: '/spec/ga4/measurementId', reason: 'InvalidField' })
     })
   })
@@ -511,7 +511,7 @@ describe('compileCatalog', () => {
       expect(compile(ACME, SITE, { ...KEYS, type: 'Opaque' }, ga4Destination('out')).problems).to.deep.equal([])
       const objects = [ACME, SITE, KEYS, ga4Destination('out')].map((value) => ({ value, locate: () => '' }))
       const ownSecrets = new Set(['Secret/default/keys'])
-      const own = compileCatalog({ objects, ownSecrets, sha256Hex: (text) => text })
+      const own = compileCatalog({ objects, rules: { ownSecrets }, sha256Hex: (text) => text })
       expect(own.problems.map(({ reason }) => reason)).to.deep.equal(['SecretReserved'])
     })
 

@@ -105,9 +105,7 @@ describe('an install event', () => {
     const install = recordInstall({
       catalogNumber: 1,
       website: site,
-      event,
-      installPath: 'cli',
-      agent: 'codex',
+      reported: { event, installPath: 'cli', agent: 'codex' },
       result: resolve({
         nowMs: NOW_MS,
         receipts: [],
@@ -148,9 +146,7 @@ describe('an install event', () => {
         recordInstall({
           catalogNumber: 1,
           website,
-          event,
-          installPath: 'cli',
-          agent: null,
+          reported: { event, installPath: 'cli', agent: null },
           result,
           deliveries: [],
           nowMs: NOW_MS,
@@ -179,9 +175,7 @@ describe('an install event', () => {
       const counted = recordInstall({
         catalogNumber: 1,
         website: site,
-        event,
-        installPath: null,
-        agent: null,
+        reported: { event, installPath: null, agent: null },
         result: COUNTED,
         deliveries: [],
         nowMs: NOW_MS,

@@ -21,7 +21,7 @@ const site: Website = compile(
   websiteManifest('site', { pages, providers: ['ga4', 'meta'] }),
 ).catalog.websites.get('site')!
 
-const context = { website: site, origin: ORIGIN, sha256Hex }
+const place = { website: site, origin: ORIGIN }
 const bodyOf = (more: Record<string, unknown> = {}) => ({
   project: 'site',
   page_url: `${ORIGIN}/install?x=1#y`,
@@ -29,7 +29,7 @@ const bodyOf = (more: Record<string, unknown> = {}) => ({
   ...more,
 })
 const pageOf = (body: Record<string, unknown>): VisitPage => {
-  const page = checkPage(body, context)
+  const page = checkPage(body, place, sha256Hex)
   if (page.kind === 'refused') throw new Error(page.code)
   return page
 }
@@ -39,13 +39,14 @@ const admit = (
 ) => {
   const body = bodyOf(more)
   const random = Uint8Array.from([1, 2, 3, 4, 5])
-  return admitVisit(body, { ...context, ...flags, page: pageOf(body), keys, random, nowMs: NOW_MS })
+  const visited = { ...place, page: pageOf(body) }
+  return admitVisit(body, { site: visited, marks: flags, keys, random, nowMs: NOW_MS })
 }
 
 describe('a visit', () => {
   describe("'s page", () => {
     const answers = (more: Record<string, unknown>, origin = ORIGIN): string => {
-      const page = checkPage(bodyOf(more), { ...context, origin })
+      const page = checkPage(bodyOf(more), { ...place, origin }, sha256Hex)
       if (page.kind === 'page') return page.urlId
       const field = page.extra?.['field']
       return typeof field === 'string' ? `${page.code} ${field}` : page.code

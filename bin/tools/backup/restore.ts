@@ -93,7 +93,7 @@ async function mustKeepOwners(
   const restored = join(unfinished, 'dashboard')
   const files = await readManifests(manifests, existsSync(restored) ? restored : dashboardFolder)
   const { objects } = parseManifests(files, process.env)
-  const { catalog } = compileCatalog({ objects, sha256Hex, isWithoutSecrets: true })
+  const { catalog } = compileCatalog({ objects, sha256Hex, rules: { isWithoutSecrets: true } })
   const changed = changedOwners(catalog.websites.values(), await storedOwners(unfinished, beganAtMs))
   if (changed.length === 0) return
   const lines = changed.map(
