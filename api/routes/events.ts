@@ -109,7 +109,7 @@ async function answerForOther(
   return answerInstall(request, duplicateAnswer(await answerByNow(outcome.answer, claim, deps)))
 }
 
-interface Claimed {
+interface ClaimedEvent {
   readonly claim: Claim
   /** On the monotonic clock. */
   readonly atMs: number
@@ -119,7 +119,7 @@ interface Claimed {
 interface FirstReport {
   readonly request: CheckedRequest
   readonly event: InstallEvent
-  readonly claimed: Claimed
+  readonly claimed: ClaimedEvent
   readonly installation: Installation
   /** The decision of an earlier try that may have been stored. */
   readonly kept: ReadableDecision
@@ -205,7 +205,7 @@ async function admitFirst(first: FirstReport, parts: PipelineParts): Promise<Ref
  * Null if the claim is certainly still this try's. Otherwise the outcome of claiming once more: if another try has taken the
  * event meanwhile, writing this decision would make a row that differs from what that try was told.
  */
-async function renewedClaim({ claim, atMs }: Claimed, deps: ApiDeps): Promise<ClaimOutcome | null> {
+async function renewedClaim({ claim, atMs }: ClaimedEvent, deps: ApiDeps): Promise<ClaimOutcome | null> {
   return performance.now() - atMs < SURE_OF_CLAIM_MS ? null : deps.hotState.claimInstall(claim)
 }
 

@@ -53,20 +53,20 @@ export function watchLive(parts: TailParts) {
   )
 }
 
-interface Watching {
+interface BegunWatch {
   readonly reads: OrganizationFacts
   readonly filters: DirectedFilters
   readonly first: readonly LogLineRow[]
 }
 
-interface WatchedLines extends Watching {
+interface WatchedLines extends BegunWatch {
   readonly call: Call
 }
 
 type LineStream = StreamAnswer<'text/event-stream; charset=utf-8'>
 
 /** Nothing is read for whoever gets no place. */
-async function inPlace(parts: TailParts, call: Call, begin: () => Promise<Watching>): Promise<LineStream | Refusal> {
+async function inPlace(parts: TailParts, call: Call, begin: () => Promise<BegunWatch>): Promise<LineStream | Refusal> {
   const place = parts.streams.enter(call)
   if (place.kind !== 'place') return refusePlace(place)
   try {

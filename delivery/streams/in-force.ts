@@ -25,13 +25,13 @@ export function streamsInForce(
   )
 }
 
-interface StreamPlace {
+interface PlaceOfStream {
   readonly webhook: LogStream['webhook']
   readonly s3: LogStream['s3']
 }
 
 /** Null without an address or credentials. */
-function targetOf({ webhook, s3 }: StreamPlace, held: Readonly<Record<string, string>>): StreamTarget | null {
+function targetOf({ webhook, s3 }: PlaceOfStream, held: Readonly<Record<string, string>>): StreamTarget | null {
   if (webhook !== null) return webhookTarget(webhook, held)
   const { 'access-key-id': accessKeyId, 'secret-access-key': secretAccessKey, 'session-token': sessionToken } = held
   if (s3 === null || accessKeyId === undefined || secretAccessKey === undefined) return null

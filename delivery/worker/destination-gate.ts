@@ -46,7 +46,7 @@ interface Breaker {
   probeAtMs: number
 }
 
-interface DestinationState {
+interface GatedDestination {
   readonly breaker: Breaker
   pause: Pause | null
   slow: number
@@ -56,7 +56,7 @@ interface DestinationState {
 
 /** State of one worker process. After a restart every destination is trusted unless it was paused. */
 export class DestinationGate {
-  readonly #states = new Map<string, DestinationState>()
+  readonly #states = new Map<string, GatedDestination>()
 
   /** `setup`: the credentials and settings in force, as `setupOf` joins them; compared, never shown. */
   admit(destination: string, setup: string, nowMs: number): Admission {
@@ -144,14 +144,14 @@ export class DestinationGate {
       }))
   }
 
-  #touch(destination: string, nowMs: number): DestinationState {
+  #touch(destination: string, nowMs: number): GatedDestination {
     const known = this.#states.get(destination)
     if (known !== undefined) {
       known.lastAtMs = nowMs
       return known
     }
     if (this.#states.size >= SWEEP_SIZE) this.#sweep(nowMs)
-    const state: DestinationState = {
+    const state: GatedDestination = {
       breaker: { minutes: [], failuresInARow: 0, openedAtMs: null, probeAtMs: 0 },
       pause: null,
       slow: 0,

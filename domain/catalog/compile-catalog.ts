@@ -29,7 +29,7 @@ import { organizationOf, readAllowedNamespaces } from './compile-references.ts'
 import { revisedWebsites } from './compile-revision.ts'
 import { compileWebhook, holdWebhooks } from './compile-webhook.ts'
 import { compileWebsite, finishedWebsite, registerPages } from './compile-website.ts'
-import type { CompileRules, Compiler, CredentialRef, OrganizationDraft, Ownership } from './compiler.ts'
+import type { CompileRules, Compiler, CredentialRef, OrganizationDraft, ObjectOwnership } from './compiler.ts'
 import { compiledFrom, displayNameOf, hasRoom, websiteIdOf, noteTenant } from './compiler.ts'
 import { LIMITS, PLAN_LIMITS } from '../limits.ts'
 import type { ResourceKind } from '../resources/resources.ts'
@@ -121,7 +121,7 @@ function* revision(
 }
 
 function* compilerOf(input: CatalogInput, problems: CatalogProblem[]): SmallSteps<Compiler> {
-  const ownership: Ownership = { owners: new Map(), tenants: new Map(), allowed: new Map() }
+  const ownership: ObjectOwnership = { owners: new Map(), tenants: new Map(), allowed: new Map() }
   const { owners } = ownership
   const reports = { report: reportTo(problems, { owners }), warn: reportTo(problems, { isWarning: true, owners }) }
   const objects = yield* readObjects(input.objects, reports)

@@ -44,7 +44,7 @@ export interface Reporting {
 export interface Compiler extends Reporting {
   readonly objects: CheckedObjects
   readonly rules: CompileRules
-  readonly ownership: Ownership
+  readonly ownership: ObjectOwnership
   readonly made: MadeSoFar
 }
 
@@ -61,7 +61,7 @@ export interface CompileRules {
 }
 
 /** Whose the objects are, by `objectKey`. */
-export interface Ownership {
+export interface ObjectOwnership {
   /** IDs of the organisations that objects belong to. */
   readonly owners: Map<string, string>
   /** Tenants of objects; objects of the operator of the service are not included. */
@@ -164,7 +164,7 @@ export function claimantOf({
 }
 
 /** Records whose object it is, before anything is compared with it. */
-export function noteTenant({ tenants }: Ownership, key: string, tenant: string | undefined): void {
+export function noteTenant({ tenants }: ObjectOwnership, key: string, tenant: string | undefined): void {
   if (tenant !== undefined) tenants.set(key, tenant)
 }
 
