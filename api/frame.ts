@@ -9,17 +9,14 @@ import { takeOriginForm } from './http/absolute-form.ts'
 import { sendRefusal } from './http/reply.ts'
 import { listen, type ApiServer, type ServerParts } from './server.ts'
 
-interface FrameParts extends ServerParts {
-  /** The service's own address, which targets in absolute form may name. */
-  readonly baseUrl: string
-}
-
 type Beside = (req: IncomingMessage, res: ServerResponse) => boolean
 
+/** `baseUrl`: the service's own address, which targets in absolute form may name. */
 export function listenFor(
   beside: Beside,
   address: { readonly host: string; readonly port: number },
-  { baseUrl, ...parts }: FrameParts,
+  baseUrl: string,
+  server: ServerParts,
 ): Promise<ApiServer> {
   const app = express()
   app.disable('x-powered-by').disable('etag')
@@ -28,5 +25,5 @@ export function listenFor(
     takeOriginForm(req, baseUrl)
     if (!beside(req, res)) sendRefusal(res, refuse('not_found'))
   })
-  return listen(app, address, parts)
+  return listen(app, address, server)
 }

@@ -48,7 +48,7 @@ export function dashboard({ settings }: RunOutcome<'dashboard'>, env: NodeJS.Pro
     await directory.synced
     const server = await lifecycle.start(
       'dashboard',
-      () => listenFor(people.serve, settings.listen, { ...people.server, baseUrl: settings.baseUrl }),
+      () => listenFor(people.serve, settings.listen, settings.baseUrl, people.server),
       (started) => started.close(),
     )
     lifecycle.onDrain(() => server.drain())

@@ -20,11 +20,10 @@ export function createReadGroups({ discovery, rules, nowMs }: ReadGroupsParts): 
   return async (grant) => {
     const config = discovery?.current() ?? null
     if (config === null) return { kind: 'away', grant }
-    const parts = { config, rules, nowMs }
-    const info = await userInfo(grant, parts)
+    const info = await userInfo(grant, { config, rules, nowMs })
     if (info.kind === 'away') return { kind: 'away', grant }
     if (saysGroups(info.claims, rules)) return readingOf(info.claims, grant, rules)
-    if (grant.refreshToken !== null) return byRefresh(grant, grant.refreshToken, { ...parts, info })
+    if (grant.refreshToken !== null) return byRefresh(grant, grant.refreshToken, { config, rules, nowMs, info })
     return info.kind === 'refused' ? OVER : { kind: 'unsaid', grant }
   }
 }

@@ -45,13 +45,13 @@ interface OutboundAnswer {
 
 /** Never rejects. A connection carries one call, so that no later one uses an address that was vetted for this one. */
 export async function callOutbound(request: OutboundRequest, parts: OutboundParts = {}): Promise<OutboundAnswer> {
-  const { policy = PUBLIC_ONLY, callMs = LIMITS.webhookMs } = parts
+  const { policy = PUBLIC_ONLY, callMs = LIMITS.webhookMs, ...connect } = parts
   const target = parseOutboundUrl(request.url, policy)
   if (!target.ok) return outboundAnswer(request, noReply('address_refused', false))
   const deadline = new AbortController()
   const timer = setTimeout(() => deadline.abort(), callMs)
   try {
-    const socket = await connectVetted(target.value, { ...parts, policy }, deadline.signal)
+    const socket = await connectVetted(target.value, { policy, ...connect }, deadline.signal)
     return outboundAnswer(request, await exchanged({ ...request, url: target.value.href }, socket, deadline.signal))
   } catch (error) {
     const failure = error instanceof NotConnected ? error.failure : 'connection'

@@ -95,15 +95,15 @@ async function tryRefill(given: Refilling, signal: AbortSignal): Promise<boolean
 }
 
 /** Once for each loss, however often the rest must be tried again. */
-function newestAnswers(deps: RefillDeps): Refilling['giveNewest'] {
-  const read = createRecordReader(deps.telemetry, 'refill')
+function newestAnswers({ eventLog, hotState, telemetry }: RefillDeps): Refilling['giveNewest'] {
+  const read = createRecordReader(telemetry, 'refill')
   let given = ''
   return async ({ generation, losses }, onProgress) => {
     const name = `${generation} ${losses}`
     if (name === given) return
-    const answers = await refillFromLog({ ...deps, read, onProgress })
+    const answers = await refillFromLog({ eventLog, hotState, read, onProgress })
     given = name
-    deps.telemetry.logger.info({ answers }, 'the hot state got its newest answers from the log')
+    telemetry.logger.info({ answers }, 'the hot state got its newest answers from the log')
   }
 }
 

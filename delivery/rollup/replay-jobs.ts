@@ -49,12 +49,12 @@ interface ReplayRoleDeps extends ReplayJobDeps {
 
 /** Starts at once. `close` abandons the running replay; the next start goes on with it. */
 export function startReplayJobs(deps: ReplayRoleDeps): { readonly close: () => Promise<void> } {
-  const { facts, runReplaysElsewhere } = deps
+  const { facts, logger, nowMs, runReplaysElsewhere } = deps
   const begun: BegunReplays = new Map()
   const runHere = (stopping: Stopping): Promise<void> => {
     const each: Facts['each'] = (...asked) => stopping.unlessGivenUp(() => facts.each(...asked))
     return runReplays(
-      { ...deps, facts: { ...stoppableFacts(facts, stopping), each } },
+      { facts: { ...stoppableFacts(facts, stopping), each }, logger, nowMs },
       { begun, signal: stopping.signal },
     )
   }
@@ -66,7 +66,7 @@ export function startReplayJobs(deps: ReplayRoleDeps): { readonly close: () => P
       if (open.length > 0) await runReplaysElsewhere(stopping.signal)
     },
     everyMs: EVERY_MS,
-    onFailure: (reason) => deps.logger.warn({ reason }, 'decisions could not be replayed; retrying'),
+    onFailure: (reason) => logger.warn({ reason }, 'decisions could not be replayed; retrying'),
   })
 }
 

@@ -19,10 +19,13 @@ import type { Logger } from '../../runtime/logger.ts'
 import { repeat } from '../repeat.ts'
 import { stoppableFacts } from '../stopping.ts'
 
-interface RollupDeps {
+interface CountedFacts {
   readonly facts: FactsReader & FactsWriter
-  readonly logger: Logger
   readonly nowMs: () => number
+}
+
+interface RollupDeps extends CountedFacts {
+  readonly logger: Logger
   readonly registry?: Registry
 }
 
@@ -35,13 +38,12 @@ const HOURS_PER_INSERT = 10
 const FACTS_AT_ONCE = 5_000
 
 /** Starts at once. `close` resolves when the current hour is counted, or given up. */
-export function startRollup(deps: RollupDeps): { readonly close: () => Promise<void> } {
-  const metrics = createRollupMetrics(deps.registry)
+export function startRollup({ facts, logger, nowMs, registry }: RollupDeps): { readonly close: () => Promise<void> } {
+  const metrics = createRollupMetrics(registry)
   return repeat({
-    act: (stopping) =>
-      rollUp({ ...deps, facts: stoppableFacts(deps.facts, stopping) }, { metrics, signal: stopping.signal }),
+    act: (stopping) => rollUp({ facts: stoppableFacts(facts, stopping), nowMs }, { metrics, signal: stopping.signal }),
     everyMs: EVERY_MS,
-    onFailure: (reason) => deps.logger.warn({ reason }, 'figures could not be updated; retrying'),
+    onFailure: (reason) => logger.warn({ reason }, 'figures could not be updated; retrying'),
   })
 }
 
@@ -54,7 +56,7 @@ interface RollUpOptions {
  * Counts every marked hour that has ended. Rejects like `Facts`; hours counted until then are stored.
  * @internal
  */
-export async function rollUp({ facts, nowMs }: RollupDeps, options: RollUpOptions = {}): Promise<void> {
+export async function rollUp({ facts, nowMs }: CountedFacts, options: RollUpOptions = {}): Promise<void> {
   const { metrics, signal } = options
   // Hours that have not ended are read from the facts.
   const until = hourOf(nowMs())

@@ -85,7 +85,8 @@ class StreamsRole {
     this.#outbound = outbound
     this.#owner = owner
     this.#random = randomness.fraction
-    this.#news = createStreamNews({ ...deps, randomness })
+    const { eventLog, hotState, telemetry, nowMs, catalog } = deps
+    this.#news = createStreamNews({ eventLog, hotState, telemetry, randomness, nowMs, catalog })
     this.#waits = createCatalogWaits(deps, 'streams')
     this.#watermarks = createWatermarks(deps.eventLog, deps.nowMs)
   }

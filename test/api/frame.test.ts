@@ -16,8 +16,8 @@ describe('a server for what is not the api', () => {
         return true
       },
       { host: '127.0.0.1', port: 0 },
+      'https://whence.acme.dev',
       {
-        baseUrl: 'https://whence.acme.dev',
         onBroken: () => undefined,
         onEnded: () => undefined,
         connections: { maxPerPeer: 100, peerOf: () => null },

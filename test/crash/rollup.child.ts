@@ -3,7 +3,6 @@
  * one. Usage: JOB, as JSON.
  */
 
-import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { readFile } from 'node:fs/promises'
 
 import { createErasures } from '../../delivery/facts-writer/erasures.ts'
@@ -65,5 +64,5 @@ const insert: Facts['insert'] = async (table, rows) => {
   await facts.insert(table, rows)
   await die('after', table)
 }
-await rollUp({ facts: { run, insert }, nowMs: Date.now, logger: SILENT_LOGGER })
+await rollUp({ facts: { run, insert }, nowMs: Date.now })
 await facts.close()

@@ -1,6 +1,5 @@
 /** Pages of figures over real facts: the present hours raw, earlier ones from their rollups, and each organisation sees only its own. */
 
-import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
 
 import { trafficOfDay } from '../../bin/example-data/traffic.ts'
@@ -103,7 +102,7 @@ describe('pages of figures', function () {
       for (const row of rows) hours.note(table, row)
     }
     await facts.insert('hour_marks', hours.rows())
-    await rollUp({ facts, nowMs: clock, logger: SILENT_LOGGER })
+    await rollUp({ facts, nowMs: clock })
   })
   after(async () => {
     await stage?.stop()

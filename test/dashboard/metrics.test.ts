@@ -86,16 +86,11 @@ describe('the metrics of the dashboard', () => {
       arrived.resolve()
       return true
     }
-    const server = await listenFor(
-      hold,
-      { host: '127.0.0.1', port: 0 },
-      {
-        onBroken: broken,
-        onEnded: connectionEnded,
-        connections,
-        baseUrl: 'https://whence.test',
-      },
-    )
+    const server = await listenFor(hold, { host: '127.0.0.1', port: 0 }, 'https://whence.test', {
+      onBroken: broken,
+      onEnded: connectionEnded,
+      connections,
+    })
     try {
       const told = await exchangeRaw(server.port, ['GET /canary-path HTTP/1.1\r\ncanary header\r\n\r\n'])
       expect(told.answers.map(({ status }) => status)).to.deep.equal([400])

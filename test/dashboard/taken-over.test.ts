@@ -99,7 +99,7 @@ describe("an organisation that took over a website's ID", function () {
     ]
     for (const [table, rows] of rowsOf(records)) await facts.insert(table, rows)
     await markHours(facts, { writer: 'test', sinceMs: 0, untilMs: NOW_MS, nowMs: NOW_MS })
-    await rollUp({ facts, nowMs: Date.now, logger: SILENT_LOGGER })
+    await rollUp({ facts, nowMs: Date.now })
     await runReplays({ facts, nowMs: Date.now, logger: SILENT_LOGGER })
   })
   after(async () => {

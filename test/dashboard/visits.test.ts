@@ -1,6 +1,5 @@
 /** The list of visits holds exactly those that figures count, whichever number leads to it. */
 
-import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
 
 import { createHourMarks } from '../../delivery/facts-writer/hour-marks.ts'
@@ -69,7 +68,7 @@ describe('the list of visits', function () {
       for (const row of rows) hours.note(table, row)
     }
     await both.facts.insert('hour_marks', hours.rows())
-    await rollUp({ facts: both.facts, nowMs: Date.now, logger: SILENT_LOGGER })
+    await rollUp({ facts: both.facts, nowMs: Date.now })
   })
   after(() => both?.stop())
 

@@ -3,7 +3,6 @@
  * every step that it ever reached; an install event counts in the hour in which it was received.
  */
 
-import { SILENT_LOGGER } from '../../runtime/logger.ts'
 import { expect } from 'chai'
 
 import { writeBatch } from '../../delivery/facts-writer/fact-batch.ts'
@@ -73,7 +72,7 @@ describe('figures by hour', function () {
     const rows = await facts.run('rolledCells', { ...period, column })
     return Object.fromEntries(rows.map(({ value, counts }) => [value, counts]))
   }
-  const roll = (): Promise<void> => rollUp({ facts, nowMs: Date.now, logger: SILENT_LOGGER })
+  const roll = (): Promise<void> => rollUp({ facts, nowMs: Date.now })
   const visited = (atMs: number, source: string, page = 'https://acme.dev/install') =>
     visitRecord({ website, visitId: idAt(atMs), issuedAtMs: atMs, utm: { source }, pageUrl: page })
   const installOf = (visit: ReturnType<typeof visited>['visit'], changes: object = {}) =>
@@ -286,9 +285,7 @@ describe('figures by hour', function () {
           return facts.insert(table, rows)
         },
       }
-      const failed = await rollUp({ facts: dying, nowMs: Date.now, logger: SILENT_LOGGER }).catch(
-        (error: Error) => error.message,
-      )
+      const failed = await rollUp({ facts: dying, nowMs: Date.now }).catch((error: Error) => error.message)
       expect(failed).to.equal('killed')
     }
     // A record that is written after the marks and facts of an hour were read.
@@ -300,7 +297,7 @@ describe('figures by hour', function () {
         return facts.insert(table, rows)
       },
     }
-    await rollUp({ facts: overtaken, nowMs: Date.now, logger: SILENT_LOGGER })
+    await rollUp({ facts: overtaken, nowMs: Date.now })
     await roll()
     const found = await rolled('source')
     expect(Object.keys(found)).to.have.members([
@@ -345,7 +342,7 @@ describe('figures by hour', function () {
       },
       insert: (table, rows) => facts.insert(table, rows),
     }
-    await rollUp({ facts: counting, nowMs: Date.now, logger: SILENT_LOGGER })
+    await rollUp({ facts: counting, nowMs: Date.now })
     expect(statements).to.equal(2)
     const hourOf = async (own: string, column: Dimension, hour = 0): Promise<Record<string, readonly number[]>> => {
       const sinceMs = FROM_MS + hour * HOUR_MS
@@ -378,9 +375,7 @@ describe('figures by hour', function () {
         return facts.insert(table, rows)
       },
     }
-    const failed = await rollUp({ facts: failing, nowMs: Date.now, logger: SILENT_LOGGER }).catch(
-      (error: Error) => error.message,
-    )
+    const failed = await rollUp({ facts: failing, nowMs: Date.now }).catch((error: Error) => error.message)
     expect(failed).to.equal('refused')
     expect(inserted).to.deep.equal([2])
     expect(await rolled('source')).to.deep.equal({ search: [2, 0, 0, 0, 0, 0] })

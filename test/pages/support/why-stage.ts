@@ -1,6 +1,5 @@
 /** The facts of the pages that answer why, in an engine of their own, counted by hour as the service does. */
 
-import { SILENT_LOGGER } from '../../../runtime/logger.ts'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -110,7 +109,7 @@ export async function openWhyFacts(records: readonly LogRecord[], nowMs: number)
   }
   await facts.insert('hour_marks', hours.rows())
   await keepProgress(facts, nowMs)
-  await rollUp({ facts, nowMs: Date.now, logger: SILENT_LOGGER })
+  await rollUp({ facts, nowMs: Date.now })
   return {
     facts,
     async close() {
