@@ -29,16 +29,37 @@ type HookScanMode = 'Notice' | 'Silent' | 'Disabled'
  */
 export const HOOK_BLOCK_LINES = 9
 
+/** The brand that the source is written for. */
+const FIRST_BRAND = 'whence'
+
+/** What refuses hooks of every brand: a company can switch all of them off with one file. They keep their names. */
+const EVERY_BRANDS_REFUSAL = /(WHENCE_DISABLED|\/etc\/whence\/disabled)/
+/** Where the hook looks at one of them; the brand's own name is looked at in the same way. */
+const REFUSAL_CHECK = /^ +if .*(?:WHENCE_DISABLED|\/etc\/whence\/disabled)/
+
 /**
  * Renders the body for a brand. The source is written for the brand `whence`. Names of shell variables and functions
  * get the brand with `_` instead of `-`, capitals stay capitals, and every other word `whence` becomes the brand
- * itself.
+ * itself. What refuses hooks of every brand holds for this one too, beside its own names.
  *
  * @throws RangeError if the brand is not made of lower case words joined by `-`.
  */
 export function renderHookBody(source: string, brand: string): string {
+  if (brand === FIRST_BRAND) return source
+  const lines = source.split('\n').flatMap((line) => {
+    const kept = line.split(EVERY_BRANDS_REFUSAL).map((part) => (isRefusal(part) ? part : inBrand(part, brand)))
+    return REFUSAL_CHECK.test(line) ? [kept.join(''), inBrand(line, brand)] : [kept.join('')]
+  })
+  return lines.join('\n')
+}
+
+function isRefusal(text: string): boolean {
+  return EVERY_BRANDS_REFUSAL.test(text)
+}
+
+function inBrand(text: string, brand: string): string {
   const identifier = brandIdentifier(brand)
-  return source
+  return text
     .replace(/(?<![A-Za-z0-9])WHENCE(?![A-Za-z0-9])/g, identifier.toUpperCase())
     .replace(/(?<![A-Za-z0-9])whence(?=_)/g, identifier)
     .replace(/(?<![A-Za-z0-9])whence(?![A-Za-z0-9])/g, brand)

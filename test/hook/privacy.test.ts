@@ -182,7 +182,19 @@ describe('hook: privacy', function () {
     }
   })
 
-  it('honours the file of an administrator, of its own brand only', async function () {
+  it('honours the file that holds for every brand', async () => {
+    const everyBrands = join(home.path, 'disabled')
+    writeFileSync(everyBrands, '')
+    for (const brand of ['whence', 'acme-counts']) {
+      const script = servedScript({ brand, baseUrl: `${recorder.baseUrl}/every-${brand}` })
+      const moved = script.replaceAll('/etc/whence/disabled', everyBrands)
+      expect(moved).to.not.equal(script)
+      await run({ script: moved, args: ['install_completed'], env: { HOME: home.path } })
+      expect(recorder.under(`/every-${brand}`)).to.have.length(0)
+    }
+  })
+
+  it('honours the file of its own brand, and of no other', async function () {
     if (!isRoot) this.skip()
     // A brand of its own, so that no other hook on this machine is switched off meanwhile.
     const brand = `hooktest${process.pid}`

@@ -673,6 +673,13 @@ const PERMISSIONS: readonly Fixture[] = [
     arrange: withMarker,
     receipts: null,
   },
+  {
+    name: 'the switch of every brand, for another brand',
+    env: { WHENCE_DISABLED: '1' },
+    values: { brand: 'acme-counts' },
+    arrange: withMarker,
+    receipts: null,
+  },
   { name: 'CI=true: no scan', env: { CI: 'true' }, arrange: withMarker, receipts: [], body: { browsers: undefined } },
   { name: 'CI=false', env: { CI: 'false' }, arrange: withMarker, receipts: [1] },
   { name: 'no HOME', env: { HOME: undefined }, receipts: [], notIn: ['zsh'] },
