@@ -16,6 +16,7 @@ busybox busybox
 ksh93 ksh
 zsh zsh
 mksh mksh
+tcsh tcsh
 shellcheck shellcheck
 strace strace
 curl curl

@@ -36,7 +36,7 @@ const HOOK_EVENT = /^(?:install_started|install_completed|first_run)$/
 export interface FillOptions {
   /** Name of the environment variable; the service's brand in capitals, then `_HANDOFF`. */
   readonly variable?: string | undefined
-  /** True if the visitor's own shell does not support `NAME=value command`. */
+  /** True if the visitor's own shell has no `env`. */
   readonly isWindows?: boolean | undefined
   /**
    * Whether a script's address is the vendor's own. Given for commands that were not marked one by one: then only
@@ -92,27 +92,24 @@ function placeIn(
   if (!shape || (isOwnScript && !commandAddresses(command).some(isOwnScript))) return undefined
   if (shape === 'hook') return { at: lastEnd(command), inserted: ` --handoff ${token}` }
   if (shape === 'package' && isWindows) return undefined
-  // sudo and doas start with an empty environment, but pass on what env sets.
-  return { at: name.word.start, inserted: `${name.isRoot ? 'env ' : ''}${assignment}` }
+  // csh, tcsh and nushell know no `NAME=value command`; sudo and doas start with an empty environment, but pass on what env sets.
+  return { at: name.word.start, inserted: `env ${assignment}` }
 }
 
 /** The word that names the program, after prompts, assignments and programs that run others. */
 interface Name {
   readonly word: Word
   readonly index: number
-  readonly isRoot: boolean
 }
 
 function programName({ words }: SimpleCommand): Name | undefined {
-  let isRoot = false
   for (let index = 0; index < words.length; index++) {
     const word = words[index]
     if (!word) return undefined
     if (/^(?:sudo|doas)$/.test(word.text)) {
-      isRoot = true
       // Options of sudo, some with a value.
       while (words[index + 1]?.text.startsWith('-')) index += /^-[ugpCTh]$/.test(words[index + 1]?.text ?? '') ? 2 : 1
-    } else if (!/^(?:[$%❯➜]|env|\w+=.*)$/s.test(word.text)) return { word, index, isRoot }
+    } else if (!/^(?:[$%❯➜]|env|\w+=.*)$/s.test(word.text)) return { word, index }
   }
   return undefined
 }

@@ -553,7 +553,7 @@ describe('sdk in Chromium', function () {
       expect(await clipboard()).to.match(FILLED)
       await run(`getSelection().selectAllChildren(document.body)`)
       await page.keyboard.press('Control+C')
-      expect(await clipboard()).to.match(/^Run\s+curl.*WHENCE_HANDOFF=wht_[\w-]{43} sh\s/s)
+      expect(await clipboard()).to.match(/^Run\s+curl.*env WHENCE_HANDOFF=wht_[\w-]{43} sh\s/s)
     })
 
     it('stay as they are if the same words are elsewhere in the page', async () => {
@@ -613,7 +613,7 @@ describe('sdk in Chromium', function () {
       const own = String(await clipboard())
       expect(own).to.match(/^acme init --handoff wht_[\w-]{43}$/)
       await copy('#cb')
-      expect(await clipboard()).to.match(/\| ACME_HANDOFF=wht_[\w-]{43} sh$/)
+      expect(await clipboard()).to.match(/\| env ACME_HANDOFF=wht_[\w-]{43} sh$/)
       await copy('#cc')
       expect(await clipboard()).to.equal(own)
       await run('whence.deny()')
@@ -627,7 +627,7 @@ describe('sdk in Chromium', function () {
       await service.waitFor('/v1/handoffs')
       await tokenHere()
       await copy()
-      expect(await clipboard()).to.match(/\| ACME_HANDOFF=wht_[\w-]{43} sh$/)
+      expect(await clipboard()).to.match(/\| env ACME_HANDOFF=wht_[\w-]{43} sh$/)
       expect(await run(`whence.fill('${COMMAND}')`)).to.equal(await clipboard())
     })
 
@@ -666,7 +666,7 @@ describe('sdk in Chromium', function () {
         await tokenHere()
       }
 
-      const NICE = /^WHENCE_HANDOFF=wht_[\w-]{43} npm install nice$/
+      const NICE = /^env WHENCE_HANDOFF=wht_[\w-]{43} npm install nice$/
       const COMMENTS: readonly (readonly [string, string, string?])[] = [
         ['a template', `<code class="x" data-whence-command data-whence-template="${EVIL}">npm install nice</code>`],
         [
@@ -747,7 +747,7 @@ describe('sdk in Chromium', function () {
         copies.push(await clipboard())
       }
       expect(copies[0]).to.equal('curl -sSf https://sh.rustup.rs | sh')
-      expect(copies[1]).to.match(/ \| WHENCE_HANDOFF=wht_[\w-]{43} sh$/)
+      expect(copies[1]).to.match(/ \| env WHENCE_HANDOFF=wht_[\w-]{43} sh$/)
       expect(copies[2]).to.equal('npm install -g acme')
     })
 

@@ -14,7 +14,7 @@ const SCRIPT = 'https://acme.dev/install.sh'
 
 /** Writes what a reader of the page would see: T for the token, V for the variable with it. */
 const fill = (text: string, isWindows = false) =>
-  fillCommand(text, TOKEN, { isWindows })?.replaceAll(`WHENCE_HANDOFF=${TOKEN}`, 'V').replaceAll(TOKEN, 'T')
+  fillCommand(text, TOKEN, { isWindows })?.replaceAll(`env WHENCE_HANDOFF=${TOKEN}`, 'V').replaceAll(TOKEN, 'T')
 
 describe('sdk/fill', () => {
   describe('the hook itself', () => {
@@ -52,10 +52,10 @@ describe('sdk/fill', () => {
       [`curl -fsSL ${SCRIPT} | sh -s -- --yes`, `curl -fsSL ${SCRIPT} | V sh -s -- --yes`],
       // A piped shell would take the word for the name of a file, so this is not the hook.
       [`curl -fsSL ${HOOK} | sh install_completed`, `curl -fsSL ${HOOK} | V sh install_completed`],
-      [`curl -fsSL ${SCRIPT} | sudo bash`, `curl -fsSL ${SCRIPT} | sudo env V bash`],
+      [`curl -fsSL ${SCRIPT} | sudo bash`, `curl -fsSL ${SCRIPT} | sudo V bash`],
       [
         `curl -fsSL ${SCRIPT} | sudo -E -u deploy -H bash -`,
-        `curl -fsSL ${SCRIPT} | sudo -E -u deploy -H env V bash -`,
+        `curl -fsSL ${SCRIPT} | sudo -E -u deploy -H V bash -`,
       ],
       [`curl -fsSL ${SCRIPT} | ACME_VERSION=2 /bin/sh`, `curl -fsSL ${SCRIPT} | ACME_VERSION=2 V /bin/sh`],
       [`curl -fsSL ${SCRIPT} | env A="b c" zsh`, `curl -fsSL ${SCRIPT} | env A="b c" V zsh`],
@@ -87,7 +87,7 @@ describe('sdk/fill', () => {
 
     it('get it under the name that the service is branded with', () => {
       expect(fillCommand(`curl ${SCRIPT} | sh`, TOKEN, { variable: 'ACME_HANDOFF' })).to.equal(
-        `curl ${SCRIPT} | ACME_HANDOFF=${TOKEN} sh`,
+        `curl ${SCRIPT} | env ACME_HANDOFF=${TOKEN} sh`,
       )
     })
 
@@ -100,7 +100,7 @@ describe('sdk/fill', () => {
   describe('a command that is not marked', () => {
     const isOwnScript = (url: string) => new URL(url).hostname.endsWith('acme.dev')
     const guess = (text: string) =>
-      fillCommand(text, TOKEN, { isOwnScript })?.replaceAll(`WHENCE_HANDOFF=${TOKEN}`, 'V')
+      fillCommand(text, TOKEN, { isOwnScript })?.replaceAll(`env WHENCE_HANDOFF=${TOKEN}`, 'V')
 
     it("gets a token if it runs the vendor's own script", () => {
       expect(guess(`curl -fsSL ${SCRIPT} | sh`)).to.equal(`curl -fsSL ${SCRIPT} | V sh`)
@@ -167,7 +167,7 @@ describe('sdk/fill', () => {
 
     it('a command that would be longer than 65,536 characters', () => {
       const tail = ' | sh'
-      const room = LIMITS.handoffCommandChars - `WHENCE_HANDOFF=${TOKEN} `.length - tail.length
+      const room = LIMITS.handoffCommandChars - `env WHENCE_HANDOFF=${TOKEN} `.length - tail.length
       const fitting = `curl ${'x'.repeat(room - 5)}${tail}`
       expect(fillCommand(fitting, TOKEN)).to.have.length(LIMITS.handoffCommandChars)
       expect(fillCommand(`${fitting} `, TOKEN)).to.equal(undefined)
@@ -227,7 +227,7 @@ describe('sdk/fill', () => {
           const text = parts.join('')
           const filled = fillCommand(text, TOKEN)
           if (filled === undefined) return
-          expect(filled.replace(/(?: --handoff |(?:env )?WHENCE_HANDOFF=)wht_[\w-]{43} ?/, '')).to.be.oneOf([
+          expect(filled.replace(/(?: --handoff |env WHENCE_HANDOFF=)wht_[\w-]{43} ?/, '')).to.be.oneOf([
             text,
             text.replace(/ $/, ''),
           ])
@@ -294,6 +294,11 @@ describe('sdk/fill', () => {
         }
       })
     }
+
+    it('carries the token in tcsh, which knows no variable before a command', () => {
+      const filled = fillCommand(`curl ${SCRIPT} | sh -s -- --yes`, TOKEN) ?? ''
+      expect(run('tcsh', filled)).to.equal(`${TOKEN}|--yes`)
+    })
 
     it('process substitution keeps working in bash', () => {
       expect(run('bash', fillCommand(`bash <(curl ${SCRIPT}) --yes`, TOKEN) ?? '')).to.equal(`${TOKEN}|--yes`)
