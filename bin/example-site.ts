@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Catalog, Website } from '../domain/catalog.ts'
+import { scriptAddress } from '../domain/collection/installer-line.ts'
 
 export interface ExampleSite {
   readonly port: number
@@ -75,9 +76,8 @@ function websiteAt(origin: string, catalog: Catalog): Website | null {
 }
 
 function installCommand(website: Website, baseUrl: string): string {
-  const path = website.organization.firstInstallPath
-  const script = path === null ? 'report.sh' : `paths/${path}/report.sh`
-  return `curl -fsSL ${baseUrl}/v1/projects/${website.id}/${script} | sh -s -- install_completed`
+  const address = scriptAddress({ baseUrl, website: website.id, path: website.organization.firstInstallPath })
+  return `curl -fsSL ${address} | sh -s -- install_completed`
 }
 
 const STEPS = {

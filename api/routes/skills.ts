@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { installerLine } from '../../domain/collection/installer-line.ts'
 import type { AnswerNamed } from '../openapi/schemas.ts'
 import type { PublicSite } from '../deps.ts'
 import { CACHE_SHORT, staticFile, type StaticFile } from '../static-files.ts'
@@ -58,6 +59,7 @@ function skillFile(name: string, content: string): StaticFile {
 /** Fills in the address and the brand, which the sources do not contain. */
 function fillSkill(text: string, site: PublicSite): string {
   return text
+    .replaceAll('{{installer_line}}', () => installerLine({ ...site, website: 'WEBSITE_ID', path: null }))
     .replaceAll('{{base_url}}', () => site.baseUrl)
     .replaceAll('{{brand}}', site.brand)
     .replaceAll('{{BRAND}}', site.brand.toUpperCase().replaceAll('-', '_'))

@@ -2,6 +2,7 @@
 
 import type { SmallSteps } from '../../domain/published/steps.ts'
 import type { CatalogProblem } from '../../domain/catalog.ts'
+import { installerLine } from '../../domain/collection/installer-line.ts'
 import { objectKey } from '../../domain/catalog/objects.ts'
 import { areWarnings } from '../../domain/resources/problems.ts'
 import type { CatalogPart, LayoutMemory, LayoutTools } from '../../domain/published/layout.ts'
@@ -182,10 +183,9 @@ function decidedFields({ kind, object, externalInput }: KnownObject, baseUrl: st
   if (kind === 'InstallPath') return { id }
   if (kind === 'Organization') return { websites: externalInput }
   if (kind !== 'Website') return {}
-  const path = externalInput === null ? '' : `/paths/${externalInput}`
   return {
     id,
     snippet: `<script async src="${baseUrl}/browser.js" data-project="${id}"></script>`,
-    hookCommand: `curl -fsSL ${baseUrl}/v1/projects/${id}${path}/report.sh | sh -s -- install_completed`,
+    hookCommand: installerLine({ baseUrl, website: id, path: externalInput === null ? null : String(externalInput) }),
   }
 }

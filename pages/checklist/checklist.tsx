@@ -1,9 +1,9 @@
 /** Checklist: what is set up and what comes next. Only traffic completes a step; nothing can be ticked by hand. */
 
-import { Select } from '@mantine/core'
+import { Select, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { useState, type ReactNode } from 'react'
 
 import { checklistQuery, websiteFilterOf, type Checklist as ChecklistAnswer } from '../data/checklist.ts'
 import { websitesQuery } from '../data/overview.ts'
@@ -23,6 +23,7 @@ function Checklist({ organization }: { readonly organization: string }): ReactNo
   const { data, error } = useQuery(checklistQuery(organization, filter))
   const { data: websites = [] } = useQuery(websitesQuery(organization))
   const website = filter.website ?? websites[0]?.id ?? 'my-website'
+  const [installCommand, setInstallCommand] = useState(EXAMPLE_COMMAND)
   return (
     <Page
       title="Checklist"
@@ -41,13 +42,17 @@ function Checklist({ organization }: { readonly organization: string }): ReactNo
             checklist={data}
             organization={organization}
             filter={filter}
-            place={{ service: location.origin, website }}
+            place={{ service: location.origin, website, installCommand }}
+            onInstallCommand={setInstallCommand}
           />
         </>
       )}
     </Page>
   )
 }
+
+/** Until the reader has typed another one. */
+const EXAMPLE_COMMAND = 'curl -fsSL https://example.com/install.sh | sh'
 
 interface ChoiceProps {
   readonly websites: readonly { readonly id: string; readonly displayName: string }[]
@@ -76,9 +81,10 @@ interface StepsProps {
   readonly organization: string
   readonly filter: { readonly website?: string }
   readonly place: SnippetPlace
+  readonly onInstallCommand: (command: string) => void
 }
 
-function Steps({ checklist, organization, filter, place }: StepsProps): ReactNode {
+function Steps({ checklist, organization, filter, place, onInstallCommand }: StepsProps): ReactNode {
   const { lines, since } = checklist
   const countOf = (id: string): number => lines.find((line) => line.id === id)?.count ?? 0
   const done = STEPS.filter(({ id }) => countOf(id) > 0).length
@@ -107,6 +113,7 @@ function Steps({ checklist, organization, filter, place }: StepsProps): ReactNod
             step={step}
             organization={organization}
             place={place}
+            onInstallCommand={onInstallCommand}
             period={{ since, ...filter }}
             count={countOf(step.id)}
             isNext={step === next}
@@ -124,6 +131,7 @@ interface StepProps {
   readonly step: Step
   readonly organization: string
   readonly place: SnippetPlace
+  readonly onInstallCommand: (command: string) => void
   /** In which it counts, and the website. */
   readonly period: CountedPeriod
   readonly count: number
@@ -135,7 +143,7 @@ interface CountedPeriod {
   readonly website?: string
 }
 
-function StepItem({ step, organization, place, period, count, isNext }: StepProps): ReactNode {
+function StepItem({ step, organization, place, onInstallCommand, period, count, isNext }: StepProps): ReactNode {
   const state = count > 0 ? 'done' : isNext ? 'next' : 'later'
   return (
     <li className="step" data-state={state}>
@@ -144,6 +152,14 @@ function StepItem({ step, organization, place, period, count, isNext }: StepProp
           <h2>{step.title}</h2>
         </summary>
         <p>{step.how}</p>
+        {step.asksForCommand === true && (
+          <TextInput
+            label="Your install command"
+            value={place.installCommand}
+            spellCheck={false}
+            onChange={({ currentTarget }) => onInstallCommand(currentTarget.value)}
+          />
+        )}
         {step.snippet !== undefined && <Snippet what={step.snippet.what} text={step.snippet.text(place)} />}
       </details>
       {state !== 'later' && (

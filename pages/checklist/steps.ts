@@ -1,5 +1,6 @@
 /** The steps of the checklist in words, each with a snippet and where to paste it. The API says which steps are done. */
 
+import { installerLine } from '../../domain/collection/installer-line.ts'
 import type { ShownInstallFilters } from '../data/installs.ts'
 import type { ShownVisitFilters } from '../data/visits.ts'
 
@@ -8,6 +9,8 @@ export interface SnippetPlace {
   readonly service: string
   /** ID of the website that the snippets are for. */
   readonly website: string
+  /** With which people install the product, as the reader says. */
+  readonly installCommand: string
 }
 
 export interface Step {
@@ -16,6 +19,8 @@ export interface Step {
   readonly title: string
   /** What to do, or if there is nothing to do, what to look for. */
   readonly how: string
+  /** Whether the reader is asked for the install command, which the snippet then shows. */
+  readonly asksForCommand?: true
   readonly snippet?: { readonly what: string; readonly text: (place: SnippetPlace) => string }
   /** What `count` counts: singular and plural, to follow the number. */
   readonly counted: readonly [one: string, many: string]
@@ -56,7 +61,8 @@ export const STEPS: readonly Step[] = [
   {
     id: 'command_copied',
     title: 'Visitors copy the install command',
-    how: 'Mark the command and its button; the token of the visit goes into what is copied. Then press the button.',
+    how: 'Mark your install command and its button. The page goes on showing the plain command; what is copied carries the token of the visit. Then press the button.',
+    asksForCommand: true,
     snippet: { what: 'the markup', text: copyMarkup },
     counted: ['visit with a copied command', 'visits with a copied command'],
     proof: { list: 'visits', more: { step: 'copied' } },
@@ -64,8 +70,11 @@ export const STEPS: readonly Step[] = [
   {
     id: 'hook_reached',
     title: 'The installer reports',
-    how: 'Your install script ends with this line. Run it once on the machine whose browser opened the page.',
-    snippet: { what: 'the command', text: ({ service, website }) => hookCommand(service, website) },
+    how: 'Make this the last line of the script that your install command runs: it cannot end your installer, nor hold it for more than seconds. Then install once, on the machine whose browser opened the page.',
+    snippet: {
+      what: 'the line',
+      text: ({ service, website }) => installerLine({ baseUrl: service, website, path: null }),
+    },
     counted: ['reported event', 'reported events'],
     proof: { list: 'installs', more: {} },
   },
@@ -94,15 +103,20 @@ export const STEPS: readonly Step[] = [
   },
 ]
 
-function hookCommand(service: string, website: string): string {
-  return `curl -fsSL ${service}/v1/projects/${website}/report.sh | sh -s -- install_completed`
+/** The button works even if a blocker keeps the script away. */
+function copyMarkup({ installCommand }: SnippetPlace): string {
+  return [
+    `<pre id="install" data-whence-command>${asHtml(installCommand)}</pre>`,
+    '<button type="button" data-whence-copy="#install">Copy</button>',
+    '<script>',
+    "  document.querySelector('[data-whence-copy]').onclick = () =>",
+    "    navigator.clipboard.writeText(document.querySelector('#install').textContent)",
+    '</script>',
+  ].join('\n')
 }
 
-function copyMarkup({ service, website }: SnippetPlace): string {
-  return [
-    `<pre id="install" data-whence-command>${hookCommand(service, website)}</pre>`,
-    '<button type="button" data-whence-copy="#install">Copy</button>',
-  ].join('\n')
+function asHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
 function websiteYaml(): string {

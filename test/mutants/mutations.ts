@@ -410,9 +410,23 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the hook command names the first install path',
     file: 'operator/decide/decide.ts',
-    old: "const path = externalInput === null ? '' : `/paths/${externalInput}`",
-    new: "const path = ''",
+    old: 'path: externalInput === null ? null : String(externalInput)',
+    new: 'path: null',
     suites: ['test/operator/decide.test.ts'],
+  },
+  {
+    breaks: "the installer's line does not wait for a service that hangs",
+    file: 'domain/collection/installer-line.ts',
+    old: ' --max-time ${DOWNLOAD_S}',
+    new: '',
+    suites: ['test/tidy/tests-and-docs.test.ts', 'test/hook/installer-line.slow.ts'],
+  },
+  {
+    breaks: 'one file refuses the hooks of every brand',
+    file: 'domain/collection/hook-script.ts',
+    old: 'isRefusal(part) ? part : inBrand(part, brand)',
+    new: 'inBrand(part, brand)',
+    suites: ['test/hook/script.test.ts', 'test/hook/privacy.test.ts'],
   },
   {
     breaks: 'a piped shell without -s is not the hook',

@@ -74,6 +74,11 @@ describe('the pages by which people set things up', function () {
     const about = { website: 'acme-docs', visitId: visitIdNow(), issuedAtMs: Date.now() }
     await store(facts, [visitRecord({ ...about, organization: 'acme' }), activationRecord(about)])
     await page.getByText('3 of 8 steps are done').waitFor()
+    const copying = step('Visitors copy the install command')
+    await copying.getByLabel('Your install command').fill('curl https://acme.example/get?a=1&b=2 | sh')
+    await copying.getByText('data-whence-command>curl https://acme.example/get?a=1&amp;b=2 | sh</pre>').waitFor()
+    await step('The installer reports').locator('summary').click()
+    await step('The installer reports').getByText('--max-time 5').waitFor()
     await check(page, noise, 'Checklist half-1280-light')
     const matched = { resolution: 'matched', selectionPolicy: 'latest_visit', visitId: about.visitId } as const
     await store(facts, [installRecord({ ...matched, website: 'acme-docs', receivedAtMs: Date.now() })], 10)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import ts from 'typescript'
 
+import { installerLine } from '../../domain/collection/installer-line.ts'
 import { COMMANDS } from '../../runtime/settings/commands.ts'
 import { docsPages } from '../../tools/docs/pages.ts'
 import { MUTATIONS } from '../mutants/mutations.ts'
@@ -53,6 +54,25 @@ describe('pages made from tables', () => {
   it('are up to date; `make docs` writes them', () => {
     const stale = docsPages().filter(({ path, text }) => read(path) !== text)
     expect(stale.map(({ path }) => path)).to.deep.equal([])
+  })
+})
+
+describe("the installer's line", () => {
+  const LINE =
+    /curl [^|\n]*(https:\/\/whence\.acme\.dev)\/v1\/projects\/([\w-]+)(?:\/paths\/([\w-]+))?\/report\.sh \| .*install_completed.*/g
+
+  it('is the same on every page as in status and dashboard', () => {
+    const pages = sourceFiles(['docs', 'api/skills'], ['.md'])
+    const lines = pages.flatMap(({ path, text }) =>
+      [...text.replaceAll(/\\\n\s*/g, '').matchAll(LINE)]
+        .filter(([line]) => !line.endsWith(' --print'))
+        .map(([line, baseUrl = '', website = '', installPath = null]) => ({
+          shown: `${path}: ${line.replace(' | CI=1 sh', ' | sh')}`,
+          made: `${path}: ${installerLine({ baseUrl, website, path: installPath })}`,
+        })),
+    )
+    expect(lines.length).to.be.greaterThan(4)
+    for (const { shown, made } of lines) expect(shown).to.equal(made)
   })
 })
 
