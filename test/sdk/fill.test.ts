@@ -53,10 +53,7 @@ describe('sdk/fill', () => {
       // A piped shell would take the word for the name of a file, so this is not the hook.
       [`curl -fsSL ${HOOK} | sh install_completed`, `curl -fsSL ${HOOK} | V sh install_completed`],
       [`curl -fsSL ${SCRIPT} | sudo bash`, `curl -fsSL ${SCRIPT} | sudo V bash`],
-      [
-        `curl -fsSL ${SCRIPT} | sudo -E -u deploy -H bash -`,
-        `curl -fsSL ${SCRIPT} | sudo -E -u deploy -H V bash -`,
-      ],
+      [`curl -fsSL ${SCRIPT} | sudo -E -u deploy -H bash -`, `curl -fsSL ${SCRIPT} | sudo -E -u deploy -H V bash -`],
       [`curl -fsSL ${SCRIPT} | ACME_VERSION=2 /bin/sh`, `curl -fsSL ${SCRIPT} | ACME_VERSION=2 V /bin/sh`],
       [`curl -fsSL ${SCRIPT} | env A="b c" zsh`, `curl -fsSL ${SCRIPT} | env A="b c" V zsh`],
       [`sh -c "$(curl -fsSL ${SCRIPT})"`, `V sh -c "$(curl -fsSL ${SCRIPT})"`],
