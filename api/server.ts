@@ -10,7 +10,7 @@ import type { ErrorCode } from '../domain/errors.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { guardSockets } from './http/broken-http.ts'
 import { HEADER_LINES_MAX } from './collection/refusals.ts'
-import { limitConnections, type ConnectionEnd, type ConnectionLimits } from '../runtime/connections.ts'
+import { limitConnections, type ConnectionEnd, type ConnectionTimes, type PeerShare } from '../runtime/connections.ts'
 
 const SERVER_OPTIONS = {
   headersTimeout: 5_000,
@@ -22,9 +22,9 @@ const SERVER_OPTIONS = {
   // Checked in refusals.ts: Node's own answer has no body.
   requireHostHeader: false,
 } as const
+const MOST_CONNECTIONS = 10_000
 /** Limits on a client's connections, besides those of Node.js above. */
-const CONNECTION_LIMITS = {
-  max: 10_000,
+const CONNECTION_TIMES = {
   /** After Node's own bound, which checks once a second and sends an answer. */
   firstRequestMs: SERVER_OPTIONS.headersTimeout + 2_000,
   idleMs: SERVER_OPTIONS.keepAliveTimeout + SERVER_OPTIONS.headersTimeout,
@@ -53,25 +53,27 @@ export interface ServerParts {
   readonly onBroken: (status: number, code: ErrorCode) => void
   /** Called for each connection refused or ended because its client did not use it. */
   readonly onEnded: (why: ConnectionEnd) => void
-  /** Each peer's share of the connections; the other limits have defaults here. */
-  readonly connections: Pick<ConnectionLimits, 'maxPerPeer' | 'peerOf'> & Partial<ConnectionLimits>
+  readonly peers: PeerShare
+  /** Other times than those here; set by tests. */
+  readonly connectionTimes?: Partial<ConnectionTimes>
 }
 
 const BARE: ServerParts = {
   onBroken: () => undefined,
   onEnded: () => undefined,
-  connections: { maxPerPeer: 0, peerOf: () => null },
+  peers: { most: 0, peerOf: () => null },
 }
 
 export async function listen(
   app: Express,
   address: { readonly host: string; readonly port: number },
-  { onBroken, onEnded, connections }: ServerParts = BARE,
+  { onBroken, onEnded, peers, connectionTimes }: ServerParts = BARE,
 ): Promise<ApiServer> {
   const server = createServer({ ...SERVER_OPTIONS, ...withExpressPrototypes(app) }, app as unknown as RequestListener)
   server.maxHeadersCount = HEADER_LINES_MAX + 1
   guardSockets(server, onBroken)
-  limitConnections(server, { ...CONNECTION_LIMITS, ...connections }, onEnded)
+  const times = { ...CONNECTION_TIMES, ...connectionTimes }
+  limitConnections(server, { max: MOST_CONNECTIONS, peers, times }, onEnded)
   server.on('checkContinue', (req, res) => {
     // A client that sends `Expect: 100-continue` and is refused need not send the body at all.
     if (Number(req.headers['content-length'] ?? 0) <= LIMITS.bodyBytes) res.writeContinue()

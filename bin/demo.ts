@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { startGa4StandIn } from '../stand-ins/ga4.ts'
-import { createLifecycle, type Lifecycle } from '../runtime/lifecycle.ts'
+import { createLifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
 import { createRegistry } from '../runtime/metrics.ts'
 import { compileSettings, type RunOutcome } from '../runtime/settings/settings.ts'
@@ -14,6 +14,7 @@ import { findMarker, lastEventId, runAtHome } from './demo/machine.ts'
 import { copyQuickstart, portLike, QUICKSTART_SITE_PORT } from './demo/quickstart.ts'
 import { tourDashboard } from './demo/tour.ts'
 import { startExampleSite, type ExampleSite } from './example-site.ts'
+import type { Process } from './wiring/process.ts'
 import { startService, type Service } from './service.ts'
 import { explainTool } from './tools/explain.ts'
 import { version } from './wiring/version.ts'
@@ -39,7 +40,8 @@ async function runDemo(): Promise<number> {
   const lifecycle = createLifecycle({ logger, stopDeadlineMs: STOP_MS, signals: process, exit })
   let code = 1
   try {
-    code = (await showJourney(lifecycle)) ? 0 : 1
+    const own = { logger, lifecycle, registry: createRegistry('demo', version()), nowMs: Date.now }
+    code = (await showJourney(own)) ? 0 : 1
     if (code !== 0) writeLine('\nThe demo failed: see above.')
   } catch (error) {
     writeLine(`\n${error instanceof Error ? error.message : String(error)}`)
@@ -50,19 +52,19 @@ async function runDemo(): Promise<number> {
 }
 
 /** All steps, for two installs. True if both installs were matched and delivered. */
-async function showJourney(lifecycle: Lifecycle): Promise<boolean> {
+async function showJourney(own: Process): Promise<boolean> {
   writeLine('Whence demo: a visit in a real browser becomes a matched install. Everything stays on this machine.')
   const chromium = await findChromium(process.env)
   await access(SDK).catch(() => {
     throw new Error('The SDK is not built yet: npm run build')
   })
-  const stage = await setTheStage(lifecycle)
+  const stage = await setTheStage(own)
   const { site, service, folder } = stage
   const website = service.catalog.current().websites.keys().next().value ?? ''
 
   title('1. A visitor opens the website')
   const home = join(folder, 'visitor')
-  const browser = await lifecycle.start(
+  const browser = await own.lifecycle.start(
     'chromium',
     () => openChromium(chromium, home),
     (opened) => opened.close(),
@@ -101,7 +103,8 @@ async function tour({ service }: Stage, browser: ChromiumWindow): Promise<readon
 }
 
 /** The service, a stand-in for GA4 and the example website, on free ports, with a temporary folder. */
-async function setTheStage(lifecycle: Lifecycle): Promise<Stage> {
+async function setTheStage(own: Process): Promise<Stage> {
+  const { lifecycle } = own
   const folder = await lifecycle.start(
     'temporary folder',
     () => mkdtemp(join(tmpdir(), 'whence-demo-')),
@@ -118,8 +121,7 @@ async function setTheStage(lifecycle: Lifecycle): Promise<Stage> {
   const { settings } = run
   const logger = createLogger({ program: 'demo', level: 'error' })
   const began = performance.now()
-  const own = { logger, lifecycle, registry: createRegistry('demo', version()), nowMs: Date.now }
-  const service = await startService(own, settings, {})
+  const service = await startService({ ...own, logger }, settings, {})
   const listen = { host: '127.0.0.1', port: sitePort }
   const options = { listen, catalog: service.catalog.current, baseUrl: settings.baseUrl, ga4Url: ga4.url }
   const site = await lifecycle.start(

@@ -12,13 +12,22 @@ import type { Socket } from 'node:net'
 
 import { every } from '../common/every.ts'
 
-export interface ConnectionLimits {
+interface ConnectionLimits {
   /** Most connections in all; the server refuses more. */
   readonly max: number
+  readonly peers: PeerShare
+  readonly times: ConnectionTimes
+}
+
+/** Each peer's share of the connections. */
+export interface PeerShare {
   /** Most connections of one peer; 0 for no limit. */
-  readonly maxPerPeer: number
+  readonly most: number
   /** The peer that a connection counts for; null for a peer without a limit. */
   readonly peerOf: (address: string | undefined) => string | null
+}
+
+export interface ConnectionTimes {
   /** How long a connection may be open before its first request has arrived. */
   readonly firstRequestMs: number
   /** How long it may be idle after an answer. */
@@ -46,16 +55,16 @@ const LOOK_EVERY_MS = 1_000
 /** `onEnd` is called for each connection ended here. Checks until the server is closed. */
 export function limitConnections(
   server: Server,
-  limits: ConnectionLimits,
+  { max, peers, times }: ConnectionLimits,
   onEnd: (why: ConnectionEnd) => void = () => undefined,
 ): void {
   const connections = new Map<Socket, Connection>()
   const byPeer = new Map<string, Set<Socket>>()
-  server.maxConnections = limits.max
+  server.maxConnections = max
   server.on('drop', () => onEnd('too_many'))
   server.on('connection', (socket: Socket) => {
-    const peer = limits.maxPerPeer === 0 ? null : limits.peerOf(socket.remoteAddress)
-    if (peer !== null && !makeRoom(byPeer.get(peer), limits.maxPerPeer)) {
+    const peer = peers.most === 0 ? null : peers.peerOf(socket.remoteAddress)
+    if (peer !== null && !makeRoom(byPeer.get(peer), peers.most)) {
       onEnd('too_many_of_one_peer')
       socket.destroy()
       return
@@ -71,10 +80,10 @@ export function limitConnections(
   const look = (): void => {
     const stillMs = performance.now() - lookedAtMs - LOOK_EVERY_MS
     lookedAtMs = performance.now()
-    const idleMs = connections.size * 2 > limits.max ? limits.idleInCrowdMs : limits.idleMs
+    const idleMs = connections.size * 2 > max ? times.idleInCrowdMs : times.idleMs
     for (const [socket, connection] of connections) {
       if (stillMs > 0) passOver(connection, stillMs)
-      const why = reasonToEnd(socket, connection, { ...limits, idleMs })
+      const why = reasonToEnd(socket, connection, { ...times, idleMs })
       if (why === null) continue
       onEnd(why)
       // Drops at once what the kernel holds unread.
@@ -121,7 +130,7 @@ function isAnswering(socket: Socket): boolean {
 function reasonToEnd(
   socket: Socket,
   connection: Connection,
-  { firstRequestMs, idleMs, writeMs }: ConnectionLimits,
+  { firstRequestMs, idleMs, writeMs }: ConnectionTimes,
 ): ConnectionEnd | null {
   const nowMs = performance.now()
   const { bytesWritten } = socket

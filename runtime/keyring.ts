@@ -120,10 +120,13 @@ type Mac = (text: string, bytes: Uint8Array, encoding: 'binary' | 'hex') => stri
 
 const NO_BYTES = new Uint8Array(0)
 
-interface KeySet {
+interface KeySet extends HashKeys {
   readonly receipt: Mac
   readonly token: Mac
   readonly originTag: Mac
+}
+
+interface HashKeys {
   readonly logHash: Mac
   readonly cursor: Mac
   readonly person: Mac
@@ -207,7 +210,7 @@ function receiptKeys(rings: ReadonlyMap<number, KeySet>, currentKeyId: number): 
   }
 }
 
-function hashes(secret: string, keys: KeySet): KeyedHashes {
+function hashes(secret: string, keys: HashKeys): KeyedHashes {
   return {
     logHash: (value) => hashHex(keys.logHash, value),
     addressHash: addressHasher(secret),

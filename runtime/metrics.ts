@@ -3,7 +3,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-import { limitConnections, type ConnectionLimits } from './connections.ts'
+import { limitConnections, type ConnectionTimes, type PeerShare } from './connections.ts'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
 import type { Logger } from './logger.ts'
@@ -26,8 +26,10 @@ interface StatusParts {
   readonly isReady?: () => boolean
   /** State of the process and its parts; may name objects of the configuration, never secrets. */
   readonly status?: () => object
-  /** Limits other than those here; `peerOf` is the whole address by default. */
-  readonly connections?: Partial<ConnectionLimits>
+  /** The peer that a connection counts for; its whole address by default. */
+  readonly peerOf?: PeerShare['peerOf']
+  /** Other times than those here; set by tests. */
+  readonly connectionTimes?: Partial<ConnectionTimes>
 }
 
 export interface MetricsServer {
@@ -37,10 +39,10 @@ export interface MetricsServer {
 
 const MAX_HEADER_BYTES = 8 * 1024
 const REQUEST_TIMEOUT_MS = 5_000
-const CONNECTION_LIMITS = {
-  max: 256,
-  // Prometheus and the kubelet need a few each; other clients must not get in their way.
-  maxPerPeer: 32,
+const MOST_CONNECTIONS = 256
+/** Prometheus and the kubelet need a few each; other clients must not get in their way. */
+const MOST_OF_ONE_PEER = 32
+const CONNECTION_TIMES = {
   firstRequestMs: REQUEST_TIMEOUT_MS + 1_000,
   idleMs: 65_000,
   idleInCrowdMs: 5_000,
@@ -68,7 +70,12 @@ export function createRegistry(program: string, version: string): Registry {
 export async function serveMetrics(
   registry: Registry,
   listen: ListenAddress,
-  { isReady = () => true, status = () => ({}), connections = {} }: StatusParts = {},
+  {
+    isReady = () => true,
+    status = () => ({}),
+    peerOf = (address) => address ?? null,
+    connectionTimes,
+  }: StatusParts = {},
 ): Promise<MetricsServer> {
   const limits = {
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -99,7 +106,9 @@ export async function serveMetrics(
       () => response.writeHead(500).end(),
     )
   })
-  limitConnections(server, { ...CONNECTION_LIMITS, peerOf: (address) => address ?? null, ...connections })
+  const peers = { most: MOST_OF_ONE_PEER, peerOf }
+  const times = { ...CONNECTION_TIMES, ...connectionTimes }
+  limitConnections(server, { max: MOST_CONNECTIONS, peers, times })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(listen.port, listen.host, () => {

@@ -25,7 +25,7 @@ export async function startMetrics({ lifecycle, registry }: Process, address: Li
         isReady: () => !lifecycle.isDraining() && check(),
         status: () => status(),
         // As on the public port: anyone with one IPv6 address has 2 to the power of 64 of them.
-        connections: { peerOf: connectionPeer([]) },
+        peerOf: connectionPeer([]),
       }),
     (started) => started.close(),
   )

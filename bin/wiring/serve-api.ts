@@ -90,8 +90,7 @@ export function serverParts(
   { connectionsPerAddress, trustProxy }: ConnectionSettings,
   { onBroken, onEnded }: ConnectionCounts,
 ): ServerParts {
-  const connections = { maxPerPeer: connectionsPerAddress, peerOf: connectionPeer(trustProxy) }
-  return { onBroken, onEnded, connections }
+  return { onBroken, onEnded, peers: { most: connectionsPerAddress, peerOf: connectionPeer(trustProxy) } }
 }
 
 const PROBLEMS_MAX = 1_000

@@ -25,13 +25,8 @@ describe('connections held open for nothing are closed', () => {
     api = await startBareApi(bareCatalog(), {
       onBroken: () => undefined,
       onEnded: (why) => void ended.push(why),
-      connections: {
-        maxPerPeer: SHARE,
-        peerOf: connectionPeer([]),
-        firstRequestMs: 3 * PATIENCE_MS,
-        idleMs: PATIENCE_MS,
-        writeMs: PATIENCE_MS,
-      },
+      peers: { most: SHARE, peerOf: connectionPeer([]) },
+      connectionTimes: { firstRequestMs: 3 * PATIENCE_MS, idleMs: PATIENCE_MS, writeMs: PATIENCE_MS },
     })
   })
   afterEach(async () => {

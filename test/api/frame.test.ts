@@ -20,7 +20,7 @@ describe('a server for what is not the api', () => {
       {
         onBroken: () => undefined,
         onEnded: () => undefined,
-        connections: { maxPerPeer: 100, peerOf: () => null },
+        peers: { most: 100, peerOf: () => null },
       },
     )
   })

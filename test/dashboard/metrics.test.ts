@@ -79,7 +79,7 @@ describe('the metrics of the dashboard', () => {
   it('count what the HTTP parser refuses and connections that are refused, on a port of its own', async () => {
     const registry = new Registry()
     const { broken, connectionEnded } = createDashboardMetrics(registry, Date.now)
-    const connections = { maxPerPeer: 1, peerOf: () => 'peer' }
+    const peers = { most: 1, peerOf: () => 'peer' }
     const arrived = Promise.withResolvers<void>()
     // A request that is not answered: its connection is not closed for another one.
     const hold = (): boolean => {
@@ -89,7 +89,7 @@ describe('the metrics of the dashboard', () => {
     const server = await listenFor(hold, { host: '127.0.0.1', port: 0 }, 'https://whence.test', {
       onBroken: broken,
       onEnded: connectionEnded,
-      connections,
+      peers,
     })
     try {
       const told = await exchangeRaw(server.port, ['GET /canary-path HTTP/1.1\r\ncanary header\r\n\r\n'])

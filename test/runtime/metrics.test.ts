@@ -58,8 +58,8 @@ describe('metrics server', () => {
   it('ends the connections of clients that read nothing or next to nothing, and answers others meanwhile', async () => {
     const registry = createRegistry('test', '1')
     new Counter({ name: 'whence_long_total', help: 'x'.repeat(2_000_000), registers: [registry] })
-    const connections = { writeMs: 1_000 }
-    const server = await serveMetrics(registry, { host: '127.0.0.1', port: 0 }, { connections })
+    const connectionTimes = { writeMs: 1_000 }
+    const server = await serveMetrics(registry, { host: '127.0.0.1', port: 0 }, { connectionTimes })
     const sockets = Array.from({ length: 4 }, () => connect(server.port, '127.0.0.1').on('error', () => undefined))
     const drip = setInterval(() => {
       for (const socket of sockets.slice(0, 2)) socket.read(1)

@@ -302,7 +302,7 @@ function eitherCounts(either: Either, known: LocalHotState): HitVerbs & UsageVer
 }
 
 /** This process must not decide alone who is signed in: while Redis is unreachable, these reject. */
-function sharedSessions(shared: SessionVerbs): SessionVerbs {
+function sharedSessions(shared: RedisVerbs): SessionVerbs {
   return {
     putSession: (session) => shared.putSession(session),
     readSession: (id) => shared.readSession(id),

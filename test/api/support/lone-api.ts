@@ -67,7 +67,7 @@ export async function startLoneApi(options: LoneApiOptions = {}): Promise<LoneAp
     {
       onBroken: (status, code) => metrics.answered('', status, code, 0),
       onEnded: metrics.connectionEnded,
-      connections: { maxPerPeer: 1_000, peerOf: connectionPeer(bareOptions.trustProxy) },
+      peers: { most: 1_000, peerOf: connectionPeer(bareOptions.trustProxy) },
     },
   )
   const url = `http://127.0.0.1:${server.port}`
