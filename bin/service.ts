@@ -153,7 +153,7 @@ function openReads(
     'reads',
     () =>
       createReadThread(
-        { settings, secrets, factsUrl: null, connection },
+        { settings, secrets, connection },
         { facts: stores.facts, websites: resources.directory.websites, nowMs, onFailure },
       ),
     (thread) => thread.close(),

@@ -17,8 +17,6 @@ import type { Moved } from './channel.ts'
 export interface ReadThreadData extends SettingsNamed<'logLevel' | 'logFormat'> {
   /** Of the keyring: the one that signs first. */
   readonly secrets: readonly string[]
-  /** Address of ClickHouse; null: statements are run by the thread of the requests, whose process has the engine. */
-  readonly server: string | null
   /** Further settings of statements that no request waits for. */
   readonly yielding: EngineSettings
 }

@@ -32,8 +32,6 @@ export interface ReadThreadStart {
   readonly settings: SettingsNamed<'logLevel' | 'logFormat'>
   /** Master secrets. */
   readonly secrets: readonly string[]
-  /** Of an engine that is a server, to which the thread connects by itself. */
-  readonly factsUrl: string | null
   readonly connection: EngineForThreads
 }
 
@@ -119,7 +117,7 @@ export function createReadThread(start: ReadThreadStart, parts: ReadThreadParts)
 }
 
 function startThread(
-  { settings, secrets, factsUrl, connection }: ReadThreadStart,
+  { settings, secrets, connection }: ReadThreadStart,
   offers: MainOffers,
   onFailure: (error: Error) => void,
 ): RunningThread {
@@ -128,7 +126,6 @@ function startThread(
     yielding: connection.yielding ?? {},
     logLevel: settings.logLevel,
     logFormat: settings.logFormat,
-    server: connection.lines === undefined ? factsUrl : null,
   }
   const worker = new Worker(new URL('worker.ts', import.meta.url), { name: 'reads', workerData })
   const channel = openChannel<ReadOffers>(worker, offers)

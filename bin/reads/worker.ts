@@ -1,4 +1,4 @@
-/** The thread of reads itself: handlers and replays on facts that the thread of the requests reads for it, or on a server's. */
+/** The thread of reads itself: handlers and replays on facts that the thread of the requests reads for it. */
 
 import { parentPort, workerData } from 'node:worker_threads'
 
@@ -9,7 +9,6 @@ import { createReadScope, type ReadWebsite } from '../../dashboard/reads/scope.t
 import { runReplays, type BegunReplays } from '../../delivery/rollup/replay-jobs.ts'
 import { KEY_IDS } from '../../domain/receipt.ts'
 import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
 import { createLogger } from '../../runtime/logger.ts'
@@ -18,19 +17,15 @@ import { Moved, openChannel, type Channel } from './channel.ts'
 import { linesConnection } from './lines-connection.ts'
 import type { CarriedCall, CarriedOutcome, MainOffers, ReadOffers, ReadThreadData } from './messages.ts'
 
-const { secrets, server, yielding, logLevel: level, logFormat: format } = workerData as ReadThreadData
+const { secrets, yielding, logLevel: level, logFormat: format } = workerData as ReadThreadData
 if (parentPort === null) throw new Error('this file is the code of a thread')
 yieldThisThread()
 const logger = createLogger({ program: 'embedded', level, format })
 const main: Channel<MainOffers> = openChannel<MainOffers>(parentPort, readOffers())
 
 function readOffers(): ReadOffers {
-  const facts = clickhouseFacts(
-    server === null
-      ? linesConnection((asked, signal) => main.call('lines', asked, signal), yielding)
-      : openClickHouse(server, { isReadOnly: true }),
-    { nowMs: Date.now },
-  )
+  const connection = linesConnection((asked, signal) => main.call('lines', asked, signal), yielding)
+  const facts = clickhouseFacts(connection, { nowMs: Date.now })
   const keys = createKeyring(secrets)
   const websites = new WeakMap<Call, readonly ReadWebsite[]>()
   const handlers = readingHandlers({

@@ -1,17 +1,13 @@
-/** What is read in a thread of its own is answered as in the thread of the requests: every route, on the engine in this process and on a server. */
+/** What is read in a thread of its own is answered as in the thread of the requests: every route. */
 
 import { expect } from 'chai'
 
 import { READING_ROUTES } from '../../dashboard/reading.ts'
 import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts'
-import { startClickHouse, type ClickHouseServer } from '../../fixtures/engines/clickhouse-server.ts'
 import { visitIdTime } from '../../domain/receipt.ts'
 import { createKeyring } from '../../runtime/keyring.ts'
 import { until } from '../../fixtures/until.ts'
-import { clickhouseFacts } from '../../ports/facts/clickhouse.ts'
-import { openClickHouse } from '../../ports/facts/engine/connect-server.ts'
 import type { Facts } from '../../ports/facts/facts.ts'
-import { migrate } from '../../ports/facts/migrate.ts'
 import {
   activityRecord,
   attempt,
@@ -130,92 +126,69 @@ async function startReader(options: Omit<StageOptions, 'manifests'>): Promise<Re
 describe('reads in a thread of their own', function () {
   this.timeout(60_000)
   let facts: TestFacts
-  let server: ClickHouseServer
-  let onServer: Facts
   before(async () => {
     facts = await openTestFacts()
     await fill(facts)
-    server = await startClickHouse()
-    const connection = openClickHouse(server.url)
-    onServer = clickhouseFacts(connection, { nowMs: Date.now })
-    await migrate(connection)
-    await fill(onServer)
   })
   after(async () => {
-    await onServer?.close()
-    await server?.stop()
     await facts?.close()
   })
 
-  const engines = {
-    'the engine of this process': () => ({
-      facts,
-      readThread: { connection: facts.connection },
-    }),
-    'a server': () => ({
-      facts: onServer,
-      readThread: { connection: {}, factsUrl: server.url },
-    }),
-  } as const
-
-  for (const [name, engine] of Object.entries(engines))
-    describe(`on ${name}`, () => {
-      let here: Reader
-      let apart: Reader
-      before(async () => {
-        here = await startReader({ facts: engine().facts })
-        apart = await startReader(engine())
-      })
-      after(async () => {
-        await here?.stage.stop()
-        await apart?.stage.stop()
-      })
-
-      for (const route of READING_ROUTES)
-        it(`answer ${route} in the same way`, async () => {
-          // Some name the second or the hour of the request, and this one its millisecond.
-          const shown = ({ status, text, headers }: Told) => ({
-            status,
-            text: text.replace(/"logsSince":\d+/, ''),
-            type: headers.get('content-type'),
-            file: headers.get('content-disposition'),
-          })
-          const told = { here: shown(await here.ask(ASKED[route])), apart: shown(await apart.ask(ASKED[route])) }
-          if (told.here.text !== told.apart.text) told.here = shown(await here.ask(ASKED[route]))
-          expect(told.apart).to.deep.equal(told.here)
-          expect(told.apart.status).to.equal(200)
-          expect(told.apart.text).not.to.equal('')
-        })
-
-      it('answer HEAD without a body, of a page and of a download', async () => {
-        for (const route of ['funnel', 'installExport'] as const) {
-          const address = `${apart.stage.url}/api/organizations/acme/${ASKED[route]}`
-          const headers = { Cookie: apart.cookies, 'Sec-Fetch-Site': 'same-origin' }
-          const response = await fetch(address, { method: 'HEAD', headers })
-          expect(response.status, route).to.equal(200)
-          expect(await response.text()).to.equal('')
-        }
-      })
-
-      it('go on after a page, refuse a wrong cursor and a foreign website, and note downloads', async () => {
-        const { next } = (await apart.ask('activity?limit=1')).body
-        expect((await apart.ask(`activity?limit=1&cursor=${next}`)).body['entries']).to.have.lengthOf(1)
-        expect((await apart.ask('activity?cursor=none')).status).to.equal(
-          (await here.ask('activity?cursor=none')).status,
-        )
-        expect((await apart.ask('activity?cursor=none')).status).to.be.at.least(400)
-        expect((await apart.ask('installs?website=other-one')).status).to.equal(404)
-        const noted = async () =>
-          (await apart.stage.eventLog.read('activity', 0, 100)).filter(({ value }) =>
-            value.includes(`${VISITS} records were downloaded: visits with since, until.`),
-          )
-        const before = (await noted()).length
-        await apart.ask(ASKED.visitExport)
-        await until(async () => (await noted()).length > before)
-        await apart.ask(ASKED.websites)
-        expect(await noted()).to.have.lengthOf(before + 1)
-      })
+  describe('on the engine of this process', () => {
+    let here: Reader
+    let apart: Reader
+    before(async () => {
+      here = await startReader({ facts })
+      apart = await startReader({ facts, readThread: { connection: facts.connection } })
     })
+    after(async () => {
+      await here?.stage.stop()
+      await apart?.stage.stop()
+    })
+
+    for (const route of READING_ROUTES)
+      it(`answer ${route} in the same way`, async () => {
+        // Some name the second or the hour of the request, and this one its millisecond.
+        const shown = ({ status, text, headers }: Told) => ({
+          status,
+          text: text.replace(/"logsSince":\d+/, ''),
+          type: headers.get('content-type'),
+          file: headers.get('content-disposition'),
+        })
+        const told = { here: shown(await here.ask(ASKED[route])), apart: shown(await apart.ask(ASKED[route])) }
+        if (told.here.text !== told.apart.text) told.here = shown(await here.ask(ASKED[route]))
+        expect(told.apart).to.deep.equal(told.here)
+        expect(told.apart.status).to.equal(200)
+        expect(told.apart.text).not.to.equal('')
+      })
+
+    it('answer HEAD without a body, of a page and of a download', async () => {
+      for (const route of ['funnel', 'installExport'] as const) {
+        const address = `${apart.stage.url}/api/organizations/acme/${ASKED[route]}`
+        const headers = { Cookie: apart.cookies, 'Sec-Fetch-Site': 'same-origin' }
+        const response = await fetch(address, { method: 'HEAD', headers })
+        expect(response.status, route).to.equal(200)
+        expect(await response.text()).to.equal('')
+      }
+    })
+
+    it('go on after a page, refuse a wrong cursor and a foreign website, and note downloads', async () => {
+      const { next } = (await apart.ask('activity?limit=1')).body
+      expect((await apart.ask(`activity?limit=1&cursor=${next}`)).body['entries']).to.have.lengthOf(1)
+      expect((await apart.ask('activity?cursor=none')).status).to.equal((await here.ask('activity?cursor=none')).status)
+      expect((await apart.ask('activity?cursor=none')).status).to.be.at.least(400)
+      expect((await apart.ask('installs?website=other-one')).status).to.equal(404)
+      const noted = async () =>
+        (await apart.stage.eventLog.read('activity', 0, 100)).filter(({ value }) =>
+          value.includes(`${VISITS} records were downloaded: visits with since, until.`),
+        )
+      const before = (await noted()).length
+      await apart.ask(ASKED.visitExport)
+      await until(async () => (await noted()).length > before)
+      await apart.ask(ASKED.websites)
+      expect(await noted()).to.have.lengthOf(before + 1)
+    })
+  })
 
   it('are unavailable while the engine is away, and say nothing of its error', async () => {
     const fail = () => Promise.reject(Object.assign(new Error('Memory limit exceeded: SELECT'), { code: '241' }))
@@ -236,7 +209,7 @@ describe('reads in a thread of their own', function () {
   it('fail, and the program is told once, if their thread ends by itself', async () => {
     const failures: Error[] = []
     const onFailure = (error: Error): void => void failures.push(error)
-    const reader = await startReader({ readThread: { connection: {}, factsUrl: 'no address', onFailure } })
+    const reader = await startReader({ readThread: { connection: {}, secrets: ['too short'], onFailure } })
     try {
       expect((await reader.ask(ASKED.funnel)).status).to.equal(500)
       expect((await reader.ask(ASKED.visits)).status).to.equal(500)
@@ -244,7 +217,7 @@ describe('reads in a thread of their own', function () {
       await reader.stage.stop()
     }
     expect(failures).to.have.lengthOf(1)
-    expect(failures[0]?.message).to.include('the address of ClickHouse must look like')
+    expect(failures[0]?.message).to.include('master secret 1 is shorter than')
   })
 
   it('end with an entry for each download that ends at the same time', async () => {

@@ -109,7 +109,7 @@ export interface StageOptions {
   /** None of its own: its queries find nothing. */
   readonly facts?: FactsReader
   /** Runs what reads facts in a thread of its own. */
-  readonly readThread?: Pick<ReadThreadChoice, 'connection' | 'factsUrl' | 'onFailure'>
+  readonly readThread?: Pick<ReadThreadChoice, 'connection' | 'secrets' | 'onFailure'>
   /** What answers before the API, such as the pages. */
   readonly before?: Serve
   /** Given the address of the dashboard. */
@@ -300,7 +300,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 
 interface ReadThreadChoice {
   readonly connection: ReadThreadStart['connection']
-  readonly factsUrl?: string | null
+  readonly secrets?: readonly string[]
   readonly facts: ReadThreadParts['facts']
   readonly directory: { readonly websites: ReadThreadParts['websites'] }
   readonly nowMs: () => number
@@ -310,7 +310,7 @@ interface ReadThreadChoice {
 /** With the secret of a stage, on an engine in this process, and without failures, unless told otherwise. */
 export function openReadThread({
   connection,
-  factsUrl = null,
+  secrets = [SECRET],
   facts,
   directory,
   ...more
@@ -320,7 +320,7 @@ export function openReadThread({
   }
   const settings = { logLevel: 'silent', logFormat: 'json' } as const
   return createReadThread(
-    { settings, secrets: [SECRET], factsUrl, connection },
+    { settings, secrets, connection },
     { facts, websites: directory.websites, onFailure, ...more },
   )
 }
