@@ -61,6 +61,7 @@ describe('a process of the dashboard in a cluster', () => {
   const mark = createRightsMark(sha256Hex)
 
   const published = (number: number, rights: string) => () => ({
+    metadata: { name: 'whence-catalog' },
     data: { 'index.json': indexText({ number, rights, version: 'v', parts: [], credentials: {} }) },
   })
   const marked = (): string => mark(api.objects('Organization', 'Member'))
