@@ -28,7 +28,7 @@ export interface KeepingProcess {
 
 interface RedisConnectionOptions {
   readonly prefix: string
-  readonly times: ConnectionTimes
+  readonly times: ProbeTimes
   /** Most verbs that may wait for their answers at once; more are refused. */
   readonly maxInFlight: number
   /** For a process that keeps writes while Redis is away: Redis then knows that it lives. Null for others. */
@@ -38,7 +38,7 @@ interface RedisConnectionOptions {
   readonly onProbed: () => void
 }
 
-interface ConnectionTimes {
+interface ProbeTimes {
   /** The longest that a verb waits for Redis. */
   readonly deadlineMs: number
   /** Pause between two probes while Redis is reachable. */
