@@ -20,7 +20,7 @@ import { createActivity } from './events/activity.ts'
 import { notingSignIns } from './events/notes.ts'
 import { createTrail } from './events/trail.ts'
 import { createStillAllowed, type EventStreams } from './events/event-streams.ts'
-import { asCalled, scopeOf, type Call, type Handler } from './http/call.ts'
+import { asCalled, type OrganizationCall, type Handler } from './http/call.ts'
 import { cookieRules } from './http/cookies.ts'
 import { noteRefused } from './http/refused.ts'
 import { createServe, type Serve, type Site, type Stamps } from './http/serve.ts'
@@ -183,7 +183,7 @@ export function createDashboard(parts: DashboardParts, services: DashboardServic
   const readGroups = createReadGroups({ discovery, rules, nowMs })
   const known = createSessions({ hotState, randomness, personId, readGroups, nowMs })
   const sessions = notingSignIns(known, { directory, noteActivity, personId, logger })
-  const websitesOf = (call: Call) => directory.websites(scopeOf(call).organization.id)
+  const websitesOf = (call: OrganizationCall) => directory.websites(call.scope.organization.id)
   const scope = createReadScope({ facts, websitesOf })
   const cursors = createCursors(keys.cursorMac)
   const stillAllowed = createStillAllowed({ sessions, directory })

@@ -8,7 +8,13 @@ import { Worker } from 'node:worker_threads'
 
 import { endedWithin } from '../../common/deadline.ts'
 import { READING_ROUTES, type ReadingHandlers, type ReadingParts } from '../../dashboard/reading.ts'
-import { scopeOf, type Call, type Handler, type StreamAnswer } from '../../dashboard/http/call.ts'
+import {
+  isOfOrganization,
+  type Call,
+  type Handler,
+  type OrganizationCall,
+  type StreamAnswer,
+} from '../../dashboard/http/call.ts'
 import type { ReadWebsite } from '../../dashboard/reads/scope.ts'
 import type { Directory, DirectoryOrganization, DirectoryWebsite } from '../../dashboard/resources/directory.ts'
 import type { Destination } from '../../domain/catalog.ts'
@@ -55,7 +61,7 @@ interface RunningThread {
 
 export function createReadThread(start: ReadThreadStart, parts: ReadThreadParts): ReadThread {
   /** Calls that the thread works on, by the ID of their request. */
-  const calls = new Map<string, Call>()
+  const calls = new Map<string, OrganizationCall>()
   let reading: ReadingParts | null = null
   let running: RunningThread | null = null
   let isStopped = false
@@ -73,6 +79,7 @@ export function createReadThread(start: ReadThreadStart, parts: ReadThreadParts)
   }
 
   async function handle(route: (typeof READING_ROUTES)[number], call: Call): ReturnType<Handler> {
+    if (!isOfOrganization(call)) throw new Error('reads are of an organisation')
     const { requestId: request, signal } = call
     const thread = channel()
     const end = (): void => {
@@ -149,7 +156,7 @@ function forget(worker: Worker): void {
 function offersOf(
   connection: EngineForThreads,
   facts: FactsWriter,
-  calls: ReadonlyMap<string, Call>,
+  calls: ReadonlyMap<string, OrganizationCall>,
   reading: () => ReadingParts | null,
 ): MainOffers {
   const parts = (): ReadingParts => {
@@ -174,9 +181,9 @@ function offersOf(
 }
 
 /** Only what handlers use: the catalog's own objects hold much more, and this thread would have to copy it for every read. */
-function carriedCall(call: Call, websitesOf: Directory['websites']): CarriedCall {
+function carriedCall(call: OrganizationCall, websitesOf: Directory['websites']): CarriedCall {
   const { search: _query, signal: _signal, ...rest } = call
-  const { organization, role } = scopeOf(call)
+  const { organization, role } = call.scope
   const { website: wanted } = call.query
   const websites = websitesOf(organization.id).filter(({ id }) => wanted === undefined || id === wanted)
   return {

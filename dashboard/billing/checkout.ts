@@ -8,7 +8,7 @@ import { sha256Hex } from '../../common/digest.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import type { Plan } from '../../domain/model.ts'
 import { isLive } from '../../domain/people/subscriptions.ts'
-import { answer, scopeOf, type Call, type CallTo } from '../http/call.ts'
+import { answer, type OrganizationCall, type CallTo } from '../http/call.ts'
 import { billingHit, refuseByRate } from '../http/limits.ts'
 import type { DirectoryOrganization } from '../resources/directory.ts'
 import type { InventoryFinder } from '../resources/inventory.ts'
@@ -45,16 +45,16 @@ interface Shop {
 
 /** Answers from what is stored, without asking the provider. */
 export function readBilling({ writer, shop: { offers } }: CheckoutParts) {
-  return async (call: Call) => {
-    const stored = await writer.read(addressOf(scopeOf(call).organization))
+  return async (call: OrganizationCall) => {
+    const stored = await writer.read(addressOf(call.scope.organization))
     return stored === null ? refuse('not_found') : answer(shownBilling(stored, offers))
   }
 }
 
 /** For a person who returns from checkout: the provider's event may be late or lost. */
 export function refreshBilling(parts: CheckoutParts) {
-  return async (call: Call) => {
-    const { organization } = scopeOf(call)
+  return async (call: OrganizationCall) => {
+    const { organization } = call.scope
     const outcome = await parts.applyPresent(organization)
     if (outcome === 'busy') return refuse('unavailable')
     const stored = await parts.writer.read(addressOf(organization))
@@ -77,7 +77,7 @@ function shownBilling(stored: StoredObject, offers: Shop['offers']) {
 
 export function startCheckout(parts: CheckoutParts) {
   return async (call: CallTo<'checkout'>) => {
-    const { organization } = scopeOf(call)
+    const { organization } = call.scope
     const price = parts.shop.offers.get(call.body.plan)
     if (price === undefined) return refuse('invalid_field', { field: '/plan', message: 'is not sold here' })
     const stored = await payable(call, parts)
@@ -103,8 +103,8 @@ export function startCheckout(parts: CheckoutParts) {
 }
 
 export function openPortal(parts: CheckoutParts) {
-  return async (call: Call) => {
-    const { organization } = scopeOf(call)
+  return async (call: OrganizationCall) => {
+    const { organization } = call.scope
     const stored = await payable(call, parts)
     if ('code' in stored) return stored
     const customer = billingOf(stored)?.customer
@@ -116,8 +116,8 @@ export function openPortal(parts: CheckoutParts) {
 }
 
 /** The stored Organization, if payments may change it. */
-async function payable(call: Call, { writer, hotState }: CheckoutParts): Promise<StoredObject | Refusal> {
-  const { organization } = scopeOf(call)
+async function payable(call: OrganizationCall, { writer, hotState }: CheckoutParts): Promise<StoredObject | Refusal> {
+  const { organization } = call.scope
   const limited = await refuseByRate([billingHit(organization.id)], hotState)
   if (limited !== null) return limited
   const stored = await writer.read(addressOf(organization))
@@ -173,8 +173,8 @@ function idempotencyKey(...parts: readonly string[]): string {
   return `whence-${sha256Hex(parts.join('\n')).slice(0, 40)}`
 }
 
-function returnPage(call: Call, { baseUrl }: Shop): string {
-  return `${baseUrl}/app/${encodeURIComponent(scopeOf(call).organization.id)}/usage`
+function returnPage(call: OrganizationCall, { baseUrl }: Shop): string {
+  return `${baseUrl}/app/${encodeURIComponent(call.scope.organization.id)}/usage`
 }
 
 /** @throws Error if the provider names another host than its own */

@@ -2,7 +2,7 @@
 
 import { refuse } from '../../domain/errors.ts'
 import { RESOURCE_KINDS, type ResourceKind } from '../../domain/resources/resources.ts'
-import { answer, scopeOf, type CallTo } from '../http/call.ts'
+import { answer, type CallTo } from '../http/call.ts'
 import type { Inventory } from '../resources/inventory.ts'
 import type { ResourceAddress, ResourceWriter } from '../resources/writer.ts'
 import { shownAlone, shownInList } from './shown.ts'
@@ -16,7 +16,7 @@ export function listResources({ inventory }: ObjectReadParts) {
   return async (call: CallTo<'resources'>) => {
     const kind = requestedKind(call)
     if (kind === null) return refuse('not_found')
-    const { organization, role } = scopeOf(call)
+    const { organization, role } = call.scope
     return answer({ resources: inventory.list(kind, organization.id).map((object) => shownInList(object, role)) })
   }
 }
@@ -26,7 +26,7 @@ export function readResource({ inventory, writer }: ObjectReadParts) {
     const ref = ownRefOf(call, inventory)
     const stored = ref === null ? null : await writer.read(ref)
     if (ref === null || stored === null) return refuse('not_found')
-    return answer(shownAlone(stored, inventory.find(ref), scopeOf(call).role), { etag: stored.version })
+    return answer(shownAlone(stored, inventory.find(ref), call.scope.role), { etag: stored.version })
   }
 }
 
@@ -43,7 +43,7 @@ export function ownRefOf(
 ): (ResourceAddress & { readonly kind: ResourceKind }) | null {
   const kind = requestedKind(call)
   const { namespace, name } = call.params
-  const { organization } = scopeOf(call)
+  const { organization } = call.scope
   if (kind === null) return null
   const ref = { kind, namespace, name }
   return inventory.organizationOf(ref) === organization.id ? ref : null

@@ -5,7 +5,7 @@
 
 import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { refuseSecret, secretsAllowed } from '../../domain/plan.ts'
-import { answerCreated, scopeOf, type Call, type CallTo } from '../http/call.ts'
+import { answerCreated, type OrganizationCall, type CallTo } from '../http/call.ts'
 import type { Inventory, InventoryLists } from '../resources/inventory.ts'
 import type { ResourceWriter, SecretRoom } from '../resources/writer.ts'
 import type { Randomness } from '../../runtime/random.ts'
@@ -20,7 +20,7 @@ interface SecretParts {
 /** `destination` or `logStream` names the object that owns the Secret. */
 export function createSecret({ inventory, writer, randomness }: SecretParts) {
   return async (call: CallTo<'createSecret'>) => {
-    const { organization } = scopeOf(call)
+    const { organization } = call.scope
     const { namespace, tenant = null } = organization
     const owner = secretOwner(call.body, namespace)
     if (owner !== null && inventory.organizationOf(owner) !== organization.id) return refuse('not_found')
@@ -37,14 +37,14 @@ export function createSecret({ inventory, writer, randomness }: SecretParts) {
 const REFERRING_KINDS = ['Destination', 'Webhook', 'LogStream'] as const
 
 /** For the Secrets of the organisation, by how many objects may refer to some. */
-export function secretRoom(call: Call, inventory: InventoryLists): SecretRoom {
-  const { id } = scopeOf(call).organization
+export function secretRoom(call: OrganizationCall, inventory: InventoryLists): SecretRoom {
+  const { id } = call.scope.organization
   const objects = REFERRING_KINDS.reduce((sum, kind) => sum + inventory.list(kind, id).length, 0)
   return { organization: id, allowed: secretsAllowed(objects) }
 }
 
-export function refuseFull(call: Call, use: { readonly used: number; readonly allowed: number }): Refusal {
-  return refuseSecret(scopeOf(call).organization.plan, use)
+export function refuseFull(call: OrganizationCall, use: { readonly used: number; readonly allowed: number }): Refusal {
+  return refuseSecret(call.scope.organization.plan, use)
 }
 
 function secretOwner({ destination, logStream }: CallTo<'createSecret'>['body'], namespace: string) {

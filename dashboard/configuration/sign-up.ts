@@ -4,7 +4,7 @@ import { organizationId } from '../../domain/catalog/objects.ts'
 import { refuse, refuseField } from '../../domain/errors.ts'
 import { refuseByPerson } from '../../domain/people/change-member.ts'
 import type { MemberIdentity } from '../../domain/people/member.ts'
-import { answerCreated, sessionOf, type CallTo } from '../http/call.ts'
+import { answerCreated, type CallTo } from '../http/call.ts'
 import { memberName } from '../people/names.ts'
 import { memberSpec } from '../people/spec.ts'
 import type { Roster } from '../people/out-of-force.ts'
@@ -37,7 +37,7 @@ export function signUp(parts: SignUpParts) {
   const { directory, writer } = roster
   return async (call: CallTo<'signUp'>) => {
     if (open === null) return refuse('forbidden')
-    const { email } = sessionOf(call)
+    const { email } = call.session
     const tooMany = refuseByPerson(email, 'Owner', directory.members())
     if (tooMany !== null) return tooMany
     const { namespace } = open

@@ -2,14 +2,14 @@
 
 import { refuse, refuseField, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import { scopeOf, type Answer, type Call } from '../http/call.ts'
+import type { Answer, OrganizationCall } from '../http/call.ts'
 import type { ResourceAddress, WriteOutcome } from '../resources/writer.ts'
 import { refuseFull, secretRoom } from './secrets.ts'
 import { randomName } from './random-name.ts'
 import type { WriteParts } from './write.ts'
 
 /** What refers to a secret, as the request that makes it would write it. */
-type WriteReferring = (parts: WriteParts, call: Call, ref: SecretRef) => Promise<Answer | Refusal>
+type WriteReferring = (parts: WriteParts, call: OrganizationCall, ref: SecretRef) => Promise<Answer | Refusal>
 
 interface SecretUse {
   /** The object that the secret goes with, if it exists already. */
@@ -36,12 +36,12 @@ interface MadeSecret {
  * that nobody knows.
  */
 export async function makeSigningSecret(
-  call: Call,
+  call: OrganizationCall,
   { owner, write }: SecretUse,
   parts: WriteParts,
 ): Promise<MadeSecret | Refusal> {
   const { writer, randomness } = parts
-  const { namespace, tenant = null } = scopeOf(call).organization
+  const { namespace, tenant = null } = call.scope.organization
   const name = randomName('Secret', randomness)
   const dry = { ...call, query: { ...call.query, dryRun: 'All' } }
   const tried = await write(asIfMade(parts), dry, { name, key: KEY })

@@ -12,7 +12,7 @@ import { refuseUse } from '../../domain/plan.ts'
 import { isSame } from '../../domain/resources/field-owners.ts'
 import { type ResourceKind, refIn } from '../../domain/resources/resources.ts'
 import type { Randomness } from '../../runtime/random.ts'
-import { answer, answerCreated, DONE, scopeOf, type Answer, type Call, type CallTo } from '../http/call.ts'
+import { answer, answerCreated, DONE, type Answer, type OrganizationCall, type CallTo } from '../http/call.ts'
 import type { Trail } from '../events/trail.ts'
 import { installationOf, type Inventory } from '../resources/inventory.ts'
 import type { StoredObject, WriteManner, WriteOutcome, WrittenObject } from '../resources/writer.ts'
@@ -44,12 +44,12 @@ interface AskedObject {
 }
 
 /** Creates an object in the organisation of the call. */
-export async function createObject(parts: WriteParts, call: Call, asked: AskedObject) {
+export async function createObject(parts: WriteParts, call: OrganizationCall, asked: AskedObject) {
   const object = newObject(call, asked, parts)
   if ('code' in object) return object
   const { kind, spec: after } = object
   const refused =
-    refuseResourceChange(scopeOf(call).role, { kind, before: null, after }) ??
+    refuseResourceChange(call.scope.role, { kind, before: null, after }) ??
     refuseWindow(null, after) ??
     refuseForeignWebsite(call, object, parts.inventory)
   if (refused !== null) return refused
@@ -73,12 +73,12 @@ export function changeResource(parts: WriteParts) {
 /** Writes the whole spec of an object of the organisation, if it did not change since it was read. */
 export async function writeSpec(
   parts: WriteParts,
-  call: Call,
+  call: OrganizationCall,
   { ref, stored, after }: ExpectedObject & { readonly after: Spec },
 ) {
   const object = { ...ref, spec: after }
   const refused =
-    refuseResourceChange(scopeOf(call).role, { kind: ref.kind, before: stored.spec, after }) ??
+    refuseResourceChange(call.scope.role, { kind: ref.kind, before: stored.spec, after }) ??
     refuseForeignWebsite(call, object, parts.inventory)
   if (refused !== null) return refused
   const { refusals, warnings } = parts.inventory.judge(object)
@@ -93,7 +93,7 @@ export function removeResource(parts: WriteParts) {
     const found = await expected(call, parts)
     if ('code' in found) return found
     const { ref, stored } = found
-    const refused = refuseResourceChange(scopeOf(call).role, { kind: ref.kind, before: stored.spec, after: null })
+    const refused = refuseResourceChange(call.scope.role, { kind: ref.kind, before: stored.spec, after: null })
     if (refused !== null) return refused
     const manner = mannerOf(call, parts)
     if (manner.isDryRun !== true) await parts.trail.noteRemoval(call, `${ref.kind}/${shownName(ref)}`)
@@ -117,17 +117,17 @@ async function expected(call: CallOfObject, { inventory, writer }: ObjectReadPar
   if (ref === null || stored === null) return refuse('not_found')
   if (call.ifMatch === null) return refuse('version_required')
   if (call.ifMatch === stored.version) return { ref, stored }
-  const current = { version: stored.version, spec: shownSpec(stored, scopeOf(call).role) }
+  const current = { version: stored.version, spec: shownSpec(stored, call.scope.role) }
   return refuse('conflict', { given: call.ifMatch, current })
 }
 
 /** The path decides which organisation it belongs to, whatever the body says. Objects of tenants have random names. */
 function newObject(
-  call: Call,
+  call: OrganizationCall,
   { kind, name: asked, spec: given }: AskedObject,
   parts: WriteParts,
 ): WantedObject | Refusal {
-  const { namespace, tenant } = scopeOf(call).organization
+  const { namespace, tenant } = call.scope.organization
   if (tenant !== undefined && asked !== undefined) return refuseField('/name', 'is given by the service')
   if (tenant !== undefined && kind === 'Website' && given['id'] !== undefined) {
     return refuseField('/spec/id', 'is given by the service')
@@ -140,8 +140,8 @@ function newObject(
   return { kind, namespace, name: asked ?? randomName(kind, parts.randomness), spec: { ...given, ...forced } }
 }
 
-function forcedFields(call: Call, kind: ResourceKind, { inventory }: ObjectReadParts): Spec {
-  const { organization } = scopeOf(call)
+function forcedFields(call: OrganizationCall, kind: ResourceKind, { inventory }: ObjectReadParts): Spec {
+  const { organization } = call.scope
   const { objectName, tenant } = organization
   return {
     ...(kind === 'Destination' ? {} : { organizationRef: { name: objectName } }),
@@ -152,7 +152,7 @@ function forcedFields(call: Call, kind: ResourceKind, { inventory }: ObjectReadP
 
 /** Destinations may only name websites of the organisation. */
 function refuseForeignWebsite(
-  call: Call,
+  call: OrganizationCall,
   { kind, namespace, spec }: WantedObject,
   inventory: Inventory,
 ): Refusal | null {
@@ -160,20 +160,20 @@ function refuseForeignWebsite(
   const { name, namespace: there = namespace } = refIn(spec, 'websiteRef')
   if (name === undefined) return null
   const place = { kind: 'Website', name, namespace: there }
-  if (inventory.organizationOf(place) === scopeOf(call).organization.id) return null
+  if (inventory.organizationOf(place) === call.scope.organization.id) return null
   return refuseField('/spec/websiteRef/name', 'there is no such Website in the organisation')
 }
 
-function mannerOf(call: Call, { trail }: WriteParts): WriteManner {
+function mannerOf(call: OrganizationCall, { trail }: WriteParts): WriteManner {
   return {
     isDryRun: call.query['dryRun'] === 'All',
-    mayTakeOver: mayDo(scopeOf(call).role, 'writeConfiguration'),
+    mayTakeOver: mayDo(call.scope.role, 'writeConfiguration'),
     sign: trail.sign(call),
   }
 }
 
 interface Done<Status extends 200 | 201> {
-  readonly call: Call
+  readonly call: OrganizationCall
   readonly object: WantedObject
   readonly outcome: WriteOutcome
   readonly warnings: readonly CatalogProblem[]
@@ -190,7 +190,7 @@ async function toldOf<Status extends 200 | 201>(done: Done<Status>, { inventory,
   const stored = await writer.read(object)
   // Someone deleted it meanwhile.
   if (stored === null) return refuse('not_found')
-  const shown = shownAlone(stored, inventory.find(object), scopeOf(call).role)
+  const shown = shownAlone(stored, inventory.find(object), call.scope.role)
   return answerWith({ ...shown, warnings }, { etag: stored.version })
 }
 

@@ -5,7 +5,7 @@ import { roleIn } from '../../domain/people/standing.ts'
 import { SECOND_MS } from '../../domain/durations.ts'
 import { STREAM_PLACES } from '../../domain/limits.ts'
 import type { MemberRole } from '../../domain/model.ts'
-import { scopeOf, sessionOf, type Call } from '../http/call.ts'
+import { type OrganizationCall } from '../http/call.ts'
 import type { Directory } from '../resources/directory.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 
@@ -29,7 +29,7 @@ export type NoStreamPlace =
 export interface EventStreams {
   /** Aborted when the process ends. */
   readonly closing: AbortSignal
-  readonly enter: (call: Call) => StreamPlace | NoStreamPlace
+  readonly enter: (call: OrganizationCall) => StreamPlace | NoStreamPlace
   /** Ends all streams; browsers reconnect a little later, at different times. */
   readonly close: () => void
 }
@@ -73,13 +73,13 @@ export function createEventStreams(): EventStreams {
 }
 
 /** The narrowest first. */
-function sharesOf(call: Call) {
-  const { id, person } = sessionOf(call)
+function sharesOf(call: OrganizationCall) {
+  const { id, person } = call.session
   const { session, person: ofPerson, organization } = STREAM_PLACES
   return [
     { rule: 'streams_per_session', key: `session ${id}`, most: session },
     { rule: 'streams_per_person', key: `person ${person}`, most: ofPerson },
-    { rule: 'streams_per_organization', key: `organization ${scopeOf(call).organization.id}`, most: organization },
+    { rule: 'streams_per_organization', key: `organization ${call.scope.organization.id}`, most: organization },
   ] as const
 }
 
@@ -102,13 +102,13 @@ interface StandingParts {
 }
 
 /** Whether the person of a call may still read what they requested. */
-export type StillAllowed = (call: Call, least: MemberRole) => Promise<boolean>
+export type StillAllowed = (call: OrganizationCall, least: MemberRole) => Promise<boolean>
 
 export function createStillAllowed({ sessions, directory }: StandingParts): StillAllowed {
   return async (call, least) => {
-    const session = await sessions.readAgain(sessionOf(call))
+    const session = await sessions.readAgain(call.session)
     if (session === null) return false
-    const { organization } = scopeOf(call)
+    const { organization } = call.scope
     if (!directory.organizations().has(organization.id)) return false
     return isAtLeast(roleIn(organization.id, session, directory.members()), least)
   }

@@ -3,16 +3,16 @@
 import { sha256Hex } from '../../common/digest.ts'
 import { changedByText } from '../../domain/people/changed-by.ts'
 import { specDigest } from '../../domain/resources/spec-digest.ts'
-import { scopeOf, sessionOf, type Call } from '../http/call.ts'
+import type { OrganizationCall, PersonCall } from '../http/call.ts'
 import type { WriteManner } from '../resources/writer.ts'
 import type { NoteActivity } from './activity.ts'
 
 export interface Trail {
   readonly note: NoteActivity
   /** Signs what the person writes, so that the activity can name them. */
-  readonly sign: (call: Call) => NonNullable<WriteManner['sign']>
+  readonly sign: (call: PersonCall) => NonNullable<WriteManner['sign']>
   /** Records the removal of an object before it happens, since nothing is left of it afterwards. Rejects if the log refuses it. */
-  readonly noteRemoval: (call: Call, object: string) => Promise<void>
+  readonly noteRemoval: (call: OrganizationCall, object: string) => Promise<void>
 }
 
 /** `changeHash`: keyed hash under the key for changes. */
@@ -20,14 +20,14 @@ export function createTrail(note: NoteActivity, changeHash: (text: string) => st
   return {
     note,
     sign(call) {
-      const { person } = sessionOf(call)
+      const { person } = call.session
       const { requestId: request } = call
       return (subject, spec) =>
         changedByText({ subject, specDigest: specDigest(spec, sha256Hex), person, request }, changeHash)
     },
     async noteRemoval(call, object) {
-      const { organization } = scopeOf(call)
-      const { person } = sessionOf(call)
+      const { organization } = call.scope
+      const { person } = call.session
       await note({
         organization: organization.id,
         website: '',

@@ -5,7 +5,7 @@ import type { Logger } from '../../runtime/logger.ts'
 import type { EXPORT_ROUTES } from '../api/exports.ts'
 import type { NoteActivity } from '../events/activity.ts'
 import type { StillAllowed } from '../events/event-streams.ts'
-import { scopeOf, sessionOf, type Call, type CallTo, type HandlersOf, type StreamAnswer } from '../http/call.ts'
+import { type OrganizationCall, type CallTo, type HandlersOf, type StreamAnswer } from '../http/call.ts'
 import { logExportHit, refuseByRate } from '../http/limits.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
 import type { AskedOfList } from '../installs/list.ts'
@@ -77,22 +77,24 @@ type TableOf<Row> = (reads: OrganizationFacts, asked: AskedOfList, clock: PageCl
 
 function downloadTable<Row>(parts: ExportParts, tableOf: TableOf<Row>) {
   const { control } = parts
-  return parts.scope(async (reads, call: Call & AskedOfList & { readonly query: { readonly excel?: boolean } }) => {
-    const counted = { rows: 0 }
-    const table = tableOf(reads, call, parts.clock)
-    const chunks = exportTable(table, {
-      reads,
-      hasMark: call.query.excel === true,
-      mayGoOn: () => control.stillAllowed(call, 'Member'),
-      onRows: (rows) => void (counted.rows += rows),
-    })
-    const contentType = 'text/csv; charset=utf-8'
-    return download(control, call, {
-      name: `${table.what}.csv`,
-      contentType,
-      chunks: noted(control, call, { what: table.what, counted }, chunks),
-    })
-  })
+  return parts.scope(
+    async (reads, call: OrganizationCall & AskedOfList & { readonly query: { readonly excel?: boolean } }) => {
+      const counted = { rows: 0 }
+      const table = tableOf(reads, call, parts.clock)
+      const chunks = exportTable(table, {
+        reads,
+        hasMark: call.query.excel === true,
+        mayGoOn: () => control.stillAllowed(call, 'Member'),
+        onRows: (rows) => void (counted.rows += rows),
+      })
+      const contentType = 'text/csv; charset=utf-8'
+      return download(control, call, {
+        name: `${table.what}.csv`,
+        contentType,
+        chunks: noted(control, call, { what: table.what, counted }, chunks),
+      })
+    },
+  )
 }
 
 interface DownloadedFile<Type extends string> {
@@ -103,7 +105,7 @@ interface DownloadedFile<Type extends string> {
 
 function download<Type extends string>(
   { stillAllowed }: ExportControl,
-  call: Call,
+  call: OrganizationCall,
   file: DownloadedFile<Type>,
 ): StreamAnswer<Type> {
   const { name, contentType, chunks } = file
@@ -120,22 +122,22 @@ interface Downloaded {
 /** Records what was sent, even if the download was cut off: at most the rows of one page more than the client received. */
 async function* noted(
   { noteActivity, logger }: ExportControl,
-  call: Call,
+  call: OrganizationCall,
   { what, counted }: Downloaded,
   chunks: AsyncIterable<string>,
 ): AsyncGenerator<string> {
   try {
     yield* chunks
   } finally {
-    const { organization } = scopeOf(call)
+    const { organization } = call.scope
     const names = Object.keys(call.query)
     const filters = names.length === 0 ? 'without filters' : `with ${names.join(', ')}`
     await noteActivity({
       organization: organization.id,
       website: '',
       type: 'export',
-      subject: sessionOf(call).person,
-      actor: sessionOf(call).person,
+      subject: call.session.person,
+      actor: call.session.person,
       message: `${counted.rows} records were downloaded: ${what} ${filters}.`,
       logRetentionDays: organization.logRetentionDays,
     }).catch((error: unknown) => logger.error({ err: error, request: call.requestId }, 'an export was not noted'))

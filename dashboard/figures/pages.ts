@@ -5,7 +5,7 @@ import { DAY_MS, HOUR_MS, hourAfter } from '../../domain/durations.ts'
 import type { Refusal } from '../../domain/errors.ts'
 import { cellOf, INSTALL_COUNTS, INSTALL_TIME_BUCKETS_S, sumCells, VISIT_STEPS } from '../../domain/figures/cells.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
-import { answer, type Call, type CallTo } from '../http/call.ts'
+import { answer, type OrganizationCall, type CallTo } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { listed, named, totalOf } from './answers.ts'
 import { readExampleUntil } from './example.ts'
@@ -24,7 +24,7 @@ type FiguresPage<Page extends object, Asked> = (
 ) => Promise<Page>
 
 /** A handler that answers the result of `page` for the period of the query. */
-export function figurePage<Page extends object, Asked extends Call & AskedOfFigures>(
+export function figurePage<Page extends object, Asked extends OrganizationCall & AskedOfFigures>(
   { scope, keyIds }: FigureParts,
   page: FiguresPage<Page, Asked>,
 ) {

@@ -17,7 +17,13 @@ export interface OrganizationScope {
 
 export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>
 
-export interface Call<Params = Readonly<Record<string, string>>, Query = QueryValues, Body = object> {
+export interface Call<
+  Params = Readonly<Record<string, string>>,
+  Query = QueryValues,
+  Body = object,
+  Person extends Session | null = Session | null,
+  Scope extends OrganizationScope | null = OrganizationScope | null,
+> {
   readonly requestId: string
   readonly nowMs: number
   readonly params: Params
@@ -39,16 +45,38 @@ export interface Call<Params = Readonly<Record<string, string>>, Query = QueryVa
   readonly attempts: ReadonlyMap<string, string>
   /** That of the route. */
   readonly rank: ReadRank
-  readonly session: Session | null
-  readonly scope: OrganizationScope | null
+  /** Of the person who is signed in; never null on a route that needs one. */
+  readonly session: Person
+  /** Never null on a route that needs a role. */
+  readonly scope: Scope
   /** A HEAD request: only the head of the answer is sent. */
   readonly isHead: boolean
   /** Aborted as soon as the client is gone. */
   readonly signal: AbortSignal
 }
 
+/** A call of a route that needs somebody who is signed in. */
+export type PersonCall<Params = Call['params'], Query = QueryValues, Body = object> = Call<Params, Query, Body, Session>
+
+/** A call of a route that needs a role in the organisation of its path. */
+export type OrganizationCall<Params = Call['params'], Query = QueryValues, Body = object> = Call<
+  Params,
+  Query,
+  Body,
+  Session,
+  OrganizationScope
+>
+
+export function isOfOrganization(call: Call): call is OrganizationCall {
+  return call.session !== null && call.scope !== null
+}
+
 /** A call of a route, with the types of its declaration. */
-type CallOf<Row extends RouteRow> = Call<ParamsOf<Row>, QueryOf<Row>, BodyOf<Row>>
+type CallOf<Row extends RouteRow> = Row['needs'] extends null
+  ? Call<ParamsOf<Row>, QueryOf<Row>, BodyOf<Row>>
+  : Row['needs'] extends 'Person'
+    ? PersonCall<ParamsOf<Row>, QueryOf<Row>, BodyOf<Row>>
+    : OrganizationCall<ParamsOf<Row>, QueryOf<Row>, BodyOf<Row>>
 export type CallTo<Name extends RouteName> = CallOf<(typeof ROUTES)[Name]>
 
 /** Our own cookies that an answer sets; null deletes one. */
@@ -138,15 +166,3 @@ export function answerElsewhere(location: string, cookies: CookieChanges): Answe
 }
 
 export const DONE: Answer<undefined, 204> = { kind: 'answer', status: 204, body: undefined }
-
-/** @throws Error if the route needs no session, which is a fault of the table. */
-export function sessionOf({ session }: Call): Session {
-  if (session === null) throw new Error('the route needs no session')
-  return session
-}
-
-/** @throws Error if the route's path names no organisation, which is a fault of the table. */
-export function scopeOf({ scope }: Call): OrganizationScope {
-  if (scope === null) throw new Error('the route needs no role')
-  return scope
-}

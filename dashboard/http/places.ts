@@ -6,7 +6,7 @@
 import { reasonOf } from '../../common/deadline.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import { LIMITS, READ_PLACES, type ReadRank } from '../../domain/limits.ts'
-import { scopeOf, sessionOf, type Call, type Handler, type HandlerOutcome, type OrganizationScope } from './call.ts'
+import { type OrganizationCall, type Handler, type HandlerOutcome, type OrganizationScope } from './call.ts'
 
 type PlacedRank = Exclude<ReadRank, 'tail' | 'replay'>
 
@@ -128,13 +128,13 @@ export interface PlacedParts {
 /** Runs the handler of a read when there is a place for it; a download keeps its place until it has ended. */
 export async function handlePlaced(
   handle: Handler,
-  call: Call,
+  call: OrganizationCall,
   { places, findAgain }: PlacedParts,
 ): Promise<HandlerOutcome> {
   const { rank, signal } = call
   if (rank === 'tail' || rank === 'replay') return handle(call)
   const place = await places.enter(
-    { rank, organization: scopeOf(call).organization.id, person: sessionOf(call).person },
+    { rank, organization: call.scope.organization.id, person: call.session.person },
     signal,
   )
   if (place === null) return FULL

@@ -15,7 +15,7 @@ import type { Logger } from '../../runtime/logger.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 import { readObject, readRawBody } from './body.ts'
-import type { Call, Handler, HandlerOutcome, OrganizationScope } from './call.ts'
+import { isOfOrganization, type Call, type Handler, type HandlerOutcome, type OrganizationScope } from './call.ts'
 import type { CookieRules } from './cookies.ts'
 import { isOwnOrigin } from './own-origin.ts'
 import { givingBack, hitsOf, refuseRequest, refuseUnknownPath } from './limits.ts'
@@ -211,7 +211,7 @@ async function handleRequest(request: Served, parts: ServeParts, places: ReadPla
   if (!mayBeAnswered(row, parts.directory.rightsAge())) return refuse('unavailable')
   const call = await readCall(request, found, parts)
   if (call === null || 'code' in call) return call
-  if (row.rate !== 'read' || call.scope === null) return handle(call)
+  if (row.rate !== 'read' || !isOfOrganization(call)) return handle(call)
   const findAgain = async () => {
     const session = await readSession(req.headers.cookie, parts)
     return findScope(row, { params: call.params, session }, parts.directory)

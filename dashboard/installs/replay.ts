@@ -5,7 +5,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import type { OwnedWebsite } from '../../domain/model.ts'
 import { MAY_COUNT_TWICE } from '../../domain/reasons.ts'
 import type { NoteActivity } from '../events/activity.ts'
-import { answer, sessionOf, type CallTo } from '../http/call.ts'
+import { answer, type CallTo } from '../http/call.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 
 interface DeadLetterQuery extends OwnedWebsite {
@@ -46,8 +46,8 @@ export function replayFailed({ scope, replayDeliveries, noteActivity }: ReplayPa
         organization: reads.organization.id,
         website,
         type: 'deliveries_replayed',
-        subject: sessionOf(call).person,
-        actor: sessionOf(call).person,
+        subject: call.session.person,
+        actor: call.session.person,
         logRetentionDays: reads.organization.logRetentionDays,
         message: `${replayed} failed deliveries were sent again.`,
       })

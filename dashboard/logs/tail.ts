@@ -13,7 +13,7 @@ import {
   type NoStreamPlace,
   type StreamPlace,
 } from '../events/event-streams.ts'
-import type { Call, CallTo, StreamAnswer } from '../http/call.ts'
+import type { OrganizationCall, CallTo, StreamAnswer } from '../http/call.ts'
 import type { OrganizationFacts, ReadScope } from '../reads/scope.ts'
 import { directedFilters, type DirectedFilters } from './filters.ts'
 import type { LineFeeds } from './feed.ts'
@@ -60,13 +60,17 @@ interface BegunWatch {
 }
 
 interface WatchedLines extends BegunWatch {
-  readonly call: Call
+  readonly call: OrganizationCall
 }
 
 type LineStream = StreamAnswer<'text/event-stream; charset=utf-8'>
 
 /** Nothing is read for whoever gets no place. */
-async function inPlace(parts: TailParts, call: Call, begin: () => Promise<BegunWatch>): Promise<LineStream | Refusal> {
+async function inPlace(
+  parts: TailParts,
+  call: OrganizationCall,
+  begin: () => Promise<BegunWatch>,
+): Promise<LineStream | Refusal> {
   const place = parts.streams.enter(call)
   if (place.kind !== 'place') return refusePlace(place)
   try {

@@ -15,7 +15,7 @@ import { invitationsOf } from '../../domain/people/standing.ts'
 import { EMAIL_SCHEMA, INVITATION_ID_CHARS } from '../../domain/resources/member-schema.ts'
 import type { Plan } from '../../domain/model.ts'
 import type { Randomness } from '../../runtime/random.ts'
-import { answer, answerCreated, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
+import { answer, answerCreated, type OrganizationCall, type CallTo } from '../http/call.ts'
 import { invitationHit, refuseByRate } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import { membersOf } from '../resources/directory.ts'
@@ -47,7 +47,7 @@ interface InvitationLetters {
 /** A person is invited, and joins by accepting; a group joins at once. */
 export function invite(parts: InvitationParts) {
   return async (call: CallTo<'invite'>) => {
-    const { organization, role: actor } = scopeOf(call)
+    const { organization, role: actor } = call.scope
     const identity = invitedIdentity(call)
     if (identity === null) {
       return refuseField('', 'must have either email or group, and not both')
@@ -79,7 +79,7 @@ export function invite(parts: InvitationParts) {
 /** Creates a new link; the previous one becomes void. */
 export function inviteAgain(parts: InvitationParts) {
   return async (call: CallTo<'inviteAgain'>) => {
-    const { organization, role: actor } = scopeOf(call)
+    const { organization, role: actor } = call.scope
     const before = memberOfPath(call, parts.roster)
     if (before?.invitation === null || before === null) return refuse('not_found')
     const change = { before, after: before.role }
@@ -110,7 +110,7 @@ function refuseOutOfForce(plan: Plan, members: readonly Member[], nowMs: number)
 /** Only a person who has proven the invited address may accept; the ID in the link names the only valid invitation. */
 export function accept({ roster: { directory, writer }, trail }: MemberParts) {
   return async (call: CallTo<'acceptInvitation'>) => {
-    const { email } = sessionOf(call)
+    const { email } = call.session
     const { invitation: id } = call.body
     const members = directory.members()
     const found = invitationsOf(email, members, call.nowMs).find(({ invitation }) => invitation?.id === id)
@@ -140,7 +140,7 @@ function refuseKnown(identity: MemberIdentity, members: readonly Member[]): Refu
   return members.some((member) => JSON.stringify(member.identity) === text) ? refuse('already_member') : null
 }
 
-function newInvitation({ nowMs }: Call, randomness: Randomness): OpenInvitation {
+function newInvitation({ nowMs }: OrganizationCall, randomness: Randomness): OpenInvitation {
   return { id: randomness.hex(INVITATION_ID_CHARS / 2), expiresAtMs: nowMs + LIMITS.invitationMs }
 }
 

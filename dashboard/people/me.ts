@@ -2,7 +2,7 @@
 
 import { invitationsOf, rolesOf } from '../../domain/people/standing.ts'
 import type { Directory } from '../resources/directory.ts'
-import { answer, DONE, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
+import { answer, DONE, type OrganizationCall, type PersonCall, type CallTo } from '../http/call.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { LIMITS } from '../../domain/limits.ts'
 
@@ -12,8 +12,8 @@ interface MeParts {
 }
 
 export function readMe({ directory, hasBilling }: MeParts) {
-  return async (call: Call) => {
-    const session = sessionOf(call)
+  return async (call: PersonCall) => {
+    const session = call.session
     const members = directory.members()
     const organizations = directory.organizations()
     return answer({
@@ -38,7 +38,7 @@ export function readMe({ directory, hasBilling }: MeParts) {
 
 export function endSession(sessions: Sessions) {
   return async (call: CallTo<'signOut'>) => {
-    const session = sessionOf(call)
+    const session = call.session
     if (call.body.everywhere === true) await sessions.endAllOf(session)
     await sessions.end(session)
     return { ...DONE, cookies: { session: null } }
@@ -46,8 +46,8 @@ export function endSession(sessions: Sessions) {
 }
 
 export function readOrganization() {
-  return async (call: Call) => {
-    const { organization, role } = scopeOf(call)
+  return async (call: OrganizationCall) => {
+    const { organization, role } = call.scope
     const { id, displayName, plan } = organization
     return answer({ id, displayName, plan, role })
   }

@@ -16,7 +16,7 @@ import { mayDo } from '../../domain/people/roles.ts'
 import { refuseUse } from '../../domain/plan.ts'
 import type { MemberRole } from '../../domain/model.ts'
 import { copiedPatch, type CopiedPatch } from '../resources/patch.ts'
-import { answer, DONE, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
+import { answer, DONE, type OrganizationCall, type CallTo } from '../http/call.ts'
 import type { Trail } from '../events/trail.ts'
 import { membersOf } from '../resources/directory.ts'
 import type { ResourceWriter, StoredObject, WriteOutcome } from '../resources/writer.ts'
@@ -33,8 +33,8 @@ export interface MemberParts {
 
 /** Those in force, then the others. */
 export function listMembers(roster: Roster) {
-  return async (call: Call) => {
-    const { organization, role } = scopeOf(call)
+  return async (call: OrganizationCall) => {
+    const { organization, role } = call.scope
     const seesAddresses = mayDo(role, 'readAddresses')
     const inForce = membersOf(roster.directory, organization.id)
     const all: readonly (Member & Partial<MemberOutOfForce>)[] = [
@@ -63,7 +63,7 @@ function memberAnswer(
 export function changeMember({ roster, trail }: MemberParts) {
   const { directory, writer } = roster
   return async (call: CallTo<'changeMember'>) => {
-    const { role: actor } = scopeOf(call)
+    const { role: actor } = call.scope
     const members = directory.members()
     const before = memberOfPath(call, roster)
     if (before === null) return refuse('not_found')
@@ -105,12 +105,12 @@ function refuseNewOwner(
 
 /** An Owner who is older than the present one has the first place in the plan: who is out of force becomes one only if there is room for both. */
 function refuseFirstPlace(
-  call: Call,
+  call: OrganizationCall,
   { before, after }: { readonly before: Member & Partial<MemberOutOfForce>; readonly after: MemberRole },
   others: readonly Member[],
 ): Refusal | null {
   if (before.refusal === undefined || after !== 'Owner' || before.role === 'Owner') return null
-  const { id, plan } = scopeOf(call).organization
+  const { id, plan } = call.scope.organization
   const members = others.filter(({ organization }) => organization === id)
   return refuseByMembers(plan, members, call.nowMs)
 }
@@ -120,16 +120,16 @@ export function removeMember(parts: MemberParts) {
     const { directory } = parts.roster
     const before = memberOfPath(call, parts.roster)
     if (before === null) return refuse('not_found')
-    const refused = refuseMemberChange(scopeOf(call).role, { before, after: null }, directory.members())
+    const refused = refuseMemberChange(call.scope.role, { before, after: null }, directory.members())
     return refused ?? deleteMember(call, before, parts)
   }
 }
 
 /** Removes the person's own membership. A person who belongs only through a group cannot leave. */
 export function leaveOrganization(parts: MemberParts) {
-  return async (call: Call) => {
-    const { email } = sessionOf(call)
-    const { organization } = scopeOf(call)
+  return async (call: OrganizationCall) => {
+    const { email } = call.session
+    const { organization } = call.scope
     const { directory } = parts.roster
     const own = membersOf(directory, organization.id).find(
       ({ identity, invitation }) => identity.kind === 'person' && identity.email === email && invitation === null,
@@ -139,7 +139,11 @@ export function leaveOrganization(parts: MemberParts) {
   }
 }
 
-async function deleteMember(call: Call, member: Member, parts: MemberParts): Promise<typeof DONE | Refusal> {
+async function deleteMember(
+  call: OrganizationCall,
+  member: Member,
+  parts: MemberParts,
+): Promise<typeof DONE | Refusal> {
   const { roster, trail, onRemoved } = parts
   const { writer } = roster
   await trail.noteRemoval(call, `Member/${shownName(member)}`)
@@ -197,7 +201,7 @@ export function memberOfPath(
   call: CallTo<'changeMember'> | CallTo<'removeMember'> | CallTo<'inviteAgain'>,
   roster: Roster,
 ): (Member & Partial<MemberOutOfForce>) | null {
-  const { organization } = scopeOf(call)
+  const { organization } = call.scope
   const isNamed = ({ name }: Member): boolean => name === call.params.member
   const inForce = membersOf(roster.directory, organization.id).find(isNamed)
   return inForce ?? membersOutOfForce(roster, organization.id).find(isNamed) ?? null

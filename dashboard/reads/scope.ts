@@ -7,7 +7,7 @@ import { dashboardPlace } from '../../domain/logs/dashboard-place.ts'
 import type { RunOptions, FactsReader } from '../../ports/facts/facts.ts'
 import type { PageQueryName } from '../../ports/facts/pages/pages.ts'
 import type { QueryName, QueryParams, QueryRow } from '../../ports/facts/queries.ts'
-import { scopeOf, sessionOf, type Call } from '../http/call.ts'
+import { type OrganizationCall } from '../http/call.ts'
 import { shareFigures } from './equal-figures.ts'
 import type { DirectoryOrganization, DirectoryWebsite } from '../resources/directory.ts'
 
@@ -45,13 +45,13 @@ export interface OrganizationFacts extends ScopedQueries {
 }
 
 /** Turns a reading function into a route's handler, which refuses calls that name another organisation's website. */
-export type ReadScope = <T extends object, Asked extends Call = Call>(
+export type ReadScope = <T extends object, Asked extends OrganizationCall = OrganizationCall>(
   handle: (reads: OrganizationFacts, call: Asked) => Promise<T>,
 ) => (call: Asked) => Promise<T | Refusal>
 
 interface ReadParts {
   /** The websites of the organisation that a call is about; at least the one that its query names, if it names one. */
-  readonly websitesOf: (call: Call) => readonly ReadWebsite[]
+  readonly websitesOf: (call: OrganizationCall) => readonly ReadWebsite[]
   readonly facts: FactsReader
 }
 
@@ -59,13 +59,13 @@ interface ReadParts {
 export function createReadScope({ websitesOf, facts }: ReadParts): ReadScope {
   const runShared = shareFigures(facts, () => performance.now())
   return (handle) => async (call) => {
-    const { organization } = scopeOf(call)
+    const { organization } = call.scope
     const all = websitesOf(call)
     const { website: wanted } = call.query
     const websites = wanted === undefined ? all : all.filter(({ id }) => id === wanted)
     if (wanted !== undefined && websites.length === 0) return refuse('not_found')
     const ids = websites.map(({ id }) => id)
-    const share = { rank: call.rank, organization: organization.id, person: sessionOf(call).person }
+    const share = { rank: call.rank, organization: organization.id, person: call.session.person }
     // By the hour, so that what several people look at is the same statement.
     const hour = hourOf(call.nowMs)
     const kept = websites.map(({ id, retentionDays }) => ({ website: id, sinceMs: hour - retentionDays * DAY_MS }))

@@ -9,7 +9,7 @@ import { encodeRecord, recordKey, type ReplayRecord } from '../../domain/records
 import type { LogWriter } from '../../ports/event-log/event-log.ts'
 import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import { timeOrderedId, type Randomness } from '../../runtime/random.ts'
-import { answerAccepted, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
+import { answerAccepted, type OrganizationCall, type CallTo } from '../http/call.ts'
 import { refuseByRate, replayHit } from '../http/limits.ts'
 import type { ReadScope, ScopedQueries } from '../reads/scope.ts'
 import type { Directory } from '../resources/directory.ts'
@@ -58,7 +58,10 @@ const PAUSES_MS = [100, 100, 100, 200, 300] as const
  * Whoever has the answer can then read the replay, as its request reaches the facts a moment after the log. If the facts are unavailable or late,
  * the answer comes all the same: nothing can be lost.
  */
-async function untilFound(id: string, { run, signal }: ScopedQueries & Pick<Call, 'signal'>): Promise<void> {
+async function untilFound(
+  id: string,
+  { run, signal }: ScopedQueries & Pick<OrganizationCall, 'signal'>,
+): Promise<void> {
   try {
     for (const pauseMs of PAUSES_MS) {
       await wait(pauseMs, undefined, { signal })
@@ -76,7 +79,7 @@ function replayRecord(call: CallTo<'askReplay'>, id: string): ReplayRecord {
     v: 1,
     kind: 'replay',
     id,
-    organization: scopeOf(call).organization.id,
+    organization: call.scope.organization.id,
     website,
     askedAtMs: nowMs,
     policy: {
@@ -87,6 +90,6 @@ function replayRecord(call: CallTo<'askReplay'>, id: string): ReplayRecord {
     sinceMs: since,
     // Whether installs that are received meanwhile count would be a matter of chance. Those that are not stored yet do not.
     untilMs: Math.min(body.until ?? nowMs, nowMs),
-    session: sessionOf(call).id,
+    session: call.session.id,
   }
 }

@@ -3,7 +3,7 @@
 import { cancelEntry } from '../../domain/collection/replay-decision.ts'
 import { refuse, refuseField } from '../../domain/errors.ts'
 import type { NoteActivity } from '../events/activity.ts'
-import { answerAccepted, sessionOf, type CallTo } from '../http/call.ts'
+import { answerAccepted, type CallTo } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { replayState } from './show.ts'
 
@@ -19,7 +19,7 @@ export function cancelReplay({ scope, noteActivity }: CancelParts) {
     if (row === undefined) return refuse('not_found')
     const state = replayState(row)
     if (state !== 'waiting' && state !== 'running') return refuseField('/replay', `is over: ${state}`)
-    const { person } = sessionOf(call)
+    const { person } = call.session
     const entry = { ...cancelEntry(row), actor: person, logRetentionDays: organization.logRetentionDays }
     await noteActivity({ ...entry, organization: organization.id })
     return answerAccepted({ id: row.id })

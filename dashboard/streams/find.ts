@@ -1,6 +1,6 @@
 /** Finds the log streams of an organisation among its objects. */
 
-import { scopeOf, type Call } from '../http/call.ts'
+import type { OrganizationCall } from '../http/call.ts'
 import type { Inventory, ListedObject } from '../resources/inventory.ts'
 
 /** As catalog, facts and activity call it. */
@@ -8,11 +8,11 @@ export function streamId({ namespace, name }: { readonly namespace: string; read
   return `${namespace}/${name}`
 }
 
-export type CallOfStream = Call<{ readonly stream: string }>
+export type CallOfStream = OrganizationCall<{ readonly stream: string }>
 
 /** The one that the path names; null if the organisation has none of this name. */
 export function streamOf(call: CallOfStream, inventory: Inventory): ListedObject | null {
-  const { organization } = scopeOf(call)
+  const { organization } = call.scope
   // A stream is in the namespace of its organisation, so its name alone identifies it.
   const streams = inventory.list('LogStream', organization.id)
   return streams.find(({ name }) => name === call.params.stream) ?? null

@@ -6,7 +6,7 @@ import { refuseByPlan } from '../../domain/plan.ts'
 import { commandEntry, streamSubject, testBatchId, type StreamCommand } from '../../domain/streams/commands.ts'
 import type { HitCounter } from '../../ports/hot-state/hot-state.ts'
 import type { NoteActivity } from '../events/activity.ts'
-import { answerAccepted, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
+import { answerAccepted, type OrganizationCall, type CallTo } from '../http/call.ts'
 import { refuseByRate, streamTestHit } from '../http/limits.ts'
 import type { Inventory, ListedObject } from '../resources/inventory.ts'
 import { streamId, streamOf, type CallOfStream } from './find.ts'
@@ -22,7 +22,7 @@ export function orderTest(parts: OrderParts) {
   return async (call: CallTo<'testStream'>) => {
     const object = orderable(call, parts)
     if ('code' in object) return object
-    const limited = await refuseByRate([streamTestHit(scopeOf(call).organization.id)], parts.hotState)
+    const limited = await refuseByRate([streamTestHit(call.scope.organization.id)], parts.hotState)
     if (limited !== null) return limited
     return answerAccepted({ attempt: testBatchId(await order(parts, call, { object, command: { kind: 'test' } })) })
   }
@@ -53,7 +53,7 @@ const NEEDED: ReadonlySet<string> = new Set(['Accepted', 'ResolvedRefs'])
 function orderable(call: CallOfStream, { inventory }: OrderParts): ListedObject | Refusal {
   const object = streamOf(call, inventory)
   if (object === null) return refuse('not_found')
-  const { plan } = scopeOf(call).organization
+  const { plan } = call.scope.organization
   const use = PLAN_LIMITS[plan].logStreams === 0 ? refuseByPlan(plan, 'logStreams', 1) : null
   if (use !== null) return refuse(use.code, { ...use.use })
   const wrong = object.conditions.find(({ type, status }) => NEEDED.has(type) && status === 'False')
@@ -65,9 +65,9 @@ interface Order {
   readonly command: StreamCommand
 }
 
-function order({ noteActivity }: OrderParts, call: Call, { object, command }: Order): Promise<string> {
-  const { organization } = scopeOf(call)
-  const { person } = sessionOf(call)
+function order({ noteActivity }: OrderParts, call: OrganizationCall, { object, command }: Order): Promise<string> {
+  const { organization } = call.scope
+  const { person } = call.session
   return noteActivity({
     organization: organization.id,
     website: '',

@@ -4,7 +4,7 @@ import { isObject } from '../../domain/strict-json.ts'
 import { refuse, refuseField } from '../../domain/errors.ts'
 import { makeSigningSecret, rotatedRefs, withShownSecret, type SecretRef } from '../configuration/signing-secret.ts'
 import { notTriedOut, writeSpec, type WriteParts } from '../configuration/write.ts'
-import type { Call, CallTo } from '../http/call.ts'
+import type { OrganizationCall, CallTo } from '../http/call.ts'
 import { streamOf } from './find.ts'
 
 /** The answer alone shows the secret. A stream to a bucket has none. */
@@ -15,7 +15,7 @@ export function rotateStreamSecret(parts: WriteParts) {
     if (ref === null || stored === null) return refuse('not_found')
     const { webhook } = stored.spec
     if (!isObject(webhook)) return refuseField('/stream', 'writes to a bucket, which no secret signs for')
-    const write = (using: WriteParts, asked: Call, secretRef: SecretRef) => {
+    const write = (using: WriteParts, asked: OrganizationCall, secretRef: SecretRef) => {
       const rotated = { ...webhook, ...rotatedRefs(call, secretRef, webhook['secretRef']) }
       return writeSpec(using, asked, { ref, stored, after: { ...stored.spec, webhook: rotated } })
     }

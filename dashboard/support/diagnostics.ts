@@ -9,7 +9,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import { RESOURCE_KINDS } from '../../domain/resources/resources.ts'
 import type { JsonFrom } from '../api/routes.ts'
 import { MOST_DIAGNOSTICS } from '../api/support.ts'
-import { scopeOf, type Call } from '../http/call.ts'
+import { type OrganizationCall } from '../http/call.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import type { Inventory } from '../resources/inventory.ts'
 
@@ -22,8 +22,8 @@ export interface DiagnosticsParts {
 }
 
 /** Of the organisation in the path. Without error codes while ClickHouse is unreachable, when support is needed most. */
-export async function diagnose(call: Call, parts: DiagnosticsParts): Promise<Diagnostics> {
-  const { organization, role } = scopeOf(call)
+export async function diagnose(call: OrganizationCall, parts: DiagnosticsParts): Promise<Diagnostics> {
+  const { organization, role } = call.scope
   return {
     version: parts.version,
     plan: organization.plan,
@@ -46,7 +46,7 @@ function unhealthyConditions(organization: string, inventory: Inventory) {
     .slice(0, MOST_DIAGNOSTICS.conditions)
 }
 
-async function errorsOf(call: Call, scope: ReadScope): Promise<Diagnostics['errors']> {
+async function errorsOf(call: OrganizationCall, scope: ReadScope): Promise<Diagnostics['errors']> {
   const readErrors = scope((reads) =>
     reads.run('requestLines', {
       since_ms: call.nowMs - reads.organization.logRetentionDays * DAY_MS,

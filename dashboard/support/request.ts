@@ -5,7 +5,7 @@ import { refuse, type Refusal } from '../../domain/errors.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
 import type { NoteActivity } from '../events/activity.ts'
-import { answer, answerAccepted, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
+import { answer, answerAccepted, type OrganizationCall, type CallTo } from '../http/call.ts'
 import { refuseByRate, supportHits } from '../http/limits.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import { diagnose, type DiagnosticsParts } from './diagnostics.ts'
@@ -22,7 +22,7 @@ export interface SupportParts {
 
 /** Exactly what would be sent along with the message. */
 export function previewSupport(parts: SupportParts) {
-  return async (call: Call) =>
+  return async (call: OrganizationCall) =>
     answer({ isMailed: parts.outbox !== null, diagnostics: await diagnose(call, parts.diagnostics) })
 }
 
@@ -31,8 +31,8 @@ export function askSupport(parts: SupportParts) {
   return async (call: CallTo<'askSupport'>) => {
     const { outbox } = parts
     if (outbox === null) return refuse('mail_not_configured')
-    const { organization } = scopeOf(call)
-    const { person, email } = sessionOf(call)
+    const { organization } = call.scope
+    const { person, email } = call.session
     const { id, message } = call.body
     const diagnostics = diagnosticsOf(call)
     if (typeof diagnostics !== 'string') return diagnostics

@@ -1,16 +1,16 @@
 /** The webhook that a path names. */
 
 import { refuse, type Refusal } from '../../domain/errors.ts'
-import { scopeOf, type Call, type QueryValues } from '../http/call.ts'
+import type { OrganizationCall, QueryValues } from '../http/call.ts'
 import type { Inventory, ListedObject } from '../resources/inventory.ts'
 
-type CallOfWebhook = Call<{ readonly namespace: string; readonly name: string }, QueryValues>
+type CallOfWebhook = OrganizationCall<{ readonly namespace: string; readonly name: string }, QueryValues>
 
 /** What belongs to others, or to no organisation, is answered as missing. */
 export function ownWebhook(call: CallOfWebhook, inventory: Inventory): ListedObject | Refusal {
   const { namespace, name } = call.params
   const ref = { kind: 'Webhook', namespace, name }
-  const isOwn = inventory.organizationOf(ref) === scopeOf(call).organization.id
+  const isOwn = inventory.organizationOf(ref) === call.scope.organization.id
   return (isOwn ? inventory.find(ref) : null) ?? refuse('not_found')
 }
 

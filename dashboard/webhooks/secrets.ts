@@ -3,7 +3,7 @@
 import { refuse } from '../../domain/errors.ts'
 import { createObject, notTriedOut, writeSpec, type WriteParts } from '../configuration/write.ts'
 import { makeSigningSecret, rotatedRefs, withShownSecret, type SecretRef } from '../configuration/signing-secret.ts'
-import type { Call, CallTo } from '../http/call.ts'
+import type { OrganizationCall, CallTo } from '../http/call.ts'
 import { ownWebhook } from './own.ts'
 
 /** Makes a webhook and its secret. */
@@ -11,7 +11,7 @@ export function createWebhook(parts: WriteParts) {
   return async (call: CallTo<'createWebhook'>) => {
     const { name, ...fields } = call.body
     const named = name === undefined ? {} : { name }
-    const write = (using: WriteParts, asked: Call, secretRef: SecretRef) =>
+    const write = (using: WriteParts, asked: OrganizationCall, secretRef: SecretRef) =>
       createObject(using, asked, { ...named, kind: 'Webhook', spec: { ...fields, secretRef } })
     const made = await makeSigningSecret(call, { owner: null, write }, parts)
     if ('code' in made) return made
@@ -26,7 +26,7 @@ export function rotateSecret(parts: WriteParts) {
     if ('code' in webhook) return webhook
     const stored = await parts.writer.read(webhook)
     if (stored === null) return refuse('not_found')
-    const write = (using: WriteParts, asked: Call, ref: SecretRef) => {
+    const write = (using: WriteParts, asked: OrganizationCall, ref: SecretRef) => {
       const after = { ...stored.spec, ...rotatedRefs(call, ref, stored.spec['secretRef']) }
       return writeSpec(using, asked, { ref: webhook, stored, after })
     }

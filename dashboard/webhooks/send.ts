@@ -10,7 +10,7 @@ import type { Randomness } from '../../runtime/random.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import type { Inventory } from '../resources/inventory.ts'
 import type { NoteActivity } from '../events/activity.ts'
-import { answer, answerAccepted, scopeOf, sessionOf, type Call, type CallTo } from '../http/call.ts'
+import { answer, answerAccepted, type OrganizationCall, type CallTo } from '../http/call.ts'
 import { refuseByRate, webhookTestHit } from '../http/limits.ts'
 import { messagesSince, ownWebhook, webhookId, webhookSubject } from './own.ts'
 import { MOST_LOST } from '../api/webhooks.ts'
@@ -40,7 +40,7 @@ export function testWebhook(parts: WebhookSendParts) {
   return async (call: CallTo<'testWebhook'>) => {
     const webhook = ownWebhook(call, inventory)
     if ('code' in webhook) return webhook
-    const { organization } = scopeOf(call)
+    const { organization } = call.scope
     const limited = await refuseByRate([webhookTestHit(organization.id)], hotState)
     if (limited !== null) return limited
     const random = queue.randomness.hex(RANDOM_BYTES)
@@ -80,11 +80,11 @@ export function replayLost({ scope, inventory, noteActivity, queue }: WebhookSen
 
 /** It counts as an attempt of its own, so that what follows has numbers after it. */
 function replayedJob(
-  call: Call,
+  call: OrganizationCall,
   { webhook, catalogNumber }: { readonly webhook: string; readonly catalogNumber: number },
   row: LostEventRow,
 ): WebhookJob {
-  const { organization } = scopeOf(call)
+  const { organization } = call.scope
   return {
     v: 1,
     messageId: row.message_id,
@@ -108,15 +108,20 @@ function waitingAttempt(job: WebhookJob, nowMs: number): WebhookAttemptRecord {
   return webhookAttempt(job, { ...none, startedAtMs: nowMs, state: 'waiting', nextAttemptAtMs: nowMs })
 }
 
-function activityOf(call: Call, subject: string, type: 'webhook_test' | 'webhook_replayed', message: string) {
-  const { organization } = scopeOf(call)
+function activityOf(
+  call: OrganizationCall,
+  subject: string,
+  type: 'webhook_test' | 'webhook_replayed',
+  message: string,
+) {
+  const { organization } = call.scope
   return {
     organization: organization.id,
     website: '',
     type,
     subject,
     message,
-    actor: sessionOf(call).person,
+    actor: call.session.person,
     logRetentionDays: organization.logRetentionDays,
   }
 }

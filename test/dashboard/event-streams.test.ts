@@ -3,29 +3,29 @@
 import { expect } from 'chai'
 
 import { createEventStreams } from '../../dashboard/events/event-streams.ts'
-import { asCalled, type Call } from '../../dashboard/http/call.ts'
+import { asCalled, type OrganizationCall } from '../../dashboard/http/call.ts'
 import { isLimit } from '../../dashboard/http/refused.ts'
 import { tailLogs, watchLive, type TailParts } from '../../dashboard/logs/tail.ts'
 import { STREAM_PLACES } from '../../domain/limits.ts'
 
-function call(session: string, person: string, organization: string): Call {
+function call(session: string, person: string, organization: string): OrganizationCall {
   return {
     session: { id: session, person },
     scope: { organization: { id: organization }, role: 'Owner' },
     queryValues: {},
     nowMs: 0,
     signal: new AbortController().signal,
-  } as unknown as Call
+  } as unknown as OrganizationCall
 }
 
 describe('streams of events', () => {
   it('are so many for a session, a person and an organisation, each of which is named if it is reached', () => {
     const { enter } = createEventStreams()
-    const taken = (asked: Call) => {
+    const taken = (asked: OrganizationCall) => {
       const place = enter(asked)
       return place.kind === 'full' ? (place.rule ?? 'nobody') : place.kind
     }
-    const all = (count: number, make: (index: number) => Call) =>
+    const all = (count: number, make: (index: number) => OrganizationCall) =>
       Array.from({ length: count }, (_, index) => taken(make(index)))
     expect(all(5, () => call('s1', 'anna', 'a'))).to.deep.equal([...Array(4).fill('place'), 'streams_per_session'])
     // In other sessions, and in other organisations.

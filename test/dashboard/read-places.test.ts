@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-import { answer, type Call, type Handler, type OrganizationScope } from '../../dashboard/http/call.ts'
+import { answer, type Handler, type OrganizationCall } from '../../dashboard/http/call.ts'
 import { refuse } from '../../domain/errors.ts'
 import { LIMITS, READ_PLACES } from '../../domain/limits.ts'
 import type { RunOptions } from '../../ports/facts/facts.ts'
@@ -73,7 +73,7 @@ describe('places for reads', () => {
       signal: STAYING,
       session: { person: 'p' },
       scope: { organization: { id: 'o' }, role: 'Owner' },
-    } as unknown as Call
+    } as unknown as OrganizationCall
     const handle: Handler = async ({ scope }) => {
       handled.push(scope?.role)
       if (scope?.role === 'Viewer') throw new Error('the handler fails')
@@ -87,8 +87,8 @@ describe('places for reads', () => {
       })
     expect(await after(false, refuse('unauthenticated'))).to.include({ status: 200 })
     expect(await after(true, refuse('unauthenticated'))).to.include({ code: 'unauthenticated' })
-    expect(await after(true, { ...call.scope, role: 'Member' } as OrganizationScope)).to.include({ status: 200 })
-    const failing = after(true, { ...call.scope, role: 'Viewer' } as OrganizationScope)
+    expect(await after(true, { ...call.scope, role: 'Member' })).to.include({ status: 200 })
+    const failing = after(true, { ...call.scope, role: 'Viewer' })
     expect(await failing.catch((error: Error) => error.message)).to.equal('the handler fails')
     expect(handled).to.deep.equal(['Owner', 'Member', 'Viewer'])
     expect(left).to.have.lengthOf(4)
