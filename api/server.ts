@@ -3,14 +3,20 @@
  */
 
 import { createServer, IncomingMessage, ServerResponse, type RequestListener, type Server } from 'node:http'
-import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
+import { Server as NetServer, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import type { Express } from 'express'
 import type { ErrorCode } from '../domain/errors.ts'
 import { LIMITS } from '../domain/limits.ts'
 import { guardSockets } from './http/broken-http.ts'
 import { HEADER_LINES_MAX } from './collection/refusals.ts'
-import { limitConnections, type ConnectionEnd, type ConnectionTimes, type PeerShare } from '../runtime/connections.ts'
+import {
+  limitConnections,
+  portOf,
+  type ConnectionEnd,
+  type ConnectionTimes,
+  type PeerShare,
+} from '../runtime/connections.ts'
 
 const SERVER_OPTIONS = {
   headersTimeout: 5_000,
@@ -86,7 +92,7 @@ export async function listen(
       resolve()
     })
   })
-  return { port: (server.address() as AddressInfo).port, drain: () => drain(server), close: () => close(server) }
+  return { port: portOf(server), drain: () => drain(server), close: () => close(server) }
 }
 
 /**

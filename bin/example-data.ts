@@ -3,7 +3,7 @@
  * log like real traffic, ends with yesterday, and comes to the same rows if it is run again.
  */
 
-import { keysOf } from '../domain/typed-keys.ts'
+import { keysOf, recordOf } from '../domain/typed-keys.ts'
 import { parseArgs } from 'node:util'
 
 import { DAY_MS } from '../domain/durations.ts'
@@ -106,9 +106,9 @@ function madeUpNote({ website, organization, days, seed, nowMs }: ExampleWish, w
 
 async function runExampleData(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const names = keysOf(DEFAULTS)
-  const flags = Object.fromEntries(names.map((name) => [name, { type: 'string', default: DEFAULTS[name] }] as const))
+  const flags = recordOf(names, (name) => ({ type: 'string' as const, default: DEFAULTS[name] }))
   const { values } = parseArgs({ args: [...argv], options: flags })
-  const given = values as Readonly<Record<keyof typeof DEFAULTS, string>>
+  const given = recordOf(names, (name) => values[name])
   try {
     const { data, days, seed, ...of } = given
     const wish = { ...of, days: Number(days), seed: Number(seed), nowMs: Date.now() }

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { portOf } from '../runtime/connections.ts'
 import type { Catalog, Website } from '../domain/catalog.ts'
 import { scriptAddress } from '../domain/collection/installer-line.ts'
 
@@ -54,7 +54,7 @@ export async function startExampleSite(options: ExampleSiteOptions): Promise<Exa
     server.once('error', reject)
     server.listen(options.listen.port, options.listen.host, resolve)
   })
-  const { port } = server.address() as AddressInfo
+  const port = portOf(server)
   const origin = `http://localhost:${port}`
   const close = (): Promise<void> =>
     new Promise((resolve) => {

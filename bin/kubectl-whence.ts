@@ -4,6 +4,7 @@ import { mkdtemp, rm, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 
+import { listIn } from '../domain/guards.ts'
 import { PROVIDER_IDS } from '../domain/providers/index.ts'
 import { RESOURCE_GROUP } from '../domain/resources/resources.ts'
 import { formatProblems, lintFolder } from '../runtime/catalog/source.ts'
@@ -16,6 +17,7 @@ import {
   getJson,
   kubectl,
   runningPod,
+  isClusterObject,
 } from './kubectl/run-kubectl.ts'
 import { complain, print } from './terminal/output.ts'
 
@@ -122,7 +124,7 @@ async function sendTestInPod(choice: ClusterChoice, words: readonly string[]): P
   const [named = '', ...rest] = words
   const name = named.replace(/^destinations?\//, '')
   if (name === '' || name.startsWith('-')) throw new Error('name the destination: kubectl whence send-test NAME')
-  const found = await getJson<ClusterObject>(choice, [`destinations.${RESOURCE_GROUP}`, name])
+  const found = await getJson(choice, [`destinations.${RESOURCE_GROUP}`, name], isClusterObject)
   if (found.value === null) throw new Error(found.why)
   const provider = PROVIDER_IDS.find((id) => id === found.value.spec?.['provider'])
   if (provider === undefined) throw new Error(`${name} has no provider that this version knows`)
@@ -143,8 +145,7 @@ async function signInLink(choice: ClusterChoice, words: readonly string[]): Prom
 }
 
 function isEmbedded({ spec }: ClusterObject): boolean {
-  const containers = (spec?.['containers'] ?? []) as readonly { readonly args?: readonly string[] }[]
-  return containers.some(({ args = [] }) => args[0] === 'embedded')
+  return listIn(spec, 'containers').some((container) => listIn(container, 'args')[0] === 'embedded')
 }
 
 if (import.meta.main) {

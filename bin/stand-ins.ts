@@ -4,7 +4,7 @@
  */
 
 import { recordOf } from '../domain/typed-keys.ts'
-import { PROVIDER_ADDRESSES, PROVIDER_URL_SETTINGS } from '../domain/providers/addresses.ts'
+import { PROVIDER_ADDRESSES, PROVIDER_URL_SETTINGS, settingOf } from '../domain/providers/addresses.ts'
 import type { ProviderAddress } from '../domain/providers/descriptor.ts'
 import { PROVIDER_DESCRIPTORS, type ProviderUrlSetting } from '../domain/providers/index.ts'
 import { STAND_INS } from '../stand-ins/index.ts'
@@ -52,7 +52,7 @@ export async function startStandIns(
 
   /** Null for an address that is set: the server there knows its own tokens. */
   async function start(address: ProviderAddress, isKnown = isToken): Promise<ProviderStandIn | null> {
-    const setting = address.setting as ProviderUrlSetting
+    const setting = settingOf(address)
     if (settings[setting] !== null) return null
     const number = PROVIDER_ADDRESSES.findIndex((each) => each.setting === setting)
     const port = place.port === 0 ? 0 : place.port + number

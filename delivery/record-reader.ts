@@ -55,6 +55,6 @@ function counterIn<L extends string>(
   { name, help, labelNames }: { readonly name: string; readonly help: string; readonly labelNames: readonly L[] },
 ): Counter<L> | null {
   if (registry === undefined) return null
-  const known = registry.getSingleMetric(name) as Counter<L> | undefined
-  return known ?? new Counter({ name, help, labelNames, registers: [registry] })
+  const known = registry.getSingleMetric(name)
+  return known instanceof Counter ? known : new Counter({ name, help, labelNames, registers: [registry] })
 }

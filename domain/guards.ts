@@ -1,6 +1,6 @@
 /** Checks of values that come from outside, such as stored or sent JSON: each gives the type of what it has checked. */
 
-import { isObject } from './strict-json.ts'
+import { isObject, memberOf } from './strict-json.ts'
 
 export type Guard<T> = (value: unknown) => value is T
 
@@ -38,6 +38,12 @@ export function oneOf<const T>(values: readonly T[]): Guard<T> {
 
 export function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value)
+}
+
+/** The entries of a member that is a list; none if it is not. */
+export function listIn(value: unknown, name: string): readonly unknown[] {
+  const list = memberOf(value, name)
+  return isList(list) ? list : []
 }
 
 export function listOf<T>(isEntry: Guard<T>): Guard<readonly T[]> {

@@ -157,10 +157,7 @@ export type Identities = ProviderIdentities & {
  */
 export type BodyForm = 'text' | 'base64' | 'unescaped' | 'withheld' | 'digest' | 'none'
 
-/**
- * Why one receipt or token was or was not a candidate.
- * @internal
- */
+/** Why one receipt or token was or was not a candidate. */
 export const RECEIPT_VERDICTS = [
   'active',
   'revoked',
@@ -176,7 +173,8 @@ export const RECEIPT_VERDICTS = [
 export type ReceiptVerdict = (typeof RECEIPT_VERDICTS)[number]
 
 /** `pending`: what decides it was not known when it was reported; a decision follows. */
-export type Resolution = 'matched' | 'unmatched' | 'counted' | 'pending'
+export const RESOLUTIONS = ['matched', 'unmatched', 'counted', 'pending'] as const
+export type Resolution = (typeof RESOLUTIONS)[number]
 /** Which of several candidates a website's installs are matched to: the newest visit or the oldest. */
 export const VISIT_POLICIES = ['latest_visit', 'first_visit'] as const
 export type VisitPolicy = (typeof VISIT_POLICIES)[number]
@@ -198,7 +196,8 @@ export interface OpenCandidate {
   readonly isDecided: boolean
 }
 
-export type SessionMode = 'original_session_window' | 'client_only' | 'none'
+export const SESSION_MODES = ['original_session_window', 'client_only', 'none'] as const
+export type SessionMode = (typeof SESSION_MODES)[number]
 
 /** Plan of one delivery, as in the answer. */
 export interface DeliveryPlan {

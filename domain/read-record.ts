@@ -7,6 +7,7 @@
  * version; and a release must read a version before another one writes it.
  */
 
+import { isWhole } from './guards.ts'
 import { PROVIDER_IDS } from './providers/index.ts'
 import {
   parseRecord,
@@ -69,7 +70,7 @@ export function readRecord<K extends ReadableKind>(kind: K, value: string): Read
   }
   const version = memberOf(record, 'v')
   if (isNewerVersion(version)) return { kind: 'newer', version }
-  if (!Number.isInteger(version) || (version as number) < READABLE_VERSIONS.oldest) {
+  if (!isWhole(version) || version < READABLE_VERSIONS.oldest) {
     return { kind: 'unreadable', why: 'no known version' }
   }
   const wrong = SHAPES[kind].find(({ path, isRight }) => !isRight(valueAt(record, path)))
@@ -89,7 +90,7 @@ export function newerVersionOf(value: string): number | null {
 }
 
 function isNewerVersion(version: unknown): version is number {
-  return Number.isInteger(version) && (version as number) > READABLE_VERSIONS.newest
+  return isWhole(version) && version > READABLE_VERSIONS.newest
 }
 
 type Check = (value: unknown) => boolean

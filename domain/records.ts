@@ -1,5 +1,6 @@
 /** The entries of the event log: what each topic carries. One request is one record. */
 
+import { memberOf, isObject } from './strict-json.ts'
 import { keysOf } from './typed-keys.ts'
 import type { LogEnds } from './collection/facts-lag.ts'
 import type { ReplayPolicy } from './collection/replay-decision.ts'
@@ -412,16 +413,17 @@ export function encodeRecord(
 
 /** The inverse of `encodeRecord`, for entries known to be intact; use `read-record.ts` for all others. */
 export function decodeRecord<T extends { readonly v: 1 }>(value: string): T {
-  const record = parseRecord(value) as { v?: unknown }
-  if (record.v !== 1) throw new Error(`record of unknown version ${String(record.v)}`)
-  return record as T & typeof record
+  const record = parseRecord(value)
+  const version = memberOf(record, 'v')
+  if (version !== 1) throw new Error(`record of unknown version ${String(version)}`)
+  return record as T
 }
 
 /** Puts the body of a request back into its place; throws if the line before it is not JSON. */
 export function parseRecord(value: string): unknown {
   const end = value.indexOf('\n')
-  const record = JSON.parse(end === -1 ? value : value.slice(0, end)) as { request?: { body?: string } | null } | null
-  const request = record?.request
-  if (end !== -1 && typeof request === 'object' && request !== null) request.body = value.slice(end + 1)
+  const record: unknown = JSON.parse(end === -1 ? value : value.slice(0, end))
+  const request = end === -1 ? undefined : memberOf(record, 'request')
+  if (isObject(request)) Reflect.set(request, 'body', value.slice(end + 1))
   return record
 }

@@ -94,7 +94,8 @@ function isSmallMember(member: unknown, depth: number, tally: Tally): boolean {
     tally.nulls += 1
     return true
   }
-  return Array.isArray(member) ? isSmallList(member, depth + 1, tally) : isSmall(member as JsonObject, depth + 1, tally)
+  if (Array.isArray(member)) return isSmallList(member, depth + 1, tally)
+  return !isObject(member) || isSmall(member, depth + 1, tally)
 }
 
 function isSmallList(list: readonly unknown[], depth: number, tally: Tally): boolean {
@@ -149,7 +150,11 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
+function hasMembers(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null
+}
+
 /** The member of an object; undefined if there is none, or the value is no object. A list has its entries as members. */
 export function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as JsonObject)[name] : undefined
+  return hasMembers(value) ? value[name] : undefined
 }

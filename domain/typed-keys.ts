@@ -6,6 +6,14 @@ export function keysOf<T extends object>(table: T): readonly (keyof T & string)[
   return Object.keys(table) as (keyof T & string)[]
 }
 
+/** A value for each name that has one. */
+export function partialOf<N extends string, V>(
+  names: readonly N[],
+  valueOf: (name: N) => V | undefined,
+): { readonly [K in N]?: V } {
+  return presentOf(recordOf(names, valueOf))
+}
+
 /** The members that have a value. */
 export function presentOf<T extends object>(members: T): Present<T> {
   // Absent ones are left out, and none is added.

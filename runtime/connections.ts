@@ -7,9 +7,10 @@
  * does not count: what arrived meanwhile is read only after the check.
  */
 
-import type { Server, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import type { Server } from 'node:http'
+import type { Server as NetServer, Socket } from 'node:net'
 
+import { memberOf } from '../domain/strict-json.ts'
 import { every } from '../common/every.ts'
 
 interface ConnectionLimits {
@@ -123,8 +124,7 @@ function forgetSocket(byPeer: Map<string, Set<Socket>>, peer: string, socket: So
 
 /** Whether a request has arrived that is not answered yet. Node.js's own server reads this; there is no public way. */
 function isAnswering(socket: Socket): boolean {
-  const { _httpMessage: message } = socket as Socket & { readonly _httpMessage?: ServerResponse | null }
-  return message !== undefined && message !== null
+  return (memberOf(socket, '_httpMessage') ?? null) !== null
 }
 
 function reasonToEnd(
@@ -140,4 +140,11 @@ function reasonToEnd(
   if (connection.unreadSinceMs !== null && nowMs - connection.unreadSinceMs > writeMs) return 'unread'
   const patienceMs = bytesWritten > 0 ? idleMs : firstRequestMs
   return nowMs - connection.quietSinceMs > patienceMs ? 'idle' : null
+}
+
+/** The port of a server that listens on one. */
+export function portOf(server: NetServer): number {
+  const address = server.address()
+  if (typeof address === 'object' && address !== null) return address.port
+  throw new Error('the server listens on no port')
 }

@@ -4,6 +4,7 @@ import { isatty } from 'node:tty'
 
 import pino from 'pino'
 
+import { objectOf, memberOf } from '../domain/strict-json.ts'
 import { printable, printableJson } from '../common/printable.ts'
 import { couldBeReceipt } from '../domain/receipt.ts'
 
@@ -78,7 +79,7 @@ export function createLogger(options: LoggerOptions): Logger {
  * @internal
  */
 export function textLine(line: string): string {
-  const { time, level, msg, program: _, ...fields } = JSON.parse(line) as Readonly<Record<string, unknown>>
+  const { time, level, msg, program: _, ...fields } = objectOf(JSON.parse(line))
   const shown = Object.entries(fields).map(([name, value]) => `${name}=${fieldText(name, value)}`)
   const head = [String(time).slice(11, 19), String(level).toUpperCase().padEnd(5), String(msg)].join(' ')
   return `${printable([head, ...shown].join('  '))}\n`
@@ -87,7 +88,7 @@ export function textLine(line: string): string {
 /** Quoted only if its end would not be clear otherwise. */
 function fieldText(name: string, value: unknown): string {
   if (typeof value === 'string') return /^[^\s"]+$/.test(value) ? value : JSON.stringify(value)
-  const { message } = (value ?? {}) as { readonly message?: unknown }
+  const message = memberOf(value, 'message')
   return JSON.stringify(name === 'err' && typeof message === 'string' ? message : value)
 }
 
@@ -150,7 +151,7 @@ function isSecretName(name: string): boolean {
 
 /** Only the fields that every error has: libraries attach whole requests and packets. */
 function redactError(error: Error, depth: number): object {
-  const { code } = error as { readonly code?: unknown }
+  const code = memberOf(error, 'code')
   return {
     type: error.name,
     message: withoutSecrets(error.message),
@@ -166,7 +167,7 @@ function wrap(inner: pino.Logger): Logger {
     info: method(inner, 'info'),
     warn: method(inner, 'warn'),
     error: method(inner, 'error'),
-    child: (fields) => wrap(inner.child(redactValue(fields) as object)),
+    child: (fields) => wrap(inner.child(objectOf(redactValue(fields)))),
   }
 }
 
@@ -174,6 +175,6 @@ function method(inner: pino.Logger, level: 'debug' | 'info' | 'warn' | 'error'):
   return (first: LogFields | string, message?: string) => {
     if (!inner.isLevelEnabled(level)) return
     if (typeof first === 'string') inner[level](withoutSecrets(first))
-    else inner[level](redactValue(first) as object, withoutSecrets(message ?? ''))
+    else inner[level](objectOf(redactValue(first)), withoutSecrets(message ?? ''))
   }
 }

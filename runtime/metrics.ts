@@ -1,9 +1,8 @@
 /** The metrics registry of a process, and the small server that Prometheus reads. */
 
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 
-import { limitConnections, type ConnectionTimes, type PeerShare } from './connections.ts'
+import { limitConnections, portOf, type ConnectionTimes, type PeerShare } from './connections.ts'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
 import type { Logger } from './logger.ts'
@@ -117,7 +116,7 @@ export async function serveMetrics(
     })
   })
   return {
-    port: (server.address() as AddressInfo).port,
+    port: portOf(server),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

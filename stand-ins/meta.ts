@@ -6,6 +6,7 @@
  * fbp-and-fbc, docs/marketing-api/conversions-api/using-the-api and /support (November 2026).
  */
 
+import { isList } from '../domain/guards.ts'
 import { Findings, isJson, isText, parsed, type Json } from './checks.ts'
 import { createGuard, startStandIn } from './server.ts'
 import type { GuardedOptions, Judgement, SimulatedRequest, StandInServer } from './server.ts'
@@ -76,7 +77,7 @@ function tokenOf({ headers, url, body }: SimulatedRequest): string {
 
 function eventsOf({ body }: { readonly body: string }): readonly unknown[] {
   const data = parsed(body)?.['data']
-  return Array.isArray(data) ? (data as unknown[]) : []
+  return isList(data) ? data : []
 }
 
 function checkEvents(request: { readonly body: string; readonly nowMs: number }): {

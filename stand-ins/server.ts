@@ -1,7 +1,7 @@
 /** Shared by all stand-ins for providers: recording, faults on demand, and answers that fail like networks do. */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 
 /** How requests under a fault end, instead of getting a proper answer. */
 export type Fault =
@@ -264,9 +264,10 @@ function drip(response: ServerResponse, everyMs: number): void {
 /** Null if it is longer than that, or breaks off. */
 export async function readRequestText(request: IncomingMessage, maxBytes: number): Promise<string | null> {
   const chunks: Buffer[] = []
+  const arriving: AsyncIterable<Buffer> = request
   let bytes = 0
   try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+    for await (const chunk of arriving) {
       bytes += chunk.length
       if (bytes > maxBytes) return null
       chunks.push(chunk)
@@ -301,7 +302,10 @@ export function listenOn(
 ): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host ?? '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
+    server.listen(port, host ?? '127.0.0.1', () => {
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? address.port : port)
+    })
   })
 }
 

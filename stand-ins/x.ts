@@ -5,6 +5,7 @@
  * the README of stape-io/twitter-tag for the pixel token (November 2026).
  */
 
+import { isList } from '../domain/guards.ts'
 import { Findings, isJson, isText, parsed, type Json } from './checks.ts'
 import { createGuard, startStandIn } from './server.ts'
 import type { GuardedOptions, Judgement, StandInServer } from './server.ts'
@@ -64,7 +65,7 @@ export function checkXRequest(body: string, nowMs: number): readonly string[] {
 
 function conversionsOf(body: string): readonly unknown[] {
   const conversions = parsed(body)?.['conversions']
-  return Array.isArray(conversions) ? (conversions as unknown[]) : []
+  return isList(conversions) ? conversions : []
 }
 
 function checkConversion(conversion: Json, path: string, nowMs: number, findings: Findings): void {
@@ -84,10 +85,10 @@ function checkConversion(conversion: Json, path: string, nowMs: number, findings
 }
 
 function checkXIdentifiers(identifiers: unknown, path: string, findings: Findings): void {
-  if (!Array.isArray(identifiers) || identifiers.length === 0) {
+  if (!isList(identifiers) || identifiers.length === 0) {
     return void findings.expect(false, `${path}: at least one is required`)
   }
-  for (const identifier of identifiers as unknown[]) {
+  for (const identifier of identifiers) {
     if (!isJson(identifier)) {
       findings.all.push(`${path}: each is an object`)
       continue

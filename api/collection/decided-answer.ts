@@ -6,7 +6,8 @@
  * first record was decided at once, and then no decision will ever come.
  */
 
-import { readJsonColumn } from '../../common/json-column.ts'
+import { isInstallAnswer } from '../../domain/collection/stored-install.ts'
+import { parsedAs } from '../../domain/guards.ts'
 import type { InstallAnswer } from '../../domain/model.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
 import { settledInstallOf } from '../../ports/facts/settled-installs.ts'
@@ -14,15 +15,22 @@ import type { Claim } from '../../ports/hot-state/hot-state.ts'
 import type { ApiDeps } from '../deps.ts'
 import { inTime } from './look-up.ts'
 
+/** @throws Error if it cannot be read: the install must not be decided a second time */
+function heldAnswer(text: string): InstallAnswer {
+  const answer = parsedAs(isInstallAnswer, text)
+  if (answer === null) throw new Error('the answer that the hot state remembers cannot be read')
+  return answer
+}
+
 /**
  * The answer in the hot state, or the final one that has replaced it. If ClickHouse is unreachable it stays `pending`.
  */
 export async function answerByNow(held: string, claim: Claim, deps: ApiDeps): Promise<InstallAnswer> {
-  const answer = JSON.parse(held) as InstallAnswer
+  const answer = heldAnswer(held)
   if (answer.resolution !== 'pending') return answer
   const row = await lookUpInstall(claim, deps)
   if (row === undefined || row.resolution === 'pending') return answer
-  const decided = readJsonColumn<InstallAnswer>(row.answer)
+  const decided = parsedAs(isInstallAnswer, row.answer)
   if (decided === null) return answer
   await deps.hotState.decideInstall(settledInstallOf(row))
   return decided

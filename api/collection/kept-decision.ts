@@ -5,6 +5,8 @@
  * Its version is that of the records, since it becomes one: fields may be added within a version, all else is a new one.
  */
 
+import { isInstall } from '../../domain/collection/stored-install.ts'
+import { shapeOf, isNumber, parsedAs } from '../../domain/guards.ts'
 import type { Install } from '../../domain/model.ts'
 import { newerVersionOf } from '../../domain/read-record.ts'
 
@@ -19,10 +21,18 @@ export function encodeDecision(install: Install): string {
   return JSON.stringify({ v: 1, ...install })
 }
 
+const isVersioned = shapeOf<{ readonly v: number }>({ v: isNumber })
+
+function isKeptDecision(value: unknown): value is Install & { readonly v: number } {
+  return isVersioned(value) && isInstall(value)
+}
+
 export function readKeptDecision(kept: string | null): KeptReading {
   if (kept === null) return { kind: 'none' }
   const version = newerVersionOf(kept)
   if (version !== null) return { kind: 'newer', version }
-  const { v: _, ...install } = JSON.parse(kept) as Install & { readonly v: number }
+  const decision = parsedAs(isKeptDecision, kept)
+  if (decision === null) throw new Error('the decision that the hot state keeps cannot be read')
+  const { v: _, ...install } = decision
   return { kind: 'decision', install }
 }

@@ -10,7 +10,7 @@ import { LIMITS } from '../../domain/limits.ts'
 import type { RateHit } from '../../domain/collection/rate.ts'
 import type { Website } from '../../domain/catalog.ts'
 import { normaliseOrigin } from '../../domain/origin.ts'
-import { parseStrictJson, type JsonObject } from '../../domain/strict-json.ts'
+import { parseStrictJson, type JsonObject, textOf, memberOf } from '../../domain/strict-json.ts'
 import { LogUnavailable } from '../../ports/event-log/event-log.ts'
 import type { CollectionAnswer } from '../openapi/schemas.ts'
 import { describeSpan, traced } from '../../runtime/tracing.ts'
@@ -123,7 +123,7 @@ export function sendRefused(
 
 /** The collection endpoint of a request, in the contract's spelling: one of a handful of names. */
 export function routeNameOf(req: Request): string {
-  const { path } = req.route as { readonly path: string }
+  const path = textOf(memberOf(req.route, 'path'))
   return path.includes(':') ? path.replace(/:(\w+)/g, '{$1}') : path
 }
 

@@ -1,5 +1,6 @@
 /** Reads receipts and their states: first the receipts themselves, then the hot state, then ClickHouse. */
 
+import { textOf } from '../../domain/strict-json.ts'
 import { ownedWebsite, type Website } from '../../domain/catalog.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
 import type { OwnedWebsite, VisitId } from '../../domain/model.ts'
@@ -18,7 +19,7 @@ import type { CheckedRequest } from './pipeline.ts'
 /** The verified receipt of an activation or handoff: genuine and from this origin. */
 export function requireReceipt({ body, website, origin }: CheckedRequest, deps: ApiDeps): Refusal | ReceiptClaims {
   const owned = ownedWebsite(website)
-  const claims = readReceipt(deps.keys, owned, body['receipt'] as string)
+  const claims = readReceipt(deps.keys, owned, textOf(body['receipt']))
   if (claims === null) return refuse('receipt_not_found')
   return isFromOrigin(deps.keys, owned, claims, origin) ? claims : refuse('origin_mismatch')
 }

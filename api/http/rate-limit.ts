@@ -1,6 +1,7 @@
 /** The limit per client address, as express-rate-limit middleware over the hot state's clock-aligned windows. */
 
 import { rateLimit, type Options, type RateLimitRequestHandler, type Store } from 'express-rate-limit'
+import { memberOf } from '../../domain/strict-json.ts'
 import { RATE_RULES } from '../../domain/limits.ts'
 import { addressHit } from '../../domain/collection/rate.ts'
 import type { HotState } from '../../ports/hot-state/hot-state.ts'
@@ -34,8 +35,8 @@ export function addressLimit(options: AddressLimitOptions): RateLimitRequestHand
     // An unreachable store must not stop collection; /health reports it.
     passOnStoreError: true,
     handler: (req, res, next) => {
-      const { rateLimit: info } = req as Request & { rateLimit?: { resetTime?: Date } }
-      const retryAfterS = info?.resetTime === undefined ? undefined : waits.get(info.resetTime)
+      const resetTime = memberOf(memberOf(req, 'rateLimit'), 'resetTime')
+      const retryAfterS = resetTime instanceof Date ? waits.get(resetTime) : undefined
       options.onLimited(req, res, retryAfterS ?? windowS).catch(next)
     },
   })

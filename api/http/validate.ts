@@ -1,6 +1,7 @@
 /** Checks bodies against their schemas and reports the wrong field, without repeating its value. */
 
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { listIn } from '../../domain/guards.ts'
 import { KNOWN_MEMBERS } from '../../domain/collection/schemas.ts'
 import { refuseField, type Refusal } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/strict-json.ts'
@@ -34,7 +35,7 @@ function messageOf(error: ErrorObject): string {
     case 'required':
       return 'is required'
     case 'enum':
-      return `must be one of ${(error.params['allowedValues'] as readonly unknown[]).join(', ')}`
+      return `must be one of ${listIn(error.params, 'allowedValues').join(', ')}`
     case 'anyOf':
       return 'has a type or a length that is not allowed here'
     case 'propertyNames':

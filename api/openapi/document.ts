@@ -1,5 +1,6 @@
 /** The OpenAPI 3.1 document of the public interface, made from the schemas that validate requests and the table of codes. */
 
+import { objectOf } from '../../domain/strict-json.ts'
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts'
 import {
   ACTIVATION_SCHEMA,
@@ -227,8 +228,8 @@ const NOT_MODIFIED: SchemaJson = {
 
 /** A family of files whose names are not listed here. */
 function withMissing(path: SchemaJson): SchemaJson {
-  const { responses, ...get } = path['get'] as SchemaJson
-  return { get: { ...get, responses: { ...(responses as SchemaJson), ...errorAnswers(['not_found'], PLAIN) } } }
+  const { responses, ...get } = objectOf(path['get'])
+  return { get: { ...get, responses: { ...objectOf(responses), ...errorAnswers(['not_found'], PLAIN) } } }
 }
 
 interface Posted {
@@ -256,7 +257,7 @@ function posted({ headers, schema, answer, codes, ...said }: Posted): SchemaJson
 function errorAnswers(codes: readonly ErrorCode[], headers: Parameters<typeof answerHeaders>[0]): SchemaJson {
   const byStatus = new Map<number, ErrorCode[]>()
   for (const code of codes) byStatus.set(ERRORS[code].status, [...(byStatus.get(ERRORS[code].status) ?? []), code])
-  const rows = [...byStatus].map(([status, list]) => [
+  const rows = [...byStatus].map(([status, list]): readonly [number, SchemaJson] => [
     status,
     {
       description: list.map((code) => `\`${code}\`: ${ERRORS[code].when}`).join(' '),
@@ -268,7 +269,7 @@ function errorAnswers(codes: readonly ErrorCode[], headers: Parameters<typeof an
       },
     },
   ])
-  return Object.fromEntries(rows) as SchemaJson
+  return Object.fromEntries(rows)
 }
 
 function jsonAnswer(name: keyof typeof COMPONENTS, headers: Parameters<typeof answerHeaders>[0]): SchemaJson {

@@ -37,11 +37,11 @@ export const PLAIN: readonly AnswerHeader[] = ['Cache-Control', 'X-Content-Type-
 const BY_STATUS: Readonly<Record<number, AnswerHeader>> = { 405: 'Allow', 429: 'Retry-After', 503: 'Retry-After' }
 
 export function headerComponents(): SchemaJson {
-  const rows = Object.entries(ANSWER_HEADERS).map(([name, description]) => [
+  const rows = Object.entries(ANSWER_HEADERS).map(([name, description]): readonly [string, SchemaJson] => [
     name,
     { description, schema: { type: name === 'Retry-After' ? 'integer' : 'string' } },
   ])
-  return Object.fromEntries(rows) as SchemaJson
+  return Object.fromEntries(rows)
 }
 
 /** The member `headers` of an answer with this status. */

@@ -1,5 +1,7 @@
 /** Schemas of request bodies as clients may send them: null counts as absent wherever a member may be absent, and texts have their formats. */
 
+import { memberOf, objectOf } from '../../domain/strict-json.ts'
+import { listIn } from '../../domain/guards.ts'
 import { moment } from '../../domain/collection/schema-parts.ts'
 import type { SchemaJson } from './schemas.ts'
 
@@ -24,7 +26,7 @@ export function sentForm(schema: SchemaJson): SchemaJson {
   })
   return {
     ...schema,
-    ...(properties === undefined ? {} : { properties: Object.fromEntries(members) as SchemaJson }),
+    ...(properties === undefined ? {} : { properties: Object.fromEntries(members) }),
     ...(additionalProperties === undefined ? {} : { additionalProperties: nullable(sentForm(additionalProperties)) }),
     ...(anyOf === undefined ? {} : { anyOf: anyOf.map(sentForm) }),
   }
@@ -32,11 +34,11 @@ export function sentForm(schema: SchemaJson): SchemaJson {
 
 /** A moment is a number, or a text that begins like a date of ISO 8601. */
 const MOMENT: SchemaJson = {
-  anyOf: (moment['anyOf'] as readonly SchemaJson[]).flatMap((one) =>
-    one['type'] === 'string'
+  anyOf: listIn(moment, 'anyOf').flatMap((one) =>
+    memberOf(one, 'type') === 'string'
       ? [
-          { ...one, format: 'date-time' },
-          { ...one, format: 'date' },
+          { ...objectOf(one), format: 'date-time' },
+          { ...objectOf(one), format: 'date' },
         ]
       : [one],
   ),

@@ -1,17 +1,18 @@
 /** What each field and header of the public interface means, in a sentence, for the OpenAPI document and docs/api.md. */
 
+import { objectOf, isObject } from '../../domain/strict-json.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { IdentifierKind } from '../../domain/providers/descriptor.ts'
 import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import type { SchemaJson } from './schemas.ts'
 
 /** Of each provider and its identifiers. */
-const PROVIDER_WORDS = Object.fromEntries(
-  Object.values(PROVIDER_DESCRIPTORS).flatMap((provider) => [
+const PROVIDER_WORDS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.values(PROVIDER_DESCRIPTORS).flatMap((provider): readonly (readonly [string, string])[] => [
     [provider.id, providerWords(provider)],
     ...identifierWords(provider),
   ]),
-) as Readonly<Record<string, string>>
+)
 
 const STORED = `Only origin and path are stored, together at most ${LIMITS.urlChars} characters.`
 
@@ -145,7 +146,7 @@ interface DescribedIdentifiers {
 }
 
 function identifierWords({ identifiers, identifierWords: own, clickParameters }: DescribedIdentifiers) {
-  return Object.entries(identifiers).flatMap(([name, kind]) => {
+  return Object.entries(identifiers).flatMap(([name, kind]): readonly (readonly [string, string])[] => {
     const moment = kind === 'moment' ? 'When the click ID was seen: Unix milliseconds, or a date as text.' : null
     const click = clickParameters.includes(name) ? 'Click ID in the address.' : null
     const words = own?.[name] ?? moment ?? click
@@ -155,24 +156,29 @@ function identifierWords({ identifiers, identifierWords: own, clickParameters }:
 
 /** The same document, in which each field of an object has its sentence. */
 export function withFieldWords(document: SchemaJson): SchemaJson {
-  const { schemas } = document['components'] as { readonly schemas: SchemaJson }
-  const named = Object.entries(schemas).map(([name, schema]) => [name, worded(schema, name)])
+  const components = objectOf(document['components'])
+  const named = Object.entries(objectOf(components['schemas'])).map(
+    ([name, schema]) => [name, worded(schema, name)] as const,
+  )
   return {
-    ...(worded(document, '') as SchemaJson),
-    components: { ...(document['components'] as SchemaJson), schemas: Object.fromEntries(named) as SchemaJson },
+    ...wordedObject(document, ''),
+    components: { ...components, schemas: Object.fromEntries(named) },
   }
 }
 
 function worded(value: unknown, parent: string): unknown {
   if (Array.isArray(value)) return value.map((each) => worded(each, parent))
-  if (typeof value !== 'object' || value === null) return value
-  const members = Object.entries(value).map(([name, member]) => [
+  return isObject(value) ? wordedObject(value, parent) : value
+}
+
+function wordedObject(value: SchemaJson, parent: string): SchemaJson {
+  const members = Object.entries(value).map(([name, member]): readonly [string, unknown] => [
     name,
-    name === 'properties' && isObjectSchema(value)
-      ? wordedFields(member as SchemaJson, parent)
+    name === 'properties' && isObjectSchema(value) && isObject(member)
+      ? wordedFields(member, parent)
       : worded(member, parent),
   ])
-  return Object.fromEntries(members) as SchemaJson
+  return Object.fromEntries(members)
 }
 
 function isObjectSchema(value: object): boolean {
@@ -182,7 +188,8 @@ function isObjectSchema(value: object): boolean {
 function wordedFields(fields: SchemaJson, parent: string): SchemaJson {
   const rows = Object.entries(fields).map(([name, schema]) => {
     const description = FIELD_WORDS[`${parent}.${name}`] ?? FIELD_WORDS[name]
-    return [name, { ...(worded(schema, name) as SchemaJson), ...(description === undefined ? {} : { description }) }]
+    const described = description === undefined ? {} : { description }
+    return [name, { ...wordedObject(objectOf(schema), name), ...described }] as const
   })
-  return Object.fromEntries(rows) as SchemaJson
+  return Object.fromEntries(rows)
 }

@@ -1,6 +1,7 @@
 /** `POST /v1/events`: an install is reported once, tied to its visit, and its deliveries are planned. */
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { listIn } from '../../domain/guards.ts'
 import { ownedWebsite } from '../../domain/catalog.ts'
 import { planDeliveries } from '../../domain/delivery/deliveries.ts'
 import { refuse, type Refusal } from '../../domain/errors.ts'
@@ -66,8 +67,7 @@ export function eventsRoute(parts: PipelineParts): CollectionRoute {
 }
 
 function refuseBoth(body: JsonObject): Refusal | null {
-  const receipts = body['receipts'] as readonly string[] | undefined
-  const hasBoth = sentHandoff(body) !== null && receipts !== undefined && receipts.length > 0
+  const hasBoth = sentHandoff(body) !== null && listIn(body, 'receipts').length > 0
   return hasBoth ? refuse('handoff_excludes_receipts') : null
 }
 

@@ -5,6 +5,7 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { shapeOf, listOf, isText, parsedAs } from '../../domain/guards.ts'
 import { renderHookBody } from '../../domain/collection/hook-script.ts'
 import type { ApiOptions } from '../deps.ts'
 import { openApiDocument } from '../openapi/document.ts'
@@ -50,11 +51,17 @@ interface SdkManifest {
   readonly earlier: readonly { readonly name: string; readonly immutableUrl: string }[]
 }
 
+const isManifest = shapeOf<SdkManifest>({
+  files: listOf(shapeOf<SdkManifest['files'][number]>({ name: isText, url: isText, immutableUrl: isText })),
+  earlier: listOf(shapeOf<SdkManifest['earlier'][number]>({ name: isText, immutableUrl: isText })),
+})
+
 /** Cached briefly under its plain name, for ever under the name that contains its hash. */
 function sdkFiles(folder: string): [string, StaticFile][] {
   const path = join(folder, 'manifest.json')
   if (!existsSync(path)) throw new Error('the SDK is not built: run npm run -s build')
-  const manifest = JSON.parse(readFileSync(path, 'utf8')) as SdkManifest
+  const manifest = parsedAs(isManifest, readFileSync(path, 'utf8'))
+  if (manifest === null) throw new Error('manifest.json is not a list of scripts: run npm run -s build')
   const make = (name: string, cache: string) =>
     staticFile({ type: SCRIPT_TYPE, content: readFileSync(join(folder, name)), cache, isShared: true })
   const earlier = manifest.earlier.map(({ name, immutableUrl }): [string, StaticFile] => [

@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process'
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { textOf, memberOf } from '../../domain/strict-json.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import { chromiumFolder } from './chromium.ts'
 
@@ -50,5 +51,5 @@ export async function lastEventId(home: string, website: string): Promise<string
   const state = process.platform === 'darwin' ? 'Library/Application Support' : '.local/state'
   const path = join(home, state, 'whence', website, 'last_request.json')
   const text = await readFile(path, 'utf8').catch(() => null)
-  return text === null ? null : (JSON.parse(text) as { event_id: string }).event_id
+  return text === null ? null : textOf(memberOf(JSON.parse(text), 'event_id'))
 }

@@ -1,8 +1,10 @@
 /** The quickstart's manifests, adapted to an example website on another port. */
 
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
+
+import { portOf } from '../../runtime/connections.ts'
 
 const QUICKSTART = new URL('../../examples/quickstart/', import.meta.url)
 
@@ -28,7 +30,7 @@ export async function portLike(wanted: number): Promise<number> {
       server.listen(port, '127.0.0.1', () => resolve(true))
     })
   if (!(await listening(wanted))) await listening(0)
-  const { port } = server.address() as AddressInfo
+  const port = portOf(server)
   await new Promise<void>((resolve) => server.close(() => resolve()))
   return port
 }

@@ -1,9 +1,10 @@
 /** `kubectl whence explain KIND/NAME`: whether an object is in force, what prevents that, and what it compiles to. */
 
+import { objectOf } from '../../domain/strict-json.ts'
 import type { Website } from '../../domain/catalog.ts'
 import { CATALOG_LABEL, INDEX_KEY, indexName } from '../../domain/published/place.ts'
 import { fromShards } from '../../domain/published/shards.ts'
-import { CONDITION_REASONS, type Condition } from '../../domain/resources/conditions.ts'
+import { CONDITION_REASONS, type Condition, conditionsIn } from '../../domain/resources/conditions.ts'
 import { RESOURCE_GROUP } from '../../domain/resources/resources.ts'
 import { printable } from '../../common/printable.ts'
 import { wholeCatalog } from '../../runtime/catalog/whole-catalog.ts'
@@ -15,6 +16,8 @@ import {
   kubectl,
   oneNamespace,
   withoutNamespace,
+  isClusterObject,
+  isClusterList,
 } from './run-kubectl.ts'
 
 /** Conditions for which False is the good state. */
@@ -29,7 +32,7 @@ export async function explain(choice: ClusterChoice, target: string): Promise<nu
   const [kind = '', name = ''] = target.split('/')
   if (name === '') throw new Error('name an object: kubectl whence explain website/NAME')
   const full = kind.includes('.') ? kind : `${kind}.${RESOURCE_GROUP}`
-  const found = await getJson<ClusterObject>(choice, [full, name])
+  const found = await getJson(choice, [full, name], isClusterObject)
   if (found.value === null) throw new Error(found.why)
   const object = found.value
   const conditions = statedConditions(object)
@@ -45,8 +48,7 @@ export async function explain(choice: ClusterChoice, target: string): Promise<nu
 }
 
 function statedConditions({ status }: ClusterObject): readonly Condition[] {
-  const conditions = status?.['conditions']
-  return Array.isArray(conditions) ? (conditions as readonly Condition[]) : []
+  return conditionsIn(status)
 }
 
 /** What is wrong, with its fix; what is right is not mentioned. */
@@ -86,7 +88,7 @@ const KIND_OF_FIELD: Readonly<Record<string, string>> = { organizationRef: 'orga
 function shownReferences(value: unknown): readonly ShownReference[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([field, inner]: [string, unknown]): readonly ShownReference[] => {
-    const { name, namespace } = (inner ?? {}) as { readonly name?: unknown; readonly namespace?: unknown }
+    const { name, namespace } = objectOf(inner)
     if (!field.endsWith('Ref') || typeof name !== 'string') return shownReferences(inner)
     const elsewhere = typeof namespace === 'string' ? namespace : null
     return [{ kind: KIND_OF_FIELD[field] ?? 'secret', name, namespace: elsewhere }]
@@ -118,12 +120,8 @@ async function compiledLines(
   { metadata, spec, status }: ClusterObject,
 ): Promise<readonly string[]> {
   const place = choice.releaseNamespace === null ? ['--all-namespaces'] : ['--namespace', choice.releaseNamespace]
-  const found = await getJson<{ readonly items: readonly ClusterObject[] }>(withoutNamespace(choice), [
-    'configmaps',
-    '--selector',
-    CATALOG_LABEL,
-    ...place,
-  ])
+  const asked = ['configmaps', '--selector', CATALOG_LABEL, ...place]
+  const found = await getJson(withoutNamespace(choice), asked, isClusterList)
   if (found.value === null) return [`  compiled: your rights do not allow reading the catalog (${found.why})`]
   oneNamespace(found.value.items, 'catalogs')
   const id = [status?.['id'], spec?.['id']].find((each) => typeof each === 'string') ?? metadata.name

@@ -1,7 +1,10 @@
 /** Runs kubectl, with the rights, context and namespace of the plugin's caller. */
 
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+
+import { isObject } from '../../domain/strict-json.ts'
+import { shapeOf, isText, orAbsent, isNumber, mapOf, listOf, type Guard, parsedAs } from '../../domain/guards.ts'
 
 interface KubectlAnswer {
   readonly code: number
@@ -17,8 +20,22 @@ export interface ClusterObject {
   readonly status?: Readonly<Record<string, unknown>>
   readonly data?: Readonly<Record<string, string>>
   readonly binaryData?: Readonly<Record<string, string>>
-  readonly [member: string]: unknown
 }
+
+export const isClusterObject = shapeOf<ClusterObject>({
+  kind: isText,
+  metadata: shapeOf<ClusterObject['metadata']>({
+    name: isText,
+    namespace: orAbsent(isText),
+    generation: orAbsent(isNumber),
+  }),
+  spec: orAbsent(isObject),
+  status: orAbsent(isObject),
+  data: orAbsent(mapOf(isText)),
+  binaryData: orAbsent(mapOf(isText)),
+})
+
+export const isClusterList = shapeOf<{ readonly items: readonly ClusterObject[] }>({ items: listOf(isClusterObject) })
 
 /** Options of kubectl that the plugin passes on: cluster, namespace and user. */
 export interface ClusterChoice {
@@ -38,18 +55,27 @@ export async function kubectl({ options }: ClusterChoice, words: readonly string
   const parts = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const)
     child[name].setEncoding('utf8').on('data', (text: string) => (parts[name] += text))
-  const [code] = (await once(child, 'close')) as [number | null]
-  return { ...parts, code: code ?? 1 }
+  const code = await exitCode(child)
+  return { ...parts, code }
+}
+
+/** 1 if a signal ended it. */
+async function exitCode(child: ChildProcess): Promise<number> {
+  const ended: readonly unknown[] = await once(child, 'close')
+  return typeof ended[0] === 'number' ? ended[0] : 1
 }
 
 /** The parsed answer of `kubectl get … -o json`; null with the reason if there is none. */
 export async function getJson<T>(
   choice: ClusterChoice,
   words: readonly string[],
+  isRight: Guard<T>,
 ): Promise<{ readonly value: T; readonly why: '' } | { readonly value: null; readonly why: string }> {
   const { code, stdout, stderr } = await kubectl(choice, ['get', ...words, '-o', 'json'])
   if (code !== 0) return { value: null, why: stderr.trim() }
-  return { value: JSON.parse(stdout) as T, why: '' }
+  const value = parsedAs(isRight, stdout)
+  if (value === null) return { value: null, why: 'kubectl printed another form of object' }
+  return { value, why: '' }
 }
 
 /** Connects the plugin's standard input and output to `kubectl exec` in a pod of this component. Rejects if there is none. */
@@ -72,13 +98,7 @@ export async function runningPod(
   // Pods are in the release's namespace, whatever namespace the resources are in.
   const elsewhere = withoutNamespace(choice)
   const running = ['--field-selector', 'status.phase=Running']
-  const pods = await getJson<{ readonly items: readonly ClusterObject[] }>(elsewhere, [
-    'pods',
-    '--selector',
-    selector,
-    ...running,
-    ...place,
-  ])
+  const pods = await getJson(elsewhere, ['pods', '--selector', selector, ...running, ...place], isClusterList)
   const found = pods.value?.items ?? []
   oneNamespace(found, `pods of ${component}`)
   const [pod] = found
@@ -102,8 +122,8 @@ export async function execInPod(choice: ClusterChoice, pod: ClusterObject, words
     ...words,
   ]
   const child = spawn('kubectl', exec, { stdio: 'inherit' })
-  const [code] = (await once(child, 'close')) as [number | null]
-  return code ?? 1
+  const code = await exitCode(child)
+  return code
 }
 
 /**

@@ -141,7 +141,7 @@ function startThread(
     channel.close(error)
     onFailure(error)
   }
-  worker.on('error', (error) => fail(error as Error))
+  worker.on('error', (error) => fail(error instanceof Error ? error : new Error(String(error))))
   worker.on('messageerror', fail)
   worker.on('exit', (code) => fail(new Error(`it ended by itself, with code ${code}`)))
   return { worker, channel }

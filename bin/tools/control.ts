@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { memberOf, textOf } from '../../domain/strict-json.ts'
 import type { LiveTools } from './live.ts'
 
 /** Unix socket addresses hold about 104 bytes. */
@@ -129,9 +130,10 @@ function askService(path: string, method: Method | 'ping', args: readonly unknow
   return new Promise((resolve, reject) => {
     const req = request({ socketPath: path, method: 'POST', path: `/${method}` }, (res) => {
       readAll(res).then((text) => {
-        const { value, error } = JSON.parse(text) as { value?: unknown; error?: string }
-        if (error === undefined) resolve(value)
-        else reject(new Error(error))
+        const answer: unknown = JSON.parse(text)
+        const error = memberOf(answer, 'error')
+        if (error === undefined) resolve(memberOf(answer, 'value'))
+        else reject(new Error(textOf(error)))
       }, reject)
     })
     req.on('error', reject)
@@ -142,7 +144,8 @@ function askService(path: string, method: Method | 'ping', args: readonly unknow
 async function readAll(stream: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
+  const arriving: AsyncIterable<Buffer> = stream
+  for await (const chunk of arriving) {
     size += chunk.length
     if (size > MESSAGE_BYTES) throw new Error('the message is too large')
     chunks.push(chunk)

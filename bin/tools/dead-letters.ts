@@ -1,5 +1,6 @@
 /** `whencectl dead-letters` and `whencectl replay`: deliveries that failed for good, and their retries. */
 
+import { presentOf, partialOf, keysOf } from '../../domain/typed-keys.ts'
 import { deliveryKey } from '../../delivery/tools/replay.ts'
 import { ownersOf } from '../../ports/facts/query-parts.ts'
 import { listDeadLetters, replayDeadLetters, REPLAYS_PER_S } from '../../delivery/tools/replay.ts'
@@ -145,10 +146,9 @@ function filterOf(run: CommandArguments): DeadLetterFilter | null {
   const sinceMs = momentOf(run, '--since', nowMs)
   const untilMs = momentOf(run, '--until', nowMs)
   if (sinceMs === null || untilMs === null) return null
-  const failed = { ...(sinceMs === undefined ? {} : { sinceMs }), ...(untilMs === undefined ? {} : { untilMs }) }
   const names = { website: '--website', destination: '--destination', reason: '--reason' } as const
-  const texts = Object.entries(names).map(([name, flag]) => [name, run.flags.get(flag)] as const)
-  return { ...Object.fromEntries(texts.filter(([, value]) => value !== undefined)), failed }
+  const texts = partialOf(keysOf(names), (name) => run.flags.get(names[name]))
+  return { ...texts, failed: presentOf({ sinceMs, untilMs }) }
 }
 
 /** Without the visitor's identifiers, which stay on the log. */

@@ -2,6 +2,7 @@
 
 import { setGlobalProxyFromEnv } from 'node:http'
 
+import { settingOf } from '../../domain/providers/addresses.ts'
 import type { OutboundProxy } from '../../domain/outbound/proxy.ts'
 import type { ProviderAddress } from '../../domain/providers/descriptor.ts'
 import { PROVIDER_DESCRIPTORS, type ProviderId, type ProviderUrlSetting } from '../../domain/providers/index.ts'
@@ -22,8 +23,8 @@ export function tokenUrlOf(provider: ProviderId, settings: ProviderUrls): string
   return inUse(tokens ?? api, settings)
 }
 
-function inUse({ setting, url }: ProviderAddress, settings: ProviderUrls): string {
-  return settings[setting as ProviderUrlSetting] ?? url
+function inUse(address: ProviderAddress, settings: ProviderUrls): string {
+  return settings[settingOf(address)] ?? address.url
 }
 
 /** Null if calls go out directly. */

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import type { Registry } from 'prom-client'
 
+import { memberOf } from '../../domain/strict-json.ts'
 import { endedWithin } from '../../common/deadline.ts'
 import { createLifecycle, type Lifecycle } from '../../runtime/lifecycle.ts'
 import { createLogger, type Logger } from '../../runtime/logger.ts'
@@ -66,11 +67,11 @@ export async function runProgram(
 
 /** What prevented the start; for an address in use, which option sets another. */
 function startProblem(error: unknown, { listen, metricsListen, exampleSite }: ProgramSettings): string {
-  const { message, code, port } = error as NodeJS.ErrnoException & { readonly port?: number }
-  if (code !== 'EADDRINUSE') return error instanceof Error ? message : String(error)
+  if (memberOf(error, 'code') !== 'EADDRINUSE') return error instanceof Error ? error.message : String(error)
+  const port = memberOf(error, 'port')
   const options = { '--listen': listen, '--metrics-listen': metricsListen, '--example-site': exampleSite }
   const [option, address] = Object.entries(options).find(([, each]) => each?.port === port) ?? []
-  const place = address === undefined || address === null ? `port ${port}` : `${address.host}:${address.port}`
+  const place = address === undefined || address === null ? `port ${String(port)}` : `${address.host}:${address.port}`
   return `${place} is taken by another program; ${option ?? 'an option'} names another address`
 }
 

@@ -2,7 +2,9 @@
 
 import { readFileSync } from 'node:fs'
 
+import { textOf, memberOf } from '../../domain/strict-json.ts'
+
 export function version(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
+  return textOf(memberOf(JSON.parse(text), 'version'))
 }

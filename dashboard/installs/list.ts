@@ -1,5 +1,7 @@
 /** Installs: a page of them with their sources, and a single one with everything that explains it. */
 
+import { areVerdicts } from '../../domain/collection/stored-install.ts'
+import { parsedAs } from '../../domain/guards.ts'
 import { ownersOf } from '../../ports/facts/query-parts.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
@@ -9,8 +11,6 @@ import { FIRST_SPAN_MS, type LogPosition } from '../../domain/logs/walk.ts'
 import type { FactsReader } from '../../ports/facts/facts.ts'
 import type { InstallFilters, InstallLineRow, VisitSourceRow } from '../../ports/facts/pages/installs.ts'
 import type { InstallRow } from '../../ports/facts/query-rows.ts'
-import { readJsonColumn } from '../../common/json-column.ts'
-import type { CandidateVerdict } from '../../domain/model.ts'
 import { answer, type CallTo, type QueryValues } from '../http/call.ts'
 import { refuseCursor, type Cursors } from '../logs/cursor.ts'
 import type { PageClock } from '../reads/walk-back.ts'
@@ -184,7 +184,7 @@ export function readInstall(scope: ReadScope, facts: FactsReader) {
 
 /** Every visit that was considered, including the chosen one. */
 function visitIdsOf({ verdicts, visit_id: chosen }: InstallRow): readonly string[] {
-  const told = readJsonColumn<CandidateVerdict[]>(verdicts) ?? []
+  const told = parsedAs(areVerdicts, verdicts) ?? []
   const ids = told.flatMap(({ visitId }) => (visitId === null ? [] : [visitId]))
   return [...new Set(chosen === '' ? ids : [...ids, chosen])]
 }

@@ -1,15 +1,16 @@
 /** What was asked of other policies, how far each replay is, and what came out. */
 
-import { readJsonColumn } from '../../common/json-column.ts'
+import { parsedAs } from '../../domain/guards.ts'
 import {
   REPLAY_CANCELLED,
   replaySubject,
-  type ReplayResult,
   type UnfinishedReplay,
+  isReplayResult,
+  isUnfinishedReplay,
+  policyOf,
 } from '../../domain/collection/replay-decision.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { refuse } from '../../domain/errors.ts'
-import type { VisitPolicy } from '../../domain/model.ts'
 import { LIMITS } from '../../domain/limits.ts'
 import type { ReplayLineRow } from '../../ports/facts/pages/replay.ts'
 import { answer, type CallTo } from '../http/call.ts'
@@ -39,7 +40,7 @@ export function showReplay({ scope }: ShowParts) {
   return scope(async (reads, call: CallTo<'showReplay'>) => {
     const [row] = await withCancelled(await reads.run('replayById', { id: call.params.replay }), reads)
     if (row === undefined) return refuse('not_found')
-    const result = row.state === 'done' ? readJsonColumn<ReplayResult>(row.result) : null
+    const result = row.state === 'done' ? parsedAs(isReplayResult, row.result) : null
     const from = call.query.from ?? 0
     const changes = result?.changes.slice(from, from + LIMITS.logsPerPage) ?? []
     return answer({ ...replayLine(row), result: result === null ? null : { ...result, changes } })
@@ -74,7 +75,7 @@ type StoredFailure = NonNullable<UnfinishedReplay['failure']>
 
 /** Null unless it has failed. */
 function storedFailure({ state, result }: ReplayLineRow): StoredFailure | null {
-  return state === 'failed' ? (readJsonColumn<UnfinishedReplay>(result)?.failure ?? 'failed') : null
+  return state === 'failed' ? (parsedAs(isUnfinishedReplay, result)?.failure ?? 'failed') : null
 }
 
 export function replayState(row: ReplayLineRow): ReplayLineRow['state'] | 'cancelled' {
@@ -97,7 +98,7 @@ function replayLine(row: ReplayLineRow) {
     askedAt: row.asked_at_ms,
     since,
     until,
-    policy: row.policy as VisitPolicy,
+    policy: policyOf(row.policy),
     windowDays: row.window_ms / DAY_MS,
     tokensOnly: row.is_tokens_only,
     state: replayState(row),

@@ -1,17 +1,15 @@
 /** Dispatch's queries of the facts: which events have deliveries already, and the visits of new ones. */
 
+import { areVerdicts, areDeliveryPlans, isInstallAnswer } from '../../domain/collection/stored-install.ts'
+import { parsedAs } from '../../domain/guards.ts'
 import type { FactsReader } from '../../ports/facts/facts.ts'
-import { readJsonColumn } from '../../common/json-column.ts'
 import type { Visit } from '../../domain/collection/visit-fields.ts'
-import type {
-  CandidateVerdict,
-  DeliveryPlan,
-  InstallAnswer,
-  InstallOutcome,
-  OwnedWebsite,
-  Resolution,
-  SelectionPolicy,
-  VisitId,
+import {
+  type InstallOutcome,
+  type OwnedWebsite,
+  type VisitId,
+  RESOLUTIONS,
+  SELECTION_POLICIES,
 } from '../../domain/model.ts'
 import { recordKey } from '../../domain/records.ts'
 import type { QueryRow } from '../../ports/facts/queries.ts'
@@ -115,13 +113,16 @@ export async function readDecisions(
 }
 
 function decidedPart(row: QueryRow<'decisionsByEvents'>): InstallOutcome | null {
-  const verdicts = readJsonColumn<CandidateVerdict[]>(row.verdicts)
-  const deliveries = readJsonColumn<DeliveryPlan[]>(row.deliveries)
-  const answer = readJsonColumn<InstallAnswer>(row.answer)
+  const verdicts = parsedAs(areVerdicts, row.verdicts)
+  const deliveries = parsedAs(areDeliveryPlans, row.deliveries)
+  const answer = parsedAs(isInstallAnswer, row.answer)
+  const resolution = RESOLUTIONS.find((each) => each === row.resolution)
+  const selectionPolicy = SELECTION_POLICIES.find((each) => each === row.selection_policy)
   if (verdicts === null || deliveries === null || answer === null) return null
+  if (resolution === undefined || selectionPolicy === undefined) return null
   return {
-    resolution: row.resolution as Resolution,
-    selectionPolicy: row.selection_policy as SelectionPolicy,
+    resolution,
+    selectionPolicy,
     candidateCount: row.candidate_count,
     visitId: row.visit_id === '' ? null : row.visit_id,
     visitIssuedAtMs: row.visit_issued_at_ms,

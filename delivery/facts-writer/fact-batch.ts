@@ -66,7 +66,8 @@ async function writeAtOnce(
   const add: AddRow = (table, row) => {
     collected.add(table, row)
     hours.note(table, row)
-    streams.note(table, row, batch.entries[done] as StoredEntry)
+    const entry = batch.entries[done]
+    if (entry !== undefined) streams.note(table, row, entry)
     rows.set(table, (rows.get(table) ?? 0) + 1)
   }
   for (const entry of batch.entries) {

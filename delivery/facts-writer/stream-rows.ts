@@ -129,7 +129,7 @@ function rowsOfBatch(organizations: ReadonlySet<string>, lane: string): StreamRo
   let latest: FillingRow | undefined
   return {
     note(table, row, entry) {
-      if (!organizations.has(row['organization'] as string)) return
+      if (!organizations.has(String(row['organization']))) return
       const pointer = streamPointer(table, row, utf8Bytes)
       if (pointer === null) return
       // Most records are like the one before.

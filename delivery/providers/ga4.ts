@@ -5,6 +5,7 @@
  * reference, [S] sending-events, [U] use-cases, [V] validating-events.
  */
 
+import { parsedAs, shapeOf, isList } from '../../domain/guards.ts'
 import { isGa4ClientId } from '../../domain/delivery/deliveries.ts'
 import { ga4 as descriptor } from '../../domain/providers/ga4.ts'
 import type { SessionMode } from '../../domain/model.ts'
@@ -12,7 +13,7 @@ import type { Job } from '../../domain/records.ts'
 import { httpOutcome } from './http-outcome.ts'
 import type { DestinationContext, Outcome, Provider, ProviderReply, ProviderRequest, Skip } from './provider.ts'
 import { HOUR_MS } from '../../domain/durations.ts'
-import { textOf } from '../../domain/strict-json.ts'
+import { textOf, memberOf } from '../../domain/strict-json.ts'
 
 export const ga4: Provider = {
   id: 'ga4',
@@ -181,23 +182,14 @@ function verdictOf(reply: ProviderReply): Outcome {
 
 /** Code and field of each message; null if the answer is not as documented. */
 function validationMessages(body: string): readonly string[] | null {
-  const answer = parseObject(body)
-  const messages = answer?.['validationMessages']
-  if (!Array.isArray(messages)) return null
-  return messages.map((entry: unknown) => {
-    const message = (typeof entry === 'object' && entry !== null ? entry : {}) as Record<string, unknown>
-    return paramText(`${textOf(message['validationCode'])} ${textOf(message['fieldPath'])}`.trim())
+  const messages = parsedAs(hasMessages, body)?.validationMessages
+  if (messages === undefined) return null
+  return messages.map((entry) => {
+    return paramText(`${textOf(memberOf(entry, 'validationCode'))} ${textOf(memberOf(entry, 'fieldPath'))}`.trim())
   })
 }
 
-function parseObject(body: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(body)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
-  } catch {
-    return null
-  }
-}
+const hasMessages = shapeOf<{ readonly validationMessages: readonly unknown[] }>({ validationMessages: isList })
 
 function paramText(value: string): string {
   return value.slice(0, PARAM_CHARS).toWellFormed()

@@ -1,5 +1,7 @@
 /** Decides the installs of a website again under another policy, page by page. Sends nothing and changes nothing. */
 
+import { areVerdicts } from '../../domain/collection/stored-install.ts'
+import { parsedAs } from '../../domain/guards.ts'
 import {
   FOLLOWED_FOR_MS,
   forgetExpired,
@@ -14,16 +16,8 @@ import {
 } from '../../domain/collection/replay-decision.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type {
-  CandidateVerdict,
-  EventType,
-  OwnedWebsite,
-  Resolution,
-  SelectionPolicy,
-  VisitId,
-} from '../../domain/model.ts'
+import { type OwnedWebsite, type VisitId, EVENT_TYPES, RESOLUTIONS, SELECTION_POLICIES } from '../../domain/model.ts'
 import { IN_BACKGROUND, sliced } from '../../common/sliced.ts'
-import { readJsonColumn } from '../../common/json-column.ts'
 import type { FactsReader, FactsScanner } from '../../ports/facts/facts.ts'
 import type { DecidedInstallRow } from '../../ports/facts/pages/replay.ts'
 
@@ -86,6 +80,7 @@ export async function replayDecisions(
     const changed: ChangedInstall[] = []
     for await (const row of sliced(rows, IN_BACKGROUND)) {
       const install = decidedOf(row)
+      if (install === null) continue
       const replayed = replayDecision(install, request.policy, carried)
       // What is not changed is forgotten at once: thousands of objects would be copied by each garbage collection.
       if (isCounted(install, request, from) && tally.count(install, replayed)) changed.push({ install, replayed })
@@ -171,17 +166,22 @@ async function* pagesInOrder(
   }
 }
 
-function decidedOf(row: DecidedInstallRow): DecidedInstall {
+/** None if a word of it is none that this release knows. */
+function decidedOf(row: DecidedInstallRow): DecidedInstall | null {
+  const eventType = EVENT_TYPES.find((each) => each === row.event_type)
+  const resolution = RESOLUTIONS.find((each) => each === row.resolution)
+  const selectionPolicy = SELECTION_POLICIES.find((each) => each === row.selection_policy)
+  if (eventType === undefined || resolution === undefined || selectionPolicy === undefined) return null
   return {
     eventId: row.event_id,
     installationId: row.installation_id,
-    eventType: row.event_type as EventType,
+    eventType,
     receivedAtMs: row.received_at_ms,
-    resolution: row.resolution as Resolution,
-    selectionPolicy: row.selection_policy as SelectionPolicy,
+    resolution,
+    selectionPolicy,
     visitId: row.visit_id === '' ? null : row.visit_id,
     visitIssuedAtMs: row.visit_issued_at_ms,
-    verdicts: readJsonColumn<CandidateVerdict[]>(row.verdicts) ?? [],
+    verdicts: parsedAs(areVerdicts, row.verdicts) ?? [],
   }
 }
 

@@ -3,7 +3,7 @@
  * checkpoint. A result is written whole, so that two processes at work on the same replay write the same.
  */
 
-import { readJsonColumn } from '../../common/json-column.ts'
+import { parsedAs } from '../../domain/guards.ts'
 import { Outage } from '../../common/outage.ts'
 import {
   REPLAY_CANCELLED,
@@ -12,10 +12,11 @@ import {
   type ReplayFailure,
   type ReplayResult,
   type UnfinishedReplay,
+  isUnfinishedReplay,
+  policyOf,
 } from '../../domain/collection/replay-decision.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { LIMITS } from '../../domain/limits.ts'
-import type { VisitPolicy } from '../../domain/model.ts'
 import type { RowOf } from '../../ports/facts/columns.ts'
 import type { Facts, FactsReader, FactsScanner, FactsWriter } from '../../ports/facts/facts.ts'
 import type { StatementShare } from '../../ports/facts/query-rows.ts'
@@ -110,7 +111,7 @@ async function goOn(
   const version = stored?.version ?? 0
   // Another process has finished it since it was listed.
   if (version >= FINISHED) return
-  const { starts: before = 0, checkpoint } = readJsonColumn<UnfinishedReplay>(stored?.result ?? '') ?? {}
+  const { starts: before = 0, checkpoint } = parsedAs(isUnfinishedReplay, stored?.result ?? '') ?? {}
   // If the facts were away, this process goes on by itself: only ended processes count.
   const starts = begun.has(job.id) ? before : before + 1
   const failures = begun.get(job.id) ?? 0
@@ -282,7 +283,7 @@ function replayRequest(job: AskedReplayRow): Parameters<typeof replayDecisions>[
   return {
     website: job.website,
     organization: job.organization,
-    policy: { policy: job.policy as VisitPolicy, windowMs: job.window_ms, isTokensOnly: job.is_tokens_only },
+    policy: { policy: policyOf(job.policy), windowMs: job.window_ms, isTokensOnly: job.is_tokens_only },
     sinceMs: job.since_ms,
     untilMs: job.until_ms,
   }

@@ -6,13 +6,14 @@ import type { BacklogRecord, OpenRecord, Watermark, Watermarks } from '../../dom
 import type { Border, DoneOffsets, StreamForm } from '../../domain/streams/progress.ts'
 import type { LogProgress } from '../../ports/event-log/event-log.ts'
 import type { FactsReader } from '../../ports/facts/facts.ts'
-import type { QueryParams } from '../../ports/facts/queries.ts'
 import {
   LANE_WINDOW,
   type BacklogRow,
   type DoneParams,
   type OpenLaneRow,
   type OpenRow,
+  type StreamFilters,
+  type BorderParams,
 } from '../../ports/facts/streams.ts'
 
 /** Topics whose records Logs show. */
@@ -61,11 +62,14 @@ export function openLanes(
 /** Query parameters from the offsets that are done. */
 export function doneParams(done: DoneOffsets): DoneParams {
   const lanes = Object.entries(done).filter(([, offset]) => offset >= 0)
-  const named = lanes.flatMap(([lane, offset], index) => [
-    [`lane_${index}`, lane],
-    [`done_${index}`, offset],
-  ])
-  return { lanes: lanes.length, ...(Object.fromEntries(named) as object) }
+  const params: { lanes: number; [lane: `lane_${number}`]: string; [done: `done_${number}`]: number } = {
+    lanes: lanes.length,
+  }
+  lanes.forEach(([lane, offset], index) => {
+    params[`lane_${index}`] = lane
+    params[`done_${index}`] = offset
+  })
+  return params
 }
 
 /** Rows from the beginning of each open lane, without their texts, about as many as a batch holds. */
@@ -82,7 +86,7 @@ export async function readNext(
   const perLane = Math.ceil((2 * records) / Math.max(1, lanes.length))
   if (borders.length === 0) return []
   const params = { organization, per_lane: perLane, ...borderParams(borders) }
-  const rows = await facts.run('openBetween', params as QueryParams<'openBetween'>)
+  const rows = await facts.run('openBetween', params)
   return rows.map(openRecord)
 }
 
@@ -94,7 +98,7 @@ export async function readBetween(
 ): Promise<readonly BacklogRecord[]> {
   if (borders.length === 0) return []
   const params = { organization, per_lane: perLane, ...borderParams(borders) }
-  const rows = await facts.run('backlogBetween', params as QueryParams<'backlogBetween'>)
+  const rows = await facts.run('backlogBetween', params)
   return rows.map(backlogRecord)
 }
 
@@ -105,12 +109,12 @@ export async function countBetween(
   { borders, form }: { readonly borders: readonly Border[]; readonly form: StreamForm },
 ): Promise<{ readonly records: number; readonly fromMs: number; readonly toMs: number }> {
   const params = { organization, ...filterParams(form), ...borderParams(borders) }
-  const [row] = await facts.run('recordsBetween', params as QueryParams<'recordsBetween'>)
+  const [row] = await facts.run('recordsBetween', params)
   return { records: row?.records ?? 0, fromMs: row?.from_ms ?? 0, toMs: row?.to_ms ?? 0 }
 }
 
 /** Query parameters from what a stream lets pass. */
-export function filterParams({ websites, kinds, minStatus }: StreamForm): object {
+export function filterParams({ websites, kinds, minStatus }: StreamForm): StreamFilters {
   return {
     ...(websites.length === 0 ? {} : { websites }),
     ...(kinds.length === 0 ? {} : { kinds }),
@@ -119,13 +123,18 @@ export function filterParams({ websites, kinds, minStatus }: StreamForm): object
 }
 
 /** Query parameters from borders. */
-export function borderParams(borders: readonly Border[]): object {
-  const named = borders.flatMap(({ lane, after, through }, index) => [
-    [`lane_${index}`, lane],
-    [`after_${index}`, after],
-    [`through_${index}`, through],
-  ])
-  return { lanes: borders.length, ...(Object.fromEntries(named) as object) }
+export function borderParams(borders: readonly Border[]): BorderParams {
+  const params: {
+    lanes: number
+    [lane: `lane_${number}`]: string
+    [offset: `after_${number}` | `through_${number}`]: number
+  } = { lanes: borders.length }
+  borders.forEach(({ lane, after, through }, index) => {
+    params[`lane_${index}`] = lane
+    params[`after_${index}`] = after
+    params[`through_${index}`] = through
+  })
+  return params
 }
 
 function openRecord({ log_offset: offset, at_ms: atMs, appended_at_ms: appendedAtMs, ...row }: OpenRow): OpenRecord {

@@ -9,7 +9,6 @@ import { isStreamed, sentRecord, type BacklogRecord } from '../../domain/streams
 import type { StreamPlan } from '../../domain/streams/progress.ts'
 import { attemptText, requestText, type SentRecord } from '../../domain/streams/record.ts'
 import type { FactsReader } from '../../ports/facts/facts.ts'
-import type { QueryParams } from '../../ports/facts/queries.ts'
 import { borderParams, filterParams, readBetween } from './backlog-reader.ts'
 
 interface BatchRecords {
@@ -40,10 +39,10 @@ async function linesOfLogs(
   const params = { organization, ...filterParams(form), ...borderParams(plan.borders), ...bodies }
   const lines = new Map<string, string>()
   if (wanted.some(({ kind }) => kind !== ATTEMPT_KIND))
-    for (const row of await facts.run('requestsOfBatch', params as QueryParams<'requestsOfBatch'>))
+    for (const row of await facts.run('requestsOfBatch', params))
       lines.set(lineKey(row), requestText(row, form.includeBodies))
   if (wanted.some(({ kind }) => kind === ATTEMPT_KIND))
-    for (const row of await facts.run('attemptsOfBatch', params as QueryParams<'attemptsOfBatch'>))
+    for (const row of await facts.run('attemptsOfBatch', params))
       lines.set(lineKey({ website: row.website, id: row.attempt_id }), attemptText(row, form.includeBodies))
   return lines
 }

@@ -89,7 +89,7 @@ async function signedHeaders(
   { url, metadata, body }: PackedObject & { readonly url: string },
 ): Promise<Readonly<Record<string, string>>> {
   const { region, accessKeyId, secretAccessKey, sessionToken, encryption } = target
-  const described = Object.entries(metadata).map(([name, value]) => [`x-amz-meta-${name}`, value])
+  const described = Object.entries(metadata).map(([name, value]) => [`x-amz-meta-${name}`, value] as const)
   const signer = new AwsV4Signer({
     method: 'PUT',
     url,
@@ -99,7 +99,7 @@ async function signedHeaders(
     secretAccessKey,
     ...(sessionToken === null ? {} : { sessionToken }),
     headers: {
-      ...(Object.fromEntries(described) as object),
+      ...Object.fromEntries(described),
       'content-type': 'application/gzip',
       'x-amz-content-sha256': sha256Hex(body),
       // A bucket with Object Lock takes no object without it, and every store knows it (RFC 1864); newer checksums not all do.

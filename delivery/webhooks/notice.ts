@@ -67,8 +67,9 @@ export async function writeWebhookJobs(parts: JobParts, batch: Batch): Promise<v
   const catalog = parts.catalog()
   // Most installations have no webhook: nothing is read for them.
   if (![...catalog.organizations.values()].some(({ webhooks }) => webhooks.length > 0)) return
+  const topic = NOTICED_TOPICS.find((each) => each === batch.topic)
   const jobs = batch.entries.flatMap((entry) => {
-    const event = eventIn(parts, batch.topic as NoticedTopic, entry)
+    const event = topic === undefined ? null : eventIn(parts, topic, entry)
     const organization = event === null ? undefined : catalog.organizations.get(event.organization)
     return event === null || organization === undefined
       ? []

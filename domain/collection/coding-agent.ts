@@ -2,7 +2,6 @@
 
 import { CODING_AGENTS, type CodingAgent } from '../model.ts'
 
-const NAMES: ReadonlySet<string> = new Set(CODING_AGENTS)
 const AGENT = /^whence-hook\/[^ ]{1,32} agent\/([a-z-]{1,32})$/
 
 /**
@@ -12,5 +11,5 @@ const AGENT = /^whence-hook\/[^ ]{1,32} agent\/([a-z-]{1,32})$/
 export function codingAgentOf(userAgent: string): CodingAgent | null {
   const name = AGENT.exec(userAgent)?.[1]
   if (name === undefined) return null
-  return NAMES.has(name) ? (name as CodingAgent) : 'other'
+  return CODING_AGENTS.find((each) => each === name) ?? 'other'
 }

@@ -1,16 +1,18 @@
 /** Turns an install event into its fact and its answer; `resolve.ts` has chosen its visit. */
 
+import { listIn } from '../guards.ts'
 import type { Organization, Website } from '../catalog.ts'
-import type {
-  CodingAgent,
-  DeliveryPlan,
-  EventType,
-  Install,
-  InstallAnswer,
-  InstallOutcome,
-  OpenCandidate,
-  OwnedWebsite,
-  VisitPolicy,
+import {
+  type CodingAgent,
+  type DeliveryPlan,
+  type EventType,
+  type Install,
+  type InstallAnswer,
+  type InstallOutcome,
+  type OpenCandidate,
+  type OwnedWebsite,
+  type VisitPolicy,
+  EVENT_TYPES,
 } from '../model.ts'
 import { COUNTED, type ChosenVisit, type ResolutionResult } from './resolve.ts'
 import { textOf, type JsonObject } from '../strict-json.ts'
@@ -31,13 +33,20 @@ export interface InstallEvent {
   readonly language: string
 }
 
+/** @throws Error for a body that has not passed its schema */
+function eventTypeOf(sent: unknown): EventType {
+  const type = EVENT_TYPES.find((each) => each === sent)
+  if (type === undefined) throw new Error('an event has no type')
+  return type
+}
+
 /** `clean` prepares a text to become a fact; identifiers stay as they are, unless they contain a receipt. */
 export function readInstallEvent(body: JsonObject, clean: (text: string) => string): InstallEvent {
   return {
     eventId: cleanId(body['event_id'], clean),
     installationId: cleanId(body['installation_id'], clean),
-    eventType: body['event_type'] as EventType,
-    receipts: [...new Set((body['receipts'] as readonly string[] | undefined) ?? [])],
+    eventType: eventTypeOf(body['event_type']),
+    receipts: [...new Set(listIn(body, 'receipts').map(textOf))],
     handoff: sentHandoff(body),
     platform: textOf(body['platform']),
     sentInstallPath: typeof body['install_path'] === 'string' ? body['install_path'] : null,

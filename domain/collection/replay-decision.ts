@@ -3,8 +3,18 @@
  * is looked up, so a receipt keeps the verdict of its day; only the choice among the candidates is made again.
  */
 
+import { shapeOf, isNumber, listOf, isText, orNull, oneOf, orAbsent } from '../guards.ts'
 import { LIMITS } from '../limits.ts'
-import type { CandidateVerdict, EventType, Resolution, SelectionPolicy, VisitId, VisitPolicy } from '../model.ts'
+import {
+  type CandidateVerdict,
+  type EventType,
+  type Resolution,
+  type SelectionPolicy,
+  type VisitId,
+  type VisitPolicy,
+  SELECTION_POLICIES,
+  VISIT_POLICIES,
+} from '../model.ts'
 import { isExpired } from '../receipt.ts'
 import { visitByPolicy } from './resolve.ts'
 
@@ -61,7 +71,8 @@ export interface ReplayResult {
 }
 
 /** Why a replay has no result. A cancelled one is stored as one that failed. */
-export type ReplayFailure = 'too_many_installations' | 'given_up' | 'failed' | 'cancelled'
+const REPLAY_FAILURES = ['too_many_installations', 'given_up', 'failed', 'cancelled'] as const
+export type ReplayFailure = (typeof REPLAY_FAILURES)[number]
 
 /** Up to which install a replay is, and what it comes to so far: another process goes on from there. */
 export interface ReplayCheckpoint {
@@ -79,6 +90,40 @@ export interface UnfinishedReplay {
   readonly checkpoint?: ReplayCheckpoint | undefined
   /** Absent while it runs. */
   readonly failure?: ReplayFailure
+}
+
+export const isReplayResult = shapeOf<ReplayResult>({
+  installs: isNumber,
+  matched: isNumber,
+  replayedMatched: isNumber,
+  notDecided: isNumber,
+  changed: isNumber,
+  sources: listOf(shapeOf<SourceDifference>({ source: isText, lost: isNumber, gained: isNumber })),
+  changes: listOf(
+    shapeOf<ReplayChange>({
+      eventId: isText,
+      receivedAtMs: isNumber,
+      visitId: orNull(isText),
+      selectionPolicy: oneOf(SELECTION_POLICIES),
+      source: orNull(isText),
+      replayedVisitId: orNull(isText),
+      replayedPolicy: oneOf(SELECTION_POLICIES),
+      replayedSource: orNull(isText),
+    }),
+  ),
+})
+
+export const isUnfinishedReplay = shapeOf<UnfinishedReplay>({
+  starts: isNumber,
+  checkpoint: orAbsent(shapeOf<ReplayCheckpoint>({ afterMs: isNumber, afterId: isText, result: isReplayResult })),
+  failure: orAbsent(oneOf(REPLAY_FAILURES)),
+})
+
+/** A stored policy. @throws Error for one that only another release knows */
+export function policyOf(stored: string): VisitPolicy {
+  const policy = VISIT_POLICIES.find((each) => each === stored)
+  if (policy === undefined) throw new Error('a replay has a policy that this release does not know')
+  return policy
 }
 
 /** Of the entry of the activity that cancels a replay. */

@@ -1,5 +1,7 @@
 /** JSON Schemas of the request bodies, built from the limits: validators, OpenAPI and docs are made from these. */
 
+import { listIn } from '../guards.ts'
+import { objectOf, isObject } from '../strict-json.ts'
 import { LIMITS } from '../limits.ts'
 import { EVENT_TYPES } from '../model.ts'
 import type { IdentifierKind } from '../providers/descriptor.ts'
@@ -28,8 +30,8 @@ interface SentIdentifiers {
 }
 
 function identitySchema({ identifiers, accounts }: SentIdentifiers): Schema {
-  const fields = Object.entries(identifiers).map(([name, kind]) => [name, IDENTIFIER_SCHEMAS[kind]])
-  const one = object(Object.fromEntries(fields) as Schema)
+  const fields = Object.entries(identifiers).map(([name, kind]) => [name, IDENTIFIER_SCHEMAS[kind]] as const)
+  const one = object(Object.fromEntries(fields))
   if (accounts === undefined) return one
   return {
     type: 'object',
@@ -118,17 +120,12 @@ export const KNOWN_MEMBERS: ReadonlySet<string> = new Set(
 )
 
 function memberNames(schema: Schema): string[] {
-  const { properties, additionalProperties, items, anyOf } = schema as SubSchemas
-  const inner = [...Object.values(properties ?? {}), ...(anyOf ?? []), additionalProperties, items]
-  return [
-    ...Object.keys(properties ?? {}),
-    ...inner.flatMap((member) => (member === undefined ? [] : memberNames(member))),
+  const properties = objectOf(schema['properties'])
+  const inner = [
+    ...Object.values(properties),
+    ...listIn(schema, 'anyOf'),
+    schema['additionalProperties'],
+    schema['items'],
   ]
-}
-
-interface SubSchemas {
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly additionalProperties?: Schema
-  readonly items?: Schema
-  readonly anyOf?: readonly Schema[]
+  return [...Object.keys(properties), ...inner.flatMap((member) => (isObject(member) ? memberNames(member) : []))]
 }

@@ -69,7 +69,7 @@ export interface VisitPage {
 
 /** Checks of a visit's fields beyond the schema, which `body` has passed. */
 export function checkVisitFields(body: JsonObject): Refusal | null {
-  if (!URL.canParse(body['page_url'] as string)) return refuseField('/page_url', 'must be the address of a page')
+  if (!URL.canParse(textOf(body['page_url']))) return refuseField('/page_url', 'must be the address of a page')
   const longAddress = findLongAddress(body)
   if (longAddress !== null)
     return refuseField(longAddress, `must have at most ${LIMITS.urlChars} characters without query and fragment`)
@@ -84,9 +84,9 @@ export function checkPage(
   sha256Hex: Sha256Hex,
 ): Refusal | VisitPage {
   // A page opened with a user name and password is the same page; nothing of them is kept.
-  const page = parsePageUrl(withoutUserInfo(body['page_url'] as string))
+  const page = parsePageUrl(withoutUserInfo(textOf(body['page_url'])))
   if (!page.ok || page.value.origin !== origin) return refuse('origin_not_allowed')
-  const sent = body['url_id'] as string
+  const sent = textOf(body['url_id'])
   const isKnown = sent === urlId(page.value, sha256Hex) || website.pages.some(({ id }) => id === sent)
   if (!isKnown)
     return refuseField('/url_id', "must be the hash of the page's origin and path, or a registered page's ID")

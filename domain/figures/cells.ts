@@ -47,9 +47,14 @@ export const INSTALL_TIME_BUCKETS_S: readonly number[] = [
   ...[1, 1.5, 2, 3, 5, 7, 10, 14, 21].map((days) => days * 86_400),
 ]
 
+/** One for each of `Counts`. */
+function countsOf(at: (place: number) => number): Counts {
+  return [at(0), at(1), at(2), at(3), at(4), at(5)]
+}
+
 /** A value with its counts, as read. */
 export function cellOf({ value, counts }: { readonly value: string; readonly counts: readonly number[] }): Cell {
-  return [value, ...(counts as unknown as Counts)]
+  return [value, ...countsOf((place) => counts[place] ?? 0)]
 }
 
 /** Adds up the cells of each value; sorted by the first count, greatest first, then by value. */
@@ -69,7 +74,5 @@ function byFirstCount(a: Cell, b: Cell): number {
 
 /** The total less the listed values. */
 export function restOf(total: Counts, listed: readonly Cell[]): Counts {
-  return total.map((count, place) =>
-    listed.reduce((left, cell) => left - (cell[place + 1] as number), count),
-  ) as unknown as Counts
+  return countsOf((place) => listed.reduce((left, [, ...counts]) => left - (counts[place] ?? 0), total[place] ?? 0))
 }

@@ -16,7 +16,7 @@ type HourCells = { readonly [D in Dimension]: readonly Cell[] }
 const DIMENSIONS: readonly Dimension[] = [...VISIT_DIMENSIONS, ...INSTALL_DIMENSIONS]
 
 export function hourCells(counted: readonly CountedCell[]): HourCells {
-  const cells = recordOf(DIMENSIONS, () => [] as Cell[])
+  const cells = recordOf(DIMENSIONS, (): Cell[] => [])
   for (const cell of counted) cells[cell.dimension].push(cellOf(cell))
   return cells
 }

@@ -11,7 +11,7 @@
 import { finderOf, type Finder } from './find-texts.ts'
 import { walkLegible } from './legible-places.ts'
 import { ADVERTISING_FIELDS, advertisingValues, CLICK_PARAMETERS } from './identities.ts'
-import type { JsonObject } from '../strict-json.ts'
+import { type JsonObject, textOf } from '../strict-json.ts'
 
 type Hash = (value: string) => string
 
@@ -77,7 +77,7 @@ function plainText(token: string): string {
   const inner = token.slice(1, token.length > 1 && token.endsWith('"') ? -1 : undefined)
   if (!token.includes('\\')) return inner
   try {
-    return JSON.parse(`"${inner}"`) as string
+    return textOf(JSON.parse(`"${inner}"`))
   } catch {
     return inner
   }

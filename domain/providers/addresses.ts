@@ -1,7 +1,7 @@
 /** The addresses of the providers, and the names by which an operator replaces one. */
 
 import type { ProviderAddress } from './descriptor.ts'
-import { PROVIDER_DESCRIPTORS, type ProviderUrlSetting } from './index.ts'
+import { ADDRESSES, type ProviderUrlSetting } from './index.ts'
 
 interface ReplaceableAddress extends ProviderAddress {
   readonly setting: ProviderUrlSetting
@@ -12,15 +12,20 @@ interface ReplaceableAddress extends ProviderAddress {
 }
 
 /** In the order of the chart's values, which is that of the stand-ins' ports. */
-export const PROVIDER_ADDRESSES: readonly ReplaceableAddress[] = Object.values(PROVIDER_DESCRIPTORS)
-  .flatMap(({ api, tokens }) => (tokens === undefined ? [api] : [api, tokens]))
-  .map(replaceable)
-  .toSorted((one, other) => (one.value < other.value ? -1 : 1))
+export const PROVIDER_ADDRESSES: readonly ReplaceableAddress[] = ADDRESSES.map(replaceable).toSorted((one, other) =>
+  one.value < other.value ? -1 : 1,
+)
 
 export const PROVIDER_URL_SETTINGS: readonly ProviderUrlSetting[] = PROVIDER_ADDRESSES.map(({ setting }) => setting)
 
-function replaceable(address: ProviderAddress): ReplaceableAddress {
+/** The setting that replaces this address. */
+export function settingOf({ setting }: ProviderAddress): ProviderUrlSetting {
+  const known = PROVIDER_URL_SETTINGS.find((each) => each === setting)
+  if (known === undefined) throw new Error(`no provider has the address ${setting}`)
+  return known
+}
+
+function replaceable(address: (typeof ADDRESSES)[number]): ReplaceableAddress {
   const value = address.setting.replace(/Url$/, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-  const setting = address.setting as ProviderUrlSetting
-  return { ...address, setting, value, variable: `WHENCE_${value.toUpperCase()}_URL` }
+  return { ...address, value, variable: `WHENCE_${value.toUpperCase()}_URL` }
 }

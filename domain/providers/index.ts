@@ -1,7 +1,7 @@
 /** The providers that an install can be delivered to. After adding a line here, the compiler asks for everything else of a provider. */
 
 import { keysOf } from '../typed-keys.ts'
-import type { ProviderDescriptor } from './descriptor.ts'
+import type { ProviderAddress, ProviderDescriptor } from './descriptor.ts'
 import { ga4 } from './ga4.ts'
 import { googleAds } from './google-ads.ts'
 import { meta } from './meta.ts'
@@ -38,3 +38,7 @@ type AddressOf<D> = D extends { readonly tokens: infer Tokens extends object }
   : D['api' & keyof D]
 /** Names of the settings that replace the address of a provider. */
 export type ProviderUrlSetting = Extract<AddressOf<Descriptor>, { readonly setting: string }>['setting']
+/** Of all providers: those of their APIs, and of the services that give access tokens. */
+export const ADDRESSES: readonly (ProviderAddress & { readonly setting: ProviderUrlSetting })[] = Object.values(
+  PROVIDERS,
+).flatMap((each): readonly AddressOf<Descriptor>[] => ('tokens' in each ? [each.api, each.tokens] : [each.api]))

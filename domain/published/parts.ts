@@ -39,9 +39,9 @@ export function* ofParts<T>(
 }
 
 function spreadByNumber({ organizations, websites }: CatalogOrganizations & CatalogWebsites, count: number) {
-  const parts = Array.from({ length: count }, () => ({
-    organizations: [] as Organization[],
-    websites: [] as Website[],
+  const parts = Array.from({ length: count }, (): { organizations: Organization[]; websites: Website[] } => ({
+    organizations: [],
+    websites: [],
   }))
   for (const organization of organizations.values())
     parts[numberOf(organization.id, count)]?.organizations.push(organization)

@@ -1,5 +1,6 @@
 /** Makes the CustomResourceDefinition of each kind from the same schemas that the validators use. */
 
+import { objectOf } from '../strict-json.ts'
 import { conditionsSchema } from './conditions.ts'
 import type { CelRule } from './crd-rules.ts'
 import { ALLOWED_NAMESPACES_RULES, OBJECT_RULES, SPEC_RULES, textRules } from './crd-rules.ts'
@@ -246,7 +247,7 @@ function kindSchema(kind: ResourceKind): KubeData {
 
 function specSchema(kind: ResourceKind): KubeData {
   const schema = structural(SPEC_SCHEMAS[kind])
-  const properties = schema['properties'] as Readonly<Record<string, KubeData>>
+  const properties = objectOf(schema['properties'])
   const { allowedNamespaces: block } = properties
   const rules = validations(ALLOWED_NAMESPACES_RULES)
   const held = block === undefined ? {} : { allowedNamespaces: { ...block, ...rules } }

@@ -5,7 +5,7 @@ import type { DataValidateFunction } from 'ajv/dist/types/index.js'
 
 import { closestName } from './closest-name.ts'
 import { sortFindings, memberAt, type PlacedError } from './finding-order.ts'
-import { findingText, missingField, unknownField } from './finding-words.ts'
+import { findingText, missingField, textsIn, unknownField } from './finding-words.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { strictForm } from './strict-form.ts'
 
@@ -89,7 +89,8 @@ function validatorOf(schema: JsonSchema): ValidateFunction {
 function findingOf({ error, place }: PlacedError, maySuggest: boolean): SchemaFinding {
   const { instancePath: field, keyword, params, parentSchema = {}, propertyName } = error
   if (keyword === 'knownMembers') {
-    const { name, known } = params as { readonly name: string; readonly known: readonly string[] }
+    const name = String(params['name'])
+    const known = textsIn(params['known'])
     const meant = maySuggest ? closestName(name, known) : null
     return { kind: 'unknown', field: field + pointerStep(name), message: unknownField(meant, known) }
   }

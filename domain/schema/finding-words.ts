@@ -21,9 +21,13 @@ interface Broken {
 
 const atLeast = ({ limit }: Broken): string => `needs at least ${countText(limit, 'entry', 'entries')}`
 
+export function textsIn(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
+}
+
 /** By keyword. */
 const WORDS: Readonly<Record<string, (broken: Broken) => string>> = {
-  enum: ({ data, schema }) => notInEnum(String(data), schema['enum'] as readonly string[]),
+  enum: ({ data, schema }) => notInEnum(String(data), textsIn(schema['enum'])),
   isWhole: () => 'has half of a character',
   minLength: ({ data, limit }) =>
     data === '' ? 'is empty' : `is shorter than ${countText(limit, 'character', 'characters')}`,

@@ -124,7 +124,8 @@ function takeOldest(input: BatchInput) {
   let bytes = 0
   let oldestMs = Infinity
   for (let queue = oldestOf(queues); queue !== null; queue = oldestOf(queues)) {
-    const row = queue.rows[queue.at] as OpenRecord
+    const row = queue.rows[queue.at]
+    if (row === undefined) break
     if (isStreamed(row, form)) {
       // A record that is larger than a batch is sent alone.
       if (taken > 0 && (taken >= bounds.records || bytes + row.bytes > bounds.bytes)) break

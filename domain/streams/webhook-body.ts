@@ -1,5 +1,6 @@
 /** Builds the bodies that a log stream posts to a webhook: the same plan gives the same text. */
 
+import { memberOf } from '../strict-json.ts'
 import type { Gap, StreamPlan } from './progress.ts'
 
 /** `records`: the JSON of each, in order. */
@@ -38,8 +39,7 @@ export function returnsChallenge(
 ): boolean {
   if (headers['webhook-challenge'] === challenge || body.trim() === challenge) return true
   try {
-    const answer = JSON.parse(body) as { readonly challenge?: unknown } | null
-    return answer?.challenge === challenge
+    return memberOf(JSON.parse(body), 'challenge') === challenge
   } catch {
     return false
   }

@@ -3,7 +3,7 @@
 import { infiniteQueryOptions } from '@tanstack/react-query'
 
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
-import { ask, path, query } from './ask.ts'
+import { ask, path, query, FIRST_PAGE } from './ask.ts'
 
 export type ActivityEntry = JsonFrom<'activity'>['entries'][number]
 
@@ -35,7 +35,7 @@ export function activityQuery(organization: string, filters: ActivityFilters) {
           query({ ...filters, cursor: pageParam ?? undefined }),
         { signal },
       ),
-    initialPageParam: null as string | null,
+    initialPageParam: FIRST_PAGE,
     getNextPageParam: ({ next }) => next,
     refetchInterval: ({ state }) => (state.data === undefined || state.data.pages.length === 1 ? AGAIN_MS : false),
   })

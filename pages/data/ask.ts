@@ -1,5 +1,7 @@
 /** Calls the dashboard's API. Every answer that is not a success becomes an `ApiProblem`. */
 
+import { type JsonObject, objectOf } from '../../domain/strict-json.ts'
+
 /** The API refused the request, or could not be reached. */
 export class ApiProblem extends Error {
   override readonly name = 'ApiProblem'
@@ -41,6 +43,7 @@ export async function ask<T>(path: string, question: Question = {}): Promise<T> 
   })
   const text = await response.text()
   const parsed = parse(text)
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the server's own tests check its answers
   if (response.ok) return parsed as T
   const { error, ...detail } = parsed
   throw new ApiProblem({
@@ -64,11 +67,14 @@ export function query(values: Readonly<Record<string, string | number | boolean 
   return entries.length === 0 ? '' : `?${new URLSearchParams(entries).toString()}`
 }
 
-function parse(text: string): Record<string, unknown> {
+function parse(text: string): JsonObject {
   if (text === '') return {}
   try {
-    return JSON.parse(text) as Record<string, unknown>
+    return objectOf(JSON.parse(text))
   } catch {
     return {}
   }
 }
+
+/** The cursor of the first page of a list; that of a later one comes with the page before it. */
+export const FIRST_PAGE: string | null = null

@@ -2,8 +2,9 @@
 
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 
+import { partialOf } from '../../domain/typed-keys.ts'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
-import { ask, path, query } from './ask.ts'
+import { ask, path, query, FIRST_PAGE } from './ask.ts'
 import { momentsOf } from './lines.ts'
 
 /** As in the address; names and values are those of the API. An empty text means "does not say". */
@@ -43,14 +44,14 @@ const NUMBERS = ['visitSince', 'visitUntil', 'leastVisitAge', 'visitAgeBelow'] a
 export function installFiltersOf(search: Readonly<Record<string, unknown>>): ShownInstallFilters {
   const textOf = (name: string, isEmptyToo: boolean) => {
     const value = search[name]
-    if (typeof value !== 'string' && typeof value !== 'number') return []
-    return value === '' && !isEmptyToo ? [] : [[name, String(value)]]
+    if (typeof value !== 'string' && typeof value !== 'number') return undefined
+    return value === '' && !isEmptyToo ? undefined : String(value)
   }
-  const texts = [...NAMES.flatMap((name) => textOf(name, false)), ...MAYBE_EMPTY.flatMap((name) => textOf(name, true))]
-  const numbers = NUMBERS.flatMap((name) => (typeof search[name] === 'number' ? [[name, search[name]]] : []))
+  const numberOf = (name: string) => (typeof search[name] === 'number' ? search[name] : undefined)
   return {
-    ...(Object.fromEntries(texts) as ShownInstallFilters),
-    ...(Object.fromEntries(numbers) as ShownInstallFilters),
+    ...partialOf(NAMES, (name) => textOf(name, false)),
+    ...partialOf(MAYBE_EMPTY, (name) => textOf(name, true)),
+    ...partialOf(NUMBERS, numberOf),
     ...momentsOf(search),
   }
 }
@@ -74,7 +75,7 @@ export function installsQuery(organization: string, filters: ShownInstallFilters
       ask<JsonFrom<'installs'>>(installsPath(organization) + query({ ...filters, cursor: pageParam ?? undefined }), {
         signal,
       }),
-    initialPageParam: null as string | null,
+    initialPageParam: FIRST_PAGE,
     getNextPageParam: ({ next }) => next,
     refetchInterval: ({ state }) =>
       state.data?.pages.every(({ installs }) => installs.length === 0) ? AGAIN_MS : false,

@@ -2,9 +2,10 @@
 
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 
+import { partialOf } from '../../domain/typed-keys.ts'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import type { LogLine } from '../../domain/logs/line.ts'
-import { ask, path, query } from './ask.ts'
+import { ask, path, query, FIRST_PAGE } from './ask.ts'
 
 /** As in the address; names and values are those of the API. */
 export interface LogFilters {
@@ -26,11 +27,11 @@ const FILTER_NAMES = ['website', 'direction', 'status', 'kind', 'code', 'path', 
 
 /** The filters of an address; anything else in it is left out. */
 export function filtersOf(search: Readonly<Record<string, unknown>>): LogFilters {
-  const texts = FILTER_NAMES.flatMap((name) => {
+  const texts = partialOf(FILTER_NAMES, (name) => {
     const value = search[name]
-    return (typeof value === 'string' || typeof value === 'number') && value !== '' ? [[name, String(value)]] : []
+    return (typeof value === 'string' || typeof value === 'number') && value !== '' ? String(value) : undefined
   })
-  return { ...(Object.fromEntries(texts) as LogFilters), ...momentsOf(search) }
+  return { ...texts, ...momentsOf(search) }
 }
 
 /** The time bounds in an address. */
@@ -59,7 +60,7 @@ export function logsQuery(organization: string, filters: LogFilters) {
     queryKey: ['logs', organization, filters],
     queryFn: ({ pageParam, signal }) =>
       ask<JsonFrom<'logs'>>(logsPath(organization) + query({ ...filters, cursor: pageParam ?? undefined }), { signal }),
-    initialPageParam: null as string | null,
+    initialPageParam: FIRST_PAGE,
     getNextPageParam: ({ next }) => next,
     // A search of bodies takes a while and goes back in time: it is not repeated because a tab is looked at again.
     ...(filters.text === undefined ? {} : { staleTime: Infinity }),

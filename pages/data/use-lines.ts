@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from 'react'
 
+import { memberOf } from '../../domain/strict-json.ts'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ApiProblem, ask } from './ask.ts'
 import type { LogLine } from '../../domain/logs/line.ts'
@@ -66,7 +67,7 @@ export function useLines({ stream, list, isOn }: Source): Lines {
     }
     events.addEventListener('end', ({ data }: MessageEvent<string>) => {
       // After any other end the browser reconnects by itself.
-      if ((JSON.parse(data) as { readonly reason: string }).reason === 'no_longer_allowed') onEnd()
+      if (memberOf(JSON.parse(data), 'reason') === 'no_longer_allowed') onEnd()
     })
     events.addEventListener('open', () => {
       tell('live')
@@ -75,6 +76,7 @@ export function useLines({ stream, list, isOn }: Source): Lines {
       wasOpen.current = true
     })
     events.addEventListener('lines', ({ data }: MessageEvent<string>) => {
+      // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the server's own tests check its events
       add(JSON.parse(data) as NewLines)
     })
     events.addEventListener('error', () => {

@@ -2,8 +2,9 @@
 
 import { infiniteQueryOptions } from '@tanstack/react-query'
 
+import { partialOf } from '../../domain/typed-keys.ts'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
-import { ask, path, query } from './ask.ts'
+import { ask, path, query, FIRST_PAGE } from './ask.ts'
 import { momentsOf } from './lines.ts'
 
 /** As in the address; names and values are those of the API. An empty text means "does not say". */
@@ -26,12 +27,12 @@ const NAMES = ['website', 'step', 'agent'] as const
 const MAYBE_EMPTY = ['source', 'medium', 'campaign', 'referrer', 'page'] as const
 
 export function visitFiltersOf(search: Readonly<Record<string, unknown>>): ShownVisitFilters {
-  const texts = [...NAMES, ...MAYBE_EMPTY].flatMap((name) => {
+  const texts = partialOf([...NAMES, ...MAYBE_EMPTY], (name) => {
     const value = search[name]
-    if (typeof value !== 'string' && typeof value !== 'number') return []
-    return value === '' && NAMES.some((each) => each === name) ? [] : [[name, String(value)]]
+    if (typeof value !== 'string' && typeof value !== 'number') return undefined
+    return value === '' && NAMES.some((each) => each === name) ? undefined : String(value)
   })
-  return { ...(Object.fromEntries(texts) as ShownVisitFilters), ...momentsOf(search) }
+  return { ...texts, ...momentsOf(search) }
 }
 
 export type ListedVisit = JsonFrom<'visits'>['visits'][number]
@@ -47,7 +48,7 @@ export function visitsQuery(organization: string, filters: ShownVisitFilters) {
       ask<JsonFrom<'visits'>>(visitsPath(organization) + query({ ...filters, cursor: pageParam ?? undefined }), {
         signal,
       }),
-    initialPageParam: null as string | null,
+    initialPageParam: FIRST_PAGE,
     getNextPageParam: ({ next }) => next,
   })
 }
@@ -63,7 +64,7 @@ export function visitCountsQuery(organization: string, filters: ShownVisitFilter
           signal,
         },
       ),
-    initialPageParam: null as string | null,
+    initialPageParam: FIRST_PAGE,
     getNextPageParam: ({ next }) => next,
     // Counting goes back in time, so it is not repeated because a tab is looked at again.
     staleTime: Infinity,

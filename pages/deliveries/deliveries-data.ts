@@ -2,8 +2,9 @@
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 
+import { partialOf } from '../../domain/typed-keys.ts'
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
-import { ask, path, query } from '../data/ask.ts'
+import { ask, path, query, FIRST_PAGE } from '../data/ask.ts'
 import { boundsOf, figureFilters, type FigureFilters } from '../data/period.ts'
 
 export type ShownError = DeliveryFigures['errors'][number]
@@ -32,14 +33,14 @@ export interface ShownDeliveryFilters extends FigureFilters {
 const TEXTS = ['destination', 'status', 'reason', 'code'] as const
 
 export function deliveryFiltersOf(search: Readonly<Record<string, unknown>>): ShownDeliveryFilters {
-  const texts = TEXTS.flatMap((name) => {
+  const texts = partialOf(TEXTS, (name) => {
     const value = search[name]
-    return (typeof value === 'string' || typeof value === 'number') && value !== '' ? [[name, String(value)]] : []
+    return (typeof value === 'string' || typeof value === 'number') && value !== '' ? String(value) : undefined
   })
   const { answered } = search
   return {
     ...figureFilters(search),
-    ...(Object.fromEntries(texts) as ShownDeliveryFilters),
+    ...texts,
     ...(typeof answered === 'number' ? { answered } : {}),
   }
 }
@@ -79,7 +80,7 @@ export function deliveryListQuery(organization: string, filters: ShownDeliveryFi
         `${path(PATH, { organization })}/list${query({ ...boundsOf(filters), ...others, cursor: pageParam ?? undefined })}`,
         { signal },
       ),
-    initialPageParam: null as string | null,
+    initialPageParam: FIRST_PAGE,
     getNextPageParam: ({ next }) => next,
   })
 }

@@ -3,6 +3,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import { memberOf } from '../../domain/strict-json.ts'
 import { readJsonColumn } from '../../common/json-column.ts'
 import { sourceFacts } from '../../domain/collection/visit-source.ts'
 import type { InstallFacts, VisitFacts } from '../data/installs.ts'
@@ -42,7 +43,7 @@ function VisitList({ visit }: { readonly visit: VisitFacts }): ReactNode {
 function isEmptyFact(value: ReactNode): boolean {
   if (value === '') return true
   const isAddress = typeof value === 'object' && value !== null && 'props' in value
-  return isAddress && (value.props as { readonly text?: string }).text === ''
+  return isAddress && memberOf(value.props, 'text') === ''
 }
 
 interface MachineProps {

@@ -4,6 +4,7 @@ import { Button, Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 
+import { keysOf } from '../../domain/typed-keys.ts'
 import type { ShownInstallFilters } from '../data/installs.ts'
 import { websitesQuery } from '../data/overview.ts'
 import { Chips } from '../parts/chips.tsx'
@@ -65,10 +66,10 @@ function withFilter(
 }
 
 function installChips(filters: ShownInstallFilters, onChange: InstallFilterBarProps['onChange']) {
-  const named = Object.entries(filters).flatMap(([name, value]) => {
-    const text = filterText(name, String(value))
+  const named = keysOf(filters).flatMap((name) => {
+    const text = filterText(name, String(filters[name]))
     if (text === null) return []
-    return [{ name, text, remove: () => onChange(withFilter(filters, name as keyof ShownInstallFilters, null)) }]
+    return [{ name, text, remove: () => onChange(withFilter(filters, name, null)) }]
   })
   const { since, until, ...anyTime } = filters
   const { visitSince, visitUntil, ...anyVisit } = filters

@@ -1,8 +1,8 @@
 /** What happened around one install: the visits that were considered, the deliveries, and every moment in order. */
 
-import { readJsonColumn } from '../../common/json-column.ts'
+import { areVerdicts, areDeliveryPlans } from '../../domain/collection/stored-install.ts'
+import { parsedAs } from '../../domain/guards.ts'
 import { expiresAtMs } from '../../domain/receipt.ts'
-import type { CandidateVerdict, DeliveryPlan } from '../../domain/model.ts'
 import type { AttemptFacts, DeliveryFacts, InstallDetail, VisitFacts } from '../data/installs.ts'
 
 export interface VisitLane {
@@ -44,7 +44,7 @@ export function storyOf(detail: InstallDetail): Story {
 
 function visitLanes(detail: InstallDetail): readonly VisitLane[] {
   const { visit_id: chosen, visit_issued_at_ms: issuedAtMs, verdicts } = detail.install
-  const told = readJsonColumn<CandidateVerdict[]>(verdicts) ?? []
+  const told = parsedAs(areVerdicts, verdicts) ?? []
   const isTold = told.some(({ visitId }) => visitId === chosen)
   // A later event of an installation follows the visit of an earlier one, and brings nothing along.
   const followed = chosen === '' || isTold ? [] : [{ visitId: chosen, issuedAtMs, verdict: 'followed' }]
@@ -80,7 +80,7 @@ function visitLane(detail: InstallDetail, { visitId, issuedAtMs, verdict }: Stor
 }
 
 function deliveryLanes({ install, deliveries, attempts }: InstallDetail): readonly DeliveryLane[] {
-  const plans = readJsonColumn<DeliveryPlan[]>(install.deliveries) ?? []
+  const plans = parsedAs(areDeliveryPlans, install.deliveries) ?? []
   const planned = plans.map(({ destination, provider, status, reason }) => ({ destination, provider, status, reason }))
   const unplanned = deliveries.filter(({ destination }) => !plans.some((plan) => plan.destination === destination))
   return [...planned, ...unplanned].map((plan) => {

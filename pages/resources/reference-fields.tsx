@@ -4,6 +4,7 @@ import { Button, Select, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
 
+import { objectOf, textOf } from '../../domain/strict-json.ts'
 import { PROVIDER_DESCRIPTORS } from '../../domain/providers/index.ts'
 import { resourcesQuery } from '../data/resources.ts'
 import { useSpecForm } from './form-context.ts'
@@ -13,7 +14,7 @@ import { useField, type FieldProps } from './use-field.ts'
 export function WebsiteField(props: FieldProps): ReactNode {
   const { form, value, set, words } = useField(props)
   const { data = [] } = useQuery(resourcesQuery(form.organization, 'Website'))
-  const { name, namespace } = (value ?? {}) as { readonly name?: string; readonly namespace?: string }
+  const { name, namespace } = objectOf(value)
   const ownPlace = (each: { readonly namespace: string; readonly name: string }) => `${each.namespace}/${each.name}`
   const current = data.find((each) => each.name === name && (namespace ?? each.namespace) === each.namespace)
   return (
@@ -50,7 +51,7 @@ export function SecretField(props: FieldProps): ReactNode {
   const { place, schema } = props
   const { form, value, words } = useField(props)
   const isByKey = schema.required?.includes('key') === true
-  const { name } = (value ?? {}) as { readonly name?: string }
+  const { name } = objectOf(value)
   const [isReplacing, setIsReplacing] = useState(name === undefined)
   const sets = keySets(place, String(place.at(-1)))
   const stop = (): void => {
@@ -61,8 +62,8 @@ export function SecretField(props: FieldProps): ReactNode {
     <fieldset className="group" id={words.id}>
       <legend>{words.label}</legend>
       <p className="hint">
-        {name === undefined ? 'Not set yet.' : `Kept in the Secret ${name}.`} What you type here is kept in a new Secret
-        that nobody can read here again.
+        {name === undefined ? 'Not set yet.' : `Kept in the Secret ${textOf(name)}.`} What you type here is kept in a
+        new Secret that nobody can read here again.
       </p>
       {isReplacing ? (
         <Values place={place} sets={sets} isByKey={isByKey} isDisabled={words.disabled} />

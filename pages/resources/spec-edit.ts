@@ -1,5 +1,7 @@
 /** Edits of a spec as data: values at pointers, changed fields, and merging two edits. */
 
+import { isList } from '../../domain/guards.ts'
+import { memberOf, objectOf } from '../../domain/strict-json.ts'
 import type { OwnedField } from '../../domain/resources/field-owners.ts'
 import { isSame } from '../../domain/resources/field-owners.ts'
 import type { ResourceSpec } from '../data/resources.ts'
@@ -13,26 +15,22 @@ export function specPointer(place: Place): string {
 }
 
 export function fieldValue(spec: unknown, place: Place): unknown {
-  return place.reduce<unknown>(
-    (value, step) =>
-      typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[step] : undefined,
-    spec,
-  )
+  return place.reduce<unknown>((value, step) => memberOf(value, String(step)), spec)
 }
 
 /** A new spec; `undefined` removes the field. */
 export function withValue(spec: ResourceSpec, place: Place, value: unknown): ResourceSpec {
-  return changed(spec, place, value) as ResourceSpec
+  return objectOf(changed(spec, place, value))
 }
 
 function changed(before: unknown, [step, ...rest]: Place, value: unknown): unknown {
   if (step === undefined) return value
   if (typeof step === 'number') {
-    const list: readonly unknown[] = Array.isArray(before) ? (before as unknown[]) : []
+    const list = isList(before) ? before : []
     const next = changed(list[step], rest, value)
     return next === undefined ? list.toSpliced(step, 1) : Object.assign([...list], { [step]: next })
   }
-  const fields = (typeof before === 'object' && before !== null ? before : {}) as ResourceSpec
+  const fields = objectOf(before)
   const { [step]: own, ...others } = fields
   const next = changed(own, rest, value)
   if (next === undefined) return others

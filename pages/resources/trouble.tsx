@@ -3,6 +3,8 @@
 import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
 
+import { isObject, objectOf } from '../../domain/strict-json.ts'
+import { shapeOf, isText } from '../../domain/guards.ts'
 import { ApiProblem } from '../data/ask.ts'
 import type { ResourceSpec, Warning } from '../data/resources.ts'
 import { Snippet } from '../parts/copy.tsx'
@@ -40,12 +42,15 @@ export function Trouble({ error, outcome, base, mine, onRebase, onSure }: Troubl
   return <Problem error={error} />
 }
 
+const isCurrent = shapeOf<{ readonly spec: ResourceSpec; readonly version: string }>({
+  spec: isObject,
+  version: isText,
+})
+
 function currentOf({
   current,
 }: ApiProblem['detail']): { readonly spec: ResourceSpec; readonly version: string } | null {
-  return typeof current === 'object' && current !== null
-    ? (current as { readonly spec: ResourceSpec; readonly version: string })
-    : null
+  return isCurrent(current) ? current : null
 }
 
 function wordsOf(fields: readonly string[]): string {
@@ -72,12 +77,12 @@ function Warnings({
 }
 
 function Managed({ detail }: { readonly detail: ApiProblem['detail'] }): ReactNode {
-  const { yaml, kubectl } = (detail['patch'] ?? {}) as { readonly yaml?: string; readonly kubectl?: string }
+  const { yaml, kubectl } = objectOf(detail['patch'])
   const manager = typeof detail['manager'] === 'string' ? detail['manager'] : 'somebody else'
   return (
     <div className="notice" role="alert">
       <h3>Managed by {manager}: nothing was changed here</h3>
-      {yaml === undefined || kubectl === undefined ? (
+      {typeof yaml !== 'string' || typeof kubectl !== 'string' ? (
         <p>{typeof detail['object'] === 'string' ? `${detail['object']} needs it as it is.` : ''} Change it there.</p>
       ) : (
         <>

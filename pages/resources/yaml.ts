@@ -1,5 +1,6 @@
 /** Writes plain data as YAML that `kubectl apply` accepts, for reading and copying. */
 
+import { isObject } from '../../domain/strict-json.ts'
 import { printableJson } from '../../common/printable.ts'
 
 /** Text that needs no quotes; anything that YAML could read as a number, a boolean or null is quoted. */
@@ -21,8 +22,8 @@ function fields(value: Readonly<Record<string, unknown>>, indent: string): strin
 /** What follows a colon or a hyphen. */
 function inside(value: unknown, indent: string): string {
   if (Array.isArray(value)) return value.length === 0 ? ' []\n' : `\n${items(value, `${indent}  `)}`
-  if (typeof value !== 'object' || value === null) return ` ${scalar(value)}\n`
-  const text = fields(value as Readonly<Record<string, unknown>>, `${indent}  `)
+  if (!isObject(value)) return ` ${scalar(value)}\n`
+  const text = fields(value, `${indent}  `)
   return text === '' ? ' {}\n' : `\n${text}`
 }
 

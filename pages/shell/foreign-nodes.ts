@@ -65,7 +65,10 @@ export function tolerateForeignNodes(): void {
   }
 
   Node.prototype.removeChild = function <T extends Node>(this: Node, child: T): T {
-    if (child.parentNode === this) return removeChild.call(this, child) as T
+    if (child.parentNode === this) {
+      removeChild.call(this, child)
+      return child
+    }
     settle(observer.takeRecords())
     if (child.parentNode === null) forget(child)
     else child.parentNode.removeChild(child)
@@ -73,9 +76,10 @@ export function tolerateForeignNodes(): void {
   }
 
   Node.prototype.insertBefore = function <T extends Node>(this: Node, node: T, before: Node | null): T {
-    if (before === null || before.parentNode === this) return insertBefore.call(this, node, before) as T
-    settle(observer.takeRecords())
-    return insertBefore.call(this, node, spotOf(before, this)) as T
+    const isOurs = before === null || before.parentNode === this
+    if (!isOurs) settle(observer.takeRecords())
+    insertBefore.call(this, node, isOurs ? before : spotOf(before, this))
+    return node
   }
 
   observer.observe(document, { childList: true, subtree: true })
@@ -99,6 +103,7 @@ function standInOf(node: Node, gap: MutationRecord, { records, taken }: ChangeBa
   const found = came.find((each) => !isReacts(each) && !taken.has(each) && each.parentNode === gap.target)
   if (found === undefined) return null
   taken.add(found)
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- it has a parent
   return found as ChildNode
 }
 

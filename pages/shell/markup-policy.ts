@@ -5,10 +5,16 @@ interface TrustedTypesFactory {
   createPolicy(name: string, rules: { readonly createHTML: (text: string) => string }): unknown
 }
 
+declare global {
+  interface Window {
+    /** Only in browsers that know it. */
+    readonly trustedTypes?: TrustedTypesFactory
+  }
+}
+
 /** The component library writes style sheets with `innerHTML`; those contain no tag. Everything else throws. */
 export function allowStylesOnly(): void {
-  const factory = (globalThis as { readonly trustedTypes?: TrustedTypesFactory }).trustedTypes
-  factory?.createPolicy('default', { createHTML: stylesOnly })
+  window.trustedTypes?.createPolicy('default', { createHTML: stylesOnly })
 }
 
 function stylesOnly(text: string): string {

@@ -3,7 +3,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 
 import type { JsonFrom } from '../../dashboard/api/routes.ts'
-import { ask, path, query } from '../data/ask.ts'
+import { ask, path, query, FIRST_PAGE } from '../data/ask.ts'
 
 /** Something that a stream left out. */
 export type StreamGap = ListedStream['gaps'][number]
@@ -88,7 +88,7 @@ export function webhookAttemptsQuery(ref: WebhookRef) {
       ask<JsonFrom<'webhookAttempts'>>(webhookPath(ref, '/attempts') + query({ cursor: pageParam ?? undefined }), {
         signal,
       }),
-    initialPageParam: null as string | null,
+    initialPageParam: FIRST_PAGE,
     getNextPageParam: ({ next }) => next,
     refetchInterval: AGAIN_MS,
   })

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import { keysOf } from '../../domain/typed-keys.ts'
 import { DAY_MS } from '../../domain/durations.ts'
 import { PLAN_LIMITS } from '../../domain/limits.ts'
 import type { Plan } from '../../domain/model.ts'
@@ -161,10 +162,10 @@ function PlanTable({ plan }: { readonly plan: Plan }): ReactNode {
     <section>
       <h2>What {plan} includes</h2>
       <dl className="facts">
-        {Object.entries(limits).map(([name, value]) => (
+        {keysOf(limits).map((name) => (
           <div key={name} className="fact">
-            <dt>{PLAN_WORDS[name as keyof typeof limits]}</dt>
-            <dd>{value === 0 ? 'none' : value.toLocaleString()}</dd>
+            <dt>{PLAN_WORDS[name]}</dt>
+            <dd>{limits[name] === 0 ? 'none' : limits[name].toLocaleString()}</dd>
           </div>
         ))}
       </dl>

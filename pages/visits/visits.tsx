@@ -4,6 +4,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import { keysOf } from '../../domain/typed-keys.ts'
 import { visitFiltersOf, visitsExport, visitsQuery, type ListedVisit, type ShownVisitFilters } from '../data/visits.ts'
 import { STEPS } from '../figures/steps.tsx'
 import { originText } from '../installs/origin.tsx'
@@ -40,9 +41,9 @@ function VisitFilterChips({ filters }: { readonly filters: ShownVisitFilters }):
   const navigate = useNavigate()
   const show = (search: ShownVisitFilters): void => void navigate({ to: '.', search: { ...search }, replace: true })
   const { since, until, ...others } = filters
-  const named = Object.entries(others).map(([name, value]) => {
-    const { [name as keyof ShownVisitFilters]: _, ...without } = filters
-    return { name, text: filterWords(name, value), remove: () => show(without) }
+  const named = keysOf(others).map((name) => {
+    const { [name]: _, ...without } = filters
+    return { name, text: filterWords(name, others[name] ?? ''), remove: () => show(without) }
   })
   const time = { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) }
   const period = { name: 'time', text: <Between {...time} />, remove: () => show(others) }

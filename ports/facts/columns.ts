@@ -333,5 +333,6 @@ export function selectFrom<
   T extends FactTable,
   N extends keyof ColumnsOf<T> & string = ReadColumn<ColumnsOf<T>> & keyof ColumnsOf<T>,
 >(table: T, names?: readonly N[]): Selection<ReadRow<ColumnsOf<T>, N>> {
-  return { sql: selectList(TABLE_COLUMNS[table].columns as Columns, names) }
+  const columns: Columns = TABLE_COLUMNS[table].columns
+  return { sql: selectList(columns, names) }
 }

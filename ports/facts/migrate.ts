@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { textOf, memberOf } from '../../domain/strict-json.ts'
 import type { FactsConnection, TableLayout } from './engine/connection.ts'
 import { engineCode } from './engine/engine-codes.ts'
 import { sha256Hex } from '../../common/digest.ts'
@@ -98,9 +99,7 @@ async function missing(connection: FactsConnection, migrations: readonly Migrati
     {},
     { turn: 'report' },
   )
-  const applied = new Map(
-    (rows as readonly { name: string; checksum: string }[]).map((row) => [row.name, row.checksum]),
-  )
+  const applied = new Map(rows.map((row) => [textOf(memberOf(row, 'name')), textOf(memberOf(row, 'checksum'))]))
   for (const { name, checksum } of migrations) {
     const known = applied.get(name)
     if (known !== undefined && known !== checksum) {
@@ -150,7 +149,7 @@ async function isLockDead(connection: FactsConnection): Promise<boolean> {
     {},
     { turn: 'report' },
   )
-  const [owner = '', since = ''] = (rows as readonly { comment: string }[])[0]?.comment.split(' ') ?? []
+  const [owner = '', since = ''] = textOf(memberOf(rows[0], 'comment')).split(' ')
   if (connection.isExclusive) return owner !== '' && owner !== PROCESS
   return since !== '' && Number(since) < Date.now() / 1000 - LOCK_LIFETIME_S
 }

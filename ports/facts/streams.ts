@@ -24,12 +24,12 @@ export type DoneParams = { readonly lanes: number } & { readonly [K in `lane_${n
   readonly [K in `done_${number}`]: number
 }
 /** Bounds of some lanes, by position: above `after_0`, up to and including `through_0`. */
-type BorderParams = { readonly lanes: number } & { readonly [K in `lane_${number}`]: string } & {
+export type BorderParams = { readonly lanes: number } & { readonly [K in `lane_${number}`]: string } & {
   readonly [K in `after_${number}` | `through_${number}`]: number
 }
 type OfOrganization = { readonly organization: string }
 /** Filters of a stream; absent ones are left out. */
-type StreamFilters = {
+export type StreamFilters = {
   readonly websites?: readonly string[]
   readonly kinds?: readonly string[]
   readonly min_status?: number

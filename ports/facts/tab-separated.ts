@@ -5,6 +5,7 @@
  * need no escapes. Text becomes well-formed on the way, because UTF-8 has no lone surrogates.
  */
 
+import { isList, isWhole } from '../../domain/guards.ts'
 import type { ColumnType } from './column-types.ts'
 import { FACT_TABLES, TABLE_COLUMNS, type FactTable } from './columns.ts'
 import { RowsRefused, type FactRow } from './facts.ts'
@@ -113,8 +114,8 @@ function encodeCells(value: unknown): string {
 }
 
 function encodeCell(cell: unknown): string {
-  if (!Array.isArray(cell) || cell.length !== CELL_FIELDS) return refuseRange()
-  const [value, ...counts] = cell as readonly unknown[]
+  if (!isList(cell) || cell.length !== CELL_FIELDS) return refuseRange()
+  const [value, ...counts] = cell
   return `('${encodeText(value).replaceAll("'", "\\'")}',${counts.map((count) => encodeWhole(count, UINT32_MAX)).join(',')})`
 }
 
@@ -135,7 +136,7 @@ function encodeNumbers(value: unknown): string {
 }
 
 function isEncodableWhole(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0
+  return isWhole(value) && value >= 0
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The table of visits: its columns, the row of a visit, and the visit of a row. A new field needs all three. */
 
-import { readJsonColumn } from '../../common/json-column.ts'
+import { mapOf, parsedAs } from '../../domain/guards.ts'
+import { isObject } from '../../domain/strict-json.ts'
 import type { Dimension } from '../../domain/figures/cells.ts'
 import type { Utm, Visit } from '../../domain/collection/visit-fields.ts'
 import type { Identities } from '../../domain/model.ts'
@@ -72,10 +73,19 @@ export function visitColumns(visit: Visit): InsertRow<typeof VISIT_COLUMNS> {
   }
 }
 
+/** As `domain/collection/visit.ts` wrote them: each provider has an object, whose identifiers are checked by whoever sends them. */
+function areIdentities(value: unknown): value is Identities {
+  return isObject(value) && Object.values(value).every(isObject)
+}
+
+const isClient = mapOf((value): value is Visit['client'][string] =>
+  ['string', 'number', 'boolean'].includes(typeof value),
+)
+
 /** The visit of a row; null if a JSON column is damaged. */
 export function visitOfRow(row: ReadRow<typeof VISIT_COLUMNS>): Visit | null {
-  const identities = readJsonColumn<Identities>(row.identities)
-  const client = readJsonColumn<Visit['client']>(row.client)
+  const identities = parsedAs(areIdentities, row.identities)
+  const client = parsedAs(isClient, row.client)
   if (identities === null || client === null) return null
   return {
     website: row.website,

@@ -2,15 +2,14 @@
 
 import { gunzipSync } from 'node:zlib'
 
-import type { KubeObject } from '../kube/objects.ts'
 import { isText, mapOf, parsedAs, shapeOf } from '../../domain/guards.ts'
 import { memberOf } from '../../domain/strict-json.ts'
 
 /** For one part: many times what its websites take. */
 const UNPACKED_BYTES_MAX = 64 * 1024 * 1024
 
-export function dataMember(object: KubeObject | undefined, group: 'data' | 'binaryData', name: string): string | null {
-  const member = memberOf(object?.[group], name)
+export function dataMember(object: unknown, group: 'data' | 'binaryData', name: string): string | null {
+  const member = memberOf(memberOf(object, group), name)
   return typeof member === 'string' ? member : null
 }
 

@@ -6,7 +6,6 @@ import type { CatalogIndex } from '../../domain/published/index.ts'
 import { readProblems, type PublishedProblem } from '../../domain/published/problems.ts'
 import { catalogParts, readIndex } from '../../domain/published/index.ts'
 import { dataMember, unpacked } from './members.ts'
-import type { KubeObject } from '../kube/objects.ts'
 import { sha256Hex } from '../../common/digest.ts'
 
 interface WholeCatalog {
@@ -30,7 +29,7 @@ export type PartsMemory = Map<string, KnownPart>
  */
 export function wholeCatalog(
   place: CatalogPlace,
-  configMap: (name: string) => KubeObject | undefined,
+  configMap: (name: string) => unknown,
   memory: PartsMemory = new Map(),
 ): WholeCatalog | null {
   const text = dataMember(configMap(indexName(place)), 'data', INDEX_KEY)
@@ -60,7 +59,7 @@ function knownPart(memory: PartsMemory, name: string, packed: string | null): Kn
 /** The problems that are published beside the catalog. */
 export function publishedProblems(
   place: CatalogPlace,
-  configMap: (name: string) => KubeObject | undefined,
+  configMap: (name: string) => unknown,
 ): readonly PublishedProblem[] {
   return readProblems(dataMember(configMap(problemsName(place)), 'data', PROBLEMS_KEY))
 }

@@ -9,12 +9,13 @@ const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 /** Each price that a plan has or had; of several the first is sold. */
 const parseStripePrices: SettingParser<readonly { readonly plan: Plan; readonly price: string }[]> = (text) => {
   const entries = text.split(',').map((part) => part.trim().split('='))
-  const prices = entries.map(([plan = '', price = '']) => ({ plan: plan as Plan, price }))
-  const wrong = prices.findIndex(
-    ({ plan, price }) => plan === 'Free' || !PLANS.includes(plan) || !/^\w{1,255}$/.test(price),
-  )
+  const prices = entries.flatMap(([name, price = '', more]) => {
+    const plan = PLANS.find((each) => each === name)
+    const isRight = plan !== undefined && plan !== 'Free' && /^\w{1,255}$/.test(price) && more === undefined
+    return isRight ? [{ plan, price }] : []
+  })
   const isTwice = new Set(prices.map(({ price }) => price)).size < prices.length
-  if (wrong >= 0 || entries.some(({ length }) => length !== 2)) {
+  if (prices.length < entries.length) {
     return { ok: false, why: 'must be plans and prices, as in Standard=price_1AbC,Enterprise=price_2DeF' }
   }
   return isTwice ? { ok: false, why: 'names a price twice' } : { ok: true, value: prices }

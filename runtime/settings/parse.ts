@@ -4,6 +4,7 @@
 
 import ipaddr from 'ipaddr.js'
 
+import { isObject } from '../../domain/strict-json.ts'
 import { parseKafkaUrl } from '../../ports/event-log/kafka/url.ts'
 import { parseClickHouseUrl } from '../../ports/facts/engine/clickhouse-url.ts'
 import { parseRedisUrl, RedisUrlError } from '../../ports/hot-state/redis/url.ts'
@@ -124,10 +125,10 @@ export const parsePrices: SettingParser<Readonly<Record<string, unknown>>> = (te
   } catch {
     return unusable(hint)
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return unusable(hint)
+  if (!isObject(value)) return unusable(hint)
   const plans: readonly string[] = PLANS
   if (!Object.keys(value).every((key) => plans.includes(key))) return unusable(hint)
-  return accepted(value as Readonly<Record<string, unknown>>)
+  return accepted(value)
 }
 
 export const parseSecret: SettingParser<string> = (text) =>

@@ -7,6 +7,8 @@ import { dirname, join, relative } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
+import { shapeOf, oneOf, isText, mapOf, parsedAs } from '../../../domain/guards.ts'
+
 export interface BackupManifest {
   readonly format: 'whence-backup'
   readonly formatVersion: 1
@@ -17,6 +19,14 @@ export interface BackupManifest {
   /** SHA-256 of each file, by path. */
   readonly files: Readonly<Record<string, string>>
 }
+
+const isManifest = shapeOf<BackupManifest>({
+  format: oneOf(['whence-backup']),
+  formatVersion: oneOf([1]),
+  version: isText,
+  beganAt: isText,
+  files: mapOf(isText),
+})
 
 const MANIFEST = 'whence-backup.json'
 
@@ -30,9 +40,8 @@ export async function writeManifest(folder: string, manifest: BackupManifest): P
 export async function readManifest(folder: string): Promise<BackupManifest> {
   const text = await readFile(join(folder, MANIFEST), 'utf8').catch(() => null)
   if (text === null) throw new Error(`${folder} holds no complete backup: ${MANIFEST} is missing`)
-  const manifest = JSON.parse(text) as BackupManifest
-  if (manifest.format !== 'whence-backup' || manifest.formatVersion !== 1)
-    throw new Error(`${folder} holds a backup of another form, made by a later version`)
+  const manifest = parsedAs(isManifest, text)
+  if (manifest === null) throw new Error(`${folder} holds a backup of another form, made by a later version`)
   return manifest
 }
 

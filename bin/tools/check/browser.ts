@@ -2,6 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Page, Response } from 'playwright-core'
+import { textOf, memberOf } from '../../../domain/strict-json.ts'
 import { launchChromium } from '../../demo/chromium.ts'
 import { ok, problem, skipped, type Finding, type Tell } from './finding.ts'
 import type { PageSetup } from './page.ts'
@@ -92,11 +93,8 @@ async function followVisit(page: Page, { recorded, answers }: Followed, tell: Te
 }
 
 async function refusalFinding(check: string, response: Response): Promise<Finding> {
-  const body = (await response.json().catch(() => ({}))) as { readonly error?: unknown }
-  return problem(
-    check,
-    `The service refuses it with status ${response.status()} ${typeof body.error === 'string' ? body.error : ''}.`,
-  )
+  const body: unknown = await response.json().catch(() => ({}))
+  return problem(check, `The service refuses it with status ${response.status()} ${textOf(memberOf(body, 'error'))}.`)
 }
 
 /** The answer to the first POST to a path; null if there is none in time, or if it cannot come any more. */

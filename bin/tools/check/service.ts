@@ -1,5 +1,6 @@
 /** Checks the website and the page's origin at the service. These requests are not counted. */
 
+import { textOf, memberOf } from '../../../domain/strict-json.ts'
 import { ok, problem, type Tell } from './finding.ts'
 import { failureReason, type PageSetup } from './page.ts'
 
@@ -86,6 +87,6 @@ function fetchAnswer(url: string, init: RequestInit = {}): Promise<Response> {
 }
 
 async function refusalCode(answer: Response): Promise<string> {
-  const body = (await answer.json().catch(() => ({}))) as { readonly error?: unknown }
-  return typeof body.error === 'string' ? body.error : ''
+  const body: unknown = await answer.json().catch(() => ({}))
+  return textOf(memberOf(body, 'error'))
 }

@@ -3,9 +3,18 @@
 import { existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { shapeOf, isText, isWhole, isNumber, parsedAs } from '../../../domain/guards.ts'
 import type { RememberedErasure } from '../../../delivery/tools/erase.ts'
 
 export const ERASURES_FILE = 'erasures'
+
+const isErasure = shapeOf<RememberedErasure>({
+  organization: isText,
+  website: isText,
+  digest: isText,
+  reference: isWhole,
+  erasedAtMs: isNumber,
+})
 
 /**
  * From such a file, or from a data folder, which has none before the first erasure. @throws Error if there is neither, or if
@@ -17,14 +26,11 @@ export async function readErasures(path: string): Promise<readonly RememberedEra
   if (!existsSync(file)) return []
   const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '')
   return lines.map((line, index) => {
-    try {
-      const { organization, website, digest, reference, erasedAtMs } = JSON.parse(line) as RememberedErasure
-      const isOwned = typeof organization === 'string' && typeof website === 'string'
+    const erasure = parsedAs(isErasure, line)
+    if (erasure !== null) {
+      const { organization, website, digest, reference, erasedAtMs } = erasure
       const isNamed = /^[0-9a-f]{64}$/.test(digest) || (website === '' && digest === '')
-      if (isOwned && isNamed && Number.isSafeInteger(reference))
-        return { organization, website, digest, reference, erasedAtMs }
-    } catch {
-      // Reported below.
+      if (isNamed) return { organization, website, digest, reference, erasedAtMs }
     }
     throw new Error(`line ${index + 1} of ${file} is no erasure`)
   })

@@ -1,5 +1,6 @@
 /** Prints each delivery of an install for people: its status and why, every attempt, and what comes next. */
 
+import { keysOf } from '../../../domain/typed-keys.ts'
 import { DELIVERY_REASONS } from '../../../domain/reasons.ts'
 import type { DeliveryPlan } from '../../../domain/model.ts'
 import type { AttemptRow, DeliveryRow } from '../../../ports/facts/query-rows.ts'
@@ -84,6 +85,6 @@ function utcText(ms: number | null): string {
 }
 
 function reasonText(reason: string): string {
-  const row = (DELIVERY_REASONS as Readonly<Record<string, { readonly when: string }>>)[reason]
-  return row === undefined ? reason : `${reason}: ${row.when}`
+  const row = keysOf(DELIVERY_REASONS).find((each) => each === reason)
+  return row === undefined ? reason : `${reason}: ${DELIVERY_REASONS[row].when}`
 }

@@ -1,6 +1,7 @@
 /** Gathers an install's facts: its candidates, its visits, and each delivery with its attempts. */
 
-import { readJsonColumn } from '../../../common/json-column.ts'
+import { areVerdicts, areDeliveryPlans } from '../../../domain/collection/stored-install.ts'
+import { parsedAs } from '../../../domain/guards.ts'
 import type { CandidateVerdict, DeliveryPlan } from '../../../domain/model.ts'
 import type { AttemptRow, DeliveryRow, InstallRow, VisitRow } from '../../../ports/facts/query-rows.ts'
 import { ownersOf } from '../../../ports/facts/query-parts.ts'
@@ -21,8 +22,8 @@ export interface Explanation {
 }
 
 export async function explainInstall(backend: ToolStores, install: InstallRow): Promise<Explanation> {
-  const told = readJsonColumn<CandidateVerdict[]>(install.verdicts)
-  const plans = readJsonColumn<DeliveryPlan[]>(install.deliveries)
+  const told = parsedAs(areVerdicts, install.verdicts)
+  const plans = parsedAs(areDeliveryPlans, install.deliveries)
   const verdicts = told ?? []
   const ids = new Set(verdicts.flatMap(({ visitId }) => (visitId === null ? [] : [visitId])))
   if (install.visit_id !== '') ids.add(install.visit_id)

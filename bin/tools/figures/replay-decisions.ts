@@ -82,7 +82,7 @@ function wantedReplay(run: CommandArguments, nowMs: number): Omit<ReplayRequest,
 }
 
 function isVisitPolicy(text: string): text is VisitPolicy {
-  return (VISIT_POLICIES as readonly string[]).includes(text)
+  return VISIT_POLICIES.some((each) => each === text)
 }
 
 /** The named website, or the only one; null after a message on standard error. */

@@ -146,7 +146,7 @@ async function cellsOf(source: FigureSource, period: ReportPeriod, by: string): 
 
 /** The dimension with the total of all values of this one. */
 function wholeOf(by: Dimension): 'visits' | 'installs' {
-  return (VISITS_BY as readonly string[]).includes(by) ? 'visits' : 'installs'
+  return VISITS_BY.some((each) => each === by) ? 'visits' : 'installs'
 }
 
 /** Rows by one dimension, from figures of it and of the whole. Reasons are few, and only unmatched installs have one. */

@@ -4,6 +4,31 @@ import { createRequire } from 'node:module'
 
 import { brokerAnswered, brokerWasSilent } from './brokers.ts'
 
+/** The parts of kafkajs that are patched. Members that a patch replaces may be missing in another version. */
+interface Inner {
+  readonly errors: Errors
+  readonly broker: { readonly prototype: { connect?: (this: Broker) => Promise<void> } }
+  readonly 'consumer/runner': { readonly prototype: Partial<Runner> }
+  readonly 'network/connection': { readonly prototype: Partial<BrokerConnection> }
+  readonly 'network/requestQueue': {
+    readonly prototype: {
+      scheduleCheckPendingRequests?: Schedule
+      waitForPendingRequests?: (this: RequestQueue) => Promise<void>
+      scheduleRequestTimeoutCheck?: (this: TimedQueue) => void
+    }
+  }
+  readonly 'network/requestQueue/socketRequest': { readonly prototype: { send?: (this: SocketRequest) => void } }
+  readonly 'protocol/encoder': { readonly prototype: WireEncoder }
+}
+
+const require = createRequire(import.meta.url)
+
+function inner<Name extends keyof Inner>(name: Name): Inner[Name] {
+  // Each patch checks that what it replaces is there, and tests that it works.
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- kafkajs declares no types of its inner parts
+  return require(`kafkajs/src/${name}`) as Inner[Name]
+}
+
 interface RequestQueue {
   readonly pending: readonly unknown[]
   readonly throttledUntil: number
@@ -19,9 +44,7 @@ type Schedule = (this: RequestQueue) => void
  * Without waiting requests no timer is needed: a request that has to wait sets one itself.
  */
 function keepIdleQueuesQuiet(): void {
-  const queue = createRequire(import.meta.url)('kafkajs/src/network/requestQueue') as {
-    readonly prototype: { scheduleCheckPendingRequests?: Schedule }
-  }
+  const queue = inner('network/requestQueue')
   const schedule = queue.prototype.scheduleCheckPendingRequests
   if (schedule === undefined) throw new Error('kafkajs is not the version that this service was made for')
   queue.prototype.scheduleCheckPendingRequests = function (this: RequestQueue): void {
@@ -41,9 +64,7 @@ const MORE_BITS = 0xff_ff_ff_80
 
 /** kafkajs makes two buffers for each such number, and a record has six: a tenth of the work of sending. */
 function writeNumbersInPlace(): void {
-  const { prototype } = createRequire(import.meta.url)('kafkajs/src/protocol/encoder') as {
-    readonly prototype: WireEncoder
-  }
+  const { prototype } = inner('protocol/encoder')
   if (prototype.writeUVarInt === undefined) throw new Error('kafkajs is not the version that this service was made for')
   prototype.writeUVarInt = function (value) {
     this.ensureAvailable(MOST_VARINT_BYTES)
@@ -68,11 +89,8 @@ const LAST_ANSWERS_MS = 2_000
  * never end.
  */
 function endConnectionsInTime(): void {
-  const require = createRequire(import.meta.url)
-  const { KafkaJSConnectionClosedError } = require('kafkajs/src/errors') as Errors
-  const { prototype } = require('kafkajs/src/network/requestQueue') as {
-    readonly prototype: { waitForPendingRequests?: (this: RequestQueue) => Promise<void> }
-  }
+  const { KafkaJSConnectionClosedError } = inner('errors')
+  const { prototype } = inner('network/requestQueue')
   const wait = prototype.waitForPendingRequests
   if (wait === undefined) throw new Error('kafkajs is not the version that this service was made for')
   prototype.waitForPendingRequests = function () {
@@ -102,11 +120,8 @@ const HANDSHAKE_MS = 5_000
  * broker does, kafkajs retries the same one. This patch treats both alike.
  */
 function countSilentBrokersAsAway(): void {
-  const require = createRequire(import.meta.url)
-  const { KafkaJSConnectionError } = require('kafkajs/src/errors') as Errors
-  const { prototype } = require('kafkajs/src/broker') as {
-    readonly prototype: { connect?: (this: Broker) => Promise<void> }
-  }
+  const { KafkaJSConnectionError } = inner('errors')
+  const { prototype } = inner('broker')
   const connect = prototype.connect
   if (connect === undefined) throw new Error('kafkajs is not the version that this service was made for')
   prototype.connect = async function () {
@@ -139,9 +154,7 @@ interface Runner {
  * and is followed by the next, which starves the process. Such a fetch now ends the fetching.
  */
 function endFetchingOfStoppedConsumers(): void {
-  const { prototype } = createRequire(import.meta.url)('kafkajs/src/consumer/runner') as {
-    readonly prototype: Partial<Runner>
-  }
+  const { prototype } = inner('consumer/runner')
   const fetch = prototype.fetch
   if (fetch === undefined) throw new Error('kafkajs is not the version that this service was made for')
   prototype.fetch = function (this: Runner, nodeId) {
@@ -169,9 +182,8 @@ const MOST_ANSWER_BYTES = 256 * 1024 * 1024
  * socket does.
  */
 function endConnectionsThatMakeNoSense(): void {
-  const require = createRequire(import.meta.url)
-  const { KafkaJSConnectionError } = require('kafkajs/src/errors') as Errors
-  const { prototype } = require('kafkajs/src/network/connection') as { readonly prototype: Partial<BrokerConnection> }
+  const { KafkaJSConnectionError } = inner('errors')
+  const { prototype } = inner('network/connection')
   const take = prototype.processData
   if (take === undefined) throw new Error('kafkajs is not the version that this service was made for')
   prototype.processData = function (this: BrokerConnection, data) {
@@ -208,13 +220,8 @@ const LOOK_MS = 100
  * late at once, and its connections are ended. They are measured by the monotonic clock instead.
  */
 function timeRequestsByMonotonicClock(): void {
-  const require = createRequire(import.meta.url)
-  const { prototype: ofRequest } = require('kafkajs/src/network/requestQueue/socketRequest') as {
-    readonly prototype: { send?: (this: SocketRequest) => void }
-  }
-  const { prototype: ofQueue } = require('kafkajs/src/network/requestQueue') as {
-    readonly prototype: { scheduleRequestTimeoutCheck?: (this: TimedQueue) => void }
-  }
+  const { prototype: ofRequest } = inner('network/requestQueue/socketRequest')
+  const { prototype: ofQueue } = inner('network/requestQueue')
   const send = ofRequest.send
   if (send === undefined || ofQueue.scheduleRequestTimeoutCheck === undefined)
     throw new Error('kafkajs is not the version that this service was made for')

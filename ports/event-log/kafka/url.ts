@@ -2,7 +2,8 @@
 
 import { unusable } from '../../../domain/host.ts'
 
-type SaslMechanism = 'plain' | 'scram-sha-256' | 'scram-sha-512'
+const SASL_MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const
+type SaslMechanism = (typeof SASL_MECHANISMS)[number]
 
 export interface KafkaSasl {
   readonly mechanism: SaslMechanism
@@ -39,7 +40,6 @@ export interface KafkaSettings {
 export type KafkaUrl =
   { readonly ok: true; readonly value: KafkaSettings } | { readonly ok: false; readonly why: string }
 
-const SASL_MECHANISMS: readonly string[] = ['plain', 'scram-sha-256', 'scram-sha-512'] satisfies SaslMechanism[]
 const MAX_BROKERS = 50
 const MAX_PORT = 65_535
 const DEFAULT_PORT = 9_092
@@ -101,7 +101,7 @@ function saslOf(userInfo: string, mechanism: string | null): KafkaSasl | null | 
   try {
     const username = decodeURIComponent(userInfo.slice(0, colon))
     const password = decodeURIComponent(userInfo.slice(colon + 1))
-    return { mechanism: known as SaslMechanism, username, password }
+    return { mechanism: known, username, password }
   } catch {
     return 'has a user name or password with a broken percent code'
   }

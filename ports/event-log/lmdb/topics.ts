@@ -226,6 +226,7 @@ export class Topics {
       start = null
       for (const key of keys) {
         const topic = topicOf(key)
+        // eslint-disable-next-line @typescript-eslint/no-unsafe-type-assertion -- the name of a topic, if not of this release
         yield topic as Topic
         start = topicBounds(topic).end
       }

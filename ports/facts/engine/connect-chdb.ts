@@ -201,7 +201,7 @@ async function selectInProcess(
 ): Promise<Buffer> {
   const { stream } = await client.exec({ query: `${statement} FORMAT JSONEachRow`, query_params: { ...parameters } })
   const pieces: Buffer[] = []
-  for await (const piece of stream) pieces.push(piece as Buffer)
+  for await (const piece of stream) if (Buffer.isBuffer(piece)) pieces.push(piece)
   return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces)
 }
 

@@ -3,7 +3,7 @@
  * person, that used less of that time lately goes first: cost decides who waits, not how many statements somebody sends.
  */
 
-import { keysOf } from '../../../domain/typed-keys.ts'
+import { keysOf, recordOf } from '../../../domain/typed-keys.ts'
 import { BoundedMap } from '../../../common/bounded-map.ts'
 import { ENGINE_SHARES } from '../../../domain/limits.ts'
 
@@ -45,7 +45,7 @@ const MOST_REMEMBERED = 10_000
 
 export class Ranks {
   readonly #options: RanksOptions
-  readonly #states: ReadonlyMap<Rank, RankState>
+  readonly #states: Readonly<Record<Rank, RankState>>
   /** What runs, by organisation and by person. */
   readonly #running = new Map<string, number>()
   /** That of the rank whose task was started last: a rank that was idle saves up nothing. */
@@ -56,7 +56,7 @@ export class Ranks {
   constructor(options: RanksOptions) {
     this.#options = options
     const state = (): RankState => ({ waiting: [], used: 0, running: 0, uses: new DecayingUse(options.elapsedMs) })
-    this.#states = new Map(keysOf(ENGINE_SHARES).map((rank) => [rank, state()]))
+    this.#states = recordOf(keysOf(ENGINE_SHARES), state)
   }
 
   add(waiting: WaitingStatement): void {
@@ -107,7 +107,7 @@ export class Ranks {
   }
 
   #of(rank: Rank): RankState {
-    return this.#states.get(rank) as RankState
+    return this.#states[rank]
   }
 
   #count(key: string, by: number): void {
@@ -119,7 +119,7 @@ export class Ranks {
   /** Of the rank that has used the least of its share. */
   #first(): WaitingStatement | undefined {
     let least: { readonly waiting: WaitingStatement; readonly used: number } | undefined
-    for (const state of this.#states.values()) {
+    for (const state of Object.values(this.#states)) {
       const waiting = this.#leastUsed(state)
       if (waiting !== undefined && (least === undefined || state.used < least.used))
         least = { waiting, used: state.used }

@@ -1,5 +1,6 @@
 /** Checks at the start that the engine inserts every row: it must neither deduplicate nor have unexpected settings. */
 
+import { textOf, memberOf } from '../../../domain/strict-json.ts'
 import type { EngineTables } from './connection.ts'
 import { readSupportedSettings } from './settings.ts'
 
@@ -45,7 +46,7 @@ export async function changedSettings(connection: EngineTables): Promise<Readonl
     {},
     { turn: 'report' },
   )
-  return new Map((rows as readonly { name: string; value: string }[]).map(({ name, value }) => [name, value]))
+  return new Map(rows.map((row) => [textOf(memberOf(row, 'name')), textOf(memberOf(row, 'value'))]))
 }
 
 async function insertTwice(connection: EngineTables): Promise<number> {
@@ -59,7 +60,7 @@ async function insertTwice(connection: EngineTables): Promise<number> {
     await connection.insert(insert)
     await connection.insert(insert)
     const [row] = await connection.query(`SELECT toUInt32(count()) AS n FROM ${SCRATCH}`, {}, { turn: 'report' })
-    return (row as { n: number } | undefined)?.n ?? 0
+    return Number(memberOf(row, 'n') ?? 0)
   } finally {
     await connection.command(`DROP TABLE IF EXISTS ${SCRATCH} SYNC`)
   }

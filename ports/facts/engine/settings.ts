@@ -1,5 +1,6 @@
 /** The engine settings that inserts and queries rely on; each statement carries its own, whatever the session has. */
 
+import { textOf, memberOf } from '../../../domain/strict-json.ts'
 import { settingsClause } from './connection.ts'
 import type { EngineSettings, EngineTables, TableLayout } from './connection.ts'
 import type { Turn } from '../query-rows.ts'
@@ -80,8 +81,8 @@ interface SupportedSettings {
 export async function readSupportedSettings(connection: EngineTables): Promise<SupportedSettings> {
   const names = Object.keys({ ...INSERT_SETTINGS, ...PAGE_SETTINGS })
   const statement = 'SELECT name FROM system.settings WHERE name IN {names:Array(String)} LIMIT 100'
-  const rows = (await connection.query(statement, { names }, { turn: 'look-up' })) as readonly { name: string }[]
-  const known = new Set(rows.map((row) => row.name))
+  const rows = await connection.query(statement, { names }, { turn: 'look-up' })
+  const known = new Set(rows.map((row) => textOf(memberOf(row, 'name'))))
   const supported = (settings: EngineSettings): EngineSettings =>
     Object.fromEntries(Object.entries(settings).filter(([name]) => known.has(name)))
   const report = settingsClause({ ...supported(REPORT_SETTINGS), ...connection.yielding })

@@ -1,5 +1,6 @@
 /** Deletes rows by mutations, which rewrite the parts that hold them: a lightweight delete would leave them on the disk. */
 
+import { objectOf, memberOf } from '../../../domain/strict-json.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import type { FactTable } from '../columns.ts'
 import { namedAs, settingsClause, type EngineTables } from '../engine/connection.ts'
@@ -38,7 +39,7 @@ async function countRows<T extends FactTable>(
 ): Promise<ErasedRows> {
   const counts = tables.map((table) => `(SELECT count() FROM ${table} WHERE ${conditionOf(table)}) AS ${table}`)
   const [row] = await connection.query(`SELECT ${counts.join(', ')} ${COUNTING}`, {}, { turn: 'report' })
-  const found = Object.entries(row as Readonly<Record<string, unknown>>)
+  const found = Object.entries(objectOf(row))
   return Object.fromEntries(found.map(([table, rows]) => [table, Number(rows)]))
 }
 
@@ -113,8 +114,8 @@ async function untilDeleted(connection: EngineTables, tables: readonly FactTable
   const open = `SELECT count() AS open FROM system.mutations
     WHERE database = currentDatabase() AND table IN (${tables.map(textLiteral).join(', ')}) AND NOT is_done ${COUNTING}`
   for (;;) {
-    const [row] = (await connection.query(open, {}, { turn: 'report' })) as readonly { open: number | string }[]
-    if (Number(row?.open ?? 0) === 0) return
+    const [row] = await connection.query(open, {}, { turn: 'report' })
+    if (Number(memberOf(row, 'open') ?? 0) === 0) return
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
   }
 }

@@ -1,5 +1,6 @@
 /** Deliveries of an organisation's websites: counted by state and by provider answer, and as a list. */
 
+import { keysOf } from '../../../domain/typed-keys.ts'
 import type { DeliveryError, DeliveryGroup } from '../../../domain/delivery/counts.ts'
 import { selectFrom, type RowsOf } from '../columns.ts'
 import { at, newestFirst, once, pageLimit, pageOf, withinPeriod } from '../query-parts.ts'
@@ -89,10 +90,11 @@ const OF_ATTEMPTS = {
   response_status: 'response_status = {response_status:UInt16}',
 } as const
 
-function wanted(known: Readonly<Record<string, string>>, params: DeliveryPageParams): readonly string[] {
-  return Object.entries(known).flatMap(([name, text]) =>
-    params[name as keyof DeliveryListFilters] === undefined ? [] : [text],
-  )
+function wanted(
+  known: Readonly<Partial<Record<keyof DeliveryListFilters, string>>>,
+  params: DeliveryPageParams,
+): readonly string[] {
+  return keysOf(known).flatMap((name) => (params[name] === undefined ? [] : (known[name] ?? [])))
 }
 
 /** A condition on deliveries, or on the events that they are for: an attempt in the period got this answer. */

@@ -1,6 +1,6 @@
 /** Installs of an organisation's websites, newest first, with the columns that lists show. */
 
-import { keysOf } from '../../../domain/typed-keys.ts'
+import { keysOf, recordOf } from '../../../domain/typed-keys.ts'
 import { SOURCE_COLUMN_NAMES } from '../../../domain/collection/visit-source.ts'
 import { selectFrom, type RowsOf } from '../columns.ts'
 import {
@@ -114,9 +114,7 @@ const DECIDED = {
 
 type Counted = keyof typeof COUNTED_BY
 /** Where a visit came from, as figures count it. */
-const VISIT_ORIGIN = Object.fromEntries(
-  Object.entries(COUNTED_BY).map(([name, value]) => [name, `${value} = {${name}:String}`]),
-) as Readonly<Record<Counted, string>>
+const VISIT_ORIGIN = recordOf(keysOf(COUNTED_BY), (name) => `${COUNTED_BY[name]} = {${name}:String}`)
 
 const AFTER = `(received_at, event_id) < (${at('before_ms')}, {before_id:String})`
 

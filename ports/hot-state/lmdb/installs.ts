@@ -6,6 +6,7 @@
  * start.
  */
 
+import { shapeOf, isNumber, isText, orAbsent, isFlag, listOf, type Guard, parsedAs } from '../../../domain/guards.ts'
 import { LIMITS } from '../../../domain/limits.ts'
 import type { OwnedWebsite } from '../../../domain/model.ts'
 import type { Table } from '../../shared/lmdb/table.ts'
@@ -54,6 +55,31 @@ interface StoredInstallation {
   readonly awaits?: string
 }
 
+const isTimed = shapeOf<{ readonly atMs: number }>({ atMs: isNumber })
+const isStoredAnswer = shapeOf<StoredAnswer>({ atMs: isNumber, answer: isText, isPending: orAbsent(isFlag) })
+const isStoredDecision = shapeOf<StoredDecision>({ atMs: isNumber, decision: isText })
+const isKeptDecision = shapeOf<KeptDecision>({
+  atMs: isNumber,
+  encode: (value): value is KeptDecision['encode'] => typeof value === 'function',
+})
+const isDecision = (value: unknown): value is KeptDecision | StoredDecision =>
+  isKeptDecision(value) || isStoredDecision(value)
+const isStoredInstallation = shapeOf<StoredInstallation>({
+  atMs: isNumber,
+  receivedAtMs: isNumber,
+  visit: orAbsent(
+    shapeOf<MatchedVisit>({
+      organization: isText,
+      website: isText,
+      visitId: isText,
+      issuedAtMs: isNumber,
+      gpc: isFlag,
+    }),
+  ),
+  awaits: orAbsent(isText),
+})
+const areKeys = listOf(isText)
+
 type InstallData = StoredAnswer | KeptDecision | StoredInstallation
 
 interface Installs {
@@ -79,11 +105,11 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
   return {
     claim(claim): ClaimOutcome {
       const key = answerKey(claim)
-      const settled = read<StoredAnswer>(key)
+      const settled = read(isStoredAnswer, key)
       if (settled !== null) return { kind: 'settled', answer: settled.answer }
       if (!leases.take(key, claim.owner, LIMITS.claimLeaseMs)) return { kind: 'busy' }
-      const kept = keptText(read<KeptDecision | StoredDecision>(decisionKey(claim)))
-      const known = read<StoredInstallation>(visitKey(claim))
+      const kept = keptText(read(isDecision, decisionKey(claim)))
+      const known = read(isStoredInstallation, visitKey(claim))
       memory.noteAbsent(known === null ? [key, visitKey(claim)] : [key])
       return { kind: 'first', installation: readInstallation(known), kept, isNew: true }
     },
@@ -92,13 +118,14 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
       const atMs = nowMs()
       write(decisionKey(claim), { atMs, encode: decision })
       const installation = visitKey(claim)
-      if (read(installation) === null) write(installation, { atMs, receivedAtMs: 0, awaits: claim.eventId })
+      if (read(isStoredInstallation, installation) === null)
+        write(installation, { atMs, receivedAtMs: 0, awaits: claim.eventId })
     },
     settle(settlement) {
       const key = answerKey(settlement)
       if (leases.isHeldByOther(key, settlement.owner)) return
       leases.release(key, settlement.owner)
-      if (read<StoredAnswer>(key) !== null) return memory.forgetAbsent(settlement)
+      if (read(isStoredAnswer, key) !== null) return memory.forgetAbsent(settlement)
       const atMs = nowMs()
       const { answer, isPending = false, receivedAtMs, matched, eventId } = settlement
       write(key, { atMs, answer, ...(isPending ? { isPending } : {}) })
@@ -110,7 +137,7 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
     },
     decide(decision) {
       const key = answerKey(decision)
-      const known = read<StoredAnswer>(key)
+      const known = read(isStoredAnswer, key)
       const isFinal = known !== null && known.isPending !== true
       if (isFinal && decision.isStored !== true) return
       const atMs = nowMs()
@@ -136,18 +163,18 @@ export function openInstalls(table: Table, leases: Leases, nowMs: () => number):
 function installationNotes({ read, write, forget }: InstallValues) {
   return {
     note: (installation: string, said: StoredInstallation): void => {
-      const known = read<StoredInstallation>(installation)
+      const known = read(isStoredInstallation, installation)
       if ((known?.receivedAtMs ?? 0) <= said.receivedAtMs) write(installation, said)
     },
     awaitNoMore: (event: InstallEventRef): void => {
       const installation = visitKey(event)
-      if (read<StoredInstallation>(installation)?.awaits === event.eventId) forget(installation)
+      if (read(isStoredInstallation, installation)?.awaits === event.eventId) forget(installation)
     },
   }
 }
 
 interface InstallValues {
-  readonly read: <T extends { readonly atMs: number }>(key: string) => T | null
+  readonly read: <T extends { readonly atMs: number }>(isRight: Guard<T>, key: string) => T | null
   /** Nobody may change the value any more. */
   readonly write: (key: string, value: InstallData) => void
   readonly forget: (key: string) => void
@@ -178,9 +205,9 @@ function openMemory(table: Table, nowMs: () => number): InstallMemory {
     }
   }
   return {
-    read<T extends { readonly atMs: number }>(key: string): T | null {
-      const value = (unsaved.get(key) as T | undefined) ?? storedValue<T>(stored(key))
-      return value !== null && value.atMs + KEEP_MS > nowMs() ? value : null
+    read(isRight, key) {
+      const value = unsaved.get(key) ?? storedValue(stored(key))
+      return isRight(value) && value.atMs + KEEP_MS > nowMs() ? value : null
     },
     write: (key, value) => void unsaved.set(key, value),
     passOver: (key) => void unsaved.delete(key),
@@ -221,8 +248,8 @@ function keptText(known: KeptDecision | StoredDecision | null): string | null {
   return 'encode' in known ? known.encode() : known.decision
 }
 
-function storedValue<T>(stored: string | undefined): T | null {
-  return stored === undefined ? null : (JSON.parse(stored) as T)
+function storedValue(stored: string | undefined): unknown {
+  return stored === undefined ? null : JSON.parse(stored)
 }
 
 /** The index lists a key under each day on which it was written; only keys that were not written since are deleted. */
@@ -230,10 +257,9 @@ function sweepDays(table: Table, dueBeforeMs: number, limit: number): number {
   const entriesMax = Math.ceil(limit / KEYS_PER_ENTRY)
   const due = table.range({ start: 'day/', end: dayIndex(dueBeforeMs), limit: entriesMax })
   for (const { key, value } of due) {
-    const targets = JSON.parse(value) as readonly string[]
-    for (const target of targets) {
-      const stored = table.get(target)
-      if (stored !== undefined && (JSON.parse(stored) as { atMs: number }).atMs <= dueBeforeMs) table.remove(target)
+    for (const target of parsedAs(areKeys, value) ?? []) {
+      const stored = parsedAs(isTimed, table.get(target) ?? '')
+      if (stored !== null && stored.atMs <= dueBeforeMs) table.remove(target)
     }
     table.remove(key)
   }

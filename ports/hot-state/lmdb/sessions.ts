@@ -1,5 +1,6 @@
 /** Sessions and one-time values, in the table: they are few, and each is stored before its verb resolves. */
 
+import { shapeOf, isNumber, isText, type Guard, parsedAs } from '../../../domain/guards.ts'
 import type { Table } from '../../shared/lmdb/table.ts'
 
 import { GENERATION_MS, type SessionVerbs, type SessionRecords, type OnceVerbs } from '../session-verbs.ts'
@@ -23,6 +24,11 @@ interface StoredGeneration {
   readonly number: number
 }
 
+const isEntry = shapeOf<{ readonly untilMs: number }>({ untilMs: isNumber })
+const isSession = shapeOf<StoredSession>({ untilMs: isNumber, person: isText, generation: isNumber, record: isText })
+const isOnce = shapeOf<StoredOnce>({ untilMs: isNumber, value: isText })
+const isGeneration = shapeOf<StoredGeneration>({ untilMs: isNumber, number: isNumber })
+
 interface LmdbSessions {
   readonly verbs: SessionVerbs
   /** Deletes up to `limit` expired entries; returns how many. */
@@ -43,7 +49,7 @@ const SESSIONS_MAX = 1 << 20
 
 interface Entries {
   /** Null if it has expired. */
-  readonly read: <T extends { readonly untilMs: number }>(key: string) => T | null
+  readonly read: <T extends { readonly untilMs: number }>(isRight: Guard<T>, key: string) => T | null
   readonly write: <T extends { readonly untilMs: number }>(key: string, value: T) => void
   readonly remove: (key: string) => void
   /** Keys that begin with this text, expired ones too. */
@@ -53,11 +59,9 @@ interface Entries {
 
 /** Each entry has an index entry that begins with its expiry, so that expired ones are found without a scan. */
 function openEntries(table: Table, nowMs: () => number): Entries {
-  const read = <T extends { readonly untilMs: number }>(key: string): T | null => {
-    const stored = table.get(key)
-    if (stored === undefined) return null
-    const value = JSON.parse(stored) as T
-    return value.untilMs > nowMs() ? value : null
+  const read: Entries['read'] = (isRight, key) => {
+    const value = parsedAs(isRight, table.get(key) ?? '')
+    return value !== null && value.untilMs > nowMs() ? value : null
   }
   return {
     read,
@@ -71,7 +75,7 @@ function openEntries(table: Table, nowMs: () => number): Entries {
       const over = table.range({ start: 'over/', end: `over/${timeKey(nowMs())}`, limit })
       for (const { key, value } of over) {
         // An entry that was written again has a newer index entry.
-        if (read(value) === null) table.remove(value)
+        if (read(isEntry, value) === null) table.remove(value)
         table.remove(key)
       }
       return over.length
@@ -86,7 +90,7 @@ function storedSessions(
   nowMs: () => number,
   durable: Durable,
 ): SessionRecords {
-  const generationOf = (person: string): StoredGeneration | null => read(`signed-out/${person}`)
+  const generationOf = (person: string): StoredGeneration | null => read(isGeneration, `signed-out/${person}`)
   return {
     async putSession({ id, person, record, forMs }) {
       const untilMs = nowMs() + forMs
@@ -98,12 +102,12 @@ function storedSessions(
       await durable()
     },
     async readSession(id) {
-      const session = read<StoredSession>(`session/${id}`)
+      const session = read(isSession, `session/${id}`)
       if (session === null || (generationOf(session.person)?.number ?? 0) !== session.generation) return null
       return session.record
     },
     async dropSession(id) {
-      const session = read<StoredSession>(`session/${id}`)
+      const session = read(isSession, `session/${id}`)
       if (session !== null) remove(sessionOfKey(session.person, id))
       remove(`session/${id}`)
       await durable()
@@ -132,14 +136,14 @@ function onceVerbs({ read, write, remove }: Entries, nowMs: () => number, durabl
   }
   return {
     async putOnce(key, value, forMs) {
-      if (read<StoredOnce>(`once/${key}`) !== null) return false
+      if (read(isOnce, `once/${key}`) !== null) return false
       await put(key, value, forMs)
       return true
     },
     replaceOnce: put,
-    readOnce: async (key) => read<StoredOnce>(`once/${key}`)?.value ?? null,
+    readOnce: async (key) => read(isOnce, `once/${key}`)?.value ?? null,
     async takeOnce(key) {
-      const once = read<StoredOnce>(`once/${key}`)
+      const once = read(isOnce, `once/${key}`)
       if (once === null) return null
       remove(`once/${key}`)
       await durable()

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 
 import type { Redis } from 'ioredis'
 
+import { isList } from '../../../domain/guards.ts'
 import { encodeVerbCalls, type ScriptArgument } from './verb-call.ts'
 
 /** By folder of `lua/`; each is named after its file. */
@@ -47,10 +48,13 @@ export type SendVerbs = (call: Buffer, count: number) => Promise<readonly unknow
  */
 export function defineScripts(client: Redis, prefix: string): SendVerbs {
   client.defineCommand('verbs', { numberOfKeys: 1, lua: verbsScript() })
-  const { verbsBuffer } = client as unknown as {
-    readonly verbsBuffer: (prefix: string, call: Buffer) => Promise<unknown[]>
+  const verbs: unknown = Reflect.get(client, 'verbsBuffer')
+  if (typeof verbs !== 'function') throw new Error('ioredis is not the version that this service was made for')
+  return async (call) => {
+    const replies: unknown = await Reflect.apply(verbs, client, [prefix, call])
+    if (!isList(replies)) throw new Error('the verbs of the hot state answered no list')
+    return replies
   }
-  return (call) => verbsBuffer.call(client, prefix, call)
 }
 
 /**

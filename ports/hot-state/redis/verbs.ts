@@ -102,12 +102,12 @@ function receiptVerbs(run: RunScript, now: Now): ReceiptVerbs {
     putVisit,
     async activate(receipt) {
       const reply = await run('activate', [now(), receiptId(receipt), receiptDay(receipt), KEEP_PAST_DAY_MS])
-      return activationOf(receipt, reply as Buffer[])
+      return activationOf(receipt, buffersIn(reply))
     },
     async receiptStates(receipts) {
       if (receipts.length === 0) return []
       const asked = receipts.flatMap((receipt) => [receiptId(receipt), receiptDay(receipt)])
-      const codes = (await run('receipt_states', [now(), ...asked])) as number[]
+      const codes = numbersIn(await run('receipt_states', [now(), ...asked]))
       return codes.map((code) => STATES[code] ?? 'unknown')
     },
     async learn(receipt, state) {
@@ -129,7 +129,7 @@ function installVerbs(run: RunScript, now: Now, generation: () => StoreGeneratio
     async claimInstall(claim) {
       const keys = [eventHash(claim), installationKey(claim)]
       const reply = await run('claim_install', [now(), ...keys, claim.owner, LIMITS.claimLeaseMs, ANSWER_MEMORY_MS])
-      return claimOutcomeOf(claim, reply as Buffer[], generation().name)
+      return claimOutcomeOf(claim, buffersIn(reply), generation().name)
     },
     async keepInstall(claim, decision) {
       const keys = [eventHash(claim), installationKey(claim)]
@@ -157,7 +157,7 @@ function lossVerbs(run: RunScript, now: Now, { generation, goneAfterMs }: LossRu
   return {
     async forgotten() {
       const { name } = generation()
-      const [whole, since, losses] = (await run('read_whole', [now(), name, goneAfterMs])) as Buffer[]
+      const [whole, since, losses] = buffersIn(await run('read_whole', [now(), name, goneAfterMs]))
       return String(whole) === name ? null : lossOf(name, String(since), String(losses))
     },
     async restored({ generation: name, losses }) {
@@ -194,7 +194,7 @@ function countVerbs(run: RunScript, now: Now): HitVerbs & UsageVerbs {
     async countHits(hits) {
       if (hits.length === 0) return { kind: 'counted', counts: [] }
       const asked = hits.flatMap(({ key, limit, windowS }: Hit) => [key, limit, windowS])
-      return hitOutcomeOf((await run('count_hits', [now(), ...asked])) as number[])
+      return hitOutcomeOf(numbersIn(await run('count_hits', [now(), ...asked])))
     },
     async returnHits(hits, agoMs) {
       if (hits.length === 0) return
@@ -203,14 +203,15 @@ function countVerbs(run: RunScript, now: Now): HitVerbs & UsageVerbs {
     },
     async addUsage({ organization, month, quota }) {
       const args = [now(), monthOf(organization, month), quota ?? '', 1, USAGE_MEMORY_MS]
-      const [used = 0, isOver, isFirstOver] = (await run('add_usage', args)) as number[]
+      const [used = 0, isOver, isFirstOver] = numbersIn(await run('add_usage', args))
       return { used, isOver: isOver === 1, isFirstOver: isFirstOver === 1 }
     },
     async returnUsage({ organization, month }) {
       await run('return_usage', [now(), monthOf(organization, month)])
     },
     async readUsage(organization, month) {
-      return (await run('read_usage', [now(), monthOf(organization, month)])) as number
+      const [used = 0] = numbersIn([await run('read_usage', [now(), monthOf(organization, month)])])
+      return used
     },
     async raiseUsage({ organization, month, atLeast }) {
       await run('raise_usage', [now(), monthOf(organization, month), atLeast, USAGE_MEMORY_MS])
@@ -231,4 +232,15 @@ function jobVerbs(run: RunScript, now: Now): JobVerbs {
       await run('release_job', [now(), jobId, owner])
     },
   }
+}
+
+/** What a script answered. @throws Error if it is anything else: the scripts of another release have other names. */
+function buffersIn(reply: unknown): Buffer[] {
+  if (Array.isArray(reply) && reply.every((each) => Buffer.isBuffer(each))) return reply
+  throw new Error('a script of the hot state answered no texts')
+}
+
+function numbersIn(reply: unknown): number[] {
+  if (Array.isArray(reply) && reply.every((each) => typeof each === 'number')) return reply
+  throw new Error('a script of the hot state answered no numbers')
 }

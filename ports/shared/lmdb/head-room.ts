@@ -9,6 +9,8 @@ import { closeSync, fstatSync, openSync, writeSync } from 'node:fs'
 
 import type { Database } from 'lmdb'
 
+import { shapeOf, isNumber } from '../../../domain/guards.ts'
+
 const STEP_BYTES = 1024 * 1024
 /** Values take whole pages, and a tree grows with them. */
 const GROWTH = 1.25
@@ -41,7 +43,7 @@ export class HeadRoom {
 
   /** Finds LMDB's last page; call it after each transaction. */
   measure(): void {
-    const stats = this.#databases[0]?.getStats() as DatabaseStats | undefined
+    const [stats] = this.#stats()
     this.#usedBytes = stats === undefined ? 0 : (stats.lastPageNumber + 1) * stats.pageSize
     this.#endBytes = fstatSync(this.#file).size
   }
@@ -82,7 +84,7 @@ export class HeadRoom {
   }
 
   #stats(): readonly DatabaseStats[] {
-    return this.#databases.map((database) => database.getStats() as DatabaseStats)
+    return this.#databases.map((database) => statsOf(database.getStats()))
   }
 
   #extendTo(endBytes: number): boolean {
@@ -104,6 +106,19 @@ interface DatabaseStats {
   readonly treeBranchPageCount: number
   readonly treeLeafPageCount: number
   readonly overflowPages: number
+}
+
+const isStats = shapeOf<DatabaseStats>({
+  pageSize: isNumber,
+  lastPageNumber: isNumber,
+  treeBranchPageCount: isNumber,
+  treeLeafPageCount: isNumber,
+  overflowPages: isNumber,
+})
+
+function statsOf(stats: unknown): DatabaseStats {
+  if (isStats(stats)) return stats
+  throw new Error('lmdb is not the version that this service was made for')
 }
 
 const ZEROS = Buffer.alloc(STEP_BYTES)

@@ -57,7 +57,7 @@ export function leaderSources(settings: KafkaSettings): readonly LeaderSource[] 
 
 export function leaderWatch(sources: readonly LeaderSource[]): LeaderWatch {
   const watched = new Set<WatchedTopic>()
-  const polls = sources.map((source) => ({ source, isAsked: false, answer: null as Leaders | null }))
+  const polls = sources.map((source): Poll => ({ source, isAsked: false, answer: null }))
   const known = new Map<string, string>()
   let changes = 0
   let slowAtMs = Number.NEGATIVE_INFINITY
