@@ -26,6 +26,9 @@ describe('whencectl check', function () {
     service = await startTestService({ manifests })
     const tag = (project: string) => `<script async src="${service.url}/browser.js" data-project="${project}"></script>`
     pages.set('/good', { html: `${tag('acme-dev')}<pre data-whence-command>curl x | sh</pre>` })
+    const named = tag('acme-dev').replace('async', 'async data-commands="main pre, .install"')
+    pages.set('/named', { html: `${named}<main><pre>curl x | sh</pre></main><p class="install">curl x | sh</p>` })
+    pages.set('/unmarked', { html: `${tag('acme-dev')}<pre>curl x | sh</pre>` })
     pages.set('/typo', { html: tag('acme-de') })
     pages.set('/nameless', { html: `<script src=${service.url}/browser.js></script>` })
     pages.set('/bare', { html: '<p>no script' })
@@ -57,6 +60,11 @@ describe('whencectl check', function () {
       expect(stdout).to.include(words)
     expect(stdout).not.to.match(/PROBLEM|skipped/)
     expect(status).to.equal(0)
+  })
+
+  it('knows install commands that the script tag names, and says if there is none', async () => {
+    expect((await check('/named')).stdout).to.include('2 install commands are marked')
+    expect((await check('/unmarked')).stdout).to.match(/skipped .*data-whence-command or named by data-commands/)
   })
 
   it('skips what needs a browser if there is none, and lists it', async () => {

@@ -57,6 +57,10 @@ export async function checkInBrowser({ url, setup, executable, home }: BrowserCh
   }
 }
 
+/** How many install commands the page marks, or names on the script tag. `:is` ignores errors in the page's own selector. */
+const MARKED_JS = `document.querySelectorAll(':is([data-whence-command],' +
+  (document.querySelector('script[data-project][data-commands]')?.dataset.commands ?? '') + ')').length`
+
 interface Followed {
   /** The answer to the visit; null if none was sent in time. */
   readonly recorded: Response | null
@@ -81,13 +85,13 @@ async function followVisit(page: Page, { recorded, answers }: Followed, tell: Te
     )
   if (!activated.ok()) return tell(await refusalFinding('activation', activated))
   tell(ok('marker', 'The marker was written and its receipt is active.'))
-  const count = await page.locator('[data-whence-command]').count()
+  const count = await page.evaluate<number>(MARKED_JS)
   tell(
     count > 0
       ? ok('commands', `${count} install command${count === 1 ? ' is' : 's are'} marked.`)
       : skipped(
           'commands',
-          'No install command is marked with data-whence-command: on the page that shows it, copying then carries no token.',
+          'No install command is marked with data-whence-command or named by data-commands: on the page that shows it, copying then carries no token.',
         ),
   )
 }
