@@ -90,13 +90,13 @@ on('by-oidc', async () => {
 })
 on('by-link', async () => {
   const mail = fragment.get('mail')
-  const code = byId('code').hidden ? {} : { code: byId('code').value.trim() }
+  const code = byId('code-label').hidden ? {} : { code: byId('code').value.trim() }
   const answer =
     mail === null
       ? await ask('POST', '/api/sign-in/link', { token: fragment.get('link') })
       : await ask('POST', '/api/sign-in/mail/confirm', { token: mail, ...code })
   if (answer.body.error === 'code_required') {
-    byId('code').hidden = false
+    byId('code-label').hidden = false
     say('You asked for the link in another browser. Type the code from the mail.')
   } else if (answer.status === 200) location.assign(wantedPath())
   else explain(answer)
@@ -111,7 +111,7 @@ async function open() {
   const shown = fragment
   hideAll()
   say('')
-  byId('code').hidden = true
+  byId('code-label').hidden = true
   byId('code').value = ''
   if (fragment.has('mail') || fragment.has('link')) {
     byId('by-link').hidden = false

@@ -15,7 +15,7 @@ const htmlOf = (brand: string): string =>
     main: `<h1>Sign in to ${brand}</h1>
 <p id="invited" hidden>You are invited to an organisation. Sign in with the address that the invitation was sent to. It then waits for you on the first page, or under Your account.</p>
 <p id="status" role="status"></p>
-<form id="by-link" hidden><p><label>Code from the mail <input id="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9]{8}" hidden></label></p><p><button>Sign in</button></p></form>
+<form id="by-link" hidden><p><label id="code-label" hidden>Code from the mail <input id="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9]{8}"></label></p><p><button>Sign in</button></p></form>
 <form id="by-mail" hidden><p><label>E-mail address <input id="email" type="email" autocomplete="email" required></label></p><p><button>Send me a link</button></p></form>
 <form id="by-oidc" hidden><p><button>Sign in with your organisation</button></p></form>
 <section id="me" hidden><ul id="organizations"></ul><p><a href="/">Open the dashboard</a></p><form id="sign-out"><p><button>Sign out</button></p></form></section>`,

@@ -8,6 +8,7 @@ import type { JsonFrom } from '../../dashboard/api/routes.ts'
 import { ask, path } from '../data/ask.ts'
 import { MEMBER_ROLES, type MemberRole } from '../../domain/model.ts'
 import { ROLE_ACTIONS } from '../../domain/people/roles.ts'
+import { Snippet } from '../parts/copy.tsx'
 import { Loading, Page, Problem } from '../parts/states.tsx'
 import { problemWords } from '../resources/words.ts'
 import { TableHead } from '../parts/table-head.tsx'
@@ -179,7 +180,7 @@ function MemberActions({ member, organization }: MemberProps): ReactNode {
   const onSuccess = () => queries.invalidateQueries({ queryKey: ['members', organization] })
   const remove = useMutation({ mutationFn: () => ask(address, { method: 'DELETE' }), onSuccess })
   const again = useMutation({
-    mutationFn: () => ask(`${address}/invitation`, { method: 'POST', body: {} }),
+    mutationFn: () => ask<JsonFrom<'inviteAgain'>>(`${address}/invitation`, { method: 'POST', body: {} }),
     onSuccess,
   })
   const who = nameOf(member)
@@ -193,7 +194,16 @@ function MemberActions({ member, organization }: MemberProps): ReactNode {
       <Button size="xs" variant="default" aria-label={`Remove ${who}`} onClick={() => setIsAsking(true)}>
         Remove
       </Button>
+      {again.data !== undefined && again.data.link === undefined && <span role="status">Sent again</span>}
       <Problem error={again.error} />
+      <Modal
+        opened={again.data?.link !== undefined}
+        onClose={() => again.reset()}
+        title={`The invitation of ${who}`}
+        closeButtonProps={CLOSE}
+      >
+        <LinkToPassOn link={again.data?.link ?? ''} />
+      </Modal>
       <Modal opened={isAsking} onClose={() => setIsAsking(false)} title={`Remove ${who}?`} closeButtonProps={CLOSE}>
         <p>They lose access on every page within a second. What they have set up stays.</p>
         <Problem error={remove.error} />
@@ -201,6 +211,19 @@ function MemberActions({ member, organization }: MemberProps): ReactNode {
           Remove
         </Button>
       </Modal>
+    </>
+  )
+}
+
+/** Of a service that sends no mail. */
+function LinkToPassOn({ link }: { readonly link: string }): ReactNode {
+  return (
+    <>
+      <p>
+        This service sends no mail. Pass this link on to the person: it works once, within seven days, for whoever signs
+        in with that address. It is not shown again.
+      </p>
+      <Snippet what="the link" text={link} />
     </>
   )
 }
@@ -216,16 +239,17 @@ function InviteForm({
   const [email, setEmail] = useState('')
   const [role, setRole] = useState<MemberRole>('Member')
   const invite = useMutation({
-    mutationFn: () => ask(membersPath(organization), { method: 'POST', body: { email, role } }),
-    async onSuccess() {
+    mutationFn: () => ask<JsonFrom<'invite'>>(membersPath(organization), { method: 'POST', body: { email, role } }),
+    async onSuccess({ link }) {
       await queries.invalidateQueries({ queryKey: ['members', organization] })
-      onDone()
+      if (link === undefined) onDone()
     },
   })
   const send = (event: FormEvent): void => {
     event.preventDefault()
     invite.mutate()
   }
+  if (invite.data?.link !== undefined) return <LinkToPassOn link={invite.data.link} />
   return (
     <form onSubmit={send} className="form">
       <TextInput

@@ -594,6 +594,11 @@ describe('the pages', function () {
         await page.locator('#by-mail button').waitFor()
         await holds()
       }
+      await page.goto('about:blank')
+      await page.goto(`${stage.url}/sign-in#link=${'a'.repeat(43)}`)
+      await page.locator('#by-link button').waitFor()
+      expect(await page.getByText('Code from the mail').isVisible(), 'a label without its field').to.equal(false)
+      await holds()
       // A browser logs that nobody is signed in.
       expect(noise.filter((words) => !words.includes('401'))).to.deep.equal([])
       await page.close()

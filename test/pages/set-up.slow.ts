@@ -88,6 +88,23 @@ describe('the pages by which people set things up', function () {
     await page.close()
   })
 
+  it('show the link of an invitation if the service sends no mail', async () => {
+    const { page, noise } = await stage.open('owner@acme.dev', { width: 390, scheme: 'light' })
+    const link = `${stage.url}/sign-in#invitation=${'a'.repeat(43)}`
+    await page.route('**/api/organizations/acme/members', (route) =>
+      route.request().method() === 'POST'
+        ? route.fulfill({ status: 201, json: { name: 'guest', link } })
+        : route.fallback(),
+    )
+    await page.goto(`${stage.url}/app/acme/members`)
+    await page.getByRole('button', { name: 'Invite' }).click()
+    await page.getByLabel('E-mail address').fill('guest@acme.dev')
+    await page.getByRole('button', { name: 'Send the invitation' }).click()
+    await page.getByRole('dialog').getByText(link).waitFor()
+    await check(page, noise, 'Invitation to pass on-390-light')
+    await page.close()
+  })
+
   it('create an object by a form that says what is wrong with which field, and remove it', async () => {
     const { page, noise } = await stage.open('owner@acme.dev', { width: 1280, scheme: 'dark' })
     await page.goto(`${stage.url}/app/acme/resources`)
