@@ -12,29 +12,33 @@ import type { JsonSchema } from '../../domain/schema/json-schema.ts'
 import type { Shape } from '../../runtime/http/shapes.ts'
 
 /** Null: anyone. `Person`: anyone who is signed in. A role: in the organisation that the path names. */
-type Need = 'Person' | MemberRole | null
+export type Need = 'Person' | MemberRole | null
 
 /**
  * `callback`: from another website, as the identity provider's; counted and checked by its own handler. `signed`: from another
  * service, which proves itself by a signature over its body; not counted.
  */
-type RateClass = 'read' | 'write' | 'sign-in' | 'callback' | 'signed'
+export type RateClass = 'read' | 'write' | 'sign-in' | 'callback' | 'signed'
 
 export type AnswerStatus = 200 | 201 | 202 | 204 | 303
 
 /** A JSON body by its schema, a stream of one of these types, or no body. */
 type DeclaredAnswer = TSchema | readonly string[] | null
 
-export interface RouteRow {
+/** Who may ask, and how that is counted. */
+export interface RouteAccess {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** Segments with a colon are parameters; `organization` names the organisation whose role counts. */
-  readonly path: string
   readonly needs: Need
   readonly rate: RateClass
-  /** How the statements of a read wait for the engine; `page` if absent. */
-  readonly rank?: ReadRank
   /** Only takes rights away, and so never waits until it is known who may do what. */
   readonly isDenial?: true
+}
+
+export interface RouteRow extends RouteAccess {
+  /** Segments with a colon are parameters; `organization` names the organisation whose role counts. */
+  readonly path: string
+  /** How the statements of a read wait for the engine; `page` if absent. */
+  readonly rank?: ReadRank
   /** Of the object that it is about: `seen` must come with the request as If-Match, `given` comes with its answer as ETag. */
   readonly versions?: readonly ('seen' | 'given')[]
   readonly summary: string

@@ -9,14 +9,14 @@ import { unknownPathHit } from '../../domain/collection/rate.ts'
 import type { Hit, HitCounter, HitVerbs } from '../../ports/hot-state/hot-state.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { HandlerOutcome } from './call.ts'
-import type { RouteRow } from '../api/route.ts'
+import type { RouteAccess } from '../api/route.ts'
 
 interface Who {
   readonly session: Session | null
   readonly addressHash: string
 }
 
-export function hitsOf({ rate }: RouteRow, { session, addressHash }: Who): readonly Hit[] {
+export function hitsOf({ rate }: RouteAccess, { session, addressHash }: Who): readonly Hit[] {
   switch (rate) {
     case 'read':
       // A person who is not signed in has no session to count by.

@@ -2,21 +2,21 @@
 
 import type { ErrorCode } from '../../domain/errors.ts'
 import { mayAnswer, type RightsAge } from '../../domain/people/rights-age.ts'
-import type { RouteRow } from '../api/route.ts'
+import type { Need, RateClass, RouteAccess } from '../api/route.ts'
 
 /** Methods that change nothing, on every route. */
-export function isRead({ method }: Pick<RouteRow, 'method'>): boolean {
+export function isRead({ method }: RouteAccess): boolean {
   return method === 'GET'
 }
 
 /** Whether a request may be answered while the knowledge of who may do what is of this age. */
-export function mayBeAnswered({ method, needs, rate, isDenial }: RouteRow, age: RightsAge): boolean {
+export function mayBeAnswered({ method, needs, rate, isDenial }: RouteAccess, age: RightsAge): boolean {
   const isSignIn = rate === 'sign-in' || rate === 'callback'
   return mayAnswer({ method, isOfPerson: needs !== null, isSignIn, isDenial: isDenial === true }, age)
 }
 
 /** Whether a request to this route must come from the service's own pages. */
-export function isOwnOriginOnly({ rate }: Pick<RouteRow, 'rate'>): boolean {
+export function isOwnOriginOnly({ rate }: RouteAccess): boolean {
   return rate !== 'callback' && rate !== 'signed'
 }
 
@@ -28,8 +28,15 @@ const OF_BODIES: readonly ErrorCode[] = [
   'unsupported_encoding',
 ]
 
+interface RefusingRoute {
+  readonly needs: Need
+  readonly rate: RateClass
+  readonly body?: object
+  readonly refuses?: readonly ErrorCode[]
+}
+
 /** Every code that a request to the route may be refused with: the API's document is made of them, and the server holds handlers to them. */
-export function refusalsOf({ needs, rate, body, refuses = [] }: RouteRow): ReadonlySet<ErrorCode> {
+export function refusalsOf({ needs, rate, body, refuses = [] }: RefusingRoute): ReadonlySet<ErrorCode> {
   const inOrganization = needs !== null && needs !== 'Person'
   return new Set([
     ...EVERYWHERE,

@@ -24,7 +24,7 @@ import type { DashboardMetrics } from './metrics.ts'
 import { isLimit, limitIn, type RefusedRequest } from './refused.ts'
 import { sendOutcome, sendStream } from './send.ts'
 import { isOwnOriginOnly, isRead, mayBeAnswered, refusalsOf } from './route.ts'
-import type { RouteRow } from '../api/route.ts'
+import type { RouteAccess, RouteRow } from '../api/route.ts'
 import { handlePlaced, ReadPlaces } from './places.ts'
 import { createRouteTable, type RouteMatch } from './route-table.ts'
 
@@ -296,7 +296,7 @@ const EMPTY = { kind: 'object', value: {} } as const
 
 /** An organisation that the person does not belong to is answered as one that does not exist. */
 function findScope(
-  { needs }: RouteRow,
+  { needs }: RouteAccess,
   { params, session }: { readonly params: Readonly<Record<string, string>>; readonly session: Session | null },
   directory: Directory,
 ): OrganizationScope | Refusal | null {

@@ -51,14 +51,14 @@ export async function erase(deps: ErasureDeps, subject: ErasureSubject): Promise
     await untilWritten(deps)
     // Records that were not stored yet may have named more.
     const again = await planErasure(deps.facts, subject)
-    const isWhole = erasedNamesOf(again).length <= erasedNamesOf(plan).length
+    const isWhole = erasedNamesOf(again, again.ids).length <= erasedNamesOf(plan, plan.ids).length
     plan = merged(plan, again)
     if (isWhole) break
   }
-  await eraseNow(deps, erasedNamesOf(plan), plan)
+  await eraseNow(deps, erasedNamesOf(plan, plan.ids), plan)
   await noteErasure(deps, plan)
   const erasedAtMs = deps.nowMs()
-  return { plan, remembered: erasedNamesOf(plan).map((name) => ({ ...name, erasedAtMs })) }
+  return { plan, remembered: erasedNamesOf(plan, plan.ids).map((name) => ({ ...name, erasedAtMs })) }
 }
 
 /** For facts that were restored from an older backup: no writer works on them yet. */
@@ -85,7 +85,7 @@ async function remember({ facts, nowMs }: ErasureDeps, plan: ErasurePlan): Promi
   const erasedAtMs = nowMs()
   await facts.insert(
     'erasures',
-    erasedNamesOf(plan).map((name) => erasureRow({ ...name, erasedAtMs })),
+    erasedNamesOf(plan, plan.ids).map((name) => erasureRow({ ...name, erasedAtMs })),
   )
 }
 
@@ -117,7 +117,7 @@ export async function untilWritten({ eventLog, isWriterRunning, nowMs }: Erasure
 
 async function eraseNow(deps: ErasureDeps, names: readonly ErasedName[], plan: ErasurePlan): Promise<void> {
   await deps.facts.erase(names)
-  await correctFigures(deps, plan.hours, plan)
+  await correctFigures(deps, plan.extent.hours, plan)
 }
 
 /** Counted again within a minute; until then these hours have no figures, rather than figures that include the erased data. */
@@ -132,7 +132,8 @@ async function correctFigures(
 
 /** Reports how much was erased, but not whose data it was. */
 async function noteErasure({ eventLog, nowMs }: ErasureDeps, plan: ErasurePlan): Promise<void> {
-  const { organization, website, installationIds, visitIds, eventIds } = plan
+  const { organization, website, ids } = plan
+  const { installationIds, visitIds, eventIds } = ids
   const id = randomBytes(ID_BYTES).toString('hex')
   const record: ActivityRecord = {
     v: 1,
@@ -155,8 +156,7 @@ function merged(before: ErasurePlan, after: ErasurePlan): ErasurePlan {
   ]
   return {
     ...after,
-    visitIds: both(({ visitIds }) => visitIds),
-    eventIds: both(({ eventIds }) => eventIds),
-    hours: [...new Set([...before.hours, ...after.hours])],
+    ids: { ...after.ids, visitIds: both(({ ids }) => ids.visitIds), eventIds: both(({ ids }) => ids.eventIds) },
+    extent: { ...after.extent, hours: [...new Set([...before.extent.hours, ...after.extent.hours])] },
   }
 }

@@ -20,19 +20,34 @@ export interface ErasureSubject {
   readonly visitIds: readonly string[]
 }
 
-export interface ErasurePlan extends OwnedWebsite {
+/** What is erased, by its IDs. */
+export interface ErasedIds {
   readonly installationIds: readonly string[]
   readonly visitIds: readonly string[]
   readonly eventIds: readonly string[]
+}
+
+/** Whom an erasure concerns beside the person. */
+interface Others {
   /** Visits that stay because other installations were matched to them too. */
   readonly sharedVisitIds: readonly string[]
   /** Installations that lose events, but not all of their data. */
   readonly otherInstallations: number
+}
+
+/** How much an erasure takes away. */
+interface ErasureExtent {
   /** Hours whose figures change, as Unix ms. */
   readonly hours: readonly number[]
   readonly rows: ErasedRows
   /** What was sent to providers, which only they can delete. */
   readonly sentTo: readonly string[]
+}
+
+export interface ErasurePlan extends OwnedWebsite {
+  readonly ids: ErasedIds
+  readonly others: Others
+  readonly extent: ErasureExtent
 }
 
 type InstallNaming = QueryRow<'installsNaming'>
@@ -53,24 +68,25 @@ export async function planErasure(facts: Facts, subject: ErasureSubject): Promis
   const eventIds = installs.map(({ event_id: id }) => id)
   const others = installs.map(({ installation_id: id }) => id).filter((id) => !installationIds.includes(id))
   const times = [...chain.map(({ issued_at_ms: ms }) => ms), ...installs.map(({ received_at_ms: ms }) => ms)]
-  const plan = {
+  const ids = { installationIds, visitIds: [...visits], eventIds }
+  return {
     ...owner,
-    installationIds,
-    visitIds: [...visits],
-    eventIds,
-    sharedVisitIds: shared,
-    otherInstallations: new Set(others).size,
-    hours: [...new Set(times.map(hourOf))],
+    ids,
+    others: { sharedVisitIds: shared, otherInstallations: new Set(others).size },
+    extent: {
+      hours: [...new Set(times.map(hourOf))],
+      rows: await facts.countNamed(erasedNamesOf(owner, ids)),
+      sentTo: await sentTo(facts, owner, eventIds),
+    },
   }
-  return { ...plan, rows: await facts.countNamed(erasedNamesOf(plan)), sentTo: await sentTo(facts, owner, eventIds) }
 }
 
 /** Everything that is erased, in the form that is remembered. */
 export function erasedNamesOf(
-  plan: Pick<ErasurePlan, 'organization' | 'website' | 'installationIds' | 'visitIds' | 'eventIds'>,
+  owner: OwnedWebsite,
+  { installationIds, visitIds, eventIds }: ErasedIds,
 ): readonly ErasedName[] {
-  const { installationIds, visitIds, eventIds } = plan
-  return [...new Set([...installationIds, ...visitIds, ...eventIds])].map((id) => erasedName(plan, id))
+  return [...new Set([...installationIds, ...visitIds, ...eventIds])].map((id) => erasedName(owner, id))
 }
 
 /** Rejects with an explanation if the website alone does not say whose data it is. */

@@ -202,8 +202,14 @@ function addOrganization(compiler: Compiler, resource: Resource<'Organization'>)
   }
   const displayName = displayNameOf(compiler, resource)
   if (displayName === null) return
-  const counts = { installPaths: [], websiteCount: 0, logStreams: [], webhooks: [], finished: null, held: null }
-  compiler.made.organizations.set(resource.key, { id, displayName, plan, logRetentionDays, ...counts })
+  compiler.made.organizations.set(resource.key, {
+    id,
+    plan,
+    said: { displayName, logRetentionDays },
+    parts: { installPaths: [], logStreams: [], webhooks: [] },
+    websiteCount: 0,
+    result: { finished: null, held: null },
+  })
 }
 
 function addInstallPath(compiler: Compiler, resource: Resource<'InstallPath'>): void {
@@ -211,7 +217,8 @@ function addInstallPath(compiler: Compiler, resource: Resource<'InstallPath'>): 
   const id = websiteIdOf(compiler, resource)
   const displayName = displayNameOf(compiler, resource)
   if (organization === null || id === null || displayName === null) return
-  const { installPaths, plan } = organization
+  const { parts, plan } = organization
+  const { installPaths } = parts
   if (installPaths.some((other) => other.id === id)) {
     compiler.report(resource, 'IdTaken', '/spec/id', 'an older install path of the organisation has this ID')
     return
@@ -227,14 +234,15 @@ function* assemble(compiler: Compiler, sha256Hex: Sha256Hex, digests: PartMemory
   const sources = new Map(compiler.objects.resources.Organization.map((resource) => [resource.key, resource]))
   for (const [key, draft] of compiler.made.organizations) {
     const resource = sources.get(key)
-    if (draft.held === null && resource === undefined) continue
-    draft.finished = draft.held ?? (resource === undefined ? null : finishOrganization(compiler, resource, draft))
-    if (draft.finished !== null) byId.set(draft.id, draft.finished)
+    const { id, result } = draft
+    if (result.held === null && resource === undefined) continue
+    result.finished = result.held ?? (resource === undefined ? null : finishOrganization(compiler, resource, draft))
+    if (result.finished !== null) byId.set(id, result.finished)
   }
   const websites = new Map<string, Website>()
   const origins = new Set<string>()
   for (const draft of compiler.made.websites.values()) {
-    const organization = draft.organization.finished
+    const organization = draft.organization.result.finished
     if (organization === null) continue
     const website = finishedWebsite(draft.core, organization, draft)
     websites.set(website.id, website)
@@ -259,12 +267,14 @@ function finishOrganization(
   resource: Resource<'Organization'>,
   draft: OrganizationDraft,
 ): Organization {
-  const { id, displayName, plan, logRetentionDays, installPaths, logStreams, webhooks } = draft
+  const { id, plan, said, parts } = draft
+  const { installPaths, logStreams, webhooks } = parts
   const oldest = installPaths[0]?.id ?? null
   const named = resource.spec.defaultInstallPath
   const isFound = named === undefined || installPaths.some((installPath) => installPath.id === named)
   if (!isFound) reportMissingDefault(compiler, resource, named)
   const firstInstallPath = isFound && named !== undefined ? named : oldest
+  const { displayName, logRetentionDays } = said
   const own = { id, ...compiledFrom(resource), displayName, plan, logRetentionDays }
   const organization = { ...own, installPaths, firstInstallPath, logStreams, webhooks }
   return unchanged(resource, Object.freeze(organization))

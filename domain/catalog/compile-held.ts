@@ -119,8 +119,14 @@ function organizationFor(compiler: Compiler, { organization }: Website): Organiz
 function holdOrganization(compiler: Compiler, organization: Organization): OrganizationDraft {
   const { id, displayName, plan, logRetentionDays, installPaths, allowedNamespaces } = organization
   const key = organizationKey(organization)
-  const counts = { installPaths: [...installPaths], websiteCount: 0, logStreams: [], webhooks: [], finished: null }
-  const draft: OrganizationDraft = { id, displayName, plan, logRetentionDays, ...counts, held: organization }
+  const draft: OrganizationDraft = {
+    id,
+    plan,
+    said: { displayName, logRetentionDays },
+    parts: { installPaths: [...installPaths], logStreams: [], webhooks: [] },
+    websiteCount: 0,
+    result: { finished: null, held: organization },
+  }
   compiler.made.organizations.set(key, draft)
   noteTenant(compiler.ownership, key, organization.tenant)
   if (allowedNamespaces !== undefined) compiler.ownership.allowed.set(key, allowedNamespaces)

@@ -30,11 +30,11 @@ export function compileLogStream(compiler: Compiler, resource: Resource<'LogStre
   const isCallable = hasCallableAddress(compiler, resource)
   const access = streamAccess(compiler, resource)
   if (organization === null || displayName === null || !isCallable) return
-  const room = { count: 'logStreams', wanted: organization.logStreams.length + 1, field: '' } as const
+  const room = { count: 'logStreams', wanted: organization.parts.logStreams.length + 1, field: '' } as const
   if (!hasRoom(compiler, resource, organization.plan, room)) return
   if (access === null || isLeftOut(compiler, resource)) return
   const stream = finishedStream(resource, displayName)
-  organization.logStreams.push(stream)
+  organization.parts.logStreams.push(stream)
   if (!compiler.rules.isWithoutSecrets) compiler.made.credentials.set(logStreamKey(stream), access)
 }
 
@@ -79,7 +79,8 @@ export function holdLogStreams(compiler: Compiler, { catalog, credentials, names
       const isHeld = objects.has(objectKey('LogStream', stream.namespace, stream.objectName))
       if (!isHeld && !namespaces.has(stream.namespace)) continue
       compiler.made.credentials.set(logStreamKey(stream), access)
-      if (!draft.logStreams.some(({ id }) => id === stream.id)) draft.logStreams.push(stream)
+      const { logStreams } = draft.parts
+      if (!logStreams.some(({ id }) => id === stream.id)) logStreams.push(stream)
     }
   }
 }

@@ -17,14 +17,14 @@ export function compileWebhook(compiler: Compiler, resource: Resource<'Webhook'>
   // The addresses that its host name resolves to are checked at every call.
   if (!address.ok) compiler.report(resource, 'InvalidField', '/spec/url', address.why)
   if (organization === null || displayName === null || !address.ok) return
-  if (organization.webhooks.length >= LIMITS.webhooks) {
+  if (organization.parts.webhooks.length >= LIMITS.webhooks) {
     compiler.report(resource, 'TooMany', '', `an organisation may have ${LIMITS.webhooks} webhooks`)
     return
   }
   const secrets = signingSecrets(compiler, resource, { refs: resource.spec, pointer: '/spec' })
   if (secrets === null || isLeftOut(compiler, resource)) return
   const webhook = finishedWebhook(resource, displayName)
-  organization.webhooks.push(webhook)
+  organization.parts.webhooks.push(webhook)
   if (!compiler.rules.isWithoutSecrets) compiler.made.credentials.set(webhookKey(webhook), secrets)
 }
 
@@ -41,7 +41,8 @@ export function holdWebhooks(compiler: Compiler, { catalog, credentials, namespa
       const isHeld = objects.has(objectKey('Webhook', webhook.namespace, webhook.objectName))
       if (!isHeld && !namespaces.has(webhook.namespace)) continue
       compiler.made.credentials.set(webhookKey(webhook), secrets)
-      if (!draft.webhooks.some(({ id }) => id === webhook.id)) draft.webhooks.push(webhook)
+      const { webhooks } = draft.parts
+      if (!webhooks.some(({ id }) => id === webhook.id)) webhooks.push(webhook)
     }
   }
 }

@@ -85,14 +85,21 @@ interface MadeSoFar {
 
 export interface OrganizationDraft {
   readonly id: string
-  readonly displayName: string
   readonly plan: Plan
-  readonly logRetentionDays: number
-  readonly installPaths: InstallPath[]
+  readonly said: { readonly displayName: string; readonly logRetentionDays: number }
+  readonly parts: OrganizationParts
   websiteCount: number
+  readonly result: OrganizationResult
+}
+
+interface OrganizationParts {
+  readonly installPaths: InstallPath[]
   readonly logStreams: LogStream[]
   readonly webhooks: Webhook[]
-  /** The organisation with its install paths; null until all of them are read. */
+}
+
+interface OrganizationResult {
+  /** The organisation with its parts; null until all of them are read. */
   finished: Organization | null
   /** The organisation as it was in force, if its own object does not count; null for all others. */
   readonly held: Organization | null

@@ -66,16 +66,16 @@ function momentsOfStory({ visits, deliveries, installedAtMs }: Story, event: str
 }
 
 function ofVisit(lane: VisitLane): readonly HappenedMoment[] {
-  const { visit, visitId: reference, isChosen, verdict } = lane
+  const { visit, visitId: reference, isChosen, verdict, times } = lane
   const from = visit === null ? 'A visit that is not kept' : originText(visit)
   const of = (at: number | null, what: string, detail = from): readonly HappenedMoment[] =>
     at === null ? [] : [{ at, what, detail, reference }]
   const judged = `${from}; ${isChosen ? 'chosen, ' : ''}${verdictText(verdict)}`
   return [
-    ...of(lane.issuedAtMs, 'A visit began', judged),
-    ...of(lane.activatedAtMs, 'The browser confirmed the marker'),
-    ...of(lane.copiedAtMs, 'The command was copied'),
-    ...of(lane.revokedAtMs, 'A newer visit replaced it'),
+    ...of(times.issuedAtMs, 'A visit began', judged),
+    ...of(times.activatedAtMs, 'The browser confirmed the marker'),
+    ...of(times.copiedAtMs, 'The command was copied'),
+    ...of(times.revokedAtMs, 'A newer visit replaced it'),
   ]
 }
 

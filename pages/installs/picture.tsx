@@ -6,7 +6,7 @@ import { statusText, verdictText } from '../parts/install-words.ts'
 import { spanText } from '../parts/numbers.tsx'
 import { originText } from './origin.tsx'
 import { scaleOf, type Scale } from './scale.ts'
-import { deadlineOf, isStillOpen, type DeliveryLane, type Story, type VisitLane } from './story.ts'
+import { deadlineOf, isStillOpen, type DeliveryLane, type Story, type VisitLane, type VisitTimes } from './story.ts'
 
 /** In pixels. Labels are above the tracks, so that both fit a phone. */
 const HEAD = 44
@@ -139,7 +139,8 @@ interface TrackProps {
 
 /** From the visit to the end of its receipt; the line of the chosen visit reaches the install. */
 function VisitTrack({ lane, scale, y, middle }: TrackProps & { readonly lane: VisitLane }): ReactNode {
-  const { issuedAtMs, endsAtMs, isChosen } = lane
+  const { times, isChosen } = lane
+  const { issuedAtMs, endsAtMs } = times
   if (issuedAtMs === null || endsAtMs === null) return null
   const from = `${scale.at(issuedAtMs)}%`
   const to = isChosen ? middle : scale.at(endsAtMs)
@@ -147,7 +148,7 @@ function VisitTrack({ lane, scale, y, middle }: TrackProps & { readonly lane: Vi
     <g className={isChosen ? 'visit chosen' : 'visit'}>
       <line x1={from} x2={`${to}%`} y1={y} y2={y} />
       <circle cx={from} cy={y} r={isChosen ? 6 : 4.5} />
-      {marksOf(lane, scale).map(({ className, x, text, shift }) => (
+      {marksOf(times, scale).map(({ className, x, text, shift }) => (
         <Mark key={className} className={className} x={x} y={y} text={text} shift={shift} />
       ))}
       {isChosen ? (
@@ -173,7 +174,7 @@ const NEAR = 5
 const MARK_WIDTH = 15
 
 /** In their order; one that is too near to the one before stands right beside it. */
-function marksOf({ activatedAtMs, copiedAtMs }: VisitLane, scale: Scale): readonly MarkPlace[] {
+function marksOf({ activatedAtMs, copiedAtMs }: VisitTimes, scale: Scale): readonly MarkPlace[] {
   const marks = [
     { className: 'confirmed', at: activatedAtMs, text: '✓' },
     { className: 'copied', at: copiedAtMs, text: '▣' },

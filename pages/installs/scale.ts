@@ -81,7 +81,7 @@ function ticksOf(sign: number, furthest: number, place: (offset: number) => numb
 }
 
 function scaleMoments({ visits, deliveries }: Story): readonly number[] {
-  const ofVisits = visits.flatMap(({ issuedAtMs, activatedAtMs, copiedAtMs }) => [
+  const ofVisits = visits.flatMap(({ times: { issuedAtMs, activatedAtMs, copiedAtMs } }) => [
     issuedAtMs,
     activatedAtMs,
     copiedAtMs,

@@ -5,18 +5,23 @@ import { parsedAs } from '../../domain/guards.ts'
 import { expiresAtMs } from '../../domain/receipt.ts'
 import type { AttemptFacts, DeliveryFacts, InstallDetail, VisitFacts } from '../data/installs.ts'
 
-export interface VisitLane {
-  readonly key: string
-  readonly verdict: string
-  readonly isChosen: boolean
-  /** Null if it is unreadable. */
-  readonly visitId: string | null
+/** When each happened; null if it never did, or is not known. */
+export interface VisitTimes {
   readonly issuedAtMs: number | null
   readonly activatedAtMs: number | null
   readonly copiedAtMs: number | null
   readonly revokedAtMs: number | null
   /** When its receipt stopped counting: it was replaced, it expired, or the install was received. */
   readonly endsAtMs: number | null
+}
+
+export interface VisitLane {
+  readonly key: string
+  readonly verdict: string
+  readonly isChosen: boolean
+  /** Null if it is unreadable. */
+  readonly visitId: string | null
+  readonly times: VisitTimes
   /** Null if it is no longer kept, or never existed. */
   readonly visit: VisitFacts | null
 }
@@ -50,7 +55,7 @@ function visitLanes(detail: InstallDetail): readonly VisitLane[] {
   const followed = chosen === '' || isTold ? [] : [{ visitId: chosen, issuedAtMs, verdict: 'followed' }]
   return [...told, ...followed]
     .map((each, place) => visitLane(detail, each, place))
-    .sort((a, b) => (a.issuedAtMs ?? Infinity) - (b.issuedAtMs ?? Infinity))
+    .sort((a, b) => (a.times.issuedAtMs ?? Infinity) - (b.times.issuedAtMs ?? Infinity))
 }
 
 interface StoryEvent {
@@ -69,12 +74,14 @@ function visitLane(detail: InstallDetail, { visitId, issuedAtMs, verdict }: Stor
     key: `${place}`,
     verdict,
     visitId,
-    issuedAtMs,
-    revokedAtMs,
     isChosen: visitId !== null && visitId === install.visit_id,
-    activatedAtMs: receipt?.activated_at_ms ?? null,
-    copiedAtMs: copies.length === 0 ? null : Math.min(...copies),
-    endsAtMs: issuedAtMs === null ? null : Math.min(...ends, expiresAtMs(issuedAtMs)),
+    times: {
+      issuedAtMs,
+      activatedAtMs: receipt?.activated_at_ms ?? null,
+      copiedAtMs: copies.length === 0 ? null : Math.min(...copies),
+      revokedAtMs,
+      endsAtMs: issuedAtMs === null ? null : Math.min(...ends, expiresAtMs(issuedAtMs)),
+    },
     visit: visits.find(({ visit_id: id }) => id === visitId) ?? null,
   }
 }

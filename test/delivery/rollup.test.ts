@@ -189,7 +189,7 @@ describe('figures by hour', function () {
     const subject = { organization: 'acme', website, installationIds: [install.install.installationId], visitIds: [] }
     const eventLog = { append: () => Promise.resolve(), progress: () => expect.fail('no writer runs') }
     const { plan } = await erase({ facts, eventLog, nowMs: Date.now, isWriterRunning: false }, subject)
-    expect(plan.visitIds).to.deep.equal([gone.visit.visitId])
+    expect(plan.ids.visitIds).to.deep.equal([gone.visit.visitId])
     await roll()
     expect(Object.keys(await rolled('campaign')))
       .to.include('kept')

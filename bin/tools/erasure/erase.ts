@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 
 import type { RememberedErasure } from '../../../delivery/tools/erase.ts'
-import type { ErasurePlan, ErasureSubject } from '../../../delivery/tools/plan-erasure.ts'
+import type { ErasedIds, ErasurePlan, ErasureSubject } from '../../../delivery/tools/plan-erasure.ts'
 import type { ErasedRows } from '../../../ports/facts/erasure/names.ts'
 import { LIMITS } from '../../../domain/limits.ts'
 import { visitIdIn } from '../../../domain/receipt.ts'
@@ -40,7 +40,7 @@ export async function eraseTool(run: ToolRun): Promise<number> {
     }
     const { plan, remembered } = await backend.erase(subject)
     keep(run.settings, remembered)
-    print(`Erased: ${sumOf(plan)}. It stays erased: nothing of it is written again.\n${AFTERWARDS}`)
+    print(`Erased: ${sumOf(plan.ids)}. It stays erased: nothing of it is written again.\n${AFTERWARDS}`)
     return 0
   } finally {
     await backend.close()
@@ -99,12 +99,14 @@ function splitIds(text: string | undefined): readonly string[] {
 }
 
 function showPlan(plan: ErasurePlan): void {
-  print(`${plan.website} of ${plan.organization}: ${sumOf(plan)}\n`)
-  showRows(plan.rows)
-  if (plan.otherInstallations > 0) print(`  Of them are events of ${plan.otherInstallations} other installations.\n`)
-  if (plan.sharedVisitIds.length > 0)
-    print(`  Stays, as others were matched to it as well: ${plan.sharedVisitIds.join(', ')} (--visit erases it)\n`)
-  if (plan.sentTo.length > 0) print(`  Was sent to ${plan.sentTo.join(', ')}: ask there for its deletion.\n`)
+  print(`${plan.website} of ${plan.organization}: ${sumOf(plan.ids)}\n`)
+  showRows(plan.extent.rows)
+  const { otherInstallations, sharedVisitIds } = plan.others
+  const { sentTo } = plan.extent
+  if (otherInstallations > 0) print(`  Of them are events of ${otherInstallations} other installations.\n`)
+  if (sharedVisitIds.length > 0)
+    print(`  Stays, as others were matched to it as well: ${sharedVisitIds.join(', ')} (--visit erases it)\n`)
+  if (sentTo.length > 0) print(`  Was sent to ${sentTo.join(', ')}: ask there for its deletion.\n`)
 }
 
 function showRows(counts: ErasedRows): void {
@@ -113,7 +115,7 @@ function showRows(counts: ErasedRows): void {
   if (rows.length === 0) print('  No facts name it. Erased all the same, nothing of it is written later.\n')
 }
 
-function sumOf({ installationIds, visitIds, eventIds }: ErasurePlan): string {
+function sumOf({ installationIds, visitIds, eventIds }: ErasedIds): string {
   return `${installationIds.length} installations, ${visitIds.length} visits, ${eventIds.length} install events`
 }
 
